@@ -1,0 +1,87 @@
+/** One call of one client, from its first byte to its one row in the ledger. */
+import type { JsonBody } from '../lib/json-body.ts'
+import type { Deployment, Target } from './deployment.ts'
+import type { GatewayError } from './errors.ts'
+import type { Usage, UsageSource } from './usage.ts'
+
+export type Operation = 'chat' | 'completions' | 'embeddings'
+
+/** A virtual key as the path of a call needs it. Immutable; a change makes a new one. */
+export interface VirtualKey {
+  /** Public id; safe to log. */
+  readonly id: string
+  readonly alias: string | null
+  readonly userId: string | null
+  readonly teamId: string | null
+  /** Names and patterns it may call; empty = all. `*` at the end is a wildcard. */
+  readonly models: readonly string[]
+  /** Milliseconds since 1970; null = never. */
+  readonly expiresAtMs: number | null
+  readonly blocked: boolean
+  readonly requestsPerMinute: number | null
+  readonly tokensPerMinute: number | null
+  readonly parallelRequests: number | null
+  readonly metadata: Readonly<Record<string, unknown>>
+}
+
+/** Who calls: the operator with the master key, or a virtual key. */
+export interface Caller {
+  readonly role: 'admin' | 'key'
+  readonly key: VirtualKey
+}
+
+/** How a call ended, from the client's side. */
+export type Outcome = 'success' | 'error' | 'client_closed' | 'upstream_cut' | 'interrupted'
+
+/** The parts of a call that grow while it runs; settlement reads them once. */
+export interface Call {
+  /** UUID v7; also `x-request-id`. */
+  readonly id: string
+  readonly operation: Operation
+  /** Canonical path, for metrics and the ledger: `/v1/chat/completions`. */
+  readonly route: string
+  readonly caller: Caller
+  readonly startedAtMs: number
+  readonly startedMs: number
+  /** Aborts when the client leaves. */
+  readonly signal: AbortSignal
+  readonly clientAddress: string
+  readonly userAgent: string
+  body: JsonBody | undefined
+  /** The public name asked for; empty until the body is read. */
+  model: string
+  stream: boolean
+  /** The client's end user (`user` of the body). */
+  endUser: string
+  /** The deployments that serve the model; set by the model-access policy. */
+  candidates: readonly Deployment[]
+  /** The deployment that answered, or that failed last. */
+  deployment: Deployment | undefined
+  attempts: number
+  fallbacks: number
+  usage: Usage | undefined
+  usageSource: UsageSource
+  /** Milliseconds from start to the first byte for the client; -1 = none. */
+  firstByteMs: number
+  /** Milliseconds spent waiting for upstreams, to tell overhead from waiting. */
+  upstreamMs: number
+  /** Client fields that the chosen upstream did not get. */
+  dropped: readonly string[]
+  /** Response headers that policies add (rate limits). */
+  responseHeaders: [string, string][]
+  bytesOut: number
+}
+
+/** What is known once the last byte went out, the client left, or the call failed. Written exactly once. */
+export interface Settlement {
+  readonly call: Call
+  readonly outcome: Outcome
+  /** The status the client saw (or would have seen: 499 when it left first). */
+  readonly status: number
+  readonly error: GatewayError | undefined
+  /** Nano-dollars; null = price or usage unknown. */
+  readonly costNanoUsd: bigint | null
+  readonly durationMs: number
+}
+
+export type { Target }

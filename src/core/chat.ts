@@ -1,0 +1,125 @@
+/**
+ * The gateway's own words for a chat: every format decodes into these and encodes from them, every
+ * provider reads and emits them. Two formats and two providers meet here and nowhere else.
+ */
+import type { GatewayError } from './errors.ts'
+import type { Usage } from './usage.ts'
+
+/** A provider-side cache breakpoint after a part (Anthropic `cache_control`). */
+export interface CacheControl {
+  readonly type: 'ephemeral'
+  readonly ttl?: '5m' | '1h'
+}
+
+/** Bytes by reference or inline; `data` is base64. */
+export type Source =
+  | { readonly url: string }
+  | { readonly data: string; readonly mediaType: string }
+  | { readonly fileId: string }
+
+export type Part =
+  | { type: 'text'; text: string; cache?: CacheControl }
+  | { type: 'image'; source: Source; detail?: 'auto' | 'low' | 'high'; cache?: CacheControl }
+  | { type: 'audio'; data: string; format: string }
+  | { type: 'document'; source: Source; name?: string; cache?: CacheControl }
+  /** A model's thinking. `signature` proves it to its vendor; `redacted` is thinking only the vendor can read. */
+  | { type: 'reasoning'; text: string; signature?: string; redacted?: string }
+  | { type: 'refusal'; text: string }
+  /** `arguments` is JSON text exactly as the model wrote it. */
+  | { type: 'tool-call'; id: string; name: string; arguments: string; cache?: CacheControl }
+  | {
+      type: 'tool-result'
+      callId: string
+      name?: string
+      parts: Part[]
+      isError?: boolean
+      cache?: CacheControl
+    }
+
+export type Role = 'system' | 'developer' | 'user' | 'assistant' | 'tool'
+
+/** A tool message holds exactly one `tool-result` part. */
+export interface Message {
+  role: Role
+  parts: Part[]
+  name?: string
+}
+
+export interface Tool {
+  name: string
+  description?: string
+  /** JSON Schema of the arguments; absent = no arguments. */
+  parameters?: Record<string, unknown>
+  strict?: boolean
+  cache?: CacheControl
+}
+
+export type ToolChoice = 'auto' | 'none' | 'required' | { name: string }
+
+export type ResponseFormat =
+  | { type: 'text' }
+  | { type: 'json-object' }
+  | { type: 'json-schema'; name: string; schema: Record<string, unknown>; strict?: boolean; description?: string }
+
+export type ReasoningEffort = 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh'
+
+export interface ChatRequest {
+  /** The name the client asked for; providers send `Target.model` instead. */
+  model: string
+  messages: Message[]
+  stream: boolean
+  /** The client wants a usage report at the end of the stream (OpenAI `stream_options.include_usage`). */
+  includeUsage: boolean
+  /** How many choices (OpenAI `n`); absent = 1. */
+  choices?: number
+  maxOutputTokens?: number
+  temperature?: number
+  topP?: number
+  topK?: number
+  stop?: string[]
+  seed?: number
+  frequencyPenalty?: number
+  presencePenalty?: number
+  logitBias?: Record<string, number>
+  logprobs?: boolean
+  topLogprobs?: number
+  tools?: Tool[]
+  toolChoice?: ToolChoice
+  parallelToolCalls?: boolean
+  responseFormat?: ResponseFormat
+  /** `budgetTokens` and `effort` are two vendors' words for the same wish; either may be given. */
+  reasoning?: { effort?: ReasoningEffort; budgetTokens?: number; enabled?: boolean }
+  user?: string
+  metadata?: Record<string, unknown>
+  serviceTier?: string
+  /** Fields nobody here understands, and the format they came in: they leave only in that format. */
+  extra: { format: string; fields: Record<string, unknown> }
+}
+
+export type FinishReason = 'stop' | 'length' | 'tool-calls' | 'content-filter'
+
+/**
+ * One step of an answer. A whole answer is the same list of events as a stream. Every answer starts
+ * with `start`, has one `finish` per choice, may end with `usage`. An answer without the `finish`
+ * of every choice is not complete, whatever the transport says.
+ */
+export type ChatEvent =
+  | { type: 'start'; id: string; model: string; createdS?: number }
+  | { type: 'text'; choice: number; text: string }
+  /** Deltas of thinking. A `signature` closes the block that the texts before it built. */
+  | { type: 'reasoning'; choice: number; text?: string; signature?: string; redacted?: string }
+  | { type: 'refusal'; choice: number; text: string }
+  /** `index` numbers the calls of a choice from 0 in order of their start. */
+  | { type: 'tool-call-start'; choice: number; index: number; id: string; name: string }
+  | { type: 'tool-call-arguments'; choice: number; index: number; fragment: string }
+  | { type: 'tool-call-end'; choice: number; index: number }
+  | { type: 'image'; choice: number; source: Source }
+  | { type: 'audio'; choice: number; id?: string; data?: string; transcript?: string; expiresAtS?: number }
+  | { type: 'citation'; choice: number; citation: Record<string, unknown> }
+  /** OpenAI's token objects (`{token, logprob, bytes, top_logprobs}`), untouched. */
+  | { type: 'logprobs'; choice: number; content?: unknown[]; refusal?: unknown[] }
+  | { type: 'finish'; choice: number; reason: FinishReason; stopSequence?: string }
+  /** The last one counts; each replaces the one before. */
+  | { type: 'usage'; usage: Usage }
+  /** The upstream reported a failure inside the answer. Nothing follows. */
+  | { type: 'error'; error: GatewayError }

@@ -1,0 +1,53 @@
+/** One public path family: who may call it and what answers. */
+import type { Caller } from './call.ts'
+import type { KeyStore, Ledger } from './ports.ts'
+import type { Settings } from './settings.ts'
+
+/** A request after routing. Paths are matched once, on one parsed form. */
+export interface HttpRequest {
+  readonly raw: Request
+  readonly method: string
+  /** As sent, without the query. */
+  readonly path: string
+  /** Decoded path parameters: `{model}` may hold slashes. */
+  readonly params: Readonly<Record<string, string>>
+  readonly query: URLSearchParams
+  readonly clientAddress: string
+  /** UUID v7 for `x-request-id`. */
+  readonly id: string
+}
+
+/** What endpoints other than model calls work with. */
+export interface Services {
+  settings(): Settings
+  readonly keys: KeyStore
+  readonly ledger: Ledger
+  /** Hash of a key text under the installation's pepper (see KeyRecord.hash). */
+  hashKey(keyText: string): string
+  /** Prometheus text exposition. */
+  metricsText(): Promise<string>
+  /** Ready for traffic; the reasons when not. */
+  readiness(): { ready: boolean; details: Record<string, unknown> }
+  epochMs(): number
+  readonly version: string
+}
+
+/** The part of the OpenAPI document that an endpoint knows best. Schemas are JSON Schema (OpenAPI 3.1). */
+export interface EndpointDoc {
+  readonly summary: string
+  readonly tag: string
+  readonly query?: Readonly<Record<string, { schema: object; description: string; required?: boolean }>>
+  readonly request?: object
+  readonly response?: object
+}
+
+export interface Endpoint {
+  readonly method: 'GET' | 'POST' | 'DELETE' | 'PATCH'
+  /** With and without `/v1` where the specification says so. `{name}` = one segment, `{name+}` = may hold slashes. */
+  readonly paths: readonly string[]
+  /** `none` = public; `key` = any valid key; `admin` = the master key. Checked before the body is read. */
+  readonly auth: 'none' | 'key' | 'admin'
+  readonly doc: EndpointDoc
+  /** `caller` is undefined only for `auth: 'none'`. May throw GatewayError. */
+  handle(request: HttpRequest, services: Services, caller: Caller | undefined): Response | Promise<Response>
+}

@@ -1,0 +1,89 @@
+/** A wire format: how one family of clients writes requests and reads answers. */
+import type { Edit, JsonBody } from '../lib/json-body.ts'
+import type { ChatEvent, ChatRequest } from './chat.ts'
+import type { Operation } from './call.ts'
+import type { EmbeddingsRequest, EmbeddingsResult } from './embeddings.ts'
+import type { GatewayError, Problem } from './errors.ts'
+import type { Dialect, ForwardQuirks } from './provider.ts'
+import type { Usage } from './usage.ts'
+
+/** What both lanes need to know of a request before anything is translated. */
+export interface Inspection {
+  /** Empty when the body names none (the path may). */
+  readonly model: string
+  readonly stream: boolean
+  readonly endUser: string
+  /** Every problem that the format can see without asking a model. Not empty = 422. */
+  readonly problems: readonly Problem[]
+}
+
+/** A whole answer of the forward lane: bytes for the client, and what was read from them. */
+export interface ForwardedAnswer {
+  readonly body: Uint8Array | string
+  readonly usage: Usage | undefined
+}
+
+/**
+ * A stream on its way to the client: bytes (forward lane) or events (translate lane) in, bytes out.
+ * One instance a stream. It never throws: what breaks is found in `failure`.
+ */
+export interface StreamRelay {
+  /** What goes to the client for this piece; empty = nothing yet. */
+  push(bytes: Uint8Array): Uint8Array | string
+  /** The upstream's bytes ended normally: the last bytes for the client. Sets `failure` if the end was not the protocol's. */
+  end(): Uint8Array | string
+  /** An error event in this dialect, to be sent when the answer breaks off after its first byte. */
+  errorEvent(error: GatewayError): string
+  /** Content has been seen: from here on a failure can no longer be hidden by another attempt. */
+  readonly started: boolean
+  /** The protocol's terminal event was seen. */
+  readonly complete: boolean
+  readonly failure: GatewayError | undefined
+  /** As reported by the upstream. */
+  readonly usage: Usage | undefined
+  /** Content events and characters so far, to estimate what an unreported stream produced. */
+  readonly contentEvents: number
+  readonly contentCharacters: number
+}
+
+/** How bytes of this dialect are handed on to an upstream of the same dialect. */
+export interface ForwardRules {
+  /** Edits to the client's body (not the model's name: the pipeline sets that). `dropped` = what a quirk removed. */
+  edits(body: JsonBody, quirks: ForwardQuirks): { edits: Edit[]; dropped: string[] }
+  /** Restores the public model name and reads the usage. Throws GatewayError `upstream-broken` on a wrong shape. */
+  answer(bytes: Uint8Array, publicModel: string): ForwardedAnswer
+  relay(publicModel: string, body: JsonBody): StreamRelay
+}
+
+/** Turns events into this dialect's stream. One instance a stream. */
+export interface EventWriter {
+  write(event: ChatEvent): string
+  /** After the last event of a complete answer. */
+  end(): string
+}
+
+interface FormatBase {
+  readonly dialect: Dialect
+  readonly operation: Operation
+  inspect(body: JsonBody): Inspection
+  readonly forward: ForwardRules
+}
+
+export interface ChatFormat extends FormatBase {
+  readonly operation: 'chat' | 'completions'
+  /** Only for bodies without problems. Throws GatewayError for what only shows on a closer look. */
+  decode(body: JsonBody): ChatRequest
+  /** A whole answer. `model` is the public name. */
+  encode(events: readonly ChatEvent[], model: string, request: ChatRequest): object
+  writer(model: string, request: ChatRequest): EventWriter
+  /** The error event inside a stream of this dialect. */
+  errorEvent(error: GatewayError): string
+}
+
+export interface EmbeddingsFormat extends FormatBase {
+  readonly operation: 'embeddings'
+  decode(body: JsonBody): EmbeddingsRequest
+  encode(result: EmbeddingsResult, model: string, request: EmbeddingsRequest): object
+}
+
+export type Format = ChatFormat | EmbeddingsFormat

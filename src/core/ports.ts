@@ -1,0 +1,142 @@
+/** What the inside needs from the outside: implemented by `store`, `pipeline` and `telemetry`, joined in `app.ts`. */
+import type { VirtualKey } from './call.ts'
+
+/** A key as administrators see it. Timestamps are milliseconds since 1970. */
+export interface KeyRecord extends VirtualKey {
+  /** HMAC-SHA256 of the key under the installation's pepper, lower-case hex. The key itself is nowhere. */
+  readonly hash: string
+  /** `sk-...` and the last four characters. */
+  readonly hint: string
+  readonly createdAtMs: number
+  readonly createdBy: string
+  readonly updatedAtMs: number
+}
+
+export interface KeyQuery {
+  readonly userId?: string
+  readonly teamId?: string
+  readonly alias?: string
+  readonly limit: number
+  readonly offset: number
+}
+
+export type KeyChanges = Partial<Omit<KeyRecord, 'id' | 'hash' | 'hint' | 'createdAtMs' | 'createdBy' | 'updatedAtMs'>>
+
+/** Every change is durable and seen by this process at once, by others within a second. */
+export interface KeyStore {
+  insert(record: KeyRecord): Promise<void>
+  /** By hash, id or alias. */
+  find(by: { hash: string } | { id: string } | { alias: string }): Promise<KeyRecord | undefined>
+  list(query: KeyQuery): Promise<{ keys: KeyRecord[]; total: number }>
+  update(id: string, changes: KeyChanges): Promise<KeyRecord | undefined>
+  /** true = it existed. A deleted key is refused from this moment on. */
+  delete(id: string): Promise<boolean>
+  countOfUser(userId: string): Promise<number>
+}
+
+/** The path of a call: key text to key. Synchronous when the key is known here. */
+export interface KeyDirectory {
+  lookup(keyText: string): VirtualKey | undefined | Promise<VirtualKey | undefined>
+}
+
+/** One limit to be checked: all scopes of a call are taken together or not at all. */
+export interface LimitScope {
+  /** `key:ID` or `user:ID`. */
+  readonly id: string
+  readonly requestsPerMinute: number | null
+  readonly tokensPerMinute: number | null
+  readonly parallelRequests: number | null
+}
+
+export interface LimitState {
+  readonly limit: number
+  readonly remaining: number
+  /** Until the window is fresh again. */
+  readonly resetMs: number
+}
+
+export type LimitVerdict =
+  | {
+      readonly allowed: true
+      /** The tightest scope, for the headers; absent = no such limit. */
+      readonly requests?: LimitState
+      readonly tokens?: LimitState
+      /** Gives the parallel slot back and books the tokens that were really used. Call exactly once. */
+      release(tokensUsed: number): void
+    }
+  | {
+      readonly allowed: false
+      readonly scope: string
+      readonly kind: 'requests' | 'tokens' | 'parallel_requests'
+      readonly state: LimitState
+      readonly retryAfterMs: number
+    }
+
+export interface Limiter {
+  /** `tokens` is what the call is expected to use at least (its input). */
+  take(scopes: readonly LimitScope[], tokens: number): LimitVerdict | Promise<LimitVerdict>
+}
+
+/** One row of the ledger, as it is journalled, stored and shown. Names are the API's. */
+export interface LedgerRow {
+  readonly request_id: string
+  /** Milliseconds since 1970. */
+  readonly started_at_ms: number
+  readonly route: string
+  readonly operation: string
+  readonly outcome: string
+  readonly status: number
+  readonly error_kind: string | null
+  readonly model: string
+  readonly deployment_id: string | null
+  readonly provider: string | null
+  readonly upstream_model: string | null
+  readonly key_id: string
+  readonly key_alias: string | null
+  readonly user_id: string | null
+  readonly team_id: string | null
+  readonly end_user: string | null
+  readonly stream: boolean
+  readonly input_tokens: number | null
+  readonly output_tokens: number | null
+  readonly cached_input_tokens: number | null
+  readonly cache_write_tokens: number | null
+  readonly reasoning_tokens: number | null
+  readonly usage_source: string
+  /** Nano-dollars as decimal text; null = unknown. */
+  readonly cost_nano_usd: string | null
+  readonly duration_ms: number
+  readonly first_byte_ms: number | null
+  readonly attempts: number
+  readonly client_address: string | null
+  readonly user_agent: string | null
+}
+
+export interface LedgerQuery {
+  readonly keyId?: string
+  readonly userId?: string
+  readonly teamId?: string
+  readonly model?: string
+  readonly requestId?: string
+  readonly outcome?: string
+  /** Milliseconds since 1970, inclusive / exclusive. */
+  readonly fromMs?: number
+  readonly toMs?: number
+  readonly limit: number
+  /** Opaque, from the page before. */
+  readonly cursor?: string
+}
+
+/** Append-only record of every call. Appending is synchronous and survives kill -9 when it returns. */
+export interface Ledger {
+  /** Before the call is dispatched. */
+  begin(intent: { request_id: string; started_at_ms: number; route: string; operation: string; model: string; key_id: string; user_id: string | null; team_id: string | null; stream: boolean }): void
+  settle(row: LedgerRow): void
+  /** Newest first. Sees every call that was settled before it was asked. */
+  query(query: LedgerQuery): Promise<{ rows: LedgerRow[]; nextCursor: string | null }>
+  /** Everything journalled is in the database (or the database is down). */
+  flush(): Promise<void>
+  /** false = the journal cannot be written (disk full): readiness reports it. */
+  readonly healthy: boolean
+  close(): Promise<void>
+}

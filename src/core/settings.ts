@@ -1,0 +1,36 @@
+/** The frozen settings of one moment. A reload makes a new one; calls in flight keep the old. */
+import type { Deployment } from './deployment.ts'
+import type { LimitScope } from './ports.ts'
+
+/** Everything that a configuration file decides. */
+export interface Settings {
+  /** Every deployment, in order of the file. */
+  readonly deployments: readonly Deployment[]
+  /** `{alias: model_name}`. */
+  readonly aliases: Readonly<Record<string, string>>
+  readonly router: RouterSettings
+  /** Applied to every user that has no limits of its own. */
+  readonly userLimits: Omit<LimitScope, 'id'>
+  /** How many live keys a user may have; null = any number. */
+  readonly keysPerUser: number | null
+  /** Prefix of the gateway's own response headers: `x-proxy`. */
+  readonly headerPrefix: string
+  /** Lower-case names of groups -> model names (`model_info.access_groups`). */
+  readonly accessGroups: Readonly<Record<string, readonly string[]>>
+  readonly metricsRequireKey: boolean
+  readonly bodyBytesMax: number
+  /** The file it came from; null = no file. */
+  readonly file: string | null
+  /** What the operator should know but what does not stop the start. */
+  readonly warnings: readonly string[]
+}
+
+export interface RouterSettings {
+  /** Further attempts after the first, on other deployments where there are any. */
+  readonly retries: number
+  /** Failures in a row that cool a deployment down. */
+  readonly allowedFails: number
+  readonly cooldownMs: number
+  /** Model name -> names to try when all its deployments failed. */
+  readonly fallbacks: Readonly<Record<string, readonly string[]>>
+}

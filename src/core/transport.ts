@@ -1,0 +1,56 @@
+/** The one way to an upstream. Implemented by `pipeline/http1` for the network. */
+import type { GatewayError } from './errors.ts'
+import type { Timeouts } from './deployment.ts'
+import type { CallHead } from './provider.ts'
+
+export interface UpstreamRequest {
+  readonly method: 'GET' | 'POST'
+  /** Prepared once per deployment and path; the transport may cache what it derives from it by identity. */
+  readonly head: CallHead
+  /** Sent one after another without being joined; `content-length` is their sum. */
+  readonly body: readonly Uint8Array[]
+  readonly timeouts: Timeouts
+}
+
+/** Where the pieces of a body go. `data` may be called synchronously from within `pipe`. */
+export interface BodySink {
+  /** The bytes are the sink's to keep. */
+  data(bytes: Uint8Array): void
+  /** The body ended as its framing said it would. For a close-delimited body that proves nothing. */
+  end(): void
+  /** Cut, stalled or malformed: `upstream-broken` or `upstream-timeout`. */
+  fail(error: GatewayError): void
+}
+
+export interface UpstreamBody {
+  /** The whole body. Rejects with `upstream-broken` when it is cut or larger than `bytesMax`. */
+  bytes(bytesMax: number): Promise<Uint8Array>
+  /** Exactly one of `end` and `fail` follows, unless the body is cancelled. */
+  pipe(sink: BodySink): void
+  /** Backpressure: stop and continue reading from the upstream. While paused the idle timer rests. */
+  pause(): void
+  resume(): void
+}
+
+export interface UpstreamResponse {
+  readonly status: number
+  /** First value by lower-case name. */
+  header(name: string): string | undefined
+  readonly body: UpstreamBody
+}
+
+/** One attempt at one upstream. */
+export interface UpstreamExchange {
+  /** Rejects with GatewayError `upstream-unreachable`, `upstream-timeout` or `upstream-broken`. */
+  readonly response: Promise<UpstreamResponse>
+  /** Closes the connection at once, whatever state the exchange is in. Nothing is called afterwards; idempotent. */
+  cancel(): void
+}
+
+export interface Transport {
+  send(request: UpstreamRequest): UpstreamExchange
+  /** Sockets now open to upstreams, busy and idle. */
+  connections(): { busy: number; idle: number }
+  /** Closes idle connections and refuses new exchanges. */
+  close(): void
+}

@@ -1,0 +1,260 @@
+/**
+ * The body of a request, read without being rewritten: one pass over the bytes finds the top-level
+ * fields, refuses bombs, and later lets single fields be replaced while all other bytes stay as sent.
+ */
+const quote = 34
+const backslash = 92
+const comma = 44
+const colon = 58
+const openBrace = 123
+const closeBrace = 125
+const openBracket = 91
+const closeBracket = 93
+
+/** Why a body was refused, with the place in bytes; the message is fit for the client. */
+export class JsonBodyError extends Error {
+  override readonly name = 'JsonBodyError'
+  readonly offset: number
+
+  constructor(message: string, offset: number) {
+    super(`${message} (at byte ${offset})`)
+    this.offset = offset
+  }
+}
+
+export interface JsonLimits {
+  /** Nested objects and arrays. */
+  readonly depth: number
+  /** Braces, brackets, commas and colons together: what parsing costs memory for. */
+  readonly tokens: number
+}
+
+/** 64 and 200,000: far above any real request, far below what stalls the process (research, threat 18). */
+export const defaultJsonLimits: JsonLimits = { depth: 64, tokens: 200_000 }
+
+/** Above this size a body is never parsed or written anew as a whole by the forward lane. */
+const parseWholeBytesMax = 256 * 1024
+
+interface Span {
+  keyStart: number
+  valueStart: number
+  valueEnd: number
+}
+
+/** A change to the top level of the body. `json` is ready JSON text. */
+export type Edit = { readonly set: string; readonly json: string } | { readonly remove: string }
+
+const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false })
+
+export class JsonBody {
+  readonly bytes: Uint8Array
+  readonly #spans: Map<string, Span>
+  /** Offset of the closing brace. */
+  readonly #end: number
+  #whole: Record<string, unknown> | undefined
+
+  private constructor(bytes: Uint8Array, spans: Map<string, Span>, end: number) {
+    this.bytes = bytes
+    this.#spans = spans
+    this.#end = end
+  }
+
+  /** Reads an object's outline. Throws JsonBodyError when the bytes are not one JSON object within the limits. */
+  static read(bytes: Uint8Array, limits: JsonLimits = defaultJsonLimits): JsonBody {
+    const { spans, end } = outline(bytes, limits)
+    const body = new JsonBody(bytes, spans, end)
+    // Small bodies are parsed at once: it costs a microsecond and finds every syntax error now.
+    if (bytes.length <= parseWholeBytesMax) body.parse()
+    return body
+  }
+
+  get size(): number {
+    return this.bytes.length
+  }
+
+  has(field: string): boolean {
+    return this.#spans.has(field)
+  }
+
+  names(): string[] {
+    return [...this.#spans.keys()]
+  }
+
+  /** Bytes of a field's value; 0 when it is absent. */
+  sizeOf(field: string): number {
+    const span = this.#spans.get(field)
+    return span ? span.valueEnd - span.valueStart : 0
+  }
+
+  /** A field's value; undefined when it is absent. In a large body only this field is parsed. */
+  get(field: string): unknown {
+    if (this.#whole) return Object.hasOwn(this.#whole, field) ? this.#whole[field] : undefined
+    const span = this.#spans.get(field)
+    return span && parseText(this.bytes.subarray(span.valueStart, span.valueEnd))
+  }
+
+  /** The whole object. Own keys only: `__proto__` arrives as a plain key. */
+  parse(): Record<string, unknown> {
+    this.#whole ??= parseText(this.bytes) as Record<string, unknown>
+    return this.#whole
+  }
+
+  /** The value's bytes as they were sent. */
+  rawText(field: string): string | undefined {
+    const span = this.#spans.get(field)
+    return span && decoder.decode(this.bytes.subarray(span.valueStart, span.valueEnd))
+  }
+
+  /**
+   * The body with some top-level fields replaced, added or removed, as pieces to be sent one after
+   * another. Untouched bytes are views of the original: a large body is never copied.
+   */
+  edited(edits: readonly Edit[]): Uint8Array[] {
+    if (edits.length === 0) return [this.bytes]
+    const cuts: { from: number; to: number; text: string }[] = []
+    let added = ''
+    const removed = new Set<string>()
+    for (const edit of edits) if ('remove' in edit && this.#spans.has(edit.remove)) removed.add(edit.remove)
+    const survivors = this.#spans.size - removed.size
+    for (const edit of edits) {
+      if (!('set' in edit)) continue
+      const span = this.#spans.get(edit.set)
+      if (span) cuts.push({ from: span.valueStart, to: span.valueEnd, text: edit.json })
+      else added += `${survivors > 0 || added ? ',' : ''}${JSON.stringify(edit.set)}:${edit.json}`
+    }
+    for (const name of removed) cuts.push({ ...this.#removal(name, removed), text: '' })
+    if (added) cuts.push({ from: this.#end, to: this.#end, text: added })
+    return pieces(this.bytes, cuts)
+  }
+
+  /** From the key to the next surviving key; the last survivor's comma goes with what follows it. */
+  #removal(name: string, removed: ReadonlySet<string>): { from: number; to: number } {
+    const order = [...this.#spans]
+    const at = order.findIndex(([key]) => key === name)
+    const span = order[at]![1]
+    const next = order[at + 1]
+    if (next) {
+      const hasSurvivorAfter = order.slice(at + 1).some(([key]) => !removed.has(key))
+      if (hasSurvivorAfter) return { from: span.keyStart, to: next[1].keyStart }
+    }
+    // Nothing survives after it: also take the comma before, if something survives there.
+    let before = at - 1
+    while (before >= 0 && removed.has(order[before]![0])) before--
+    const firstOfRun = order[before + 1]![0] === name
+    const from = firstOfRun && before >= 0 ? order[before]![1].valueEnd : span.keyStart
+    return { from, to: next ? next[1].keyStart : span.valueEnd }
+  }
+}
+
+const encoder = new TextEncoder()
+
+function pieces(bytes: Uint8Array, cuts: { from: number; to: number; text: string }[]): Uint8Array[] {
+  cuts.sort((a, b) => a.from - b.from || a.to - b.to)
+  const out: Uint8Array[] = []
+  let at = 0
+  for (const cut of cuts) {
+    if (cut.from > at) out.push(bytes.subarray(at, cut.from))
+    if (cut.text) out.push(encoder.encode(cut.text))
+    at = Math.max(at, cut.to)
+  }
+  if (at < bytes.length) out.push(bytes.subarray(at))
+  return out
+}
+
+function parseText(bytes: Uint8Array): unknown {
+  let text: string
+  try {
+    text = decoder.decode(bytes)
+  } catch {
+    throw new JsonBodyError('the body is not valid UTF-8', 0)
+  }
+  try {
+    return JSON.parse(text)
+  } catch (cause) {
+    throw new JsonBodyError(`the body is not valid JSON: ${(cause as Error).message}`, 0)
+  }
+}
+
+/** One pass: structure only. Strings are jumped over with the platform's own search. */
+function outline(bytes: Uint8Array, limits: JsonLimits): { spans: Map<string, Span>; end: number } {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  const spans = new Map<string, Span>()
+  let at = skipSpace(bytes, startOf(bytes))
+  if (bytes[at] !== openBrace) throw new JsonBodyError('the body must be a JSON object', at)
+  let depth = 0
+  let tokens = 0
+  let key = ''
+  let keyStart = -1
+  let expectKey = true
+  let valueStart = -1
+  const close = (valueEnd: number) => {
+    if (valueStart < 0) return
+    if (spans.has(key)) throw new JsonBodyError(`the field ${JSON.stringify(key)} is given twice`, keyStart)
+    spans.set(key, { keyStart, valueStart, valueEnd: trimEnd(bytes, valueEnd) })
+    valueStart = -1
+  }
+  for (; at < bytes.length; at++) {
+    const byte = bytes[at]!
+    if (byte === quote) {
+      const end = stringEnd(buffer, at)
+      if (depth === 1 && expectKey && valueStart < 0) {
+        keyStart = at
+        key = parseText(bytes.subarray(at, end + 1)) as string
+      }
+      at = end
+      continue
+    }
+    if (byte !== comma && byte !== colon && byte !== openBrace && byte !== closeBrace && byte !== openBracket && byte !== closeBracket)
+      continue
+    if (++tokens > limits.tokens)
+      throw new JsonBodyError(`the body has more than ${limits.tokens} JSON elements`, at)
+    if (byte === openBrace || byte === openBracket) {
+      if (++depth > limits.depth) throw new JsonBodyError(`the body is nested deeper than ${limits.depth}`, at)
+    } else if (byte === closeBrace || byte === closeBracket) {
+      if (depth === 1) {
+        close(at)
+        const rest = skipSpace(bytes, at + 1)
+        if (byte !== closeBrace || rest < bytes.length)
+          throw new JsonBodyError('the body is not one JSON object', rest)
+        return { spans, end: at }
+      }
+      depth--
+    } else if (depth === 1) {
+      if (byte === colon && valueStart < 0) {
+        valueStart = skipSpace(bytes, at + 1)
+        expectKey = false
+      } else if (byte === comma) {
+        close(at)
+        expectKey = true
+      }
+    }
+  }
+  throw new JsonBodyError('the body ends in the middle of its JSON', bytes.length)
+}
+
+/** Skips a byte order mark. */
+function startOf(bytes: Uint8Array): number {
+  return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0
+}
+
+function skipSpace(bytes: Uint8Array, at: number): number {
+  while (at < bytes.length && (bytes[at] === 32 || bytes[at] === 10 || bytes[at] === 13 || bytes[at] === 9)) at++
+  return at
+}
+
+function trimEnd(bytes: Uint8Array, end: number): number {
+  while (end > 0 && (bytes[end - 1] === 32 || bytes[end - 1] === 10 || bytes[end - 1] === 13 || bytes[end - 1] === 9)) end--
+  return end
+}
+
+/** Offset of the quote that closes the string opened at `start`. */
+function stringEnd(buffer: Buffer, start: number): number {
+  let end = start
+  for (;;) {
+    end = buffer.indexOf(quote, end + 1)
+    if (end < 0) throw new JsonBodyError('a string of the body is not closed', start)
+    let slashes = 0
+    while (buffer[end - 1 - slashes] === backslash) slashes++
+    if (slashes % 2 === 0) return end
+  }
+}

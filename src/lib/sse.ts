@@ -1,0 +1,95 @@
+const newline = 10
+const carriageReturn = 13
+
+/** One server-sent event: the optional event name and the joined data lines. */
+export interface Frame {
+  readonly event?: string
+  readonly data: string
+}
+
+export class FrameTooLargeError extends Error {
+  override readonly name = 'FrameTooLargeError'
+}
+
+/**
+ * Splits bytes into server-sent events, wherever the bytes are cut (WHATWG HTML, section 9.2.6).
+ * Comments and empty events are dropped; LF, CRLF and CR all end a line. An event larger than
+ * `maxBytes` throws, so a stream without a line end cannot fill the memory.
+ */
+export class SseSplitter {
+  readonly #maxBytes: number
+  #decoder = new TextDecoder('utf-8')
+  #text = ''
+
+  constructor(maxBytes = 8 * 1024 * 1024) {
+    this.#maxBytes = maxBytes
+  }
+
+  /** The events that `bytes` completes. */
+  push(bytes: Uint8Array): Frame[] {
+    const text = this.#text + this.#decoder.decode(bytes, { stream: true })
+    const frames: Frame[] = []
+    let at = 0
+    for (;;) {
+      const end = eventEnd(text, at)
+      if (!end) break
+      const frame = parseFrame(text.slice(at, end.from))
+      if (frame) frames.push(frame)
+      at = end.to
+    }
+    this.#text = at === 0 ? text : text.slice(at)
+    if (this.#text.length > this.#maxBytes)
+      throw new FrameTooLargeError(`an event of the stream is larger than ${this.#maxBytes} bytes`)
+    return frames
+  }
+
+  /** What stands after the last complete event: a truthful server leaves nothing. */
+  rest(): string {
+    return this.#text
+  }
+}
+
+/** The next blank line at or after `at`: where the event ends and where the next one starts. */
+function eventEnd(text: string, at: number): { from: number; to: number } | undefined {
+  for (let i = at; i < text.length; i++) {
+    const code = text.charCodeAt(i)
+    if (code !== newline && code !== carriageReturn) {
+      // Jump to the next line end; lines are long, line ends are few.
+      const lf = text.indexOf('\n', i)
+      const cr = lf < 0 || lf > i ? text.indexOf('\r', i) : -1
+      const next = lf < 0 ? cr : cr < 0 ? lf : Math.min(lf, cr)
+      if (next < 0) return undefined
+      i = next
+    }
+    const first = lineEndLength(text, i)
+    if (first === 0) return undefined
+    const second = lineEndLength(text, i + first)
+    if (second > 0) return { from: i, to: i + first + second }
+    if (i + first >= text.length) return undefined
+    i += first - 1
+  }
+  return undefined
+}
+
+/** Length of the line end at `at`; 0 when there is none, or when it may still grow into a CRLF. */
+function lineEndLength(text: string, at: number): number {
+  const code = text.charCodeAt(at)
+  if (code === newline) return 1
+  if (code !== carriageReturn) return 0
+  if (at + 1 >= text.length) return 0
+  return text.charCodeAt(at + 1) === newline ? 2 : 1
+}
+
+function parseFrame(block: string): Frame | undefined {
+  // Nearly every event is one line.
+  if (block.startsWith('data: ') && !block.includes('\n') && !block.includes('\r'))
+    return { data: block.slice(6) }
+  const data: string[] = []
+  let event: string | undefined
+  for (const line of block.split(/\r\n|\n|\r/)) {
+    if (line.startsWith('data:')) data.push(line.charCodeAt(5) === 32 ? line.slice(6) : line.slice(5))
+    else if (line.startsWith('event:')) event = line.charCodeAt(6) === 32 ? line.slice(7) : line.slice(6)
+  }
+  if (data.length === 0) return undefined
+  return event === undefined ? { data: data.join('\n') } : { event, data: data.join('\n') }
+}
