@@ -1,7 +1,8 @@
 /** One call of one client, from its first byte to its one row in the ledger. */
 import type { JsonBody } from '../lib/json-body.ts'
-import type { Deployment, Target } from './deployment.ts'
+import type { Deployment } from './deployment.ts'
 import type { GatewayError } from './errors.ts'
+import type { StreamRelay } from './format.ts'
 import type { Usage, UsageSource } from './usage.ts'
 
 export type Operation = 'chat' | 'completions' | 'embeddings'
@@ -61,6 +62,12 @@ export interface Call {
   fallbacks: number
   usage: Usage | undefined
   usageSource: UsageSource
+  /** Set at settlement; null = price or usage unknown. */
+  costNanoUsd: bigint | null
+  /** The stream that is being relayed, asked for its usage at settlement. */
+  progress: StreamRelay | undefined
+  /** An upstream has begun a successful answer: something will be billed. */
+  answered: boolean
   /** Milliseconds from start to the first byte for the client; -1 = none. */
   firstByteMs: number
   /** Milliseconds spent waiting for upstreams, to tell overhead from waiting. */
@@ -83,5 +90,3 @@ export interface Settlement {
   readonly costNanoUsd: bigint | null
   readonly durationMs: number
 }
-
-export type { Target }

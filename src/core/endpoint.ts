@@ -1,6 +1,7 @@
 /** One public path family: who may call it and what answers. */
 import type { Caller } from './call.ts'
-import type { KeyStore, Ledger } from './ports.ts'
+import type { Format } from './format.ts'
+import type { KeyStore, Ledger, ModelDirectory } from './ports.ts'
 import type { Settings } from './settings.ts'
 
 /** A request after routing. Paths are matched once, on one parsed form. */
@@ -15,11 +16,25 @@ export interface HttpRequest {
   readonly clientAddress: string
   /** UUID v7 for `x-request-id`. */
   readonly id: string
+  /** The server's idle cut is for clients that stall, not for models that think: off while the gateway waits. */
+  holdOpen(hold: boolean): void
 }
 
-/** What endpoints other than model calls work with. */
+/** One call of a model, as an endpoint asks for it. */
+export interface ModelCall {
+  readonly format: Format
+  /** Canonical path for metrics and the ledger. */
+  readonly route: string
+  /** The model of the path or query; wins over the body's. */
+  readonly model?: string | undefined
+}
+
+/** What endpoints work with. */
 export interface Services {
   settings(): Settings
+  models(): ModelDirectory
+  /** Reads the body, runs the call through every policy and settles it: every model endpoint ends here. */
+  callModel(request: HttpRequest, caller: Caller, call: ModelCall): Promise<Response>
   readonly keys: KeyStore
   readonly ledger: Ledger
   /** Hash of a key text under the installation's pepper (see KeyRecord.hash). */

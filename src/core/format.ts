@@ -36,8 +36,10 @@ export interface StreamRelay {
   errorEvent(error: GatewayError): string
   /** Content has been seen: from here on a failure can no longer be hidden by another attempt. */
   readonly started: boolean
-  /** The protocol's terminal event was seen. */
+  /** Every choice has its finish: an end of the bytes is now a normal end. */
   readonly complete: boolean
+  /** The terminal event itself (`[DONE]`, `message_stop`) is in what was handed out: the client knows it has all. */
+  readonly terminated: boolean
   readonly failure: GatewayError | undefined
   /** As reported by the upstream. */
   readonly usage: Usage | undefined
@@ -66,6 +68,8 @@ interface FormatBase {
   readonly dialect: Dialect
   readonly operation: Operation
   inspect(body: JsonBody): Inspection
+  /** The body of an error answer. */
+  errorBody(error: GatewayError): object
   readonly forward: ForwardRules
 }
 

@@ -1,5 +1,7 @@
 /** What the inside needs from the outside: implemented by `store`, `pipeline` and `telemetry`, joined in `app.ts`. */
 import type { VirtualKey } from './call.ts'
+import type { Deployment } from './deployment.ts'
+import type { Settings } from './settings.ts'
 
 /** A key as administrators see it. Timestamps are milliseconds since 1970. */
 export interface KeyRecord extends VirtualKey {
@@ -37,6 +39,17 @@ export interface KeyStore {
 /** The path of a call: key text to key. Synchronous when the key is known here. */
 export interface KeyDirectory {
   lookup(keyText: string): VirtualKey | undefined | Promise<VirtualKey | undefined>
+}
+
+/** What a model's name stands for, in the settings of one moment. */
+export interface ModelDirectory {
+  readonly settings: Settings
+  /** Public names without patterns, in order of the configuration, aliases last. */
+  names(): string[]
+  /** Patterns such as `vendor/*`. */
+  wildcardNames(): string[]
+  /** The deployments behind a name, alias, deployment id or pattern; empty = no such model. */
+  resolve(name: string): readonly Deployment[]
 }
 
 /** One limit to be checked: all scopes of a call are taken together or not at all. */

@@ -25,12 +25,14 @@ export class JsonBodyError extends Error {
 export interface JsonLimits {
   /** Nested objects and arrays. */
   readonly depth: number
+  /** Top-level fields: the largest known request has about 50. */
+  readonly fields: number
   /** Braces, brackets, commas and colons together: what parsing costs memory for. */
   readonly tokens: number
 }
 
-/** 64 and 200,000: far above any real request, far below what stalls the process (research, threat 18). */
-export const defaultJsonLimits: JsonLimits = { depth: 64, tokens: 200_000 }
+/** 64, 1,000 and 200,000: far above any real request, far below what stalls the process (research, threat 18). */
+export const defaultJsonLimits: JsonLimits = { depth: 64, fields: 1000, tokens: 200_000 }
 
 /** Above this size a body is never parsed or written anew as a whole by the forward lane. */
 const parseWholeBytesMax = 256 * 1024
@@ -190,6 +192,8 @@ function outline(bytes: Uint8Array, limits: JsonLimits): { spans: Map<string, Sp
   const close = (valueEnd: number) => {
     if (valueStart < 0) return
     if (spans.has(key)) throw new JsonBodyError(`the field ${JSON.stringify(key)} is given twice`, keyStart)
+    if (spans.size >= limits.fields)
+      throw new JsonBodyError(`the body has more than ${limits.fields} top-level fields`, keyStart)
     spans.set(key, { keyStart, valueStart, valueEnd: trimEnd(bytes, valueEnd) })
     valueStart = -1
   }

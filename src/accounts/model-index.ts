@@ -1,0 +1,90 @@
+/** Which deployments a model's name stands for: exact names, aliases, deployment ids, wildcards. */
+import { LRUCache } from 'lru-cache'
+import type { Deployment } from '../core/deployment.ts'
+import type { ModelDirectory } from '../core/ports.ts'
+import type { Settings } from '../core/settings.ts'
+import type { Prices } from '../core/usage.ts'
+
+/** Prices of a model that only a wildcard names; null = not known. */
+export type PriceLookup = (provider: string, model: string) => Prices | null
+
+const wildcardCacheMax = 1000
+const none: readonly Deployment[] = []
+
+export class ModelIndex implements ModelDirectory {
+  readonly settings: Settings
+  readonly #byName = new Map<string, Deployment[]>()
+  readonly #byId = new Map<string, Deployment[]>()
+  readonly #wildcards: Deployment[] = []
+  readonly #expanded = new LRUCache<string, Deployment[]>({ max: wildcardCacheMax })
+  readonly #prices: PriceLookup
+
+  constructor(settings: Settings, prices: PriceLookup) {
+    this.settings = settings
+    this.#prices = prices
+    for (const deployment of settings.deployments) {
+      if (deployment.modelName.includes('*')) this.#wildcards.push(deployment)
+      else pushTo(this.#byName, deployment.modelName, deployment)
+      pushTo(this.#byId, deployment.id, deployment)
+    }
+    // The longest fixed prefix is the most specific pattern.
+    this.#wildcards.sort((a, b) => b.modelName.indexOf('*') - a.modelName.indexOf('*'))
+  }
+
+  /** Public names without patterns, in order of the configuration. */
+  names(): string[] {
+    return [...this.#byName.keys(), ...Object.keys(this.settings.aliases)]
+  }
+
+  wildcardNames(): string[] {
+    return [...new Set(this.#wildcards.map(deployment => deployment.modelName))]
+  }
+
+  /** Empty = no such model. */
+  resolve(name: string): readonly Deployment[] {
+    const exact = this.#byName.get(name)
+    if (exact) return exact
+    const alias = Object.hasOwn(this.settings.aliases, name) ? this.settings.aliases[name] : undefined
+    if (alias !== undefined && alias !== name) return this.#byName.get(alias) ?? this.#match(alias)
+    return this.#byId.get(name) ?? this.#match(name)
+  }
+
+  #match(name: string): readonly Deployment[] {
+    if (this.#wildcards.length === 0) return none
+    const known = this.#expanded.get(name)
+    if (known) return known
+    const pattern = this.#wildcards.find(deployment => wildcardRest(deployment.modelName, name) !== undefined)
+    if (!pattern) return none
+    const found = this.#wildcards
+      .filter(deployment => deployment.modelName === pattern.modelName)
+      .map(deployment => this.#expand(deployment, name))
+    this.#expanded.set(name, found)
+    return found
+  }
+
+  #expand(deployment: Deployment, name: string): Deployment {
+    const rest = wildcardRest(deployment.modelName, name)!
+    const model = deployment.target.model.replace('*', () => rest)
+    return {
+      ...deployment,
+      target: { ...deployment.target, model },
+      prices: deployment.prices ?? this.#prices(deployment.target.provider.name, model),
+    }
+  }
+}
+
+/** What `*` stands for in `name`; undefined when the pattern does not match. */
+export function wildcardRest(pattern: string, name: string): string | undefined {
+  const star = pattern.indexOf('*')
+  if (star < 0) return pattern === name ? '' : undefined
+  const head = pattern.slice(0, star)
+  const tail = pattern.slice(star + 1)
+  if (name.length <= head.length + tail.length) return undefined
+  return name.startsWith(head) && name.endsWith(tail) ? name.slice(head.length, name.length - tail.length) : undefined
+}
+
+function pushTo<K>(map: Map<K, Deployment[]>, key: K, value: Deployment): void {
+  const list = map.get(key)
+  if (list) list.push(value)
+  else map.set(key, [value])
+}

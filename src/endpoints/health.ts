@@ -1,0 +1,37 @@
+import type { Endpoint } from '../core/endpoint.ts'
+
+/** The process lives. Never looks at anything else: a slow database must not get it killed. */
+export const liveliness: Endpoint = {
+  method: 'GET',
+  paths: ['/health/liveliness', '/health/liveness'],
+  auth: 'none',
+  doc: { summary: 'The process is alive', tag: 'Health', response: { type: 'string' } },
+  handle: () => Response.json("I'm alive!"),
+}
+
+/** Ready for traffic: 200, or 503 with the reasons. */
+export const readiness: Endpoint = {
+  method: 'GET',
+  paths: ['/health/readiness'],
+  auth: 'none',
+  doc: { summary: 'Ready for traffic', tag: 'Health', response: { type: 'object' } },
+  handle(_request, services) {
+    const { ready, details } = services.readiness()
+    return Response.json(
+      { status: ready ? 'healthy' : 'unhealthy', ...details, version: services.version },
+      { status: ready ? 200 : 503 },
+    )
+  },
+}
+
+/** Prometheus metrics. Public unless `require_auth_for_metrics_endpoint` is set; they name models, not keys. */
+export const metrics: Endpoint = {
+  method: 'GET',
+  paths: ['/metrics'],
+  auth: 'none',
+  doc: { summary: 'Prometheus metrics', tag: 'Health', response: { type: 'string' } },
+  async handle(_request, services) {
+    const headers = { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' }
+    return new Response(await services.metricsText(), { headers })
+  },
+}

@@ -1,0 +1,258 @@
+/** Virtual keys: made, shown once, listed, changed, blocked, deleted. Fields as users of the peer know them. */
+import { randomUUIDv7 } from 'bun'
+import { z } from 'zod'
+import { keyHint, mintKey, parseDuration } from '../accounts/key.ts'
+
+import type { Endpoint, EndpointDoc, Services } from '../core/endpoint.ts'
+import { GatewayError } from '../core/errors.ts'
+import type { KeyChanges, KeyRecord } from '../core/ports.ts'
+import { readAdminBody, readQuery } from './admin-body.ts'
+
+const name = z.string().min(1).max(255)
+const limit = z.number().int().min(1).max(1_000_000_000).nullable()
+
+const keyFields = {
+  key_alias: name.nullable().optional(),
+  duration: z.string().nullable().optional().describe('Time to live from now: 45s, 15m, 12h, 30d, 2w, 1mo; null = for ever.'),
+  models: z.array(name).max(1000).optional().describe('Names, `prefix/*` patterns or access groups; empty = every model.'),
+  user_id: name.nullable().optional(),
+  team_id: name.nullable().optional(),
+  metadata: z.record(z.string(), z.unknown()).optional(),
+  rpm_limit: limit.optional(),
+  tpm_limit: limit.optional(),
+  max_parallel_requests: limit.optional(),
+  blocked: z.boolean().optional(),
+}
+
+const generateBody = z.strictObject(keyFields)
+const updateBody = z.strictObject({ key: name, ...keyFields })
+const oneKey = z.strictObject({ key: name })
+const deleteBody = z
+  .strictObject({ keys: z.array(name).min(1).max(1000).optional(), key_aliases: z.array(name).min(1).max(1000).optional() })
+  .refine(body => body.keys || body.key_aliases, 'give `keys` or `key_aliases`')
+const listQuery = z.strictObject({
+  page: z.coerce.number().int().min(1).default(1),
+  size: z.coerce.number().int().min(1).max(100).default(10),
+  user_id: name.optional(),
+  team_id: name.optional(),
+  key_alias: name.optional(),
+  return_full_object: z.stringbool().default(false),
+})
+
+const doc = (summary: string, request?: z.ZodType): EndpointDoc => ({
+  summary,
+  tag: 'Keys',
+  ...(request && { request: z.toJSONSchema(request, { io: 'input' }) }),
+  response: { type: 'object' },
+})
+
+export const keyGenerate: Endpoint = {
+  method: 'POST',
+  paths: ['/key/generate'],
+  auth: 'admin',
+  doc: doc('Create a key; the answer is the only place that ever shows it', generateBody),
+  async handle(request, services, caller) {
+    const body = await readAdminBody(request, generateBody)
+    await checkUserQuota(services, body.user_id ?? null)
+    const keyText = mintKey()
+    const nowMs = services.epochMs()
+    const record: KeyRecord = {
+      id: randomUUIDv7(),
+      hash: services.hashKey(keyText),
+      hint: keyHint(keyText),
+      alias: null,
+      userId: null,
+      teamId: null,
+      models: [],
+      expiresAtMs: null,
+      blocked: false,
+      requestsPerMinute: null,
+      tokensPerMinute: null,
+      parallelRequests: null,
+      metadata: {},
+      createdAtMs: nowMs,
+      createdBy: caller!.key.id,
+      updatedAtMs: nowMs,
+      ...changesOf(body, nowMs),
+    }
+    await services.keys.insert(record)
+    return Response.json({ key: keyText, ...shown(record) })
+  },
+}
+
+/** A limit on keys per user is a promise to the operator; creation is admin-only, so no race worth a lock. */
+async function checkUserQuota(services: Services, userId: string | null): Promise<void> {
+  const { keysPerUser } = services.settings()
+  if (keysPerUser === null || userId === null) return
+  if ((await services.keys.countOfUser(userId)) >= keysPerUser)
+    throw new GatewayError('conflict', `this user already has ${keysPerUser} key(s), the limit; delete one first`, {
+      param: 'user_id',
+    })
+}
+
+type Fields = z.infer<typeof generateBody>
+
+/** Only what was sent changes. Throws 422 for a duration that is none. */
+function changesOf(body: Fields, nowMs: number): KeyChanges {
+  const changes: { -readonly [K in keyof KeyChanges]: KeyChanges[K] } = {}
+  if (body.key_alias !== undefined) changes.alias = body.key_alias
+  if (body.models !== undefined) changes.models = body.models
+  if (body.user_id !== undefined) changes.userId = body.user_id
+  if (body.team_id !== undefined) changes.teamId = body.team_id
+  if (body.metadata !== undefined) changes.metadata = body.metadata
+  if (body.rpm_limit !== undefined) changes.requestsPerMinute = body.rpm_limit
+  if (body.tpm_limit !== undefined) changes.tokensPerMinute = body.tpm_limit
+  if (body.max_parallel_requests !== undefined) changes.parallelRequests = body.max_parallel_requests
+  if (body.blocked !== undefined) changes.blocked = body.blocked
+  if (body.duration !== undefined) changes.expiresAtMs = expiryOf(body.duration, nowMs)
+  return changes
+}
+
+function expiryOf(duration: string | null, nowMs: number): number | null {
+  if (duration === null) return null
+  const ms = parseDuration(duration)
+  if (ms === undefined)
+    throw new GatewayError('unprocessable', '`duration` must be a number and a unit: 45s, 15m, 12h, 30d, 2w, 1mo', {
+      param: 'duration',
+    })
+  return nowMs + ms
+}
+
+const iso = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString())
+
+/** A key as administrators see it; neither the key nor its hash can be turned back into the key. */
+function shown(record: KeyRecord): Record<string, unknown> {
+  return {
+    token: record.hash,
+    token_id: record.id,
+    key_name: record.hint,
+    key_alias: record.alias,
+    user_id: record.userId,
+    team_id: record.teamId,
+    models: record.models,
+    expires: iso(record.expiresAtMs),
+    blocked: record.blocked,
+    rpm_limit: record.requestsPerMinute,
+    tpm_limit: record.tokensPerMinute,
+    max_parallel_requests: record.parallelRequests,
+    metadata: record.metadata,
+    created_at: iso(record.createdAtMs),
+    created_by: record.createdBy,
+    updated_at: iso(record.updatedAtMs),
+  }
+}
+
+/** A key may be named by its text, its hash (`token`) or its id. */
+async function findKey(services: Services, named: string): Promise<KeyRecord> {
+  const record =
+    (await services.keys.find({ hash: services.hashKey(named) })) ??
+    (await services.keys.find({ hash: named })) ??
+    (await services.keys.find({ id: named }))
+  if (!record) throw new GatewayError('not-found', 'no such key', { param: 'key' })
+  return record
+}
+
+export const keyInfo: Endpoint = {
+  method: 'GET',
+  paths: ['/key/info'],
+  auth: 'key',
+  doc: {
+    ...doc("One key; without `key`, the caller's own"),
+    query: { key: { schema: { type: 'string' }, description: 'Key text, token or id.' } },
+  },
+  async handle(request, services, caller) {
+    const named = request.query.get('key')
+    const record = await findKey(services, named ?? caller!.key.id)
+    if (caller!.role !== 'admin' && record.id !== caller!.key.id)
+      throw new GatewayError('forbidden', 'a key may only ask about itself', { param: 'key' })
+    return Response.json({ key: named ?? record.hint, info: shown(record) })
+  },
+}
+
+export const keyList: Endpoint = {
+  method: 'GET',
+  paths: ['/key/list'],
+  auth: 'admin',
+  doc: {
+    ...doc('List keys'),
+    query: Object.fromEntries(
+      Object.entries(z.toJSONSchema(listQuery, { io: 'input' }).properties ?? {}).map(([key, schema]) => [
+        key,
+        { schema: schema as object, description: key.replaceAll('_', ' ') },
+      ]),
+    ),
+  },
+  async handle(request, services) {
+    const query = readQuery(request, listQuery)
+    const { keys, total } = await services.keys.list({
+      ...(query.user_id !== undefined && { userId: query.user_id }),
+      ...(query.team_id !== undefined && { teamId: query.team_id }),
+      ...(query.key_alias !== undefined && { alias: query.key_alias }),
+      limit: query.size,
+      offset: (query.page - 1) * query.size,
+    })
+    return Response.json({
+      keys: keys.map(record => (query.return_full_object ? shown(record) : record.hash)),
+      total_count: total,
+      current_page: query.page,
+      total_pages: Math.ceil(total / query.size),
+    })
+  },
+}
+
+export const keyUpdate: Endpoint = {
+  method: 'POST',
+  paths: ['/key/update'],
+  auth: 'admin',
+  doc: doc('Change a key; only the fields sent change', updateBody),
+  async handle(request, services) {
+    const { key, ...fields } = await readAdminBody(request, updateBody)
+    const record = await findKey(services, key)
+    return Response.json({ key: record.hint, ...shown(await change(services, record, changesOf(fields, services.epochMs()))) })
+  },
+}
+
+async function change(services: Services, record: KeyRecord, changes: KeyChanges): Promise<KeyRecord> {
+  const updated = await services.keys.update(record.id, changes)
+  if (!updated) throw new GatewayError('not-found', 'no such key', { param: 'key' })
+  return updated
+}
+
+function blocking(path: string, blocked: boolean): Endpoint {
+  return {
+    method: 'POST',
+    paths: [path],
+    auth: 'admin',
+    doc: doc(blocked ? 'Block a key at once' : 'Let a blocked key work again', oneKey),
+    async handle(request, services) {
+      const { key } = await readAdminBody(request, oneKey)
+      return Response.json(shown(await change(services, await findKey(services, key), { blocked })))
+    },
+  }
+}
+
+export const keyBlock = blocking('/key/block', true)
+export const keyUnblock = blocking('/key/unblock', false)
+
+export const keyDelete: Endpoint = {
+  method: 'POST',
+  paths: ['/key/delete'],
+  auth: 'admin',
+  doc: doc('Delete keys for good', deleteBody),
+  async handle(request, services) {
+    const body = await readAdminBody(request, deleteBody)
+    const records = await Promise.all([
+      ...(body.keys ?? []).map(named => findKey(services, named)),
+      ...(body.key_aliases ?? []).map(alias => findAlias(services, alias)),
+    ])
+    for (const record of records) await services.keys.delete(record.id)
+    return Response.json({ deleted_keys: body.keys ?? body.key_aliases })
+  },
+}
+
+async function findAlias(services: Services, alias: string): Promise<KeyRecord> {
+  const record = await services.keys.find({ alias })
+  if (!record) throw new GatewayError('not-found', `no key has the alias '${alias}'`, { param: 'key_aliases' })
+  return record
+}
+

@@ -1,0 +1,177 @@
+/** The lists of models. None of them ever asks an upstream: a dead provider must not hang a model picker. */
+import { accessibleGroups, mayUseModel } from '../accounts/key.ts'
+import type { Caller } from '../core/call.ts'
+import type { Deployment } from '../core/deployment.ts'
+import type { Endpoint, HttpRequest, Services } from '../core/endpoint.ts'
+import { GatewayError } from '../core/errors.ts'
+import type { ModelDirectory } from '../core/ports.ts'
+import { codexCatalogue, listEntry } from '../formats/openai-models.ts'
+
+const fallbackTypes = ['general', 'context_window', 'content_policy']
+const booleanParameter = (description: string) => ({ schema: { type: 'boolean', default: false }, description })
+
+/** GET /models: one answer that OpenAI's, Anthropic's and Codex' clients all read (research/ecosystem 1.3). */
+export const modelsList: Endpoint = {
+  method: 'GET',
+  paths: ['/models', '/v1/models', '/openai/v1/models', '/anthropic/v1/models', '/openai/models'],
+  auth: 'key',
+  doc: {
+    summary: 'List the models this key may use',
+    tag: 'Models',
+    query: {
+      return_wildcard_routes: booleanParameter('Also list patterns such as `openai/*`.'),
+      team_id: { schema: { type: 'string' }, description: "Only this team's models; your own team, unless admin." },
+      include_model_access_groups: booleanParameter('Also list the names of access groups.'),
+      only_model_access_groups: booleanParameter('List nothing but access groups.'),
+      include_metadata: booleanParameter('Add `metadata.fallbacks`.'),
+      fallback_type: { schema: { enum: fallbackTypes }, description: 'Which fallbacks `include_metadata` adds.' },
+      scope: { schema: { enum: ['expand'] }, description: 'Administrators: every model of the gateway.' },
+    },
+    response: { $ref: '#/components/schemas/ModelList' },
+  },
+  handle(request, services, caller) {
+    const options = readOptions(request, caller!)
+    const index = services.models()
+    const ids = visibleIds(index, caller!, options)
+    if (request.query.has('client_version'))
+      return Response.json(codexCatalogue(ids.map(id => ({ id, info: infoOf(index, id) }))))
+    const data = ids.map(id => {
+      const entry = listEntry(id, infoOf(index, id))
+      return options.metadata ? { ...entry, metadata: { fallbacks: fallbacksOf(services, id, options.fallbackType) } } : entry
+    })
+    return Response.json({
+      object: 'list',
+      data,
+      has_more: false,
+      first_id: data[0]?.id ?? null,
+      last_id: data.at(-1)?.id ?? null,
+    })
+  },
+}
+
+interface ListOptions {
+  readonly wildcards: boolean
+  readonly groups: boolean
+  readonly onlyGroups: boolean
+  readonly metadata: boolean
+  readonly fallbackType: string
+}
+
+function readOptions(request: HttpRequest, caller: Caller): ListOptions {
+  const { query } = request
+  const scope = query.get('scope')
+  if (scope !== null && scope !== 'expand')
+    throw new GatewayError('invalid-request', "`scope` accepts only 'expand'", { param: 'scope' })
+  const fallbackType = query.get('fallback_type') ?? 'general'
+  if (!fallbackTypes.includes(fallbackType))
+    throw new GatewayError('invalid-request', `\`fallback_type\` must be one of ${fallbackTypes.join(', ')}`, {
+      param: 'fallback_type',
+    })
+  const team = query.get('team_id')
+  if (team !== null && caller.role !== 'admin' && caller.key.teamId !== team)
+    throw new GatewayError('forbidden', 'this key does not belong to that team', { param: 'team_id' })
+  return {
+    wildcards: flag(query, 'return_wildcard_routes'),
+    groups: flag(query, 'include_model_access_groups'),
+    onlyGroups: flag(query, 'only_model_access_groups'),
+    metadata: flag(query, 'include_metadata'),
+    fallbackType,
+  }
+}
+
+function flag(query: URLSearchParams, name: string): boolean {
+  const value = query.get(name)
+  if (value === null || value === 'false' || value === '0') return false
+  if (value === 'true' || value === '1' || value === '') return true
+  throw new GatewayError('invalid-request', `\`${name}\` must be true or false`, { param: name })
+}
+
+function visibleIds(index: ModelDirectory, caller: Caller, options: ListOptions): string[] {
+  const { accessGroups } = index.settings
+  const mayUse = (name: string) => caller.role === 'admin' || mayUseModel(caller.key, name, accessGroups)
+  const groups = caller.role === 'admin' ? Object.keys(accessGroups) : accessibleGroups(caller.key, accessGroups)
+  if (options.onlyGroups) return groups
+  const ids = index.names().filter(mayUse)
+  if (options.wildcards) ids.push(...index.wildcardNames().filter(mayUse))
+  if (options.groups) ids.push(...groups)
+  return [...new Set(ids)]
+}
+
+function infoOf(index: ModelDirectory, id: string): Readonly<Record<string, unknown>> {
+  return index.resolve(id)[0]?.info ?? {}
+}
+
+function fallbacksOf(services: Services, id: string, type: string): readonly string[] {
+  const { fallbacks } = services.settings().router
+  return type === 'general' ? (fallbacks[id] ?? fallbacks['*'] ?? []) : []
+}
+
+/** GET /models/{id}: 404 both for what does not exist and for what the key may not see. */
+export const modelsOne: Endpoint = {
+  method: 'GET',
+  paths: ['/models/{model_id+}', '/v1/models/{model_id+}', '/openai/v1/models/{model_id+}', '/anthropic/v1/models/{model_id+}'],
+  auth: 'key',
+  doc: { summary: 'One model', tag: 'Models', response: { $ref: '#/components/schemas/Model' } },
+  handle(request, services, caller) {
+    const id = request.params.model_id!
+    const index = services.models()
+    const [deployment] = index.resolve(id)
+    const allowed = caller!.role === 'admin' || mayUseModel(caller!.key, id, index.settings.accessGroups)
+    if (!deployment || !allowed)
+      throw new GatewayError('model-not-found', `the model '${id.slice(0, 200)}' does not exist or is not yours to use`, {
+        param: 'model_id',
+      })
+    return Response.json({ ...listEntry(id, deployment.info), owned_by: deployment.target.provider.name })
+  },
+}
+
+/** GET /model/info: the deployments behind the names. Keys are never shown, addresses to administrators only. */
+export const modelInfo: Endpoint = {
+  method: 'GET',
+  paths: ['/model/info', '/v1/model/info'],
+  auth: 'key',
+  doc: {
+    summary: 'Details of deployments: mode, prices, limits',
+    tag: 'Models',
+    query: { proxy_model_id: { schema: { type: 'string' }, description: 'Only this deployment (`x-proxy-model-id`).' } },
+    response: { $ref: '#/components/schemas/ModelInfoList' },
+  },
+  handle(request, services, caller) {
+    const index = services.models()
+    const { accessGroups, deployments } = index.settings
+    const visible = deployments.filter(
+      one => caller!.role === 'admin' || mayUseModel(caller!.key, one.modelName, accessGroups),
+    )
+    const id = request.query.get('proxy_model_id')
+    const chosen = id === null ? visible : visible.filter(one => one.id === id)
+    if (id !== null && chosen.length === 0)
+      throw new GatewayError('not-found', `no model has the id '${id.slice(0, 200)}'`, { param: 'proxy_model_id' })
+    return Response.json({ data: chosen.map(one => infoEntry(one, caller!.role === 'admin')) })
+  },
+}
+
+const nanoUsdPerMillion = 1e15
+
+function infoEntry(deployment: Deployment, showAddress: boolean): object {
+  const { target, prices } = deployment
+  const price = (value: bigint | undefined) => (value === undefined ? null : Number(value) / nanoUsdPerMillion)
+  return {
+    model_name: deployment.modelName,
+    proxy_params: {
+      model: `${target.provider.name}/${target.model}`,
+      ...(showAddress && { api_base: target.baseUrl }),
+    },
+    model_info: {
+      ...deployment.info,
+      id: deployment.id,
+      db_model: false,
+      mode: deployment.mode,
+      provider: target.provider.name,
+      source: deployment.origin.kind,
+      input_cost_per_token: price(prices?.input),
+      output_cost_per_token: price(prices?.output),
+      cache_read_input_token_cost: price(prices?.cacheRead),
+      cache_creation_input_token_cost: price(prices?.cacheWrite),
+    },
+  }
+}

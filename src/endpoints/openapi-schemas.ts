@@ -1,0 +1,125 @@
+/** JSON Schemas of the bodies that the OpenAPI document names: the fields of the gateway API specification. */
+
+const nullable = (type: string, more: object = {}) => ({ type: [type, 'null'], ...more })
+const text = { type: 'string' }
+const reference = (name: string) => ({ $ref: `#/components/schemas/${name}` })
+const listOf = (items: object) => ({ type: 'array', items })
+const object = (properties: object, required: string[] = []) => ({ type: 'object', properties, required })
+
+const usage = object({
+  prompt_tokens: { type: 'integer' },
+  completion_tokens: { type: 'integer' },
+  total_tokens: { type: 'integer' },
+})
+
+const chatRequest = object(
+  {
+    model: text,
+    messages: { ...listOf(reference('Message')), minItems: 1 },
+    frequency_penalty: nullable('number', { minimum: -2, maximum: 2 }),
+    logit_bias: nullable('object', { additionalProperties: { type: 'number' } }),
+    logprobs: nullable('boolean'),
+    top_logprobs: nullable('integer', { minimum: 0, maximum: 20 }),
+    max_tokens: nullable('integer', { minimum: 1 }),
+    max_completion_tokens: nullable('integer', { minimum: 1 }),
+    n: nullable('integer', { minimum: 1, maximum: 128 }),
+    presence_penalty: nullable('number', { minimum: -2, maximum: 2 }),
+    response_format: nullable('object'),
+    seed: nullable('integer'),
+    service_tier: nullable('string'),
+    stop: { anyOf: [{ type: 'string' }, listOf(text), { type: 'null' }] },
+    stream: nullable('boolean'),
+    stream_options: nullable('object'),
+    temperature: nullable('number', { minimum: 0, maximum: 2 }),
+    top_p: nullable('number', { minimum: 0, maximum: 1 }),
+    tools: { anyOf: [listOf({ type: 'object' }), { type: 'null' }] },
+    tool_choice: { anyOf: [{ type: 'string' }, { type: 'object' }, { type: 'null' }] },
+    parallel_tool_calls: nullable('boolean'),
+    function_call: { anyOf: [{ type: 'string' }, { type: 'object' }, { type: 'null' }] },
+    functions: { anyOf: [listOf({ type: 'object' }), { type: 'null' }] },
+    user: nullable('string'),
+    metadata: nullable('object'),
+    guardrails: { anyOf: [listOf(text), { type: 'null' }] },
+    caching: nullable('boolean'),
+    num_retries: nullable('integer', { minimum: 0 }),
+    context_window_fallback_dict: nullable('object', { additionalProperties: text }),
+    fallbacks: { anyOf: [listOf(text), { type: 'null' }] },
+    chat_template_kwargs: { type: 'object' },
+    reasoning_effort: nullable('string'),
+    cache: object({ 'no-cache': { type: 'boolean' } }),
+  },
+  ['model', 'messages'],
+)
+
+const modelEntry = object({
+  id: text,
+  object: { const: 'model' },
+  created: { type: 'integer' },
+  owned_by: text,
+  display_name: text,
+  context_length: nullable('integer'),
+  max_output_tokens: nullable('integer'),
+})
+
+export const schemas: Readonly<Record<string, object>> = {
+  Message: object(
+    {
+      role: { enum: ['user', 'assistant', 'tool', 'system', 'function', 'developer'] },
+      content: { anyOf: [{ type: 'string' }, listOf({ type: 'object' }), { type: 'null' }] },
+      tool_call_id: text,
+      tool_calls: listOf({ type: 'object' }),
+    },
+    ['role'],
+  ),
+  ChatCompletionRequest: chatRequest,
+  ChatCompletion: object({
+    id: text,
+    object: { const: 'chat.completion' },
+    created: { type: 'integer' },
+    model: text,
+    choices: listOf({ type: 'object' }),
+    usage,
+  }),
+  CompletionRequest: object(
+    {
+      model: text,
+      prompt: { anyOf: [text, listOf({})] },
+      max_tokens: nullable('integer', { minimum: 1 }),
+      temperature: nullable('number', { minimum: 0, maximum: 2 }),
+      stream: nullable('boolean'),
+    },
+    ['prompt'],
+  ),
+  Completion: object({ id: text, object: { const: 'text_completion' }, model: text, choices: listOf({ type: 'object' }), usage }),
+  EmbeddingsRequest: object(
+    {
+      model: text,
+      input: { anyOf: [text, listOf({})] },
+      encoding_format: { enum: ['float', 'base64'] },
+      dimensions: nullable('integer', { minimum: 1 }),
+      user: nullable('string'),
+      timeout: { type: 'integer', default: 600, description: 'Accepted for compatibility; the operator sets timeouts.' },
+      api_base: { ...nullable('string'), description: 'Accepted for compatibility and never used.' },
+      api_key: { ...nullable('string'), description: 'Accepted for compatibility and never used.' },
+    },
+    ['model', 'input'],
+  ),
+  Embeddings: object({
+    object: { const: 'list' },
+    data: listOf(object({ index: { type: 'integer' }, embedding: { anyOf: [listOf({ type: 'number' }), text] } })),
+    model: text,
+    usage,
+  }),
+  Model: modelEntry,
+  ModelList: object({ object: { const: 'list' }, data: listOf(reference('Model')), has_more: { type: 'boolean' } }),
+  ModelInfoList: object({
+    data: listOf(object({ model_name: text, proxy_params: { type: 'object' }, model_info: { type: 'object' } })),
+  }),
+  Error: object({
+    error: object({ message: text, type: text, param: nullable('string'), code: nullable('string'), name: text }),
+  }),
+  ValidationError: object({
+    error: { type: 'object' },
+    detail: listOf(object({ loc: listOf({}), msg: text, type: text })),
+  }),
+}

@@ -1,0 +1,127 @@
+import { expect, test } from 'bun:test'
+import { OpenaiRelay } from './openai-relay.ts'
+
+const chunk = (more: object) =>
+  `data: ${JSON.stringify({ id: 'c1', object: 'chat.completion.chunk', created: 1, model: 'up-2026', ...more })}\n\n`
+const delta = (content: object, finish: string | null = null) =>
+  chunk({ choices: [{ index: 0, delta: content, logprobs: null, finish_reason: finish }] })
+const usageChunk = chunk({ choices: [], usage: { prompt_tokens: 5, completion_tokens: 3, total_tokens: 8 } })
+const done = 'data: [DONE]\n\n'
+const whole =
+  delta({ role: 'assistant', content: '' }) +
+  delta({ content: 'Grüße ✓ "model":"x" 😀' }) +
+  delta({ content: '\\"model\\":\\"up-2026\\"' }) +
+  delta({}, 'stop') +
+  usageChunk +
+  done
+
+const relayOf = (options: { publicModel?: string; showUsage?: boolean } = {}) =>
+  new OpenaiRelay({
+    publicModel: options.publicModel ?? 'up-2026',
+    showUsage: options.showUsage ?? true,
+    errorEvent: error => `data: {"error":"${error.kind}"}\n\n`,
+  })
+
+function run(relay: OpenaiRelay, pieces: Iterable<Uint8Array>): string {
+  const out: Uint8Array[] = []
+  for (const piece of pieces) out.push(relay.push(piece))
+  out.push(relay.end())
+  return Buffer.concat(out).toString('utf8')
+}
+
+function* cut(text: string, ...at: number[]): Iterable<Uint8Array> {
+  const bytes = Buffer.from(text)
+  let from = 0
+  for (const to of [...at, bytes.length]) {
+    yield bytes.subarray(from, to)
+    from = to
+  }
+}
+
+function* every(text: string, size: number): Iterable<Uint8Array> {
+  const bytes = Buffer.from(text)
+  for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size)
+}
+
+test('an unchanged stream passes byte for byte, cut anywhere', () => {
+  const length = Buffer.byteLength(whole)
+  for (let at = 0; at <= length; at++) expect(run(relayOf(), cut(whole, at))).toBe(whole)
+  expect(run(relayOf(), every(whole, 1))).toBe(whole)
+})
+
+test('the public model name is restored in every event and in no text, cut anywhere', () => {
+  const expected = whole.replaceAll('"model":"up-2026"', '"model":"öffentlich/m"')
+  expect(expected).toContain('\\\\\\"model\\\\\\":\\\\\\"up-2026')
+  for (let size = 1; size < 200; size++)
+    expect(run(relayOf({ publicModel: 'öffentlich/m' }), every(whole, size))).toBe(expected)
+})
+
+test('the usage event is held back from who did not ask, and read all the same', () => {
+  for (let size = 1; size < 100; size++) {
+    const relay = relayOf({ showUsage: false })
+    expect(run(relay, every(whole, size))).toBe(whole.replace(usageChunk, ''))
+    expect(relay.usage).toEqual({ inputTokens: 5, outputTokens: 3 })
+    expect(relay.contentEvents).toBe(2)
+    expect(relay.failure).toBeUndefined()
+  }
+})
+
+test('CRLF line ends are understood', () => {
+  const crlf = whole.replaceAll('\n', '\r\n')
+  const relay = relayOf()
+  expect(run(relay, every(crlf, 7))).toBe(crlf)
+  expect(relay.terminated).toBe(true)
+})
+
+test('spaces after colons, as Python writes them, are understood', () => {
+  const spaced = whole.replaceAll('"model":"up', '"model": "up').replaceAll('"finish_reason":', '"finish_reason": ')
+  const relay = relayOf({ publicModel: 'public' })
+  const out = run(relay, every(spaced, 33))
+  expect(out).not.toContain('"model": "up-2026"')
+  expect(relay.complete).toBe(true)
+})
+
+test('a finished stream without [DONE] is complete and gets one', () => {
+  const relay = relayOf()
+  expect(run(relay, every(whole.replace(done, ''), 20))).toBe(whole)
+  expect(relay.failure).toBeUndefined()
+})
+
+test('a stream cut at any byte before its finish is never complete', () => {
+  const end = Buffer.byteLength(whole.slice(0, whole.indexOf('"finish_reason":"stop"')))
+  for (let at = 0; at <= end; at++) {
+    const relay = relayOf()
+    const out = run(relay, [Buffer.from(whole).subarray(0, at)])
+    expect(relay.failure?.kind).toBe('upstream-broken')
+    expect(relay.terminated).toBe(false)
+    expect(out).not.toContain('[DONE]')
+  }
+})
+
+test('an error event becomes a failure in the upstream\'s words, not data', () => {
+  const relay = relayOf()
+  const out = run(relay, every(`${delta({ content: 'a' })}data: {"error":{"message":"GPU lost","code":"gpu"}}\n\n`, 9))
+  expect(out).toBe(delta({ content: 'a' }))
+  expect(relay.failure?.message).toBe('GPU lost')
+  expect(relay.failure?.code).toBe('gpu')
+})
+
+test('an event without end fills no memory', () => {
+  const relay = relayOf()
+  const piece = Buffer.alloc(64 * 1024, 120)
+  const from = performance.now()
+  for (let sent = 0; sent < 200; sent++) relay.push(piece)
+  expect(relay.failure?.kind).toBe('upstream-broken')
+  expect(performance.now() - from).toBeLessThan(200)
+})
+
+test('heartbeats and empty pieces pass', () => {
+  const relay = relayOf()
+  expect(run(relay, [Buffer.from(': ping\n\n'), Buffer.alloc(0), Buffer.from(whole)])).toBe(`: ping\n\n${whole}`)
+})
+
+test('absurd usage is not believed', () => {
+  const relay = relayOf()
+  run(relay, every(whole.replace('"prompt_tokens":5', '"prompt_tokens":-5'), 50))
+  expect(relay.usage).toBeUndefined()
+})

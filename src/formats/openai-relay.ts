@@ -1,0 +1,225 @@
+/**
+ * A stream of OpenAI's dialect on its way to a client of the same dialect. Events are looked at, not
+ * parsed: a few searches in the text decide what an event is, and unless the model's name must be
+ * restored the very bytes of the upstream go out (research/performance: parsing every event doubles its cost).
+ */
+import { GatewayError } from '../core/errors.ts'
+import type { StreamRelay } from '../core/format.ts'
+import { readOpenaiUsage } from '../core/openai-usage.ts'
+import type { Usage } from '../core/usage.ts'
+
+const eventBytesMax = 8 * 1024 * 1024
+const nothing = new Uint8Array(0)
+const doneEvent = 'data: [DONE]\n\n'
+const finishPattern = /"finish_reason":\s*"/
+const usagePattern = /"usage":\s*\{/
+const modelPattern = /"model":\s*"(?:[^"\\]|\\.)*"/
+const noChoicesPattern = /"choices":\s*\[\s*\]/
+const errorPattern = /^data:\s*\{\s*"error":/
+/** A delta that says something: text, thinking, refusal or arguments that are not empty. */
+const contentPattern = /"(?:content|text|reasoning_content|reasoning|refusal|arguments)":\s*"(?!")/g
+
+export interface RelayOptions {
+  readonly publicModel: string
+  /** The client asked for the usage event; else it is held back. */
+  readonly showUsage: boolean
+  readonly errorEvent: (error: GatewayError) => string
+}
+
+export class OpenaiRelay implements StreamRelay {
+  readonly errorEvent: (error: GatewayError) => string
+  started = false
+  complete = false
+  terminated = false
+  failure: GatewayError | undefined
+  contentEvents = 0
+  contentCharacters = 0
+  readonly #modelJson: string
+  readonly #showUsage: boolean
+  /** Pieces of an event that is not complete yet. */
+  #pending: Buffer[] = []
+  #pendingBytes = 0
+  #usageEvent: string | undefined
+  /** `"model":"..."` as this upstream writes it; empty until seen. */
+  #upstreamModel = ''
+
+  constructor(options: RelayOptions) {
+    this.errorEvent = options.errorEvent
+    this.#showUsage = options.showUsage
+    this.#modelJson = `"model":${JSON.stringify(options.publicModel)}`
+  }
+
+  get usage(): Usage | undefined {
+    const event = this.#usageEvent
+    if (event === undefined) return undefined
+    try {
+      const chunk = JSON.parse(latin1ToUtf8(event).replace(/^data:\s*/, '')) as Record<string, unknown>
+      return readOpenaiUsage(chunk.usage)
+    } catch {
+      return undefined
+    }
+  }
+
+  push(bytes: Uint8Array): Uint8Array {
+    if (this.failure) return nothing
+    let buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    if (this.#pending.length > 0) {
+      // Joined only when an event may have ended, so a giant event is not copied once per piece.
+      if (buffer.indexOf(10) < 0) return this.#hold(buffer)
+      buffer = Buffer.concat([...this.#pending, buffer])
+      this.#pending = []
+      this.#pendingBytes = 0
+    }
+    const end = lastEventEnd(buffer)
+    if (end < buffer.length) this.#hold(buffer.subarray(end))
+    return end === 0 || this.failure ? nothing : this.#relay(buffer.subarray(0, end))
+  }
+
+  #hold(piece: Buffer): Uint8Array {
+    this.#pending.push(piece)
+    this.#pendingBytes += piece.length
+    if (this.#pendingBytes > eventBytesMax)
+      this.failure = broken(`an event of the upstream's stream is larger than ${eventBytesMax} bytes`)
+    return nothing
+  }
+
+  end(): Uint8Array {
+    let out: Uint8Array = nothing
+    if (this.#pending.length > 0 && !this.failure) {
+      // Some servers leave the last blank line out.
+      const last = Buffer.concat([...this.#pending, Buffer.from('\n\n')])
+      this.#pending = []
+      if (this.#isWhole(last)) out = this.#relay(last)
+    }
+    if (this.failure) return out
+    if (!this.complete) {
+      this.failure = broken('the upstream ended its stream without finishing the answer')
+      return out
+    }
+    if (this.terminated) return out
+    this.terminated = true
+    return Buffer.concat([out, Buffer.from(doneEvent)])
+  }
+
+  /** A cut event is not valid JSON: what remains at the end is only used if it is. */
+  #isWhole(event: Buffer): boolean {
+    const data = event.toString('utf8').replace(/^data:\s*/, '').trim()
+    if (data === '[DONE]') return true
+    try {
+      JSON.parse(data)
+      return true
+    } catch {
+      return false
+    }
+  }
+
+  /** Complete events only. Latin-1 keeps every byte as one character, so the way back is exact. */
+  #relay(block: Buffer): Uint8Array {
+    const text = block.toString('latin1')
+    // Nearly every piece is one event; it skips the splitting.
+    const firstEnd = text.indexOf('\n\n')
+    if (firstEnd === text.length - 2 && firstEnd >= 0) {
+      const event = this.#event(text)
+      return event === text ? block : Buffer.from(event, 'latin1')
+    }
+    let out = ''
+    for (const event of splitEvents(text)) {
+      out += this.#event(event)
+      if (this.failure) break
+    }
+    return out === text ? block : Buffer.from(out, 'latin1')
+  }
+
+  /** What goes out for one event; the same string when nothing had to change. */
+  #event(event: string): string {
+    if (event.startsWith('data: [DONE]') || event.startsWith('data:[DONE]')) {
+      this.complete = true
+      this.terminated = true
+      return event
+    }
+    if (errorPattern.test(event)) {
+      this.failure = errorOf(event)
+      return ''
+    }
+    const content = event.match(contentPattern)
+    if (content) {
+      this.started = true
+      this.contentEvents++
+      this.#countCharacters(event)
+    }
+    if (event.includes('"finish_reason":') && finishPattern.test(event)) {
+      this.complete = true
+      this.started = true
+    }
+    if (event.includes('"usage":') && usagePattern.test(event)) {
+      this.#usageEvent = event
+      if (!this.#showUsage && noChoicesPattern.test(event)) return ''
+    }
+    return this.#restoreModel(event)
+  }
+
+  #restoreModel(event: string): string {
+    if (this.#upstreamModel === this.#modelJson) return event
+    if (this.#upstreamModel !== '') {
+      const at = event.indexOf(this.#upstreamModel)
+      if (at >= 0) return event.slice(0, at) + this.#latin1Model() + event.slice(at + this.#upstreamModel.length)
+    }
+    const found = modelPattern.exec(event)
+    if (!found) return event
+    this.#upstreamModel = found[0]
+    if (found[0] === this.#modelJson) return event
+    return event.slice(0, found.index) + this.#latin1Model() + event.slice(found.index + found[0].length)
+  }
+
+  #latin1Model(): string {
+    return Buffer.from(this.#modelJson, 'utf8').toString('latin1')
+  }
+
+  #countCharacters(event: string): void {
+    contentPattern.lastIndex = 0
+    for (let found = contentPattern.exec(event); found; found = contentPattern.exec(event)) {
+      let at = found.index + found[0].length
+      const from = at
+      while (at < event.length && event.charCodeAt(at) !== 34) at += event.charCodeAt(at) === 92 ? 2 : 1
+      this.contentCharacters += at - from
+    }
+  }
+}
+
+/** Offset behind the last blank line; 0 when no event is complete. */
+function lastEventEnd(buffer: Buffer): number {
+  const length = buffer.length
+  if (length >= 2 && buffer[length - 1] === 10) {
+    if (buffer[length - 2] === 10) return length
+    if (length >= 4 && buffer[length - 2] === 13 && buffer[length - 3] === 10 && buffer[length - 4] === 13) return length
+  }
+  const lf = buffer.lastIndexOf('\n\n')
+  const crlf = buffer.lastIndexOf('\r\n\r\n')
+  return Math.max(lf < 0 ? 0 : lf + 2, crlf < 0 ? 0 : crlf + 4)
+}
+
+function splitEvents(text: string): string[] {
+  return text.split(/(?<=\n\n|\r\n\r\n)/)
+}
+
+function latin1ToUtf8(text: string): string {
+  return Buffer.from(text, 'latin1').toString('utf8')
+}
+
+function broken(message: string): GatewayError {
+  return new GatewayError('upstream-broken', message)
+}
+
+/** The upstream's own words about a failure inside a stream. */
+function errorOf(event: string): GatewayError {
+  try {
+    const { error } = JSON.parse(latin1ToUtf8(event).replace(/^data:\s*/, '')) as { error: unknown }
+    const message = typeof error === 'string' ? error : (error as { message?: unknown } | null)?.message
+    const code = (error as { code?: unknown } | null)?.code
+    return new GatewayError('upstream-failed', typeof message === 'string' ? message : 'the upstream failed', {
+      code: typeof code === 'string' ? code : undefined,
+    })
+  } catch (cause) {
+    return new GatewayError('upstream-broken', 'the upstream sent an error event that cannot be read', { cause })
+  }
+}

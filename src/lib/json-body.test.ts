@@ -1,0 +1,102 @@
+import { expect, test } from 'bun:test'
+import { JsonBody, JsonBodyError } from './json-body.ts'
+import type { Edit } from './json-body.ts'
+
+const bytes = (text: string) => new TextEncoder().encode(text)
+const read = (text: string) => JsonBody.read(bytes(text))
+const edited = (text: string, edits: Edit[]) => Buffer.concat(read(text).edited(edits)).toString('utf8')
+
+test('finds the top-level fields and leaves nested ones alone', () => {
+  const body = read(' {"model" : "m", "messages":[{"model":"x","role":"user"}], "n": 2 }')
+  expect(body.names()).toEqual(['model', 'messages', 'n'])
+  expect(body.get('model')).toBe('m')
+  expect(body.get('n')).toBe(2)
+  expect(body.get('role')).toBeUndefined()
+  expect(body.rawText('messages')).toBe('[{"model":"x","role":"user"}]')
+})
+
+test('fields named like object members are plain fields', () => {
+  const body = read('{"__proto__":{"polluted":true},"constructor":1,"hasOwnProperty":2}')
+  expect(body.get('constructor')).toBe(1)
+  expect(body.get('toString')).toBeUndefined()
+  expect(({} as Record<string, unknown>).polluted).toBeUndefined()
+})
+
+test('replaces, adds and removes fields and keeps every other byte', () => {
+  const text = '{ "a":1 ,\t"b" : [1, 2],"c":"\\"}{\\\\" }'
+  expect(edited(text, [{ set: 'b', json: '7' }])).toBe('{ "a":1 ,\t"b" : 7,"c":"\\"}{\\\\" }')
+  expect(JSON.parse(edited(text, [{ set: 'd', json: 'null' }]))).toEqual({ a: 1, b: [1, 2], c: '"}{\\', d: null })
+  expect(edited('{}', [{ set: 'x', json: '1' }, { set: 'y', json: '2' }])).toBe('{"x":1,"y":2}')
+})
+
+test('any set of edits gives the same object as editing the parsed value', () => {
+  const names = ['a', 'b', 'c', 'd', 'e']
+  let seed = 7
+  const random = (below: number) => ((seed = (seed * 1103515245 + 12345) % 2147483648), seed % below)
+  for (let round = 0; round < 3000; round++) {
+    const object: Record<string, unknown> = {}
+    for (const name of names) if (random(3) > 0) object[name] = [1, 'x,"}', { [name]: null }][random(3)]
+    const text = random(2) ? JSON.stringify(object) : JSON.stringify(object, null, 1)
+    const edits: Edit[] = []
+    const expected = { ...object }
+    for (const name of names) {
+      const what = random(4)
+      if (what === 0) {
+        edits.push({ remove: name })
+        delete expected[name]
+      } else if (what === 1) {
+        edits.push({ set: name, json: '"new"' })
+        expected[name] = 'new'
+      }
+    }
+    expect(JSON.parse(edited(text, edits))).toEqual(expected)
+  }
+})
+
+const refused: [string, string][] = [
+  ['', 'must be a JSON object'],
+  ['[]', 'must be a JSON object'],
+  ['"x"', 'must be a JSON object'],
+  ['{', 'ends in the middle'],
+  ['{"a":1', 'ends in the middle'],
+  ['{"a":"x', 'is not closed'],
+  ['{"a":1}}', 'not one JSON object'],
+  ['{"a":1} x', 'not one JSON object'],
+  ['{"a":}', 'not valid JSON'],
+  ['{"a":1,}', 'not valid JSON'],
+  ['{"a":NaN}', 'not valid JSON'],
+  ['{"a":1,"a":2}', 'given twice'],
+  ["{'a':1}", 'not valid JSON'],
+]
+for (const [text, message] of refused)
+  test(`refuses ${text || 'nothing'}`, () => {
+    expect(() => read(text)).toThrow(JsonBodyError)
+    expect(() => read(text)).toThrow(message)
+  })
+
+test('refuses invalid UTF-8', () => {
+  expect(() => JsonBody.read(new Uint8Array([123, 34, 97, 34, 58, 34, 0xff, 34, 125]))).toThrow('UTF-8')
+})
+
+test('bombs are refused in milliseconds', () => {
+  const bombs = [
+    `{"a":${'['.repeat(5_000_000)}`,
+    `{"a":[${'{},'.repeat(4_000_000)}{}]}`,
+    `{${Array.from({ length: 400_000 }, (_, at) => `"k${at}":1`).join(',')}}`,
+  ].map(bytes)
+  for (const bomb of bombs) {
+    const from = performance.now()
+    expect(() => JsonBody.read(bomb)).toThrow(JsonBodyError)
+    expect(performance.now() - from).toBeLessThan(50)
+  }
+})
+
+test('a large body is outlined without being copied or parsed', () => {
+  const big = bytes(`{"messages":[{"role":"user","content":"${'x'.repeat(10 << 20)}"}],"model":"m"}`)
+  const from = performance.now()
+  const body = JsonBody.read(big)
+  const pieces = body.edited([{ set: 'model', json: '"other"' }])
+  expect(performance.now() - from).toBeLessThan(50)
+  expect(pieces[0]!.buffer).toBe(big.buffer)
+  expect(body.get('model')).toBe('m')
+})

@@ -1,0 +1,63 @@
+/** The record of one call, made as soon as the caller is known. A class, so that every call has one shape. */
+import type { Call, Caller, Operation } from '../core/call.ts'
+import type { Deployment } from '../core/deployment.ts'
+import type { StreamRelay } from '../core/format.ts'
+import type { Usage, UsageSource } from '../core/usage.ts'
+import type { JsonBody } from '../lib/json-body.ts'
+
+export interface CallStart {
+  readonly id: string
+  readonly operation: Operation
+  readonly route: string
+  readonly caller: Caller
+  readonly signal: AbortSignal
+  readonly clientAddress: string
+  readonly userAgent: string
+  readonly startedAtMs: number
+  readonly startedMs: number
+}
+
+const noDeployments: readonly Deployment[] = []
+const nothingDropped: readonly string[] = []
+
+export class CallRecord implements Call {
+  readonly id: string
+  readonly operation: Operation
+  readonly route: string
+  readonly caller: Caller
+  readonly signal: AbortSignal
+  readonly clientAddress: string
+  readonly userAgent: string
+  readonly startedAtMs: number
+  readonly startedMs: number
+  body: JsonBody | undefined = undefined
+  model = ''
+  stream = false
+  endUser = ''
+  candidates = noDeployments
+  deployment: Deployment | undefined = undefined
+  attempts = 0
+  fallbacks = 0
+  usage: Usage | undefined = undefined
+  usageSource: UsageSource = 'none'
+  costNanoUsd: bigint | null = null
+  progress: StreamRelay | undefined = undefined
+  answered = false
+  firstByteMs = -1
+  upstreamMs = 0
+  dropped = nothingDropped
+  responseHeaders: [string, string][] = []
+  bytesOut = 0
+
+  constructor(start: CallStart) {
+    this.id = start.id
+    this.operation = start.operation
+    this.route = start.route
+    this.caller = start.caller
+    this.signal = start.signal
+    this.clientAddress = start.clientAddress
+    this.userAgent = start.userAgent
+    this.startedAtMs = start.startedAtMs
+    this.startedMs = start.startedMs
+  }
+}

@@ -1,0 +1,51 @@
+/** Which deployments rest: after a rate limit or refused credentials at once, after other failures in a row. */
+import type { Deployment } from '../core/deployment.ts'
+import type { GatewayError } from '../core/errors.ts'
+import type { RouterSettings } from '../core/settings.ts'
+import type { Clock } from '../lib/clock.ts'
+
+const restMsMax = 60_000
+
+interface Health {
+  failsInARow: number
+  restsUntilMs: number
+  rateLimited: boolean
+}
+
+export class Cooldowns {
+  readonly #clock: Clock
+  /** Keyed by deployment id; ids are bounded by the configuration. */
+  readonly #health = new Map<string, Health>()
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  succeeded(deployment: Deployment): void {
+    if (this.#health.size > 0) this.#health.delete(deployment.id)
+  }
+
+  failed(deployment: Deployment, error: GatewayError, settings: RouterSettings): void {
+    const nowMs = this.#clock.monotonicMs()
+    const before = this.#health.get(deployment.id)
+    const failsInARow = (before?.failsInARow ?? 0) + 1
+    const atOnce = error.kind === 'upstream-rate-limited' || error.kind === 'upstream-credentials'
+    const rests = atOnce || failsInARow >= settings.allowedFails
+    const restMs = Math.min(error.retryAfterMs ?? settings.cooldownMs, restMsMax)
+    this.#health.set(deployment.id, {
+      failsInARow,
+      restsUntilMs: rests ? nowMs + restMs : (before?.restsUntilMs ?? 0),
+      rateLimited: error.kind === 'upstream-rate-limited',
+    })
+  }
+
+  /** Milliseconds it still rests; 0 = available. */
+  restMs(deployment: Deployment): number {
+    const health = this.#health.get(deployment.id)
+    return health ? Math.max(health.restsUntilMs - this.#clock.monotonicMs(), 0) : 0
+  }
+
+  isRateLimited(deployment: Deployment): boolean {
+    return this.#health.get(deployment.id)?.rateLimited === true && this.restMs(deployment) > 0
+  }
+}

@@ -1,0 +1,91 @@
+/** What an upstream's refusal means for the client and for the router. */
+import type { Deployment } from '../core/deployment.ts'
+import { faults, GatewayError } from '../core/errors.ts'
+import type { FaultKind } from '../core/errors.ts'
+import type { UpstreamFault } from '../core/provider.ts'
+import type { UpstreamResponse } from '../core/transport.ts'
+
+const errorBodyBytesMax = 256 * 1024
+const messageLengthMax = 2000
+const retryAfterMsMax = 60 * 60 * 1000
+
+/** Reads an answer that is not a success and says what it is. */
+export async function readFault(
+  deployment: Deployment,
+  response: UpstreamResponse,
+  epochMs: number,
+): Promise<GatewayError> {
+  if (response.status < 400) {
+    return new GatewayError(
+      'upstream-broken',
+      `the upstream answered with the status ${response.status}; redirects are not followed`,
+    )
+  }
+  let body: unknown
+  try {
+    const text = new TextDecoder().decode(await response.body.bytes(errorBodyBytesMax))
+    body = parseOrText(text)
+  } catch (cause) {
+    if (!(cause instanceof GatewayError)) throw cause
+  }
+  const fault = deployment.target.provider.fault?.(response.status, body) ?? faultByStatus(response.status)
+  return new GatewayError(fault.kind, clean(fault.message, deployment), {
+    code: fault.code,
+    param: fault.param ?? undefined,
+    // A refusal that would be the same anywhere keeps the upstream's own 4xx.
+    status: fault.kind === 'upstream-refused' ? response.status : undefined,
+    retryAfterMs: retryAfterMs(response, epochMs),
+    cause: { status: response.status, body },
+  })
+}
+
+function parseOrText(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
+
+function faultByStatus(status: number): UpstreamFault {
+  const kind: FaultKind =
+    status === 401 || status === 403
+      ? 'upstream-credentials'
+      : status === 404
+        ? 'model-not-found'
+        : status === 408 || status === 504
+          ? 'upstream-timeout'
+          : status === 413
+            ? 'too-large'
+            : status === 429
+              ? 'upstream-rate-limited'
+              : status === 503 || status === 529
+                ? 'upstream-overloaded'
+                : status >= 500
+                  ? 'upstream-failed'
+                  : 'upstream-refused'
+  return { kind, message: `the upstream answered with the status ${status}` }
+}
+
+/** The upstream's words without the gateway's secret, and never longer than a screen. */
+function clean(message: string, deployment: Deployment): string {
+  const key = deployment.target.apiKey?.reveal()
+  const shown = key ? message.replaceAll(key, '[redacted]') : message
+  return shown.length > messageLengthMax ? `${shown.slice(0, messageLengthMax)}...` : shown
+}
+
+/** `retry-after-ms`, or `retry-after` in seconds or as a date; absurd values are capped or ignored. */
+function retryAfterMs(response: UpstreamResponse, epochMs: number): number | undefined {
+  const exact = Number(response.header('retry-after-ms') ?? Number.NaN)
+  if (Number.isFinite(exact) && exact >= 0) return Math.min(exact, retryAfterMsMax)
+  const text = response.header('retry-after')
+  if (text === undefined) return undefined
+  const seconds = Number(text)
+  const wait = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(text) - epochMs
+  return Number.isFinite(wait) && wait >= 0 ? Math.min(wait, retryAfterMsMax) : undefined
+}
+
+/** The failure says something about the deployment, not about the request. */
+export function blamesDeployment(error: GatewayError): boolean {
+  return faults[error.kind].retry === 'other-target'
+}

@@ -1,0 +1,289 @@
+/**
+ * Reads HTTP/1.1 responses from bytes that may be split anywhere. The caller pulls events, so nothing is
+ * called back and a caller may drop the parser between any two events. Memory: one head, never a body.
+ */
+import type { ResponseHead } from './response-head.ts'
+import { headBytesMax, MalformedResponseError, parseHead, startsLikeHttp } from './response-head.ts'
+
+/** What `next` found. `more` = all bytes are used up; `body` = see `piece`. */
+export type ParserEvent = 'more' | 'head' | 'body' | 'end'
+
+type State = 'head' | 'length' | 'until-close' | 'done' | ChunkState
+type ChunkState = 'chunk-size' | 'chunk-extension' | 'chunk-size-lf' | 'chunk-data' | 'chunk-cr' | 'chunk-lf' | TrailerState
+type TrailerState = 'trailer-start' | 'trailer-line' | 'trailer-lf' | 'final-lf'
+
+const carriageReturn = 13
+const lineFeed = 10
+const semicolon = 59
+const blankLine = Buffer.from('\r\n\r\n')
+/** 1xx responses before the real one: a handful is legal, an endless row of them is an attack. */
+const interimResponsesMax = 16
+const chunkSizeDigitsMax = 16
+const chunkBytesMax = 2 ** 40
+const chunkExtensionBytesMax = 1024
+const trailerBytesMax = 16 * 1024
+const noBytes = Buffer.alloc(0)
+
+export class ResponseParser {
+  /** Valid from the event `head` on. */
+  head: ResponseHead | undefined
+  /** The bytes of the event `body`: a view of what was fed. */
+  piece: Uint8Array = noBytes
+  #state: State = 'head'
+  #chunk: Buffer = noBytes
+  #at = 0
+  /** Body bytes still to come in the present piece of framing. */
+  #left = 0
+  /** Digits of a chunk size, then bytes of its extension, then bytes of the trailers. */
+  #count = 0
+  #interim = 0
+  /** The beginning of a head that came in parts. */
+  #partial: Buffer = noBytes
+  #partialLength = 0
+
+  /** For the next response on the same connection. */
+  reset(): void {
+    this.head = undefined
+    this.piece = noBytes
+    this.#state = 'head'
+    this.#chunk = noBytes
+    this.#at = 0
+    this.#count = 0
+    this.#interim = 0
+    this.#partialLength = 0
+  }
+
+  /** Hands over bytes; all events of the bytes before must have been pulled. */
+  feed(chunk: Buffer): void {
+    this.#chunk = chunk
+    this.#at = 0
+  }
+
+  /** Bytes fed but not part of the response. */
+  get leftover(): number {
+    return this.#chunk.length - this.#at
+  }
+
+  /** The next event; after `end`, always `end`. Throws MalformedResponseError. */
+  next(): ParserEvent {
+    switch (this.#state) {
+      case 'head':
+        return this.#readHead()
+      case 'length':
+      case 'until-close':
+        return this.#readPlain()
+      case 'done':
+        return 'end'
+      default:
+        return this.#readChunked()
+    }
+  }
+
+  /** The peer closed its side in order. True when the response is thereby complete. */
+  finish(): boolean {
+    if (this.#state !== 'until-close' && this.#state !== 'done') return false
+    this.#state = 'done'
+    return true
+  }
+
+  #readHead(): ParserEvent {
+    for (;;) {
+      const head = this.#takeHead()
+      if (!head) return 'more'
+      if (head.status >= 200) {
+        this.head = head
+        this.#state = framingOf(head)
+        this.#left = head.contentLength
+        return 'head'
+      }
+      if (head.status === 101) throw new MalformedResponseError('it switched protocols without being asked')
+      if (++this.#interim > interimResponsesMax) throw new MalformedResponseError('too many interim responses')
+    }
+  }
+
+  #takeHead(): ResponseHead | undefined {
+    if (this.#partialLength > 0) return this.#continueHead()
+    const chunk = this.#chunk
+    const start = this.#at
+    if (start === chunk.length) return undefined
+    const found = chunk.indexOf(blankLine, start)
+    if (found < 0) {
+      this.#keepPartial(chunk.length)
+      return undefined
+    }
+    const end = found + 4
+    if (end - start > headBytesMax) throw new MalformedResponseError('the headers are larger than 64 KiB')
+    if (!startsLikeHttp(start === 0 ? chunk : chunk.subarray(start), end - start))
+      throw new MalformedResponseError('the answer is not HTTP/1.1')
+    this.#at = end
+    return parseHead(chunk, start, end)
+  }
+
+  /** A head that began in an earlier chunk: the new bytes are appended, only they are searched. */
+  #continueHead(): ResponseHead | undefined {
+    const before = this.#partialLength
+    this.#keepPartial(this.#chunk.length)
+    const from = Math.max(0, before - 3)
+    const found = this.#partial.subarray(0, this.#partialLength).indexOf(blankLine, from)
+    if (found < 0) return undefined
+    const end = found + 4
+    // What was taken too much goes back to the chunk.
+    this.#at = this.#chunk.length - (this.#partialLength - end)
+    this.#partialLength = 0
+    return parseHead(this.#partial, 0, end)
+  }
+
+  /** Appends the chunk's bytes up to `to`, at most as many as a head may have. Refuses what can be no head. */
+  #keepPartial(to: number): void {
+    const room = headBytesMax - this.#partialLength
+    const take = Math.min(to - this.#at, room)
+    const length = this.#partialLength + take
+    if (this.#partial.length < length) {
+      const grown = Buffer.allocUnsafe(Math.min(headBytesMax, Math.max(1024, length * 2)))
+      this.#partial.copy(grown, 0, 0, this.#partialLength)
+      this.#partial = grown
+    }
+    this.#chunk.copy(this.#partial, this.#partialLength, this.#at, this.#at + take)
+    const before = this.#partialLength
+    this.#partialLength = length
+    this.#at += take
+    if (!startsLikeHttp(this.#partial, length)) throw new MalformedResponseError('the answer is not HTTP/1.1')
+    refuseBareLineFeed(this.#partial, before, length)
+    if (this.#at < to && this.#partial.indexOf(blankLine, Math.max(0, before - 3)) < 0)
+      throw new MalformedResponseError('the headers are larger than 64 KiB')
+  }
+
+  #readPlain(): ParserEvent {
+    if (this.#state === 'length' && this.#left === 0) {
+      this.#state = 'done'
+      return 'end'
+    }
+    const available = this.#chunk.length - this.#at
+    if (available === 0) return 'more'
+    if (this.#state === 'until-close') this.#emit(available)
+    else {
+      const take = Math.min(available, this.#left)
+      this.#left -= take
+      this.#emit(take)
+    }
+    return 'body'
+  }
+
+  #emit(length: number): void {
+    this.piece = this.#chunk.subarray(this.#at, this.#at + length)
+    this.#at += length
+  }
+
+  #readChunked(): ParserEvent {
+    const chunk = this.#chunk
+    while (this.#at < chunk.length) {
+      if (this.#state === 'chunk-data') {
+        const take = Math.min(chunk.length - this.#at, this.#left)
+        this.#left -= take
+        this.#emit(take)
+        if (this.#left === 0) this.#state = 'chunk-cr'
+        return 'body'
+      }
+      this.#chunkByte(chunk[this.#at++]!)
+      if ((this.#state as State) === 'done') return 'end'
+    }
+    return 'more'
+  }
+
+  #chunkByte(byte: number): void {
+    switch (this.#state) {
+      case 'chunk-size':
+        return this.#sizeByte(byte)
+      case 'chunk-extension':
+        return this.#extensionByte(byte)
+      case 'chunk-size-lf':
+        expectByte(byte, lineFeed)
+        this.#count = 0
+        this.#state = this.#left === 0 ? 'trailer-start' : 'chunk-data'
+        return
+      case 'chunk-cr':
+        expectByte(byte, carriageReturn)
+        this.#state = 'chunk-lf'
+        return
+      case 'chunk-lf':
+        expectByte(byte, lineFeed)
+        this.#state = 'chunk-size'
+        return
+      default:
+        return this.#trailerByte(byte)
+    }
+  }
+
+  #sizeByte(byte: number): void {
+    const digit = hexDigit(byte)
+    if (digit >= 0) {
+      this.#left = this.#count === 0 ? digit : this.#left * 16 + digit
+      if (++this.#count > chunkSizeDigitsMax || this.#left > chunkBytesMax)
+        throw new MalformedResponseError('a chunk size is out of range')
+      return
+    }
+    if (this.#count === 0) throw new MalformedResponseError('a chunk without a size')
+    if (byte === carriageReturn) this.#state = 'chunk-size-lf'
+    else if (byte === semicolon) {
+      this.#state = 'chunk-extension'
+      this.#count = 0
+    } else throw new MalformedResponseError('a chunk size is not hexadecimal')
+  }
+
+  #extensionByte(byte: number): void {
+    if (byte === carriageReturn) this.#state = 'chunk-size-lf'
+    else refuseControl(byte)
+    if (++this.#count > chunkExtensionBytesMax) throw new MalformedResponseError('a chunk extension is too long')
+  }
+
+  #trailerByte(byte: number): void {
+    if (++this.#count > trailerBytesMax) throw new MalformedResponseError('the trailers are too long')
+    switch (this.#state) {
+      case 'trailer-start':
+        if (byte === carriageReturn) this.#state = 'final-lf'
+        else {
+          if (byte === 32 || byte === 9 || byte === 58) throw new MalformedResponseError('a folded trailer line')
+          refuseControl(byte)
+          this.#state = 'trailer-line'
+        }
+        return
+      case 'trailer-line':
+        if (byte === carriageReturn) this.#state = 'trailer-lf'
+        else refuseControl(byte)
+        return
+      case 'trailer-lf':
+        expectByte(byte, lineFeed)
+        this.#state = 'trailer-start'
+        return
+      default:
+        expectByte(byte, lineFeed)
+        this.#state = 'done'
+    }
+  }
+}
+
+function framingOf(head: ResponseHead): State {
+  if (head.status === 204 || head.status === 304) return 'done'
+  if (head.chunked) return 'chunk-size'
+  return head.contentLength >= 0 ? 'length' : 'until-close'
+}
+
+function refuseBareLineFeed(bytes: Buffer, from: number, to: number): void {
+  for (let at = bytes.indexOf(lineFeed, from); at >= 0 && at < to; at = bytes.indexOf(lineFeed, at + 1))
+    if (at === 0 || bytes[at - 1] !== carriageReturn) throw new MalformedResponseError('a bare line feed in the headers')
+}
+
+function expectByte(byte: number, expected: number): void {
+  if (byte !== expected) throw new MalformedResponseError('the chunked framing is broken')
+}
+
+function refuseControl(byte: number): void {
+  if ((byte < 32 && byte !== 9) || byte === 127)
+    throw new MalformedResponseError('a control character in the chunked framing')
+}
+
+function hexDigit(byte: number): number {
+  if (byte >= 48 && byte <= 57) return byte - 48
+  const lower = byte | 32
+  return lower >= 97 && lower <= 102 ? lower - 87 : -1
+}

@@ -1,0 +1,161 @@
+/** The translate lane: the upstream's frames become events, the events become the client's dialect. */
+import type { ChatEvent, ChatRequest } from '../core/chat.ts'
+import { GatewayError, toGatewayError } from '../core/errors.ts'
+import type { ChatFormat, EventWriter, StreamRelay } from '../core/format.ts'
+import type { ChatAdapter } from '../core/provider.ts'
+import type { Usage } from '../core/usage.ts'
+import { SseSplitter } from '../lib/sse.ts'
+import type { Frame } from '../lib/sse.ts'
+
+/** What a list of events says about the answer as a whole. */
+export class AnswerState {
+  started = false
+  usage: Usage | undefined
+  failure: GatewayError | undefined
+  contentEvents = 0
+  contentCharacters = 0
+  readonly #open = new Set<number>()
+  #finished = 0
+
+  see(event: ChatEvent): void {
+    switch (event.type) {
+      case 'start':
+        return
+      case 'usage':
+        this.usage = event.usage
+        return
+      case 'error':
+        this.failure = event.error
+        return
+      case 'finish':
+        this.#open.delete(event.choice)
+        this.#finished++
+        this.started = true
+        return
+      case 'text':
+      case 'refusal':
+        return this.#content(event.choice, event.text.length)
+      case 'reasoning':
+        return this.#content(event.choice, event.text?.length ?? 0)
+      case 'tool-call-arguments':
+        return this.#content(event.choice, event.fragment.length)
+      default:
+        this.started = true
+        this.#open.add(event.choice)
+    }
+  }
+
+  #content(choice: number, characters: number): void {
+    this.#open.add(choice)
+    if (characters === 0) return
+    this.started = true
+    this.contentEvents++
+    this.contentCharacters += characters
+  }
+
+  /** Every choice that began has ended, and at least one has. */
+  get complete(): boolean {
+    return this.#finished > 0 && this.#open.size === 0
+  }
+}
+
+export interface TranslatedStream {
+  readonly adapter: ChatAdapter
+  readonly format: ChatFormat
+  readonly request: ChatRequest
+  readonly publicModel: string
+}
+
+export class TranslatedRelay implements StreamRelay {
+  terminated = false
+  readonly #state = new AnswerState()
+  readonly #splitter = new SseSplitter()
+  readonly #read: (frame: Frame) => readonly ChatEvent[]
+  readonly #writer: EventWriter
+  readonly #format: ChatFormat
+
+  constructor(stream: TranslatedStream) {
+    this.#read = stream.adapter.reader()
+    this.#writer = stream.format.writer(stream.publicModel, stream.request)
+    this.#format = stream.format
+  }
+
+  get started(): boolean {
+    return this.#state.started
+  }
+  get complete(): boolean {
+    return this.#state.complete
+  }
+  get failure(): GatewayError | undefined {
+    return this.#state.failure
+  }
+  get usage(): Usage | undefined {
+    return this.#state.usage
+  }
+  get contentEvents(): number {
+    return this.#state.contentEvents
+  }
+  get contentCharacters(): number {
+    return this.#state.contentCharacters
+  }
+
+  push(bytes: Uint8Array): string {
+    let out = ''
+    if (this.#state.failure) return out
+    try {
+      for (const frame of this.#splitter.push(bytes))
+        for (const event of this.#read(frame)) {
+          this.#state.see(event)
+          if (this.#state.failure) return out
+          out += this.#writer.write(event)
+        }
+    } catch (cause) {
+      this.#state.failure = unreadable(cause)
+    }
+    return out
+  }
+
+  end(): string {
+    if (this.#state.failure) return ''
+    if (!this.#state.complete) {
+      this.#state.failure = new GatewayError(
+        'upstream-broken',
+        'the upstream ended its stream without finishing the answer',
+      )
+      return ''
+    }
+    this.terminated = true
+    return this.#writer.end()
+  }
+
+  errorEvent(error: GatewayError): string {
+    return this.#format.errorEvent(error)
+  }
+}
+
+/** A whole answer through the hub. Throws `upstream-broken` on a shape the provider's reader does not know. */
+export function translateAnswer(
+  stream: TranslatedStream,
+  bytes: Uint8Array,
+): { body: string; state: AnswerState } {
+  let events: ChatEvent[]
+  try {
+    events = stream.adapter.result(JSON.parse(new TextDecoder().decode(bytes)))
+  } catch (cause) {
+    throw unreadable(cause)
+  }
+  const state = new AnswerState()
+  for (const event of events) state.see(event)
+  if (state.failure) throw state.failure
+  if (!state.complete)
+    throw new GatewayError('upstream-broken', "the upstream's answer has no finish reason")
+  return {
+    body: JSON.stringify(stream.format.encode(events, stream.publicModel, stream.request)),
+    state,
+  }
+}
+
+function unreadable(cause: unknown): GatewayError {
+  if (cause instanceof GatewayError) return toGatewayError(cause)
+  return new GatewayError('upstream-broken', "the upstream's answer does not follow its protocol", { cause })
+}

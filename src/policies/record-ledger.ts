@@ -1,0 +1,62 @@
+/** One row in the ledger for every call: an intent before it is dispatched, the settlement after. */
+import type { Settlement } from '../core/call.ts'
+import type { Ledger, LedgerRow } from '../core/ports.ts'
+import type { Policy } from '../core/policy.ts'
+
+export function recordLedger(ledger: Ledger): Policy {
+  return {
+    name: 'record-ledger',
+    handle(call, next) {
+      const { key } = call.caller
+      ledger.begin({
+        request_id: call.id,
+        started_at_ms: call.startedAtMs,
+        route: call.route,
+        operation: call.operation,
+        model: call.model,
+        key_id: key.id,
+        user_id: key.userId,
+        team_id: key.teamId,
+        stream: call.stream,
+      })
+      return next(call)
+    },
+    settled: settlement => ledger.settle(ledgerRow(settlement)),
+  }
+}
+
+function ledgerRow({ call, outcome, status, error, costNanoUsd, durationMs }: Settlement): LedgerRow {
+  const { usage, deployment } = call
+  const { key } = call.caller
+  return {
+    request_id: call.id,
+    started_at_ms: call.startedAtMs,
+    route: call.route,
+    operation: call.operation,
+    outcome,
+    status,
+    error_kind: error?.kind ?? null,
+    model: call.model,
+    deployment_id: deployment?.id ?? null,
+    provider: deployment?.target.provider.name ?? null,
+    upstream_model: deployment?.target.model ?? null,
+    key_id: key.id,
+    key_alias: key.alias,
+    user_id: key.userId,
+    team_id: key.teamId,
+    end_user: call.endUser || null,
+    stream: call.stream,
+    input_tokens: usage?.inputTokens ?? null,
+    output_tokens: usage?.outputTokens ?? null,
+    cached_input_tokens: usage?.cachedInputTokens ?? null,
+    cache_write_tokens: usage?.cacheWriteTokens ?? null,
+    reasoning_tokens: usage?.reasoningTokens ?? null,
+    usage_source: call.usageSource,
+    cost_nano_usd: costNanoUsd === null ? null : costNanoUsd.toString(),
+    duration_ms: Math.round(durationMs * 1000) / 1000,
+    first_byte_ms: call.firstByteMs < 0 ? null : Math.round(call.firstByteMs * 1000) / 1000,
+    attempts: call.attempts,
+    client_address: call.clientAddress || null,
+    user_agent: call.userAgent || null,
+  }
+}

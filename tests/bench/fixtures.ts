@@ -1,0 +1,85 @@
+/** The fixed request and answer of every measurement: a small chat, as it is most of the time. */
+
+export const model = 'bench-model'
+
+/** 252 bytes. */
+export const requestBody = JSON.stringify({
+  model,
+  messages: [
+    { role: 'system', content: 'You are a helpful assistant that answers in one short sentence.' },
+    { role: 'user', content: 'What is the capital of France, and which river runs through it?' },
+  ],
+  temperature: 0.2,
+  max_tokens: 64,
+})
+
+/** 684 bytes or a little more. */
+export const answerBody = JSON.stringify({
+  id: 'chatcmpl-B9MBs8CjcvOU2jLn4n570S5qMJKcT',
+  object: 'chat.completion',
+  created: 1741569952,
+  model: 'gpt-4.1-2025-04-14',
+  choices: [
+    {
+      index: 0,
+      message: {
+        role: 'assistant',
+        content: 'The capital of France is Paris, and the river that runs through it is the Seine.',
+        refusal: null,
+        annotations: [],
+      },
+      logprobs: null,
+      finish_reason: 'stop',
+    },
+  ],
+  usage: {
+    prompt_tokens: 38,
+    completion_tokens: 19,
+    total_tokens: 57,
+    prompt_tokens_details: { cached_tokens: 0, audio_tokens: 0 },
+    completion_tokens_details: {
+      reasoning_tokens: 0,
+      audio_tokens: 0,
+      accepted_prediction_tokens: 0,
+      rejected_prediction_tokens: 0,
+    },
+  },
+  service_tier: 'default',
+  system_fingerprint: 'fp_44709d6fcb',
+})
+
+const chunk = (delta: object, finish: string | null) =>
+  `data: ${JSON.stringify({
+    id: 'chatcmpl-B9MHDbslfkBeAs8l4bebGdFOJ6PeG',
+    object: 'chat.completion.chunk',
+    created: 1741570283,
+    model: 'gpt-4.1-2025-04-14',
+    service_tier: 'default',
+    system_fingerprint: 'fp_44709d6fcb',
+    choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }],
+    usage: null,
+    obfuscation: 'p7Bq2mXw4Zk9',
+  })}\n\n`
+
+/** About 300 bytes each. */
+export const firstEvent = chunk({ role: 'assistant', content: '', refusal: null }, null)
+export const middleEvent = chunk({ content: ' Seine' }, null)
+export const lastEvents = `${chunk({}, 'stop')}data: ${JSON.stringify({
+  id: 'chatcmpl-B9MHDbslfkBeAs8l4bebGdFOJ6PeG',
+  object: 'chat.completion.chunk',
+  created: 1741570283,
+  model: 'gpt-4.1-2025-04-14',
+  choices: [],
+  usage: { prompt_tokens: 38, completion_tokens: 250, total_tokens: 288 },
+})}\n\ndata: [DONE]\n\n`
+
+/** A chat request of about `bytes`, nearly all of it one inline image. */
+export function largeBody(bytes: number): string {
+  const image = `data:image/png;base64,${'iVBORw0KGgo'.repeat(Math.ceil(bytes / 11)).slice(0, bytes)}`
+  return JSON.stringify({
+    model,
+    messages: [
+      { role: 'user', content: [{ type: 'text', text: 'What is this?' }, { type: 'image_url', image_url: { url: image } }] },
+    ],
+  })
+}
