@@ -7,6 +7,7 @@ import { ChatWriter } from './openai-chat/writer.ts'
 import { openaiErrorBody, openaiErrorEvent } from './openai-error.ts'
 import { openaiChatForward } from './openai-forward.ts'
 
+/** `/v1/chat/completions`. */
 export const openaiChat: ChatFormat = {
   dialect: 'openai-chat',
   operation: 'chat',

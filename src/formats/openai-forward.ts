@@ -8,18 +8,9 @@ import { readOpenaiUsage } from '../core/openai-usage.ts'
 import type { ForwardQuirks } from '../core/provider.ts'
 import { JsonBody, JsonBodyError } from '../lib/json-body.ts'
 import type { Edit } from '../lib/json-body.ts'
+import { gatewayFields } from './openai-chat/checks.ts'
 import { openaiErrorEvent } from './openai-error.ts'
 import { OpenaiRelay } from './openai-relay.ts'
-
-/**
- * Fields for the gateway itself, and fields by which a client could try to choose the upstream's host
- * or key (CVE-2024-6587): none of them ever leaves.
- */
-const gatewayFields = [
-  'guardrails', 'caching', 'cache', 'num_retries', 'context_window_fallback_dict', 'fallbacks', 'timeout',
-  'api_key', 'api_base', 'api_version', 'api_type', 'base_url', 'headers', 'extra_headers', 'organization',
-  'custom_llm_provider', 'proxy_call_id', 'proxy_logging_obj', 'logger_fn', 'user_config', 'tags',
-] as const
 
 /** An answer may be far larger than a request; the limits only stop what would stall the process. */
 const answerLimits = { depth: 256, fields: 1000, tokens: 8_000_000 }
@@ -28,7 +19,7 @@ function commonEdits(body: JsonBody, quirks: ForwardQuirks): { edits: Edit[]; dr
   const edits: Edit[] = []
   const dropped: string[] = []
   for (const name of body.names()) {
-    if ((gatewayFields as readonly string[]).includes(name)) edits.push({ remove: name })
+    if (gatewayFields.has(name)) edits.push({ remove: name })
     else if (quirks.drop?.includes(name)) {
       edits.push({ remove: name })
       dropped.push(name)

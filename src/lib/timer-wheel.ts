@@ -27,7 +27,7 @@ const defaultStepMs = 50
 /** A tick that comes this late means the process stood still: see `tick`. */
 const standstillMs = 1000
 
-/** One shared interval of `stepMs`, which runs only while something is scheduled and never holds the process. */
+/** One shared interval of `stepMs`; it runs only while something is scheduled and never holds the process. */
 export class TimerWheel {
   readonly #clock: Clock
   readonly #stepMs: number

@@ -4,6 +4,7 @@ import { GatewayError } from '../../core/errors.ts'
 import type { Usage } from '../../core/usage.ts'
 import { annotation, imageObject, redactedBlock, thinkingBlock } from './shared.ts'
 
+/** Sound in OpenAI's names; `expires_at` in seconds since 1970, 0 = unknown. */
 export interface GatheredAudio {
   id: string
   expires_at: number
@@ -12,6 +13,7 @@ export interface GatheredAudio {
   pieces: Buffer[]
 }
 
+/** One choice, joined from its deltas. */
 export interface GatheredChoice {
   index: number
   text: string
@@ -21,7 +23,8 @@ export interface GatheredChoice {
   blocks: Record<string, unknown>[]
   openBlock: string
   signed: boolean
-  calls: { id: string; name: string; arguments: string }[]
+  /** By their index, which the upstream chose. */
+  calls: Map<number, { id: string; name: string; arguments: string }>
   annotations: Record<string, unknown>[]
   citations: Record<string, unknown>[]
   images: Record<string, unknown>[]
@@ -31,6 +34,7 @@ export interface GatheredChoice {
   finish: FinishReason
 }
 
+/** A whole answer; `createdS` in seconds since 1970. */
 export interface GatheredAnswer {
   id: string
   createdS: number | undefined
@@ -38,9 +42,9 @@ export interface GatheredAnswer {
   usage: Usage | undefined
 }
 
-function newChoice(index: number): GatheredChoice & { finish: FinishReason } {
+function newChoice(index: number): GatheredChoice {
   return {
-    index, text: '', refusal: '', reasoning: '', blocks: [], openBlock: '', signed: false, calls: [],
+    index, text: '', refusal: '', reasoning: '', blocks: [], openBlock: '', signed: false, calls: new Map(),
     annotations: [], citations: [], images: [], audio: undefined, contentLogprobs: undefined,
     refusalLogprobs: undefined, finish: 'stop',
   }
@@ -86,11 +90,15 @@ function add(choice: GatheredChoice, event: Exclude<ChatEvent, { type: 'start' |
     case 'reasoning':
       return addReasoning(choice, event)
     case 'tool-call-start':
-      choice.calls[event.index] = { id: event.id, name: event.name, arguments: '' }
+      choice.calls.set(event.index, { id: event.id, name: event.name, arguments: '' })
       return
     case 'tool-call-arguments': {
-      const call = choice.calls[event.index]
-      if (!call) throw new GatewayError('upstream-broken', "the upstream's answer continues a tool call that never began")
+      const call = choice.calls.get(event.index)
+      if (!call)
+        throw new GatewayError(
+          'upstream-broken',
+          "the upstream's answer continues a tool call that never began",
+        )
       call.arguments += event.fragment
       return
     }
@@ -106,8 +114,8 @@ function add(choice: GatheredChoice, event: Exclude<ChatEvent, { type: 'start' |
     case 'audio':
       return addAudio(choice, event)
     case 'logprobs':
-      if (event.content) choice.contentLogprobs = [...(choice.contentLogprobs ?? []), ...event.content]
-      if (event.refusal) choice.refusalLogprobs = [...(choice.refusalLogprobs ?? []), ...event.refusal]
+      if (event.content) for (const token of event.content) (choice.contentLogprobs ??= []).push(token)
+      if (event.refusal) for (const token of event.refusal) (choice.refusalLogprobs ??= []).push(token)
       return
     case 'finish':
       choice.finish = event.reason

@@ -7,13 +7,15 @@ import type { Problem } from '../../core/errors.ts'
 import { JsonBodyError } from '../../lib/json-body.ts'
 import type { JsonBody } from '../../lib/json-body.ts'
 
+/** Where a value stands below the body: `['messages', 0, 'role']`. */
 export type Path = readonly (string | number)[]
+/** A parsed JSON object of the client. */
 export type Fields = Record<string, unknown>
 
 /** Looks at one field's value, which is neither null nor absent. */
 export type Check = (value: unknown, problems: ProblemList) => void
 
-/** A field above this size is not parsed before a translation needs it: the forward lane never reads 10 MiB. */
+/** Larger fields are only parsed when a translation needs them: the forward lane never reads 10 MiB. */
 const fieldBytesMax = 256 * 1024
 const problemsMax = 20
 const shownCharactersMax = 60
@@ -33,7 +35,8 @@ export class ProblemList {
 
   /** Adds "`name` must be <what>; got <value>", or "is missing" when there is no value. */
   wrong(path: Path, what: string, value: unknown): void {
-    if (value === undefined || value === null) return this.add(path, `${name(path)} is missing; send ${what}`, 'missing')
+    if (value === undefined || value === null)
+      return this.add(path, `${name(path)} is missing; send ${what}`, 'missing')
     this.add(path, `${name(path)} must be ${what}; got ${shown(value)}`, 'wrong_type')
   }
 
@@ -69,10 +72,12 @@ export function isObject(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
+/** Both ends belong to the range; Infinity and NaN never do. */
 export function isInteger(value: unknown, least: number, most: number): value is number {
   return typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most
 }
 
+/** Both ends belong to the range. */
 export function numberBetween(field: string, least: number, most: number): Check {
   const what = `a number between ${least} and ${most}`
   return (value, problems) => {
@@ -85,7 +90,9 @@ export function numberBetween(field: string, least: number, most: number): Check
 /** `most` left out = only the least is checked. */
 export function integerBetween(field: string, least: number, most = Number.MAX_SAFE_INTEGER): Check {
   const what =
-    most === Number.MAX_SAFE_INTEGER ? `an integer of at least ${least}` : `an integer between ${least} and ${most}`
+    most === Number.MAX_SAFE_INTEGER
+      ? `an integer of at least ${least}`
+      : `an integer between ${least} and ${most}`
   return (value, problems) => {
     if (typeof value !== 'number' || (Number.isFinite(value) && !Number.isInteger(value)))
       problems.wrong([field], what, value)
@@ -93,24 +100,28 @@ export function integerBetween(field: string, least: number, most = Number.MAX_S
   }
 }
 
+/** `true` or `false`; 0, 1 and words are refused. */
 export function booleanField(field: string): Check {
   return (value, problems) => {
     if (typeof value !== 'boolean') problems.wrong([field], 'true or false', value)
   }
 }
 
+/** Any string, also an empty one. */
 export function stringField(field: string): Check {
   return (value, problems) => {
     if (typeof value !== 'string') problems.wrong([field], 'a string', value)
   }
 }
 
+/** A JSON object with anything in it. */
 export function objectField(field: string): Check {
   return (value, problems) => {
     if (!isObject(value)) problems.wrong([field], 'an object', value)
   }
 }
 
+/** An array, perhaps empty, of nothing but strings. */
 export function stringArray(field: string): Check {
   return (value, problems) => {
     if (!Array.isArray(value)) return problems.wrong([field], 'an array of strings', value)
@@ -145,7 +156,11 @@ function checkStop(value: unknown, problems: ProblemList): void {
   if (typeof value === 'string') return
   if (!Array.isArray(value)) return problems.wrong(['stop'], 'a string or an array of strings', value)
   if (value.length > stopsMax)
-    problems.add(['stop'], `\`stop\` must have at most ${stopsMax} entries; got ${value.length}`, 'out_of_range')
+    problems.add(
+      ['stop'],
+      `\`stop\` must have at most ${stopsMax} entries; got ${value.length}`,
+      'out_of_range',
+    )
   for (let at = 0; at < value.length && !problems.full; at++)
     if (typeof value[at] !== 'string') problems.wrong(['stop', at], 'a string', value[at])
 }
@@ -166,7 +181,8 @@ function checkLogitBias(value: unknown, problems: ProblemList): void {
 function checkCache(value: unknown, problems: ProblemList): void {
   if (!isObject(value)) return problems.wrong(['cache'], 'an object such as {"no-cache": true}', value)
   const noCache = value['no-cache']
-  if (noCache != null && typeof noCache !== 'boolean') problems.wrong(['cache', 'no-cache'], 'true or false', noCache)
+  if (noCache != null && typeof noCache !== 'boolean')
+    problems.wrong(['cache', 'no-cache'], 'true or false', noCache)
 }
 
 /** JSON numbers near 2^63 are not exact anyway; the bound only keeps out what no upstream can read. */
@@ -182,6 +198,8 @@ function checkSeed(value: unknown, problems: ProblemList): void {
 export const sharedChecks: readonly (readonly [string, Check])[] = [
   ['model', stringField('model')],
   ['stream', booleanField('stream')],
+  // Read here so that broken JSON is found; judged by `checkStreamOptions`, which knows the rest.
+  ['stream_options', () => {}],
   ['temperature', numberBetween('temperature', 0, 2)],
   ['top_p', numberBetween('top_p', 0, 1)],
   ['frequency_penalty', numberBetween('frequency_penalty', -2, 2)],
@@ -235,7 +253,8 @@ export function checkFields(body: JsonBody, checks: ReadonlyMap<string, Check>, 
   }
 }
 
-function readField(body: JsonBody, field: string): unknown {
+/** A field's value; undefined when it is absent. Throws `invalid-request` when it is not valid JSON. */
+export function readField(body: JsonBody, field: string): unknown {
   try {
     return body.get(field)
   } catch (cause) {
@@ -250,7 +269,7 @@ function asClientFault(cause: unknown): unknown {
 
 /** A field as a string; empty when it is absent or something else. */
 export function textOf(body: JsonBody, field: string): string {
-  const value = body.get(field)
+  const value = readField(body, field)
   return typeof value === 'string' ? value : ''
 }
 
@@ -268,7 +287,8 @@ export function parseChecked(body: JsonBody, checks: ReadonlyMap<string, Check>)
   if (body.size <= fieldBytesMax) return fields
   const problems = new ProblemList()
   for (const field of body.names()) {
-    if (isTooLargeToInspect(body, field) && fields[field] !== null) checks.get(field)?.(fields[field], problems)
+    if (isTooLargeToInspect(body, field) && fields[field] !== null)
+      checks.get(field)?.(fields[field], problems)
   }
   if (problems.problems.length > 0) throw unprocessable(problems.problems)
   return fields
@@ -278,7 +298,8 @@ export function parseChecked(body: JsonBody, checks: ReadonlyMap<string, Check>)
 export function unknownFields(fields: Fields, known: ReadonlySet<string>): Fields {
   const rest: Fields = {}
   for (const field of Object.keys(fields)) {
-    if (field === '__proto__' || fields[field] === null || known.has(field) || gatewayFields.has(field)) continue
+    if (field === '__proto__' || fields[field] === null || known.has(field) || gatewayFields.has(field))
+      continue
     rest[field] = fields[field]
   }
   return rest

@@ -11,10 +11,12 @@ export function untranslatable(path: Path, what: string): GatewayError {
   return unprocessable([{ loc: ['body', ...path], msg, type: 'unsupported' }])
 }
 
-/** `cache_control` of Anthropic's API, which many clients put into OpenAI bodies; undefined when there is none. */
+/** `cache_control` of Anthropic's API, which many clients put into OpenAI bodies; undefined = none. */
 export function readCache(value: unknown): CacheControl | undefined {
   if (!isObject(value) || value.type !== 'ephemeral') return undefined
-  return value.ttl === '5m' || value.ttl === '1h' ? { type: 'ephemeral', ttl: value.ttl } : { type: 'ephemeral' }
+  return value.ttl === '5m' || value.ttl === '1h'
+    ? { type: 'ephemeral', ttl: value.ttl }
+    : { type: 'ephemeral' }
 }
 
 /** The messages in order. Throws `unprocessable` for a part that only this dialect knows. */
@@ -73,7 +75,12 @@ function toolMessage(message: Fields, at: number, callId: string): Message {
 
 function legacyCall(value: unknown, at: number): Extract<Part, { type: 'tool-call' }> | undefined {
   if (!isObject(value)) return undefined
-  return { type: 'tool-call', id: `call_${at}`, name: value.name as string, arguments: value.arguments as string }
+  return {
+    type: 'tool-call',
+    id: `call_${at}`,
+    name: value.name as string,
+    arguments: value.arguments as string,
+  }
 }
 
 function assistantParts(message: Fields, at: number): Part[] {
@@ -84,12 +91,16 @@ function assistantParts(message: Fields, at: number): Part[] {
   const calls = (message.tool_calls ?? []) as Fields[]
   calls.forEach((call, index) => parts.push(toolCall(call, ['messages', at, 'tool_calls', index])))
   if (parts.length === 0 && isObject(message.audio))
-    throw untranslatable(['messages', at, 'audio'], 'earlier audio by id is only known to the vendor that spoke it')
+    throw untranslatable(
+      ['messages', at, 'audio'],
+      'earlier audio by id is only known to the vendor that spoke it',
+    )
   return parts
 }
 
 function toolCall(call: Fields, path: Path): Part {
-  if (!isObject(call.function)) throw untranslatable([...path, 'type'], `tool calls of type ${shown(call.type)} cannot be translated`)
+  if (!isObject(call.function))
+    throw untranslatable([...path, 'type'], `tool calls of type ${shown(call.type)} cannot be translated`)
   const part: Part = {
     type: 'tool-call',
     id: call.id as string,

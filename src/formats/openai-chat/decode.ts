@@ -22,10 +22,35 @@ export function usesLegacyFunctions(request: ChatRequest): boolean {
 }
 
 const knownFields: ReadonlySet<string> = new Set([
-  'model', 'messages', 'stream', 'stream_options', 'n', 'max_tokens', 'max_completion_tokens', 'temperature',
-  'top_p', 'top_k', 'stop', 'seed', 'frequency_penalty', 'presence_penalty', 'logit_bias', 'logprobs',
-  'top_logprobs', 'tools', 'tool_choice', 'parallel_tool_calls', 'functions', 'function_call', 'response_format',
-  'reasoning_effort', 'reasoning', 'thinking', 'user', 'metadata', 'service_tier',
+  'model',
+  'messages',
+  'stream',
+  'stream_options',
+  'n',
+  'max_tokens',
+  'max_completion_tokens',
+  'temperature',
+  'top_p',
+  'top_k',
+  'stop',
+  'seed',
+  'frequency_penalty',
+  'presence_penalty',
+  'logit_bias',
+  'logprobs',
+  'top_logprobs',
+  'tools',
+  'tool_choice',
+  'parallel_tool_calls',
+  'functions',
+  'function_call',
+  'response_format',
+  'reasoning_effort',
+  'reasoning',
+  'thinking',
+  'user',
+  'metadata',
+  'service_tier',
 ])
 
 /** Throws `unprocessable` for what this dialect allows but no other vendor could be told. */
@@ -40,7 +65,8 @@ export function decodeChat(body: JsonBody): ChatRequest {
   }
   readSampling(fields, request)
   if (typeof fields.logprobs === 'boolean') request.logprobs = fields.logprobs
-  if (typeof fields.top_logprobs === 'number' && fields.logprobs === true) request.topLogprobs = fields.top_logprobs
+  if (typeof fields.top_logprobs === 'number' && fields.logprobs === true)
+    request.topLogprobs = fields.top_logprobs
   if (typeof fields.service_tier === 'string') request.serviceTier = fields.service_tier
   readTools(fields, request)
   const format = responseFormat(fields.response_format)
@@ -52,7 +78,9 @@ export function decodeChat(body: JsonBody): ChatRequest {
 
 /** The client wants the usage event: only asked for in a stream. */
 export function includesUsage(fields: Fields): boolean {
-  return fields.stream === true && isObject(fields.stream_options) && fields.stream_options.include_usage === true
+  return (
+    fields.stream === true && isObject(fields.stream_options) && fields.stream_options.include_usage === true
+  )
 }
 
 /** The fields that chat and text completions share. */
@@ -141,7 +169,10 @@ function responseFormat(value: unknown): ResponseFormat | undefined {
   if (value.type === 'text') return { type: 'text' }
   if (value.type === 'json_object') return { type: 'json-object' }
   if (value.type !== 'json_schema')
-    throw untranslatable(['response_format', 'type'], `the response format ${shown(value.type)} cannot be translated`)
+    throw untranslatable(
+      ['response_format', 'type'],
+      `the response format ${shown(value.type)} cannot be translated`,
+    )
   const wanted = value.json_schema as Fields
   const format: ResponseFormat = {
     type: 'json-schema',

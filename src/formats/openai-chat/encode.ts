@@ -5,7 +5,7 @@ import type { GatheredChoice } from './answer.ts'
 import { usesLegacyFunctions } from './decode.ts'
 import { answerId, createdOr, finishReason, usageObject } from './shared.ts'
 
-/** `model` is the public name. Throws the answer's own error, or `upstream-broken` when a choice never ended. */
+/** `model` is the public name. Throws the answer's own error; `upstream-broken` when a choice never ended. */
 export function encodeChat(events: readonly ChatEvent[], model: string, request: ChatRequest): object {
   const answer = gather(events)
   const legacy = usesLegacyFunctions(request)
@@ -27,7 +27,7 @@ export function encodeChat(events: readonly ChatEvent[], model: string, request:
 }
 
 function message(choice: GatheredChoice, legacy: boolean): Record<string, unknown> {
-  const calls = choice.calls.filter(call => call !== undefined)
+  const calls = [...choice.calls.entries()].sort(([a], [b]) => a - b).map(([, call]) => call)
   const silent = calls.length > 0 || choice.refusal !== '' || choice.audio !== undefined
   const result: Record<string, unknown> = {
     role: 'assistant',
@@ -42,7 +42,8 @@ function message(choice: GatheredChoice, legacy: boolean): Record<string, unknow
     result.reasoning = choice.reasoning
   }
   if (choice.signed) result.thinking_blocks = choice.blocks
-  if (calls.length > 0 && legacy) result.function_call = { name: calls[0]!.name, arguments: calls[0]!.arguments }
+  if (calls.length > 0 && legacy)
+    result.function_call = { name: calls[0]!.name, arguments: calls[0]!.arguments }
   else if (calls.length > 0)
     result.tool_calls = calls.map(call => ({
       id: call.id,

@@ -1,4 +1,4 @@
-/** What can be said about a chat request without any model (OpenAI API reference, "Create chat completion"). */
+/** What can be said of a chat request without any model (OpenAI API reference, "Create chat completion"). */
 import type { Inspection } from '../../core/format.ts'
 import type { JsonBody } from '../../lib/json-body.ts'
 import {
@@ -9,6 +9,7 @@ import {
   objectField,
   oneOf,
   ProblemList,
+  readField,
   sharedChecks,
   stringField,
   textOf,
@@ -18,7 +19,14 @@ import { checkMessages } from './inspect-messages.ts'
 
 const toolModes = new Set<unknown>(['auto', 'none', 'required', 'any'])
 /** The last three are other vendors'; they are theirs to judge. */
-const responseTypes = new Set<unknown>(['text', 'json_object', 'json_schema', 'grammar', 'regex', 'structural_tag'])
+const responseTypes = new Set<unknown>([
+  'text',
+  'json_object',
+  'json_schema',
+  'grammar',
+  'regex',
+  'structural_tag',
+])
 
 function checkFunction(value: unknown, path: Path, problems: ProblemList): void {
   if (!isObject(value)) return problems.wrong(path, 'an object with a `name`', value)
@@ -37,7 +45,8 @@ function checkTools(value: unknown, problems: ProblemList): void {
   for (let at = 0; at < value.length && !problems.full; at++) {
     const tool: unknown = value[at]
     if (!isObject(tool)) problems.wrong(['tools', at], 'an object with `type` and `function`', tool)
-    else if (typeof tool.type !== 'string') problems.wrong(['tools', at, 'type'], 'a string such as "function"', tool.type)
+    else if (typeof tool.type !== 'string')
+      problems.wrong(['tools', at, 'type'], 'a string such as "function"', tool.type)
     else if (tool.type === 'function') checkFunction(tool.function, ['tools', at, 'function'], problems)
     else if (tool.type === 'custom' && !(isObject(tool.custom) && typeof tool.custom.name === 'string'))
       problems.wrong(['tools', at, 'custom'], 'an object with a `name`', tool.custom)
@@ -46,7 +55,8 @@ function checkTools(value: unknown, problems: ProblemList): void {
 
 function checkFunctions(value: unknown, problems: ProblemList): void {
   if (!Array.isArray(value)) return problems.wrong(['functions'], 'an array of functions', value)
-  for (let at = 0; at < value.length && !problems.full; at++) checkFunction(value[at], ['functions', at], problems)
+  for (let at = 0; at < value.length && !problems.full; at++)
+    checkFunction(value[at], ['functions', at], problems)
 }
 
 function checkToolChoice(value: unknown, problems: ProblemList): void {
@@ -78,7 +88,8 @@ function checkFunctionCall(value: unknown, problems: ProblemList): void {
 }
 
 function checkResponseFormat(value: unknown, problems: ProblemList): void {
-  if (!isObject(value)) return problems.wrong(['response_format'], 'an object such as {"type": "json_object"}', value)
+  if (!isObject(value))
+    return problems.wrong(['response_format'], 'an object such as {"type": "json_object"}', value)
   if (!responseTypes.has(value.type)) {
     const what = '"text", "json_object" or "json_schema"'
     if (typeof value.type === 'string') problems.unknownValue(['response_format', 'type'], what, value.type)
@@ -89,7 +100,8 @@ function checkResponseFormat(value: unknown, problems: ProblemList): void {
   const path = ['response_format', 'json_schema']
   const wanted = value.json_schema
   if (!isObject(wanted)) return problems.wrong(path, 'an object with `name` and `schema`', wanted)
-  if (wanted.name != null && typeof wanted.name !== 'string') problems.wrong([...path, 'name'], 'a string', wanted.name)
+  if (wanted.name != null && typeof wanted.name !== 'string')
+    problems.wrong([...path, 'name'], 'a string', wanted.name)
   if (wanted.schema != null && !isObject(wanted.schema))
     problems.wrong([...path, 'schema'], 'an object (JSON Schema)', wanted.schema)
   if (wanted.strict != null && typeof wanted.strict !== 'boolean')
@@ -107,14 +119,16 @@ function checkReasoning(value: unknown, problems: ProblemList): void {
 
 function checkThinking(value: unknown, problems: ProblemList): void {
   if (!isObject(value)) return problems.wrong(['thinking'], 'an object such as {"type": "enabled"}', value)
-  if (typeof value.type !== 'string') problems.wrong(['thinking', 'type'], '"enabled" or "disabled"', value.type)
+  if (typeof value.type !== 'string')
+    problems.wrong(['thinking', 'type'], '"enabled" or "disabled"', value.type)
   checkBudget(value.budget_tokens, ['thinking', 'budget_tokens'], problems)
 }
 
 function checkBudget(value: unknown, path: Path, problems: ProblemList): void {
   if (value == null) return
   if (typeof value !== 'number') problems.wrong(path, 'an integer of at least 0', value)
-  else if (!Number.isSafeInteger(value) || value < 0) problems.outOfRange(path, 'an integer of at least 0', value)
+  else if (!Number.isSafeInteger(value) || value < 0)
+    problems.outOfRange(path, 'an integer of at least 0', value)
 }
 
 /** In a large body the large fields wait for `decode`, which runs the same checks. */
@@ -141,37 +155,42 @@ export const chatChecks: ReadonlyMap<string, Check> = new Map<string, Check>([
 
 /** `stream_options` only means something in a stream; elsewhere it is ignored, whatever it is. */
 export function checkStreamOptions(body: JsonBody, problems: ProblemList): void {
-  if (body.get('stream') !== true) return
-  const options = body.get('stream_options')
+  if (readField(body, 'stream') !== true) return
+  const options = readField(body, 'stream_options')
   if (options == null) return
-  if (!isObject(options)) return problems.wrong(['stream_options'], 'an object such as {"include_usage": true}', options)
+  if (!isObject(options))
+    return problems.wrong(['stream_options'], 'an object such as {"include_usage": true}', options)
   if (options.include_usage != null && typeof options.include_usage !== 'boolean')
     problems.wrong(['stream_options', 'include_usage'], 'true or false', options.include_usage)
 }
 
 function checkPresence(body: JsonBody, problems: ProblemList): void {
   // Of large messages only the presence is known.
-  if (body.has('messages') && (body.sizeOf('messages') > 4 || body.get('messages') !== null)) return
+  if (body.has('messages') && (body.sizeOf('messages') > 4 || readField(body, 'messages') !== null)) return
   if (body.has('input')) {
     const remedy = 'this is a Responses body (`input`): send it to /v1/responses, or send `messages` here'
     problems.add(['messages'], `\`messages\` is missing; ${remedy}`, 'missing')
   } else problems.add(['messages'], '`messages` is missing; send an array of messages', 'missing')
 }
 
-/** Checks every field that the gateway knows. Throws `invalid-request` when a field of a large body is not JSON. */
+/** Checks every field the gateway knows. Throws `invalid-request` when one of a large body is not JSON. */
 export function inspectChat(body: JsonBody): Inspection {
   const list = new ProblemList()
   checkFields(body, chatChecks, list)
   checkPresence(body, list)
   if (body.has('stream_options')) checkStreamOptions(body, list)
   if (body.has('top_logprobs')) {
-    const wanted = body.get('top_logprobs')
-    if (typeof wanted === 'number' && wanted > 0 && body.get('logprobs') !== true)
-      list.add(['top_logprobs'], '`top_logprobs` needs `logprobs` to be true; set it, or leave both out', 'invalid')
+    const wanted = readField(body, 'top_logprobs')
+    if (typeof wanted === 'number' && wanted > 0 && readField(body, 'logprobs') !== true)
+      list.add(
+        ['top_logprobs'],
+        '`top_logprobs` needs `logprobs` to be true; set it, or leave both out',
+        'invalid',
+      )
   }
   return {
     model: textOf(body, 'model'),
-    stream: body.get('stream') === true,
+    stream: readField(body, 'stream') === true,
     endUser: textOf(body, 'user'),
     problems: list.problems,
   }

@@ -21,6 +21,8 @@ interface OpenChoice {
   readonly prefix: string
   /** Thinking that waits for its signature. */
   block: string
+  /** Blocks have gone out: what is still open at the end must follow them. */
+  signed: boolean
   /** Text has gone out whose logprobs may follow. */
   uncovered: boolean
   /** Logprobs that came before their text, as JSON; empty = none. */
@@ -113,6 +115,7 @@ export class ChatWriter implements EventWriter {
     const choice: OpenChoice = {
       prefix: `${this.#head}{"index":${index},"delta":`,
       block: '',
+      signed: false,
       uncovered: false,
       logprobs: '',
     }
@@ -149,7 +152,9 @@ export class ChatWriter implements EventWriter {
   #finish(choice: OpenChoice, reason: string): string {
     const { logprobs } = choice
     choice.logprobs = ''
-    return `${choice.prefix}{},"logprobs":${logprobs || 'null'},"finish_reason":"${reason}"}${this.#tail}`
+    const block = choice.signed ? this.#closeBlock(choice) : ''
+    const end = `"logprobs":${logprobs || 'null'},"finish_reason":"${reason}"}`
+    return `${block}${choice.prefix}{},${end}${this.#tail}`
   }
 
   /** The signature closes a block: the block then goes out whole, as clients must send it back. */
@@ -165,18 +170,29 @@ export class ChatWriter implements EventWriter {
       choice.block = ''
     }
     if (event.redacted) {
-      if (choice.block !== '') out += this.#block(choice, thinkingBlock(choice.block, ''))
-      choice.block = ''
+      out += this.#closeBlock(choice)
       out += this.#block(choice, redactedBlock(event.redacted))
     }
     return out
   }
 
+  /** Thinking that nobody signed, as a block of its own; empty when there is none. */
+  #closeBlock(choice: OpenChoice): string {
+    if (choice.block === '') return ''
+    const { block } = choice
+    choice.block = ''
+    return this.#block(choice, thinkingBlock(block, ''))
+  }
+
   #block(choice: OpenChoice, block: object): string {
+    choice.signed = true
     return this.#chunk(choice, `{"thinking_blocks":[${JSON.stringify(block)}]}`)
   }
 
-  #toolCall(choice: OpenChoice, event: Extract<ChatEvent, { type: 'tool-call-start' | 'tool-call-arguments' }>): string {
+  #toolCall(
+    choice: OpenChoice,
+    event: Extract<ChatEvent, { type: 'tool-call-start' | 'tool-call-arguments' }>,
+  ): string {
     // `function_call` has room for one call.
     if (this.#legacy && event.index > 0) return ''
     if (event.type === 'tool-call-arguments') {
@@ -190,7 +206,8 @@ export class ChatWriter implements EventWriter {
     }
     const name = JSON.stringify(event.name)
     if (this.#legacy) return this.#chunk(choice, `{"function_call":{"name":${name},"arguments":""}}`)
-    const call = `"id":${JSON.stringify(event.id)},"type":"function","function":{"name":${name},"arguments":""}`
+    const called = `"function":{"name":${name},"arguments":""}`
+    const call = `"id":${JSON.stringify(event.id)},"type":"function",${called}`
     return this.#chunk(choice, `{"tool_calls":[{"index":${event.index},${call}}]}`)
   }
 }

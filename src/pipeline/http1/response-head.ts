@@ -1,4 +1,4 @@
-/** The head of an HTTP/1.1 response, read strictly (RFC 9112). What the RFC lets a client repair is refused. */
+/** The head of an HTTP/1.1 response, read strictly: what RFC 9112 lets a client repair is refused. */
 
 /** Bytes of status line and headers together. */
 export const headBytesMax = 64 * 1024
@@ -54,7 +54,8 @@ export function findHeader(text: string, name: string): string | undefined {
     end = text.indexOf('\r\n', start)
     if (end < 0) return undefined
     if (text.charCodeAt(start + length) !== colon) continue
-    if (text.slice(start, start + length).toLowerCase() === name) return text.slice(start + length + 1, end).trim()
+    const valueStart = start + length + 1
+    if (text.slice(start, valueStart - 1).toLowerCase() === name) return text.slice(valueStart, end).trim()
   }
   return undefined
 }
@@ -107,7 +108,8 @@ export function parseHead(bytes: Buffer, start: number, end: number): ResponseHe
   }
   const { transferEncoding, connection } = fields
   if (transferEncoding) {
-    if (transferEncoding !== 'chunked') throw new MalformedResponseError('transfer-encoding is not exactly chunked')
+    if (transferEncoding !== 'chunked')
+      throw new MalformedResponseError('transfer-encoding is not exactly chunked')
     if (fields.contentLength >= 0) throw new MalformedResponseError('content-length beside transfer-encoding')
     if (isOld) throw new MalformedResponseError('transfer-encoding in HTTP/1.0')
   }
@@ -118,16 +120,16 @@ export function parseHead(bytes: Buffer, start: number, end: number): ResponseHe
     keepAlive: isOld ? hasWord(connection, 'keep-alive') : !connection || !hasWord(connection, 'close'),
     keepAliveMs: fields.keepAlive ? keepAliveMsOf(fields.keepAlive) : Infinity,
     encoding: fields.encoding.toLowerCase() === 'identity' ? '' : fields.encoding,
-    text: bytes.latin1Slice(start, last),
+    text: bytes.toString('latin1', start, last),
   }
 }
 
 const statusLineStart = 'HTTP/1.'
 
-/** Whether what has arrived can still become a status line: garbage is refused without waiting for more. */
-export function startsLikeHttp(bytes: Uint8Array, length: number): boolean {
-  const known = Math.min(length, statusLineStart.length)
-  for (let i = 0; i < known; i++) if (bytes[i] !== statusLineStart.charCodeAt(i)) return false
+/** Whether the bytes from `start` to `end` can be, or still become, a status line. */
+export function startsLikeHttp(bytes: Uint8Array, start: number, end: number): boolean {
+  const known = Math.min(end - start, statusLineStart.length)
+  for (let i = 0; i < known; i++) if (bytes[start + i] !== statusLineStart.charCodeAt(i)) return false
   return true
 }
 
@@ -169,13 +171,14 @@ function parseLine(bytes: Buffer, start: number, fields: Fields): number {
   let at = start
   while (tokenBytes[bytes[at]!] === 1) at++
   // This refuses empty names, a space before the colon, folded lines and lines without a colon.
-  if (at === start || bytes[at] !== colon) throw new MalformedResponseError('a header line without a proper name')
+  if (at === start || bytes[at] !== colon)
+    throw new MalformedResponseError('a header line without a proper name')
   const nameEnd = at++
   for (let byte = bytes[at]!; (byte >= space && byte !== 127) || byte === tab; byte = bytes[at]!) at++
   const next = afterLineEnd(bytes, at)
   const length = nameEnd - start
   if (length < 256 && framingNameLengths[length] === 1) {
-    const name = bytes.latin1Slice(start, nameEnd).toLowerCase()
+    const name = bytes.toString('latin1', start, nameEnd).toLowerCase()
     fields.add(name, trimSpace(bytes, nameEnd + 1, at))
   }
   return next
@@ -187,7 +190,7 @@ function trimSpace(bytes: Buffer, from: number, to: number): string {
   let end = to
   while (start < end && (bytes[start] === space || bytes[start] === tab)) start++
   while (end > start && (bytes[end - 1] === space || bytes[end - 1] === tab)) end--
-  return bytes.latin1Slice(start, end)
+  return bytes.toString('latin1', start, end)
 }
 
 /** A number written in digits only; -1 when it is not. */

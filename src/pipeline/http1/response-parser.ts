@@ -9,7 +9,8 @@ import { headBytesMax, MalformedResponseError, parseHead, startsLikeHttp } from 
 export type ParserEvent = 'more' | 'head' | 'body' | 'end'
 
 type State = 'head' | 'length' | 'until-close' | 'done' | ChunkState
-type ChunkState = 'chunk-size' | 'chunk-extension' | 'chunk-size-lf' | 'chunk-data' | 'chunk-cr' | 'chunk-lf' | TrailerState
+type ChunkState = ChunkLineState | 'chunk-data' | 'chunk-cr' | 'chunk-lf' | TrailerState
+type ChunkLineState = 'chunk-size' | 'chunk-extension' | 'chunk-size-lf'
 type TrailerState = 'trailer-start' | 'trailer-line' | 'trailer-lf' | 'final-lf'
 
 const carriageReturn = 13
@@ -22,6 +23,8 @@ const chunkSizeDigitsMax = 16
 const chunkBytesMax = 2 ** 40
 const chunkExtensionBytesMax = 1024
 const trailerBytesMax = 16 * 1024
+/** A connection that lives on keeps no more than this of its buffer for split heads. */
+const partialBytesKept = 4096
 const noBytes = Buffer.alloc(0)
 
 export class ResponseParser {
@@ -51,6 +54,7 @@ export class ResponseParser {
     this.#count = 0
     this.#interim = 0
     this.#partialLength = 0
+    if (this.#partial.length > partialBytesKept) this.#partial = noBytes
   }
 
   /** Hands over bytes; all events of the bytes before must have been pulled. */
@@ -97,7 +101,8 @@ export class ResponseParser {
         return 'head'
       }
       if (head.status === 101) throw new MalformedResponseError('it switched protocols without being asked')
-      if (++this.#interim > interimResponsesMax) throw new MalformedResponseError('too many interim responses')
+      if (++this.#interim > interimResponsesMax)
+        throw new MalformedResponseError('too many interim responses')
     }
   }
 
@@ -108,13 +113,13 @@ export class ResponseParser {
     if (start === chunk.length) return undefined
     const found = chunk.indexOf(blankLine, start)
     if (found < 0) {
-      this.#keepPartial(chunk.length)
+      this.#append()
+      this.#checkPartial(0)
       return undefined
     }
     const end = found + 4
     if (end - start > headBytesMax) throw new MalformedResponseError('the headers are larger than 64 KiB')
-    if (!startsLikeHttp(start === 0 ? chunk : chunk.subarray(start), end - start))
-      throw new MalformedResponseError('the answer is not HTTP/1.1')
+    if (!startsLikeHttp(chunk, start, end)) throw new MalformedResponseError('the answer is not HTTP/1.1')
     this.#at = end
     return parseHead(chunk, start, end)
   }
@@ -122,35 +127,43 @@ export class ResponseParser {
   /** A head that began in an earlier chunk: the new bytes are appended, only they are searched. */
   #continueHead(): ResponseHead | undefined {
     const before = this.#partialLength
-    this.#keepPartial(this.#chunk.length)
-    const from = Math.max(0, before - 3)
-    const found = this.#partial.subarray(0, this.#partialLength).indexOf(blankLine, from)
-    if (found < 0) return undefined
+    this.#append()
+    const searchFrom = Math.max(0, before - 3)
+    const found = this.#partial.subarray(0, this.#partialLength).indexOf(blankLine, searchFrom)
+    if (found < 0) {
+      this.#checkPartial(before)
+      return undefined
+    }
     const end = found + 4
     // What was taken too much goes back to the chunk.
-    this.#at = this.#chunk.length - (this.#partialLength - end)
+    this.#at -= this.#partialLength - end
     this.#partialLength = 0
+    if (!startsLikeHttp(this.#partial, 0, end)) throw new MalformedResponseError('the answer is not HTTP/1.1')
     return parseHead(this.#partial, 0, end)
   }
 
-  /** Appends the chunk's bytes up to `to`, at most as many as a head may have. Refuses what can be no head. */
-  #keepPartial(to: number): void {
-    const room = headBytesMax - this.#partialLength
-    const take = Math.min(to - this.#at, room)
-    const length = this.#partialLength + take
+  /** Copies the rest of the chunk behind the partial head, at most as many bytes as a head may have. */
+  #append(): void {
+    const before = this.#partialLength
+    const take = Math.min(this.#chunk.length - this.#at, headBytesMax - before)
+    const length = before + take
     if (this.#partial.length < length) {
-      const grown = Buffer.allocUnsafe(Math.min(headBytesMax, Math.max(1024, length * 2)))
-      this.#partial.copy(grown, 0, 0, this.#partialLength)
+      const grown = Buffer.allocUnsafeSlow(Math.min(headBytesMax, Math.max(1024, length * 2)))
+      this.#partial.copy(grown, 0, 0, before)
       this.#partial = grown
     }
-    this.#chunk.copy(this.#partial, this.#partialLength, this.#at, this.#at + take)
-    const before = this.#partialLength
+    this.#chunk.copy(this.#partial, before, this.#at, this.#at + take)
     this.#partialLength = length
     this.#at += take
-    if (!startsLikeHttp(this.#partial, length)) throw new MalformedResponseError('the answer is not HTTP/1.1')
-    refuseBareLineFeed(this.#partial, before, length)
-    if (this.#at < to && this.#partial.indexOf(blankLine, Math.max(0, before - 3)) < 0)
-      throw new MalformedResponseError('the headers are larger than 64 KiB')
+  }
+
+  /** Refuses at once what can never become a head, instead of waiting for bytes that may not come. */
+  #checkPartial(checked: number): void {
+    const length = this.#partialLength
+    if (!startsLikeHttp(this.#partial, 0, length))
+      throw new MalformedResponseError('the answer is not HTTP/1.1')
+    refuseBareLineFeed(this.#partial, checked, length)
+    if (length >= headBytesMax) throw new MalformedResponseError('the headers are larger than 64 KiB')
   }
 
   #readPlain(): ParserEvent {
@@ -233,7 +246,8 @@ export class ResponseParser {
   #extensionByte(byte: number): void {
     if (byte === carriageReturn) this.#state = 'chunk-size-lf'
     else refuseControl(byte)
-    if (++this.#count > chunkExtensionBytesMax) throw new MalformedResponseError('a chunk extension is too long')
+    if (++this.#count > chunkExtensionBytesMax)
+      throw new MalformedResponseError('a chunk extension is too long')
   }
 
   #trailerByte(byte: number): void {
@@ -242,7 +256,8 @@ export class ResponseParser {
       case 'trailer-start':
         if (byte === carriageReturn) this.#state = 'final-lf'
         else {
-          if (byte === 32 || byte === 9 || byte === 58) throw new MalformedResponseError('a folded trailer line')
+          if (byte === 32 || byte === 9 || byte === 58)
+            throw new MalformedResponseError('a folded trailer line')
           refuseControl(byte)
           this.#state = 'trailer-line'
         }
@@ -270,7 +285,8 @@ function framingOf(head: ResponseHead): State {
 
 function refuseBareLineFeed(bytes: Buffer, from: number, to: number): void {
   for (let at = bytes.indexOf(lineFeed, from); at >= 0 && at < to; at = bytes.indexOf(lineFeed, at + 1))
-    if (at === 0 || bytes[at - 1] !== carriageReturn) throw new MalformedResponseError('a bare line feed in the headers')
+    if (at === 0 || bytes[at - 1] !== carriageReturn)
+      throw new MalformedResponseError('a bare line feed in the headers')
 }
 
 function expectByte(byte: number, expected: number): void {

@@ -1,0 +1,106 @@
+/** What a request wants and what the answer says, in words of no vendor. */
+
+export interface AskTool {
+  readonly name: string
+  /** JSON Schema of the arguments; absent = none. */
+  readonly schema?: unknown
+  /** The tool takes free text in place of JSON. */
+  readonly takesText: boolean
+}
+
+export interface Ask {
+  /** Without the fault suffix. */
+  readonly model: string
+  /** Text of the last message of the user. */
+  readonly userText: string
+  /** Everything that makes two conversations different; with model and seed it decides the answer. */
+  readonly key: string
+  readonly inputTokens: number
+  /** Images in the conversation. */
+  readonly images: number
+  /** Text of the tool results the conversation ends with. */
+  readonly toolResult?: string
+  readonly tools: readonly AskTool[]
+  readonly toolChoice: 'auto' | 'none' | 'required' | { readonly name: string }
+  readonly parallelTools: boolean
+  /** The answer has to be JSON, by this schema when there is one. */
+  readonly json?: { readonly schema?: unknown }
+  readonly maxTokens?: number
+  readonly stop: readonly string[]
+  readonly choices: number
+  /** Tokens of thinking before the answer. */
+  readonly reasoningTokens: number
+}
+
+export interface ReplyCall {
+  readonly id: string
+  readonly name: string
+  readonly takesText: boolean
+  /** Pieces of the arguments, one token each. */
+  readonly pieces: readonly string[]
+}
+
+export interface ReplyChoice {
+  readonly reasoning: readonly string[]
+  readonly text: readonly string[]
+  readonly calls: readonly ReplyCall[]
+  readonly finish: 'stop' | 'length' | 'tool-calls' | 'content-filter'
+  /** The stop sequence that ended the text. */
+  readonly stopSequence?: string
+}
+
+export interface ReplyUsage {
+  readonly inputTokens: number
+  readonly cachedTokens: number
+  readonly cacheWriteTokens: number
+  readonly outputTokens: number
+  readonly reasoningTokens: number
+}
+
+export interface Reply {
+  /** 24 letters and digits to make identifiers of. */
+  readonly id: string
+  readonly model: string
+  readonly choices: readonly ReplyChoice[]
+  readonly usage: ReplyUsage
+}
+
+/** One event of a stream; `tokens` counts what its delta is billed for. */
+export interface StreamEvent {
+  readonly text: string
+  readonly tokens: 0 | 1
+  readonly kind: 'start' | 'delta' | 'finish' | 'usage' | 'end' | 'error'
+}
+
+/** An answer before any fault. */
+export interface Answer {
+  readonly status: number
+  readonly headers: readonly (readonly [string, string])[]
+  readonly content: string | Uint8Array | Iterable<StreamEvent>
+  /** What a vendor would put on the bill for all of it. */
+  readonly billable: { readonly inputTokens: number; readonly outputTokens: number }
+}
+
+/** A request that a vendor would refuse; becomes an error in the dialect of the path. */
+export class BadRequest extends Error {
+  readonly status: number
+  readonly param: string | null
+  readonly code: string | null
+  constructor(message: string, more: { status?: number; param?: string; code?: string } = {}) {
+    super(message)
+    this.status = more.status ?? 400
+    this.param = more.param ?? null
+    this.code = more.code ?? null
+  }
+}
+
+export type Json = Record<string, unknown>
+
+export function isJson(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** The objects of a list; whatever else is there is left out. */
+export function objectsOf(value: unknown): Json[] {
+  return Array.isArray(value) ? value.filter(isJson) : []
+}

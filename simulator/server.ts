@@ -1,0 +1,250 @@
+/** The simulator: listens, keeps the truth log, and gives every request to the part that answers it. */
+import { answerOf, lastText, routeOf } from './answers.ts'
+import type { Route } from './answers.ts'
+import { BadRequest, isJson } from './ask.ts'
+import type { Answer } from './ask.ts'
+import { Connection } from './connection.ts'
+import type { ConnectionOwner } from './connection.ts'
+import { deliver } from './deliver.ts'
+import { parseFault, splitModel, UnknownFault } from './faults.ts'
+import type { Fault } from './faults.ts'
+import { hash } from './random.ts'
+import type { HttpRequest, RequestError } from './request-parser.ts'
+import { Scripts } from './script.ts'
+import type { MatcherLike, ScriptedReply } from './script.ts'
+import { errorAnswer, spoil } from './spoil.ts'
+import { TruthLog, truthNowMs, withoutCredentials } from './truth.ts'
+import type { TruthEntry } from './truth.ts'
+
+export interface SimulatorOptions {
+  /** Default: a free one. */
+  readonly port?: number
+  /** Default: 127.0.0.1. */
+  readonly host?: string
+  /** Decides all that is left to chance. Default: 1. */
+  readonly seed?: number
+}
+
+export interface Simulator {
+  /** Without a slash at the end. */
+  readonly url: string
+  readonly port: number
+  readonly truth: TruthLog
+  /** Answers the requests that fit with `reply`; the script added last is asked first. */
+  script(matcher: MatcherLike, reply: ScriptedReply): void
+  /** TCP connections open now, idle ones included. */
+  openSockets(): number
+  /** Forgets the truth log, the scripts and the count of requests. */
+  reset(): void
+  /** Closes the port and every connection; answers under way end as `cut`. */
+  stop(): Promise<void>
+}
+
+/** A request body as JSON; as its text when it is none. */
+function readBody(request: HttpRequest): { value: unknown; isJson: boolean } {
+  if (request.body.length === 0) return { value: undefined, isJson: false }
+  const text = request.body.toString('utf8')
+  try {
+    return { value: JSON.parse(text), isJson: true }
+  } catch {
+    return { value: text, isJson: false }
+  }
+}
+
+interface Arrival {
+  readonly request: HttpRequest
+  readonly route: Route
+  readonly body: unknown
+  readonly isJson: boolean
+  readonly namedModel: string | undefined
+  readonly model: string
+  readonly script: ScriptedReply | undefined
+  readonly spec: string | undefined
+}
+
+class SimulatorServer implements ConnectionOwner {
+  readonly truth = new TruthLog()
+  readonly scripts = new Scripts()
+  readonly connections = new Set<Connection>()
+  readonly seed: number
+  url = ''
+  #count = 0
+
+  constructor(seed: number) {
+    this.seed = seed
+  }
+
+  reset(): void {
+    this.truth.clear()
+    this.scripts.clear()
+    this.#count = 0
+  }
+
+  async onRequest(connection: Connection, request: HttpRequest): Promise<void> {
+    const path = request.target.split('?', 1)[0]!
+    if (path.startsWith('/__')) return this.#control(connection, request, path)
+    connection.isClient = true
+    let arrival: Arrival
+    try {
+      arrival = this.#arrive(request)
+    } catch (error) {
+      // A matcher of the test's own has thrown: say so where the test will look.
+      return this.#reply(connection, request, plain(500, { error: { message: String(error) } }))
+    }
+    const entry = this.#enter(arrival)
+    const { dialect } = arrival.route
+    const requestId = `req_${hash(`request ${entry.n}`, this.seed).toString(16).padStart(14, '0')}`
+    const { answer, fault } = this.#answer(arrival, { entry, requestId })
+    const headers: [string, string][] =
+      dialect === 'anthropic'
+        ? [['request-id', requestId]]
+        : [['x-request-id', requestId], ['openai-version', '2020-10-01'], ['openai-processing-ms', '5']]
+    await deliver({
+      connection,
+      answer: { ...answer, headers: [...headers, ...answer.headers] },
+      fault,
+      dialect,
+      entry,
+      truth: this.truth,
+      keepAlive: request.keepAlive,
+      isHead: request.method === 'HEAD',
+    })
+  }
+
+  #arrive(request: HttpRequest): Arrival {
+    const route = routeOf(request)
+    const { value: body, isJson: isParsed } = readBody(request)
+    const asked = isJson(body) && typeof body.model === 'string' ? body.model : route.model
+    const split = splitModel(asked ?? '')
+    const matching = { method: request.method, path: request.target, headers: request.headers, body }
+    const script = this.scripts.take({ ...matching, model: split.model, text: lastText(body) })
+    const spec = request.headers.get('x-simulate') ?? split.spec ?? script?.fault
+    return { request, route, body, isJson: isParsed, namedModel: asked, model: split.model, script, spec }
+  }
+
+  #enter(arrival: Arrival): TruthEntry {
+    const { request, body } = arrival
+    const entry: TruthEntry = {
+      n: ++this.#count,
+      method: request.method,
+      path: request.target,
+      model: arrival.namedModel,
+      headers: withoutCredentials(request.headers),
+      body,
+      startedMs: truthNowMs(),
+      stream: isJson(body) && body.stream === true,
+      fault: arrival.spec,
+      eventsSent: 0,
+      tokensSent: 0,
+      billable: { inputTokens: 0, outputTokens: 0 },
+    }
+    this.truth.add(entry)
+    return entry
+  }
+
+  #answer(arrival: Arrival, context: { entry: TruthEntry; requestId: string }): { answer: Answer; fault?: Fault } {
+    const { route, request } = arrival
+    const spoken = { dialect: route.dialect, requestId: context.requestId }
+    try {
+      const fault = arrival.spec ? parseFault(arrival.spec) : undefined
+      const body = arrival.isJson ? arrival.body : undefined
+      const healthy = request.method === 'HEAD' && route.endpoint !== 'models'
+      const answer = healthy
+        ? plain(200, {})
+        : answerOf({ ...arrival, body, seed: this.seed, fault })
+      if (!fault) return { answer }
+      const more = { n: context.entry.n, seed: this.seed, target: request.target, url: this.url }
+      return { answer: spoil(answer, fault, { ...spoken, ...more }), fault }
+    } catch (error) {
+      if (error instanceof UnknownFault) return { answer: errorAnswer({ status: 400, message: error.message }, spoken) }
+      // Bodies nested too deeply, for one; an unhandled rejection would end the whole process.
+      if (!(error instanceof BadRequest)) return { answer: errorAnswer({ status: 500, message: String(error) }, spoken) }
+      const { status, message, param, code } = error
+      return { answer: errorAnswer({ status, message, param, code }, spoken) }
+    }
+  }
+
+  onMalformed(connection: Connection, error: RequestError): void {
+    this.truth.malformed++
+    const body = JSON.stringify({ error: { message: error.message, type: 'invalid_request_error', param: null, code: null } })
+    connection.send(
+      `HTTP/1.1 ${error.status} Bad Request\r\ncontent-type: application/json\r\n` +
+        `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
+    )
+    void connection.fin()
+  }
+
+  /** The simulator's own state, for clients in another process; not in the truth log. */
+  async #control(connection: Connection, request: HttpRequest, path: string): Promise<void> {
+    const others = [...this.connections].filter(one => one !== connection || one.isClient).length
+    const asked = `${request.method} ${path}`
+    if (asked === 'GET /__truth') return this.#reply(connection, request, plain(200, this.truth))
+    if (asked === 'GET /__sockets') return this.#reply(connection, request, plain(200, { open: others }))
+    if (asked === 'POST /__reset') {
+      this.reset()
+      return this.#reply(connection, request, plain(200, { reset: true }))
+    }
+    const { value } = readBody(request)
+    if (asked === 'POST /__script' && isJson(value) && isJson(value.match) && isJson(value.reply)) {
+      this.scripts.add(value.match as MatcherLike, value.reply as ScriptedReply)
+      return this.#reply(connection, request, plain(200, { scripted: true }))
+    }
+    const message = 'There are GET /__truth, GET /__sockets, POST /__reset and POST /__script {match, reply}.'
+    return this.#reply(connection, request, plain(404, { error: { message } }))
+  }
+
+  async #reply(connection: Connection, request: HttpRequest, answer: Answer): Promise<void> {
+    const body = Buffer.from(answer.content as string)
+    connection.send(
+      `HTTP/1.1 ${answer.status} ${answer.status === 200 ? 'OK' : 'Error'}\r\ncontent-type: application/json\r\n` +
+        `content-length: ${body.length}\r\nconnection: ${request.keepAlive ? 'keep-alive' : 'close'}\r\n\r\n`,
+    )
+    if (request.method !== 'HEAD') connection.send(body)
+    await connection.whenFlushed()
+    if (!request.keepAlive) await connection.fin()
+  }
+}
+
+function plain(status: number, value: unknown): Answer {
+  return { status, headers: [], content: JSON.stringify(value), billable: { inputTokens: 0, outputTokens: 0 } }
+}
+
+/** Starts a simulator. Rejects when the port is taken. */
+export async function startSimulator(options: SimulatorOptions = {}): Promise<Simulator> {
+  const host = options.host ?? '127.0.0.1'
+  const server = new SimulatorServer(options.seed ?? 1)
+  const listener = Bun.listen<Connection>({
+    hostname: host,
+    port: options.port ?? 0,
+    socket: {
+      open(socket) {
+        socket.setNoDelay(true)
+        socket.data = new Connection(socket, server)
+        server.connections.add(socket.data)
+      },
+      data: (socket, bytes) => socket.data.received(bytes),
+      drain: socket => socket.data.drained(),
+      close(socket) {
+        server.connections.delete(socket.data)
+        socket.data.closed()
+      },
+      // A reset by the client: `close` follows.
+      error() {},
+    },
+  })
+  const isIpv6 = host.includes(':')
+  server.url = `http://${isIpv6 ? `[${host}]` : host}:${listener.port}`
+  return {
+    url: server.url,
+    port: listener.port,
+    truth: server.truth,
+    script: (matcher, reply) => server.scripts.add(matcher, reply),
+    openSockets: () => server.connections.size,
+    reset: () => server.reset(),
+    async stop() {
+      for (const entry of server.truth.entries) server.truth.finish(entry, 'cut')
+      for (const connection of server.connections) connection.terminate()
+      listener.stop(true)
+    },
+  }
+}

@@ -1,0 +1,82 @@
+/** The rules of virtual keys: pure functions, so that every replica and every test decides alike. */
+import type { Caller, VirtualKey } from '../core/call.ts'
+import type { LimitScope } from '../core/ports.ts'
+import { wildcardRest } from './model-index.ts'
+
+const keyBytes = 32
+
+/** A new key text: `sk-` and 256 random bits, base64url. Shown once and kept nowhere. */
+export function mintKey(): string {
+  return `sk-${Buffer.from(crypto.getRandomValues(new Uint8Array(keyBytes))).toString('base64url')}`
+}
+
+/** What lists show of a key: `sk-...` and its last four characters. */
+export function keyHint(keyText: string): string {
+  return `sk-...${keyText.slice(-4)}`
+}
+
+/** Why a key that exists may not be used now. */
+export function keyProblem(key: VirtualKey, nowMs: number): 'blocked' | 'expired' | undefined {
+  if (key.blocked) return 'blocked'
+  if (key.expiresAtMs !== null && key.expiresAtMs <= nowMs) return 'expired'
+  return undefined
+}
+
+type AccessGroups = Readonly<Record<string, readonly string[]>>
+
+/** Empty list = every model; else a name, a pattern with `*`, an access group, or `all-proxy-models`. */
+export function mayUseModel(key: VirtualKey, model: string, groups: AccessGroups): boolean {
+  if (key.models.length === 0) return true
+  return key.models.some(
+    allowed =>
+      allowed === model ||
+      allowed === 'all-proxy-models' ||
+      wildcardRest(allowed, model) !== undefined ||
+      (Object.hasOwn(groups, allowed) && groups[allowed]!.some(name => wildcardRest(name, model) !== undefined)),
+  )
+}
+
+/** The access groups that a key was given by name. */
+export function accessibleGroups(key: VirtualKey, groups: AccessGroups): string[] {
+  const names = Object.keys(groups)
+  return key.models.length === 0 ? names : names.filter(name => key.models.includes(name))
+}
+
+const unitMs: Readonly<Record<string, number>> = {
+  s: 1000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+  w: 7 * 86_400_000,
+  mo: 30 * 86_400_000,
+}
+
+/** `45s`, `15m`, `12h`, `30d`, `2w`, `1mo` (30 days) in milliseconds; undefined for anything else. */
+export function parseDuration(text: string): number | undefined {
+  const found = /^(\d{1,9})(s|mo|m|h|d|w)$/.exec(text.trim())
+  if (!found) return undefined
+  const ms = Number(found[1]) * unitMs[found[2]!]!
+  return ms > 0 && Number.isSafeInteger(ms) ? ms : undefined
+}
+
+/** The limits a call is counted against; the master key has none. */
+export function limitScopes(caller: Caller, userLimits: Omit<LimitScope, 'id'>): LimitScope[] {
+  if (caller.role === 'admin') return []
+  const { key } = caller
+  const scopes: LimitScope[] = []
+  if (key.requestsPerMinute !== null || key.tokensPerMinute !== null || key.parallelRequests !== null) {
+    scopes.push({
+      id: `key:${key.id}`,
+      requestsPerMinute: key.requestsPerMinute,
+      tokensPerMinute: key.tokensPerMinute,
+      parallelRequests: key.parallelRequests,
+    })
+  }
+  const { requestsPerMinute, tokensPerMinute, parallelRequests } = userLimits
+  if (requestsPerMinute !== null || tokensPerMinute !== null || parallelRequests !== null) {
+    // A key without a user is a user of its own: otherwise leaving `user_id` out would lift the limit.
+    const id = key.userId === null ? `user:key:${key.id}` : `user:${key.userId}`
+    scopes.push({ id, requestsPerMinute, tokensPerMinute, parallelRequests })
+  }
+  return scopes
+}

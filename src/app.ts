@@ -1,0 +1,289 @@
+/** The composition root: the one place where every part meets. */
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import packageJson from '../package.json' with { type: 'json' }
+import { costNanoUsd, nanoUsdToText } from './accounts/cost.ts'
+import { keyProblem } from './accounts/key.ts'
+import { ModelIndex } from './accounts/model-index.ts'
+import { catalogPrices } from './config/prices.ts'
+import type { ReloadReport, RunningServer, ServeOptions } from './config/serve-options.ts'
+import { openSettings } from './config/settings-source.ts'
+import type { SettingsSource } from './config/settings-source.ts'
+import type { Caller, VirtualKey } from './core/call.ts'
+import type { Services } from './core/endpoint.ts'
+import type { KeyDirectory, Limiter } from './core/ports.ts'
+import { endpoints } from './endpoints/index.ts'
+import { createFrontDoor } from './endpoints/router.ts'
+import { systemClock } from './lib/clock.ts'
+import { TimerWheel } from './lib/timer-wheel.ts'
+import { createHttp1Transport } from './pipeline/http1/client.ts'
+import { Router } from './pipeline/route.ts'
+import { createCallModel } from './pipeline/serve.ts'
+import { createPolicies } from './policies/index.ts'
+import { providers } from './providers/index.ts'
+import { lockDataDirectory } from './store/data-lock.ts'
+import { openInstallation } from './store/installation.ts'
+import type { Installation } from './store/installation.ts'
+import { CachedKeyDirectory } from './store/key-directory.ts'
+import { createKeyStore, keyChangesSince } from './store/keys.ts'
+import { openLedger } from './store/ledger.ts'
+import { MemoryLimiter } from './store/limiter-memory.ts'
+import { RedisLimiter } from './store/limiter-redis.ts'
+import { migrate } from './store/migrate.ts'
+import { openDatabase } from './store/open.ts'
+import type { Database } from './store/open.ts'
+import { claimSingleReplica } from './store/replica-lock.ts'
+import { createLogger } from './telemetry/log.ts'
+import type { Logger, LogLevel } from './telemetry/log.ts'
+import { createMetrics } from './telemetry/prometheus.ts'
+
+const clock = systemClock
+/** Idle cut of the HTTP server, the longest Bun knows; streams send heartbeats, waiting calls are held open. */
+const idleTimeoutS = 255
+const sharedBodyBytesMax = 128 * 1024 * 1024
+
+/** Starts everything and serves. Throws with a reason fit for the operator when it cannot. */
+export async function startServer(options: ServeOptions): Promise<RunningServer> {
+  const { environment } = options
+  const logger = createLogger({ level: logLevel(environment), clock })
+  const source = await openSettings({ configFile: options.configFile, environment, providers, logger })
+  mkdirSync(options.dataDirectory, { recursive: true, mode: 0o700 })
+  const lock = lockDataDirectory(options.dataDirectory)
+  try {
+    const store = await openStore(options, logger)
+    const parts = assemble({ options, source, store, logger })
+    const server = Bun.serve({
+      hostname: options.host,
+      port: options.port,
+      development: false,
+      idleTimeout: idleTimeoutS,
+      maxRequestBodySize: sharedBodyBytesMax,
+      fetch: parts.handle,
+      error(thrown) {
+        logger.error('the front door failed', { error: thrown.stack ?? String(thrown) })
+        return Response.json({ error: { message: 'internal error', type: 'api_error', param: null, code: 'internal_error' } }, { status: 500 })
+      },
+    })
+    source.watch(report => parts.reloaded(report))
+    return {
+      url: server.url.href,
+      firstMasterKey: store.installation.newMasterKey,
+      models: source.current().deployments.length,
+      warnings: source.current().warnings,
+      connections: () => parts.transport.connections(),
+      reload: async () => {
+        const report = await source.reload()
+        parts.reloaded(report)
+        return report
+      },
+      async stop() {
+        source.close()
+        parts.draining()
+        await stopServing(server, environment)
+        parts.transport.close()
+        await store.close()
+        lock.release()
+        await logger.drain(1000)
+      },
+    }
+  } catch (error) {
+    lock.release()
+    throw error
+  }
+}
+
+function logLevel(environment: ServeOptions['environment']): LogLevel {
+  const level = environment.MODELGATE_LOG_LEVEL ?? environment.LOG_LEVEL ?? 'info'
+  return ['debug', 'info', 'warn', 'error', 'off'].includes(level) ? (level as LogLevel) : 'info'
+}
+
+interface Store {
+  readonly database: Database
+  readonly installation: Installation
+  readonly keys: ReturnType<typeof createKeyStore>
+  readonly directory: KeyDirectory
+  readonly limiter: Limiter
+  readonly ledger: ReturnType<typeof openLedger>
+  databaseReachable(): boolean
+  close(): Promise<void>
+}
+
+/** Everything that lasts longer than a call: database, keys, limits, ledger. */
+async function openStore(options: ServeOptions, logger: Logger): Promise<Store> {
+  const database = await openDatabase(options.databaseUrl)
+  await migrate(database)
+  const replica = options.redisUrl === undefined ? await claimSingleReplica(options.databaseUrl) : undefined
+  const installation = await openInstallation(database, { masterKey: options.masterKey, pepper: options.keyPepper })
+  let reachable = true
+  let directory: CachedKeyDirectory | undefined
+  const keys = createKeyStore({ database, clock, onChange: hash => directory?.changed(hash) })
+  directory = new CachedKeyDirectory({
+    store: keys,
+    clock,
+    hashKey: installation.hashKey,
+    changesSince: revision => keyChangesSince(database, revision),
+    reportReachable(now) {
+      reachable = now
+      if (now) logger.info('the database answers again')
+      else logger.error('the database does not answer; known keys keep working, calls are kept in the journal')
+    },
+  })
+  await directory.start()
+  const redis = await openRedis(options.redisUrl, logger)
+  const ledger = openLedger({
+    database,
+    databaseUrl: options.databaseUrl,
+    journalDirectory: join(options.dataDirectory, 'journal'),
+    reportFailure: reason =>
+      reason === null ? logger.info('the ledger is written again') : logger.error('the ledger cannot be written', { reason }),
+    reportCorrupt: path => logger.error('a journal of an earlier process is damaged; what could be read is in the ledger', { path }),
+  })
+  return {
+    database,
+    installation,
+    keys,
+    directory,
+    limiter: redis ?? new MemoryLimiter(clock),
+    ledger,
+    databaseReachable: () => reachable,
+    async close() {
+      await directory.stop()
+      await ledger.close()
+      redis?.close()
+      await replica?.release()
+      await database.close()
+    },
+  }
+}
+
+async function openRedis(url: string | undefined, logger: Logger): Promise<RedisLimiter | undefined> {
+  if (url === undefined) return undefined
+  const limiter = new RedisLimiter({
+    url,
+    fallback: new MemoryLimiter(clock),
+    reportReachable: reachable =>
+      reachable ? logger.info('Redis answers again') : logger.error('Redis does not answer; limits hold for each replica by itself'),
+  })
+  try {
+    await limiter.connect()
+  } catch (error) {
+    logger.error('Redis cannot be reached at the start; limits hold for each replica by itself', {
+      reason: error instanceof Error ? error.message : String(error),
+    })
+  }
+  return limiter
+}
+
+interface Assembling {
+  readonly options: ServeOptions
+  readonly source: SettingsSource
+  readonly store: Store
+  readonly logger: Logger
+}
+
+/** Joins the parts of a running gateway; what a reload swaps is asked for anew on every call. */
+function assemble({ options, source, store, logger }: Assembling) {
+  const transport = createHttp1Transport({ clock })
+  const timers = new TimerWheel(clock)
+  let index = new ModelIndex(source.current(), catalogPrices)
+  const settings = () => index.settings
+  const metrics = createMetrics({
+    upstreamConnections: () => transport.connections(),
+    ledgerHealthy: () => store.ledger.healthy,
+    droppedLogLines: () => logger.dropped(),
+  })
+  const policies = createPolicies({
+    ledger: store.ledger,
+    limiter: store.limiter,
+    settings,
+    models: () => index,
+    log: settlement => logger.call(settlement),
+    count: settlement => metrics.call(settlement),
+  })
+  const router = new Router({ transport, timers, clock, random: Math.random })
+  let draining = false
+  const services: Services = {
+    settings,
+    models: () => index,
+    callModel: createCallModel({
+      policies, router, clock, settings, resolve: model => index.resolve(model), cost: costNanoUsd, costText: nanoUsdToText,
+    }),
+    keys: store.keys,
+    ledger: store.ledger,
+    hashKey: store.installation.hashKey,
+    metricsText: () => metrics.text(),
+    readiness: () => readiness(options, store, draining),
+    epochMs: () => clock.epochMs(),
+    version: packageJson.version,
+  }
+  const handle = createFrontDoor({
+    endpoints,
+    services,
+    identify: identifier(store),
+    reportInternal: (error, request) =>
+      logger.error('a request failed', {
+        request_id: request.id, method: request.method, path: request.path,
+        error: error.cause instanceof Error ? (error.cause.stack ?? error.cause.message) : String(error.cause),
+      }),
+    metricsRequireKey: () => settings().metricsRequireKey,
+  })
+  return {
+    transport,
+    handle,
+    draining: () => void (draining = true),
+    reloaded(report: ReloadReport) {
+      if (!report.applied) return logger.error('the configuration was not changed', { problems: report.problems.join('\n') })
+      index = new ModelIndex(source.current(), catalogPrices)
+      logger.info('the configuration was read anew', { models: index.settings.deployments.length })
+    },
+  }
+}
+
+function readiness(options: ServeOptions, store: Store, draining: boolean): { ready: boolean; details: Record<string, unknown> } {
+  const database = store.databaseReachable() ? 'connected' : 'disconnected'
+  // The database may be away for a while: known keys work and the journal keeps every call.
+  const ready = !draining && store.ledger.healthy
+  return {
+    ready,
+    details: {
+      db: database,
+      redis: options.redisUrl === undefined ? 'not configured' : 'configured',
+      ledger: store.ledger.healthy ? (store.ledger.failure() ?? 'ok') : 'the journal cannot be written (disk full?)',
+      ...(draining && { draining: true }),
+    },
+  }
+}
+
+const masterKeyRecord: VirtualKey = {
+  id: 'master', alias: 'master key', userId: null, teamId: null, models: [], expiresAtMs: null, blocked: false,
+  requestsPerMinute: null, tokensPerMinute: null, parallelRequests: null, metadata: {},
+}
+
+/** Key text to caller; synchronous for every key that is known here. */
+function identifier(store: Store): (keyText: string) => Caller | undefined | Promise<Caller | undefined> {
+  const admin: Caller = { role: 'admin', key: masterKeyRecord }
+  /** One caller object a key: nothing is made on the path of a call. */
+  const callers = new WeakMap<VirtualKey, Caller>()
+  const callerOf = (key: VirtualKey | undefined): Caller | undefined => {
+    if (!key || keyProblem(key, clock.epochMs())) return undefined
+    let caller = callers.get(key)
+    if (!caller) callers.set(key, (caller = { role: 'key', key }))
+    return caller
+  }
+  return keyText => {
+    const known = store.directory.lookup(keyText)
+    if (known instanceof Promise)
+      return known.then(key => callerOf(key) ?? (store.installation.isMasterKey(keyText) ? admin : undefined))
+    return callerOf(known) ?? (store.installation.isMasterKey(keyText) ? admin : undefined)
+  }
+}
+
+const drainMs = 30_000
+
+/** Load balancers get time to look away, streams get time to end; what is left then is cut. */
+async function stopServing(server: Bun.Server<unknown>, environment: ServeOptions['environment']): Promise<void> {
+  await Bun.sleep(Number(environment.MODELGATE_DRAIN_DELAY_MS ?? 0))
+  const ended = server.stop()
+  const done = await Promise.race([ended.then(() => true), Bun.sleep(Number(environment.MODELGATE_DRAIN_MS ?? drainMs)).then(() => false)])
+  if (!done) await server.stop(true)
+}

@@ -1,0 +1,157 @@
+/**
+ * The configuration file, in the layout that users of the peer know. Unknown keys are mistakes; keys of the
+ * peer that this gateway does not implement yet are warnings, so that an existing file starts.
+ */
+import { z } from 'zod'
+
+const text = z.string().min(1)
+const seconds = z.number().positive().max(86_400)
+const count = z.number().int().min(1).max(1_000_000_000)
+const price = z.number().min(0).max(1)
+
+/** `proxy_params`: how to reach one model at one provider. */
+const proxyParams = z.strictObject({
+  model: text.describe('provider/model; the name at the upstream. `*` = whatever the pattern matched.'),
+  custom_llm_provider: text.optional(),
+  api_key: text.optional(),
+  api_base: z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' }).optional(),
+  api_version: text.optional(),
+  organization: text.optional(),
+  project: text.optional(),
+  extra_headers: z.record(z.string().regex(/^[A-Za-z0-9-]+$/, 'a header name has letters, digits and dashes'), z.string()).optional(),
+  anthropic_version: text.optional(),
+  anthropic_beta: text.optional(),
+  max_tokens: count.optional().describe('Output limit where the provider demands one and the client gives none.'),
+  timeout: seconds.optional().describe('Seconds until the first byte of a whole answer.'),
+  stream_timeout: seconds.optional().describe('Seconds until the first byte of a stream.'),
+  connect_timeout: seconds.optional(),
+  idle_timeout: seconds.optional().describe('Seconds between two pieces of an answer.'),
+  total_timeout: seconds.optional(),
+  weight: z.number().positive().max(1_000_000).optional(),
+  order: z.number().int().min(0).max(1000).optional(),
+  drop_params: z.boolean().optional(),
+  input_cost_per_token: price.optional(),
+  output_cost_per_token: price.optional(),
+  cache_read_input_token_cost: price.optional(),
+  cache_creation_input_token_cost: price.optional(),
+})
+
+const flag = z.boolean().nullable().optional()
+
+const modelInfo = z.strictObject({
+  id: z.string().regex(/^[A-Za-z0-9._:-]{1,128}$/, 'an id has 1 to 128 letters, digits and . _ : -').optional(),
+  mode: z.enum(['chat', 'completion', 'embedding']).optional(),
+  base_model: text.optional().describe('Name for the price catalogue, when the upstream uses its own.'),
+  access_groups: z.array(text).optional(),
+  display_name: text.optional(),
+  description: text.optional(),
+  max_tokens: count.optional(),
+  max_input_tokens: count.optional(),
+  max_output_tokens: count.optional(),
+  output_vector_size: count.optional(),
+  supports_vision: flag,
+  supports_function_calling: flag,
+  supports_parallel_function_calling: flag,
+  supports_response_schema: flag,
+  supports_reasoning: flag,
+  supports_prompt_caching: flag,
+  supports_system_messages: flag,
+  supports_audio_input: flag,
+  supports_pdf_input: flag,
+  input_cost_per_token: price.optional(),
+  output_cost_per_token: price.optional(),
+  cache_read_input_token_cost: price.optional(),
+  cache_creation_input_token_cost: price.optional(),
+})
+
+const modelEntry = z.strictObject({
+  model_name: text,
+  proxy_params: proxyParams,
+  model_info: modelInfo.optional(),
+})
+
+const fallbackList = z.array(z.record(z.string(), z.array(text).min(1)))
+
+const routerSettings = z.strictObject({
+  num_retries: z.number().int().min(0).max(10).optional(),
+  allowed_fails: z.number().int().min(1).max(1000).optional(),
+  cooldown_time: z.number().min(0).max(60).optional().describe('Seconds a failing deployment rests.'),
+  timeout: seconds.optional(),
+  stream_timeout: seconds.optional(),
+  fallbacks: fallbackList.optional(),
+  model_group_alias: z.record(z.string(), text).optional(),
+})
+
+const limits = z.strictObject({
+  rpm_limit: count.nullable().optional(),
+  tpm_limit: count.nullable().optional(),
+  max_parallel_requests: count.nullable().optional(),
+})
+
+const commonSettings = z.strictObject({
+  request_timeout: seconds.optional(),
+  num_retries: z.number().int().min(0).max(10).optional(),
+  drop_params: z.boolean().optional(),
+  fallbacks: fallbackList.optional(),
+  default_internal_user_params: limits.optional().describe('Limits of every user.'),
+})
+
+const generalSettings = z.strictObject({
+  master_key: text.optional(),
+  database_url: text.optional(),
+  max_keys_per_user: count.optional(),
+  max_request_size_mb: z.number().min(0.01).max(100).optional(),
+  require_auth_for_metrics_endpoint: z.boolean().optional(),
+  header_prefix: z.string().regex(/^[a-z][a-z0-9-]{0,30}[a-z0-9]$/, 'lower-case letters, digits and dashes').optional(),
+  disable_local_models: z.boolean().optional(),
+})
+
+export const configSchema = z.strictObject({
+  model_list: z.array(modelEntry).optional(),
+  router_settings: routerSettings.optional(),
+  settings: commonSettings.optional(),
+  general_settings: generalSettings.optional(),
+  environment_variables: z.record(z.string(), z.string()).optional(),
+})
+
+export type Config = z.infer<typeof configSchema>
+export type ModelEntry = z.infer<typeof modelEntry>
+
+/** Other names of the same, as the peer writes them; replaced before the check. */
+export const otherNames: Readonly<Record<string, string>> = {
+  litellm_params: 'proxy_params',
+  litellm_settings: 'settings',
+  headers: 'extra_headers',
+}
+
+/** Keys of the peer that mean nothing here yet: `section.key`, with `*` for every entry of a list. */
+export const notSupportedYet: ReadonlySet<string> = new Set([
+  ...['guardrails', 'policies', 'assistant_settings', 'mcp_servers', 'search_tools', 'files_settings', 'finetune_settings',
+    'vector_store_registry', 'credential_list', 'prompts', 'agent_list', 'callback_settings', 'include'],
+  ...['rpm', 'tpm', 'max_parallel_requests', 'max_retries', 'cooldown_time', 'tags', 'tag_regex', 'region_name', 'additional_drop_params',
+    'allowed_openai_params', 'modify_params', 'extra_body', 'max_budget', 'budget_duration', 'configurable_clientside_auth_params',
+    'mock_response', 'use_in_pass_through', 'merge_reasoning_content_in_choices', 'litellm_credential_name', 'temperature', 'top_p',
+  ].map(key => `model_list.*.proxy_params.${key}`),
+  ...['health_check_model', 'health_check_timeout', 'disable_background_health_check', 'db_model', 'tier', 'team_id',
+  ].map(key => `model_list.*.model_info.${key}`),
+  ...['routing_strategy', 'routing_strategy_args', 'retry_after', 'allowed_fails_policy', 'disable_cooldowns', 'retry_policy',
+    'model_group_retry_policy', 'context_window_fallbacks', 'content_policy_fallbacks', 'default_fallbacks', 'max_fallbacks',
+    'enable_pre_call_checks', 'optional_pre_call_checks', 'enable_tag_filtering', 'provider_budget_config', 'redis_host', 'redis_port',
+    'redis_password', 'redis_url', 'set_verbose', 'debug_level', 'default_max_parallel_requests',
+  ].map(key => `router_settings.${key}`),
+  ...['callbacks', 'success_callback', 'failure_callback', 'service_callbacks', 'cache', 'cache_params', 'set_verbose', 'json_logs',
+    'max_budget', 'budget_duration', 'timezone', 'turn_off_message_logging', 'redact_user_api_key_info', 'allowed_fails',
+    'context_window_fallbacks', 'content_policy_fallbacks', 'default_fallbacks', 'modify_params', 'ssl_verify', 'force_ipv4',
+    'default_team_settings', 'default_team_params', 'upperbound_key_generate_params', 'default_key_generate_params',
+    'key_generation_settings', 'public_model_groups', 'enable_json_schema_validation', 'max_internal_user_budget',
+    'internal_user_budget_duration', 'max_end_user_budget',
+  ].map(key => `settings.${key}`),
+  ...['store_model_in_db', 'database_connection_pool_limit', 'database_connection_timeout', 'disable_spend_logs', 'alerting',
+    'alerting_threshold', 'alert_types', 'background_health_checks', 'health_check_interval', 'enforce_user_param', 'allowed_routes',
+    'public_routes', 'admin_only_routes', 'allowed_ips', 'use_x_forwarded_for', 'max_parallel_requests', 'global_max_parallel_requests',
+    'infer_model_from_keys', 'completion_model', 'custom_auth', 'enable_jwt_auth', 'litellm_jwtauth', 'user_api_key_cache_ttl',
+    'proxy_batch_write_at', 'maximum_spend_logs_retention_period', 'store_prompts_in_spend_logs', 'pass_through_endpoints',
+    'key_management_system', 'key_management_settings', 'ui_access_mode', 'allow_requests_on_db_unavailable', 'disable_reset_budget',
+    'use_redis_transaction_buffer', 'always_include_stream_usage', 'forward_client_headers_to_llm_api', 'disable_master_key_return',
+  ].map(key => `general_settings.${key}`),
+])

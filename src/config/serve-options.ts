@@ -1,0 +1,39 @@
+/** What `serve` needs to know, and what it gives back. Flags and environment become these in `cli/serve.ts`. */
+import type { Secret } from '../lib/secret.ts'
+
+export interface ServeOptions {
+  /** Absent = no file: provider keys of the environment and the local models. */
+  readonly configFile?: string | undefined
+  readonly host: string
+  /** 0 = any free port. */
+  readonly port: number
+  readonly dataDirectory: string
+  /** Absent = the stored one, or a new one on the first start. */
+  readonly masterKey?: Secret | undefined
+  readonly keyPepper?: Secret | undefined
+  /** `sqlite:PATH` or `postgres://...`. */
+  readonly databaseUrl: string
+  readonly redisUrl?: string | undefined
+  readonly environment: Readonly<Record<string, string | undefined>>
+}
+
+/** What a reload did: all of it, or nothing. */
+export interface ReloadReport {
+  readonly applied: boolean
+  /** Every mistake, one a line: `file:line:col path: message`. */
+  readonly problems: readonly string[]
+}
+
+export interface RunningServer {
+  readonly url: string
+  /** Text of the master key that was made on this first start; to be shown once. */
+  readonly firstMasterKey: string | undefined
+  /** Deployments, wildcards counted once. */
+  readonly models: number
+  readonly warnings: readonly string[]
+  /** Sockets to upstreams. */
+  connections(): { busy: number; idle: number }
+  reload(): Promise<ReloadReport>
+  /** Streams end, the journal is flushed, then it resolves. */
+  stop(): Promise<void>
+}

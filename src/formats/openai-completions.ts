@@ -1,0 +1,147 @@
+/**
+ * Text completions (OpenAI API reference, "Completions", legacy). Models that only chat emulate them:
+ * the prompt becomes one user message. What cannot be emulated is refused, never ignored.
+ */
+import type { ChatRequest } from '../core/chat.ts'
+import { GatewayError } from '../core/errors.ts'
+import type { ChatFormat, Inspection } from '../core/format.ts'
+import type { JsonBody } from '../lib/json-body.ts'
+import {
+  booleanField,
+  checkFields,
+  integerBetween,
+  ProblemList,
+  readField,
+  sharedChecks,
+  stringField,
+  parseChecked,
+  textOf,
+  unknownFields,
+} from './openai-chat/checks.ts'
+import type { Check, Fields } from './openai-chat/checks.ts'
+import { includesUsage, readSampling } from './openai-chat/decode.ts'
+import { checkStreamOptions } from './openai-chat/inspect.ts'
+import { checkTexts } from './openai-chat/texts.ts'
+import { CompletionsWriter, encodeCompletion } from './openai-completions/encode.ts'
+import { openaiErrorBody, openaiErrorEvent } from './openai-error.ts'
+import { openaiCompletionsForward } from './openai-forward.ts'
+
+const promptsMax = 2048
+
+function checkPrompt(value: unknown, problems: ProblemList): void {
+  checkTexts({ field: 'prompt', most: promptsMax, emptyAllowed: true }, value, problems)
+}
+
+const completionChecks: ReadonlyMap<string, Check> = new Map<string, Check>([
+  ...sharedChecks,
+  ['prompt', checkPrompt],
+  // 0 is legal here: with `echo` it scores the prompt.
+  ['max_tokens', integerBetween('max_tokens', 0)],
+  ['best_of', integerBetween('best_of', 0, 20)],
+  ['echo', booleanField('echo')],
+  ['logprobs', integerBetween('logprobs', 0, 20)],
+  ['suffix', stringField('suffix')],
+])
+
+const knownFields: ReadonlySet<string> = new Set([
+  'model',
+  'prompt',
+  'stream',
+  'stream_options',
+  'max_tokens',
+  'n',
+  'temperature',
+  'top_p',
+  'top_k',
+  'stop',
+  'seed',
+  'frequency_penalty',
+  'presence_penalty',
+  'logit_bias',
+  'logprobs',
+  'best_of',
+  'echo',
+  'suffix',
+  'user',
+  'metadata',
+])
+
+function inspect(body: JsonBody): Inspection {
+  const list = new ProblemList()
+  checkFields(body, completionChecks, list)
+  if (!body.has('prompt') || (body.sizeOf('prompt') <= 4 && readField(body, 'prompt') === null)) {
+    const remedy = body.has('messages') ? 'chat messages go to /v1/chat/completions' : 'send a string'
+    list.add(['prompt'], `\`prompt\` is missing; ${remedy}`, 'missing')
+  }
+  if (body.has('stream_options')) checkStreamOptions(body, list)
+  return {
+    model: textOf(body, 'model'),
+    stream: readField(body, 'stream') === true,
+    endUser: textOf(body, 'user'),
+    problems: list.problems,
+  }
+}
+
+function refused(field: string, why: string): GatewayError {
+  return new GatewayError('invalid-request', `\`${field}\`: this model only chats, and ${why}`, {
+    param: field,
+  })
+}
+
+function promptText(prompt: unknown): string {
+  if (typeof prompt === 'string') return prompt
+  const prompts = prompt as unknown[]
+  const [first] = prompts
+  if (typeof first === 'number' || Array.isArray(first))
+    throw refused('prompt', 'needs text instead of token ids; send the prompt as a string')
+  if (prompts.length > 1)
+    throw refused('prompt', `takes one prompt a call instead of ${prompts.length}; send one call for each`)
+  return first as string
+}
+
+function refuseWhatCannotBeEmulated(fields: Fields): void {
+  if (typeof fields.suffix === 'string' && fields.suffix !== '')
+    throw refused('suffix', 'cannot write towards a given end; leave it out')
+  if (fields.echo === true)
+    throw refused('echo', 'does not repeat its prompt; leave it out and add the prompt yourself')
+  const bestOf = fields.best_of ?? 0
+  // Asking for as many as one gets, or for one, changes nothing.
+  if (typeof bestOf === 'number' && bestOf > 1 && bestOf !== (fields.n ?? 1))
+    throw refused(
+      'best_of',
+      'cannot choose among hidden answers; leave it out, or set `n` to the same number',
+    )
+  if (fields.max_tokens === 0) throw refused('max_tokens', 'always answers; send at least 1')
+}
+
+/** Without `max_tokens` the model's own limit holds: the old default of 16 cuts every chat short. */
+function decode(body: JsonBody): ChatRequest {
+  const fields = parseChecked(body, completionChecks)
+  refuseWhatCannotBeEmulated(fields)
+  const request: ChatRequest = {
+    model: typeof fields.model === 'string' ? fields.model : '',
+    messages: [{ role: 'user', parts: [{ type: 'text', text: promptText(fields.prompt) }] }],
+    stream: fields.stream === true,
+    includeUsage: includesUsage(fields),
+    extra: { format: 'openai-completions', fields: unknownFields(fields, knownFields) },
+  }
+  readSampling(fields, request)
+  if (typeof fields.logprobs === 'number') {
+    request.logprobs = true
+    request.topLogprobs = fields.logprobs
+  }
+  return request
+}
+
+/** `/v1/completions`. */
+export const openaiCompletions: ChatFormat = {
+  dialect: 'openai-completions',
+  operation: 'completions',
+  inspect,
+  decode,
+  encode: encodeCompletion,
+  writer: (model, request) => new CompletionsWriter(model, request),
+  errorBody: openaiErrorBody,
+  errorEvent: openaiErrorEvent,
+  forward: openaiCompletionsForward,
+}

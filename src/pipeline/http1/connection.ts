@@ -1,0 +1,269 @@
+/** One socket to one upstream: carries one exchange after another, guards its deadlines, trusts no byte. */
+import type { Socket, SocketHandler } from 'bun'
+import { toGatewayError } from '../../core/errors.ts'
+import type { GatewayError } from '../../core/errors.ts'
+import { TimerEntry } from '../../lib/timer-wheel.ts'
+import type { TimerWheel } from '../../lib/timer-wheel.ts'
+import { compressed, connectFailed, connectTimedOut, cut, malformed, timedOut } from './errors.ts'
+import type { Exchange, Line } from './exchange.ts'
+import type { Origin } from './request-head.ts'
+import { RequestWriter } from './request-writer.ts'
+import type { ResponseHead } from './response-head.ts'
+import { MalformedResponseError } from './response-head.ts'
+import { ResponseParser } from './response-parser.ts'
+
+/** The pool, as a connection sees it. */
+export interface Owner {
+  readonly wheel: TimerWheel
+  /** The connection is healthy and free; the owner may keep it or drop it. */
+  released(connection: Connection): void
+  /** The connection is closed; called exactly once. */
+  closed(connection: Connection): void
+  /** A kept connection turned out to be closed: the exchange needs a fresh one. */
+  retry(exchange: Exchange): void
+}
+
+/** What TLS needs; absent for plain HTTP. One object per origin. */
+export type TlsSettings = Readonly<Record<string, unknown>>
+
+type Phase = 'connecting' | 'head' | 'body' | 'idle' | 'closed'
+type UpstreamSocket = Socket<Connection>
+
+export class Connection extends TimerEntry implements Line {
+  /** As long as the peer said it keeps the connection; Infinity = it said nothing. */
+  keepAliveMs = Infinity
+  readonly #owner: Owner
+  readonly #secure: boolean
+  readonly #parser = new ResponseParser()
+  readonly #writer = new RequestWriter()
+  #socket: UpstreamSocket | undefined
+  #exchange: Exchange | undefined
+  #phase: Phase = 'connecting'
+  /** It has carried an exchange before this one. */
+  #reused = false
+  /** The present exchange has had at least one byte of an answer. */
+  #answerBegan = false
+  /** Reading is stopped; the idle timer rests. */
+  #resting = false
+
+  /** Connects at once; `exchange` is sent as soon as the connection (and TLS) stands. */
+  constructor(owner: Owner, origin: Origin, start: { exchange: Exchange; tls: TlsSettings | undefined }) {
+    super()
+    this.#owner = owner
+    this.#secure = origin.secure
+    this.#exchange = start.exchange
+    start.exchange.line = this
+    this.#deadline(start.exchange.request.timeouts.connectMs)
+    const { hostname, port } = origin
+    const options = { hostname, port, data: this as Connection, socket: handlers }
+    try {
+      const connecting = Bun.connect<Connection>(start.tls ? { ...options, tls: start.tls } : options)
+      connecting.catch(error => this.onLost(error))
+    } catch (thrown) {
+      queueMicrotask(() => this.onLost(thrown))
+    }
+  }
+
+  // ---- what the owner and the exchange call
+
+  /** Sends the next exchange on a kept connection. */
+  carry(exchange: Exchange): void {
+    this.#exchange = exchange
+    exchange.line = this
+    this.#reused = true
+    this.#send(exchange)
+  }
+
+  /** Free until `idleMs` from now, or until the peer says a word. */
+  rest(idleMs: number): void {
+    this.#phase = 'idle'
+    // Also lets go of the last answer's bytes.
+    this.#parser.reset()
+    const { wheel } = this.#owner
+    wheel.touch(this, wheel.nowMs() + idleMs)
+  }
+
+  pause(): void {
+    if (this.#resting || this.#phase === 'closed') return
+    this.#resting = true
+    this.#socket?.pause()
+    this.#deadline(0)
+  }
+
+  resume(): void {
+    if (!this.#resting || this.#phase === 'closed') return
+    this.#resting = false
+    this.#socket?.resume()
+    if (this.#exchange) this.#deadline(this.#exchange.request.timeouts.idleMs)
+  }
+
+  drop(): void {
+    if (this.#phase === 'closed') return
+    this.#phase = 'closed'
+    const exchange = this.#exchange
+    if (exchange) exchange.line = undefined
+    this.#exchange = undefined
+    this.#writer.stop()
+    this.#owner.wheel.cancel(this)
+    this.#socket?.terminate()
+    this.#socket = undefined
+    this.#owner.closed(this)
+  }
+
+  override expired(nowMs: number): void {
+    const exchange = this.#exchange
+    if (!exchange) return this.drop()
+    const { timeouts } = exchange.request
+    if (nowMs >= exchange.totalAtMs) this.#fail(timedOut('end', timeouts.totalMs))
+    else if (this.#phase === 'connecting') this.#fail(connectTimedOut(timeouts.connectMs))
+    else if (this.#phase === 'head') this.#fail(timedOut('first-byte', timeouts.firstByteMs))
+    else this.#fail(timedOut('next-byte', timeouts.idleMs))
+  }
+
+  // ---- what the socket calls
+
+  /** TCP stands. With TLS the handshake is still to come. */
+  onOpen(socket: UpstreamSocket): void {
+    if (this.#phase !== 'connecting') {
+      // Given up while it was connecting.
+      socket.terminate()
+      return
+    }
+    this.#socket = socket
+    if (!this.#secure) this.#send(this.#exchange!)
+  }
+
+  onHandshake(success: boolean, error: Error | null): void {
+    if (this.#phase !== 'connecting') return
+    if (success) this.#send(this.#exchange!)
+    else this.#fail(connectFailed(error))
+  }
+
+  onData(chunk: Buffer): void {
+    const exchange = this.#exchange
+    // A free connection has nothing to say; whatever this is, it must not become the next answer.
+    if (!exchange || this.#phase === 'connecting') return this.#unexpected(exchange)
+    this.#answerBegan = true
+    try {
+      this.#read(exchange, chunk)
+    } catch (thrown) {
+      if (this.#exchange !== exchange) throw thrown
+      const isMalformed = thrown instanceof MalformedResponseError
+      this.#fail(isMalformed ? malformed(thrown.message) : toGatewayError(thrown))
+    }
+  }
+
+  onDrain(): void {
+    const exchange = this.#exchange
+    if (!exchange || !this.#socket || this.#writer.done) return
+    this.#writer.flush(this.#socket)
+    // Bytes are moving: the upstream's time to answer begins when it has the request.
+    if (this.#phase === 'head') this.#deadline(exchange.request.timeouts.firstByteMs)
+  }
+
+  /** The peer sent FIN. */
+  onEnd(): void {
+    const exchange = this.#exchange
+    if (!exchange || this.#phase !== 'body' || !this.#parser.finish()) return this.onLost(undefined)
+    this.#exchange = undefined
+    this.drop()
+    exchange.completed()
+  }
+
+  /** The socket is closed or could never be opened; any of the socket's events may bring this first. */
+  onLost(error: unknown): void {
+    if (this.#phase === 'closed') return
+    const exchange = this.#exchange
+    if (!exchange) return this.drop()
+    if (this.#phase === 'connecting') return this.#fail(connectFailed(error))
+    const isStale = this.#reused && !this.#answerBegan && !exchange.retried
+    if (!isStale) return this.#fail(cut(this.#answerBegan, error))
+    // The peer closed the kept connection while the request was under way: it has answered nothing.
+    exchange.retried = true
+    this.drop()
+    this.#owner.retry(exchange)
+  }
+
+  // ---- inside
+
+  #send(exchange: Exchange): void {
+    this.#phase = 'head'
+    this.#answerBegan = false
+    this.#deadline(exchange.request.timeouts.firstByteMs)
+    const state = this.#writer.start(this.#socket!, exchange.prepared, exchange.request)
+    // Closed, and its event may already be past. A turn later, because the caller has no exchange yet.
+    if (state === 'closed') queueMicrotask(() => this.#exchange === exchange && this.onLost(undefined))
+  }
+
+  #read(exchange: Exchange, chunk: Buffer): void {
+    const parser = this.#parser
+    parser.feed(chunk)
+    for (;;) {
+      const event = parser.next()
+      if (event === 'body') exchange.received(parser.piece)
+      else if (event === 'more') break
+      else if (event === 'end') return this.#complete(exchange)
+      else if (!this.#begin(exchange, parser.head!)) return
+      // The callback may have cancelled the exchange, and with it this connection.
+      if (this.#exchange !== exchange) return
+    }
+    if (this.#phase === 'body' && !this.#resting) this.#deadline(exchange.request.timeouts.idleMs)
+  }
+
+  /** The head is there. False = refused. */
+  #begin(exchange: Exchange, head: ResponseHead): boolean {
+    const hasBody = head.contentLength !== 0 && head.status !== 204 && head.status !== 304
+    if (head.encoding && hasBody) {
+      this.#fail(compressed())
+      return false
+    }
+    this.#phase = 'body'
+    exchange.answered(head)
+    return true
+  }
+
+  /** The answer is whole. The connection goes back first, so that the reader's next call can have it. */
+  #complete(exchange: Exchange): void {
+    const head = this.#parser.head!
+    const isLying = head.status === 204 && (head.chunked || head.contentLength > 0)
+    const isClean = this.#parser.leftover === 0 && this.#writer.done && !isLying
+    this.#exchange = undefined
+    exchange.line = undefined
+    if (this.#resting) this.resume()
+    if (isClean && head.keepAlive) {
+      this.keepAliveMs = head.keepAliveMs
+      this.#owner.released(this)
+    } else this.drop()
+    exchange.completed()
+  }
+
+  #unexpected(exchange: Exchange | undefined): void {
+    if (exchange) this.#fail(malformed('it spoke before it was asked'))
+    else this.drop()
+  }
+
+  #fail(error: GatewayError): void {
+    const exchange = this.#exchange
+    this.drop()
+    exchange?.failed(error)
+  }
+
+  /** The nearer of `ms` from now (0 = no limit) and the end of the whole call. */
+  #deadline(ms: number): void {
+    const { wheel } = this.#owner
+    const atMs = ms > 0 ? wheel.nowMs() + ms : Infinity
+    const totalAtMs = this.#exchange?.totalAtMs ?? Infinity
+    wheel.touch(this, atMs < totalAtMs ? atMs : totalAtMs)
+  }
+}
+
+/** One set of handlers for all sockets: Bun keeps the connection itself in `socket.data`. */
+const handlers: SocketHandler<Connection> = {
+  open: socket => socket.data.onOpen(socket),
+  handshake: (socket, success, error) => (socket.data as Connection).onHandshake(success, error),
+  data: (socket, chunk) => socket.data.onData(chunk as Buffer),
+  drain: socket => socket.data.onDrain(),
+  end: socket => socket.data.onEnd(),
+  close: (socket, error) => socket.data.onLost(error),
+  error: (socket, error) => socket.data.onLost(error),
+}

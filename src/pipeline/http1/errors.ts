@@ -1,0 +1,88 @@
+/** Every way an exchange can fail, in words for the client: no URL, no header, no byte of the upstream. */
+import { GatewayError } from '../../core/errors.ts'
+
+const connectProblems: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'it refused the connection',
+  ENOTFOUND: 'its host name is not known',
+  EAI_AGAIN: 'its host name could not be resolved',
+  ENETUNREACH: 'its network cannot be reached',
+  EHOSTUNREACH: 'its host cannot be reached',
+  ETIMEDOUT: 'the connection timed out',
+  EPROTO: 'the TLS handshake failed',
+  ECONNRESET: 'it closed the connection before it was established',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'its TLS certificate is for another name',
+  CERT_HAS_EXPIRED: 'its TLS certificate has expired',
+  CERT_NOT_YET_VALID: 'its TLS certificate is not yet valid',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'its TLS certificate is self-signed and not trusted',
+  SELF_SIGNED_CERT_IN_CHAIN: 'its TLS certificate chain ends in a root that is not trusted',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its TLS certificate could not be verified',
+  UNABLE_TO_GET_ISSUER_CERT: 'its TLS certificate could not be verified',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'its TLS certificate could not be verified',
+}
+
+/** The connection never stood. `thrown` is the system's error; it is kept as the cause. */
+export function connectFailed(thrown: unknown): GatewayError {
+  const code = codeOf(thrown)
+  const problem = connectProblems[code] ?? `the connection failed${code && ` (${code})`}`
+  const message = `the upstream cannot be reached: ${problem}`
+  return new GatewayError('upstream-unreachable', message, { cause: thrown })
+}
+
+/** No connection, or no finished TLS handshake, within the limit. */
+export function connectTimedOut(limitMs: number): GatewayError {
+  return new GatewayError(
+    'upstream-unreachable',
+    `the upstream cannot be reached: no connection within ${seconds(limitMs)}`,
+  )
+}
+
+/** The transport was closed. */
+export function shuttingDown(): GatewayError {
+  return new GatewayError('upstream-unreachable', 'the gateway is shutting down: it calls no upstream')
+}
+
+/** What the upstream was waited for when time ran out. */
+export type Awaited = 'first-byte' | 'next-byte' | 'end'
+
+/** Time ran out on a connection that stood. */
+export function timedOut(awaited: Awaited, limitMs: number): GatewayError {
+  const what =
+    awaited === 'first-byte'
+      ? `did not answer within ${seconds(limitMs)}`
+      : awaited === 'next-byte'
+        ? `sent nothing for ${seconds(limitMs)}`
+        : `did not finish within ${seconds(limitMs)}`
+  return new GatewayError('upstream-timeout', `the upstream ${what}`)
+}
+
+/** Closed or reset before the answer was whole. */
+export function cut(answerBegan: boolean, cause: unknown): GatewayError {
+  const message = answerBegan
+    ? 'the upstream cut the connection in the middle of its answer'
+    : 'the upstream closed the connection without an answer'
+  return new GatewayError('upstream-broken', message, { cause })
+}
+
+/** Bytes that HTTP/1.1 forbids. `reason` comes from MalformedResponseError. */
+export function malformed(reason: string): GatewayError {
+  return new GatewayError('upstream-broken', `the upstream's answer is malformed: ${reason}`)
+}
+
+/** Decompression is never done: a bomb would be, too. */
+export function compressed(): GatewayError {
+  return new GatewayError('upstream-broken', 'the upstream compressed its answer though identity was asked')
+}
+
+/** More than the caller is ready to hold. */
+export function tooLarge(bytesMax: number): GatewayError {
+  return new GatewayError('upstream-broken', `the upstream's answer is larger than ${bytesMax} bytes`)
+}
+
+function seconds(limitMs: number): string {
+  return `${limitMs / 1000} s`
+}
+
+function codeOf(thrown: unknown): string {
+  const code = (thrown as { code?: unknown } | null | undefined)?.code
+  return typeof code === 'string' && /^[A-Z0-9_]{1,64}$/.test(code) ? code : ''
+}

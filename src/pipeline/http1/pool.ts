@@ -1,0 +1,78 @@
+/** The connections to one origin. The one used last is taken first, so that a quiet hour closes the rest. */
+import type { TimerWheel } from '../../lib/timer-wheel.ts'
+import { Connection } from './connection.ts'
+import type { Owner, TlsSettings } from './connection.ts'
+import type { Exchange } from './exchange.ts'
+import type { Origin } from './request-head.ts'
+
+export interface PoolSettings {
+  readonly wheel: TimerWheel
+  readonly origin: Origin
+  readonly tls: TlsSettings | undefined
+  readonly idleMax: number
+  readonly idleMs: number
+}
+
+/** A peer that announces its keep-alive limit closes at that moment: a request must not be under way then. */
+const keepAliveMarginMs = 1000
+
+export class Pool implements Owner {
+  readonly wheel: TimerWheel
+  readonly #settings: PoolSettings
+  readonly #idle: Connection[] = []
+  #open = 0
+  #closed = false
+
+  constructor(settings: PoolSettings) {
+    this.wheel = settings.wheel
+    this.#settings = settings
+  }
+
+  get idle(): number {
+    return this.#idle.length
+  }
+
+  /** Connections that carry an exchange or are being opened for one. */
+  get busy(): number {
+    return this.#open - this.#idle.length
+  }
+
+  /** Sends `exchange` on a kept connection, or on a new one. */
+  carry(exchange: Exchange): void {
+    for (let kept = this.#idle.pop(); kept; kept = this.#idle.pop()) {
+      if (kept.deadlineMs > this.wheel.nowMs()) return kept.carry(exchange)
+      kept.drop()
+    }
+    this.#connect(exchange)
+  }
+
+  /** Closes the idle connections; those in use are closed when they come back. */
+  close(): void {
+    this.#closed = true
+    for (const connection of this.#idle.splice(0)) connection.drop()
+  }
+
+  released(connection: Connection): void {
+    const idleMs = Math.min(this.#settings.idleMs, connection.keepAliveMs - keepAliveMarginMs)
+    if (this.#closed || idleMs <= 0 || this.#settings.idleMax <= 0) return connection.drop()
+    if (this.#idle.length >= this.#settings.idleMax) this.#idle.shift()?.drop()
+    connection.rest(idleMs)
+    this.#idle.push(connection)
+  }
+
+  closed(connection: Connection): void {
+    this.#open--
+    const at = this.#idle.indexOf(connection)
+    if (at >= 0) this.#idle.splice(at, 1)
+  }
+
+  retry(exchange: Exchange): void {
+    this.#connect(exchange)
+  }
+
+  #connect(exchange: Exchange): void {
+    this.#open++
+    const { origin, tls } = this.#settings
+    new Connection(this, origin, { exchange, tls })
+  }
+}

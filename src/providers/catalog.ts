@@ -1,0 +1,72 @@
+/**
+ * Hosts that speak OpenAI's dialect, by the names that users of other gateways know. Adding one is adding a
+ * row. Addresses and key names: each host's own documentation.
+ */
+import type { CompatibleRow } from './openai-compatible/row.ts'
+
+const noDeveloper = { noDeveloperRole: true }
+
+export const catalog = {
+  openai: {
+    baseUrl: 'https://api.openai.com/v1', apiKeyEnv: ['OPENAI_API_KEY'], maxTokensField: 'max_completion_tokens',
+  },
+  groq: { baseUrl: 'https://api.groq.com/openai/v1', apiKeyEnv: ['GROQ_API_KEY'], embeddings: false },
+  deepseek: { baseUrl: 'https://api.deepseek.com/v1', apiKeyEnv: ['DEEPSEEK_API_KEY'], embeddings: false, quirks: noDeveloper },
+  xai: { baseUrl: 'https://api.x.ai/v1', apiKeyEnv: ['XAI_API_KEY'], completions: true },
+  mistral: {
+    baseUrl: 'https://api.mistral.ai/v1', apiKeyEnv: ['MISTRAL_API_KEY'],
+    quirks: { ...noDeveloper, streamOptions: false, rename: { seed: 'random_seed', max_completion_tokens: 'max_tokens' }, drop: ['logit_bias', 'logprobs', 'top_logprobs', 'user', 'service_tier'] },
+  },
+  openrouter: { baseUrl: 'https://openrouter.ai/api/v1', apiKeyEnv: ['OPENROUTER_API_KEY'], completions: true, topK: true },
+  together_ai: {
+    baseUrl: 'https://api.together.xyz/v1', apiKeyEnv: ['TOGETHERAI_API_KEY', 'TOGETHER_API_KEY'], completions: true, topK: true, quirks: noDeveloper,
+  },
+  fireworks_ai: {
+    baseUrl: 'https://api.fireworks.ai/inference/v1', apiKeyEnv: ['FIREWORKS_AI_API_KEY', 'FIREWORKS_API_KEY'], completions: true, topK: true, quirks: noDeveloper,
+  },
+  perplexity: {
+    baseUrl: 'https://api.perplexity.ai', apiKeyEnv: ['PERPLEXITYAI_API_KEY', 'PERPLEXITY_API_KEY'], embeddings: false, topK: true, quirks: { ...noDeveloper, streamOptions: false },
+  },
+  cerebras: { baseUrl: 'https://api.cerebras.ai/v1', apiKeyEnv: ['CEREBRAS_API_KEY'], embeddings: false, quirks: noDeveloper },
+  sambanova: { baseUrl: 'https://api.sambanova.ai/v1', apiKeyEnv: ['SAMBANOVA_API_KEY'], quirks: noDeveloper },
+  nvidia_nim: { baseUrl: 'https://integrate.api.nvidia.com/v1', apiKeyEnv: ['NVIDIA_NIM_API_KEY', 'NVIDIA_API_KEY'], quirks: noDeveloper },
+  deepinfra: {
+    baseUrl: 'https://api.deepinfra.com/v1/openai', apiKeyEnv: ['DEEPINFRA_API_KEY'], completions: true, topK: true, quirks: noDeveloper,
+  },
+  hyperbolic: { baseUrl: 'https://api.hyperbolic.xyz/v1', apiKeyEnv: ['HYPERBOLIC_API_KEY'], completions: true, topK: true, quirks: noDeveloper },
+  novita: { baseUrl: 'https://api.novita.ai/v3/openai', apiKeyEnv: ['NOVITA_API_KEY'], completions: true, topK: true, quirks: noDeveloper },
+  nebius: { baseUrl: 'https://api.studio.nebius.ai/v1', apiKeyEnv: ['NEBIUS_API_KEY'], completions: true, topK: true, quirks: noDeveloper },
+  moonshot: { baseUrl: 'https://api.moonshot.ai/v1', apiKeyEnv: ['MOONSHOT_API_KEY'], embeddings: false, quirks: noDeveloper },
+  zai: { baseUrl: 'https://api.z.ai/api/paas/v4', apiKeyEnv: ['ZAI_API_KEY'], quirks: noDeveloper },
+  dashscope: {
+    baseUrl: 'https://dashscope-intl.aliyuncs.com/compatible-mode/v1', apiKeyEnv: ['DASHSCOPE_API_KEY'], topK: true, quirks: noDeveloper,
+  },
+  minimax: { baseUrl: 'https://api.minimax.io/v1', apiKeyEnv: ['MINIMAX_API_KEY'], embeddings: false, quirks: noDeveloper },
+  siliconflow: { baseUrl: 'https://api.siliconflow.com/v1', apiKeyEnv: ['SILICONFLOW_API_KEY'], topK: true, quirks: noDeveloper },
+  volcengine: { baseUrl: 'https://ark.cn-beijing.volces.com/api/v3', apiKeyEnv: ['VOLCENGINE_API_KEY', 'ARK_API_KEY'], quirks: noDeveloper },
+  baseten: { baseUrl: 'https://inference.baseten.co/v1', apiKeyEnv: ['BASETEN_API_KEY'], embeddings: false, quirks: noDeveloper },
+  featherless_ai: { baseUrl: 'https://api.featherless.ai/v1', apiKeyEnv: ['FEATHERLESS_AI_API_KEY', 'FEATHERLESS_API_KEY'], completions: true, quirks: noDeveloper },
+  friendliai: { baseUrl: 'https://api.friendli.ai/serverless/v1', apiKeyEnv: ['FRIENDLI_TOKEN'], completions: true, quirks: noDeveloper },
+  huggingface: { baseUrl: 'https://router.huggingface.co/v1', apiKeyEnv: ['HF_TOKEN', 'HUGGINGFACE_API_KEY'], embeddings: false, quirks: noDeveloper },
+  vercel_ai_gateway: { baseUrl: 'https://ai-gateway.vercel.sh/v1', apiKeyEnv: ['VERCEL_AI_GATEWAY_API_KEY', 'AI_GATEWAY_API_KEY'] },
+  github: { baseUrl: 'https://models.github.ai/inference', apiKeyEnv: ['GITHUB_MODELS_TOKEN'] },
+  ai21_chat: { baseUrl: 'https://api.ai21.com/studio/v1', apiKeyEnv: ['AI21_API_KEY'], embeddings: false, quirks: noDeveloper },
+  inception: { baseUrl: 'https://api.inceptionlabs.ai/v1', apiKeyEnv: ['INCEPTION_API_KEY'], embeddings: false, quirks: noDeveloper },
+  morph: { baseUrl: 'https://api.morphllm.com/v1', apiKeyEnv: ['MORPH_API_KEY'], quirks: noDeveloper },
+  chutes: { baseUrl: 'https://llm.chutes.ai/v1', apiKeyEnv: ['CHUTES_API_KEY'], completions: true, topK: true, quirks: noDeveloper },
+  scaleway: { baseUrl: 'https://api.scaleway.ai/v1', apiKeyEnv: ['SCW_SECRET_KEY'], quirks: noDeveloper },
+  stepfun: { baseUrl: 'https://api.stepfun.com/v1', apiKeyEnv: ['STEPFUN_API_KEY'], embeddings: false, quirks: noDeveloper },
+  upstage: { baseUrl: 'https://api.upstage.ai/v1', apiKeyEnv: ['UPSTAGE_API_KEY'], quirks: noDeveloper },
+  lambda_ai: { baseUrl: 'https://api.lambda.ai/v1', apiKeyEnv: ['LAMBDA_API_KEY'], completions: true, quirks: noDeveloper },
+  meta_llama: { baseUrl: 'https://api.llama.com/compat/v1', apiKeyEnv: ['LLAMA_API_KEY'], embeddings: false, quirks: noDeveloper },
+  ollama: {
+    baseUrl: 'http://127.0.0.1:11434/v1', apiKeyEnv: ['OLLAMA_API_KEY'], keyless: true, completions: true, quirks: noDeveloper,
+  },
+  lm_studio: { baseUrl: 'http://127.0.0.1:1234/v1', apiKeyEnv: ['LM_STUDIO_API_KEY'], keyless: true, completions: true, topK: true, quirks: noDeveloper },
+  hosted_vllm: { baseUrl: 'http://127.0.0.1:8000/v1', apiKeyEnv: ['HOSTED_VLLM_API_KEY'], keyless: true, completions: true, topK: true },
+  llamafile: { baseUrl: 'http://127.0.0.1:8080/v1', apiKeyEnv: ['LLAMAFILE_API_KEY'], keyless: true, completions: true, topK: true, quirks: noDeveloper },
+  litellm_proxy: { apiKeyEnv: ['LITELLM_PROXY_API_KEY'], keyless: true },
+  /** Any other host: `api_base` says where. */
+  custom_openai: { apiKeyEnv: [], keyless: true, completions: true, topK: true },
+  text_completion_openai: { baseUrl: 'https://api.openai.com/v1', apiKeyEnv: ['OPENAI_API_KEY'], completions: true },
+} as const satisfies Record<string, CompatibleRow>

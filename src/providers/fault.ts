@@ -1,0 +1,64 @@
+/** What an error answer means when a vendor has no rule of its own: OpenAI's bodies and their many variants. */
+import type { FaultKind } from '../core/errors.ts'
+import type { UpstreamFault } from '../core/provider.ts'
+
+const contextWords =
+  /context[ _](length|window)|maximum context|too many (input )?tokens|prompt is too long|exceeds? the (model'?s )?(maximum|context)|input is too long/i
+const policyWords = /content[ _](policy|filter|management)|safety (system|policy)|responsible ai/i
+
+/** The kind by status, refined by what the body says. The message is the upstream's own. */
+export function generalFault(status: number, body: unknown): UpstreamFault {
+  const said = readErrorBody(body)
+  const message = said.message || `the upstream answered with the status ${status}`
+  return { kind: kindOf(status, said), message, code: said.code, param: said.param }
+}
+
+interface Said {
+  message: string
+  code: string | null | undefined
+  param: string | null | undefined
+}
+
+/** `{error: {message}}`, `{error: "text"}`, `{message}`, `{detail: "text"}`, `{detail: [{loc, msg}]}`; HTML says nothing. */
+export function readErrorBody(body: unknown): Said {
+  const nothing: Said = { message: '', code: undefined, param: undefined }
+  if (typeof body === 'string') return { ...nothing, message: body.trimStart().startsWith('<') ? '' : body.trim() }
+  if (typeof body !== 'object' || body === null) return nothing
+  // Some hosts wrap the object in a list.
+  if (Array.isArray(body)) return readErrorBody(body[0])
+  const outer = body as Record<string, unknown>
+  const inner = typeof outer.error === 'object' && outer.error !== null ? (outer.error as Record<string, unknown>) : outer
+  const message = [outer.error, inner.message, outer.message, outer.detail].find(one => typeof one === 'string')
+  const code = [inner.code, inner.type].find(one => typeof one === 'string')
+  return {
+    message: typeof message === 'string' ? message : detailList(outer.detail),
+    code: typeof code === 'string' ? code : undefined,
+    param: typeof inner.param === 'string' ? inner.param : undefined,
+  }
+}
+
+function detailList(detail: unknown): string {
+  if (!Array.isArray(detail)) return ''
+  return detail
+    .slice(0, 5)
+    .map(one => {
+      const { loc, msg } = (one ?? {}) as { loc?: unknown; msg?: unknown }
+      return `${Array.isArray(loc) ? loc.join('.') : 'body'}: ${typeof msg === 'string' ? msg : 'invalid'}`
+    })
+    .join('; ')
+}
+
+function kindOf(status: number, { message, code }: Said): FaultKind {
+  if (status === 401 || status === 403) return 'upstream-credentials'
+  if (status === 402) return 'upstream-credentials'
+  if (status === 429) return 'upstream-rate-limited'
+  if (status === 408 || status === 504) return 'upstream-timeout'
+  if (status === 503 || status === 529) return 'upstream-overloaded'
+  if (status === 502) return 'upstream-broken'
+  if (status >= 500) return 'upstream-failed'
+  if (code === 'context_length_exceeded' || contextWords.test(message)) return 'context-too-long'
+  if (code === 'content_policy_violation' || code === 'content_filter' || policyWords.test(message)) return 'content-policy'
+  if (status === 404) return 'model-not-found'
+  if (status === 413) return 'too-large'
+  return 'upstream-refused'
+}

@@ -1,0 +1,103 @@
+/**
+ * Chat without a model: deterministic, and it says so. It follows the parts of a request that programs
+ * depend on: tools, JSON schemas, stop, length, choices, usage.
+ */
+import { estimateTokenCount } from 'tokenx'
+import { synthesise } from './synthesise.ts'
+
+type Json = Record<string, unknown>
+
+export interface LocalChoice {
+  readonly text: string
+  readonly calls: readonly { id: string; name: string; arguments: string }[]
+  readonly finish: 'stop' | 'length' | 'tool_calls'
+}
+
+export interface LocalAnswer {
+  readonly id: string
+  readonly choices: readonly LocalChoice[]
+  readonly usage: { readonly prompt_tokens: number; readonly completion_tokens: number; readonly total_tokens: number }
+}
+
+const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
+const listOf = (value: unknown): Json[] => (Array.isArray(value) ? value.filter(isObject) : [])
+const echoLengthMax = 400
+
+/** Text of a message's content, whether a string or parts. */
+export function contentText(content: unknown): string {
+  if (typeof content === 'string') return content
+  return listOf(content)
+    .map(part => (typeof part.text === 'string' ? part.text : ''))
+    .join('')
+}
+
+/** Answers a chat completion request of OpenAI's shape. */
+export function answerChat(body: Json): LocalAnswer {
+  const messages = listOf(body.messages)
+  const call = wantedCall(body, messages)
+  const single = call ? undefined : cutToWishes(replyText(body, messages), body)
+  const id = `chatcmpl-simulated-${Bun.hash(JSON.stringify([body.model, body.messages, body.seed ?? 0])).toString(36)}`
+  const count = Math.min(typeof body.n === 'number' ? body.n : 1, 128)
+  const choices = Array.from({ length: count }, (_, at): LocalChoice => {
+    if (!call) return { text: single!.text, calls: [], finish: single!.finish }
+    return { text: '', calls: [{ ...call, id: `call_simulated_${at}` }], finish: 'tool_calls' }
+  })
+  const input = messages.map(message => contentText(message.content)).join('\n')
+  const promptTokens = Math.max(estimateTokenCount(input), 1)
+  const completionTokens = choices.reduce((sum, choice) => sum + tokensOf(choice), 0)
+  return {
+    id,
+    choices,
+    usage: { prompt_tokens: promptTokens, completion_tokens: completionTokens, total_tokens: promptTokens + completionTokens },
+  }
+}
+
+function tokensOf(choice: LocalChoice): number {
+  return splitTokens(choice.text + choice.calls.map(call => call.name + call.arguments).join('')).length
+}
+
+/** What a stream sends one by one. */
+export function splitTokens(text: string): string[] {
+  return text.match(/\s*\S{1,6}|\s+/gu) ?? []
+}
+
+function wantedCall(body: Json, messages: readonly Json[]): { name: string; arguments: string } | undefined {
+  const tools = listOf(body.tools)
+    .map(tool => tool.function)
+    .filter(isObject)
+  if (tools.length === 0 || body.tool_choice === 'none') return undefined
+  const last = messages.at(-1)
+  const choice = body.tool_choice
+  const forced = isObject(choice) && isObject(choice.function) ? choice.function.name : undefined
+  const asked = last?.role === 'user' ? contentText(last.content) : ''
+  const tool =
+    forced !== undefined
+      ? tools.find(one => one.name === forced)
+      : choice === 'required'
+        ? tools[0]
+        : tools.find(one => typeof one.name === 'string' && asked.includes(one.name))
+  if (!tool || typeof tool.name !== 'string') return undefined
+  return { name: tool.name, arguments: JSON.stringify(tool.parameters ? synthesise(tool.parameters) : {}) }
+}
+
+function replyText(body: Json, messages: readonly Json[]): string {
+  const format = isObject(body.response_format) ? body.response_format : {}
+  const last = messages.at(-1)
+  const said = contentText(last?.content).slice(0, echoLengthMax)
+  if (format.type === 'json_schema' && isObject(format.json_schema))
+    return JSON.stringify(synthesise(format.json_schema.schema ?? {}))
+  if (format.type === 'json_object') return JSON.stringify({ simulated: true, you_said: said })
+  if (last?.role === 'tool') return `[simulated] The tool answered: ${said}`
+  return `[simulated] No model is configured, so this is Modelgate's built-in echo. You said: ${said}`
+}
+
+/** `stop` and the length limit, in that order, as a model would meet them. */
+function cutToWishes(text: string, body: Json): { text: string; finish: 'stop' | 'length' } {
+  const stops = (Array.isArray(body.stop) ? body.stop : [body.stop]).filter(one => typeof one === 'string' && one !== '') as string[]
+  const ends = stops.map(stop => text.indexOf(stop)).filter(at => at >= 0)
+  const stopped = ends.length > 0 ? text.slice(0, Math.min(...ends)) : text
+  const limit = body.max_completion_tokens ?? body.max_tokens
+  const tokens = splitTokens(stopped)
+  if (typeof limit !== 'number' || tokens.length <= limit) return { text: stopped, finish: 'stop' }
+  return { text: tokens.slice(0, limit).join(''), finish: 'length' }
+}

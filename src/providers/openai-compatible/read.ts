@@ -1,0 +1,184 @@
+/** OpenAI's answers and streams as events, with the variations that its followers write. */
+import type { ChatEvent, FinishReason } from '../../core/chat.ts'
+import { GatewayError } from '../../core/errors.ts'
+import { readOpenaiUsage } from '../../core/openai-usage.ts'
+import type { Frame } from '../../lib/sse.ts'
+import { readErrorBody } from '../fault.ts'
+
+type Json = Record<string, unknown>
+
+const finishReasons: Readonly<Record<string, FinishReason>> = {
+  stop: 'stop',
+  end_turn: 'stop',
+  eos: 'stop',
+  length: 'length',
+  max_tokens: 'length',
+  tool_calls: 'tool-calls',
+  function_call: 'tool-calls',
+  content_filter: 'content-filter',
+}
+
+const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
+const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])
+
+function unknownShape(what: string): GatewayError {
+  return new GatewayError('upstream-broken', `the upstream's answer does not follow its protocol: ${what}`)
+}
+
+/** A whole chat completion. Throws `upstream-broken` on another shape. */
+export function chatResult(body: unknown): ChatEvent[] {
+  if (!isObject(body) || !Array.isArray(body.choices)) {
+    if (isObject(body) && body.error) return [errorEvent(body)]
+    throw unknownShape('no choices')
+  }
+  const events: ChatEvent[] = [start(body)]
+  for (const [at, choice] of body.choices.entries()) {
+    if (!isObject(choice) || !isObject(choice.message)) throw unknownShape('a choice without a message')
+    const index = typeof choice.index === 'number' ? choice.index : at
+    const calls = new CallNumbers()
+    events.push(...deltaEvents(index, choice.message, calls), ...calls.close(index), ...logprobs(index, choice.logprobs))
+    events.push(finish(index, choice.finish_reason, calls.seen))
+  }
+  const usage = usageEvent(body)
+  if (usage) events.push(usage)
+  return events
+}
+
+/** A fresh reader of chunks. Throws on what is not JSON. */
+export function chatReader(): (frame: Frame) => readonly ChatEvent[] {
+  let started = false
+  const calls = new Map<number, CallNumbers>()
+  return frame => {
+    if (frame.data === '[DONE]') return []
+    const chunk: unknown = JSON.parse(frame.data)
+    if (!isObject(chunk)) throw unknownShape('a chunk that is no object')
+    if (chunk.error) return [errorEvent(chunk)]
+    const events: ChatEvent[] = []
+    if (!started) {
+      started = true
+      events.push(start(chunk))
+    }
+    for (const choice of listOf(chunk.choices)) {
+      if (!isObject(choice)) throw unknownShape('a choice that is no object')
+      const index = typeof choice.index === 'number' ? choice.index : 0
+      let numbers = calls.get(index)
+      if (!numbers) calls.set(index, (numbers = new CallNumbers()))
+      // Some hosts repeat the whole message in the last chunk; only a delta adds.
+      if (isObject(choice.delta)) events.push(...deltaEvents(index, choice.delta, numbers))
+      events.push(...logprobs(index, choice.logprobs))
+      if (typeof choice.finish_reason === 'string' && choice.finish_reason)
+        events.push(...numbers.close(index), finish(index, choice.finish_reason, numbers.seen))
+    }
+    const usage = usageEvent(chunk)
+    if (usage) events.push(usage)
+    return events
+  }
+}
+
+function start(body: Json): ChatEvent {
+  return {
+    type: 'start',
+    id: textOf(body.id),
+    model: textOf(body.model),
+    ...(typeof body.created === 'number' && { createdS: body.created }),
+  }
+}
+
+function finish(choice: number, reason: unknown, sawCalls: boolean): ChatEvent {
+  const known = typeof reason === 'string' ? finishReasons[reason.toLowerCase()] : undefined
+  if (known === undefined && reason !== null && typeof reason !== 'string') throw unknownShape('no finish reason')
+  // Some hosts finish a tool call with `stop`; the client's loop needs to know.
+  return { type: 'finish', choice, reason: sawCalls && known !== 'length' ? 'tool-calls' : (known ?? 'stop') }
+}
+
+function usageEvent(body: Json): ChatEvent | undefined {
+  const groq = isObject(body.x_groq) ? body.x_groq.usage : undefined
+  const usage = readOpenaiUsage(body.usage ?? groq)
+  return usage && { type: 'usage', usage }
+}
+
+function errorEvent(body: Json): ChatEvent {
+  const { message, code } = readErrorBody(body)
+  return { type: 'error', error: new GatewayError('upstream-failed', message || 'the upstream failed', { code }) }
+}
+
+/** What a message or a delta says, in the order in which models think: reasoning, text, refusal, calls. */
+function deltaEvents(choice: number, delta: Json, calls: CallNumbers): ChatEvent[] {
+  const events: ChatEvent[] = []
+  const reasoning = textOf(delta.reasoning_content) || textOf(delta.reasoning)
+  if (reasoning) events.push({ type: 'reasoning', choice, text: reasoning })
+  const text = contentText(delta.content)
+  if (text) events.push({ type: 'text', choice, text })
+  if (textOf(delta.refusal)) events.push({ type: 'refusal', choice, text: textOf(delta.refusal) })
+  for (const citation of listOf(delta.annotations)) if (isObject(citation)) events.push({ type: 'citation', choice, citation })
+  if (isObject(delta.audio)) events.push(audio(choice, delta.audio))
+  for (const call of listOf(delta.tool_calls)) if (isObject(call)) events.push(...calls.read(choice, call))
+  if (isObject(delta.function_call)) events.push(...calls.read(choice, { index: 0, function: delta.function_call }))
+  return events
+}
+
+/** Mistral and others may answer with parts instead of a string. */
+function contentText(content: unknown): string {
+  if (typeof content === 'string') return content
+  return listOf(content)
+    .map(part => (isObject(part) && part.type === 'text' ? textOf(part.text) : ''))
+    .join('')
+}
+
+function audio(choice: number, value: Json): ChatEvent {
+  return {
+    type: 'audio',
+    choice,
+    ...(typeof value.id === 'string' && { id: value.id }),
+    ...(typeof value.data === 'string' && { data: value.data }),
+    ...(typeof value.transcript === 'string' && { transcript: value.transcript }),
+    ...(typeof value.expires_at === 'number' && { expiresAtS: value.expires_at }),
+  }
+}
+
+function logprobs(choice: number, value: unknown): ChatEvent[] {
+  if (!isObject(value)) return []
+  const content = Array.isArray(value.content) && value.content.length > 0 ? { content: value.content as unknown[] } : {}
+  const refusal = Array.isArray(value.refusal) && value.refusal.length > 0 ? { refusal: value.refusal as unknown[] } : {}
+  return 'content' in content || 'refusal' in refusal ? [{ type: 'logprobs', choice, ...content, ...refusal }] : []
+}
+
+/** Numbers the calls of a choice, also for hosts that leave out `index` or `id`, or use an index twice. */
+class CallNumbers {
+  /** Upstream index -> the call it last stood for. */
+  readonly #byIndex = new Map<number, { number: number; id: string }>()
+  #open: number | undefined
+  #count = 0
+
+  get seen(): boolean {
+    return this.#count > 0
+  }
+
+  read(choice: number, call: Json): ChatEvent[] {
+    const events: ChatEvent[] = []
+    const written = isObject(call.function) ? call.function : {}
+    const id = textOf(call.id)
+    const name = textOf(written.name)
+    const index = typeof call.index === 'number' ? call.index : id || name ? this.#count : Math.max(this.#count - 1, 0)
+    let known = this.#byIndex.get(index)
+    const another = known !== undefined && id !== '' && known.id !== '' && id !== known.id && name !== ''
+    if (!known || another) {
+      events.push(...this.close(choice))
+      known = { number: this.#count++, id: id || `call_${crypto.randomUUID().replaceAll('-', '').slice(0, 24)}` }
+      this.#byIndex.set(index, known)
+      this.#open = known.number
+      events.push({ type: 'tool-call-start', choice, index: known.number, id: known.id, name })
+    }
+    const fragment = typeof written.arguments === 'string' ? written.arguments : written.arguments ? JSON.stringify(written.arguments) : ''
+    if (fragment) events.push({ type: 'tool-call-arguments', choice, index: known.number, fragment })
+    return events
+  }
+
+  close(choice: number): ChatEvent[] {
+    if (this.#open === undefined) return []
+    const index = this.#open
+    this.#open = undefined
+    return [{ type: 'tool-call-end', choice, index }]
+  }
+}

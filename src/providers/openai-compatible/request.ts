@@ -1,0 +1,157 @@
+/** The hub's request in OpenAI's words (API reference, "Create chat completion"). */
+import type { ChatRequest, Message, Part, ResponseFormat, Source, Tool } from '../../core/chat.ts'
+import type { Target } from '../../core/deployment.ts'
+import { GatewayError } from '../../core/errors.ts'
+import type { TranslatedCall } from '../../core/provider.ts'
+import type { CompatibleRow } from './row.ts'
+
+type Json = Record<string, unknown>
+
+/** The body and what it could not carry. */
+export function chatBody(request: ChatRequest, target: Target, row: CompatibleRow): Omit<TranslatedCall, 'head'> {
+  const dropped: string[] = []
+  const body: Json = { model: target.model, messages: request.messages.flatMap(one => messages(one, row)) }
+  const set = (name: string, value: unknown): void => {
+    if (value === undefined) return
+    if (row.quirks?.drop?.includes(name)) dropped.push(name)
+    else body[row.quirks?.rename?.[name] ?? name] = value
+  }
+  if (request.extra.format === 'openai-chat')
+    for (const [name, value] of Object.entries(request.extra.fields)) set(name, value)
+  else dropped.push(...Object.keys(request.extra.fields))
+  set(row.maxTokensField ?? 'max_tokens', request.maxOutputTokens)
+  set('temperature', request.temperature)
+  set('top_p', request.topP)
+  if (request.topK !== undefined) {
+    if (row.topK) set('top_k', request.topK)
+    else dropped.push('top_k')
+  }
+  set('n', request.choices)
+  set('stop', request.stop)
+  set('seed', request.seed)
+  set('frequency_penalty', request.frequencyPenalty)
+  set('presence_penalty', request.presencePenalty)
+  set('logit_bias', request.logitBias)
+  set('logprobs', request.logprobs)
+  set('top_logprobs', request.topLogprobs)
+  set('tools', request.tools?.map(tool))
+  set('tool_choice', toolChoice(request))
+  set('parallel_tool_calls', request.parallelToolCalls)
+  set('response_format', request.responseFormat && responseFormat(request.responseFormat))
+  set('reasoning_effort', request.reasoning?.effort)
+  if (request.reasoning?.effort === undefined && request.reasoning?.budgetTokens !== undefined)
+    dropped.push('reasoning.budget_tokens')
+  set('user', request.user)
+  set('metadata', request.metadata)
+  set('service_tier', request.serviceTier)
+  if (usesCacheControl(request)) dropped.push('cache_control')
+  if (request.stream) {
+    body.stream = true
+    if (row.quirks?.streamOptions !== false) body.stream_options = { include_usage: true }
+  }
+  return { body, dropped }
+}
+
+function usesCacheControl(request: ChatRequest): boolean {
+  const marked = (part: Part): boolean => 'cache' in part && part.cache !== undefined
+  return request.messages.some(message => message.parts.some(marked)) || (request.tools?.some(one => one.cache) ?? false)
+}
+
+function tool({ name, description, parameters, strict }: Tool): Json {
+  return {
+    type: 'function',
+    function: {
+      name,
+      ...(description !== undefined && { description }),
+      ...(parameters !== undefined && { parameters }),
+      ...(strict !== undefined && { strict }),
+    },
+  }
+}
+
+function toolChoice({ toolChoice: choice }: ChatRequest): unknown {
+  return typeof choice === 'object' ? { type: 'function', function: { name: choice.name } } : choice
+}
+
+function responseFormat(format: ResponseFormat): Json {
+  if (format.type === 'text') return { type: 'text' }
+  if (format.type === 'json-object') return { type: 'json_object' }
+  const { name, schema, strict, description } = format
+  return {
+    type: 'json_schema',
+    json_schema: {
+      name,
+      schema,
+      ...(strict !== undefined && { strict }),
+      ...(description !== undefined && { description }),
+    },
+  }
+}
+
+/** One message; a tool message with several results becomes several, as OpenAI has one result a message. */
+function messages(message: Message, row: CompatibleRow): Json[] {
+  const name = message.name === undefined ? {} : { name: message.name }
+  if (message.role === 'assistant') return [{ role: 'assistant', ...assistant(message.parts), ...name }]
+  const results: Json[] = []
+  const rest: Part[] = []
+  for (const part of message.parts) {
+    if (part.type !== 'tool-result') rest.push(part)
+    else results.push({ role: 'tool', tool_call_id: part.callId, content: plainOrParts(part.parts) })
+  }
+  if (rest.length === 0 && results.length > 0) return results
+  const role = message.role === 'developer' && row.quirks?.noDeveloperRole ? 'system' : message.role
+  return [...results, { role, content: plainOrParts(rest), ...name }]
+}
+
+function assistant(parts: readonly Part[]): Json {
+  const text = parts.filter(part => part.type === 'text').map(part => part.text).join('')
+  const refusal = parts.filter(part => part.type === 'refusal').map(part => part.text).join('')
+  const thinking = parts.filter(part => part.type === 'reasoning').map(part => part.text).join('')
+  const calls = parts.filter(part => part.type === 'tool-call')
+  return {
+    content: text === '' && (calls.length > 0 || refusal) ? null : text,
+    ...(refusal && { refusal }),
+    ...(thinking && { reasoning_content: thinking }),
+    ...(calls.length > 0 && {
+      tool_calls: calls.map(call => ({
+        id: call.id,
+        type: 'function',
+        function: { name: call.name, arguments: call.arguments },
+      })),
+    }),
+  }
+}
+
+/** Hosts that know no parts still read a plain string: it is used wherever it says the same. */
+function plainOrParts(parts: readonly Part[]): unknown {
+  if (parts.every(part => part.type === 'text')) return parts.map(part => part.text).join('')
+  return parts.map(contentPart)
+}
+
+function contentPart(part: Part): Json {
+  switch (part.type) {
+    case 'text':
+      return { type: 'text', text: part.text }
+    case 'image':
+      return { type: 'image_url', image_url: { url: address(part.source), ...(part.detail && { detail: part.detail }) } }
+    case 'audio':
+      return { type: 'input_audio', input_audio: { data: part.data, format: part.format } }
+    case 'document':
+      return { type: 'file', file: file(part.source, part.name) }
+    case 'refusal':
+      return { type: 'refusal', refusal: part.text }
+    default:
+      return { type: 'text', text: 'text' in part ? part.text : '' }
+  }
+}
+
+function address(source: Source): string {
+  if ('url' in source) return source.url
+  if ('data' in source) return `data:${source.mediaType};base64,${source.data}`
+  throw new GatewayError('invalid-request', 'an image by file id can only go to the provider that holds the file')
+}
+
+function file(source: Source, name: string | undefined): Json {
+  if ('fileId' in source) return { file_id: source.fileId }
+  return { file_data: address(source), filename: name ?? 'document' }
+}

@@ -1,0 +1,33 @@
+/** One process a data directory: a lock of the operating system, which kill -9 releases. */
+import { Database } from 'bun:sqlite'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** Held until it is released or the process ends. */
+export interface DataLock {
+  release(): void
+}
+
+/**
+ * Takes the directory for this process and makes it when it is not there. An SQLite transaction is the
+ * portable way to an OS lock that is also seen by a second holder in the same process. Throws with the
+ * directory's name when it is taken.
+ */
+export function lockDataDirectory(directory: string): DataLock {
+  mkdirSync(directory, { recursive: true, mode: 0o700 })
+  const database = new Database(join(directory, 'lock.sqlite'))
+  try {
+    database.run('pragma busy_timeout = 0')
+    database.run('begin exclusive')
+  } catch (error) {
+    database.close()
+    const { code } = error as { code?: string }
+    if (code !== 'SQLITE_BUSY' && code !== 'SQLITE_LOCKED') throw error
+    throw new Error(
+      `the data directory ${directory} is in use by another process: ` +
+        'stop that one, or give this one its own directory',
+      { cause: error },
+    )
+  }
+  return { release: () => database.close() }
+}

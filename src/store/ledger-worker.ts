@@ -1,0 +1,26 @@
+/** The thread of the ledger: messages in, calls of `LedgerWriter` out. */
+import { LedgerWriter } from './ledger-writer.ts'
+import type { LedgerReply, LedgerRequest } from './ledger-writer.ts'
+
+declare const self: Worker
+
+const send = (reply: LedgerReply) => postMessage(reply)
+let writer: LedgerWriter | undefined
+
+self.onmessage = ({ data }: MessageEvent<LedgerRequest>) => {
+  switch (data.kind) {
+    case 'open':
+      writer = new LedgerWriter(data.settings, send)
+      // A thread that cannot go on ends, and the main thread starts another.
+      writer.run().catch(() => process.exit(1))
+      return
+    case 'spare':
+      return writer?.makeSpare(data.path, data.bytes)
+    case 'flush':
+      return writer?.flush(data.id, data.position)
+    case 'query':
+      return void writer?.query(data.id, data.query)
+    case 'close':
+      return writer?.close()
+  }
+}

@@ -1,0 +1,35 @@
+/** Brings the database to the shape this program knows: numbered steps, each in a transaction, one migrator at a time. */
+import type { SQL } from 'bun'
+import { first } from './migrations/0001-keys-and-ledger.ts'
+import { transaction } from './open.ts'
+import type { Database } from './open.ts'
+
+export interface Migration {
+  readonly id: number
+  readonly name: string
+  up(sql: SQL): Promise<void>
+}
+
+const migrations: readonly Migration[] = [first]
+/** Any number; the same for all replicas. */
+const advisoryLock = 7_203_611
+
+/** Throws when the database was written by a newer program. Safe to be called by many replicas at once. */
+export async function migrate(database: Database): Promise<void> {
+  await transaction(database, async tx => {
+    if (database.kind === 'postgres') await tx`select pg_advisory_xact_lock(${advisoryLock})`
+    await tx`create table if not exists migrations (id integer primary key, name text not null)`
+    const done = (await tx`select id from migrations order by id`) as { id: number }[]
+    const newest = Number(done.at(-1)?.id ?? 0)
+    const known = migrations.at(-1)!.id
+    if (newest > known) {
+      throw new Error(
+        `the database has migration ${newest}, this program knows ${known}: start the newer program, or restore the backup`,
+      )
+    }
+    for (const migration of migrations.filter(one => one.id > newest)) {
+      await migration.up(tx)
+      await tx`insert into migrations (id, name) values (${migration.id}, ${migration.name})`
+    }
+  })
+}

@@ -1,0 +1,56 @@
+/** Opens the one database: SQLite by default, Postgres by `postgres://`. Everything above speaks portable SQL. */
+import { chmodSync, mkdirSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { SQL } from 'bun'
+
+export interface Database {
+  readonly sql: SQL
+  readonly kind: 'sqlite' | 'postgres'
+  close(): Promise<void>
+}
+
+const busyTimeoutMs = 2000
+const statementTimeoutMs = 10_000
+
+/** `sqlite:PATH` or `postgres://...`. Throws with the reason when the database cannot be reached. */
+export async function openDatabase(url: string, connectionsMax = 4): Promise<Database> {
+  return url.startsWith('sqlite:') ? openSqlite(url.slice('sqlite:'.length)) : openPostgres(url, connectionsMax)
+}
+
+async function openSqlite(path: string): Promise<Database> {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+  const sql = new SQL(`sqlite:${path}`)
+  // FULL: a committed change survives power loss. The other two are off by default (research 5.7).
+  await sql.unsafe('pragma journal_mode = wal')
+  await sql.unsafe('pragma synchronous = full')
+  await sql.unsafe(`pragma busy_timeout = ${busyTimeoutMs}`)
+  await sql.unsafe('pragma foreign_keys = on')
+  chmodSync(path, 0o600)
+  return { sql, kind: 'sqlite', close: () => sql.close() }
+}
+
+async function openPostgres(url: string, connectionsMax: number): Promise<Database> {
+  const sql = new SQL(url, {
+    max: connectionsMax,
+    connectionTimeout: 5,
+    // Queries are pipelined onto busy connections, so none may hang for long (research 5.8).
+    connection: { statement_timeout: statementTimeoutMs, lock_timeout: 5000, application_name: 'modelgate' },
+  })
+  await sql`select 1`
+  return { sql, kind: 'postgres', close: () => sql.close() }
+}
+
+/** Runs `work` in a transaction that takes the write lock at once: SQLite cannot upgrade a read lock safely. */
+export function transaction<T>(database: Database, work: (tx: SQL) => Promise<T>): Promise<T> {
+  const run = (tx: unknown) => work(tx as SQL)
+  return database.kind === 'sqlite' ? database.sql.begin('immediate', run) : database.sql.begin(run)
+}
+
+/** Integers arrive as number, string or bigint, depending on the database. */
+export function toNumber(value: unknown): number {
+  return Number(value)
+}
+
+export function toNumberOrNull(value: unknown): number | null {
+  return value === null || value === undefined ? null : Number(value)
+}

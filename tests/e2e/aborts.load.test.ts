@@ -1,0 +1,57 @@
+/** Must show of issue 1: 1,000 clients leave at random points. */
+import { expect, test } from 'bun:test'
+import { startGateway } from './harness.ts'
+
+const clients = 1000
+const atOnce = 50
+
+test('1,000 aborts at random points: no open upstream, one row each, the truth log agrees', async () => {
+  const gateway = await startGateway({ seed: 5 })
+  try {
+    const key = await gateway.key()
+    let seed = 42
+    const random = () => (seed = (seed * 1103515245 + 12345) % 2147483648) / 2147483648
+    const seen = new Map<string, number>()
+    const one = async (at: number) => {
+      const controller = new AbortController()
+      const model = ['fault/sim#token-ms=4', 'claude-fault/sim#token-ms=4', 'fault/sim#slow;ms=60', 'fault/sim#hang'][at % 4]!
+      setTimeout(() => controller.abort(), 5 + random() * 150)
+      try {
+        const response = await fetch(`${gateway.url}/v1/chat/completions`, {
+          method: 'POST',
+          signal: controller.signal,
+          headers: { authorization: `Bearer ${key}` },
+          body: JSON.stringify({ model, stream: at % 4 !== 2, messages: [{ role: 'user', content: `tokens: 200 (${at})` }] }),
+        })
+        let bytes = 0
+        for await (const piece of response.body as unknown as AsyncIterable<Uint8Array>) {
+          bytes += piece.length
+          seen.set(response.headers.get('x-request-id')!, bytes)
+        }
+      } catch {
+        // It left; that is the point.
+      }
+    }
+    let next = 0
+    const worker = async () => {
+      while (next < clients) await one(next++)
+    }
+    await Promise.all(Array.from({ length: atOnce }, worker))
+    await Bun.sleep(1000)
+    expect(gateway.server.connections().busy).toBe(0)
+    const truth = gateway.simulator.truth.entries
+    expect(truth.filter(entry => entry.finished === undefined)).toEqual([])
+    const rows = await gateway.rows()
+    expect(rows.length).toBe(clients)
+    expect(new Set(rows.map(row => row.request_id)).size).toBe(clients)
+    for (const id of seen.keys()) expect(rows.some(row => row.request_id === id)).toBe(true)
+    // Some left before the gateway had asked anyone: those rows have no attempt.
+    expect(rows.filter(row => row.attempts > 0).length).toBe(truth.length)
+    const billed = rows.reduce((sum, row) => sum + (row.output_tokens ?? 0), 0)
+    const produced = truth.reduce((sum, entry) => sum + entry.tokensSent, 0)
+    console.log(`1,000 aborts: ${rows.length} rows, ${truth.length} upstream requests, tokens sent ${produced}, in the ledger ${billed}`)
+    expect(Math.abs(billed - produced)).toBeLessThanOrEqual(produced * 0.02)
+  } finally {
+    await gateway.stop()
+  }
+}, 120_000)
