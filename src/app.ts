@@ -27,6 +27,7 @@ import type { Installation } from './store/installation.ts'
 import { CachedKeyDirectory } from './store/key-directory.ts'
 import { createKeyStore, keyChangesSince } from './store/keys.ts'
 import { openLedger } from './store/ledger.ts'
+import type { JournalledLedger } from './store/ledger.ts'
 import { MemoryLimiter } from './store/limiter-memory.ts'
 import { RedisLimiter } from './store/limiter-redis.ts'
 import { migrate } from './store/migrate.ts'
@@ -46,7 +47,7 @@ const sharedBodyBytesMax = 128 * 1024 * 1024
 export async function startServer(options: ServeOptions): Promise<RunningServer> {
   const { environment } = options
   const logger = createLogger({ level: logLevel(environment), clock })
-  const source = await openSettings({ configFile: options.configFile, environment, providers, logger })
+  const source = openSettings({ configFile: options.configFile, environment, providers })
   mkdirSync(options.dataDirectory, { recursive: true, mode: 0o700 })
   const lock = lockDataDirectory(options.dataDirectory)
   try {
@@ -71,11 +72,13 @@ export async function startServer(options: ServeOptions): Promise<RunningServer>
       models: source.current().deployments.length,
       warnings: source.current().warnings,
       connections: () => parts.transport.connections(),
-      reload: async () => {
-        const report = await source.reload()
+      reload() {
+        const report = source.reload()
         parts.reloaded(report)
         return report
       },
+      report: (what, thrown) =>
+        logger.error(what, { error: thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown) }),
       async stop() {
         source.close()
         parts.draining()
@@ -103,7 +106,7 @@ interface Store {
   readonly keys: ReturnType<typeof createKeyStore>
   readonly directory: KeyDirectory
   readonly limiter: Limiter
-  readonly ledger: ReturnType<typeof openLedger>
+  readonly ledger: JournalledLedger
   databaseReachable(): boolean
   close(): Promise<void>
 }
@@ -130,13 +133,11 @@ async function openStore(options: ServeOptions, logger: Logger): Promise<Store> 
   })
   await directory.start()
   const redis = await openRedis(options.redisUrl, logger)
-  const ledger = openLedger({
-    database,
+  const ledger = await openLedger({
     databaseUrl: options.databaseUrl,
     journalDirectory: join(options.dataDirectory, 'journal'),
-    reportFailure: reason =>
-      reason === null ? logger.info('the ledger is written again') : logger.error('the ledger cannot be written', { reason }),
-    reportCorrupt: path => logger.error('a journal of an earlier process is damaged; what could be read is in the ledger', { path }),
+    clock,
+    report: problem => logger.error('the ledger reports a problem', { problem }),
   })
   return {
     database,

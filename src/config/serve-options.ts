@@ -33,7 +33,9 @@ export interface RunningServer {
   readonly warnings: readonly string[]
   /** Sockets to upstreams. */
   connections(): { busy: number; idle: number }
-  reload(): Promise<ReloadReport>
+  reload(): ReloadReport
+  /** Logs a failure that nobody caught. */
+  report(what: string, thrown: unknown): void
   /** Streams end, the journal is flushed, then it resolves. */
   stop(): Promise<void>
 }

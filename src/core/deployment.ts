@@ -6,8 +6,10 @@ import type { Prices } from './usage.ts'
 export interface Timeouts {
   /** Until the connection (and TLS) stands. */
   readonly connectMs: number
-  /** From the request to the first byte of the answer. */
+  /** From the request to the first byte of a whole answer. 0 = no limit, as for all of these. */
   readonly firstByteMs: number
+  /** The same for a stream. */
+  readonly streamFirstByteMs: number
   /** Between two pieces of an answer. */
   readonly idleMs: number
   /** The whole call; 0 = no limit beyond the others. */

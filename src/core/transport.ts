@@ -1,6 +1,5 @@
 /** The one way to an upstream. Implemented by `pipeline/http1` for the network. */
 import type { GatewayError } from './errors.ts'
-import type { Timeouts } from './deployment.ts'
 import type { CallHead } from './provider.ts'
 
 export interface UpstreamRequest {
@@ -9,7 +8,17 @@ export interface UpstreamRequest {
   readonly head: CallHead
   /** Sent one after another without being joined; `content-length` is their sum. */
   readonly body: readonly Uint8Array[]
-  readonly timeouts: Timeouts
+  readonly timeouts: ExchangeTimeouts
+}
+
+/** 0 = no limit. */
+export interface ExchangeTimeouts {
+  readonly connectMs: number
+  /** From the request to the whole head of the response. */
+  readonly firstByteMs: number
+  /** Between two pieces of a body. */
+  readonly idleMs: number
+  readonly totalMs: number
 }
 
 /** Where the pieces of a body go. `data` may be called synchronously from within `pipe`. */

@@ -137,7 +137,7 @@ export class Router {
     call.attempts++
     const attempt = planAttempt(call, format, deployment)
     call.dropped = attempt.dropped
-    const exchange = this.#send(attempt, deployment)
+    const exchange = this.#send(attempt, deployment, call.stream)
     const sentMs = this.#parts.clock.monotonicMs()
     try {
       const response = await control.wait(exchange, exchange.response)
@@ -155,8 +155,9 @@ export class Router {
     }
   }
 
-  #send(attempt: Attempt, deployment: Deployment): UpstreamExchange {
-    const { provider } = deployment.target
+  #send(attempt: Attempt, deployment: Deployment, stream: boolean): UpstreamExchange {
+    const { timeouts, target } = deployment
+    const { provider } = target
     if (provider.answer) {
       const text = Buffer.concat(attempt.body as Uint8Array[]).toString('utf8')
       return inProcessExchange(provider.answer(attempt.head, JSON.parse(text)))
@@ -165,7 +166,7 @@ export class Router {
       method: 'POST',
       head: attempt.head,
       body: attempt.body,
-      timeouts: deployment.timeouts,
+      timeouts: stream ? { ...timeouts, firstByteMs: timeouts.streamFirstByteMs } : timeouts,
     })
   }
 

@@ -1,13 +1,13 @@
 /** Every provider by name. A native one is a file and a line here; one that speaks OpenAI is a row in `catalog.ts`. */
 import type { Provider } from '../core/provider.ts'
-import { anthropic } from './anthropic/index.ts'
+// ANTHROPIC
 import { catalog } from './catalog.ts'
 import { local } from './local/index.ts'
 import { openaiCompatible } from './openai-compatible/index.ts'
 
 export { localModels } from './local/index.ts'
 
-const native = { anthropic, local } satisfies Record<string, Provider>
+const native = { local } satisfies Record<string, Provider>
 
 export type ProviderName = keyof typeof native | keyof typeof catalog
 

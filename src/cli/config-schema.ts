@@ -1,0 +1,14 @@
+import { z } from 'zod'
+import { configSchema } from '../config/schema.ts'
+import type { Command } from './command.ts'
+import { print } from './command.ts'
+
+export const configSchemaCommand: Command = {
+  name: 'config schema',
+  summary: 'Print the JSON Schema of the configuration file, for editors',
+  flags: {},
+  run() {
+    print(JSON.stringify(z.toJSONSchema(configSchema, { io: 'input', unrepresentable: 'any' }), null, 2))
+    return 0
+  },
+}

@@ -1,0 +1,56 @@
+/** `modelgate <command>`: finds the command, checks its flags, runs it. */
+import { nearest } from '../config/nearest.ts'
+import { check } from './check.ts'
+import { helpOf, parseFlags, print, printError, UsageError } from './command.ts'
+import type { Command } from './command.ts'
+import { configSchemaCommand } from './config-schema.ts'
+import { keysCreate, keysList, keysRevoke } from './keys.ts'
+import { modelsList } from './models.ts'
+import { serve } from './serve.ts'
+import { simulate } from './simulate.ts'
+import { version } from './version.ts'
+
+const commands: readonly Command[] = [
+  serve, check, keysCreate, keysList, keysRevoke, modelsList, configSchemaCommand, simulate, version,
+]
+
+/** Returns the exit code: 0 good, 1 failed, 2 called wrongly. */
+export async function main(words: readonly string[], environment: Readonly<Record<string, string | undefined>>): Promise<number> {
+  const [first, second] = words
+  if (first === undefined || first === '--help' || first === '-h' || first === 'help') {
+    print(overview())
+    return first === undefined ? 2 : 0
+  }
+  if (first === '--version') return version.run({ flags: {}, positionals: [], environment })
+  const command = commands.find(one => one.name === `${first} ${second}`) ?? commands.find(one => one.name === first)
+  if (!command) return unknown(first, second)
+  const rest = words.slice(command.name.split(' ').length)
+  if (rest.includes('--help') || rest.includes('-h')) {
+    print(helpOf(command))
+    return 0
+  }
+  try {
+    return await command.run({ ...parseFlags(command, rest), environment })
+  } catch (error) {
+    printError(error instanceof Error ? error.message : String(error))
+    return error instanceof UsageError ? 2 : 1
+  }
+}
+
+function overview(): string {
+  const width = Math.max(...commands.map(one => one.name.length))
+  const lines = commands.map(one => `  ${one.name.padEnd(width)}  ${one.summary}`)
+  return `Modelgate: one API in front of many language models.\n\n${lines.join('\n')}\n\nmodelgate <command> --help says more.`
+}
+
+function unknown(first: string, second: string | undefined): number {
+  const group = commands.filter(one => one.name.startsWith(`${first} `))
+  if (group.length > 0) {
+    const asked = second === '--help' || second === '-h'
+    print(group.map(one => `  modelgate ${one.name.padEnd(16)} ${one.summary}`).join('\n'))
+    return asked ? 0 : 2
+  }
+  const near = nearest(first, commands.map(one => one.name.split(' ')[0]!))
+  printError(`there is no command '${first}'${near ? `, did you mean '${near}'?` : ''}; modelgate --help lists them`)
+  return 2
+}

@@ -1,0 +1,134 @@
+/** Keys without the HTTP API: straight in the database. A running gateway follows within a second. */
+import { randomUUIDv7 } from 'bun'
+import { keyHint, mintKey, parseDuration } from '../accounts/key.ts'
+import type { KeyStore } from '../core/ports.ts'
+import { systemClock } from '../lib/clock.ts'
+import { Secret } from '../lib/secret.ts'
+import { openInstallation } from '../store/installation.ts'
+import type { Installation } from '../store/installation.ts'
+import { createKeyStore } from '../store/keys.ts'
+import { migrate } from '../store/migrate.ts'
+import { openDatabase } from '../store/open.ts'
+import type { Command, CommandInput, FlagValues } from './command.ts'
+import { print, table, UsageError } from './command.ts'
+import { dataDirectory, databaseUrl, dataFlag, jsonFlag, nonEmpty, text } from './options.ts'
+
+const listMax = 1000
+
+async function withKeys<T>(
+  { flags, environment }: CommandInput,
+  work: (keys: KeyStore, hashKey: Installation['hashKey']) => Promise<T>,
+): Promise<T> {
+  const database = await openDatabase(databaseUrl(dataDirectory(flags, environment), environment))
+  try {
+    await migrate(database)
+    const pepper = nonEmpty(environment.MODELGATE_KEY_PEPPER)
+    // A stand-in for the master key: keys are made here without one, and none may be made by this command.
+    const installation = await openInstallation(database, {
+      masterKey: new Secret(mintKey()),
+      pepper: pepper === undefined ? undefined : new Secret(pepper),
+    })
+    return await work(createKeyStore({ database, clock: systemClock }), installation.hashKey)
+  } finally {
+    await database.close()
+  }
+}
+
+function number(flags: FlagValues, name: string): number | null {
+  const value = text(flags[name])
+  if (value === undefined) return null
+  const amount = Number(value)
+  if (!Number.isInteger(amount) || amount < 1) throw new UsageError(`--${name} must be a whole number from 1; got '${value}'`)
+  return amount
+}
+
+function expiry(flags: FlagValues): number | null {
+  const duration = text(flags.duration)
+  if (duration === undefined) return null
+  const ms = parseDuration(duration)
+  if (ms === undefined) throw new UsageError(`--duration must be like 45s, 15m, 12h, 30d; got '${duration}'`)
+  return systemClock.epochMs() + ms
+}
+
+export const keysCreate: Command = {
+  name: 'keys create',
+  summary: 'Create a virtual key and show it once',
+  flags: {
+    alias: { type: 'string', value: 'NAME', help: 'A name for lists' },
+    user: { type: 'string', value: 'ID', help: 'The user it belongs to' },
+    team: { type: 'string', value: 'ID', help: 'The team it belongs to' },
+    model: { type: 'string', value: 'NAME', help: 'A model it may use; again for more; none = all', multiple: true },
+    duration: { type: 'string', value: '30d', help: 'Time to live' },
+    rpm: { type: 'string', value: 'N', help: 'Requests a minute' },
+    tpm: { type: 'string', value: 'N', help: 'Tokens a minute' },
+    parallel: { type: 'string', value: 'N', help: 'Requests at once' },
+    'data-dir': dataFlag,
+    json: jsonFlag,
+  },
+  async run(input) {
+    const { flags } = input
+    const keyText = mintKey()
+    const nowMs = systemClock.epochMs()
+    const id = randomUUIDv7()
+    await withKeys(input, (keys, hashKey) =>
+      keys.insert({
+        id,
+        hash: hashKey(keyText),
+        hint: keyHint(keyText),
+        alias: text(flags.alias) ?? null,
+        userId: text(flags.user) ?? null,
+        teamId: text(flags.team) ?? null,
+        models: Array.isArray(flags.model) ? flags.model : [],
+        expiresAtMs: expiry(flags),
+        blocked: false,
+        requestsPerMinute: number(flags, 'rpm'),
+        tokensPerMinute: number(flags, 'tpm'),
+        parallelRequests: number(flags, 'parallel'),
+        metadata: {},
+        createdAtMs: nowMs,
+        createdBy: 'cli',
+        updatedAtMs: nowMs,
+      }),
+    )
+    print(flags.json ? JSON.stringify({ key: keyText, token_id: id }) : keyText)
+    return 0
+  },
+}
+
+export const keysList: Command = {
+  name: 'keys list',
+  summary: 'List virtual keys',
+  flags: { 'data-dir': dataFlag, json: jsonFlag },
+  async run(input) {
+    const { keys } = await withKeys(input, store => store.list({ limit: listMax, offset: 0 }))
+    const date = (ms: number | null) => (ms === null ? '' : new Date(ms).toISOString().slice(0, 16).replace('T', ' '))
+    if (input.flags.json) print(JSON.stringify(keys.map(({ hash: _, ...shown }) => shown), null, 2))
+    else
+      print(
+        table(
+          ['ID', 'KEY', 'ALIAS', 'USER', 'MODELS', 'EXPIRES', 'STATE'],
+          keys.map(one => [one.id, one.hint, one.alias ?? '', one.userId ?? '', one.models.join(',') || 'all', date(one.expiresAtMs), one.blocked ? 'blocked' : 'active']),
+        ),
+      )
+    return 0
+  },
+}
+
+export const keysRevoke: Command = {
+  name: 'keys revoke',
+  summary: 'Delete a key by its id, its alias or its text; it is refused at once',
+  arguments: 'KEY',
+  flags: { 'data-dir': dataFlag },
+  async run(input) {
+    const [named] = input.positionals
+    if (named === undefined) throw new UsageError('name the key: modelgate keys revoke ID')
+    const gone = await withKeys(input, async (keys, hashKey) => {
+      const found =
+        (await keys.find({ hash: hashKey(named) })) ?? (await keys.find({ id: named })) ?? (await keys.find({ alias: named }))
+      return found !== undefined && (await keys.delete(found.id))
+    })
+    if (!gone) throw new Error(`no key is '${named}'; modelgate keys list shows them`)
+    print('revoked')
+    return 0
+  },
+}

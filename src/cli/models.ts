@@ -1,0 +1,32 @@
+import { openSettings } from '../config/settings-source.ts'
+import { providers } from '../providers/index.ts'
+import type { Command } from './command.ts'
+import { print, table } from './command.ts'
+import { configFile, configFlag, jsonFlag } from './options.ts'
+
+export const modelsList: Command = {
+  name: 'models list',
+  summary: 'List the models that a configuration (or the environment) offers',
+  flags: { config: configFlag, json: jsonFlag },
+  run({ flags, environment }) {
+    const { deployments } = openSettings({ configFile: configFile(flags, environment), environment, providers }).current()
+    const rows = deployments.map(one => ({
+      name: one.modelName,
+      provider: one.target.provider.name,
+      model: one.target.model,
+      mode: one.mode,
+      priced: one.prices !== null,
+      source: one.origin.where,
+      id: one.id,
+    }))
+    if (flags.json) print(JSON.stringify(rows, null, 2))
+    else
+      print(
+        table(
+          ['NAME', 'UPSTREAM', 'MODE', 'PRICE', 'SOURCE'],
+          rows.map(one => [one.name, `${one.provider}/${one.model}`, one.mode, one.priced ? 'known' : 'unknown', one.source]),
+        ),
+      )
+    return 0
+  },
+}

@@ -1,0 +1,78 @@
+import { startServer } from '../app.ts'
+import { openSettings } from '../config/settings-source.ts'
+import type { RunningServer } from '../config/serve-options.ts'
+import { Secret } from '../lib/secret.ts'
+import { providers } from '../providers/index.ts'
+import type { Command, CommandInput } from './command.ts'
+import { print, printError } from './command.ts'
+import { configFile, configFlag, dataDirectory, dataFlag, nonEmpty, portNumber, text } from './options.ts'
+
+export const serve: Command = {
+  name: 'serve',
+  summary: 'Serve the gateway',
+  flags: {
+    config: configFlag,
+    port: { type: 'string', value: 'N', help: 'Port (PORT; default 4000)' },
+    host: { type: 'string', value: 'H', help: 'Address to listen on (HOST; default 127.0.0.1)' },
+    'data-dir': dataFlag,
+  },
+  async run(input) {
+    const server = await startServer(serveOptions(input))
+    greet(server)
+    keepServing(server)
+    return new Promise<number>(resolve => {
+      let stopping = false
+      const stop = () => {
+        if (stopping) process.exit(1)
+        stopping = true
+        void server.stop().then(() => resolve(0))
+      }
+      process.on('SIGTERM', stop)
+      process.on('SIGINT', stop)
+    }).then(code => process.exit(code))
+  },
+}
+
+function serveOptions({ flags, environment }: CommandInput) {
+  const directory = dataDirectory(flags, environment)
+  const file = configFile(flags, environment)
+  // The file may name the database and the master key; flags and environment win.
+  const general = openSettings({ configFile: file, environment, providers }).config().general_settings ?? {}
+  const masterKey = environment.MODELGATE_MASTER_KEY ?? general.master_key
+  const pepper = nonEmpty(environment.MODELGATE_KEY_PEPPER)
+  return {
+    configFile: file,
+    host: text(flags.host) ?? nonEmpty(environment.HOST) ?? '127.0.0.1',
+    port: text(flags.port) !== undefined ? portNumber(text(flags.port)!, '--port') : portNumber(nonEmpty(environment.PORT) ?? '4000', 'PORT'),
+    dataDirectory: directory,
+    masterKey: masterKey === undefined ? undefined : new Secret(masterKey),
+    keyPepper: pepper === undefined ? undefined : new Secret(pepper),
+    databaseUrl: nonEmpty(environment.DATABASE_URL) ?? general.database_url ?? `sqlite:${directory}/modelgate.sqlite`,
+    redisUrl: nonEmpty(environment.REDIS_URL),
+    environment,
+  }
+}
+
+/** Goes to stderr: stdout is the log. */
+function greet(server: RunningServer): void {
+  const url = server.url.replace(/\/$/, '')
+  for (const warning of server.warnings) printError(`warning: ${warning}`)
+  printError(`Modelgate serves ${server.models} models on ${url} (API: ${url}/docs)`)
+  if (server.firstMasterKey === undefined) return
+  print(`
+This is the first start. The master key is shown now and never again:
+
+  ${server.firstMasterKey}
+
+Try it:
+
+  curl ${url}/v1/chat/completions -H "Authorization: Bearer ${server.firstMasterKey}" -H "Content-Type: application/json" -d '{"model": "local/simulated-chat", "messages": [{"role": "user", "content": "Hello"}]}'
+`)
+}
+
+/** A stray failure is logged and the process lives; a reload is asked for by SIGHUP. */
+function keepServing(server: RunningServer): void {
+  process.on('unhandledRejection', reason => server.report('unhandled rejection', reason))
+  process.on('uncaughtException', error => server.report('uncaught exception', error))
+  process.on('SIGHUP', () => void server.reload())
+}

@@ -1,0 +1,13 @@
+import packageJson from '../../package.json' with { type: 'json' }
+import type { Command } from './command.ts'
+import { print } from './command.ts'
+
+export const version: Command = {
+  name: 'version',
+  summary: 'Print the version',
+  flags: {},
+  run() {
+    print(`modelgate ${packageJson.version} (bun ${Bun.version})`)
+    return 0
+  },
+}

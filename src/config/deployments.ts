@@ -1,0 +1,136 @@
+/** Checked entries of a configuration as deployments: provider, address, key, limits of time, prices. */
+import { createHash } from 'node:crypto'
+import type { Deployment, Origin, Timeouts } from '../core/deployment.ts'
+import type { Provider } from '../core/provider.ts'
+import { Secret } from '../lib/secret.ts'
+import { localModels, splitModel } from '../providers/index.ts'
+import { nearest } from './nearest.ts'
+import { catalogPrices, givenPrices } from './prices.ts'
+import type { ModelEntry } from './schema.ts'
+
+export type Environment = Readonly<Record<string, string | undefined>>
+export type Providers = ReadonlyMap<string, Provider>
+
+const defaultTimeouts: Timeouts & { streamFirstByteMs: number } = {
+  connectMs: 5000,
+  firstByteMs: 600_000,
+  streamFirstByteMs: 60_000,
+  idleMs: 60_000,
+  totalMs: 0,
+}
+
+export interface BuildContext {
+  readonly providers: Providers
+  readonly environment: Environment
+  /** Defaults of `settings` and `router_settings`, in seconds. */
+  readonly timeoutS: number | undefined
+  readonly streamTimeoutS: number | undefined
+  readonly dropParams: boolean
+  readonly origin: Origin
+}
+
+/** One entry. A text instead of a deployment is the mistake in it, with the path inside the entry. */
+export function buildDeployment(entry: ModelEntry, context: BuildContext): Deployment | { path: string[]; message: string } {
+  const params = entry.proxy_params
+  const named = params.custom_llm_provider ? { provider: params.custom_llm_provider, model: params.model } : splitModel(params.model)
+  const providerName = named.provider ?? (params.api_base ? 'custom_openai' : undefined)
+  const provider = providerName === undefined ? undefined : context.providers.get(providerName)
+  if (!provider) return unknownProvider(params.model, params.custom_llm_provider, context.providers)
+  const baseUrl = (params.api_base ?? provider.defaultBaseUrl)?.replace(/\/+$/, '')
+  if (baseUrl === undefined)
+    return { path: ['proxy_params'], message: `the provider ${provider.name} has no address of its own; give \`api_base\`` }
+  const apiKey = params.api_key ?? keyFromEnvironment(provider, context.environment)
+  if (apiKey === undefined && !provider.keyless && params.api_base === undefined)
+    return { path: ['proxy_params'], message: `no key: give \`api_key\`, or set ${provider.apiKeyEnv.join(' or ')}` }
+  const { model } = named
+  const info = entry.model_info ?? {}
+  const prices =
+    givenPrices(params) ?? givenPrices(info) ?? (model.includes('*') ? null : catalogPrices(provider.name, info.base_model ?? model))
+  return {
+    id: info.id ?? deploymentId(entry),
+    modelName: entry.model_name,
+    target: {
+      provider,
+      model,
+      baseUrl,
+      apiKey: apiKey === undefined ? undefined : new Secret(apiKey),
+      headers: lowerCased(params.extra_headers ?? {}),
+      options: {
+        ...pick(params, ['api_version', 'organization', 'project', 'anthropic_version', 'anthropic_beta', 'max_tokens']),
+      },
+    },
+    mode: info.mode ?? 'chat',
+    weight: params.weight ?? 1,
+    order: params.order ?? 0,
+    timeouts: timeouts(params, context),
+    prices,
+    dropParams: params.drop_params ?? context.dropParams,
+    info,
+    origin: context.origin,
+  }
+}
+
+function unknownProvider(model: string, given: string | undefined, providers: Providers) {
+  const word = given ?? (model.includes('/') ? model.split('/')[0]! : undefined)
+  const path = ['proxy_params', given === undefined ? 'model' : 'custom_llm_provider']
+  if (word === undefined)
+    return { path, message: `must be \`provider/model\`, for example \`openai/${model}\`; or give \`api_base\`` }
+  const near = nearest(word, providers.keys())
+  return { path, message: `unknown provider \`${word}\`${near ? `, did you mean \`${near}\`?` : '; give `api_base` for any OpenAI-compatible host'}` }
+}
+
+function keyFromEnvironment(provider: Provider, environment: Environment): string | undefined {
+  return provider.apiKeyEnv.map(name => environment[name]).find(value => value !== undefined && value !== '')
+}
+
+function timeouts(params: ModelEntry['proxy_params'], context: BuildContext): Timeouts {
+  const ms = (seconds: number | undefined, otherwise: number) => (seconds === undefined ? otherwise : seconds * 1000)
+  const firstByteMs = ms(params.timeout ?? context.timeoutS, defaultTimeouts.firstByteMs)
+  return {
+    connectMs: ms(params.connect_timeout, defaultTimeouts.connectMs),
+    firstByteMs,
+    streamFirstByteMs: ms(params.stream_timeout ?? params.timeout ?? context.streamTimeoutS, defaultTimeouts.streamFirstByteMs),
+    idleMs: ms(params.idle_timeout, defaultTimeouts.idleMs),
+    totalMs: ms(params.total_timeout, defaultTimeouts.totalMs),
+  }
+}
+
+/** Stable over restarts and the same on every replica; secrets are not part of it. */
+function deploymentId(entry: ModelEntry): string {
+  const { api_key: _, extra_headers: __, ...visible } = entry.proxy_params
+  const parts = Object.entries(visible).sort(([a], [b]) => (a < b ? -1 : 1))
+  return createHash('sha256').update(JSON.stringify([entry.model_name, parts])).digest('hex').slice(0, 32)
+}
+
+function lowerCased(headers: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
+}
+
+function pick(from: Record<string, unknown>, names: readonly string[]): Record<string, unknown> {
+  return Object.fromEntries(names.filter(name => from[name] !== undefined).map(name => [name, from[name]]))
+}
+
+/** The built-in models; always there unless switched off. */
+export function localDeployments(context: Omit<BuildContext, 'origin'>): Deployment[] {
+  const origin: Origin = { kind: 'built-in', where: 'local' }
+  return localModels.map(({ modelName, mode }) => {
+    const entry: ModelEntry = {
+      model_name: modelName,
+      proxy_params: { model: modelName },
+      model_info: { mode, description: 'Simulated: no model behind it.', ...(mode === 'embedding' && { output_vector_size: 1024 }) },
+    }
+    return buildDeployment(entry, { ...context, origin }) as Deployment
+  })
+}
+
+/** Without a model list: `provider/*` for every provider whose key is in the environment. */
+export function environmentDeployments(context: Omit<BuildContext, 'origin'>): Deployment[] {
+  const found: Deployment[] = []
+  for (const provider of context.providers.values()) {
+    const variable = provider.apiKeyEnv.find(name => context.environment[name])
+    if (variable === undefined || provider.defaultBaseUrl === undefined) continue
+    const entry: ModelEntry = { model_name: `${provider.name}/*`, proxy_params: { model: `${provider.name}/*` } }
+    found.push(buildDeployment(entry, { ...context, origin: { kind: 'environment', where: variable } }) as Deployment)
+  }
+  return found
+}

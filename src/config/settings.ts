@@ -1,0 +1,146 @@
+/** A checked configuration as the settings that the program runs on. */
+import type { Deployment } from '../core/deployment.ts'
+import type { Settings } from '../core/settings.ts'
+import { buildDeployment, environmentDeployments, localDeployments } from './deployments.ts'
+import type { BuildContext, Environment, Providers } from './deployments.ts'
+import { nearest } from './nearest.ts'
+import { readConfig } from './read.ts'
+import type { ConfigReading } from './read.ts'
+import type { Config } from './schema.ts'
+
+const bodyMbDefault = 32
+
+export interface SettingsReading {
+  /** Undefined when there is a mistake. */
+  readonly settings: Settings | undefined
+  readonly config: Config
+  readonly mistakes: readonly string[]
+}
+
+export interface SettingsInput {
+  /** Absent = no configuration file. */
+  readonly text?: string | undefined
+  /** Its name, for messages. */
+  readonly file?: string | undefined
+  readonly environment: Environment
+  readonly providers: Providers
+}
+
+/** Reads everything and finds every mistake at once. */
+export function readSettings(input: SettingsInput): SettingsReading {
+  const reading: ConfigReading =
+    input.text === undefined
+      ? { config: {}, mistakes: [], warnings: [], lineOf: () => '' }
+      : readConfig(input.text, { file: input.file ?? 'config.yaml', environment: input.environment })
+  const config = reading.config
+  if (!config) return { settings: undefined, config: {}, mistakes: reading.mistakes }
+  const mistakes: string[] = []
+  const deployments = allDeployments(config, reading, { input, mistakes })
+  const warnings = [...reading.warnings, ...unpriced(deployments)]
+  checkNames(config, deployments, { reading, mistakes })
+  if (mistakes.length > 0) return { settings: undefined, config, mistakes }
+  const { settings: common = {}, router_settings: router = {}, general_settings: general = {} } = config
+  const limits = common.default_internal_user_params ?? {}
+  const settings: Settings = {
+    deployments,
+    aliases: router.model_group_alias ?? {},
+    router: {
+      retries: router.num_retries ?? common.num_retries ?? 2,
+      allowedFails: router.allowed_fails ?? 3,
+      cooldownMs: (router.cooldown_time ?? 5) * 1000,
+      fallbacks: mergedFallbacks([...(common.fallbacks ?? []), ...(router.fallbacks ?? [])]),
+    },
+    userLimits: {
+      requestsPerMinute: limits.rpm_limit ?? null,
+      tokensPerMinute: limits.tpm_limit ?? null,
+      parallelRequests: limits.max_parallel_requests ?? null,
+    },
+    keysPerUser: general.max_keys_per_user ?? null,
+    headerPrefix: general.header_prefix ?? 'x-proxy',
+    accessGroups: accessGroups(deployments),
+    metricsRequireKey: general.require_auth_for_metrics_endpoint ?? false,
+    bodyBytesMax: Math.floor((general.max_request_size_mb ?? bodyMbDefault) * 1024 * 1024),
+    file: input.file ?? null,
+    warnings,
+  }
+  return { settings, config, mistakes }
+}
+
+interface Collecting {
+  readonly input: SettingsInput
+  readonly mistakes: string[]
+}
+
+function allDeployments(config: Config, reading: ConfigReading, { input, mistakes }: Collecting): Deployment[] {
+  const { settings: common = {}, router_settings: router = {}, general_settings: general = {} } = config
+  const context: Omit<BuildContext, 'origin'> = {
+    providers: input.providers,
+    environment: input.environment,
+    timeoutS: router.timeout ?? common.request_timeout,
+    streamTimeoutS: router.stream_timeout,
+    dropParams: common.drop_params ?? true,
+  }
+  const deployments: Deployment[] = []
+  for (const [at, entry] of (config.model_list ?? []).entries()) {
+    const where = reading.lineOf(['model_list', at])
+    const built = buildDeployment(entry, { ...context, origin: { kind: 'config', where } })
+    if ('message' in built) mistakes.push(mistake(reading, ['model_list', at, ...built.path], built.message))
+    else deployments.push(built)
+  }
+  if (config.model_list === undefined) deployments.push(...environmentDeployments(context))
+  if (!general.disable_local_models) deployments.push(...localDeployments(context))
+  return deployments
+}
+
+function mistake(reading: ConfigReading, path: readonly (string | number)[], message: string): string {
+  return `${reading.lineOf(path)} ${path.join('.')}: ${message}`
+}
+
+function unpriced(deployments: readonly Deployment[]): string[] {
+  return deployments
+    .filter(one => one.prices === null && !one.modelName.includes('*'))
+    .map(one => `${one.origin.where}: the price of ${one.modelName} is not known; its cost will be null (give input_cost_per_token)`)
+}
+
+interface Naming {
+  readonly reading: ConfigReading
+  readonly mistakes: string[]
+}
+
+/** Ids are unique; aliases and fallbacks name models that exist. */
+function checkNames(config: Config, deployments: readonly Deployment[], { reading, mistakes }: Naming): void {
+  const ids = new Map<string, Deployment>()
+  for (const deployment of deployments) {
+    const other = ids.get(deployment.id)
+    if (other) mistakes.push(`${deployment.origin.where} model_info.id: \`${deployment.id}\` is also the id of ${other.origin.where}; ids must differ`)
+    ids.set(deployment.id, deployment)
+  }
+  const names = new Set(deployments.map(one => one.modelName))
+  const aliases = Object.entries(config.router_settings?.model_group_alias ?? {})
+  const exists = (name: string) =>
+    names.has(name) || aliases.some(([alias]) => alias === name) || [...names].some(one => one.includes('*') && name.startsWith(one.slice(0, one.indexOf('*'))))
+  const check = (name: string, path: (string | number)[]) => {
+    if (name === '*' || exists(name)) return
+    const near = nearest(name, names)
+    mistakes.push(mistake(reading, path, `no model is named \`${name}\`${near ? `, did you mean \`${near}\`?` : ''}`))
+  }
+  for (const [alias, name] of aliases) check(name, ['router_settings', 'model_group_alias', alias])
+  for (const section of ['router_settings', 'settings'] as const)
+    for (const [at, map] of (config[section]?.fallbacks ?? []).entries())
+      for (const [from, to] of Object.entries(map))
+        for (const name of [from, ...to]) check(name, [section, 'fallbacks', at, from])
+}
+
+function mergedFallbacks(list: readonly Record<string, string[]>[]): Record<string, readonly string[]> {
+  return Object.fromEntries(list.flatMap(map => Object.entries(map)))
+}
+
+function accessGroups(deployments: readonly Deployment[]): Record<string, string[]> {
+  const groups = new Map<string, Set<string>>()
+  for (const { info, modelName } of deployments)
+    for (const group of (info.access_groups as string[] | undefined) ?? []) {
+      const names = groups.get(group) ?? new Set()
+      groups.set(group, names.add(modelName))
+    }
+  return Object.fromEntries([...groups].map(([group, names]) => [group, [...names]]))
+}
