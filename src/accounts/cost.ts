@@ -33,7 +33,15 @@ function amount(tokens: number, pricePerMillion: bigint): bigint {
 
 /** Dollars as decimal text without loss: 1500000n -> `0.0015`. */
 export function nanoUsdToText(nanoUsd: bigint): string {
-  const whole = nanoUsd / 1_000_000_000n
-  const fraction = (nanoUsd % 1_000_000_000n).toString().padStart(9, '0').replace(/0+$/, '')
-  return fraction ? `${whole}.${fraction}` : `${whole}`
+  // Below nine million dollars a float holds every nano-dollar exactly, and is far cheaper than a bigint.
+  const small = Number(nanoUsd)
+  const exact = Number.isSafeInteger(small)
+  const whole = exact ? Math.floor(small / 1e9) : nanoUsd / 1_000_000_000n
+  const rest = exact ? small - Math.floor(small / 1e9) * 1e9 : Number(nanoUsd % 1_000_000_000n)
+  if (rest === 0) return String(whole)
+  let digits = String(rest).padStart(9, '0')
+  let end = digits.length
+  while (digits.charCodeAt(end - 1) === 48) end--
+  digits = digits.slice(0, end)
+  return `${whole}.${digits}`
 }

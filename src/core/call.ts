@@ -3,6 +3,7 @@ import type { JsonBody } from '../lib/json-body.ts'
 import type { Deployment } from './deployment.ts'
 import type { GatewayError } from './errors.ts'
 import type { StreamRelay } from './format.ts'
+import type { LimitVerdict } from './ports.ts'
 import type { Usage, UsageSource } from './usage.ts'
 
 export type Operation = 'chat' | 'completions' | 'embeddings'
@@ -30,6 +31,8 @@ export interface Caller {
   readonly role: 'admin' | 'key'
   readonly key: VirtualKey
 }
+
+type Taken = Extract<LimitVerdict, { allowed: true }>
 
 /** How a call ended, from the client's side. */
 export type Outcome = 'success' | 'error' | 'client_closed' | 'upstream_cut' | 'interrupted'
@@ -74,6 +77,8 @@ export interface Call {
   upstreamMs: number
   /** Client fields that the chosen upstream did not get. */
   dropped: readonly string[]
+  /** What the limits gave this call, to be given back at its end. */
+  taken: Taken | undefined
   /** Response headers that policies add (rate limits). */
   responseHeaders: [string, string][]
   bytesOut: number

@@ -40,7 +40,7 @@ export interface Services {
   /** Hash of a key text under the installation's pepper (see KeyRecord.hash). */
   hashKey(keyText: string): string
   /** Prometheus text exposition. */
-  metricsText(): Promise<string>
+  metricsText(): string
   /** Ready for traffic; the reasons when not. */
   readiness(): { ready: boolean; details: Record<string, unknown> }
   epochMs(): number

@@ -30,8 +30,8 @@ export const metrics: Endpoint = {
   paths: ['/metrics'],
   auth: 'none',
   doc: { summary: 'Prometheus metrics', tag: 'Health', response: { type: 'string' } },
-  async handle(_request, services) {
+  handle(_request, services) {
     const headers = { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' }
-    return new Response(await services.metricsText(), { headers })
+    return new Response(services.metricsText(), { headers })
   },
 }

@@ -46,6 +46,7 @@ export class CallRecord implements Call {
   firstByteMs = -1
   upstreamMs = 0
   dropped = nothingDropped
+  taken: Call['taken'] = undefined
   responseHeaders: [string, string][] = []
   bytesOut = 0
 

@@ -173,19 +173,47 @@ export function addRetryAfter(headers: Record<string, string>, error: GatewayErr
   headers['retry-after-ms'] = String(Math.max(1, Math.ceil(error.retryAfterMs)))
 }
 
+/** Header names of one prefix, made once: a computed name costs more than the header itself. */
+interface HeaderNames {
+  readonly prefix: string
+  readonly callId: string
+  readonly modelId: string
+  readonly modelGroup: string
+  readonly retries: string
+  readonly fallbacks: string
+  readonly overheadMs: string
+  readonly cost: string
+  readonly dropped: string
+}
+
+function headerNames(prefix: string): HeaderNames {
+  return {
+    prefix,
+    callId: `${prefix}-call-id`,
+    modelId: `${prefix}-model-id`,
+    modelGroup: `${prefix}-model-group`,
+    retries: `${prefix}-attempted-retries`,
+    fallbacks: `${prefix}-attempted-fallbacks`,
+    overheadMs: `${prefix}-overhead-ms`,
+    cost: `${prefix}-response-cost`,
+    dropped: `${prefix}-dropped-params`,
+  }
+}
+
+let names = headerNames('x-proxy')
+
 function answerHeaders(parts: ServeParts, call: Call): Record<string, string> {
   const prefix = parts.settings().headerPrefix
-  const headers: Record<string, string> = { 'x-request-id': call.id }
-  headers[`${prefix}-call-id`] = call.id
-  if (call.deployment) headers[`${prefix}-model-id`] = call.deployment.id
-  if (call.model && isHeaderSafe(call.model)) headers[`${prefix}-model-group`] = call.model
-  headers[`${prefix}-attempted-retries`] = String(Math.max(call.attempts - 1, 0))
-  headers[`${prefix}-attempted-fallbacks`] = String(call.fallbacks)
+  if (names.prefix !== prefix) names = headerNames(prefix)
+  const headers: Record<string, string> = { 'x-request-id': call.id, [names.callId]: call.id }
+  if (call.deployment) headers[names.modelId] = call.deployment.id
+  if (call.model && isHeaderSafe(call.model)) headers[names.modelGroup] = call.model
+  headers[names.retries] = String(Math.max(call.attempts - 1, 0))
+  headers[names.fallbacks] = String(call.fallbacks)
   const overheadMs = parts.clock.monotonicMs() - call.startedMs - call.upstreamMs
-  headers[`${prefix}-overhead-ms`] = overheadMs.toFixed(2)
-  if (!call.stream && call.costNanoUsd != null)
-    headers[`${prefix}-response-cost`] = parts.costText(call.costNanoUsd)
-  if (call.dropped.length > 0) headers[`${prefix}-dropped-params`] = call.dropped.filter(isHeaderSafe).join(',')
+  headers[names.overheadMs] = String(Math.round(overheadMs * 100) / 100)
+  if (!call.stream && call.costNanoUsd !== null) headers[names.cost] = parts.costText(call.costNanoUsd)
+  if (call.dropped.length > 0) headers[names.dropped] = call.dropped.filter(isHeaderSafe).join(',')
   for (const [name, value] of call.responseHeaders) headers[name] = value
   return headers
 }

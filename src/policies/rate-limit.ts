@@ -10,32 +10,40 @@ import type { Settings } from '../core/settings.ts'
 const estimateTokensMax = 16_384
 
 export function rateLimit(limiter: Limiter, settings: () => Settings): Policy {
-  const held = new WeakMap<Call, Extract<LimitVerdict, { allowed: true }>>()
   return {
     name: 'rate-limit',
-    async handle(call, next) {
+    handle(call, next) {
       const scopes = limitScopes(call.caller, settings().userLimits)
       if (scopes.length === 0) return next(call)
       const tokens = Math.min(Math.ceil((call.body?.size ?? 0) / 4), estimateTokensMax)
       const taken = limiter.take(scopes, tokens)
-      const verdict = taken instanceof Promise ? await taken : taken
-      if (!verdict.allowed) throw refused(call, verdict)
-      held.set(call, verdict)
-      // The client left while a remote limiter was asked: its settlement has already passed.
-      if (call.signal.aborted) release(call)
-      if (verdict.requests) addHeaders(call, 'requests', verdict.requests)
-      if (verdict.tokens) addHeaders(call, 'tokens', verdict.tokens)
+      // Only a limiter across replicas has to be waited for.
+      if (taken instanceof Promise)
+        return taken.then(verdict => {
+          admit(call, verdict)
+          return next(call)
+        })
+      admit(call, taken)
       return next(call)
     },
     settled: ({ call }) => release(call),
   }
+}
 
-  function release(call: Call): void {
-    const verdict = held.get(call)
-    if (!verdict) return
-    held.delete(call)
-    verdict.release(call.usage ? call.usage.inputTokens + call.usage.outputTokens : 0)
-  }
+function admit(call: Call, verdict: LimitVerdict): void {
+  if (!verdict.allowed) throw refused(call, verdict)
+  call.taken = verdict
+  // The client left while a remote limiter was asked: its settlement has already passed.
+  if (call.signal.aborted) release(call)
+  if (verdict.requests) addHeaders(call, 'requests', verdict.requests)
+  if (verdict.tokens) addHeaders(call, 'tokens', verdict.tokens)
+}
+
+function release(call: Call): void {
+  const { taken, usage } = call
+  if (!taken) return
+  call.taken = undefined
+  taken.release(usage ? usage.inputTokens + usage.outputTokens : 0)
 }
 
 /** OpenAI's header names; `reset` in its notation (`1.5s`). */
@@ -43,7 +51,7 @@ function addHeaders(call: Call, kind: 'requests' | 'tokens', state: LimitState):
   call.responseHeaders.push(
     [`x-ratelimit-limit-${kind}`, String(state.limit)],
     [`x-ratelimit-remaining-${kind}`, String(Math.max(state.remaining, 0))],
-    [`x-ratelimit-reset-${kind}`, `${Math.max(state.resetMs / 1000, 0).toFixed(3)}s`],
+    [`x-ratelimit-reset-${kind}`, `${Math.max(Math.round(state.resetMs) / 1000, 0)}s`],
   )
 }
 

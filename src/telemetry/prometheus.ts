@@ -1,12 +1,11 @@
-/** Prometheus metrics of calls. Label values are bounded: a model that does not exist has no series. */
-import { Counter, Gauge, Histogram, Registry } from 'prom-client'
-import type { Settlement } from '../core/call.ts'
-import type { Deployment } from '../core/deployment.ts'
+/** Metrics of calls. Label values are bounded: a model that does not exist has no series of its own. */
+import type { Outcome, Settlement } from '../core/call.ts'
+import { Exposition, HistogramValues } from './exposition.ts'
 
-const secondsBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300]
-const overheadBuckets = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25, 1]
+const secondsBounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300]
+const overheadBounds = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25, 1]
 
-/** What the metrics read at the moment they are asked for. */
+/** What is read at the moment of a scrape. */
 export interface Gauges {
   upstreamConnections(): { busy: number; idle: number }
   ledgerHealthy(): boolean
@@ -16,137 +15,102 @@ export interface Gauges {
 export interface Metrics {
   call(settlement: Settlement): void
   /** Text exposition format. */
-  text(): Promise<string>
+  text(): string
+}
+
+/** Everything that is counted for one deployment; found once a call, then only numbers change. */
+class Series {
+  readonly model: string
+  readonly deployment: string
+  readonly calls = new Map<string, Map<Outcome, Map<number, number>>>()
+  readonly duration = new HistogramValues(secondsBounds)
+  readonly firstByte = new HistogramValues(secondsBounds)
+  readonly overhead = new HistogramValues(overheadBounds)
+  inputTokens = 0
+  outputTokens = 0
+  spendUsd = 0
+  unpriced = 0
+
+  constructor(model: string, deployment: string) {
+    this.model = model
+    this.deployment = deployment
+  }
+
+  count(route: string, outcome: Outcome, status: number): void {
+    let byOutcome = this.calls.get(route)
+    if (!byOutcome) this.calls.set(route, (byOutcome = new Map()))
+    let byStatus = byOutcome.get(outcome)
+    if (!byStatus) byOutcome.set(outcome, (byStatus = new Map()))
+    byStatus.set(status, (byStatus.get(status) ?? 0) + 1)
+  }
 }
 
 export function createMetrics(gauges: Gauges): Metrics {
-  const registry = new Registry()
-  const registers = [registry]
-  const metrics = {
-    calls: new Counter({
-      name: 'modelgate_calls_total',
-      help: 'Settled calls by route, model, deployment, status and outcome.',
-      labelNames: ['route', 'model', 'deployment', 'status', 'outcome'],
-      registers,
-    }),
-    duration: new Histogram({
-      name: 'modelgate_call_duration_seconds',
-      help: 'From the arrival of a call to its last byte.',
-      labelNames: ['model'],
-      buckets: secondsBuckets,
-      registers,
-    }),
-    firstByte: new Histogram({
-      name: 'modelgate_first_byte_seconds',
-      help: 'From the arrival of a call to the first byte of its answer.',
-      labelNames: ['model'],
-      buckets: secondsBuckets,
-      registers,
-    }),
-    overhead: new Histogram({
-      name: 'modelgate_overhead_seconds',
-      help: "The gateway's own part of a whole answer's duration.",
-      labelNames: [],
-      buckets: overheadBuckets,
-      registers,
-    }),
-    tokens: new Counter({
-      name: 'modelgate_tokens_total',
-      help: 'Tokens by model and direction.',
-      labelNames: ['model', 'direction'],
-      registers,
-    }),
-    spend: new Counter({
-      name: 'modelgate_spend_usd_total',
-      help: 'Cost of settled calls with a known price, in dollars.',
-      labelNames: ['model'],
-      registers,
-    }),
-    unpriced: new Counter({
-      name: 'modelgate_unpriced_calls_total',
-      help: 'Calls that used tokens and have no known price.',
-      labelNames: ['model'],
-      registers,
-    }),
+  const all = new Map<string, Series>()
+  return {
+    call(settlement) {
+      const { deployment } = settlement.call
+      // The configured name, not the client's text, so that a wildcard is one series.
+      const id = deployment?.id ?? ''
+      let series = all.get(id)
+      if (!series) all.set(id, (series = new Series(deployment?.modelName ?? '', id)))
+      observe(series, settlement)
+    },
+    text: () => expose([...all.values()], gauges),
   }
-  addGauges(registry, gauges)
-  return { call: settlement => count(metrics, settlement), text: () => registry.metrics() }
 }
 
-type CallMetrics = {
-  calls: Counter
-  duration: Histogram
-  firstByte: Histogram
-  overhead: Histogram
-  tokens: Counter
-  spend: Counter
-  unpriced: Counter
-}
-
-function count(metrics: CallMetrics, { call, outcome, status, costNanoUsd, durationMs }: Settlement): void {
-  const { deployment, usage } = call
-  const model = deployment ? modelLabel(deployment) : ''
-  metrics.calls.inc({ route: call.route, model, deployment: deployment?.id ?? '', status, outcome })
-  metrics.duration.observe({ model }, durationMs / 1000)
-  if (call.firstByteMs >= 0) metrics.firstByte.observe({ model }, call.firstByteMs / 1000)
-  if (!call.stream && call.upstreamMs > 0)
-    metrics.overhead.observe(Math.max(durationMs - call.upstreamMs, 0) / 1000)
+function observe(series: Series, { call, outcome, status, costNanoUsd, durationMs }: Settlement): void {
+  series.count(call.route, outcome, status)
+  series.duration.observe(durationMs / 1000)
+  if (call.firstByteMs >= 0) series.firstByte.observe(call.firstByteMs / 1000)
+  if (!call.stream && call.upstreamMs > 0) series.overhead.observe(Math.max(durationMs - call.upstreamMs, 0) / 1000)
+  const { usage } = call
   if (!usage) return
-  metrics.tokens.inc({ model, direction: 'input' }, usage.inputTokens)
-  metrics.tokens.inc({ model, direction: 'output' }, usage.outputTokens)
-  if (costNanoUsd === null) metrics.unpriced.inc({ model })
-  else metrics.spend.inc({ model }, Number(costNanoUsd) / 1e9)
+  series.inputTokens += usage.inputTokens
+  series.outputTokens += usage.outputTokens
+  if (costNanoUsd === null) series.unpriced++
+  else series.spendUsd += Number(costNanoUsd) / 1e9
 }
 
-/** The configured name, not the client's text, so that a wildcard is one series. */
-function modelLabel(deployment: Deployment): string {
-  return deployment.modelName
+const counter = (name: string, help: string) => ({ name, help, type: 'counter' as const })
+const gauge = (name: string, help: string) => ({ name, help, type: 'gauge' as const })
+
+function expose(all: readonly Series[], gauges: Gauges): string {
+  const out = new Exposition()
+  const labels = ({ model, deployment }: Series) => ({ model, deployment })
+  const calls = counter('modelgate_calls_total', 'Settled calls by route, model, deployment, status and outcome.')
+  for (const series of all)
+    for (const [route, byOutcome] of series.calls)
+      for (const [outcome, byStatus] of byOutcome)
+        for (const [status, count] of byStatus) out.value(calls, { route, ...labels(series), status, outcome }, count)
+  const duration = { name: 'modelgate_call_duration_seconds', help: 'From the arrival of a call to its last byte.' }
+  for (const series of all) out.histogram(duration, labels(series), series.duration)
+  const firstByte = { name: 'modelgate_first_byte_seconds', help: 'From the arrival of a call to the first byte of its answer.' }
+  for (const series of all) out.histogram(firstByte, labels(series), series.firstByte)
+  const overhead = { name: 'modelgate_overhead_seconds', help: "The gateway's own part of a whole answer's duration." }
+  for (const series of all) out.histogram(overhead, labels(series), series.overhead)
+  const tokens = counter('modelgate_tokens_total', 'Tokens by model and direction.')
+  for (const series of all) {
+    out.value(tokens, { ...labels(series), direction: 'input' }, series.inputTokens)
+    out.value(tokens, { ...labels(series), direction: 'output' }, series.outputTokens)
+  }
+  const spend = counter('modelgate_spend_usd_total', 'Cost of settled calls with a known price, in dollars.')
+  for (const series of all) out.value(spend, labels(series), series.spendUsd)
+  const unpriced = counter('modelgate_unpriced_calls_total', 'Calls that used tokens and have no known price.')
+  for (const series of all) out.value(unpriced, labels(series), series.unpriced)
+  exposeProcess(out, gauges)
+  return out.text()
 }
 
-function addGauges(registry: Registry, gauges: Gauges): void {
-  const registers = [registry]
-  new Gauge({
-    name: 'modelgate_upstream_connections',
-    help: 'Open sockets to upstreams.',
-    labelNames: ['state'],
-    registers,
-    collect() {
-      const { busy, idle } = gauges.upstreamConnections()
-      this.set({ state: 'busy' }, busy)
-      this.set({ state: 'idle' }, idle)
-    },
-  })
-  new Gauge({
-    name: 'modelgate_ledger_healthy',
-    help: '1 while the journal can be written.',
-    registers,
-    collect() {
-      this.set(gauges.ledgerHealthy() ? 1 : 0)
-    },
-  })
-  new Gauge({
-    name: 'modelgate_log_lines_dropped',
-    help: 'Log lines lost because nobody read the output in time.',
-    registers,
-    collect() {
-      this.set(gauges.droppedLogLines())
-    },
-  })
-  new Gauge({
-    name: 'process_resident_memory_bytes',
-    help: 'Resident memory of the process.',
-    registers,
-    collect() {
-      this.set(process.memoryUsage.rss())
-    },
-  })
-  new Gauge({
-    name: 'process_cpu_seconds_total',
-    help: 'User and system CPU time of the process.',
-    registers,
-    collect() {
-      const { user, system } = process.cpuUsage()
-      this.set((user + system) / 1e6)
-    },
-  })
+function exposeProcess(out: Exposition, gauges: Gauges): void {
+  const { busy, idle } = gauges.upstreamConnections()
+  const connections = gauge('modelgate_upstream_connections', 'Open sockets to upstreams.')
+  out.value(connections, { state: 'busy' }, busy)
+  out.value(connections, { state: 'idle' }, idle)
+  out.value(gauge('modelgate_ledger_healthy', '1 while the journal can be written.'), {}, gauges.ledgerHealthy() ? 1 : 0)
+  out.value(counter('modelgate_log_lines_dropped_total', 'Log lines lost because nobody read them.'), {}, gauges.droppedLogLines())
+  out.value(gauge('process_resident_memory_bytes', 'Resident memory of the process.'), {}, process.memoryUsage.rss())
+  const { user, system } = process.cpuUsage()
+  out.value(counter('process_cpu_seconds_total', 'User and system CPU time of the process.'), {}, (user + system) / 1e6)
 }

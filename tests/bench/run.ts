@@ -27,7 +27,7 @@ const seconds = Number(values.seconds)
 const parts = values.only.split(',')
 const root = join(import.meta.dir, '../..')
 const folder = mkdtempSync(join(tmpdir(), 'modelgate-bench-'))
-const ports = { upstream: 18301, streams: 18302, nginx: 18303, gateway: 18304 }
+const ports = { upstream: 18301, streams: 18302, nginx: 18303, gateway: 18304, bodies: 18305 }
 const masterKey = `sk-${Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64url')}`
 
 interface Subject {
@@ -35,6 +35,7 @@ interface Subject {
   readonly base: string
   readonly key: string
   readonly streamPath: string
+  readonly bodyPath: string
   readonly pids: number[]
   readonly idleMb: number
 }
@@ -62,10 +63,12 @@ async function startNginx(): Promise<Subject> {
   const proxy = nginxConfig(
     'proxy',
     `upstream fixed { server 127.0.0.1:${ports.upstream}; keepalive 128; keepalive_requests 1000000; }
+  upstream reading { server 127.0.0.1:${ports.bodies}; keepalive 64; }
   upstream paced { server 127.0.0.1:${ports.streams}; keepalive 600; keepalive_requests 1000000; }
   proxy_http_version 1.1; proxy_set_header Connection ""; proxy_request_buffering off; client_body_buffer_size 64k;
   server { listen 127.0.0.1:${ports.nginx};
     location / { proxy_pass http://fixed; }
+    location /bodies { proxy_pass http://reading; }
     location /streams { proxy_buffering off; proxy_pass http://paced; } }`,
   )
   startPinned(coreOfLoad, ['nginx', '-c', upstream])
@@ -74,7 +77,7 @@ async function startNginx(): Promise<Subject> {
   await waitFor(`http://127.0.0.1:${ports.nginx}/`)
   const pids = familyOf(child.pid)
   return {
-    name: 'nginx', base: `http://127.0.0.1:${ports.nginx}`, key: 'none', streamPath: '/streams/v1/chat/completions',
+    name: 'nginx', base: `http://127.0.0.1:${ports.nginx}`, key: 'none', streamPath: '/streams/v1/chat/completions', bodyPath: '/bodies/v1/chat/completions',
     pids, idleMb: memoryMb(pids, 'now'),
   }
 }
@@ -84,7 +87,7 @@ async function startGateway(): Promise<Subject> {
   const deployment = (name: string, port: number) => `
   - model_name: ${name}
     proxy_params: { model: custom_openai/${model}, api_base: "http://127.0.0.1:${port}/v1", api_key: bench, input_cost_per_token: 0.000003, output_cost_per_token: 0.000015 }`
-  writeFileSync(config, `model_list:${deployment(model, ports.upstream)}${deployment('bench-stream', ports.streams)}\n`)
+  writeFileSync(config, `model_list:${deployment(model, ports.upstream)}${deployment('bench-stream', ports.streams)}${deployment('bench-body', ports.bodies)}\n`)
   const command = [
     'node', join(root, 'bin/modelgate.mjs'), 'serve', '--config', config, '--port', String(ports.gateway), '--data-dir', join(folder, 'data'),
   ]
@@ -104,7 +107,7 @@ async function startGateway(): Promise<Subject> {
   await Bun.sleep(500)
   const gateway = pids.filter(pid => pid !== child.pid || pids.length === 1)
   return {
-    name: 'modelgate', base, key, streamPath: '/engines/bench-stream/chat/completions', pids: gateway,
+    name: 'modelgate', base, key, streamPath: '/engines/bench-stream/chat/completions', bodyPath: '/engines/bench-body/chat/completions', pids: gateway,
     idleMb: memoryMb(gateway, 'now'),
   }
 }
@@ -181,7 +184,7 @@ async function measureBodies(subject: Subject, bytes: number): Promise<BodyFigur
   let running = true
   const senders = Array.from({ length: 10 }, async () => {
     while (running) {
-      const response = await fetch(`${subject.base}/v1/chat/completions`, { method: 'POST', headers, body })
+      const response = await fetch(`${subject.base}${subject.bodyPath}`, { method: 'POST', headers, body })
       if (response.status !== 200) throw new Error(`${subject.name}: ${response.status} ${await response.text()}`)
       await response.arrayBuffer()
     }
@@ -220,12 +223,14 @@ const fixed = (value: number, digits = 1) => (Number.isFinite(value) ? value.toF
 
 async function main(): Promise<void> {
   startPinned(coreOfLoad, [process.execPath, join(import.meta.dir, 'stream-upstream.ts'), String(ports.streams), '100000', '20'])
+  startPinned(coreOfLoad, [process.execPath, join(import.meta.dir, 'body-upstream.ts'), String(ports.bodies)])
+  await waitFor(`http://127.0.0.1:${ports.bodies}/`)
   const nginx = await startNginx()
   const gateway = await startGateway()
   const subjects = [nginx, gateway]
   if (values.peer)
     subjects.push({
-      name: 'peer', base: values.peer, key: values['peer-key'], streamPath: '/v1/chat/completions', pids: [], idleMb: Number.NaN,
+      name: 'peer', base: values.peer, key: values['peer-key'], streamPath: '/v1/chat/completions', bodyPath: '/v1/chat/completions', pids: [], idleMb: Number.NaN,
     })
   const report: Record<string, unknown> = { rounds, seconds, bun: Bun.version }
   console.log(row(['', ...subjects.map(one => one.name), 'ratio']))
