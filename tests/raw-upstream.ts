@@ -2,7 +2,7 @@
 import { createServer } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
 import { createServer as createTlsServer } from 'node:tls'
-import type { Timeouts } from '../src/core/deployment.ts'
+import type { ExchangeTimeouts } from '../src/core/transport.ts'
 
 /** One accepted connection. */
 export interface RawPeer {
@@ -80,7 +80,7 @@ function requestEnd(text: string): number {
 }
 
 /** Generous limits, except those given. */
-export function timeouts(given: Partial<Timeouts> = {}): Timeouts {
+export function timeouts(given: Partial<ExchangeTimeouts> = {}): ExchangeTimeouts {
   return { connectMs: 2000, firstByteMs: 2000, idleMs: 2000, totalMs: 0, ...given }
 }
 

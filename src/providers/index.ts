@@ -1,13 +1,13 @@
 /** Every provider by name. A native one is a file and a line here; one that speaks OpenAI is a row in `catalog.ts`. */
 import type { Provider } from '../core/provider.ts'
-// ANTHROPIC
+import { anthropic } from './anthropic/index.ts'
 import { catalog } from './catalog.ts'
 import { local } from './local/index.ts'
 import { openaiCompatible } from './openai-compatible/index.ts'
 
 export { localModels } from './local/index.ts'
 
-const native = { local } satisfies Record<string, Provider>
+const native = { anthropic, local } satisfies Record<string, Provider>
 
 export type ProviderName = keyof typeof native | keyof typeof catalog
 

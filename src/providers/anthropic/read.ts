@@ -1,0 +1,204 @@
+/** Messages, whole or streamed, as events: both through the same blocks, so that they cannot differ. */
+import type { ChatEvent, FinishReason } from '../../core/chat.ts'
+import { GatewayError } from '../../core/errors.ts'
+import type { FaultKind } from '../../core/errors.ts'
+import type { Usage } from '../../core/usage.ts'
+import type { Frame } from '../../lib/sse.ts'
+
+type Json = Record<string, unknown>
+
+const finishReasons: Readonly<Record<string, FinishReason>> = {
+  end_turn: 'stop',
+  stop_sequence: 'stop',
+  pause_turn: 'stop',
+  max_tokens: 'length',
+  model_context_window_exceeded: 'length',
+  tool_use: 'tool-calls',
+  refusal: 'content-filter',
+}
+
+/** `error.type` of Anthropic's error bodies (docs: "Errors"). */
+export const errorKinds: Readonly<Record<string, FaultKind>> = {
+  invalid_request_error: 'upstream-refused',
+  authentication_error: 'upstream-credentials',
+  permission_error: 'upstream-credentials',
+  billing_error: 'upstream-credentials',
+  not_found_error: 'model-not-found',
+  request_too_large: 'too-large',
+  rate_limit_error: 'upstream-rate-limited',
+  timeout_error: 'upstream-timeout',
+  api_error: 'upstream-failed',
+  overloaded_error: 'upstream-overloaded',
+}
+
+const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
+const broken = (what: string) => new GatewayError('upstream-broken', `the upstream's answer does not follow its protocol: ${what}`)
+
+/** Counts that can be believed, merged over the events of a stream: later reports replace earlier ones. */
+class UsageCounts {
+  readonly #seen: Json = {}
+
+  take(value: unknown): void {
+    if (!isObject(value)) return
+    for (const [name, count] of Object.entries(value)) if (count !== null && count !== undefined) this.#seen[name] = count
+  }
+
+  /** Anthropic counts cached input apart; the hub counts all input. Undefined = not believable. */
+  usage(): Usage | undefined {
+    const count = (value: unknown) =>
+      typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= 1_000_000_000 ? value : undefined
+    const input = count(this.#seen.input_tokens)
+    const output = count(this.#seen.output_tokens)
+    if (input === undefined || output === undefined) return undefined
+    const read = count(this.#seen.cache_read_input_tokens) ?? 0
+    const written = count(this.#seen.cache_creation_input_tokens) ?? 0
+    const detail = isObject(this.#seen.cache_creation) ? this.#seen.cache_creation : {}
+    const oneHour = count(detail.ephemeral_1h_input_tokens) ?? 0
+    return {
+      inputTokens: input + read + written,
+      outputTokens: output,
+      ...(read > 0 && { cachedInputTokens: read }),
+      ...(written > 0 && { cacheWriteTokens: written }),
+      ...(oneHour > 0 && { cacheWriteOneHourTokens: Math.min(oneHour, written) }),
+    }
+  }
+}
+
+/** The open content block of an answer. */
+class Blocks {
+  #calls = 0
+  #open: { call: number; wroteArguments: boolean } | undefined
+
+  start(block: Json): ChatEvent[] {
+    switch (block.type) {
+      case 'text':
+        return [...text(block.text), ...citations(block.citations)]
+      case 'thinking':
+        return [...thinking(block.thinking), ...signature(block.signature)]
+      case 'redacted_thinking':
+        return [{ type: 'reasoning', choice: 0, redacted: textOf(block.data) }]
+      case 'tool_use': {
+        const index = this.#calls++
+        this.#open = { call: index, wroteArguments: false }
+        const start: ChatEvent = { type: 'tool-call-start', choice: 0, index, id: textOf(block.id), name: textOf(block.name) }
+        // A whole answer carries its input here; a stream starts with an empty object.
+        const written = isObject(block.input) && Object.keys(block.input).length > 0 ? JSON.stringify(block.input) : ''
+        return [start, ...this.#arguments(written)]
+      }
+      default:
+        return []
+    }
+  }
+
+  delta(delta: Json): ChatEvent[] {
+    switch (delta.type) {
+      case 'text_delta':
+        return text(delta.text)
+      case 'thinking_delta':
+        return thinking(delta.thinking)
+      case 'signature_delta':
+        return signature(delta.signature)
+      case 'input_json_delta':
+        return this.#arguments(textOf(delta.partial_json))
+      case 'citations_delta':
+        return citations([delta.citation])
+      default:
+        return []
+    }
+  }
+
+  stop(): ChatEvent[] {
+    if (!this.#open) return []
+    const { call: index, wroteArguments } = this.#open
+    const events: ChatEvent[] = wroteArguments ? [] : this.#arguments('{}')
+    this.#open = undefined
+    return [...events, { type: 'tool-call-end', choice: 0, index }]
+  }
+
+  #arguments(fragment: string): ChatEvent[] {
+    if (!this.#open || fragment === '') return []
+    this.#open.wroteArguments = true
+    return [{ type: 'tool-call-arguments', choice: 0, index: this.#open.call, fragment }]
+  }
+}
+
+const text = (value: unknown): ChatEvent[] => (textOf(value) ? [{ type: 'text', choice: 0, text: textOf(value) }] : [])
+const thinking = (value: unknown): ChatEvent[] => (textOf(value) ? [{ type: 'reasoning', choice: 0, text: textOf(value) }] : [])
+const signature = (value: unknown): ChatEvent[] =>
+  textOf(value) ? [{ type: 'reasoning', choice: 0, signature: textOf(value) }] : []
+const citations = (value: unknown): ChatEvent[] =>
+  (Array.isArray(value) ? value : []).filter(isObject).map(citation => ({ type: 'citation', choice: 0, citation }))
+
+function finish(reason: unknown, sequence: unknown): ChatEvent {
+  const known = finishReasons[textOf(reason)]
+  return {
+    type: 'finish',
+    choice: 0,
+    reason: known ?? 'stop',
+    ...(typeof sequence === 'string' && { stopSequence: sequence }),
+  }
+}
+
+/** The error that an `error` object describes. */
+export function errorOf(error: unknown): GatewayError {
+  const { type, message } = isObject(error) ? error : {}
+  const kind = errorKinds[textOf(type)] ?? 'upstream-failed'
+  return new GatewayError(kind, textOf(message) || 'the upstream failed', { code: textOf(type) || undefined })
+}
+
+/** A whole message. Throws `upstream-broken` on another shape. */
+export function messageResult(body: unknown): ChatEvent[] {
+  if (!isObject(body)) throw broken('no object')
+  if (body.type === 'error') return [{ type: 'error', error: errorOf(body.error) }]
+  if (!Array.isArray(body.content)) throw broken('no content')
+  if (typeof body.stop_reason !== 'string') throw broken('no stop_reason')
+  const blocks = new Blocks()
+  const events: ChatEvent[] = [{ type: 'start', id: textOf(body.id), model: textOf(body.model) }]
+  for (const block of body.content) if (isObject(block)) events.push(...blocks.start(block), ...blocks.stop())
+  events.push(finish(body.stop_reason, body.stop_sequence))
+  const counts = new UsageCounts()
+  counts.take(body.usage)
+  const usage = counts.usage()
+  if (usage) events.push({ type: 'usage', usage })
+  return events
+}
+
+/** A fresh reader of a message's events. Throws on what is not JSON. */
+export function messageReader(): (frame: Frame) => readonly ChatEvent[] {
+  const blocks = new Blocks()
+  const counts = new UsageCounts()
+  return frame => {
+    const data: unknown = JSON.parse(frame.data)
+    if (!isObject(data)) throw broken('an event that is no object')
+    switch (data.type) {
+      case 'message_start': {
+        const message = isObject(data.message) ? data.message : {}
+        counts.take(message.usage)
+        return [{ type: 'start', id: textOf(message.id), model: textOf(message.model) }]
+      }
+      case 'content_block_start':
+        return isObject(data.content_block) ? blocks.start(data.content_block) : []
+      case 'content_block_delta':
+        return isObject(data.delta) ? blocks.delta(data.delta) : []
+      case 'content_block_stop':
+        return blocks.stop()
+      case 'message_delta':
+        return messageDelta(data, counts)
+      case 'error':
+        return [{ type: 'error', error: errorOf(data.error) }]
+      default:
+        // ping, message_stop, and whatever comes to be.
+        return []
+    }
+  }
+}
+
+function messageDelta(data: Json, counts: UsageCounts): ChatEvent[] {
+  const delta = isObject(data.delta) ? data.delta : {}
+  counts.take(data.usage)
+  const events: ChatEvent[] = typeof delta.stop_reason === 'string' ? [finish(delta.stop_reason, delta.stop_sequence)] : []
+  const usage = counts.usage()
+  if (usage) events.push({ type: 'usage', usage })
+  return events
+}

@@ -1,0 +1,217 @@
+/** The hub's request in the words of Anthropic's Messages API (docs: "Create a Message"). */
+import type { CacheControl, ChatRequest, Message, Part, Source, Tool } from '../../core/chat.ts'
+import type { Target } from '../../core/deployment.ts'
+import { GatewayError } from '../../core/errors.ts'
+import { reasoningOf } from './reasoning.ts'
+
+type Json = Record<string, unknown>
+
+const maxTokensDefault = 8192
+const maxTokensOfOldModels = 4096
+
+export interface AnthropicBody {
+  readonly body: Json
+  readonly dropped: readonly string[]
+}
+
+/** The body, and what it could not carry, by OpenAI's names. */
+export function messagesBody(request: ChatRequest, target: Target): AnthropicBody {
+  const dropped = droppedFields(request)
+  const { system, turns } = conversation(request.messages)
+  const reasoning = reasoningOf(request, maxTokens(request, target))
+  const body: Json = { model: target.model, max_tokens: reasoning.maxTokens, messages: turns }
+  const systemBlocks = [...system, ...jsonInstruction(request)]
+  if (systemBlocks.length > 0) body.system = systemBlocks
+  if (reasoning.thinking) body.thinking = reasoning.thinking
+  sampling(request, body, { dropped, thinking: reasoning.thinking !== undefined })
+  const stops = (request.stop ?? []).filter(stop => stop.trim() !== '')
+  if (stops.length > 0) body.stop_sequences = stops
+  if (stops.length < (request.stop?.length ?? 0)) dropped.push('stop')
+  tools(request, body)
+  if (request.user !== undefined) body.metadata = { user_id: request.user }
+  if (request.serviceTier === 'auto') body.service_tier = 'auto'
+  else if (request.serviceTier === 'default') body.service_tier = 'standard_only'
+  else if (request.serviceTier !== undefined) dropped.push('service_tier')
+  if (request.responseFormat?.type === 'json-schema')
+    body.output_config = { format: { type: 'json_schema', schema: request.responseFormat.schema } }
+  if (request.extra.format === 'anthropic-messages')
+    for (const [name, value] of Object.entries(request.extra.fields)) body[name] ??= value
+  if (request.stream) body.stream = true
+  return { body, dropped }
+}
+
+function maxTokens(request: ChatRequest, target: Target): number {
+  if (request.maxOutputTokens !== undefined) return request.maxOutputTokens
+  const configured = target.options.max_tokens
+  if (typeof configured === 'number') return configured
+  return /claude-(2|3-(opus|sonnet|haiku))/.test(target.model) ? maxTokensOfOldModels : maxTokensDefault
+}
+
+function droppedFields(request: ChatRequest): string[] {
+  const dropped: string[] = []
+  if ((request.choices ?? 1) > 1) dropped.push('n')
+  const unknown = {
+    seed: request.seed,
+    frequency_penalty: request.frequencyPenalty,
+    presence_penalty: request.presencePenalty,
+    logit_bias: request.logitBias,
+    logprobs: request.logprobs || undefined,
+    top_logprobs: request.topLogprobs,
+    metadata: request.metadata,
+  }
+  for (const [name, value] of Object.entries(unknown)) if (value !== undefined) dropped.push(name)
+  if (request.extra.format !== 'anthropic-messages') dropped.push(...Object.keys(request.extra.fields))
+  return dropped
+}
+
+/** OpenAI allows temperatures up to 2, Anthropic up to 1; thinking allows none. */
+function sampling(request: ChatRequest, body: Json, { dropped, thinking }: { dropped: string[]; thinking: boolean }): void {
+  const { temperature, topP, topK } = request
+  if (temperature !== undefined) {
+    if (thinking) dropped.push('temperature')
+    else {
+      body.temperature = Math.min(temperature, 1)
+      if (temperature > 1) dropped.push('temperature')
+    }
+  }
+  if (topP !== undefined) {
+    // Newer models refuse both at once; temperature is the one that clients mean.
+    if (thinking || body.temperature !== undefined) dropped.push('top_p')
+    else body.top_p = topP
+  }
+  if (topK !== undefined) {
+    if (thinking) dropped.push('top_k')
+    else body.top_k = topK
+  }
+}
+
+function tools(request: ChatRequest, body: Json): void {
+  if (!request.tools || request.tools.length === 0) return
+  body.tools = request.tools.map(tool)
+  const { toolChoice: choice } = request
+  const single = request.parallelToolCalls === false ? { disable_parallel_tool_use: true } : {}
+  if (choice === 'none') body.tool_choice = { type: 'none' }
+  else if (choice === 'required') body.tool_choice = { type: 'any', ...single }
+  else if (typeof choice === 'object') body.tool_choice = { type: 'tool', name: choice.name, ...single }
+  else if (choice === 'auto' || request.parallelToolCalls === false) body.tool_choice = { type: 'auto', ...single }
+}
+
+function tool({ name, description, parameters, cache }: Tool): Json {
+  return {
+    name,
+    ...(description !== undefined && { description }),
+    input_schema: { type: 'object', properties: {}, ...parameters },
+    ...cacheControl(cache),
+  }
+}
+
+function jsonInstruction(request: ChatRequest): Json[] {
+  if (request.responseFormat?.type !== 'json-object') return []
+  return [{ type: 'text', text: 'Answer with one valid JSON object and nothing else.' }]
+}
+
+const cacheControl = (cache: CacheControl | undefined): Json => (cache ? { cache_control: { ...cache } } : {})
+
+interface Turn {
+  role: 'user' | 'assistant'
+  content: Json[]
+}
+
+/** Leading system messages become `system`; later ones a user's text, where the API has no place for them. */
+function conversation(messages: readonly Message[]): { system: Json[]; turns: Turn[] } {
+  const system: Json[] = []
+  const turns: Turn[] = []
+  for (const message of messages) {
+    const isSystem = message.role === 'system' || message.role === 'developer'
+    const blocks = message.parts.flatMap(block)
+    if (isSystem && turns.length === 0) system.push(...blocks)
+    else add(turns, message.role === 'assistant' ? 'assistant' : 'user', blocks)
+  }
+  // The first turn has to be the user's.
+  if (turns.length === 0 || turns[0]!.role === 'assistant') turns.unshift({ role: 'user', content: [{ type: 'text', text: '.' }] })
+  trimPrefill(turns)
+  return { system, turns }
+}
+
+/** Roles alternate: neighbours of one role are one turn, with tool results first, as the API demands. */
+function add(turns: Turn[], role: Turn['role'], blocks: Json[]): void {
+  if (blocks.length === 0) return
+  const last = turns.at(-1)
+  if (last?.role === role) last.content.push(...blocks)
+  else turns.push({ role, content: blocks })
+  const turn = turns.at(-1)!
+  if (role === 'user' && turn.content.some(one => one.type === 'tool_result')) {
+    const isResult = (one: Json) => one.type === 'tool_result'
+    turn.content = [...turn.content.filter(isResult), ...turn.content.filter(one => !isResult(one))]
+  }
+}
+
+/** A prefilled answer must not end in white space. */
+function trimPrefill(turns: readonly Turn[]): void {
+  const last = turns.at(-1)
+  const block = last?.role === 'assistant' ? last.content.at(-1) : undefined
+  if (block?.type === 'text') block.text = String(block.text).trimEnd()
+}
+
+/** One part as no, one or more blocks: the API refuses empty texts. */
+function block(part: Part): Json[] {
+  switch (part.type) {
+    case 'text':
+      return part.text === '' ? [] : [{ type: 'text', text: part.text, ...cacheControl(part.cache) }]
+    case 'refusal':
+      return part.text === '' ? [] : [{ type: 'text', text: part.text }]
+    case 'image':
+      return [{ type: 'image', source: source(part.source), ...cacheControl(part.cache) }]
+    case 'document':
+      return [document(part)]
+    case 'reasoning':
+      if (part.redacted !== undefined) return [{ type: 'redacted_thinking', data: part.redacted }]
+      // Thinking that its vendor did not sign would be refused.
+      return part.signature === undefined ? [] : [{ type: 'thinking', thinking: part.text, signature: part.signature }]
+    case 'tool-call':
+      return [{ type: 'tool_use', id: toolId(part.id), name: part.name, input: input(part.arguments), ...cacheControl(part.cache) }]
+    case 'tool-result':
+      return [
+        {
+          type: 'tool_result',
+          tool_use_id: toolId(part.callId),
+          content: part.parts.flatMap(block),
+          ...(part.isError && { is_error: true }),
+          ...cacheControl(part.cache),
+        },
+      ]
+    case 'audio':
+      throw new GatewayError('invalid-request', 'this model does not take audio input', { param: 'messages' })
+  }
+}
+
+/** The API allows letters, digits, `_` and `-` in ids. */
+const toolId = (id: string): string => id.replace(/[^A-Za-z0-9_-]/g, '_')
+
+function input(text: string): unknown {
+  if (text.trim() === '') return {}
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : { value }
+  } catch {
+    // What a model once wrote wrongly must not end its conversation.
+    return { invalid_json: text }
+  }
+}
+
+function source(from: Source): Json {
+  if ('fileId' in from) return { type: 'file', file_id: from.fileId }
+  if ('url' in from) return { type: 'url', url: from.url }
+  return { type: 'base64', media_type: from.mediaType, data: from.data }
+}
+
+function document(part: Extract<Part, { type: 'document' }>): Json {
+  const { source: from } = part
+  const isText = 'data' in from && from.mediaType.startsWith('text/')
+  return {
+    type: 'document',
+    source: isText ? { type: 'text', media_type: 'text/plain', data: Buffer.from(from.data, 'base64').toString('utf8') } : source(from),
+    ...(part.name !== undefined && { title: part.name }),
+    ...cacheControl(part.cache),
+  }
+}
