@@ -34,7 +34,7 @@ export function rawExchange(simulator: Simulator, sent: string | string[], limit
     }
     const timer = setTimeout(() => done('open'), limitMs)
     socket.setNoDelay(true)
-    socket.on('data', bytes => chunks.push(bytes))
+    socket.on('data', bytes => chunks.push(Buffer.from(bytes)))
     socket.on('error', error => done((error as NodeJS.ErrnoException).code === 'ECONNRESET' ? 'rst' : 'fin'))
     socket.on('end', () => done('fin'))
     socket.on('close', () => done('fin'))

@@ -1,6 +1,6 @@
 /** A transport, an upstream of raw TCP and a sink that remembers: for the tests of the HTTP/1.1 client. */
 import { expect } from 'bun:test'
-import type { Timeouts } from '../src/core/deployment.ts'
+import type { ExchangeTimeouts } from '../src/core/transport.ts'
 import type { GatewayError } from '../src/core/errors.ts'
 import type { BodySink, Transport, UpstreamExchange } from '../src/core/transport.ts'
 import { createHttp1Transport } from '../src/pipeline/http1/client.ts'
@@ -19,7 +19,7 @@ export function closeRigs(): void {
 export interface Rig {
   readonly transport: Transport
   readonly upstream: RawUpstream
-  send(given?: Partial<Timeouts>, body?: readonly Uint8Array[]): UpstreamExchange
+  send(given?: Partial<ExchangeTimeouts>, body?: readonly Uint8Array[]): UpstreamExchange
 }
 
 /** An upstream that does `onRequest` with each request, and a transport that must hide its secrets. */

@@ -1,4 +1,5 @@
 /** Which deployments rest: after a rate limit or refused credentials at once, after other failures in a row. */
+import { LRUCache } from 'lru-cache'
 import type { Deployment } from '../core/deployment.ts'
 import type { GatewayError } from '../core/errors.ts'
 import type { RouterSettings } from '../core/settings.ts'
@@ -14,25 +15,25 @@ interface Health {
 
 export class Cooldowns {
   readonly #clock: Clock
-  /** Keyed by deployment id; ids are bounded by the configuration. */
-  readonly #health = new Map<string, Health>()
+  /** By deployment and upstream model: a wildcard is many models. Only those that failed are here. */
+  readonly #health = new LRUCache<string, Health>({ max: 10_000 })
 
   constructor(clock: Clock) {
     this.#clock = clock
   }
 
   succeeded(deployment: Deployment): void {
-    if (this.#health.size > 0) this.#health.delete(deployment.id)
+    if (this.#health.size > 0) this.#health.delete(keyOf(deployment))
   }
 
   failed(deployment: Deployment, error: GatewayError, settings: RouterSettings): void {
     const nowMs = this.#clock.monotonicMs()
-    const before = this.#health.get(deployment.id)
+    const before = this.#health.get(keyOf(deployment))
     const failsInARow = (before?.failsInARow ?? 0) + 1
     const atOnce = error.kind === 'upstream-rate-limited' || error.kind === 'upstream-credentials'
     const rests = atOnce || failsInARow >= settings.allowedFails
     const restMs = Math.min(error.retryAfterMs ?? settings.cooldownMs, restMsMax)
-    this.#health.set(deployment.id, {
+    this.#health.set(keyOf(deployment), {
       failsInARow,
       restsUntilMs: rests ? nowMs + restMs : (before?.restsUntilMs ?? 0),
       rateLimited: error.kind === 'upstream-rate-limited',
@@ -41,11 +42,15 @@ export class Cooldowns {
 
   /** Milliseconds it still rests; 0 = available. */
   restMs(deployment: Deployment): number {
-    const health = this.#health.get(deployment.id)
+    const health = this.#health.get(keyOf(deployment))
     return health ? Math.max(health.restsUntilMs - this.#clock.monotonicMs(), 0) : 0
   }
 
   isRateLimited(deployment: Deployment): boolean {
-    return this.#health.get(deployment.id)?.rateLimited === true && this.restMs(deployment) > 0
+    return this.#health.get(keyOf(deployment))?.rateLimited === true && this.restMs(deployment) > 0
   }
+}
+
+function keyOf(deployment: Deployment): string {
+  return `${deployment.id} ${deployment.target.model}`
 }

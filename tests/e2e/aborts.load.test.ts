@@ -45,8 +45,10 @@ test('1,000 aborts at random points: no open upstream, one row each, the truth l
     expect(rows.length).toBe(clients)
     expect(new Set(rows.map(row => row.request_id)).size).toBe(clients)
     for (const id of seen.keys()) expect(rows.some(row => row.request_id === id)).toBe(true)
-    // Some left before the gateway had asked anyone: those rows have no attempt.
-    expect(rows.filter(row => row.attempts > 0).length).toBe(truth.length)
+    // Some left before the gateway had asked anyone, a few while their request was on its way to the upstream.
+    const attempted = rows.filter(row => row.attempts > 0).length
+    expect(attempted).toBeGreaterThanOrEqual(truth.length)
+    expect(attempted - truth.length).toBeLessThanOrEqual(clients * 0.02)
     const billed = rows.reduce((sum, row) => sum + (row.output_tokens ?? 0), 0)
     const produced = truth.reduce((sum, entry) => sum + entry.tokensSent, 0)
     console.log(`1,000 aborts: ${rows.length} rows, ${truth.length} upstream requests, tokens sent ${produced}, in the ledger ${billed}`)

@@ -68,6 +68,8 @@ model_list:
   - model_name: embedding-model
     proxy_params: { model: custom_openai/sim-embedding, api_base: "{simulator}/v1", api_key: upstream-key-canary-1, input_cost_per_token: 0.0000001, output_cost_per_token: 0 }
     model_info: { mode: embedding, id: embedding-deployment }
+  - model_name: nobody
+    proxy_params: { model: custom_openai/x, api_base: "http://127.0.0.1:1/v1" }
   - model_name: fault/*
     proxy_params: { model: "custom_openai/*", api_base: "{simulator}/v1", api_key: upstream-key-canary-1, timeout: 2, stream_timeout: 2, idle_timeout: 2 }
   - model_name: claude-fault/*

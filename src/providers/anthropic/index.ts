@@ -27,7 +27,8 @@ function fault(status: number, body: unknown): UpstreamFault {
   const general = generalFault(status, body)
   const type = (body as { error?: { type?: unknown } } | undefined)?.error?.type
   if (typeof type !== 'string') return general
-  const kind = errorKinds[type]
+  // `api_error` says nothing that the status does not say better.
+  const kind = type === 'api_error' ? undefined : errorKinds[type]
   // The general rule sees in the message that a prompt is too long.
   return { ...general, kind: general.kind === 'context-too-long' ? general.kind : (kind ?? general.kind), code: type }
 }
