@@ -1,5 +1,6 @@
 /** Prices from the catalogue of @pydantic/genai-prices, as exact integers, and from the operator's own decimals. */
-import { calcPrice } from '@pydantic/genai-prices'
+import { createRequire } from 'node:module'
+import type * as Catalogue from '@pydantic/genai-prices'
 import type { Prices } from '../core/usage.ts'
 
 /** Our names where the catalogue has others. */
@@ -9,6 +10,13 @@ const catalogueNames: Readonly<Record<string, string>> = {
   xai: 'x-ai',
   moonshot: 'moonshotai',
   text_completion_openai: 'openai',
+}
+
+let catalogue: typeof Catalogue | undefined
+
+/** Loaded when the first price is asked for: it is 22 MB in memory, and who gives prices never needs it. */
+function loadCatalogue(): typeof Catalogue {
+  return (catalogue ??= createRequire(import.meta.url)('@pydantic/genai-prices') as typeof Catalogue)
 }
 
 /** Dollars a token as a decimal (`3e-06`) in nano-dollars a million tokens; exact, no float arithmetic. */
@@ -37,7 +45,9 @@ function perMillion(value: unknown): bigint | undefined {
 /** The catalogue's prices; null when it does not know the model. About 20 us: once a deployment, never a call. */
 export function catalogPrices(provider: string, model: string): Prices | null {
   if (provider === 'local') return { input: 0n, output: 0n }
-  const found = calcPrice({ input_tokens: 1, output_tokens: 1 }, model, { providerId: catalogueNames[provider] ?? provider })
+  // A host of one's own has no list price.
+  if (provider === 'custom_openai' || provider === 'hosted_vllm') return null
+  const found = loadCatalogue().calcPrice({ input_tokens: 1, output_tokens: 1 }, model, { providerId: catalogueNames[provider] ?? provider })
   const price = found?.model_price as Record<string, unknown> | undefined
   const input = perMillion(price?.input_mtok)
   if (input === undefined) return null
