@@ -208,7 +208,7 @@ describe('chat', () => {
       [{}, 'messages'],
       [{ messages: [] }, 'messages'],
       [{ messages: 'x' }, 'messages'],
-      [{ messages: [{ role: 'king', content: 'x' }] }, 'role'],
+      [{ messages: [{ role: 'king', content: 'x' }] }, 'king'],
       [{ messages: user('x'), n: 129 }, "'n'"],
       [{ messages: user('x'), max_tokens: 0 }, 'max_tokens'],
       [{ messages: user('x'), model: undefined }, 'model'],
