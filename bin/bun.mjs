@@ -2,7 +2,7 @@
 // Runs a script with the Bun that npm installed. Needs nothing but Node >= 20: with install scripts blocked
 // `node_modules/.bin/bun` is only a stub, so the platform's own package is looked up here.
 import { spawn, spawnSync } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -25,19 +25,26 @@ function hasAvx2() {
   }
 }
 
-/** The path of the Bun binary, or undefined. */
+/** Smaller files are the stub that stands in while install scripts are blocked. */
+const binaryBytesMin = 1_000_000
+
+function isBinary(path) {
+  return existsSync(path) && statSync(path).size > binaryBytesMin
+}
+
+/** The path of the Bun binary, or undefined. Bun's install script, where it may run, moves it into the package `bun`. */
 export function findBun() {
   const require = createRequire(import.meta.url)
-  const file = process.platform === 'win32' ? 'bun.exe' : 'bun'
-  for (const name of candidates()) {
+  const inPackage = (name, ...path) => {
     try {
-      const path = join(dirname(require.resolve(`@oven/${name}/package.json`)), 'bin', file)
-      if (existsSync(path)) return path
+      return join(dirname(require.resolve(`${name}/package.json`)), ...path)
     } catch {
-      // Not installed: the next one.
+      return ''
     }
   }
-  return undefined
+  const file = process.platform === 'win32' ? 'bun.exe' : 'bun'
+  const places = [...candidates().map(name => inPackage(`@oven/${name}`, 'bin', file)), inPackage('bun', 'bin', 'bun.exe')]
+  return places.find(isBinary)
 }
 
 /** Runs Bun with these arguments in place of this process, or as its only child. */
