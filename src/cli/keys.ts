@@ -11,7 +11,7 @@ import { migrate } from '../store/migrate.ts'
 import { openDatabase } from '../store/open.ts'
 import type { Command, CommandInput, FlagValues } from './command.ts'
 import { print, table, UsageError } from './command.ts'
-import { dataDirectory, databaseUrl, dataFlag, jsonFlag, nonEmpty, text } from './options.ts'
+import { configFlag, databaseUrl, dataFlag, jsonFlag, nonEmpty, text } from './options.ts'
 
 const listMax = 1000
 
@@ -19,7 +19,7 @@ async function withKeys<T>(
   { flags, environment }: CommandInput,
   work: (keys: KeyStore, hashKey: Installation['hashKey']) => Promise<T>,
 ): Promise<T> {
-  const database = await openDatabase(databaseUrl(dataDirectory(flags, environment), environment))
+  const database = await openDatabase(databaseUrl(flags, environment))
   try {
     await migrate(database)
     const pepper = nonEmpty(environment.MODELGATE_KEY_PEPPER)
@@ -62,6 +62,7 @@ export const keysCreate: Command = {
     rpm: { type: 'string', value: 'N', help: 'Requests a minute' },
     tpm: { type: 'string', value: 'N', help: 'Tokens a minute' },
     parallel: { type: 'string', value: 'N', help: 'Requests at once' },
+    config: configFlag,
     'data-dir': dataFlag,
     json: jsonFlag,
   },
@@ -98,7 +99,7 @@ export const keysCreate: Command = {
 export const keysList: Command = {
   name: 'keys list',
   summary: 'List virtual keys',
-  flags: { 'data-dir': dataFlag, json: jsonFlag },
+  flags: { config: configFlag, 'data-dir': dataFlag, json: jsonFlag },
   async run(input) {
     const { keys } = await withKeys(input, store => store.list({ limit: listMax, offset: 0 }))
     const date = (ms: number | null) => (ms === null ? '' : new Date(ms).toISOString().slice(0, 16).replace('T', ' '))
@@ -118,7 +119,7 @@ export const keysRevoke: Command = {
   name: 'keys revoke',
   summary: 'Delete a key by its id, its alias or its text; it is refused at once',
   arguments: 'KEY',
-  flags: { 'data-dir': dataFlag },
+  flags: { config: configFlag, 'data-dir': dataFlag },
   async run(input) {
     const [named] = input.positionals
     if (named === undefined) throw new UsageError('name the key: modelgate keys revoke ID')

@@ -1,5 +1,8 @@
 /** Flags and environment that several commands share. Flags win over the environment, that over defaults. */
 import { join, resolve } from 'node:path'
+import type { Config } from '../config/schema.ts'
+import { openSettings } from '../config/settings-source.ts'
+import { providers } from '../providers/index.ts'
 import type { Flag, FlagValues } from './command.ts'
 import { UsageError } from './command.ts'
 
@@ -17,9 +20,18 @@ export function dataDirectory(flags: FlagValues, environment: Environment): stri
   return resolve(text(flags['data-dir']) ?? nonEmpty(environment.MODELGATE_DATA_DIR) ?? '.modelgate')
 }
 
-/** `DATABASE_URL`, else the embedded database in the data directory. */
-export function databaseUrl(directory: string, environment: Environment): string {
-  return nonEmpty(environment.DATABASE_URL) ?? `sqlite:${join(directory, 'modelgate.sqlite')}`
+/** `general_settings` of the configuration file, for what decides before anything is served. */
+export function generalSettings(flags: FlagValues, environment: Environment): NonNullable<Config['general_settings']> {
+  return openSettings({ configFile: configFile(flags, environment), environment, providers }).config().general_settings ?? {}
+}
+
+/** `DATABASE_URL`, else the configuration file's, else the embedded database in the data directory. */
+export function databaseUrl(flags: FlagValues, environment: Environment): string {
+  return (
+    nonEmpty(environment.DATABASE_URL) ??
+    generalSettings(flags, environment).database_url ??
+    `sqlite:${join(dataDirectory(flags, environment), 'modelgate.sqlite')}`
+  )
 }
 
 export function portNumber(value: string, from: string): number {

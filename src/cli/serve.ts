@@ -1,11 +1,9 @@
 import { startServer } from '../app.ts'
-import { openSettings } from '../config/settings-source.ts'
 import type { RunningServer } from '../config/serve-options.ts'
 import { Secret } from '../lib/secret.ts'
-import { providers } from '../providers/index.ts'
 import type { Command, CommandInput } from './command.ts'
 import { print, printError } from './command.ts'
-import { configFile, configFlag, dataDirectory, dataFlag, nonEmpty, portNumber, text } from './options.ts'
+import { configFile, configFlag, databaseUrl, dataDirectory, dataFlag, generalSettings, nonEmpty, portNumber, text } from './options.ts'
 
 export const serve: Command = {
   name: 'serve',
@@ -37,7 +35,7 @@ function serveOptions({ flags, environment }: CommandInput) {
   const directory = dataDirectory(flags, environment)
   const file = configFile(flags, environment)
   // The file may name the database and the master key; flags and environment win.
-  const general = openSettings({ configFile: file, environment, providers }).config().general_settings ?? {}
+  const general = generalSettings(flags, environment)
   const masterKey = environment.MODELGATE_MASTER_KEY ?? general.master_key
   const pepper = nonEmpty(environment.MODELGATE_KEY_PEPPER)
   return {
@@ -47,7 +45,7 @@ function serveOptions({ flags, environment }: CommandInput) {
     dataDirectory: directory,
     masterKey: masterKey === undefined ? undefined : new Secret(masterKey),
     keyPepper: pepper === undefined ? undefined : new Secret(pepper),
-    databaseUrl: nonEmpty(environment.DATABASE_URL) ?? general.database_url ?? `sqlite:${directory}/modelgate.sqlite`,
+    databaseUrl: databaseUrl(flags, environment),
     redisUrl: nonEmpty(environment.REDIS_URL),
     environment,
   }
