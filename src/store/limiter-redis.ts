@@ -5,6 +5,7 @@ import type { Limiter, LimitScope, LimitState, LimitVerdict } from '../core/port
 const deadlineMs = 50
 /** After a failure Redis is left alone for a second: nobody waits 50 ms for a dead server twice. */
 const breakMs = 1000
+const connectMsMax = 1000
 /** A parallel slot that nobody gives back (a replica was killed) frees itself. */
 const leaseS = 900
 
@@ -97,9 +98,19 @@ export class RedisLimiter implements Limiter {
     })
   }
 
-  /** Resolves when Redis answers, or rejects with the reason. */
+  /** Resolves when Redis answers; rejects after a second, while the client goes on trying by itself. */
   async connect(): Promise<void> {
-    await this.#client.connect()
+    const connecting = this.#client.connect()
+    connecting.catch(() => {})
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => reject(new Error('Redis did not answer within a second')), connectMsMax)
+    })
+    try {
+      await Promise.race([connecting, late])
+    } finally {
+      clearTimeout(timer)
+    }
   }
 
   async take(scopes: readonly LimitScope[], tokens: number): Promise<LimitVerdict> {
