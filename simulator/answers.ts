@@ -1,7 +1,5 @@
 /** From a request to the answer a vendor would give, by its path and dialect. */
-import {
-  anthropicModels, anthropicUsage, countedTokens, readMessages, writeMessage,
-} from './anthropic.ts'
+import { anthropicModels, anthropicUsage, countedTokens, readMessages, writeMessage } from './anthropic.ts'
 import { BadRequest, isJson } from './ask.ts'
 import type { Answer, Ask, Json, Reply } from './ask.ts'
 import { think } from './brain.ts'
@@ -71,10 +69,12 @@ function bodyOf(question: Question): Json {
   }
   if (!isJson(body))
     throw new BadRequest(
-      'We could not parse the JSON body of your request. (HINT: This likely means you aren\'t using your HTTP library correctly. The API expects a JSON payload.)',
+      "We could not parse the JSON body of your request. (HINT: This likely means you aren't using your HTTP library correctly. The API expects a JSON payload.)",
     )
   if (model !== '') return body
-  throw new BadRequest(route.dialect === 'anthropic' ? 'model: Field required' : 'you must provide a model parameter')
+  throw new BadRequest(
+    route.dialect === 'anthropic' ? 'model: Field required' : 'you must provide a model parameter',
+  )
 }
 
 function raw(script: ScriptedReply): Answer {
@@ -87,7 +87,8 @@ function raw(script: ScriptedReply): Answer {
 export function answerOf(question: Question): Answer {
   const { route, model, seed, fault, script, request } = question
   if (script?.raw) return raw(script)
-  if (route.endpoint === undefined) throw new BadRequest(`Invalid URL (${request.method} ${request.target})`, { status: 404 })
+  if (route.endpoint === undefined)
+    throw new BadRequest(`Invalid URL (${request.method} ${request.target})`, { status: 404 })
   if (route.endpoint === 'models')
     return route.dialect === 'anthropic' ? anthropicModels(route.model) : openaiModels(route.model)
   const body = bodyOf(question)
@@ -109,7 +110,9 @@ export function answerOf(question: Question): Answer {
 
 function textOf(content: unknown): string {
   if (typeof content === 'string') return content
-  return Array.isArray(content) ? content.map(part => (isJson(part) && typeof part.text === 'string' ? part.text : '')).join('') : ''
+  return Array.isArray(content)
+    ? content.map(part => (isJson(part) && typeof part.text === 'string' ? part.text : '')).join('')
+    : ''
 }
 
 /** The text of the user's last words, for scripts to match; of a prompt or input when there are no messages. */

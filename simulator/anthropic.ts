@@ -12,13 +12,16 @@ const thinkingTokensMax = 16
 function textOf(content: unknown): string {
   if (typeof content === 'string') return content
   return objectsOf(content)
-    .map(block => (block.type === 'tool_result' ? textOf(block.content) : typeof block.text === 'string' ? block.text : ''))
+    .map(block =>
+      block.type === 'tool_result' ? textOf(block.content) : typeof block.text === 'string' ? block.text : '',
+    )
     .join('')
 }
 
 function imagesIn(content: unknown): number {
   return objectsOf(content).reduce(
-    (sum, block) => sum + (block.type === 'image' ? 1 : block.type === 'tool_result' ? imagesIn(block.content) : 0),
+    (sum, block) =>
+      sum + (block.type === 'image' ? 1 : block.type === 'tool_result' ? imagesIn(block.content) : 0),
     0,
   )
 }
@@ -26,7 +29,8 @@ function imagesIn(content: unknown): number {
 function checkMessages(body: Json): Json[] {
   const { messages } = body
   if (messages === undefined) throw new BadRequest('messages: Field required')
-  if (!Array.isArray(messages) || !messages.every(isJson)) throw new BadRequest('messages: Input should be a valid list')
+  if (!Array.isArray(messages) || !messages.every(isJson))
+    throw new BadRequest('messages: Input should be a valid list')
   if (messages.length === 0) throw new BadRequest('messages: at least one message is required')
   messages.forEach((message, at) => {
     if (!['user', 'assistant', 'system'].includes(String(message.role)))
@@ -40,7 +44,8 @@ function readThinking(body: Json, maxTokens: number): number {
   if (!isJson(thinking) || thinking.type === 'disabled') return 0
   if (thinking.type === 'adaptive') return thinkingTokensMax
   const budget = Number(thinking.budget_tokens)
-  if (!(budget >= 1024)) throw new BadRequest('thinking.enabled.budget_tokens: Input should be greater than or equal to 1024')
+  if (!(budget >= 1024))
+    throw new BadRequest('thinking.enabled.budget_tokens: Input should be greater than or equal to 1024')
   if (budget >= maxTokens) throw new BadRequest('`max_tokens` must be greater than `thinking.budget_tokens`.')
   return Math.min(budget, thinkingTokensMax)
 }
@@ -84,7 +89,9 @@ export function readMessages(body: Json, model: string, mustLimit = true): Ask {
     parallelTools: !(isJson(body.tool_choice) && body.tool_choice.disable_parallel_tool_use === true),
     json: readFormat(body),
     maxTokens,
-    stop: Array.isArray(body.stop_sequences) ? body.stop_sequences.filter(stop => typeof stop === 'string') : [],
+    stop: Array.isArray(body.stop_sequences)
+      ? body.stop_sequences.filter(stop => typeof stop === 'string')
+      : [],
     choices: 1,
     reasoningTokens: readThinking(body, maxTokens),
   }
@@ -196,7 +203,8 @@ function messageHead(reply: Reply): Json {
 /** The answer to a Messages request, whole or as a stream. */
 export function writeMessage(reply: Reply, body: Json, usageOf: UsageOf<Json | undefined>): Answer {
   const billable = { inputTokens: reply.usage.inputTokens, outputTokens: reply.usage.outputTokens }
-  if (body.stream === true) return { status: 200, headers: [], content: messageEvents(reply, usageOf), billable }
+  if (body.stream === true)
+    return { status: 200, headers: [], content: messageEvents(reply, usageOf), billable }
   const choice = reply.choices[0]!
   const usage = usageOf(reply.usage)
   const whole = {
@@ -219,8 +227,18 @@ export function countedTokens(ask: Ask): Answer {
 
 /** The list of models in Anthropic's shape, or one of them. */
 export function anthropicModels(id?: string): Answer {
-  const entry = (name: string) => ({ type: 'model', id: name, display_name: name, created_at: '2025-01-01T00:00:00Z' })
-  const list = { data: modelNames.map(entry), has_more: false, first_id: modelNames[0], last_id: modelNames.at(-1) }
+  const entry = (name: string) => ({
+    type: 'model',
+    id: name,
+    display_name: name,
+    created_at: '2025-01-01T00:00:00Z',
+  })
+  const list = {
+    data: modelNames.map(entry),
+    has_more: false,
+    first_id: modelNames[0],
+    last_id: modelNames.at(-1),
+  }
   const content = JSON.stringify(id === undefined ? list : entry(id))
   return { status: 200, headers: [], content, billable: nothingToBill }
 }

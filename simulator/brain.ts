@@ -93,21 +93,31 @@ function choose(ask: Ask, given: Draft, random: () => number): ReplyChoice {
     left -= taken.length
     return taken
   }
-  const thought = given.reasoning ?? (ask.reasoningTokens > 0 ? textOfTokens(ask.reasoningTokens, random) : '')
+  const thought =
+    given.reasoning ?? (ask.reasoningTokens > 0 ? textOfTokens(ask.reasoningTokens, random) : '')
   const reasoning = within(tokensOf(thought))
   const stopped = stopAt(given.text, ask.stop)
   const text = within(tokensOf(stopped.text))
   const calls: ReplyCall[] = []
   for (const call of given.calls) {
     if (left === 0) isShort = true
-    else calls.push({ id: call.id, name: call.name, takesText: call.takesText, pieces: within(tokensOf(call.arguments)) })
+    else
+      calls.push({
+        id: call.id,
+        name: call.name,
+        takesText: call.takesText,
+        pieces: within(tokensOf(call.arguments)),
+      })
   }
-  const finish = isShort ? 'length' : given.finish ?? (given.calls.length > 0 ? 'tool-calls' : 'stop')
+  const finish = isShort ? 'length' : (given.finish ?? (given.calls.length > 0 ? 'tool-calls' : 'stop'))
   return { reasoning, text, calls, finish, stopSequence: isShort ? undefined : stopped.stopSequence }
 }
 
 function tokensOfChoice(choice: ReplyChoice): number {
-  return choice.calls.reduce((sum, call) => sum + call.pieces.length, choice.text.length + choice.reasoning.length)
+  return choice.calls.reduce(
+    (sum, call) => sum + call.pieces.length,
+    choice.text.length + choice.reasoning.length,
+  )
 }
 
 /** The answer to `ask`; a script decides what it says of it. */

@@ -72,7 +72,11 @@ export class Connection {
 
   async #run(): Promise<void> {
     this.#isBusy = true
-    for (let request = this.#waiting.shift(); request && !this.isClosed && !this.#isEnding; request = this.#waiting.shift())
+    for (
+      let request = this.#waiting.shift();
+      request && !this.isClosed && !this.#isEnding;
+      request = this.#waiting.shift()
+    )
       await this.#owner.onRequest(this, request)
     this.#isBusy = false
   }

@@ -26,9 +26,20 @@ const fillerBytes = 64 * 1024
 const lastChunk = '0\r\n\r\n'
 
 const reasons: Record<number, string> = {
-  200: 'OK', 301: 'Moved Permanently', 302: 'Found', 307: 'Temporary Redirect', 308: 'Permanent Redirect',
-  400: 'Bad Request', 401: 'Unauthorized', 403: 'Forbidden', 404: 'Not Found', 413: 'Payload Too Large',
-  429: 'Too Many Requests', 500: 'Internal Server Error', 502: 'Bad Gateway', 503: 'Service Unavailable',
+  200: 'OK',
+  301: 'Moved Permanently',
+  302: 'Found',
+  307: 'Temporary Redirect',
+  308: 'Permanent Redirect',
+  400: 'Bad Request',
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  404: 'Not Found',
+  413: 'Payload Too Large',
+  429: 'Too Many Requests',
+  500: 'Internal Server Error',
+  502: 'Bad Gateway',
+  503: 'Service Unavailable',
 }
 
 function statusLine(status: number, fault: Fault | undefined): string {
@@ -133,7 +144,13 @@ async function settle(delivery: Delivery, framing: Framing, how: Finish = 'compl
 function poison(): string {
   const message = { role: 'assistant', content: 'POISON', refusal: null }
   const choices = [{ index: 0, message, logprobs: null, finish_reason: 'stop' }]
-  const body = JSON.stringify({ id: 'chatcmpl-POISON', object: 'chat.completion', created: 1, model: 'POISON', choices })
+  const body = JSON.stringify({
+    id: 'chatcmpl-POISON',
+    object: 'chat.completion',
+    created: 1,
+    model: 'POISON',
+    choices,
+  })
   return `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`
 }
 
@@ -182,7 +199,11 @@ function withInvalidBytes(text: string): Uint8Array {
 }
 
 /** An event that a fault does not let go out as it is. False when it may. */
-async function sendOddly(delivery: Delivery, event: StreamEvent, context: { at: number; framing: Framing }): Promise<boolean> {
+async function sendOddly(
+  delivery: Delivery,
+  event: StreamEvent,
+  context: { at: number; framing: Framing },
+): Promise<boolean> {
   const { fault, connection } = delivery
   const { framing } = context
   if (fault?.name === 'drip' || fault?.name === 'split-utf8')
@@ -205,7 +226,11 @@ function sendPart(delivery: Delivery, event: StreamEvent, part: { bytes: number;
   delivery.connection.send(sent)
 }
 
-async function sendEvents(delivery: Delivery, events: Iterable<StreamEvent>, framing: Framing): Promise<void> {
+async function sendEvents(
+  delivery: Delivery,
+  events: Iterable<StreamEvent>,
+  framing: Framing,
+): Promise<void> {
   const { connection, fault } = delivery
   const broken = breakOf(fault)
   const startMs = performance.now()
@@ -245,7 +270,8 @@ async function sendEvents(delivery: Delivery, events: Iterable<StreamEvent>, fra
   if (connection.isClosed) return
   if (broken && fault!.name !== 'cut-clean') return stop(delivery, broken.how)
   if (framing === 'chunked') connection.send(lastChunk)
-  const isCut = fault?.name === 'truncated-json' || fault?.name === 'error-in-stream' || fault?.name === 'error-first'
+  const isCut =
+    fault?.name === 'truncated-json' || fault?.name === 'error-in-stream' || fault?.name === 'error-first'
   return settle(delivery, framing, isCut ? 'cut' : 'complete')
 }
 
@@ -276,14 +302,25 @@ async function sendWhole(delivery: Delivery, content: string | Uint8Array): Prom
   if (wait > 0) await connection.wait(wait)
   if (connection.isClosed) return
   const body =
-    fault?.name === 'truncated-json' ? plain.subarray(0, plain.length >> 1)
-    : fault?.name === 'invalid-utf8' ? withInvalidBytes(Buffer.from(plain).toString())
-    : plain
+    fault?.name === 'truncated-json'
+      ? plain.subarray(0, plain.length >> 1)
+      : fault?.name === 'invalid-utf8'
+        ? withInvalidBytes(Buffer.from(plain).toString())
+        : plain
   if (breakOf(fault) && !isHead) return sendHalf(delivery, body)
   const giantBytes = fault?.name === 'giant-event' && body[0] === 123 ? fault.number('bytes') : undefined
   const framing: Framing =
-    fault?.name === 'close-delimited' ? 'close' : fault?.name === 'split-utf8' && !isHead ? 'chunked' : 'length'
-  const off = fault?.name === 'length-short' ? -fault.number('by') : fault?.name === 'length-long' ? fault.number('by') : 0
+    fault?.name === 'close-delimited'
+      ? 'close'
+      : fault?.name === 'split-utf8' && !isHead
+        ? 'chunked'
+        : 'length'
+  const off =
+    fault?.name === 'length-short'
+      ? -fault.number('by')
+      : fault?.name === 'length-long'
+        ? fault.number('by')
+        : 0
   const more = giantBytes === undefined ? 0 : giantBytes + '"padding":"",'.length
   sendHead(delivery, framing, Math.max(body.length + off + more, 0))
   if (!isHead) {
@@ -311,7 +348,8 @@ function joined(delivery: Delivery, events: Iterable<StreamEvent>): Delivery {
 export async function deliver(given: Delivery): Promise<void> {
   const { connection, fault, entry, truth } = given
   connection.onClose = () => truth.finish(entry, 'client-closed')
-  const isLying = fault?.name === 'length-short' || fault?.name === 'length-long' || fault?.name === 'bad-status-line'
+  const isLying =
+    fault?.name === 'length-short' || fault?.name === 'length-long' || fault?.name === 'bad-status-line'
   const delivery = isLying && isEvents(given.answer.content) ? joined(given, given.answer.content) : given
   // Status 0 is the answer of `flaky;code=0`.
   if (fault?.name === 'refuse' || fault?.name === 'reset' || given.answer.status === 0) {

@@ -11,19 +11,42 @@ beforeAll(async () => {
 beforeEach(() => simulator.reset())
 afterAll(() => simulator.stop())
 
-const raw = (fault: string, more: object = {}, said?: string) => rawExchange(simulator, chat(fault, more, said))
+const kept = (fault: string, more: object = {}, said?: string) =>
+  rawExchange(simulator, chat(fault, more, said))
+/** On a connection that the simulator closes after the answer: nothing to wait for. */
+const closing = (sent: string) => sent.replace('host: x', 'host: x\r\nconnection: close')
+const raw = (fault: string, more: object = {}, said?: string) =>
+  rawExchange(simulator, closing(chat(fault, more, said)), fault.startsWith('hang') ? 100 : 2500)
 const stream = { stream: true }
 const truth = () => simulator.truth.last()!
 
 describe('asking for a fault', () => {
   test('works by suffix, by value, in brackets, by header; the header counts', () => {
-    const values = (spec: string) => [parseFault(spec).name, parseFault(spec).number('at'), parseFault(spec).tokenMs]
+    const values = (spec: string) => [
+      parseFault(spec).name,
+      parseFault(spec).number('at'),
+      parseFault(spec).tokenMs,
+    ]
     expect(values('cut')).toEqual(['cut', 3, 0])
-    for (const spec of ['cut;at=5;token-ms=2', 'cut=5;token-ms=2', 'cut(at=5,token-ms=2)', 'cut ; at = 5; token-ms=2'])
+    for (const spec of [
+      'cut;at=5;token-ms=2',
+      'cut=5;token-ms=2',
+      'cut(at=5,token-ms=2)',
+      'cut ; at = 5; token-ms=2',
+    ])
       expect(values(spec)).toEqual(['cut', 5, 2])
     expect(parseFault('token-ms=20').tokenMs).toBe(20)
     expect(parseFault('redirect;to=http://a/?b=c').text('to')).toBe('http://a/?b=c')
     expect(splitModel('a/b#cut;at=1')).toEqual({ model: 'a/b', spec: 'cut;at=1' })
+  })
+
+  test('is documented for every fault', async () => {
+    const page = await Bun.file(`${import.meta.dir}/../docs/simulator.md`).text()
+    for (const [name, { params, about }] of Object.entries(faultKinds)) {
+      const row = page.split('\n').find(line => line.startsWith(`| \`${name}\` |`))
+      expect(row).toContain(about)
+      for (const param of Object.keys(params)) expect(row).toContain(param)
+    }
   })
 
   test('unknown faults and parameters are refused with the list of all', async () => {
@@ -54,12 +77,18 @@ describe('before the headers', () => {
     const hung = await raw('hang', stream)
     expect([hung.end, hung.bytes.length]).toEqual(['open', 0])
     await Bun.sleep(20)
-    expect(truth()).toMatchObject({ finished: 'client-closed', billable: { inputTokens: 0, outputTokens: 0 } })
+    expect(truth()).toMatchObject({
+      finished: 'client-closed',
+      billable: { inputTokens: 0, outputTokens: 0 },
+    })
   })
 
   test('slow waits before the first byte', async () => {
     const startMs = performance.now()
-    await ask(simulator, '/v1/chat/completions', { model: 'sim#slow;ms=60', messages: [{ role: 'user', content: 'x' }] })
+    await ask(simulator, '/v1/chat/completions', {
+      model: 'sim#slow;ms=60',
+      messages: [{ role: 'user', content: 'x' }],
+    })
     expect(performance.now() - startMs).toBeGreaterThan(58)
   })
 })
@@ -71,7 +100,7 @@ describe('in the middle of a stream', () => {
     ['cut-reset;at=4', 'rst', false],
     ['cut-close-delimited;at=4', 'rst', false],
     ['cut-close-delimited;at=4;how=fin', 'fin', true],
-    ['cut-clean;at=4', 'open', true],
+    ['cut-clean;at=4', 'fin', true],
     ['hang-mid;at=4', 'open', false],
     ['bad-chunk;at=4', 'fin', false],
   ]
@@ -82,7 +111,11 @@ describe('in the middle of a stream', () => {
       expect(result.end).toBe(end as typeof result.end)
       expect(body.isWhole).toBe(isWhole)
       expect(eventsOf(body.body.toString()).length).toBe(4)
-      expect(truth()).toMatchObject({ eventsSent: 4, tokensSent: 3, billable: { inputTokens: 3, outputTokens: 3 } })
+      expect(truth()).toMatchObject({
+        eventsSent: 4,
+        tokensSent: 3,
+        billable: { inputTokens: 3, outputTokens: 3 },
+      })
       await Bun.sleep(5)
       expect(truth().finished).toBe(fault.startsWith('hang') ? 'client-closed' : 'cut')
     })
@@ -100,7 +133,10 @@ describe('in the middle of a stream', () => {
   })
 
   test('errors stand where they are asked for', async () => {
-    for (const [fault, events] of [['error-first', 1], ['error-in-stream;at=4', 5]] as const) {
+    for (const [fault, events] of [
+      ['error-first', 1],
+      ['error-in-stream;at=4', 5],
+    ] as const) {
       const { body, isWhole } = bodyOf(await raw(fault, stream))
       const seen = eventsOf(body.toString())
       expect([isWhole, seen.length, seen.at(-1).error.type]).toEqual([true, events, 'server_error'])
@@ -127,7 +163,12 @@ describe('in the middle of a stream', () => {
 describe('whole answers', () => {
   test('half of the body, and each its own end', async () => {
     const good = bodyOf(await raw('')).body.length
-    for (const [fault, end] of [['cut', 'fin'], ['cut-reset', 'rst'], ['hang-mid', 'open'], ['cut-close-delimited', 'rst']] as const) {
+    for (const [fault, end] of [
+      ['cut', 'fin'],
+      ['cut-reset', 'rst'],
+      ['hang-mid', 'open'],
+      ['cut-close-delimited', 'rst'],
+    ] as const) {
       const result = await raw(fault)
       expect([result.end, bodyOf(result).body.length]).toEqual([end, good >> 1])
       expect(truth().tokensSent).toBe(0)
@@ -153,14 +194,18 @@ describe('whole answers', () => {
     const { body, isWhole } = bodyOf(await raw('truncated-json'))
     expect(isWhole).toBe(true)
     expect(() => JSON.parse(body.toString())).toThrow()
-    const events = bodyOf(await raw('truncated-json', stream)).body.toString().split('\n\n')
-    const broken = events.filter(event => event.startsWith('data: {')).filter(event => {
-      try {
-        return !JSON.parse(event.slice(6))
-      } catch {
-        return true
-      }
-    })
+    const events = bodyOf(await raw('truncated-json', stream))
+      .body.toString()
+      .split('\n\n')
+    const broken = events
+      .filter(event => event.startsWith('data: {'))
+      .filter(event => {
+        try {
+          return !JSON.parse(event.slice(6))
+        } catch {
+          return true
+        }
+      })
     expect(broken.length).toBe(1)
   })
 
@@ -174,7 +219,10 @@ describe('whole answers', () => {
 
   test('usage can be missing or absurd, in both dialects', async () => {
     const ask400 = async (path: string, model: string) =>
-      JSON.parse((await ask(simulator, path, { model, max_tokens: 50, messages: [{ role: 'user', content: 'x' }] })).text)
+      JSON.parse(
+        (await ask(simulator, path, { model, max_tokens: 50, messages: [{ role: 'user', content: 'x' }] }))
+          .text,
+      )
     for (const path of ['/v1/chat/completions', '/v1/messages']) {
       expect((await ask400(path, 'sim#no-usage')).usage).toBeUndefined()
       const [first] = Object.values((await ask400(path, 'sim#bad-usage;kind=huge')).usage)
@@ -197,23 +245,24 @@ describe('bytes', () => {
     for (const more of [{}, stream]) {
       const said = 'say: Grüße ✓ 😀'
       const whole = bodyOf(await raw('', more, said)).body
-      const result = await rawExchange(simulator, chat('split-utf8', more, said), 1500)
-      expect(bodyOf(result).body).toEqual(whole)
-      // A line end of the body is a chunk too, and looks like part of a size.
-      expect(result.text.match(/^1\r$/gm)?.length).toBeGreaterThanOrEqual(whole.length)
+      const result = await raw('split-utf8', more, said)
+      const { head, body } = bodyOf(result)
+      expect(body).toEqual(whole)
+      // A chunk of one byte takes six, the last chunk five.
+      expect(result.bytes.length).toBe(head.length + 4 + whole.length * 6 + 5)
       expect(result.pieces.length).toBeGreaterThan(100)
     }
   })
 
   test('drip keeps its pace', async () => {
-    const { text, tookMs } = await rawExchange(simulator, chat('drip;ms=0.2', {}, 'say: a').replace('host: x', 'host: x\r\nconnection: close'), 3000)
+    const { text, tookMs } = await rawExchange(simulator, closing(chat('drip;ms=0.2', {}, 'say: a')), 3000)
     expect(text).toContain('"content":"a"')
     expect(tookMs).toBeGreaterThan(100)
   })
 
   test('a giant event is as large as asked, valid, and no more than that', async () => {
     for (const more of [{}, stream]) {
-      const result = await rawExchange(simulator, chat('giant-event;bytes=3000000', more, 'say: a').replace('host: x', 'host: x\r\nconnection: close'), 2000)
+      const result = await raw('giant-event;bytes=3000000', more, 'say: a')
       const { body, isWhole } = bodyOf(result)
       expect(isWhole).toBe(true)
       const objects = 'stream' in more ? eventsOf(body.toString()) : [JSON.parse(body.toString())]
@@ -239,8 +288,12 @@ describe('statuses', () => {
     const page = await raw('html-error')
     expect(page.text).toStartWith('HTTP/1.1 502 Bad Gateway\r\n')
     expect(page.text).toContain('\r\ncontent-type: text/html')
+    expect(page.text).not.toContain('request-id')
     expect(bodyOf(await raw('redirect;to=http://elsewhere/x')).head).toContain('location: http://elsewhere/x')
-    const followed = await ask(simulator, '/v1/chat/completions', { model: 'sim#redirect', messages: [{ role: 'user', content: 'x' }] })
+    const followed = await ask(simulator, '/v1/chat/completions', {
+      model: 'sim#redirect',
+      messages: [{ role: 'user', content: 'x' }],
+    })
     expect(followed.status).toBe(200)
     expect(truth().path).toBe('/redirected/v1/chat/completions')
   })
@@ -250,7 +303,14 @@ describe('statuses', () => {
       simulator.reset()
       const statuses: number[] = []
       for (let at = 0; at < 60; at++)
-        statuses.push((await ask(simulator, '/v1/chat/completions', { model: 'sim#flaky;p=0.5;code=503', messages: [{ role: 'user', content: 'x' }] })).status)
+        statuses.push(
+          (
+            await ask(simulator, '/v1/chat/completions', {
+              model: 'sim#flaky;p=0.5;code=503',
+              messages: [{ role: 'user', content: 'x' }],
+            })
+          ).status,
+        )
       return statuses
     }
     const statuses = await run()
@@ -264,19 +324,23 @@ describe('statuses', () => {
 
 describe('a connection that is kept', () => {
   test('reset-idle closes it after its time, or on the next bytes', async () => {
-    const idle = await raw('reset-idle;ms=30')
+    const idle = await kept('reset-idle;ms=30')
     expect([idle.end, bodyOf(idle).isWhole]).toEqual(['fin', true])
     expect(idle.tookMs).toBeGreaterThan(28)
-    expect((await raw('reset-idle;ms=30;how=rst')).end).toBe('rst')
-    const next = await rawExchange(simulator, [chat('reset-idle;when=next;how=rst'), ...Array(20).fill(''), chat('')])
+    expect((await kept('reset-idle;ms=30;how=rst')).end).toBe('rst')
+    const next = await rawExchange(simulator, [
+      chat('reset-idle;when=next;how=rst'),
+      ...Array(20).fill(''),
+      chat(''),
+    ])
     expect([next.end, next.text.match(/HTTP\/1.1 200/g)?.length]).toEqual(['rst', 1])
-    const stays = await raw('reset-idle;when=next')
+    const stays = await kept('reset-idle;when=next')
     expect(stays.end).toBe('open')
   })
 
   test('unsolicited sends an answer nobody asked for, at once or later', async () => {
     for (const fault of ['unsolicited', 'unsolicited;ms=30']) {
-      const { text, end } = await raw(fault, {}, 'say: mine')
+      const { text, end } = await kept(fault, {}, 'say: mine')
       expect(text.match(/HTTP\/1.1 200/g)?.length).toBe(2)
       expect(text.indexOf('POISON')).toBeGreaterThan(text.indexOf('mine'))
       expect(end).toBe('open')
@@ -284,12 +348,15 @@ describe('a connection that is kept', () => {
   })
 
   test('half-close sends FIN behind a whole answer', async () => {
-    const result = await raw('half-close')
+    const result = await kept('half-close')
     expect([result.end, bodyOf(result).isWhole]).toEqual(['fin', true])
   })
 
   test('requests that follow each other on it are answered in order', async () => {
-    const { text } = await rawExchange(simulator, chat('slow;ms=20', {}, 'say: first') + chat('', stream, 'say: next') + post('/v1/nope', {}))
+    const { text } = await rawExchange(
+      simulator,
+      chat('slow;ms=20', {}, 'say: first') + chat('', stream, 'say: next') + post('/v1/nope', {}),
+    )
     expect([...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status)).toEqual(['200', '200', '404'])
     expect(text.indexOf('first')).toBeLessThan(text.indexOf('next'))
   })

@@ -19,13 +19,25 @@ const table = {
   'half-close': { params: { ms: 0 }, about: 'answers, keeps alive, sends FIN after ms and goes on reading' },
   'unsolicited': { params: { ms: 0 }, about: 'answers, then sends an answer nobody asked for after ms' },
   'hang': { params: {}, about: 'never answers' },
-  'hang-mid': { params: { at: atEvents }, about: 'stops after at events (half of a whole answer) and stays open' },
+  'hang-mid': {
+    params: { at: atEvents },
+    about: 'stops after at events (half of a whole answer) and stays open',
+  },
   'slow': { params: { ms: 1000 }, about: 'waits ms before the headers' },
   'token-ms': { params: { ms: 20 }, about: 'one event each ms; also a parameter of every other fault' },
   'drip': { params: { ms: 1 }, about: 'one byte of the body each ms' },
-  'cut': { params: { at: atEvents, bytes: 0 }, about: 'FIN after at events and bytes more; half of a whole answer' },
-  'cut-clean': { params: { at: atEvents }, about: 'ends after at events as if all were said: framing is intact' },
-  'cut-chunked': { params: { at: Infinity, bytes: 0 }, about: 'FIN instead of the last chunk; at events if given' },
+  'cut': {
+    params: { at: atEvents, bytes: 0 },
+    about: 'FIN after at events and bytes more; half of a whole answer',
+  },
+  'cut-clean': {
+    params: { at: atEvents },
+    about: 'ends after at events as if all were said: framing is intact',
+  },
+  'cut-chunked': {
+    params: { at: Infinity, bytes: 0 },
+    about: 'FIN instead of the last chunk; at events if given',
+  },
   'cut-reset': { params: { at: atEvents, bytes: 0 }, about: 'RST after at events and bytes more' },
   'cut-close-delimited': {
     params: { at: atEvents, bytes: 0, how: 'rst' },
@@ -47,16 +59,28 @@ const table = {
   'no-finish': { params: {}, about: '[DONE] or message_stop, but no finish reason' },
   'no-usage': { params: {}, about: 'no usage, asked for or not' },
   'bad-usage': { params: { kind: 'mixed' }, about: 'kind=negative, huge, text, fraction, null or mixed' },
-  'error-in-stream': { params: { at: atEvents }, about: 'an error event after at events; a whole answer is status 500' },
+  'error-in-stream': {
+    params: { at: atEvents },
+    about: 'an error event after at events; a whole answer is status 500',
+  },
   'error-first': { params: {}, about: 'an error event is the first; a whole answer is status 500' },
   '429': {
     params: { 'retry-after': '1', 'retry-after-ms': '', kind: '' },
     about: 'status 429; the headers as given, none when empty; kind=quota',
   },
-  'status': { params: { code: 500, kind: '' }, about: 'status code; kind=quota, context-length or content-filter' },
+  'status': {
+    params: { code: 500, kind: '' },
+    about: 'status code; kind=quota, context-length or content-filter',
+  },
   'html-error': { params: { code: 502 }, about: 'status code with a page of HTML' },
-  'redirect': { params: { to: '', code: 307 }, about: 'a redirect; without to: to the same path under /redirected' },
-  'flaky': { params: { p: 0.3, code: 500 }, about: 'with chance p fails by status code, or reset for code=0' },
+  'redirect': {
+    params: { to: '', code: 307 },
+    about: 'a redirect; without to: to the same path under /redirected',
+  },
+  'flaky': {
+    params: { p: 0.3, code: 500 },
+    about: 'with chance p fails by status code, or reset for code=0',
+  },
 } as const satisfies Record<string, FaultKind>
 
 export type FaultName = keyof typeof table
@@ -103,7 +127,8 @@ function pairsOf(spec: string): [string, string | undefined][] {
 /** Reads `name`, `name=value`, `name;param=value` or `name(param=value)`. Throws UnknownFault. */
 export function parseFault(spec: string): Fault {
   const [[name, value] = ['', undefined], ...params] = pairsOf(spec)
-  if (!Object.hasOwn(faultKinds, name)) throw new UnknownFault(`unknown fault "${name}"; there are: ${listing()}`)
+  if (!Object.hasOwn(faultKinds, name))
+    throw new UnknownFault(`unknown fault "${name}"; there are: ${listing()}`)
   const known: Record<string, number | string> = { ...faultKinds[name as FaultName].params }
   const values: Record<string, number | string> = { 'token-ms': 0, ...known }
   if (value !== undefined) params.unshift([Object.keys(known)[0] ?? '', value])
@@ -111,7 +136,8 @@ export function parseFault(spec: string): Fault {
     if (!Object.hasOwn(values, param))
       throw new UnknownFault(`fault "${name}" has no parameter "${param}"; there are: ${listing()}`)
     const isNumber = typeof values[param] === 'number'
-    if (isNumber && !(Number(text) >= 0)) throw new UnknownFault(`"${param}" of fault "${name}" is not a number >= 0`)
+    if (isNumber && !(Number(text) >= 0))
+      throw new UnknownFault(`"${param}" of fault "${name}" is not a number >= 0`)
     values[param] = isNumber ? Number(text) : (text ?? '')
   }
   return {

@@ -3,7 +3,17 @@
  * `reasoning_content`, as the vendors do that show it.
  */
 import { BadRequest, isJson, objectsOf } from './ask.ts'
-import type { Answer, Ask, AskTool, Json, Reply, ReplyCall, ReplyChoice, ReplyUsage, StreamEvent } from './ask.ts'
+import type {
+  Answer,
+  Ask,
+  AskTool,
+  Json,
+  Reply,
+  ReplyCall,
+  ReplyChoice,
+  ReplyUsage,
+  StreamEvent,
+} from './ask.ts'
 import { hash } from './random.ts'
 import { countTokens, tokensOf } from './text.ts'
 
@@ -19,7 +29,9 @@ export type UsageOf<T> = (usage: ReplyUsage) => T
 
 function textOf(content: unknown): string {
   if (typeof content === 'string') return content
-  return objectsOf(content).map(part => (typeof part.text === 'string' ? part.text : '')).join('')
+  return objectsOf(content)
+    .map(part => (typeof part.text === 'string' ? part.text : ''))
+    .join('')
 }
 
 /** How many tokens may come, checked as the vendor does. */
@@ -62,7 +74,9 @@ function readToolChoice(value: unknown): Ask['toolChoice'] {
 function readFormat(value: unknown): Ask['json'] {
   if (!isJson(value)) return undefined
   if (value.type === 'json_object') return {}
-  return value.type === 'json_schema' && isJson(value.json_schema) ? { schema: value.json_schema.schema } : undefined
+  return value.type === 'json_schema' && isJson(value.json_schema)
+    ? { schema: value.json_schema.schema }
+    : undefined
 }
 
 function checkMessages(body: Json): Json[] {
@@ -80,7 +94,10 @@ function checkMessages(body: Json): Json[] {
   messages.forEach((message, at) => {
     if (roles.has(String(message.role))) return
     const param = `messages[${at}].role`
-    throw new BadRequest(`Invalid value: '${message.role}'. Supported values are: ${[...roles].join(', ')}.`, { param })
+    throw new BadRequest(
+      `Invalid value: '${message.role}'. Supported values are: ${[...roles].join(', ')}.`,
+      { param },
+    )
   })
   return messages
 }
@@ -93,7 +110,9 @@ export function readChat(body: Json, model: string): Ask {
     if (message.role === 'tool') results.push(textOf(message.content))
     else results.length = 0
   }
-  const images = messages.flatMap(message => objectsOf(message.content)).filter(part => part.type === 'image_url')
+  const images = messages
+    .flatMap(message => objectsOf(message.content))
+    .filter(part => part.type === 'image_url')
   const user = messages.findLast(message => message.role === 'user')
   return {
     model,
@@ -107,7 +126,8 @@ export function readChat(body: Json, model: string): Ask {
     parallelTools: body.parallel_tool_calls !== false,
     json: readFormat(body.response_format),
     maxTokens:
-      readMaxTokens(body.max_completion_tokens, 'max_completion_tokens') ?? readMaxTokens(body.max_tokens, 'max_tokens'),
+      readMaxTokens(body.max_completion_tokens, 'max_completion_tokens') ??
+      readMaxTokens(body.max_tokens, 'max_tokens'),
     stop: readStop(body.stop),
     choices: readChoices(body.n),
     reasoningTokens: effortTokens[String(body.reasoning_effort ?? 'none')] ?? 0,
@@ -217,21 +237,27 @@ interface ChunkWriter {
   (choices: Json[], kind: StreamEvent['kind'], tokens?: 0 | 1): StreamEvent
 }
 
-function* choiceEvents(choice: ReplyChoice, index: number, context: { chunk: ChunkWriter; shape: ChatShape }) {
+function* choiceEvents(
+  choice: ReplyChoice,
+  index: number,
+  context: { chunk: ChunkWriter; shape: ChatShape },
+) {
   const { chunk, shape } = context
   const one = (delta: Json, finish: string | null, probabilities: Json | null = null): Json[] => [
     { index, delta, logprobs: probabilities, finish_reason: finish },
   ]
   yield chunk(one({ role: 'assistant', content: '', refusal: null }, null), 'start')
-  for (const [delta, probabilities] of deltasOf(choice, shape)) yield chunk(one(delta, null, probabilities), 'delta', 1)
+  for (const [delta, probabilities] of deltasOf(choice, shape))
+    yield chunk(one(delta, null, probabilities), 'delta', 1)
   for (const [at, call] of choice.calls.entries())
-    for (const [delta, tokens] of callDeltas(call, at)) yield chunk(one({ tool_calls: [delta] }, null), 'delta', tokens)
+    for (const [delta, tokens] of callDeltas(call, at))
+      yield chunk(one({ tool_calls: [delta] }, null), 'delta', tokens)
   yield chunk(one({}, finishReason(choice)), 'finish')
 }
 
 /** The events of several choices in turn, as the vendor mixes them: one each, until all are at their end. */
 export function* interleave(streams: Iterator<StreamEvent>[]): Generator<StreamEvent> {
-  for (let open = streams; open.length > 0; ) {
+  for (let open = streams; open.length > 0;) {
     const next: Iterator<StreamEvent>[] = []
     for (const stream of open) {
       const step = stream.next()
@@ -243,7 +269,11 @@ export function* interleave(streams: Iterator<StreamEvent>[]): Generator<StreamE
   }
 }
 
-function* chatEvents(reply: Reply, shape: ChatShape, usageOf: UsageOf<Json | undefined>): Generator<StreamEvent> {
+function* chatEvents(
+  reply: Reply,
+  shape: ChatShape,
+  usageOf: UsageOf<Json | undefined>,
+): Generator<StreamEvent> {
   const head = {
     id: `chatcmpl-${reply.id}`,
     object: 'chat.completion.chunk',

@@ -20,9 +20,12 @@ function inputsOf(value: unknown): (string | number[])[] {
   const list = typeof value === 'string' || isTokens(value) ? [value] : value
   const isGood = Array.isArray(list) && list.length > 0 && list.length <= inputsMax
   if (!isGood || !list.every(one => (typeof one === 'string' && one !== '') || isTokens(one)))
-    throw new BadRequest("'$.input' is invalid. Please check the API reference: https://platform.openai.com/docs/api-reference.", {
-      param: 'input',
-    })
+    throw new BadRequest(
+      "'$.input' is invalid. Please check the API reference: https://platform.openai.com/docs/api-reference.",
+      {
+        param: 'input',
+      },
+    )
   return list
 }
 
@@ -41,16 +44,32 @@ export function answerEmbeddings(
 ): Answer {
   const inputs = inputsOf(body.input)
   const dimensions = body.dimensions ?? dimensionsDefault
-  if (typeof dimensions !== 'number' || !Number.isInteger(dimensions) || dimensions < 1 || dimensions > dimensionsMax)
-    throw new BadRequest(`Invalid 'dimensions': expected an integer from 1 to ${dimensionsMax}.`, { param: 'dimensions' })
+  if (
+    typeof dimensions !== 'number' ||
+    !Number.isInteger(dimensions) ||
+    dimensions < 1 ||
+    dimensions > dimensionsMax
+  )
+    throw new BadRequest(`Invalid 'dimensions': expected an integer from 1 to ${dimensionsMax}.`, {
+      param: 'dimensions',
+    })
   const isBase64 = body.encoding_format === 'base64'
   const data = inputs.map((input, index) => {
     const vector = vectorOf(input, dimensions, `${context.seed}\n${context.model}`)
     const embedding = isBase64 ? Buffer.from(vector.buffer).toString('base64') : [...vector]
     return { object: 'embedding', index, embedding }
   })
-  const inputTokens = inputs.reduce((sum, one) => sum + (typeof one === 'string' ? countTokens(one) : one.length), 0)
-  const billed: ReplyUsage = { inputTokens, outputTokens: 0, cachedTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0 }
+  const inputTokens = inputs.reduce(
+    (sum, one) => sum + (typeof one === 'string' ? countTokens(one) : one.length),
+    0,
+  )
+  const billed: ReplyUsage = {
+    inputTokens,
+    outputTokens: 0,
+    cachedTokens: 0,
+    cacheWriteTokens: 0,
+    reasoningTokens: 0,
+  }
   const said = context.usageOf(billed)
   const usage = said ? { usage: { prompt_tokens: said.prompt_tokens, total_tokens: said.total_tokens } } : {}
   const content = JSON.stringify({ object: 'list', data, model: context.model, ...usage })
@@ -76,15 +95,55 @@ export interface ErrorWords {
 }
 
 const causes: Record<string, { message: string; type: string; code: string | null }> = {
-  '401': { message: 'Incorrect API key provided: sk-sim****0000. You can find your API key at https://platform.openai.com/account/api-keys.', type: 'invalid_request_error', code: 'invalid_api_key' },
-  '403': { message: 'You are not allowed to sample from this model', type: 'invalid_request_error', code: 'model_not_found' },
-  '404': { message: 'The model `sim` does not exist or you do not have access to it.', type: 'invalid_request_error', code: 'model_not_found' },
-  '429': { message: 'Rate limit reached for sim in organization org-sim on requests per min (RPM): Limit 3, Used 3, Requested 1. Please try again in 1s.', type: 'requests', code: 'rate_limit_exceeded' },
-  '500': { message: 'The server had an error while processing your request. Sorry about that!', type: 'server_error', code: null },
-  '503': { message: 'The server is currently overloaded with other requests. Sorry about that! You can retry your request.', type: 'server_error', code: null },
-  'quota': { message: 'You exceeded your current quota, please check your plan and billing details.', type: 'insufficient_quota', code: 'insufficient_quota' },
-  'context-length': { message: "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens. Please reduce the length of the messages.", type: 'invalid_request_error', code: 'context_length_exceeded' },
-  'content-filter': { message: 'The response was filtered due to the prompt triggering our content management policy.', type: 'invalid_request_error', code: 'content_filter' },
+  '401': {
+    message:
+      'Incorrect API key provided: sk-sim****0000. You can find your API key at https://platform.openai.com/account/api-keys.',
+    type: 'invalid_request_error',
+    code: 'invalid_api_key',
+  },
+  '403': {
+    message: 'You are not allowed to sample from this model',
+    type: 'invalid_request_error',
+    code: 'model_not_found',
+  },
+  '404': {
+    message: 'The model `sim` does not exist or you do not have access to it.',
+    type: 'invalid_request_error',
+    code: 'model_not_found',
+  },
+  '429': {
+    message:
+      'Rate limit reached for sim in organization org-sim on requests per min (RPM): Limit 3, Used 3, Requested 1. Please try again in 1s.',
+    type: 'requests',
+    code: 'rate_limit_exceeded',
+  },
+  '500': {
+    message: 'The server had an error while processing your request. Sorry about that!',
+    type: 'server_error',
+    code: null,
+  },
+  '503': {
+    message:
+      'The server is currently overloaded with other requests. Sorry about that! You can retry your request.',
+    type: 'server_error',
+    code: null,
+  },
+  'quota': {
+    message: 'You exceeded your current quota, please check your plan and billing details.',
+    type: 'insufficient_quota',
+    code: 'insufficient_quota',
+  },
+  'context-length': {
+    message:
+      "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens. Please reduce the length of the messages.",
+    type: 'invalid_request_error',
+    code: 'context_length_exceeded',
+  },
+  'content-filter': {
+    message: 'The response was filtered due to the prompt triggering our content management policy.',
+    type: 'invalid_request_error',
+    code: 'content_filter',
+  },
 }
 
 /** The body of an error; also what stands in a stream. */

@@ -20,7 +20,11 @@ const weather = {
   type: 'function',
   function: {
     name: 'get_weather',
-    parameters: { type: 'object', properties: { city: { type: 'string' }, days: { type: 'integer', minimum: 1 } }, required: ['city', 'days'] },
+    parameters: {
+      type: 'object',
+      properties: { city: { type: 'string' }, days: { type: 'integer', minimum: 1 } },
+      required: ['city', 'days'],
+    },
   },
 }
 const send = async (body: object, path = '/v1/chat/completions') => {
@@ -30,14 +34,20 @@ const send = async (body: object, path = '/v1/chat/completions') => {
 const stream = async (body: object, path = '/v1/chat/completions') =>
   eventsOf((await ask(simulator, path, { model: 'sim', stream: true, ...body })).text)
 const textOf = (events: any[], index = 0) =>
-  events.flatMap(event => event.choices ?? []).filter(choice => choice.index === index)
-    .map(choice => choice.delta?.content ?? choice.text ?? '').join('')
+  events
+    .flatMap(event => event.choices ?? [])
+    .filter(choice => choice.index === index)
+    .map(choice => choice.delta?.content ?? choice.text ?? '')
+    .join('')
 
 const shapes: [string, object][] = [
   ['a plain question', { messages: user('hello') }],
   ['several choices with logprobs', { messages: user('hello'), n: 3, logprobs: true, top_logprobs: 4 }],
   ['tools', { messages: user('Paris? use the tool'), tools: [weather] }],
-  ['a custom tool', { messages: user('go'), tools: [{ type: 'custom', custom: { name: 'shell' } }], tool_choice: 'required' }],
+  [
+    'a custom tool',
+    { messages: user('go'), tools: [{ type: 'custom', custom: { name: 'shell' } }], tool_choice: 'required' },
+  ],
   ['reasoning', { messages: user('think'), reasoning_effort: 'low' }],
   ['a length limit', { messages: user('tokens: 40'), max_completion_tokens: 3 }],
   ['cached input', { messages: user(`cached: 5\ncache-write: 3\n${'x'.repeat(60)}`) }],
@@ -48,20 +58,25 @@ describe("OpenAI's document", () => {
     test(`accepts the answer to ${what}, whole and streamed`, async () => {
       const whole = (await send(body)).body
       conforms('CreateChatCompletionResponse', whole)
-      for (const key of ['system_fingerprint', 'service_tier', 'usage', 'created']) expect(whole).toHaveProperty(key)
+      for (const key of ['system_fingerprint', 'service_tier', 'usage', 'created'])
+        expect(whole).toHaveProperty(key)
       expect(whole.choices[0].message.refusal).toBeNull()
       for (const options of [{}, { stream_options: { include_usage: true } }]) {
         const events = await stream({ ...body, ...options })
         expect(events.pop()).toBe('[DONE]')
         for (const event of events) {
-          if (!JSON.stringify(event).includes('"custom"')) conforms('CreateChatCompletionStreamResponse', event)
+          if (!JSON.stringify(event).includes('"custom"'))
+            conforms('CreateChatCompletionStreamResponse', event)
           expect(event.id).toBe(whole.id)
         }
       }
     })
 
   test('accepts text completions, embeddings and models', async () => {
-    conforms('CreateCompletionResponse', (await send({ prompt: ['a', 'b'], logprobs: 2, echo: true }, '/completions')).body)
+    conforms(
+      'CreateCompletionResponse',
+      (await send({ prompt: ['a', 'b'], logprobs: 2, echo: true }, '/completions')).body,
+    )
     conforms('CreateEmbeddingResponse', (await send({ input: ['a', 'b'] }, '/v1/embeddings')).body)
     conforms('ListModelsResponse', await (await fetch(`${simulator.url}/v1/models`)).json())
     conforms('Model', await (await fetch(`${simulator.url}/v1/models/a/b`)).json())
@@ -81,10 +96,17 @@ describe("OpenAI's document", () => {
 
 describe('chat', () => {
   test('a stream is the role, the words, the reason, the usage if asked for, and the end', async () => {
-    const events = await stream({ messages: user('say: hello there'), stream_options: { include_usage: true } })
+    const events = await stream({
+      messages: user('say: hello there'),
+      stream_options: { include_usage: true },
+    })
     expect(events[0].choices[0].delta).toEqual({ role: 'assistant', content: '', refusal: null })
     expect(events[0].choices[0].logprobs).toBeNull()
-    expect(events.slice(1, 4).map(event => event.choices[0].delta)).toEqual([{ content: 'hell' }, { content: 'o th' }, { content: 'ere' }])
+    expect(events.slice(1, 4).map(event => event.choices[0].delta)).toEqual([
+      { content: 'hell' },
+      { content: 'o th' },
+      { content: 'ere' },
+    ])
     expect(events[4].choices[0]).toEqual({ index: 0, delta: {}, logprobs: null, finish_reason: 'stop' })
     expect(events[4].usage).toBeNull()
     expect(events[5].choices).toEqual([])
@@ -108,7 +130,10 @@ describe('chat', () => {
   })
 
   test('input is counted as a quarter of all characters, rounded up', async () => {
-    const messages = [{ role: 'system', content: 'abcde' }, { role: 'user', content: [{ type: 'text', text: 'fghi' }] }]
+    const messages = [
+      { role: 'system', content: 'abcde' },
+      { role: 'user', content: [{ type: 'text', text: 'fghi' }] },
+    ]
     expect((await send({ messages })).body.usage.prompt_tokens).toBe(3)
   })
 
@@ -119,20 +144,33 @@ describe('chat', () => {
     expect((await send({ messages: user('tokens: 17') })).body.usage.completion_tokens).toBe(17)
     expect(await content('I never say: this')).not.toContain('this')
     const [before, after] = [user('say: old'), user('say: new')]
-    expect(await content('', { messages: [...before, { role: 'assistant', content: 'old' }, ...after] })).toBe('new')
+    expect(
+      await content('', { messages: [...before, { role: 'assistant', content: 'old' }, ...after] }),
+    ).toBe('new')
   })
 
   test('limits and stop sequences end the text and say so', async () => {
-    const choice = async (body: object) => (await send({ messages: user('say: one two three'), ...body })).body.choices[0]
-    expect(await choice({ max_tokens: 2 })).toMatchObject({ message: { content: 'one two ' }, finish_reason: 'length' })
-    expect(await choice({ stop: ['three', ' t'] })).toMatchObject({ message: { content: 'one' }, finish_reason: 'stop' })
-    expect(await choice({ stop: 'none' })).toMatchObject({ message: { content: 'one two three' }, finish_reason: 'stop' })
+    const choice = async (body: object) =>
+      (await send({ messages: user('say: one two three'), ...body })).body.choices[0]
+    expect(await choice({ max_tokens: 2 })).toMatchObject({
+      message: { content: 'one two ' },
+      finish_reason: 'length',
+    })
+    expect(await choice({ stop: ['three', ' t'] })).toMatchObject({
+      message: { content: 'one' },
+      finish_reason: 'stop',
+    })
+    expect(await choice({ stop: 'none' })).toMatchObject({
+      message: { content: 'one two three' },
+      finish_reason: 'stop',
+    })
     const exact = await choice({ max_tokens: 4 })
     expect(exact.finish_reason).toBe('stop')
   })
 
   test('logprobs stand beside the tokens they are of', async () => {
-    const whole = (await send({ messages: user('say: hello'), logprobs: true, top_logprobs: 2 })).body.choices[0]
+    const whole = (await send({ messages: user('say: hello'), logprobs: true, top_logprobs: 2 })).body
+      .choices[0]
     expect(whole.logprobs.content.map((one: any) => one.token)).toEqual(['hell', 'o'])
     expect(whole.logprobs.content[0].bytes).toEqual([104, 101, 108, 108])
     expect(whole.logprobs.content[0].top_logprobs.length).toBe(2)
@@ -152,7 +190,11 @@ describe('chat', () => {
       ['Use the tool', {}],
     ] as const) {
       const [call] = await calls(said, more)
-      expect(call).toMatchObject({ id: expect.stringMatching(/^call_\w{24}$/), type: 'function', function: { name: 'get_weather' } })
+      expect(call).toMatchObject({
+        id: expect.stringMatching(/^call_\w{24}$/),
+        type: 'function',
+        function: { name: 'get_weather' },
+      })
       expect(valid(JSON.parse(call.function.arguments))).toBe(true)
     }
     expect(await calls('hello')).toBeUndefined()
@@ -169,7 +211,12 @@ describe('chat', () => {
     const events = (await stream(body)).slice(0, -1)
     const deltas = events.flatMap(event => event.choices[0].delta.tool_calls ?? [])
     const [call] = whole.choices[0].message.tool_calls
-    expect(deltas[0]).toEqual({ index: 0, id: call.id, type: 'function', function: { name: 'get_weather', arguments: '' } })
+    expect(deltas[0]).toEqual({
+      index: 0,
+      id: call.id,
+      type: 'function',
+      function: { name: 'get_weather', arguments: '' },
+    })
     expect(deltas.map((delta: any) => delta.function.arguments).join('')).toBe(call.function.arguments)
     expect(deltas.length - 1).toBe(whole.usage.completion_tokens)
     expect(events.at(-1).choices[0].finish_reason).toBe('tool_calls')
@@ -178,13 +225,25 @@ describe('chat', () => {
 
   test('the result of a tool is quoted', async () => {
     const call = { id: 'c', type: 'function', function: { name: 'get_weather', arguments: '{}' } }
-    const messages = [...user('use the tool'), { role: 'assistant', tool_calls: [call] }, { role: 'tool', tool_call_id: 'c', content: 'sunny' }]
+    const messages = [
+      ...user('use the tool'),
+      { role: 'assistant', tool_calls: [call] },
+      { role: 'tool', tool_call_id: 'c', content: 'sunny' },
+    ]
     const { choices } = (await send({ messages, tools: [weather] })).body
-    expect(choices[0]).toMatchObject({ message: { content: expect.stringContaining('sunny') }, finish_reason: 'stop' })
+    expect(choices[0]).toMatchObject({
+      message: { content: expect.stringContaining('sunny') },
+      finish_reason: 'stop',
+    })
   })
 
   test('structured output fits its schema, also when streamed', async () => {
-    const schema = { type: 'object', properties: { n: { type: 'integer' } }, required: ['n'], additionalProperties: false }
+    const schema = {
+      type: 'object',
+      properties: { n: { type: 'integer' } },
+      required: ['n'],
+      additionalProperties: false,
+    }
     const response_format = { type: 'json_schema', json_schema: { name: 'x', strict: true, schema } }
     const valid = new Ajv2020().compile(schema)
     expect(valid(JSON.parse(textOf(await stream({ messages: user('a'), response_format }))))).toBe(true)
@@ -194,7 +253,8 @@ describe('chat', () => {
 
   test('images are counted, reasoning is shown and billed', async () => {
     const image = { type: 'image_url', image_url: { url: 'data:,' } }
-    const seen = async (...parts: object[]) => (await send({ messages: user(parts) })).body.choices[0].message.content
+    const seen = async (...parts: object[]) =>
+      (await send({ messages: user(parts) })).body.choices[0].message.content
     expect(await seen(image)).toContain('1 image.')
     expect(await seen(image, { type: 'text', text: 'and' }, image)).toContain('2 images.')
     const thought = (await send({ messages: user('say: ok'), reasoning_effort: 'low' })).body
@@ -234,7 +294,10 @@ describe('the other endpoints', () => {
     expect(body.usage.completion_tokens).toBe(2 + 2 + 16 + 16)
     const echo = (await send({ prompt: 'say: me', echo: true }, '/v1/completions')).body
     expect(echo.choices[0].text).toBe('say: meme')
-    const events = await stream({ prompt: 'say: aaaabbbb', stream_options: { include_usage: true } }, '/v1/completions')
+    const events = await stream(
+      { prompt: 'say: aaaabbbb', stream_options: { include_usage: true } },
+      '/v1/completions',
+    )
     expect(textOf(events.slice(0, -1))).toBe('aaaabbbb')
     expect(events.at(-2).usage.completion_tokens).toBe(2)
   })
@@ -256,7 +319,11 @@ describe('the other endpoints', () => {
   test("OpenAI's own client reads streams, tools and base64 embeddings", async () => {
     const client = new OpenAI({ baseURL: `${simulator.url}/v1`, apiKey: 'k', maxRetries: 0 })
     const final = await client.chat.completions
-      .stream({ model: 'sim', messages: [{ role: 'user', content: 'use the tool' }], tools: [weather as any] })
+      .stream({
+        model: 'sim',
+        messages: [{ role: 'user', content: 'use the tool' }],
+        tools: [weather as any],
+      })
       .finalChatCompletion()
     expect(final.choices[0]!.finish_reason).toBe('tool_calls')
     const { data } = await client.embeddings.create({ model: 'sim', input: 'a', dimensions: 8 })

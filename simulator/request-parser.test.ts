@@ -7,8 +7,13 @@ const chunked =
   'POST /c HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n4;name=x\r\n{"a"\r\nA\r\n:"bcdefg"}\r\n0\r\nx-t: 1\r\n\r\n'
 const bare = 'GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n'
 
-const seen = (request: HttpRequest) =>
-  [request.method, request.target, request.body.toString(), request.headers.get('x-two'), request.keepAlive]
+const seen = (request: HttpRequest) => [
+  request.method,
+  request.target,
+  request.body.toString(),
+  request.headers.get('x-two'),
+  request.keepAlive,
+]
 const all = Buffer.from(plain + chunked + bare)
 const expected = [
   ['POST', '/a?b=1', '{"ä":1}', '1, 2', true],
@@ -55,7 +60,9 @@ describe('the request parser', () => {
   test('tells once that a client waits for 100 Continue', () => {
     let told = 0
     const parser = new RequestParser(() => told++)
-    parser.push(Buffer.from('POST / HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\ncontent-length: 2\r\n\r\n'))
+    parser.push(
+      Buffer.from('POST / HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\ncontent-length: 2\r\n\r\n'),
+    )
     expect(parser.push(Buffer.from('{}')).length).toBe(1)
     expect(told).toBe(1)
   })
@@ -68,13 +75,25 @@ describe('the request parser', () => {
     ['a space before the colon', 'GET / HTTP/1.1\r\nhost : a\r\n\r\n', 400],
     ['a folded header', 'GET / HTTP/1.1\r\nhost: a\r\n b: c\r\n\r\n', 400],
     ['a bare line feed in a header', 'GET / HTTP/1.1\r\nhost: a\nx: y\r\n\r\n', 400],
-    ['length beside chunks', 'POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\n', 400],
+    [
+      'length beside chunks',
+      'POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\n',
+      400,
+    ],
     ['two lengths', 'POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 1\r\ncontent-length: 1\r\n\r\n', 400],
     ['a negative length', 'POST / HTTP/1.1\r\nhost: a\r\ncontent-length: -1\r\n\r\n', 400],
     ['a length of a terabyte', 'POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 1000000000000\r\n\r\n', 413],
     ['another transfer encoding', 'POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: gzip\r\n\r\n', 501],
-    ['a chunk size that is none', 'POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\nxyz\r\n', 400],
-    ['a chunk longer than its size', 'POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n1\r\nabc\r\n', 400],
+    [
+      'a chunk size that is none',
+      'POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\nxyz\r\n',
+      400,
+    ],
+    [
+      'a chunk longer than its size',
+      'POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n1\r\nabc\r\n',
+      400,
+    ],
     ['a head without end', `GET / HTTP/1.1\r\nx: ${'y'.repeat(140_000)}`, 431],
   ]
   for (const [what, text, status] of bad)

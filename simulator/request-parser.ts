@@ -39,7 +39,8 @@ function readHeaders(lines: string[]): Map<string, string> {
   for (const line of lines) {
     const colon = line.indexOf(':')
     const name = line.slice(0, colon)
-    if (colon < 1 || !tokenPattern.test(name)) throw new RequestError(400, `not a header: ${line.slice(0, 80)}`)
+    if (colon < 1 || !tokenPattern.test(name))
+      throw new RequestError(400, `not a header: ${line.slice(0, 80)}`)
     const value = line.slice(colon + 1).trim()
     if (/[\0\r\n]/.test(value)) throw new RequestError(400, `a control character in header ${name}`)
     const key = name.toLowerCase()
@@ -63,7 +64,8 @@ function readHead(text: string): Head {
     throw new RequestError(501, `transfer-encoding ${encoding}`)
   if (encoding !== undefined && lengthText !== undefined)
     throw new RequestError(400, 'content-length beside transfer-encoding')
-  if (lengthText !== undefined && !/^\d{1,15}$/.test(lengthText)) throw new RequestError(400, 'bad content-length')
+  if (lengthText !== undefined && !/^\d{1,15}$/.test(lengthText))
+    throw new RequestError(400, 'bad content-length')
   const length = encoding === undefined ? Number(lengthText ?? 0) : -1
   if (length > bodyBytesMax) throw new RequestError(413, 'the body is too large')
   const connection = (headers.get('connection') ?? '').toLowerCase()
@@ -99,9 +101,10 @@ export class RequestParser {
     this.#later.push(Buffer.from(bytes))
     this.#laterBytes += bytes.length
     if (this.#rest.length + this.#laterBytes < this.#neededBytes) return []
-    this.#rest = this.#rest.length === 0 && this.#later.length === 1
-      ? this.#later[0]!
-      : Buffer.concat([this.#rest, ...this.#later])
+    this.#rest =
+      this.#rest.length === 0 && this.#later.length === 1
+        ? this.#later[0]!
+        : Buffer.concat([this.#rest, ...this.#later])
     this.#later = []
     this.#laterBytes = 0
     this.#neededBytes = 1
@@ -116,7 +119,13 @@ export class RequestParser {
     const body = head.length < 0 ? this.#takeChunked() : this.#take(head.length)
     if (!body) return undefined
     this.#head = undefined
-    return { method: head.method, target: head.target, headers: head.headers, body, keepAlive: head.keepAlive }
+    return {
+      method: head.method,
+      target: head.target,
+      headers: head.headers,
+      body,
+      keepAlive: head.keepAlive,
+    }
   }
 
   #takeHead(): boolean {

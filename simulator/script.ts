@@ -27,7 +27,11 @@ export interface ScriptedReply {
   readonly text?: string
   readonly reasoning?: string
   /** `arguments` as a value, or as the exact text to send. */
-  readonly toolCalls?: readonly { readonly name: string; readonly arguments?: unknown; readonly id?: string }[]
+  readonly toolCalls?: readonly {
+    readonly name: string
+    readonly arguments?: unknown
+    readonly id?: string
+  }[]
   readonly finish?: 'stop' | 'length' | 'tool-calls' | 'content-filter'
   /** Sent as it is; nothing else of the script counts but `fault`. Billed as nothing. */
   readonly raw?: {

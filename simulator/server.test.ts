@@ -11,7 +11,11 @@ beforeAll(async () => {
 beforeEach(() => simulator.reset())
 afterAll(() => simulator.stop())
 
-const question = (said: string, more: object = {}) => ({ model: 'sim', messages: [{ role: 'user', content: said }], ...more })
+const question = (said: string, more: object = {}) => ({
+  model: 'sim',
+  messages: [{ role: 'user', content: said }],
+  ...more,
+})
 const say = async (said: string, more: object = {}, on = simulator) =>
   (await ask(on, '/v1/chat/completions', question(said, more))).text
 const until = async (isTrue: () => boolean) => {
@@ -38,7 +42,8 @@ describe('determinism', () => {
   })
 
   test('a fault does not change the words', async () => {
-    const content = async (model: string) => JSON.parse(await say('hello', { model })).choices[0].message.content
+    const content = async (model: string) =>
+      JSON.parse(await say('hello', { model })).choices[0].message.content
     expect(await content('sim#no-usage')).toBe(await content('sim'))
   })
 })
@@ -46,10 +51,19 @@ describe('determinism', () => {
 describe('paths', () => {
   test('any prefix leads to the same answer', async () => {
     const body = question('say: hi')
-    for (const path of ['/chat/completions', '/v1/chat/completions', '/openai/v1/chat/completions/', '/a/b/chat/completions?api-version=1'])
+    for (const path of [
+      '/chat/completions',
+      '/v1/chat/completions',
+      '/openai/v1/chat/completions/',
+      '/a/b/chat/completions?api-version=1',
+    ])
       expect((await ask(simulator, path, body)).text).toContain('"content":"hi"')
     const { model: _, ...unnamed } = body
-    const azure = await ask(simulator, '/openai/deployments/my%2Fmodel/chat/completions?api-version=1', unnamed)
+    const azure = await ask(
+      simulator,
+      '/openai/deployments/my%2Fmodel/chat/completions?api-version=1',
+      unnamed,
+    )
     expect(JSON.parse(azure.text).model).toBe('my/model')
   })
 
@@ -80,24 +94,39 @@ describe('scripts', () => {
     expect(await say('one')).toContain('"general"')
     expect(await say('two')).toContain('"special"')
     expect(await say('three')).toContain('"general"')
-    expect((await ask(simulator, '/v1/chat/completions', question('x'), { 'x-special': 'yes' })).text).toContain('by function')
+    expect(
+      (await ask(simulator, '/v1/chat/completions', question('x'), { 'x-special': 'yes' })).text,
+    ).toContain('by function')
     simulator.reset()
     expect(await say('one')).not.toContain('"general"')
   })
 
   test('give tool calls, reasoning, reasons, faults and raw bodies, in both dialects', async () => {
-    simulator.script({ text: 'call' }, { text: 'hm', reasoning: 'so', toolCalls: [{ name: 'f', arguments: { a: 1 }, id: 'X' }] })
+    simulator.script(
+      { text: 'call' },
+      { text: 'hm', reasoning: 'so', toolCalls: [{ name: 'f', arguments: { a: 1 }, id: 'X' }] },
+    )
     const { message, finish_reason } = JSON.parse(await say('call')).choices[0]
     expect([message.content, message.reasoning_content, finish_reason]).toEqual(['hm', 'so', 'tool_calls'])
-    expect(message.tool_calls).toEqual([{ id: 'call_X', type: 'function', function: { name: 'f', arguments: '{"a":1}' } }])
-    const anthropic = JSON.parse((await ask(simulator, '/v1/messages', question('call', { max_tokens: 50 }))).text)
+    expect(message.tool_calls).toEqual([
+      { id: 'call_X', type: 'function', function: { name: 'f', arguments: '{"a":1}' } },
+    ])
+    const anthropic = JSON.parse(
+      (await ask(simulator, '/v1/messages', question('call', { max_tokens: 50 }))).text,
+    )
     expect(anthropic.content.map((block: any) => block.type)).toEqual(['thinking', 'text', 'tool_use'])
-    simulator.script({ text: 'odd' }, { toolCalls: [{ name: 'f', arguments: '{not json' }], finish: 'content-filter' })
+    simulator.script(
+      { text: 'odd' },
+      { toolCalls: [{ name: 'f', arguments: '{not json' }], finish: 'content-filter' },
+    )
     expect(await say('odd')).toContain('"arguments":"{not json"')
     expect(await say('odd')).toContain('"finish_reason":"content_filter"')
     simulator.script({ text: 'broken' }, { fault: 'status;code=418' })
     expect((await ask(simulator, '/v1/chat/completions', question('broken'))).status).toBe(418)
-    simulator.script({ text: 'raw' }, { raw: { status: 207, headers: { 'X-A': 'b' }, body: Uint8Array.of(0xff, 0) } })
+    simulator.script(
+      { text: 'raw' },
+      { raw: { status: 207, headers: { 'X-A': 'b' }, body: Uint8Array.of(0xff, 0) } },
+    )
     const raw = await rawExchange(simulator, chat('', {}, 'raw'))
     expect(raw.text).toStartWith('HTTP/1.1 207 ')
     expect(raw.text).toContain('x-a: b\r\n')
@@ -105,7 +134,9 @@ describe('scripts', () => {
   })
 
   test('a matcher that throws answers with what it threw', async () => {
-    simulator.script(() => { throw new Error('my mistake') }, {})
+    simulator.script(() => {
+      throw new Error('my mistake')
+    }, {})
     const { status, text } = await ask(simulator, '/v1/chat/completions', question('x'))
     expect([status, text.includes('my mistake')]).toEqual([500, true])
   })
@@ -114,11 +145,25 @@ describe('scripts', () => {
 describe('the truth log', () => {
   test('has one whole entry for each request, without credentials', async () => {
     const headers = { authorization: 'Bearer secret-1', 'x-api-key': 'secret-2', 'x-request-id': 'r-9' }
-    await ask(simulator, '/v1/chat/completions?a=1', question('tokens: 12', { stream: true, model: 'sim#token-ms=1' }), headers)
+    await ask(
+      simulator,
+      '/v1/chat/completions?a=1',
+      question('tokens: 12', { stream: true, model: 'sim#token-ms=1' }),
+      headers,
+    )
     const entry = simulator.truth.last()!
     expect(entry).toMatchObject({
-      n: 1, method: 'POST', path: '/v1/chat/completions?a=1', model: 'sim#token-ms=1', fault: 'token-ms=1', stream: true,
-      status: 200, finished: 'complete', eventsSent: 12 + 3, tokensSent: 12, billable: { inputTokens: 3, outputTokens: 12 },
+      n: 1,
+      method: 'POST',
+      path: '/v1/chat/completions?a=1',
+      model: 'sim#token-ms=1',
+      fault: 'token-ms=1',
+      stream: true,
+      status: 200,
+      finished: 'complete',
+      eventsSent: 12 + 3,
+      tokensSent: 12,
+      billable: { inputTokens: 3, outputTokens: 12 },
       headers: { authorization: 'present', 'x-api-key': 'present', 'x-request-id': 'r-9' },
       body: { stream: true },
     })
@@ -133,10 +178,17 @@ describe('the truth log', () => {
     await ask(simulator, '/v1/chat/completions', question('x', { model: 'sim#status=500' }))
     await ask(simulator, '/v1/messages', question('tokens: 5', { max_tokens: 50, stream: true }))
     expect(simulator.truth.entries.map(entry => entry.billable)).toEqual([
-      { inputTokens: 3, outputTokens: 12 }, { inputTokens: 2, outputTokens: 0 },
-      { inputTokens: 0, outputTokens: 0 }, { inputTokens: 3, outputTokens: 5 },
+      { inputTokens: 3, outputTokens: 12 },
+      { inputTokens: 2, outputTokens: 0 },
+      { inputTokens: 0, outputTokens: 0 },
+      { inputTokens: 3, outputTokens: 5 },
     ])
-    expect(simulator.truth.totals()).toMatchObject({ requests: 4, complete: 4, billableInputTokens: 8, billableOutputTokens: 17 })
+    expect(simulator.truth.totals()).toMatchObject({
+      requests: 4,
+      complete: 4,
+      billableInputTokens: 8,
+      billableOutputTokens: 17,
+    })
   })
 
   for (const how of ['destroy', 'end', 'resetAndDestroy'] as const)
@@ -153,7 +205,9 @@ describe('the truth log', () => {
       expect(entry.finished).toBe('client-closed')
       expect(entry.closedMs! - leftMs).toBeLessThan(50)
       expect(entry.tokensSent).toBeLessThan(100)
-      const seen = eventsOf(received.slice(received.indexOf('data: ')).replaceAll(/\r\n[0-9a-f]+\r\n/g, '')).length
+      const seen = eventsOf(
+        received.slice(received.indexOf('data: ')).replaceAll(/\r\n[0-9a-f]+\r\n/g, ''),
+      ).length
       expect(entry.eventsSent).toBeGreaterThanOrEqual(seen)
       socket.destroy()
     })
@@ -178,7 +232,10 @@ describe('the truth log', () => {
 
 describe('many at once', () => {
   test('500 paced streams keep their pace', async () => {
-    const sent = chat('token-ms=20', { stream: true }, 'tokens: 20').replace('host: x', 'host: x\r\nconnection: close')
+    const sent = chat('token-ms=20', { stream: true }, 'tokens: 20').replace(
+      'host: x',
+      'host: x\r\nconnection: close',
+    )
     const results = await Promise.all(Array.from({ length: 500 }, () => rawExchange(simulator, sent, 2500)))
     for (const result of results) expect(eventsOf(bodyOf(result).body.toString()).at(-1)).toBe('[DONE]')
     const took = simulator.truth.entries.map(entry => entry.closedMs! - entry.startedMs).sort((a, b) => a - b)
@@ -200,11 +257,20 @@ describe('many at once', () => {
 describe('from another process', () => {
   test('truth, sockets, scripts and reset are there by HTTP, and not in the log', async () => {
     const own = await startSimulator()
-    const get = async (path: string) => JSON.parse((await rawExchange(own, `GET ${path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`)).text.split('\r\n\r\n')[1]!)
+    const get = async (path: string) =>
+      JSON.parse(
+        (await rawExchange(own, `GET ${path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`)).text.split(
+          '\r\n\r\n',
+        )[1]!,
+      )
     const put = (path: string, body: unknown) => rawExchange(own, post(path, body, 'connection: close\r\n'))
     await put('/__script', { match: { text: 'ping' }, reply: { text: 'pong' } })
     expect((await rawExchange(own, chat('', {}, 'ping'))).text).toContain('"pong"')
-    expect(await get('/__truth')).toMatchObject({ entries: [{ n: 1, finished: 'complete' }], totals: { requests: 1 }, dropped: 0 })
+    expect(await get('/__truth')).toMatchObject({
+      entries: [{ n: 1, finished: 'complete' }],
+      totals: { requests: 1 },
+      dropped: 0,
+    })
     expect(await get('/__sockets')).toEqual({ open: 0 })
     await put('/__reset', {})
     expect((await get('/__truth')).entries).toEqual([])
@@ -229,7 +295,10 @@ describe('from another process', () => {
     const reader = child.stdout.getReader()
     const line = new TextDecoder().decode((await reader.read()).value)
     const url = /http:\/\/\S+/.exec(line)![0]
-    const response = await fetch(`${url}/v1/chat/completions`, { method: 'POST', body: JSON.stringify(question('hello')) })
+    const response = await fetch(`${url}/v1/chat/completions`, {
+      method: 'POST',
+      body: JSON.stringify(question('hello')),
+    })
     expect(await response.text()).toBe(await say('hello'))
     child.kill('SIGTERM')
     expect(await child.exited).toBe(0)

@@ -98,7 +98,13 @@ class SimulatorServer implements ConnectionOwner {
     const headers: [string, string][] =
       dialect === 'anthropic'
         ? [['request-id', requestId]]
-        : [['x-request-id', requestId], ['openai-version', '2020-10-01'], ['openai-processing-ms', '5']]
+        : [
+            ['x-request-id', requestId],
+            ['openai-version', '2020-10-01'],
+            ['openai-processing-ms', '5'],
+          ]
+    // A page of HTML comes from a proxy that never asked the vendor.
+    if (fault?.name === 'html-error') headers.length = 0
     await deliver({
       connection,
       answer: { ...answer, headers: [...headers, ...answer.headers] },
@@ -142,23 +148,26 @@ class SimulatorServer implements ConnectionOwner {
     return entry
   }
 
-  #answer(arrival: Arrival, context: { entry: TruthEntry; requestId: string }): { answer: Answer; fault?: Fault } {
+  #answer(
+    arrival: Arrival,
+    context: { entry: TruthEntry; requestId: string },
+  ): { answer: Answer; fault?: Fault } {
     const { route, request } = arrival
     const spoken = { dialect: route.dialect, requestId: context.requestId }
     try {
       const fault = arrival.spec ? parseFault(arrival.spec) : undefined
       const body = arrival.isJson ? arrival.body : undefined
       const healthy = request.method === 'HEAD' && route.endpoint !== 'models'
-      const answer = healthy
-        ? plain(200, {})
-        : answerOf({ ...arrival, body, seed: this.seed, fault })
+      const answer = healthy ? plain(200, {}) : answerOf({ ...arrival, body, seed: this.seed, fault })
       if (!fault) return { answer }
       const more = { n: context.entry.n, seed: this.seed, target: request.target, url: this.url }
       return { answer: spoil(answer, fault, { ...spoken, ...more }), fault }
     } catch (error) {
-      if (error instanceof UnknownFault) return { answer: errorAnswer({ status: 400, message: error.message }, spoken) }
+      if (error instanceof UnknownFault)
+        return { answer: errorAnswer({ status: 400, message: error.message }, spoken) }
       // Bodies nested too deeply, for one; an unhandled rejection would end the whole process.
-      if (!(error instanceof BadRequest)) return { answer: errorAnswer({ status: 500, message: String(error) }, spoken) }
+      if (!(error instanceof BadRequest))
+        return { answer: errorAnswer({ status: 500, message: String(error) }, spoken) }
       const { status, message, param, code } = error
       return { answer: errorAnswer({ status, message, param, code }, spoken) }
     }
@@ -166,7 +175,9 @@ class SimulatorServer implements ConnectionOwner {
 
   onMalformed(connection: Connection, error: RequestError): void {
     this.truth.malformed++
-    const body = JSON.stringify({ error: { message: error.message, type: 'invalid_request_error', param: null, code: null } })
+    const body = JSON.stringify({
+      error: { message: error.message, type: 'invalid_request_error', param: null, code: null },
+    })
     connection.send(
       `HTTP/1.1 ${error.status} Bad Request\r\ncontent-type: application/json\r\n` +
         `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
@@ -206,7 +217,12 @@ class SimulatorServer implements ConnectionOwner {
 }
 
 function plain(status: number, value: unknown): Answer {
-  return { status, headers: [], content: JSON.stringify(value), billable: { inputTokens: 0, outputTokens: 0 } }
+  return {
+    status,
+    headers: [],
+    content: JSON.stringify(value),
+    billable: { inputTokens: 0, outputTokens: 0 },
+  }
 }
 
 /** Starts a simulator. Rejects when the port is taken. */

@@ -44,7 +44,9 @@ function absurd(usage: Json, kind: string): Json {
   let at = 0
   const spoil = (value: unknown): unknown => {
     if (typeof value === 'number') return values[at++ % values.length]
-    return isJson(value) ? Object.fromEntries(Object.entries(value).map(([key, one]) => [key, spoil(one)])) : value
+    return isJson(value)
+      ? Object.fromEntries(Object.entries(value).map(([key, one]) => [key, spoil(one)]))
+      : value
   }
   return spoil(usage) as Json
 }

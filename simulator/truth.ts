@@ -52,12 +52,19 @@ export function truthNowMs(): number {
 }
 
 const credentials = new Set([
-  'authorization', 'proxy-authorization', 'x-api-key', 'api-key', 'x-goog-api-key', 'cookie',
+  'authorization',
+  'proxy-authorization',
+  'x-api-key',
+  'api-key',
+  'x-goog-api-key',
+  'cookie',
 ])
 
 /** The headers of a request, safe to print. */
 export function withoutCredentials(headers: ReadonlyMap<string, string>): Record<string, string> {
-  return Object.fromEntries([...headers].map(([name, value]) => [name, credentials.has(name) ? 'present' : value]))
+  return Object.fromEntries(
+    [...headers].map(([name, value]) => [name, credentials.has(name) ? 'present' : value]),
+  )
 }
 
 /** Entries beyond this many push out the oldest: a simulator under load runs for hours. */

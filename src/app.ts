@@ -207,7 +207,7 @@ function assemble({ options, source, store, logger }: Assembling) {
     settings,
     models: () => index,
     callModel: createCallModel({
-      policies, router, clock, settings, resolve: model => index.resolve(model), cost: costNanoUsd, costText: nanoUsdToText,
+      policies, router, clock, timers, settings, resolve: model => index.resolve(model), cost: costNanoUsd, costText: nanoUsdToText,
     }),
     keys: store.keys,
     ledger: store.ledger,

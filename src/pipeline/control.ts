@@ -1,6 +1,7 @@
 /** The hand on a running call: lets the client's leaving end whatever is waiting, and settles once. */
 import type { Call, Outcome } from '../core/call.ts'
 import { GatewayError } from '../core/errors.ts'
+import type { TimerEntry } from '../lib/timer-wheel.ts'
 import type { UpstreamExchange } from '../core/transport.ts'
 
 export type Settle = (call: Call, outcome: Outcome, status: number, error: GatewayError | undefined) => void
@@ -13,7 +14,11 @@ export class CallControl {
   #rejectWaiting: ((error: GatewayError) => void) | undefined
   #left = false
 
-  constructor(call: Call, settle: Settle) {
+  /** Runs out when a whole answer takes long. */
+  readonly longWait: TimerEntry
+
+  constructor(call: Call, settle: Settle, longWait: TimerEntry) {
+    this.longWait = longWait
     this.call = call
     this.#settle = settle
     if (call.signal.aborted) this.#left = true

@@ -9,6 +9,8 @@ import type { Usage, Prices } from '../core/usage.ts'
 import type { Clock } from '../lib/clock.ts'
 import { JsonBody, JsonBodyError } from '../lib/json-body.ts'
 import type { Deployment } from '../core/deployment.ts'
+import { TimerEntry } from '../lib/timer-wheel.ts'
+import type { TimerWheel } from '../lib/timer-wheel.ts'
 import { CallRecord } from './call-record.ts'
 import { CallControl } from './control.ts'
 import type { Router } from './route.ts'
@@ -18,6 +20,7 @@ export interface ServeParts {
   readonly policies: readonly Policy[]
   readonly router: Router
   readonly clock: Clock
+  readonly timers: TimerWheel
   settings(): Settings
   resolve(model: string): readonly Deployment[]
   cost(usage: Usage, prices: Prices | null): bigint | null
@@ -33,7 +36,7 @@ export function createCallModel(parts: ServeParts): CallModel {
     settleCall(parts, { call, outcome, status, error })
   return async (request, caller, asked) => {
     const call = openCall(parts.clock, request, caller, asked)
-    const control = new CallControl(call, settle)
+    const control = new CallControl(call, settle, new LongWait(request))
     try {
       const reply = await serve({ parts, request, control, asked })
       if (!call.stream) control.settle('success', reply.status)
@@ -44,8 +47,26 @@ export function createCallModel(parts: ServeParts): CallModel {
       control.settle(outcome, error.status, error)
       return respondError(parts, call, asked.format, error)
     } finally {
+      parts.timers.cancel(control.longWait)
       request.holdOpen(false)
     }
+  }
+}
+
+/** Well before the server's idle cut (255 s). Telling the server on every call would cost 10 us each. */
+const longWaitMs = 100_000
+
+/** A whole answer that takes its time: from here on the silent connection is kept. */
+class LongWait extends TimerEntry {
+  readonly #request: HttpRequest
+
+  constructor(request: HttpRequest) {
+    super()
+    this.#request = request
+  }
+
+  override expired(): void {
+    this.#request.holdOpen(true)
   }
 }
 
@@ -85,7 +106,7 @@ async function serve({ parts, request, control, asked }: Serving): Promise<Reply
       { loc: ['body', 'model'], msg: 'is missing; name one of GET /v1/models', type: 'missing' },
     ])
   }
-  if (!call.stream) request.holdOpen(true)
+  if (!call.stream) parts.timers.touch(control.longWait, parts.timers.nowMs() + longWaitMs)
   const route: Next = () =>
     parts.router.run({ control, format: asked.format, settings: settings.router, resolve: parts.resolve })
   return runPolicies(parts.policies, 0, call, route)
