@@ -64,12 +64,14 @@ export interface Question {
 function bodyOf(question: Question): Json {
   const { body, request, route, model } = question
   if (request.method !== 'POST') {
-    const message = `Not allowed to ${request.method} on ${request.target} (HINT: Perhaps you meant to use a different HTTP method?)`
+    const hint = '(HINT: Perhaps you meant to use a different HTTP method?)'
+    const message = `Not allowed to ${request.method} on ${request.target} ${hint}`
     throw new BadRequest(message, { status: 405 })
   }
   if (!isJson(body))
     throw new BadRequest(
-      "We could not parse the JSON body of your request. (HINT: This likely means you aren't using your HTTP library correctly. The API expects a JSON payload.)",
+      'We could not parse the JSON body of your request. (HINT: This likely means you ' +
+        "aren't using your HTTP library correctly. The API expects a JSON payload.)",
     )
   if (model !== '') return body
   throw new BadRequest(

@@ -179,7 +179,12 @@ async function sendByByte(delivery: Delivery, bytes: Uint8Array, framing: Framin
 async function sendGiant(delivery: Delivery, text: string, framing: Framing): Promise<void> {
   const { connection, fault } = delivery
   const at = text.indexOf('{') + 1
-  const send = (piece: string | Uint8Array) => connection.send(framed(piece, framing))
+  // No copies: hundreds of megabytes go out of one small buffer.
+  const send = (piece: string | Uint8Array) => {
+    if (framing === 'chunked') connection.send(`${Buffer.byteLength(piece).toString(16)}\r\n`)
+    connection.send(piece)
+    if (framing === 'chunked') connection.send('\r\n')
+  }
   send(`${text.slice(0, at)}"padding":"`)
   const filler = Buffer.alloc(fillerBytes, 'a')
   for (let left = fault!.number('bytes'); left > 0 && !connection.isClosed; left -= fillerBytes) {

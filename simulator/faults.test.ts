@@ -58,7 +58,11 @@ describe('asking for a fault', () => {
       expect(status).toBe(400)
       for (const name of Object.keys(faultKinds)) expect(text).toContain(name)
     }
-    const byHeader = await ask(simulator, '/v1/models', {}, { 'x-simulate': 'status;code=503' })
+    const byHeader = await ask(
+      simulator,
+      { path: '/v1/models', headers: { 'x-simulate': 'status;code=503' } },
+      {},
+    )
     expect(byHeader.status).toBe(503)
     expect(truth().fault).toBe('status;code=503')
   })

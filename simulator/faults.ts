@@ -1,4 +1,7 @@
-/** The faults the simulator knows, and how they are asked for: `model#name;param=value` or the header `x-simulate`. */
+/**
+ * The faults the simulator knows, and how they are asked for: `model#name;param=value` or the header
+ * `x-simulate`.
+ */
 
 export interface FaultKind {
   /** Parameters and their defaults; the first also takes the value of `name=value`. */

@@ -1,4 +1,7 @@
-/** An upstream that speaks OpenAI's and Anthropic's dialects, with faults on demand and a truth log. See docs/simulator.md. */
+/**
+ * An upstream that speaks OpenAI's and Anthropic's dialects, with faults on demand and a truth log. See
+ * docs/simulator.md.
+ */
 export { faultKinds } from './faults.ts'
 export type { FaultKind, FaultName } from './faults.ts'
 export { runSimulator } from './run.ts'

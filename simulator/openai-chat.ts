@@ -1,6 +1,6 @@
 /**
- * OpenAI chat completions, both ends: https://platform.openai.com/docs/api-reference/chat. Reasoning travels as
- * `reasoning_content`, as the vendors do that show it.
+ * OpenAI chat completions, both ends: https://platform.openai.com/docs/api-reference/chat. Reasoning travels
+ * as `reasoning_content`, as the vendors do that show it.
  */
 import { BadRequest, isJson, objectsOf } from './ask.ts'
 import type {

@@ -1,4 +1,7 @@
-/** Reads HTTP/1.1 requests from bytes that may be cut anywhere. Strict: what a good client never sends is an error. */
+/**
+ * Reads HTTP/1.1 requests from bytes that may be cut anywhere. Strict: what a good client never sends is an
+ * error.
+ */
 
 export interface HttpRequest {
   readonly method: string

@@ -95,7 +95,8 @@ describe('scripts', () => {
     expect(await say('two')).toContain('"special"')
     expect(await say('three')).toContain('"general"')
     expect(
-      (await ask(simulator, '/v1/chat/completions', question('x'), { 'x-special': 'yes' })).text,
+      (await ask(simulator, { path: '/v1/chat/completions', headers: { 'x-special': 'yes' } }, question('x')))
+        .text,
     ).toContain('by function')
     simulator.reset()
     expect(await say('one')).not.toContain('"general"')
@@ -147,9 +148,8 @@ describe('the truth log', () => {
     const headers = { authorization: 'Bearer secret-1', 'x-api-key': 'secret-2', 'x-request-id': 'r-9' }
     await ask(
       simulator,
-      '/v1/chat/completions?a=1',
+      { path: '/v1/chat/completions?a=1', headers },
       question('tokens: 12', { stream: true, model: 'sim#token-ms=1' }),
-      headers,
     )
     const entry = simulator.truth.last()!
     expect(entry).toMatchObject({

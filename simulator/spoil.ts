@@ -69,7 +69,8 @@ function redirect(fault: Fault, context: SpoilContext): Answer {
 
 function page(status: number): Answer {
   const title = status === 502 ? '502 Bad Gateway' : `${status} Error`
-  const content = `<html>\r\n<head><title>${title}</title></head>\r\n<body>\r\n<center><h1>${title}</h1></center>\r\n<hr><center>nginx</center>\r\n</body>\r\n</html>\r\n`
+  const body = `<body>\r\n<center><h1>${title}</h1></center>\r\n<hr><center>nginx</center>\r\n</body>`
+  const content = `<html>\r\n<head><title>${title}</title></head>\r\n${body}\r\n</html>\r\n`
   const billable = { inputTokens: 0, outputTokens: 0 }
   return { status, headers: [['content-type', 'text/html']], content, billable }
 }

@@ -94,19 +94,20 @@ export function eventsOf(text: string): any[] {
     .map(data => (data === '[DONE]' ? data : JSON.parse(data)))
 }
 
-/** Asks with fetch; the body as text. */
-export async function ask(
-  simulator: Simulator,
-  path: string,
-  body: unknown,
-  headers: Record<string, string> = {},
-) {
+/** Asks with fetch; the body as text. A path may come with headers. */
+export async function ask(simulator: Simulator, to: string | AskTarget, body: unknown) {
+  const { path, headers } = typeof to === 'string' ? { path: to, headers: {} } : to
   const response = await fetch(`${simulator.url}${path}`, {
     method: 'POST',
     body: JSON.stringify(body),
     headers,
   })
   return { status: response.status, headers: response.headers, text: await response.text() }
+}
+
+interface AskTarget {
+  readonly path: string
+  readonly headers: Record<string, string>
 }
 
 const file = join(import.meta.dir, '../../shared/spec/openai-openapi.json')

@@ -5,10 +5,10 @@ const charactersPerToken = 4
 const words = (
   'a the this that one some every other small large quiet early river bridge signal window garden morning ' +
   'engine letter number answer question model gateway stream token light stone paper table silver winter ' +
-  'opens carries follows counts measures returns crosses holds keeps finds slowly often never always near under'
+  'opens carries follows counts measures returns crosses holds keeps finds slowly often never always near'
 ).split(' ')
 
-/** Tokens of a text: the count a bill is made of. UTF-16 units, so that it is `text.length / 4` rounded up. */
+/** Tokens of a text, the count a bill is made of: a quarter of its UTF-16 units, rounded up. */
 export function countTokens(text: string): number {
   return Math.ceil(text.length / charactersPerToken)
 }

@@ -24,7 +24,7 @@ export interface TruthEntry {
   status?: number
   /** Server-sent events handed to the kernel. */
   eventsSent: number
-  /** Tokens handed to the kernel: content, reasoning and argument deltas of a stream, all of a whole answer. */
+  /** Tokens handed to the kernel: content, reasoning and argument deltas; all of a whole answer. */
   tokensSent: number
   /** What a vendor would put on the bill: input once an answer began, output as far as it was sent. */
   billable: { inputTokens: number; outputTokens: number }
