@@ -19,7 +19,9 @@ export class FrameTooLargeError extends Error {
 export class SseSplitter {
   readonly #maxBytes: number
   #decoder = new TextDecoder('utf-8')
-  #text = ''
+  /** What stands after the last complete event, as it came: joined only when an event may have ended. */
+  #pieces: string[] = []
+  #length = 0
 
   constructor(maxBytes = 8 * 1024 * 1024) {
     this.#maxBytes = maxBytes
@@ -27,7 +29,14 @@ export class SseSplitter {
 
   /** The events that `bytes` completes. */
   push(bytes: Uint8Array): Frame[] {
-    const text = this.#text + this.#decoder.decode(bytes, { stream: true })
+    const piece = this.#decoder.decode(bytes, { stream: true })
+    // A CR at the end may be half of a CRLF: whatever follows it decides.
+    const waits = this.#length > 0 && !this.#pieces.at(-1)!.endsWith('\r')
+    if (waits && !piece.includes('\n') && !piece.includes('\r')) {
+      this.#hold(piece)
+      return []
+    }
+    const text = this.#length === 0 ? piece : this.#pieces.join('') + piece
     const frames: Frame[] = []
     let at = 0
     for (;;) {
@@ -37,15 +46,23 @@ export class SseSplitter {
       if (frame) frames.push(frame)
       at = end.to
     }
-    this.#text = at === 0 ? text : text.slice(at)
-    if (this.#text.length > this.#maxBytes)
-      throw new FrameTooLargeError(`an event of the stream is larger than ${this.#maxBytes} bytes`)
+    this.#pieces = []
+    this.#length = 0
+    this.#hold(at === 0 ? text : text.slice(at))
     return frames
+  }
+
+  #hold(text: string): void {
+    if (text.length === 0) return
+    this.#pieces.push(text)
+    this.#length += text.length
+    if (this.#length > this.#maxBytes)
+      throw new FrameTooLargeError(`an event of the stream is larger than ${this.#maxBytes} bytes`)
   }
 
   /** What stands after the last complete event: a truthful server leaves nothing. */
   rest(): string {
-    return this.#text
+    return this.#pieces.join('')
   }
 }
 

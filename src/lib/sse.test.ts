@@ -1,0 +1,26 @@
+import { expect, test } from 'bun:test'
+import { FrameTooLargeError, SseSplitter } from './sse.ts'
+
+const text = ': comment\n\ndata: one ✓\n\nevent: named\r\ndata: a\r\ndata: b\r\n\r\ndata:no space\r\rid: 1\n\ndata: {"x":"😀"}\n\n'
+const expected = [{ data: 'one ✓' }, { event: 'named', data: 'a\nb' }, { data: 'no space' }, { data: '{"x":"😀"}' }]
+
+test('events are the same wherever the bytes are cut', () => {
+  const bytes = Buffer.from(text)
+  for (let size = 1; size <= bytes.length; size++) {
+    const splitter = new SseSplitter()
+    const frames = []
+    for (let at = 0; at < bytes.length; at += size) frames.push(...splitter.push(bytes.subarray(at, at + size)))
+    expect(frames).toEqual(expected)
+    expect(splitter.rest()).toBe('')
+  }
+})
+
+test('an event without end is refused at its limit, cheaply', () => {
+  const splitter = new SseSplitter(1024 * 1024)
+  const piece = Buffer.alloc(1024, 120)
+  const from = performance.now()
+  expect(() => {
+    for (let at = 0; at < 2000; at++) splitter.push(piece)
+  }).toThrow(FrameTooLargeError)
+  expect(performance.now() - from).toBeLessThan(500)
+})
