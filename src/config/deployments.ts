@@ -6,6 +6,7 @@ import { Secret } from '../lib/secret.ts'
 import { localModels, splitModel } from '../providers/index.ts'
 import { nearest } from './nearest.ts'
 import { catalogPrices, givenPrices } from './prices.ts'
+import { modelProfile } from './profile.ts'
 import type { ModelEntry } from './schema.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
@@ -66,6 +67,7 @@ export function buildDeployment(entry: ModelEntry, context: BuildContext): Deplo
     prices,
     dropParams: params.drop_params ?? context.dropParams,
     info,
+    profile: modelProfile(),
     origin: context.origin,
   }
 }

@@ -40,7 +40,7 @@ const flag = z.boolean().nullable().optional()
 
 const modelInfo = z.strictObject({
   id: z.string().regex(/^[A-Za-z0-9._:-]{1,128}$/, 'an id has 1 to 128 letters, digits and . _ : -').optional(),
-  mode: z.enum(['chat', 'completion', 'embedding']).optional(),
+  mode: z.enum(['chat', 'completion', 'embedding', 'moderation', 'rerank', 'image_generation', 'audio_speech', 'audio_transcription']).optional(),
   base_model: text.optional().describe('Name for the price catalogue, when the upstream uses its own.'),
   access_groups: z.array(text).optional(),
   display_name: text.optional(),

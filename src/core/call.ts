@@ -6,7 +6,16 @@ import type { StreamRelay } from './format.ts'
 import type { LimitVerdict } from './ports.ts'
 import type { Usage, UsageSource } from './usage.ts'
 
-export type Operation = 'chat' | 'completions' | 'embeddings'
+export type Operation =
+  | 'chat'
+  | 'completions'
+  | 'embeddings'
+  | 'moderations'
+  | 'rerank'
+  | 'images'
+  | 'speech'
+  | 'transcriptions'
+  | 'count-tokens'
 
 /** A virtual key as the path of a call needs it. Immutable; a change makes a new one. */
 export interface VirtualKey {
@@ -52,6 +61,8 @@ export interface Call {
   readonly clientAddress: string
   readonly userAgent: string
   body: JsonBody | undefined
+  /** Headers of the client that travel with its bytes on the forward lane, by lower-case name. */
+  forwardedHeaders: Readonly<Record<string, string>> | undefined
   /** The public name asked for; empty until the body is read. */
   model: string
   stream: boolean

@@ -36,13 +36,50 @@ export interface Target {
   readonly options: Readonly<Record<string, unknown>>
 }
 
+/** What a model is for; the words of LiteLLM's `model_info.mode`. */
+export type ModelMode =
+  | 'chat'
+  | 'completion'
+  | 'embedding'
+  | 'moderation'
+  | 'rerank'
+  | 'image_generation'
+  | 'audio_speech'
+  | 'audio_transcription'
+
+/** How tools reach a model (gateway API specification, "Tool calling by model family"). */
+export type ToolCalling =
+  /** `tools` and `tool_choice` as they are. */
+  | 'native'
+  /** Native only when `tool_choice` forces a call; otherwise described in the prompt and parsed out of the text. */
+  | 'forced-only'
+  /** Always described in the prompt; calls are fenced blocks or one of the other known notations in the text. */
+  | 'prompted'
+  /** As `prompted`, but only the text after `</think>` may hold calls. */
+  | 'after-think'
+  /** Refused: the model takes no tools at all. */
+  | 'none'
+
+/** What a model can do by itself, so that the rest is played for it. Resolved once per deployment. */
+export interface ModelProfile {
+  readonly toolCalling: ToolCalling
+  /** Thinking comes inside the text as `<think>...</think>`; `open` = the text starts inside it. */
+  readonly thinking: 'separate' | 'tags' | 'tags-open'
+  /** `user` and `assistant` must take turns; tool results go back as `user`. */
+  readonly alternateRoles: boolean
+  /** `native` = JSON schema is enforced upstream; `json-object` = only valid JSON; `none` = asked for in the prompt. */
+  readonly structuredOutput: 'native' | 'json-object' | 'none'
+  /** A safety classifier: one user message in, `safe` or `unsafe` out. */
+  readonly guard: boolean
+}
+
 export interface Deployment {
   /** Stable id: given, or a hash of name and parameters. It is what `x-proxy-model-id` carries. */
   readonly id: string
   /** The public name; deployments that share it are balanced. May end in `*`. */
   readonly modelName: string
   readonly target: Target
-  readonly mode: 'chat' | 'completion' | 'embedding'
+  readonly mode: ModelMode
   readonly weight: number
   /** Lower goes first. */
   readonly order: number
@@ -53,5 +90,6 @@ export interface Deployment {
   readonly dropParams: boolean
   /** What `/model/info` shows: `model_info` of the configuration, completed by the catalogue. */
   readonly info: Readonly<Record<string, unknown>>
+  readonly profile: ModelProfile
   readonly origin: Origin
 }

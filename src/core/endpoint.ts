@@ -1,5 +1,6 @@
 /** One public path family: who may call it and what answers. */
 import type { Caller } from './call.ts'
+import type { GatewayError } from './errors.ts'
 import type { Format } from './format.ts'
 import type { KeyStore, Ledger, ModelDirectory } from './ports.ts'
 import type { Settings } from './settings.ts'
@@ -27,6 +28,8 @@ export interface ModelCall {
   readonly route: string
   /** The model of the path or query; wins over the body's. */
   readonly model?: string | undefined
+  /** Where the path says it and not the body. */
+  readonly stream?: boolean
 }
 
 /** What endpoints work with. */
@@ -63,6 +66,8 @@ export interface Endpoint {
   /** `none` = public; `key` = any valid key; `admin` = the master key. Checked before the body is read. */
   readonly auth: 'none' | 'key' | 'admin'
   readonly doc: EndpointDoc
+  /** The error body of the path's dialect, for failures before the format is at work; absent = OpenAI's. */
+  readonly errorBody?: (error: GatewayError) => object
   /** `caller` is undefined only for `auth: 'none'`. May throw GatewayError. */
   handle(request: HttpRequest, services: Services, caller: Caller | undefined): Response | Promise<Response>
 }

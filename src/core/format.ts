@@ -4,7 +4,10 @@ import type { ChatEvent, ChatRequest } from './chat.ts'
 import type { Operation } from './call.ts'
 import type { EmbeddingsRequest, EmbeddingsResult } from './embeddings.ts'
 import type { GatewayError, Problem } from './errors.ts'
-import type { Dialect, ForwardQuirks } from './provider.ts'
+import type { ImagesRequest, ImagesResult } from './images.ts'
+import type { ModerationsRequest, ModerationsResult } from './moderations.ts'
+import type { Dialect, ForwardQuirks, TokenCount } from './provider.ts'
+import type { RerankRequest, RerankResult } from './rerank.ts'
 import type { Usage } from './usage.ts'
 
 /** What both lanes need to know of a request before anything is translated. */
@@ -50,11 +53,15 @@ export interface StreamRelay {
 
 /** How bytes of this dialect are handed on to an upstream of the same dialect. */
 export interface ForwardRules {
+  /** The model's name travels in the path, not in the body (Gemini). */
+  readonly modelInPath?: true
   /** Edits to the client's body (not the model's name: the pipeline sets that). `dropped` = what a quirk removed. */
   edits(body: JsonBody, quirks: ForwardQuirks): { edits: Edit[]; dropped: string[] }
   /** Restores the public model name and reads the usage. Throws GatewayError `upstream-broken` on a wrong shape. */
   answer(bytes: Uint8Array, publicModel: string): ForwardedAnswer
   relay(publicModel: string, body: JsonBody): StreamRelay
+  /** Client headers that travel with the bytes (a version, betas), by lower-case name. */
+  headers?(client: Headers): Record<string, string> | undefined
 }
 
 /** Turns events into this dialect's stream. One instance a stream. */
@@ -67,6 +74,8 @@ export interface EventWriter {
 interface FormatBase {
   readonly dialect: Dialect
   readonly operation: Operation
+  /** How this dialect streams; absent = server-sent events, kept alive by comments. */
+  readonly streaming?: { readonly contentType: string; readonly heartbeat: string }
   inspect(body: JsonBody): Inspection
   /** The body of an error answer. */
   errorBody(error: GatewayError): object
@@ -84,10 +93,23 @@ export interface ChatFormat extends FormatBase {
   errorEvent(error: GatewayError): string
 }
 
-export interface EmbeddingsFormat extends FormatBase {
-  readonly operation: 'embeddings'
-  decode(body: JsonBody): EmbeddingsRequest
-  encode(result: EmbeddingsResult, model: string, request: EmbeddingsRequest): object
+/** Hub request and result of every operation whose answer is one JSON document. */
+export interface UnaryOperations {
+  embeddings: { request: EmbeddingsRequest; result: EmbeddingsResult }
+  rerank: { request: RerankRequest; result: RerankResult }
+  moderations: { request: ModerationsRequest; result: ModerationsResult }
+  images: { request: ImagesRequest; result: ImagesResult }
+  'count-tokens': { request: ChatRequest; result: TokenCount }
 }
 
-export type Format = ChatFormat | EmbeddingsFormat
+export interface UnaryFormat<O extends keyof UnaryOperations> extends FormatBase {
+  readonly operation: O
+  /** Only for bodies without problems. Throws GatewayError for what only shows on a closer look. */
+  decode(body: JsonBody): UnaryOperations[O]['request']
+  /** `model` is the public name. */
+  encode(result: UnaryOperations[O]['result'], model: string, request: UnaryOperations[O]['request']): object
+}
+
+export type EmbeddingsFormat = UnaryFormat<'embeddings'>
+
+export type Format = ChatFormat | { [O in keyof UnaryOperations]: UnaryFormat<O> }[keyof UnaryOperations]

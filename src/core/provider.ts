@@ -2,16 +2,39 @@
  * A provider is a set of pure translators: no fetch, no clock, no store. An operation it does not
  * offer is a key it does not have.
  */
-import type { Frame } from '../lib/sse.ts'
+import type { Frame, Framing } from '../lib/frames.ts'
 import type { ChatEvent, ChatRequest } from './chat.ts'
 import type { Target } from './deployment.ts'
 import type { EmbeddingsRequest, EmbeddingsResult } from './embeddings.ts'
 import type { FaultKind } from './errors.ts'
+import type { ImagesRequest, ImagesResult } from './images.ts'
+import type { ModerationsRequest, ModerationsResult } from './moderations.ts'
+import type { RerankRequest, RerankResult } from './rerank.ts'
+import type { SpeechRequest, SpeechResult } from './speech.ts'
+import type { Usage } from './usage.ts'
 
 /** The wire formats. A provider that speaks the client's own gets its bytes forwarded. */
-export type Dialect = 'openai-chat' | 'openai-completions' | 'openai-embeddings' | 'anthropic-messages'
+export type Dialect =
+  | 'openai-chat'
+  | 'openai-completions'
+  | 'openai-embeddings'
+  | 'openai-responses'
+  | 'openai-moderations'
+  | 'openai-images'
+  | 'openai-image-edits'
+  | 'openai-image-variations'
+  | 'openai-speech'
+  | 'openai-transcriptions'
+  | 'openai-translations'
+  | 'anthropic-messages'
+  | 'anthropic-count-tokens'
+  | 'gemini-generate'
+  | 'gemini-count-tokens'
+  | 'gemini-embeddings'
+  | 'cohere-rerank'
+  | 'jina-rerank'
 
-/** Where and with which headers a call goes; never depends on the body, so it is made once per deployment. */
+/** Where and with which headers a call goes. On the forward lane it is made once per deployment and kept. */
 export interface CallHead {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
@@ -37,7 +60,12 @@ export interface ForwardQuirks {
   readonly noDeveloperRole?: boolean
 }
 
+/** Where a dialect is spoken; `stream` matters to vendors that put it into the path. */
+export type MakeHead = (target: Target, stream: boolean) => CallHead
+
 export interface ChatAdapter {
+  /** How the bytes of a stream are cut into frames; absent = server-sent events. */
+  readonly framing?: Framing
   request(request: ChatRequest, target: Target): TranslatedCall
   /** A whole JSON answer as events. Throws on a shape it does not know. */
   result(body: unknown): ChatEvent[]
@@ -45,9 +73,47 @@ export interface ChatAdapter {
   reader(): (frame: Frame) => readonly ChatEvent[]
 }
 
-export interface EmbeddingsAdapter {
-  request(request: EmbeddingsRequest, target: Target): TranslatedCall
-  result(body: unknown): EmbeddingsResult
+/** An operation whose answer is one JSON document. `result` throws on a shape it does not know. */
+export interface UnaryAdapter<Request, Result> {
+  request(request: Request, target: Target): TranslatedCall
+  result(body: unknown, request: Request): Result
+}
+
+/** What the provider's own counter says of a chat request's input. */
+export interface TokenCount {
+  inputTokens: number
+  usage?: Usage
+}
+
+export interface SpeechAdapter {
+  request(request: SpeechRequest, target: Target): TranslatedCall
+  /** Absent = the upstream answers with the audio itself. */
+  result?(body: unknown, request: SpeechRequest): SpeechResult
+}
+
+/** A call about to be sent, for those that sign every byte. */
+export interface SignableCall {
+  readonly method: 'GET' | 'POST' | 'DELETE'
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  /** In order; signed as if joined. */
+  readonly body: readonly Uint8Array[]
+}
+
+/** How a call proves who sends it, where a fixed header is not enough. Pure: time and token are given. */
+export interface Authorization {
+  /** Headers to add to exactly this call. */
+  headers(call: SignableCall, target: Target, proof: { epochMs: number; token?: string }): Record<string, string>
+  /** The request that yields a short-lived token; undefined = this target needs none. The pipeline keeps the token. */
+  tokenRequest?(target: Target, epochMs: number): TokenRequest | undefined
+  /** Reads its answer; throws on a shape it does not know. */
+  readToken?(body: unknown): { token: string; lifetimeS: number }
+}
+
+export interface TokenRequest {
+  readonly method: 'GET' | 'POST'
+  readonly head: CallHead
+  readonly body: string
 }
 
 /** What an upstream's error answer means. */
@@ -64,7 +130,7 @@ export interface InProcessAnswer {
   readonly status: number
   readonly contentType: string
   /** One piece for a whole answer, one per event for a stream. */
-  readonly pieces: readonly string[]
+  readonly pieces: readonly (string | Uint8Array)[]
 }
 
 export interface Provider {
@@ -76,10 +142,17 @@ export interface Provider {
   /** Works without any key (a local server). */
   readonly keyless?: boolean
   /** Dialects the upstream speaks itself, and where. Same dialect on both sides = bytes forwarded. */
-  readonly speaks: Readonly<Partial<Record<Dialect, (target: Target) => CallHead>>>
+  readonly speaks: Readonly<Partial<Record<Dialect, MakeHead>>>
   readonly quirks?: ForwardQuirks
   readonly chat?: ChatAdapter
-  readonly embeddings?: EmbeddingsAdapter
+  readonly embeddings?: UnaryAdapter<EmbeddingsRequest, EmbeddingsResult>
+  readonly rerank?: UnaryAdapter<RerankRequest, RerankResult>
+  readonly moderations?: UnaryAdapter<ModerationsRequest, ModerationsResult>
+  readonly images?: UnaryAdapter<ImagesRequest, ImagesResult>
+  readonly speech?: SpeechAdapter
+  /** Asks the vendor's own counter. */
+  readonly countTokens?: UnaryAdapter<ChatRequest, TokenCount>
+  readonly authorization?: Authorization
   /** Reads an error body; undefined = the general rule by status applies. `body` is parsed JSON or text. */
   fault?(status: number, body: unknown): UpstreamFault | undefined
   /** The provider answers by itself, without any network. Pure: the same call gives the same answer. */

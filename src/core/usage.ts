@@ -14,6 +14,14 @@ export interface Usage {
   reasoningTokens?: number
   inputAudioTokens?: number
   outputAudioTokens?: number
+  /** What is billed by other units than tokens, where a vendor reports it. */
+  searchUnits?: number
+  /** Pictures made. */
+  images?: number
+  /** Seconds of audio heard or spoken. */
+  audioSeconds?: number
+  /** Characters of text to be spoken. */
+  characters?: number
 }
 
 /** Who counted: the upstream, the gateway (a cut or silent stream), or nobody. */

@@ -88,14 +88,16 @@ export function createFrontDoor(parts: FrontDoorParts): Handler {
 function admit(parts: FrontDoorParts, endpoint: Endpoint, request: RoutedRequest): Response | Promise<Response> {
   try {
     const open = endpoint.auth === 'none' && !(request.path === '/metrics' && parts.metricsRequireKey())
-    if (open) return finish(parts, request, endpoint.handle(request, parts.services, undefined))
+    if (open) return finish(parts, endpoint, request, endpoint.handle(request, parts.services, undefined))
     const keyText = presentedKey(request.raw, request)
     const caller = parts.identify(keyText)
     if (caller instanceof Promise)
-      return caller.then(known => enter(parts, endpoint, request, known)).catch(thrown => failed(parts, request, thrown))
+      return caller
+        .then(known => enter(parts, endpoint, request, known))
+        .catch(thrown => failed(parts, endpoint, request, thrown))
     return enter(parts, endpoint, request, caller)
   } catch (thrown) {
-    return failed(parts, request, thrown)
+    return failed(parts, endpoint, request, thrown)
   }
 }
 
@@ -108,33 +110,40 @@ function enter(
   if (!caller) throw new GatewayError('unauthenticated', 'the API key is not known, was revoked, or has expired')
   if (endpoint.auth === 'admin' && caller.role !== 'admin')
     throw new GatewayError('forbidden', 'this operation needs the master key')
-  return finish(parts, request, endpoint.handle(request, parts.services, caller))
+  return finish(parts, endpoint, request, endpoint.handle(request, parts.services, caller))
 }
 
 function finish(
   parts: FrontDoorParts,
+  endpoint: Endpoint,
   request: RoutedRequest,
   response: Response | Promise<Response>,
 ): Response | Promise<Response> {
   if (response instanceof Promise)
     return response.then(
       answer => withCors(request.raw, answer),
-      thrown => failed(parts, request, thrown),
+      thrown => failed(parts, endpoint, request, thrown),
     )
   return withCors(request.raw, response)
 }
 
-function failed(parts: FrontDoorParts, request: RoutedRequest, thrown: unknown): Response {
+function failed(parts: FrontDoorParts, endpoint: Endpoint, request: RoutedRequest, thrown: unknown): Response {
   const error = toGatewayError(thrown)
   if (error.kind === 'internal') parts.reportInternal(error, request)
-  return answerError(request.raw, error, request.id)
+  return answerError(request.raw, error, { id: request.id, body: endpoint.errorBody })
 }
 
-function answerError(raw: Request, error: GatewayError, id: string = randomUUIDv7()): Response {
+interface ErrorDress {
+  readonly id?: string
+  /** The body in the path's dialect. */
+  readonly body?: Endpoint['errorBody']
+}
+
+function answerError(raw: Request, error: GatewayError, { id = randomUUIDv7(), body = openaiErrorBody }: ErrorDress = {}): Response {
   const headers: Record<string, string> = { 'x-request-id': id }
   if (error.retryAfterMs !== undefined) headers['retry-after'] = String(Math.ceil(error.retryAfterMs / 1000))
   if (error.kind === 'unauthenticated') headers['www-authenticate'] = 'Bearer'
-  return withCors(raw, Response.json(openaiErrorBody(error), { status: error.status, headers }))
+  return withCors(raw, Response.json(body(error), { status: error.status, headers }))
 }
 
 function notFound(raw: Request, path: string): Response {

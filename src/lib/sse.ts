@@ -1,11 +1,7 @@
+import type { Frame, FrameSplitter } from './frames.ts'
+
 const newline = 10
 const carriageReturn = 13
-
-/** One server-sent event: the optional event name and the joined data lines. */
-export interface Frame {
-  readonly event?: string
-  readonly data: string
-}
 
 export class FrameTooLargeError extends Error {
   override readonly name = 'FrameTooLargeError'
@@ -16,7 +12,7 @@ export class FrameTooLargeError extends Error {
  * Comments and empty events are dropped; LF, CRLF and CR all end a line. An event larger than
  * `maxBytes` throws, so a stream without a line end cannot fill the memory.
  */
-export class SseSplitter {
+export class SseSplitter implements FrameSplitter {
   readonly #maxBytes: number
   #decoder = new TextDecoder('utf-8')
   /** What stands after the last complete event, as it came: joined only when an event may have ended. */
@@ -58,6 +54,11 @@ export class SseSplitter {
     this.#length += text.length
     if (this.#length > this.#maxBytes)
       throw new FrameTooLargeError(`an event of the stream is larger than ${this.#maxBytes} bytes`)
+  }
+
+  /** An event without its blank line is not one. */
+  end(): Frame[] {
+    return []
   }
 
   /** What stands after the last complete event: a truthful server leaves nothing. */

@@ -31,6 +31,7 @@ export class CallRecord implements Call {
   readonly startedAtMs: number
   readonly startedMs: number
   body: JsonBody | undefined = undefined
+  forwardedHeaders: Call['forwardedHeaders'] = undefined
   model = ''
   stream = false
   endUser = ''

@@ -14,18 +14,18 @@ export function inProcessExchange(answer: InProcessAnswer): UpstreamExchange {
 }
 
 class InProcessBody implements UpstreamBody {
-  readonly #pieces: readonly string[]
+  readonly #pieces: InProcessAnswer['pieces']
   #at = 0
   #sink: BodySink | undefined
   #paused = false
   #scheduled = false
 
-  constructor(pieces: readonly string[]) {
+  constructor(pieces: InProcessAnswer['pieces']) {
     this.#pieces = pieces
   }
 
   async bytes(): Promise<Uint8Array> {
-    return Buffer.from(this.#pieces.join(''), 'utf8')
+    return Buffer.concat(this.#pieces.map(bytesOf))
   }
 
   pipe(sink: BodySink): void {
@@ -63,7 +63,9 @@ class InProcessBody implements UpstreamBody {
       this.#sink = undefined
       return sink.end()
     }
-    sink.data(Buffer.from(piece, 'utf8'))
+    sink.data(bytesOf(piece))
     this.#schedule()
   }
 }
+
+const bytesOf = (piece: string | Uint8Array): Uint8Array => (typeof piece === 'string' ? Buffer.from(piece, 'utf8') : piece)

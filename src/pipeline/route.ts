@@ -5,11 +5,12 @@ import { GatewayError, toGatewayError } from '../core/errors.ts'
 import type { Format } from '../core/format.ts'
 import type { Reply } from '../core/policy.ts'
 import type { RouterSettings } from '../core/settings.ts'
-import type { Transport, UpstreamExchange, UpstreamResponse } from '../core/transport.ts'
+import type { Transport, UpstreamExchange, UpstreamRequest, UpstreamResponse } from '../core/transport.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { TimerWheel } from '../lib/timer-wheel.ts'
 import { planAttempt } from './attempt.ts'
 import type { Answer, Attempt } from './attempt.ts'
+import { Authorizer } from './authorize.ts'
 import type { CallControl } from './control.ts'
 import { Cooldowns } from './cooldown.ts'
 import { blamesDeployment, readFault } from './fault.ts'
@@ -41,11 +42,13 @@ export interface RoutedCall {
 export class Router {
   readonly #parts: RouterParts
   readonly #cooldowns: Cooldowns
+  readonly #authorizer: Authorizer
   #retryBudget = retryBudgetMax
 
   constructor(parts: RouterParts) {
     this.#parts = parts
     this.#cooldowns = new Cooldowns(parts.clock)
+    this.#authorizer = new Authorizer(parts.transport, parts.clock)
   }
 
   /**
@@ -169,7 +172,7 @@ export class Router {
     call.dropped = attempt.dropped
     const exchange = this.#send(attempt, deployment, call.stream)
     const sentMs = this.#parts.clock.monotonicMs()
-    const answered = exchange.response.then(response => this.#answer(control, { attempt, exchange, response, deployment }))
+    const answered = exchange.response.then(response => this.#answer(control, { attempt, exchange, response, deployment, format }))
     return control.wait(exchange, answered).then(
       reply => {
         call.upstreamMs += this.#parts.clock.monotonicMs() - sentMs
@@ -200,12 +203,16 @@ export class Router {
       const text = Buffer.concat(attempt.body as Uint8Array[]).toString('utf8')
       return inProcessExchange(provider.answer(attempt.head, JSON.parse(text)))
     }
-    return this.#parts.transport.send({
+    const request: UpstreamRequest = {
       method: 'POST',
       head: attempt.head,
       body: attempt.body,
       timeouts: stream ? { ...timeouts, firstByteMs: timeouts.streamFirstByteMs } : timeouts,
-    })
+    }
+    if (!provider.authorization) return this.#parts.transport.send(request)
+    return deferredExchange(
+      this.#authorizer.authorize(request, target, provider.authorization).then(proven => this.#parts.transport.send(proven)),
+    )
   }
 
   #whole(call: Call, answer: Answer): Reply {
@@ -219,17 +226,36 @@ export class Router {
   }
 
   async #stream(control: CallControl, arrived: Arrived): Promise<Reply> {
-    const { attempt, exchange, response } = arrived
-    const type = response.header('content-type') ?? ''
-    if (!type.toLowerCase().startsWith('text/event-stream')) {
+    const { attempt, exchange, response, format } = arrived
+    const type = (response.header('content-type') ?? '').toLowerCase()
+    if (!attempt.streamTypes.some(one => type.startsWith(one))) {
       throw new GatewayError(
         'upstream-broken',
         `the upstream was asked for a stream and answered with ${type || 'no content type'}`,
       )
     }
     const source = { exchange, body: response.body, relay: attempt.relay() }
-    const body = await openStream(source, control, this.#parts.timers)
-    return { status: 200, contentType: 'text/event-stream; charset=utf-8', body }
+    const { contentType, heartbeat } = format.streaming ?? eventStream
+    const body = await openStream(source, control, { timers: this.#parts.timers, heartbeat })
+    return { status: 200, contentType, body }
+  }
+}
+
+/** An exchange that is not on its way yet: a cancel before that stops it from ever leaving. */
+function deferredExchange(sending: Promise<UpstreamExchange>): UpstreamExchange {
+  let cancelled = false
+  let exchange: UpstreamExchange | undefined
+  const response = sending.then(sent => {
+    exchange = sent
+    if (cancelled) sent.cancel()
+    return sent.response
+  })
+  return {
+    response,
+    cancel() {
+      cancelled = true
+      exchange?.cancel()
+    },
   }
 }
 
@@ -238,7 +264,10 @@ interface Arrived {
   readonly exchange: UpstreamExchange
   readonly response: UpstreamResponse
   readonly deployment: Deployment
+  readonly format: Format
 }
+
+const eventStream = { contentType: 'text/event-stream; charset=utf-8', heartbeat: ': keep-alive\n\n' }
 
 /** The attempt before, and why it failed. */
 interface Failed {

@@ -98,7 +98,8 @@ async function serve({ parts, request, control, asked }: Serving): Promise<Reply
   const inspection = asked.format.inspect(body)
   call.body = body
   call.model = asked.model || inspection.model
-  call.stream = inspection.stream
+  call.stream = asked.stream ?? inspection.stream
+  call.forwardedHeaders = asked.format.forward.headers?.(request.raw.headers)
   call.endUser = inspection.endUser
   if (inspection.problems.length > 0) throw unprocessable(inspection.problems)
   if (!call.model) {

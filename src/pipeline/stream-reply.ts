@@ -14,7 +14,6 @@ const holdBytesMax = 256 * 1024
 const holdMs = 2000
 const heartbeatMs = 15_000
 const stallMs = 60_000
-const heartbeat = Buffer.from(': keep-alive\n\n')
 
 export interface StreamSource {
   readonly exchange: UpstreamExchange
@@ -29,10 +28,16 @@ export interface StreamSource {
 export function openStream(
   source: StreamSource,
   control: CallControl,
-  timers: TimerWheel,
+  upkeep: Upkeep,
 ): Promise<ReadableStream<Uint8Array>> {
-  const pump = new StreamPump(source, control, timers)
+  const pump = new StreamPump(source, control, upkeep)
   return pump.opened
+}
+
+export interface Upkeep {
+  readonly timers: TimerWheel
+  /** Sent to a client that has heard nothing for a while; means nothing in its dialect. */
+  readonly heartbeat: string
 }
 
 type Phase = 'holding' | 'flowing' | 'closed'
@@ -43,6 +48,7 @@ class StreamPump extends TimerEntry implements BodySink {
   readonly #source: StreamSource
   readonly #control: CallControl
   readonly #timers: TimerWheel
+  readonly #heartbeat: string
   #phase: Phase = 'holding'
   #held: Uint8Array[] = []
   #heldBytes = 0
@@ -52,11 +58,12 @@ class StreamPump extends TimerEntry implements BodySink {
   #paused = false
   #ended = false
 
-  constructor(source: StreamSource, control: CallControl, timers: TimerWheel) {
+  constructor(source: StreamSource, control: CallControl, { timers, heartbeat }: Upkeep) {
     super()
     this.#source = source
     this.#control = control
     this.#timers = timers
+    this.#heartbeat = heartbeat
     this.opened = new Promise((resolve, reject) => {
       this.#resolve = resolve
       this.#reject = reject
@@ -148,7 +155,7 @@ class StreamPump extends TimerEntry implements BodySink {
       if (this.#heldBytes > 0) this.#open()
     } else if (this.#phase === 'flowing' && !this.#control.settled) {
       if (this.#paused) return this.#stalled()
-      this.#controller.enqueue(heartbeat)
+      this.#controller.enqueue(Buffer.from(this.#heartbeat))
       this.#wait(heartbeatMs)
     }
   }

@@ -4,8 +4,8 @@ import { GatewayError, toGatewayError } from '../core/errors.ts'
 import type { ChatFormat, EventWriter, StreamRelay } from '../core/format.ts'
 import type { ChatAdapter } from '../core/provider.ts'
 import type { Usage } from '../core/usage.ts'
-import { SseSplitter } from '../lib/sse.ts'
-import type { Frame } from '../lib/sse.ts'
+import { frameSplitter } from '../lib/frames.ts'
+import type { Frame, FrameSplitter } from '../lib/frames.ts'
 
 /** What a list of events says about the answer as a whole. */
 export class AnswerState {
@@ -69,12 +69,13 @@ export interface TranslatedStream {
 export class TranslatedRelay implements StreamRelay {
   terminated = false
   readonly #state = new AnswerState()
-  readonly #splitter = new SseSplitter()
+  readonly #splitter: FrameSplitter
   readonly #read: (frame: Frame) => readonly ChatEvent[]
   readonly #writer: EventWriter
   readonly #format: ChatFormat
 
   constructor(stream: TranslatedStream) {
+    this.#splitter = frameSplitter(stream.adapter.framing)
     this.#read = stream.adapter.reader()
     this.#writer = stream.format.writer(stream.publicModel, stream.request)
     this.#format = stream.format
@@ -103,20 +104,33 @@ export class TranslatedRelay implements StreamRelay {
     let out = ''
     if (this.#state.failure) return out
     try {
-      for (const frame of this.#splitter.push(bytes))
-        for (const event of this.#read(frame)) {
-          this.#state.see(event)
-          if (this.#state.failure) return out
-          out += this.#writer.write(event)
-        }
+      out = this.#translate(this.#splitter.push(bytes))
     } catch (cause) {
       this.#state.failure = unreadable(cause)
     }
     return out
   }
 
+  #translate(frames: readonly Frame[]): string {
+    let out = ''
+    for (const frame of frames)
+      for (const event of this.#read(frame)) {
+        this.#state.see(event)
+        if (this.#state.failure) return out
+        out += this.#writer.write(event)
+      }
+    return out
+  }
+
   end(): string {
     if (this.#state.failure) return ''
+    let last = ''
+    try {
+      last = this.#translate(this.#splitter.end())
+    } catch (cause) {
+      this.#state.failure = unreadable(cause)
+    }
+    if (this.#state.failure) return last
     if (!this.#state.complete) {
       this.#state.failure = new GatewayError(
         'upstream-broken',
@@ -125,7 +139,7 @@ export class TranslatedRelay implements StreamRelay {
       return ''
     }
     this.terminated = true
-    return this.#writer.end()
+    return last + this.#writer.end()
   }
 
   errorEvent(error: GatewayError): string {

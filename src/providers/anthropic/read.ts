@@ -3,7 +3,7 @@ import type { ChatEvent, FinishReason } from '../../core/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { FaultKind } from '../../core/errors.ts'
 import type { Usage } from '../../core/usage.ts'
-import type { Frame } from '../../lib/sse.ts'
+import type { Frame } from '../../lib/frames.ts'
 
 type Json = Record<string, unknown>
 

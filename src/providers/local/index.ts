@@ -3,6 +3,7 @@
  * format, so a fresh machine has a working first call, and says in its name that it is simulated.
  */
 import { estimateTokenCount } from 'tokenx'
+import type { ModelMode } from '../../core/deployment.ts'
 import type { CallHead, InProcessAnswer, Provider } from '../../core/provider.ts'
 import { answerChat, splitTokens } from './chat.ts'
 import type { LocalAnswer, LocalChoice } from './chat.ts'
@@ -11,7 +12,7 @@ import { embed } from './embeddings.ts'
 type Json = Record<string, unknown>
 
 /** Models that need no configuration. */
-export const localModels: readonly { modelName: string; mode: 'chat' | 'embedding' }[] = [
+export const localModels: readonly { modelName: string; mode: ModelMode }[] = [
   { modelName: 'local/simulated-chat', mode: 'chat' },
   { modelName: 'local/simulated-embedding', mode: 'embedding' },
 ]

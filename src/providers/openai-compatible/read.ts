@@ -2,7 +2,7 @@
 import type { ChatEvent, FinishReason } from '../../core/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { readOpenaiUsage } from '../../core/openai-usage.ts'
-import type { Frame } from '../../lib/sse.ts'
+import type { Frame } from '../../lib/frames.ts'
 import { readErrorBody } from '../fault.ts'
 
 type Json = Record<string, unknown>

@@ -1,0 +1,26 @@
+/** Moderation in the gateway's own words: is a text or an image harmful, and how. */
+import type { Source } from './chat.ts'
+import type { Usage } from './usage.ts'
+
+export type ModerationPart = { type: 'text'; text: string } | { type: 'image'; source: Source }
+
+export interface ModerationsRequest {
+  model: string
+  /** One entry per verdict; the parts of an entry are judged together. */
+  inputs: ModerationPart[][]
+  extra: { format: string; fields: Record<string, unknown> }
+}
+
+export interface ModerationVerdict {
+  flagged: boolean
+  /** By the vendor's or OpenAI's category names. A model that only says yes or no uses `unsafe`. */
+  categories: Record<string, boolean>
+  /** Between 0 and 1. */
+  scores: Record<string, number>
+}
+
+export interface ModerationsResult {
+  /** In the order of the inputs. */
+  verdicts: ModerationVerdict[]
+  usage?: Usage
+}

@@ -1,0 +1,21 @@
+/** Speech from text, in the gateway's own words. */
+import type { Usage } from './usage.ts'
+
+export interface SpeechRequest {
+  model: string
+  input: string
+  voice: string
+  instructions?: string
+  /** `mp3`, `opus`, `aac`, `flac`, `wav`, `pcm`. */
+  format: string
+  /** 1 = as the voice speaks. */
+  speed?: number
+  extra: { format: string; fields: Record<string, unknown> }
+}
+
+/** Audio that came inside a JSON answer. */
+export interface SpeechResult {
+  audio: Uint8Array
+  mediaType: string
+  usage?: Usage
+}

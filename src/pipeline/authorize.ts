@@ -1,0 +1,67 @@
+/** Proves to an upstream who calls, where a fixed header is not enough: signatures and short-lived tokens. */
+import type { Target } from '../core/deployment.ts'
+import { GatewayError } from '../core/errors.ts'
+import type { Authorization, SignableCall } from '../core/provider.ts'
+import type { Transport, UpstreamRequest } from '../core/transport.ts'
+import type { Clock } from '../lib/clock.ts'
+
+const tokenAnswerBytesMax = 1024 * 1024
+/** A token is fetched anew this long before it dies, so that none dies on its way. */
+const marginMs = 60_000
+
+interface HeldToken {
+  readonly token: Promise<string>
+  /** Infinity while it is being fetched. */
+  freshUntilMs: number
+}
+
+/** Adds what `Authorization` asks for to calls; keeps tokens, one per target. */
+export class Authorizer {
+  readonly #transport: Transport
+  readonly #clock: Clock
+  readonly #tokens = new WeakMap<Target, HeldToken>()
+
+  constructor(transport: Transport, clock: Clock) {
+    this.#transport = transport
+    this.#clock = clock
+  }
+
+  /** The request with the proof in its headers. Rejects with `upstream-credentials` when no token is to be had. */
+  async authorize(request: UpstreamRequest, target: Target, authorization: Authorization): Promise<UpstreamRequest> {
+    const token = await this.#token(target, authorization, request)
+    const epochMs = this.#clock.epochMs()
+    const call: SignableCall = { method: request.method, ...request.head, body: request.body }
+    const proof = authorization.headers(call, target, token === undefined ? { epochMs } : { epochMs, token })
+    return { ...request, head: { url: request.head.url, headers: { ...request.head.headers, ...proof } } }
+  }
+
+  #token(target: Target, authorization: Authorization, request: UpstreamRequest): Promise<string | undefined> {
+    const held = this.#tokens.get(target)
+    if (held && held.freshUntilMs > this.#clock.epochMs()) return held.token
+    const asked = authorization.tokenRequest?.(target, this.#clock.epochMs())
+    if (!asked || !authorization.readToken) return Promise.resolve(undefined)
+    const read = authorization.readToken
+    const answered = this.#ask({ ...request, ...asked, body: [Buffer.from(asked.body, 'utf8')] }).then(read)
+    const fresh: HeldToken = { token: answered.then(({ token }) => token), freshUntilMs: Infinity }
+    this.#tokens.set(target, fresh)
+    answered.then(
+      ({ lifetimeS }) => (fresh.freshUntilMs = this.#clock.epochMs() + lifetimeS * 1000 - marginMs),
+      () => this.#tokens.delete(target),
+    )
+    return fresh.token
+  }
+
+  async #ask(request: UpstreamRequest): Promise<unknown> {
+    const response = await this.#transport.send(request).response
+    const text = new TextDecoder().decode(await response.body.bytes(tokenAnswerBytesMax))
+    if (response.status !== 200)
+      throw new GatewayError('upstream-credentials', `the provider's token service answered ${response.status}`, {
+        cause: text.slice(0, 500),
+      })
+    try {
+      return JSON.parse(text)
+    } catch (cause) {
+      throw new GatewayError('upstream-credentials', "the provider's token service did not answer JSON", { cause })
+    }
+  }
+}
