@@ -55,7 +55,13 @@ export function runBun(args) {
     process.exit(1)
   }
   // Bun queues what exceeds 256 fetches at once, silently.
-  const env = { ...process.env, BUN_CONFIG_MAX_HTTP_REQUESTS: process.env.BUN_CONFIG_MAX_HTTP_REQUESTS ?? '5000' }
+  const env = {
+    BUN_CONFIG_MAX_HTTP_REQUESTS: '5000',
+    // Memory freed a moment ago is needed again in the next: giving it back at once costs a page fault for every
+    // second call (docs/decisions/0005). A quiet gateway gives it back by itself (lib/quiet-collector.ts).
+    MIMALLOC_PURGE_DELAY: '30000',
+    ...process.env,
+  }
   // Newer Nodes can become Bun; then no second process stays in memory.
   if (typeof process.execve === 'function' && process.platform !== 'win32') process.execve(bun, [bun, ...args], env)
   const child = spawn(bun, args, { stdio: 'inherit', env })

@@ -15,8 +15,10 @@ import type { KeyDirectory, Limiter } from './core/ports.ts'
 import { endpoints } from './endpoints/index.ts'
 import { createFrontDoor } from './endpoints/router.ts'
 import { systemClock } from './lib/clock.ts'
+import { QuietCollector } from './lib/quiet-collector.ts'
 import { TimerWheel } from './lib/timer-wheel.ts'
 import { createHttp1Transport } from './pipeline/http1/client.ts'
+import { DetachedWork } from './pipeline/detached.ts'
 import { Router } from './pipeline/route.ts'
 import { createCallModel } from './pipeline/serve.ts'
 import { createPolicies } from './policies/index.ts'
@@ -34,6 +36,8 @@ import { migrate } from './store/migrate.ts'
 import { openDatabase } from './store/open.ts'
 import type { Database } from './store/open.ts'
 import { claimSingleReplica } from './store/replica-lock.ts'
+import { createResponseStore } from './store/responses.ts'
+import type { RunningResponseStore } from './store/responses.ts'
 import { createLogger } from './telemetry/log.ts'
 import type { Logger, LogLevel } from './telemetry/log.ts'
 import { createMetrics } from './telemetry/prometheus.ts'
@@ -53,13 +57,17 @@ export async function startServer(options: ServeOptions): Promise<RunningServer>
   try {
     const store = await openStore(options, logger)
     const parts = assemble({ options, source, store, logger })
+    const collector = new QuietCollector(() => parts.transport.connections().busy > 0)
     const server = Bun.serve({
       hostname: options.host,
       port: options.port,
       development: false,
       idleTimeout: idleTimeoutS,
       maxRequestBodySize: sharedBodyBytesMax,
-      fetch: parts.handle,
+      fetch: (raw, server) => {
+        collector.touch()
+        return parts.handle(raw, server)
+      },
       error(thrown) {
         logger.error('the front door failed', { error: thrown.stack ?? String(thrown) })
         return Response.json({ error: { message: 'internal error', type: 'api_error', param: null, code: 'internal_error' } }, { status: 500 })
@@ -81,8 +89,10 @@ export async function startServer(options: ServeOptions): Promise<RunningServer>
         logger.error(what, { error: thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown) }),
       async stop() {
         source.close()
+        collector.stop()
         parts.draining()
         await stopServing(server, environment)
+        await parts.detached.stop()
         parts.transport.close()
         await store.close()
         lock.release()
@@ -107,6 +117,7 @@ interface Store {
   readonly directory: KeyDirectory
   readonly limiter: Limiter
   readonly ledger: JournalledLedger
+  readonly responses: RunningResponseStore
   databaseReachable(): boolean
   close(): Promise<void>
 }
@@ -139,6 +150,7 @@ async function openStore(options: ServeOptions, logger: Logger): Promise<Store> 
     clock,
     report: problem => logger.error('the ledger reports a problem', { problem }),
   })
+  const responses = createResponseStore({ database, clock, report: problem => logger.error('the response store reports a problem', { problem }) })
   return {
     database,
     installation,
@@ -146,8 +158,10 @@ async function openStore(options: ServeOptions, logger: Logger): Promise<Store> 
     directory,
     limiter: redis ?? new MemoryLimiter(clock),
     ledger,
+    responses,
     databaseReachable: () => reachable,
     async close() {
+      responses.stop()
       await directory.stop()
       await ledger.close()
       redis?.close()
@@ -203,14 +217,17 @@ function assemble({ options, source, store, logger }: Assembling) {
   })
   const router = new Router({ transport, timers, clock, random: Math.random })
   let draining = false
+  const detached = new DetachedWork()
   const services: Services = {
     settings,
     models: () => index,
     callModel: createCallModel({
-      policies, router, clock, timers, settings, resolve: model => index.resolve(model), cost: costNanoUsd, costText: nanoUsdToText,
+      policies, router, clock, timers, settings, uploadDirectory: join(options.dataDirectory, 'uploads'), resolve: model => index.resolve(model), cost: costNanoUsd, costText: nanoUsdToText,
     }),
     keys: store.keys,
     ledger: store.ledger,
+    responses: store.responses,
+    detached,
     hashKey: store.installation.hashKey,
     metricsText: () => metrics.text(),
     readiness: () => readiness(options, store, draining),
@@ -230,6 +247,7 @@ function assemble({ options, source, store, logger }: Assembling) {
   })
   return {
     transport,
+    detached,
     handle,
     draining: () => void (draining = true),
     reloaded(report: ReloadReport) {

@@ -40,3 +40,14 @@ test('dollars as text lose nothing', () => {
   expect(nanoUsdToText(0n)).toBe('0')
   expect(nanoUsdToText(12_000_000_001n)).toBe('12.000000001')
 })
+
+test('the short way and the long way are the same to the nano-dollar', () => {
+  const price = () => BigInt(Math.floor(Math.random() * 2e11))
+  for (let at = 0; at < 20_000; at++) {
+    const prices = { input: price(), output: price(), cacheRead: 0n }
+    const inputTokens = Math.floor(Math.random() * 10 ** (1 + (at % 7)))
+    const outputTokens = Math.floor(Math.random() * 10 ** (1 + (at % 5)))
+    const exact = (BigInt(inputTokens) * prices.input + BigInt(outputTokens) * prices.output + 500_000n) / 1_000_000n
+    expect(costNanoUsd({ inputTokens, outputTokens }, prices)).toBe(exact)
+  }
+})

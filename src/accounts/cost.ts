@@ -9,6 +9,19 @@ const tokensPerPrice = 1_000_000n
  */
 export function costNanoUsd(usage: Usage, prices: Prices | null): bigint | null {
   if (!prices) return null
+  return costInNumbers(usage, prices) ?? costInBigints(usage, prices)
+}
+
+/** Nearly every call: plain text, small enough that a number holds the sum exactly. Undefined = it does not. */
+function costInNumbers(usage: Usage, prices: Prices): bigint | undefined {
+  if (usage.cachedInputTokens || usage.cacheWriteTokens || usage.inputAudioTokens || usage.outputAudioTokens) return undefined
+  const total = usage.inputTokens * Number(prices.input) + usage.outputTokens * Number(prices.output)
+  if (total > Number.MAX_SAFE_INTEGER) return undefined
+  const rest = total % 1e6
+  return BigInt((total - rest) / 1e6 + (rest >= 500_000 ? 1 : 0))
+}
+
+function costInBigints(usage: Usage, prices: Prices): bigint {
   const cached = usage.cachedInputTokens ?? 0
   const written = usage.cacheWriteTokens ?? 0
   const writtenOneHour = Math.min(usage.cacheWriteOneHourTokens ?? 0, written)

@@ -8,6 +8,7 @@ import { nearest } from './nearest.ts'
 import { catalogPrices, givenPrices } from './prices.ts'
 import { modelProfile } from './profile.ts'
 import type { ModelEntry } from './schema.ts'
+import { vertexOptions } from './vertex.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 export type Providers = ReadonlyMap<string, Provider>
@@ -43,6 +44,8 @@ export function buildDeployment(entry: ModelEntry, context: BuildContext): Deplo
   const apiKey = params.api_key ?? keyFromEnvironment(provider, context.environment)
   if (apiKey === undefined && !provider.keyless && params.api_base === undefined)
     return { path: ['proxy_params'], message: `no key: give \`api_key\`, or set ${provider.apiKeyEnv.join(' or ')}` }
+  const vertex = provider.name === 'vertex_ai' ? vertexOptions(params, context.environment, apiKey !== undefined) : undefined
+  if (vertex && 'message' in vertex) return vertex
   const { model } = named
   const info = entry.model_info ?? {}
   const prices =
@@ -57,7 +60,10 @@ export function buildDeployment(entry: ModelEntry, context: BuildContext): Deplo
       apiKey: apiKey === undefined ? undefined : new Secret(apiKey),
       headers: lowerCased(params.extra_headers ?? {}),
       options: {
+        ...vertex?.options,
         ...pick(params, ['api_version', 'organization', 'project', 'anthropic_version', 'anthropic_beta', 'max_tokens']),
+        ...pick(params, ['tenant_id', 'client_id', 'num_ctx', 'keep_alive']),
+        ...secrets(params, ['client_secret', 'azure_ad_token']),
       },
     },
     mode: info.mode ?? 'chat',
@@ -67,7 +73,7 @@ export function buildDeployment(entry: ModelEntry, context: BuildContext): Deplo
     prices,
     dropParams: params.drop_params ?? context.dropParams,
     info,
-    profile: modelProfile(),
+    profile: modelProfile(entry.model_name, model, provider.name, info),
     origin: context.origin,
   }
 }
@@ -99,7 +105,7 @@ function timeouts(params: ModelEntry['proxy_params'], context: BuildContext): Ti
 
 /** Stable over restarts and the same on every replica; secrets are not part of it. */
 function deploymentId(entry: ModelEntry): string {
-  const { api_key: _, extra_headers: __, ...visible } = entry.proxy_params
+  const { api_key: _, extra_headers: __, vertex_credentials: ___, client_secret: ____, azure_ad_token: _____, ...visible } = entry.proxy_params
   const parts = Object.entries(visible).sort(([a], [b]) => (a < b ? -1 : 1))
   return createHash('sha256').update(JSON.stringify([entry.model_name, parts])).digest('hex').slice(0, 32)
 }
@@ -110,6 +116,11 @@ function lowerCased(headers: Readonly<Record<string, string>>): Record<string, s
 
 function pick(from: Record<string, unknown>, names: readonly string[]): Record<string, unknown> {
   return Object.fromEntries(names.filter(name => from[name] !== undefined).map(name => [name, from[name]]))
+}
+
+/** As `pick`, for what must never be shown. */
+function secrets(from: Record<string, unknown>, names: readonly string[]): Record<string, Secret> {
+  return Object.fromEntries(names.flatMap(name => (typeof from[name] === 'string' ? [[name, new Secret(from[name])]] : [])))
 }
 
 /** The built-in models; always there unless switched off. */

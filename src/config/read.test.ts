@@ -1,6 +1,6 @@
 /** Every mistake of a file at once, where it stands, with what was probably meant. */
 import { expect, test } from 'bun:test'
-import { providers } from '../providers/index.ts'
+import { localModels, providers } from '../providers/index.ts'
 import { readSettings } from './settings.ts'
 
 const read = (text: string, environment: Record<string, string> = {}) =>
@@ -47,5 +47,5 @@ test('prices are exact, unknown ones are null and warned about', () => {
 
 test('without a file the keys of the environment and the local models are offered', () => {
   const { settings } = readSettings({ environment: { GROQ_API_KEY: 'k' }, providers })
-  expect(settings!.deployments.map(one => one.modelName)).toEqual(['groq/*', 'local/simulated-chat', 'local/simulated-embedding'])
+  expect(settings!.deployments.map(one => one.modelName)).toEqual(['groq/*', ...localModels.map(one => one.modelName)])
 })

@@ -19,8 +19,17 @@ const proxyParams = z.strictObject({
   organization: text.optional(),
   project: text.optional(),
   extra_headers: z.record(z.string().regex(/^[A-Za-z0-9-]+$/, 'a header name has letters, digits and dashes'), z.string()).optional(),
+  tenant_id: text.optional().describe('Azure: Entra ID instead of a key, with `client_id` and `client_secret`.'),
+  client_id: text.optional(),
+  client_secret: text.optional(),
+  azure_ad_token: text.optional().describe('Azure: a token that you renew yourself.'),
+  num_ctx: count.optional().describe('Ollama: tokens of context that the model is loaded with.'),
+  keep_alive: z.union([text, z.number()]).optional().describe('Ollama: how long the model stays loaded, as `5m`; -1 = for ever.'),
   anthropic_version: text.optional(),
   anthropic_beta: text.optional(),
+  vertex_project: z.string().regex(/^[a-z0-9][a-z0-9.:-]{0,99}$/, 'must be a Google Cloud project id').optional(),
+  vertex_location: z.string().regex(/^[a-z0-9-]{1,40}$/, 'must be a location such as `us-central1` or `global`').optional(),
+  vertex_credentials: z.union([text, z.record(z.string(), z.unknown())]).optional().describe('Google credentials: JSON text, a map, or the path of a file.'),
   max_tokens: count.optional().describe('Output limit where the provider demands one and the client gives none.'),
   timeout: seconds.optional().describe('Seconds until the first byte of a whole answer.'),
   stream_timeout: seconds.optional().describe('Seconds until the first byte of a stream.'),
@@ -58,6 +67,14 @@ const modelInfo = z.strictObject({
   supports_system_messages: flag,
   supports_audio_input: flag,
   supports_pdf_input: flag,
+  tool_calling: z.enum(['auto', 'native', 'forced_only', 'prompted', 'after_think', 'none']).optional()
+    .describe('How tools reach the model. Default: auto, by its name; native where the name says nothing.'),
+  thinking: z.enum(['separate', 'tags', 'tags_open']).optional()
+    .describe('Where its thinking is. tags: <think>...</think> in the text; tags_open: the text begins inside it.'),
+  alternate_roles: flag.describe('Its template wants user and assistant in turn; tool results go back as user.'),
+  structured_output: z.enum(['native', 'json_object', 'none']).optional()
+    .describe('What its host enforces. Otherwise a schema is asked for in the prompt and checked by the gateway.'),
+  guard: flag.describe('A safety classifier: one user message in, safe or unsafe out.'),
   input_cost_per_token: price.optional(),
   output_cost_per_token: price.optional(),
   cache_read_input_token_cost: price.optional(),
@@ -104,6 +121,7 @@ const generalSettings = z.strictObject({
   require_auth_for_metrics_endpoint: z.boolean().optional(),
   header_prefix: z.string().regex(/^[a-z][a-z0-9-]{0,30}[a-z0-9]$/, 'lower-case letters, digits and dashes').optional(),
   disable_local_models: z.boolean().optional(),
+  response_retention_days: z.number().positive().max(3650).optional().describe('How long /v1/responses keeps answers; 30 unless said.'),
 })
 
 export const configSchema = z.strictObject({

@@ -59,6 +59,7 @@ export function readSettings(input: SettingsInput): SettingsReading {
     headerPrefix: general.header_prefix ?? 'x-proxy',
     accessGroups: accessGroups(deployments),
     metricsRequireKey: general.require_auth_for_metrics_endpoint ?? false,
+    ...(general.response_retention_days !== undefined && { responseRetentionMs: general.response_retention_days * 86_400_000 }),
     bodyBytesMax: Math.floor((general.max_request_size_mb ?? bodyMbDefault) * 1024 * 1024),
     file: input.file ?? null,
     warnings,

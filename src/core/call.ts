@@ -4,6 +4,7 @@ import type { Deployment } from './deployment.ts'
 import type { GatewayError } from './errors.ts'
 import type { StreamRelay } from './format.ts'
 import type { LimitVerdict } from './ports.ts'
+import type { Upload } from './upload.ts'
 import type { Usage, UsageSource } from './usage.ts'
 
 export type Operation =
@@ -61,6 +62,8 @@ export interface Call {
   readonly clientAddress: string
   readonly userAgent: string
   body: JsonBody | undefined
+  /** The client's multipart form, whose fields are also in `body`; closed when the call is settled. */
+  upload: Upload | undefined
   /** Headers of the client that travel with its bytes on the forward lane, by lower-case name. */
   forwardedHeaders: Readonly<Record<string, string>> | undefined
   /** The public name asked for; empty until the body is read. */
@@ -91,8 +94,7 @@ export interface Call {
   /** What the limits gave this call, to be given back at its end. */
   taken: Taken | undefined
   /** Response headers that policies add (rate limits). */
-  responseHeaders: [string, string][]
-  bytesOut: number
+  responseHeaders: Record<string, string>
 }
 
 /** What is known once the last byte went out, the client left, or the call failed. Written exactly once. */

@@ -94,6 +94,10 @@ export interface ChatRequest {
   serviceTier?: string
   /** Fields nobody here understands, and the format they came in: they leave only in that format. */
   extra: { format: string; fields: Record<string, unknown> }
+  /** Of `extra`: fields whose whole meaning also stands above. An upstream that does not get them loses nothing. */
+  understoodExtra?: readonly string[]
+  /** What the format itself had to leave out, by the client's names; reported with what the provider drops. */
+  dropped?: readonly string[]
 }
 
 export type FinishReason = 'stop' | 'length' | 'tool-calls' | 'content-filter'

@@ -73,6 +73,15 @@ export interface ModelProfile {
   readonly guard: boolean
 }
 
+/** A model that needs nothing played. Compared by identity: the forward lane asks nothing else of it. */
+export const nativeProfile: ModelProfile = Object.freeze({
+  toolCalling: 'native',
+  thinking: 'separate',
+  alternateRoles: false,
+  structuredOutput: 'native',
+  guard: false,
+})
+
 export interface Deployment {
   /** Stable id: given, or a hash of name and parameters. It is what `x-proxy-model-id` carries. */
   readonly id: string

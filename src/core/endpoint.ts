@@ -2,7 +2,7 @@
 import type { Caller } from './call.ts'
 import type { GatewayError } from './errors.ts'
 import type { Format } from './format.ts'
-import type { KeyStore, Ledger, ModelDirectory } from './ports.ts'
+import type { DetachedRuns, KeyStore, Ledger, ModelDirectory, ResponseStore } from './ports.ts'
 import type { Settings } from './settings.ts'
 
 /** A request after routing. Paths are matched once, on one parsed form. */
@@ -30,6 +30,8 @@ export interface ModelCall {
   readonly model?: string | undefined
   /** Where the path says it and not the body. */
   readonly stream?: boolean
+  /** Asked when neither path nor body names a model. */
+  defaultModel?(): string | undefined
 }
 
 /** What endpoints work with. */
@@ -40,6 +42,8 @@ export interface Services {
   callModel(request: HttpRequest, caller: Caller, call: ModelCall): Promise<Response>
   readonly keys: KeyStore
   readonly ledger: Ledger
+  readonly responses: ResponseStore
+  readonly detached: DetachedRuns
   /** Hash of a key text under the installation's pepper (see KeyRecord.hash). */
   hashKey(keyText: string): string
   /** Prometheus text exposition. */
@@ -57,6 +61,9 @@ export interface EndpointDoc {
   readonly query?: Readonly<Record<string, { schema: object; description: string; required?: boolean }>>
   readonly request?: object
   readonly response?: object
+  /** Media types of the two bodies; absent = JSON. */
+  readonly requestType?: string
+  readonly responseType?: string
 }
 
 export interface Endpoint {

@@ -8,6 +8,7 @@ import type { ImagesRequest, ImagesResult } from './images.ts'
 import type { ModerationsRequest, ModerationsResult } from './moderations.ts'
 import type { Dialect, ForwardQuirks, TokenCount } from './provider.ts'
 import type { RerankRequest, RerankResult } from './rerank.ts'
+import type { SpeechRequest } from './speech.ts'
 import type { Usage } from './usage.ts'
 
 /** What both lanes need to know of a request before anything is translated. */
@@ -24,6 +25,8 @@ export interface Inspection {
 export interface ForwardedAnswer {
   readonly body: Uint8Array | string
   readonly usage: Usage | undefined
+  /** Absent = JSON. */
+  readonly contentType?: string
 }
 
 /**
@@ -51,6 +54,11 @@ export interface StreamRelay {
   readonly contentCharacters: number
 }
 
+/** The head of an upstream's answer: headers by lower-case name. */
+export interface AnswerHead {
+  header(name: string): string | undefined
+}
+
 /** How bytes of this dialect are handed on to an upstream of the same dialect. */
 export interface ForwardRules {
   /** The model's name travels in the path, not in the body (Gemini). */
@@ -58,8 +66,11 @@ export interface ForwardRules {
   /** Edits to the client's body (not the model's name: the pipeline sets that). `dropped` = what a quirk removed. */
   edits(body: JsonBody, quirks: ForwardQuirks): { edits: Edit[]; dropped: string[] }
   /** Restores the public model name and reads the usage. Throws GatewayError `upstream-broken` on a wrong shape. */
-  answer(bytes: Uint8Array, publicModel: string): ForwardedAnswer
-  relay(publicModel: string, body: JsonBody): StreamRelay
+  answer(bytes: Uint8Array, publicModel: string, head?: AnswerHead): ForwardedAnswer
+  /** `contentType` is the upstream's, in lower case. */
+  relay(publicModel: string, body: JsonBody, contentType?: string): StreamRelay
+  /** What a stream of this dialect may be announced as, as prefixes; absent = server-sent events. */
+  readonly streamTypes?: readonly string[]
   /** Client headers that travel with the bytes (a version, betas), by lower-case name. */
   headers?(client: Headers): Record<string, string> | undefined
 }
@@ -69,13 +80,18 @@ export interface EventWriter {
   write(event: ChatEvent): string
   /** After the last event of a complete answer. */
   end(): string
+  /** The error event of a stream that breaks off, where it has to say how far the stream got; else `errorEvent`. */
+  fail?(error: GatewayError): string
 }
 
 interface FormatBase {
   readonly dialect: Dialect
   readonly operation: Operation
-  /** How this dialect streams; absent = server-sent events, kept alive by comments. */
-  readonly streaming?: { readonly contentType: string; readonly heartbeat: string }
+  /**
+   * How this dialect streams; absent = server-sent events, kept alive by comments. `as-upstream` = what the
+   * upstream says it is: audio is never given another name, and nothing is ever put between its bytes.
+   */
+  readonly streaming?: { readonly contentType: string; readonly heartbeat: string } | 'as-upstream'
   inspect(body: JsonBody): Inspection
   /** The body of an error answer. */
   errorBody(error: GatewayError): object
@@ -112,4 +128,21 @@ export interface UnaryFormat<O extends keyof UnaryOperations> extends FormatBase
 
 export type EmbeddingsFormat = UnaryFormat<'embeddings'>
 
-export type Format = ChatFormat | { [O in keyof UnaryOperations]: UnaryFormat<O> }[keyof UnaryOperations]
+/** Text in, audio out: the bytes go to the client as they come, whether or not it asked for events. */
+export interface SpeechFormat extends FormatBase {
+  readonly operation: 'speech'
+  /** Only for bodies without problems. Throws GatewayError for what only shows on a closer look. */
+  decode(body: JsonBody): SpeechRequest
+}
+
+/** A multipart form with files. It is forwarded or refused: the hub has no words for it. */
+export interface UploadFormat extends FormatBase {
+  readonly operation: 'transcriptions' | 'images'
+  readonly multipart: true
+}
+
+export type Format =
+  | ChatFormat
+  | { [O in keyof UnaryOperations]: UnaryFormat<O> }[keyof UnaryOperations]
+  | SpeechFormat
+  | UploadFormat

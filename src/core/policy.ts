@@ -8,12 +8,10 @@ export interface Reply {
   readonly body: Uint8Array | string | ReadableStream<Uint8Array>
 }
 
-export type Next = (call: Call) => Promise<Reply>
-
 export interface Policy {
   readonly name: string
-  /** Wraps the call: refuse by throwing a GatewayError, or change what passes. */
-  handle?(call: Call, next: Next): Promise<Reply>
-  /** Runs exactly once a call, also for calls that never reached `handle`. Must not throw or wait. */
+  /** Asked in order before the call is routed: refuses by throwing a GatewayError, notes on the call what later steps need. */
+  admit?(call: Call): void | Promise<void>
+  /** Runs exactly once a call, also for calls that never reached `admit`. Must not throw or wait. */
   settled?(settlement: Settlement): void
 }

@@ -153,3 +153,58 @@ export interface Ledger {
   readonly healthy: boolean
   close(): Promise<void>
 }
+
+/** One answer of the Responses dialect, kept for the key that asked for it. */
+export interface StoredResponse {
+  readonly id: string
+  readonly keyId: string
+  /** The response it continues; null = it began a conversation. */
+  readonly previousId: string | null
+  /** The deployment that answered; null = not known (yet). */
+  readonly deploymentId: string | null
+  /** `queued`, `in_progress`, `completed`, `incomplete`, `failed` or `cancelled`. */
+  readonly status: string
+  /** Runs, or ran, without a client that waits. */
+  readonly background: boolean
+  /** The items of this call alone, each with an id. */
+  readonly input: readonly Record<string, unknown>[]
+  /** The Response object. */
+  readonly response: Record<string, unknown>
+  /** Milliseconds since 1970. A run in the background renews it every few seconds. */
+  readonly updatedAtMs: number
+  readonly createdAtMs: number
+  readonly expiresAtMs: number
+}
+
+/** One item of a stored response's output. */
+export interface StoredItem {
+  readonly item: Record<string, unknown>
+  readonly deploymentId: string | null
+}
+
+/** Responses by key: nobody ever sees those of another. Everything but `save` throws `overloaded` when the database is away. */
+export interface ResponseStore {
+  /** false = it could not be kept (the problem has been reported); the answer itself is not affected. */
+  save(record: StoredResponse): Promise<boolean>
+  find(keyId: string, id: string): Promise<StoredResponse | undefined>
+  /**
+   * A response and those it continues, oldest first; undefined = the conversation is not here as a whole.
+   * Throws `too-large` when it has more than `bytesMax` bytes or a thousand turns.
+   */
+  conversation(keyId: string, id: string, bytesMax: number): Promise<StoredResponse[] | undefined>
+  /** Output items by their ids, and the deployment that made each; what is not found is missing in the map. */
+  items(keyId: string, ids: readonly string[]): Promise<Map<string, StoredItem>>
+  delete(keyId: string, id: string): Promise<boolean>
+  /** Replaces the record if it is still queued or in progress. false = it was cancelled or deleted meanwhile. */
+  finish(record: StoredResponse): Promise<boolean>
+  /** Marks a running response as alive and in progress. false = it was cancelled or deleted meanwhile. */
+  renew(keyId: string, id: string, nowMs: number): Promise<boolean>
+}
+
+/** Work that goes on after its request was answered. */
+export interface DetachedRuns {
+  /** false = too many run already. `work` must not reject; `signal` aborts on `cancel` and when the program stops. */
+  start(id: string, work: (signal: AbortSignal) => Promise<void>): boolean
+  /** Nothing happens when no such run is in this process. */
+  cancel(id: string): void
+}

@@ -19,6 +19,8 @@ export type Dialect =
   | 'openai-completions'
   | 'openai-embeddings'
   | 'openai-responses'
+  | 'openai-input-tokens'
+  | 'cursor-chat'
   | 'openai-moderations'
   | 'openai-images'
   | 'openai-image-edits'
@@ -31,6 +33,8 @@ export type Dialect =
   | 'gemini-generate'
   | 'gemini-count-tokens'
   | 'gemini-embeddings'
+  /** Gemini's bodies that name the model inside: no upstream gets these bytes, they are always translated. */
+  | 'gemini-named-inside'
   | 'cohere-rerank'
   | 'jina-rerank'
 
@@ -123,6 +127,8 @@ export interface UpstreamFault {
   readonly message: string
   readonly code?: string | null
   readonly param?: string | null
+  /** How long to wait, where the vendor says it in the body (Google's `RetryInfo`). */
+  readonly retryAfterMs?: number
 }
 
 /** The answer of a provider that is part of this program, in the bytes a real upstream would send. */
@@ -131,6 +137,19 @@ export interface InProcessAnswer {
   readonly contentType: string
   /** One piece for a whole answer, one per event for a stream. */
   readonly pieces: readonly (string | Uint8Array)[]
+}
+
+/** A file of the client's form, as a provider inside this program sees it: what it is, and how it begins. */
+export interface InProcessFile {
+  /** The form field that holds it. */
+  readonly field: string
+  readonly filename: string
+  /** As the client said; empty = it did not. */
+  readonly contentType: string
+  /** Of the whole file. */
+  readonly bytes: number
+  /** The first 64 KiB. */
+  readonly head: Uint8Array
 }
 
 export interface Provider {
@@ -143,6 +162,8 @@ export interface Provider {
   readonly keyless?: boolean
   /** Dialects the upstream speaks itself, and where. Same dialect on both sides = bytes forwarded. */
   readonly speaks: Readonly<Partial<Record<Dialect, MakeHead>>>
+  /** false = this model of the provider does not speak that dialect, so it is translated; absent = all do. */
+  forwards?(target: Target, dialect: Dialect): boolean
   readonly quirks?: ForwardQuirks
   readonly chat?: ChatAdapter
   readonly embeddings?: UnaryAdapter<EmbeddingsRequest, EmbeddingsResult>
@@ -156,7 +177,7 @@ export interface Provider {
   /** Reads an error body; undefined = the general rule by status applies. `body` is parsed JSON or text. */
   fault?(status: number, body: unknown): UpstreamFault | undefined
   /** The provider answers by itself, without any network. Pure: the same call gives the same answer. */
-  answer?(head: CallHead, body: unknown): InProcessAnswer
+  answer?(head: CallHead, body: unknown, files?: readonly InProcessFile[]): InProcessAnswer
   /** Request fields this provider understands for chat, in OpenAI's names (`/utils/supported_openai_params`). */
   readonly chatParams: readonly string[]
 }

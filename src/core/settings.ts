@@ -19,6 +19,8 @@ export interface Settings {
   readonly accessGroups: Readonly<Record<string, readonly string[]>>
   readonly metricsRequireKey: boolean
   readonly bodyBytesMax: number
+  /** How long stored responses are kept; absent = 30 days. */
+  readonly responseRetentionMs?: number
   /** The file it came from; null = no file. */
   readonly file: string | null
   /** What the operator should know but what does not stop the start. */

@@ -2,12 +2,27 @@
 import type { GatewayError } from './errors.ts'
 import type { CallHead } from './provider.ts'
 
+/** A file that is open for reading. `read` fills `into` from byte `at` of the file and returns how much it read; 0 = no more. */
+export interface ReadableFile {
+  read(into: Uint8Array, at: number): number
+}
+
+/** A stretch of a file, read when the socket can take it. It must stay readable until the exchange is over. */
+export interface FilePiece {
+  readonly file: ReadableFile
+  readonly offset: number
+  /** Bytes. */
+  readonly length: number
+}
+
+export type BodyPiece = Uint8Array | FilePiece
+
 export interface UpstreamRequest {
   readonly method: 'GET' | 'POST'
   /** Prepared once per deployment and path; the transport may cache what it derives from it by identity. */
   readonly head: CallHead
   /** Sent one after another without being joined; `content-length` is their sum. */
-  readonly body: readonly Uint8Array[]
+  readonly body: readonly BodyPiece[]
   readonly timeouts: ExchangeTimeouts
 }
 

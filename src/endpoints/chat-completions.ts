@@ -8,7 +8,6 @@ export const chatCompletions: Endpoint = {
     '/chat/completions',
     '/v1/chat/completions',
     '/openai/v1/chat/completions',
-    '/cursor/chat/completions',
     '/compat/deployments/{model+}/chat/completions',
     '/openai/deployments/{model+}/chat/completions',
     '/engines/{model+}/chat/completions',

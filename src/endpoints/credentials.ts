@@ -6,32 +6,34 @@ const keyLengthMax = 512
 /** The one key that the request presents. Throws `unauthenticated` when there is none, or two that differ. */
 export function presentedKey(raw: Request, request: { readonly query: URLSearchParams }): string {
   const { headers } = raw
-  let key = ''
-  let from = ''
-  const offer = (value: string | null, where: string): void => {
-    if (!value) return
-    if (key && key !== value)
-      throw new GatewayError('unauthenticated', `${from} and ${where} carry different keys; send only one`)
+  const authorization = headers.get('authorization')
+  let key = authorization ? bearer(authorization) : ''
+  let from = 'Authorization'
+  for (const header of keyHeaders) {
+    const value = headers.get(header)
+    if (!value) continue
+    if (key && key !== value) throw contradiction(from, header)
     key = value
-    from = where
+    from = header
   }
-  offer(bearer(headers.get('authorization')), 'Authorization')
-  offer(headers.get('x-api-key'), 'x-api-key')
-  offer(headers.get('api-key'), 'api-key')
-  offer(headers.get('x-goog-api-key'), 'x-goog-api-key')
-  if (!key && raw.url.includes('key=')) offer(request.query.get('key'), '?key=')
+  if (!key && raw.url.includes('key=')) key = request.query.get('key') ?? ''
   if (!key) {
     throw new GatewayError(
       'unauthenticated',
-      'no API key was sent; send it as `Authorization: Bearer <key>` (x-api-key and api-key work too)',
+      'no API key was sent; send it as `Authorization: Bearer <key>` (x-api-key, api-key and x-goog-api-key work too)',
     )
   }
   if (key.length > keyLengthMax) throw new GatewayError('unauthenticated', 'the API key is too long to be one')
   return key
 }
 
-function bearer(value: string | null): string | null {
-  if (!value) return null
+const keyHeaders = ['x-api-key', 'api-key', 'x-goog-api-key']
+
+function contradiction(one: string, other: string): GatewayError {
+  return new GatewayError('unauthenticated', `${one} and ${other} carry different keys; send only one`)
+}
+
+function bearer(value: string): string {
   if (value.startsWith('Bearer ')) return value.slice(7).trim()
   const [scheme, rest] = value.split(' ', 2)
   if (scheme!.toLowerCase() === 'bearer' && rest) return value.slice(scheme!.length + 1).trim()

@@ -1,17 +1,43 @@
 import type { Endpoint } from '../core/endpoint.ts'
+import { speech, transcriptions, translations } from './audio.ts'
 import { chatCompletions } from './chat-completions.ts'
 import { completions } from './completions.ts'
+import { cursorCompletions } from './cursor.ts'
 import { embeddings } from './embeddings.ts'
+import { geminiEndpoints } from './gemini.ts'
+import { imageEdits, imageVariations, images } from './images.ts'
 import { liveliness, metrics, readiness } from './health.ts'
 import { keyBlock, keyDelete, keyGenerate, keyInfo, keyList, keyUnblock, keyUpdate } from './keys.ts'
 import { modelInfo, modelsList, modelsOne } from './models.ts'
+import { moderations } from './moderations.ts'
 import { openapiEndpoints } from './openapi.ts'
+import {
+  responsesCancel, responsesCreate, responsesDelete, responsesInputItems, responsesInputTokens, responsesRetrieve,
+} from './responses.ts'
+import { rerank, rerankTwo } from './rerank.ts'
 import { spendLogs } from './spend.ts'
 
 const working: Endpoint[] = [
   chatCompletions,
+  cursorCompletions,
   completions,
+  responsesCreate,
+  responsesInputTokens,
+  responsesRetrieve,
+  responsesDelete,
+  responsesCancel,
+  responsesInputItems,
   embeddings,
+  moderations,
+  images,
+  imageEdits,
+  imageVariations,
+  speech,
+  transcriptions,
+  translations,
+  rerank,
+  rerankTwo,
+  ...geminiEndpoints,
   modelsList,
   modelInfo,
   modelsOne,

@@ -61,6 +61,63 @@ const modelEntry = object({
   max_output_tokens: nullable('integer'),
 })
 
+const file = { type: 'string', contentMediaType: 'application/octet-stream' }
+
+const imageFields = {
+  n: nullable('integer', { minimum: 1, maximum: 10 }),
+  size: nullable('string'),
+  quality: nullable('string'),
+  background: nullable('string'),
+  output_format: nullable('string'),
+  response_format: { enum: ['url', 'b64_json', null] },
+  stream: nullable('boolean'),
+  user: text,
+}
+
+const audioFields = { file, model: text, prompt: text, response_format: { enum: ['json', 'text', 'srt', 'verbose_json', 'vtt'] }, temperature: { type: 'number' } }
+
+/** Pictures, audio and moderation. */
+const mediaSchemas: Readonly<Record<string, object>> = {
+  ModerationRequest: object({ input: { anyOf: [text, listOf(text), listOf({ type: 'object' })] }, model: text }, ['input']),
+  Moderation: object({
+    id: text,
+    model: text,
+    results: listOf(object({ flagged: { type: 'boolean' }, categories: { type: 'object' }, category_scores: { type: 'object' } })),
+  }),
+  ImageRequest: object({ ...imageFields, model: text, prompt: text, style: nullable('string') }, ['model', 'prompt']),
+  ImageEditRequest: object({ ...imageFields, model: text, image: { anyOf: [file, listOf(file)] }, mask: file, prompt: text }, ['model', 'image', 'prompt']),
+  ImageVariationRequest: object({ model: text, image: file, n: imageFields.n, size: imageFields.size, response_format: imageFields.response_format }, ['model', 'image']),
+  Images: object({
+    created: { type: 'integer' },
+    data: listOf(object({ url: text, b64_json: text, revised_prompt: text })),
+    usage: { type: 'object' },
+  }),
+  SpeechRequest: object(
+    {
+      model: text,
+      input: text,
+      voice: { anyOf: [text, object({ id: text }, ['id'])] },
+      instructions: text,
+      response_format: { type: 'string', default: 'mp3' },
+      speed: { type: 'number', minimum: 0.25, maximum: 4 },
+      stream_format: { enum: ['sse', 'audio'] },
+    },
+    ['model', 'input', 'voice'],
+  ),
+  TranscriptionRequest: object(
+    {
+      ...audioFields,
+      response_format: { enum: ['json', 'text', 'srt', 'verbose_json', 'vtt', 'diarized_json'] },
+      language: text,
+      'timestamp_granularities[]': listOf({ enum: ['word', 'segment'] }),
+      stream: { type: 'boolean' },
+    },
+    ['file', 'model'],
+  ),
+  TranslationRequest: object(audioFields, ['file', 'model']),
+  Transcription: object({ text, language: text, duration: { type: 'number' }, segments: listOf({ type: 'object' }), usage: { type: 'object' } }, ['text']),
+}
+
 export const schemas: Readonly<Record<string, object>> = {
   Message: object(
     {
@@ -110,6 +167,7 @@ export const schemas: Readonly<Record<string, object>> = {
     model: text,
     usage,
   }),
+  ...mediaSchemas,
   Model: modelEntry,
   ModelList: object({ object: { const: 'list' }, data: listOf(reference('Model')), has_more: { type: 'boolean' } }),
   ModelInfoList: object({

@@ -46,9 +46,9 @@ function operation({ method, auth, doc }: Endpoint, path: string): object {
         schema: parameter.schema,
       })),
     ],
-    ...(doc.request && { requestBody: { required: true, content: { 'application/json': { schema: doc.request } } } }),
+    ...(doc.request && { requestBody: { required: true, content: { [doc.requestType ?? 'application/json']: { schema: doc.request } } } }),
     responses: {
-      200: { description: 'Success', content: { 'application/json': { schema: doc.response ?? {} } } },
+      200: { description: 'Success', content: { [doc.responseType ?? 'application/json']: { schema: doc.response ?? {} } } },
       ...(auth !== 'none' && { 401: errorAnswer('No valid key', 'Error') }),
       ...(doc.request && { 422: errorAnswer('The body is not valid', 'ValidationError') }),
       default: errorAnswer('Any other failure', 'Error'),

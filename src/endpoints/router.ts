@@ -91,14 +91,23 @@ function admit(parts: FrontDoorParts, endpoint: Endpoint, request: RoutedRequest
     if (open) return finish(parts, endpoint, request, endpoint.handle(request, parts.services, undefined))
     const keyText = presentedKey(request.raw, request)
     const caller = parts.identify(keyText)
-    if (caller instanceof Promise)
-      return caller
-        .then(known => enter(parts, endpoint, request, known))
-        .catch(thrown => failed(parts, endpoint, request, thrown))
+    if (caller instanceof Promise) return enterLater(parts, endpoint, request, caller)
     return enter(parts, endpoint, request, caller)
   } catch (thrown) {
     return failed(parts, endpoint, request, thrown)
   }
+}
+
+/** A function of its own: closures would cost every call of a known key an environment for its variables. */
+function enterLater(
+  parts: FrontDoorParts,
+  endpoint: Endpoint,
+  request: RoutedRequest,
+  caller: Promise<Caller | undefined>,
+): Promise<Response> {
+  return caller
+    .then(known => enter(parts, endpoint, request, known))
+    .catch(thrown => failed(parts, endpoint, request, thrown))
 }
 
 function enter(

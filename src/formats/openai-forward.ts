@@ -15,7 +15,7 @@ import { OpenaiRelay } from './openai-relay.ts'
 /** An answer may be far larger than a request; the limits only stop what would stall the process. */
 const answerLimits = { depth: 256, fields: 1000, tokens: 8_000_000 }
 
-function commonEdits(body: JsonBody, quirks: ForwardQuirks): { edits: Edit[]; dropped: string[] } {
+export function commonEdits(body: JsonBody, quirks: ForwardQuirks): { edits: Edit[]; dropped: string[] } {
   const edits: Edit[] = []
   const dropped: string[] = []
   for (const name of body.names()) {
@@ -46,7 +46,68 @@ function streamEdits(body: JsonBody, quirks: ForwardQuirks): { edits: Edit[]; dr
   return result
 }
 
-function readAnswer(bytes: Uint8Array, mustHave: string): JsonBody {
+/** What an answer of a dialect must have, and what clients break without. */
+interface AnswerShape {
+  readonly mustHave: 'choices' | 'data'
+  /** Fields set to null where the upstream leaves them out. */
+  readonly nullable: readonly string[]
+}
+
+/** Above this an answer is never text as a whole. */
+const smallAnswerBytes = 64 * 1024
+const decoder = new TextDecoder('utf-8', { fatal: true })
+
+export function answerOf(bytes: Uint8Array, publicModel: string, shape: AnswerShape): ForwardedAnswer {
+  return (
+    (bytes.length <= smallAnswerBytes ? forwardSmall(bytes, publicModel, shape) : undefined) ??
+    forwardOutlined(bytes, publicModel, shape)
+  )
+}
+
+/**
+ * Nearly every answer: parsed by the platform, changed as text. Costs a quarter of the outline's time and
+ * garbage. Undefined = the place of the model's name is not certain, or the JSON is none: the outline decides.
+ */
+function forwardSmall(bytes: Uint8Array, publicModel: string, shape: AnswerShape): ForwardedAnswer | undefined {
+  let text: string
+  let answer: Record<string, unknown>
+  try {
+    text = decoder.decode(bytes)
+    answer = JSON.parse(text) as Record<string, unknown>
+  } catch {
+    return undefined
+  }
+  if (!answer || typeof answer.model !== 'string' || answer[shape.mustHave] === undefined) return undefined
+  const name = modelValue(text)
+  if (!name) return undefined
+  let value = answer.model === publicModel ? text.slice(name.from, name.to) : JSON.stringify(publicModel)
+  for (const field of shape.nullable) if (!(field in answer)) value += `,"${field}":null`
+  return {
+    body: text.slice(0, name.from) + value + text.slice(name.to),
+    usage: readOpenaiUsage(answer.usage),
+  }
+}
+
+const modelKey = '"model"'
+/** A colon, and a string without escapes. */
+const plainValue = /\s*:\s*("[^"\\]*")/y
+
+/** Where the value of the only key (or text) `model` stands; undefined when there are several, or none so plain. */
+function modelValue(text: string): { from: number; to: number } | undefined {
+  const key = text.indexOf(modelKey)
+  if (key < 0 || text.includes(modelKey, key + 1)) return undefined
+  plainValue.lastIndex = key + modelKey.length
+  const found = plainValue.exec(text)
+  return found ? { from: plainValue.lastIndex - found[1]!.length, to: plainValue.lastIndex } : undefined
+}
+
+/** Any answer, by its outline: an answer of megabytes is never copied. */
+function forwardOutlined(bytes: Uint8Array, publicModel: string, shape: AnswerShape): ForwardedAnswer {
+  const body = readAnswer(bytes, shape.mustHave)
+  return forwardAnswer(body, publicModel, shape.nullable.filter(name => !body.has(name)).map(name => ({ set: name, json: 'null' })))
+}
+
+export function readAnswer(bytes: Uint8Array, mustHave: string): JsonBody {
   let body: JsonBody
   try {
     body = JsonBody.read(bytes, answerLimits)
@@ -61,7 +122,7 @@ function readAnswer(bytes: Uint8Array, mustHave: string): JsonBody {
   return body
 }
 
-function forwardAnswer(body: JsonBody, publicModel: string, more: readonly Edit[]): ForwardedAnswer {
+export function forwardAnswer(body: JsonBody, publicModel: string, more: readonly Edit[]): ForwardedAnswer {
   const edits = [...more]
   if (body.get('model') !== publicModel) edits.push({ set: 'model', json: JSON.stringify(publicModel) })
   const pieces = body.edited(edits)
@@ -76,27 +137,27 @@ function includesUsage(body: JsonBody): boolean {
   return options?.include_usage === true
 }
 
+/** @openrouter/sdk refuses an answer without the key; null is enough (research/ecosystem 1.1). */
+const chatAnswer: AnswerShape = { mustHave: 'choices', nullable: ['system_fingerprint'] }
+const completionAnswer: AnswerShape = { mustHave: 'choices', nullable: [] }
+const embeddingsAnswer: AnswerShape = { mustHave: 'data', nullable: [] }
+
 export const openaiChatForward: ForwardRules = {
   edits: streamEdits,
-  answer(bytes, publicModel) {
-    const body = readAnswer(bytes, 'choices')
-    // @openrouter/sdk refuses an answer without the key; null is enough (research/ecosystem 1.1).
-    const more: Edit[] = body.has('system_fingerprint') ? [] : [{ set: 'system_fingerprint', json: 'null' }]
-    return forwardAnswer(body, publicModel, more)
-  },
+  answer: (bytes, publicModel) => answerOf(bytes, publicModel, chatAnswer),
   relay: (publicModel, body) =>
     new OpenaiRelay({ publicModel, showUsage: includesUsage(body), errorEvent: openaiErrorEvent }),
 }
 
 export const openaiCompletionsForward: ForwardRules = {
   edits: streamEdits,
-  answer: (bytes, publicModel) => forwardAnswer(readAnswer(bytes, 'choices'), publicModel, []),
+  answer: (bytes, publicModel) => answerOf(bytes, publicModel, completionAnswer),
   relay: openaiChatForward.relay,
 }
 
 export const openaiEmbeddingsForward: ForwardRules = {
   edits: commonEdits,
-  answer: (bytes, publicModel) => forwardAnswer(readAnswer(bytes, 'data'), publicModel, []),
+  answer: (bytes, publicModel) => answerOf(bytes, publicModel, embeddingsAnswer),
   relay() {
     throw new GatewayError('internal', 'embeddings are never streamed')
   },

@@ -1,4 +1,5 @@
 /** Streams of bytes cut into frames, whatever the vendor cuts them with. */
+import { EventStreamSplitter } from './aws-event-stream.ts'
 import { ElementSplitter, LineSplitter } from './json-frames.ts'
 import { SseSplitter } from './sse.ts'
 
@@ -8,8 +9,11 @@ export interface Frame {
   readonly data: string
 }
 
-/** `ndjson` = one JSON document a line; `json-array` = the elements of one array, as they are completed. */
-export type Framing = 'sse' | 'ndjson' | 'json-array'
+/**
+ * `ndjson` = one JSON document a line; `json-array` = the elements of one array, as they are completed;
+ * `aws-event-stream` = AWS's binary messages.
+ */
+export type Framing = 'sse' | 'ndjson' | 'json-array' | 'aws-event-stream'
 
 /** Wherever the bytes are cut, the frames are the same. `push` throws on bytes that are not the framing's. */
 export interface FrameSplitter {
@@ -25,6 +29,7 @@ const splitters: Record<Framing, () => FrameSplitter> = {
   sse: () => new SseSplitter(),
   ndjson: () => new LineSplitter(),
   'json-array': () => new ElementSplitter(),
+  'aws-event-stream': () => new EventStreamSplitter(),
 }
 
 export function frameSplitter(framing: Framing = 'sse'): FrameSplitter {
@@ -36,4 +41,5 @@ export const framingMediaTypes: Record<Framing, readonly string[]> = {
   sse: ['text/event-stream'],
   ndjson: ['application/x-ndjson', 'application/json', 'application/jsonl', 'application/stream+json'],
   'json-array': ['application/json'],
+  'aws-event-stream': ['application/vnd.amazon.eventstream'],
 }

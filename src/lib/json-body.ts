@@ -51,6 +51,8 @@ const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false })
 
 export class JsonBody {
   readonly bytes: Uint8Array
+  /** Bytes. */
+  readonly size: number
   readonly #spans: Map<string, Span>
   /** Offset of the closing brace. */
   readonly #end: number
@@ -58,6 +60,7 @@ export class JsonBody {
 
   private constructor(bytes: Uint8Array, spans: Map<string, Span>, end: number) {
     this.bytes = bytes
+    this.size = bytes.length
     this.#spans = spans
     this.#end = end
   }
@@ -69,10 +72,6 @@ export class JsonBody {
     // Small bodies are parsed at once: it costs a microsecond and finds every syntax error now.
     if (bytes.length <= parseWholeBytesMax) body.parse()
     return body
-  }
-
-  get size(): number {
-    return this.bytes.length
   }
 
   has(field: string): boolean {
@@ -87,6 +86,15 @@ export class JsonBody {
   sizeOf(field: string): number {
     const span = this.#spans.get(field)
     return span ? span.valueEnd - span.valueStart : 0
+  }
+
+  /**
+   * Gives a large body's memory back now: the collector would see a few small objects and wait, while hundreds of
+   * megabytes hang on them. Nothing may read the body afterwards.
+   */
+  release(): void {
+    const { buffer, byteLength } = this.bytes
+    if (byteLength > parseWholeBytesMax && byteLength === buffer.byteLength && buffer instanceof ArrayBuffer) buffer.transfer(0)
   }
 
   /** A field's value; undefined when it is absent. In a large body only this field is parsed. */
@@ -194,14 +202,6 @@ function outline(bytes: Uint8Array, limits: JsonLimits): { spans: Map<string, Sp
   let keyStart = -1
   let expectKey = true
   let valueStart = -1
-  const close = (valueEnd: number) => {
-    if (valueStart < 0) return
-    if (spans.has(key)) throw new JsonBodyError(`the field ${JSON.stringify(key)} is given twice`, keyStart)
-    if (spans.size >= limits.fields)
-      throw new JsonBodyError(`the body has more than ${limits.fields} top-level fields`, keyStart)
-    spans.set(key, { keyStart, valueStart, valueEnd: trimEnd(bytes, valueEnd) })
-    valueStart = -1
-  }
   for (; at < bytes.length; at++) {
     const byte = bytes[at]!
     if (byte === quote) {
@@ -220,7 +220,7 @@ function outline(bytes: Uint8Array, limits: JsonLimits): { spans: Map<string, Sp
       if (++depth > limits.depth) throw new JsonBodyError(`the body is nested deeper than ${limits.depth}`, at)
     } else if (byte === closeBrace || byte === closeBracket) {
       if (depth === 1) {
-        close(at)
+        if (valueStart >= 0) addSpan(spans, key, { keyStart, valueStart, valueEnd: trimEnd(bytes, at) }, limits)
         const rest = skipSpace(bytes, at + 1)
         if (byte !== closeBrace || rest < bytes.length)
           throw new JsonBodyError('the body is not one JSON object', rest)
@@ -232,12 +232,20 @@ function outline(bytes: Uint8Array, limits: JsonLimits): { spans: Map<string, Sp
         valueStart = skipSpace(bytes, at + 1)
         expectKey = false
       } else if (byte === comma) {
-        close(at)
+        if (valueStart >= 0) addSpan(spans, key, { keyStart, valueStart, valueEnd: trimEnd(bytes, at) }, limits)
+        valueStart = -1
         expectKey = true
       }
     }
   }
   throw new JsonBodyError('the body ends in the middle of its JSON', bytes.length)
+}
+
+function addSpan(spans: Map<string, Span>, key: string, span: Span, limits: JsonLimits): void {
+  if (spans.has(key)) throw new JsonBodyError(`the field ${JSON.stringify(key)} is given twice`, span.keyStart)
+  if (spans.size >= limits.fields)
+    throw new JsonBodyError(`the body has more than ${limits.fields} top-level fields`, span.keyStart)
+  spans.set(key, span)
 }
 
 /** A key between its quotes. Nearly all are plain ASCII, which needs no parser. */

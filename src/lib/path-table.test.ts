@@ -6,6 +6,8 @@ table.add('/v1/models', 'list')
 table.add('/v1/models/{id+}', 'one')
 table.add('/engines/{model+}/chat/completions', 'chat')
 table.add('/docs/{asset}', 'asset')
+table.add('/v1beta/models/{model+}:count', 'count')
+table.add('/v1beta/models/{model+}', 'other')
 
 test.each([
   ['/v1/models', 'list', {}],
@@ -15,6 +17,12 @@ test.each([
   ['/v1/models/org%2Fname', 'one', { id: 'org/name' }],
   ['/engines/a/b/c/chat/completions', 'chat', { model: 'a/b/c' }],
   ['/docs/x.js', 'asset', { asset: 'x.js' }],
+  ['/v1beta/models/m:count', 'count', { model: 'm' }],
+  ['/v1beta/models/org/m:free:count/', 'count', { model: 'org/m:free' }],
+  ['/v1beta/models/org%2Fm%3Afree:count', 'count', { model: 'org/m:free' }],
+  ['/v1beta/models/m:counts', 'other', { model: 'm:counts' }],
+  ['/v1beta/models/:count', 'other', { model: ':count' }],
+  ['/v1beta/models/m:count/x', 'other', { model: 'm:count/x' }],
 ])('%s is found', (path, value, params) => {
   expect(table.find(path)).toEqual({ value, params })
 })

@@ -1,6 +1,7 @@
 /**
  * Finds what stands at a path. Exact paths in one look-up; patterns (`{name}` = one segment,
- * `{name+}` = one or more) segment by segment. A slash at the end is tolerated.
+ * `{name+}` = one or more) segment by segment. What follows a name up to the next slash stands as it is
+ * (`{model+}:generateContent`). A slash at the end is tolerated.
  */
 export class PathTable<T> {
   readonly #exact = new Map<string, T>()
@@ -47,12 +48,16 @@ function match(pattern: readonly string[], segments: readonly string[]): Record<
       if (part !== segments[at + shift]) return undefined
       continue
     }
-    const greedy = part.endsWith('+}')
+    const close = part.indexOf('}')
+    const suffix = part.slice(close + 1)
+    const greedy = part[close - 1] === '+'
     const take = greedy ? extra + 1 : 1
     if (take < 1 || segments.length < at + shift + take) return undefined
-    const value = decode(segments.slice(at + shift, at + shift + take).join('/'))
+    const text = segments.slice(at + shift, at + shift + take).join('/')
+    if (!text.endsWith(suffix)) return undefined
+    const value = decode(text.slice(0, text.length - suffix.length))
     if (!value) return undefined
-    params[part.slice(1, greedy ? -2 : -1)] = value
+    params[part.slice(1, greedy ? close - 1 : close)] = value
     shift += take - 1
   }
   return pattern.length + shift === segments.length ? params : undefined

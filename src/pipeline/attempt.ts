@@ -1,29 +1,45 @@
 /** One attempt at one deployment: which lane, what is sent, and how the answer is read. */
 import type { Call, Operation } from '../core/call.ts'
+import type { ChatRequest } from '../core/chat.ts'
+import { nativeProfile } from '../core/deployment.ts'
 import type { Deployment, Target } from '../core/deployment.ts'
-import { GatewayError } from '../core/errors.ts'
-import type { ChatFormat, Format, StreamRelay, UnaryFormat, UnaryOperations } from '../core/format.ts'
+import { GatewayError, unprocessable } from '../core/errors.ts'
+import type { AnswerHead, ChatFormat, Format, SpeechFormat, StreamRelay } from '../core/format.ts'
+import type { UnaryFormat, UnaryOperations } from '../core/format.ts'
 import type { CallHead, MakeHead, TranslatedCall, UnaryAdapter } from '../core/provider.ts'
+import type { BodyPiece } from '../core/transport.ts'
 import type { Usage } from '../core/usage.ts'
+import { emulate, moderationsByGuard } from '../emulation/index.ts'
 import { framingMediaTypes } from '../lib/frames.ts'
 import type { Edit, JsonBody } from '../lib/json-body.ts'
-import { translateAnswer, TranslatedRelay } from './translate.ts'
+import { editedForm } from './form.ts'
+import { CheckedRelay, JsonDialogue } from './structured-output.ts'
+import type { AnswerCheck, JsonQuestion } from './structured-output.ts'
+import { readAnswer, translateAnswer, TranslatedRelay } from './translate.ts'
+import type { TranslatedStream } from './translate.ts'
 
 /** A whole answer, ready for the client. */
 export interface Answer {
   readonly body: Uint8Array | string
   readonly usage: Usage | undefined
+  /** Absent = JSON. */
+  readonly contentType?: string
 }
 
 export interface Attempt {
   readonly head: CallHead
-  readonly body: readonly Uint8Array[]
+  readonly body: readonly BodyPiece[]
+  /** The bytes go out as they come, though the client asked for no stream: audio. */
+  readonly streamed?: boolean
   /** What a stream of this upstream is announced as; one of them. */
   readonly streamTypes: readonly string[]
   /** Client fields that this upstream does not get. */
   readonly dropped: readonly string[]
-  answer(bytes: Uint8Array): Answer
-  relay(): StreamRelay
+  /** A finished answer may have to be asked for again before `answer` and the relay's end: see `checkedExchange`. */
+  readonly check?: AnswerCheck
+  answer(bytes: Uint8Array, head: AnswerHead): Answer
+  /** `contentType` is the upstream's, in lower case. */
+  relay(contentType: string): StreamRelay
 }
 
 const developerRole = /"role"\s*:\s*"developer"/
@@ -34,7 +50,10 @@ const heads = new WeakMap<Target, Map<MakeHead, [CallHead?, CallHead?]>>()
 export function planAttempt(call: Call, format: Format, deployment: Deployment): Attempt {
   checkMode(call, deployment)
   const body = call.body!
-  const attempt = forwardAttempt(call, format, deployment, body) ?? translateAttempt(call, format, deployment, body)
+  const attempt =
+    (deployment.profile === nativeProfile ? undefined : playedAttempt(call, format, deployment, body)) ??
+    forwardAttempt(call, format, deployment, body) ??
+    translateAttempt(call, format, deployment, body)
   if (!attempt) {
     throw new GatewayError(
       'invalid-request',
@@ -89,17 +108,23 @@ function forwardAttempt(call: Call, format: Format, deployment: Deployment, body
   const { target } = deployment
   const { provider } = target
   const makeHead = provider.speaks[format.dialect]
-  if (!makeHead) return undefined
+  if (!makeHead || provider.forwards?.(target, format.dialect) === false) return undefined
   if (provider.quirks?.noDeveloperRole && provider.chat && mentionsDeveloper(body)) return undefined
-  const { edits, dropped } = format.forward.edits(body, provider.quirks ?? {})
+  const { edits: asked, dropped } = format.forward.edits(body, provider.quirks ?? {})
+  const edits = format.forward.modelInPath ? asked : withModel(asked, target.model, body)
+  const form = call.upload && editedForm(call.upload, edits)
   const publicModel = call.model
   return {
-    head: withClientHeaders(cachedHead(target, makeHead, call.stream), call.forwardedHeaders),
-    streamTypes: framingMediaTypes.sse,
-    body: body.edited(format.forward.modelInPath ? edits : withModel(edits, target.model, body)),
+    head: withClientHeaders(
+      cachedHead(target, makeHead, call.stream),
+      form ? { ...call.forwardedHeaders, 'content-type': form.contentType } : call.forwardedHeaders,
+    ),
+    streamTypes: format.forward.streamTypes ?? framingMediaTypes.sse,
+    body: form ? form.body : body.edited(edits),
+    streamed: format.operation === 'speech',
     dropped,
-    answer: bytes => format.forward.answer(bytes, publicModel),
-    relay: () => format.forward.relay(publicModel, body),
+    answer: (bytes, head) => format.forward.answer(bytes, publicModel, head),
+    relay: contentType => format.forward.relay(publicModel, body, contentType),
   }
 }
 
@@ -128,8 +153,11 @@ function withClientHeaders(head: CallHead, client: Call['forwardedHeaders']): Ca
 
 function translateAttempt(call: Call, format: Format, deployment: Deployment, body: JsonBody): Attempt | undefined {
   if ('writer' in format) return chatAttempt(call, format, deployment, body)
+  if ('multipart' in format) return undefined
   const { provider } = deployment.target
   switch (format.operation) {
+    case 'speech':
+      return speechAttempt(call, format, deployment)
     case 'embeddings':
       return unaryAttempt(call, format, deployment, provider.embeddings)
     case 'rerank':
@@ -144,20 +172,77 @@ function translateAttempt(call: Call, format: Format, deployment: Deployment, bo
 }
 
 function chatAttempt(call: Call, format: ChatFormat, deployment: Deployment, body: JsonBody): Attempt | undefined {
-  const adapter = deployment.target.provider.chat
-  if (!adapter) return undefined
+  const { target } = deployment
+  const adapter = target.provider.chat
+  return adapter && translatedAttempt({ adapter, format, request: hubRequest(call, format, body), publicModel: call.model }, target)
+}
+
+function hubRequest(call: Call, format: ChatFormat, body: JsonBody): ChatRequest {
   const request = format.decode(body)
   request.model = call.model
   request.stream = call.stream
-  const stream = { adapter, format, request, publicModel: call.model }
+  return request
+}
+
+function translatedAttempt(stream: TranslatedStream, target: Target): Attempt {
+  const { adapter, request } = stream
   return {
-    ...sent(adapter.request(request, deployment.target)),
+    ...sent(adapter.request(request, target), request),
     streamTypes: framingMediaTypes[adapter.framing ?? 'sse'],
     answer(bytes) {
       const { body: text, state } = translateAnswer(stream, bytes)
       return { body: text, usage: state.usage }
     },
     relay: () => new TranslatedRelay(stream),
+  }
+}
+
+/** What has to be played for this model; undefined = it can all that this call asks, and the usual lanes are open. */
+function playedAttempt(call: Call, format: Format, deployment: Deployment, body: JsonBody): Attempt | undefined {
+  const { profile, target } = deployment
+  const { chat, speaks } = target.provider
+  if (!chat) return undefined
+  if (!('writer' in format))
+    return profile.guard && format.operation === 'moderations'
+      ? unaryAttempt(call, format, deployment, moderationsByGuard(chat))
+      : undefined
+  // A host's own text completions are raw text: the client sees what the model wrote.
+  if (format.operation === 'completions' && speaks[format.dialect]) return undefined
+  const request = hubRequest(call, format, body)
+  const played = emulate(chat, profile, request)
+  if (!played) return undefined
+  const { adapter, contract } = played
+  const stream = { adapter, format, request, publicModel: call.model }
+  return contract ? checkedAttempt(call, { ...stream, target, contract }) : translatedAttempt(stream, target)
+}
+
+/** One that may take several answers. Each is billed, so that the usage is noted as they come. */
+function checkedAttempt(call: Call, question: JsonQuestion): Attempt {
+  const { adapter, format, publicModel, request } = question
+  const dialogue = new JsonDialogue(question)
+  const relay = new CheckedRelay(dialogue)
+  return {
+    ...sent(dialogue.call(), request),
+    streamTypes: framingMediaTypes[adapter.framing ?? 'sse'],
+    check: {
+      whole(bytes) {
+        const { events } = readAnswer(adapter, bytes)
+        try {
+          return dialogue.accepts(events) ? undefined : sent(dialogue.call())
+        } finally {
+          if (dialogue.usage) {
+            call.usage = dialogue.usage
+            call.usageSource = 'upstream'
+          }
+        }
+      },
+      streamed() {
+        const again = relay.ended()
+        return again && sent(again)
+      },
+    },
+    answer: () => ({ body: JSON.stringify(format.encode(dialogue.events, publicModel, request)), usage: dialogue.usage }),
+    relay: () => relay,
   }
 }
 
@@ -183,6 +268,27 @@ function unaryAttempt<O extends keyof UnaryOperations>(
   }
 }
 
+function speechAttempt(call: Call, format: SpeechFormat, deployment: Deployment): Attempt | undefined {
+  const { speech } = deployment.target.provider
+  if (!speech) return undefined
+  if (call.stream) {
+    const msg = `"sse" is not offered by the model '${call.model}'; leave it out to get the audio itself`
+    throw unprocessable([{ loc: ['body', 'stream_format'], msg, type: 'unsupported' }])
+  }
+  const request = { ...format.decode(call.body!), model: call.model }
+  return {
+    ...sent(speech.request(request, deployment.target)),
+    streamTypes: format.forward.streamTypes ?? [],
+    // Audio inside JSON has to be whole before it can be unwrapped.
+    streamed: speech.result === undefined,
+    answer(bytes) {
+      const result = readResult(() => speech.result!(JSON.parse(new TextDecoder().decode(bytes)), request))
+      return { body: result.audio, contentType: result.mediaType, usage: result.usage }
+    },
+    relay: contentType => format.forward.relay(call.model, call.body!, contentType),
+  }
+}
+
 /** What an adapter cannot read is the upstream's fault, never the gateway's. */
 function readResult<T>(read: () => T): T {
   try {
@@ -193,10 +299,13 @@ function readResult<T>(read: () => T): T {
   }
 }
 
-function sent(translated: TranslatedCall): Pick<Attempt, 'head' | 'body' | 'dropped'> {
+/** Fields that the hub said in its own words are not lost with their names; what the format left out is. */
+function sent(translated: TranslatedCall, request?: ChatRequest): Pick<Attempt, 'head' | 'body' | 'dropped'> {
+  const understood = request?.understoodExtra ?? []
+  const dropped = request?.dropped ? [...new Set([...request.dropped, ...translated.dropped])] : translated.dropped
   return {
     head: translated.head,
     body: [Buffer.from(JSON.stringify(translated.body), 'utf8')],
-    dropped: translated.dropped,
+    dropped: understood.length > 0 ? dropped.filter(name => !understood.includes(name)) : dropped,
   }
 }

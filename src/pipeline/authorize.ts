@@ -2,7 +2,7 @@
 import type { Target } from '../core/deployment.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { Authorization, SignableCall } from '../core/provider.ts'
-import type { Transport, UpstreamRequest } from '../core/transport.ts'
+import type { BodyPiece, Transport, UpstreamRequest } from '../core/transport.ts'
 import type { Clock } from '../lib/clock.ts'
 
 const tokenAnswerBytesMax = 1024 * 1024
@@ -30,7 +30,14 @@ export class Authorizer {
   async authorize(request: UpstreamRequest, target: Target, authorization: Authorization): Promise<UpstreamRequest> {
     const token = await this.#token(target, authorization, request)
     const epochMs = this.#clock.epochMs()
-    const call: SignableCall = { method: request.method, ...request.head, body: request.body }
+    const call: SignableCall = {
+      method: request.method,
+      ...request.head,
+      // Asked for only by those that sign every byte; a file is then in memory as a whole.
+      get body() {
+        return request.body.map(bytesOfPiece)
+      },
+    }
     const proof = authorization.headers(call, target, token === undefined ? { epochMs } : { epochMs, token })
     return { ...request, head: { url: request.head.url, headers: { ...request.head.headers, ...proof } } }
   }
@@ -64,4 +71,15 @@ export class Authorizer {
       throw new GatewayError('upstream-credentials', "the provider's token service did not answer JSON", { cause })
     }
   }
+}
+
+function bytesOfPiece(piece: BodyPiece): Uint8Array {
+  if (piece instanceof Uint8Array) return piece
+  const bytes = new Uint8Array(piece.length)
+  for (let at = 0; at < bytes.length; ) {
+    const read = piece.file.read(bytes.subarray(at), piece.offset + at)
+    if (read === 0) throw new GatewayError('internal', 'the file of this call can no longer be read')
+    at += read
+  }
+  return bytes
 }

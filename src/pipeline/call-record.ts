@@ -31,6 +31,7 @@ export class CallRecord implements Call {
   readonly startedAtMs: number
   readonly startedMs: number
   body: JsonBody | undefined = undefined
+  upload: Call['upload'] = undefined
   forwardedHeaders: Call['forwardedHeaders'] = undefined
   model = ''
   stream = false
@@ -48,8 +49,7 @@ export class CallRecord implements Call {
   upstreamMs = 0
   dropped = nothingDropped
   taken: Call['taken'] = undefined
-  responseHeaders: [string, string][] = []
-  bytesOut = 0
+  responseHeaders: Record<string, string> = {}
 
   constructor(start: CallStart) {
     this.id = start.id

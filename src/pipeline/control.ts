@@ -1,26 +1,37 @@
-/** The hand on a running call: lets the client's leaving end whatever is waiting, and settles once. */
+/** The hand on a running call: lets the client's leaving end whatever is under way, and settles once. */
 import type { Call, Outcome } from '../core/call.ts'
+import type { HttpRequest } from '../core/endpoint.ts'
 import { GatewayError } from '../core/errors.ts'
-import type { TimerEntry } from '../lib/timer-wheel.ts'
 import type { UpstreamExchange } from '../core/transport.ts'
+import { TimerEntry } from '../lib/timer-wheel.ts'
+import type { TimerWheel } from '../lib/timer-wheel.ts'
 
 export type Settle = (call: Call, outcome: Outcome, status: number, error: GatewayError | undefined) => void
 
-export class CallControl {
+export interface ControlParts {
   readonly call: Call
-  readonly #settle: Settle
+  readonly settle: Settle
+  readonly request: Pick<HttpRequest, 'holdOpen'>
+  readonly timers: TimerWheel
+}
+
+/** As a timer it runs out when a whole answer takes long: from then on the silent connection is kept. */
+export class CallControl extends TimerEntry {
+  readonly call: Call
+  /** Answers whoever waits for the call when the client leaves: what was under way never comes back. */
+  onLeft: ((error: GatewayError) => void) | undefined
+  readonly #parts: ControlParts
   #settled = false
   #exchange: UpstreamExchange | undefined
-  #rejectWaiting: ((error: GatewayError) => void) | undefined
+  #sentMs = 0
   #left = false
+  #held = false
 
-  /** Runs out when a whole answer takes long. */
-  readonly longWait: TimerEntry
-
-  constructor(call: Call, settle: Settle, longWait: TimerEntry) {
-    this.longWait = longWait
+  constructor(parts: ControlParts) {
+    super()
+    const { call } = parts
     this.call = call
-    this.#settle = settle
+    this.#parts = parts
     if (call.signal.aborted) this.#left = true
     else call.signal.addEventListener('abort', () => this.clientLeft(), { once: true })
   }
@@ -29,36 +40,54 @@ export class CallControl {
     return this.#settled
   }
 
+  get left(): boolean {
+    return this.#left
+  }
+
   /** Idempotent: whoever comes first decides how the call ended. */
   settle(outcome: Outcome, status: number, error?: GatewayError): void {
     if (this.#settled) return
     this.#settled = true
-    this.#settle(this.call, outcome, status, error)
+    this.#parts.settle(this.call, outcome, status, error)
   }
 
-  /** Waits for a step of `exchange`; rejects with `client-closed` as soon as the client leaves. */
-  wait<T>(exchange: UpstreamExchange, step: Promise<T>): Promise<T> {
-    if (this.#left) {
-      exchange.cancel()
-      return Promise.reject(clientClosed())
-    }
+  /** The exchange that is to be cancelled when the client leaves, at once if it has left. */
+  carries(exchange: UpstreamExchange, nowMs: number): void {
     this.#exchange = exchange
-    return new Promise<T>((resolve, reject) => {
-      this.#rejectWaiting = reject
-      step.then(resolve, reject)
-    })
+    this.#sentMs = nowMs
+    if (this.#left) exchange.cancel()
+  }
+
+  /** The exchange has answered, whole or with the beginning of a stream: from here on the time is ours. */
+  answered(nowMs: number): void {
+    this.call.upstreamMs += nowMs - this.#sentMs
+  }
+
+  /** The exchange has failed: nothing of it may go on. */
+  failed(nowMs: number): void {
+    if (!this.#exchange) return
+    this.call.upstreamMs += nowMs - this.#sentMs
+    this.#exchange.cancel()
+    this.#exchange = undefined
   }
 
   /** The client closed its connection: the upstream is closed now, not when someone next looks. */
   clientLeft(): void {
     this.#left = true
     this.#exchange?.cancel()
-    const error = clientClosed()
+    const error = new GatewayError('client-closed', 'the client closed the connection before the answer was complete')
     this.settle('client_closed', error.status, error)
-    this.#rejectWaiting?.(error)
+    this.onLeft?.(error)
   }
-}
 
-function clientClosed(): GatewayError {
-  return new GatewayError('client-closed', 'the client closed the connection before the answer was complete')
+  override expired(): void {
+    this.#held = true
+    this.#parts.request.holdOpen(true)
+  }
+
+  /** The answer is there: the connection keeps its usual idle cut. */
+  waited(): void {
+    this.#parts.timers.cancel(this)
+    if (this.#held) this.#parts.request.holdOpen(false)
+  }
 }

@@ -4,6 +4,7 @@ import { faults, GatewayError } from '../core/errors.ts'
 import type { FaultKind } from '../core/errors.ts'
 import type { UpstreamFault } from '../core/provider.ts'
 import type { UpstreamResponse } from '../core/transport.ts'
+import { Secret } from '../lib/secret.ts'
 
 const errorBodyBytesMax = 256 * 1024
 const messageLengthMax = 2000
@@ -34,7 +35,7 @@ export async function readFault(
     param: fault.param ?? undefined,
     // A refusal that would be the same anywhere keeps the upstream's own 4xx.
     status: fault.kind === 'upstream-refused' ? response.status : undefined,
-    retryAfterMs: retryAfterMs(response, epochMs),
+    retryAfterMs: retryAfterMs(response, epochMs) ?? cappedMs(fault.retryAfterMs),
     cause: { status: response.status, body },
   })
 }
@@ -69,9 +70,21 @@ function faultByStatus(status: number): UpstreamFault {
 
 /** The upstream's words without the gateway's secret, and never longer than a screen. */
 function clean(message: string, deployment: Deployment): string {
-  const key = deployment.target.apiKey?.reveal()
-  const shown = key ? message.replaceAll(key, '[redacted]') : message
+  let shown = message
+  for (const secret of secretsOf(deployment)) shown = shown.replaceAll(secret, '[redacted]')
   return shown.length > messageLengthMax ? `${shown.slice(0, messageLengthMax)}...` : shown
+}
+
+/** A shorter text is no real secret, and taking it out would garble the words around it. */
+const secretLengthMin = 8
+
+function secretsOf({ target }: Deployment): string[] {
+  const all = [target.apiKey, ...Object.values(target.options)].filter(one => one instanceof Secret)
+  return all.map(one => one.reveal()).filter(text => text.length >= secretLengthMin)
+}
+
+function cappedMs(ms: number | undefined): number | undefined {
+  return ms === undefined ? undefined : Math.min(ms, retryAfterMsMax)
 }
 
 /** `retry-after-ms`, or `retry-after` in seconds or as a date; absurd values are capped or ignored. */

@@ -14,8 +14,10 @@ import { Authorizer } from './authorize.ts'
 import type { CallControl } from './control.ts'
 import { Cooldowns } from './cooldown.ts'
 import { blamesDeployment, readFault } from './fault.ts'
-import { inProcessExchange } from './in-process.ts'
+import { answerInProcess, inProcessExchange } from './in-process.ts'
 import { openStream } from './stream-reply.ts'
+import { checkedExchange } from './structured-output.ts'
+import type { AnswerCheck } from './structured-output.ts'
 
 const answerBytesMax = 64 * 1024 * 1024
 /** Retries on a deployment that already failed may be at most this share of all calls. */
@@ -61,12 +63,8 @@ export class Router {
     this.#retryBudget = Math.min(this.#retryBudget + retryShare, retryBudgetMax)
     const first = this.#choose(candidates, nothingTried)
     if (!first) return this.#recover(routed, undefined)
-    return this.#attempt(routed, first).then(
-      reply => {
-        this.#cooldowns.succeeded(first)
-        return reply
-      },
-      thrown => this.#recover(routed, { deployment: first, error: this.#failed(routed, first, thrown) }),
+    return this.#attempt(routed, first).catch(thrown =>
+      this.#recover(routed, { deployment: first, error: this.#failed(routed, first, thrown) }),
     )
   }
 
@@ -104,9 +102,7 @@ export class Router {
       }
       tried.add(deployment)
       try {
-        const reply = await this.#attempt(routed, deployment)
-        this.#cooldowns.succeeded(deployment)
-        return reply
+        return await this.#attempt(routed, deployment)
       } catch (thrown) {
         last = this.#failed(routed, deployment, thrown)
         if (last.retry === 'never') throw last
@@ -116,6 +112,7 @@ export class Router {
   }
 
   #failed(routed: RoutedCall, deployment: Deployment, thrown: unknown): GatewayError {
+    routed.control.failed(this.#parts.clock.monotonicMs())
     const error = toGatewayError(thrown)
     if (blamesDeployment(error)) this.#cooldowns.failed(deployment, error, routed.settings)
     return error
@@ -170,20 +167,9 @@ export class Router {
       return Promise.reject(error)
     }
     call.dropped = attempt.dropped
-    const exchange = this.#send(attempt, deployment, call.stream)
-    const sentMs = this.#parts.clock.monotonicMs()
-    const answered = exchange.response.then(response => this.#answer(control, { attempt, exchange, response, deployment, format }))
-    return control.wait(exchange, answered).then(
-      reply => {
-        call.upstreamMs += this.#parts.clock.monotonicMs() - sentMs
-        return reply
-      },
-      error => {
-        call.upstreamMs += this.#parts.clock.monotonicMs() - sentMs
-        exchange.cancel()
-        throw error
-      },
-    )
+    const exchange = attempt.check ? this.#sendChecked(call, attempt, attempt.check, deployment) : this.#send(call, attempt, deployment)
+    control.carries(exchange, this.#parts.clock.monotonicMs())
+    return exchange.response.then(response => this.#answer(control, { attempt, exchange, response, deployment, format }))
   }
 
   #answer(control: CallControl, arrived: Arrived): Promise<Reply> {
@@ -192,22 +178,32 @@ export class Router {
       return readFault(deployment, response, this.#parts.clock.epochMs()).then(error => Promise.reject(error))
     const { call } = control
     call.answered = true
-    if (call.stream) return this.#stream(control, arrived)
-    return response.body.bytes(answerBytesMax).then(bytes => this.#whole(call, attempt.answer(bytes)))
+    if (call.stream || attempt.streamed) return this.#stream(control, arrived)
+    return response.body.bytes(answerBytesMax).then(bytes => this.#whole(control, deployment, attempt.answer(bytes, response)))
   }
 
-  #send(attempt: Attempt, deployment: Deployment, stream: boolean): UpstreamExchange {
+  /** One exchange to everyone else, even when the answer has to be asked for again. */
+  #sendChecked(call: Call, attempt: Attempt, check: AnswerCheck, deployment: Deployment): UpstreamExchange {
+    const { timeouts } = deployment
+    const { clock } = this.#parts
+    return checkedExchange(this.#send(call, attempt, deployment), {
+      check,
+      clock,
+      totalMs: timeouts.totalMs,
+      send: (next, totalMs) => this.#send(call, { ...attempt, ...next }, { ...deployment, timeouts: { ...timeouts, totalMs } }),
+      fault: response => readFault(deployment, response, clock.epochMs()),
+    })
+  }
+
+  #send(call: Call, attempt: Attempt, deployment: Deployment): UpstreamExchange {
     const { timeouts, target } = deployment
     const { provider } = target
-    if (provider.answer) {
-      const text = Buffer.concat(attempt.body as Uint8Array[]).toString('utf8')
-      return inProcessExchange(provider.answer(attempt.head, JSON.parse(text)))
-    }
+    if (provider.answer) return inProcessExchange(answerInProcess(provider.answer, attempt, call))
     const request: UpstreamRequest = {
       method: 'POST',
       head: attempt.head,
       body: attempt.body,
-      timeouts: stream ? { ...timeouts, firstByteMs: timeouts.streamFirstByteMs } : timeouts,
+      timeouts: call.stream ? { ...timeouts, firstByteMs: timeouts.streamFirstByteMs } : timeouts,
     }
     if (!provider.authorization) return this.#parts.transport.send(request)
     return deferredExchange(
@@ -215,30 +211,41 @@ export class Router {
     )
   }
 
-  #whole(call: Call, answer: Answer): Reply {
+  #whole(control: CallControl, deployment: Deployment, answer: Answer): Reply {
+    const { call } = control
     if (answer.usage) {
       call.usage = answer.usage
       call.usageSource = 'upstream'
     }
-    call.firstByteMs = this.#parts.clock.monotonicMs() - call.startedMs
-    call.bytesOut = answer.body.length
-    return { status: 200, contentType: 'application/json', body: answer.body }
+    const nowMs = this.#parts.clock.monotonicMs()
+    call.firstByteMs = nowMs - call.startedMs
+    control.answered(nowMs)
+    this.#cooldowns.succeeded(deployment)
+    return { status: 200, contentType: answer.contentType ?? 'application/json', body: answer.body }
   }
 
   async #stream(control: CallControl, arrived: Arrived): Promise<Reply> {
-    const { attempt, exchange, response, format } = arrived
-    const type = (response.header('content-type') ?? '').toLowerCase()
+    const { attempt, exchange, response, deployment, format } = arrived
+    const given = response.header('content-type') ?? ''
+    const type = given.toLowerCase()
     if (!attempt.streamTypes.some(one => type.startsWith(one))) {
       throw new GatewayError(
         'upstream-broken',
         `the upstream was asked for a stream and answered with ${type || 'no content type'}`,
       )
     }
-    const source = { exchange, body: response.body, relay: attempt.relay() }
-    const { contentType, heartbeat } = format.streaming ?? eventStream
+    const source = { exchange, body: response.body, relay: attempt.relay(type) }
+    const { contentType, heartbeat } = streamingOf(format, given)
     const body = await openStream(source, control, { timers: this.#parts.timers, heartbeat })
+    control.answered(this.#parts.clock.monotonicMs())
+    this.#cooldowns.succeeded(deployment)
     return { status: 200, contentType, body }
   }
+}
+
+function streamingOf({ streaming = eventStream }: Format, given: string): { contentType: string; heartbeat: string } {
+  if (streaming !== 'as-upstream') return streaming
+  return { contentType: given, heartbeat: given.toLowerCase().startsWith('text/event-stream') ? eventStream.heartbeat : '' }
 }
 
 /** An exchange that is not on its way yet: a cancel before that stops it from ever leaving. */

@@ -1,80 +1,155 @@
 /** A model call from request to response: read the body, pass the policies, route, settle, answer. */
-import type { Call, Caller, Outcome, Settlement } from '../core/call.ts'
+import type { Call, Caller, Settlement } from '../core/call.ts'
 import type { HttpRequest, ModelCall } from '../core/endpoint.ts'
 import { GatewayError, toGatewayError, unprocessable } from '../core/errors.ts'
-import type { Format } from '../core/format.ts'
-import type { Next, Policy, Reply } from '../core/policy.ts'
+import type { Policy, Reply } from '../core/policy.ts'
 import type { Settings } from '../core/settings.ts'
 import type { Usage, Prices } from '../core/usage.ts'
 import type { Clock } from '../lib/clock.ts'
 import { JsonBody, JsonBodyError } from '../lib/json-body.ts'
 import type { Deployment } from '../core/deployment.ts'
-import { TimerEntry } from '../lib/timer-wheel.ts'
 import type { TimerWheel } from '../lib/timer-wheel.ts'
 import { CallRecord } from './call-record.ts'
 import { CallControl } from './control.ts'
+import type { Settle } from './control.ts'
+import { respond, respondError } from './respond.ts'
+import type { RespondParts } from './respond.ts'
 import type { Router } from './route.ts'
-import { completeUsage } from './usage.ts'
+import { readForm } from './upload.ts'
+import { completeUsage, hasOnlyOtherUnits } from './usage.ts'
 
-export interface ServeParts {
+export interface ServeParts extends RespondParts {
   readonly policies: readonly Policy[]
   readonly router: Router
-  readonly clock: Clock
   readonly timers: TimerWheel
+  /** Where large files of forms wait for their upstream. */
+  readonly uploadDirectory: string
   settings(): Settings
   resolve(model: string): readonly Deployment[]
   cost(usage: Usage, prices: Prices | null): bigint | null
-  /** Nano-dollars as the text of dollars. */
-  costText(nanoUsd: bigint): string
 }
 
 export type CallModel = (request: HttpRequest, caller: Caller, call: ModelCall) => Promise<Response>
 
-/** Binds the parts; the result is what every model endpoint calls. */
+/** Binds the parts; the result is what every model endpoint calls. Its promise never rejects. */
 export function createCallModel(parts: ServeParts): CallModel {
-  const settle = (call: Call, outcome: Outcome, status: number, error: GatewayError | undefined) =>
+  const settle: Settle = (call, outcome, status, error) => {
     settleCall(parts, { call, outcome, status, error })
-  return async (request, caller, asked) => {
-    const call = openCall(parts.clock, request, caller, asked)
-    const control = new CallControl(call, settle, new LongWait(request))
-    try {
-      const reply = await serve({ parts, request, control, asked })
-      if (!call.stream) control.settle('success', reply.status)
-      return respond(parts, call, reply)
-    } catch (thrown) {
-      const error = toGatewayError(thrown)
-      const outcome = error.kind === 'client-closed' ? 'client_closed' : 'error'
-      control.settle(outcome, error.status, error)
-      return respondError(parts, call, asked.format, error)
-    } finally {
-      parts.timers.cancel(control.longWait)
-      request.holdOpen(false)
-    }
   }
+  return (request, caller, asked) =>
+    new Promise(resolve => {
+      const call = openCall(parts.clock, request, caller, asked)
+      const control = new CallControl({ call, settle, request, timers: parts.timers })
+      new Serving({ parts, request, asked, control, resolve }).start()
+    })
 }
 
 /** Well before the server's idle cut (255 s). Telling the server on every call would cost 10 us each. */
 const longWaitMs = 100_000
 
-/** A whole answer that takes its time: from here on the silent connection is kept. */
-class LongWait extends TimerEntry {
-  readonly #request: HttpRequest
-
-  constructor(request: HttpRequest) {
-    super()
-    this.#request = request
-  }
-
-  override expired(): void {
-    this.#request.holdOpen(true)
-  }
-}
-
-interface Serving {
+interface ServingParts {
   readonly parts: ServeParts
   readonly request: HttpRequest
-  readonly control: CallControl
   readonly asked: ModelCall
+  readonly control: CallControl
+  resolve(response: Response): void
+}
+
+/**
+ * One call from its body to its response. Plain steps on one object, not async functions: each of those costs
+ * microseconds and hundreds of bytes (docs/decisions/0005).
+ */
+class Serving {
+  readonly #at: ServingParts
+  readonly #failed = (thrown: unknown): void => this.#fail(toGatewayError(thrown))
+
+  constructor(at: ServingParts) {
+    this.#at = at
+  }
+
+  start(): void {
+    const { parts, request, asked, control } = this.#at
+    control.onLeft = this.#failed
+    if (control.left) return control.clientLeft()
+    try {
+      if ('multipart' in asked.format)
+        takeForm(parts, request.raw, control).then(body => this.#serve(body), this.#failed).catch(this.#failed)
+      else this.#read(request.raw, parts.settings().bodyBytesMax)
+    } catch (thrown) {
+      this.#failed(thrown)
+    }
+  }
+
+  #read(raw: Request, bytesMax: number): void {
+    checkAnnounced(raw, bytesMax)
+    raw.bytes().then(
+      bytes => {
+        try {
+          this.#serve(readJson(bytes, bytesMax))
+        } catch (thrown) {
+          this.#failed(thrown)
+        }
+      },
+      cause => this.#failed(unreadableBody(raw, cause)),
+    )
+  }
+
+  /** Throws what is wrong with the request. */
+  #serve(body: JsonBody): void {
+    const { parts, request, asked, control } = this.#at
+    const { call } = control
+    const inspection = asked.format.inspect(body)
+    call.body = body
+    call.model = asked.model || inspection.model || (asked.defaultModel?.() ?? '')
+    call.stream = asked.stream ?? inspection.stream
+    call.forwardedHeaders = asked.format.forward.headers?.(request.raw.headers)
+    call.endUser = inspection.endUser
+    if (inspection.problems.length > 0) throw unprocessable(inspection.problems)
+    if (!call.model) {
+      throw unprocessable([
+        { loc: ['body', 'model'], msg: 'is missing; name one of GET /v1/models', type: 'missing' },
+      ])
+    }
+    if (!call.stream) parts.timers.touch(control, parts.timers.nowMs() + longWaitMs)
+    this.#admit(0)
+  }
+
+  /** Asks the policies from number `from` on, then routes. Only a policy that has to wait makes the call wait. */
+  #admit(from: number): void {
+    const { parts, asked, control } = this.#at
+    const { policies } = parts
+    for (let at = from; at < policies.length; at++) {
+      const asking = policies[at]!.admit?.(control.call)
+      if (asking) return this.#admitLater(asking, at + 1)
+    }
+    parts.router
+      .run({ control, format: asked.format, settings: parts.settings().router, resolve: parts.resolve })
+      .then(reply => this.#answer(reply), this.#failed)
+  }
+
+  #admitLater(asking: Promise<void>, from: number): void {
+    asking.then(() => this.#admit(from)).catch(this.#failed)
+  }
+
+  #answer(reply: Reply): void {
+    const { parts, control } = this.#at
+    // A stream settles by itself at its end, whether or not the client asked for one.
+    if (!(reply.body instanceof ReadableStream)) control.settle('success', reply.status)
+    this.#end(respond(parts, control.call, reply))
+  }
+
+  #fail(error: GatewayError): void {
+    const { parts, asked, control } = this.#at
+    control.settle(error.kind === 'client-closed' ? 'client_closed' : 'error', error.status, error)
+    this.#end(respondError(parts, control.call, asked.format, error))
+  }
+
+  #end(response: Response): void {
+    const { control, resolve } = this.#at
+    control.onLeft = undefined
+    control.waited()
+    resolve(response)
+  }
 }
 
 function openCall(clock: Clock, request: HttpRequest, caller: Caller, asked: ModelCall): Call {
@@ -91,51 +166,35 @@ function openCall(clock: Clock, request: HttpRequest, caller: Caller, asked: Mod
   })
 }
 
-async function serve({ parts, request, control, asked }: Serving): Promise<Reply> {
-  const { call } = control
-  const settings = parts.settings()
-  const body = await readBody(request.raw, settings.bodyBytesMax)
-  const inspection = asked.format.inspect(body)
-  call.body = body
-  call.model = asked.model || inspection.model
-  call.stream = asked.stream ?? inspection.stream
-  call.forwardedHeaders = asked.format.forward.headers?.(request.raw.headers)
-  call.endUser = inspection.endUser
-  if (inspection.problems.length > 0) throw unprocessable(inspection.problems)
-  if (!call.model) {
-    throw unprocessable([
-      { loc: ['body', 'model'], msg: 'is missing; name one of GET /v1/models', type: 'missing' },
-    ])
+/** Reads a multipart form; the call owns its files from here on. */
+async function takeForm(parts: ServeParts, raw: Request, control: CallControl): Promise<JsonBody> {
+  const bytesMax = parts.settings().bodyBytesMax
+  checkAnnounced(raw, bytesMax)
+  const { body, upload } = await readForm(raw, { bytesMax, directory: parts.uploadDirectory })
+  if (control.settled) {
+    // The client has left meanwhile: the settlement that would have closed the files is past.
+    upload.close()
+    throw new GatewayError('client-closed', 'the client left while sending its body')
   }
-  if (!call.stream) parts.timers.touch(control.longWait, parts.timers.nowMs() + longWaitMs)
-  const route: Next = () =>
-    parts.router.run({ control, format: asked.format, settings: settings.router, resolve: parts.resolve })
-  return runPolicies(parts.policies, 0, call, route)
+  control.call.upload = upload
+  return body
 }
 
-/** The onion: the first policy is the outermost. */
-function runPolicies(policies: readonly Policy[], at: number, call: Call, innermost: Next): Promise<Reply> {
-  for (let next = at; next < policies.length; next++) {
-    const policy = policies[next]!
-    if (policy.handle) return policy.handle(call, passed => runPolicies(policies, next + 1, passed, innermost))
-  }
-  return innermost(call)
-}
-
-/** Reads a JSON body. Throws before anything was sent anywhere. */
-async function readBody(raw: Request, bytesMax: number): Promise<JsonBody> {
+function checkAnnounced(raw: Request, bytesMax: number): void {
   const encoding = raw.headers.get('content-encoding')
   if (encoding && encoding !== 'identity')
-    throw new GatewayError('unsupported-media', `content-encoding '${encoding}' is not accepted; send plain JSON`)
+    throw new GatewayError('unsupported-media', `content-encoding '${encoding}' is not accepted; send the body as it is`)
   const announced = Number(raw.headers.get('content-length') ?? 0)
   if (announced > bytesMax) throw tooLarge(bytesMax)
-  let bytes: Uint8Array
-  try {
-    bytes = await raw.bytes()
-  } catch (cause) {
-    if (raw.signal.aborted) throw new GatewayError('client-closed', 'the client left while sending its body', { cause })
-    throw new GatewayError('invalid-request', 'the body could not be read to its end', { cause })
-  }
+}
+
+function unreadableBody(raw: Request, cause: unknown): GatewayError {
+  return raw.signal.aborted
+    ? new GatewayError('client-closed', 'the client left while sending its body', { cause })
+    : new GatewayError('invalid-request', 'the body could not be read to its end', { cause })
+}
+
+function readJson(bytes: Uint8Array, bytesMax: number): JsonBody {
   if (bytes.length > bytesMax) throw tooLarge(bytesMax)
   if (bytes.length === 0) throw new GatewayError('invalid-request', 'the body is empty; send a JSON object')
   try {
@@ -150,96 +209,26 @@ function tooLarge(bytesMax: number): GatewayError {
   return new GatewayError('too-large', `the body is larger than ${bytesMax} bytes, the limit of this gateway`)
 }
 
-interface Ending {
-  readonly call: Call
-  readonly outcome: Outcome
-  readonly status: number
-  readonly error: GatewayError | undefined
-}
+type Ending = Pick<Settlement, 'call' | 'outcome' | 'status' | 'error'>
 
 function settleCall(parts: ServeParts, { call, outcome, status, error }: Ending): void {
+  call.upload?.close()
   completeUsage(call)
   const settlement: Settlement = {
     call,
     outcome,
     status,
     error,
-    costNanoUsd: call.usage && call.deployment ? parts.cost(call.usage, call.deployment.prices) : null,
+    costNanoUsd: call.usage && call.deployment ? costOf(parts, call.usage, call.deployment.prices) : null,
     durationMs: parts.clock.monotonicMs() - call.startedMs,
   }
   call.costNanoUsd = settlement.costNanoUsd
   for (const policy of parts.policies) policy.settled?.(settlement)
+  call.body?.release()
 }
 
-function respond(parts: ServeParts, call: Call, reply: Reply): Response {
-  const headers = answerHeaders(parts, call)
-  headers['content-type'] = reply.contentType
-  if (call.stream) {
-    headers['cache-control'] = 'no-cache'
-    headers['x-accel-buffering'] = 'no'
-  }
-  return new Response(reply.body as BodyInit, { status: reply.status, headers })
-}
-
-function respondError(parts: ServeParts, call: Call, format: Format, error: GatewayError): Response {
-  const headers = answerHeaders(parts, call)
-  headers['content-type'] = 'application/json'
-  addRetryAfter(headers, error)
-  return new Response(JSON.stringify(format.errorBody(error)), { status: error.status, headers })
-}
-
-/** `retry-after` in whole seconds for everyone, in milliseconds for the SDKs that read it. */
-export function addRetryAfter(headers: Record<string, string>, error: GatewayError): void {
-  if (error.retryAfterMs === undefined) return
-  headers['retry-after'] = String(Math.max(1, Math.ceil(error.retryAfterMs / 1000)))
-  headers['retry-after-ms'] = String(Math.max(1, Math.ceil(error.retryAfterMs)))
-}
-
-/** Header names of one prefix, made once: a computed name costs more than the header itself. */
-interface HeaderNames {
-  readonly prefix: string
-  readonly callId: string
-  readonly modelId: string
-  readonly modelGroup: string
-  readonly retries: string
-  readonly fallbacks: string
-  readonly overheadMs: string
-  readonly cost: string
-  readonly dropped: string
-}
-
-function headerNames(prefix: string): HeaderNames {
-  return {
-    prefix,
-    callId: `${prefix}-call-id`,
-    modelId: `${prefix}-model-id`,
-    modelGroup: `${prefix}-model-group`,
-    retries: `${prefix}-attempted-retries`,
-    fallbacks: `${prefix}-attempted-fallbacks`,
-    overheadMs: `${prefix}-overhead-ms`,
-    cost: `${prefix}-response-cost`,
-    dropped: `${prefix}-dropped-params`,
-  }
-}
-
-let names = headerNames('x-proxy')
-
-function answerHeaders(parts: ServeParts, call: Call): Record<string, string> {
-  const prefix = parts.settings().headerPrefix
-  if (names.prefix !== prefix) names = headerNames(prefix)
-  const headers: Record<string, string> = { 'x-request-id': call.id, [names.callId]: call.id }
-  if (call.deployment) headers[names.modelId] = call.deployment.id
-  if (call.model && isHeaderSafe(call.model)) headers[names.modelGroup] = call.model
-  headers[names.retries] = String(Math.max(call.attempts - 1, 0))
-  headers[names.fallbacks] = String(call.fallbacks)
-  const overheadMs = parts.clock.monotonicMs() - call.startedMs - call.upstreamMs
-  headers[names.overheadMs] = String(Math.round(overheadMs * 100) / 100)
-  if (!call.stream && call.costNanoUsd !== null) headers[names.cost] = parts.costText(call.costNanoUsd)
-  if (call.dropped.length > 0) headers[names.dropped] = call.dropped.filter(isHeaderSafe).join(',')
-  for (const [name, value] of call.responseHeaders) headers[name] = value
-  return headers
-}
-
-function isHeaderSafe(text: string): boolean {
-  return /^[\x20-\x7e]*$/.test(text)
+/** Audio and pictures are often billed by units that `Prices` does not know: then the cost is not known, never nothing. */
+function costOf(parts: ServeParts, usage: Usage, prices: Prices | null): bigint | null {
+  const isFree = prices !== null && prices.input === 0n && prices.output === 0n
+  return !isFree && hasOnlyOtherUnits(usage) ? null : parts.cost(usage, prices)
 }

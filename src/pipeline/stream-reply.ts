@@ -36,7 +36,7 @@ export function openStream(
 
 export interface Upkeep {
   readonly timers: TimerWheel
-  /** Sent to a client that has heard nothing for a while; means nothing in its dialect. */
+  /** Sent to a client that has heard nothing for a while; means nothing in its dialect. Empty = nothing may be sent. */
   readonly heartbeat: string
 }
 
@@ -111,8 +111,6 @@ class StreamPump extends TimerEntry implements BodySink {
   #send(out: Uint8Array | string): void {
     if (out.length === 0) return
     const bytes = typeof out === 'string' ? Buffer.from(out, 'utf8') : out
-    const { call } = this.#control
-    call.bytesOut += bytes.length
     if (this.#phase === 'holding') {
       this.#held.push(bytes)
       this.#heldBytes += bytes.length
@@ -152,10 +150,11 @@ class StreamPump extends TimerEntry implements BodySink {
 
   override expired(): void {
     if (this.#phase === 'holding') {
-      if (this.#heldBytes > 0) this.#open()
+      if (this.#control.left) this.#phase = 'closed'
+      else if (this.#heldBytes > 0) this.#open()
     } else if (this.#phase === 'flowing' && !this.#control.settled) {
       if (this.#paused) return this.#stalled()
-      this.#controller.enqueue(Buffer.from(this.#heartbeat))
+      if (this.#heartbeat) this.#controller.enqueue(Buffer.from(this.#heartbeat))
       this.#wait(heartbeatMs)
     }
   }
@@ -192,9 +191,18 @@ class StreamPump extends TimerEntry implements BodySink {
     if (this.#phase === 'closed') return
     recordProgress(this.#control.call, this.#source.relay)
     this.#control.settle('upstream_cut', 200, error)
+    const event = this.#source.relay.errorEvent(error)
+    // Audio has no words for an error: a cut connection is the only way to say that it is not complete.
+    if (event === '') return this.#abort(error)
     this.#send(last)
-    this.#send(this.#source.relay.errorEvent(error))
+    this.#send(event)
     this.#close()
+  }
+
+  #abort(error: GatewayError): void {
+    this.#phase = 'closed'
+    this.#timers.cancel(this)
+    this.#controller.error(error)
   }
 
   #close(): void {

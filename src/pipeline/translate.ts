@@ -143,7 +143,7 @@ export class TranslatedRelay implements StreamRelay {
   }
 
   errorEvent(error: GatewayError): string {
-    return this.#format.errorEvent(error)
+    return this.#writer.fail?.(error) ?? this.#format.errorEvent(error)
   }
 }
 
@@ -152,9 +152,18 @@ export function translateAnswer(
   stream: TranslatedStream,
   bytes: Uint8Array,
 ): { body: string; state: AnswerState } {
+  const { events, state } = readAnswer(stream.adapter, bytes)
+  return {
+    body: JSON.stringify(stream.format.encode(events, stream.publicModel, stream.request)),
+    state,
+  }
+}
+
+/** The events of a whole answer. Throws `upstream-broken` on an unknown or unfinished one, and the answer's own error. */
+export function readAnswer(adapter: ChatAdapter, bytes: Uint8Array): { events: ChatEvent[]; state: AnswerState } {
   let events: ChatEvent[]
   try {
-    events = stream.adapter.result(JSON.parse(new TextDecoder().decode(bytes)))
+    events = adapter.result(JSON.parse(new TextDecoder().decode(bytes)))
   } catch (cause) {
     throw unreadable(cause)
   }
@@ -163,13 +172,11 @@ export function translateAnswer(
   if (state.failure) throw state.failure
   if (!state.complete)
     throw new GatewayError('upstream-broken', "the upstream's answer has no finish reason")
-  return {
-    body: JSON.stringify(stream.format.encode(events, stream.publicModel, stream.request)),
-    state,
-  }
+  return { events, state }
 }
 
-function unreadable(cause: unknown): GatewayError {
+/** What a reader could not read is the upstream's fault. */
+export function unreadable(cause: unknown): GatewayError {
   if (cause instanceof GatewayError) return toGatewayError(cause)
   return new GatewayError('upstream-broken', "the upstream's answer does not follow its protocol", { cause })
 }

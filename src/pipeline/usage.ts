@@ -1,6 +1,7 @@
 /** What a call used when the upstream does not say, or does not live to say it. */
 import type { Call } from '../core/call.ts'
 import type { StreamRelay } from '../core/format.ts'
+import type { Usage } from '../core/usage.ts'
 import type { JsonBody } from '../lib/json-body.ts'
 
 const charactersPerToken = 4
@@ -19,6 +20,9 @@ export function completeUsage(call: Call): void {
     call.usageSource = 'upstream'
   }
   if (call.usage || !call.answered) return
+  if (call.operation === 'speech') return countCharacters(call)
+  // Nobody but the upstream knows what these took: no estimate is better than a wrong one.
+  if (call.operation === 'transcriptions' || call.operation === 'images') return
   const characters = relay?.contentCharacters ?? 0
   call.usage = {
     inputTokens: call.body ? estimateInputTokens(call.body) : 0,
@@ -26,6 +30,20 @@ export function completeUsage(call: Call): void {
     outputTokens: Math.max(relay?.contentEvents ?? 0, Math.ceil(characters / charactersPerToken)),
   }
   call.usageSource = 'estimated'
+}
+
+/** What is spoken is billed whole, also when the client leaves in the middle. */
+function countCharacters(call: Call): void {
+  const input = call.body?.get('input')
+  if (typeof input !== 'string') return
+  call.usage = { inputTokens: 0, outputTokens: 0, characters: input.length }
+  call.usageSource = 'estimated'
+}
+
+/** Measured in seconds, pictures, characters or searches, and in no tokens at all. */
+export function hasOnlyOtherUnits({ inputTokens, outputTokens, ...units }: Usage): boolean {
+  if (inputTokens > 0 || outputTokens > 0) return false
+  return Boolean(units.searchUnits || units.images || units.audioSeconds || units.characters)
 }
 
 /** About four characters of text a token; good to some per cent for prose, and marked as an estimate. */

@@ -7,7 +7,7 @@ import type { Policy } from '../core/policy.ts'
 export function modelAccess(models: () => ModelDirectory): Policy {
   return {
     name: 'model-access',
-    handle(call, next) {
+    admit(call) {
       const index = models()
       const candidates = index.resolve(call.model)
       if (candidates.length === 0) {
@@ -26,7 +26,6 @@ export function modelAccess(models: () => ModelDirectory): Policy {
         )
       }
       call.candidates = candidates
-      return next(call)
     },
   }
 }

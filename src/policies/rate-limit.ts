@@ -1,42 +1,46 @@
 /** Requests a minute, tokens a minute and calls at once, per key and per user, taken together or not at all. */
 import { limitScopes } from '../accounts/key.ts'
-import type { Call } from '../core/call.ts'
+import type { Call, Caller } from '../core/call.ts'
 import { GatewayError } from '../core/errors.ts'
-import type { Limiter, LimitState, LimitVerdict } from '../core/ports.ts'
+import type { Limiter, LimitScope, LimitState, LimitVerdict } from '../core/ports.ts'
 import type { Policy } from '../core/policy.ts'
 import type { Settings } from '../core/settings.ts'
+
+type UserLimits = Settings['userLimits']
 
 /** An inline image says nothing about tokens: what is reserved ahead stays below this. */
 const estimateTokensMax = 16_384
 
 export function rateLimit(limiter: Limiter, settings: () => Settings): Policy {
+  /** The scopes of a caller under the limits of one moment: made once, not on the path of each call. */
+  const known = new WeakMap<Caller, { under: UserLimits; scopes: readonly LimitScope[] }>()
+  const scopesOf = (caller: Caller, under: UserLimits): readonly LimitScope[] => {
+    let found = known.get(caller)
+    if (found?.under !== under) known.set(caller, (found = { under, scopes: limitScopes(caller, under) }))
+    return found.scopes
+  }
   return {
     name: 'rate-limit',
-    handle(call, next) {
-      const scopes = limitScopes(call.caller, settings().userLimits)
-      if (scopes.length === 0) return next(call)
+    admit(call) {
+      const scopes = scopesOf(call.caller, settings().userLimits)
+      if (scopes.length === 0) return
       const tokens = Math.min(Math.ceil((call.body?.size ?? 0) / 4), estimateTokensMax)
       const taken = limiter.take(scopes, tokens)
       // Only a limiter across replicas has to be waited for.
-      if (taken instanceof Promise)
-        return taken.then(verdict => {
-          admit(call, verdict)
-          return next(call)
-        })
-      admit(call, taken)
-      return next(call)
+      if (taken instanceof Promise) return taken.then(verdict => judge(call, verdict))
+      judge(call, taken)
     },
     settled: ({ call }) => release(call),
   }
 }
 
-function admit(call: Call, verdict: LimitVerdict): void {
+function judge(call: Call, verdict: LimitVerdict): void {
   if (!verdict.allowed) throw refused(call, verdict)
   call.taken = verdict
   // The client left while a remote limiter was asked: its settlement has already passed.
   if (call.signal.aborted) release(call)
-  if (verdict.requests) addHeaders(call, 'requests', verdict.requests)
-  if (verdict.tokens) addHeaders(call, 'tokens', verdict.tokens)
+  if (verdict.requests) addHeaders(call, headerNames.requests, verdict.requests)
+  if (verdict.tokens) addHeaders(call, headerNames.tokens, verdict.tokens)
 }
 
 function release(call: Call): void {
@@ -46,18 +50,23 @@ function release(call: Call): void {
   taken.release(usage ? usage.inputTokens + usage.outputTokens : 0)
 }
 
-/** OpenAI's header names; `reset` in its notation (`1.5s`). */
-function addHeaders(call: Call, kind: 'requests' | 'tokens', state: LimitState): void {
-  call.responseHeaders.push(
-    [`x-ratelimit-limit-${kind}`, String(state.limit)],
-    [`x-ratelimit-remaining-${kind}`, String(Math.max(state.remaining, 0))],
-    [`x-ratelimit-reset-${kind}`, `${Math.max(Math.round(state.resetMs) / 1000, 0)}s`],
-  )
+/** OpenAI's header names. */
+const headerNames = {
+  requests: { limit: 'x-ratelimit-limit-requests', remaining: 'x-ratelimit-remaining-requests', reset: 'x-ratelimit-reset-requests' },
+  tokens: { limit: 'x-ratelimit-limit-tokens', remaining: 'x-ratelimit-remaining-tokens', reset: 'x-ratelimit-reset-tokens' },
+}
+
+/** `reset` in OpenAI's notation (`1.5s`). */
+function addHeaders(call: Call, names: (typeof headerNames)['requests'], state: LimitState): void {
+  const { responseHeaders } = call
+  responseHeaders[names.limit] = String(state.limit)
+  responseHeaders[names.remaining] = String(Math.max(state.remaining, 0))
+  responseHeaders[names.reset] = `${Math.max(Math.round(state.resetMs) / 1000, 0)}s`
 }
 
 function refused(call: Call, verdict: Extract<LimitVerdict, { allowed: false }>): GatewayError {
   const { state, kind } = verdict
-  if (kind !== 'parallel_requests') addHeaders(call, kind, state)
+  if (kind !== 'parallel_requests') addHeaders(call, headerNames[kind], state)
   const who = verdict.scope.split(':', 1)[0]
   const what = kind === 'parallel_requests' ? 'requests at once' : `${kind} per minute`
   const waitS = Math.max(1, Math.ceil(verdict.retryAfterMs / 1000))

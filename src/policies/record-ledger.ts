@@ -6,7 +6,7 @@ import type { Policy } from '../core/policy.ts'
 export function recordLedger(ledger: Ledger): Policy {
   return {
     name: 'record-ledger',
-    handle(call, next) {
+    admit(call) {
       const { key } = call.caller
       ledger.begin({
         request_id: call.id,
@@ -19,7 +19,6 @@ export function recordLedger(ledger: Ledger): Policy {
         team_id: key.teamId,
         stream: call.stream,
       })
-      return next(call)
     },
     settled: settlement => ledger.settle(ledgerRow(settlement)),
   }

@@ -9,41 +9,57 @@ const noDeveloper = { noDeveloperRole: true }
 export const catalog = {
   openai: {
     baseUrl: 'https://api.openai.com/v1', apiKeyEnv: ['OPENAI_API_KEY'], maxTokensField: 'max_completion_tokens',
+    responses: true, moderations: true, images: true, imageEdits: true, imageVariations: true,
+    speech: true, transcriptions: true, translations: true,
   },
-  groq: { baseUrl: 'https://api.groq.com/openai/v1', apiKeyEnv: ['GROQ_API_KEY'], embeddings: false },
+  groq: {
+    baseUrl: 'https://api.groq.com/openai/v1', apiKeyEnv: ['GROQ_API_KEY'], embeddings: false,
+    responses: true, speech: true, transcriptions: true, translations: true,
+  },
   deepseek: { baseUrl: 'https://api.deepseek.com/v1', apiKeyEnv: ['DEEPSEEK_API_KEY'], embeddings: false, quirks: noDeveloper },
-  xai: { baseUrl: 'https://api.x.ai/v1', apiKeyEnv: ['XAI_API_KEY'], completions: true },
-  mistral: {
-    baseUrl: 'https://api.mistral.ai/v1', apiKeyEnv: ['MISTRAL_API_KEY'],
-    quirks: { ...noDeveloper, streamOptions: false, rename: { seed: 'random_seed', max_completion_tokens: 'max_tokens' }, drop: ['logit_bias', 'logprobs', 'top_logprobs', 'user', 'service_tier'] },
-  },
-  openrouter: { baseUrl: 'https://openrouter.ai/api/v1', apiKeyEnv: ['OPENROUTER_API_KEY'], completions: true, topK: true },
+  xai: { baseUrl: 'https://api.x.ai/v1', apiKeyEnv: ['XAI_API_KEY'], completions: true, responses: true, images: true },
+  openrouter: { baseUrl: 'https://openrouter.ai/api/v1', apiKeyEnv: ['OPENROUTER_API_KEY'], completions: true, topK: true, responses: true },
   together_ai: {
     baseUrl: 'https://api.together.xyz/v1', apiKeyEnv: ['TOGETHERAI_API_KEY', 'TOGETHER_API_KEY'], completions: true, topK: true, quirks: noDeveloper,
+    rerank: 'jina', images: true, speech: true, transcriptions: true, translations: true,
   },
   fireworks_ai: {
     baseUrl: 'https://api.fireworks.ai/inference/v1', apiKeyEnv: ['FIREWORKS_AI_API_KEY', 'FIREWORKS_API_KEY'], completions: true, topK: true, quirks: noDeveloper,
+    responses: true,
   },
   perplexity: {
     baseUrl: 'https://api.perplexity.ai', apiKeyEnv: ['PERPLEXITYAI_API_KEY', 'PERPLEXITY_API_KEY'], embeddings: false, topK: true, quirks: { ...noDeveloper, streamOptions: false },
   },
   cerebras: { baseUrl: 'https://api.cerebras.ai/v1', apiKeyEnv: ['CEREBRAS_API_KEY'], embeddings: false, quirks: noDeveloper },
-  sambanova: { baseUrl: 'https://api.sambanova.ai/v1', apiKeyEnv: ['SAMBANOVA_API_KEY'], quirks: noDeveloper },
+  sambanova: {
+    baseUrl: 'https://api.sambanova.ai/v1', apiKeyEnv: ['SAMBANOVA_API_KEY'], quirks: noDeveloper,
+    transcriptions: true, translations: true,
+  },
   nvidia_nim: { baseUrl: 'https://integrate.api.nvidia.com/v1', apiKeyEnv: ['NVIDIA_NIM_API_KEY', 'NVIDIA_API_KEY'], quirks: noDeveloper },
   deepinfra: {
     baseUrl: 'https://api.deepinfra.com/v1/openai', apiKeyEnv: ['DEEPINFRA_API_KEY'], completions: true, topK: true, quirks: noDeveloper,
+    images: true, speech: true, transcriptions: true,
   },
   hyperbolic: { baseUrl: 'https://api.hyperbolic.xyz/v1', apiKeyEnv: ['HYPERBOLIC_API_KEY'], completions: true, topK: true, quirks: noDeveloper },
   novita: { baseUrl: 'https://api.novita.ai/v3/openai', apiKeyEnv: ['NOVITA_API_KEY'], completions: true, topK: true, quirks: noDeveloper },
-  nebius: { baseUrl: 'https://api.studio.nebius.ai/v1', apiKeyEnv: ['NEBIUS_API_KEY'], completions: true, topK: true, quirks: noDeveloper },
+  nebius: {
+    baseUrl: 'https://api.studio.nebius.ai/v1', apiKeyEnv: ['NEBIUS_API_KEY'], completions: true, topK: true, quirks: noDeveloper,
+    images: true,
+  },
   moonshot: { baseUrl: 'https://api.moonshot.ai/v1', apiKeyEnv: ['MOONSHOT_API_KEY'], embeddings: false, quirks: noDeveloper },
-  zai: { baseUrl: 'https://api.z.ai/api/paas/v4', apiKeyEnv: ['ZAI_API_KEY'], quirks: noDeveloper },
+  zai: { baseUrl: 'https://api.z.ai/api/paas/v4', apiKeyEnv: ['ZAI_API_KEY'], quirks: noDeveloper, images: true },
   dashscope: {
     baseUrl: 'https://dashscope-intl.aliyuncs.com/compatible-mode/v1', apiKeyEnv: ['DASHSCOPE_API_KEY'], topK: true, quirks: noDeveloper,
   },
   minimax: { baseUrl: 'https://api.minimax.io/v1', apiKeyEnv: ['MINIMAX_API_KEY'], embeddings: false, quirks: noDeveloper },
-  siliconflow: { baseUrl: 'https://api.siliconflow.com/v1', apiKeyEnv: ['SILICONFLOW_API_KEY'], topK: true, quirks: noDeveloper },
-  volcengine: { baseUrl: 'https://ark.cn-beijing.volces.com/api/v3', apiKeyEnv: ['VOLCENGINE_API_KEY', 'ARK_API_KEY'], quirks: noDeveloper },
+  siliconflow: {
+    baseUrl: 'https://api.siliconflow.com/v1', apiKeyEnv: ['SILICONFLOW_API_KEY'], topK: true, quirks: noDeveloper,
+    rerank: 'jina', speech: true, transcriptions: true,
+  },
+  volcengine: {
+    baseUrl: 'https://ark.cn-beijing.volces.com/api/v3', apiKeyEnv: ['VOLCENGINE_API_KEY', 'ARK_API_KEY'], quirks: noDeveloper,
+    responses: true, images: true,
+  },
   baseten: { baseUrl: 'https://inference.baseten.co/v1', apiKeyEnv: ['BASETEN_API_KEY'], embeddings: false, quirks: noDeveloper },
   featherless_ai: { baseUrl: 'https://api.featherless.ai/v1', apiKeyEnv: ['FEATHERLESS_AI_API_KEY', 'FEATHERLESS_API_KEY'], completions: true, quirks: noDeveloper },
   friendliai: { baseUrl: 'https://api.friendli.ai/serverless/v1', apiKeyEnv: ['FRIENDLI_TOKEN'], completions: true, quirks: noDeveloper },
@@ -54,19 +70,33 @@ export const catalog = {
   inception: { baseUrl: 'https://api.inceptionlabs.ai/v1', apiKeyEnv: ['INCEPTION_API_KEY'], embeddings: false, quirks: noDeveloper },
   morph: { baseUrl: 'https://api.morphllm.com/v1', apiKeyEnv: ['MORPH_API_KEY'], quirks: noDeveloper },
   chutes: { baseUrl: 'https://llm.chutes.ai/v1', apiKeyEnv: ['CHUTES_API_KEY'], completions: true, topK: true, quirks: noDeveloper },
-  scaleway: { baseUrl: 'https://api.scaleway.ai/v1', apiKeyEnv: ['SCW_SECRET_KEY'], quirks: noDeveloper },
+  scaleway: { baseUrl: 'https://api.scaleway.ai/v1', apiKeyEnv: ['SCW_SECRET_KEY'], quirks: noDeveloper, transcriptions: true },
   stepfun: { baseUrl: 'https://api.stepfun.com/v1', apiKeyEnv: ['STEPFUN_API_KEY'], embeddings: false, quirks: noDeveloper },
   upstage: { baseUrl: 'https://api.upstage.ai/v1', apiKeyEnv: ['UPSTAGE_API_KEY'], quirks: noDeveloper },
   lambda_ai: { baseUrl: 'https://api.lambda.ai/v1', apiKeyEnv: ['LAMBDA_API_KEY'], completions: true, quirks: noDeveloper },
   meta_llama: { baseUrl: 'https://api.llama.com/compat/v1', apiKeyEnv: ['LLAMA_API_KEY'], embeddings: false, quirks: noDeveloper },
-  ollama: {
-    baseUrl: 'http://127.0.0.1:11434/v1', apiKeyEnv: ['OLLAMA_API_KEY'], keyless: true, completions: true, quirks: noDeveloper,
+  lm_studio: {
+    baseUrl: 'http://127.0.0.1:1234/v1', apiKeyEnv: ['LM_STUDIO_API_KEY'], keyless: true, completions: true, topK: true, quirks: noDeveloper,
+    responses: true,
   },
-  lm_studio: { baseUrl: 'http://127.0.0.1:1234/v1', apiKeyEnv: ['LM_STUDIO_API_KEY'], keyless: true, completions: true, topK: true, quirks: noDeveloper },
-  hosted_vllm: { baseUrl: 'http://127.0.0.1:8000/v1', apiKeyEnv: ['HOSTED_VLLM_API_KEY'], keyless: true, completions: true, topK: true },
+  hosted_vllm: {
+    baseUrl: 'http://127.0.0.1:8000/v1', apiKeyEnv: ['HOSTED_VLLM_API_KEY'], keyless: true, completions: true, topK: true,
+    responses: true, rerank: 'jina', transcriptions: true, translations: true,
+  },
   llamafile: { baseUrl: 'http://127.0.0.1:8080/v1', apiKeyEnv: ['LLAMAFILE_API_KEY'], keyless: true, completions: true, topK: true, quirks: noDeveloper },
-  litellm_proxy: { apiKeyEnv: ['LITELLM_PROXY_API_KEY'], keyless: true },
-  /** Any other host: `api_base` says where. */
-  custom_openai: { apiKeyEnv: [], keyless: true, completions: true, topK: true },
+  litellm_proxy: {
+    apiKeyEnv: ['LITELLM_PROXY_API_KEY'], keyless: true,
+    responses: true, moderations: true, images: true, imageEdits: true, rerank: 'jina', speech: true, transcriptions: true,
+  },
+  jina_ai: { baseUrl: 'https://api.jina.ai/v1', apiKeyEnv: ['JINA_AI_API_KEY', 'JINA_API_KEY'], chat: false, embeddings: 'plain', rerank: 'jina', quirks: { drop: ['user'] } },
+  voyage: {
+    baseUrl: 'https://api.voyageai.com/v1', apiKeyEnv: ['VOYAGE_API_KEY'], chat: false, embeddings: 'plain', rerank: 'voyage',
+    quirks: { rename: { dimensions: 'output_dimension' }, drop: ['user'] },
+  },
+  /** Emulated operations (responses, moderations) are not taken for granted here. Any other host: `api_base` says where. */
+  custom_openai: {
+    apiKeyEnv: [], keyless: true, completions: true, topK: true,
+    images: true, imageEdits: true, rerank: 'jina', speech: true, transcriptions: true, translations: true,
+  },
   text_completion_openai: { baseUrl: 'https://api.openai.com/v1', apiKeyEnv: ['OPENAI_API_KEY'], completions: true },
 } as const satisfies Record<string, CompatibleRow>

@@ -8,7 +8,7 @@ import type { JournalPosition } from './journal.ts'
 import {
   firstRecordAt, listSegments, moveAside, recordBytesMax, segmentPath, SegmentReader,
 } from './journal.ts'
-import { decodeRecord } from './ledger-record.ts'
+import { decodeRecord, encodeIntent, readIntent } from './ledger-record.ts'
 import type { ColumnValue, LedgerIntent } from './ledger-record.ts'
 
 /** Whose journal is read, and how. */
@@ -41,7 +41,8 @@ export function openCallsPath(directory: string, start: string): string {
 /** Memory: one buffer, and the intents of open calls. */
 export class JournalTail {
   readonly #options: JournalTailOptions
-  readonly #open = new Map<string, LedgerIntent>()
+  /** Records of intents by request id, as they stand in the journal. */
+  readonly #open = new Map<string, string>()
   readonly #finished: FinishedSegment[] = []
   #reader: SegmentReader | undefined
   #sequence = 0
@@ -60,8 +61,8 @@ export class JournalTail {
   }
 
   /** Intents without a settlement in what was read. */
-  get openCalls(): Iterable<LedgerIntent> {
-    return this.#open.values()
+  get openCalls(): LedgerIntent[] {
+    return [...this.#open.values()].map(readIntent).filter(intent => intent !== undefined)
   }
 
   /** The next settlements, at most `rowsMax`; fewer = that is all there is at the moment. */
@@ -112,7 +113,7 @@ export class JournalTail {
     if (before !== undefined && !before.ended) before.damaged = true
     const record = decodeRecord(text)
     if (record === undefined) this.#damaged = true
-    else if (record.kind === 'intent') this.#open.set(record.intent.request_id, record.intent)
+    else if (record.kind === 'intent') this.#open.set(record.id, text)
     else {
       rows.push(record.values)
       this.#open.delete(record.id)
@@ -178,7 +179,7 @@ export class JournalTail {
     if (!existsSync(path)) return
     try {
       const intents = JSON.parse(readFileSync(path, 'utf8')) as LedgerIntent[]
-      for (const intent of intents) this.#open.set(intent.request_id, intent)
+      for (const intent of intents) this.#open.set(intent.request_id, encodeIntent(intent))
     } catch {
       this.#options.report(`a damaged list of open calls was moved to ${moveAside(path)}`)
     }
@@ -188,7 +189,7 @@ export class JournalTail {
   #saveOpenCalls(): void {
     const path = openCallsPath(this.#options.directory, this.#options.start)
     if (this.#open.size === 0) return rmSync(path, { force: true })
-    writeFileSync(`${path}.tmp`, JSON.stringify([...this.#open.values()]), { mode: 0o600, flush: true })
+    writeFileSync(`${path}.tmp`, JSON.stringify(this.openCalls), { mode: 0o600, flush: true })
     renameSync(`${path}.tmp`, path)
   }
 }

@@ -10,7 +10,7 @@ import {
   createSegmentFile, firstRecordAt, listSegments, segmentPath, SegmentReader, SegmentWriter,
 } from './journal.ts'
 import { exampleRow, intentOf } from './ledger-fixture.ts'
-import { decodeRecord, encodeIntent, encodeSettlement } from './ledger-record.ts'
+import { decodeRecord, encodeIntent, encodeSettlement, readIntent } from './ledger-record.ts'
 
 const start = '1763710000000-1-abcd'
 let directory: string
@@ -142,7 +142,14 @@ test('a hostile row fits into one record and comes back storable', () => {
 test('foreign JSON is no record', () => {
   for (const text of ['', '{', 'null', '{}', '[]', '[0]', '[1,2]', '[2,"a"]', '"x"'])
     expect(decodeRecord(text)).toBeUndefined()
-  expect(decodeRecord(encodeIntent(intentOf(exampleRow())))?.kind).toBe('intent')
+})
+
+test('an intent is known by its id, and read whole only when it is needed', () => {
+  const intent = intentOf(exampleRow())
+  const text = encodeIntent(intent)
+  expect(decodeRecord(text)).toEqual({ kind: 'intent', id: intent.request_id })
+  expect(readIntent(text)).toEqual(intent)
+  expect(readIntent('[0,"x"]')).toBeUndefined()
 })
 
 test('records go on through many segments, which are gone once they are read and committed', () => {

@@ -14,6 +14,7 @@ import { ledgerStatement, readLedger } from './ledger-query.ts'
 import type { LedgerPage } from './ledger-query.ts'
 import { interruptedRow } from './ledger-record.ts'
 import type { ColumnValue } from './ledger-record.ts'
+import { ownPriority } from './thread-priority.ts'
 
 /** What the main thread asks for. No row is ever written this way: rows come by the journal. */
 export type LedgerRequest =
@@ -45,6 +46,12 @@ export interface LedgerWriterSettings {
 type Row = readonly ColumnValue[]
 
 const batchRowsMax = 500
+/** While the thread steps back: a transaction that waits for the processor holds up the other writers. */
+const politeBatchRows = 100
+/** Journal segments (4 MiB) that may wait before the thread stops being polite. */
+const segmentsBehindMax = 16
+/** A quiet thread gives its garbage back once. */
+const quietRounds = 20
 /** How long a record may wait for its batch, and how much of the journal power loss may take. */
 const pollMs = 50
 const retryMsMin = 100
@@ -59,6 +66,8 @@ const syncFile = promisify(fsync)
 export class LedgerWriter {
   readonly #settings: LedgerWriterSettings
   readonly #send: (reply: LedgerReply) => void
+  /** Traffic comes first: rows are safe in the journal and can wait. */
+  readonly #stepBack = ownPriority()
   readonly #flushes = new Map<number, JournalPosition>()
   #database: Promise<LedgerDatabase> | undefined
   #down = false
@@ -99,6 +108,7 @@ export class LedgerWriter {
   /** Answered as soon as everything before `position` is committed, or the next attempt to do so fails. */
   flush(id: number, position: JournalPosition): void {
     this.#flushes.set(id, position)
+    this.#stepBack(false)
     this.#poke()
   }
 
@@ -152,7 +162,7 @@ export class LedgerWriter {
     const tail = new JournalTail({ directory, start, live: false, report: text => this.#problem(text) })
     for (let rows = tail.read(batchRowsMax); rows.length > 0; rows = tail.read(batchRowsMax))
       if (!(await this.#commit(rows))) return
-    const interrupted = [...tail.openCalls].map(interruptedRow)
+    const interrupted = tail.openCalls.map(interruptedRow)
     for (let at = 0; at < interrupted.length; at += batchRowsMax)
       if (!(await this.#commit(interrupted.slice(at, at + batchRowsMax)))) return
     tail.deleteAll()
@@ -161,20 +171,31 @@ export class LedgerWriter {
   async #followTheLiving(): Promise<void> {
     const { directory, start } = this.#settings
     const tail = new JournalTail({ directory, start, live: true, report: text => this.#problem(text) })
+    let idleRounds = 0
     for (;;) {
       // Asked before reading: what was appended before `close` was called is read below.
       const last = this.#closing
       const before = tail.position
-      const rows = tail.read(batchRowsMax)
+      const isPolite = !last && this.#flushes.size === 0 && !this.#isFarBehind(before.sequence)
+      this.#stepBack(isPolite)
+      const rowsMax = isPolite ? politeBatchRows : batchRowsMax
+      const rows = tail.read(rowsMax)
       if (!hasReached(before, tail.position)) this.#unsynced = true
       if (rows.length > 0 && !(await this.#commit(rows))) return
       this.#committed = tail.position
       tail.deleteFinished()
       this.#answerFlushes(true)
-      if (rows.length === batchRowsMax) continue
+      if (rows.length === rowsMax) continue
       if (last) return tail.closeLive()
+      idleRounds = rows.length === 0 ? idleRounds + 1 : 0
+      if (idleRounds === quietRounds) Bun.gc(true)
       await this.#pause(pollMs)
     }
+  }
+
+  #isFarBehind(sequence: number): boolean {
+    const { directory, start } = this.#settings
+    return existsSync(segmentPath(directory, { start, sequence: sequence + segmentsBehindMax }))
   }
 
   /**

@@ -171,13 +171,13 @@ class Taken {
 
   constructor(taking: Taking) {
     this.#taking = taking
-    taking.limits.forEach((limits, at) => {
+    for (let at = 0; at < taking.limits.length; at++) {
       const scope = taking.held[at]!
-      const { requestsPerMinute, tokensPerMinute } = limits
+      const { requestsPerMinute, tokensPerMinute } = taking.limits[at]!
       if (requestsPerMinute !== null)
         this.requests = tighter(this.requests, requestsPerMinute, scope.requests)
       if (tokensPerMinute !== null) this.tokens = tighter(this.tokens, tokensPerMinute, scope.tokens)
-    })
+    }
   }
 
   release(tokensUsed: number): void {

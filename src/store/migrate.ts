@@ -1,6 +1,7 @@
 /** Brings the database to the shape this program knows: numbered steps, each in a transaction, one migrator at a time. */
 import type { SQL } from 'bun'
 import { first } from './migrations/0001-keys-and-ledger.ts'
+import { second } from './migrations/0002-responses.ts'
 import { transaction } from './open.ts'
 import type { Database } from './open.ts'
 
@@ -10,7 +11,7 @@ export interface Migration {
   up(sql: SQL): Promise<void>
 }
 
-const migrations: readonly Migration[] = [first]
+const migrations: readonly Migration[] = [first, second]
 /** Any number; the same for all replicas. */
 const advisoryLock = 7_203_611
 

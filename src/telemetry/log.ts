@@ -1,5 +1,6 @@
 /** JSON lines, one object a line, an allow-list of fields: nothing a client sent is logged but names and ids. */
-import type { Settlement } from '../core/call.ts'
+import type { Settlement, VirtualKey } from '../core/call.ts'
+import type { Deployment } from '../core/deployment.ts'
 import type { GatewayError } from '../core/errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import { ByteWriter } from './byte-writer.ts'
@@ -52,19 +53,45 @@ function isOurFault(error: GatewayError): boolean {
 /** Built by template: half the cost of an object and its stringify, and no garbage that outlives the line. */
 function callLine(time: string, level: LogLevel, { call, outcome, status, error, costNanoUsd, durationMs }: Settlement): string {
   const { usage, deployment } = call
-  const { key } = call.caller
   return (
     `{"time":"${time}","level":"${level}","message":"call","request_id":"${call.id}","route":"${call.route}"` +
-    `,"model":${text(call.model)},"deployment":${deployment ? text(deployment.id) : 'null'}` +
-    `,"provider":${deployment ? text(deployment.target.provider.name) : 'null'}` +
+    `,"model":${lastModel(call.model)}${deployment ? deploymentFields(deployment) : ',"deployment":null,"provider":null'}` +
     `,"status":${status},"outcome":"${outcome}","stream":${call.stream},"attempts":${call.attempts}` +
     `,"duration_ms":${durationMs.toFixed(1)},"first_byte_ms":${call.firstByteMs < 0 ? 'null' : call.firstByteMs.toFixed(1)}` +
     `,"input_tokens":${usage?.inputTokens ?? 'null'},"output_tokens":${usage?.outputTokens ?? 'null'}` +
     `,"usage_source":"${call.usageSource}","cost_nano_usd":${costNanoUsd ?? 'null'}` +
-    `,"key":"${key.id}","user":${key.userId === null ? 'null' : text(key.userId)}` +
-    `,"client":"${call.clientAddress}","user_agent":${text(call.userAgent)}` +
+    `${keyFields(call.caller.key)},"client":"${call.clientAddress}","user_agent":${lastUserAgent(call.userAgent)}` +
     `${error ? errorFields(error) : ''}}`
   )
+}
+
+/** What is the same for every call of a deployment or key is rendered once. */
+const deploymentFields = rememberedFor(
+  (one: Deployment) => `,"deployment":${text(one.id)},"provider":${text(one.target.provider.name)}`,
+)
+const keyFields = rememberedFor(
+  (key: VirtualKey) => `,"key":"${key.id}","user":${key.userId === null ? 'null' : text(key.userId)}`,
+)
+/** Calls come in runs of one model and one client. */
+const lastModel = remembered(text)
+const lastUserAgent = remembered(text)
+
+function rememberedFor<T extends object>(render: (of: T) => string): (of: T) => string {
+  const known = new WeakMap<T, string>()
+  return of => {
+    let line = known.get(of)
+    if (line === undefined) known.set(of, (line = render(of)))
+    return line
+  }
+}
+
+function remembered(render: (value: string) => string): (value: string) => string {
+  let last: string | undefined
+  let line = ''
+  return value => {
+    if (value !== last) line = render((last = value))
+    return line
+  }
 }
 
 function errorFields(error: GatewayError): string {

@@ -23,6 +23,8 @@ const { values } = parseArgs({
   },
 })
 const rounds = Number(values.rounds)
+/** What a process keeps when the load is over, not what it happened to hold in its last millisecond. */
+const quietMs = 4000
 const seconds = Number(values.seconds)
 const parts = values.only.split(',')
 const root = join(import.meta.dir, '../..')
@@ -265,8 +267,11 @@ async function main(): Promise<void> {
   }
   const idle = subjects.map(one => one.idleMb)
   line('memory idle, MB', idle, idle[1]! / idle[0]!, 0)
+  const peak = subjects.map(one => (one.pids.length > 0 ? memoryMb(one.pids, 'now') : Number.NaN))
+  line('memory at the end of the load, MB', peak, peak[1]! / peak[0]!, 0)
+  await Bun.sleep(quietMs)
   const after = subjects.map(one => (one.pids.length > 0 ? memoryMb(one.pids, 'now') : Number.NaN))
-  line('memory after the load, MB', after, after[1]! / after[0]!, 0)
+  line(`memory ${quietMs / 1000} s after the load, MB`, after, after[1]! / after[0]!, 0)
   if (parts.includes('bodies'))
     for (const mib of [1, 10]) {
       const figures = []

@@ -73,7 +73,17 @@ export function decodeChat(body: JsonBody): ChatRequest {
   if (format) request.responseFormat = format
   const reasoning = readReasoning(fields)
   if (reasoning) request.reasoning = reasoning
+  // Hosts with chat templates get the field as it is; for all others the hub says the same.
+  const template = thinkingMode(fields)
+  if (template !== undefined && Object.keys(fields.chat_template_kwargs as Fields).length === 1)
+    request.understoodExtra = ['chat_template_kwargs']
   return request
+}
+
+/** `chat_template_kwargs.thinking_mode` (gateway API specification, rule 1); undefined = not said. */
+function thinkingMode({ chat_template_kwargs: template }: Fields): boolean | undefined {
+  const mode = isObject(template) ? template.thinking_mode : undefined
+  return mode === 'on' || mode === 'off' ? mode === 'on' : undefined
 }
 
 /** The client wants the usage event: only asked for in a stream. */
@@ -196,5 +206,6 @@ function readReasoning(fields: Fields): ChatRequest['reasoning'] {
   if (typeof budget === 'number') result.budgetTokens = budget
   if (typeof reasoning.enabled === 'boolean') result.enabled = reasoning.enabled
   else if (typeof thinking.type === 'string') result.enabled = thinking.type !== 'disabled'
+  else if (thinkingMode(fields) !== undefined) result.enabled = thinkingMode(fields)
   return Object.keys(result).length > 0 ? result : undefined
 }

@@ -4,7 +4,7 @@ import { toGatewayError } from '../../core/errors.ts'
 import type { GatewayError } from '../../core/errors.ts'
 import { TimerEntry } from '../../lib/timer-wheel.ts'
 import type { TimerWheel } from '../../lib/timer-wheel.ts'
-import { compressed, connectFailed, connectTimedOut, cut, malformed, timedOut } from './errors.ts'
+import { compressed, connectFailed, connectTimedOut, cut, malformed, timedOut, unreadable } from './errors.ts'
 import type { Exchange, Line } from './exchange.ts'
 import type { Origin } from './request-head.ts'
 import { RequestWriter } from './request-writer.ts'
@@ -156,7 +156,7 @@ export class Connection extends TimerEntry implements Line {
   onDrain(): void {
     const exchange = this.#exchange
     if (!exchange || !this.#socket || this.#writer.done) return
-    this.#writer.flush(this.#socket)
+    if (this.#writer.flush(this.#socket) === 'unreadable') return this.#fail(unreadable())
     // Bytes are moving: the upstream's time to answer begins when it has the request.
     if (this.#phase === 'head') this.#deadline(exchange.request.timeouts.firstByteMs)
   }
@@ -192,7 +192,15 @@ export class Connection extends TimerEntry implements Line {
     this.#deadline(exchange.request.timeouts.firstByteMs)
     const state = this.#writer.start(this.#socket!, exchange.prepared, exchange.request)
     // Closed, and its event may already be past. A turn later, because the caller has no exchange yet.
-    if (state === 'closed') queueMicrotask(() => this.#exchange === exchange && this.onLost(undefined))
+    if (state === 'closed' || state === 'unreadable') this.#failLater(exchange, state)
+  }
+
+  #failLater(exchange: Exchange, state: 'closed' | 'unreadable'): void {
+    queueMicrotask(() => {
+      if (this.#exchange !== exchange) return
+      if (state === 'closed') this.onLost(undefined)
+      else this.#fail(unreadable())
+    })
   }
 
   #read(exchange: Exchange, chunk: Buffer): void {

@@ -68,6 +68,11 @@ export function malformed(reason: string): GatewayError {
   return new GatewayError('upstream-broken', `the upstream's answer is malformed: ${reason}`)
 }
 
+/** A file of the request could not be read to its end: nobody's fault but the gateway's. */
+export function unreadable(): GatewayError {
+  return new GatewayError('internal', 'the gateway could no longer read the uploaded file')
+}
+
 /** Decompression is never done: a bomb would be, too. */
 export function compressed(): GatewayError {
   return new GatewayError('upstream-broken', 'the upstream compressed its answer though identity was asked')

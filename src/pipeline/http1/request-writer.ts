@@ -1,5 +1,5 @@
 /** Writes one request to a socket: small ones in one write, large ones piece by piece without a copy. */
-import type { UpstreamRequest } from '../../core/transport.ts'
+import type { BodyPiece, FilePiece, UpstreamRequest } from '../../core/transport.ts'
 import type { PreparedHead } from './request-head.ts'
 
 /** What the writer needs of a socket: `write` takes what fits and returns how much; -1 = closed. */
@@ -13,12 +13,13 @@ export const joinedBytesMax = 64 * 1024
 const sliceBytesMax = 256 * 1024
 /** Shared by all connections: its bytes never outlive one synchronous call. */
 const scratch = Buffer.allocUnsafeSlow(joinedBytesMax)
-const none: readonly Uint8Array[] = []
+const none: readonly BodyPiece[] = []
 
-export type WriteState = 'done' | 'waiting' | 'closed'
+/** `unreadable` = a file of the body ended before its length, or was closed. */
+export type WriteState = 'done' | 'waiting' | 'closed' | 'unreadable'
 
 export class RequestWriter {
-  #pieces: readonly Uint8Array[] = none
+  #pieces: readonly BodyPiece[] = none
   #piece = 0
   #offset = 0
 
@@ -33,19 +34,23 @@ export class RequestWriter {
     const isGet = request.method === 'GET'
     const head = isGet ? prepared.get : prepared.post
     let bodyBytes = 0
-    for (const piece of body) bodyBytes += piece.length
+    let hasFile = false
+    for (const piece of body) {
+      bodyBytes += piece.length
+      if (!(piece instanceof Uint8Array)) hasFile = true
+    }
     const tail = isGet && bodyBytes === 0 ? '\r\n' : `content-length: ${bodyBytes}\r\n\r\n`
     const headBytes = head.length + tail.length
     this.#piece = 0
     this.#offset = 0
-    if (headBytes + bodyBytes > joinedBytesMax) {
+    if (hasFile || headBytes + bodyBytes > joinedBytesMax) {
       this.#pieces = [Buffer.concat([head, Buffer.from(tail, 'latin1')]), ...body]
       return this.flush(socket)
     }
     scratch.set(head, 0)
     scratch.write(tail, head.length, 'latin1')
     let end = headBytes
-    for (const piece of body) {
+    for (const piece of body as readonly Uint8Array[]) {
       scratch.set(piece, end)
       end += piece.length
     }
@@ -61,9 +66,12 @@ export class RequestWriter {
   flush(socket: Writable): WriteState {
     while (this.#piece < this.#pieces.length) {
       const piece = this.#pieces[this.#piece]!
-      const length = Math.min(piece.length - this.#offset, sliceBytesMax)
+      const isFile = !(piece instanceof Uint8Array)
+      let length = Math.min(piece.length - this.#offset, sliceBytesMax)
       if (length > 0) {
-        const written = socket.write(piece, this.#offset, length)
+        if (isFile && (length = readSlice(piece, this.#offset)) === 0) return 'unreadable'
+        // What the socket does not take of a file's slice is read again: nothing of it is held meanwhile.
+        const written = isFile ? socket.write(scratch, 0, length) : socket.write(piece, this.#offset, length)
         if (written < 0) return 'closed'
         this.#offset += written
         if (written < length) return 'waiting'
@@ -83,4 +91,10 @@ export class RequestWriter {
     this.#piece = 0
     this.#offset = 0
   }
+}
+
+/** Synchronous: the file was written moments ago, so its pages are in memory. */
+function readSlice(piece: FilePiece, offset: number): number {
+  const length = Math.min(piece.length - offset, scratch.length)
+  return piece.file.read(scratch.subarray(0, length), piece.offset + offset)
 }

@@ -3,6 +3,7 @@
  * depend on: tools, JSON schemas, stop, length, choices, usage.
  */
 import { estimateTokenCount } from 'tokenx'
+import { LocalRefusal } from './refusal.ts'
 import { synthesise } from './synthesise.ts'
 
 type Json = Record<string, unknown>
@@ -22,6 +23,14 @@ export interface LocalAnswer {
 const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
 const listOf = (value: unknown): Json[] => (Array.isArray(value) ? value.filter(isObject) : [])
 const echoLengthMax = 400
+/** Where the name of a tool is looked for. */
+const askedLengthMax = 10_000
+const stopsMax = 16
+const choicesMax = 128
+/** All choices of an answer together; a stream sends an event for every few of them. */
+const charactersMax = 256 * 1024
+/** Counting more of the prompt than this would take longer than the answer. */
+const countedLengthMax = 1024 * 1024
 
 /** Text of a message's content, whether a string or parts. */
 export function contentText(content: unknown): string {
@@ -31,25 +40,40 @@ export function contentText(content: unknown): string {
     .join('')
 }
 
-/** Answers a chat completion request of OpenAI's shape. */
+/** Answers a chat completion request of OpenAI's shape. Throws LocalRefusal on what would grow without bounds. */
 export function answerChat(body: Json): LocalAnswer {
   const messages = listOf(body.messages)
   const call = wantedCall(body, messages)
   const single = call ? undefined : cutToWishes(replyText(body, messages), body)
   const id = `chatcmpl-simulated-${Bun.hash(JSON.stringify([body.model, body.messages, body.seed ?? 0])).toString(36)}`
-  const count = Math.min(typeof body.n === 'number' ? body.n : 1, 128)
+  const count = choiceCount(body.n)
+  const written = call ? call.name.length + call.arguments.length : single!.text.length
+  if (written * count > charactersMax)
+    throw new LocalRefusal('n', `the built-in model writes at most ${charactersMax} characters; ask for fewer choices`)
   const choices = Array.from({ length: count }, (_, at): LocalChoice => {
     if (!call) return { text: single!.text, calls: [], finish: single!.finish }
     return { text: '', calls: [{ ...call, id: `call_simulated_${at}` }], finish: 'tool_calls' }
   })
   const input = messages.map(message => contentText(message.content)).join('\n')
-  const promptTokens = Math.max(estimateTokenCount(input), 1)
-  const completionTokens = choices.reduce((sum, choice) => sum + tokensOf(choice), 0)
+  const promptTokens = Math.max(countTokens(input), 1)
+  const completionTokens = tokensOf(choices[0]!) * count
   return {
     id,
     choices,
     usage: { prompt_tokens: promptTokens, completion_tokens: completionTokens, total_tokens: promptTokens + completionTokens },
   }
+}
+
+function choiceCount(value: unknown): number {
+  if (value === undefined || value === null) return 1
+  if (typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= choicesMax) return value
+  throw new LocalRefusal('n', `\`n\` must be an integer from 1 to ${choicesMax}`)
+}
+
+/** An estimate, as everything here; of a long text the beginning speaks for the rest. */
+function countTokens(text: string): number {
+  if (text.length <= countedLengthMax) return estimateTokenCount(text)
+  return Math.ceil((estimateTokenCount(text.slice(0, countedLengthMax)) * text.length) / countedLengthMax)
 }
 
 function tokensOf(choice: LocalChoice): number {
@@ -69,7 +93,7 @@ function wantedCall(body: Json, messages: readonly Json[]): { name: string; argu
   const last = messages.at(-1)
   const choice = body.tool_choice
   const forced = isObject(choice) && isObject(choice.function) ? choice.function.name : undefined
-  const asked = last?.role === 'user' ? contentText(last.content) : ''
+  const asked = last?.role === 'user' ? contentText(last.content).slice(0, askedLengthMax) : ''
   const tool =
     forced !== undefined
       ? tools.find(one => one.name === forced)
@@ -93,11 +117,12 @@ function replyText(body: Json, messages: readonly Json[]): string {
 
 /** `stop` and the length limit, in that order, as a model would meet them. */
 function cutToWishes(text: string, body: Json): { text: string; finish: 'stop' | 'length' } {
-  const stops = (Array.isArray(body.stop) ? body.stop : [body.stop]).filter(one => typeof one === 'string' && one !== '') as string[]
+  const given: unknown[] = Array.isArray(body.stop) ? body.stop.slice(0, stopsMax) : [body.stop]
+  const stops = given.filter(one => typeof one === 'string' && one !== '') as string[]
   const ends = stops.map(stop => text.indexOf(stop)).filter(at => at >= 0)
   const stopped = ends.length > 0 ? text.slice(0, Math.min(...ends)) : text
   const limit = body.max_completion_tokens ?? body.max_tokens
   const tokens = splitTokens(stopped)
-  if (typeof limit !== 'number' || tokens.length <= limit) return { text: stopped, finish: 'stop' }
+  if (typeof limit !== 'number' || limit < 0 || tokens.length <= limit) return { text: stopped, finish: 'stop' }
   return { text: tokens.slice(0, limit).join(''), finish: 'length' }
 }

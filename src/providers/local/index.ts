@@ -2,12 +2,18 @@
  * The provider that is always there: no key, no network, no model. It answers in OpenAI's exact wire
  * format, so a fresh machine has a working first call, and says in its name that it is simulated.
  */
-import { estimateTokenCount } from 'tokenx'
 import type { ModelMode } from '../../core/deployment.ts'
-import type { CallHead, InProcessAnswer, Provider } from '../../core/provider.ts'
+import type { CallHead, InProcessAnswer, InProcessFile, Provider } from '../../core/provider.ts'
 import { answerChat, splitTokens } from './chat.ts'
 import type { LocalAnswer, LocalChoice } from './chat.ts'
-import { embed } from './embeddings.ts'
+import { generalFault } from '../fault.ts'
+import { answerEmbeddings } from './embeddings.ts'
+import { answerImages } from './images.ts'
+import { answerModerations } from './moderations.ts'
+import { LocalRefusal, refused } from './refusal.ts'
+import { answerRerank, rerankBody, rerankResult } from './rerank.ts'
+import { answerSpeech } from './speech.ts'
+import { answerTranscription } from './transcriptions.ts'
 
 type Json = Record<string, unknown>
 
@@ -15,11 +21,18 @@ type Json = Record<string, unknown>
 export const localModels: readonly { modelName: string; mode: ModelMode }[] = [
   { modelName: 'local/simulated-chat', mode: 'chat' },
   { modelName: 'local/simulated-embedding', mode: 'embedding' },
+  { modelName: 'local/simulated-moderation', mode: 'moderation' },
+  { modelName: 'local/simulated-image', mode: 'image_generation' },
+  { modelName: 'local/simulated-speech', mode: 'audio_speech' },
+  { modelName: 'local/simulated-transcription', mode: 'audio_transcription' },
+  { modelName: 'local/simulated-rerank', mode: 'rerank' },
 ]
 
 /** Fixed: the same request gives the same bytes. */
 const createdS = 1_700_000_000
 const fingerprint = 'simulated'
+/** Prompts times choices of one text completion. */
+const completionsMax = 2048
 
 const json = (body: unknown): InProcessAnswer => ({
   status: 200,
@@ -90,6 +103,8 @@ function includesUsage(body: Json): boolean {
 /** Text completions: the prompt is answered like a user's message. */
 function completion(body: Json): InProcessAnswer {
   const prompts = Array.isArray(body.prompt) ? (typeof body.prompt[0] === 'number' ? [body.prompt] : body.prompt) : [body.prompt ?? '']
+  if (prompts.length * Math.max(Number(body.n ?? 1), 1) > completionsMax)
+    throw new LocalRefusal('prompt', `prompts times \`n\` may be at most ${completionsMax}; send fewer prompts at a time`)
   const answers = prompts.map(prompt =>
     answerChat({ ...body, messages: [{ role: 'user', content: Array.isArray(prompt) ? prompt.join(' ') : String(prompt) }] }),
   )
@@ -112,23 +127,24 @@ function completion(body: Json): InProcessAnswer {
   return events(chunks)
 }
 
-function embeddings(body: Json): InProcessAnswer {
-  const { input } = body
-  const inputs = (Array.isArray(input) ? (typeof input[0] === 'number' ? [input] : input) : [input ?? '']) as (string | number[])[]
-  const tokens = inputs.reduce((sum, one) => sum + (typeof one === 'string' ? estimateTokenCount(one) : one.length), 0)
-  return json({
-    object: 'list',
-    data: inputs.map((one, index) => {
-      const vector = embed(one, typeof body.dimensions === 'number' ? body.dimensions : undefined)
-      const embedding = body.encoding_format === 'base64' ? Buffer.from(vector.buffer).toString('base64') : [...vector]
-      return { object: 'embedding', index, embedding }
-    }),
-    model: body.model,
-    usage: { prompt_tokens: tokens, total_tokens: tokens },
-  })
-}
-
 const headOf = (operation: string): CallHead => ({ url: `local:${operation}`, headers: {} })
+
+const operations: Readonly<Record<string, (body: Json, files: readonly InProcessFile[]) => InProcessAnswer>> = {
+  chat,
+  completions: completion,
+  embeddings: body => json(answerEmbeddings(body)),
+  moderations(body) {
+    // A chat model may be asked to judge when it is a guard; this one would be no better than a coin.
+    if (body.model === 'simulated-chat')
+      throw new LocalRefusal('model', 'the built-in chat model judges nothing; use local/simulated-moderation')
+    return json(answerModerations(body))
+  },
+  images: body => json(answerImages(body, createdS)),
+  speech: answerSpeech,
+  transcriptions: (body, files) => answerTranscription('transcribe', body, files),
+  translations: (body, files) => answerTranscription('translate', body, files),
+  rerank: body => json(answerRerank(body as unknown as Parameters<typeof answerRerank>[0])),
+}
 
 export const local: Provider = {
   name: 'local',
@@ -139,11 +155,25 @@ export const local: Provider = {
     'openai-chat': () => headOf('chat'),
     'openai-completions': () => headOf('completions'),
     'openai-embeddings': () => headOf('embeddings'),
+    'openai-moderations': () => headOf('moderations'),
+    'openai-images': () => headOf('images'),
+    'openai-speech': () => headOf('speech'),
+    'openai-transcriptions': () => headOf('transcriptions'),
+    'openai-translations': () => headOf('translations'),
   },
-  answer(head, body) {
-    if (head.url === 'local:embeddings') return embeddings(body as Json)
-    return head.url === 'local:completions' ? completion(body as Json) : chat(body as Json)
+  rerank: {
+    request: request => ({ head: headOf('rerank'), body: rerankBody(request), dropped: [] }),
+    result: rerankResult,
   },
+  answer(head, body, files = []) {
+    try {
+      return operations[head.url.slice('local:'.length)]!(body as Json, files)
+    } catch (thrown) {
+      if (thrown instanceof LocalRefusal) return refused(thrown)
+      throw thrown
+    }
+  },
+  fault: generalFault,
   chatParams: [
     'messages', 'model', 'max_tokens', 'max_completion_tokens', 'n', 'response_format', 'seed', 'stop', 'stream',
     'stream_options', 'tools', 'tool_choice', 'logprobs',

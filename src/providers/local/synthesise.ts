@@ -1,47 +1,125 @@
 /** The smallest value that a JSON Schema allows, so that simulated tool calls and structured output are valid. */
+import { LocalRefusal } from './refusal.ts'
 
 type Json = Record<string, unknown>
-const depthMax = 8
+
+/** A schema is a program: a few lines that refer to themselves would otherwise fill the memory. */
+const nodesMax = 2000
+const charactersMax = 16 * 1024
+const depthMax = 64
+/** From here on nothing optional is made and alternatives that end are preferred: recursion comes to its end. */
+const depthOfOptions = 4
+const referenceLengthMax = 1000
+const alternativesMax = 100
 
 const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Deterministic. `root` resolves `$ref`s of the form `#/$defs/Name`. */
-export function synthesise(schema: unknown, root: unknown = schema, depth = 0): unknown {
-  if (!isObject(schema) || depth > depthMax) return {}
-  if ('const' in schema) return schema.const
-  if ('default' in schema) return schema.default
-  if (Array.isArray(schema.enum) && schema.enum.length > 0) return schema.enum[0]
-  if (typeof schema.$ref === 'string') return synthesise(resolve(schema.$ref, root), root, depth + 1)
-  for (const word of ['anyOf', 'oneOf', 'allOf']) {
-    const options = schema[word]
-    if (Array.isArray(options) && options.length > 0)
-      return word === 'allOf'
-        ? options.reduce((all: unknown, one) => merged(all, synthesise(one, root, depth + 1)), {})
-        : synthesise(options[0], root, depth + 1)
+/** Deterministic. Throws LocalRefusal when the smallest value is larger than the built-in model writes. */
+export function synthesise(schema: unknown): unknown {
+  return new Synthesis(schema).value(schema, 0)
+}
+
+class Synthesis {
+  readonly #root: unknown
+  #nodes = 0
+  #characters = 0
+
+  /** `root` resolves `$ref`s of the form `#/$defs/Name`. */
+  constructor(root: unknown) {
+    this.#root = root
   }
-  const type = Array.isArray(schema.type) ? schema.type[0] : (schema.type ?? (schema.properties ? 'object' : 'string'))
-  switch (type) {
-    case 'object':
-      return object(schema, root, depth)
-    case 'array':
-      return Array.from({ length: Math.min(count(schema.minItems, 0), 10) }, () => synthesise(schema.items, root, depth + 1))
-    case 'integer':
-      return Math.ceil(number(schema))
-    case 'number':
-      return number(schema)
-    case 'boolean':
-      return true
-    case 'null':
-      return null
-    default:
-      return text(schema)
+
+  value(schema: unknown, depth: number): unknown {
+    if (++this.#nodes > nodesMax || depth > depthMax) throw tooLarge()
+    if (!isObject(schema)) return {}
+    for (const word of ['const', 'default']) if (Object.hasOwn(schema, word)) return this.#given(schema[word])
+    if (Array.isArray(schema.enum) && schema.enum.length > 0) return this.#given(schema.enum[0])
+    if (typeof schema.$ref === 'string') return this.value(this.#resolve(schema.$ref), depth + 1)
+    if (Array.isArray(schema.allOf) && schema.allOf.length > 0) return this.#all(schema.allOf, depth)
+    for (const word of ['anyOf', 'oneOf']) {
+      const options = schema[word]
+      if (Array.isArray(options) && options.length > 0) return this.value(this.#choose(options, depth), depth + 1)
+    }
+    return this.#ofType(schema, depth)
+  }
+
+  #ofType(schema: Json, depth: number): unknown {
+    const type = Array.isArray(schema.type) ? schema.type[0] : (schema.type ?? (schema.properties ? 'object' : 'string'))
+    switch (type) {
+      case 'object':
+        return this.#object(schema, depth)
+      case 'array':
+        return Array.from({ length: Math.min(count(schema.minItems, 0), 10) }, () => this.value(schema.items, depth + 1))
+      case 'integer':
+        return Math.ceil(number(schema))
+      case 'number':
+        return number(schema)
+      case 'boolean':
+        return true
+      case 'null':
+        return null
+      default:
+        return this.#counted(text(schema))
+    }
+  }
+
+  #object(schema: Json, depth: number): Json {
+    const properties = isObject(schema.properties) ? schema.properties : {}
+    const required = Array.isArray(schema.required) ? schema.required.filter(one => typeof one === 'string') : undefined
+    const names = required ?? (depth < depthOfOptions ? Object.keys(properties) : [])
+    if (names.length > nodesMax) throw tooLarge()
+    return Object.fromEntries(
+      names.map(name => [this.#counted(name), this.value(Object.hasOwn(properties, name) ? properties[name] : {}, depth + 1)]),
+    )
+  }
+
+  #all(options: readonly unknown[], depth: number): unknown {
+    if (options.length > alternativesMax) throw tooLarge()
+    return options.reduce((all: unknown, one) => merged(all, this.value(one, depth + 1)), {})
+  }
+
+  /** The first alternative; deep down, the first that cannot go on. */
+  #choose(options: readonly unknown[], depth: number): unknown {
+    if (depth < depthOfOptions) return options[0]
+    return options.slice(0, alternativesMax).find(isLeaf) ?? options[0]
+  }
+
+  #given(value: unknown): unknown {
+    this.#spend(typeof value === 'object' ? (JSON.stringify(value) ?? '').length : String(value).length)
+    return value
+  }
+
+  #counted(word: string): string {
+    this.#spend(word.length)
+    return word
+  }
+
+  #spend(characters: number): void {
+    this.#characters += characters
+    if (this.#characters > charactersMax) throw tooLarge()
+  }
+
+  #resolve(reference: string): unknown {
+    if (reference.length > referenceLengthMax) throw tooLarge()
+    let at: unknown = this.#root
+    for (const part of reference.replace(/^#\/?/, '').split('/').filter(Boolean))
+      at = isObject(at) && Object.hasOwn(at, part) ? at[part] : undefined
+    return at
   }
 }
 
-function object(schema: Json, root: unknown, depth: number): Json {
-  const properties = isObject(schema.properties) ? schema.properties : {}
-  const required = Array.isArray(schema.required) ? (schema.required as string[]) : Object.keys(properties)
-  return Object.fromEntries(required.map(name => [name, synthesise(properties[name], root, depth + 1)]))
+function tooLarge(): LocalRefusal {
+  return new LocalRefusal(
+    'schema',
+    `the built-in model writes values of at most ${nodesMax} parts and ${charactersMax} characters, and the smallest ` +
+      'value of this JSON schema is larger or has no end; use a smaller schema, or a real model',
+  )
+}
+
+function isLeaf(schema: unknown): boolean {
+  if (!isObject(schema)) return false
+  if ('const' in schema || 'enum' in schema) return true
+  return ['null', 'string', 'integer', 'number', 'boolean'].includes(schema.type as string)
 }
 
 function text(schema: Json): string {
@@ -58,14 +136,8 @@ function number(schema: Json): number {
   return typeof schema.maximum === 'number' ? Math.min(least, schema.maximum) : least
 }
 
-const count = (value: unknown, otherwise: number): number => (typeof value === 'number' ? Math.min(value, 1000) : otherwise)
-
-function resolve(reference: string, root: unknown): unknown {
-  let at: unknown = root
-  for (const part of reference.replace(/^#\/?/, '').split('/').filter(Boolean))
-    at = isObject(at) && Object.hasOwn(at, part) ? at[part] : undefined
-  return at
-}
+const count = (value: unknown, otherwise: number): number =>
+  typeof value === 'number' && value >= 0 ? Math.min(Math.floor(value), 1000) : otherwise
 
 function merged(one: unknown, other: unknown): unknown {
   return isObject(one) && isObject(other) ? { ...one, ...other } : other

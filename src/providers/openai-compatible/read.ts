@@ -13,6 +13,7 @@ const finishReasons: Readonly<Record<string, FinishReason>> = {
   eos: 'stop',
   length: 'length',
   max_tokens: 'length',
+  model_length: 'length',
   tool_calls: 'tool-calls',
   function_call: 'tool-calls',
   content_filter: 'content-filter',
@@ -38,7 +39,7 @@ export function chatResult(body: unknown): ChatEvent[] {
     const index = typeof choice.index === 'number' ? choice.index : at
     const calls = new CallNumbers()
     events.push(...deltaEvents(index, choice.message, calls), ...calls.close(index), ...logprobs(index, choice.logprobs))
-    events.push(finish(index, choice.finish_reason, calls.seen))
+    events.push(finish(index, choice, calls.seen))
   }
   const usage = usageEvent(body)
   if (usage) events.push(usage)
@@ -55,7 +56,8 @@ export function chatReader(): (frame: Frame) => readonly ChatEvent[] {
     if (!isObject(chunk)) throw unknownShape('a chunk that is no object')
     if (chunk.error) return [errorEvent(chunk)]
     const events: ChatEvent[] = []
-    if (!started) {
+    // Azure begins with a chunk of filter results that has no id yet.
+    if (!started && (chunk.id || listOf(chunk.choices).length > 0)) {
       started = true
       events.push(start(chunk))
     }
@@ -68,7 +70,7 @@ export function chatReader(): (frame: Frame) => readonly ChatEvent[] {
       if (isObject(choice.delta)) events.push(...deltaEvents(index, choice.delta, numbers))
       events.push(...logprobs(index, choice.logprobs))
       if (typeof choice.finish_reason === 'string' && choice.finish_reason)
-        events.push(...numbers.close(index), finish(index, choice.finish_reason, numbers.seen))
+        events.push(...numbers.close(index), finish(index, choice, numbers.seen))
     }
     const usage = usageEvent(chunk)
     if (usage) events.push(usage)
@@ -85,7 +87,9 @@ function start(body: Json): ChatEvent {
   }
 }
 
-function finish(choice: number, reason: unknown, sawCalls: boolean): ChatEvent {
+function finish(choice: number, { finish_reason: reason, error }: Json, sawCalls: boolean): ChatEvent {
+  // Mistral and OpenRouter say so when the model broke off.
+  if (reason === 'error') return errorEvent({ error: error ?? 'the upstream failed while it answered' })
   const known = typeof reason === 'string' ? finishReasons[reason.toLowerCase()] : undefined
   if (known === undefined && reason !== null && typeof reason !== 'string') throw unknownShape('no finish reason')
   // Some hosts finish a tool call with `stop`; the client's loop needs to know.
@@ -108,8 +112,7 @@ function deltaEvents(choice: number, delta: Json, calls: CallNumbers): ChatEvent
   const events: ChatEvent[] = []
   const reasoning = textOf(delta.reasoning_content) || textOf(delta.reasoning)
   if (reasoning) events.push({ type: 'reasoning', choice, text: reasoning })
-  const text = contentText(delta.content)
-  if (text) events.push({ type: 'text', choice, text })
+  events.push(...contentEvents(choice, delta.content))
   if (textOf(delta.refusal)) events.push({ type: 'refusal', choice, text: textOf(delta.refusal) })
   for (const citation of listOf(delta.annotations)) if (isObject(citation)) events.push({ type: 'citation', choice, citation })
   if (isObject(delta.audio)) events.push(audio(choice, delta.audio))
@@ -118,11 +121,24 @@ function deltaEvents(choice: number, delta: Json, calls: CallNumbers): ChatEvent
   return events
 }
 
-/** Mistral and others may answer with parts instead of a string. */
-function contentText(content: unknown): string {
-  if (typeof content === 'string') return content
-  return listOf(content)
-    .map(part => (isObject(part) && part.type === 'text' ? textOf(part.text) : ''))
+/** Mistral and others may answer with parts instead of a string (docs.mistral.ai, "Reasoning", "Citations"). */
+function contentEvents(choice: number, content: unknown): ChatEvent[] {
+  if (typeof content === 'string') return content ? [{ type: 'text', choice, text: content }] : []
+  const events: ChatEvent[] = []
+  for (const part of listOf(content)) {
+    if (!isObject(part)) continue
+    if (part.type === 'text' && textOf(part.text)) events.push({ type: 'text', choice, text: textOf(part.text) })
+    else if (part.type === 'thinking' && thought(part.thinking)) events.push({ type: 'reasoning', choice, text: thought(part.thinking) })
+    else if (part.type === 'reference') events.push({ type: 'citation', choice, citation: part })
+  }
+  return events
+}
+
+/** A text, or a list of text parts. */
+function thought(thinking: unknown): string {
+  if (typeof thinking === 'string') return thinking
+  return listOf(thinking)
+    .map(part => (isObject(part) ? textOf(part.text) : ''))
     .join('')
 }
 

@@ -9,8 +9,17 @@ type Json = Record<string, unknown>
 
 /** The body and what it could not carry. */
 export function chatBody(request: ChatRequest, target: Target, row: CompatibleRow): Omit<TranslatedCall, 'head'> {
+  const { fields, dropped } = chatFields(request, row)
+  return { body: { model: target.model, messages: request.messages.flatMap(one => messages(one, row)), ...fields }, dropped }
+}
+
+/** Everything but the model and the messages. */
+export function chatFields(
+  request: ChatRequest,
+  row: Pick<CompatibleRow, 'maxTokensField' | 'topK' | 'quirks'>,
+): { fields: Json; dropped: string[] } {
   const dropped: string[] = []
-  const body: Json = { model: target.model, messages: request.messages.flatMap(one => messages(one, row)) }
+  const body: Json = {}
   const set = (name: string, value: unknown): void => {
     if (value === undefined) return
     if (row.quirks?.drop?.includes(name)) dropped.push(name)
@@ -49,7 +58,7 @@ export function chatBody(request: ChatRequest, target: Target, row: CompatibleRo
     body.stream = true
     if (row.quirks?.streamOptions !== false) body.stream_options = { include_usage: true }
   }
-  return { body, dropped }
+  return { fields: body, dropped }
 }
 
 function usesCacheControl(request: ChatRequest): boolean {
@@ -145,7 +154,8 @@ function contentPart(part: Part): Json {
   }
 }
 
-function address(source: Source): string {
+/** As a URL: `data:` for what comes inline. */
+export function address(source: Source): string {
   if ('url' in source) return source.url
   if ('data' in source) return `data:${source.mediaType};base64,${source.data}`
   throw new GatewayError('invalid-request', 'an image by file id can only go to the provider that holds the file')

@@ -1,0 +1,233 @@
+/**
+ * Where calls stand in the text of a model: what opens such a block, where it ends, and the calls in it.
+ * A block is fed piece by piece; wherever it is cut, it ends at the same character.
+ */
+import { callKeys, offeredName, readJsonCalls, readPythonCalls, readXmlCalls } from './written-calls.ts'
+import type { OfferedTools, WrittenCall } from './written-calls.ts'
+
+export interface Block {
+  /** The next piece; how many of its characters still belong to the block, or -1 while it goes on. */
+  take(piece: string): number
+  /** `start` (the first characters of the block, opener included) shows that it holds no calls: no need to wait. */
+  isText(start: string): boolean
+  /** The calls of the whole block; undefined = it is text. */
+  calls(block: string): WrittenCall[] | undefined
+  /** The same for a block that the answer's end cut short; undefined = it is text. */
+  callsAtEnd(block: string): WrittenCall[] | undefined
+}
+
+export type Opening =
+  | { readonly kind: 'none' }
+  /** More text decides. */
+  | { readonly kind: 'partial' }
+  | { readonly kind: 'block'; readonly block: Block; /** Characters of the opener. */ readonly length: number }
+
+const none: Opening = { kind: 'none' }
+const partial: Opening = { kind: 'partial' }
+/** No opener begins with another character. */
+export const openerStart = /[`<[]/g
+
+const fence = '```'
+const callLabels: ReadonlySet<string> = new Set(['tool_code', 'tool_call'])
+
+/** What begins at the start of `text`. `atLineStart` = only white space stands before it in its line. */
+export function openingOf(text: string, atLineStart: boolean, offered: OfferedTools): Opening {
+  if (text[0] === '`') return fenceOpening(text, atLineStart, offered)
+  if (text[0] === '<') return tagOpening(text, offered)
+  const mistral = literalOpening(text, '[TOOL_CALLS]', () => new ListBlock(offered, '"'))
+  if (mistral.kind !== 'none' || !atLineStart) return mistral
+  return listOpening(text, offered)
+}
+
+/** The opener ends before its line's end, so that the closer can always be sought after a line break. */
+function fenceOpening(text: string, atLineStart: boolean, offered: OfferedTools): Opening {
+  if (fence.startsWith(text)) return partial
+  const opener = /^```([\w+.#-]{0,24})[ \t]{0,8}(\r?\n|\r?$)/.exec(text)
+  if (!opener) return none
+  if (!opener[2]!.endsWith('\n')) return partial
+  const label = opener[1]!.toLowerCase()
+  // In the middle of a line three backticks without a label end something more often than they begin it.
+  if (!atLineStart && label === '') return none
+  return { kind: 'block', block: new FenceBlock(label, offered), length: opener[0].length - opener[2]!.length }
+}
+
+function tagOpening(text: string, offered: OfferedTools): Opening {
+  const hermes = literalOpening(text, '<tool_call>', () => new TagBlock('<tool_call>', '</tool_call>', offered))
+  if (hermes.kind !== 'none') return hermes
+  const llama = literalOpening(text, '<|python_tag|>', () => new RestBlock('<|python_tag|>', offered))
+  if (llama.kind !== 'none') return llama
+  if ('<function='.startsWith(text) || /^<function=[^>\s]{0,128}$/.test(text)) return partial
+  const xml = /^<function=([^>\s]{1,128})>/.exec(text)
+  if (!xml || offeredName(xml[1]!, offered) === undefined) return none
+  return { kind: 'block', block: new TagBlock('', '</function>', offered), length: xml[0].length }
+}
+
+/** `[f(...), g(...)]` with nothing around it: the first name decides. */
+function listOpening(text: string, offered: OfferedTools): Opening {
+  const found = /^\[\s{0,8}([\w.-]{0,140})(\s?\()?/.exec(text)!
+  if (found[2] !== undefined)
+    return offeredName(found[1]!, offered) === undefined
+      ? none
+      : { kind: 'block', block: new ListBlock(offered, '"\''), length: 0 }
+  const isWhole = found[0].length === text.length || /^\s$/.test(text.slice(found[0].length))
+  const mayBecome = [...offered.keys()].some(name => name.startsWith(found[1]!) || `default_api.${name}`.startsWith(found[1]!))
+  return isWhole && mayBecome ? partial : none
+}
+
+function literalOpening(text: string, opener: string, block: () => Block): Opening {
+  if (text.startsWith(opener)) return { kind: 'block', block: block(), length: opener.length }
+  return opener.startsWith(text) ? partial : none
+}
+
+/** A fenced block. Those of other labels are followed too, so that an example inside them never becomes a call. */
+class FenceBlock implements Block {
+  readonly #label: string
+  readonly #offered: OfferedTools
+  /** The last characters before the next piece: the closer may be cut anywhere. */
+  #before = ''
+
+  constructor(label: string, offered: OfferedTools) {
+    this.#label = label
+    this.#offered = offered
+  }
+
+  take(piece: string): number {
+    const text = this.#before + piece
+    const closer = /\n[ \t]{0,3}```/.exec(text)
+    if (closer) return closer.index + closer[0].length - this.#before.length
+    this.#before = text.slice(-6)
+    return -1
+  }
+
+  isText(start: string): boolean {
+    if (callLabels.has(this.#label)) return false
+    if (this.#label !== 'json') return true
+    const content = start.slice(start.indexOf('\n') + 1).trimStart()
+    if (content !== '' && content[0] !== '{' && content[0] !== '[') return true
+    const key = /^(?:\[\s*)?\{\s*"([^"]*)"/.exec(content)
+    return key !== null && !callKeys.has(key[1]!)
+  }
+
+  calls(block: string): WrittenCall[] | undefined {
+    const content = block.slice(block.indexOf('\n') + 1, block.lastIndexOf(fence))
+    if (this.#label === 'json') return readJsonCalls(content, this.#offered, true)
+    if (!callLabels.has(this.#label)) return undefined
+    return readJsonCalls(content, this.#offered) ?? readPythonCalls(content, this.#offered) ?? readXmlCalls(content, this.#offered)
+  }
+
+  /** Some models close the fence in the line of the call itself. */
+  callsAtEnd(block: string): WrittenCall[] | undefined {
+    const trimmed = block.trimEnd()
+    return trimmed.endsWith(fence) && trimmed.length > block.indexOf('\n') + fence.length ? this.calls(trimmed) : undefined
+  }
+}
+
+/** From a tag to its end tag. `opener` is cut off before the calls are read. */
+class TagBlock implements Block {
+  readonly #opener: string
+  readonly #closer: string
+  readonly #offered: OfferedTools
+  #before = ''
+
+  constructor(opener: string, closer: string, offered: OfferedTools) {
+    this.#opener = opener
+    this.#closer = closer
+    this.#offered = offered
+  }
+
+  take(piece: string): number {
+    const text = this.#before + piece
+    const at = text.indexOf(this.#closer)
+    if (at >= 0) return at + this.#closer.length - this.#before.length
+    this.#before = text.slice(1 - this.#closer.length)
+    return -1
+  }
+
+  isText(): boolean {
+    return false
+  }
+
+  calls(block: string): WrittenCall[] | undefined {
+    if (this.#opener === '') return readXmlCalls(block, this.#offered)
+    const content = block.slice(this.#opener.length, -this.#closer.length)
+    return readJsonCalls(content, this.#offered) ?? readXmlCalls(content, this.#offered)
+  }
+
+  callsAtEnd(): undefined {
+    return undefined
+  }
+}
+
+/** All that is left of the answer, as after Llama's `<|python_tag|>`. */
+class RestBlock implements Block {
+  readonly #opener: string
+  readonly #offered: OfferedTools
+
+  constructor(opener: string, offered: OfferedTools) {
+    this.#opener = opener
+    this.#offered = offered
+  }
+
+  take(): number {
+    return -1
+  }
+
+  isText(start: string): boolean {
+    const content = start.slice(this.#opener.length).trimStart()
+    return content !== '' && content[0] !== '{' && content[0] !== '['
+  }
+
+  calls(block: string): WrittenCall[] | undefined {
+    return readJsonCalls(block.slice(this.#opener.length), this.#offered)
+  }
+
+  callsAtEnd(block: string): WrittenCall[] | undefined {
+    return this.calls(block)
+  }
+}
+
+/** A list in brackets, up to the bracket that closes it. */
+class ListBlock implements Block {
+  readonly #offered: OfferedTools
+  readonly #quotes: string
+  #depth = 0
+  /** The quote of the string that is open; empty = none. */
+  #quote = ''
+  #escaped = false
+
+  constructor(offered: OfferedTools, quotes: string) {
+    this.#offered = offered
+    this.#quotes = quotes
+  }
+
+  take(piece: string): number {
+    for (let at = 0; at < piece.length; at++) {
+      const character = piece[at]!
+      if (this.#escaped) this.#escaped = false
+      else if (this.#quote !== '') {
+        if (character === '\\') this.#escaped = true
+        else if (character === this.#quote) this.#quote = ''
+      } else if (character === '[') this.#depth++
+      else if (this.#depth === 0) {
+        // `[TOOL_CALLS]` and then no list: the block ends before it began.
+        if (character.trim() !== '') return at
+      } else if (character === ']') {
+        if (--this.#depth === 0) return at + 1
+      } else if (this.#quotes.includes(character)) this.#quote = character
+    }
+    return -1
+  }
+
+  isText(): boolean {
+    return false
+  }
+
+  calls(block: string): WrittenCall[] | undefined {
+    if (block.startsWith('[TOOL_CALLS]')) return readJsonCalls(block.slice('[TOOL_CALLS]'.length), this.#offered)
+    return readPythonCalls(block, this.#offered)
+  }
+
+  callsAtEnd(): undefined {
+    return undefined
+  }
+}

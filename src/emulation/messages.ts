@@ -1,0 +1,20 @@
+/** Small changes to conversations that several emulations need. */
+import type { Message, Part } from '../core/chat.ts'
+
+export const isSystem = (message: Message): boolean => message.role === 'system' || message.role === 'developer'
+
+/** The conversation with `text` at the end of its first system message, or with a system message of its own. */
+export function withInstruction(messages: readonly Message[], text: string): Message[] {
+  const [first, ...rest] = messages
+  if (!first || !isSystem(first)) return [{ role: 'system', parts: [{ type: 'text', text }] }, ...messages]
+  return [{ ...first, parts: joinParts(first.parts, [{ type: 'text', text }]) }, ...rest]
+}
+
+/** Parts one after the other with an empty line between texts: most hosts join the texts of a message. */
+export function joinParts(first: readonly Part[], second: readonly Part[]): Part[] {
+  const last = first.at(-1)
+  const [next, ...rest] = second
+  if (last?.type !== 'text' || next?.type !== 'text') return [...first, ...second]
+  // The first text stays as it is: a cache of the provider may end with it.
+  return [...first, { ...next, text: `\n\n${next.text}` }, ...rest]
+}

@@ -1,0 +1,83 @@
+import { describe, expect, test } from 'bun:test'
+import type { ChatEvent, ChatRequest } from '../core/chat.ts'
+import { nativeProfile } from '../core/deployment.ts'
+import type { ModelProfile } from '../core/deployment.ts'
+import type { ChatAdapter } from '../core/provider.ts'
+import { emulate } from './index.ts'
+
+const request: ChatRequest = {
+  model: 'm', stream: true, includeUsage: false, extra: { format: 'openai-chat', fields: {} },
+  messages: [{ role: 'user', parts: [{ type: 'text', text: 'hi' }] }],
+}
+
+function split(pieces: readonly (string | ChatEvent)[], thinking: ModelProfile['thinking'], more: Partial<ChatRequest> = {}): ChatEvent[] {
+  const events: ChatEvent[] = [
+    ...pieces.map((piece): ChatEvent => (typeof piece === 'string' ? { type: 'text', choice: 0, text: piece } : piece)),
+    { type: 'finish', choice: 0, reason: 'stop' },
+  ]
+  const adapter: ChatAdapter = {
+    request: () => ({ head: { url: '', headers: {} }, body: {}, dropped: [] }),
+    result: () => events,
+    reader: () => frame => [events[Number(frame.data)]!],
+  }
+  return emulate(adapter, { ...nativeProfile, thinking }, { ...request, ...more })!.adapter.result({})
+}
+
+function heard(events: readonly ChatEvent[]): [string, string] {
+  let reasoning = ''
+  let text = ''
+  for (const event of events) {
+    if (event.type === 'reasoning') {
+      expect(text).toBe('')
+      reasoning += event.text ?? ''
+    } else if (event.type === 'text') text += event.text
+  }
+  expect(events.at(-1)?.type).toBe('finish')
+  return [reasoning, text]
+}
+
+/** Text, what of it is thinking, what is the answer: with tags, and with tags that the template opened. */
+const cases: [string, [string, string], [string, string]][] = [
+  ['<think>\nhm\n</think>\n\nHello', ['hm\n', 'Hello'], ['hm\n', 'Hello']],
+  [' \n<thinking>a < b </think> c</thinking>d', ['a < b </think> c', 'd'], ['a < b ', 'c</thinking>d']],
+  ['<think></think>Hi ', ['', 'Hi '], ['', 'Hi ']],
+  ['<think>never ends </thi', ['never ends </thi', ''], ['never ends </thi', '']],
+  ['plain <think>x</think> text', ['', 'plain <think>x</think> text'], ['plain <think>x', 'text']],
+  ['hm </think> Hi', ['', 'hm </think> Hi'], ['hm ', 'Hi']],
+  ['<thin', ['', '<thin'], ['<thin', '']],
+  ['<thinker>x', ['', '<thinker>x'], ['<thinker>x', '']],
+  [' ', ['', ' '], [' ', '']],
+  ['', ['', ''], ['', '']],
+]
+
+describe('thinking in the text', () => {
+  for (const [text, tags, open] of cases)
+    test(`${JSON.stringify(text)}, cut at every place`, () => {
+      for (let at = 0; at <= text.length; at++) {
+        expect(heard(split([text.slice(0, at), text.slice(at)], 'tags'))).toEqual(tags)
+        expect(heard(split([text.slice(0, at), text.slice(at)], 'tags-open'))).toEqual(open)
+      }
+      expect(heard(split([...text], 'tags'))).toEqual(tags)
+      expect(heard(split([...text], 'tags-open'))).toEqual(open)
+    })
+
+  test('nothing waits but what may become a tag', () => {
+    const events = split(['<think>', 'a', 'b <', 'c', '</thi', 'nk>', 'd', '<e'], 'tags')
+    expect(events.map(event => ('text' in event ? `${event.type}:${event.text}` : event.type))).toEqual([
+      'reasoning:a', 'reasoning:b ', 'reasoning:<c', 'text:d', 'text:<e', 'finish',
+    ])
+  })
+
+  test('switched off, or split by the host itself, the text begins as text', () => {
+    expect(heard(split(['Hello'], 'tags-open', { reasoning: { enabled: false } }))).toEqual(['', 'Hello'])
+    expect(heard(split([{ type: 'reasoning', choice: 0, text: 'hm' }, 'Hello </think>'], 'tags-open'))).toEqual(['hm', 'Hello </think>'])
+  })
+
+  test('choices are told apart', () => {
+    const piece = (choice: number, text: string): ChatEvent => ({ type: 'text', choice, text })
+    const events = split([piece(0, '<think>a'), piece(1, 'x'), piece(0, '</think>b'), { type: 'finish', choice: 1, reason: 'stop' }], 'tags')
+    expect(events.map(event => ('text' in event && 'choice' in event ? `${event.choice}${event.type[0]}${event.text}` : event.type))).toEqual([
+      '0ra', '1tx', '0tb', 'finish', 'finish',
+    ])
+  })
+})

@@ -1,0 +1,80 @@
+/** Tools in words: how they are described to a model that does not know them, and how past calls are retold. */
+import type { ChatRequest, Message, Part, Tool, ToolChoice } from '../core/chat.ts'
+import { joinParts } from './messages.ts'
+import { readLiteral } from './literal.ts'
+
+/** The same request always gets the same words: they are part of the prompt that providers cache. */
+export function describeTools(tools: readonly Tool[], choice: ToolChoice, parallel: boolean): string {
+  const several = parallel
+    ? 'To call several functions at once, write one such block for each.'
+    : 'Call at most one function in an answer.'
+  return [
+    '# Functions',
+    'You can call these functions. Each line is one of them, with the JSON Schema of its arguments:',
+    ...tools.map(tool => JSON.stringify({ name: tool.name, description: tool.description, parameters: tool.parameters ?? {} })),
+    '',
+    'To call a function, write a block of exactly this form, with the arguments as a JSON object:',
+    callBlock('function_name', '{"argument":"value"}'),
+    several,
+    'End your answer after the calls. Their results come back in the next message, in blocks marked tool_output.',
+    whenToCall(choice),
+  ].join('\n')
+}
+
+function whenToCall(choice: ToolChoice): string {
+  if (typeof choice === 'object') return `You must call the function ${choice.name} in this answer.`
+  if (choice === 'required') return 'You must call at least one of the functions in this answer.'
+  return 'Call a function only where it helps; otherwise answer in plain text without such a block.'
+}
+
+function callBlock(name: string, argumentsJson: string): string {
+  return `\`\`\`tool_code\n{"name":${JSON.stringify(name)},"arguments":${argumentsJson}}\n\`\`\``
+}
+
+/** true = the conversation holds calls or results, which only a model with tools of its own understands. */
+export function tellsOfCalls(messages: readonly Message[]): boolean {
+  return messages.some(message => message.role === 'tool' || message.parts.some(isOfCall))
+}
+
+const isOfCall = (part: Part): boolean => part.type === 'tool-call' || part.type === 'tool-result'
+
+/** Calls and results of the past as text, in the notation that `describeTools` asks for; results as the user's words. */
+export function retellCalls(request: ChatRequest): Message[] {
+  const names = new Map<string, string>()
+  const messages: Message[] = []
+  /** Results of one turn come in messages of their own, and belong together. */
+  let results: Message | undefined
+  for (const message of request.messages) {
+    for (const part of message.parts) if (part.type === 'tool-call') names.set(part.id, part.name)
+    let parts: Part[] = []
+    for (const part of message.parts) parts = isOfCall(part) ? joinParts(parts, tellPart(part, names)) : [...parts, part]
+    if (message.role !== 'tool') {
+      results = undefined
+      messages.push(message.parts.some(isOfCall) ? { ...message, parts } : message)
+    } else if (results) results.parts = joinParts(results.parts, parts)
+    else messages.push((results = { role: 'user', parts }))
+  }
+  return messages
+}
+
+function tellPart(part: Part, names: ReadonlyMap<string, string>): Part[] {
+  if (part.type === 'tool-call') {
+    // What the model wrote may be no JSON at all; then it is quoted.
+    const written = part.arguments.trim() === '' ? '{}' : part.arguments
+    const json = readLiteral(written)?.json ?? JSON.stringify(written)
+    return [{ type: 'text', text: callBlock(part.name, json), ...(part.cache && { cache: part.cache }) }]
+  }
+  if (part.type !== 'tool-result') return [part]
+  const text = part.parts.map(one => (one.type === 'text' ? one.text : '')).join('')
+  const name = part.name ?? names.get(part.callId) ?? part.callId
+  const head = part.isError ? `The call of ${name} failed:` : `Result of ${name}:`
+  const told: Part = { type: 'text', text: `${head}\n${fenced(text)}`, ...(part.cache && { cache: part.cache }) }
+  return [told, ...part.parts.filter(one => one.type !== 'text')]
+}
+
+/** A fence longer than any in the text, so that a result cannot end its own block. */
+function fenced(text: string): string {
+  const longest = (text.match(/`{3,}/g) ?? []).reduce((most, run) => Math.max(most, run.length), 2)
+  const fence = '`'.repeat(longest + 1)
+  return `${fence}tool_output\n${text}\n${fence}`
+}

@@ -1,0 +1,32 @@
+/** Conversations for models whose template wants one system message at most, and then user and assistant in turn. */
+import type { Message } from '../core/chat.ts'
+import type { Emulation } from './decorate.ts'
+import { isSystem, joinParts } from './messages.ts'
+
+/** Templates refuse a conversation that the assistant begins. */
+const opening: Message = { role: 'user', parts: [{ type: 'text', text: '(The assistant speaks first.)' }] }
+
+/** true = the model's template would take the conversation as it is. */
+export function takesTurns(messages: readonly Message[]): boolean {
+  const spoken = messages.length > 0 && isSystem(messages[0]!) ? messages.slice(1) : messages
+  return spoken.every((message, at) => message.role === (at % 2 === 0 ? 'user' : 'assistant'))
+}
+
+export const alternateTurns: Emulation = {
+  request: request => ({ ...request, messages: inTurns(request.messages) }),
+}
+
+/** Neighbours of one role become one message; a system message after the beginning is said by the user. */
+export function inTurns(messages: readonly Message[]): Message[] {
+  const result: Message[] = []
+  for (const message of messages) {
+    const last = result.at(-1)
+    const isHead = isSystem(message) && result.every(isSystem)
+    const role = message.role === 'assistant' ? 'assistant' : isHead ? message.role : 'user'
+    const same = last !== undefined && (last.role === role || (isHead && isSystem(last)))
+    if (same) result[result.length - 1] = { role: last.role, parts: joinParts(last.parts, message.parts) }
+    else if (role === 'assistant' && (!last || isSystem(last))) result.push(opening, { ...message, role })
+    else result.push({ ...message, role })
+  }
+  return result
+}

@@ -1,0 +1,40 @@
+import type { Endpoint, EndpointDoc } from '../core/endpoint.ts'
+import type { Format } from '../core/format.ts'
+import { openaiSpeech } from '../formats/openai-speech.ts'
+import { openaiTranscriptions, openaiTranslations } from '../formats/openai-transcriptions.ts'
+
+function endpoint(name: 'speech' | 'transcriptions' | 'translations', format: Format, doc: Omit<EndpointDoc, 'tag'>): Endpoint {
+  return {
+    method: 'POST',
+    paths: [
+      `/audio/${name}`,
+      `/v1/audio/${name}`,
+      `/openai/v1/audio/${name}`,
+      `/openai/deployments/{model+}/audio/${name}`,
+    ],
+    auth: 'key',
+    doc: { ...doc, tag: 'Audio' },
+    handle: (request, services, caller) =>
+      services.callModel(request, caller!, { format, route: `/v1/audio/${name}`, model: request.params.model }),
+  }
+}
+
+/** Gateway API specification, "Audio". */
+export const speech = endpoint('speech', openaiSpeech, {
+  summary: 'Make speech from text',
+  request: { $ref: '#/components/schemas/SpeechRequest' },
+  response: { type: 'string', contentEncoding: 'binary' },
+  responseType: 'audio/*',
+})
+export const transcriptions = endpoint('transcriptions', openaiTranscriptions, {
+  summary: 'Make text from speech',
+  request: { $ref: '#/components/schemas/TranscriptionRequest' },
+  requestType: 'multipart/form-data',
+  response: { $ref: '#/components/schemas/Transcription' },
+})
+export const translations = endpoint('translations', openaiTranslations, {
+  summary: 'Make English text from speech',
+  request: { $ref: '#/components/schemas/TranslationRequest' },
+  requestType: 'multipart/form-data',
+  response: { $ref: '#/components/schemas/Transcription' },
+})

@@ -1,0 +1,22 @@
+import type { Endpoint } from '../core/endpoint.ts'
+import { cursorChat } from '../formats/cursor-chat.ts'
+import { openaiChat } from '../formats/openai-chat.ts'
+import { readRequest } from './responses/body.ts'
+
+/** Chat completions for Cursor, which writes `messages` for some models and `input` for others. */
+export const cursorCompletions: Endpoint = {
+  method: 'POST',
+  paths: ['/cursor/chat/completions'],
+  auth: 'key',
+  doc: {
+    summary: 'Create a chat completion from a chat or a Responses body (for Cursor)',
+    tag: 'Chat',
+    request: { $ref: '#/components/schemas/ChatCompletionRequest' },
+    response: { $ref: '#/components/schemas/ChatCompletion' },
+  },
+  async handle(original, services, caller) {
+    const { request, body } = await readRequest(original, services)
+    const format = body?.has('input') && !body.has('messages') ? cursorChat : openaiChat
+    return services.callModel(request, caller!, { format, route: '/v1/chat/completions' })
+  },
+}

@@ -1,0 +1,186 @@
+/** Responses: gateway API specification, and OpenAI's API reference, "Responses". Stored for each key by itself. */
+import { z } from 'zod'
+import type { Caller } from '../core/call.ts'
+import type { Endpoint, EndpointDoc, HttpRequest, ModelCall, Services } from '../core/endpoint.ts'
+import { GatewayError, unprocessable } from '../core/errors.ts'
+import type { StoredResponse } from '../core/ports.ts'
+import { openaiInputTokens, openaiResponses } from '../formats/openai-responses.ts'
+import { readQuery } from './admin-body.ts'
+import { abortBackground, failed, staleMs, startBackground } from './responses/background.ts'
+import { readRequest, withBody } from './responses/body.ts'
+import { readConversation } from './responses/conversation.ts'
+import { keepAnswer } from './responses/keep.ts'
+import type { KeptCall } from './responses/keep.ts'
+
+const paths = (rest: string) => [`/v1/responses${rest}`, `/responses${rest}`, `/openai/v1/responses${rest}`]
+const flag = { type: ['boolean', 'null'] }
+const requestSchema = {
+  type: 'object',
+  properties: {
+    model: { type: 'string' },
+    input: { anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'object' } }] },
+    instructions: { type: ['string', 'null'] },
+    previous_response_id: { type: ['string', 'null'], description: 'A stored response of the same key.' },
+    tools: { type: 'array', items: { type: 'object' } },
+    tool_choice: {},
+    text: { type: 'object' },
+    reasoning: { type: 'object' },
+    max_output_tokens: { type: ['integer', 'null'], minimum: 1 },
+    temperature: { type: ['number', 'null'], minimum: 0, maximum: 2 },
+    stream: flag,
+    store: { ...flag, description: 'true unless said: the answer can be fetched and continued by its id.' },
+    background: { ...flag, description: 'true = answered at once with a queued response, to be polled.' },
+  },
+  required: ['model'],
+}
+const responseSchema = {
+  type: 'object',
+  properties: { id: { type: 'string' }, object: { const: 'response' }, status: { type: 'string' }, output: { type: 'array' } },
+}
+
+function doc(summary: string, more: Partial<EndpointDoc> = {}): EndpointDoc {
+  return { summary, tag: 'Responses', response: responseSchema, ...more }
+}
+
+export const responsesCreate: Endpoint = {
+  method: 'POST',
+  paths: paths(''),
+  auth: 'key',
+  doc: doc('Create a response', { request: requestSchema }),
+  handle: (request, services, caller) => create(request, services, caller!),
+}
+
+async function create(original: HttpRequest, services: Services, caller: Caller): Promise<Response> {
+  const asked: ModelCall = { format: openaiResponses, route: '/v1/responses' }
+  const { request, body } = await readRequest(original, services)
+  // The call itself says best what is wrong with a body.
+  if (!body || openaiResponses.inspect(body).problems.length > 0) return services.callModel(request, caller, asked)
+  const background = body.get('background') === true
+  if (background) checkBackground(body.get('stream'), body.get('store'))
+  const keyId = caller.key.id
+  const conversation = await readConversation(body, keyId, services)
+  const { input, previousId, bytes } = conversation
+  const kept: KeptCall = { keyId, input, previousId, store: body.get('store') !== false, background }
+  if (background) return startBackground({ request, services, caller, body, bytes, kept, asked })
+  const sent = bytes === body.bytes ? request : withBody(request, bytes)
+  return keepAnswer(await services.callModel(sent, caller, asked), kept, services)
+}
+
+function checkBackground(stream: unknown, store: unknown): void {
+  if (store === false) throw refused('store', 'a response in the background can only be fetched when it is stored; leave `store` out')
+  if (stream === true)
+    throw refused('stream', 'a response in the background is not streamed here; leave `stream` out and poll GET /v1/responses/{id}')
+}
+
+function refused(param: string, message: string): GatewayError {
+  return new GatewayError('invalid-request', message, { param })
+}
+
+export const responsesInputTokens: Endpoint = {
+  method: 'POST',
+  paths: paths('/input_tokens'),
+  auth: 'key',
+  doc: doc('Count the input tokens of a response, by the counter of its provider', { request: requestSchema, response: { type: 'object' } }),
+  async handle(original, services, caller) {
+    const asked: ModelCall = { format: openaiInputTokens, route: '/v1/responses/input_tokens' }
+    const { request, body } = await readRequest(original, services)
+    if (!body || openaiInputTokens.inspect(body).problems.length > 0) return services.callModel(request, caller!, asked)
+    const { bytes } = await readConversation(body, caller!.key.id, services)
+    return services.callModel(withBody(request, bytes), caller!, asked)
+  },
+}
+
+/** 404 for what is not this key's, whoever's it is. */
+async function find(request: HttpRequest, services: Services, caller: Caller): Promise<StoredResponse> {
+  const id = request.params.id!
+  const record = await services.responses.find(caller.key.id, id)
+  if (!record) throw notFound(id)
+  const runs = record.status === 'queued' || record.status === 'in_progress'
+  if (!runs || services.epochMs() - record.updatedAtMs < staleMs) return record
+  const response = failed(record, 'the gateway process that worked on this response has ended')
+  const ended = { ...record, status: 'failed', response, updatedAtMs: services.epochMs() }
+  return (await services.responses.finish(ended)) ? ended : ((await services.responses.find(caller.key.id, id)) ?? ended)
+}
+
+function notFound(id: string): GatewayError {
+  return new GatewayError('not-found', `Response with id '${id}' not found.`, { param: 'response_id' })
+}
+
+export const responsesRetrieve: Endpoint = {
+  method: 'GET',
+  paths: paths('/{id}'),
+  auth: 'key',
+  doc: doc('A stored response'),
+  async handle(request, services, caller) {
+    if (request.query.get('stream') === 'true')
+      throw refused('stream', 'stored responses are not streamed here; leave `stream` out and poll')
+    return Response.json((await find(request, services, caller!)).response)
+  },
+}
+
+export const responsesDelete: Endpoint = {
+  method: 'DELETE',
+  paths: paths('/{id}'),
+  auth: 'key',
+  doc: doc('Delete a stored response', { response: { type: 'object' } }),
+  async handle(request, services, caller) {
+    const record = await find(request, services, caller!)
+    if (!(await services.responses.delete(record.keyId, record.id))) throw notFound(record.id)
+    abortBackground(record, services)
+    return Response.json({ id: record.id, object: 'response', deleted: true })
+  },
+}
+
+export const responsesCancel: Endpoint = {
+  method: 'POST',
+  paths: paths('/{id}/cancel'),
+  auth: 'key',
+  doc: doc('Cancel a response that runs in the background'),
+  async handle(request, services, caller) {
+    const record = await find(request, services, caller!)
+    if (!record.background)
+      throw refused('response_id', 'only a response created with `background: true` can be cancelled; close the connection to end another')
+    const response = { ...record.response, status: 'cancelled' }
+    const cancelled = { ...record, status: 'cancelled', response, updatedAtMs: services.epochMs() }
+    // What has ended already stays what it is.
+    if (!(await services.responses.finish(cancelled))) return Response.json((await find(request, services, caller!)).response)
+    abortBackground(record, services)
+    return Response.json(response)
+  },
+}
+
+const itemsQuery = z.object({
+  limit: z.coerce.number().int().min(1).max(100).default(20),
+  order: z.enum(['asc', 'desc']).default('desc'),
+  after: z.string().optional(),
+})
+
+export const responsesInputItems: Endpoint = {
+  method: 'GET',
+  paths: paths('/{id}/input_items'),
+  auth: 'key',
+  doc: doc('The input items of a stored response', {
+    query: {
+      limit: { schema: { type: 'integer', default: 20, maximum: 100 }, description: 'Items a page.' },
+      order: { schema: { enum: ['asc', 'desc'], default: 'desc' }, description: 'By the order in which they were sent.' },
+      after: { schema: { type: 'string' }, description: '`last_id` of the page before.' },
+    },
+    response: { type: 'object' },
+  }),
+  async handle(request, services, caller) {
+    const { limit, order, after } = readQuery(request, itemsQuery)
+    const { input } = await find(request, services, caller!)
+    const items = order === 'asc' ? [...input] : input.toReversed()
+    const start = after === undefined ? 0 : items.findIndex(item => item.id === after) + 1
+    if (after !== undefined && start === 0)
+      throw unprocessable([{ loc: ['query', 'after'], msg: 'no input item has this id', type: 'invalid' }])
+    const data = items.slice(start, start + limit)
+    return Response.json({
+      object: 'list',
+      data,
+      has_more: start + limit < items.length,
+      first_id: data[0]?.id ?? '',
+      last_id: data.at(-1)?.id ?? '',
+    })
+  },
+}

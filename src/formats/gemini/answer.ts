@@ -1,0 +1,217 @@
+/** Answers in Gemini's words (ai.google.dev/api/generate-content, "GenerateContentResponse"). */
+import type { ChatEvent, ChatRequest, FinishReason, Source } from '../../core/chat.ts'
+import { isObject } from '../openai-chat/checks.ts'
+import type { Fields } from '../openai-chat/checks.ts'
+import { sealThoughts } from './capsule.ts'
+import type { SealedThought } from './capsule.ts'
+import { showsThoughts } from './decode.ts'
+import { usageMetadata } from './usage.ts'
+import { broken, objectsOf, textOrEmpty } from './words.ts'
+
+const finishReasons: Readonly<Record<FinishReason, string>> = {
+  stop: 'STOP',
+  length: 'MAX_TOKENS',
+  'tool-calls': 'STOP',
+  'content-filter': 'SAFETY',
+}
+/** Raw samples, as OpenAI streams them and Gemini speaks. */
+const audioType = 'audio/L16;codec=pcm;rate=24000'
+const shownCharactersMax = 200
+
+export type ChoiceEvent = Extract<ChatEvent, { choice: number }>
+
+/** One candidate, fed with events in order. */
+export class Candidate {
+  readonly index: number
+  readonly #showThoughts: boolean
+  /** Thinking that waits for its signature. */
+  #thought = ''
+  /** Signed thoughts that wait for the part that carries them. */
+  #sealed: SealedThought[] = []
+  readonly #calls = new Map<number, { id: string; name: string; arguments: string }>()
+  #malformed = ''
+  #logprobs: Fields[] = []
+  readonly #citations: Fields[] = []
+  #finish: FinishReason = 'stop'
+
+  constructor(index: number, showThoughts: boolean) {
+    this.index = index
+    this.#showThoughts = showThoughts
+  }
+
+  /** The parts that this event completes. Throws `upstream-broken` for a call that never began. */
+  take(event: ChoiceEvent): Fields[] {
+    switch (event.type) {
+      case 'text':
+      case 'refusal':
+        return event.text === '' ? [] : [this.#carry({ text: event.text })]
+      case 'reasoning':
+        return this.#reasoning(event)
+      case 'tool-call-start':
+        this.#calls.set(event.index, { id: event.id, name: event.name, arguments: '' })
+        return []
+      case 'tool-call-arguments': {
+        const call = this.#calls.get(event.index)
+        if (!call) throw broken("the upstream's answer continues a tool call that never began")
+        call.arguments += event.fragment
+        return []
+      }
+      case 'tool-call-end':
+        return this.#endCall(event.index)
+      case 'image':
+        return [this.#carry(imagePart(event.source))]
+      case 'audio':
+        return [
+          ...(event.transcript ? [this.#carry({ text: event.transcript })] : []),
+          ...(event.data ? [this.#carry({ inlineData: { mimeType: audioType, data: event.data } })] : []),
+        ]
+      case 'citation':
+        this.#citations.push(event.citation)
+        return []
+      case 'logprobs':
+        for (const token of [...(event.content ?? []), ...(event.refusal ?? [])]) if (isObject(token)) this.#logprobs.push(token)
+        return []
+      case 'finish':
+        this.#finish = event.reason
+        return [...this.#calls.keys()].flatMap(index => this.#endCall(index))
+    }
+  }
+
+  /** The logprobs since they were last asked for. */
+  takeLogprobs(): Fields {
+    const tokens = this.#logprobs
+    if (tokens.length === 0) return {}
+    this.#logprobs = []
+    const topCandidates = tokens.map(token => ({ candidates: objectsOf(token.top_logprobs).map(logprob) }))
+    return { logprobsResult: { chosenCandidates: tokens.map(logprob), topCandidates } }
+  }
+
+  /** The thoughts that no part carried, on a part of their own: a client never gets a candidate without any part. */
+  lastPart(): Fields {
+    return this.#carry({ text: '' })
+  }
+
+  get hasThoughts(): boolean {
+    return this.#sealed.length > 0
+  }
+
+  /** Why it ended, and the sources of what it says. */
+  ending(): Fields {
+    const grounding = groundingMetadata(this.#citations)
+    // A call cut by the length limit is what the limit does; any other is the model's failure.
+    const isMalformed = this.#malformed !== '' && this.#finish !== 'length'
+    return {
+      finishReason: isMalformed ? 'MALFORMED_FUNCTION_CALL' : finishReasons[this.#finish],
+      ...(this.#malformed !== '' && { finishMessage: this.#malformed }),
+      ...(grounding && { groundingMetadata: grounding }),
+    }
+  }
+
+  #reasoning({ text, signature, redacted }: Extract<ChatEvent, { type: 'reasoning' }>): Fields[] {
+    if (text) this.#thought += text
+    if (signature) {
+      this.#sealed.push({ text: this.#thought, signature })
+      this.#thought = ''
+    }
+    if (redacted) this.#sealed.push({ redacted })
+    return text && this.#showThoughts ? [{ text, thought: true }] : []
+  }
+
+  #carry(part: Fields): Fields {
+    this.#thought = ''
+    if (this.#sealed.length === 0) return part
+    const thoughtSignature = sealThoughts(this.#sealed)
+    this.#sealed = []
+    return { ...part, thoughtSignature }
+  }
+
+  #endCall(index: number): Fields[] {
+    const call = this.#calls.get(index)
+    if (!call) return []
+    this.#calls.delete(index)
+    const args = readArguments(call.arguments)
+    if (args) return [this.#carry({ functionCall: { id: call.id, name: call.name, args } })]
+    const written = call.arguments.slice(0, shownCharactersMax).toWellFormed()
+    this.#malformed = `the call of ${JSON.stringify(call.name)} has arguments that are not one JSON object: ${written}`
+    return []
+  }
+}
+
+/** Gemini's calls carry an object; models that take none write nothing. */
+function readArguments(text: string): Fields | undefined {
+  if (text.trim() === '') return {}
+  try {
+    const value: unknown = JSON.parse(text)
+    return isObject(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function imagePart(source: Source): Fields {
+  if ('data' in source) return { inlineData: { mimeType: source.mediaType, data: source.data } }
+  const url = 'url' in source ? source.url : source.fileId
+  const inline = /^data:([^;,]+);base64,(.*)$/s.exec(url)
+  return inline ? { inlineData: { mimeType: inline[1], data: inline[2] } } : { fileData: { mimeType: 'image/*', fileUri: url } }
+}
+
+const logprob = (token: Fields): Fields => ({ token: token.token, logProbability: token.logprob })
+
+/** Sources as those of a search: that is where Gemini's clients look for them. */
+function groundingMetadata(citations: readonly Fields[]): Fields | undefined {
+  if (citations.length === 0) return undefined
+  const chunks: Fields[] = []
+  const supports: Fields[] = []
+  citations.forEach((citation, at) => {
+    const about = isObject(citation.url_citation) ? citation.url_citation : citation
+    const title = textOrEmpty(about.title) || textOrEmpty(about.document_title)
+    const text = textOrEmpty(about.cited_text)
+    chunks.push(typeof about.url === 'string' ? { web: { uri: about.url, title } } : { retrievedContext: { title, text } })
+    const { start_index: startIndex, end_index: endIndex } = about
+    if (typeof startIndex === 'number' && typeof endIndex === 'number')
+      supports.push({ segment: { startIndex, endIndex, text }, groundingChunkIndices: [at] })
+  })
+  return { groundingChunks: chunks, ...(supports.length > 0 && { groundingSupports: supports }) }
+}
+
+/** The upstream's id, else one of our own. */
+export const responseId = (id: string): string => id || crypto.randomUUID().replaceAll('-', '')
+
+/** `model` is the public name. Throws the answer's own error; `upstream-broken` when a candidate never ended. */
+export function encodeGenerate(events: readonly ChatEvent[], model: string, request: ChatRequest): object {
+  const candidates = new Map<number, { candidate: Candidate; parts: Fields[]; finished: boolean }>()
+  const answer: Fields = {}
+  let id = ''
+  for (const event of events) {
+    if (event.type === 'start') id = event.id
+    else if (event.type === 'usage') answer.usageMetadata = usageMetadata(event.usage)
+    else if (event.type === 'error') throw event.error
+    else {
+      let open = candidates.get(event.choice)
+      if (!open) {
+        open = { candidate: new Candidate(event.choice, showsThoughts(request)), parts: [], finished: false }
+        candidates.set(event.choice, open)
+      }
+      for (const part of open.candidate.take(event)) joinPart(open.parts, part)
+      if (event.type === 'finish') open.finished = true
+    }
+  }
+  const list = [...candidates.values()].sort((a, b) => a.candidate.index - b.candidate.index)
+  const cut = list.find(one => !one.finished)
+  if (cut) throw broken(`the upstream's answer has no finish reason for candidate ${cut.candidate.index}`)
+  const whole = list.map(one => wholeCandidate(one.candidate, one.parts))
+  return { candidates: whole, ...answer, modelVersion: model, responseId: responseId(id) }
+}
+
+function wholeCandidate(candidate: Candidate, parts: Fields[]): Fields {
+  if (parts.length === 0 || candidate.hasThoughts) parts.push(candidate.lastPart())
+  return { content: { parts, role: 'model' }, ...candidate.ending(), index: candidate.index, ...candidate.takeLogprobs() }
+}
+
+/** Pieces of one text are one part. */
+function joinPart(parts: Fields[], part: Fields): void {
+  const last = parts.at(-1)
+  const joins = last && typeof last.text === 'string' && typeof part.text === 'string' && last.thought === part.thought
+  if (joins && part.thoughtSignature === undefined) last.text = (last.text as string) + part.text
+  else parts.push(part)
+}

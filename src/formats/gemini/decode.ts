@@ -1,0 +1,162 @@
+/** A `generateContent` request in the gateway's own words. */
+import type { ChatRequest, ReasoningEffort, ResponseFormat, Tool, ToolChoice } from '../../core/chat.ts'
+import type { JsonBody } from '../../lib/json-body.ts'
+import { isObject, parseChecked, shown, unknownFields } from '../openai-chat/checks.ts'
+import type { Fields } from '../openai-chat/checks.ts'
+import { untranslatable } from '../openai-chat/decode-messages.ts'
+import { decodeContents, decodeSystem } from './decode-contents.ts'
+import { generateChecks } from './inspect.ts'
+import { jsonSchemaOf } from './schema.ts'
+import { bothSpellings, camel, enumWord, listOf, objectsOf } from './words.ts'
+
+/** Marks requests whose client wants to see thoughts. A symbol: it is copied with the request and never becomes JSON. */
+const wantsThoughts = Symbol('wants thoughts')
+
+interface MarkedRequest extends ChatRequest {
+  [wantsThoughts]?: true
+}
+
+/** Gemini shows thoughts only to those who ask (`includeThoughts`). */
+export function showsThoughts(request: ChatRequest): boolean {
+  return (request as MarkedRequest)[wantsThoughts] === true
+}
+
+const knownFields = bothSpellings([
+  'model', 'contents', 'systemInstruction', 'tools', 'toolConfig', 'generationConfig', 'cachedContent', 'serviceTier',
+])
+
+/** Throws `unprocessable` for what this dialect allows but no other vendor could be told. */
+export function decodeGenerate(body: JsonBody): ChatRequest {
+  return decodeFields(parseChecked(body, generateChecks))
+}
+
+/** The same for a request that is part of another one. Only for fields that passed the inspection. */
+export function decodeFields(fields: Fields): ChatRequest {
+  const { contents, systemInstruction, cachedContent, serviceTier, tools, toolConfig, generationConfig } = camel(fields)
+  if (cachedContent != null && cachedContent !== '')
+    throw untranslatable(['cachedContent'], 'the cached content lies at Google, and other models cannot read it')
+  const { messages, dropped: lost } = decodeContents(contents)
+  const dropped = new Set(lost)
+  const system = isObject(systemInstruction) ? decodeSystem(systemInstruction) : undefined
+  const request: MarkedRequest = {
+    model: '',
+    messages: system ? [system, ...messages] : messages,
+    stream: false,
+    includeUsage: true,
+    extra: { format: 'gemini-generate', fields: camel(unknownFields(fields, knownFields)) },
+  }
+  const tier = typeof serviceTier === 'string' ? serviceTier.toLowerCase() : ''
+  if (tier !== '' && tier !== 'unspecified') request.serviceTier = tier === 'standard' ? 'default' : tier
+  if (isObject(generationConfig)) readConfig(camel(generationConfig), request, dropped)
+  readTools(tools, request, dropped)
+  if (isObject(toolConfig)) readToolConfig(camel(toolConfig), request, dropped)
+  if (dropped.size > 0) request.dropped = [...dropped]
+  return request
+}
+
+/** What is taken from `generationConfig`; the rest is reported. */
+const configFields: ReadonlySet<string> = new Set([
+  'temperature', 'topP', 'topK', 'candidateCount', 'maxOutputTokens', 'stopSequences', 'seed', 'presencePenalty', 'frequencyPenalty',
+  'responseLogprobs', 'logprobs', 'responseMimeType', 'responseSchema', 'responseJsonSchema', 'thinkingConfig', 'responseModalities',
+])
+
+function readConfig(config: Fields, request: MarkedRequest, dropped: Set<string>): void {
+  const number = (name: string): number | undefined => (typeof config[name] === 'number' ? config[name] : undefined)
+  const topK = number('topK')
+  const wishes: Partial<ChatRequest> = {
+    temperature: number('temperature'),
+    topP: number('topP'),
+    topK: topK === 0 ? undefined : topK,
+    choices: number('candidateCount'),
+    maxOutputTokens: number('maxOutputTokens'),
+    seed: number('seed'),
+    presencePenalty: number('presencePenalty'),
+    frequencyPenalty: number('frequencyPenalty'),
+    logprobs: config.responseLogprobs === true ? true : undefined,
+    topLogprobs: config.responseLogprobs === true ? number('logprobs') : undefined,
+    stop: Array.isArray(config.stopSequences) && config.stopSequences.length > 0 ? (config.stopSequences as string[]) : undefined,
+    responseFormat: responseFormat(config),
+    reasoning: isObject(config.thinkingConfig) ? readThinking(camel(config.thinkingConfig), request) : undefined,
+  }
+  setPresent(request, wishes)
+  const modalities = listOf(config.responseModalities).map(enumWord)
+  if (modalities.some(word => word !== 'TEXT')) dropped.add('generationConfig.responseModalities')
+  for (const name of Object.keys(config)) if (!configFields.has(name) && config[name] != null) dropped.add(`generationConfig.${name}`)
+}
+
+/** Fields that are absent stay absent: providers ask for presence. */
+function setPresent<T extends object>(into: T, values: Partial<T>): void {
+  for (const name of Object.keys(values) as (keyof T)[]) if (values[name] !== undefined) into[name] = values[name] as T[keyof T]
+}
+
+function responseFormat({ responseMimeType, responseSchema, responseJsonSchema }: Fields): ResponseFormat | undefined {
+  const openapi = isObject(responseSchema) ? jsonSchemaOf(responseSchema) : undefined
+  const schema = isObject(responseJsonSchema) ? responseJsonSchema : openapi
+  if (responseMimeType == null || responseMimeType === '' || responseMimeType === 'text/plain') {
+    if (!schema) return undefined
+    throw untranslatable(['generationConfig', 'responseMimeType'], 'a response schema needs the response type "application/json"')
+  }
+  if (responseMimeType !== 'application/json')
+    throw untranslatable(['generationConfig', 'responseMimeType'], `the response type ${shown(responseMimeType)} cannot be translated`)
+  return schema ? { type: 'json-schema', name: 'response', schema } : { type: 'json-object' }
+}
+
+const efforts: Readonly<Record<string, ReasoningEffort>> = { MINIMAL: 'minimal', LOW: 'low', MEDIUM: 'medium', HIGH: 'high' }
+/** The model decides how much it thinks. */
+const dynamicBudget = -1
+
+function readThinking(thinking: Fields, request: MarkedRequest): ChatRequest['reasoning'] {
+  const { includeThoughts, thinkingBudget, thinkingLevel } = thinking
+  if (includeThoughts === true) request[wantsThoughts] = true
+  const effort = efforts[enumWord(thinkingLevel)]
+  if (effort) return { effort }
+  if (thinkingBudget === 0) return { enabled: false }
+  if (typeof thinkingBudget === 'number' && thinkingBudget !== dynamicBudget) return { budgetTokens: thinkingBudget }
+  return includeThoughts === true || thinkingBudget === dynamicBudget ? { enabled: true } : undefined
+}
+
+function readTools(value: unknown, request: ChatRequest, dropped: Set<string>): void {
+  const tools: Tool[] = []
+  for (const tool of objectsOf(value).map(camel))
+    for (const [kind, one] of Object.entries(tool)) {
+      if (kind === 'functionDeclarations')
+        for (const declaration of objectsOf(one)) tools.push(readDeclaration(camel(declaration), dropped))
+      // What Google runs itself (search, code, maps) no other vendor can be asked for.
+      else if (one != null) dropped.add(`tools.${kind}`)
+    }
+  if (tools.length > 0) request.tools = tools
+}
+
+function readDeclaration({ name, description, parameters, parametersJsonSchema, ...others }: Fields, dropped: Set<string>): Tool {
+  for (const [other, value] of Object.entries(others)) if (value != null) dropped.add(`tools.functionDeclarations.${other}`)
+  const tool: Tool = { name: name as string }
+  if (typeof description === 'string') tool.description = description
+  if (isObject(parametersJsonSchema)) tool.parameters = parametersJsonSchema
+  else if (isObject(parameters)) tool.parameters = jsonSchemaOf(parameters)
+  return tool
+}
+
+function readToolConfig({ functionCallingConfig, ...others }: Fields, request: ChatRequest, dropped: Set<string>): void {
+  for (const [other, value] of Object.entries(others)) if (value != null) dropped.add(`toolConfig.${other}`)
+  if (!isObject(functionCallingConfig) || !request.tools) return
+  const { mode, allowedFunctionNames, ...rest } = camel(functionCallingConfig)
+  for (const [other, value] of Object.entries(rest)) if (value != null) dropped.add(`toolConfig.functionCallingConfig.${other}`)
+  const word = enumWord(mode)
+  // Others do not promise that a call fits its schema.
+  if (word === 'VALIDATED') dropped.add('toolConfig.functionCallingConfig.mode')
+  const choice = toolChoice(word)
+  if (choice) request.toolChoice = choice
+  const allowed = new Set(listOf(allowedFunctionNames))
+  if (allowed.size === 0 || choice === 'none') return
+  const tools = request.tools.filter(tool => allowed.has(tool.name))
+  const path = ['toolConfig', 'functionCallingConfig', 'allowedFunctionNames']
+  if (tools.length === 0) throw untranslatable(path, 'none of the allowed functions is declared in `tools`')
+  request.tools = tools
+  if (choice === 'required' && tools.length === 1) request.toolChoice = { name: tools[0]!.name }
+}
+
+function toolChoice(mode: string): ToolChoice | undefined {
+  if (mode === 'ANY') return 'required'
+  if (mode === 'NONE') return 'none'
+  return mode === 'AUTO' || mode === 'VALIDATED' ? 'auto' : undefined
+}

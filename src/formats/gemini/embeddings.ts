@@ -1,0 +1,123 @@
+/** `embedContent` and `batchEmbedContents` (ai.google.dev/api/embeddings). */
+import type { EmbeddingsRequest, EmbeddingsResult } from '../../core/embeddings.ts'
+import type { EmbeddingsFormat, Inspection } from '../../core/format.ts'
+import type { JsonBody } from '../../lib/json-body.ts'
+import { checkFields, isInteger, isObject, parseChecked, ProblemList, unknownFields } from '../openai-chat/checks.ts'
+import type { Fields, Path, ProblemList as Problems } from '../openai-chat/checks.ts'
+import { untranslatable } from '../openai-chat/decode-messages.ts'
+import { geminiErrorBody } from './error.ts'
+import { noForward } from './inside.ts'
+import { checkContent } from './inspect-contents.ts'
+import { bothSpellings, broken, camel, checksOf, checkSpelling, entryPath, listOf, objectsOf } from './words.ts'
+
+const requestsMax = 2048
+
+function checkWish(fields: Fields, path: Path, problems: Problems): void {
+  checkSpelling(fields, path, problems)
+  const { content, taskType, title, outputDimensionality } = camel(fields)
+  if (content == null) problems.wrong([...path, 'content'], '{"parts": [{"text": ...}]}', content)
+  else checkContent(content, [...path, 'content'], problems)
+  for (const [name, value] of Object.entries({ taskType, title }))
+    if (value != null && typeof value !== 'string') problems.wrong([...path, name], 'a string', value)
+  if (outputDimensionality != null && !isInteger(outputDimensionality, 1, Number.MAX_SAFE_INTEGER))
+    problems.wrong([...path, 'outputDimensionality'], 'an integer of at least 1', outputDimensionality)
+}
+
+function checkRequests(value: unknown, problems: Problems): void {
+  const list = listOf(value)
+  if (list.length === 0 || list.length > requestsMax)
+    return problems.add(['requests'], `\`requests\` must have 1 to ${requestsMax} entries; got ${list.length}`, 'out_of_range')
+  for (let at = 0; at < list.length && !problems.full; at++) {
+    const path = entryPath(['requests'], value, at)
+    const one = list[at]
+    if (isObject(one)) checkWish(one, path, problems)
+    else problems.wrong(path, 'an object with `content`', one)
+  }
+}
+
+const batchChecks = checksOf({ requests: checkRequests })
+const noChecks = checksOf({})
+
+function inspectOne(body: JsonBody): Inspection {
+  const list = new ProblemList()
+  checkWish(parseChecked(body, noChecks), [], list)
+  return { model: '', stream: false, endUser: '', problems: list.problems }
+}
+
+function inspectBatch(body: JsonBody): Inspection {
+  const list = new ProblemList()
+  checkFields(body, batchChecks, list)
+  if (!body.has('requests')) list.wrong(['requests'], 'an array of {"content": ...}', undefined)
+  return { model: '', stream: false, endUser: '', problems: list.problems }
+}
+
+const knownFields = bothSpellings(['model', 'content', 'outputDimensionality'])
+
+/** One request for all: other vendors have one wish a call, so wishes that differ are refused. */
+function decodeWishes(wishes: readonly { fields: Fields; path: Path }[]): EmbeddingsRequest {
+  const [first] = wishes
+  const common = wishOf(first!.fields)
+  for (const { fields, path } of wishes.slice(1))
+    if (!Bun.deepEquals(wishOf(fields), common, true))
+      throw untranslatable(path, '`outputDimensionality`, `taskType` and `title` must be the same in all requests here')
+  const { dimensions, extra } = common
+  const request: EmbeddingsRequest = {
+    model: '',
+    inputs: wishes.map(({ fields, path }) => textOf(fields, path)),
+    encoding: 'float',
+    extra: { format: 'gemini-embeddings', fields: extra },
+  }
+  if (dimensions !== undefined) request.dimensions = dimensions
+  return request
+}
+
+function wishOf(fields: Fields): { dimensions: number | undefined; extra: Fields } {
+  const { outputDimensionality } = camel(fields)
+  return {
+    dimensions: typeof outputDimensionality === 'number' ? outputDimensionality : undefined,
+    extra: camel(unknownFields(fields, knownFields)),
+  }
+}
+
+/** The parts of a content make one vector. */
+function textOf(fields: Fields, path: Path): string {
+  const { content } = fields
+  const parts = objectsOf(isObject(content) ? content.parts : undefined)
+  const texts = parts.map((part, at) => {
+    if (typeof part.text === 'string') return part.text
+    throw untranslatable([...path, 'content', 'parts', at], 'only texts can be embedded here')
+  })
+  return texts.join('\n')
+}
+
+function values(result: EmbeddingsResult, request: EmbeddingsRequest): object[] {
+  if (result.vectors.length !== request.inputs.length)
+    throw broken(`the upstream answered ${result.vectors.length} vectors for ${request.inputs.length} inputs`)
+  return result.vectors.map((vector, at) => {
+    // JSON has no word for these: they would arrive as null.
+    if (!vector.every(Number.isFinite)) throw broken(`the upstream's vector ${at} holds a value that is not a number`)
+    return { values: Array.from(vector) }
+  })
+}
+
+const metadata = ({ usage }: EmbeddingsResult): object =>
+  usage.inputTokens > 0 ? { usageMetadata: { promptTokenCount: usage.inputTokens, totalTokenCount: usage.inputTokens } } : {}
+
+const shared = { dialect: 'gemini-named-inside', operation: 'embeddings', errorBody: geminiErrorBody, forward: noForward } as const
+
+export const geminiEmbedContent: EmbeddingsFormat = {
+  ...shared,
+  inspect: inspectOne,
+  decode: body => decodeWishes([{ fields: parseChecked(body, noChecks), path: [] }]),
+  encode: (result, _model, request) => ({ embedding: values(result, request)[0], ...metadata(result) }),
+}
+
+export const geminiBatchEmbedContents: EmbeddingsFormat = {
+  ...shared,
+  inspect: inspectBatch,
+  decode(body) {
+    const { requests } = parseChecked(body, batchChecks)
+    return decodeWishes(objectsOf(requests).map((fields, at) => ({ fields, path: ['requests', at] })))
+  },
+  encode: (result, _model, request) => ({ embeddings: values(result, request), ...metadata(result) }),
+}

@@ -1,0 +1,39 @@
+/** The forward lane: the client's bytes go to an upstream of the same dialect; the model's name stands in the path. */
+import type { ForwardRules } from '../../core/format.ts'
+import { JsonBody, JsonBodyError } from '../../lib/json-body.ts'
+import type { Edit } from '../../lib/json-body.ts'
+import type { MakeDress } from './dress.ts'
+import { answerLimits, GenerateRelay } from './relay.ts'
+import { readUsage } from './usage.ts'
+import { broken } from './words.ts'
+
+export function generateForward(dress: MakeDress): ForwardRules {
+  return {
+    modelInPath: true,
+    edits(body, quirks) {
+      const dropped = body.names().filter(name => quirks.drop?.includes(name))
+      // The public name means nothing to the upstream.
+      const removed = body.has('model') ? [...dropped, 'model'] : dropped
+      return { edits: removed.map((name): Edit => ({ remove: name })), dropped }
+    },
+    answer(bytes, publicModel) {
+      const body = readAnswer(bytes)
+      const pieces = body.edited(body.has('modelVersion') ? [{ set: 'modelVersion', json: JSON.stringify(publicModel) }] : [])
+      return { body: pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces), usage: readUsage(body.get('usageMetadata')) }
+    },
+    relay: publicModel => new GenerateRelay(publicModel, dress()),
+  }
+}
+
+function readAnswer(bytes: Uint8Array): JsonBody {
+  let body: JsonBody
+  try {
+    body = JsonBody.read(bytes, answerLimits)
+  } catch (cause) {
+    if (!(cause instanceof JsonBodyError)) throw cause
+    throw broken(`the upstream's answer is not valid JSON: ${cause.message}`, cause)
+  }
+  // A blocked prompt has feedback and no candidates.
+  if (!body.has('candidates') && !body.has('promptFeedback')) throw broken("the upstream's answer has no `candidates`")
+  return body
+}

@@ -1,0 +1,148 @@
+/**
+ * A stream of Gemini's dialect on its way to a client of the same dialect. The upstream is always asked for
+ * server-sent events; the client gets them as such, or as the elements of an array. Gemini's events are few and
+ * large, so each is parsed; of its bytes only the model's name is changed.
+ */
+import { GatewayError } from '../../core/errors.ts'
+import type { StreamRelay } from '../../core/format.ts'
+import type { Usage } from '../../core/usage.ts'
+import { JsonBody } from '../../lib/json-body.ts'
+import { SseSplitter } from '../../lib/sse.ts'
+import { isObject } from '../openai-chat/checks.ts'
+import type { Fields } from '../openai-chat/checks.ts'
+import type { StreamDress } from './dress.ts'
+import { errorOfEvent, geminiErrorBody } from './error.ts'
+import { readUsage } from './usage.ts'
+import { broken, objectsOf } from './words.ts'
+
+/** An event may hold a picture in base64. */
+const eventBytesMax = 64 * 1024 * 1024
+/** An answer may be far larger than a request; the limits only stop what would stall the process. */
+export const answerLimits = { depth: 256, fields: 1000, tokens: 8_000_000 }
+
+export class GenerateRelay implements StreamRelay {
+  started = false
+  terminated = false
+  failure: GatewayError | undefined
+  contentEvents = 0
+  contentCharacters = 0
+  readonly #dress: StreamDress
+  readonly #modelJson: string
+  readonly #splitter = new SseSplitter(eventBytesMax)
+  /** Candidates that have begun and not ended. */
+  readonly #open = new Set<number>()
+  #ended = false
+  /** What may be the last answer: nothing tells, so it waits for the next one or the end. */
+  #held = ''
+  /** Counts of all reports; each replaces what the ones before it said. */
+  #counts: Fields = {}
+
+  constructor(publicModel: string, dress: StreamDress) {
+    this.#dress = dress
+    this.#modelJson = JSON.stringify(publicModel)
+  }
+
+  get complete(): boolean {
+    return this.#ended && this.#open.size === 0
+  }
+
+  get usage(): Usage | undefined {
+    return readUsage(this.#counts)
+  }
+
+  push(bytes: Uint8Array): string {
+    if (this.failure) return ''
+    let out = ''
+    try {
+      for (const { data } of this.#splitter.push(bytes)) {
+        out += this.#take(data)
+        if (this.failure) break
+      }
+    } catch (cause) {
+      this.failure = cause instanceof GatewayError ? cause : broken("an event of the upstream's stream is not a JSON object", cause)
+    }
+    return out
+  }
+
+  end(): string {
+    let out = ''
+    // Some servers leave the last blank line out; half an event is worth nothing.
+    if (!this.failure && isWhole(this.#splitter.rest())) out = this.push(Buffer.from('\n\n'))
+    if (this.failure) return out
+    if (!this.complete) {
+      this.failure = broken('the upstream ended its stream without finishing the answer')
+      return out
+    }
+    this.terminated = true
+    return out + this.#release() + this.#dress.end()
+  }
+
+  /** What is held stays here: a client that has seen the last answer believes that it has everything. */
+  errorEvent(error: GatewayError): string {
+    return this.#dress.error(JSON.stringify(geminiErrorBody(error)))
+  }
+
+  #release(): string {
+    const held = this.#held
+    this.#held = ''
+    return held === '' ? '' : this.#dress.element(held)
+  }
+
+  #take(data: string): string {
+    const out = this.#release()
+    const body = JsonBody.read(Buffer.from(data, 'utf8'), answerLimits)
+    const event = body.parse()
+    this.failure = errorOfEvent(event)
+    if (this.failure) return out
+    this.#see(event)
+    const edits = body.has('modelVersion') ? [{ set: 'modelVersion', json: this.#modelJson }] : []
+    const json = Buffer.concat(body.edited(edits)).toString('utf8')
+    if (!this.complete) return out + this.#dress.element(json)
+    this.#held = json
+    return out
+  }
+
+  #see(event: Fields): void {
+    const candidates = objectsOf(event.candidates)
+    for (const candidate of candidates) this.#seeCandidate(candidate)
+    // A prompt that is blocked gets no candidate: this is the whole answer.
+    if (candidates.length === 0 && isObject(event.promptFeedback) && event.promptFeedback.blockReason != null) {
+      this.started = true
+      this.#ended = true
+    }
+    if (isObject(event.usageMetadata)) this.#counts = { ...this.#counts, ...event.usageMetadata }
+  }
+
+  #seeCandidate(candidate: Fields): void {
+    const index = typeof candidate.index === 'number' ? candidate.index : 0
+    const parts = isObject(candidate.content) ? objectsOf(candidate.content.parts) : []
+    let characters = 0
+    for (const part of parts) characters += charactersOf(part)
+    this.#open.add(index)
+    if (characters > 0) {
+      this.started = true
+      this.contentEvents++
+      this.contentCharacters += characters
+    }
+    if (typeof candidate.finishReason !== 'string' || candidate.finishReason === '') return
+    this.#open.delete(index)
+    this.#ended = true
+    this.started = true
+  }
+}
+
+function charactersOf(part: Fields): number {
+  if (typeof part.text === 'string') return part.text.length
+  if (isObject(part.functionCall)) return JSON.stringify(part.functionCall.args ?? {}).length
+  // Pictures, sound, code: something is there, whatever it weighs.
+  return Object.keys(part).some(name => name !== 'thought' && name !== 'thoughtSignature') ? 1 : 0
+}
+
+function isWhole(rest: string): boolean {
+  if (!rest.startsWith('data:')) return false
+  try {
+    return isObject(JSON.parse(rest.slice('data:'.length)))
+  } catch {
+    return false
+  }
+}

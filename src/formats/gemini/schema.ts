@@ -1,0 +1,47 @@
+/** Gemini's OpenAPI schemas as JSON Schema (ai.google.dev/api/caching, "Schema"). */
+import { isObject } from '../openai-chat/checks.ts'
+import type { Fields } from '../openai-chat/checks.ts'
+import { camel, objectsOf } from './words.ts'
+
+/** Google writes 64-bit integers as text. */
+const integers: ReadonlySet<string> = new Set(['minItems', 'maxItems', 'minLength', 'maxLength', 'minProperties', 'maxProperties'])
+const taken: ReadonlySet<string> = new Set(['type', 'nullable', 'properties', 'items', 'anyOf', 'propertyOrdering', 'example', 'enum'])
+
+/** Fields that are not known stay as they are: hosts differ in what they read. */
+export function jsonSchemaOf(value: Fields): Fields {
+  const schema = camel(value)
+  const out: Fields = {}
+  for (const [name, one] of Object.entries(schema)) {
+    if (taken.has(name) || one === null) continue
+    // Gemini's "enum" says only that `enum` follows.
+    if (name === 'format' && one === 'enum') continue
+    out[name] = integers.has(name) && typeof one === 'string' && /^\d{1,15}$/.test(one) ? Number(one) : one
+  }
+  if (schema.example !== undefined) out.examples = [schema.example]
+  const nullable = schema.nullable === true
+  addType(schema.type, nullable, out)
+  if (Array.isArray(schema.enum)) out.enum = nullable && !schema.enum.includes(null) ? [...schema.enum, null] : schema.enum
+  if (isObject(schema.items)) out.items = jsonSchemaOf(schema.items)
+  if (isObject(schema.properties)) out.properties = ordered(schema.properties, schema.propertyOrdering)
+  const alternatives = objectsOf(schema.anyOf).map(jsonSchemaOf)
+  if (alternatives.length > 0) out.anyOf = nullable && out.type === undefined ? [...alternatives, { type: 'null' }] : alternatives
+  return out
+}
+
+function addType(type: unknown, nullable: boolean, out: Fields): void {
+  if (typeof type !== 'string' || type.toUpperCase() === 'TYPE_UNSPECIFIED') return
+  const word = type.toLowerCase()
+  out.type = nullable && word !== 'null' ? [word, 'null'] : word
+}
+
+/** JSON has no order, but models write properties as they read them. */
+function ordered(properties: Fields, order: unknown): Fields {
+  const first = (Array.isArray(order) ? order : []).filter(name => typeof name === 'string')
+  const names = [...new Set([...first, ...Object.keys(properties)])].filter(name => Object.hasOwn(properties, name))
+  return Object.fromEntries(
+    names.map(name => {
+      const one = properties[name]
+      return [name, isObject(one) ? jsonSchemaOf(one) : one]
+    }),
+  )
+}

@@ -1,0 +1,69 @@
+/** An answer as a stream: many small answers, of which the last says why it ended and what it used. */
+import type { ChatEvent, ChatRequest } from '../../core/chat.ts'
+import type { GatewayError } from '../../core/errors.ts'
+import type { EventWriter } from '../../core/format.ts'
+import type { Usage } from '../../core/usage.ts'
+import type { Fields } from '../openai-chat/checks.ts'
+import { Candidate, responseId } from './answer.ts'
+import { showsThoughts } from './decode.ts'
+import type { StreamDress } from './dress.ts'
+import { geminiErrorBody } from './error.ts'
+import { usageMetadata } from './usage.ts'
+
+export class GenerateWriter implements EventWriter {
+  readonly #dress: StreamDress
+  readonly #model: string
+  readonly #showThoughts: boolean
+  readonly #candidates = new Map<number, Candidate>()
+  #id = ''
+  #usage: Usage | undefined
+  /** Closes an answer, from behind its candidates. */
+  #tail = ''
+
+  constructor(model: string, request: ChatRequest, dress: StreamDress) {
+    this.#dress = dress
+    this.#model = model
+    this.#showThoughts = showsThoughts(request)
+  }
+
+  write(event: ChatEvent): string {
+    switch (event.type) {
+      case 'start':
+        // An upstream that starts twice does not change the id in the middle of an answer.
+        if (this.#tail === '') this.#id = event.id
+        return ''
+      case 'usage':
+        this.#usage = event.usage
+        return ''
+      case 'error':
+        return this.fail(event.error)
+    }
+    let candidate = this.#candidates.get(event.choice)
+    if (!candidate) this.#candidates.set(event.choice, (candidate = new Candidate(event.choice, this.#showThoughts)))
+    const parts = candidate.take(event)
+    return parts.length === 0 ? '' : this.#answer([this.#piece(candidate, parts)])
+  }
+
+  /** The ends wait for the usage, which comes behind them: clients take the last answer for both. */
+  end(): string {
+    const candidates = [...this.#candidates.values()].sort((a, b) => a.index - b.index)
+    const last = candidates.map(candidate => ({ ...this.#piece(candidate, [candidate.lastPart()]), ...candidate.ending() }))
+    return this.#answer(last, this.#usage) + this.#dress.end()
+  }
+
+  fail(error: GatewayError): string {
+    return this.#dress.error(JSON.stringify(geminiErrorBody(error)))
+  }
+
+  /** Google's clients throw a recorded turn away when one of its answers has no part. */
+  #piece(candidate: Candidate, parts: Fields[]): Fields {
+    return { content: { parts, role: 'model' }, index: candidate.index, ...candidate.takeLogprobs() }
+  }
+
+  #answer(candidates: readonly Fields[], usage?: Usage): string {
+    if (this.#tail === '')
+      this.#tail = `,"modelVersion":${JSON.stringify(this.#model)},"responseId":${JSON.stringify(responseId(this.#id))}}`
+    const used = usage ? `,"usageMetadata":${JSON.stringify(usageMetadata(usage))}` : ''
+    return this.#dress.element(`{"candidates":${JSON.stringify(candidates)}${used}${this.#tail}`)
+  }
+}

@@ -1,0 +1,227 @@
+/**
+ * Reranking as Cohere's and Jina's clients write it (docs.cohere.com/reference/rerank, v1 and v2; api.jina.ai,
+ * "Reranker API"). Both send the same body; answers differ by path.
+ */
+import { GatewayError } from '../core/errors.ts'
+import type { ForwardRules, Inspection, UnaryFormat } from '../core/format.ts'
+import type { RerankRequest, RerankResult } from '../core/rerank.ts'
+import type { Usage } from '../core/usage.ts'
+import { JsonBody, JsonBodyError } from '../lib/json-body.ts'
+import type { Edit } from '../lib/json-body.ts'
+import {
+  booleanField,
+  checkFields,
+  gatewayFields,
+  integerBetween,
+  isInteger,
+  isObject,
+  parseChecked,
+  ProblemList,
+  readField,
+  stringArray,
+  stringField,
+  textOf,
+  unknownFields,
+} from './openai-chat/checks.ts'
+import type { Check, Fields, ProblemList as Problems } from './openai-chat/checks.ts'
+import { openaiErrorBody } from './openai-error.ts'
+
+const documentsMax = 10_000
+const answerLimits = { depth: 64, fields: 1000, tokens: 8_000_000 }
+
+function checkDocuments(value: unknown, problems: Problems): void {
+  const what = 'an array of texts, or of objects such as {"text": ...}'
+  if (!Array.isArray(value)) return problems.wrong(['documents'], what, value)
+  if (value.length === 0 || value.length > documentsMax)
+    return problems.add(['documents'], `\`documents\` must have 1 to ${documentsMax} entries; got ${value.length}`, 'out_of_range')
+  for (let at = 0; at < value.length && !problems.full; at++) {
+    const one: unknown = value[at]
+    if (typeof one !== 'string' && !(isObject(one) && Object.keys(one).length > 0))
+      problems.wrong(['documents', at], 'a text, or an object with fields', one)
+  }
+}
+
+function checkQuery(value: unknown, problems: Problems): void {
+  if (typeof value !== 'string') problems.wrong(['query'], 'a string', value)
+  else if (value === '') problems.outOfRange(['query'], 'a string that is not empty', value)
+}
+
+const rerankChecks: ReadonlyMap<string, Check> = new Map<string, Check>([
+  ['model', stringField('model')],
+  ['query', checkQuery],
+  ['documents', checkDocuments],
+  ['top_n', integerBetween('top_n', 1)],
+  ['return_documents', booleanField('return_documents')],
+  ['rank_fields', stringArray('rank_fields')],
+  ['max_tokens_per_doc', integerBetween('max_tokens_per_doc', 1)],
+  ['user', stringField('user')],
+])
+/** `return_documents` stays among the others: this file reads it from there. */
+const knownFields: ReadonlySet<string> = new Set(['model', 'query', 'documents', 'top_n', 'rank_fields', 'max_tokens_per_doc', 'user'])
+
+function inspect(body: JsonBody): Inspection {
+  const list = new ProblemList()
+  checkFields(body, rerankChecks, list)
+  // Of large documents only the presence is known.
+  const isMissing = (name: string) => !body.has(name) || (body.sizeOf(name) <= 4 && readField(body, name) === null)
+  if (isMissing('query')) list.wrong(['query'], 'a string', undefined)
+  if (isMissing('documents')) list.wrong(['documents'], 'an array of texts', undefined)
+  return { model: textOf(body, 'model'), stream: false, endUser: textOf(body, 'user'), problems: list.problems }
+}
+
+/** The documents as they were sent, to be given back. A symbol: it is copied with the request and never becomes JSON. */
+const sentDocuments = Symbol('sent documents')
+
+interface MarkedRequest extends RerankRequest {
+  [sentDocuments]?: readonly unknown[]
+}
+
+function decodeAs(format: string): (body: JsonBody) => RerankRequest {
+  return body => {
+    const fields = parseChecked(body, rerankChecks)
+    const documents = fields.documents as unknown[]
+    const request: MarkedRequest = {
+      model: textOf(body, 'model'),
+      query: fields.query as string,
+      documents: documents.map(one => documentText(one, fields.rank_fields)),
+      extra: { format, fields: unknownFields(fields, knownFields) },
+      [sentDocuments]: documents,
+    }
+    if (typeof fields.top_n === 'number') request.topN = fields.top_n
+    if (typeof fields.max_tokens_per_doc === 'number') request.maxTokensPerDocument = fields.max_tokens_per_doc
+    if (typeof fields.user === 'string') request.user = fields.user
+    return request
+  }
+}
+
+/** `{text}` is its text; any other object its fields, a line each, as Cohere advises for structured documents. */
+function documentText(value: unknown, rankFields: unknown): string {
+  if (typeof value === 'string') return value
+  const document = value as Fields
+  const wanted = Array.isArray(rankFields) && rankFields.length > 0 ? (rankFields as string[]) : undefined
+  const names = wanted ? wanted.filter(name => Object.hasOwn(document, name)) : Object.keys(document)
+  const [only] = names
+  if (names.length === 1 && (only === 'text' || wanted) && typeof document[only!] === 'string') return document[only!] as string
+  if (!wanted && typeof document.text === 'string') return document.text
+  return names.map(name => `${name}: ${lineOf(document[name])}`).join('\n')
+}
+
+const lineOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))
+
+/** A document of an answer: the object that was sent, or its text as one. */
+function shownDocument(request: MarkedRequest, index: number): unknown {
+  const sent = request[sentDocuments]?.[index]
+  return isObject(sent) ? sent : { text: request.documents[index] }
+}
+
+function results(result: RerankResult, request: RerankRequest): object[] {
+  const withDocuments = request.extra.fields.return_documents === true
+  return result.results.map(({ index, score }) => ({
+    index,
+    relevance_score: score,
+    ...(withDocuments && { document: shownDocument(request, index) }),
+  }))
+}
+
+/** Cohere bills searches, others tokens: what is not known is not written. */
+function meta({ searchUnits, inputTokens, outputTokens }: Usage, version: string): object {
+  return {
+    api_version: { version },
+    billed_units: searchUnits === undefined ? { input_tokens: inputTokens } : { search_units: searchUnits },
+    ...(inputTokens > 0 && { tokens: { input_tokens: inputTokens, output_tokens: outputTokens } }),
+  }
+}
+
+/** OpenAI's body, and the message where Cohere's clients look for it. */
+const errorBody = (error: GatewayError): object => ({ ...openaiErrorBody(error), message: error.message })
+
+/** Usage of an answer of either vendor. */
+function readUsage(body: JsonBody): Usage | undefined {
+  const usage = objectOf(body.get('usage'))
+  const answerMeta = objectOf(body.get('meta'))
+  const billed = objectOf(answerMeta.billed_units)
+  const tokens = objectOf(answerMeta.tokens)
+  const inputTokens = [usage.prompt_tokens, usage.total_tokens, tokens.input_tokens, billed.input_tokens].find(isCount)
+  const units = billed.search_units
+  const searchUnits = typeof units === 'number' && units > 0 && units <= countMax ? units : undefined
+  if (inputTokens === undefined && searchUnits === undefined) return undefined
+  return { inputTokens: inputTokens ?? 0, outputTokens: 0, ...(searchUnits !== undefined && { searchUnits }) }
+}
+
+const countMax = 1_000_000_000
+const isCount = (value: unknown): value is number => isInteger(value, 0, countMax)
+const objectOf = (value: unknown): Fields => (isObject(value) ? value : {})
+
+function forwardRules(more: (body: JsonBody) => { edits: Edit[]; dropped: string[] }): ForwardRules {
+  return {
+    edits(body, quirks) {
+      const { edits, dropped } = more(body)
+      for (const name of body.names()) {
+        const isRefused = quirks.drop?.includes(name) ?? false
+        if (isRefused) dropped.push(name)
+        if (isRefused || gatewayFields.has(name)) edits.push({ remove: name })
+      }
+      return { edits, dropped }
+    },
+    answer(bytes, publicModel) {
+      const body = readAnswer(bytes)
+      const pieces = body.edited(body.has('model') ? [{ set: 'model', json: JSON.stringify(publicModel) }] : [])
+      return { body: pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces), usage: readUsage(body) }
+    },
+    relay() {
+      throw new GatewayError('internal', 'reranking is never streamed')
+    },
+  }
+}
+
+function readAnswer(bytes: Uint8Array): JsonBody {
+  let body: JsonBody
+  try {
+    body = JsonBody.read(bytes, answerLimits)
+  } catch (cause) {
+    if (!(cause instanceof JsonBodyError)) throw cause
+    throw new GatewayError('upstream-broken', `the upstream's answer is not valid JSON: ${cause.message}`, { cause })
+  }
+  if (!body.has('results')) throw new GatewayError('upstream-broken', "the upstream's answer has no `results`")
+  return body
+}
+
+/** What version 2 no longer takes: documents that are objects become texts, their fields are chosen here. */
+function cohereEdits(body: JsonBody): { edits: Edit[]; dropped: string[] } {
+  const edits: Edit[] = []
+  const documents = readField(body, 'documents')
+  if (Array.isArray(documents) && documents.some(isObject)) {
+    const rankFields = readField(body, 'rank_fields')
+    edits.push({ set: 'documents', json: JSON.stringify(documents.map(one => documentText(one, rankFields))) })
+  }
+  for (const name of ['rank_fields', 'return_documents']) if (body.has(name)) edits.push({ remove: name })
+  return { edits, dropped: readField(body, 'return_documents') === true ? ['return_documents'] : [] }
+}
+
+/** `/v2/rerank`. */
+export const cohereRerank: UnaryFormat<'rerank'> = {
+  dialect: 'cohere-rerank',
+  operation: 'rerank',
+  inspect,
+  decode: decodeAs('cohere-rerank'),
+  encode: (result, _model, request) => ({ id: crypto.randomUUID(), results: results(result, request), meta: meta(result.usage, '2') }),
+  errorBody,
+  forward: forwardRules(cohereEdits),
+}
+
+/** `/v1/rerank` and `/rerank`: what Jina's clients and those of Cohere's version 1 read, in one answer. */
+export const jinaRerank: UnaryFormat<'rerank'> = {
+  dialect: 'jina-rerank',
+  operation: 'rerank',
+  inspect,
+  decode: decodeAs('jina-rerank'),
+  encode: (result, model, request) => ({
+    id: crypto.randomUUID(),
+    model,
+    results: results(result, request),
+    usage: { prompt_tokens: result.usage.inputTokens, total_tokens: result.usage.inputTokens },
+    meta: meta(result.usage, '1'),
+  }),
+  errorBody,
+  forward: forwardRules(() => ({ edits: [], dropped: [] })),
+}

@@ -1,0 +1,86 @@
+/** What a client gets: the response to a call, with the headers that say who answered and what it cost. */
+import type { Call } from '../core/call.ts'
+import type { GatewayError } from '../core/errors.ts'
+import type { Format } from '../core/format.ts'
+import type { Reply } from '../core/policy.ts'
+import type { Clock } from '../lib/clock.ts'
+
+export interface RespondParts {
+  readonly clock: Clock
+  settings(): { readonly headerPrefix: string }
+  /** Nano-dollars as the text of dollars. */
+  costText(nanoUsd: bigint): string
+}
+
+export function respond(parts: RespondParts, call: Call, reply: Reply): Response {
+  const headers = answerHeaders(parts, call)
+  headers['content-type'] = reply.contentType
+  if (call.stream) {
+    headers['cache-control'] = 'no-cache'
+    headers['x-accel-buffering'] = 'no'
+  }
+  return new Response(reply.body as BodyInit, { status: reply.status, headers })
+}
+
+export function respondError(parts: RespondParts, call: Call, format: Format, error: GatewayError): Response {
+  const headers = answerHeaders(parts, call)
+  headers['content-type'] = 'application/json'
+  addRetryAfter(headers, error)
+  return new Response(JSON.stringify(format.errorBody(error)), { status: error.status, headers })
+}
+
+/** `retry-after` in whole seconds for everyone, in milliseconds for the SDKs that read it. */
+function addRetryAfter(headers: Record<string, string>, error: GatewayError): void {
+  if (error.retryAfterMs === undefined) return
+  headers['retry-after'] = String(Math.max(1, Math.ceil(error.retryAfterMs / 1000)))
+  headers['retry-after-ms'] = String(Math.max(1, Math.ceil(error.retryAfterMs)))
+}
+
+/** Header names of one prefix, made once: a computed name costs more than the header itself. */
+interface HeaderNames {
+  readonly prefix: string
+  readonly callId: string
+  readonly modelId: string
+  readonly modelGroup: string
+  readonly retries: string
+  readonly fallbacks: string
+  readonly overheadMs: string
+  readonly cost: string
+  readonly dropped: string
+}
+
+function headerNames(prefix: string): HeaderNames {
+  return {
+    prefix,
+    callId: `${prefix}-call-id`,
+    modelId: `${prefix}-model-id`,
+    modelGroup: `${prefix}-model-group`,
+    retries: `${prefix}-attempted-retries`,
+    fallbacks: `${prefix}-attempted-fallbacks`,
+    overheadMs: `${prefix}-overhead-ms`,
+    cost: `${prefix}-response-cost`,
+    dropped: `${prefix}-dropped-params`,
+  }
+}
+
+let names = headerNames('x-proxy')
+
+function answerHeaders(parts: RespondParts, call: Call): Record<string, string> {
+  const prefix = parts.settings().headerPrefix
+  if (names.prefix !== prefix) names = headerNames(prefix)
+  const headers: Record<string, string> = { 'x-request-id': call.id, [names.callId]: call.id }
+  if (call.deployment) headers[names.modelId] = call.deployment.id
+  if (call.model && isHeaderSafe(call.model)) headers[names.modelGroup] = call.model
+  headers[names.retries] = String(Math.max(call.attempts - 1, 0))
+  headers[names.fallbacks] = String(call.fallbacks)
+  const overheadMs = parts.clock.monotonicMs() - call.startedMs - call.upstreamMs
+  headers[names.overheadMs] = String(Math.round(overheadMs * 100) / 100)
+  if (!call.stream && call.costNanoUsd !== null) headers[names.cost] = parts.costText(call.costNanoUsd)
+  if (call.dropped.length > 0) headers[names.dropped] = call.dropped.filter(isHeaderSafe).join(',')
+  for (const name in call.responseHeaders) headers[name] = call.responseHeaders[name]!
+  return headers
+}
+
+function isHeaderSafe(text: string): boolean {
+  return /^[\x20-\x7e]*$/.test(text)
+}

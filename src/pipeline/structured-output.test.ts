@@ -1,0 +1,175 @@
+/** Answers that are asked for again: the same wherever a stream is cut, within the time, and cancelled as one exchange. */
+import { describe, expect, test } from 'bun:test'
+import type { ChatEvent, ChatRequest } from '../core/chat.ts'
+import type { Target } from '../core/deployment.ts'
+import { GatewayError } from '../core/errors.ts'
+import type { ChatFormat } from '../core/format.ts'
+import type { ChatAdapter } from '../core/provider.ts'
+import type { BodySink, UpstreamExchange, UpstreamResponse } from '../core/transport.ts'
+import { checkedExchange, CheckedRelay, JsonDialogue } from './structured-output.ts'
+import type { AnswerCheck } from './structured-output.ts'
+
+const schema = { type: 'object', required: ['a'] }
+const request: ChatRequest = {
+  model: 'm', stream: true, includeUsage: true, extra: { format: 'openai-chat', fields: {} },
+  messages: [{ role: 'user', parts: [{ type: 'text', text: 'Ask' }] }],
+}
+
+/** Frames are events as JSON; what is sent is the request itself. */
+const adapter: ChatAdapter = {
+  request: one => ({ head: { url: 'u', headers: {} }, body: one, dropped: [] }),
+  result: body => body as ChatEvent[],
+  reader: () => frame => [JSON.parse(frame.data) as ChatEvent],
+}
+const format = {
+  writer: () => ({ write: (event: ChatEvent) => `${JSON.stringify(event)}\n`, end: () => 'END' }),
+  errorEvent: (error: GatewayError) => `ERROR ${error.kind}`,
+} as unknown as ChatFormat
+
+const dialogue = () => new JsonDialogue({
+  adapter, format, request, publicModel: 'm', target: {} as Target,
+  contract: { format: { type: 'json-schema', name: 'x', schema }, schema },
+})
+
+const said = (...texts: string[]): ChatEvent[] => [
+  { type: 'start', id: 'x', model: 'm' },
+  { type: 'reasoning', choice: 0, text: 'hm' },
+  ...texts.map((text, choice): ChatEvent => ({ type: 'text', choice, text })),
+  ...texts.map((_, choice): ChatEvent => ({ type: 'finish', choice, reason: 'stop' })),
+  { type: 'usage', usage: { inputTokens: 10, outputTokens: 3, cachedInputTokens: 1 } },
+]
+const sse = (events: readonly ChatEvent[]) => Buffer.from(events.map(event => `data: ${JSON.stringify(event)}\n\n`).join(''))
+
+describe('a stream that has to fit', () => {
+  function run(answers: readonly ChatEvent[][], size: number): { relay: CheckedRelay; out: string; asked: ChatRequest[] } {
+    const relay = new CheckedRelay(dialogue())
+    const asked: ChatRequest[] = []
+    for (const answer of answers) {
+      const bytes = sse(answer)
+      for (let at = 0; at < bytes.length; at += size) expect(relay.push(bytes.subarray(at, at + size))).toBe('')
+      expect([relay.started, relay.complete]).toEqual([true, false])
+      const again = relay.ended()
+      if (again) asked.push(again.body as ChatRequest)
+    }
+    return { relay, asked, out: relay.end() }
+  }
+
+  test('is the same wherever it is cut; all answers are counted, the last is sent', () => {
+    const answers = [said('no ✓'), said('{"b":1}'), said("{'a': '✓'}")]
+    const whole = run(answers, 100_000)
+    expect(whole.out).toContain('{"type":"text","choice":0,"text":"{\\"a\\":\\"✓\\"}"}')
+    expect(whole.out).not.toContain('no')
+    expect(whole.out.endsWith('END')).toBe(true)
+    expect(whole.relay.usage).toEqual({ inputTokens: 30, outputTokens: 9, cachedInputTokens: 3 })
+    expect(whole.relay.contentCharacters).toBe(2 * 3 + 4 + 7 + 10)
+    expect(whole.asked.map(one => one.messages.length)).toEqual([3, 3])
+    for (let size = 1; size < 60; size++) expect(run(answers, size).out).toBe(whole.out)
+  })
+
+  test('every choice has to fit', () => {
+    expect(run([said('{"a":1}', 'no'), said('{"a":1}', '{"a":2}')], 1000).out).toContain('{\\"a\\":2}')
+  })
+
+  test('the fourth question is never asked; a cut stream is broken, not asked for again', () => {
+    const { relay, out, asked } = run([said('no'), said('no'), said('no')], 1000)
+    expect([out, asked.length, relay.failure?.kind, relay.terminated]).toEqual(['', 2, 'schema-mismatch', false])
+    expect(relay.usage?.inputTokens).toBe(30)
+    expect(run([said('{"a":1}').slice(0, 3)], 1000).relay.failure?.kind).toBe('upstream-broken')
+    const garbled = new CheckedRelay(dialogue())
+    garbled.push(Buffer.from('data: {nonsense\n\n'))
+    expect([garbled.failure?.kind, garbled.ended(), garbled.end()]).toEqual(['upstream-broken', undefined, ''])
+  })
+})
+
+describe('one exchange for several calls', () => {
+  /** An upstream whose bodies are given out by hand. */
+  class Upstream {
+    readonly sent: { totalMs: number }[] = []
+    readonly sinks: BodySink[] = []
+    readonly log: string[] = []
+    status = 200
+
+    exchange(): UpstreamExchange {
+      const n = this.sinks.length
+      const response: UpstreamResponse = {
+        status: this.status,
+        header: () => 'text/event-stream',
+        body: {
+          bytes: async () => Buffer.from(String(this.sent.length)),
+          pipe: sink => void this.sinks.push(sink),
+          pause: () => this.log.push(`pause ${n}`),
+          resume: () => this.log.push(`resume ${n}`),
+        },
+      }
+      return { response: Promise.resolve(response), cancel: () => this.log.push(`cancel ${n}`) }
+    }
+  }
+
+  function start(check: AnswerCheck, totalMs = 0, status = 200) {
+    const upstream = new Upstream()
+    upstream.status = status
+    let nowMs = 0
+    const exchange = checkedExchange(upstream.exchange(), {
+      check, totalMs,
+      clock: { epochMs: () => nowMs, monotonicMs: () => nowMs },
+      send: (_next, left) => {
+        upstream.sent.push({ totalMs: left })
+        return upstream.exchange()
+      },
+      fault: async response => new GatewayError('upstream-overloaded', `status ${response.status}`),
+    })
+    return { upstream, exchange, pass: (ms: number) => void (nowMs += ms) }
+  }
+
+  const next = { head: { url: 'u', headers: {} }, body: [] }
+  const again = (times: number): AnswerCheck => {
+    let left = times
+    const ask = () => (left-- > 0 ? next : undefined)
+    return { whole: ask, streamed: ask }
+  }
+  const failure = (run: Promise<unknown>) => run.then(() => 'none', (error: GatewayError) => error.kind)
+
+  test('whole answers: the last one, and the time that is left', async () => {
+    const { exchange, upstream, pass } = start(again(2), 1000)
+    const { body } = await exchange.response
+    pass(400)
+    expect(Buffer.from(await body.bytes(100)).toString()).toBe('2')
+    expect(upstream.sent).toEqual([{ totalMs: 600 }, { totalMs: 600 }])
+  })
+
+  test('no time, no second question; a refused second question is the failure', async () => {
+    const late = start(again(2), 1000)
+    const { body } = await late.exchange.response
+    late.pass(1001)
+    expect(await failure(body.bytes(100))).toBe('upstream-timeout')
+    expect(late.upstream.sent).toEqual([])
+    const refused = start(again(2))
+    const response = await refused.exchange.response
+    refused.upstream.status = 503
+    expect(await failure(response.body.bytes(100))).toBe('upstream-overloaded')
+  })
+
+  test('an answer that is no success is handed on untouched', async () => {
+    const { exchange, upstream } = start(again(1), 0, 429)
+    const { status, body } = await exchange.response
+    expect([status, Buffer.from(await body.bytes(100)).toString(), upstream.sent.length]).toEqual([429, '0', 0])
+  })
+
+  test('streams follow one another; a pause between them holds; a cancel ends whichever is open', async () => {
+    const { exchange, upstream } = start(again(1))
+    const { body } = await exchange.response
+    const heard: string[] = []
+    body.pipe({ data: bytes => heard.push(Buffer.from(bytes).toString()), end: () => heard.push('end'), fail: error => heard.push(error.kind) })
+    upstream.sinks[0]!.data(Buffer.from('one'))
+    upstream.sinks[0]!.end()
+    body.pause()
+    await Bun.sleep(1)
+    expect(upstream.log).toEqual(['pause 0', 'pause 1'])
+    body.resume()
+    upstream.sinks[1]!.data(Buffer.from('two'))
+    upstream.sinks[1]!.end()
+    expect(heard).toEqual(['one', 'two', 'end'])
+    exchange.cancel()
+    expect(upstream.log).toEqual(['pause 0', 'pause 1', 'resume 1', 'cancel 1'])
+  })
+})

@@ -1,0 +1,317 @@
+/**
+ * Answers that have to fit a schema the model's host does not enforce: gathered whole, judged, and asked for again
+ * with what was wrong. The router sees one exchange, however often the upstream was asked.
+ */
+import type { ChatEvent, ChatRequest, Message } from '../core/chat.ts'
+import type { Target } from '../core/deployment.ts'
+import { GatewayError, toGatewayError } from '../core/errors.ts'
+import type { StreamRelay } from '../core/format.ts'
+import type { CallHead, TranslatedCall } from '../core/provider.ts'
+import type { BodyPiece, BodySink, UpstreamBody, UpstreamExchange, UpstreamResponse } from '../core/transport.ts'
+import type { Usage } from '../core/usage.ts'
+import { correction, judgeJson } from '../emulation/index.ts'
+import type { JsonContract } from '../emulation/index.ts'
+import type { Clock } from '../lib/clock.ts'
+import { frameSplitter } from '../lib/frames.ts'
+import type { Frame, FrameSplitter } from '../lib/frames.ts'
+import { AnswerState, unreadable } from './translate.ts'
+import type { TranslatedStream } from './translate.ts'
+
+/** Asked again at most so often: a model that fails three times does not understand the schema. */
+const retriesMax = 2
+
+export interface JsonQuestion extends TranslatedStream {
+  readonly target: Target
+  readonly contract: JsonContract
+}
+
+/** The conversation until an answer fits. */
+export class JsonDialogue {
+  readonly question: JsonQuestion
+  #request: ChatRequest
+  #retries = retriesMax
+  /** Of all answers together: each is billed. */
+  usage: Usage | undefined
+  /** The answer that fits; empty until there is one. */
+  events: readonly ChatEvent[] = []
+
+  constructor(question: JsonQuestion) {
+    this.question = question
+    this.#request = question.request
+  }
+
+  /** Asks for the next answer. */
+  call(): TranslatedCall {
+    return this.question.adapter.request(this.#request, this.question.target)
+  }
+
+  /** true = `events` is the answer; false = ask again. Throws `schema-mismatch` after the last try. */
+  accepts(events: readonly ChatEvent[]): boolean {
+    for (const event of events) if (event.type === 'usage') this.usage = addUsage(this.usage, event.usage)
+    const mended = new Map<number, string>()
+    for (const [choice, text] of finishedTexts(events)) {
+      const judgement = judgeJson(text, this.question.contract)
+      if ('problem' in judgement) {
+        this.#askAgain(text, judgement.problem)
+        return false
+      }
+      mended.set(choice, judgement.json)
+    }
+    this.events = withTexts(events, mended, this.usage)
+    return true
+  }
+
+  #askAgain(text: string, problem: string): void {
+    if (this.#retries-- === 0) {
+      throw new GatewayError(
+        'schema-mismatch',
+        `the model '${this.question.publicModel}' was asked ${retriesMax + 1} times and its answer still does not fit ` +
+          `response_format: ${problem}`,
+        { param: 'response_format', cause: text.slice(0, 2000) },
+      )
+    }
+    const said = (role: Message['role'], words: string): Message => ({ role, parts: [{ type: 'text', text: words }] })
+    const { messages } = this.question.request
+    // Only the last try is told of: earlier ones would teach the model their mistakes.
+    const turn = [said('assistant', text.trim() || '(empty)'), said('user', correction(problem))]
+    this.#request = { ...this.#request, messages: [...messages, ...turn] }
+  }
+}
+
+/**
+ * The texts that have to be JSON, by choice. An answer cut by its length, refused, or made of calls is what it is:
+ * its finish reason says so, as with a host that enforces schemas.
+ */
+function finishedTexts(events: readonly ChatEvent[]): Map<number, string> {
+  const texts = new Map<number, string>()
+  const finished = new Set<number>()
+  const refused = new Set<number>()
+  for (const event of events) {
+    if (event.type === 'text') texts.set(event.choice, (texts.get(event.choice) ?? '') + event.text)
+    else if (event.type === 'refusal') refused.add(event.choice)
+    else if (event.type === 'finish' && event.reason === 'stop') finished.add(event.choice)
+  }
+  return new Map([...finished].filter(choice => !refused.has(choice)).map(choice => [choice, texts.get(choice) ?? '']))
+}
+
+/** The events with each text in one piece before its choice's end, and one report of the whole usage. */
+function withTexts(events: readonly ChatEvent[], texts: ReadonlyMap<number, string>, usage: Usage | undefined): ChatEvent[] {
+  const result: ChatEvent[] = []
+  for (const event of events) {
+    if (event.type === 'usage' || (event.type === 'text' && texts.has(event.choice))) continue
+    const text = event.type === 'finish' ? texts.get(event.choice) : undefined
+    if (text !== undefined && event.type === 'finish') result.push({ type: 'text', choice: event.choice, text })
+    result.push(event)
+  }
+  if (usage) result.push({ type: 'usage', usage })
+  return result
+}
+
+function addUsage(before: Usage | undefined, more: Usage): Usage {
+  if (!before) return more
+  const sum: Usage = { ...before }
+  for (const key of Object.keys(more) as (keyof Usage)[]) sum[key] = (before[key] ?? 0) + (more[key] ?? 0)
+  return sum
+}
+
+/** Gathers streams and gives out the one that fits. While it gathers, the pump keeps the client's connection alive. */
+export class CheckedRelay implements StreamRelay {
+  terminated = false
+  failure: GatewayError | undefined
+  started = false
+  readonly #dialogue: JsonDialogue
+  #state = new AnswerState()
+  #events: ChatEvent[] = []
+  #splitter: FrameSplitter
+  #read: (frame: Frame) => readonly ChatEvent[]
+  #contentEvents = 0
+  #contentCharacters = 0
+
+  constructor(dialogue: JsonDialogue) {
+    this.#dialogue = dialogue
+    const { adapter } = dialogue.question
+    this.#splitter = frameSplitter(adapter.framing)
+    this.#read = adapter.reader()
+  }
+
+  /** An answer that may still be asked for again is not complete. */
+  get complete(): boolean {
+    return this.terminated
+  }
+  get usage(): Usage | undefined {
+    return this.#dialogue.usage ?? this.#state.usage
+  }
+  get contentEvents(): number {
+    return this.#contentEvents + this.#state.contentEvents
+  }
+  get contentCharacters(): number {
+    return this.#contentCharacters + this.#state.contentCharacters
+  }
+
+  push(bytes: Uint8Array): string {
+    this.#guarded(() => this.#gather(this.#splitter.push(bytes)))
+    return ''
+  }
+
+  #gather(frames: readonly Frame[]): void {
+    for (const frame of frames)
+      for (const event of this.#read(frame)) {
+        this.#state.see(event)
+        this.started ||= this.#state.started
+        if (this.#state.failure) throw this.#state.failure
+        this.#events.push(event)
+      }
+  }
+
+  /** One upstream's stream has ended: the call that asks again; undefined = it was the last one, for better or worse. */
+  ended(): TranslatedCall | undefined {
+    let again: TranslatedCall | undefined
+    this.#guarded(() => {
+      this.#gather(this.#splitter.end())
+      if (!this.#state.complete)
+        throw new GatewayError('upstream-broken', 'the upstream ended its stream without finishing the answer')
+      if (this.#dialogue.accepts(this.#events)) return
+      again = this.#dialogue.call()
+      this.#restart()
+    })
+    return again
+  }
+
+  #restart(): void {
+    const { adapter } = this.#dialogue.question
+    this.#contentEvents = this.contentEvents
+    this.#contentCharacters = this.contentCharacters
+    this.#state = new AnswerState()
+    this.#events = []
+    this.#splitter = frameSplitter(adapter.framing)
+    this.#read = adapter.reader()
+  }
+
+  #guarded(step: () => void): void {
+    if (this.failure) return
+    try {
+      step()
+    } catch (cause) {
+      this.failure = unreadable(cause)
+    }
+  }
+
+  end(): string {
+    if (this.failure) return ''
+    const { format, publicModel, request } = this.#dialogue.question
+    const writer = format.writer(publicModel, request)
+    this.terminated = true
+    return this.#dialogue.events.map(event => writer.write(event)).join('') + writer.end()
+  }
+
+  errorEvent(error: GatewayError): string {
+    return this.#dialogue.question.format.errorEvent(error)
+  }
+}
+
+/** What is sent when an answer has to be asked for again. */
+export interface NextCall {
+  readonly head: CallHead
+  readonly body: readonly BodyPiece[]
+}
+
+/** Judges finished answers of one attempt. */
+export interface AnswerCheck {
+  /** Of a whole answer: what to send next; undefined = it is good. Throws when no further try is left. */
+  whole(bytes: Uint8Array): NextCall | undefined
+  /** Of the stream that the attempt's relay has just seen to its end. */
+  streamed(): NextCall | undefined
+}
+
+export interface Asking {
+  readonly check: AnswerCheck
+  readonly clock: Clock
+  /** For all tries together; 0 = no limit. */
+  readonly totalMs: number
+  send(next: NextCall, totalMs: number): UpstreamExchange
+  /** What an answer that is no success means. */
+  fault(response: UpstreamResponse): Promise<GatewayError>
+}
+
+/** `first`, and whatever has to be sent after it: seen from outside one exchange with one body. */
+export function checkedExchange(first: UpstreamExchange, asking: Asking): UpstreamExchange {
+  const body = new CheckedBody(first, asking)
+  const response = first.response.then(answer => {
+    if (answer.status < 200 || answer.status >= 300) return answer
+    body.begin(answer.body)
+    return { status: answer.status, header: (name: string) => answer.header(name), body }
+  })
+  return { response, cancel: () => body.cancel() }
+}
+
+class CheckedBody implements UpstreamBody {
+  readonly #asking: Asking
+  readonly #startedMs: number
+  #exchange: UpstreamExchange
+  #body: UpstreamBody | undefined
+  #paused = false
+  #cancelled = false
+
+  constructor(first: UpstreamExchange, asking: Asking) {
+    this.#exchange = first
+    this.#asking = asking
+    this.#startedMs = asking.clock.monotonicMs()
+  }
+
+  begin(body: UpstreamBody): void {
+    this.#body = body
+  }
+
+  async bytes(bytesMax: number): Promise<Uint8Array> {
+    for (;;) {
+      const bytes = await this.#body!.bytes(bytesMax)
+      const next = this.#asking.check.whole(bytes)
+      if (!next) return bytes
+      await this.#ask(next)
+    }
+  }
+
+  pipe(sink: BodySink): void {
+    const fail = (error: unknown): void => {
+      if (!this.#cancelled) sink.fail(toGatewayError(error))
+    }
+    this.#body!.pipe({
+      data: bytes => sink.data(bytes),
+      fail,
+      end: () => {
+        const next = this.#asking.check.streamed()
+        if (!next) return sink.end()
+        this.#ask(next).then(() => {
+          if (!this.#cancelled) this.pipe(sink)
+        }, fail)
+      },
+    })
+    if (this.#paused) this.#body!.pause()
+  }
+
+  async #ask(next: NextCall): Promise<void> {
+    const { clock, totalMs } = this.#asking
+    const leftMs = totalMs === 0 ? 0 : totalMs - (clock.monotonicMs() - this.#startedMs)
+    if (leftMs < 0) throw new GatewayError('upstream-timeout', 'no time was left to ask for an answer that fits response_format')
+    if (this.#cancelled) throw new GatewayError('client-closed', 'the client closed the connection before the answer was complete')
+    this.#exchange = this.#asking.send(next, leftMs)
+    const response = await this.#exchange.response
+    if (response.status < 200 || response.status >= 300) throw await this.#asking.fault(response)
+    this.#body = response.body
+  }
+
+  pause(): void {
+    this.#paused = true
+    this.#body?.pause()
+  }
+
+  resume(): void {
+    this.#paused = false
+    this.#body?.resume()
+  }
+
+  cancel(): void {
+    this.#cancelled = true
+    this.#exchange.cancel()
+  }
+}

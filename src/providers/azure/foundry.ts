@@ -1,0 +1,51 @@
+/** Azure AI Foundry: other vendors' models by OpenAI's dialect (learn.microsoft.com, "Azure AI Model Inference REST API"). */
+import type { Target } from '../../core/deployment.ts'
+import type { CallHead, Provider } from '../../core/provider.ts'
+import { embeddingsAdapter } from '../openai-compatible/embeddings.ts'
+import { contentHeaders, dialectPaths } from '../openai-compatible/head.ts'
+import type { CompatibleDialect } from '../openai-compatible/head.ts'
+import { chatAdapter, chatParams } from '../openai-compatible/index.ts'
+import { keyHeaders } from './address.ts'
+import { entraAuthorization } from './entra.ts'
+import { azureFault } from './fault.ts'
+
+const defaultVersion = '2024-05-01-preview'
+
+/**
+ * A resource (`https://name.services.ai.azure.com`) serves its models under `/models`, or under `/openai/v1` when
+ * `api_base` says so; any other address is an endpoint of one model, with a bearer key and no version.
+ */
+function foundryHead(target: Target, dialect: CompatibleDialect): CallHead {
+  const { baseUrl } = target
+  const isV1 = baseUrl.endsWith('/openai/v1')
+  const isResource = /\.services\.ai\.azure\.(com|us|cn)$/.test(new URL(baseUrl).hostname) || baseUrl.endsWith('/models')
+  const headers = { ...contentHeaders(dialect), ...(isV1 || isResource ? keyHeaders(target) : bearerHeaders(target)) }
+  if (isV1 || !isResource) return { url: `${baseUrl}${dialectPaths[dialect]}`, headers: { ...headers, ...target.headers } }
+  const { api_version: given } = target.options
+  const version = encodeURIComponent(typeof given === 'string' ? given : defaultVersion)
+  return {
+    url: `${baseUrl.replace(/\/models$/, '')}/models${dialectPaths[dialect]}?api-version=${version}`,
+    // Without it a field that the service does not know itself is an error, though the model may know it.
+    headers: { ...headers, 'extra-parameters': 'pass-through', ...target.headers },
+  }
+}
+
+function bearerHeaders(target: Target): Record<string, string> {
+  const { 'api-key': key, ...token } = keyHeaders(target)
+  return key === undefined ? token : { authorization: `Bearer ${key}` }
+}
+
+const chatHead = (target: Target): CallHead => foundryHead(target, 'openai-chat')
+const embeddingsHead = (target: Target): CallHead => foundryHead(target, 'openai-embeddings')
+
+/** `azure_ai/...` of the peer's configurations. */
+export const azureAi: Provider = {
+  name: 'azure_ai',
+  apiKeyEnv: ['AZURE_AI_API_KEY'],
+  speaks: { 'openai-chat': chatHead, 'openai-embeddings': embeddingsHead },
+  chat: chatAdapter({ apiKeyEnv: [] }, chatHead),
+  embeddings: embeddingsAdapter(embeddingsHead, {}),
+  authorization: entraAuthorization,
+  fault: azureFault,
+  chatParams,
+}

@@ -1,0 +1,36 @@
+/** Azure OpenAI: OpenAI's dialects at addresses of its own (learn.microsoft.com, "Azure OpenAI REST API reference"). */
+import type { MakeHead, Provider } from '../../core/provider.ts'
+import { embeddingsAdapter } from '../openai-compatible/embeddings.ts'
+import type { CompatibleDialect } from '../openai-compatible/head.ts'
+import { chatAdapter, chatParams } from '../openai-compatible/index.ts'
+import { azureHead } from './address.ts'
+import { entraAuthorization } from './entra.ts'
+import { azureFault } from './fault.ts'
+
+export { azureAi } from './foundry.ts'
+
+const at = (dialect: CompatibleDialect): MakeHead => target => azureHead(target, dialect)
+const chatHead = at('openai-chat')
+const embeddingsHead = at('openai-embeddings')
+
+export const azure: Provider = {
+  name: 'azure',
+  apiKeyEnv: ['AZURE_API_KEY', 'AZURE_OPENAI_API_KEY'],
+  // The content-filter results of prompts and answers stay in the bytes.
+  speaks: {
+    'openai-chat': chatHead,
+    'openai-completions': at('openai-completions'),
+    'openai-embeddings': embeddingsHead,
+    'openai-responses': at('openai-responses'),
+    'openai-images': at('openai-images'),
+    'openai-image-edits': at('openai-image-edits'),
+    'openai-speech': at('openai-speech'),
+    'openai-transcriptions': at('openai-transcriptions'),
+    'openai-translations': at('openai-translations'),
+  },
+  chat: chatAdapter({ apiKeyEnv: [], maxTokensField: 'max_completion_tokens' }, chatHead),
+  embeddings: embeddingsAdapter(embeddingsHead, {}),
+  authorization: entraAuthorization,
+  fault: azureFault,
+  chatParams,
+}

@@ -1,0 +1,56 @@
+/** Embeddings of texts and images (docs.cohere.com/reference/embed). */
+import type { EmbeddingsRequest, EmbeddingsResult } from '../../core/embeddings.ts'
+import { GatewayError } from '../../core/errors.ts'
+import type { TranslatedCall } from '../../core/provider.ts'
+import { vector } from '../openai-compatible/embeddings.ts'
+import { cohereUsage } from './read.ts'
+
+type Json = Record<string, unknown>
+
+/** Cohere's own fields that a client may send beside OpenAI's. */
+const ownFields = new Set(['input_type', 'truncate', 'max_tokens', 'priority'])
+const imageUrl = /^data:image\/[a-z0-9.+-]+;base64,/i
+
+/** A `data:image/...` among the inputs is an image. */
+export function embedBody(request: EmbeddingsRequest, model: string): Omit<TranslatedCall, 'head'> {
+  const inputs = request.inputs.map(text)
+  const dropped = Object.keys(request.extra.fields).filter(name => !ownFields.has(name))
+  if (request.user !== undefined) dropped.push('user')
+  const body: Json = { model, embedding_types: ['float'] }
+  // The API demands to know what the vectors are for; most are stored to be searched.
+  body.input_type = 'search_document'
+  if (!inputs.some(input => imageUrl.test(input))) body.texts = inputs
+  else if (inputs.length === 1) {
+    // All models from the third on know this form; the next only those from the fourth on.
+    body.images = inputs
+    body.input_type = 'image'
+  } else body.inputs = inputs.map(input => ({ content: [part(input)] }))
+  for (const [name, value] of Object.entries(request.extra.fields)) if (ownFields.has(name)) body[name] = value
+  if (request.dimensions !== undefined) body.output_dimension = request.dimensions
+  return { body, dropped }
+}
+
+function text(input: string | number[]): string {
+  if (typeof input === 'string') return input
+  throw new GatewayError('invalid-request', '`input`: this model takes text instead of token ids; send strings', { param: 'input' })
+}
+
+function part(input: string): Json {
+  return imageUrl.test(input) ? { type: 'image_url', image_url: { url: input } } : { type: 'text', text: input }
+}
+
+export function embedResult(body: unknown, request: EmbeddingsRequest): EmbeddingsResult {
+  const { embeddings, meta } = (body ?? {}) as { embeddings?: unknown; meta?: Json }
+  // Older models answer with the list itself.
+  const float = Array.isArray(embeddings) ? embeddings : (embeddings as Json | null | undefined)?.float
+  if (!Array.isArray(float) || float.length !== request.inputs.length)
+    throw new GatewayError('upstream-broken', "the upstream's answer has not one embedding for each input")
+  return { vectors: float.map(vector), usage: embedUsage(meta) }
+}
+
+function embedUsage(meta: Json | undefined): EmbeddingsResult['usage'] {
+  const billed = (meta?.billed_units ?? {}) as Json
+  const images = cohereUsage({ tokens: { input_tokens: billed.image_tokens } })?.inputTokens ?? 0
+  const texts = cohereUsage(meta)?.inputTokens ?? 0
+  return { inputTokens: texts + images, outputTokens: 0 }
+}

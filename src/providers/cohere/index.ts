@@ -1,0 +1,52 @@
+/** Cohere: chat, embeddings and reranking of its v2 API (docs.cohere.com/reference). */
+import type { Target } from '../../core/deployment.ts'
+import type { CallHead, Provider, UpstreamFault } from '../../core/provider.ts'
+import { generalFault } from '../fault.ts'
+import { embedBody, embedResult } from './embeddings.ts'
+import { chatReader, chatResult } from './read.ts'
+import { chatBody } from './request.ts'
+import { rerankBody, rerankResult } from './rerank.ts'
+
+/** `api_base` may be given with or without a version. */
+function cohereHead(target: Target, path: string): CallHead {
+  return {
+    url: `${target.baseUrl.replace(/\/v\d+$/, '')}/v2/${path}`,
+    headers: {
+      'content-type': 'application/json',
+      ...(target.apiKey && { authorization: `Bearer ${target.apiKey.reveal()}` }),
+      ...target.headers,
+    },
+  }
+}
+
+/** Cohere's own statuses: 498 = a word on a block list, 499 = cancelled. The body is `{id, message}`. */
+function fault(status: number, body: unknown): UpstreamFault {
+  const general = generalFault(status, body)
+  return status === 498 ? { ...general, kind: 'content-policy' } : general
+}
+
+export const cohere: Provider = {
+  name: 'cohere',
+  defaultBaseUrl: 'https://api.cohere.com',
+  apiKeyEnv: ['COHERE_API_KEY', 'CO_API_KEY'],
+  speaks: { 'cohere-rerank': target => cohereHead(target, 'rerank') },
+  chat: {
+    request: (request, target) => ({ head: cohereHead(target, 'chat'), ...chatBody(request, target) }),
+    result: chatResult,
+    reader: chatReader,
+  },
+  embeddings: {
+    request: (request, target) => ({ head: cohereHead(target, 'embed'), ...embedBody(request, target.model) }),
+    result: embedResult,
+  },
+  rerank: {
+    request: (request, target) => ({ head: cohereHead(target, 'rerank'), ...rerankBody(request, target.model) }),
+    result: rerankResult,
+  },
+  fault,
+  chatParams: [
+    'messages', 'model', 'max_tokens', 'max_completion_tokens', 'temperature', 'top_p', 'stop', 'stream', 'stream_options',
+    'seed', 'frequency_penalty', 'presence_penalty', 'logprobs', 'tools', 'tool_choice', 'functions', 'function_call',
+    'response_format', 'reasoning_effort',
+  ],
+}

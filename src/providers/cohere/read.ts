@@ -1,0 +1,172 @@
+/**
+ * Cohere's answers and streams as events (docs.cohere.com/v2/docs/streaming): a whole message is read as the deltas
+ * that a stream would have brought, so that the two cannot differ.
+ */
+import type { ChatEvent, FinishReason } from '../../core/chat.ts'
+import { GatewayError } from '../../core/errors.ts'
+import type { Usage } from '../../core/usage.ts'
+import type { Frame } from '../../lib/frames.ts'
+
+type Json = Record<string, unknown>
+
+const finishReasons: Readonly<Record<string, FinishReason>> = {
+  COMPLETE: 'stop',
+  STOP_SEQUENCE: 'stop',
+  MAX_TOKENS: 'length',
+  TOOL_CALL: 'tool-calls',
+  ERROR_TOXIC: 'content-filter',
+}
+
+const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
+const objectOf = (value: unknown): Json => (isObject(value) ? value : {})
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
+const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])
+const broken = (what: string) => new GatewayError('upstream-broken', `the upstream's answer does not follow its protocol: ${what}`)
+
+/** A whole answer. Throws `upstream-broken` on another shape. */
+export function chatResult(body: unknown): ChatEvent[] {
+  if (!isObject(body) || !isObject(body.message)) throw broken('no message')
+  if (typeof body.finish_reason !== 'string') throw broken('no finish_reason')
+  const { message } = body
+  const answer = new Answer()
+  const events: ChatEvent[] = [{ type: 'start', id: textOf(body.id), model: '' }]
+  events.push(...reasoning(message.tool_plan))
+  for (const part of listOf(message.content)) events.push(...content(part))
+  if (typeof message.content === 'string') events.push(...text(message.content))
+  for (const call of listOf(message.tool_calls)) events.push(...answer.startCall(call), ...answer.endCall())
+  for (const citation of listOf(message.citations)) events.push(...citations(citation))
+  for (const entry of listOf(body.logprobs)) events.push(...logprobs(entry))
+  events.push(...finish(body.finish_reason, body.error), ...usage(body.usage))
+  return events
+}
+
+/** A fresh reader of a chat's events. Throws on what is not JSON. */
+export function chatReader(): (frame: Frame) => readonly ChatEvent[] {
+  const answer = new Answer()
+  return frame => {
+    if (frame.data === '[DONE]') return []
+    const data: unknown = JSON.parse(frame.data)
+    if (!isObject(data)) throw broken('an event that is no object')
+    return answer.read(data)
+  }
+}
+
+class Answer {
+  #calls = 0
+  #open: { index: number; wroteArguments: boolean } | undefined
+
+  read(data: Json): ChatEvent[] {
+    const delta = objectOf(data.delta)
+    const message = objectOf(delta.message)
+    switch (data.type) {
+      case 'message-start':
+        return [{ type: 'start', id: textOf(data.id), model: '' }]
+      case 'content-start':
+      case 'content-delta':
+        return [...content(message.content), ...logprobs(data.logprobs)]
+      case 'tool-plan-delta':
+        return reasoning(message.tool_plan)
+      case 'tool-call-start':
+        return [...this.endCall(), ...this.startCall(message.tool_calls)]
+      case 'tool-call-delta':
+        return this.#arguments(objectOf(objectOf(message.tool_calls).function).arguments)
+      case 'tool-call-end':
+        return this.endCall()
+      case 'citation-start':
+        return citations(message.citations)
+      case 'message-end':
+        return [...this.endCall(), ...finish(delta.finish_reason, delta.error), ...usage(delta.usage)]
+      default:
+        return this.#unnamed(data)
+    }
+  }
+
+  startCall(call: unknown): ChatEvent[] {
+    const { id, function: called } = objectOf(call)
+    const index = this.#calls++
+    this.#open = { index, wroteArguments: false }
+    const { name, arguments: written } = objectOf(called)
+    return [{ type: 'tool-call-start', choice: 0, index, id: textOf(id), name: textOf(name) }, ...this.#arguments(written)]
+  }
+
+  endCall(): ChatEvent[] {
+    if (!this.#open) return []
+    const { index, wroteArguments } = this.#open
+    const events = wroteArguments ? [] : this.#arguments('{}')
+    this.#open = undefined
+    return [...events, { type: 'tool-call-end', choice: 0, index }]
+  }
+
+  #arguments(written: unknown): ChatEvent[] {
+    const fragment = isObject(written) ? JSON.stringify(written) : textOf(written)
+    if (!this.#open || fragment === '') return []
+    this.#open.wroteArguments = true
+    return [{ type: 'tool-call-arguments', choice: 0, index: this.#open.index, fragment }]
+  }
+
+  /** `{message}` alone is an error; what comes to be known later says nothing here. */
+  #unnamed(data: Json): ChatEvent[] {
+    if (data.type !== undefined || typeof data.message !== 'string') return []
+    return [{ type: 'error', error: new GatewayError('upstream-failed', data.message) }]
+  }
+}
+
+const text = (value: unknown): ChatEvent[] => (textOf(value) ? [{ type: 'text', choice: 0, text: textOf(value) }] : [])
+const reasoning = (value: unknown): ChatEvent[] => (textOf(value) ? [{ type: 'reasoning', choice: 0, text: textOf(value) }] : [])
+
+/** A part of a message, or a delta of one. */
+function content(part: unknown): ChatEvent[] {
+  const { thinking, text: said } = objectOf(part)
+  return [...reasoning(thinking), ...text(said)]
+}
+
+/** One citation, or a list of them: `{start, end, text, sources}` over the characters of the text. */
+function citations(value: unknown): ChatEvent[] {
+  const list = Array.isArray(value) ? value : [value]
+  return list.filter(isObject).map(citation => ({ type: 'citation', choice: 0, citation }))
+}
+
+/** `{text, token_ids, logprobs}` as OpenAI's token; several ids make one text, so their probabilities multiply. */
+function logprobs(entry: unknown): ChatEvent[] {
+  if (!isObject(entry) || !Array.isArray(entry.logprobs) || !entry.logprobs.every(one => typeof one === 'number')) return []
+  const token = textOf(entry.text)
+  const logprob = (entry.logprobs as number[]).reduce((sum, one) => sum + one, 0)
+  return [{ type: 'logprobs', choice: 0, content: [{ token, logprob, bytes: [...Buffer.from(token, 'utf8')], top_logprobs: [] }] }]
+}
+
+function finish(reason: unknown, error: unknown): ChatEvent[] {
+  if (typeof reason !== 'string') throw broken('no finish_reason')
+  if (reason === 'ERROR' || reason === 'TIMEOUT' || reason === 'ERROR_LIMIT') {
+    const kind = reason === 'TIMEOUT' ? 'upstream-timeout' : 'upstream-failed'
+    return [{ type: 'error', error: new GatewayError(kind, textOf(error) || `the upstream broke off its answer (${reason})`) }]
+  }
+  return [{ type: 'finish', choice: 0, reason: finishReasons[reason] ?? 'stop' }]
+}
+
+function usage(value: unknown): ChatEvent[] {
+  const read = cohereUsage(value)
+  return read ? [{ type: 'usage', usage: read }] : []
+}
+
+/** What is billed; `tokens` counts the vendor's own prompt too. Undefined when neither can be believed. */
+export function cohereUsage(value: unknown): Usage | undefined {
+  const { billed_units: units, tokens, cached_tokens: cachedTokens } = objectOf(value)
+  const billed = objectOf(units)
+  const all = objectOf(tokens)
+  const inputTokens = count(billed.input_tokens ?? all.input_tokens)
+  const outputTokens = count(billed.output_tokens ?? all.output_tokens ?? 0)
+  if (inputTokens === undefined || outputTokens === undefined) return undefined
+  const searchUnits = count(billed.search_units)
+  const cached = count(cachedTokens)
+  return {
+    inputTokens,
+    outputTokens,
+    ...(cached && { cachedInputTokens: Math.min(cached, inputTokens) }),
+    ...(searchUnits && { searchUnits }),
+  }
+}
+
+/** A count that can be believed; the vendor writes some as `12.0`. */
+function count(value: unknown): number | undefined {
+  return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= 1_000_000_000 ? value : undefined
+}

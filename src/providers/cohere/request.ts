@@ -1,0 +1,101 @@
+/** The hub's request in the words of Cohere's chat (docs.cohere.com/reference/chat). */
+import type { ChatRequest, ReasoningEffort, Tool } from '../../core/chat.ts'
+import type { Target } from '../../core/deployment.ts'
+import { unprocessable } from '../../core/errors.ts'
+import type { TranslatedCall } from '../../core/provider.ts'
+import { conversation } from './messages.ts'
+
+type Json = Record<string, unknown>
+
+/** Cohere's own fields that a client may send beside OpenAI's. */
+const ownFields = new Set(['documents', 'citation_options', 'safety_mode', 'strict_tools', 'priority', 'raw_prompting'])
+
+/** Tokens to think with; the higher efforts have no limit but the model's. */
+const budgetOfEffort: Readonly<Partial<Record<ReasoningEffort, number>>> = { minimal: 512, low: 1024, medium: 4096 }
+
+/** The body, and what it could not carry, by OpenAI's names. */
+export function chatBody(request: ChatRequest, target: Target): Omit<TranslatedCall, 'head'> {
+  const dropped = droppedFields(request)
+  const { messages, documents } = conversation(request.messages, dropped)
+  const body: Json = { model: target.model, messages, stream: request.stream }
+  for (const [name, value] of Object.entries(request.extra.fields)) if (ownFields.has(name)) body[name] = value
+  if (documents.length > 0) body.documents = [...ownDocuments(body.documents), ...documents]
+  if (request.maxOutputTokens !== undefined) body.max_tokens = request.maxOutputTokens
+  if (request.stop) body.stop_sequences = request.stop
+  if (request.seed !== undefined) body.seed = request.seed
+  if (request.logprobs) body.logprobs = true
+  sampling(request, body, dropped)
+  tools(request, body)
+  const { responseFormat: format } = request
+  if (format?.type === 'json-object') body.response_format = { type: 'json_object' }
+  if (format?.type === 'json-schema') body.response_format = { type: 'json_object', json_schema: format.schema }
+  const thinking = thinkingOf(request)
+  if (thinking) body.thinking = thinking
+  return { body, dropped: [...new Set(dropped)] }
+}
+
+function ownDocuments(value: unknown): unknown[] {
+  if (value === undefined) return []
+  if (Array.isArray(value)) return value
+  throw unprocessable([{ loc: ['body', 'documents'], msg: 'must be a list of texts or of {id, data}', type: 'wrong_type' }])
+}
+
+function droppedFields(request: ChatRequest): string[] {
+  const unknown = {
+    n: (request.choices ?? 1) > 1 || undefined,
+    logit_bias: request.logitBias,
+    top_logprobs: request.topLogprobs,
+    // Calls are parallel as the model sees fit: only a wish against it is lost.
+    parallel_tool_calls: request.parallelToolCalls === false || undefined,
+    user: request.user,
+    metadata: request.metadata,
+    service_tier: request.serviceTier === 'auto' ? undefined : request.serviceTier,
+  }
+  const dropped = Object.keys(unknown).filter(name => unknown[name as keyof typeof unknown] !== undefined)
+  if (request.tools?.some(tool => tool.cache)) dropped.push('cache_control')
+  return [...dropped, ...Object.keys(request.extra.fields).filter(name => !ownFields.has(name))]
+}
+
+/** Narrower ranges than OpenAI's: what lies outside becomes the nearest, and is reported. */
+function sampling(request: ChatRequest, body: Json, dropped: string[]): void {
+  const set = (name: string, field: string, value: number | undefined, [least, most]: [number, number]): void => {
+    if (value === undefined) return
+    body[field] = Math.min(Math.max(value, least), most)
+    if (body[field] !== value) dropped.push(name)
+  }
+  set('temperature', 'temperature', request.temperature, [0, 1])
+  set('frequency_penalty', 'frequency_penalty', request.frequencyPenalty, [0, 1])
+  set('presence_penalty', 'presence_penalty', request.presencePenalty, [0, 1])
+  set('top_k', 'k', request.topK, [0, 500])
+  // 0 and 1 are the ends of OpenAI's range, and mean the same as what Cohere allows.
+  if (request.topP !== undefined) body.p = Math.min(Math.max(request.topP, 0.01), 0.99)
+}
+
+function tools(request: ChatRequest, body: Json): void {
+  const { toolChoice: choice } = request
+  // Only "some tool" can be forced: a certain one is forced by offering no other.
+  const offered = (request.tools ?? []).filter(tool => typeof choice !== 'object' || tool.name === choice.name)
+  if (offered.length === 0) return
+  body.tools = offered.map(tool)
+  if (offered.some(one => one.strict)) body.strict_tools ??= true
+  if (choice === 'none') body.tool_choice = 'NONE'
+  else if (choice === 'required' || typeof choice === 'object') body.tool_choice = 'REQUIRED'
+}
+
+function tool({ name, description, parameters }: Tool): Json {
+  return {
+    type: 'function',
+    function: {
+      name,
+      ...(description !== undefined && { description }),
+      parameters: { type: 'object', properties: {}, ...parameters },
+    },
+  }
+}
+
+function thinkingOf({ reasoning }: ChatRequest): Json | undefined {
+  if (!reasoning) return undefined
+  if (reasoning.enabled === false || reasoning.effort === 'none') return { type: 'disabled' }
+  const budget = reasoning.budgetTokens ?? (reasoning.effort && budgetOfEffort[reasoning.effort])
+  return { type: 'enabled', ...(budget !== undefined && { token_budget: budget }) }
+}

@@ -1,0 +1,193 @@
+/** Messages as Gemini's `contents` and `systemInstruction` (ai.google.dev/api/caching, "Content"). */
+import type { Message, Part } from '../../core/chat.ts'
+import { GatewayError } from '../../core/errors.ts'
+import { isObject } from './json.ts'
+import type { Json } from './json.ts'
+import { mediaPart } from './media.ts'
+import type { GeminiModel } from './model.ts'
+import { readSignature, skipSignatureCheck } from './signature.ts'
+
+export interface Conversation {
+  readonly systemInstruction: Json | undefined
+  readonly contents: readonly Json[]
+  /** What messages carried and Gemini has no place for. */
+  readonly dropped: readonly string[]
+}
+
+export interface ConversationOptions {
+  readonly model: GeminiModel
+  /** The host takes `id` on calls and their results. */
+  readonly callIds: boolean
+}
+
+interface Turn {
+  readonly role: 'user' | 'model'
+  parts: Json[]
+  /** Results of calls, in the order of their calls: they stand first in their turn. */
+  results: { order: number; part: Json }[]
+}
+
+type Result = Extract<Part, { type: 'tool-result' }>
+
+/** Leading system messages become `systemInstruction`; later ones a user's text, where the API has no place for them. */
+export function conversation(messages: readonly Message[], options: ConversationOptions): Conversation {
+  const system: Json[] = []
+  const turns: Turn[] = []
+  const dropped = new Set<string>()
+  const calls = new Calls()
+  for (const message of messages) {
+    noteLosses(message, dropped)
+    const isSystem = message.role === 'system' || message.role === 'developer'
+    if (isSystem && turns.length === 0) system.push(...systemParts(message))
+    else if (message.role === 'assistant') turnOf(turns, 'model').parts.push(...modelParts(message, calls, options))
+    else addUserParts(turnOf(turns, 'user'), message, { calls, options })
+  }
+  const filled = turns.filter(turn => turn.parts.length > 0 || turn.results.length > 0)
+  // The first turn has to be the user's.
+  if (filled[0]?.role !== 'user') filled.unshift({ role: 'user', parts: [{ text: '.' }], results: [] })
+  if (!options.model.systemInstruction) filled[0]!.parts.unshift(...system.splice(0))
+  return {
+    systemInstruction: system.length > 0 ? { parts: system } : undefined,
+    contents: filled.map(({ role, parts, results }) => ({
+      role,
+      parts: [...results.sort((a, b) => a.order - b.order).map(({ part }) => part), ...parts],
+    })),
+    dropped: [...dropped],
+  }
+}
+
+function noteLosses(message: Message, dropped: Set<string>): void {
+  if (message.name !== undefined && message.role !== 'tool') dropped.add('messages.name')
+  for (const part of message.parts)
+    if (part.type === 'image' && part.detail !== undefined && part.detail !== 'auto') dropped.add('messages.content.image_url.detail')
+}
+
+/** Neighbours of one role are one turn. */
+function turnOf(turns: Turn[], role: Turn['role']): Turn {
+  const last = turns.at(-1)
+  if (last?.role === role) return last
+  const turn: Turn = { role, parts: [], results: [] }
+  turns.push(turn)
+  return turn
+}
+
+function systemParts(message: Message): Json[] {
+  return message.parts.flatMap(part => {
+    if (part.type === 'text') return part.text === '' ? [] : [{ text: part.text }]
+    throw new GatewayError('invalid-request', `a ${message.role} message can only hold text with this model; move the ${part.type} into a user message`, {
+      param: 'messages',
+    })
+  })
+}
+
+/** Gemini pairs results by name; the hub and other dialects by id. */
+class Calls {
+  readonly #known = new Map<string, { name: string; order: number }>()
+  #next = 0
+
+  add(id: string, name: string): void {
+    this.#known.set(id, { name, order: this.#next++ })
+  }
+
+  of(result: Result): { name: string; order: number } {
+    const call = this.#known.get(result.callId)
+    if (call) return call
+    if (result.name !== undefined) return { name: result.name, order: this.#next++ }
+    throw new GatewayError(
+      'invalid-request',
+      `the tool result for "${result.callId.slice(0, 100)}" answers no tool call of an earlier assistant message; send that message too`,
+      { param: 'messages' },
+    )
+  }
+}
+
+/** An assistant's parts, each with the signature that came with it. */
+function modelParts(message: Message, calls: Calls, { model, callIds }: ConversationOptions): Json[] {
+  const signed = signaturesOf(message)
+  let call = 0
+  let parts: Json[] = []
+  for (const part of message.parts) {
+    if (part.type === 'reasoning') parts.push(...thoughtParts(part))
+    else if (part.type === 'tool-call') {
+      calls.add(part.id, part.name)
+      // Gemini 3 wants a signature on the first call; the ones after it have none.
+      const signature = signed.calls.get(call) ?? (call === 0 && model.version >= 3 ? skipSignatureCheck : undefined)
+      call++
+      const functionCall = { ...(callIds && { id: part.id }), name: part.name, args: argumentsOf(part.arguments) }
+      parts.push({ functionCall, ...(signature !== undefined && { thoughtSignature: signature }) })
+    } else if (part.type !== 'tool-result') parts.push(...plainPart(part))
+  }
+  if (signed.text !== undefined) parts = withTextSignature(parts, signed.text)
+  return parts
+}
+
+function signaturesOf(message: Message): { calls: Map<number, string>; text: string | undefined } {
+  const calls = new Map<number, string>()
+  let text: string | undefined
+  for (const part of message.parts) {
+    const placed = part.type === 'reasoning' ? readSignature(part.signature) : undefined
+    if (placed?.kind === 'call') calls.set(placed.index, placed.signature)
+    else if (placed?.kind === 'text') text = placed.signature
+  }
+  return { calls, text }
+}
+
+/** Only thinking that Gemini signed goes back: it cannot verify any other. */
+function thoughtParts(part: Extract<Part, { type: 'reasoning' }>): Json[] {
+  const placed = readSignature(part.signature)
+  if (!placed || (part.text === '' && placed.kind !== 'note')) return []
+  return [{ text: part.text, thought: true, ...(placed.kind === 'note' && { thoughtSignature: placed.signature }) }]
+}
+
+/** The signature of a text stands on its last piece; where the text was empty it stands alone. */
+function withTextSignature(parts: readonly Json[], signature: string): Json[] {
+  const last = parts.findLastIndex(part => part.text !== undefined && part.thought !== true)
+  if (last < 0) return [...parts, { text: '', thoughtSignature: signature }]
+  return parts.map((part, at) => (at === last ? { ...part, thoughtSignature: signature } : part))
+}
+
+function addUserParts(turn: Turn, message: Message, { calls, options }: { calls: Calls; options: ConversationOptions }): void {
+  for (const part of message.parts) {
+    if (part.type === 'tool-result') {
+      const { name, order } = calls.of(part)
+      const functionResponse = { ...(options.callIds && { id: part.callId }), name, response: responseOf(part) }
+      turn.results.push({ order, part: { functionResponse } })
+      // Media of a result follow the results.
+      turn.parts.push(...part.parts.flatMap(mediaOf))
+    } else if (part.type !== 'tool-call' && part.type !== 'reasoning') turn.parts.push(...plainPart(part))
+  }
+}
+
+function mediaOf(part: Part): Json[] {
+  return part.type === 'image' || part.type === 'audio' || part.type === 'document' ? [mediaPart(part)] : []
+}
+
+/** Gemini's `response` is an object: the tool's own, or its text under `output` or `error`. */
+function responseOf(result: Result): Json {
+  const text = result.parts.map(part => (part.type === 'text' ? part.text : '')).join('')
+  if (result.isError) return { error: text }
+  const value = parsed(text)
+  return isObject(value) ? value : { output: text }
+}
+
+function argumentsOf(text: string): Json {
+  if (text.trim() === '') return {}
+  const value = parsed(text)
+  if (isObject(value)) return value
+  // What a model once wrote wrongly must not end its conversation.
+  return value === undefined ? { invalid_json: text } : { value }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** One part as no or one part of Gemini's: it refuses empty texts. */
+function plainPart(part: Exclude<Part, { type: 'tool-call' | 'tool-result' | 'reasoning' }>): Json[] {
+  if (part.type === 'text' || part.type === 'refusal') return part.text === '' ? [] : [{ text: part.text }]
+  return [mediaPart(part)]
+}

@@ -1,0 +1,10 @@
+/** `countTokens` (ai.google.dev/api/tokens). */
+import type { TokenCount } from '../../core/provider.ts'
+import { broken, countOf, objectOf } from './json.ts'
+
+/** Throws `upstream-broken` when there is no count. */
+export function countResult(body: unknown): TokenCount {
+  const inputTokens = countOf(objectOf(body).totalTokens)
+  if (inputTokens === undefined) throw broken('no totalTokens')
+  return { inputTokens }
+}

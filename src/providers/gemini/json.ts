@@ -1,0 +1,27 @@
+/** Checks for foreign JSON. */
+import { GatewayError } from '../../core/errors.ts'
+
+export type Json = Record<string, unknown>
+
+const countMax = 1_000_000_000
+
+export const isObject = (value: unknown): value is Json =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+export const objectOf = (value: unknown): Json => (isObject(value) ? value : {})
+export const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])
+export const objectsOf = (value: unknown): Json[] => listOf(value).filter(isObject)
+export const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
+
+/** A count that can be believed: an integer from 0 to 10^9. */
+export const countOf = (value: unknown): number | undefined =>
+  typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= countMax ? value : undefined
+
+export const broken = (what: string): GatewayError =>
+  new GatewayError('upstream-broken', `the upstream's answer does not follow its protocol: ${what}`)
+
+/** A numeric vector. Throws `upstream-broken` on anything else. */
+export function vectorOf(values: unknown): Float32Array {
+  if (!Array.isArray(values) || values.length === 0 || !values.every(value => typeof value === 'number'))
+    throw broken('an embedding that is no vector')
+  return Float32Array.from(values as number[])
+}

@@ -1,0 +1,60 @@
+/** Pictures, sound and files as parts of a Gemini request (ai.google.dev/api/caching, "Part"). */
+import type { Part, Source } from '../../core/chat.ts'
+import { GatewayError } from '../../core/errors.ts'
+import type { Json } from './json.ts'
+
+const filesApi = 'https://generativelanguage.googleapis.com/v1beta/'
+/** What Google itself can read: Cloud Storage, its Files API, YouTube. */
+const readable = /^(gs:\/\/|https:\/\/generativelanguage\.googleapis\.com\/|https:\/\/(www\.)?youtube\.com\/watch\?|https:\/\/youtu\.be\/)/i
+
+const mediaTypes: Readonly<Record<string, string>> = {
+  png: 'image/png', jpg: 'image/jpeg', jpeg: 'image/jpeg', webp: 'image/webp', gif: 'image/gif', heic: 'image/heic', heif: 'image/heif',
+  pdf: 'application/pdf', txt: 'text/plain', md: 'text/markdown', html: 'text/html', csv: 'text/csv', xml: 'text/xml', json: 'application/json',
+  mp3: 'audio/mp3', wav: 'audio/wav', flac: 'audio/flac', ogg: 'audio/ogg', aac: 'audio/aac', aiff: 'audio/aiff', m4a: 'audio/m4a',
+  mp4: 'video/mp4', mpeg: 'video/mpeg', mov: 'video/mov', avi: 'video/avi', webm: 'video/webm', wmv: 'video/wmv', '3gp': 'video/3gpp',
+}
+
+type MediaPart = Extract<Part, { type: 'image' | 'audio' | 'document' }>
+
+/** Throws `invalid-request` for an address that Google cannot read. */
+export function mediaPart(part: MediaPart): Json {
+  if (part.type === 'audio') return { inlineData: { mimeType: audioType(part.format), data: part.data } }
+  return sourcePart(part.source, part.type === 'image' ? 'image' : 'file')
+}
+
+function sourcePart(source: Source, what: 'image' | 'file'): Json {
+  if ('data' in source) return { inlineData: { mimeType: source.mediaType, data: source.data } }
+  const uri = 'url' in source ? source.url : fileUri(source.fileId)
+  if (!readable.test(uri))
+    throw new GatewayError(
+      'invalid-request',
+      `this model cannot fetch the ${what} ${shown(uri)} by itself; send its bytes as a data: URL, ` +
+        'or the address of a file at Google (gs:// or of the Files API)',
+      { param: 'messages' },
+    )
+  const mimeType = mediaTypes[extension(uri)]
+  return { fileData: { fileUri: uri, ...(mimeType !== undefined && { mimeType }) } }
+}
+
+/** Ids of the Files API are `files/abc`. */
+function fileUri(id: string): string {
+  return /^files\/[A-Za-z0-9_-]+$/.test(id) ? filesApi + id : id
+}
+
+function audioType(format: string): string {
+  const name = format.toLowerCase().replace(/^audio\//, '')
+  if (!/^[a-z0-9.+-]+$/.test(name))
+    throw new GatewayError('invalid-request', 'the `format` of an audio part must be a name such as "wav" or "mp3"', { param: 'messages' })
+  return mediaTypes[name] ?? `audio/${name}`
+}
+
+function extension(uri: string): string {
+  const path = uri.split(/[?#]/, 1)[0]!
+  return path.slice(path.lastIndexOf('.') + 1).toLowerCase()
+}
+
+/** Without its query, which may hold a signature. */
+function shown(uri: string): string {
+  const plain = uri.split(/[?#]/, 1)[0]!
+  return `"${plain.length > 100 ? `${plain.slice(0, 100)}...` : plain}"`
+}

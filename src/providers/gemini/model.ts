@@ -1,0 +1,25 @@
+/** What a Gemini model's name says about it. Names nobody knows count as old: every model takes the old words. */
+
+export interface GeminiModel {
+  /** `2.5` of `gemini-2.5-pro`; 0 = not known or not a Gemini model. */
+  readonly version: number
+  readonly tier: 'pro' | 'flash' | 'flash-lite' | ''
+  /** Writes pictures or speech; such models think in their own way or not at all. */
+  readonly media: boolean
+  /** Gemma up to 3 knows no system instruction (Gemma model card, "System instructions"). */
+  readonly systemInstruction: boolean
+}
+
+/** The newest family that `-latest` names may stand for. */
+const latestVersion = 3
+
+export function geminiModel(name: string): GeminiModel {
+  const found = /gemini-(\d+(?:\.\d+)?)/.exec(name)
+  const latest = /gemini-(pro|flash|flash-lite)-latest/.test(name)
+  return {
+    version: found ? Number(found[1]) : latest ? latestVersion : 0,
+    tier: name.includes('flash-lite') ? 'flash-lite' : name.includes('flash') ? 'flash' : name.includes('pro') ? 'pro' : '',
+    media: /-(image|tts)\b/.test(name),
+    systemInstruction: !/gemma-[123]/.test(name),
+  }
+}

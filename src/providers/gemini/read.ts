@@ -1,0 +1,198 @@
+/** Answers of `generateContent`, whole or streamed, as events: a stream is many small answers, so one reader serves both. */
+import { createHash } from 'node:crypto'
+import type { ChatEvent, FinishReason } from '../../core/chat.ts'
+import { GatewayError } from '../../core/errors.ts'
+import type { Frame } from '../../lib/frames.ts'
+import { citationsOf } from './citations.ts'
+import { errorIn } from './fault.ts'
+import { broken, isObject, listOf, objectOf, objectsOf, textOf } from './json.ts'
+import type { Json } from './json.ts'
+import { placeSignature } from './signature.ts'
+import type { SignedKind } from './signature.ts'
+import { UsageCounts } from './usage.ts'
+
+/** ai.google.dev/api/generate-content, "FinishReason". What is not here ended in a way that clients know as `stop`. */
+const finishReasons: Readonly<Record<string, FinishReason>> = {
+  MAX_TOKENS: 'length',
+  SAFETY: 'content-filter',
+  RECITATION: 'content-filter',
+  LANGUAGE: 'content-filter',
+  BLOCKLIST: 'content-filter',
+  PROHIBITED_CONTENT: 'content-filter',
+  SPII: 'content-filter',
+  MODEL_ARMOR: 'content-filter',
+  IMAGE_SAFETY: 'content-filter',
+  IMAGE_PROHIBITED_CONTENT: 'content-filter',
+  IMAGE_RECITATION: 'content-filter',
+}
+/** The model failed: there is no answer that could be used. */
+const failures: ReadonlySet<string> = new Set([
+  'MALFORMED_FUNCTION_CALL', 'UNEXPECTED_TOOL_CALL', 'TOO_MANY_TOOL_CALLS', 'MALFORMED_RESPONSE', 'MISSING_THOUGHT_SIGNATURE',
+])
+
+/** What is remembered of a choice. */
+interface Choice {
+  readonly index: number
+  calls: number
+  /** All of its text: places of citations are counted in it. */
+  text: string
+  finished: boolean
+  readonly cited: Set<string>
+}
+
+class AnswerReader {
+  readonly #counts = new UsageCounts()
+  readonly #choices = new Map<number, Choice>()
+  #id = ''
+  #started = false
+
+  /** The events of one answer or one piece of a stream. Throws `upstream-broken` on another shape. */
+  read(body: unknown): ChatEvent[] {
+    const error = errorIn(body)
+    if (error) return [{ type: 'error', error }]
+    if (!isObject(body)) throw broken('no object')
+    const candidates = objectsOf(body.candidates)
+    const refusal = candidates.length === 0 ? promptRefusal(body.promptFeedback) : undefined
+    if (refusal) return [{ type: 'error', error: refusal }]
+    const events = this.#start(body)
+    for (const candidate of candidates) events.push(...this.#candidate(candidate))
+    if (isObject(body.usageMetadata)) {
+      this.#counts.take(body.usageMetadata)
+      const usage = this.#counts.usage()
+      if (usage) events.push({ type: 'usage', usage })
+    }
+    return events
+  }
+
+  #start(body: Json): ChatEvent[] {
+    if (this.#started) return []
+    this.#started = true
+    this.#id = textOf(body.responseId)
+    const createdMs = Date.parse(textOf(body.createTime))
+    const createdS = Number.isNaN(createdMs) ? {} : { createdS: Math.floor(createdMs / 1000) }
+    return [{ type: 'start', id: this.#id, model: textOf(body.modelVersion), ...createdS }]
+  }
+
+  #candidate(candidate: Json): ChatEvent[] {
+    const choice = this.#choice(typeof candidate.index === 'number' ? candidate.index : 0)
+    const parts = listOf(objectOf(candidate.content).parts)
+    if (parts.length > 0) choice.finished = false
+    const events = parts.filter(isObject).flatMap(part => this.#part(part, choice))
+    events.push(...logprobs(candidate.logprobsResult, choice.index), ...newCitations(candidate, choice))
+    const reason = textOf(candidate.finishReason)
+    if (reason === '' || choice.finished) return events
+    choice.finished = true
+    if (failures.has(reason)) return [...events, { type: 'error', error: failed(reason, textOf(candidate.finishMessage)) }]
+    const known = finishReasons[reason] ?? (choice.calls > 0 ? 'tool-calls' : 'stop')
+    return [...events, { type: 'finish', choice: choice.index, reason: known }]
+  }
+
+  #choice(index: number): Choice {
+    let choice = this.#choices.get(index)
+    if (!choice) this.#choices.set(index, (choice = { index, calls: 0, text: '', finished: false, cited: new Set() }))
+    return choice
+  }
+
+  #part(part: Json, choice: Choice): ChatEvent[] {
+    const signature = textOf(part.thoughtSignature)
+    const sign = (kind: SignedKind, index = 0): ChatEvent[] =>
+      signature === '' ? [] : [{ type: 'reasoning', choice: choice.index, signature: placeSignature({ kind, index, signature }) }]
+    if (isObject(part.functionCall)) {
+      const index = choice.calls++
+      return [...sign('call', index), ...this.#call(part.functionCall, choice.index, index)]
+    }
+    if (part.thought === true) {
+      const text = textOf(part.text)
+      return [...(text ? [{ type: 'reasoning', choice: choice.index, text } as const] : []), ...sign('note')]
+    }
+    if (isObject(part.inlineData) || isObject(part.fileData)) return media(part, choice.index)
+    const text = textOf(part.text) || code(part)
+    choice.text += text
+    return [...(text ? [{ type: 'text', choice: choice.index, text } as const] : []), ...sign('text')]
+  }
+
+  #call(call: Json, choice: number, index: number): ChatEvent[] {
+    const name = textOf(call.name)
+    const args = JSON.stringify(objectOf(call.args))
+    return [
+      { type: 'tool-call-start', choice, index, id: textOf(call.id) || callId([this.#id, choice, index, name, args]), name },
+      { type: 'tool-call-arguments', choice, index, fragment: args },
+      { type: 'tool-call-end', choice, index },
+    ]
+  }
+}
+
+/** Older APIs give calls no ids: one that is the same whenever the same answer is read. */
+function callId(parts: readonly unknown[]): string {
+  return `call_${createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 24)}`
+}
+
+function promptRefusal(feedback: unknown): GatewayError | undefined {
+  const { blockReason, blockReasonMessage } = objectOf(feedback)
+  if (typeof blockReason !== 'string') return undefined
+  const why = textOf(blockReasonMessage)
+  return new GatewayError('content-policy', `the upstream blocked the prompt (${blockReason})${why ? `: ${why}` : ''}`, { param: 'messages' })
+}
+
+function failed(reason: string, message: string): GatewayError {
+  return new GatewayError('upstream-failed', `the model's answer could not be used (${reason})${message ? `: ${message}` : ''}`, { code: reason })
+}
+
+/** Pictures, sound, files. Pictures inside thinking are drafts. */
+function media(part: Json, choice: number): ChatEvent[] {
+  if (isObject(part.fileData)) return [{ type: 'image', choice, source: { url: textOf(part.fileData.fileUri) } }]
+  const { mimeType, data } = objectOf(part.inlineData)
+  if (typeof data !== 'string' || data === '') return []
+  if (textOf(mimeType).startsWith('audio/')) return [{ type: 'audio', choice, data }]
+  return [{ type: 'image', choice, source: { data, mediaType: textOf(mimeType) || 'image/png' } }]
+}
+
+/** Code that the model ran, and what it printed, as text. */
+function code(part: Json): string {
+  if (isObject(part.executableCode)) {
+    const { language, code: source } = part.executableCode
+    return fenced(textOf(language).toLowerCase(), textOf(source))
+  }
+  return isObject(part.codeExecutionResult) ? fenced('', textOf(part.codeExecutionResult.output)) : ''
+}
+
+const fenced = (language: string, text: string): string => `\n\`\`\`${language}\n${text.replace(/\n$/, '')}\n\`\`\`\n`
+
+/** `logprobsResult` as OpenAI's token objects. */
+function logprobs(result: unknown, choice: number): ChatEvent[] {
+  const { chosenCandidates, topCandidates } = objectOf(result)
+  const top = listOf(topCandidates)
+  const content = objectsOf(chosenCandidates).map((chosen, at) => ({
+    ...token(chosen),
+    top_logprobs: objectsOf(objectOf(top[at]).candidates).map(token),
+  }))
+  return content.length > 0 ? [{ type: 'logprobs', choice, content }] : []
+}
+
+function token(candidate: Json) {
+  const text = textOf(candidate.token)
+  return { token: text, logprob: typeof candidate.logProbability === 'number' ? candidate.logProbability : -9999, bytes: [...Buffer.from(text)] }
+}
+
+/** Streams repeat their sources. */
+function newCitations(candidate: Json, choice: Choice): ChatEvent[] {
+  if (!candidate.groundingMetadata && !candidate.citationMetadata) return []
+  return citationsOf(candidate, choice.text).flatMap((citation): ChatEvent[] => {
+    const key = JSON.stringify(citation)
+    if (choice.cited.has(key)) return []
+    choice.cited.add(key)
+    return [{ type: 'citation', choice: choice.index, citation }]
+  })
+}
+
+/** A whole answer. Throws `upstream-broken` on another shape. */
+export function generateResult(body: unknown): ChatEvent[] {
+  if (isObject(body) && !Array.isArray(body.candidates) && !isObject(body.promptFeedback) && !isObject(body.error)) throw broken('no candidates')
+  return new AnswerReader().read(body)
+}
+
+/** A fresh reader of a stream. Throws on what is not JSON. */
+export function generateReader(): (frame: Frame) => readonly ChatEvent[] {
+  const reader = new AnswerReader()
+  return frame => reader.read(JSON.parse(frame.data))
+}

@@ -1,0 +1,188 @@
+/**
+ * JSON Schema for Gemini. From 2.5 on it reads a subset of JSON Schema (`responseJsonSchema`,
+ * `parametersJsonSchema`); older models only OpenAPI 3.0 (`responseSchema`, `parameters`), without references.
+ * Source: ai.google.dev/api/generate-content, "GenerationConfig", and ai.google.dev/api/caching, "Schema".
+ */
+import { GatewayError } from '../../core/errors.ts'
+import { isObject, listOf, objectsOf, textOf } from './json.ts'
+import type { Json } from './json.ts'
+
+const nodesMax = 2000
+const depthMax = 32
+
+export interface CleanSchema {
+  readonly schema: Json
+  /** Keywords that constrain values and that Gemini does not know. */
+  readonly lost: readonly string[]
+}
+
+/** Say something to readers or tools, nothing about which values are valid; or hold by themselves. */
+const annotations: ReadonlySet<string> = new Set([
+  '$schema', '$comment', 'default', 'example', 'examples', 'deprecated', 'readOnly', 'writeOnly', 'title', 'strict',
+  'additionalProperties', '$id', '$anchor', 'discriminator',
+])
+const plainKeywords: ReadonlySet<string> = new Set([
+  '$id', '$anchor', 'type', 'format', 'title', 'description', 'enum', 'minItems', 'maxItems', 'minimum', 'maximum', 'required',
+  'propertyOrdering',
+])
+
+/** The subset of JSON Schema that Gemini 2.5 and later read. */
+export function jsonSchema(schema: Json): CleanSchema {
+  const lost = new Set<string>()
+  return { schema: subset(schema, lost), lost: [...lost] }
+}
+
+function subset(value: unknown, lost: Set<string>): Json {
+  if (!isObject(value)) return {}
+  // Beside a reference nothing else may stand, but for the definitions of the root.
+  if (typeof value.$ref === 'string')
+    return { $ref: value.$ref.replace(/^#\/definitions\//, '#/$defs/'), ...definitions(value, lost) }
+  const out: Json = {}
+  for (const [key, one] of Object.entries(value)) {
+    if (plainKeywords.has(key)) out[key] = one
+    else if (key === 'properties') out.properties = mapOf(one, lost)
+    else if (key === 'items' && !Array.isArray(one)) out.items = subset(one, lost)
+    else if (key === 'anyOf' || key === 'oneOf' || key === 'prefixItems') out[key] = listOf(one).map(each => subset(each, lost))
+    // The old way to write a tuple.
+    else if (key === 'items') out.prefixItems = listOf(one).map(each => subset(each, lost))
+    else if (key === 'additionalProperties') out[key] = isObject(one) ? subset(one, lost) : one
+    else if (key === 'const') out.enum = [one]
+    else if (key !== 'allOf' && key !== '$defs' && key !== 'definitions' && !annotations.has(key)) lost.add(key)
+  }
+  const all = objectsOf(value.allOf).map(each => subset(each, lost))
+  return { ...merged(out, all), ...definitions(value, lost) }
+}
+
+function definitions(schema: Json, lost: Set<string>): Json {
+  const all = { ...mapOf(schema.definitions, lost), ...mapOf(schema.$defs, lost) }
+  return Object.keys(all).length > 0 ? { $defs: all } : {}
+}
+
+function mapOf(value: unknown, lost: Set<string>): Json {
+  return isObject(value) ? Object.fromEntries(Object.entries(value).map(([name, one]) => [name, subset(one, lost)])) : {}
+}
+
+/** `allOf` as one schema: properties and required fields of all together. */
+function merged(base: Json, all: readonly Json[]): Json {
+  return all.reduce<Json>((into, one) => {
+    const out: Json = { ...one, ...into }
+    if (isObject(into.properties) && isObject(one.properties)) out.properties = { ...one.properties, ...into.properties }
+    for (const list of ['required', 'propertyOrdering'])
+      if (Array.isArray(into[list]) && Array.isArray(one[list])) out[list] = [...new Set([...into[list], ...one[list]])]
+    return out
+  }, base)
+}
+
+interface Walk {
+  readonly root: Json
+  readonly lost: Set<string>
+  /** For the error message and its `param`. */
+  readonly where: string
+  nodes: number
+}
+
+const formats: Readonly<Record<string, readonly string[]>> = {
+  STRING: ['enum', 'date-time'],
+  NUMBER: ['float', 'double'],
+  INTEGER: ['int32', 'int64'],
+}
+const openapiKeywords = ['description', 'title', 'minItems', 'maxItems', 'minLength', 'maxLength', 'pattern', 'minimum', 'maximum'] as const
+const handled: ReadonlySet<string> = new Set([
+  ...openapiKeywords, 'type', 'properties', 'required', 'items', 'enum', 'const', 'format', 'anyOf', 'oneOf', 'allOf', '$ref', '$defs',
+  'definitions', 'nullable', 'propertyOrdering', 'minProperties', 'maxProperties',
+])
+
+/** The OpenAPI words of older models. Throws `invalid-request` when written-out references make it too large. */
+export function openapiSchema(schema: Json, where: string): CleanSchema {
+  const walk: Walk = { root: schema, lost: new Set(), where, nodes: 0 }
+  const out = openapi(schema, walk, [])
+  return { schema: out, lost: [...walk.lost] }
+}
+
+/** `trail` = the references that lead here; one that comes twice is a circle and ends as an object of any kind. */
+function openapi(value: unknown, walk: Walk, trail: readonly string[], depth = 0): Json {
+  if (++walk.nodes > nodesMax || depth > depthMax)
+    throw new GatewayError(
+      'invalid-request',
+      `the JSON schema in ${walk.where} is too large for this model once its $refs are written out; ` +
+        `keep it under ${nodesMax} parts and ${depthMax} levels, or use a Gemini model from 2.5 on`,
+      { param: walk.where },
+    )
+  if (!isObject(value)) return {}
+  if (typeof value.$ref === 'string') {
+    const found = trail.includes(value.$ref) ? undefined : resolved(value.$ref, walk.root)
+    if (found) return openapi(found, walk, [...trail, value.$ref], depth + 1)
+    walk.lost.add('$ref')
+    return { type: 'OBJECT', ...(textOf(value.description) && { description: value.description }) }
+  }
+  const below = (one: unknown) => openapi(one, walk, trail, depth + 1)
+  for (const key of Object.keys(value)) if (!handled.has(key) && !annotations.has(key)) walk.lost.add(key)
+  // A closed object is what Gemini writes anyway; a map of free names it cannot be told.
+  if (isObject(value.additionalProperties)) walk.lost.add('additionalProperties')
+  const out: Json = {}
+  for (const key of openapiKeywords) if (value[key] !== undefined) out[key] = value[key]
+  typeOf(value, out, below)
+  if (out.type === 'ARRAY') out.items = isObject(value.items) ? below(value.items) : { type: 'STRING' }
+  if (isObject(value.properties)) objectOf(value, out, below)
+  enumOf(value, out, walk.lost)
+  if (formats[textOf(out.type)]?.includes(textOf(value.format))) out.format = value.format
+  else if (value.format !== undefined) walk.lost.add('format')
+  return merged(withAlternatives(value, out, below), objectsOf(value.allOf).map(below))
+}
+
+function resolved(pointer: string, root: Json): unknown {
+  if (pointer === '#') return root
+  if (!pointer.startsWith('#/')) return undefined
+  let at: unknown = root
+  for (const step of pointer.slice(2).split('/')) {
+    const name = step.replaceAll('~1', '/').replaceAll('~0', '~')
+    at = isObject(at) && Object.hasOwn(at, name) ? at[name] : undefined
+  }
+  return at
+}
+
+function typeOf(value: Json, out: Json, below: (one: unknown) => Json): void {
+  const types = (Array.isArray(value.type) ? value.type : [value.type]).filter(one => typeof one === 'string')
+  const real = types.filter(type => type !== 'null')
+  if (real.length < types.length || value.nullable === true) out.nullable = true
+  if (real.length > 1) out.anyOf = real.map(type => below({ ...value, type, nullable: undefined, description: undefined }))
+  else if (real.length === 1) out.type = real[0]!.toUpperCase()
+  else if (isObject(value.properties)) out.type = 'OBJECT'
+  else if (value.items !== undefined) out.type = 'ARRAY'
+}
+
+function objectOf(value: Json, out: Json, below: (one: unknown) => Json): void {
+  if (out.anyOf !== undefined) return
+  const properties = Object.fromEntries(Object.entries(value.properties as Json).map(([name, one]) => [name, below(one)]))
+  const names = Object.keys(properties)
+  if (names.length === 0) return
+  out.properties = properties
+  out.propertyOrdering = names
+  // A required field that is no property is refused.
+  const required = listOf(value.required).filter(name => names.includes(textOf(name)))
+  if (required.length > 0) out.required = required
+}
+
+/** OpenAPI's `enum` of Gemini holds only texts. */
+function enumOf(value: Json, out: Json, lost: Set<string>): void {
+  const choices = value.const !== undefined ? [value.const] : value.enum
+  if (!Array.isArray(choices)) return
+  const texts = choices.filter(one => typeof one === 'string')
+  if (choices.includes(null)) out.nullable = true
+  if (texts.length === 0 || texts.length < choices.filter(one => one !== null).length) lost.add(value.const !== undefined ? 'const' : 'enum')
+  else {
+    out.type ??= 'STRING'
+    out.enum = texts
+  }
+}
+
+/** `anyOf` and `oneOf`; the alternative "null" is Gemini's `nullable`. */
+function withAlternatives(value: Json, out: Json, below: (one: unknown) => Json): Json {
+  const alternatives = [...objectsOf(value.anyOf), ...objectsOf(value.oneOf)]
+  if (alternatives.length === 0) return out
+  const real = alternatives.filter(one => one.type !== 'null')
+  if (real.length < alternatives.length) out.nullable = true
+  const clean = real.map(below)
+  if (clean.length === 1) return { ...clean[0], ...out }
+  return clean.length === 0 ? out : { ...out, anyOf: clean }
+}

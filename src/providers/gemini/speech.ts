@@ -1,0 +1,76 @@
+/** Speech by Gemini's TTS models: an answer of sound (ai.google.dev/gemini-api/docs/speech-generation). */
+import { GatewayError } from '../../core/errors.ts'
+import type { SpeechRequest, SpeechResult } from '../../core/speech.ts'
+import { errorIn } from './fault.ts'
+import { broken, objectOf, objectsOf, textOf } from './json.ts'
+import type { GeminiBody } from './request.ts'
+import { usageOf } from './usage.ts'
+import { speechConfig } from './voice.ts'
+
+const sampleRateDefault = 24_000
+const bytesPerSample = 2
+const wavHeadBytes = 44
+const refusals: ReadonlySet<string> = new Set(['SAFETY', 'PROHIBITED_CONTENT', 'BLOCKLIST', 'RECITATION', 'SPII', 'OTHER'])
+
+/** Throws `invalid-request` for a file format that neither Gemini nor the gateway writes. */
+export function speechBody(request: SpeechRequest): GeminiBody {
+  if (request.format !== 'wav' && request.format !== 'pcm')
+    throw new GatewayError('invalid-request', `this model speaks \`wav\` and \`pcm\`, not \`${request.format}\`; set response_format to one of them`, {
+      param: 'response_format',
+    })
+  const speech = speechConfig(request.voice)
+  const dropped = Object.keys(request.extra.fields)
+  if (speech.replaced) dropped.push('voice')
+  if (request.speed !== undefined && request.speed !== 1) dropped.push('speed')
+  // How to speak is said in the prompt itself.
+  const text = request.instructions ? `${request.instructions}:\n${request.input}` : request.input
+  return {
+    body: {
+      contents: [{ role: 'user', parts: [{ text }] }],
+      generationConfig: { responseModalities: ['AUDIO'], speechConfig: speech.config },
+    },
+    dropped,
+  }
+}
+
+/** Samples of 16 bits, little-endian, one channel; in a WAV file where the client asked for one. */
+export function speechResult(body: unknown, request: SpeechRequest): SpeechResult {
+  const error = errorIn(body)
+  if (error) throw error
+  const [candidate] = objectsOf(objectOf(body).candidates)
+  const sounds = objectsOf(objectOf(candidate?.content).parts).map(part => objectOf(part.inlineData)).filter(one => textOf(one.data) !== '')
+  const [first] = sounds
+  if (!first) throw noSound(textOf(candidate?.finishReason))
+  const samples = Buffer.concat(sounds.map(one => Buffer.from(textOf(one.data), 'base64')))
+  const rate = Number(/rate=(\d{4,6})/.exec(textOf(first.mimeType))?.[1] ?? sampleRateDefault)
+  const usage = usageOf(objectOf(body).usageMetadata)
+  return {
+    audio: request.format === 'wav' ? wavFile(samples, rate) : samples,
+    mediaType: request.format === 'wav' ? 'audio/wav' : 'audio/pcm',
+    ...(usage && { usage: { ...usage, audioSeconds: samples.length / bytesPerSample / rate } }),
+  }
+}
+
+function noSound(reason: string): GatewayError {
+  if (refusals.has(reason))
+    return new GatewayError('content-policy', `the upstream did not speak the text (${reason})`, { param: 'input' })
+  return reason === '' ? broken('no sound') : new GatewayError('upstream-failed', `the upstream answered without sound (${reason})`)
+}
+
+/** RIFF head of 44 bytes before the samples. */
+export function wavFile(samples: Uint8Array, samplesPerSecond: number): Uint8Array {
+  const head = Buffer.alloc(wavHeadBytes)
+  head.write('RIFF', 0, 'latin1')
+  head.writeUInt32LE(wavHeadBytes - 8 + samples.length, 4)
+  head.write('WAVEfmt ', 8, 'latin1')
+  head.writeUInt32LE(16, 16)
+  head.writeUInt16LE(1, 20)
+  head.writeUInt16LE(1, 22)
+  head.writeUInt32LE(samplesPerSecond, 24)
+  head.writeUInt32LE(samplesPerSecond * bytesPerSample, 28)
+  head.writeUInt16LE(bytesPerSample, 32)
+  head.writeUInt16LE(bytesPerSample * 8, 34)
+  head.write('data', 36, 'latin1')
+  head.writeUInt32LE(samples.length, 40)
+  return Buffer.concat([head, samples])
+}

@@ -1,0 +1,48 @@
+/** `usageMetadata` as usage (ai.google.dev/api/generate-content, "UsageMetadata"). */
+import type { Usage } from '../../core/usage.ts'
+import { countOf, isObject, objectsOf } from './json.ts'
+import type { Json } from './json.ts'
+
+/** Counts over a stream: each report replaces what the ones before it said. */
+export class UsageCounts {
+  readonly #seen: Json = {}
+
+  take(value: unknown): void {
+    if (!isObject(value)) return
+    for (const [name, count] of Object.entries(value)) if (count !== null && count !== undefined) this.#seen[name] = count
+  }
+
+  /** Undefined when nothing was reported, or nothing that can be believed. */
+  usage(): Usage | undefined {
+    const seen = this.#seen
+    const prompt = countOf(seen.promptTokenCount)
+    const candidates = countOf(seen.candidatesTokenCount ?? 0)
+    const thoughts = countOf(seen.thoughtsTokenCount ?? 0)
+    const tools = countOf(seen.toolUsePromptTokenCount ?? 0)
+    if (prompt === undefined || candidates === undefined || thoughts === undefined || tools === undefined) return undefined
+    const inputTokens = prompt + tools
+    const outputTokens = candidates + thoughts
+    const cached = countOf(seen.cachedContentTokenCount)
+    const inputAudio = audioTokens(seen.promptTokensDetails)
+    const outputAudio = audioTokens(seen.candidatesTokensDetails)
+    return {
+      inputTokens,
+      outputTokens,
+      ...(cached && { cachedInputTokens: Math.min(cached, inputTokens) }),
+      ...(thoughts > 0 && { reasoningTokens: thoughts }),
+      ...(inputAudio > 0 && { inputAudioTokens: Math.min(inputAudio, inputTokens) }),
+      ...(outputAudio > 0 && { outputAudioTokens: Math.min(outputAudio, outputTokens) }),
+    }
+  }
+}
+
+function audioTokens(details: unknown): number {
+  return objectsOf(details).reduce((sum, one) => (one.modality === 'AUDIO' ? sum + (countOf(one.tokenCount) ?? 0) : sum), 0)
+}
+
+/** Of one report. */
+export function usageOf(value: unknown): Usage | undefined {
+  const counts = new UsageCounts()
+  counts.take(value)
+  return counts.usage()
+}

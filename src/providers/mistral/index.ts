@@ -1,0 +1,56 @@
+/**
+ * Mistral: OpenAI's shape with differences that bytes cannot bridge (ids of calls, order of roles, parts, thinking),
+ * so chat is always translated (docs.mistral.ai/api).
+ */
+import type { Target } from '../../core/deployment.ts'
+import type { CallHead, ForwardQuirks, Provider, UpstreamFault } from '../../core/provider.ts'
+import { generalFault } from '../fault.ts'
+import { embeddingsAdapter } from '../openai-compatible/embeddings.ts'
+import { compatibleHead } from '../openai-compatible/head.ts'
+import { chatParams } from '../openai-compatible/index.ts'
+import { chatReader, chatResult } from '../openai-compatible/read.ts'
+import { isFillInTheMiddle, mistralBody, refusedFields } from './request.ts'
+import { moderationsBody, moderationsResult } from './moderations.ts'
+
+const embeddingsHead = (target: Target): CallHead => compatibleHead(target, 'openai-embeddings')
+
+/** Embeddings differ by two names; nothing else is forwarded as JSON. */
+const quirks: ForwardQuirks = { rename: { dimensions: 'output_dimension' }, drop: ['user'] }
+
+function fault(status: number, body: unknown): UpstreamFault {
+  const { message, type, code } = (body ?? {}) as { message?: unknown; type?: unknown; code?: unknown }
+  // `{message: {detail: [{loc, msg}]}}` is how it names wrong fields.
+  const general = generalFault(status, typeof message === 'object' && message !== null ? message : body)
+  const unknownModel = type === 'invalid_model' || String(code) === '1500'
+  return status === 400 && unknownModel ? { ...general, kind: 'model-not-found' } : general
+}
+
+export const mistral: Provider = {
+  name: 'mistral',
+  defaultBaseUrl: 'https://api.mistral.ai/v1',
+  apiKeyEnv: ['MISTRAL_API_KEY'],
+  speaks: {
+    'openai-embeddings': embeddingsHead,
+    'openai-transcriptions': target => compatibleHead(target, 'openai-transcriptions'),
+  },
+  quirks,
+  chat: {
+    request(request, target) {
+      const head = compatibleHead(target, 'openai-chat')
+      const url = isFillInTheMiddle(request) ? `${target.baseUrl}/fim/completions` : head.url
+      return { head: { ...head, url }, ...mistralBody(request, target) }
+    },
+    result: chatResult,
+    reader: chatReader,
+  },
+  embeddings: embeddingsAdapter(embeddingsHead, { quirks }),
+  moderations: {
+    request: (request, target) => ({
+      head: compatibleHead(target, 'openai-moderations'),
+      ...moderationsBody(request, target.model),
+    }),
+    result: moderationsResult,
+  },
+  fault,
+  chatParams: chatParams.filter(param => !refusedFields.includes(param)),
+}

@@ -1,0 +1,119 @@
+/**
+ * A conversation by Mistral's rules (mistral-common, "validator"): `system` stands only at the start and beside users,
+ * `assistant` follows `tool`, the last message is a user's, a tool's, or a prefix; ids of calls have 9 letters and digits.
+ */
+import { createHash } from 'node:crypto'
+import type { Message, Part } from '../../core/chat.ts'
+import { address } from '../openai-compatible/request.ts'
+
+type Json = Record<string, unknown>
+
+export interface MistralMessage extends Json {
+  role: 'system' | 'user' | 'assistant' | 'tool'
+}
+
+interface Context {
+  /** The model reads its earlier thinking; others refuse such parts. */
+  readonly thinking: boolean
+  /** Gets what cannot be said. */
+  readonly dropped: string[]
+}
+
+const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
+
+/** Mistral's own ids stay; others become the same nine characters each time. */
+export function callId(id: string): string {
+  if (/^[A-Za-z0-9]{9}$/.test(id)) return id
+  const digest = createHash('sha256').update(id).digest()
+  return Array.from(digest.subarray(0, 9), byte => alphabet[byte % alphabet.length]!).join('')
+}
+
+export function mistralMessages(messages: readonly Message[], context: Context): MistralMessage[] {
+  const out: MistralMessage[] = []
+  for (const message of messages) {
+    if (message.name !== undefined) context.dropped.push('messages.name')
+    for (const one of written(message, context)) push(out, one)
+  }
+  // A conversation has to begin with somebody who asks.
+  if (out[0]?.role === 'assistant') out.unshift({ role: 'user', content: '.' })
+  const last = out.at(-1)
+  // An answer that the client began: the model goes on from it.
+  if (last?.role === 'assistant' && last.tool_calls === undefined) last.prefix = true
+  return out
+}
+
+function push(out: MistralMessage[], message: MistralMessage): void {
+  const before = out.at(-1)?.role
+  const late = message.role === 'system' && (before === 'assistant' || before === 'tool')
+  const next: MistralMessage = late ? { ...message, role: 'user' } : message
+  // After a tool only the assistant may speak.
+  if (before === 'tool' && next.role === 'user') out.push({ role: 'assistant', content: 'OK.' })
+  out.push(next)
+}
+
+function written(message: Message, context: Context): MistralMessage[] {
+  if (message.role === 'assistant') return assistant(message.parts, context)
+  const results: MistralMessage[] = []
+  const rest: Part[] = []
+  for (const part of message.parts) {
+    if (part.type !== 'tool-result') rest.push(part)
+    else
+      results.push({
+        role: 'tool',
+        tool_call_id: callId(part.callId),
+        ...(part.name !== undefined && { name: part.name }),
+        content: content(part.parts),
+      })
+  }
+  if (rest.length === 0) return results
+  const role = message.role === 'developer' ? 'system' : message.role
+  return [...results, { role, content: content(rest) }]
+}
+
+function assistant(parts: readonly Part[], { thinking }: Context): MistralMessage[] {
+  const text = parts.map(part => (part.type === 'text' || part.type === 'refusal' ? part.text : '')).join('')
+  const thoughts = thinking ? parts.map(part => (part.type === 'reasoning' ? part.text : '')).join('') : ''
+  const calls = parts.filter(part => part.type === 'tool-call')
+  // It refuses an assistant that says nothing.
+  if (text === '' && thoughts === '' && calls.length === 0) return []
+  const texts = text === '' ? [] : [{ type: 'text', text }]
+  return [
+    {
+      role: 'assistant',
+      content: thoughts === '' ? text : [{ type: 'thinking', thinking: [{ type: 'text', text: thoughts }] }, ...texts],
+      ...(calls.length > 0 && {
+        tool_calls: calls.map(call => ({
+          id: callId(call.id),
+          type: 'function',
+          function: { name: call.name, arguments: call.arguments.trim() === '' ? '{}' : call.arguments },
+        })),
+      }),
+    },
+  ]
+}
+
+function content(parts: readonly Part[]): unknown {
+  if (parts.every(part => part.type === 'text')) return parts.map(part => part.text).join('')
+  return parts.map(contentPart)
+}
+
+function contentPart(part: Part): Json {
+  switch (part.type) {
+    case 'image': {
+      if ('fileId' in part.source) return { type: 'file', file_id: part.source.fileId }
+      const url = address(part.source)
+      return { type: 'image_url', image_url: part.detail ? { url, detail: part.detail } : url }
+    }
+    case 'document': {
+      const { source } = part
+      if ('fileId' in source) return { type: 'file', file_id: source.fileId }
+      if ('data' in source && source.mediaType.startsWith('text/'))
+        return { type: 'text', text: Buffer.from(source.data, 'base64').toString('utf8') }
+      return { type: 'document_url', document_url: address(source), ...(part.name !== undefined && { document_name: part.name }) }
+    }
+    case 'audio':
+      return { type: 'input_audio', input_audio: part.data }
+    default:
+      return { type: 'text', text: 'text' in part ? part.text : '' }
+  }
+}

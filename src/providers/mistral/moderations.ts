@@ -1,0 +1,39 @@
+/** Mistral's classifier (docs.mistral.ai/api: "Moderations"): scores by its own categories, no overall verdict. */
+import { GatewayError } from '../../core/errors.ts'
+import type { ModerationsRequest, ModerationsResult, ModerationVerdict } from '../../core/moderations.ts'
+import { readOpenaiUsage } from '../../core/openai-usage.ts'
+import type { TranslatedCall } from '../../core/provider.ts'
+
+type Json = Record<string, unknown>
+
+const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
+const broken = (what: string) => new GatewayError('upstream-broken', `the upstream's answer does not follow its protocol: ${what}`)
+
+export function moderationsBody(request: ModerationsRequest, model: string): Omit<TranslatedCall, 'head'> {
+  const input = request.inputs.map(parts =>
+    parts
+      .map(part => {
+        if (part.type === 'text') return part.text
+        throw new GatewayError('invalid-request', 'this model judges text only; leave the images out of `input`', { param: 'input' })
+      })
+      .join('\n'),
+  )
+  return { body: { model, input }, dropped: Object.keys(request.extra.fields) }
+}
+
+export function moderationsResult(body: unknown, request: ModerationsRequest): ModerationsResult {
+  if (!isObject(body) || !Array.isArray(body.results)) throw broken('no results')
+  if (body.results.length !== request.inputs.length)
+    throw broken(`${body.results.length} verdicts for ${request.inputs.length} inputs`)
+  const usage = readOpenaiUsage(body.usage)
+  return { verdicts: body.results.map(verdict), ...(usage && { usage }) }
+}
+
+function verdict(result: unknown): ModerationVerdict {
+  if (!isObject(result) || !isObject(result.categories)) throw broken('a verdict without categories')
+  const categories = Object.fromEntries(Object.entries(result.categories).map(([name, value]) => [name, value === true]))
+  const scores = Object.fromEntries(Object.entries(isObject(result.category_scores) ? result.category_scores : {}).filter(isScore))
+  return { flagged: Object.values(categories).includes(true), categories, scores }
+}
+
+const isScore = (entry: [string, unknown]): entry is [string, number] => typeof entry[1] === 'number' && Number.isFinite(entry[1])

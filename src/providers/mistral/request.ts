@@ -1,0 +1,87 @@
+/** The hub's chat in Mistral's words (docs.mistral.ai/api: "Chat Completion", "Fill in the Middle"). */
+import type { ChatRequest } from '../../core/chat.ts'
+import type { Target } from '../../core/deployment.ts'
+import { GatewayError } from '../../core/errors.ts'
+import type { TranslatedCall } from '../../core/provider.ts'
+import { chatFields } from '../openai-compatible/request.ts'
+import { mistralMessages } from './messages.ts'
+
+type Json = Record<string, unknown>
+type Body = Omit<TranslatedCall, 'head'>
+
+/** OpenAI's fields that Mistral does not have; it answers 422 to any field it does not know. */
+export const refusedFields = [
+  'logit_bias', 'logprobs', 'top_logprobs', 'user', 'service_tier', 'store', 'modalities', 'audio', 'verbosity',
+  'web_search_options', 'prompt_cache_key', 'safety_identifier',
+]
+
+const row = {
+  quirks: { streamOptions: false, rename: { seed: 'random_seed', max_completion_tokens: 'max_tokens' }, drop: refusedFields },
+}
+
+const temperatureMax = 1.5
+
+/** A `suffix` asks for the text between it and the prompt. */
+export function isFillInTheMiddle(request: ChatRequest): boolean {
+  const { suffix } = request.extra.fields
+  return typeof suffix === 'string' && suffix !== ''
+}
+
+export function mistralBody(request: ChatRequest, target: Target): Body {
+  return isFillInTheMiddle(request) ? middleBody(request, target) : chatBody(request, target)
+}
+
+function chatBody(request: ChatRequest, target: Target): Body {
+  const { fields, dropped } = chatFields({ ...request, reasoning: undefined }, row)
+  const reasoning = reasoningFields(request, target, dropped)
+  const thinking = /magistral/i.test(target.model) || reasoning.reasoning_effort === 'high'
+  const body: Json = { model: target.model, messages: mistralMessages(request.messages, { thinking, dropped }), ...fields, ...reasoning }
+  clampTemperature(body, dropped)
+  if (request.tools?.length) {
+    // It demands the schema, also of a tool without arguments.
+    body.tools = (body.tools as { function: Json }[]).map(tool => ({
+      ...tool,
+      function: { ...tool.function, parameters: tool.function.parameters ?? { type: 'object', properties: {} } },
+    }))
+    if (request.toolChoice === 'required') body.tool_choice = 'any'
+  } else if (request.toolChoice !== undefined) delete body.tool_choice
+  return { body, dropped: [...new Set(dropped)] }
+}
+
+/** Magistral always thinks, in a mode of its own; the adjustable models know only `high` and `none`. */
+function reasoningFields({ reasoning }: ChatRequest, target: Target, dropped: string[]): Json {
+  if (!reasoning) return {}
+  const { effort, budgetTokens, enabled } = reasoning
+  const wanted = enabled !== false && effort !== 'none'
+  if (budgetTokens !== undefined) dropped.push('reasoning.budget_tokens')
+  if (!/magistral/i.test(target.model)) return { reasoning_effort: wanted ? 'high' : 'none' }
+  if (wanted) return { prompt_mode: 'reasoning' }
+  dropped.push('reasoning_effort')
+  return {}
+}
+
+function clampTemperature(body: Json, dropped: string[]): void {
+  if (typeof body.temperature !== 'number' || body.temperature <= temperatureMax) return
+  body.temperature = temperatureMax
+  dropped.push('temperature')
+}
+
+/** `/fim/completions`: a prompt and a suffix instead of a conversation. */
+function middleBody(request: ChatRequest, target: Target): Body {
+  const { suffix, ...rest } = request.extra.fields
+  const { fields, dropped } = chatFields({ ...request, extra: { ...request.extra, fields: rest } }, row)
+  const taken = new Set(['max_tokens', 'min_tokens', 'temperature', 'top_p', 'stop', 'random_seed', 'stream', 'metadata'])
+  for (const name of Object.keys(fields)) if (!taken.has(name)) dropped.push(name)
+  const body: Json = { model: target.model, prompt: promptText(request), suffix }
+  for (const [name, value] of Object.entries(fields)) if (taken.has(name)) body[name] = value
+  clampTemperature(body, dropped)
+  return { body, dropped: [...new Set(dropped)] }
+}
+
+function promptText({ messages }: ChatRequest): string {
+  const [only, ...more] = messages
+  const parts = only?.role === 'user' && more.length === 0 ? only.parts : []
+  if (parts.length === 0 || parts.some(part => part.type !== 'text'))
+    throw new GatewayError('invalid-request', '`suffix` completes one text; send it with a single user message of text', { param: 'suffix' })
+  return parts.map(part => (part.type === 'text' ? part.text : '')).join('')
+}

@@ -1,0 +1,34 @@
+/** Embeddings by `/api/embed` (docs/api.md, "Generate Embeddings"), for formats that are not OpenAI's. */
+import type { Target } from '../../core/deployment.ts'
+import type { EmbeddingsRequest, EmbeddingsResult } from '../../core/embeddings.ts'
+import { GatewayError } from '../../core/errors.ts'
+import type { TranslatedCall } from '../../core/provider.ts'
+import { vector } from '../openai-compatible/embeddings.ts'
+import { usageOf } from './read.ts'
+
+const ownFields = new Set(['truncate', 'keep_alive', 'options'])
+
+export function embedBody(request: EmbeddingsRequest, target: Target): Omit<TranslatedCall, 'head'> {
+  const fields = Object.entries(request.extra.fields)
+  const dropped = fields.map(([name]) => name).filter(name => !ownFields.has(name))
+  if (request.user !== undefined) dropped.push('user')
+  if (request.inputs.some(input => typeof input !== 'string'))
+    throw new GatewayError('invalid-request', '`input`: this model takes text instead of token ids; send strings', { param: 'input' })
+  const { keep_alive: keepAlive } = target.options
+  const body = {
+    ...(keepAlive !== undefined && { keep_alive: keepAlive }),
+    ...Object.fromEntries(fields.filter(([name]) => ownFields.has(name))),
+    model: target.model,
+    input: request.inputs,
+    ...(request.dimensions !== undefined && { dimensions: request.dimensions }),
+  }
+  return { body, dropped }
+}
+
+export function embedResult(body: unknown, request: EmbeddingsRequest): EmbeddingsResult {
+  const answer = (body ?? {}) as Record<string, unknown>
+  const { embeddings } = answer
+  if (!Array.isArray(embeddings) || embeddings.length !== request.inputs.length)
+    throw new GatewayError('upstream-broken', "the upstream's answer has not one embedding for each input")
+  return { vectors: embeddings.map(vector), usage: usageOf(answer) ?? { inputTokens: 0, outputTokens: 0 } }
+}

@@ -1,0 +1,96 @@
+/** Ollama's answers as events: a whole one is the only line of its stream (docs/api.md, "Generate a chat completion"). */
+import type { ChatEvent, FinishReason } from '../../core/chat.ts'
+import { GatewayError } from '../../core/errors.ts'
+import type { Usage } from '../../core/usage.ts'
+import type { Frame } from '../../lib/frames.ts'
+import { generalFault } from '../fault.ts'
+
+type Json = Record<string, unknown>
+
+const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
+const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])
+const broken = (what: string) => new GatewayError('upstream-broken', `the upstream's answer does not follow its protocol: ${what}`)
+
+/** A whole answer. Throws `upstream-broken` on another shape. */
+export function chatResult(body: unknown): ChatEvent[] {
+  const events = new Answer().read(body)
+  if (isObject(body) && body.error === undefined && body.done !== true) throw broken('an answer that is not done')
+  return events
+}
+
+/** A fresh reader of a chat's lines. Throws on what is not JSON. */
+export function chatReader(): (frame: Frame) => readonly ChatEvent[] {
+  const answer = new Answer()
+  return frame => answer.read(JSON.parse(frame.data))
+}
+
+class Answer {
+  #started = false
+  #calls = 0
+
+  read(line: unknown): ChatEvent[] {
+    if (!isObject(line)) throw broken('a line that is no object')
+    if (line.error !== undefined) return [errorEvent(line)]
+    if (!isObject(line.message) && line.done !== true) throw broken('no message')
+    const message = isObject(line.message) ? line.message : {}
+    const events = this.#start(line)
+    if (textOf(message.thinking)) events.push({ type: 'reasoning', choice: 0, text: textOf(message.thinking) })
+    if (textOf(message.content)) events.push({ type: 'text', choice: 0, text: textOf(message.content) })
+    for (const call of listOf(message.tool_calls)) events.push(...this.#call(call))
+    const logprobs = listOf(line.logprobs)
+    if (logprobs.length > 0) events.push({ type: 'logprobs', choice: 0, content: logprobs })
+    if (line.done === true) events.push(...this.#end(line))
+    return events
+  }
+
+  #start(line: Json): ChatEvent[] {
+    if (this.#started) return []
+    this.#started = true
+    const createdMs = Date.parse(textOf(line.created_at))
+    return [
+      { type: 'start', id: '', model: textOf(line.model), ...(Number.isFinite(createdMs) && { createdS: Math.floor(createdMs / 1000) }) },
+    ]
+  }
+
+  /** Calls come whole, with their arguments as an object; older servers give them no id. */
+  #call(call: unknown): ChatEvent[] {
+    const { id, function: called } = isObject(call) ? call : {}
+    if (!isObject(called) || typeof called.name !== 'string') throw broken('a call without a name')
+    const index = this.#calls++
+    const fragment = typeof called.arguments === 'string' ? called.arguments : JSON.stringify(called.arguments ?? {})
+    const known = textOf(id) || `call_${crypto.randomUUID().replaceAll('-', '').slice(0, 24)}`
+    return [
+      { type: 'tool-call-start', choice: 0, index, id: known, name: called.name },
+      { type: 'tool-call-arguments', choice: 0, index, fragment: fragment || '{}' },
+      { type: 'tool-call-end', choice: 0, index },
+    ]
+  }
+
+  #end(line: Json): ChatEvent[] {
+    const usage = usageOf(line)
+    const cut = line.done_reason === 'length'
+    // It says `stop` after calls too.
+    const reason: FinishReason = cut ? 'length' : this.#calls > 0 ? 'tool-calls' : 'stop'
+    const events: ChatEvent[] = [{ type: 'finish', choice: 0, reason }]
+    if (usage) events.push({ type: 'usage', usage })
+    return events
+  }
+}
+
+function errorEvent(line: Json): ChatEvent {
+  // A line has no status: the server began an answer and failed.
+  const { kind, message } = generalFault(500, line)
+  return { type: 'error', error: new GatewayError(kind, message) }
+}
+
+/** Counts of zero are left out; without a count of the input nothing is known. */
+export function usageOf({ prompt_eval_count: input, eval_count: output }: Json): Usage | undefined {
+  const inputTokens = count(input)
+  const outputTokens = count(output ?? 0)
+  return inputTokens === undefined || outputTokens === undefined ? undefined : { inputTokens, outputTokens }
+}
+
+function count(value: unknown): number | undefined {
+  return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= 1_000_000_000 ? value : undefined
+}

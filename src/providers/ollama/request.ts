@@ -1,0 +1,181 @@
+/** The hub's request in the words of Ollama's `/api/chat` (docs/api.md, docs/openapi.yaml, docs/modelfile.md). */
+import type { ChatRequest, Message, Part, ReasoningEffort, Tool } from '../../core/chat.ts'
+import type { Target } from '../../core/deployment.ts'
+import { GatewayError, unprocessable } from '../../core/errors.ts'
+import type { TranslatedCall } from '../../core/provider.ts'
+
+type Json = Record<string, unknown>
+
+/** Ollama's own fields that a client may send beside OpenAI's. */
+const ownFields = new Set(['keep_alive', 'truncate', 'shift'])
+/** Its options, which a client may send at the top level or inside `options`. */
+const ownOptions = new Set([
+  'num_ctx', 'num_keep', 'num_batch', 'num_gpu', 'main_gpu', 'num_thread', 'use_mmap', 'min_p', 'typical_p', 'tfs_z',
+  'repeat_last_n', 'repeat_penalty', 'mirostat', 'mirostat_tau', 'mirostat_eta', 'penalize_newline',
+])
+
+const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** The body, and what it could not carry, by OpenAI's names. */
+export function chatBody(request: ChatRequest, target: Target): Omit<TranslatedCall, 'head'> {
+  const dropped = droppedFields(request)
+  const body: Json = { model: target.model, messages: conversation(request.messages, dropped), stream: request.stream }
+  const { keep_alive: keepAlive } = target.options
+  if (keepAlive !== undefined) body.keep_alive = keepAlive
+  for (const [name, value] of Object.entries(request.extra.fields)) if (ownFields.has(name)) body[name] = value
+  const options = optionsOf(request, target)
+  if (Object.keys(options).length > 0) body.options = options
+  const offered = offeredTools(request)
+  if (offered.length > 0) body.tools = offered.map(tool)
+  const { responseFormat: format } = request
+  if (format?.type === 'json-object') body.format = 'json'
+  if (format?.type === 'json-schema') body.format = format.schema
+  const think = thinkOf(request, target)
+  if (think !== undefined) body.think = think
+  if (request.logprobs) body.logprobs = true
+  if (request.topLogprobs !== undefined) body.top_logprobs = request.topLogprobs
+  return { body, dropped: [...new Set(dropped)] }
+}
+
+function droppedFields(request: ChatRequest): string[] {
+  const { toolChoice: choice } = request
+  const unknown = {
+    n: (request.choices ?? 1) > 1 || undefined,
+    logit_bias: request.logitBias,
+    // A call cannot be forced; `none` is kept by offering no tools.
+    tool_choice: choice === 'required' || typeof choice === 'object' || undefined,
+    parallel_tool_calls: request.parallelToolCalls === false || undefined,
+    user: request.user,
+    metadata: request.metadata,
+    service_tier: request.serviceTier === 'auto' ? undefined : request.serviceTier,
+    'reasoning.budget_tokens': request.reasoning?.budgetTokens,
+  }
+  const dropped = Object.keys(unknown).filter(name => unknown[name as keyof typeof unknown] !== undefined)
+  if (request.tools?.some(one => one.cache)) dropped.push('cache_control')
+  const carried = (name: string) => name === 'options' || ownFields.has(name) || ownOptions.has(name)
+  return [...dropped, ...Object.keys(request.extra.fields).filter(name => !carried(name))]
+}
+
+/** The client's own words win over the operator's, and OpenAI's names over Ollama's. */
+function optionsOf(request: ChatRequest, target: Target): Json {
+  const { options: given, ...fields } = request.extra.fields
+  if (given !== undefined && !isObject(given))
+    throw unprocessable([{ loc: ['body', 'options'], msg: "must be an object of Ollama's options, as {\"num_ctx\": 8192}", type: 'wrong_type' }])
+  const { num_ctx: contextTokens } = target.options
+  const named = {
+    num_predict: request.maxOutputTokens,
+    temperature: request.temperature,
+    top_p: request.topP,
+    top_k: request.topK,
+    seed: request.seed,
+    stop: request.stop,
+    frequency_penalty: request.frequencyPenalty,
+    presence_penalty: request.presencePenalty,
+  }
+  return {
+    ...(contextTokens !== undefined && { num_ctx: contextTokens }),
+    ...given,
+    ...Object.fromEntries(Object.entries(fields).filter(([name]) => ownOptions.has(name))),
+    ...Object.fromEntries(Object.entries(named).filter(([, value]) => value !== undefined)),
+  }
+}
+
+function offeredTools({ tools, toolChoice: choice }: ChatRequest): readonly Tool[] {
+  if (!tools || choice === 'none') return []
+  return typeof choice === 'object' ? tools.filter(one => one.name === choice.name) : tools
+}
+
+function tool({ name, description, parameters }: Tool): Json {
+  return {
+    type: 'function',
+    function: { name, description: description ?? '', parameters: { type: 'object', properties: {}, ...parameters } },
+  }
+}
+
+const levels: Readonly<Partial<Record<ReasoningEffort, string>>> = { minimal: 'low', low: 'low', medium: 'medium', high: 'high', xhigh: 'high' }
+
+/** Most models switch their thinking on or off; gpt-oss always thinks and has levels (docs: "Thinking"). */
+function thinkOf({ reasoning }: ChatRequest, target: Target): boolean | string | undefined {
+  if (!reasoning) return undefined
+  if (reasoning.enabled === false || reasoning.effort === 'none') return false
+  if (!/gpt-oss/i.test(target.model)) return true
+  return (reasoning.effort && levels[reasoning.effort]) ?? 'medium'
+}
+
+function conversation(messages: readonly Message[], dropped: string[]): Json[] {
+  /** Results name their tool, not only the id of the call. */
+  const names = new Map<string, string>()
+  return messages.flatMap(message => {
+    if (message.name !== undefined) dropped.push('messages.name')
+    if (message.parts.some(part => 'cache' in part && part.cache)) dropped.push('cache_control')
+    for (const part of message.parts) if (part.type === 'tool-call') names.set(part.id, part.name)
+    return message.role === 'assistant' ? [assistant(message.parts)] : others(message, names)
+  })
+}
+
+function others(message: Message, names: ReadonlyMap<string, string>): Json[] {
+  const results: Json[] = []
+  const rest: Part[] = []
+  for (const part of message.parts) {
+    if (part.type !== 'tool-result') rest.push(part)
+    else {
+      const name = part.name ?? names.get(part.callId)
+      results.push({ role: 'tool', ...content(part.parts), ...(name !== undefined && { tool_name: name }), tool_call_id: part.callId })
+    }
+  }
+  if (rest.length === 0 && results.length > 0) return results
+  return [...results, { role: message.role === 'developer' ? 'system' : message.role, ...content(rest) }]
+}
+
+function assistant(parts: readonly Part[]): Json {
+  const calls = parts.filter(part => part.type === 'tool-call')
+  const thinking = parts.map(part => (part.type === 'reasoning' ? part.text : '')).join('')
+  return {
+    role: 'assistant',
+    ...content(parts.filter(part => part.type !== 'tool-call' && part.type !== 'reasoning')),
+    ...(thinking !== '' && { thinking }),
+    ...(calls.length > 0 && {
+      tool_calls: calls.map(call => ({ id: call.id, function: { name: call.name, arguments: callArguments(call.arguments) } })),
+    }),
+  }
+}
+
+/** An object, where the hub has text. */
+function callArguments(text: string): unknown {
+  if (text.trim() === '') return {}
+  try {
+    const value: unknown = JSON.parse(text)
+    return isObject(value) ? value : { value }
+  } catch {
+    // What a model once wrote wrongly must not end its conversation.
+    return { invalid_json: text }
+  }
+}
+
+/** Texts are one text; images stand beside it. */
+function content(parts: readonly Part[]): { content: string; images?: string[] } {
+  const texts: string[] = []
+  const images: string[] = []
+  for (const part of parts) {
+    if (part.type === 'image') images.push(imageData(part))
+    else texts.push(textOf(part))
+  }
+  return { content: texts.join(''), ...(images.length > 0 && { images }) }
+}
+
+function imageData({ source }: Extract<Part, { type: 'image' }>): string {
+  if ('data' in source) return source.data
+  throw refused('images inline only; send the image as a `data:` URL instead of an address or a file id')
+}
+
+function textOf(part: Part): string {
+  if (part.type === 'text' || part.type === 'refusal' || part.type === 'reasoning') return part.text
+  if (part.type === 'document' && 'data' in part.source && part.source.mediaType.startsWith('text/'))
+    return Buffer.from(part.source.data, 'base64').toString('utf8')
+  if (part.type === 'document') throw refused('documents as inline text only; send their text instead of the file')
+  throw refused(`text and images; leave ${part.type} out of \`messages\``)
+}
+
+function refused(takes: string): GatewayError {
+  return new GatewayError('invalid-request', `this model takes ${takes}`, { param: 'messages' })
+}

@@ -1,0 +1,87 @@
+/** What rows of the catalogue make of a host; reranking and embeddings by the hosts' own documentation. */
+import { describe, expect, test } from 'bun:test'
+import { targetOf } from '../../../tests/provider-rig.ts'
+import { providers, splitModel } from '../index.ts'
+
+const provider = (name: string) => providers.get(name)!
+const spoken = (name: string) => Object.keys(provider(name).speaks).sort()
+
+describe('dialects', () => {
+  test('a row says what a host speaks, and where', () => {
+    expect(spoken('openai')).toEqual([
+      'openai-chat', 'openai-embeddings', 'openai-image-edits', 'openai-image-variations', 'openai-images', 'openai-moderations', 'openai-responses',
+      'openai-speech', 'openai-transcriptions', 'openai-translations',
+    ])
+    expect(spoken('groq')).toEqual(['openai-chat', 'openai-responses', 'openai-speech', 'openai-transcriptions', 'openai-translations'])
+    expect(spoken('deepseek')).toEqual(['openai-chat'])
+    expect(spoken('jina_ai')).toEqual(['jina-rerank'])
+    expect(spoken('voyage')).toEqual([])
+    const { speaks } = provider('openai')
+    const target = targetOf(provider('openai'), { options: { organization: 'org' } })
+    expect(speaks['openai-responses']!(target, true)).toEqual({
+      url: 'https://api.openai.com/v1/responses',
+      headers: { 'content-type': 'application/json', authorization: 'Bearer canary', 'openai-organization': 'org' },
+    })
+    const forms = ['openai-image-edits', 'openai-image-variations', 'openai-transcriptions', 'openai-translations'] as const
+    for (const form of forms) expect(speaks[form]!(target, false).headers).toEqual({ authorization: 'Bearer canary', 'openai-organization': 'org' })
+    expect(forms.map(form => speaks[form]!(target, false).url.slice(25))).toEqual(['/images/edits', '/images/variations', '/audio/transcriptions', '/audio/translations'])
+  })
+
+  test('names of the peer for the same API', () => {
+    expect(splitModel('ollama_chat/llama3:8b')).toEqual({ provider: 'ollama', model: 'llama3:8b' })
+    expect(splitModel('cohere_chat/command-r')).toEqual({ provider: 'cohere', model: 'command-r' })
+    expect(splitModel('constructor/x')).toEqual({ model: 'constructor/x' })
+  })
+
+  test('a host without chat has none', () => {
+    expect(provider('jina_ai')).toMatchObject({ chatParams: [], defaultBaseUrl: 'https://api.jina.ai/v1' })
+    expect(provider('jina_ai').chat).toBeUndefined()
+  })
+})
+
+describe('rerank', () => {
+  const request = { model: 'p', query: 'q', documents: ['a', 'b', 'c'], topN: 2, user: 'u', maxTokensPerDocument: 9, extra: { format: 'cohere-rerank', fields: { priority: 1 } } }
+  const ask = (name: string) => provider(name).rerank!.request(request, targetOf(provider(name)))
+
+  test('in the words of Jina and of Voyage; what they cannot take is named', () => {
+    const common = { model: 'up-model', query: 'q', documents: ['a', 'b', 'c'], return_documents: false }
+    expect(ask('jina_ai')).toMatchObject({ head: { url: 'https://api.jina.ai/v1/rerank' }, dropped: ['priority', 'user', 'max_tokens_per_doc'] })
+    expect(ask('jina_ai').body).toEqual({ ...common, top_n: 2 })
+    expect(ask('voyage').body).toEqual({ ...common, top_k: 2 })
+    const own = { ...request, extra: { format: 'jina-rerank', fields: { truncation: true, return_documents: true } } }
+    expect(provider('jina_ai').rerank!.request(own, targetOf(provider('jina_ai'))).body).toEqual({ ...common, top_n: 2, truncation: true })
+  })
+
+  test('answers of Jina, Voyage and SiliconFlow; best first, never more than asked for', () => {
+    const entries = [{ index: 1, relevance_score: 0.2 }, { index: 2, relevance_score: 0.9, document: { text: 'c' } }, { index: 0, relevance_score: 0.1 }]
+    const results = [{ index: 2, score: 0.9 }, { index: 1, score: 0.2 }]
+    const read = (body: unknown) => provider('jina_ai').rerank!.result(body, request)
+    expect(read({ model: 'm', usage: { total_tokens: 15 }, results: entries })).toEqual({ results, usage: { inputTokens: 15, outputTokens: 0 } })
+    expect(read({ object: 'list', data: entries, usage: { total_tokens: 26 } })).toEqual({ results, usage: { inputTokens: 26, outputTokens: 0 } })
+    expect(read({ id: 'x', results: entries, meta: { tokens: { input_tokens: 7, output_tokens: 0 } } }).usage).toEqual({ inputTokens: 7, outputTokens: 0 })
+    expect(read({ results: [], usage: { total_tokens: -5 } })).toEqual({ results: [], usage: { inputTokens: 0, outputTokens: 0 } })
+  })
+})
+
+describe('embeddings', () => {
+  const request = { model: 'p', inputs: ['a', 'b'], encoding: 'base64' as const, dimensions: 8, user: 'u', extra: { format: 'openai-embeddings', fields: { input_type: 'query' } } }
+  const ask = (name: string, more: object = {}) => provider(name).embeddings!.request({ ...request, ...more }, targetOf(provider(name)))
+
+  test('plain hosts get no encoding and their own names', () => {
+    expect(ask('voyage')).toMatchObject({ head: { url: 'https://api.voyageai.com/v1/embeddings' }, dropped: ['user'] })
+    expect(ask('voyage').body).toEqual({ model: 'up-model', input: ['a', 'b'], output_dimension: 8, input_type: 'query' })
+    expect(ask('jina_ai').body).toEqual({ model: 'up-model', input: ['a', 'b'], dimensions: 8, input_type: 'query' })
+    expect(ask('openai').body).toEqual({ model: 'up-model', input: ['a', 'b'], dimensions: 8, input_type: 'query', user: 'u', encoding_format: 'float' })
+    expect(ask('openai', { extra: { format: 'gemini-embeddings', fields: { taskType: 'X' } } }).dropped).toEqual(['taskType'])
+  })
+
+  test('vectors by their index; usage of input alone; nothing is read into holes', () => {
+    const read = (body: unknown) => provider('voyage').embeddings!.result(body, request)
+    const result = read({ data: [{ index: 1, embedding: [2] }, { index: 0, embedding: [1] }], usage: { total_tokens: 9 } })
+    expect([result.vectors.map(one => [...one]), result.usage]).toEqual([[[1], [2]], { inputTokens: 9, outputTokens: 0 }])
+    const one = { embedding: [1] }
+    for (const data of [[{ ...one, index: 4_000_000_000 }], [{ ...one, index: -1 }], [{ ...one, index: 0 }, { ...one, index: 0 }], [{ embedding: null }], [null]])
+      expect(() => read({ data })).toThrow("the upstream's answer has")
+    expect(() => read(null)).toThrow('no `data`')
+  })
+})

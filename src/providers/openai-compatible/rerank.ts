@@ -1,0 +1,80 @@
+/**
+ * Reranking as Jina writes it and most hosts repeat it (docs: "Reranker API"; Together, SiliconFlow, vLLM), and as
+ * Voyage does. Cohere's answers have the same `results`, so they are read here too.
+ */
+import { GatewayError } from '../../core/errors.ts'
+import { readOpenaiUsage } from '../../core/openai-usage.ts'
+import type { MakeHead, TranslatedCall, UnaryAdapter } from '../../core/provider.ts'
+import type { RerankRequest, RerankResult } from '../../core/rerank.ts'
+import type { Usage } from '../../core/usage.ts'
+
+type Json = Record<string, unknown>
+
+const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
+const broken = (what: string) => new GatewayError('upstream-broken', `the upstream's answer does not follow its protocol: ${what}`)
+
+export function rerankAdapter(head: MakeHead, words: 'jina' | 'voyage'): UnaryAdapter<RerankRequest, RerankResult> {
+  const topField = words === 'voyage' ? 'top_k' : 'top_n'
+  return {
+    request: (request, target) => ({ head: head(target, false), ...rerankBody(request, target.model, topField) }),
+    result: rerankResult,
+  }
+}
+
+function rerankBody(request: RerankRequest, model: string, topField: string): Omit<TranslatedCall, 'head'> {
+  const { fields, dropped } = rerankExtra(request, 'jina-rerank')
+  if (request.maxTokensPerDocument !== undefined) dropped.push('max_tokens_per_doc')
+  const body: Json = {
+    ...fields,
+    model,
+    query: request.query,
+    documents: request.documents,
+    // The documents stay here: the format puts them back.
+    return_documents: false,
+  }
+  if (request.topN !== undefined) body[topField] = request.topN
+  return { body, dropped }
+}
+
+/** The client's further fields that may leave in `dialect`, and what is lost. */
+export function rerankExtra(request: RerankRequest, dialect: string): { fields: Json; dropped: string[] } {
+  const { return_documents: _, ...fields } = request.extra.fields
+  const own = request.extra.format === dialect
+  const dropped = own ? [] : Object.keys(fields)
+  if (request.user !== undefined) dropped.push('user')
+  return { fields: own ? fields : {}, dropped }
+}
+
+/** Throws `upstream-broken` on a place that is no document's, a document twice, or a score that is no number. */
+export function rerankResult(body: unknown, request: RerankRequest): RerankResult {
+  if (!isObject(body)) throw broken('no object')
+  const list = body.results ?? body.data
+  if (!Array.isArray(list)) throw broken('no results')
+  const seen = new Set<number>()
+  const results = list.map((entry: unknown) => {
+    const { index, relevance_score: score } = isObject(entry) ? entry : {}
+    if (typeof index !== 'number' || !Number.isInteger(index) || index < 0 || index >= request.documents.length)
+      throw broken('a result for no document')
+    if (seen.has(index)) throw broken('two results for one document')
+    if (typeof score !== 'number' || !Number.isFinite(score)) throw broken('a result without a score')
+    seen.add(index)
+    return { index, score }
+  })
+  results.sort((a, b) => b.score - a.score)
+  // Some hosts know no limit.
+  return { results: results.slice(0, request.topN), usage: rerankUsage(body) }
+}
+
+function rerankUsage(body: Json): Usage {
+  const usage = isObject(body.usage) ? body.usage : {}
+  const meta = isObject(body.meta) ? body.meta : {}
+  const tokens = isObject(meta.tokens) ? meta.tokens : {}
+  const billed = isObject(meta.billed_units) ? meta.billed_units : {}
+  const input = usage.prompt_tokens ?? usage.total_tokens ?? tokens.input_tokens ?? billed.input_tokens
+  const units = billed.search_units
+  return {
+    inputTokens: readOpenaiUsage({ prompt_tokens: input })?.inputTokens ?? 0,
+    outputTokens: 0,
+    ...(typeof units === 'number' && Number.isFinite(units) && units > 0 && { searchUnits: units }),
+  }
+}

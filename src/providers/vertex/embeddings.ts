@@ -1,0 +1,28 @@
+/** Text embeddings by `predict` (cloud.google.com/vertex-ai/generative-ai/docs/model-reference/text-embeddings-api). */
+import type { EmbeddingsResult } from '../../core/embeddings.ts'
+import type { EmbeddingWish } from '../gemini/embeddings.ts'
+import { broken, countOf, isObject, objectOf, vectorOf } from '../gemini/json.ts'
+import type { Json } from '../gemini/json.ts'
+
+export function predictBody({ texts, taskType, title, dimensions, autoTruncate }: EmbeddingWish): Json {
+  return {
+    instances: texts.map(content => ({
+      content,
+      ...(taskType !== undefined && { task_type: taskType }),
+      ...(title !== undefined && { title }),
+    })),
+    parameters: {
+      // The API would cut long texts without a word.
+      autoTruncate: autoTruncate ?? false,
+      ...(dimensions !== undefined && { outputDimensionality: dimensions }),
+    },
+  }
+}
+
+/** Throws `upstream-broken` on another shape. */
+export function predictResult(body: unknown): EmbeddingsResult {
+  if (!isObject(body) || !Array.isArray(body.predictions)) throw broken('no predictions')
+  const found = body.predictions.map(one => objectOf(objectOf(one).embeddings))
+  const inputTokens = found.reduce((sum, one) => sum + (countOf(objectOf(one.statistics).token_count) ?? 0), 0)
+  return { vectors: found.map(one => vectorOf(one.values)), usage: { inputTokens, outputTokens: 0 } }
+}
