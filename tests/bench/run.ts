@@ -2,13 +2,13 @@
  * `npm run bench`: the gateway with everything on (virtual key, limits, ledger, metrics, log) against nginx
  * as a plain proxy, in one run, on one core each, in front of the same upstream. Ratios are what counts.
  *
- *   npm run bench -- [--rounds N] [--seconds N] [--peer URL --peer-key KEY] [--only calls,streams,bodies]
+ *   npm run bench -- [--rounds N] [--seconds N] [--peer URL --peer-key KEY] [--only calls,streams,translate,bodies]
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { answerBody, largeBody, model, requestBody } from './fixtures.ts'
+import { answerBody, foreignAnswerBody, largeBody, model, requestBody } from './fixtures.ts'
 import {
   coreOfLoad, coreUnderTest, cpuUs, familyOf, median, memoryMb, percentile, resetPeak, startPinned, stopAll, waitFor,
 } from './machine.ts'
@@ -19,7 +19,7 @@ const { values } = parseArgs({
     seconds: { type: 'string', default: '4' },
     peer: { type: 'string' },
     'peer-key': { type: 'string', default: 'none' },
-    only: { type: 'string', default: 'calls,streams,bodies' },
+    only: { type: 'string', default: 'calls,streams,translate,bodies' },
   },
 })
 const rounds = Number(values.rounds)
@@ -29,7 +29,7 @@ const seconds = Number(values.seconds)
 const parts = values.only.split(',')
 const root = join(import.meta.dir, '../..')
 const folder = mkdtempSync(join(tmpdir(), 'modelgate-bench-'))
-const ports = { upstream: 18301, streams: 18302, nginx: 18303, gateway: 18304, bodies: 18305 }
+const ports = { upstream: 18301, streams: 18302, nginx: 18303, gateway: 18304, bodies: 18305, foreignStreams: 18306 }
 const masterKey = `sk-${Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64url')}`
 
 interface Subject {
@@ -60,7 +60,8 @@ http {
 async function startNginx(): Promise<Subject> {
   const upstream = nginxConfig(
     'upstream',
-    `server { listen 127.0.0.1:${ports.upstream} reuseport; location / { default_type application/json; client_body_buffer_size 16k; return 200 '${answerBody}'; } }`,
+    `server { listen 127.0.0.1:${ports.upstream} reuseport; location / { default_type application/json; client_body_buffer_size 16k; return 200 '${answerBody}'; }
+    location /v1/messages { default_type application/json; client_body_buffer_size 16k; return 200 '${foreignAnswerBody}'; } }`,
   )
   const proxy = nginxConfig(
     'proxy',
@@ -86,10 +87,10 @@ async function startNginx(): Promise<Subject> {
 
 async function startGateway(): Promise<Subject> {
   const config = join(folder, 'config.yaml')
-  const deployment = (name: string, port: number) => `
+  const deployment = (name: string, port: number, provider = 'custom_openai') => `
   - model_name: ${name}
-    proxy_params: { model: custom_openai/${model}, api_base: "http://127.0.0.1:${port}/v1", api_key: bench, input_cost_per_token: 0.000003, output_cost_per_token: 0.000015 }`
-  writeFileSync(config, `model_list:${deployment(model, ports.upstream)}${deployment('bench-stream', ports.streams)}${deployment('bench-body', ports.bodies)}\n`)
+    proxy_params: { model: ${provider}/${model}, api_base: "http://127.0.0.1:${port}/v1", api_key: bench, input_cost_per_token: 0.000003, output_cost_per_token: 0.000015 }`
+  writeFileSync(config, `model_list:${deployment(model, ports.upstream)}${deployment('bench-stream', ports.streams)}${deployment('bench-body', ports.bodies)}${deployment('bench-foreign', ports.upstream, 'anthropic')}${deployment('bench-foreign-stream', ports.foreignStreams, 'anthropic')}\n`)
   const command = [
     'node', join(root, 'bin/modelgate.mjs'), 'serve', '--config', config, '--port', String(ports.gateway), '--data-dir', join(folder, 'data'),
   ]
@@ -125,11 +126,11 @@ interface CallFigures {
   p99Ms: number
 }
 
-async function measureCalls(subject: Subject, durationS: number): Promise<CallFigures> {
+async function measureCalls(subject: Subject, durationS: number, path = '/v1/chat/completions'): Promise<CallFigures> {
   const cpuBefore = subject.pids.length > 0 ? cpuUs(subject.pids) : 0
   const child = startPinned(
     coreOfLoad,
-    ['wrk', '-t1', '-c64', `-d${durationS}s`, '--latency', '-s', join(import.meta.dir, 'chat.lua'), `${subject.base}/v1/chat/completions`],
+    ['wrk', '-t1', '-c64', `-d${durationS}s`, '--latency', '-s', join(import.meta.dir, 'chat.lua'), `${subject.base}${path}`],
     { BENCH_BODY: requestBody, BENCH_KEY: subject.key },
   )
   const text = await new Response(child.stdout).text()
@@ -155,9 +156,9 @@ interface StreamFigures {
   failed: number
 }
 
-async function measureStreams(subject: Subject): Promise<StreamFigures> {
+async function measureStreams(subject: Subject, path = subject.streamPath): Promise<StreamFigures> {
   const child = startPinned(coreOfLoad, [
-    process.execPath, join(import.meta.dir, 'stream-client.ts'), subject.base, subject.streamPath, subject.key, '500', String(seconds),
+    process.execPath, join(import.meta.dir, 'stream-client.ts'), subject.base, path, subject.key, '500', String(seconds),
   ])
   let cpuBefore = 0
   let text = ''
@@ -217,6 +218,30 @@ async function smallLatencies(subject: Subject, durationMs: number): Promise<num
   return times.sort((a, b) => a - b)
 }
 
+type Line = (label: string, figures: number[], ratio: number, digits?: number) => void
+
+/** The gateway has to read and write every word here; nginx only hands on the answers of the other rows. */
+async function measureTranslation(nginx: Subject, gateway: Subject, line: Line): Promise<void> {
+  const path = '/engines/bench-foreign/chat/completions'
+  await measureCalls(gateway, 2, path)
+  const calls: CallFigures[][] = [[], []]
+  for (let round = 0; round < rounds; round++) {
+    calls[0]!.push(await measureCalls(nginx, seconds))
+    calls[1]!.push(await measureCalls(gateway, seconds, path))
+  }
+  const perS = calls.map(list => median(list.map(one => one.requestsPerS)))
+  line('translated calls: requests/s', perS, perS[1]! / perS[0]!, 0)
+  const callCpu = calls.map(list => median(list.map(one => one.cpuUs)))
+  line('translated calls: CPU us/request', callCpu, callCpu[1]! / callCpu[0]!, 1)
+  const streams: StreamFigures[][] = [[], []]
+  for (let round = 0; round < Math.min(rounds, 3); round++) {
+    streams[0]!.push(await measureStreams(nginx))
+    streams[1]!.push(await measureStreams(gateway, '/engines/bench-foreign-stream/chat/completions'))
+  }
+  const eventCpu = streams.map(list => median(list.map(one => one.cpuUs)))
+  line('translated streams: CPU us/event', eventCpu, eventCpu[1]! / eventCpu[0]!, 1)
+}
+
 function row(cells: (string | number)[]): string {
   return cells.map((cell, at) => (at === 0 ? String(cell).padEnd(44) : String(cell).padStart(14))).join('')
 }
@@ -225,6 +250,7 @@ const fixed = (value: number, digits = 1) => (Number.isFinite(value) ? value.toF
 
 async function main(): Promise<void> {
   startPinned(coreOfLoad, [process.execPath, join(import.meta.dir, 'stream-upstream.ts'), String(ports.streams), '100000', '20'])
+  startPinned(coreOfLoad, [process.execPath, join(import.meta.dir, 'stream-upstream.ts'), String(ports.foreignStreams), '100000', '20', 'foreign'])
   startPinned(coreOfLoad, [process.execPath, join(import.meta.dir, 'body-upstream.ts'), String(ports.bodies)])
   await waitFor(`http://127.0.0.1:${ports.bodies}/`)
   const nginx = await startNginx()
@@ -265,6 +291,7 @@ async function main(): Promise<void> {
     const cpu = all.map(list => median(list.map(one => one.cpuUs)))
     line('500 streams: CPU us/event', cpu, cpu[1]! / cpu[0]!, 1)
   }
+  if (parts.includes('translate')) await measureTranslation(nginx, gateway, line)
   const idle = subjects.map(one => one.idleMb)
   line('memory idle, MB', idle, idle[1]! / idle[0]!, 0)
   const peak = subjects.map(one => (one.pids.length > 0 ? memoryMb(one.pids, 'now') : Number.NaN))

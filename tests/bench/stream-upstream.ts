@@ -1,12 +1,13 @@
 /** An upstream that streams events at a fixed pace, cheaply enough to share a core with the load. */
-import { firstEvent, lastEvents, middleEvent } from './fixtures.ts'
+import { firstEvent, foreignFirstEvents, foreignLastEvents, foreignMiddleEvent, lastEvents, middleEvent } from './fixtures.ts'
 
-const [port, events, gapMs] = process.argv.slice(2).map(Number) as [number, number, number]
+const [port, events, gapMs] = process.argv.slice(2, 5).map(Number) as [number, number, number]
+const isForeign = process.argv[5] === 'foreign'
 const head = 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n'
 const chunk = (text: string) => Buffer.from(`${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`)
-const first = Buffer.concat([Buffer.from(head), chunk(firstEvent)])
-const middle = chunk(middleEvent)
-const last = Buffer.concat([chunk(lastEvents), Buffer.from('0\r\n\r\n')])
+const first = Buffer.concat([Buffer.from(head), chunk(isForeign ? foreignFirstEvents : firstEvent)])
+const middle = chunk(isForeign ? foreignMiddleEvent : middleEvent)
+const last = Buffer.concat([chunk(isForeign ? foreignLastEvents : lastEvents), Buffer.from('0\r\n\r\n')])
 
 interface State {
   pending: string
