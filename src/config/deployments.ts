@@ -4,6 +4,7 @@ import type { Deployment, Origin, Timeouts } from '../core/deployment.ts'
 import type { Provider } from '../core/provider.ts'
 import { Secret } from '../lib/secret.ts'
 import { localModels, splitModel } from '../providers/index.ts'
+import { bedrockOptions } from './bedrock.ts'
 import { nearest } from './nearest.ts'
 import { catalogPrices, givenPrices } from './prices.ts'
 import { modelProfile } from './profile.ts'
@@ -41,11 +42,15 @@ export function buildDeployment(entry: ModelEntry, context: BuildContext): Deplo
   const baseUrl = (params.api_base ?? provider.defaultBaseUrl)?.replace(/\/+$/, '')
   if (baseUrl === undefined)
     return { path: ['proxy_params'], message: `the provider ${provider.name} has no address of its own; give \`api_base\`` }
-  const apiKey = params.api_key ?? keyFromEnvironment(provider, context.environment)
+  // An entry with AWS credentials of its own means those.
+  const signs = provider.name === 'bedrock' && (params.aws_access_key_id ?? params.aws_secret_access_key) !== undefined
+  const apiKey = params.api_key ?? (signs ? undefined : keyFromEnvironment(provider, context.environment))
   if (apiKey === undefined && !provider.keyless && params.api_base === undefined)
     return { path: ['proxy_params'], message: `no key: give \`api_key\`, or set ${provider.apiKeyEnv.join(' or ')}` }
   const vertex = provider.name === 'vertex_ai' ? vertexOptions(params, context.environment, apiKey !== undefined) : undefined
   if (vertex && 'message' in vertex) return vertex
+  const bedrock = provider.name === 'bedrock' ? bedrockOptions(params, context.environment, apiKey !== undefined) : undefined
+  if (bedrock && 'message' in bedrock) return bedrock
   const { model } = named
   const info = entry.model_info ?? {}
   const prices =
@@ -56,11 +61,12 @@ export function buildDeployment(entry: ModelEntry, context: BuildContext): Deplo
     target: {
       provider,
       model,
-      baseUrl,
+      baseUrl: bedrock?.baseUrl ?? baseUrl,
       apiKey: apiKey === undefined ? undefined : new Secret(apiKey),
       headers: lowerCased(params.extra_headers ?? {}),
       options: {
         ...vertex?.options,
+        ...bedrock?.options,
         ...pick(params, ['api_version', 'organization', 'project', 'anthropic_version', 'anthropic_beta', 'max_tokens']),
         ...pick(params, ['tenant_id', 'client_id', 'num_ctx', 'keep_alive']),
         ...secrets(params, ['client_secret', 'azure_ad_token']),
@@ -105,7 +111,8 @@ function timeouts(params: ModelEntry['proxy_params'], context: BuildContext): Ti
 
 /** Stable over restarts and the same on every replica; secrets are not part of it. */
 function deploymentId(entry: ModelEntry): string {
-  const { api_key: _, extra_headers: __, vertex_credentials: ___, client_secret: ____, azure_ad_token: _____, ...visible } = entry.proxy_params
+  const { api_key: _, extra_headers: __, vertex_credentials: ___, client_secret: ____, azure_ad_token: _____, ...more } = entry.proxy_params
+  const { aws_access_key_id: ______, aws_secret_access_key: _______, aws_session_token: ________, ...visible } = more
   const parts = Object.entries(visible).sort(([a], [b]) => (a < b ? -1 : 1))
   return createHash('sha256').update(JSON.stringify([entry.model_name, parts])).digest('hex').slice(0, 32)
 }
@@ -143,7 +150,9 @@ export function environmentDeployments(context: Omit<BuildContext, 'origin'>): D
     const variable = provider.apiKeyEnv.find(name => context.environment[name])
     if (variable === undefined || provider.defaultBaseUrl === undefined) continue
     const entry: ModelEntry = { model_name: `${provider.name}/*`, proxy_params: { model: `${provider.name}/*` } }
-    found.push(buildDeployment(entry, { ...context, origin: { kind: 'environment', where: variable } }) as Deployment)
+    const built = buildDeployment(entry, { ...context, origin: { kind: 'environment', where: variable } })
+    // A key alone may not be enough (a region, a project): without a model list nobody asked for this provider.
+    if (!('message' in built)) found.push(built)
   }
   return found
 }

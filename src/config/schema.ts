@@ -30,6 +30,12 @@ const proxyParams = z.strictObject({
   vertex_project: z.string().regex(/^[a-z0-9][a-z0-9.:-]{0,99}$/, 'must be a Google Cloud project id').optional(),
   vertex_location: z.string().regex(/^[a-z0-9-]{1,40}$/, 'must be a location such as `us-central1` or `global`').optional(),
   vertex_credentials: z.union([text, z.record(z.string(), z.unknown())]).optional().describe('Google credentials: JSON text, a map, or the path of a file.'),
+  aws_region_name: z.string().regex(/^[a-z]{2,4}(-[a-z]+){1,3}-\d{1,2}$/, 'must be a region such as `us-east-1`').optional(),
+  aws_access_key_id: text.optional().describe('Bedrock: signs calls, with `aws_secret_access_key`; `api_key` is an API key of Bedrock.'),
+  aws_secret_access_key: text.optional(),
+  aws_session_token: text.optional().describe('Bedrock: of temporary credentials.'),
+  aws_bedrock_runtime_endpoint: z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' }).optional()
+    .describe('Bedrock: an address of its own, as of a private network.'),
   max_tokens: count.optional().describe('Output limit where the provider demands one and the client gives none.'),
   timeout: seconds.optional().describe('Seconds until the first byte of a whole answer.'),
   stream_timeout: seconds.optional().describe('Seconds until the first byte of a stream.'),

@@ -7,6 +7,7 @@ import type { ChatEvent, ChatRequest } from './chat.ts'
 import type { Target } from './deployment.ts'
 import type { EmbeddingsRequest, EmbeddingsResult } from './embeddings.ts'
 import type { FaultKind } from './errors.ts'
+import type { AnswerHead } from './format.ts'
 import type { ImagesRequest, ImagesResult } from './images.ts'
 import type { ModerationsRequest, ModerationsResult } from './moderations.ts'
 import type { RerankRequest, RerankResult } from './rerank.ts'
@@ -77,10 +78,13 @@ export interface ChatAdapter {
   reader(): (frame: Frame) => readonly ChatEvent[]
 }
 
-/** An operation whose answer is one JSON document. `result` throws on a shape it does not know. */
+/**
+ * An operation whose answer is one JSON document. `result` throws on a shape it does not know. `head` is for vendors
+ * that report the usage in a header alone.
+ */
 export interface UnaryAdapter<Request, Result> {
   request(request: Request, target: Target): TranslatedCall
-  result(body: unknown, request: Request): Result
+  result(body: unknown, request: Request, head?: AnswerHead): Result
 }
 
 /** What the provider's own counter says of a chat request's input. */

@@ -14,7 +14,7 @@ export interface AwsCredentials {
 export interface AwsScope {
   /** `us-east-1` */
   readonly region: string
-  /** The name to sign for, which may differ from the host's: `bedrock`. */
+  /** The name to sign for, which may differ from the host's. */
   readonly service: string
 }
 

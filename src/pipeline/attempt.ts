@@ -258,8 +258,8 @@ function unaryAttempt<O extends keyof UnaryOperations>(
   return {
     ...sent(adapter.request(request, deployment.target)),
     streamTypes: [],
-    answer(bytes) {
-      const result = readResult(() => adapter.result(JSON.parse(new TextDecoder().decode(bytes)), request))
+    answer(bytes, head) {
+      const result = readResult(() => adapter.result(JSON.parse(new TextDecoder().decode(bytes)), request, head))
       return { body: JSON.stringify(format.encode(result, call.model, request)), usage: result.usage }
     },
     relay() {

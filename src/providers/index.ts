@@ -2,6 +2,7 @@
 import type { Provider } from '../core/provider.ts'
 import { anthropic } from './anthropic/index.ts'
 import { azure, azureAi } from './azure/index.ts'
+import { bedrock } from './bedrock/index.ts'
 import { catalog } from './catalog.ts'
 import { cohere } from './cohere/index.ts'
 import { gemini } from './gemini/index.ts'
@@ -13,7 +14,7 @@ import { vertex } from './vertex/index.ts'
 
 export { localModels } from './local/index.ts'
 
-const native = { anthropic, local, gemini, vertex_ai: vertex, cohere, mistral, ollama, azure, azure_ai: azureAi } satisfies Record<string, Provider>
+const native = { anthropic, local, gemini, vertex_ai: vertex, cohere, mistral, ollama, azure, azure_ai: azureAi, bedrock } satisfies Record<string, Provider>
 
 export type ProviderName = keyof typeof native | keyof typeof catalog
 

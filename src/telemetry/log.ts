@@ -8,6 +8,7 @@ import { ByteWriter } from './byte-writer.ts'
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'off'
 const ranks: Record<LogLevel, number> = { debug: 0, info: 1, warn: 2, error: 3, off: 4 }
 const textLengthMax = 4000
+const droppedShownMax = 50
 
 export type LogFields = Readonly<Record<string, string | number | boolean | null | undefined>>
 
@@ -61,7 +62,7 @@ function callLine(time: string, level: LogLevel, { call, outcome, status, error,
     `,"input_tokens":${usage?.inputTokens ?? 'null'},"output_tokens":${usage?.outputTokens ?? 'null'}` +
     `,"usage_source":"${call.usageSource}","cost_nano_usd":${costNanoUsd ?? 'null'}` +
     `${keyFields(call.caller.key)},"client":"${call.clientAddress}","user_agent":${lastUserAgent(call.userAgent)}` +
-    `${error ? errorFields(error) : ''}}`
+    `${call.dropped.length > 0 ? droppedField(call.dropped) : ''}${error ? errorFields(error) : ''}}`
   )
 }
 
@@ -92,6 +93,11 @@ function remembered(render: (value: string) => string): (value: string) => strin
     if (value !== last) line = render((last = value))
     return line
   }
+}
+
+/** Names only: what was asked for and did not reach the model. */
+function droppedField(names: readonly string[]): string {
+  return `,"dropped_params":[${names.slice(0, droppedShownMax).map(text).join(',')}]`
 }
 
 function errorFields(error: GatewayError): string {

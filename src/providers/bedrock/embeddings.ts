@@ -1,0 +1,65 @@
+/**
+ * Embeddings by `invoke`, in each vendor's own form (docs.aws.amazon.com/bedrock, "Amazon Titan Text Embeddings",
+ * "Cohere Embed").
+ */
+import type { EmbeddingsRequest, EmbeddingsResult } from '../../core/embeddings.ts'
+import type { Target } from '../../core/deployment.ts'
+import { GatewayError, unprocessable } from '../../core/errors.ts'
+import type { AnswerHead } from '../../core/format.ts'
+import type { TranslatedCall } from '../../core/provider.ts'
+import { embedBody, embedResult } from '../cohere/embeddings.ts'
+import { broken, countOf, isObject, vectorOf } from '../gemini/json.ts'
+import type { Json } from '../gemini/json.ts'
+import { bedrockHead, modelId } from './address.ts'
+
+/** Fields that Cohere's platform knows and Bedrock does not. */
+const notOnBedrock: readonly string[] = ['model', 'priority']
+const inputTokensHeader = 'x-amzn-bedrock-input-token-count'
+
+export function embeddingsCall(request: EmbeddingsRequest, target: Target): TranslatedCall {
+  const id = modelId(target)
+  const head = bedrockHead(target, 'invoke')
+  if (id.includes('amazon.titan-embed-text')) return { head, ...titanBody(request, id) }
+  if (id.includes('cohere.embed')) return { head, ...cohereBody(request, id) }
+  throw new GatewayError('invalid-request', 'this model makes no embeddings here; use one of amazon.titan-embed-text or cohere.embed', {
+    param: 'model',
+  })
+}
+
+/** One text a call; the first version has no settings. */
+function titanBody(request: EmbeddingsRequest, id: string): Pick<TranslatedCall, 'body' | 'dropped'> {
+  const [inputText, ...more] = request.inputs
+  const wrong = (msg: string, type: string) => unprocessable([{ loc: ['body', 'input'], msg, type }])
+  if (more.length > 0) throw wrong('this model embeds one text a call; send each text in a request of its own', 'invalid')
+  if (typeof inputText !== 'string') throw wrong('this model takes text instead of token ids; send a string', 'wrong_type')
+  const isFirst = id.includes('titan-embed-text-v1') || id.includes('titan-embed-g1')
+  const { normalize, ...unknown } = request.extra.fields
+  const dropped = Object.keys(unknown)
+  if (request.user !== undefined) dropped.push('user')
+  if (isFirst && request.dimensions !== undefined) dropped.push('dimensions')
+  if (isFirst && normalize !== undefined) dropped.push('normalize')
+  const body: Json = { inputText }
+  if (!isFirst && request.dimensions !== undefined) body.dimensions = request.dimensions
+  if (!isFirst && normalize !== undefined) body.normalize = normalize
+  return { body, dropped }
+}
+
+function cohereBody(request: EmbeddingsRequest, id: string): Pick<TranslatedCall, 'body' | 'dropped'> {
+  const { body, dropped } = embedBody(request, id)
+  const lost = [...dropped]
+  const sent = Object.entries(body as Json).filter(([name]) => !notOnBedrock.includes(name))
+  if (request.extra.fields.priority !== undefined) lost.push('priority')
+  const fixedSize = /embed-(?:english|multilingual)/.test(id)
+  if (fixedSize && request.dimensions !== undefined) lost.push('dimensions')
+  return { body: Object.fromEntries(sent.filter(([name]) => !(fixedSize && name === 'output_dimension'))), dropped: lost }
+}
+
+/** Throws `upstream-broken` on another shape. Cohere's count of tokens comes in a header alone. */
+export function embeddingsResult(body: unknown, request: EmbeddingsRequest, head?: AnswerHead): EmbeddingsResult {
+  if (!isObject(body)) throw broken('no object')
+  const counted = countOf(Number(head?.header(inputTokensHeader) ?? Number.NaN))
+  if (body.embedding !== undefined)
+    return { vectors: [vectorOf(body.embedding)], usage: { inputTokens: countOf(body.inputTextTokenCount) ?? counted ?? 0, outputTokens: 0 } }
+  const { vectors, usage } = embedResult(body, request)
+  return { vectors, usage: counted === undefined ? usage : { ...usage, inputTokens: counted } }
+}

@@ -1,0 +1,35 @@
+/** Amazon Bedrock: the models of many vendors through Converse, embeddings through `invoke`. */
+import type { Provider } from '../../core/provider.ts'
+import { bedrockHead, regionalBaseUrl } from './address.ts'
+import { bedrockAuthorization } from './authorization.ts'
+import { countCall, countResult } from './count.ts'
+import { embeddingsCall, embeddingsResult } from './embeddings.ts'
+import { awsFault } from './fault.ts'
+import { converseReader, converseResult } from './read.ts'
+import { converseBody } from './request.ts'
+
+export const bedrock: Provider = {
+  name: 'bedrock',
+  defaultBaseUrl: regionalBaseUrl,
+  apiKeyEnv: ['AWS_BEARER_TOKEN_BEDROCK'],
+  // Without a key, calls are signed.
+  keyless: true,
+  speaks: {},
+  chat: {
+    framing: 'aws-event-stream',
+    request: (request, target) => ({
+      head: bedrockHead(target, request.stream ? 'converse-stream' : 'converse'),
+      ...converseBody(request, target),
+    }),
+    result: converseResult,
+    reader: converseReader,
+  },
+  embeddings: { request: embeddingsCall, result: embeddingsResult },
+  countTokens: { request: countCall, result: countResult },
+  authorization: bedrockAuthorization,
+  fault: (status, body) => awsFault(status, body),
+  chatParams: [
+    'messages', 'model', 'max_tokens', 'max_completion_tokens', 'temperature', 'top_p', 'stop', 'stream', 'stream_options',
+    'tools', 'tool_choice', 'functions', 'function_call', 'response_format', 'reasoning_effort', 'service_tier',
+  ],
+}

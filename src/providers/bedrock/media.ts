@@ -1,0 +1,63 @@
+/** Pictures, documents and sound as blocks of Converse: bytes or objects in S3; the service fetches no web addresses. */
+import type { Part, Source } from '../../core/chat.ts'
+import { GatewayError } from '../../core/errors.ts'
+import type { Json } from '../gemini/json.ts'
+
+const imageFormats: ReadonlyMap<string, string> = new Map([
+  ['png', 'png'], ['jpg', 'jpeg'], ['jpeg', 'jpeg'], ['gif', 'gif'], ['webp', 'webp'],
+  ['image/png', 'png'], ['image/jpg', 'jpeg'], ['image/jpeg', 'jpeg'], ['image/gif', 'gif'], ['image/webp', 'webp'],
+])
+const documentFormats: ReadonlyMap<string, string> = new Map([
+  ...['pdf', 'csv', 'doc', 'docx', 'xls', 'xlsx', 'html', 'txt', 'md'].map((one): [string, string] => [one, one]),
+  ['application/pdf', 'pdf'], ['text/csv', 'csv'], ['application/msword', 'doc'],
+  ['application/vnd.openxmlformats-officedocument.wordprocessingml.document', 'docx'],
+  ['application/vnd.ms-excel', 'xls'], ['application/vnd.openxmlformats-officedocument.spreadsheetml.sheet', 'xlsx'],
+  ['text/html', 'html'], ['text/plain', 'txt'], ['text/markdown', 'md'],
+])
+const audioFormats: ReadonlySet<string> = new Set([
+  'mp3', 'opus', 'wav', 'aac', 'flac', 'mp4', 'ogg', 'mkv', 'mka', 'x-aac', 'm4a', 'mpeg', 'mpga', 'pcm', 'webm',
+])
+const documentNameLengthMax = 200
+
+/** Throws `invalid-request` for what Converse cannot take. */
+export function imageBlock({ source }: Extract<Part, { type: 'image' }>): Json {
+  const format = formatOf(source, imageFormats, 'image', 'PNG, JPEG, GIF or WebP')
+  return { image: { format, source: sourceOf(source) } }
+}
+
+/** `names` are those of the documents before: Converse wants each only once in a call. */
+export function documentBlock({ source, name }: Extract<Part, { type: 'document' }>, names: Set<string>): Json {
+  const format = formatOf(source, documentFormats, 'document', 'PDF, CSV, Word, Excel, HTML, text or Markdown')
+  return { document: { format, name: uniqueName(name, names), source: sourceOf(source) } }
+}
+
+export function audioBlock({ data, format }: Extract<Part, { type: 'audio' }>): Json {
+  const name = format.toLowerCase().replace(/^audio\//, '')
+  if (!audioFormats.has(name)) throw refused(`the audio format "${name.slice(0, 20)}" is not taken by this model; send WAV or MP3`)
+  return { audio: { format: name, source: { bytes: data } } }
+}
+
+const refused = (message: string): GatewayError => new GatewayError('invalid-request', message, { param: 'messages' })
+
+/** By the media type of bytes, by the end of an object's name. */
+function formatOf(source: Source, formats: ReadonlyMap<string, string>, what: string, taken: string): string {
+  if ('fileId' in source) throw refused(`this model knows no uploaded files; send the ${what} itself as a data: URL`)
+  if ('url' in source && !source.url.startsWith('s3://'))
+    throw refused(`this model does not fetch ${what}s from the web; send the bytes as a data: URL, or the address of an object in S3 (s3://...)`)
+  const type = 'url' in source ? source.url.slice(source.url.lastIndexOf('.') + 1) : source.mediaType
+  const format = formats.get(type.toLowerCase().split(';', 1)[0]!.trim())
+  if (format === undefined) throw refused(`this model takes no ${what} of the type "${type.slice(0, 60)}"; send ${taken}`)
+  return format
+}
+
+const sourceOf = (source: Source): Json => ('url' in source ? { s3Location: { uri: source.url } } : { bytes: 'data' in source ? source.data : '' })
+
+/** Letters, digits, single spaces, dashes and brackets; the file's ending stands in `format`. */
+function uniqueName(given: string | undefined, names: Set<string>): string {
+  const plain = (given ?? '').replace(/\.[A-Za-z0-9]{1,5}$/, '').replace(/[^A-Za-z0-9()[\]-]+/g, ' ').trim()
+  const base = plain.slice(0, documentNameLengthMax - 10).trim() || 'document'
+  let name = base
+  for (let number = 2; names.has(name); number++) name = `${base} (${number})`
+  names.add(name)
+  return name
+}

@@ -1,0 +1,178 @@
+/** A conversation in Converse's words: `system` apart, and turns of `user` and `assistant` (docs: "Message", "ContentBlock"). */
+import { createHash } from 'node:crypto'
+import type { CacheControl, Message, Part } from '../../core/chat.ts'
+import { GatewayError } from '../../core/errors.ts'
+import { isObject } from '../gemini/json.ts'
+import type { Json } from '../gemini/json.ts'
+import { audioBlock, documentBlock, imageBlock } from './media.ts'
+import type { BedrockModel } from './model.ts'
+import { cachePoint } from './tools.ts'
+
+const toolIdLengthMax = 64
+/** Converse refuses texts that are empty or blank; something has to stand where one is demanded. */
+const placeholder = '.'
+
+export interface Conversation {
+  readonly system: Json[]
+  readonly messages: { role: Role; content: Json[] }[]
+  /** Names of the tools in calls and results. */
+  readonly usedTools: ReadonlySet<string>
+}
+
+type Role = 'user' | 'assistant'
+
+/** A block, and the cache point after it: they move together. */
+type Unit = Json[]
+
+interface Turn {
+  readonly role: Role
+  units: Unit[]
+}
+
+interface Context {
+  readonly model: BedrockModel
+  readonly dropped: string[]
+  readonly documents: Set<string>
+  readonly usedTools: Set<string>
+}
+
+/** `instruction` is said last in the system prompt. */
+export function conversation(
+  messages: readonly Message[],
+  { model, dropped, instruction }: { model: BedrockModel; dropped: string[]; instruction: string | undefined },
+): Conversation {
+  const context: Context = { model, dropped, documents: new Set(), usedTools: new Set() }
+  const system: Unit[] = []
+  const turns: Turn[] = []
+  for (const message of messages) {
+    const units = message.parts.flatMap(part => unit(part, context))
+    if (isLeading(message, turns)) system.push(...units)
+    else add(turns, message.role === 'assistant' ? 'assistant' : 'user', units)
+  }
+  if (instruction !== undefined) system.push([{ text: instruction }])
+  // The first turn has to be the user's.
+  if (turns[0]?.role !== 'user') turns.unshift({ role: 'user', units: [] })
+  if (!model.systemPrompt) turns[0]!.units.unshift(...system.splice(0))
+  for (const turn of turns) complete(turn)
+  trimPrefill(turns)
+  return {
+    system: system.flat(),
+    messages: turns.map(({ role, units }) => ({ role, content: units.flat() })),
+    usedTools: context.usedTools,
+  }
+}
+
+/** Later instructions, and those with more than text, become a user's words: Converse has no place for them. */
+function isLeading({ role, parts }: Message, turns: readonly Turn[]): boolean {
+  return (role === 'system' || role === 'developer') && turns.length === 0 && parts.every(part => part.type === 'text')
+}
+
+/** Neighbours of one role are one turn. */
+function add(turns: Turn[], role: Role, units: readonly Unit[]): void {
+  if (units.length === 0) return
+  const last = turns.at(-1)
+  if (last?.role === role) last.units.push(...units)
+  else turns.push({ role, units: [...units] })
+}
+
+/** Tool results stand first; a document never stands without a text. */
+function complete(turn: Turn): void {
+  const is = (name: string) => (one: Unit) => one[0]?.[name] !== undefined
+  const isResult = is('toolResult')
+  if (turn.units.some(isResult)) turn.units = [...turn.units.filter(isResult), ...turn.units.filter(one => !isResult(one))]
+  const lacksText = turn.role === 'user' && turn.units.some(is('document')) && !turn.units.some(is('text'))
+  if (lacksText || turn.units.length === 0) turn.units.push([{ text: placeholder }])
+}
+
+/** A prefilled answer must not end in white space. */
+function trimPrefill(turns: readonly Turn[]): void {
+  const last = turns.at(-1)
+  const block = last?.role === 'assistant' ? last.units.at(-1)?.[0] : undefined
+  if (typeof block?.text === 'string') block.text = block.text.trimEnd()
+}
+
+/** One part as no, one or more units. */
+function unit(part: Part, context: Context): Unit[] {
+  switch (part.type) {
+    case 'text':
+      return textUnits(part.text, part.cache, context)
+    case 'refusal':
+      return textUnits(part.text, undefined, context)
+    case 'image':
+      return [cached(imageBlock(part), part.cache, context)]
+    case 'document':
+      return [cached(documentBlock(part, context.documents), part.cache, context)]
+    case 'audio':
+      return [[audioBlock(part)]]
+    case 'reasoning':
+      return reasoningUnits(part, context)
+    case 'tool-call':
+      context.usedTools.add(part.name)
+      return [cached({ toolUse: { toolUseId: toolId(part.id), name: part.name, input: input(part.arguments) } }, part.cache, context)]
+    case 'tool-result':
+      return [cached(toolResult(part, context), part.cache, context)]
+  }
+}
+
+function cached(block: Json, cache: CacheControl | undefined, { model, dropped }: Context): Unit {
+  return [block, ...cachePoint(cache, model, { allowed: model.caches.messages, dropped })]
+}
+
+function textUnits(text: string, cache: CacheControl | undefined, context: Context): Unit[] {
+  return text.trim() === '' ? [] : [cached({ text }, cache, context)]
+}
+
+/** Only Claude signs its thinking, and wants it back; thinking without a signature would be refused. */
+function reasoningUnits({ text, signature, redacted }: Extract<Part, { type: 'reasoning' }>, { model }: Context): Unit[] {
+  if (model.family !== 'claude' && model.family !== 'hidden') return []
+  if (redacted !== undefined) return [[{ reasoningContent: { redactedContent: redacted } }]]
+  return signature === undefined ? [] : [[{ reasoningContent: { reasoningText: { text, signature } } }]]
+}
+
+function toolResult(part: Extract<Part, { type: 'tool-result' }>, context: Context): Json {
+  const { model, dropped, usedTools } = context
+  // A result without its call needs a declared tool too.
+  if (usedTools.size === 0) usedTools.add(part.name ?? 'tool')
+  if (part.isError && !model.resultStatus) dropped.push('is_error')
+  const content = part.parts.flatMap(one => resultBlock(one, context))
+  return {
+    toolResult: {
+      toolUseId: toolId(part.callId),
+      content: content.length > 0 ? content : [{ text: '(empty)' }],
+      ...(part.isError && model.resultStatus && { status: 'error' }),
+    },
+  }
+}
+
+function resultBlock(part: Part, context: Context): Json[] {
+  switch (part.type) {
+    case 'text':
+    case 'refusal':
+      return part.text.trim() === '' ? [] : [{ text: part.text }]
+    case 'image':
+      return [imageBlock(part)]
+    case 'document':
+      return [documentBlock(part, context.documents)]
+    default:
+      throw new GatewayError('invalid-request', `a tool's result cannot hold a part of the type ${part.type}; send text, images or documents`, {
+        param: 'messages',
+      })
+  }
+}
+
+/** Letters, digits, `_` and `-`, at most 64; a call and its result change in the same way. */
+function toolId(id: string): string {
+  const plain = id.replace(/[^A-Za-z0-9_-]/g, '_')
+  return plain.length <= toolIdLengthMax ? plain : createHash('sha256').update(id).digest('hex')
+}
+
+function input(text: string): unknown {
+  if (text.trim() === '') return {}
+  try {
+    const value: unknown = JSON.parse(text)
+    return isObject(value) ? value : { value }
+  } catch {
+    // What a model once wrote wrongly must not end its conversation.
+    return { invalid_json: text }
+  }
+}

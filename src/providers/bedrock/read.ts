@@ -1,0 +1,178 @@
+/** Answers of Converse, whole or streamed, as events: both through the same blocks, so that they cannot differ. */
+import type { ChatEvent, FinishReason } from '../../core/chat.ts'
+import { GatewayError } from '../../core/errors.ts'
+import type { Frame } from '../../lib/frames.ts'
+import { broken, isObject, objectOf, objectsOf, textOf } from '../gemini/json.ts'
+import type { Json } from '../gemini/json.ts'
+import { streamError } from './fault.ts'
+import { answerTool } from './structured.ts'
+import { converseUsage } from './usage.ts'
+
+/** docs.aws.amazon.com/bedrock, "Converse", `stopReason`. */
+const finishReasons: ReadonlyMap<string, FinishReason> = new Map(Object.entries({
+  end_turn: 'stop',
+  stop_sequence: 'stop',
+  tool_use: 'tool-calls',
+  max_tokens: 'length',
+  model_context_window_exceeded: 'length',
+  guardrail_intervened: 'content-filter',
+  content_filtered: 'content-filter',
+} satisfies Record<string, FinishReason>))
+/** The model failed: there is no answer that could be used. */
+const failures: ReadonlySet<string> = new Set(['malformed_model_output', 'malformed_tool_use'])
+
+/** An open block that is a tool's call, or the answer that a schema forced into one. */
+interface OpenCall {
+  /** Undefined = its arguments are the answer's text. */
+  readonly index: number | undefined
+  wroteArguments: boolean
+}
+
+class Answer {
+  /** By the number of the block. */
+  readonly #open = new Map<unknown, OpenCall>()
+  readonly #imageFormats = new Map<unknown, string>()
+  #calls = 0
+
+  start(block: Json, at: unknown): ChatEvent[] {
+    const call = block.toolUse
+    if (isObject(block.image)) this.#imageFormats.set(at, textOf(block.image.format))
+    // Tools that ran at AWS are none of the client's.
+    if (!isObject(call) || call.type === 'server_tool_use') return []
+    const name = textOf(call.name)
+    const index = name === answerTool ? undefined : this.#calls++
+    this.#open.set(at, { index, wroteArguments: false })
+    return index === undefined ? [] : [{ type: 'tool-call-start', choice: 0, index, id: textOf(call.toolUseId), name }]
+  }
+
+  delta(delta: Json, at: unknown): ChatEvent[] {
+    const { text, reasoningContent, toolUse, citation, image } = delta
+    return [
+      ...texts(text),
+      ...(isObject(reasoningContent) ? reasoning(reasoningContent) : []),
+      ...(isObject(toolUse) ? this.#arguments(textOf(toolUse.input), at) : []),
+      ...(isObject(citation) ? citations([citation]) : []),
+      ...(isObject(image) ? images(image, this.#imageFormats.get(at) ?? '') : []),
+    ]
+  }
+
+  stop(at: unknown): ChatEvent[] {
+    const open = this.#open.get(at)
+    if (!open) return []
+    const events = open.wroteArguments ? [] : this.#arguments('{}', at)
+    this.#open.delete(at)
+    return open.index === undefined ? events : [...events, { type: 'tool-call-end', choice: 0, index: open.index }]
+  }
+
+  /** A block of a whole answer, as the deltas that a stream would have brought. */
+  block(block: Json, at: number): ChatEvent[] {
+    const { toolUse, reasoningContent, citationsContent, ...delta } = block
+    const thinking = objectOf(reasoningContent)
+    const cited = objectOf(citationsContent)
+    return [
+      ...this.start(block, at),
+      ...this.delta(delta, at),
+      ...reasoning(isObject(thinking.reasoningText) ? thinking.reasoningText : thinking),
+      ...objectsOf(cited.content).flatMap(one => texts(one.text)),
+      ...citations(cited.citations),
+      ...(isObject(toolUse) && isObject(toolUse.input) ? this.#arguments(JSON.stringify(toolUse.input), at) : []),
+      ...this.stop(at),
+    ]
+  }
+
+  finish(reason: unknown, additional: unknown): ChatEvent[] {
+    if (typeof reason !== 'string') throw broken('no stopReason')
+    // Some models leave the last block open.
+    const ends = [...this.#open.keys()].flatMap(at => this.stop(at))
+    if (failures.has(reason)) {
+      const error = new GatewayError('upstream-failed', `the model's answer could not be used (${reason})`, { code: reason })
+      return [...ends, { type: 'error', error }]
+    }
+    const known = finishReasons.get(reason) ?? 'stop'
+    const sequence = objectOf(additional).stop_sequence
+    return [
+      ...ends,
+      {
+        type: 'finish',
+        choice: 0,
+        // The only call was the answer itself.
+        reason: known === 'tool-calls' && this.#calls === 0 ? 'stop' : known,
+        ...(typeof sequence === 'string' && { stopSequence: sequence }),
+      },
+    ]
+  }
+
+  #arguments(fragment: string, at: unknown): ChatEvent[] {
+    const open = this.#open.get(at)
+    if (!open || fragment === '') return []
+    open.wroteArguments = true
+    return open.index === undefined ? texts(fragment) : [{ type: 'tool-call-arguments', choice: 0, index: open.index, fragment }]
+  }
+}
+
+const texts = (value: unknown): ChatEvent[] => (textOf(value) ? [{ type: 'text', choice: 0, text: textOf(value) }] : [])
+
+/** `redactedContent` is base64 that only the vendor can read. */
+function reasoning({ text, signature, redactedContent }: Json): ChatEvent[] {
+  const events: ChatEvent[] = []
+  if (textOf(text)) events.push({ type: 'reasoning', choice: 0, text: textOf(text) })
+  if (textOf(signature)) events.push({ type: 'reasoning', choice: 0, signature: textOf(signature) })
+  if (textOf(redactedContent)) events.push({ type: 'reasoning', choice: 0, redacted: textOf(redactedContent) })
+  return events
+}
+
+const citations = (value: unknown): ChatEvent[] => objectsOf(value).map(citation => ({ type: 'citation', choice: 0, citation }))
+
+function images(image: Json, format: string): ChatEvent[] {
+  const data = textOf(objectOf(image.source).bytes)
+  return data ? [{ type: 'image', choice: 0, source: { data, mediaType: `image/${format || 'png'}` } }] : []
+}
+
+function usage(value: unknown): ChatEvent[] {
+  const read = converseUsage(value)
+  return read ? [{ type: 'usage', usage: read }] : []
+}
+
+/** Converse gives its answers no id and no model's name. */
+const start: ChatEvent = { type: 'start', id: '', model: '' }
+
+/** A whole answer. Throws `upstream-broken` on another shape. */
+export function converseResult(body: unknown): ChatEvent[] {
+  if (!isObject(body)) throw broken('no object')
+  const { message } = objectOf(body.output)
+  if (!isObject(message) || !Array.isArray(message.content)) throw broken('no message')
+  const answer = new Answer()
+  return [
+    start,
+    ...objectsOf(message.content).flatMap((block, at) => answer.block(block, at)),
+    ...answer.finish(body.stopReason, body.additionalModelResponseFields),
+    ...usage(body.usage),
+  ]
+}
+
+/** A fresh reader of a stream. Throws on what is not JSON. */
+export function converseReader(): (frame: Frame) => readonly ChatEvent[] {
+  const answer = new Answer()
+  return ({ event = '', data: text }) => {
+    if (event === 'error' || /exception$/i.test(event)) return [{ type: 'error', error: streamError(event, text) }]
+    const data: unknown = text === '' ? {} : JSON.parse(text)
+    if (!isObject(data)) throw broken('an event that is no object')
+    const at = data.contentBlockIndex
+    switch (event) {
+      case 'messageStart':
+        return [start]
+      case 'contentBlockStart':
+        return answer.start(objectOf(data.start), at)
+      case 'contentBlockDelta':
+        return answer.delta(objectOf(data.delta), at)
+      case 'contentBlockStop':
+        return answer.stop(at)
+      case 'messageStop':
+        return answer.finish(data.stopReason, data.additionalModelResponseFields)
+      case 'metadata':
+        return usage(data.usage)
+      default:
+        return []
+    }
+  }
+}

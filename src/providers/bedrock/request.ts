@@ -1,0 +1,164 @@
+/** The hub's request in the words of Converse (docs.aws.amazon.com/bedrock, "Converse"). */
+import type { ChatRequest } from '../../core/chat.ts'
+import type { Target } from '../../core/deployment.ts'
+import { unprocessable } from '../../core/errors.ts'
+import { isObject } from '../gemini/json.ts'
+import type { Json } from '../gemini/json.ts'
+import { modelId } from './address.ts'
+import { conversation } from './messages.ts'
+import type { Conversation } from './messages.ts'
+import { bedrockModel, onlyAdaptive } from './model.ts'
+import type { BedrockModel } from './model.ts'
+import { thinkingOf } from './reasoning.ts'
+import type { Thinking } from './reasoning.ts'
+import { jsonPlan } from './structured.ts'
+import { toolConfig } from './tools.ts'
+
+/** Converse's own fields that a client may send beside OpenAI's; all of them are objects. */
+const ownFields: ReadonlySet<string> = new Set(['guardrailConfig', 'performanceConfig', 'requestMetadata', 'additionalModelRequestFields'])
+const serviceTiers: ReadonlySet<string> = new Set(['default', 'flex', 'priority', 'reserved'])
+/** Where the answer says which stop sequence ended it. */
+const stopSequencePath = '/stop_sequence'
+
+export interface ConverseBody {
+  readonly body: Json
+  readonly dropped: readonly string[]
+}
+
+/** The body, and what it could not carry, by OpenAI's names. */
+export function converseBody(request: ChatRequest, target: Target): ConverseBody {
+  const model = bedrockModel(modelId(target))
+  const dropped = droppedFields(request)
+  const plan = jsonPlan(request, model)
+  if (plan.unenforced) dropped.push('response_format')
+  const { system, messages, usedTools } = conversation(request.messages, { model, dropped, instruction: plan.instruction })
+  const thinking = thinkingOf(request, {
+    model,
+    maxTokens: maxTokens(request, target),
+    forced: plan.tool !== undefined || request.toolChoice === 'required' || typeof request.toolChoice === 'object',
+    unsignedCalls: hasUnsignedCalls(messages),
+    dropped,
+  })
+  const sampled = sampling(request, { model, thinking, dropped })
+  const tools = toolConfig(request, { model, plan, usedTools, dropped })
+  const own = ownOf(request)
+  const additional = { ...thinking.fields, ...sampled.fields, ...betas(target, model), ...own.additionalModelRequestFields }
+  const stops = stopSequences(request, dropped)
+  const inferenceConfig = {
+    ...(thinking.maxTokens !== undefined && { maxTokens: thinking.maxTokens }),
+    ...sampled.config,
+    ...(stops.length > 0 && { stopSequences: stops }),
+  }
+  const tier = serviceTier(request, dropped)
+  const body = {
+    messages,
+    ...(system.length > 0 && { system }),
+    ...(Object.keys(inferenceConfig).length > 0 && { inferenceConfig }),
+    ...(tools && { toolConfig: tools }),
+    ...(plan.outputConfig && { outputConfig: plan.outputConfig }),
+    ...own,
+    ...(tier !== undefined && { serviceTier: { type: tier } }),
+    additionalModelRequestFields: Object.keys(additional).length > 0 ? additional : undefined,
+    ...(stops.length > 0 && model.family === 'claude' && { additionalModelResponseFieldPaths: [stopSequencePath] }),
+  }
+  return { body, dropped: [...new Set(dropped)] }
+}
+
+function maxTokens(request: ChatRequest, target: Target): number | undefined {
+  const { max_tokens: configured } = target.options
+  return request.maxOutputTokens ?? (typeof configured === 'number' ? configured : undefined)
+}
+
+function droppedFields(request: ChatRequest): string[] {
+  const unknown = {
+    n: (request.choices ?? 1) > 1 || undefined,
+    seed: request.seed,
+    frequency_penalty: request.frequencyPenalty,
+    presence_penalty: request.presencePenalty,
+    logit_bias: request.logitBias,
+    logprobs: request.logprobs || undefined,
+    top_logprobs: request.topLogprobs,
+    user: request.user,
+    metadata: request.metadata,
+  }
+  const dropped = Object.entries(unknown).filter(([, value]) => value !== undefined).map(([name]) => name)
+  return [...dropped, ...Object.keys(request.extra.fields).filter(name => !ownFields.has(name))]
+}
+
+/** Throws `unprocessable` for one that is no object. */
+function ownOf({ extra }: ChatRequest): Record<string, Json> {
+  const own: Record<string, Json> = {}
+  for (const name of ownFields) {
+    const value = extra.fields[name]
+    if (value === undefined) continue
+    if (!isObject(value))
+      throw unprocessable([{ loc: ['body', name], msg: 'must be an object, as in the Converse API of Bedrock', type: 'wrong_type' }])
+    own[name] = value
+  }
+  return own
+}
+
+/** The model's last turn calls a tool, and does not begin with thinking. */
+function hasUnsignedCalls(messages: Conversation['messages']): boolean {
+  const last = messages.findLast(one => one.role === 'assistant')?.content ?? []
+  return last.some(block => block.toolUse !== undefined) && last[0]?.reasoningContent === undefined
+}
+
+interface Sampling {
+  readonly model: BedrockModel
+  readonly thinking: Thinking
+  readonly dropped: string[]
+}
+
+/** OpenAI allows temperatures up to 2, Converse up to 1. Claude takes no sampling while it thinks, or since 4.7. */
+function sampling(request: ChatRequest, { model, thinking, dropped }: Sampling): { config: Json; fields: Json } {
+  const { temperature, topP, topK } = request
+  const isClaude = model.family === 'claude'
+  const config: Json = {}
+  if (isClaude && (thinking.on || model.version >= onlyAdaptive)) {
+    // 1 is what they do anyway.
+    if (temperature !== undefined && temperature !== 1) dropped.push('temperature')
+    if (topP !== undefined && topP !== 1) dropped.push('top_p')
+    if (topK !== undefined) dropped.push('top_k')
+    return { config, fields: {} }
+  }
+  if (temperature !== undefined) {
+    config.temperature = Math.min(temperature, 1)
+    if (temperature > 1) dropped.push('temperature')
+  }
+  if (topP !== undefined) {
+    // Newer Claude refuses both at once; temperature is the one that clients mean.
+    if (isClaude && temperature !== undefined) dropped.push('top_p')
+    else config.topP = topP
+  }
+  return { config, fields: topKFields(topK, model, dropped) }
+}
+
+/** Not one of Converse's own: each vendor has its word. */
+function topKFields(topK: number | undefined, { family }: BedrockModel, dropped: string[]): Json {
+  if (topK === undefined) return {}
+  if (family === 'claude') return { top_k: topK }
+  if (family === 'nova') return { inferenceConfig: { topK } }
+  if (family === 'cohere') return { k: topK }
+  dropped.push('top_k')
+  return {}
+}
+
+/** `anthropic-beta` of the configuration: a header at Anthropic, a field here. */
+function betas(target: Target, { family }: BedrockModel): Json {
+  const { anthropic_beta: beta } = target.options
+  return typeof beta === 'string' && family === 'claude' ? { anthropic_beta: beta.split(',').map(one => one.trim()) } : {}
+}
+
+function stopSequences({ stop = [] }: ChatRequest, dropped: string[]): string[] {
+  const taken = stop.filter(one => one.trim() !== '')
+  if (taken.length < stop.length) dropped.push('stop')
+  return taken
+}
+
+function serviceTier({ serviceTier: asked }: ChatRequest, dropped: string[]): string | undefined {
+  if (asked === undefined || asked === 'auto') return undefined
+  if (serviceTiers.has(asked)) return asked
+  dropped.push('service_tier')
+  return undefined
+}

@@ -1,0 +1,40 @@
+/** How an answer is made to fit `response_format`: by the service, by a forced tool, or only by asking. */
+import type { ChatRequest, ResponseFormat } from '../../core/chat.ts'
+import type { Json } from '../gemini/json.ts'
+import type { BedrockModel } from './model.ts'
+
+/** The tool whose arguments are the answer. The reader knows it by this name: it sees no request. */
+export const answerTool = 'gateway_json_answer'
+
+type JsonSchema = Extract<ResponseFormat, { type: 'json-schema' }>
+
+export interface JsonPlan {
+  /** The body's `outputConfig`. */
+  readonly outputConfig?: Json
+  /** The only tool on offer, to be forced. */
+  readonly tool?: Json
+  /** What the prompt has to say. */
+  readonly instruction?: string
+  /** Nothing enforces the schema: the client is told. */
+  readonly unenforced?: true
+}
+
+export function jsonPlan({ responseFormat: format, tools }: ChatRequest, model: BedrockModel): JsonPlan {
+  if (!format || format.type === 'text') return {}
+  if (format.type === 'json-object') return { instruction: 'Answer with one valid JSON object and nothing else.' }
+  if (model.jsonSchema) return { outputConfig: outputConfig(format) }
+  // A tool's arguments are an object; and a forced tool would keep the model from the client's own.
+  if (model.forces !== 'nothing' && format.schema.type === 'object' && !tools?.length) return { tool: toolSpec(format) }
+  const schema = JSON.stringify(format.schema)
+  return { instruction: `Answer with one valid JSON value that fits this JSON Schema, and nothing else:\n${schema}`, unenforced: true }
+}
+
+/** The schema travels as text. */
+function outputConfig({ name, schema, description }: JsonSchema): Json {
+  const jsonSchema = { schema: JSON.stringify(schema), name, ...(description && { description }) }
+  return { textFormat: { type: 'json_schema', structure: { jsonSchema } } }
+}
+
+function toolSpec({ schema, description }: JsonSchema): Json {
+  return { toolSpec: { name: answerTool, description: description || 'Gives the answer to the user.', inputSchema: { json: schema } } }
+}

@@ -1,0 +1,73 @@
+/** Tools in Converse's words (docs.aws.amazon.com/bedrock, "ToolConfiguration"). */
+import type { CacheControl, ChatRequest, Tool } from '../../core/chat.ts'
+import type { Json } from '../gemini/json.ts'
+import type { BedrockModel } from './model.ts'
+import { answerTool } from './structured.ts'
+import type { JsonPlan } from './structured.ts'
+
+interface ToolContext {
+  readonly model: BedrockModel
+  readonly plan: JsonPlan
+  /** Names in the conversation so far: Converse refuses calls and results where no tool is declared. */
+  readonly usedTools: ReadonlySet<string>
+  readonly dropped: string[]
+}
+
+/** Undefined = no tools. */
+export function toolConfig(request: ChatRequest, context: ToolContext): Json | undefined {
+  const { model, plan, dropped } = context
+  if (plan.tool) return { tools: [plan.tool], toolChoice: model.forces === 'tool' ? { tool: { name: answerTool } } : { any: {} } }
+  const offered = offeredTools(request, context)
+  if (offered.length === 0) return undefined
+  if (request.parallelToolCalls === false) dropped.push('parallel_tool_calls')
+  const toolChoice = choiceOf(request, context)
+  return { tools: offered.flatMap(tool => toolBlocks(tool, context)), ...(toolChoice && { toolChoice }) }
+}
+
+function offeredTools(request: ChatRequest, { model, usedTools }: ToolContext): Tool[] {
+  const { tools = [], toolChoice: choice } = request
+  // A tool is forced by offering no other, where the API cannot name one.
+  if (typeof choice === 'object' && model.forces !== 'tool') return tools.filter(tool => tool.name === choice.name)
+  if (tools.length > 0 && choice !== 'none') return tools
+  return [...usedTools].map(name => tools.find(tool => tool.name === name) ?? { name })
+}
+
+function choiceOf({ tools, toolChoice: choice }: ChatRequest, { model, dropped }: ToolContext): Json | undefined {
+  if (choice === undefined || choice === 'auto') return undefined
+  if (choice === 'none') {
+    // The history needs its tools; that the model leaves them alone cannot be enforced.
+    if (tools && tools.length > 0) dropped.push('tool_choice')
+    return undefined
+  }
+  if (model.forces === 'nothing') {
+    dropped.push('tool_choice')
+    return undefined
+  }
+  return typeof choice === 'object' && model.forces === 'tool' ? { tool: { name: choice.name } } : { any: {} }
+}
+
+function toolBlocks({ name, description, parameters, strict, cache }: Tool, { model, dropped }: ToolContext): Json[] {
+  if (strict && !model.jsonSchema) dropped.push('tools.function.strict')
+  const toolSpec = {
+    name,
+    ...(description && { description }),
+    inputSchema: { json: { type: 'object', properties: {}, ...parameters } },
+    ...(strict && model.jsonSchema && { strict: true }),
+  }
+  return [{ toolSpec }, ...cachePoint(cache, model, { allowed: model.caches.tools, dropped })]
+}
+
+/** A breakpoint is a block of its own, after what it closes. */
+export function cachePoint(
+  cache: CacheControl | undefined,
+  { caches }: BedrockModel,
+  { allowed, dropped }: { allowed: boolean; dropped: string[] },
+): Json[] {
+  if (!cache) return []
+  if (!allowed) {
+    dropped.push('cache_control')
+    return []
+  }
+  if (cache.ttl === '1h' && !caches.oneHour) dropped.push('cache_control.ttl')
+  return [{ cachePoint: { type: 'default', ...(cache.ttl === '1h' && caches.oneHour && { ttl: '1h' }) } }]
+}

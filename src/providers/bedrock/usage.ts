@@ -1,0 +1,23 @@
+/** `TokenUsage` of Converse. */
+import type { Usage } from '../../core/usage.ts'
+import { countOf, isObject, objectsOf } from '../gemini/json.ts'
+
+/** AWS counts cached input apart; the hub counts all input. Undefined = not believable. */
+export function converseUsage(value: unknown): Usage | undefined {
+  if (!isObject(value)) return undefined
+  const input = countOf(value.inputTokens)
+  const output = countOf(value.outputTokens)
+  if (input === undefined || output === undefined) return undefined
+  const read = countOf(value.cacheReadInputTokens) ?? 0
+  const written = countOf(value.cacheWriteInputTokens) ?? 0
+  const oneHour = objectsOf(value.cacheDetails)
+    .filter(detail => detail.ttl === '1h')
+    .reduce((sum, detail) => sum + (countOf(detail.inputTokens) ?? 0), 0)
+  return {
+    inputTokens: input + read + written,
+    outputTokens: output,
+    ...(read > 0 && { cachedInputTokens: read }),
+    ...(written > 0 && { cacheWriteTokens: written }),
+    ...(oneHour > 0 && { cacheWriteOneHourTokens: Math.min(oneHour, written) }),
+  }
+}
