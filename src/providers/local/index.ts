@@ -7,6 +7,8 @@ import type { CallHead, InProcessAnswer, InProcessFile, Provider } from '../../c
 import { answerChat, splitTokens } from './chat.ts'
 import type { LocalAnswer, LocalChoice } from './chat.ts'
 import { generalFault } from '../fault.ts'
+import { embeddingsAdapter } from '../openai-compatible/embeddings.ts'
+import { chatAdapter } from '../openai-compatible/index.ts'
 import { answerEmbeddings } from './embeddings.ts'
 import { answerImages } from './images.ts'
 import { answerModerations } from './moderations.ts'
@@ -161,6 +163,9 @@ export const local: Provider = {
     'openai-transcriptions': () => headOf('transcriptions'),
     'openai-translations': () => headOf('translations'),
   },
+  // For clients of other dialects: the same answers, through the hub.
+  chat: chatAdapter({ apiKeyEnv: [] }, () => headOf('chat')),
+  embeddings: embeddingsAdapter(() => headOf('embeddings'), {}),
   rerank: {
     request: request => ({ head: headOf('rerank'), body: rerankBody(request), dropped: [] }),
     result: rerankResult,
