@@ -1,0 +1,127 @@
+import { describe, expect, test } from 'bun:test'
+import type { Call } from '../core/call.ts'
+import type { GatewayError } from '../core/errors.ts'
+import type { Limiter, LimitScope, LimitVerdict, ModelDirectory } from '../core/ports.ts'
+import type { Settings } from '../core/settings.ts'
+import { modelAccess } from './model-access.ts'
+import { rateLimit } from './rate-limit.ts'
+
+const noLimits = { requestsPerMinute: null, tokensPerMinute: null, parallelRequests: null }
+const key = { id: 'k1', alias: null, userId: 'ada', teamId: null, models: [] as string[], ...noLimits, metadata: {}, expiresAtMs: null, blocked: false }
+
+function callOf(changes: Record<string, unknown> = {}): Call {
+  return {
+    model: 'fast', caller: { role: 'key', key }, body: { size: 400 }, signal: new AbortController().signal, candidates: [], responseHeaders: {}, taken: undefined,
+    usage: undefined, ...changes,
+  } as unknown as Call
+}
+
+const refusal = (act: () => unknown): GatewayError => {
+  try {
+    act()
+  } catch (thrown) {
+    return thrown as GatewayError
+  }
+  throw new Error('nothing was refused')
+}
+
+describe('model access', () => {
+  const deployment = { id: 'd' }
+  const index = { settings: { accessGroups: {} }, resolve: (name: string) => (name === 'fast' ? [deployment] : []) } as unknown as ModelDirectory
+  const policy = modelAccess(() => index)
+
+  test('finds the deployments of a model the key may use', () => {
+    const call = callOf()
+    policy.admit!(call)
+    expect(call.candidates as unknown[]).toEqual([deployment])
+  })
+
+  test('a model that does not exist is 404 before it is 403, and a long name is cut', () => {
+    const error = refusal(() => policy.admit!(callOf({ model: 'x'.repeat(5000), caller: { role: 'key', key: { ...key, models: ['other'] } } })))
+    expect([error.kind, error.status, error.message.length < 400]).toEqual(['model-not-found', 404, true])
+  })
+
+  test('a key with a list may use nothing else; the master key may use everything', () => {
+    const listed = { ...key, models: ['slow'] }
+    expect(refusal(() => policy.admit!(callOf({ caller: { role: 'key', key: listed } }))).kind).toBe('model-forbidden')
+    const call = callOf({ caller: { role: 'admin', key: listed } })
+    policy.admit!(call)
+    expect(call.candidates.length).toBe(1)
+  })
+})
+
+describe('rate limit', () => {
+  const settingsOf = (userLimits: object) => () => ({ userLimits: { ...noLimits, ...userLimits } }) as unknown as Settings
+  const state = (remaining: number) => ({ limit: 10, remaining, resetMs: 60_000 })
+
+  function limiterThat(answer: (scopes: readonly LimitScope[], tokens: number) => LimitVerdict | Promise<LimitVerdict>) {
+    const asked: { scopes: readonly LimitScope[]; tokens: number }[] = []
+    const limiter: Limiter = {
+      take(scopes, tokens) {
+        asked.push({ scopes, tokens })
+        return answer(scopes, tokens)
+      },
+    }
+    return { limiter, asked }
+  }
+
+  test('no limit, no question', () => {
+    const { limiter, asked } = limiterThat(() => ({ allowed: true, release() {} }))
+    expect(rateLimit(limiter, settingsOf({})).admit!(callOf())).toBeUndefined()
+    expect(asked).toEqual([])
+  })
+
+  test('what was taken is given back once, with the tokens that were really used', () => {
+    const released: number[] = []
+    const { limiter, asked } = limiterThat(() => ({ allowed: true, requests: state(9), tokens: state(5), release: tokens => void released.push(tokens) }))
+    const policy = rateLimit(limiter, settingsOf({ requestsPerMinute: 10 }))
+    const call = callOf()
+    policy.admit!(call)
+    expect(asked).toEqual([{ scopes: [{ id: 'user:ada', ...noLimits, requestsPerMinute: 10 }], tokens: 100 }])
+    expect(call.responseHeaders).toEqual({
+      'x-ratelimit-limit-requests': '10', 'x-ratelimit-remaining-requests': '9', 'x-ratelimit-reset-requests': '60s',
+      'x-ratelimit-limit-tokens': '10', 'x-ratelimit-remaining-tokens': '5', 'x-ratelimit-reset-tokens': '60s',
+    })
+    call.usage = { inputTokens: 3, outputTokens: 4 }
+    const ended = { call } as never
+    policy.settled!(ended)
+    policy.settled!(ended)
+    expect(released).toEqual([7])
+  })
+
+  test('new limits of the settings count from the next call on', () => {
+    const { limiter, asked } = limiterThat(() => ({ allowed: true, release() {} }))
+    let settings = settingsOf({ requestsPerMinute: 10 })()
+    const policy = rateLimit(limiter, () => settings)
+    policy.admit!(callOf())
+    settings = settingsOf({ requestsPerMinute: 20 })()
+    policy.admit!(callOf())
+    expect(asked.map(({ scopes }) => scopes[0]!.requestsPerMinute)).toEqual([10, 20])
+  })
+
+  test('a refusal is 429 with the wait and the state, for a limiter here and one that is far', async () => {
+    const verdict: LimitVerdict = { allowed: false, scope: 'user:ada', kind: 'requests', state: state(0), retryAfterMs: 1500 }
+    for (const answer of [() => verdict, () => Promise.resolve(verdict)]) {
+      const call = callOf()
+      const { limiter } = limiterThat(answer)
+      const error = await Promise.resolve()
+        .then(() => rateLimit(limiter, settingsOf({ requestsPerMinute: 10 })).admit!(call))
+        .then(() => undefined, (thrown: GatewayError) => thrown)
+      expect([error?.kind, error?.status, error?.retryAfterMs]).toEqual(['rate-limited', 429, 1500])
+      expect(error!.message).toContain('this user reached: 10 requests per minute')
+      expect(call.responseHeaders['x-ratelimit-remaining-requests']).toBe('0')
+    }
+  })
+
+  test('a client that left while a far limiter was asked keeps no slot', async () => {
+    const released: number[] = []
+    const controller = new AbortController()
+    const { limiter } = limiterThat(async () => {
+      controller.abort()
+      return { allowed: true, release: tokens => void released.push(tokens) }
+    })
+    const policy = rateLimit(limiter, settingsOf({ parallelRequests: 1 }))
+    await policy.admit!(callOf({ signal: controller.signal }))
+    expect(released).toEqual([0])
+  })
+})
