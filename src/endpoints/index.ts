@@ -8,6 +8,7 @@ import { geminiEndpoints } from './gemini.ts'
 import { imageEdits, imageVariations, images } from './images.ts'
 import { liveliness, metrics, readiness } from './health.ts'
 import { keyBlock, keyDelete, keyGenerate, keyInfo, keyList, keyUnblock, keyUpdate } from './keys.ts'
+import { messages, messagesCountTokens } from './messages.ts'
 import { modelInfo, modelsList, modelsOne } from './models.ts'
 import { moderations } from './moderations.ts'
 import { openapiEndpoints } from './openapi.ts'
@@ -37,6 +38,8 @@ const working: Endpoint[] = [
   translations,
   rerank,
   rerankTwo,
+  messages,
+  messagesCountTokens,
   ...geminiEndpoints,
   modelsList,
   modelInfo,

@@ -1,4 +1,5 @@
 /** Every dialect that clients may write. */
+export { anthropicCountTokens, anthropicMessages } from './anthropic-messages.ts'
 export { cursorChat } from './cursor-chat.ts'
 export { openaiChat } from './openai-chat.ts'
 export { openaiCompletions } from './openai-completions.ts'

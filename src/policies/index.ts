@@ -2,6 +2,7 @@ import type { Settlement } from '../core/call.ts'
 import type { Policy } from '../core/policy.ts'
 import type { Ledger, Limiter, ModelDirectory } from '../core/ports.ts'
 import type { Settings } from '../core/settings.ts'
+import { countLocally } from './count-locally.ts'
 import { modelAccess } from './model-access.ts'
 import { observe } from './observe.ts'
 import { rateLimit } from './rate-limit.ts'
@@ -26,6 +27,7 @@ export function createPolicies(parts: PolicyParts): Policy[] {
     observe('log', parts.log),
     observe('metrics', parts.count),
     modelAccess(parts.models),
+    countLocally(),
     rateLimit(parts.limiter, parts.settings),
   ]
 }

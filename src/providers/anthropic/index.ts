@@ -1,6 +1,8 @@
 /** Anthropic: the Messages API, both directions. */
+import type { ChatRequest } from '../../core/chat.ts'
 import type { Target } from '../../core/deployment.ts'
-import type { CallHead, Provider, UpstreamFault } from '../../core/provider.ts'
+import { GatewayError } from '../../core/errors.ts'
+import type { CallHead, Provider, TokenCount, TranslatedCall, UpstreamFault } from '../../core/provider.ts'
 import { generalFault } from '../fault.ts'
 import { errorKinds, messageReader, messageResult } from './read.ts'
 import { messagesBody } from './request.ts'
@@ -23,26 +25,51 @@ function messagesHead(target: Target): CallHead {
   }
 }
 
+function countHead(target: Target): CallHead {
+  const { url, headers } = messagesHead(target)
+  return { url: `${url}/count_tokens`, headers }
+}
+
+/** What the counter takes (docs: "Count tokens in a Message"); it refuses what only an answer needs. */
+const counted = ['model', 'messages', 'system', 'tools', 'tool_choice', 'thinking', 'output_config', 'cache_control', 'speed'] as const
+
+function countCall(request: ChatRequest, target: Target): TranslatedCall {
+  const { body } = messagesBody(request, target)
+  const wanted = Object.fromEntries(counted.filter(name => body[name] !== undefined).map(name => [name, body[name]]))
+  // What says nothing about the input is not missed here.
+  return { head: countHead(target), body: wanted, dropped: [] }
+}
+
+/** Counting is free: nothing was used. */
+function countResult(body: unknown): TokenCount {
+  const inputTokens = (body as { input_tokens?: unknown } | null)?.input_tokens
+  if (typeof inputTokens !== 'number' || !Number.isInteger(inputTokens) || inputTokens < 0)
+    throw new GatewayError('upstream-broken', "the upstream's token count is not a number")
+  return { inputTokens, usage: { inputTokens: 0, outputTokens: 0 } }
+}
+
 function fault(status: number, body: unknown): UpstreamFault {
   const general = generalFault(status, body)
   const type = (body as { error?: { type?: unknown } } | undefined)?.error?.type
   if (typeof type !== 'string') return general
   // `api_error` says nothing that the status does not say better.
   const kind = type === 'api_error' ? undefined : errorKinds[type]
-  // The general rule sees in the message that a prompt is too long.
-  return { ...general, kind: general.kind === 'context-too-long' ? general.kind : (kind ?? general.kind), code: type }
+  // The general rule sees in the message that a prompt is too long; Anthropic's type for it says much less.
+  if (general.kind === 'context-too-long') return { kind: general.kind, message: general.message }
+  return { ...general, kind: kind ?? general.kind, code: type }
 }
 
 export const anthropic: Provider = {
   name: 'anthropic',
   defaultBaseUrl: 'https://api.anthropic.com/v1',
   apiKeyEnv: ['ANTHROPIC_API_KEY'],
-  speaks: { 'anthropic-messages': messagesHead },
+  speaks: { 'anthropic-messages': messagesHead, 'anthropic-count-tokens': countHead },
   chat: {
     request: (request, target) => ({ head: messagesHead(target), ...messagesBody(request, target) }),
     result: messageResult,
     reader: messageReader,
   },
+  countTokens: { request: countCall, result: countResult },
   fault,
   chatParams: [
     'messages', 'model', 'max_tokens', 'max_completion_tokens', 'temperature', 'top_p', 'stop', 'stream', 'stream_options',

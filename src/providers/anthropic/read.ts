@@ -55,12 +55,15 @@ class UsageCounts {
     const written = count(this.#seen.cache_creation_input_tokens) ?? 0
     const detail = isObject(this.#seen.cache_creation) ? this.#seen.cache_creation : {}
     const oneHour = count(detail.ephemeral_1h_input_tokens) ?? 0
+    const outputDetail = isObject(this.#seen.output_tokens_details) ? this.#seen.output_tokens_details : {}
+    const thinkingTokens = count(outputDetail.thinking_tokens) ?? 0
     return {
       inputTokens: input + read + written,
       outputTokens: output,
       ...(read > 0 && { cachedInputTokens: read }),
       ...(written > 0 && { cacheWriteTokens: written }),
       ...(oneHour > 0 && { cacheWriteOneHourTokens: Math.min(oneHour, written) }),
+      ...(thinkingTokens > 0 && { reasoningTokens: Math.min(thinkingTokens, output) }),
     }
   }
 }

@@ -16,6 +16,8 @@ export interface Thinking {
   readonly thinking: { type: 'enabled'; budget_tokens: number } | undefined
   /** Large enough for the budget and an answer. */
   readonly maxTokens: number
+  /** Thinking was asked for, and cannot be had in this call. */
+  readonly lost?: true
 }
 
 export function reasoningOf(request: ChatRequest, maxTokens: number): Thinking {
@@ -23,7 +25,8 @@ export function reasoningOf(request: ChatRequest, maxTokens: number): Thinking {
   const asked = reasoning?.budgetTokens ?? (reasoning?.effort && budgetOfEffort[reasoning.effort]) ?? (reasoning?.enabled ? budgetOfEffort.medium : 0)
   // A forced tool and thinking exclude each other; the tool is what the caller's program depends on.
   const forced = request.toolChoice === 'required' || typeof request.toolChoice === 'object'
-  if (!asked || reasoning?.enabled === false || forced) return { thinking: undefined, maxTokens }
+  if (!asked || reasoning?.enabled === false) return { thinking: undefined, maxTokens }
+  if (forced) return { thinking: undefined, maxTokens, lost: true }
   const budget = Math.max(asked, budgetTokensMin)
   return {
     thinking: { type: 'enabled', budget_tokens: budget },

@@ -2,7 +2,9 @@
 import type { CacheControl, ChatRequest, Message, Part, Source, Tool } from '../../core/chat.ts'
 import type { Target } from '../../core/deployment.ts'
 import { GatewayError } from '../../core/errors.ts'
+import { readSignature } from '../gemini/signature.ts'
 import { reasoningOf } from './reasoning.ts'
+import { outputSchema } from './schema.ts'
 
 type Json = Record<string, unknown>
 
@@ -23,7 +25,8 @@ export function messagesBody(request: ChatRequest, target: Target): AnthropicBod
   const systemBlocks = [...system, ...jsonInstruction(request)]
   if (systemBlocks.length > 0) body.system = systemBlocks
   if (reasoning.thinking) body.thinking = reasoning.thinking
-  sampling(request, body, { dropped, thinking: reasoning.thinking !== undefined })
+  else if (reasoning.lost) dropped.push(request.reasoning?.effort === undefined ? 'thinking' : 'reasoning_effort')
+  sampling(request, body, { dropped, fixed: reasoning.thinking !== undefined || isSamplingFixed(target) })
   const stops = (request.stop ?? []).filter(stop => stop.trim() !== '')
   if (stops.length > 0) body.stop_sequences = stops
   if (stops.length < (request.stop?.length ?? 0)) dropped.push('stop')
@@ -32,8 +35,11 @@ export function messagesBody(request: ChatRequest, target: Target): AnthropicBod
   if (request.serviceTier === 'auto') body.service_tier = 'auto'
   else if (request.serviceTier === 'default') body.service_tier = 'standard_only'
   else if (request.serviceTier !== undefined) dropped.push('service_tier')
-  if (request.responseFormat?.type === 'json-schema')
-    body.output_config = { format: { type: 'json_schema', schema: request.responseFormat.schema } }
+  if (request.responseFormat?.type === 'json-schema') {
+    const { schema, lost } = outputSchema(request.responseFormat.schema)
+    body.output_config = { format: { type: 'json_schema', schema } }
+    dropped.push(...lost.map(keyword => `response_format.json_schema.schema.${keyword}`))
+  }
   if (request.extra.format === 'anthropic-messages')
     for (const [name, value] of Object.entries(request.extra.fields)) body[name] ??= value
   if (request.stream) body.stream = true
@@ -58,17 +64,30 @@ function droppedFields(request: ChatRequest): string[] {
     logprobs: request.logprobs || undefined,
     top_logprobs: request.topLogprobs,
     metadata: request.metadata,
+    'tools.function.strict': request.tools?.some(one => one.strict === true) || undefined,
+    'messages.name': request.messages.some(one => one.name !== undefined) || undefined,
+    'messages.content.image_url.detail': request.messages.some(one => one.parts.some(wantsDetail)) || undefined,
   }
   for (const [name, value] of Object.entries(unknown)) if (value !== undefined) dropped.push(name)
   if (request.extra.format !== 'anthropic-messages') dropped.push(...Object.keys(request.extra.fields))
   return dropped
 }
 
-/** OpenAI allows temperatures up to 2, Anthropic up to 1; thinking allows none. */
-function sampling(request: ChatRequest, body: Json, { dropped, thinking }: { dropped: string[]; thinking: boolean }): void {
+const wantsDetail = (part: Part): boolean => part.type === 'image' && part.detail !== undefined && part.detail !== 'auto'
+
+/** From this version of the API on `temperature`, `top_p` and `top_k` are refused, whatever they say. */
+const versionOfFixedSampling = '2026-10-21'
+
+function isSamplingFixed({ options, headers }: Target): boolean {
+  const version = headers['anthropic-version'] ?? options.anthropic_version
+  return typeof version === 'string' && /^\d{4}-/.test(version) && version >= versionOfFixedSampling
+}
+
+/** OpenAI allows temperatures up to 2, Anthropic up to 1. `fixed` = none: thinking allows none, nor do newer versions of the API. */
+function sampling(request: ChatRequest, body: Json, { dropped, fixed }: { dropped: string[]; fixed: boolean }): void {
   const { temperature, topP, topK } = request
   if (temperature !== undefined) {
-    if (thinking) dropped.push('temperature')
+    if (fixed) dropped.push('temperature')
     else {
       body.temperature = Math.min(temperature, 1)
       if (temperature > 1) dropped.push('temperature')
@@ -76,11 +95,11 @@ function sampling(request: ChatRequest, body: Json, { dropped, thinking }: { dro
   }
   if (topP !== undefined) {
     // Newer models refuse both at once; temperature is the one that clients mean.
-    if (thinking || body.temperature !== undefined) dropped.push('top_p')
+    if (fixed || body.temperature !== undefined) dropped.push('top_p')
     else body.top_p = topP
   }
   if (topK !== undefined) {
-    if (thinking) dropped.push('top_k')
+    if (fixed) dropped.push('top_k')
     else body.top_k = topK
   }
 }
@@ -153,21 +172,28 @@ function trimPrefill(turns: readonly Turn[]): void {
   if (block?.type === 'text') block.text = String(block.text).trimEnd()
 }
 
-/** One part as no, one or more blocks: the API refuses empty texts. */
+/** Seals that the gateway's formats put around what Claude did not sign. */
+const sealPrefix = 'modelgate-'
+
+function isSignedHere(signature: string | undefined): boolean {
+  return signature !== undefined && signature !== '' && !signature.startsWith(sealPrefix) && readSignature(signature) === undefined
+}
+
+/** One part as no, one or more blocks: the API refuses texts that are empty or blank. */
 function block(part: Part): Json[] {
   switch (part.type) {
     case 'text':
-      return part.text === '' ? [] : [{ type: 'text', text: part.text, ...cacheControl(part.cache) }]
+      return part.text.trim() === '' ? [] : [{ type: 'text', text: part.text, ...cacheControl(part.cache) }]
     case 'refusal':
-      return part.text === '' ? [] : [{ type: 'text', text: part.text }]
+      return part.text.trim() === '' ? [] : [{ type: 'text', text: part.text }]
     case 'image':
       return [{ type: 'image', source: source(part.source), ...cacheControl(part.cache) }]
     case 'document':
       return [document(part)]
     case 'reasoning':
       if (part.redacted !== undefined) return [{ type: 'redacted_thinking', data: part.redacted }]
-      // Thinking that its vendor did not sign would be refused.
-      return part.signature === undefined ? [] : [{ type: 'thinking', thinking: part.text, signature: part.signature }]
+      // Thinking that nobody signed, or another vendor, would be refused.
+      return isSignedHere(part.signature) ? [{ type: 'thinking', thinking: part.text, signature: part.signature }] : []
     case 'tool-call':
       return [{ type: 'tool_use', id: toolId(part.id), name: part.name, input: input(part.arguments), ...cacheControl(part.cache) }]
     case 'tool-result':

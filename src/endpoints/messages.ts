@@ -1,0 +1,81 @@
+/** Messages for Claude Code and Anthropic's SDKs. `?beta=true`, which they send with betas, changes nothing here. */
+import type { Caller } from '../core/call.ts'
+import type { Endpoint, EndpointDoc, HttpRequest, ModelCall, Services } from '../core/endpoint.ts'
+import { anthropicCountTokens, anthropicErrorBody, anthropicMessages } from '../formats/anthropic-messages.ts'
+
+const content = { anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'object' } }] }
+const inputFields = {
+  model: { type: 'string' },
+  messages: {
+    type: 'array',
+    minItems: 1,
+    items: { type: 'object', required: ['role', 'content'], properties: { role: { enum: ['user', 'assistant', 'system'] }, content } },
+  },
+  system: content,
+  tools: { type: 'array', items: { type: 'object' } },
+  tool_choice: { type: 'object' },
+  thinking: { type: 'object' },
+  output_config: { type: 'object' },
+}
+const messagesRequest = {
+  type: 'object',
+  required: ['model', 'messages', 'max_tokens'],
+  properties: {
+    ...inputFields,
+    max_tokens: { type: 'integer', minimum: 0 },
+    stream: { type: 'boolean' },
+    stop_sequences: { type: 'array', items: { type: 'string' } },
+    temperature: { type: 'number', minimum: 0, maximum: 1 },
+    top_p: { type: 'number', minimum: 0, maximum: 1 },
+    top_k: { type: 'integer', minimum: 0 },
+    metadata: { type: 'object', properties: { user_id: { type: ['string', 'null'] } } },
+    service_tier: { type: 'string' },
+  },
+}
+const message = {
+  type: 'object',
+  properties: {
+    id: { type: 'string' },
+    type: { const: 'message' },
+    role: { const: 'assistant' },
+    model: { type: 'string' },
+    content: { type: 'array', items: { type: 'object' } },
+    stop_reason: { type: ['string', 'null'] },
+    stop_sequence: { type: ['string', 'null'] },
+    usage: { type: 'object' },
+  },
+}
+const query: EndpointDoc['query'] = { beta: { schema: { type: 'boolean' }, description: 'Accepted and ignored.' } }
+const paths = (rest: string): string[] => ['/v1/messages', '/messages', '/anthropic/v1/messages'].map(base => base + rest)
+
+/** Anthropic's SDKs look for the id of the call in a header of its own name. */
+async function answer(request: HttpRequest, services: Services, caller: Caller, call: ModelCall): Promise<Response> {
+  const response = await services.callModel(request, caller, call)
+  response.headers.set('request-id', request.id)
+  return response
+}
+
+export const messages: Endpoint = {
+  method: 'POST',
+  paths: paths(''),
+  auth: 'key',
+  doc: { summary: "Create a message, in Anthropic's dialect", tag: 'Messages', query, request: messagesRequest, response: message },
+  errorBody: anthropicErrorBody,
+  handle: (request, services, caller) => answer(request, services, caller!, { format: anthropicMessages, route: '/v1/messages' }),
+}
+
+export const messagesCountTokens: Endpoint = {
+  method: 'POST',
+  paths: paths('/count_tokens'),
+  auth: 'key',
+  doc: {
+    summary: "Count the tokens of a message's input, in Anthropic's dialect",
+    tag: 'Messages',
+    query,
+    request: { type: 'object', required: ['model', 'messages'], properties: inputFields },
+    response: { type: 'object', properties: { input_tokens: { type: 'integer' } } },
+  },
+  errorBody: anthropicErrorBody,
+  handle: (request, services, caller) =>
+    answer(request, services, caller!, { format: anthropicCountTokens, route: '/v1/messages/count_tokens' }),
+}

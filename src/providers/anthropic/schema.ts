@@ -1,0 +1,51 @@
+/**
+ * The JSON Schema that Claude's structured outputs take: objects are closed, and keywords that bound values are refused
+ * with a 400 (docs.claude.com, "Structured outputs", "JSON Schema limitations").
+ */
+type Json = Record<string, unknown>
+
+export interface OutputSchema {
+  readonly schema: Json
+  /** Keywords that constrain values and that are not enforced. */
+  readonly lost: readonly string[]
+}
+
+/** Say nothing about which values are valid. */
+const annotations: ReadonlySet<string> = new Set([
+  '$schema', '$id', '$anchor', '$comment', 'examples', 'example', 'deprecated', 'readOnly', 'writeOnly',
+])
+const kept: ReadonlySet<string> = new Set(['type', 'title', 'description', 'enum', 'const', 'default', 'required', '$ref'])
+const formats: ReadonlySet<unknown> = new Set([
+  'date-time', 'time', 'date', 'duration', 'email', 'hostname', 'uri', 'ipv4', 'ipv6', 'uuid',
+])
+
+const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
+
+export function outputSchema(schema: Json): OutputSchema {
+  const lost = new Set<string>()
+  return { schema: clean(schema, lost), lost: [...lost] }
+}
+
+function clean(value: unknown, lost: Set<string>): Json {
+  if (!isObject(value)) return {}
+  const out: Json = {}
+  for (const [key, one] of Object.entries(value)) {
+    if (kept.has(key)) out[key] = one
+    else if (key === 'properties' || key === '$defs' || key === 'definitions') out[key] = mapOf(one, lost)
+    else if (key === 'items' && isObject(one)) out.items = clean(one, lost)
+    else if (key === 'anyOf' || key === 'oneOf' || key === 'allOf') out[key === 'oneOf' ? 'anyOf' : key] = listOf(one, lost)
+    else if ((key === 'minItems' && (one === 0 || one === 1)) || (key === 'format' && formats.has(one))) out[key] = one
+    // Objects are closed below, whatever was said; a map of free names is what cannot be had.
+    else if (key === 'additionalProperties') isObject(one) && lost.add(key)
+    else if (!annotations.has(key)) lost.add(key)
+  }
+  const { type } = value
+  if (type === 'object' || (Array.isArray(type) && type.includes('object')) || isObject(value.properties)) out.additionalProperties = false
+  return out
+}
+
+const listOf = (value: unknown, lost: Set<string>): Json[] => (Array.isArray(value) ? value.map(one => clean(one, lost)) : [])
+
+function mapOf(value: unknown, lost: Set<string>): Json {
+  return isObject(value) ? Object.fromEntries(Object.entries(value).map(([name, one]) => [name, clean(one, lost)])) : {}
+}
