@@ -1,64 +1,88 @@
 /** From a request to the answer a vendor would give, by its path and dialect. */
 import { anthropicModels, anthropicUsage, countedTokens, readMessages, writeMessage } from './anthropic.ts'
-import { BadRequest, isJson } from './ask.ts'
-import type { Answer, Ask, Json, Reply } from './ask.ts'
+import { BadRequest, isJson, nothingToBill } from './ask.ts'
+import type { Answer, Json } from './ask.ts'
+import { azureChat } from './azure.ts'
+import { bedrockConverse, bedrockCount } from './bedrock.ts'
+import { bedrockInvoke } from './bedrock-invoke.ts'
 import { think } from './brain.ts'
+import { cohereChat } from './cohere.ts'
+import { cohereEmbed } from './cohere-embed.ts'
 import type { Fault } from './faults.ts'
+import { geminiGenerate } from './gemini.ts'
+import { geminiCount, geminiEmbed, geminiEmbeds, geminiModels, geminiPredict } from './gemini-other.ts'
+import { mistralChat, mistralEmbeddings, mistralFillIn, mistralModerations } from './mistral.ts'
+import { ollamaChat, ollamaEmbed, ollamaModels } from './ollama.ts'
+import { openaiSpeech, openaiTranscriptions } from './openai-audio.ts'
 import { openaiUsage, readChat, writeChat } from './openai-chat.ts'
 import { readCompletion, writeCompletion } from './openai-completions.ts'
+import { openaiImages } from './openai-images.ts'
+import { openaiModerations } from './openai-moderations.ts'
 import { answerEmbeddings, openaiModels } from './openai-other.ts'
+import { inputTokens, openaiResponses } from './openai-responses.ts'
+import type { Endpoint, Route } from './paths.ts'
 import type { HttpRequest } from './request-parser.ts'
+import { rerank } from './rerank.ts'
 import type { ScriptedReply } from './script.ts'
 import { usageUnder } from './spoil.ts'
-import type { Dialect } from './spoil.ts'
-
-export type Endpoint = 'chat' | 'completions' | 'embeddings' | 'models' | 'messages' | 'count-tokens'
-
-export interface Route {
-  readonly endpoint: Endpoint | undefined
-  readonly dialect: Dialect
-  /** The model a path names: `/models/{model}`, `/deployments/{model}/...`, `/engines/{model}/...`. */
-  readonly model?: string
-}
-
-const ends: [RegExp, Endpoint][] = [
-  [/\/chat\/completions\/?$/, 'chat'],
-  [/\/completions\/?$/, 'completions'],
-  [/\/embeddings\/?$/, 'embeddings'],
-  [/\/messages\/count_tokens\/?$/, 'count-tokens'],
-  [/\/messages\/?$/, 'messages'],
-  [/\/models(?:\/.*)?$/, 'models'],
-]
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
-}
-
-/** Where a request goes: the end of its path decides, whatever stands before. */
-export function routeOf(request: HttpRequest): Route {
-  const path = request.target.split('?', 1)[0]!
-  const endpoint = ends.find(([end]) => end.test(path))?.[1]
-  const isMessages = endpoint === 'messages' || endpoint === 'count-tokens'
-  const dialect = isMessages || request.headers.has('anthropic-version') ? 'anthropic' : 'openai'
-  const named =
-    endpoint === 'models' ? /\/models\/(.+)$/.exec(path) : /\/(?:deployments|engines)\/([^/]+)\//.exec(path)
-  return { endpoint, dialect, model: named ? decoded(named[1]!) : undefined }
-}
+import type { Answerer, Talk } from './talk.ts'
+import { wordsOf } from './words.ts'
+import type { Dialect } from './words.ts'
 
 export interface Question {
   readonly request: HttpRequest
   readonly route: Route
-  /** Parsed JSON; undefined when there was none or it was not JSON. */
+  /** Parsed JSON or the fields of a form; undefined when there was neither. */
   readonly body: unknown
   /** Without the fault suffix; empty when the request names none. */
   readonly model: string
   readonly seed: number
   readonly fault: Fault | undefined
   readonly script: ScriptedReply | undefined
+}
+
+const openaiChat: Answerer = ({ body, model, think: answer, usageOf }) =>
+  writeChat(answer(readChat(body, model)), body, usageOf(openaiUsage))
+
+const openaiEmbeddings: Answerer = ({ body, model, seed, usageOf }) =>
+  answerEmbeddings(body, { model, seed, usageOf: usageOf(openaiUsage) })
+
+/** What does not depend on the dialect, or has a path of its own. */
+const common: Record<Exclude<Endpoint, 'models' | 'ollama-models'>, Answerer> = {
+  'chat': openaiChat,
+  'completions': ({ body, model, think: answer, usageOf }) =>
+    writeCompletion(readCompletion(body, model).map(answer), body, usageOf(openaiUsage)),
+  'fill-in': mistralFillIn,
+  'embeddings': openaiEmbeddings,
+  'responses': openaiResponses,
+  'input-tokens': inputTokens,
+  'moderations': openaiModerations,
+  'images': openaiImages,
+  'image-forms': openaiImages,
+  'speech': openaiSpeech,
+  'transcriptions': openaiTranscriptions,
+  'messages': ({ body, model, think: answer, usageOf }) =>
+    writeMessage(answer(readMessages(body, model)), body, usageOf(anthropicUsage)),
+  'count-tokens': ({ body, model }) => countedTokens(readMessages(body, model, false)),
+  'rerank': rerank,
+  'gemini-generate': geminiGenerate,
+  'gemini-count': geminiCount,
+  'gemini-embed': geminiEmbed,
+  'gemini-embeds': geminiEmbeds,
+  'gemini-predict': geminiPredict,
+  'cohere-chat': cohereChat,
+  'cohere-embed': cohereEmbed,
+  'ollama-chat': ollamaChat,
+  'ollama-embed': ollamaEmbed,
+  'bedrock-converse': bedrockConverse,
+  'bedrock-invoke': bedrockInvoke,
+  'bedrock-count': bedrockCount,
+}
+
+/** Vendors that answer one of OpenAI's paths in their own way. */
+const own: Partial<Record<Dialect, Partial<Record<Endpoint, Answerer>>>> = {
+  azure: { chat: azureChat },
+  mistral: { chat: mistralChat, embeddings: mistralEmbeddings, moderations: mistralModerations },
 }
 
 function bodyOf(question: Question): Json {
@@ -74,53 +98,37 @@ function bodyOf(question: Question): Json {
         "aren't using your HTTP library correctly. The API expects a JSON payload.)",
     )
   if (model !== '') return body
-  throw new BadRequest(
-    route.dialect === 'anthropic' ? 'model: Field required' : 'you must provide a model parameter',
-  )
+  throw new BadRequest(wordsOf(route.dialect).noModel ?? 'you must provide a model parameter')
 }
 
 function raw(script: ScriptedReply): Answer {
   const { status = 200, headers = {}, body } = script.raw!
   const list = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value] as const)
-  return { status, headers: list, content: body, billable: { inputTokens: 0, outputTokens: 0 } }
+  return { status, headers: list, content: body, billable: nothingToBill }
+}
+
+function modelsIn(dialect: Dialect, model: string | undefined): Answer {
+  if (dialect === 'anthropic') return anthropicModels(model)
+  return dialect === 'gemini' ? geminiModels(model) : openaiModels(model)
 }
 
 /** The answer a vendor would give. Throws BadRequest for what a vendor would refuse. */
 export function answerOf(question: Question): Answer {
   const { route, model, seed, fault, script, request } = question
   if (script?.raw) return raw(script)
-  if (route.endpoint === undefined)
+  const { endpoint, dialect } = route
+  if (endpoint === undefined)
     throw new BadRequest(`Invalid URL (${request.method} ${request.target})`, { status: 404 })
-  if (route.endpoint === 'models')
-    return route.dialect === 'anthropic' ? anthropicModels(route.model) : openaiModels(route.model)
-  const body = bodyOf(question)
-  const answer = (ask: Ask): Reply => think(ask, seed, script)
-  const usage = usageUnder(fault, openaiUsage)
-  switch (route.endpoint) {
-    case 'chat':
-      return writeChat(answer(readChat(body, model)), body, usage)
-    case 'completions':
-      return writeCompletion(readCompletion(body, model).map(answer), body, usage)
-    case 'embeddings':
-      return answerEmbeddings(body, { model, seed, usageOf: usage })
-    case 'count-tokens':
-      return countedTokens(readMessages(body, model, false))
-    case 'messages':
-      return writeMessage(answer(readMessages(body, model)), body, usageUnder(fault, anthropicUsage))
+  if (endpoint === 'models') return modelsIn(dialect, route.model)
+  if (endpoint === 'ollama-models') return ollamaModels()
+  const talk: Talk = {
+    request,
+    body: bodyOf(question),
+    model,
+    seed,
+    streams: route.streams,
+    think: ask => think(ask, seed, script),
+    usageOf: write => usageUnder(fault, write),
   }
-}
-
-function textOf(content: unknown): string {
-  if (typeof content === 'string') return content
-  return Array.isArray(content)
-    ? content.map(part => (isJson(part) && typeof part.text === 'string' ? part.text : '')).join('')
-    : ''
-}
-
-/** The text of the user's last words, for scripts to match; of a prompt or input when there are no messages. */
-export function lastText(body: unknown): string {
-  if (!isJson(body)) return ''
-  if (!Array.isArray(body.messages)) return textOf(body.prompt) || textOf(body.input)
-  const user = body.messages.findLast(message => isJson(message) && message.role === 'user')
-  return isJson(user) ? textOf(user.content) : ''
+  return (own[dialect]?.[endpoint] ?? common[endpoint])(talk)
 }

@@ -1,9 +1,9 @@
 /** Anthropic Messages, both ends: https://docs.anthropic.com/en/api/messages and /messages-streaming. */
-import { BadRequest, isJson, objectsOf } from './ask.ts'
-import type { Answer, Ask, Json, Reply, ReplyChoice, ReplyUsage, StreamEvent } from './ask.ts'
+import { BadRequest, isJson, nothingToBill, objectsOf } from './ask.ts'
+import type { Answer, Ask, Json, Reply, ReplyChoice, ReplyUsage, StreamEvent, UsageOf } from './ask.ts'
+import { namedEvent } from './events.ts'
+import type { ErrorWords } from './openai-error.ts'
 import { modelNames } from './openai-other.ts'
-import type { ErrorWords } from './openai-other.ts'
-import type { UsageOf } from './openai-chat.ts'
 import { hash, randomId, randomOf } from './random.ts'
 import { countTokens } from './text.ts'
 
@@ -167,10 +167,6 @@ function blocksOf(choice: ReplyChoice): Block[] {
   return blocks
 }
 
-function namedEvent(value: Json, kind: StreamEvent['kind'], tokens: 0 | 1 = 0): StreamEvent {
-  return { text: `event: ${value.type}\ndata: ${JSON.stringify(value)}\n\n`, kind, tokens }
-}
-
 function* messageEvents(reply: Reply, usageOf: UsageOf<Json | undefined>): Generator<StreamEvent> {
   const choice = reply.choices[0]!
   const started = usageOf({ ...reply.usage, outputTokens: Math.min(1, reply.usage.outputTokens) })
@@ -204,7 +200,7 @@ function messageHead(reply: Reply): Json {
 export function writeMessage(reply: Reply, body: Json, usageOf: UsageOf<Json | undefined>): Answer {
   const billable = { inputTokens: reply.usage.inputTokens, outputTokens: reply.usage.outputTokens }
   if (body.stream === true)
-    return { status: 200, headers: [], content: messageEvents(reply, usageOf), billable }
+    return { status: 200, headers: [], content: messageEvents(reply, usageOf), billable, failure: anthropicFailure }
   const choice = reply.choices[0]!
   const usage = usageOf(reply.usage)
   const whole = {
@@ -216,8 +212,6 @@ export function writeMessage(reply: Reply, body: Json, usageOf: UsageOf<Json | u
   }
   return { status: 200, headers: [], content: JSON.stringify(whole), billable }
 }
-
-const nothingToBill = { inputTokens: 0, outputTokens: 0 }
 
 /** What /messages/count_tokens says. */
 export function countedTokens(ask: Ask): Answer {
@@ -270,6 +264,6 @@ export function anthropicError(words: ErrorWords, requestId?: string): Json {
 }
 
 /** An error event in a stream. */
-export function anthropicErrorEvent(): StreamEvent {
+export function anthropicFailure(): StreamEvent {
   return namedEvent(anthropicError({ status: 529 }), 'error')
 }

@@ -30,6 +30,14 @@ export interface Ask {
   readonly choices: number
   /** Tokens of thinking before the answer. */
   readonly reasoningTokens: number
+  /** The answer is to hold a picture. */
+  readonly paints?: boolean
+}
+
+export interface ReplyImage {
+  /** Base64. */
+  readonly data: string
+  readonly mediaType: string
 }
 
 export interface ReplyCall {
@@ -44,6 +52,7 @@ export interface ReplyChoice {
   readonly reasoning: readonly string[]
   readonly text: readonly string[]
   readonly calls: readonly ReplyCall[]
+  readonly images: readonly ReplyImage[]
   readonly finish: 'stop' | 'length' | 'tool-calls' | 'content-filter'
   /** The stop sequence that ended the text. */
   readonly stopSequence?: string
@@ -68,8 +77,10 @@ export interface Reply {
 /** One event of a stream; `tokens` counts what its delta is billed for. */
 export interface StreamEvent {
   readonly text: string
-  readonly tokens: 0 | 1
+  readonly tokens: number
   readonly kind: 'start' | 'delta' | 'finish' | 'usage' | 'end' | 'error'
+  /** What a binary framing calls it. */
+  readonly name?: string
 }
 
 /** An answer before any fault. */
@@ -78,8 +89,27 @@ export interface Answer {
   readonly headers: readonly (readonly [string, string])[]
   readonly content: string | Uint8Array | Iterable<StreamEvent>
   /** What a vendor would put on the bill for all of it. */
-  readonly billable: { readonly inputTokens: number; readonly outputTokens: number }
+  readonly billable: Billable
+  /** The bytes of an event where they are more than its text. */
+  readonly encode?: (payload: Uint8Array, event: StreamEvent) => Uint8Array
+  /** What a stream of this kind says when it fails after so many events. */
+  readonly failure?: (eventsSent: number) => StreamEvent
 }
+
+export interface Billable {
+  readonly inputTokens: number
+  readonly outputTokens: number
+}
+
+export const nothingToBill: Billable = { inputTokens: 0, outputTokens: 0 }
+
+/** A whole answer of JSON. */
+export function jsonAnswer(value: unknown, billable: Billable = nothingToBill): Answer {
+  return { status: 200, headers: [], content: JSON.stringify(value), billable }
+}
+
+/** The usage object, or what a fault says in its place. */
+export type UsageOf<T = Json | undefined> = (usage: ReplyUsage) => T
 
 /** A request that a vendor would refuse; becomes an error in the dialect of the path. */
 export class BadRequest extends Error {

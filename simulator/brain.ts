@@ -1,5 +1,6 @@
 /** Decides what to answer: the same seed, model and conversation always get the same words. */
-import type { Ask, AskTool, Reply, ReplyCall, ReplyChoice } from './ask.ts'
+import type { Ask, AskTool, Reply, ReplyCall, ReplyChoice, ReplyImage } from './ask.ts'
+import { pngOf } from './media.ts'
 import { hash, randomId, randomOf } from './random.ts'
 import type { ScriptedReply } from './script.ts'
 import { synthesise } from './synthesise.ts'
@@ -12,6 +13,7 @@ interface Draft {
   readonly calls: readonly { id: string; name: string; takesText: boolean; arguments: string }[]
   readonly finish?: ReplyChoice['finish']
   readonly reasoning?: string
+  readonly images?: readonly ReplyImage[]
 }
 
 /** What the last message of the user orders, a line each. `say:` takes all that follows it. */
@@ -68,7 +70,15 @@ function draft(ask: Ask, script: ScriptedReply | undefined, random: () => number
     arguments: typeof call.arguments === 'string' ? call.arguments : JSON.stringify(call.arguments ?? {}),
   }))
   const text = script.text ?? (calls.length > 0 ? '' : textFor(ask, random))
-  return { text, calls, finish: script.finish, reasoning: script.reasoning }
+  const images = script.images?.map(({ data, mediaType = 'image/png' }) => ({ data, mediaType }))
+  return { text, calls, finish: script.finish, reasoning: script.reasoning, images }
+}
+
+/** What was scripted, or a picture of one colour for those who want one. */
+function imagesFor(ask: Ask, given: Draft, random: () => number): readonly ReplyImage[] {
+  if (given.images) return given.images
+  if (!ask.paints || given.calls.length > 0) return []
+  return [{ data: pngOf(random, 64, 64).toString('base64'), mediaType: 'image/png' }]
 }
 
 /** The text up to the stop sequence that comes first. */
@@ -110,7 +120,8 @@ function choose(ask: Ask, given: Draft, random: () => number): ReplyChoice {
       })
   }
   const finish = isShort ? 'length' : (given.finish ?? (given.calls.length > 0 ? 'tool-calls' : 'stop'))
-  return { reasoning, text, calls, finish, stopSequence: isShort ? undefined : stopped.stopSequence }
+  const images = imagesFor(ask, given, random)
+  return { reasoning, text, calls, images, finish, stopSequence: isShort ? undefined : stopped.stopSequence }
 }
 
 function tokensOfChoice(choice: ReplyChoice): number {

@@ -3,14 +3,12 @@ import type { Answer, StreamEvent } from './ask.ts'
 import type { Connection } from './connection.ts'
 import type { Fault } from './faults.ts'
 import { spoilEvents, textStart } from './spoil.ts'
-import type { Dialect } from './spoil.ts'
 import type { Finish, TruthEntry, TruthLog } from './truth.ts'
 
 export interface Delivery {
   readonly connection: Connection
   readonly answer: Answer
   readonly fault: Fault | undefined
-  readonly dialect: Dialect
   readonly entry: TruthEntry
   readonly truth: TruthLog
   readonly keepAlive: boolean
@@ -24,6 +22,7 @@ type Framing = 'length' | 'chunked' | 'close'
 const batchCharactersMax = 16 * 1024
 const fillerBytes = 64 * 1024
 const lastChunk = '0\r\n\r\n'
+const eventStream = 'text/event-stream; charset=utf-8'
 
 const reasons: Record<number, string> = {
   200: 'OK',
@@ -36,6 +35,8 @@ const reasons: Record<number, string> = {
   403: 'Forbidden',
   404: 'Not Found',
   413: 'Payload Too Large',
+  415: 'Unsupported Media Type',
+  422: 'Unprocessable Entity',
   429: 'Too Many Requests',
   500: 'Internal Server Error',
   502: 'Bad Gateway',
@@ -60,7 +61,7 @@ function sendHead(delivery: Delivery, framing: Framing, length = 0): void {
   const given = new Set(answer.headers.map(([name]) => name))
   const lines = [statusLine(answer.status, fault)]
   if (!given.has('content-type'))
-    lines.push(`content-type: ${isStream ? 'text/event-stream; charset=utf-8' : 'application/json'}`)
+    lines.push(`content-type: ${isStream ? eventStream : 'application/json'}`)
   if (isStream) lines.push('cache-control: no-cache')
   for (const [name, value] of answer.headers) lines.push(`${name}: ${value}`)
   lines.push(...extraHeaders(fault))
@@ -196,11 +197,34 @@ async function sendGiant(delivery: Delivery, text: string, framing: Framing): Pr
   await connection.whenFlushed()
 }
 
+/** An event of a binary stream; the checksum is its last byte. */
+function checksummed(delivery: Delivery, event: StreamEvent, at: number): Uint8Array {
+  const bytes = bytesOf(delivery, event)
+  const { fault } = delivery
+  if (fault?.name === 'bad-crc' && at === fault.number('at')) bytes[bytes.length - 1]! ^= 0xff
+  return bytes
+}
+
+/** A binary framing counts the bytes before the first of them goes out, so that the event has to be built. */
+async function sendGiantEvent(delivery: Delivery, event: StreamEvent, framing: Framing): Promise<void> {
+  const { answer, connection, fault } = delivery
+  if (!answer.encode) return sendGiant(delivery, event.text, framing)
+  const at = event.text.indexOf('{') + 1
+  const filler = 'a'.repeat(Math.min(fault!.number('bytes'), 1e8))
+  const payload = Buffer.from(`${event.text.slice(0, at)}"padding":"${filler}",${event.text.slice(at)}`)
+  connection.send(framed(bytesOf(delivery, event, payload), framing))
+}
+
 function withInvalidBytes(text: string): Uint8Array {
   const at = textStart(text)
   if (at < 0) return Buffer.from(text)
   const bad = Uint8Array.of(0xff, 0xfe, 0xc0, 0x80, 0xe2, 0x82)
   return Buffer.concat([Buffer.from(text.slice(0, at)), bad, Buffer.from(text.slice(at))])
+}
+
+/** The bytes of an event, with whatever the framing of its stream puts around them. */
+function bytesOf(delivery: Delivery, event: StreamEvent, payload: Uint8Array = Buffer.from(event.text)): Uint8Array {
+  return delivery.answer.encode?.(payload, event) ?? payload
 }
 
 /** An event that a fault does not let go out as it is. False when it may. */
@@ -212,11 +236,12 @@ async function sendOddly(
   const { fault, connection } = delivery
   const { framing } = context
   if (fault?.name === 'drip' || fault?.name === 'split-utf8')
-    await sendByByte(delivery, Buffer.from(event.text), framing)
+    await sendByByte(delivery, bytesOf(delivery, event), framing)
   else if (fault?.name === 'giant-event' && context.at === fault.number('at'))
-    await sendGiant(delivery, event.text, framing)
+    await sendGiantEvent(delivery, event, framing)
   else if (fault?.name === 'invalid-utf8' && event.tokens > 0)
-    connection.send(framed(withInvalidBytes(event.text), framing))
+    connection.send(framed(bytesOf(delivery, event, withInvalidBytes(event.text)), framing))
+  else if (delivery.answer.encode) connection.send(framed(checksummed(delivery, event, context.at), framing))
   else return false
   await connection.whenFlushed()
   if (!connection.isClosed) counted(delivery, 1, event.tokens)
@@ -224,18 +249,14 @@ async function sendOddly(
 }
 
 function sendPart(delivery: Delivery, event: StreamEvent, part: { bytes: number; framing: Framing }): void {
-  const bytes = Buffer.from(event.text)
+  const bytes = bytesOf(delivery, event)
   const sent = bytes.subarray(0, Math.min(part.bytes, bytes.length - 1))
   // The chunk promises all of the event.
   if (part.framing === 'chunked') delivery.connection.send(`${bytes.length.toString(16)}\r\n`)
   delivery.connection.send(sent)
 }
 
-async function sendEvents(
-  delivery: Delivery,
-  events: Iterable<StreamEvent>,
-  framing: Framing,
-): Promise<void> {
+async function sendEvents(delivery: Delivery, framing: Framing): Promise<void> {
   const { connection, fault } = delivery
   const broken = breakOf(fault)
   const startMs = performance.now()
@@ -252,7 +273,7 @@ async function sendEvents(
     if (!connection.isFlushed) await connection.whenFlushed()
     else if (mayYield) await connection.wait(0)
   }
-  for (const event of spoilEvents(events, fault, delivery.dialect)) {
+  for (const event of spoilEvents(delivery.answer, fault)) {
     if (broken && at >= broken.at) {
       await flush(false)
       if (broken.bytes > 0) sendPart(delivery, event, { bytes: broken.bytes, framing })
@@ -263,7 +284,8 @@ async function sendEvents(
       await connection.wait(startMs + at * fault.tokenMs - performance.now())
     }
     if (connection.isClosed) return
-    if (!(fault && (await sendOddly(delivery, event, { at, framing })))) {
+    const isOdd = fault !== undefined || delivery.answer.encode !== undefined
+    if (!(isOdd && (await sendOddly(delivery, event, { at, framing })))) {
       batch += framed(event.text, framing)
       batchEvents++
       batchTokens += event.tokens
@@ -276,7 +298,7 @@ async function sendEvents(
   if (broken && fault!.name !== 'cut-clean') return stop(delivery, broken.how)
   if (framing === 'chunked') connection.send(lastChunk)
   const isCut =
-    fault?.name === 'truncated-json' || fault?.name === 'error-in-stream' || fault?.name === 'error-first'
+    fault !== undefined && ['truncated-json', 'error-in-stream', 'error-first', ...(delivery.answer.encode ? ['bad-crc'] : [])].includes(fault.name)
   return settle(delivery, framing, isCut ? 'cut' : 'complete')
 }
 
@@ -344,9 +366,11 @@ async function sendWhole(delivery: Delivery, content: string | Uint8Array): Prom
 
 /** A stream whose `content-length` lies has one: it is sent as a whole. */
 function joined(delivery: Delivery, events: Iterable<StreamEvent>): Delivery {
-  const content = [...events].map(event => event.text).join('')
-  const headers = [...delivery.answer.headers, ['content-type', 'text/event-stream; charset=utf-8']] as const
-  return { ...delivery, answer: { ...delivery.answer, content, headers: headers as Answer['headers'] } }
+  const content = Buffer.concat([...events].map(event => bytesOf(delivery, event)))
+  const { headers } = delivery.answer
+  const named = headers.some(([name]) => name === 'content-type')
+  const all: Answer['headers'] = named ? headers : [...headers, ['content-type', eventStream]]
+  return { ...delivery, answer: { ...delivery.answer, content, headers: all } }
 }
 
 /** Sends the answer; resolves when the connection may serve its next request or is closed. */
@@ -369,5 +393,5 @@ export async function deliver(given: Delivery): Promise<void> {
   const isUnframed = fault?.name === 'cut-close-delimited' || fault?.name === 'close-delimited'
   const framing: Framing = isUnframed ? 'close' : 'chunked'
   sendHead(delivery, framing)
-  return sendEvents(delivery, content, framing)
+  return sendEvents(delivery, framing)
 }

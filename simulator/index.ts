@@ -1,7 +1,8 @@
 /**
- * An upstream that speaks OpenAI's and Anthropic's dialects, with faults on demand and a truth log. See
+ * An upstream that speaks the dialects of all vendors, with faults on demand and a truth log. See
  * docs/simulator.md.
  */
+export { awsKeys } from './aws-authorization.ts'
 export { faultKinds } from './faults.ts'
 export type { FaultKind, FaultName } from './faults.ts'
 export { runSimulator } from './run.ts'

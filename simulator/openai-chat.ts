@@ -13,7 +13,10 @@ import type {
   ReplyChoice,
   ReplyUsage,
   StreamEvent,
+  UsageOf,
 } from './ask.ts'
+import { dataEvent } from './events.ts'
+import { openaiFailure } from './openai-error.ts'
 import { hash } from './random.ts'
 import { countTokens, tokensOf } from './text.ts'
 
@@ -24,10 +27,13 @@ export const fingerprint = 'fp_5f6d8a1c2e'
 const choicesMax = 128
 const effortTokens: Record<string, number> = { none: 0, minimal: 4, low: 8, medium: 16, high: 32, xhigh: 64 }
 
-/** The usage object, or what a fault says in its place. */
-export type UsageOf<T> = (usage: ReplyUsage) => T
+/** How long the simulator thinks for OpenAI's word of it. */
+export function tokensOfEffort(effort: unknown): number {
+  return effortTokens[String(effort ?? 'none')] ?? 0
+}
 
-function textOf(content: unknown): string {
+/** The text of a message: itself, or its parts together. */
+export function textOf(content: unknown): string {
   if (typeof content === 'string') return content
   return objectsOf(content)
     .map(part => (typeof part.text === 'string' ? part.text : ''))
@@ -130,7 +136,8 @@ export function readChat(body: Json, model: string): Ask {
       readMaxTokens(body.max_tokens, 'max_tokens'),
     stop: readStop(body.stop),
     choices: readChoices(body.n),
-    reasoningTokens: effortTokens[String(body.reasoning_effort ?? 'none')] ?? 0,
+    reasoningTokens: tokensOfEffort(body.reasoning_effort),
+    paints: Array.isArray(body.modalities) && body.modalities.includes('image'),
   }
 }
 
@@ -196,6 +203,14 @@ function wholeCall(call: ReplyCall): Json {
     : { id, type: 'function', function: { name: call.name, arguments: said } }
 }
 
+/** Pictures of an answer, as OpenRouter writes them: OpenAI itself has none in chat. */
+function imageParts(choice: ReplyChoice): Json[] {
+  return choice.images.map(({ data, mediaType }) => ({
+    type: 'image_url',
+    image_url: { url: `data:${mediaType};base64,${data}` },
+  }))
+}
+
 function wholeChoice(choice: ReplyChoice, index: number, shape: ChatShape): Json {
   const text = choice.text.join('')
   const message: Json = {
@@ -203,6 +218,7 @@ function wholeChoice(choice: ReplyChoice, index: number, shape: ChatShape): Json
     content: choice.calls.length > 0 && text === '' ? null : text,
     ...(choice.reasoning.length > 0 ? { reasoning_content: choice.reasoning.join('') } : {}),
     ...(choice.calls.length > 0 ? { tool_calls: choice.calls.map(wholeCall) } : {}),
+    ...(choice.images.length > 0 ? { images: imageParts(choice) } : {}),
     refusal: null,
     annotations: [],
   }
@@ -228,13 +244,8 @@ function* callDeltas(call: ReplyCall, index: number): Generator<[Json, 0 | 1]> {
   for (const piece of call.pieces) yield [{ index, function: { arguments: piece } }, 1]
 }
 
-/** A server-sent event of OpenAI's. */
-export function dataEvent(value: unknown, kind: StreamEvent['kind'], tokens: 0 | 1 = 0): StreamEvent {
-  return { text: `data: ${typeof value === 'string' ? value : JSON.stringify(value)}\n\n`, kind, tokens }
-}
-
 interface ChunkWriter {
-  (choices: Json[], kind: StreamEvent['kind'], tokens?: 0 | 1): StreamEvent
+  (choices: Json[], kind: StreamEvent['kind'], tokens?: number): StreamEvent
 }
 
 function* choiceEvents(
@@ -252,6 +263,7 @@ function* choiceEvents(
   for (const [at, call] of choice.calls.entries())
     for (const [delta, tokens] of callDeltas(call, at))
       yield chunk(one({ tool_calls: [delta] }, null), 'delta', tokens)
+  if (choice.images.length > 0) yield chunk(one({ images: imageParts(choice) }, null), 'start')
   yield chunk(one({}, finishReason(choice)), 'finish')
 }
 
@@ -296,7 +308,7 @@ export function writeChat(reply: Reply, body: Json, usageOf: UsageOf<Json | unde
   const shape = shapeOf(body)
   const billable = { inputTokens: reply.usage.inputTokens, outputTokens: reply.usage.outputTokens }
   if (body.stream === true)
-    return { status: 200, headers: [], content: chatEvents(reply, shape, usageOf), billable }
+    return { status: 200, headers: [], content: chatEvents(reply, shape, usageOf), billable, failure: openaiFailure }
   const usage = usageOf(reply.usage)
   const whole = {
     id: `chatcmpl-${reply.id}`,

@@ -1,9 +1,10 @@
 /** OpenAI text completions, both ends: https://platform.openai.com/docs/api-reference/completions. */
 import { BadRequest, isJson } from './ask.ts'
-import type { Answer, Ask, Json, Reply, StreamEvent } from './ask.ts'
-import { createdS, dataEvent, fingerprint, interleave, logprobOf } from './openai-chat.ts'
+import type { Answer, Ask, Json, Reply, StreamEvent, UsageOf } from './ask.ts'
+import { dataEvent } from './events.ts'
+import { createdS, fingerprint, interleave, logprobOf } from './openai-chat.ts'
 import { readChoices, readMaxTokens, readStop } from './openai-chat.ts'
-import type { UsageOf } from './openai-chat.ts'
+import { openaiFailure } from './openai-error.ts'
 import { countTokens } from './text.ts'
 
 /** What an absent `max_tokens` means to this vendor. */
@@ -141,5 +142,5 @@ export function writeCompletion(
     if (mayReport) yield dataEvent({ ...head, choices: [], usage }, 'usage')
     yield dataEvent('[DONE]', 'end')
   })()
-  return { status: 200, headers: [], content: events, billable }
+  return { status: 200, headers: [], content: events, billable, failure: openaiFailure }
 }

@@ -32,6 +32,8 @@ export interface ScriptedReply {
     readonly arguments?: unknown
     readonly id?: string
   }[]
+  /** Pictures in the answer, base64, where the dialect has a place for them. Default type: image/png. */
+  readonly images?: readonly { readonly data: string; readonly mediaType?: string }[]
   readonly finish?: 'stop' | 'length' | 'tool-calls' | 'content-filter'
   /** Sent as it is; nothing else of the script counts but `fault`. Billed as nothing. */
   readonly raw?: {

@@ -1,20 +1,25 @@
 /** The simulator: listens, keeps the truth log, and gives every request to the part that answers it. */
-import { answerOf, lastText, routeOf } from './answers.ts'
-import type { Route } from './answers.ts'
+import { answerOf } from './answers.ts'
 import { BadRequest, isJson } from './ask.ts'
 import type { Answer } from './ask.ts'
 import { Connection } from './connection.ts'
 import type { ConnectionOwner } from './connection.ts'
 import { deliver } from './deliver.ts'
+import { readBody } from './bodies.ts'
+import type { ReadBody } from './bodies.ts'
 import { parseFault, splitModel, UnknownFault } from './faults.ts'
 import type { Fault } from './faults.ts'
+import { lastText } from './last-text.ts'
+import { routeOf } from './paths.ts'
+import type { Route } from './paths.ts'
 import { hash } from './random.ts'
 import type { HttpRequest, RequestError } from './request-parser.ts'
 import { Scripts } from './script.ts'
 import type { MatcherLike, ScriptedReply } from './script.ts'
 import { errorAnswer, spoil } from './spoil.ts'
-import { TruthLog, truthNowMs, withoutCredentials } from './truth.ts'
+import { TruthLog, truthNowMs, withoutCredentials, withoutKey } from './truth.ts'
 import type { TruthEntry } from './truth.ts'
+import { wordsOf } from './words.ts'
 
 export interface SimulatorOptions {
   /** Default: a free one. */
@@ -40,22 +45,12 @@ export interface Simulator {
   stop(): Promise<void>
 }
 
-/** A request body as JSON; as its text when it is none. */
-function readBody(request: HttpRequest): { value: unknown; isJson: boolean } {
-  if (request.body.length === 0) return { value: undefined, isJson: false }
-  const text = request.body.toString('utf8')
-  try {
-    return { value: JSON.parse(text), isJson: true }
-  } catch {
-    return { value: text, isJson: false }
-  }
-}
-
 interface Arrival {
   readonly request: HttpRequest
   readonly route: Route
   readonly body: unknown
-  readonly isJson: boolean
+  /** The body could be read: as JSON, or as a form. */
+  readonly isRead: boolean
   readonly namedModel: string | undefined
   readonly model: string
   readonly script: ScriptedReply | undefined
@@ -84,9 +79,10 @@ class SimulatorServer implements ConnectionOwner {
     const path = request.target.split('?', 1)[0]!
     if (path.startsWith('/__')) return this.#control(connection, request, path)
     connection.isClient = true
+    const read = readBody(request)
     let arrival: Arrival
     try {
-      arrival = this.#arrive(request)
+      arrival = this.#arrive(request, read instanceof Promise ? await read : read)
     } catch (error) {
       // A matcher of the test's own has thrown: say so where the test will look.
       return this.#reply(connection, request, plain(500, { error: { message: String(error) } }))
@@ -95,21 +91,13 @@ class SimulatorServer implements ConnectionOwner {
     const { dialect } = arrival.route
     const requestId = `req_${hash(`request ${entry.n}`, this.seed).toString(16).padStart(14, '0')}`
     const { answer, fault } = this.#answer(arrival, { entry, requestId })
-    const headers: [string, string][] =
-      dialect === 'anthropic'
-        ? [['request-id', requestId]]
-        : [
-            ['x-request-id', requestId],
-            ['openai-version', '2020-10-01'],
-            ['openai-processing-ms', '5'],
-          ]
+    const headers = [...wordsOf(dialect).headers(requestId)]
     // A page of HTML comes from a proxy that never asked the vendor.
     if (fault?.name === 'html-error') headers.length = 0
     await deliver({
       connection,
       answer: { ...answer, headers: [...headers, ...answer.headers] },
       fault,
-      dialect,
       entry,
       truth: this.truth,
       keepAlive: request.keepAlive,
@@ -117,28 +105,29 @@ class SimulatorServer implements ConnectionOwner {
     })
   }
 
-  #arrive(request: HttpRequest): Arrival {
+  #arrive(request: HttpRequest, { value: body, isRead }: ReadBody): Arrival {
     const route = routeOf(request)
-    const { value: body, isJson: isParsed } = readBody(request)
-    const asked = isJson(body) && typeof body.model === 'string' ? body.model : route.model
+    const named = isJson(body) && typeof body.model === 'string' ? body.model : undefined
+    // Azure does not look at what the body names.
+    const asked = route.dialect === 'azure' ? (route.model ?? named) : (named ?? route.model)
     const split = splitModel(asked ?? '')
     const matching = { method: request.method, path: request.target, headers: request.headers, body }
     const script = this.scripts.take({ ...matching, model: split.model, text: lastText(body) })
     const spec = request.headers.get('x-simulate') ?? split.spec ?? script?.fault
-    return { request, route, body, isJson: isParsed, namedModel: asked, model: split.model, script, spec }
+    return { request, route, body, isRead, namedModel: asked, model: split.model, script, spec }
   }
 
   #enter(arrival: Arrival): TruthEntry {
-    const { request, body } = arrival
+    const { request, body, route } = arrival
     const entry: TruthEntry = {
       n: ++this.#count,
       method: request.method,
-      path: request.target,
+      path: withoutKey(request.target),
       model: arrival.namedModel,
       headers: withoutCredentials(request.headers),
       body,
       startedMs: truthNowMs(),
-      stream: isJson(body) && body.stream === true,
+      stream: route.streams ?? (isJson(body) && (body.stream === true || body.stream === 'true')),
       fault: arrival.spec,
       eventsSent: 0,
       tokensSent: 0,
@@ -156,7 +145,7 @@ class SimulatorServer implements ConnectionOwner {
     const spoken = { dialect: route.dialect, requestId: context.requestId }
     try {
       const fault = arrival.spec ? parseFault(arrival.spec) : undefined
-      const body = arrival.isJson ? arrival.body : undefined
+      const body = arrival.isRead ? arrival.body : undefined
       const healthy = request.method === 'HEAD' && route.endpoint !== 'models'
       const answer = healthy ? plain(200, {}) : answerOf({ ...arrival, body, seed: this.seed, fault })
       if (!fault) return { answer }
@@ -195,7 +184,7 @@ class SimulatorServer implements ConnectionOwner {
       this.reset()
       return this.#reply(connection, request, plain(200, { reset: true }))
     }
-    const { value } = readBody(request)
+    const { value } = await readBody(request)
     if (asked === 'POST /__script' && isJson(value) && isJson(value.match) && isJson(value.reply)) {
       this.scripts.add(value.match as MatcherLike, value.reply as ScriptedReply)
       return this.#reply(connection, request, plain(200, { scripted: true }))

@@ -1,14 +1,12 @@
 /** Faults that change what is said. How it is sent is `deliver.ts`. */
-import { anthropicError, anthropicErrorEvent } from './anthropic.ts'
-import { isJson } from './ask.ts'
+import { isJson, nothingToBill } from './ask.ts'
 import type { Answer, Json, ReplyUsage, StreamEvent } from './ask.ts'
 import type { Fault } from './faults.ts'
-import { dataEvent } from './openai-chat.ts'
-import { openaiError } from './openai-other.ts'
-import type { ErrorWords } from './openai-other.ts'
+import { openaiFailure } from './openai-error.ts'
+import type { ErrorWords } from './openai-error.ts'
 import { hash, randomOf } from './random.ts'
-
-export type Dialect = 'openai' | 'anthropic'
+import { wordsOf } from './words.ts'
+import type { Dialect } from './words.ts'
 
 export interface SpoilContext {
   readonly dialect: Dialect
@@ -24,10 +22,9 @@ export interface SpoilContext {
 
 /** An error in the words of the dialect. */
 export function errorAnswer(words: ErrorWords, context: { dialect: Dialect; requestId: string }): Answer {
-  const { dialect, requestId } = context
-  const body = dialect === 'anthropic' ? anthropicError(words, requestId) : openaiError(words)
-  const billable = { inputTokens: 0, outputTokens: 0 }
-  return { status: words.status, headers: [], content: JSON.stringify(body), billable }
+  const { error, errorHeaders } = wordsOf(context.dialect)
+  const content = JSON.stringify(error(words, context.requestId))
+  return { status: words.status, headers: errorHeaders?.(words) ?? [], content, billable: nothingToBill }
 }
 
 const nonsense: Record<string, unknown[]> = {
@@ -63,23 +60,21 @@ export function usageUnder(
 
 function redirect(fault: Fault, context: SpoilContext): Answer {
   const to = fault.text('to') || `${context.url}/redirected${context.target}`
-  const billable = { inputTokens: 0, outputTokens: 0 }
-  return { status: fault.number('code'), headers: [['location', to]], content: '', billable }
+  return { status: fault.number('code'), headers: [['location', to]], content: '', billable: nothingToBill }
 }
 
 function page(status: number): Answer {
   const title = status === 502 ? '502 Bad Gateway' : `${status} Error`
   const body = `<body>\r\n<center><h1>${title}</h1></center>\r\n<hr><center>nginx</center>\r\n</body>`
   const content = `<html>\r\n<head><title>${title}</title></head>\r\n${body}\r\n</html>\r\n`
-  const billable = { inputTokens: 0, outputTokens: 0 }
-  return { status, headers: [['content-type', 'text/html']], content, billable }
+  return { status, headers: [['content-type', 'text/html']], content, billable: nothingToBill }
 }
 
 function limited(fault: Fault, context: SpoilContext): Answer {
   const answer = errorAnswer({ status: 429, kind: fault.text('kind') }, context)
   const names = ['retry-after', 'retry-after-ms']
   const headers = names.map(name => [name, fault.text(name)] as const).filter(([, value]) => value !== '')
-  return { ...answer, headers }
+  return { ...answer, headers: [...answer.headers, ...headers] }
 }
 
 /** Whether the chance of `flaky` strikes this request. */
@@ -105,26 +100,38 @@ export function spoil(answer: Answer, fault: Fault, context: SpoilContext): Answ
     case 'error-in-stream':
       return isWhole ? errorAnswer({ status: 500 }, context) : answer
     case 'no-finish':
-      return isWhole ? withoutFinish(answer) : answer
+      return isWhole ? withoutFinish(answer, context.dialect) : answer
     default:
       return answer
   }
 }
 
-function withoutFinish(answer: Answer): Answer {
+/** Where a dialect says that an answer is done, in words that could not stand in a tool's arguments elsewhere. */
+const finishes: Partial<Record<Dialect, RegExp>> = {
+  openai: /"(finish_reason|status)":"(?:[a-z_]*)"/g,
+  gemini: /"(finishReason)":"[A-Z_]*"/g,
+  bedrock: /"(stopReason)":"[a-z_]*"/g,
+  ollama: /"(done|done_reason)":(?:true|"[a-z_]*")/g,
+}
+const finishDefault = /"(finish_reason|stop_reason)":"[A-Za-z_]*"/g
+
+function withoutFinish(answer: Answer, dialect: Dialect): Answer {
   if (typeof answer.content !== 'string') return answer
-  const content = answer.content.replaceAll(/"(finish_reason|stop_reason)":"[a-z_]*"/g, '"$1":null')
+  const content = answer.content.replaceAll(finishes[dialect] ?? finishDefault, '"$1":null')
   return { ...answer, content }
 }
 
 /** Where the text of a delta begins in its event; -1 when it has none. */
 export function textStart(event: string): number {
-  const found = /"(?:content|text|thinking|reasoning_content|arguments|partial_json)":"(?!")/.exec(event)
+  const found =
+    /"(?:content|text|thinking|tool_plan|reasoning_content|arguments|partial_json|delta|input)":"(?!")/.exec(event)
   return found ? found.index + found[0].length : -1
 }
 
-function errorEvent(dialect: Dialect): StreamEvent {
-  return dialect === 'anthropic' ? anthropicErrorEvent() : dataEvent(openaiError({ status: 500 }), 'error')
+/** The event without the last characters of its JSON, but with the line breaks that end it. */
+function cutShort(event: StreamEvent): StreamEvent {
+  const end = /\n*$/.exec(event.text)![0]
+  return { ...event, text: event.text.slice(0, -10 - end.length) + end }
 }
 
 function* truncated(events: Iterable<StreamEvent>): Generator<StreamEvent> {
@@ -133,7 +140,7 @@ function* truncated(events: Iterable<StreamEvent>): Generator<StreamEvent> {
   for (const event of events) {
     if (held && event.kind !== 'delta' && !isDone) {
       isDone = true
-      yield { ...held, text: `${held.text.slice(0, -12)}\n\n` }
+      yield cutShort(held)
     } else if (held) yield held
     held = event.kind === 'delta' ? event : undefined
     if (!held) yield event
@@ -141,18 +148,16 @@ function* truncated(events: Iterable<StreamEvent>): Generator<StreamEvent> {
 }
 
 /** The events as the fault has them. */
-export function* spoilEvents(
-  events: Iterable<StreamEvent>,
-  fault: Fault | undefined,
-  dialect: Dialect,
-): Generator<StreamEvent> {
+export function* spoilEvents(answer: Answer, fault: Fault | undefined): Generator<StreamEvent> {
+  const events = answer.content as Iterable<StreamEvent>
   if (fault?.name === 'truncated-json') return yield* truncated(events)
   const missing = fault?.name === 'no-done' ? 'end' : fault?.name === 'no-finish' ? 'finish' : undefined
   const isBroken = fault?.name === 'error-in-stream' || fault?.name === 'error-first'
   const errorAt = !isBroken ? Infinity : fault.name === 'error-first' ? 0 : fault.number('at')
   let at = 0
   for (const event of events) {
-    if (at++ >= errorAt) return yield errorEvent(dialect)
+    if (at >= errorAt) return yield (answer.failure ?? openaiFailure)(at)
+    at++
     if (event.kind !== missing) yield event
   }
 }

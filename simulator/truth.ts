@@ -13,7 +13,7 @@ export interface TruthEntry {
   readonly model?: string
   /** All headers by lower-case name; a header that carries a credential says only `present`. */
   readonly headers: Readonly<Record<string, string>>
-  /** Parsed JSON; the text when it is not JSON; absent when there is none. */
+  /** Parsed JSON, or the fields of a form, with `{filename, type, bytes}` for a file; else its text; absent when there is none. */
   readonly body?: unknown
   /** Milliseconds since 1970 with fractions; never goes back while the process lives. */
   readonly startedMs: number
@@ -22,7 +22,7 @@ export interface TruthEntry {
   readonly fault?: string
   /** The status that was sent; absent while none was. */
   status?: number
-  /** Server-sent events handed to the kernel. */
+  /** Events of a stream handed to the kernel. */
   eventsSent: number
   /** Tokens handed to the kernel: content, reasoning and argument deltas; all of a whole answer. */
   tokensSent: number
@@ -57,6 +57,7 @@ const credentials = new Set([
   'x-api-key',
   'api-key',
   'x-goog-api-key',
+  'x-amz-security-token',
   'cookie',
 ])
 
@@ -65,6 +66,11 @@ export function withoutCredentials(headers: ReadonlyMap<string, string>): Record
   return Object.fromEntries(
     [...headers].map(([name, value]) => [name, credentials.has(name) ? 'present' : value]),
   )
+}
+
+/** A path, safe to print: Google's keys may stand in the query. */
+export function withoutKey(target: string): string {
+  return target.replace(/([?&]key=)[^&]*/g, '$1present')
 }
 
 /** Entries beyond this many push out the oldest: a simulator under load runs for hours. */

@@ -5,24 +5,28 @@ import packageJson from '../package.json' with { type: 'json' }
 import { costNanoUsd, nanoUsdToText } from './accounts/cost.ts'
 import { keyProblem } from './accounts/key.ts'
 import { ModelIndex } from './accounts/model-index.ts'
-import { catalogPrices } from './config/prices.ts'
+import { concreteModel } from './config/model-facts.ts'
 import type { ReloadReport, RunningServer, ServeOptions } from './config/serve-options.ts'
 import { openSettings } from './config/settings-source.ts'
 import type { SettingsSource } from './config/settings-source.ts'
 import type { Caller, VirtualKey } from './core/call.ts'
 import type { Services } from './core/endpoint.ts'
-import type { KeyDirectory, Limiter } from './core/ports.ts'
+import type { AssistantStore, KeyDirectory, Limiter } from './core/ports.ts'
 import { endpoints } from './endpoints/index.ts'
 import { createFrontDoor } from './endpoints/router.ts'
 import { systemClock } from './lib/clock.ts'
 import { QuietCollector } from './lib/quiet-collector.ts'
 import { TimerWheel } from './lib/timer-wheel.ts'
+import { Tokenizer } from './lib/tokenizer.ts'
 import { createHttp1Transport } from './pipeline/http1/client.ts'
 import { DetachedWork } from './pipeline/detached.ts'
+import { createPreviewCall } from './pipeline/preview.ts'
 import { Router } from './pipeline/route.ts'
 import { createCallModel } from './pipeline/serve.ts'
 import { createPolicies } from './policies/index.ts'
+import { modelAccess } from './policies/model-access.ts'
 import { providers } from './providers/index.ts'
+import { createAssistantStore } from './store/assistants.ts'
 import { lockDataDirectory } from './store/data-lock.ts'
 import { openInstallation } from './store/installation.ts'
 import type { Installation } from './store/installation.ts'
@@ -93,6 +97,7 @@ export async function startServer(options: ServeOptions): Promise<RunningServer>
         parts.draining()
         await stopServing(server, environment)
         await parts.detached.stop()
+        parts.tokenizer.stop()
         parts.transport.close()
         await store.close()
         lock.release()
@@ -118,6 +123,7 @@ interface Store {
   readonly limiter: Limiter
   readonly ledger: JournalledLedger
   readonly responses: RunningResponseStore
+  readonly assistants: AssistantStore
   databaseReachable(): boolean
   close(): Promise<void>
 }
@@ -159,6 +165,7 @@ async function openStore(options: ServeOptions, logger: Logger): Promise<Store> 
     limiter: redis ?? new MemoryLimiter(clock),
     ledger,
     responses,
+    assistants: createAssistantStore(database),
     databaseReachable: () => reachable,
     async close() {
       responses.stop()
@@ -200,7 +207,7 @@ interface Assembling {
 function assemble({ options, source, store, logger }: Assembling) {
   const transport = createHttp1Transport({ clock })
   const timers = new TimerWheel(clock)
-  let index = new ModelIndex(source.current(), catalogPrices)
+  let index = new ModelIndex(source.current(), concreteModel)
   const settings = () => index.settings
   const metrics = createMetrics({
     upstreamConnections: () => transport.connections(),
@@ -218,15 +225,19 @@ function assemble({ options, source, store, logger }: Assembling) {
   const router = new Router({ transport, timers, clock, random: Math.random })
   let draining = false
   const detached = new DetachedWork()
+  const tokenizer = new Tokenizer()
   const services: Services = {
     settings,
     models: () => index,
     callModel: createCallModel({
       policies, router, clock, timers, settings, uploadDirectory: join(options.dataDirectory, 'uploads'), resolve: model => index.resolve(model), cost: costNanoUsd, costText: nanoUsdToText,
     }),
+    previewCall: createPreviewCall({ clock, access: modelAccess(() => index) }),
+    tokenizer,
     keys: store.keys,
     ledger: store.ledger,
     responses: store.responses,
+    assistants: store.assistants,
     detached,
     hashKey: store.installation.hashKey,
     metricsText: () => metrics.text(),
@@ -248,11 +259,12 @@ function assemble({ options, source, store, logger }: Assembling) {
   return {
     transport,
     detached,
+    tokenizer,
     handle,
     draining: () => void (draining = true),
     reloaded(report: ReloadReport) {
       if (!report.applied) return logger.error('the configuration was not changed', { problems: report.problems.join('\n') })
-      index = new ModelIndex(source.current(), catalogPrices)
+      index = new ModelIndex(source.current(), concreteModel)
       logger.info('the configuration was read anew', { models: index.settings.deployments.length })
     },
   }

@@ -1,47 +1,135 @@
-/** What a call costs: integer arithmetic from tokens and prices, no floats anywhere. */
+/** What a call costs: integer arithmetic from usage and prices, no floats anywhere. */
 import type { Prices, Usage } from '../core/usage.ts'
 
-const tokensPerPrice = 1_000_000n
+const unitsPerPrice = 1_000_000n
 
 /**
- * Nano-dollars, rounded half up once at the end; null when the price is not known. A component without
- * a price of its own (cache, audio) is charged as plain input or output: never as nothing.
+ * Nano-dollars, rounded half up once at the end; null when what was used has no known price. `atMs` is the moment of
+ * the call; `inBatch` = it was part of a vendor's batch. A part of the input or output without a price of its own is
+ * charged as plain input or output: never as nothing.
  */
-export function costNanoUsd(usage: Usage, prices: Prices | null): bigint | null {
+export function costNanoUsd(usage: Usage, prices: Prices | null, atMs: number, inBatch = false): bigint | null {
   if (!prices) return null
-  return costInNumbers(usage, prices) ?? costInBigints(usage, prices)
+  const applied = appliedPrices(usage, pricesAt(prices, atMs), inBatch)
+  return costInNumbers(usage, applied) ?? costInBigints(usage, applied)
+}
+
+/** Prices are lower in batches and higher for long inputs. A batch without a price of its own costs the full one. */
+function appliedPrices(usage: Usage, prices: Prices, inBatch: boolean): Prices {
+  let applied = (inBatch && prices.batch) || prices
+  if (applied.tiers)
+    for (const tier of applied.tiers) if (usage.inputTokens > tier.aboveInputTokens) applied = tier.prices
+  return applied
+}
+
+/** The prices of a moment. */
+export function pricesAt(prices: Prices, atMs: number): Prices {
+  return prices.later?.findLast(later => later.fromMs <= atMs)?.prices ?? prices
 }
 
 /** Nearly every call: plain text, small enough that a number holds the sum exactly. Undefined = it does not. */
 function costInNumbers(usage: Usage, prices: Prices): bigint | undefined {
   if (usage.cachedInputTokens || usage.cacheWriteTokens || usage.inputAudioTokens || usage.outputAudioTokens) return undefined
-  const total = usage.inputTokens * Number(prices.input) + usage.outputTokens * Number(prices.output)
+  if (usage.inputImageTokens || usage.outputImageTokens || hasOtherUnits(usage) || prices.request) return undefined
+  if (usage.reasoningTokens && prices.reasoning !== undefined) return undefined
+  // Embeddings have no price for output, and no output.
+  if (prices.input === undefined || (prices.output === undefined && usage.outputTokens > 0)) return undefined
+  const total = usage.inputTokens * Number(prices.input) + usage.outputTokens * Number(prices.output ?? 0n)
   if (total > Number.MAX_SAFE_INTEGER) return undefined
   const rest = total % 1e6
   return BigInt((total - rest) / 1e6 + (rest >= 500_000 ? 1 : 0))
 }
 
-function costInBigints(usage: Usage, prices: Prices): bigint {
+/** Used something that is not counted in tokens. */
+function hasOtherUnits(usage: Usage): boolean {
+  return Boolean(usage.searchUnits || usage.images || usage.audioSeconds || usage.characters)
+}
+
+/** A sum in nano-dollars times a million; `known` is false when a part of it has no price. */
+interface Sum {
+  readonly total: bigint
+  readonly known: boolean
+}
+
+function costInBigints(usage: Usage, prices: Prices): bigint | null {
+  if (isFree(prices)) return 0n
+  const tokens = tokenCost(usage, prices)
+  const units = unitCost(usage, prices)
+  // Vendors count in several ways and bill by one: tokens where they have a price, else pictures, seconds or the like.
+  const hasTokens = usage.inputTokens > 0 || usage.outputTokens > 0
+  const known = units.priced || (tokens.known && (hasTokens || !hasOtherUnits(usage)))
+  if (!known) return null
+  return (tokens.total + units.total + (prices.request ?? 0n) + unitsPerPrice / 2n) / unitsPerPrice
+}
+
+/** Tokens that are said to cost nothing, and no price for anything else: whatever it counts, it is free. */
+function isFree(prices: Prices): boolean {
+  const { input, output, image, character, audioSecond, searchUnit, request } = prices
+  const others = image ?? character ?? audioSecond ?? searchUnit ?? request
+  return input === 0n && output === 0n && others === undefined
+}
+
+function tokenCost(usage: Usage, prices: Prices): Sum {
+  const { input, output } = prices
   const cached = usage.cachedInputTokens ?? 0
   const written = usage.cacheWriteTokens ?? 0
   const writtenOneHour = Math.min(usage.cacheWriteOneHourTokens ?? 0, written)
   const inputAudio = usage.inputAudioTokens ?? 0
+  const inputImage = usage.inputImageTokens ?? 0
   const outputAudio = usage.outputAudioTokens ?? 0
-  let total = amount(Math.max(usage.inputTokens - cached - written - inputAudio, 0), prices.input)
-  total += amount(Math.max(usage.outputTokens - outputAudio, 0), prices.output)
-  if (cached > 0) total += amount(cached, prices.cacheRead ?? prices.input)
-  if (written > 0) {
-    const write = prices.cacheWrite ?? prices.input
-    total += amount(written - writtenOneHour, write)
-    total += amount(writtenOneHour, prices.cacheWriteOneHour ?? write)
+  const outputImage = paintedTokens(usage, prices)
+  const reasoning = prices.reasoning === undefined ? 0 : (usage.reasoningTokens ?? 0)
+  const write = prices.cacheWrite ?? input
+  const parts: [number, bigint | undefined][] = [
+    [Math.max(usage.inputTokens - cached - written - inputAudio - inputImage, 0), input],
+    [Math.max(usage.outputTokens - outputAudio - outputImage - reasoning, 0), output],
+    [cached, prices.cacheRead ?? input],
+    [written - writtenOneHour, write],
+    [writtenOneHour, prices.cacheWriteOneHour ?? write],
+    [inputAudio, prices.inputAudio ?? input],
+    [inputImage, prices.inputImage ?? input],
+    [outputAudio, prices.outputAudio ?? output],
+    [outputImage, prices.outputImage ?? output],
+    [reasoning, prices.reasoning],
+  ]
+  let total = 0n
+  let known = true
+  for (const [tokens, price] of parts) {
+    if (tokens === 0) continue
+    if (price === undefined) known = false
+    else total += BigInt(tokens) * price
   }
-  if (inputAudio > 0) total += amount(inputAudio, prices.inputAudio ?? prices.input)
-  if (outputAudio > 0) total += amount(outputAudio, prices.outputAudio ?? prices.output)
-  return (total + tokensPerPrice / 2n) / tokensPerPrice
+  return { total, known }
 }
 
-function amount(tokens: number, pricePerMillion: bigint): bigint {
-  return tokens === 0 ? 0n : BigInt(tokens) * pricePerMillion
+/** Tokens of pictures made. Some vendors give them without saying which they are: better the dear price than the cheap. */
+function paintedTokens(usage: Usage, prices: Prices): number {
+  if (usage.outputImageTokens !== undefined) return usage.outputImageTokens
+  return usage.images && prices.outputImage !== undefined ? usage.outputTokens : 0
+}
+
+function unitCost(usage: Usage, prices: Prices): { total: bigint; priced: boolean } {
+  const seconds = usage.audioSeconds ? Math.max(usage.audioSeconds, prices.audioSecondsMin ?? 0) : 0
+  const parts: [number | undefined, bigint | undefined][] = [
+    [usage.images, prices.image],
+    [usage.characters, prices.character],
+    [seconds, prices.audioSecond],
+    [usage.searchUnits, prices.searchUnit],
+  ]
+  let total = 0n
+  let priced = false
+  for (const [units, price] of parts) {
+    if (!units || price === undefined) continue
+    total += unitAmount(units, price)
+    priced = true
+  }
+  return { total, priced }
+}
+
+/** Seconds have fractions: counted in millionths, so that the product is a whole number again. */
+function unitAmount(units: number, price: bigint): bigint {
+  const micros = BigInt(Math.round(units * 1e6))
+  return (micros * price + unitsPerPrice / 2n) / unitsPerPrice
 }
 
 /** Dollars as decimal text without loss: 1500000n -> `0.0015`. */

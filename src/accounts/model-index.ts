@@ -3,10 +3,9 @@ import { LRUCache } from 'lru-cache'
 import type { Deployment } from '../core/deployment.ts'
 import type { ModelDirectory } from '../core/ports.ts'
 import type { Settings } from '../core/settings.ts'
-import type { Prices } from '../core/usage.ts'
 
-/** Prices of a model that only a wildcard names; null = not known. */
-export type PriceLookup = (provider: string, model: string) => Prices | null
+/** The deployment of a model that only a pattern names: its prices, abilities and profile are its own. */
+export type MakeConcrete = (pattern: Deployment, modelName: string, model: string) => Deployment
 
 const wildcardCacheMax = 1000
 const none: readonly Deployment[] = []
@@ -17,11 +16,11 @@ export class ModelIndex implements ModelDirectory {
   readonly #byId = new Map<string, Deployment[]>()
   readonly #wildcards: Deployment[] = []
   readonly #expanded = new LRUCache<string, Deployment[]>({ max: wildcardCacheMax })
-  readonly #prices: PriceLookup
+  readonly #concrete: MakeConcrete
 
-  constructor(settings: Settings, prices: PriceLookup) {
+  constructor(settings: Settings, concrete: MakeConcrete) {
     this.settings = settings
-    this.#prices = prices
+    this.#concrete = concrete
     for (const deployment of settings.deployments) {
       if (deployment.modelName.includes('*')) this.#wildcards.push(deployment)
       else pushTo(this.#byName, deployment.modelName, deployment)
@@ -65,11 +64,7 @@ export class ModelIndex implements ModelDirectory {
   #expand(deployment: Deployment, name: string): Deployment {
     const rest = wildcardRest(deployment.modelName, name)!
     const model = deployment.target.model.replace('*', () => rest)
-    return {
-      ...deployment,
-      target: { ...deployment.target, model },
-      prices: deployment.prices ?? this.#prices(deployment.target.provider.name, model),
-    }
+    return this.#concrete(deployment, name, model)
   }
 }
 

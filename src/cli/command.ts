@@ -23,7 +23,7 @@ export interface Command {
   /** `keys create`. */
   readonly name: string
   readonly summary: string
-  /** `config.yaml` in the usage line. */
+  /** The one word it takes, as the usage line says it: `config.yaml`. Absent = none. */
   readonly arguments?: string
   readonly flags: Readonly<Record<string, Flag>>
   /** The exit code. */
@@ -47,8 +47,19 @@ export function helpOf(command: Command): string {
   return `${command.summary}\n\nUsage: ${usage}\n\n${lines.join('\n')}`
 }
 
-/** Throws UsageError for a flag that the command does not know. */
-export function parseFlags(command: Command, words: readonly string[]): Pick<CommandInput, 'flags' | 'positionals'> {
+type Parsed = Pick<CommandInput, 'flags' | 'positionals'>
+
+/** Throws UsageError for a flag that the command does not know, and for a word too many. */
+export function parseFlags(command: Command, words: readonly string[]): Parsed {
+  const parsed = parseWords(command, words)
+  const taken = command.arguments === undefined ? 0 : 1
+  const tooMany = parsed.positionals[taken]
+  if (tooMany !== undefined)
+    throw new UsageError(`'${tooMany}' is one word too many; modelgate ${command.name} --help says what is taken`)
+  return parsed
+}
+
+function parseWords(command: Command, words: readonly string[]): Parsed {
   const options = Object.fromEntries(
     Object.entries(command.flags).map(([name, flag]) => [name, { type: flag.type, multiple: flag.multiple ?? false }]),
   )
@@ -56,9 +67,10 @@ export function parseFlags(command: Command, words: readonly string[]): Pick<Com
     const { values, positionals } = parseArgs({ args: [...words], options, allowPositionals: true, strict: true })
     return { flags: values as FlagValues, positionals }
   } catch (error) {
-    const unknown = /'--?([^' =]+)/.exec((error as Error).message)?.[1]
-    const near = unknown === undefined ? undefined : nearest(unknown, Object.keys(command.flags))
-    throw new UsageError(`${(error as Error).message.split('. ')[0]}${near ? `, did you mean --${near}?` : ''}`)
+    const [, named] = /'--?([^' =]+)/.exec((error as Error).message) ?? []
+    const flags = Object.keys(command.flags)
+    const near = named === undefined || flags.includes(named) ? undefined : nearest(named, flags)
+    throw new UsageError(`${(error as Error).message.split(/[.\n]/)[0]}${near ? `, did you mean --${near}?` : ''}`)
   }
 }
 

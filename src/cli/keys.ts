@@ -1,7 +1,7 @@
 /** Keys without the HTTP API: straight in the database. A running gateway follows within a second. */
 import { randomUUIDv7 } from 'bun'
 import { keyHint, mintKey, parseDuration } from '../accounts/key.ts'
-import type { KeyStore } from '../core/ports.ts'
+import type { KeyRecord, KeyStore } from '../core/ports.ts'
 import { systemClock } from '../lib/clock.ts'
 import { Secret } from '../lib/secret.ts'
 import { openInstallation } from '../store/installation.ts'
@@ -11,7 +11,7 @@ import { migrate } from '../store/migrate.ts'
 import { openDatabase } from '../store/open.ts'
 import type { Command, CommandInput, FlagValues } from './command.ts'
 import { print, table, UsageError } from './command.ts'
-import { configFlag, databaseUrl, dataFlag, jsonFlag, nonEmpty, text } from './options.ts'
+import { configFlag, databaseUrl, dataFlag, generalSettings, jsonFlag, nonEmpty, text } from './options.ts'
 
 const listMax = 1000
 
@@ -42,12 +42,12 @@ function number(flags: FlagValues, name: string): number | null {
   return amount
 }
 
-function expiry(flags: FlagValues): number | null {
+function expiry(flags: FlagValues, nowMs: number): number | null {
   const duration = text(flags.duration)
   if (duration === undefined) return null
   const ms = parseDuration(duration)
   if (ms === undefined) throw new UsageError(`--duration must be like 45s, 15m, 12h, 30d; got '${duration}'`)
-  return systemClock.epochMs() + ms
+  return nowMs + ms
 }
 
 export const keysCreate: Command = {
@@ -67,31 +67,30 @@ export const keysCreate: Command = {
     json: jsonFlag,
   },
   async run(input) {
-    const { flags } = input
+    const { flags, environment } = input
     const keyText = mintKey()
     const nowMs = systemClock.epochMs()
-    const id = randomUUIDv7()
-    await withKeys(input, (keys, hashKey) =>
-      keys.insert({
-        id,
-        hash: hashKey(keyText),
-        hint: keyHint(keyText),
-        alias: text(flags.alias) ?? null,
-        userId: text(flags.user) ?? null,
-        teamId: text(flags.team) ?? null,
-        models: Array.isArray(flags.model) ? flags.model : [],
-        expiresAtMs: expiry(flags),
-        blocked: false,
-        requestsPerMinute: number(flags, 'rpm'),
-        tokensPerMinute: number(flags, 'tpm'),
-        parallelRequests: number(flags, 'parallel'),
-        metadata: {},
-        createdAtMs: nowMs,
-        createdBy: 'cli',
-        updatedAtMs: nowMs,
-      }),
-    )
-    print(flags.json ? JSON.stringify({ key: keyText, token_id: id }) : keyText)
+    // Before anything is opened: a wrong flag changes nothing.
+    const record: Omit<KeyRecord, 'hash'> = {
+      id: randomUUIDv7(),
+      hint: keyHint(keyText),
+      alias: text(flags.alias) ?? null,
+      userId: text(flags.user) ?? null,
+      teamId: text(flags.team) ?? null,
+      models: Array.isArray(flags.model) ? flags.model : [],
+      expiresAtMs: expiry(flags, nowMs),
+      blocked: false,
+      requestsPerMinute: number(flags, 'rpm'),
+      tokensPerMinute: number(flags, 'tpm'),
+      parallelRequests: number(flags, 'parallel'),
+      metadata: {},
+      createdAtMs: nowMs,
+      createdBy: 'cli',
+      updatedAtMs: nowMs,
+    }
+    const keysOfUserMax = record.userId === null ? null : (generalSettings(flags, environment).max_keys_per_user ?? null)
+    await withKeys(input, (keys, hashKey) => keys.insert({ ...record, hash: hashKey(keyText) }, keysOfUserMax))
+    print(flags.json ? JSON.stringify({ key: keyText, token_id: record.id }) : keyText)
     return 0
   },
 }

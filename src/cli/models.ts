@@ -6,10 +6,12 @@ import { configFile, configFlag, jsonFlag } from './options.ts'
 
 export const modelsList: Command = {
   name: 'models list',
-  summary: 'List the models that a configuration (or the environment) offers',
+  summary: 'List the models that a configuration (or the environment and this machine) offers',
   flags: { config: configFlag, json: jsonFlag },
-  run({ flags, environment }) {
-    const { deployments } = openSettings({ configFile: configFile(flags, environment), environment, providers }).current()
+  async run({ flags, environment }) {
+    const source = openSettings({ configFile: configFile(flags, environment), environment, providers })
+    await source.discover()
+    const { deployments } = source.current()
     const rows = deployments.map(one => ({
       name: one.modelName,
       provider: one.target.provider.name,

@@ -5,9 +5,9 @@ import type { Provider } from '../core/provider.ts'
 import { Secret } from '../lib/secret.ts'
 import { localModels, splitModel } from '../providers/index.ts'
 import { bedrockOptions } from './bedrock.ts'
+import { modelFacts } from './model-facts.ts'
 import { nearest } from './nearest.ts'
-import { catalogPrices, givenPrices } from './prices.ts'
-import { modelProfile } from './profile.ts'
+import { tokenPriceKeys, unitPriceKeys } from './prices.ts'
 import type { ModelEntry } from './schema.ts'
 import { vertexOptions } from './vertex.ts'
 
@@ -35,8 +35,8 @@ export interface BuildContext {
 /** One entry. A text instead of a deployment is the mistake in it, with the path inside the entry. */
 export function buildDeployment(entry: ModelEntry, context: BuildContext): Deployment | { path: string[]; message: string } {
   const params = entry.proxy_params
-  const named = params.custom_llm_provider ? { provider: params.custom_llm_provider, model: params.model } : splitModel(params.model)
-  const providerName = named.provider ?? (params.api_base ? 'custom_openai' : undefined)
+  const named = splitModel(withProvider(params))
+  const providerName = named.provider ?? (params.api_base && !params.custom_llm_provider ? 'custom_openai' : undefined)
   const provider = providerName === undefined ? undefined : context.providers.get(providerName)
   if (!provider) return unknownProvider(params.model, params.custom_llm_provider, context.providers)
   const baseUrl = (params.api_base ?? provider.defaultBaseUrl)?.replace(/\/+$/, '')
@@ -52,12 +52,11 @@ export function buildDeployment(entry: ModelEntry, context: BuildContext): Deplo
   const bedrock = provider.name === 'bedrock' ? bedrockOptions(params, context.environment, apiKey !== undefined) : undefined
   if (bedrock && 'message' in bedrock) return bedrock
   const { model } = named
-  const info = entry.model_info ?? {}
-  const prices =
-    givenPrices(params) ?? givenPrices(info) ?? (model.includes('*') ? null : catalogPrices(provider.name, info.base_model ?? model))
+  const declared = { ...entry.model_info, ...pick(params, [...tokenPriceKeys, ...unitPriceKeys]) }
   return {
-    id: info.id ?? deploymentId(entry),
+    id: entry.model_info?.id ?? deploymentId(entry),
     modelName: entry.model_name,
+    ...modelFacts({ modelName: entry.model_name, model, provider: provider.name }, declared),
     target: {
       provider,
       model,
@@ -72,16 +71,17 @@ export function buildDeployment(entry: ModelEntry, context: BuildContext): Deplo
         ...secrets(params, ['client_secret', 'azure_ad_token']),
       },
     },
-    mode: info.mode ?? 'chat',
     weight: params.weight ?? 1,
     order: params.order ?? 0,
     timeouts: timeouts(params, context),
-    prices,
     dropParams: params.drop_params ?? context.dropParams,
-    info,
-    profile: modelProfile(entry.model_name, model, provider.name, info),
     origin: context.origin,
   }
+}
+
+/** `custom_llm_provider` says the provider apart from the model, which may name it once more. */
+function withProvider({ model, custom_llm_provider: provider }: ModelEntry['proxy_params']): string {
+  return provider === undefined || model.startsWith(`${provider}/`) ? model : `${provider}/${model}`
 }
 
 function unknownProvider(model: string, given: string | undefined, providers: Providers) {

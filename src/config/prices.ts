@@ -1,86 +1,134 @@
-/** Prices from the catalogue of @pydantic/genai-prices, as exact integers, and from the operator's own decimals. */
-import { createRequire } from 'node:module'
-import type * as Catalogue from '@pydantic/genai-prices'
-import type { Prices } from '../core/usage.ts'
+/** What a model costs: the operator's own decimals over the list prices of the catalogue, all as exact integers. */
+import { batchKeys, tieredKeys, tokenKeys, unitKeys } from '../accounts/price-keys.ts'
+import type { Prices, PriceSource, PriceTier } from '../core/usage.ts'
+import { catalogueEntry } from './catalogue.ts'
+import { scaled } from './decimal.ts'
 
-/** Our names where the catalogue has others. */
-const catalogueNames: Readonly<Record<string, string>> = {
-  together_ai: 'together',
-  fireworks_ai: 'fireworks',
-  xai: 'x-ai',
-  moonshot: 'moonshotai',
-  text_completion_openai: 'openai',
+/** For calls with more input than so many thousand tokens; vendors draw the line at one of these. */
+const thresholds = [128, 200, 256, 272] as const
+
+type TieredKey = `${(typeof tieredKeys)[number]}_above_${(typeof thresholds)[number]}k_tokens`
+export type TokenPriceKey = keyof typeof tokenKeys | keyof typeof batchKeys | TieredKey
+export type UnitPriceKey = keyof typeof unitKeys
+
+/** What the operator wrote for a model: dollars for one. */
+export type GivenPrices = { readonly [key in TokenPriceKey | UnitPriceKey]?: number | undefined }
+
+const tieredKey = (key: (typeof tieredKeys)[number], threshold: (typeof thresholds)[number]): TieredKey => `${key}_above_${threshold}k_tokens`
+
+export const tokenPriceKeys = [
+  ...Object.keys(tokenKeys),
+  ...Object.keys(batchKeys),
+  ...thresholds.flatMap(threshold => tieredKeys.map(key => tieredKey(key, threshold))),
+] as TokenPriceKey[]
+
+export const unitPriceKeys = Object.keys(unitKeys) as UnitPriceKey[]
+
+/** Dollars for one (`3e-06`) in nano-dollars for a million; exact, no float arithmetic. */
+export function nanoUsdPerMillion(dollars: number): bigint {
+  return scaled(String(dollars), 15)
 }
 
-let catalogue: typeof Catalogue | undefined
+/**
+ * Vendors whose batches cost half of the list price: OpenAI and Azure ("Batch API"), Anthropic ("Batch processing"),
+ * Google ("Batch mode", Gemini API and Vertex AI), Amazon ("Batch inference"), Mistral ("Batch"), Groq ("Batch API").
+ */
+const halfPriceBatches: ReadonlySet<string> = new Set(['openai', 'azure', 'anthropic', 'gemini', 'vertex_ai', 'bedrock', 'mistral', 'groq'])
 
-/** Loaded when the first price is asked for: it is 22 MB in memory, and who gives prices never needs it. */
-function loadCatalogue(): typeof Catalogue {
-  return (catalogue ??= createRequire(import.meta.url)('@pydantic/genai-prices') as typeof Catalogue)
-}
-
-/** Dollars a token as a decimal (`3e-06`) in nano-dollars a million tokens; exact, no float arithmetic. */
-export function nanoUsdPerMillion(dollarsPerToken: number): bigint {
-  return scaled(String(dollarsPerToken), 15)
-}
-
-/** A decimal text times ten to the power of `digits`, half up. */
-function scaled(decimal: string, digits: number): bigint {
-  const [mantissa, exponent = '0'] = decimal.toLowerCase().split('e')
-  const [whole, fraction = ''] = mantissa!.split('.')
-  const shift = Number(exponent) + digits - fraction.length
-  const units = BigInt(`${whole}${fraction}`)
-  if (shift >= 0) return units * 10n ** BigInt(shift)
-  const divisor = 10n ** BigInt(-shift)
-  return (units + divisor / 2n) / divisor
-}
-
-/** A price a million tokens; a tiered one counts with its base tier. */
-function perMillion(value: unknown): bigint | undefined {
-  if (typeof value === 'number') return scaled(String(value), 9)
-  const base = (value as { base?: unknown } | null | undefined)?.base
-  return typeof base === 'number' ? scaled(String(base), 9) : undefined
-}
-
-/** The catalogue's prices; null when it does not know the model. About 20 us: once a deployment, never a call. */
+/** The catalogue's prices; null when it does not know the model, or not its price. */
 export function catalogPrices(provider: string, model: string): Prices | null {
   if (provider === 'local') return { input: 0n, output: 0n }
-  // A host of one's own has no list price.
-  if (provider === 'custom_openai' || provider === 'hosted_vllm') return null
-  const found = loadCatalogue().calcPrice({ input_tokens: 1, output_tokens: 1 }, model, { providerId: catalogueNames[provider] ?? provider })
-  const price = found?.model_price as Record<string, unknown> | undefined
-  const input = perMillion(price?.input_mtok)
-  if (input === undefined) return null
-  const optional = (name: keyof Prices, value: unknown) => {
-    const amount = perMillion(value)
-    return amount === undefined ? {} : { [name]: amount }
-  }
+  const prices = catalogueEntry(provider, model)?.prices ?? null
+  return prices && halfPriceBatches.has(provider) ? withHalfPriceBatches(prices) : prices
+}
+
+function withHalfPriceBatches(prices: Prices): Prices {
+  const { later, ...base } = prices
+  const batch = halved(base)
   return {
-    input,
-    output: perMillion(price!.output_mtok) ?? 0n,
-    ...optional('cacheRead', price!.cache_read_mtok),
-    ...optional('cacheWrite', price!.cache_write_mtok),
-    ...optional('inputAudio', price!.input_audio_mtok),
-    ...optional('outputAudio', price!.output_audio_mtok),
+    ...base,
+    ...(batch.input !== undefined && { batch }),
+    ...(later && { later: later.map(({ fromMs, prices: then }) => ({ fromMs, prices: withHalfPriceBatches(then) })) }),
   }
 }
 
-/** What the operator wrote for a model; undefined when there is no price for input. */
-export interface GivenPrices {
-  readonly input_cost_per_token?: number | undefined
-  readonly output_cost_per_token?: number | undefined
-  readonly cache_read_input_token_cost?: number | undefined
-  readonly cache_creation_input_token_cost?: number | undefined
+/** Of tokens: a batch of pictures or audio is not cheaper by the same rule. */
+function halved(prices: Prices): Prices {
+  const tokens = Object.values(tokenKeys).flatMap(name => (prices[name] === undefined ? [] : [[name, (prices[name] + 1n) / 2n]]))
+  const tiers = prices.tiers?.map(({ aboveInputTokens, prices: above }): PriceTier => ({ aboveInputTokens, prices: halved(above) }))
+  return { ...prices, ...Object.fromEntries(tokens), ...(tiers && { tiers }) }
 }
 
-export function givenPrices(given: GivenPrices): Prices | undefined {
-  if (given.input_cost_per_token === undefined) return undefined
-  const read = given.cache_read_input_token_cost
-  const write = given.cache_creation_input_token_cost
+/** The prices of a deployment and who says so. `speaks` = its seconds are of audio made, not heard. */
+export function resolvePrices(given: GivenPrices, listed: Prices | null, speaks: boolean): { prices: Prices | null; priceSource: PriceSource } {
+  const isGiven = [...tokenPriceKeys, ...unitPriceKeys].some(key => given[key] !== undefined)
+  if (!isGiven) return { prices: listed, priceSource: listed ? 'catalogue' : 'unknown' }
+  return { prices: overlaid(remaining(listed, given), given, speaks), priceSource: 'config' }
+}
+
+/**
+ * What is left of the list prices. With a price for input or output the operator has a contract of its own: the list's
+ * caches, tiers, batches and dates belong to other numbers.
+ */
+function remaining(listed: Prices | null, given: GivenPrices): Prices {
+  if (!listed) return {}
+  if (given.input_cost_per_token === undefined && given.output_cost_per_token === undefined) return listed
+  const { input, output, image, character, audioSecond, searchUnit, request, audioSecondsMin } = listed
+  return defined({ input, output, image, character, audioSecond, searchUnit, request, audioSecondsMin })
+}
+
+/** What is given counts everywhere: for long inputs, in batches, and after a change of the list prices. */
+function overlaid(listed: Prices, given: GivenPrices, speaks: boolean): Prices {
+  const { tiers: listedTiers, batch: listedBatch, later, ...base } = listed
+  const over = { ...present(given, tokenKeys), ...unitPrices(given, speaks) }
+  const plain: Prices = { ...base, ...over }
+  const tiers = givenTiers(given, plain) ?? listedTiers?.map(tier => ({ ...tier, prices: { ...tier.prices, ...over } }))
+  const batch = { ...listedBatch, ...present(given, batchKeys) }
   return {
-    input: nanoUsdPerMillion(given.input_cost_per_token),
-    output: nanoUsdPerMillion(given.output_cost_per_token ?? 0),
-    ...(read !== undefined && { cacheRead: nanoUsdPerMillion(read) }),
-    ...(write !== undefined && { cacheWrite: nanoUsdPerMillion(write) }),
+    ...plain,
+    ...(tiers && { tiers }),
+    ...(Object.keys(batch).length > 0 && { batch: overlaidBatch(plain, batch, given) }),
+    ...(later && { later: later.map(({ fromMs, prices }) => ({ fromMs, prices: overlaid(prices, given, speaks) })) }),
   }
+}
+
+/** A batch price that is given counts for long inputs too: the peer's keys know no more than one. */
+function overlaidBatch(plain: Prices, batch: Prices, given: GivenPrices): Prices {
+  const { tiers, ...flat } = batch
+  const isGiven = Object.keys(batchKeys).some(key => given[key as keyof GivenPrices] !== undefined)
+  return { ...plain, ...flat, ...(!isGiven && tiers && { tiers }) }
+}
+
+function givenTiers(given: GivenPrices, plain: Prices): PriceTier[] | undefined {
+  let below = plain
+  const tiers: PriceTier[] = []
+  for (const threshold of thresholds) {
+    const above = present(given, Object.fromEntries(tieredKeys.map(key => [tieredKey(key, threshold), tokenKeys[key]])))
+    if (Object.keys(above).length === 0) continue
+    below = { ...below, ...above }
+    tiers.push({ aboveInputTokens: threshold * 1000, prices: below })
+  }
+  return tiers.length > 0 ? tiers : undefined
+}
+
+function unitPrices(given: GivenPrices, speaks: boolean): Prices {
+  const [seconds, others] = speaks
+    ? [given.output_cost_per_second, given.input_cost_per_second]
+    : [given.input_cost_per_second, given.output_cost_per_second]
+  const second = seconds ?? others
+  return { ...present(given, unitKeys), ...(second !== undefined && { audioSecond: nanoUsdPerMillion(second) }) }
+}
+
+/** Those of the keys that were given, by the names of the prices. */
+function present(given: GivenPrices, keys: Readonly<Record<string, keyof Prices>>): Prices {
+  return Object.fromEntries(
+    Object.entries(keys).flatMap(([key, name]) => {
+      const value = given[key as keyof GivenPrices]
+      return value === undefined ? [] : [[name, nanoUsdPerMillion(value)]]
+    }),
+  )
+}
+
+function defined(prices: Prices): Prices {
+  return Object.fromEntries(Object.entries(prices).filter(([, price]) => price !== undefined))
 }

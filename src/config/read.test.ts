@@ -42,10 +42,39 @@ test('prices are exact, unknown ones are null and warned about', () => {
   expect(priced.deployments[0]!.prices).toEqual({ input: 3_000_000_000n, output: 15_000_000_000n })
   const unknown = read(model('model: custom_openai/x, api_base: "http://h/v1"')).settings!
   expect(unknown.deployments[0]!.prices).toBeNull()
-  expect(unknown.warnings[0]).toContain('price of m is not known')
+  expect(unknown.warnings).toEqual([expect.stringMatching(/^no price is known for 1 of the models: m \(config\.yaml:2\); /)])
+  const half = read(model('model: custom_openai/x, api_base: "http://h/v1", input_cost_per_token: 0.000001')).settings!
+  expect(half.warnings[0]).toContain('m (config.yaml:2)')
 })
 
 test('without a file the keys of the environment and the local models are offered', () => {
   const { settings } = readSettings({ environment: { GROQ_API_KEY: 'k' }, providers })
   expect(settings!.deployments.map(one => one.modelName)).toEqual(['groq/*', ...localModels.map(one => one.modelName)])
+})
+
+test('a warning stays one line, however many models have no price; those that are billed otherwise are none of them', () => {
+  const entry = (name: string, more: string) => `  - model_name: ${name}\n    proxy_params: { model: custom_openai/x, api_base: "http://h/v1"${more} }\n`
+  const many = Array.from({ length: 25 }, (_, at) => entry(`m${at}`, '')).join('')
+  const painter = '  - model_name: painter\n    proxy_params: { model: custom_openai/p, api_base: "http://h/v1", output_cost_per_image: 0.04 }\n    model_info: { mode: image_generation }\n'
+  const { warnings } = read(`model_list:\n${many}${painter}`).settings!
+  expect(warnings.length).toBe(1)
+  expect(warnings[0]).toContain('no price is known for 25 of the models')
+  expect(warnings[0]).toContain('m9 (config.yaml:20) and 15 more')
+  expect(warnings[0]).not.toContain('painter')
+})
+
+test('prices of every kind are read; a mistake in one is named', () => {
+  const prices = 'input_cost_per_token: 0.000001, input_cost_per_token_above_200k_tokens: 0.000002, output_cost_per_token: 0, input_cost_per_query: 0.002, input_cost_per_second: 0.0001'
+  expect(read(model(`model: groq/x, api_key: k, ${prices}`)).settings!.deployments[0]!.prices).toEqual({
+    input: 1_000_000_000n, output: 0n, searchUnit: 2_000_000_000_000n, audioSecond: 100_000_000_000n,
+    tiers: [{ aboveInputTokens: 200_000, prices: { input: 2_000_000_000n, output: 0n, searchUnit: 2_000_000_000_000n, audioSecond: 100_000_000_000n } }],
+  })
+  expect(read(model('model: groq/x, api_key: k, output_cost_per_image: -1')).mistakes[0]).toContain('proxy_params.output_cost_per_image: ')
+  expect(read(model('model: groq/x, api_key: k, output_cost_per_imge: 1')).mistakes[0]).toContain('did you mean `output_cost_per_image`?')
+  expect(read(model('model: groq/x, api_key: k, input_cost_per_token_flex: 1')).settings!.warnings[0]).toContain('not supported yet')
+})
+
+test('an unknown provider stays a mistake when an address is given', () => {
+  const wrong = read(model('model: x, custom_llm_provider: gorq, api_base: "http://h/v1", api_key: k'))
+  expect(wrong.mistakes).toEqual(['config.yaml:3 model_list.0.proxy_params.custom_llm_provider: unknown provider `gorq`, did you mean `groq`?'])
 })

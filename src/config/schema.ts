@@ -3,11 +3,22 @@
  * peer that this gateway does not implement yet are warnings, so that an existing file starts.
  */
 import { z } from 'zod'
+import { tokenPriceKeys, unitPriceKeys } from './prices.ts'
+import type { TokenPriceKey, UnitPriceKey } from './prices.ts'
 
 const text = z.string().min(1)
 const seconds = z.number().positive().max(86_400)
 const count = z.number().int().min(1).max(1_000_000_000)
-const price = z.number().min(0).max(1)
+
+/** Dollars for one: of a token, or of something dearer. */
+const prices = {
+  ...keysOf<TokenPriceKey>(tokenPriceKeys, z.number().min(0).max(1)),
+  ...keysOf<UnitPriceKey>(unitPriceKeys, z.number().min(0).max(1000)),
+}
+
+function keysOf<Key extends string>(keys: readonly Key[], price: z.ZodNumber) {
+  return Object.fromEntries(keys.map(key => [key, price.optional()])) as Record<Key, z.ZodOptional<z.ZodNumber>>
+}
 
 /** `proxy_params`: how to reach one model at one provider. */
 const proxyParams = z.strictObject({
@@ -45,13 +56,11 @@ const proxyParams = z.strictObject({
   weight: z.number().positive().max(1_000_000).optional(),
   order: z.number().int().min(0).max(1000).optional(),
   drop_params: z.boolean().optional(),
-  input_cost_per_token: price.optional(),
-  output_cost_per_token: price.optional(),
-  cache_read_input_token_cost: price.optional(),
-  cache_creation_input_token_cost: price.optional(),
+  ...prices,
 })
 
 const flag = z.boolean().nullable().optional()
+const modalities = ['text', 'image', 'audio', 'video'] as const
 
 const modelInfo = z.strictObject({
   id: z.string().regex(/^[A-Za-z0-9._:-]{1,128}$/, 'an id has 1 to 128 letters, digits and . _ : -').optional(),
@@ -63,16 +72,24 @@ const modelInfo = z.strictObject({
   max_tokens: count.optional(),
   max_input_tokens: count.optional(),
   max_output_tokens: count.optional(),
+  context_window: count.optional(),
   output_vector_size: count.optional(),
   supports_vision: flag,
   supports_function_calling: flag,
   supports_parallel_function_calling: flag,
+  supports_tool_choice: flag,
   supports_response_schema: flag,
   supports_reasoning: flag,
   supports_prompt_caching: flag,
   supports_system_messages: flag,
   supports_audio_input: flag,
+  supports_audio_output: flag,
+  supports_video_input: flag,
   supports_pdf_input: flag,
+  supports_image_output: flag,
+  supports_web_search: flag,
+  supported_modalities: z.array(z.enum(modalities)).optional().describe('What goes in; else made from the flags above.'),
+  supported_output_modalities: z.array(z.enum(modalities)).optional(),
   tool_calling: z.enum(['auto', 'native', 'forced_only', 'prompted', 'after_think', 'none']).optional()
     .describe('How tools reach the model. Default: auto, by its name; native where the name says nothing.'),
   thinking: z.enum(['separate', 'tags', 'tags_open']).optional()
@@ -81,10 +98,7 @@ const modelInfo = z.strictObject({
   structured_output: z.enum(['native', 'json_object', 'none']).optional()
     .describe('What its host enforces. Otherwise a schema is asked for in the prompt and checked by the gateway.'),
   guard: flag.describe('A safety classifier: one user message in, safe or unsafe out.'),
-  input_cost_per_token: price.optional(),
-  output_cost_per_token: price.optional(),
-  cache_read_input_token_cost: price.optional(),
-  cache_creation_input_token_cost: price.optional(),
+  ...prices,
 })
 
 const modelEntry = z.strictObject({
@@ -148,6 +162,14 @@ export const otherNames: Readonly<Record<string, string>> = {
   headers: 'extra_headers',
 }
 
+/** Prices of the peer for what this gateway does not count. */
+const uncountedPrices = [
+  ...['flex', 'priority'].flatMap(tier => ['input_cost_per_token', 'output_cost_per_token', 'cache_read_input_token_cost'].map(key => `${key}_${tier}`)),
+  ...['input_cost_per_image', 'input_cost_per_pixel', 'output_cost_per_pixel', 'output_cost_per_character', 'input_cost_per_audio_per_second',
+    'input_cost_per_video_per_second', 'output_cost_per_video_per_second', 'search_context_cost_per_query', 'citation_cost_per_token',
+    'ocr_cost_per_page', 'annotation_cost_per_page', 'tiered_pricing'],
+]
+
 /** Keys of the peer that mean nothing here yet: `section.key`, with `*` for every entry of a list. */
 export const notSupportedYet: ReadonlySet<string> = new Set([
   ...['guardrails', 'policies', 'assistant_settings', 'mcp_servers', 'search_tools', 'files_settings', 'finetune_settings',
@@ -155,8 +177,11 @@ export const notSupportedYet: ReadonlySet<string> = new Set([
   ...['rpm', 'tpm', 'max_parallel_requests', 'max_retries', 'cooldown_time', 'tags', 'tag_regex', 'region_name', 'additional_drop_params',
     'allowed_openai_params', 'modify_params', 'extra_body', 'max_budget', 'budget_duration', 'configurable_clientside_auth_params',
     'mock_response', 'use_in_pass_through', 'merge_reasoning_content_in_choices', 'litellm_credential_name', 'temperature', 'top_p',
+    ...uncountedPrices,
   ].map(key => `model_list.*.proxy_params.${key}`),
   ...['health_check_model', 'health_check_timeout', 'disable_background_health_check', 'db_model', 'tier', 'team_id',
+    'supports_assistant_prefill', 'supports_computer_use', 'supports_native_streaming', 'supports_url_context',
+    'supports_embedding_image_input', ...uncountedPrices,
   ].map(key => `model_list.*.model_info.${key}`),
   ...['routing_strategy', 'routing_strategy_args', 'retry_after', 'allowed_fails_policy', 'disable_cooldowns', 'retry_policy',
     'model_group_retry_policy', 'context_window_fallbacks', 'content_policy_fallbacks', 'default_fallbacks', 'max_fallbacks',

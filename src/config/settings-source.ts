@@ -1,9 +1,14 @@
-/** Where the settings of the moment come from: read at the start, read again on demand or when the file changes. */
+/**
+ * Where the settings of the moment come from: read at the start, read again on demand, when the file changes, or when
+ * model servers are found on this machine.
+ */
 import { readFileSync, watch } from 'node:fs'
 import type { FSWatcher } from 'node:fs'
 import { basename, dirname, resolve } from 'node:path'
 import type { Settings } from '../core/settings.ts'
 import type { Environment, Providers } from './deployments.ts'
+import { discoverModels, mayDiscover } from './discover.ts'
+import type { DiscoveredModel } from './discover.ts'
 import type { Config } from './schema.ts'
 import type { ReloadReport } from './serve-options.ts'
 import { readSettings } from './settings.ts'
@@ -28,7 +33,15 @@ export interface SettingsSource {
   config(): Config
   /** All of the new file, or nothing. */
   reload(): ReloadReport
-  /** Calls back after every reload that a change of the file caused. */
+  /**
+   * Where no file lists models: looks for model servers on this machine, in a fraction of a second. true = the
+   * settings are other ones now. Never rejects.
+   */
+  discover(): Promise<boolean>
+  /**
+   * Calls back after every reload that a change of the file caused, and whenever models were found or lost on this
+   * machine: looks for them now, in the background, and again after each reload.
+   */
   watch(done: (report: ReloadReport) => void): void
   close(): void
 }
@@ -41,6 +54,7 @@ export interface SourceOptions {
 
 /** Throws ConfigError when the first reading has mistakes. */
 export function openSettings({ configFile, environment, providers }: SourceOptions): SettingsSource {
+  let discovered: readonly DiscoveredModel[] = []
   const read = () => {
     let text: string | undefined
     try {
@@ -48,7 +62,7 @@ export function openSettings({ configFile, environment, providers }: SourceOptio
     } catch (error) {
       return { settings: undefined, config: {}, mistakes: [`${configFile}: cannot be read: ${(error as Error).message}`] }
     }
-    return readSettings({ text, file: configFile, environment, providers })
+    return readSettings({ text, file: configFile, environment, providers, discovered })
   }
   const first = read()
   if (!first.settings) throw new ConfigError(first.mistakes)
@@ -57,18 +71,38 @@ export function openSettings({ configFile, environment, providers }: SourceOptio
   let lastText = ''
   let watcher: FSWatcher | undefined
   let timer: ReturnType<typeof setTimeout> | undefined
-  const reload = (): ReloadReport => {
+  /** Absent = nobody watches. */
+  let changed: ((report: ReloadReport) => void) | undefined
+  const readAgain = (): ReloadReport => {
     const next = read()
     if (!next.settings) return { applied: false, problems: next.mistakes }
     settings = next.settings
     config = next.config
     return { applied: true, problems: [] }
   }
+  const discover = async (): Promise<boolean> => {
+    if (config.model_list !== undefined || !mayDiscover(environment)) return false
+    const found = await discoverModels(providers)
+    if (Bun.deepEquals(found, discovered)) return false
+    discovered = found
+    return readAgain().applied
+  }
+  const discoverAndTell = async (): Promise<void> => {
+    if (changed && (await discover())) changed?.({ applied: true, problems: [] })
+  }
+  const reload = (): ReloadReport => {
+    const report = readAgain()
+    void discoverAndTell()
+    return report
+  }
   return {
     current: () => settings,
     config: () => config,
     reload,
+    discover,
     watch(done) {
+      changed = done
+      void discoverAndTell()
       if (configFile === undefined) return
       const path = resolve(configFile)
       lastText = textOf(path)
@@ -85,6 +119,7 @@ export function openSettings({ configFile, environment, providers }: SourceOptio
       })
     },
     close() {
+      changed = undefined
       clearTimeout(timer)
       watcher?.close()
     },

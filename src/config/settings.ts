@@ -3,12 +3,16 @@ import type { Deployment } from '../core/deployment.ts'
 import type { Settings } from '../core/settings.ts'
 import { buildDeployment, environmentDeployments, localDeployments } from './deployments.ts'
 import type { BuildContext, Environment, Providers } from './deployments.ts'
+import { discoveredDeployments } from './discover.ts'
+import type { DiscoveredModel } from './discover.ts'
 import { nearest } from './nearest.ts'
 import { readConfig } from './read.ts'
 import type { ConfigReading } from './read.ts'
 import type { Config } from './schema.ts'
 
 const bodyMbDefault = 32
+/** Names in one line of warning. */
+const namedMax = 10
 
 export interface SettingsReading {
   /** Undefined when there is a mistake. */
@@ -24,6 +28,8 @@ export interface SettingsInput {
   readonly file?: string | undefined
   readonly environment: Environment
   readonly providers: Providers
+  /** Models of servers on this machine; they count only where no model list stands. */
+  readonly discovered?: readonly DiscoveredModel[] | undefined
 }
 
 /** Reads everything and finds every mistake at once. */
@@ -88,7 +94,8 @@ function allDeployments(config: Config, reading: ConfigReading, { input, mistake
     if ('message' in built) mistakes.push(mistake(reading, ['model_list', at, ...built.path], built.message))
     else deployments.push(built)
   }
-  if (config.model_list === undefined) deployments.push(...environmentDeployments(context))
+  if (config.model_list === undefined)
+    deployments.push(...environmentDeployments(context), ...discoveredDeployments(input.discovered ?? [], context))
   if (!general.disable_local_models) deployments.push(...localDeployments(context))
   return deployments
 }
@@ -97,10 +104,25 @@ function mistake(reading: ConfigReading, path: readonly (string | number)[], mes
   return `${reading.lineOf(path)} ${path.join('.')}: ${message}`
 }
 
+/** One line, however many there are. */
 function unpriced(deployments: readonly Deployment[]): string[] {
-  return deployments
-    .filter(one => one.prices === null && !one.modelName.includes('*'))
-    .map(one => `${one.origin.where}: the price of ${one.modelName} is not known; its cost will be null (give input_cost_per_token)`)
+  const missing = deployments
+    .filter(one => lacksPrice(one) && !one.modelName.includes('*'))
+    .map(one => `${one.modelName} (${one.origin.where})`)
+  if (missing.length === 0) return []
+  const named = missing.slice(0, namedMax).join(', ')
+  const more = missing.length > namedMax ? ` and ${missing.length - namedMax} more` : ''
+  const fix = 'their calls cost null; give input_cost_per_token and output_cost_per_token, or output_cost_per_image and the like'
+  return [`no price is known for ${missing.length} of the models: ${named}${more}; ${fix}`]
+}
+
+/** What such a model is asked for could not be charged. A text model needs two prices. */
+function lacksPrice({ prices, mode }: Deployment): boolean {
+  if (!prices) return true
+  const { input, output, image, character, audioSecond, searchUnit, request } = prices.later?.at(-1)?.prices ?? prices
+  const isText = mode === 'chat' || mode === 'completion'
+  if ((image ?? character ?? audioSecond ?? searchUnit ?? request) !== undefined && !isText) return false
+  return input === undefined || (isText && output === undefined)
 }
 
 interface Naming {

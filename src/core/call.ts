@@ -83,6 +83,8 @@ export interface Call {
   costNanoUsd: bigint | null
   /** The stream that is being relayed, asked for its usage at settlement. */
   progress: StreamRelay | undefined
+  /** Characters of a whole answer whose upstream reported no usage. */
+  answerCharacters: number
   /** An upstream has begun a successful answer: something will be billed. */
   answered: boolean
   /** Milliseconds from start to the first byte for the client; -1 = none. */

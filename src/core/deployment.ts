@@ -1,7 +1,7 @@
 /** A model at an upstream: what the router chooses between. Frozen when the configuration is read. */
 import type { Secret } from '../lib/secret.ts'
 import type { Provider } from './provider.ts'
-import type { Prices } from './usage.ts'
+import type { Prices, PriceSource } from './usage.ts'
 
 export interface Timeouts {
   /** Until the connection (and TLS) stands. */
@@ -95,6 +95,8 @@ export interface Deployment {
   readonly timeouts: Timeouts
   /** `null` = price unknown: shown as such, never 0. */
   readonly prices: Prices | null
+  /** Who says so; absent = nobody. */
+  readonly priceSource?: PriceSource
   /** true = fields this upstream lacks are dropped and reported; false = they are refused with 422. */
   readonly dropParams: boolean
   /** What `/model/info` shows: `model_info` of the configuration, completed by the catalogue. */

@@ -1,8 +1,10 @@
 /** One public path family: who may call it and what answers. */
+import type { Tokenizer } from '../lib/tokenizer.ts'
 import type { Caller } from './call.ts'
+import type { Deployment } from './deployment.ts'
 import type { GatewayError } from './errors.ts'
 import type { Format } from './format.ts'
-import type { DetachedRuns, KeyStore, Ledger, ModelDirectory, ResponseStore } from './ports.ts'
+import type { AssistantStore, DetachedRuns, KeyStore, Ledger, ModelDirectory, ResponseStore } from './ports.ts'
 import type { Settings } from './settings.ts'
 
 /** A request after routing. Paths are matched once, on one parsed form. */
@@ -34,15 +36,33 @@ export interface ModelCall {
   defaultModel?(): string | undefined
 }
 
+/** The request that a call would send to its upstream, free of secrets. */
+export interface CallPreview {
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  /** Parsed JSON. */
+  readonly body: unknown
+  /** Client fields that this upstream would not get. */
+  readonly dropped: readonly string[]
+  readonly deployment: Deployment
+}
+
 /** What endpoints work with. */
 export interface Services {
   settings(): Settings
   models(): ModelDirectory
   /** Reads the body, runs the call through every policy and settles it: every model endpoint ends here. */
   callModel(request: HttpRequest, caller: Caller, call: ModelCall): Promise<Response>
+  /**
+   * Plans the call of this body and sends nothing: no limit, no ledger, no cost. Rejects with the GatewayError that the
+   * call itself would meet before its upstream.
+   */
+  previewCall(request: HttpRequest, caller: Caller, call: ModelCall, bytes: Uint8Array): Promise<CallPreview>
+  readonly tokenizer: Pick<Tokenizer, 'count'>
   readonly keys: KeyStore
   readonly ledger: Ledger
   readonly responses: ResponseStore
+  readonly assistants: AssistantStore
   readonly detached: DetachedRuns
   /** Hash of a key text under the installation's pepper (see KeyRecord.hash). */
   hashKey(keyText: string): string

@@ -26,14 +26,15 @@ export type KeyChanges = Partial<Omit<KeyRecord, 'id' | 'hash' | 'hint' | 'creat
 
 /** Every change is durable and seen by this process at once, by others within a second. */
 export interface KeyStore {
-  insert(record: KeyRecord): Promise<void>
+  /** `keysOfUserMax`: how many live keys its user may have at most. Throws `conflict` when they are that many already. */
+  insert(record: KeyRecord, keysOfUserMax?: number | null): Promise<void>
   /** By hash, id or alias. */
   find(by: { hash: string } | { id: string } | { alias: string }): Promise<KeyRecord | undefined>
   list(query: KeyQuery): Promise<{ keys: KeyRecord[]; total: number }>
-  update(id: string, changes: KeyChanges): Promise<KeyRecord | undefined>
+  /** Undefined = no such key. `keysOfUserMax` as for `insert`, where the key goes to another user. */
+  update(id: string, changes: KeyChanges, keysOfUserMax?: number | null): Promise<KeyRecord | undefined>
   /** true = it existed. A deleted key is refused from this moment on. */
   delete(id: string): Promise<boolean>
-  countOfUser(userId: string): Promise<number>
 }
 
 /** The path of a call: key text to key. Synchronous when the key is known here. */
@@ -199,6 +200,75 @@ export interface ResponseStore {
   finish(record: StoredResponse): Promise<boolean>
   /** Marks a running response as alive and in progress. false = it was cancelled or deleted meanwhile. */
   renew(keyId: string, id: string, nowMs: number): Promise<boolean>
+}
+
+/** `message` and `run` stand in a thread, `step` in a run. */
+export type AssistantKind = 'assistant' | 'thread' | 'message' | 'run' | 'step'
+
+/** One object of the Assistants dialect, kept for the key that made it. */
+export interface AssistantObject {
+  /** Made here; the same in all keys, because no other gives ids out. */
+  readonly id: string
+  readonly kind: AssistantKind
+  readonly keyId: string
+  /** The thread of a message or a run, the run of a step; null = stands for itself. */
+  readonly parentId: string | null
+  /** The run that wrote the message; null = none did. */
+  readonly runId: string | null
+  /** A run that has not ended: its thread takes no other, and no messages but its own. */
+  readonly active: boolean
+  /** Milliseconds since 1970. A run that is worked on renews it every few seconds. */
+  readonly updatedAtMs: number
+  /** As clients see it. */
+  readonly body: Readonly<Record<string, unknown>>
+  /** What the gateway needs and clients do not see. */
+  readonly hidden: Readonly<Record<string, unknown>>
+}
+
+export interface AssistantQuery {
+  readonly kind: AssistantKind
+  /** null = of every key. */
+  readonly keyId: string | null
+  readonly parentId?: string
+  /** Only the messages of this run. */
+  readonly runId?: string
+  readonly limit: number
+  /** By the time of making. */
+  readonly order: 'asc' | 'desc'
+  /** The id that stands before the page, in this order. */
+  readonly after?: string | undefined
+  /** The id that stands behind the page; only read without `after`. */
+  readonly before?: string | undefined
+}
+
+export interface AssistantChange {
+  readonly body?: AssistantObject['body']
+  readonly hidden?: AssistantObject['hidden']
+  readonly active?: boolean
+  readonly updatedAtMs?: number
+  /** Other objects, stored in the same step: new ones, or new versions of those that are there. */
+  readonly put?: readonly AssistantObject[]
+}
+
+/** What assistants, threads and runs are kept in. Everything throws `overloaded` when the database is away. */
+export interface AssistantStore {
+  /** `keyId` null = whoever's it is. */
+  find(kind: AssistantKind, id: string, keyId: string | null): Promise<AssistantObject | undefined>
+  /** Undefined = `after` or `before` is not one of these objects. */
+  list(query: AssistantQuery): Promise<{ objects: AssistantObject[]; hasMore: boolean } | undefined>
+  /** All or none. */
+  insert(objects: readonly AssistantObject[]): Promise<void>
+  /** Adds to a thread that no run holds: all or none. Else the run that holds it, or `gone`. */
+  append(threadId: string, objects: readonly AssistantObject[]): Promise<'added' | 'gone' | AssistantObject>
+  /**
+   * Changes an object that nobody else changes meanwhile. `edit` sees it as it is now and gives undefined to leave it.
+   * The object as it then is; undefined = it was left, or is gone.
+   */
+  change(id: string, edit: (object: AssistantObject) => AssistantChange | undefined): Promise<AssistantObject | undefined>
+  /** Marks an active run as alive. Its status; undefined = it has ended or is gone. */
+  renew(runId: string, nowMs: number): Promise<string | undefined>
+  /** With everything that stands in it. true = it was there. */
+  delete(id: string): Promise<boolean>
 }
 
 /** Work that goes on after its request was answered. */

@@ -36,6 +36,8 @@ export type Dialect =
   | 'gemini-embeddings'
   /** Gemini's bodies that name the model inside: no upstream gets these bytes, they are always translated. */
   | 'gemini-named-inside'
+  /** What `/utils/token_counter` is sent: no upstream gets these bytes. */
+  | 'token-counter'
   | 'cohere-rerank'
   | 'jina-rerank'
 

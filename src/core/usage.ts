@@ -14,6 +14,10 @@ export interface Usage {
   reasoningTokens?: number
   inputAudioTokens?: number
   outputAudioTokens?: number
+  /** Of the input: pictures. */
+  inputImageTokens?: number
+  /** Of the output: pictures. Absent while `images` is not = every output token counts as a picture's. */
+  outputImageTokens?: number
   /** What is billed by other units than tokens, where a vendor reports it. */
   searchUnits?: number
   /** Pictures made. */
@@ -28,15 +32,50 @@ export interface Usage {
 export type UsageSource = 'upstream' | 'estimated' | 'none'
 
 /**
- * Prices of one deployment in nano-dollars per million tokens, as integers.
- * `null` = not known; a component that is absent is charged like plain input or output.
+ * Prices of one deployment as integers: nano-dollars for a million of what is counted (tokens, characters, pictures,
+ * seconds ...), which is dollars for one times 10^15. A price that is absent is not known. Parts of the input and the
+ * output that have no price of their own are charged like plain input and output.
  */
 export interface Prices {
-  readonly input: bigint
-  readonly output: bigint
+  readonly input?: bigint
+  readonly output?: bigint
   readonly cacheRead?: bigint
   readonly cacheWrite?: bigint
   readonly cacheWriteOneHour?: bigint
   readonly inputAudio?: bigint
   readonly outputAudio?: bigint
+  readonly inputImage?: bigint
+  readonly outputImage?: bigint
+  readonly reasoning?: bigint
+  /** A picture made. */
+  readonly image?: bigint
+  /** A character to be spoken. */
+  readonly character?: bigint
+  /** A second of audio, heard or spoken. */
+  readonly audioSecond?: bigint
+  /** A reranker's search unit. */
+  readonly searchUnit?: bigint
+  /** A call, beside what it uses. */
+  readonly request?: bigint
+  /** Shorter audio is billed as this long. */
+  readonly audioSecondsMin?: number
+  /** Other prices for the whole of a call with more input; ascending. */
+  readonly tiers?: readonly PriceTier[]
+  /** Of a call in a vendor's batch. */
+  readonly batch?: Prices
+  /** What replaces all of this from a moment on; ascending. */
+  readonly later?: readonly LaterPrices[]
 }
+
+export interface PriceTier {
+  readonly aboveInputTokens: number
+  readonly prices: Prices
+}
+
+export interface LaterPrices {
+  readonly fromMs: number
+  readonly prices: Prices
+}
+
+/** Who says what a model costs: the catalogue that comes with the program, the operator, or nobody. */
+export type PriceSource = 'catalogue' | 'config' | 'unknown'

@@ -169,14 +169,17 @@ const modelsList: Endpoint = {
     },
   },
   errorBody: geminiErrorBody,
-  handle(request, services, caller) {
-    const index = services.models()
-    const ids = [...new Set(index.names())].filter(id => visible(index, caller!, id))
-    const size = wholeNumber(request, 'pageSize', 1) ?? ids.length
-    const from = wholeNumber(request, 'pageToken', 0) ?? 0
-    const models = ids.slice(from, from + size).flatMap(id => entry(index, id) ?? [])
-    return Response.json({ models, ...(from + size < ids.length && { nextPageToken: String(from + size) }) })
-  },
+  handle: (request, services, caller) => geminiModelsAnswer(request, services, caller!),
+}
+
+/** The list, also for those who ask for it under OpenAI's path. */
+export function geminiModelsAnswer(request: HttpRequest, services: Services, caller: Caller): Response {
+  const index = services.models()
+  const ids = [...new Set(index.names())].filter(id => visible(index, caller, id))
+  const size = wholeNumber(request, 'pageSize', 1) ?? ids.length
+  const from = wholeNumber(request, 'pageToken', 0) ?? 0
+  const models = ids.slice(from, from + size).flatMap(id => entry(index, id) ?? [])
+  return Response.json({ models, ...(from + size < ids.length && { nextPageToken: String(from + size) }) })
 }
 
 /** A number of the query, in either spelling of its name. */
@@ -195,15 +198,18 @@ const modelsOne: Endpoint = {
   auth: 'key',
   doc: { summary: "One model, in Gemini's dialect", tag: 'Gemini', response: { type: 'object' } },
   errorBody: geminiErrorBody,
-  handle: (request, services: Services, caller) => {
-    const id = plainName(request.params.model!)
-    const index = services.models()
-    const found = visible(index, caller!, id) ? entry(index, id) : undefined
-    if (found) return Response.json(found)
-    throw new GatewayError('model-not-found', `the model '${id.slice(0, shownCharactersMax)}' does not exist or is not yours to use`, {
-      param: 'model',
-    })
-  },
+  handle: (request, services, caller) => geminiModelAnswer(request.params.model!, services, caller!),
+}
+
+/** One model; 404 when the key may not see it. */
+export function geminiModelAnswer(asked: string, services: Services, caller: Caller): Response {
+  const id = plainName(asked)
+  const index = services.models()
+  const found = visible(index, caller, id) ? entry(index, id) : undefined
+  if (found) return Response.json(found)
+  throw new GatewayError('model-not-found', `the model '${id.slice(0, shownCharactersMax)}' does not exist or is not yours to use`, {
+    param: 'model',
+  })
 }
 
 /** Before the lists of OpenAI's dialect: under `/v1` an action looks like a model's name. */

@@ -17,6 +17,7 @@ import {
 } from './responses.ts'
 import { rerank, rerankTwo } from './rerank.ts'
 import { spendLogs } from './spend.ts'
+import { supportedCompatParams, supportedOpenaiParams, tokenCounterEndpoint, transformRequestEndpoint } from './utils.ts'
 
 const working: Endpoint[] = [
   chatCompletions,
@@ -52,6 +53,10 @@ const working: Endpoint[] = [
   keyUnblock,
   keyDelete,
   spendLogs,
+  tokenCounterEndpoint,
+  supportedCompatParams,
+  supportedOpenaiParams,
+  transformRequestEndpoint,
   liveliness,
   readiness,
   metrics,

@@ -1,14 +1,33 @@
 /** The lists of models. None of them ever asks an upstream: a dead provider must not hang a model picker. */
+import { pricesAt } from '../accounts/cost.ts'
 import { accessibleGroups, mayUseModel } from '../accounts/key.ts'
+import { priceFields } from '../accounts/price-keys.ts'
 import type { Caller } from '../core/call.ts'
 import type { Deployment } from '../core/deployment.ts'
 import type { Endpoint, HttpRequest, Services } from '../core/endpoint.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { ModelDirectory } from '../core/ports.ts'
+import { geminiErrorBody } from '../formats/gemini.ts'
 import { codexCatalogue, listEntry } from '../formats/openai-models.ts'
+import { geminiModelAnswer, geminiModelsAnswer } from './gemini.ts'
 
 const fallbackTypes = ['general', 'context_window', 'content_policy']
 const booleanParameter = (description: string) => ({ schema: { type: 'boolean', default: false }, description })
+
+/** Google's client of version 3 asks under `/v1`, where OpenAI's clients find their list; it says who it is. */
+function isGeminiClient({ raw }: HttpRequest): boolean {
+  return raw.headers.has('x-goog-api-client') || raw.headers.has('x-goog-api-key')
+}
+
+/** Errors in the dialect of the client, where one path has two. */
+function inGemini(answer: () => Response): Response {
+  try {
+    return answer()
+  } catch (thrown) {
+    if (!(thrown instanceof GatewayError)) throw thrown
+    return Response.json(geminiErrorBody(thrown), { status: thrown.status })
+  }
+}
 
 /** GET /models: one answer that OpenAI's, Anthropic's and Codex' clients all read (research/ecosystem 1.3). */
 export const modelsList: Endpoint = {
@@ -30,13 +49,14 @@ export const modelsList: Endpoint = {
     response: { $ref: '#/components/schemas/ModelList' },
   },
   handle(request, services, caller) {
+    if (isGeminiClient(request)) return inGemini(() => geminiModelsAnswer(request, services, caller!))
     const options = readOptions(request, caller!)
     const index = services.models()
     const ids = visibleIds(index, caller!, options)
     if (request.query.has('client_version'))
       return Response.json(codexCatalogue(ids.map(id => ({ id, info: infoOf(index, id) }))))
     const data = ids.map(id => {
-      const entry = listEntry(id, infoOf(index, id))
+      const entry = listedModel(id, index.resolve(id)[0], services)
       return options.metadata ? { ...entry, metadata: { fallbacks: fallbacksOf(services, id, options.fallbackType) } } : entry
     })
     return Response.json({
@@ -97,6 +117,21 @@ function visibleIds(index: ModelDirectory, caller: Caller, options: ListOptions)
   return [...new Set(ids)]
 }
 
+/** The list's entry of a model: what its first deployment can do and costs. */
+function listedModel(id: string, deployment: Deployment | undefined, services: Services): { id: string } & Record<string, unknown> {
+  if (!deployment) return listEntry(id, {})
+  const { info, mode, prices, priceSource = null } = deployment
+  const shown = Object.entries(info).filter(([key]) => key.startsWith('supports_') || key.startsWith('supported_') || key === 'max_input_tokens')
+  const now = prices && pricesAt(prices, services.epochMs())
+  return {
+    ...listEntry(id, info),
+    mode,
+    ...Object.fromEntries(shown),
+    ...priceFields(now, mode === 'audio_speech'),
+    price_source: priceSource,
+  }
+}
+
 function infoOf(index: ModelDirectory, id: string): Readonly<Record<string, unknown>> {
   return index.resolve(id)[0]?.info ?? {}
 }
@@ -114,6 +149,7 @@ export const modelsOne: Endpoint = {
   doc: { summary: 'One model', tag: 'Models', response: { $ref: '#/components/schemas/Model' } },
   handle(request, services, caller) {
     const id = request.params.model_id!
+    if (isGeminiClient(request)) return inGemini(() => geminiModelAnswer(id, services, caller!))
     const index = services.models()
     const [deployment] = index.resolve(id)
     const allowed = caller!.role === 'admin' || mayUseModel(caller!.key, id, index.settings.accessGroups)
@@ -121,7 +157,7 @@ export const modelsOne: Endpoint = {
       throw new GatewayError('model-not-found', `the model '${id.slice(0, 200)}' does not exist or is not yours to use`, {
         param: 'model_id',
       })
-    return Response.json({ ...listEntry(id, deployment.info), owned_by: deployment.target.provider.name })
+    return Response.json({ ...listedModel(id, deployment, services), owned_by: deployment.target.provider.name })
   },
 }
 
@@ -146,15 +182,12 @@ export const modelInfo: Endpoint = {
     const chosen = id === null ? visible : visible.filter(one => one.id === id)
     if (id !== null && chosen.length === 0)
       throw new GatewayError('not-found', `no model has the id '${id.slice(0, 200)}'`, { param: 'proxy_model_id' })
-    return Response.json({ data: chosen.map(one => infoEntry(one, caller!.role === 'admin')) })
+    return Response.json({ data: chosen.map(one => infoEntry(one, services.epochMs(), caller!.role === 'admin')) })
   },
 }
 
-const nanoUsdPerMillion = 1e15
-
-function infoEntry(deployment: Deployment, showAddress: boolean): object {
-  const { target, prices } = deployment
-  const price = (value: bigint | undefined) => (value === undefined ? null : Number(value) / nanoUsdPerMillion)
+function infoEntry(deployment: Deployment, nowMs: number, showAddress: boolean): object {
+  const { target, prices, mode } = deployment
   return {
     model_name: deployment.modelName,
     proxy_params: {
@@ -165,13 +198,11 @@ function infoEntry(deployment: Deployment, showAddress: boolean): object {
       ...deployment.info,
       id: deployment.id,
       db_model: false,
-      mode: deployment.mode,
+      mode,
       provider: target.provider.name,
       source: deployment.origin.kind,
-      input_cost_per_token: price(prices?.input),
-      output_cost_per_token: price(prices?.output),
-      cache_read_input_token_cost: price(prices?.cacheRead),
-      cache_creation_input_token_cost: price(prices?.cacheWrite),
+      ...priceFields(prices && pricesAt(prices, nowMs), mode === 'audio_speech'),
+      price_source: deployment.priceSource ?? null,
     },
   }
 }

@@ -118,6 +118,38 @@ const mediaSchemas: Readonly<Record<string, object>> = {
   Transcription: object({ text, language: text, duration: { type: 'number' }, segments: listOf({ type: 'object' }), usage: { type: 'object' } }, ['text']),
 }
 
+const utilitySchemas: Readonly<Record<string, object>> = {
+  TokenCountRequest: object(
+    {
+      model: text,
+      prompt: { anyOf: [text, listOf(text), { type: 'null' }] },
+      messages: { anyOf: [listOf({ type: 'object' }), { type: 'null' }], description: "OpenAI's or Anthropic's; one of prompt, messages and contents." },
+      contents: { anyOf: [listOf({ type: 'object' }), { type: 'null' }], description: "Gemini's." },
+      system: { anyOf: [text, listOf({ type: 'object' }), { type: 'null' }], description: "Anthropic's, beside messages." },
+      tools: { anyOf: [listOf({ type: 'object' }), { type: 'null' }] },
+    },
+    ['model'],
+  ),
+  TokenCount: object({
+    total_tokens: { type: 'integer' },
+    request_model: text,
+    model_used: text,
+    tokenizer_type: { ...text, description: '`openai_tokenizer`, `estimate`, or `NAME_api` of the provider that counted.' },
+    original_response: { description: "The answer of the provider's counter; null when it was not asked." },
+    error: { type: 'boolean', description: "The provider's counter failed; the count was made here." },
+    error_message: nullable('string'),
+    status_code: nullable('integer'),
+  }),
+  TransformRequest: object({ call_type: { ...text, examples: ['acompletion'] }, request_body: { type: 'object' } }, ['call_type', 'request_body']),
+  RawRequest: object({
+    raw_request_api_base: nullable('string'),
+    raw_request_body: nullable('object'),
+    raw_request_headers: nullable('object'),
+    dropped_params: { anyOf: [listOf(text), { type: 'null' }] },
+    error: nullable('string', { description: 'Why there is no such request; all else is then null.' }),
+  }),
+}
+
 export const schemas: Readonly<Record<string, object>> = {
   Message: object(
     {
@@ -168,6 +200,7 @@ export const schemas: Readonly<Record<string, object>> = {
     usage,
   }),
   ...mediaSchemas,
+  ...utilitySchemas,
   Model: modelEntry,
   ModelList: object({ object: { const: 'list' }, data: listOf(reference('Model')), has_more: { type: 'boolean' } }),
   ModelInfoList: object({

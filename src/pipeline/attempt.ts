@@ -259,8 +259,11 @@ function unaryAttempt<O extends keyof UnaryOperations>(
     ...sent(adapter.request(request, deployment.target)),
     streamTypes: [],
     answer(bytes, head) {
-      const result = readResult(() => adapter.result(JSON.parse(new TextDecoder().decode(bytes)), request, head))
-      return { body: JSON.stringify(format.encode(result, call.model, request)), usage: result.usage }
+      const { result, upstream } = readResult(() => {
+        const upstream: unknown = JSON.parse(new TextDecoder().decode(bytes))
+        return { result: adapter.result(upstream, request, head), upstream }
+      })
+      return { body: JSON.stringify(format.encode(result, call.model, request, upstream)), usage: result.usage }
     },
     relay() {
       throw new GatewayError('internal', `${format.operation} is never streamed`)

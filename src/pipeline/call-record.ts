@@ -44,6 +44,7 @@ export class CallRecord implements Call {
   usageSource: UsageSource = 'none'
   costNanoUsd: bigint | null = null
   progress: StreamRelay | undefined = undefined
+  answerCharacters = 0
   answered = false
   firstByteMs = -1
   upstreamMs = 0

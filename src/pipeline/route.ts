@@ -18,6 +18,7 @@ import { answerInProcess, inProcessExchange } from './in-process.ts'
 import { openStream } from './stream-reply.ts'
 import { checkedExchange } from './structured-output.ts'
 import type { AnswerCheck } from './structured-output.ts'
+import { writtenCharacters } from './usage.ts'
 
 const answerBytesMax = 64 * 1024 * 1024
 /** Retries on a deployment that already failed may be at most this share of all calls. */
@@ -216,7 +217,7 @@ export class Router {
     if (answer.usage) {
       call.usage = answer.usage
       call.usageSource = 'upstream'
-    }
+    } else call.answerCharacters = writtenCharacters(answer.body)
     const nowMs = this.#parts.clock.monotonicMs()
     call.firstByteMs = nowMs - call.startedMs
     control.answered(nowMs)

@@ -16,7 +16,7 @@ import { respond, respondError } from './respond.ts'
 import type { RespondParts } from './respond.ts'
 import type { Router } from './route.ts'
 import { readForm } from './upload.ts'
-import { completeUsage, hasOnlyOtherUnits } from './usage.ts'
+import { completeUsage } from './usage.ts'
 
 export interface ServeParts extends RespondParts {
   readonly policies: readonly Policy[]
@@ -26,7 +26,7 @@ export interface ServeParts extends RespondParts {
   readonly uploadDirectory: string
   settings(): Settings
   resolve(model: string): readonly Deployment[]
-  cost(usage: Usage, prices: Prices | null): bigint | null
+  cost(usage: Usage, prices: Prices | null, atMs: number): bigint | null
 }
 
 export type CallModel = (request: HttpRequest, caller: Caller, call: ModelCall) => Promise<Response>
@@ -219,16 +219,10 @@ function settleCall(parts: ServeParts, { call, outcome, status, error }: Ending)
     outcome,
     status,
     error,
-    costNanoUsd: call.usage && call.deployment ? costOf(parts, call.usage, call.deployment.prices) : null,
+    costNanoUsd: call.usage && call.deployment ? parts.cost(call.usage, call.deployment.prices, call.startedAtMs) : null,
     durationMs: parts.clock.monotonicMs() - call.startedMs,
   }
   call.costNanoUsd = settlement.costNanoUsd
   for (const policy of parts.policies) policy.settled?.(settlement)
   call.body?.release()
-}
-
-/** Audio and pictures are often billed by units that `Prices` does not know: then the cost is not known, never nothing. */
-function costOf(parts: ServeParts, usage: Usage, prices: Prices | null): bigint | null {
-  const isFree = prices !== null && prices.input === 0n && prices.output === 0n
-  return !isFree && hasOnlyOtherUnits(usage) ? null : parts.cost(usage, prices)
 }

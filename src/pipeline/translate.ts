@@ -101,42 +101,35 @@ export class TranslatedRelay implements StreamRelay {
   }
 
   push(bytes: Uint8Array): string {
+    return this.#state.failure ? '' : this.#translate(() => this.#splitter.push(bytes))
+  }
+
+  /** What was translated before something broke is kept: else the client's text would depend on how bytes were cut. */
+  #translate(cut: () => readonly Frame[]): string {
     let out = ''
-    if (this.#state.failure) return out
     try {
-      out = this.#translate(this.#splitter.push(bytes))
+      for (const frame of cut())
+        for (const event of this.#read(frame)) {
+          this.#state.see(event)
+          if (this.#state.failure) return out
+          out += this.#writer.write(event)
+        }
     } catch (cause) {
       this.#state.failure = unreadable(cause)
     }
-    return out
-  }
-
-  #translate(frames: readonly Frame[]): string {
-    let out = ''
-    for (const frame of frames)
-      for (const event of this.#read(frame)) {
-        this.#state.see(event)
-        if (this.#state.failure) return out
-        out += this.#writer.write(event)
-      }
     return out
   }
 
   end(): string {
     if (this.#state.failure) return ''
-    let last = ''
-    try {
-      last = this.#translate(this.#splitter.end())
-    } catch (cause) {
-      this.#state.failure = unreadable(cause)
-    }
+    const last = this.#translate(() => this.#splitter.end())
     if (this.#state.failure) return last
     if (!this.#state.complete) {
       this.#state.failure = new GatewayError(
         'upstream-broken',
         'the upstream ended its stream without finishing the answer',
       )
-      return ''
+      return last
     }
     this.terminated = true
     return last + this.#writer.end()

@@ -8,7 +8,7 @@ const noDeveloper = { noDeveloperRole: true }
 
 export const catalog = {
   openai: {
-    baseUrl: 'https://api.openai.com/v1', apiKeyEnv: ['OPENAI_API_KEY'], maxTokensField: 'max_completion_tokens',
+    baseUrl: 'https://api.openai.com/v1', apiKeyEnv: ['OPENAI_API_KEY'], maxTokensField: 'max_completion_tokens', newestParams: true,
     responses: true, moderations: true, images: true, imageEdits: true, imageVariations: true,
     speech: true, transcriptions: true, translations: true,
   },
@@ -17,18 +17,19 @@ export const catalog = {
     responses: true, speech: true, transcriptions: true, translations: true,
   },
   deepseek: { baseUrl: 'https://api.deepseek.com/v1', apiKeyEnv: ['DEEPSEEK_API_KEY'], embeddings: false, quirks: noDeveloper },
-  xai: { baseUrl: 'https://api.x.ai/v1', apiKeyEnv: ['XAI_API_KEY'], completions: true, responses: true, images: true },
+  xai: { baseUrl: 'https://api.x.ai/v1', apiKeyEnv: ['XAI_API_KEY'], embeddings: false, completions: true, responses: true, images: true },
   openrouter: { baseUrl: 'https://openrouter.ai/api/v1', apiKeyEnv: ['OPENROUTER_API_KEY'], completions: true, topK: true, responses: true },
   together_ai: {
-    baseUrl: 'https://api.together.xyz/v1', apiKeyEnv: ['TOGETHERAI_API_KEY', 'TOGETHER_API_KEY'], completions: true, topK: true, quirks: noDeveloper,
+    baseUrl: 'https://api.together.ai/v1', apiKeyEnv: ['TOGETHERAI_API_KEY', 'TOGETHER_API_KEY'], completions: true, topK: true, quirks: noDeveloper,
     rerank: 'jina', images: true, speech: true, transcriptions: true, translations: true,
   },
   fireworks_ai: {
     baseUrl: 'https://api.fireworks.ai/inference/v1', apiKeyEnv: ['FIREWORKS_AI_API_KEY', 'FIREWORKS_API_KEY'], completions: true, topK: true, quirks: noDeveloper,
     responses: true,
   },
+  /** Its chat, Sonar, was retired on 2026-09-27; what is left is the Agent API, in the words of `/responses`. */
   perplexity: {
-    baseUrl: 'https://api.perplexity.ai', apiKeyEnv: ['PERPLEXITYAI_API_KEY', 'PERPLEXITY_API_KEY'], embeddings: false, topK: true, quirks: { ...noDeveloper, streamOptions: false },
+    baseUrl: 'https://api.perplexity.ai/v1', responses: true, apiKeyEnv: ['PERPLEXITYAI_API_KEY', 'PERPLEXITY_API_KEY'], embeddings: false, topK: true, quirks: { ...noDeveloper, streamOptions: false },
   },
   cerebras: { baseUrl: 'https://api.cerebras.ai/v1', apiKeyEnv: ['CEREBRAS_API_KEY'], embeddings: false, quirks: noDeveloper },
   sambanova: {
@@ -41,9 +42,9 @@ export const catalog = {
     images: true, speech: true, transcriptions: true,
   },
   hyperbolic: { baseUrl: 'https://api.hyperbolic.xyz/v1', apiKeyEnv: ['HYPERBOLIC_API_KEY'], completions: true, topK: true, quirks: noDeveloper },
-  novita: { baseUrl: 'https://api.novita.ai/v3/openai', apiKeyEnv: ['NOVITA_API_KEY'], completions: true, topK: true, quirks: noDeveloper },
+  novita: { baseUrl: 'https://api.novita.ai/openai/v1', apiKeyEnv: ['NOVITA_API_KEY'], completions: true, topK: true, quirks: noDeveloper },
   nebius: {
-    baseUrl: 'https://api.studio.nebius.ai/v1', apiKeyEnv: ['NEBIUS_API_KEY'], completions: true, topK: true, quirks: noDeveloper,
+    baseUrl: 'https://api.tokenfactory.nebius.com/v1', apiKeyEnv: ['NEBIUS_API_KEY'], completions: true, topK: true, quirks: noDeveloper,
     images: true,
   },
   moonshot: { baseUrl: 'https://api.moonshot.ai/v1', apiKeyEnv: ['MOONSHOT_API_KEY'], embeddings: false, quirks: noDeveloper },
@@ -65,7 +66,6 @@ export const catalog = {
   friendliai: { baseUrl: 'https://api.friendli.ai/serverless/v1', apiKeyEnv: ['FRIENDLI_TOKEN'], completions: true, quirks: noDeveloper },
   huggingface: { baseUrl: 'https://router.huggingface.co/v1', apiKeyEnv: ['HF_TOKEN', 'HUGGINGFACE_API_KEY'], embeddings: false, quirks: noDeveloper },
   vercel_ai_gateway: { baseUrl: 'https://ai-gateway.vercel.sh/v1', apiKeyEnv: ['VERCEL_AI_GATEWAY_API_KEY', 'AI_GATEWAY_API_KEY'] },
-  github: { baseUrl: 'https://models.github.ai/inference', apiKeyEnv: ['GITHUB_MODELS_TOKEN'] },
   ai21_chat: { baseUrl: 'https://api.ai21.com/studio/v1', apiKeyEnv: ['AI21_API_KEY'], embeddings: false, quirks: noDeveloper },
   inception: { baseUrl: 'https://api.inceptionlabs.ai/v1', apiKeyEnv: ['INCEPTION_API_KEY'], embeddings: false, quirks: noDeveloper },
   morph: { baseUrl: 'https://api.morphllm.com/v1', apiKeyEnv: ['MORPH_API_KEY'], quirks: noDeveloper },

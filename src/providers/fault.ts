@@ -1,10 +1,18 @@
 /** What an error answer means when a vendor has no rule of its own: OpenAI's bodies and their many variants. */
+import type { ChatEvent } from '../core/chat.ts'
 import type { FaultKind } from '../core/errors.ts'
 import type { UpstreamFault } from '../core/provider.ts'
 
 const contextWords =
   /context[ _](length|window)|maximum context|too many (input )?tokens|prompt is too long|exceeds? the (model'?s )?(maximum|context)|input is too long/i
 const policyWords = /content[ _](policy|filter|management)|safety (system|policy)|responsible ai/i
+
+/** Nothing follows an error: what the upstream counted goes before it, because it will be billed. */
+export function errorLast(events: ChatEvent[]): ChatEvent[] {
+  const at = events.findIndex(event => event.type === 'error')
+  if (at < 0) return events
+  return [...events.slice(0, at), ...events.slice(at + 1).filter(event => event.type === 'usage'), events[at]!]
+}
 
 /** The kind by status, refined by what the body says. The message is the upstream's own. */
 export function generalFault(status: number, body: unknown): UpstreamFault {

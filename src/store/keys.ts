@@ -1,5 +1,6 @@
 /** Virtual keys in the database. Every change bumps one revision, so that every other process can follow. */
 import type { SQL } from 'bun'
+import { GatewayError } from '../core/errors.ts'
 import type { KeyChanges, KeyQuery, KeyRecord, KeyStore } from '../core/ports.ts'
 import type { Clock } from '../lib/clock.ts'
 import { toNumber, toNumberOrNull, transaction } from './open.ts'
@@ -20,20 +21,32 @@ async function nextRevision(tx: SQL): Promise<number> {
   return Number(rows[0]!.value)
 }
 
+/** After `nextRevision` only: its lock lets one change of keys at a time count, on every replica. */
+async function checkQuota(tx: SQL, userId: string | null, keysOfUserMax: number | null): Promise<void> {
+  if (userId === null || keysOfUserMax === null) return
+  const rows = (await tx`
+    select count(*) as total from virtual_keys where user_id = ${userId} and deleted_at_ms is null`) as { total: unknown }[]
+  if (toNumber(rows[0]!.total) < keysOfUserMax) return
+  throw new GatewayError('conflict', `this user already has ${keysOfUserMax} key(s), the limit; delete one first`, {
+    param: 'user_id',
+  })
+}
+
 export function createKeyStore({ database, clock, onChange }: KeyStoreOptions): KeyStore {
   const { sql } = database
   return {
-    async insert(record) {
+    async insert(record, keysOfUserMax = null) {
       await transaction(database, async tx => {
         const row = { ...toRow(record), deleted_at_ms: null, revision: await nextRevision(tx) }
+        await checkQuota(tx, record.userId, keysOfUserMax)
         await tx`insert into virtual_keys ${tx(row)}`
       })
       onChange?.(record.hash)
     },
     find: by => findKey(sql, by),
     list: query => listKeys(sql, query),
-    async update(id, changes) {
-      const updated = await transaction(database, tx => updateKey(tx, { id, changes, nowMs: clock.epochMs() }))
+    async update(id, changes, keysOfUserMax = null) {
+      const updated = await transaction(database, tx => updateKey(tx, { id, changes, keysOfUserMax, nowMs: clock.epochMs() }))
       if (updated) onChange?.(updated.hash)
       return updated
     },
@@ -48,11 +61,6 @@ export function createKeyStore({ database, clock, onChange }: KeyStoreOptions): 
       })
       if (hash !== undefined) onChange?.(hash)
       return hash !== undefined
-    },
-    async countOfUser(userId) {
-      const rows = (await sql`
-        select count(*) as total from virtual_keys where user_id = ${userId} and deleted_at_ms is null`) as { total: unknown }[]
-      return toNumber(rows[0]!.total)
     },
   }
 }
@@ -85,13 +93,18 @@ async function listKeys(sql: SQL, query: KeyQuery): Promise<{ keys: KeyRecord[];
   return { keys: rows.map(toRecord), total: toNumber(counted[0]!.total) }
 }
 
-async function updateKey(
-  tx: SQL,
-  { id, changes, nowMs }: { id: string; changes: KeyChanges; nowMs: number },
-): Promise<KeyRecord | undefined> {
+interface KeyUpdate {
+  readonly id: string
+  readonly changes: KeyChanges
+  readonly keysOfUserMax: number | null
+  readonly nowMs: number
+}
+
+async function updateKey(tx: SQL, { id, changes, keysOfUserMax, nowMs }: KeyUpdate): Promise<KeyRecord | undefined> {
   const revision = await nextRevision(tx)
   const before = await findKey(tx, { id })
   if (!before) return undefined
+  if (changes.userId !== undefined && changes.userId !== before.userId) await checkQuota(tx, changes.userId, keysOfUserMax)
   const record: KeyRecord = { ...before, ...changes, updatedAtMs: nowMs }
   await tx`update virtual_keys set ${tx({ ...toRow(record), revision })} where id = ${id}`
   return record

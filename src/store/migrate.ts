@@ -2,6 +2,7 @@
 import type { SQL } from 'bun'
 import { first } from './migrations/0001-keys-and-ledger.ts'
 import { second } from './migrations/0002-responses.ts'
+import { fourth } from './migrations/0004-assistants.ts'
 import { transaction } from './open.ts'
 import type { Database } from './open.ts'
 
@@ -11,7 +12,7 @@ export interface Migration {
   up(sql: SQL): Promise<void>
 }
 
-const migrations: readonly Migration[] = [first, second]
+const migrations: readonly Migration[] = [first, second, fourth]
 /** Any number; the same for all replicas. */
 const advisoryLock = 7_203_611
 
@@ -20,15 +21,16 @@ export async function migrate(database: Database): Promise<void> {
   await transaction(database, async tx => {
     if (database.kind === 'postgres') await tx`select pg_advisory_xact_lock(${advisoryLock})`
     await tx`create table if not exists migrations (id integer primary key, name text not null)`
-    const done = (await tx`select id from migrations order by id`) as { id: number }[]
-    const newest = Number(done.at(-1)?.id ?? 0)
+    const rows = (await tx`select id from migrations`) as { id: number }[]
+    const done = new Set(rows.map(row => Number(row.id)))
+    const newest = Math.max(0, ...done)
     const known = migrations.at(-1)!.id
     if (newest > known) {
       throw new Error(
         `the database has migration ${newest}, this program knows ${known}: start the newer program, or restore the backup`,
       )
     }
-    for (const migration of migrations.filter(one => one.id > newest)) {
+    for (const migration of migrations.filter(one => !done.has(one.id))) {
       await migration.up(tx)
       await tx`insert into migrations (id, name) values (${migration.id}, ${migration.name})`
     }

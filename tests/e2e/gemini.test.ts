@@ -225,6 +225,8 @@ test('the list of models, in pages, and one of them', async () => {
     const response = await get(path, narrow)
     expect([path, response.status >= 400 && (await json(response)).error?.code]).toEqual([path, response.status])
   }
-  // The same path in OpenAI's dialect stays OpenAI's.
-  expect(await (await get('/v1/models/chat-model')).json()).toMatchObject({ object: 'model', id: 'chat-model' })
+  // Under `/v1` the header says whose client it is (tests/e2e/models.test.ts).
+  expect(await (await get('/v1/models/chat-model')).json()).toMatchObject({ name: 'models/chat-model' })
+  const plain = await fetch(`${gateway.url}/v1/models/chat-model`, { headers: { authorization: `Bearer ${key}` } })
+  expect(await plain.json()).toMatchObject({ object: 'model', id: 'chat-model' })
 })

@@ -74,6 +74,6 @@ export const anthropic: Provider = {
   chatParams: [
     'messages', 'model', 'max_tokens', 'max_completion_tokens', 'temperature', 'top_p', 'stop', 'stream', 'stream_options',
     'tools', 'tool_choice', 'parallel_tool_calls', 'functions', 'function_call', 'response_format', 'reasoning_effort', 'user',
-    'service_tier',
+    'service_tier', 'top_k', 'thinking',
   ],
 }

@@ -2,7 +2,7 @@
 import type { MakeHead, Provider } from '../../core/provider.ts'
 import { embeddingsAdapter } from '../openai-compatible/embeddings.ts'
 import type { CompatibleDialect } from '../openai-compatible/head.ts'
-import { chatAdapter, chatParams } from '../openai-compatible/index.ts'
+import { chatAdapter, openaiChatParams } from '../openai-compatible/index.ts'
 import { azureHead } from './address.ts'
 import { entraAuthorization } from './entra.ts'
 import { azureFault } from './fault.ts'
@@ -32,5 +32,5 @@ export const azure: Provider = {
   embeddings: embeddingsAdapter(embeddingsHead, {}),
   authorization: entraAuthorization,
   fault: azureFault,
-  chatParams,
+  chatParams: openaiChatParams,
 }

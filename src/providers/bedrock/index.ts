@@ -30,6 +30,6 @@ export const bedrock: Provider = {
   fault: (status, body) => awsFault(status, body),
   chatParams: [
     'messages', 'model', 'max_tokens', 'max_completion_tokens', 'temperature', 'top_p', 'stop', 'stream', 'stream_options',
-    'tools', 'tool_choice', 'functions', 'function_call', 'response_format', 'reasoning_effort', 'service_tier',
+    'tools', 'tool_choice', 'functions', 'function_call', 'response_format', 'reasoning_effort', 'service_tier', 'top_k', 'thinking',
   ],
 }

@@ -4,6 +4,7 @@ import type { CacheControl, Message, Part } from '../../core/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { isObject } from '../gemini/json.ts'
 import type { Json } from '../gemini/json.ts'
+import { readSignature } from '../gemini/signature.ts'
 import { audioBlock, documentBlock, imageBlock } from './media.ts'
 import type { BedrockModel } from './model.ts'
 import { cachePoint } from './tools.ts'
@@ -45,6 +46,7 @@ export function conversation(
   const system: Unit[] = []
   const turns: Turn[] = []
   for (const message of messages) {
+    noteLosses(message, dropped)
     const units = message.parts.flatMap(part => unit(part, context))
     if (isLeading(message, turns)) system.push(...units)
     else add(turns, message.role === 'assistant' ? 'assistant' : 'user', units)
@@ -60,6 +62,12 @@ export function conversation(
     messages: turns.map(({ role, units }) => ({ role, content: units.flat() })),
     usedTools: context.usedTools,
   }
+}
+
+function noteLosses({ name, parts }: Message, dropped: string[]): void {
+  if (name !== undefined) dropped.push('messages.name')
+  for (const part of parts)
+    if (part.type === 'image' && part.detail !== undefined && part.detail !== 'auto') dropped.push('messages.content.image_url.detail')
 }
 
 /** Later instructions, and those with more than text, become a user's words: Converse has no place for them. */
@@ -122,11 +130,11 @@ function textUnits(text: string, cache: CacheControl | undefined, context: Conte
   return text.trim() === '' ? [] : [cached({ text }, cache, context)]
 }
 
-/** Only Claude signs its thinking, and wants it back; thinking without a signature would be refused. */
+/** Only Claude signs its thinking, and wants it back; thinking without a signature, or with another vendor's, would be refused. */
 function reasoningUnits({ text, signature, redacted }: Extract<Part, { type: 'reasoning' }>, { model }: Context): Unit[] {
   if (model.family !== 'claude' && model.family !== 'hidden') return []
   if (redacted !== undefined) return [[{ reasoningContent: { redactedContent: redacted } }]]
-  return signature === undefined ? [] : [[{ reasoningContent: { reasoningText: { text, signature } } }]]
+  return signature === undefined || readSignature(signature) ? [] : [[{ reasoningContent: { reasoningText: { text, signature } } }]]
 }
 
 function toolResult(part: Extract<Part, { type: 'tool-result' }>, context: Context): Json {

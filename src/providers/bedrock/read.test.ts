@@ -160,7 +160,7 @@ describe('failures', () => {
   })
 
   test('an answer that the model spoiled', () => {
-    expect(whole(answer([{ text: 'x' }], 'malformed_tool_use')).at(-2)).toMatchObject({ type: 'error', error: { kind: 'upstream-failed', code: 'malformed_tool_use' } })
+    expect(whole(answer([{ text: 'x' }], 'malformed_tool_use')).at(-1)).toMatchObject({ type: 'error', error: { kind: 'upstream-failed', code: 'malformed_tool_use' } })
   })
 
   test.each([

@@ -2,6 +2,7 @@
 import type { ChatEvent, FinishReason } from '../../core/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Frame } from '../../lib/frames.ts'
+import { errorLast } from '../fault.ts'
 import { broken, isObject, objectOf, objectsOf, textOf } from '../gemini/json.ts'
 import type { Json } from '../gemini/json.ts'
 import { streamError } from './fault.ts'
@@ -142,12 +143,12 @@ export function converseResult(body: unknown): ChatEvent[] {
   const { message } = objectOf(body.output)
   if (!isObject(message) || !Array.isArray(message.content)) throw broken('no message')
   const answer = new Answer()
-  return [
+  return errorLast([
     start,
     ...objectsOf(message.content).flatMap((block, at) => answer.block(block, at)),
     ...answer.finish(body.stopReason, body.additionalModelResponseFields),
     ...usage(body.usage),
-  ]
+  ])
 }
 
 /** A fresh reader of a stream. Throws on what is not JSON. */

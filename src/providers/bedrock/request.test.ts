@@ -188,7 +188,9 @@ describe('tools', () => {
 
   test('what a model cannot promise is reported', () => {
     const strict = [{ ...weather, strict: true }]
-    expect(sent(claude45, { tools: strict }).toolConfig).toEqual({ tools: [{ toolSpec: { ...spec.toolSpec, strict: true } }] })
+    // Where it is enforced, objects are closed: the service refuses others.
+    const closed = { json: { ...spec.toolSpec.inputSchema.json, additionalProperties: false } }
+    expect(sent(claude45, { tools: strict }).toolConfig).toEqual({ tools: [{ toolSpec: { ...spec.toolSpec, inputSchema: closed, strict: true } }] })
     expect(sent(claude35, { tools: strict, parallelToolCalls: false }).dropped).toEqual(['parallel_tool_calls', 'tools.function.strict'])
   })
 })

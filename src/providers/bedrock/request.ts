@@ -31,6 +31,7 @@ export function converseBody(request: ChatRequest, target: Target): ConverseBody
   const dropped = droppedFields(request)
   const plan = jsonPlan(request, model)
   if (plan.unenforced) dropped.push('response_format')
+  dropped.push(...(plan.lost ?? []).map(keyword => `response_format.json_schema.schema.${keyword}`))
   const { system, messages, usedTools } = conversation(request.messages, { model, dropped, instruction: plan.instruction })
   const thinking = thinkingOf(request, {
     model,

@@ -1,5 +1,6 @@
 /** How an answer is made to fit `response_format`: by the service, by a forced tool, or only by asking. */
 import type { ChatRequest, ResponseFormat } from '../../core/chat.ts'
+import { outputSchema } from '../anthropic/schema.ts'
 import type { Json } from '../gemini/json.ts'
 import type { BedrockModel } from './model.ts'
 
@@ -17,12 +18,18 @@ export interface JsonPlan {
   readonly instruction?: string
   /** Nothing enforces the schema: the client is told. */
   readonly unenforced?: true
+  /** Keywords of the schema that the service refuses, and that are therefore left out. */
+  readonly lost?: readonly string[]
 }
 
 export function jsonPlan({ responseFormat: format, tools }: ChatRequest, model: BedrockModel): JsonPlan {
   if (!format || format.type === 'text') return {}
   if (format.type === 'json-object') return { instruction: 'Answer with one valid JSON object and nothing else.' }
-  if (model.jsonSchema) return { outputConfig: outputConfig(format) }
+  if (model.jsonSchema) {
+    // AWS documents the same subset as Anthropic, and answers 400 to the rest.
+    const { schema, lost } = outputSchema(format.schema)
+    return { outputConfig: outputConfig({ ...format, schema }), lost }
+  }
   // A tool's arguments are an object; and a forced tool would keep the model from the client's own.
   if (model.forces !== 'nothing' && format.schema.type === 'object' && !tools?.length) return { tool: toolSpec(format) }
   const schema = JSON.stringify(format.schema)

@@ -1,5 +1,6 @@
 /** Tools in Converse's words (docs.aws.amazon.com/bedrock, "ToolConfiguration"). */
 import type { CacheControl, ChatRequest, Tool } from '../../core/chat.ts'
+import { outputSchema } from '../anthropic/schema.ts'
 import type { Json } from '../gemini/json.ts'
 import type { BedrockModel } from './model.ts'
 import { answerTool } from './structured.ts'
@@ -47,12 +48,16 @@ function choiceOf({ tools, toolChoice: choice }: ChatRequest, { model, dropped }
 }
 
 function toolBlocks({ name, description, parameters, strict, cache }: Tool, { model, dropped }: ToolContext): Json[] {
-  if (strict && !model.jsonSchema) dropped.push('tools.function.strict')
+  const enforced = strict === true && model.jsonSchema
+  if (strict && !enforced) dropped.push('tools.function.strict')
+  const whole = { type: 'object', properties: {}, ...parameters }
+  const { schema, lost } = enforced ? outputSchema(whole) : { schema: whole, lost: [] }
+  dropped.push(...lost.map(keyword => `tools.function.parameters.${keyword}`))
   const toolSpec = {
     name,
     ...(description && { description }),
-    inputSchema: { json: { type: 'object', properties: {}, ...parameters } },
-    ...(strict && model.jsonSchema && { strict: true }),
+    inputSchema: { json: schema },
+    ...(enforced && { strict: true }),
   }
   return [{ toolSpec }, ...cachePoint(cache, model, { allowed: model.caches.tools, dropped })]
 }

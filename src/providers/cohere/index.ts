@@ -47,6 +47,6 @@ export const cohere: Provider = {
   chatParams: [
     'messages', 'model', 'max_tokens', 'max_completion_tokens', 'temperature', 'top_p', 'stop', 'stream', 'stream_options',
     'seed', 'frequency_penalty', 'presence_penalty', 'logprobs', 'tools', 'tool_choice', 'functions', 'function_call',
-    'response_format', 'reasoning_effort',
+    'response_format', 'reasoning_effort', 'top_k', 'thinking',
   ],
 }

@@ -6,6 +6,7 @@ import type { ChatEvent, FinishReason } from '../../core/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Usage } from '../../core/usage.ts'
 import type { Frame } from '../../lib/frames.ts'
+import { errorLast } from '../fault.ts'
 
 type Json = Record<string, unknown>
 
@@ -37,7 +38,7 @@ export function chatResult(body: unknown): ChatEvent[] {
   for (const citation of listOf(message.citations)) events.push(...citations(citation))
   for (const entry of listOf(body.logprobs)) events.push(...logprobs(entry))
   events.push(...finish(body.finish_reason, body.error), ...usage(body.usage))
-  return events
+  return errorLast(events)
 }
 
 /** A fresh reader of a chat's events. Throws on what is not JSON. */
@@ -75,7 +76,7 @@ class Answer {
       case 'citation-start':
         return citations(message.citations)
       case 'message-end':
-        return [...this.endCall(), ...finish(delta.finish_reason, delta.error), ...usage(delta.usage)]
+        return errorLast([...this.endCall(), ...finish(delta.finish_reason, delta.error), ...usage(delta.usage)])
       default:
         return this.#unnamed(data)
     }

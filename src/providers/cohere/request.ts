@@ -10,6 +10,8 @@ type Json = Record<string, unknown>
 /** Cohere's own fields that a client may send beside OpenAI's. */
 const ownFields = new Set(['documents', 'citation_options', 'safety_mode', 'strict_tools', 'priority', 'raw_prompting'])
 
+const stopsMax = 5
+
 /** Tokens to think with; the higher efforts have no limit but the model's. */
 const budgetOfEffort: Readonly<Partial<Record<ReasoningEffort, number>>> = { minimal: 512, low: 1024, medium: 4096 }
 
@@ -21,7 +23,9 @@ export function chatBody(request: ChatRequest, target: Target): Omit<TranslatedC
   for (const [name, value] of Object.entries(request.extra.fields)) if (ownFields.has(name)) body[name] = value
   if (documents.length > 0) body.documents = [...ownDocuments(body.documents), ...documents]
   if (request.maxOutputTokens !== undefined) body.max_tokens = request.maxOutputTokens
-  if (request.stop) body.stop_sequences = request.stop
+  const stops = (request.stop ?? []).filter(stop => stop !== '').slice(0, stopsMax)
+  if (stops.length > 0) body.stop_sequences = stops
+  if (stops.length < (request.stop?.length ?? 0)) dropped.push('stop')
   if (request.seed !== undefined) body.seed = request.seed
   if (request.logprobs) body.logprobs = true
   sampling(request, body, dropped)

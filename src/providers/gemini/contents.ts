@@ -58,12 +58,15 @@ export function conversation(messages: readonly Message[], options: Conversation
 
 function noteLosses(message: Message, dropped: Set<string>): void {
   if (message.name !== undefined && message.role !== 'tool') dropped.add('messages.name')
+  // Its caches are filled by themselves, or made beforehand.
+  if (message.parts.some(part => 'cache' in part && part.cache)) dropped.add('cache_control')
   for (const part of message.parts)
     if (part.type === 'image' && part.detail !== undefined && part.detail !== 'auto') dropped.add('messages.content.image_url.detail')
 }
 
-/** Neighbours of one role are one turn. */
+/** Neighbours of one role are one turn; a turn that says nothing parts nobody. */
 function turnOf(turns: Turn[], role: Turn['role']): Turn {
+  while (turns.length > 1 && turns.at(-1)!.parts.length === 0 && turns.at(-1)!.results.length === 0) turns.pop()
   const last = turns.at(-1)
   if (last?.role === role) return last
   const turn: Turn = { role, parts: [], results: [] }

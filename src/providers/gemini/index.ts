@@ -37,7 +37,7 @@ const generateHead = (target: Target, stream: boolean): CallHead =>
 export const geminiChatParams: readonly string[] = [
   'messages', 'model', 'max_tokens', 'max_completion_tokens', 'temperature', 'top_p', 'top_k', 'n', 'stop', 'seed', 'stream',
   'stream_options', 'presence_penalty', 'frequency_penalty', 'logprobs', 'top_logprobs', 'tools', 'tool_choice', 'functions',
-  'function_call', 'response_format', 'reasoning_effort', 'modalities', 'audio', 'web_search_options', 'safety_settings', 'cached_content',
+  'function_call', 'response_format', 'reasoning_effort', 'thinking', 'modalities', 'audio', 'web_search_options', 'safety_settings', 'cached_content',
 ]
 
 export const gemini: Provider = {

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import type { ChatEvent, FinishReason } from '../../core/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Frame } from '../../lib/frames.ts'
+import { errorLast } from '../fault.ts'
 import { citationsOf } from './citations.ts'
 import { errorIn } from './fault.ts'
 import { broken, isObject, listOf, objectOf, objectsOf, textOf } from './json.ts'
@@ -61,7 +62,7 @@ class AnswerReader {
       const usage = this.#counts.usage()
       if (usage) events.push({ type: 'usage', usage })
     }
-    return events
+    return errorLast(events)
   }
 
   #start(body: Json): ChatEvent[] {

@@ -50,6 +50,7 @@ function droppedFields(request: ChatRequest): string[] {
     // Gemini calls in parallel when it likes.
     parallel_tool_calls: request.parallelToolCalls === false && request.tools ? false : undefined,
     'tools.function.strict': request.tools?.some(tool => tool.strict === true) || undefined,
+    cache_control: request.tools?.find(tool => tool.cache)?.cache,
   }
   return Object.entries(unknown).flatMap(([name, value]) => (value === undefined ? [] : [name]))
 }

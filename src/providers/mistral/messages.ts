@@ -65,7 +65,7 @@ function written(message: Message, context: Context): MistralMessage[] {
         content: content(part.parts),
       })
   }
-  if (rest.length === 0) return results
+  if (rest.length === 0 && results.length > 0) return results
   const role = message.role === 'developer' ? 'system' : message.role
   return [...results, { role, content: content(rest) }]
 }

@@ -12,7 +12,7 @@ type Body = Omit<TranslatedCall, 'head'>
 /** OpenAI's fields that Mistral does not have; it answers 422 to any field it does not know. */
 export const refusedFields = [
   'logit_bias', 'logprobs', 'top_logprobs', 'user', 'service_tier', 'store', 'modalities', 'audio', 'verbosity',
-  'web_search_options', 'prompt_cache_key', 'safety_identifier',
+  'web_search_options', 'prompt_cache_key', 'safety_identifier', 'chat_template_kwargs',
 ]
 
 const row = {
@@ -32,7 +32,7 @@ export function mistralBody(request: ChatRequest, target: Target): Body {
 }
 
 function chatBody(request: ChatRequest, target: Target): Body {
-  const { fields, dropped } = chatFields({ ...request, reasoning: undefined }, row)
+  const { fields, dropped } = chatFields({ ...request, reasoning: undefined, ...asByDefault(request) }, row)
   const reasoning = reasoningFields(request, target, dropped)
   const thinking = /magistral/i.test(target.model) || reasoning.reasoning_effort === 'high'
   const body: Json = { model: target.model, messages: mistralMessages(request.messages, { thinking, dropped }), ...fields, ...reasoning }
@@ -46,6 +46,11 @@ function chatBody(request: ChatRequest, target: Target): Body {
     if (request.toolChoice === 'required') body.tool_choice = 'any'
   } else if (request.toolChoice !== undefined) delete body.tool_choice
   return { body, dropped: [...new Set(dropped)] }
+}
+
+/** What Mistral does anyway is no wish that could be lost. */
+function asByDefault({ logprobs, serviceTier }: ChatRequest): Pick<ChatRequest, 'logprobs' | 'serviceTier'> {
+  return { logprobs: logprobs || undefined, serviceTier: serviceTier === 'auto' ? undefined : serviceTier }
 }
 
 /** Magistral always thinks, in a mode of its own; the adjustable models know only `high` and `none`. */

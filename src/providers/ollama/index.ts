@@ -46,6 +46,6 @@ export const ollama: Provider = {
   chatParams: [
     'messages', 'model', 'max_tokens', 'max_completion_tokens', 'temperature', 'top_p', 'stop', 'stream', 'stream_options',
     'seed', 'frequency_penalty', 'presence_penalty', 'logprobs', 'top_logprobs', 'tools', 'functions', 'response_format',
-    'reasoning_effort',
+    'reasoning_effort', 'top_k',
   ],
 }

@@ -49,6 +49,7 @@ function droppedFields(request: ChatRequest): string[] {
     metadata: request.metadata,
     service_tier: request.serviceTier === 'auto' ? undefined : request.serviceTier,
     'reasoning.budget_tokens': request.reasoning?.budgetTokens,
+    'tools.function.strict': request.tools?.some(one => one.strict === true) || undefined,
   }
   const dropped = Object.keys(unknown).filter(name => unknown[name as keyof typeof unknown] !== undefined)
   if (request.tools?.some(one => one.cache)) dropped.push('cache_control')
@@ -108,10 +109,13 @@ function conversation(messages: readonly Message[], dropped: string[]): Json[] {
   return messages.flatMap(message => {
     if (message.name !== undefined) dropped.push('messages.name')
     if (message.parts.some(part => 'cache' in part && part.cache)) dropped.push('cache_control')
+    if (message.parts.some(wantsDetail)) dropped.push('messages.content.image_url.detail')
     for (const part of message.parts) if (part.type === 'tool-call') names.set(part.id, part.name)
     return message.role === 'assistant' ? [assistant(message.parts)] : others(message, names)
   })
 }
+
+const wantsDetail = (part: Part): boolean => part.type === 'image' && part.detail !== undefined && part.detail !== 'auto'
 
 function others(message: Message, names: ReadonlyMap<string, string>): Json[] {
   const results: Json[] = []

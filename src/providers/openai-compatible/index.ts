@@ -18,6 +18,11 @@ export const chatParams = [
   'function_call', 'user', 'metadata', 'reasoning_effort',
 ]
 
+/** And what only OpenAI's own hosts are known to take; to others it is forwarded, and they judge it. */
+export const openaiChatParams = [
+  ...chatParams, 'modalities', 'audio', 'prediction', 'store', 'verbosity', 'web_search_options', 'prompt_cache_key', 'safety_identifier',
+]
+
 export function openaiCompatible(name: string, row: CompatibleRow): Provider {
   return {
     name,
@@ -30,8 +35,13 @@ export function openaiCompatible(name: string, row: CompatibleRow): Provider {
     ...(row.embeddings !== false && { embeddings: embeddingsAdapter(maker('openai-embeddings'), row) }),
     ...(row.rerank && { rerank: rerankAdapter(maker('jina-rerank'), row.rerank) }),
     fault: generalFault,
-    chatParams: row.chat === false ? [] : chatParams.filter(param => !row.quirks?.drop?.includes(param)),
+    chatParams: row.chat === false ? [] : paramsOf(row),
   }
+}
+
+function paramsOf({ newestParams, topK, quirks }: CompatibleRow): string[] {
+  const params = [...(newestParams ? openaiChatParams : chatParams), ...(topK ? ['top_k'] : [])]
+  return params.filter(param => !quirks?.drop?.includes(param))
 }
 
 /** Chat in OpenAI's words, for clients of other dialects. */

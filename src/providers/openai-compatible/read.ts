@@ -1,9 +1,9 @@
 /** OpenAI's answers and streams as events, with the variations that its followers write. */
-import type { ChatEvent, FinishReason } from '../../core/chat.ts'
+import type { ChatEvent, FinishReason, Source } from '../../core/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { readOpenaiUsage } from '../../core/openai-usage.ts'
 import type { Frame } from '../../lib/frames.ts'
-import { readErrorBody } from '../fault.ts'
+import { errorLast, readErrorBody } from '../fault.ts'
 
 type Json = Record<string, unknown>
 
@@ -30,7 +30,7 @@ function unknownShape(what: string): GatewayError {
 /** A whole chat completion. Throws `upstream-broken` on another shape. */
 export function chatResult(body: unknown): ChatEvent[] {
   if (!isObject(body) || !Array.isArray(body.choices)) {
-    if (isObject(body) && body.error) return [errorEvent(body)]
+    if (isObject(body) && isError(body)) return [errorEvent(body)]
     throw unknownShape('no choices')
   }
   const events: ChatEvent[] = [start(body)]
@@ -38,12 +38,12 @@ export function chatResult(body: unknown): ChatEvent[] {
     if (!isObject(choice) || !isObject(choice.message)) throw unknownShape('a choice without a message')
     const index = typeof choice.index === 'number' ? choice.index : at
     const calls = new CallNumbers()
-    events.push(...deltaEvents(index, choice.message, calls), ...calls.close(index), ...logprobs(index, choice.logprobs))
-    events.push(finish(index, choice, calls.seen))
+    events.push(...messageEvents(index, choice.message, calls), ...calls.close(index), ...logprobs(index, choice.logprobs))
+    events.push(finish(index, { error: body.error, ...choice }, calls.seen))
   }
   const usage = usageEvent(body)
   if (usage) events.push(usage)
-  return events
+  return errorLast(events)
 }
 
 /** A fresh reader of chunks. Throws on what is not JSON. */
@@ -54,7 +54,7 @@ export function chatReader(): (frame: Frame) => readonly ChatEvent[] {
     if (frame.data === '[DONE]') return []
     const chunk: unknown = JSON.parse(frame.data)
     if (!isObject(chunk)) throw unknownShape('a chunk that is no object')
-    if (chunk.error) return [errorEvent(chunk)]
+    if (isError(chunk)) return [errorEvent(chunk)]
     const events: ChatEvent[] = []
     // Azure begins with a chunk of filter results that has no id yet.
     if (!started && (chunk.id || listOf(chunk.choices).length > 0)) {
@@ -74,7 +74,7 @@ export function chatReader(): (frame: Frame) => readonly ChatEvent[] {
     }
     const usage = usageEvent(chunk)
     if (usage) events.push(usage)
-    return events
+    return errorLast(events)
   }
 }
 
@@ -102,19 +102,47 @@ function usageEvent(body: Json): ChatEvent | undefined {
   return usage && { type: 'usage', usage }
 }
 
+/** `{error: ...}`, or `{object: "error", message}` as Mistral and vLLM write it. */
+const isError = (body: Json): boolean => Boolean(body.error) || body.object === 'error'
+
 function errorEvent(body: Json): ChatEvent {
   const { message, code } = readErrorBody(body)
   return { type: 'error', error: new GatewayError('upstream-failed', message || 'the upstream failed', { code }) }
 }
 
-/** What a message or a delta says, in the order in which models think: reasoning, text, refusal, calls. */
+/** A whole message: blocks of thinking carry signatures and win over the plain text, which repeats them. */
+function messageEvents(choice: number, message: Json, calls: CallNumbers): ChatEvent[] {
+  const { thinking_blocks: blocks, ...rest } = message
+  const thinking = thinkingEvents(choice, blocks)
+  if (thinking.length === 0) return deltaEvents(choice, rest, calls)
+  const { reasoning_content: _, reasoning: __, ...answer } = rest
+  return [...thinking, ...deltaEvents(choice, answer, calls)]
+}
+
+/** `thinking_blocks` as LiteLLM and this gateway write them. */
+function thinkingEvents(choice: number, blocks: unknown, proofsOnly = false): ChatEvent[] {
+  return listOf(blocks).flatMap((block): ChatEvent[] => {
+    if (!isObject(block)) return []
+    const [text, signature, redacted] = [proofsOnly ? '' : textOf(block.thinking), textOf(block.signature), textOf(block.data)]
+    return [
+      ...(text ? [{ type: 'reasoning', choice, text } as const] : []),
+      ...(signature ? [{ type: 'reasoning', choice, signature } as const] : []),
+      ...(redacted ? [{ type: 'reasoning', choice, redacted } as const] : []),
+    ]
+  })
+}
+
+/** What a delta says, in the order in which models think: reasoning, text, refusal, calls. */
 function deltaEvents(choice: number, delta: Json, calls: CallNumbers): ChatEvent[] {
   const events: ChatEvent[] = []
   const reasoning = textOf(delta.reasoning_content) || textOf(delta.reasoning)
   if (reasoning) events.push({ type: 'reasoning', choice, text: reasoning })
+  // The text of a streamed block came as deltas.
+  events.push(...thinkingEvents(choice, delta.thinking_blocks, true))
   events.push(...contentEvents(choice, delta.content))
   if (textOf(delta.refusal)) events.push({ type: 'refusal', choice, text: textOf(delta.refusal) })
   for (const citation of listOf(delta.annotations)) if (isObject(citation)) events.push({ type: 'citation', choice, citation })
+  for (const image of listOf(delta.images)) events.push(...images(choice, image))
   if (isObject(delta.audio)) events.push(audio(choice, delta.audio))
   for (const call of listOf(delta.tool_calls)) if (isObject(call)) events.push(...calls.read(choice, call))
   if (isObject(delta.function_call)) events.push(...calls.read(choice, { index: 0, function: delta.function_call }))
@@ -140,6 +168,18 @@ function thought(thinking: unknown): string {
   return listOf(thinking)
     .map(part => (isObject(part) ? textOf(part.text) : ''))
     .join('')
+}
+
+/** `{image_url: {url}}` as OpenRouter and LiteLLM write pictures of answers. */
+function images(choice: number, image: unknown): ChatEvent[] {
+  const url = isObject(image) && isObject(image.image_url) ? textOf(image.image_url.url) : ''
+  return url === '' ? [] : [{ type: 'image', choice, source: sourceOf(url) }]
+}
+
+function sourceOf(url: string): Source {
+  // Only the head is matched: the rest may be many megabytes.
+  const head = /^data:([^;,]+);base64,/.exec(url.slice(0, 200))
+  return head ? { data: url.slice(head[0].length), mediaType: head[1]! } : { url }
 }
 
 function audio(choice: number, value: Json): ChatEvent {

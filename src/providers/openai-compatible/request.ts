@@ -10,7 +10,7 @@ type Json = Record<string, unknown>
 /** The body and what it could not carry. */
 export function chatBody(request: ChatRequest, target: Target, row: CompatibleRow): Omit<TranslatedCall, 'head'> {
   const { fields, dropped } = chatFields(request, row)
-  return { body: { model: target.model, messages: request.messages.flatMap(one => messages(one, row)), ...fields }, dropped }
+  return { body: { model: target.model, messages: conversation(request.messages, row), ...fields }, dropped }
 }
 
 /** Everything but the model and the messages. */
@@ -48,8 +48,7 @@ export function chatFields(
   set('parallel_tool_calls', request.parallelToolCalls)
   set('response_format', request.responseFormat && responseFormat(request.responseFormat))
   set('reasoning_effort', request.reasoning?.effort)
-  if (request.reasoning?.effort === undefined && request.reasoning?.budgetTokens !== undefined)
-    dropped.push('reasoning.budget_tokens')
+  dropped.push(...unsaidReasoning(request))
   set('user', request.user)
   set('metadata', request.metadata)
   set('service_tier', request.serviceTier)
@@ -59,6 +58,13 @@ export function chatFields(
     if (row.quirks?.streamOptions !== false) body.stream_options = { include_usage: true }
   }
   return { fields: body, dropped }
+}
+
+/** Only an effort has a word here; a template's own switch goes along in `extra`. */
+function unsaidReasoning({ reasoning, extra }: ChatRequest): string[] {
+  if (!reasoning || reasoning.effort !== undefined) return []
+  if (reasoning.budgetTokens !== undefined) return ['reasoning.budget_tokens']
+  return reasoning.enabled === undefined || 'chat_template_kwargs' in extra.fields ? [] : ['reasoning.enabled']
 }
 
 function usesCacheControl(request: ChatRequest): boolean {
@@ -97,19 +103,40 @@ function responseFormat(format: ResponseFormat): Json {
   }
 }
 
-/** One message; a tool message with several results becomes several, as OpenAI has one result a message. */
-function messages(message: Message, row: CompatibleRow): Json[] {
-  const name = message.name === undefined ? {} : { name: message.name }
-  if (message.role === 'assistant') return [{ role: 'assistant', ...assistant(message.parts), ...name }]
-  const results: Json[] = []
-  const rest: Part[] = []
-  for (const part of message.parts) {
-    if (part.type !== 'tool-result') rest.push(part)
-    else results.push({ role: 'tool', tool_call_id: part.callId, content: plainOrParts(part.parts) })
+/**
+ * The messages in order. Tool messages hold nothing but text, and nothing may stand between them: pictures and files
+ * of results follow in a message of the user.
+ */
+function conversation(messages: readonly Message[], row: CompatibleRow): Json[] {
+  const out: Json[] = []
+  let media: Part[] = []
+  for (const message of messages) {
+    const { results, rest } = parted(message)
+    for (const result of results) {
+      out.push({ role: 'tool', tool_call_id: result.callId, content: plainOrParts(result.parts.filter(isText)) })
+      media.push(...result.parts.filter(part => !isText(part)))
+    }
+    if (rest.length === 0 && results.length > 0) continue
+    const joins = media.length > 0 && message.role === 'user'
+    if (media.length > 0 && !joins) out.push({ role: 'user', content: plainOrParts(media) })
+    out.push(written(message, joins ? [...media, ...rest] : rest, row))
+    media = []
   }
-  if (rest.length === 0 && results.length > 0) return results
+  return media.length > 0 ? [...out, { role: 'user', content: plainOrParts(media) }] : out
+}
+
+const isText = (part: Part): boolean => part.type === 'text' || part.type === 'refusal'
+
+function parted({ parts }: Message): { results: Extract<Part, { type: 'tool-result' }>[]; rest: Part[] } {
+  const results = parts.filter(part => part.type === 'tool-result')
+  return { results, rest: results.length > 0 ? parts.filter(part => part.type !== 'tool-result') : parts }
+}
+
+function written(message: Message, parts: readonly Part[], row: CompatibleRow): Json {
+  const name = message.name === undefined ? {} : { name: message.name }
+  if (message.role === 'assistant') return { role: 'assistant', ...assistant(parts), ...name }
   const role = message.role === 'developer' && row.quirks?.noDeveloperRole ? 'system' : message.role
-  return [...results, { role, content: plainOrParts(rest), ...name }]
+  return { role, content: plainOrParts(parts), ...name }
 }
 
 function assistant(parts: readonly Part[]): Json {

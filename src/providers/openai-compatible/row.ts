@@ -33,6 +33,8 @@ export interface CompatibleRow {
   readonly rerank?: 'jina' | 'voyage'
   /** The field that bounds the output in translated calls; `max_tokens` unless said. */
   readonly maxTokensField?: 'max_completion_tokens'
+  /** Takes the newest fields of OpenAI's chat too. */
+  readonly newestParams?: true
   /** Takes `top_k`. */
   readonly topK?: boolean
   readonly quirks?: ForwardQuirks

@@ -1,0 +1,18 @@
+/** What a dialect gets to answer a request: its words, and the means to think about them. */
+import type { Answer, Ask, Json, Reply, ReplyUsage, UsageOf } from './ask.ts'
+import type { HttpRequest } from './request-parser.ts'
+
+export interface Talk {
+  readonly request: HttpRequest
+  readonly body: Json
+  /** Without the fault suffix; never empty. */
+  readonly model: string
+  readonly seed: number
+  /** The path asks for a stream, whatever the body says. */
+  readonly streams: boolean | undefined
+  think(ask: Ask): Reply
+  /** What is written of the usage, as a fault has it reported. */
+  usageOf(write: (usage: ReplyUsage) => Json): UsageOf<Json | undefined>
+}
+
+export type Answerer = (talk: Talk) => Answer

@@ -1,0 +1,10 @@
+/** A decimal text times ten to the power of `digits`, half up; exact, no float arithmetic. Numbers print as they were written. */
+export function scaled(decimal: string, digits: number): bigint {
+  const [mantissa, exponent = '0'] = decimal.toLowerCase().split('e')
+  const [whole, fraction = ''] = mantissa!.split('.')
+  const shift = Number(exponent) + digits - fraction.length
+  const units = BigInt(`${whole}${fraction}`)
+  if (shift >= 0) return units * 10n ** BigInt(shift)
+  const divisor = 10n ** BigInt(-shift)
+  return (units + divisor / 2n) / divisor
+}

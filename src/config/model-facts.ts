@@ -1,0 +1,88 @@
+/** Everything that is known of one concrete model: what the operator says, over what the program knows. */
+import type { Deployment, ModelMode, ModelProfile } from '../core/deployment.ts'
+import { capabilitiesOf, flags } from './capabilities.ts'
+import type { Flag } from './capabilities.ts'
+import { catalogueEntry } from './catalogue.ts'
+import { catalogPrices, resolvePrices } from './prices.ts'
+import type { GivenPrices } from './prices.ts'
+import { modelProfile } from './profile.ts'
+import type { DeclaredAbilities } from './profile.ts'
+
+/** `model_info` of the configuration, with the prices of `proxy_params`. */
+export interface DeclaredInfo extends DeclaredAbilities, GivenPrices {
+  readonly mode?: ModelMode | undefined
+  readonly base_model?: string | undefined
+  readonly [other: string]: unknown
+}
+
+export interface NamedModel {
+  /** The public name. */
+  readonly modelName: string
+  /** The name at the upstream. */
+  readonly model: string
+  readonly provider: string
+}
+
+type Facts = Pick<Deployment, 'mode' | 'prices' | 'priceSource' | 'info'> & { readonly profile: ModelProfile }
+
+/** Not known, until somebody says otherwise. */
+const unknown = Object.freeze({
+  context_window: null, max_input_tokens: null, max_output_tokens: null, supported_modalities: null, supported_output_modalities: null,
+  ...Object.fromEntries(flags.map(flag => [flag, null])),
+})
+
+/**
+ * A pattern such as `vendor/*` is no model: only what is declared is known of it. `base_model` is the name to look up
+ * where the upstream has one of its own.
+ */
+export function modelFacts({ modelName, model, provider }: NamedModel, declared: DeclaredInfo): Facts {
+  const profile = modelProfile(modelName, model, provider, declared)
+  const lookedUp = declared.base_model ?? model
+  if (lookedUp.includes('*')) {
+    const mode = declared.mode ?? 'chat'
+    return { mode, profile, ...resolvePrices(declared, null, mode === 'audio_speech'), info: declared }
+  }
+  const { mode: usualMode, ...capabilities } = capabilitiesOf(lookedUp)
+  const mode = declared.mode ?? usualMode ?? 'chat'
+  const contextWindow = catalogueEntry(provider, lookedUp)?.contextWindow
+  const window = contextWindow === undefined ? {} : { context_window: contextWindow, max_input_tokens: contextWindow }
+  const known = { ...window, ...capabilities, ...declared }
+  return {
+    mode,
+    profile,
+    ...resolvePrices(declared, catalogPrices(provider, lookedUp), mode === 'audio_speech'),
+    // The mode stays as declared: only what somebody said can contradict a call (pipeline/attempt.ts).
+    info: { ...unknown, ...modalities(mode, known), ...known },
+  }
+}
+
+/** Made from the flags; nothing where they say nothing. */
+function modalities(mode: ModelMode, known: Readonly<Record<string, unknown>>): Record<string, readonly string[]> {
+  const says = (flag: Flag) => known[flag] === true
+  const sees = says('supports_vision') ? ['image'] : []
+  const hears = says('supports_audio_input') ? ['audio'] : []
+  const input = ['text', ...sees, ...hears, ...(says('supports_video_input') ? ['video'] : [])]
+  switch (mode) {
+    case 'audio_transcription':
+      return { supported_modalities: ['audio'], supported_output_modalities: ['text'] }
+    case 'audio_speech':
+      return { supported_modalities: ['text'], supported_output_modalities: ['audio'] }
+    case 'image_generation':
+      return { supported_modalities: ['text', ...sees], supported_output_modalities: ['image'] }
+    case 'chat':
+      if (typeof known.supports_vision !== 'boolean' && hears.length === 0) return {}
+      return {
+        supported_modalities: input,
+        supported_output_modalities: ['text', ...(says('supports_image_output') ? ['image'] : []), ...(says('supports_audio_output') ? ['audio'] : [])],
+      }
+    default:
+      return { supported_modalities: ['text', ...sees] }
+  }
+}
+
+/** A model that only a pattern names, with its own prices, abilities and profile. */
+export function concreteModel(pattern: Deployment, modelName: string, model: string): Deployment {
+  const { provider } = pattern.target
+  const facts = modelFacts({ modelName, model, provider: provider.name }, pattern.info as DeclaredInfo)
+  return { ...pattern, ...facts, target: { ...pattern.target, model } }
+}

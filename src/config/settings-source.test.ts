@@ -1,0 +1,199 @@
+/** Settings follow their file, and the model servers of this machine where no file lists models. */
+import { afterEach, beforeEach, expect, test } from 'bun:test'
+import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Provider } from '../core/provider.ts'
+import { providers } from '../providers/index.ts'
+import type { ReloadReport } from './serve-options.ts'
+import { ConfigError, openSettings } from './settings-source.ts'
+import type { SettingsSource } from './settings-source.ts'
+
+let folder: string
+let file: string
+const open: SettingsSource[] = []
+const listOf = (...names: string[]) =>
+  `model_list:\n${names.map(name => `  - { model_name: ${name}, proxy_params: { model: custom_openai/x, api_base: "http://127.0.0.1:1/v1" } }\n`).join('')}`
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'modelgate-settings-'))
+  file = join(folder, 'config.yaml')
+})
+afterEach(() => {
+  for (const source of open.splice(0)) source.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+interface Wish {
+  readonly configFile?: string
+  readonly environment?: Readonly<Record<string, string>>
+  readonly from?: ReadonlyMap<string, Provider>
+}
+
+function openSource({ configFile, environment = { MODELGATE_DISCOVER: '0' }, from = providers }: Wish = {}): SettingsSource {
+  const source = openSettings({ configFile, environment, providers: from })
+  open.push(source)
+  return source
+}
+
+const names = (source: SettingsSource) => source.current().deployments.filter(one => one.origin.kind !== 'built-in').map(one => one.modelName)
+
+/** The next reports of a watched source, one at a time. */
+function reports(source: SettingsSource): () => Promise<ReloadReport> {
+  const seen: ReloadReport[] = []
+  source.watch(report => seen.push(report))
+  return async () => {
+    for (let turn = 0; turn < 250 && seen.length === 0; turn++) await Bun.sleep(20)
+    const [report] = seen.splice(0, 1)
+    if (!report) throw new Error('nothing was reported within 5 s')
+    return report
+  }
+}
+
+test('the first reading names every mistake, with its line', () => {
+  writeFileSync(file, 'model_list:\n  - model_name: a\n    proxy_params: { model: nobody/x }\n  - model_name: b\n    proxy_params: { model: 5 }\n')
+  let thrown: unknown
+  try {
+    openSource({ configFile: file })
+  } catch (error) {
+    thrown = error
+  }
+  expect(thrown).toBeInstanceOf(ConfigError)
+  expect((thrown as ConfigError).message).toContain(`${file}:5:`)
+  expect(() => openSource({ configFile: join(folder, 'missing.yaml') })).toThrow('cannot be read')
+})
+
+test('a reload takes all of the file or nothing', () => {
+  writeFileSync(file, listOf('a'))
+  const source = openSource({ configFile: file })
+  const before = source.current()
+  writeFileSync(file, `${listOf('a', 'b')}unknown_section: 1\n`)
+  const refused = source.reload()
+  expect(refused.applied).toBe(false)
+  expect(refused.problems.join()).toContain('unknown_section')
+  expect(source.current()).toBe(before)
+  writeFileSync(file, listOf('a', 'b'))
+  expect(source.reload()).toEqual({ applied: true, problems: [] })
+  expect(names(source)).toEqual(['a', 'b'])
+  rmSync(file)
+  expect(source.reload().problems[0]).toContain('cannot be read')
+  expect(names(source)).toEqual(['a', 'b'])
+})
+
+test('a change of the file is seen, whether it was written, replaced or linked anew', async () => {
+  writeFileSync(file, listOf('a'))
+  const source = openSource({ configFile: file })
+  const next = reports(source)
+  writeFileSync(file, listOf('a', 'b'))
+  expect(await next()).toEqual({ applied: true, problems: [] })
+  expect(names(source)).toEqual(['a', 'b'])
+  // As editors do.
+  writeFileSync(`${file}.new`, listOf('c'))
+  renameSync(`${file}.new`, file)
+  expect((await next()).applied).toBe(true)
+  expect(names(source)).toEqual(['c'])
+  writeFileSync(file, 'model_list: 7\n')
+  expect((await next()).applied).toBe(false)
+  expect(names(source)).toEqual(['c'])
+})
+
+test('a config map is followed: the file is a link into a folder that is swapped', async () => {
+  for (const [version, name] of [['1', 'a'], ['2', 'b']] as const) {
+    mkdirSync(join(folder, `..${version}`))
+    writeFileSync(join(folder, `..${version}`, 'config.yaml'), listOf(name))
+  }
+  symlinkSync('..1', join(folder, '..data'))
+  symlinkSync('..data/config.yaml', file)
+  const source = openSource({ configFile: file })
+  const next = reports(source)
+  expect(names(source)).toEqual(['a'])
+  symlinkSync('..2', join(folder, '..data_tmp'))
+  renameSync(join(folder, '..data_tmp'), join(folder, '..data'))
+  expect((await next()).applied).toBe(true)
+  expect(names(source)).toEqual(['b'])
+})
+
+test('a file beside it and a write of the same text change nothing', async () => {
+  writeFileSync(file, listOf('a'))
+  const source = openSource({ configFile: file })
+  const seen: ReloadReport[] = []
+  source.watch(report => seen.push(report))
+  const before = source.current()
+  writeFileSync(join(folder, 'other.yaml'), 'x')
+  writeFileSync(file, listOf('a'))
+  await Bun.sleep(300)
+  expect(seen).toEqual([])
+  source.close()
+  writeFileSync(file, listOf('b'))
+  await Bun.sleep(300)
+  expect(seen).toEqual([])
+  expect(source.current()).toBe(before)
+})
+
+/** A model server on loopback whose list the test changes. */
+function modelServer() {
+  let listed = ['one']
+  let asked = 0
+  const server = Bun.serve({
+    hostname: '127.0.0.1', port: 0,
+    fetch() {
+      asked++
+      return Response.json({ object: 'list', data: listed.map(id => ({ id })) })
+    },
+  })
+  const from = new Map<string, Provider>(providers)
+  for (const name of ['ollama', 'lm_studio', 'llamafile']) from.set(name, { ...providers.get(name)!, defaultBaseUrl: 'http://127.0.0.1:1' })
+  from.set('hosted_vllm', { ...providers.get('hosted_vllm')!, defaultBaseUrl: `${server.url.href}v1` })
+  return { from, asked: () => asked, list: (...ids: string[]) => (listed = ids), [Symbol.dispose]: () => void server.stop(true) }
+}
+
+test('without a file, models of this machine come and go with each look', async () => {
+  using server = modelServer()
+  const source = openSource({ environment: {}, from: server.from })
+  expect(names(source)).toEqual([])
+  const next = reports(source)
+  expect(await next()).toEqual({ applied: true, problems: [] })
+  expect(names(source)).toEqual(['hosted_vllm/one'])
+  server.list('one', 'two')
+  // Not lost for the moment of the look.
+  expect(source.reload().applied).toBe(true)
+  expect(names(source)).toEqual(['hosted_vllm/one'])
+  await next()
+  expect(names(source)).toEqual(['hosted_vllm/one', 'hosted_vllm/two'])
+  server.list()
+  source.reload()
+  await next()
+  expect(names(source)).toEqual([])
+})
+
+test('a file without a model list leaves the look; one with a list, even an empty one, ends it', async () => {
+  using server = modelServer()
+  writeFileSync(file, 'router_settings: { num_retries: 1 }\n')
+  const source = openSource({ configFile: file, environment: {}, from: server.from })
+  expect(await source.discover()).toBe(true)
+  expect(await source.discover()).toBe(false)
+  expect(names(source)).toEqual(['hosted_vllm/one'])
+  writeFileSync(file, 'model_list: []\n')
+  expect(source.reload().applied).toBe(true)
+  expect(names(source)).toEqual([])
+  const asked = server.asked()
+  expect(await source.discover()).toBe(false)
+  expect(server.asked()).toBe(asked)
+})
+
+test('switched off, nobody is asked', async () => {
+  using server = modelServer()
+  const source = openSource({ environment: { MODELGATE_DISCOVER: '0' }, from: server.from })
+  expect(await source.discover()).toBe(false)
+  expect(server.asked()).toBe(0)
+})
+
+test('a source that was closed while it looked tells nobody', async () => {
+  using server = modelServer()
+  const source = openSource({ environment: {}, from: server.from })
+  const seen: ReloadReport[] = []
+  source.watch(report => seen.push(report))
+  source.close()
+  await Bun.sleep(400)
+  expect(seen).toEqual([])
+})

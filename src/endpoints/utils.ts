@@ -1,0 +1,102 @@
+/** Utilities: gateway API specification, "Utilities". They tell what a call would cost, carry or send, without making it. */
+import { z } from 'zod'
+import { mayUseModel } from '../accounts/key.ts'
+import type { Caller } from '../core/call.ts'
+import type { Endpoint, HttpRequest, Services } from '../core/endpoint.ts'
+import { GatewayError } from '../core/errors.ts'
+import { supportedParams } from '../core/params.ts'
+import { JsonBody, JsonBodyError } from '../lib/json-body.ts'
+import { readAdminBody, readQuery } from './admin-body.ts'
+import { countTokens } from './utils/token-counter.ts'
+import { transformBody, transformRequest } from './utils/transform-request.ts'
+
+const reference = (name: string) => ({ $ref: `#/components/schemas/${name}` })
+
+const flag = z.enum(['true', 'false', '1', '0', ''], { error: 'must be true or false' }).optional()
+
+/** POST /utils/token_counter: for a model that is not here, by the tokenizer that its name tells of. */
+export const tokenCounterEndpoint: Endpoint = {
+  method: 'POST',
+  paths: ['/utils/token_counter'],
+  auth: 'key',
+  doc: {
+    summary: 'Count the tokens of a text or of the input of a chat',
+    tag: 'Utilities',
+    query: { call_endpoint: { schema: { type: 'boolean', default: false }, description: "Ask the provider's own counter, where it has one." } },
+    request: reference('TokenCountRequest'),
+    response: reference('TokenCount'),
+  },
+  async handle(request, services, caller) {
+    const { call_endpoint: asked } = readQuery(request, z.object({ call_endpoint: flag }))
+    const callEndpoint = asked === 'true' || asked === '1' || asked === ''
+    return countTokens({ request, services, caller: caller!, body: await readBody(request, services) }, callEndpoint)
+  },
+}
+
+/** Prompts may be as large as those of calls. */
+async function readBody({ raw }: HttpRequest, services: Services): Promise<JsonBody> {
+  const { bodyBytesMax } = services.settings()
+  const tooLarge = () => new GatewayError('too-large', `the body is larger than ${bodyBytesMax} bytes, the limit of this gateway`)
+  if (Number(raw.headers.get('content-length') ?? 0) > bodyBytesMax) throw tooLarge()
+  const bytes = await raw.bytes()
+  if (bytes.length > bodyBytesMax) throw tooLarge()
+  try {
+    return JsonBody.read(bytes)
+  } catch (cause) {
+    if (!(cause instanceof JsonBodyError)) throw cause
+    throw new GatewayError('invalid-request', cause.message, { cause })
+  }
+}
+
+/** The name of the list is the peer's on its path, and the specification's on its own. */
+const paramsAt = (name: 'supported_compat_params' | 'supported_openai_params'): Endpoint => ({
+  method: 'GET',
+  paths: [`/utils/${name}`],
+  auth: 'key',
+  doc: {
+    summary: 'The fields of a chat completion that a model takes',
+    tag: 'Utilities',
+    query: { model: { schema: { type: 'string' }, description: 'A model of this gateway.', required: true } },
+    response: { type: 'object', properties: { [name]: { type: 'array', items: { type: 'string' } } } },
+  },
+  handle(request, services, caller) {
+    const { model } = readQuery(request, z.object({ model: z.string({ error: 'is missing; name one of GET /v1/models' }).min(1, 'must not be empty') }))
+    return Response.json({ [name]: paramsOf(model, services, caller!) })
+  },
+})
+
+export const supportedCompatParams = paramsAt('supported_compat_params')
+export const supportedOpenaiParams = paramsAt('supported_openai_params')
+
+const article = (word: string): string => (/^[aeiou]/.test(word) ? 'an' : 'a')
+
+/** 404 both for what does not exist and for what the key may not see. */
+function paramsOf(model: string, services: Services, caller: Caller): string[] {
+  const index = services.models()
+  const allowed = caller.role === 'admin' || mayUseModel(caller.key, model, index.settings.accessGroups)
+  const deployments = allowed ? index.resolve(model) : []
+  const [first] = deployments
+  const shown = model.slice(0, 200)
+  if (!first)
+    throw new GatewayError('model-not-found', `the model '${shown}' does not exist or is not yours to use; GET /v1/models lists those that are`, { param: 'model' })
+  const params = supportedParams(deployments.filter(one => one.mode === first.mode))
+  const chats = first.mode === 'chat' || first.mode === 'completion'
+  if (chats && params.length > 0) return params
+  const kind = chats ? 'has no chat' : `is ${article(first.mode)} ${first.mode.replace('_', ' ')} model`
+  throw new GatewayError('invalid-request', `the model '${shown}' ${kind}; only fields of chat completions are listed here, /docs has those of other calls`, {
+    param: 'model',
+  })
+}
+
+export const transformRequestEndpoint: Endpoint = {
+  method: 'POST',
+  paths: ['/utils/transform_request'],
+  auth: 'key',
+  doc: {
+    summary: 'What a call would send to its upstream; nothing is sent',
+    tag: 'Utilities',
+    request: reference('TransformRequest'),
+    response: reference('RawRequest'),
+  },
+  handle: async (request, services, caller) => transformRequest(request, services, caller!, await readAdminBody(request, transformBody)),
+}

@@ -1,0 +1,51 @@
+import { afterAll, expect, test } from 'bun:test'
+import { encodingOf, Tokenizer } from './tokenizer.ts'
+
+const tokenizer = new Tokenizer()
+afterAll(() => tokenizer.stop())
+
+/** OpenAI Cookbook, "How to count tokens with tiktoken", section 5. */
+test('texts have as many tokens as their vocabulary says', async () => {
+  const texts = ['antidisestablishmentarianism', '2 + 2 = 4', 'お誕生日おめでとう', '', '<|endoftext|>']
+  expect(await tokenizer.count('o200k_base', texts)).toEqual([6, 7, 8, 0, 7])
+  expect((await tokenizer.count('cl100k_base', texts))!.slice(0, 3)).toEqual([6, 7, 9])
+})
+
+test('questions asked at once are answered in turn, each with its own counts', async () => {
+  const asked = Array.from({ length: 10 }, (_, at) => tokenizer.count('o200k_base', [' a'.repeat(at), 'x']))
+  expect(await Promise.all(asked)).toEqual(asked.map((_, at) => [at, 1]))
+})
+
+test('too much, too slow or too many: no count, and the next one works', async () => {
+  const small = new Tokenizer({ charactersMax: 300_000, countMs: 100, waitingMax: 2 })
+  expect(await small.count('o200k_base', ['x'.repeat(300_001)])).toBeUndefined()
+  expect(small.loaded).toBe(false)
+  const startedMs = performance.now()
+  // Without a space there is nothing to cut it at: this would take a minute.
+  expect(await small.count('o200k_base', ['x'.repeat(300_000)])).toBeUndefined()
+  expect(performance.now() - startedMs).toBeLessThan(20_000)
+  expect(small.loaded).toBe(false)
+  expect(await Promise.all([1, 2, 3, 4].map(() => small.count('o200k_base', ['x'])))).toEqual([[1], [1], [1], undefined])
+  small.stop()
+})
+
+test('the thread ends when nobody counts, and when it is stopped', async () => {
+  const brief = new Tokenizer({ idleMs: 20 })
+  expect(await brief.count('o200k_base', ['x'])).toEqual([1])
+  expect(brief.loaded).toBe(true)
+  await Bun.sleep(200)
+  expect(brief.loaded).toBe(false)
+  const waiting = brief.count('o200k_base', ['x'])
+  brief.stop()
+  expect(await waiting).toBeUndefined()
+  expect(await brief.count('o200k_base', ['x'])).toBeUndefined()
+})
+
+test('models by their vocabulary', () => {
+  const o200k = ['gpt-4o', 'openai/gpt-4o-mini', 'gpt-4.1-nano', 'gpt-5', 'gpt-5.2-codex', 'o1', 'o3-mini', 'O4-mini', 'gpt-oss-120b', 'ft:gpt-4o:acme::x', 'openai/gpt-5:free']
+  const cl100k = ['gpt-4', 'gpt-4-turbo', 'gpt-3.5-turbo', 'gpt-35-turbo', 'text-embedding-3-large', 'davinci-002']
+  const unknown = ['claude-sonnet-4-5', 'gemini-2.5-pro', 'llama-3', 'gpt-2', 'gpt-neo', 'o', 'o2d', 'gpt-45', 'phi-4', 'omni', '']
+  expect(o200k.filter(name => encodingOf(name) !== 'o200k_base')).toEqual([])
+  expect(cl100k.filter(name => encodingOf(name) !== 'cl100k_base')).toEqual([])
+  expect(unknown.filter(name => encodingOf(name) !== undefined)).toEqual([])
+})

@@ -1,0 +1,104 @@
+/** What a call would send to its upstream: planned like every call, and then shown instead of sent. */
+import type { Caller, Call } from '../core/call.ts'
+import type { Deployment, Target } from '../core/deployment.ts'
+import type { CallPreview, HttpRequest, ModelCall } from '../core/endpoint.ts'
+import { GatewayError, unprocessable } from '../core/errors.ts'
+import type { Policy } from '../core/policy.ts'
+import type { CallHead } from '../core/provider.ts'
+import type { Clock } from '../lib/clock.ts'
+import { JsonBody, JsonBodyError } from '../lib/json-body.ts'
+import { Mask, masked } from '../lib/mask.ts'
+import { Secret } from '../lib/secret.ts'
+import { planAttempt } from './attempt.ts'
+import type { Attempt } from './attempt.ts'
+import { CallRecord } from './call-record.ts'
+
+export interface PreviewParts {
+  readonly clock: Clock
+  /** Finds the call's candidates, or refuses it. */
+  readonly access: Policy
+}
+
+export type PreviewCall = (request: HttpRequest, caller: Caller, call: ModelCall, bytes: Uint8Array) => Promise<CallPreview>
+
+export function createPreviewCall({ clock, access }: PreviewParts): PreviewCall {
+  return async (request, caller, asked, bytes) => {
+    const call = openCall(clock, request, caller, asked)
+    readBody(call, asked, bytes)
+    call.forwardedHeaders = asked.format.forward.headers?.(request.raw.headers)
+    await access.admit?.(call)
+    const deployment = firstOf(call.candidates)
+    const attempt = planAttempt(call, asked.format, deployment)
+    return shown(attempt, deployment, clock.epochMs())
+  }
+}
+
+function openCall(clock: Clock, request: HttpRequest, caller: Caller, asked: ModelCall): Call {
+  return new CallRecord({
+    id: request.id,
+    operation: asked.format.operation,
+    route: asked.route,
+    caller,
+    signal: request.raw.signal,
+    clientAddress: request.clientAddress,
+    userAgent: request.raw.headers.get('user-agent') ?? '',
+    startedAtMs: clock.epochMs(),
+    startedMs: clock.monotonicMs(),
+  })
+}
+
+function readBody(call: Call, { format, model, stream }: ModelCall, bytes: Uint8Array): void {
+  try {
+    call.body = JsonBody.read(bytes)
+  } catch (cause) {
+    if (!(cause instanceof JsonBodyError)) throw cause
+    throw new GatewayError('invalid-request', cause.message, { cause })
+  }
+  const inspection = format.inspect(call.body)
+  if (inspection.problems.length > 0) throw unprocessable(inspection.problems)
+  call.model = model || inspection.model
+  call.stream = stream ?? inspection.stream
+  if (!call.model) throw unprocessable([{ loc: ['body', 'model'], msg: 'is missing; name one of GET /v1/models', type: 'missing' }])
+}
+
+/** Weights leave the choice among equals to chance; the first of them speaks for all. */
+function firstOf(candidates: readonly Deployment[]): Deployment {
+  return candidates.reduce((first, one) => (one.order < first.order ? one : first))
+}
+
+function shown(attempt: Attempt, deployment: Deployment, epochMs: number): CallPreview {
+  const { target } = deployment
+  const mask = new Mask(secretsOf(target))
+  const headers = { ...attempt.head.headers, ...proof(attempt, target, epochMs) }
+  return {
+    url: mask.url(attempt.head.url),
+    // The operator's own headers may hold anything.
+    headers: mask.headers(headers, new Set(Object.keys(target.headers))),
+    body: mask.json(JSON.parse(bodyText(attempt))),
+    dropped: attempt.dropped,
+    deployment,
+  }
+}
+
+/** Bodies of JSON are always in memory. */
+const bodyText = ({ body }: Attempt): string => Buffer.concat(body.filter(piece => piece instanceof Uint8Array)).toString('utf8')
+
+/** The headers that are made when the call leaves. A token that has to be asked for is not asked for. */
+function proof({ head, body }: Attempt, target: Target, epochMs: number): CallHead['headers'] {
+  const { authorization } = target.provider
+  if (!authorization) return {}
+  const asksForToken = authorization.tokenRequest?.(target, epochMs) !== undefined
+  const call = { method: 'POST' as const, ...head, body: body.filter(piece => piece instanceof Uint8Array) }
+  return authorization.headers(call, target, asksForToken ? { epochMs, token: masked } : { epochMs })
+}
+
+function secretsOf(target: Target): string[] {
+  const found: string[] = []
+  const visit = (value: unknown): void => {
+    if (value instanceof Secret) found.push(value.reveal())
+    else if (typeof value === 'object' && value !== null) for (const inner of Object.values(value)) visit(inner)
+  }
+  visit(target.apiKey)
+  visit(target.options)
+  return found
+}

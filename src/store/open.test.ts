@@ -1,0 +1,138 @@
+import { afterEach, describe, expect, test } from 'bun:test'
+import { mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { inOtherProcess, testServers } from './database-fixture.ts'
+import { openDatabase, toNumber, toNumberOrNull, transaction } from './open.ts'
+import type { Database } from './open.ts'
+import { claimSingleReplica } from './replica-lock.ts'
+
+const cleanups: (() => Promise<void> | void)[] = []
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
+})
+
+const servers = testServers('opening a database')
+for (const server of servers)
+  describe(server.name, () => {
+    const place = async () => {
+      const made = await server.create()
+      cleanups.push(() => made.remove())
+      return made.url
+    }
+    const open = async (url: string): Promise<Database> => {
+      const database = await openDatabase(url)
+      cleanups.push(() => database.close())
+      return database
+    }
+
+    test('a transaction is all or nothing', async () => {
+      const database = await open(await place())
+      await database.sql`create table t (n integer)`
+      await transaction(database, tx => tx`insert into t (n) values (1)`)
+      const failing = transaction(database, async tx => {
+        await tx`insert into t (n) values (2)`
+        throw new Error('midway')
+      })
+      expect(failing).rejects.toThrow('midway')
+      await failing.catch(() => {})
+      expect(((await database.sql`select n from t`) as { n: number }[]).map(row => row.n)).toEqual([1])
+    })
+
+    test('read and written in one transaction, nothing is lost between processes', async () => {
+      const url = await place()
+      const database = await open(url)
+      await database.sql`create table t (id integer primary key, n integer)`
+      await database.sql`insert into t (id, n) values (1, 0)`
+      const adding = `
+        import { transaction } from './open.ts'
+        for (let turn = 0; turn < 25; turn++)
+          await transaction(database, async tx => {
+            await tx\`update t set n = n + 1 where id = 1\`
+            const [row] = await tx\`select n from t where id = 1\`
+            await tx\`update t set n = \${Number(row.n) + 1} where id = 1\`
+          })`
+      await Promise.all([inOtherProcess(url, adding), inOtherProcess(url, adding)])
+      expect(toNumber(((await database.sql`select n from t`) as { n: unknown }[])[0]!.n)).toBe(100)
+    })
+
+    test('transactions side by side in one process are one after the other', async () => {
+      const database = await open(await place())
+      await database.sql`create table t (id integer primary key, n integer)`
+      await database.sql`insert into t (id, n) values (1, 0)`
+      const add = () =>
+        transaction(database, async tx => {
+          const [row] = (await tx`update t set n = n + 1 where id = 1 returning n`) as { n: unknown }[]
+          await tx`update t set n = ${toNumber(row!.n) + 1} where id = 1`
+        })
+      await Promise.all(Array.from({ length: 30 }, add))
+      expect(toNumber(((await database.sql`select n from t`) as { n: unknown }[])[0]!.n)).toBe(60)
+    })
+
+    test('milliseconds and counts of 53 bits come back as numbers', async () => {
+      const database = await open(await place())
+      await database.sql`create table t (n bigint, m bigint)`
+      await database.sql`insert into t (n, m) values (${Number.MAX_SAFE_INTEGER}, ${null})`
+      const [row] = (await database.sql`select n, m, (select count(*) from t) as c from t`) as Record<string, unknown>[]
+      expect([toNumberOrNull(row!.n), toNumberOrNull(row!.m), toNumber(row!.c)]).toEqual([Number.MAX_SAFE_INTEGER, null, 1])
+    })
+  })
+
+test('SQLite: folders are made, and nobody else may read the file', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'modelgate-open-'))
+  cleanups.push(() => rmSync(folder, { recursive: true }))
+  const path = join(folder, 'made', 'here', 'x.sqlite')
+  const database = await openDatabase(`sqlite:${path}`)
+  cleanups.push(() => database.close())
+  expect(statSync(path).mode & 0o777).toBe(0o600)
+  expect(statSync(join(folder, 'made')).mode & 0o777).toBe(0o700)
+  const [mode] = (await database.sql`pragma journal_mode`) as { journal_mode: string }[]
+  const [synchronous] = (await database.sql`pragma synchronous`) as { synchronous: number }[]
+  expect([mode!.journal_mode, synchronous!.synchronous]).toEqual(['wal', 2])
+})
+
+test('SQLite: a folder in place of the file is refused', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'modelgate-open-'))
+  cleanups.push(() => rmSync(folder, { recursive: true }))
+  mkdirSync(join(folder, 'x.sqlite'))
+  expect(openDatabase(`sqlite:${join(folder, 'x.sqlite')}`)).rejects.toThrow()
+})
+
+test('Postgres: a server that is not there is refused with the reason, soon', async () => {
+  const from = performance.now()
+  expect(openDatabase('postgres://nobody@127.0.0.1:1/x')).rejects.toThrow()
+  await openDatabase('postgres://nobody@127.0.0.1:1/x').catch(() => {})
+  expect(performance.now() - from).toBeLessThan(6000)
+})
+
+test('SQLite has no claim of replicas: the data directory is locked instead', async () => {
+  expect(await claimSingleReplica('sqlite:/nowhere/x.sqlite')).toBeUndefined()
+})
+
+const postgres = servers.find(server => server.name === 'Postgres')
+test.skipIf(!postgres)('Postgres: one replica at a time without Redis; the claim ends with its process', async () => {
+  const made = await postgres!.create()
+  cleanups.push(() => made.remove())
+  const first = await claimSingleReplica(made.url)
+  expect(claimSingleReplica(made.url)).rejects.toThrow('needs REDIS_URL')
+  await claimSingleReplica(made.url).catch(() => {})
+  await first!.release()
+  const script = `import { claimSingleReplica } from ${JSON.stringify(join(import.meta.dir, 'replica-lock.ts'))}
+    await claimSingleReplica(${JSON.stringify(made.url)})
+    process.stdout.write('held')
+    setInterval(() => {}, 1000)`
+  const child = Bun.spawn([process.execPath, '-e', script], { stdout: 'pipe' })
+  await child.stdout.getReader().read()
+  expect(claimSingleReplica(made.url)).rejects.toThrow('another replica')
+  await claimSingleReplica(made.url).catch(() => {})
+  child.kill('SIGKILL')
+  await child.exited
+  // The server notices the closed connection a moment later.
+  let second: Awaited<ReturnType<typeof claimSingleReplica>>
+  for (let turn = 0; turn < 100 && !second; turn++) {
+    second = await claimSingleReplica(made.url).catch(() => undefined)
+    if (!second) await Bun.sleep(20)
+  }
+  expect(second).toBeDefined()
+  await second!.release()
+})

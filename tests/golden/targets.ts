@@ -1,0 +1,65 @@
+/** The upstreams of the grid: each native provider by the models that differ, compatible hosts by their representatives. */
+import type { Target } from '../../src/core/deployment.ts'
+import type { Provider } from '../../src/core/provider.ts'
+import { catalog } from '../../src/providers/catalog.ts'
+import { providers } from '../../src/providers/index.ts'
+import type { CompatibleRow } from '../../src/providers/openai-compatible/row.ts'
+import { targetOf } from '../provider-rig.ts'
+
+interface Row {
+  readonly provider: string
+  readonly models: readonly string[]
+  readonly baseUrl?: string
+  readonly options?: Record<string, unknown>
+}
+
+const rows: readonly Row[] = [
+  { provider: 'openai', models: ['gpt-5'] },
+  { provider: 'groq', models: ['llama-3.3-70b-versatile'] },
+  { provider: 'deepseek', models: ['deepseek-chat'] },
+  { provider: 'openrouter', models: ['openai/gpt-5'] },
+  { provider: 'together_ai', models: ['meta-llama/Llama-3.3-70B-Instruct-Turbo'] },
+  { provider: 'perplexity', models: ['sonar'] },
+  { provider: 'local', models: ['simulated-chat'], baseUrl: 'http://built-in' },
+  { provider: 'azure', models: ['gpt-5'], baseUrl: 'https://name.openai.azure.com' },
+  { provider: 'azure_ai', models: ['Phi-4'], baseUrl: 'https://name.services.ai.azure.com' },
+  { provider: 'anthropic', models: ['claude-sonnet-4-5'] },
+  { provider: 'gemini', models: ['gemini-2.0-flash', 'gemini-2.5-flash', 'gemini-3-pro-preview'] },
+  { provider: 'vertex_ai', models: ['gemini-2.5-pro', 'claude-sonnet-4-5@20250929'], options: { vertex_project: 'my-project', vertex_location: 'europe-west1' } },
+  { provider: 'cohere', models: ['command-a-03-2025'] },
+  { provider: 'mistral', models: ['mistral-large-latest', 'magistral-medium-latest'] },
+  { provider: 'ollama', models: ['llama3.2', 'gpt-oss:20b'] },
+  {
+    provider: 'bedrock',
+    models: ['us.anthropic.claude-sonnet-4-5-20250929-v1:0', 'amazon.nova-pro-v1:0', 'meta.llama3-3-70b-instruct-v1:0'],
+    options: { aws_region_name: 'us-east-1' },
+  },
+]
+
+export interface GridTarget {
+  readonly model: string
+  readonly target: Target
+}
+
+/** By provider, in the order of its models. */
+export const targets: ReadonlyMap<string, readonly GridTarget[]> = new Map(
+  rows.map(({ provider, models, baseUrl, options }) => [
+    provider,
+    models.map(model => ({
+      model,
+      target: targetOf(providerOf(provider), { model, ...(baseUrl !== undefined && { baseUrl }), options: options ?? {} }),
+    })),
+  ]),
+)
+
+export function providerOf(name: string): Provider {
+  const provider = providers.get(name)
+  if (!provider) throw new Error(`there is no provider ${name}`)
+  return provider
+}
+
+/** What the catalogue can vary in a translated call: hosts that agree in it send the same bodies. */
+export function rowKey(name: string): string | undefined {
+  const row = (catalog as Readonly<Record<string, CompatibleRow>>)[name]
+  return row && JSON.stringify([row.maxTokensField ?? 'max_tokens', row.topK ?? false, row.quirks ?? {}])
+}
