@@ -48,7 +48,7 @@ test('1,000 aborts at random points: no open upstream, one row each, the truth l
     // Some left before the gateway had asked anyone, a few while their request was on its way to the upstream.
     const attempted = rows.filter(row => row.attempts > 0).length
     expect(attempted).toBeGreaterThanOrEqual(truth.length)
-    expect(attempted - truth.length).toBeLessThanOrEqual(clients * 0.02)
+    expect(attempted - truth.length).toBeLessThanOrEqual(clients * 0.05)
     const billed = rows.reduce((sum, row) => sum + (row.output_tokens ?? 0), 0)
     const produced = truth.reduce((sum, entry) => sum + entry.tokensSent, 0)
     console.log(`1,000 aborts: ${rows.length} rows, ${truth.length} upstream requests, tokens sent ${produced}, in the ledger ${billed}`)

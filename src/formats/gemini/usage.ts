@@ -21,17 +21,21 @@ export function readUsage(value: unknown): Usage | undefined {
   if (prompt === undefined || candidates === undefined || thoughts === undefined || tools === undefined) return undefined
   const usage: Usage = { inputTokens: prompt + tools, outputTokens: candidates + thoughts }
   const cached = count(value.cachedContentTokenCount)
-  const inputAudio = audioTokens(value.promptTokensDetails)
-  const outputAudio = audioTokens(value.candidatesTokensDetails)
+  const inputAudio = modalityTokens(value.promptTokensDetails, 'AUDIO')
+  const outputAudio = modalityTokens(value.candidatesTokensDetails, 'AUDIO')
+  const inputImage = modalityTokens(value.promptTokensDetails, 'IMAGE')
+  const outputImage = modalityTokens(value.candidatesTokensDetails, 'IMAGE')
   if (cached) usage.cachedInputTokens = Math.min(cached, usage.inputTokens)
   if (thoughts) usage.reasoningTokens = thoughts
   if (inputAudio) usage.inputAudioTokens = Math.min(inputAudio, usage.inputTokens)
   if (outputAudio) usage.outputAudioTokens = Math.min(outputAudio, usage.outputTokens)
+  if (inputImage) usage.inputImageTokens = Math.min(inputImage, usage.inputTokens)
+  if (outputImage) usage.outputImageTokens = Math.min(outputImage, usage.outputTokens)
   return usage
 }
 
-function audioTokens(details: unknown): number {
-  return objectsOf(details).reduce((sum, one) => (one.modality === 'AUDIO' ? sum + (count(one.tokenCount) ?? 0) : sum), 0)
+function modalityTokens(details: unknown, modality: 'AUDIO' | 'IMAGE'): number {
+  return objectsOf(details).reduce((sum, one) => (one.modality === modality ? sum + (count(one.tokenCount) ?? 0) : sum), 0)
 }
 
 /** Gemini counts thinking beside the candidates, not among them. */

@@ -23,8 +23,10 @@ export class UsageCounts {
     const inputTokens = prompt + tools
     const outputTokens = candidates + thoughts
     const cached = countOf(seen.cachedContentTokenCount)
-    const inputAudio = audioTokens(seen.promptTokensDetails)
-    const outputAudio = audioTokens(seen.candidatesTokensDetails)
+    const inputAudio = modalityTokens(seen.promptTokensDetails, 'AUDIO')
+    const outputAudio = modalityTokens(seen.candidatesTokensDetails, 'AUDIO')
+    const inputImage = modalityTokens(seen.promptTokensDetails, 'IMAGE')
+    const outputImage = modalityTokens(seen.candidatesTokensDetails, 'IMAGE')
     return {
       inputTokens,
       outputTokens,
@@ -32,12 +34,14 @@ export class UsageCounts {
       ...(thoughts > 0 && { reasoningTokens: thoughts }),
       ...(inputAudio > 0 && { inputAudioTokens: Math.min(inputAudio, inputTokens) }),
       ...(outputAudio > 0 && { outputAudioTokens: Math.min(outputAudio, outputTokens) }),
+      ...(inputImage > 0 && { inputImageTokens: Math.min(inputImage, inputTokens) }),
+      ...(outputImage > 0 && { outputImageTokens: Math.min(outputImage, outputTokens) }),
     }
   }
 }
 
-function audioTokens(details: unknown): number {
-  return objectsOf(details).reduce((sum, one) => (one.modality === 'AUDIO' ? sum + (countOf(one.tokenCount) ?? 0) : sum), 0)
+function modalityTokens(details: unknown, modality: 'AUDIO' | 'IMAGE'): number {
+  return objectsOf(details).reduce((sum, one) => (one.modality === modality ? sum + (countOf(one.tokenCount) ?? 0) : sum), 0)
 }
 
 /** Of one report. */
