@@ -44,8 +44,12 @@ export interface Question {
 const openaiChat: Answerer = ({ body, model, think: answer, usageOf }) =>
   writeChat(answer(readChat(body, model)), body, usageOf(openaiUsage))
 
+/** Voyage has another name for the length of vectors. */
 const openaiEmbeddings: Answerer = ({ body, model, seed, usageOf }) =>
-  answerEmbeddings(body, { model, seed, usageOf: usageOf(openaiUsage) })
+  answerEmbeddings(
+    { ...body, dimensions: body.dimensions ?? body.output_dimension },
+    { model, seed, usageOf: usageOf(openaiUsage) },
+  )
 
 /** What does not depend on the dialect, or has a path of its own. */
 const common: Record<Exclude<Endpoint, 'models' | 'ollama-models'>, Answerer> = {

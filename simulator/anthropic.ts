@@ -200,7 +200,13 @@ function messageHead(reply: Reply): Json {
 export function writeMessage(reply: Reply, body: Json, usageOf: UsageOf<Json | undefined>): Answer {
   const billable = { inputTokens: reply.usage.inputTokens, outputTokens: reply.usage.outputTokens }
   if (body.stream === true)
-    return { status: 200, headers: [], content: messageEvents(reply, usageOf), billable, failure: anthropicFailure }
+    return {
+      status: 200,
+      headers: [],
+      content: messageEvents(reply, usageOf),
+      billable,
+      failure: anthropicFailure,
+    }
   const choice = reply.choices[0]!
   const usage = usageOf(reply.usage)
   const whole = {

@@ -7,7 +7,13 @@ const textType = 7
 function header(name: string, value: string): Buffer {
   const length = Buffer.alloc(2)
   length.writeUInt16BE(Buffer.byteLength(value))
-  return Buffer.concat([Buffer.of(Buffer.byteLength(name)), Buffer.from(name), Buffer.of(textType), length, Buffer.from(value)])
+  return Buffer.concat([
+    Buffer.of(Buffer.byteLength(name)),
+    Buffer.from(name),
+    Buffer.of(textType),
+    length,
+    Buffer.from(value),
+  ])
 }
 
 function word(value: number): Buffer {

@@ -8,15 +8,30 @@ import type { Answerer } from './talk.ts'
 
 const safe = { filtered: false, severity: 'safe' }
 const judgement = { hate: safe, self_harm: safe, sexual: safe, violence: safe }
-const promptJudgement = [{ prompt_index: 0, content_filter_results: { ...judgement, jailbreak: { filtered: false, detected: false } } }]
+const promptJudgement = [
+  {
+    prompt_index: 0,
+    content_filter_results: { ...judgement, jailbreak: { filtered: false, detected: false } },
+  },
+]
 
 function judged(body: Json): Json {
-  return { ...body, choices: objectsOf(body.choices).map(choice => ({ ...choice, content_filter_results: judgement })) }
+  return {
+    ...body,
+    choices: objectsOf(body.choices).map(choice => ({ ...choice, content_filter_results: judgement })),
+  }
 }
 
 /** The prompt is judged first, in a chunk without choices and with hardly anything else. */
 function* judgedEvents(events: Iterable<StreamEvent>): Generator<StreamEvent> {
-  const first = { choices: [], created: 0, id: '', model: '', object: '', prompt_filter_results: promptJudgement }
+  const first = {
+    choices: [],
+    created: 0,
+    id: '',
+    model: '',
+    object: '',
+    prompt_filter_results: promptJudgement,
+  }
   yield { text: `data: ${JSON.stringify(first)}\n\n`, kind: 'start', tokens: 0 }
   for (const event of events) {
     const value: unknown = event.kind === 'end' ? undefined : JSON.parse(event.text.slice('data: '.length))
@@ -26,7 +41,8 @@ function* judgedEvents(events: Iterable<StreamEvent>): Generator<StreamEvent> {
 
 function judgedAnswer(answer: Answer): Answer {
   const { content } = answer
-  if (typeof content !== 'string') return { ...answer, content: judgedEvents(content as Iterable<StreamEvent>) }
+  if (typeof content !== 'string')
+    return { ...answer, content: judgedEvents(content as Iterable<StreamEvent>) }
   const whole = { ...judged(JSON.parse(content) as Json), prompt_filter_results: promptJudgement }
   return { ...answer, content: JSON.stringify(whole) }
 }
@@ -53,9 +69,15 @@ const filteredPrompt = {
 }
 
 const messages: Record<number, [string, string]> = {
-  401: ['401', 'Access denied due to invalid subscription key or wrong API endpoint. Make sure to provide a valid key for an active subscription.'],
+  401: [
+    '401',
+    'Access denied due to invalid subscription key or wrong API endpoint. Make sure to provide a valid key for an active subscription.',
+  ],
   404: ['DeploymentNotFound', 'The API deployment for this resource does not exist.'],
-  429: ['429', 'Requests to the ChatCompletions_Create Operation have exceeded call rate limit of your current pricing tier. Please retry after 1 second.'],
+  429: [
+    '429',
+    'Requests to the ChatCompletions_Create Operation have exceeded call rate limit of your current pricing tier. Please retry after 1 second.',
+  ],
 }
 
 export function azureError(words: ErrorWords): Json {

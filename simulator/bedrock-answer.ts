@@ -52,16 +52,32 @@ function wholeBlocks(choice: ReplyChoice): Json[] {
   const blocks: Json[] = []
   const thought = choice.reasoning.join('')
   const text = choice.text.join('')
-  if (thought !== '') blocks.push({ reasoningContent: { reasoningText: { text: thought, signature: signatureOf(choice) } } })
+  if (thought !== '')
+    blocks.push({ reasoningContent: { reasoningText: { text: thought, signature: signatureOf(choice) } } })
   if (text !== '' || (choice.calls.length === 0 && blocks.length === 0)) blocks.push({ text })
-  for (const { data, mediaType } of choice.images) blocks.push({ image: { format: formatOf(mediaType), source: { bytes: data } } })
+  for (const { data, mediaType } of choice.images)
+    blocks.push({ image: { format: formatOf(mediaType), source: { bytes: data } } })
   for (const call of choice.calls)
-    blocks.push({ toolUse: { toolUseId: `tooluse_${call.id.slice(0, 22)}`, name: call.name, input: inputOf(call.pieces.join('')) } })
+    blocks.push({
+      toolUse: {
+        toolUseId: `tooluse_${call.id.slice(0, 22)}`,
+        name: call.name,
+        input: inputOf(call.pieces.join('')),
+      },
+    })
   return blocks
 }
 
 function event(name: string, value: Json, kind: StreamEvent['kind'] = 'start', tokens = 0): StreamEvent {
-  return { name, text: JSON.stringify({ ...value, p: padding.slice(0, 1 + (JSON.stringify(value).length % padding.length)) }), kind, tokens }
+  return {
+    name,
+    text: JSON.stringify({
+      ...value,
+      p: padding.slice(0, 1 + (JSON.stringify(value).length % padding.length)),
+    }),
+    kind,
+    tokens,
+  }
 }
 
 /** A block of a stream: what it begins with, where it has a beginning, and its deltas. */
@@ -78,7 +94,10 @@ function blocksOf(choice: ReplyChoice): Block[] {
   }
   if (choice.text.length > 0) blocks.push({ deltas: choice.text.map(text => [{ text }, 1] as const) })
   for (const { data, mediaType } of choice.images)
-    blocks.push({ start: { image: { format: formatOf(mediaType) } }, deltas: [[{ image: { source: { bytes: data } } }, 0]] })
+    blocks.push({
+      start: { image: { format: formatOf(mediaType) } },
+      deltas: [[{ image: { source: { bytes: data } } }, 0]],
+    })
   for (const call of choice.calls)
     blocks.push({
       start: { toolUse: { toolUseId: `tooluse_${call.id.slice(0, 22)}`, name: call.name } },
@@ -91,7 +110,8 @@ function* converseEvents(choice: ReplyChoice, body: Json, usage: Json | undefine
   yield event('messageStart', { role: 'assistant' })
   for (const [contentBlockIndex, { start, deltas }] of blocksOf(choice).entries()) {
     if (start) yield event('contentBlockStart', { contentBlockIndex, start })
-    for (const [delta, tokens] of deltas) yield event('contentBlockDelta', { contentBlockIndex, delta }, 'delta', tokens)
+    for (const [delta, tokens] of deltas)
+      yield event('contentBlockDelta', { contentBlockIndex, delta }, 'delta', tokens)
     yield event('contentBlockStop', { contentBlockIndex })
   }
   yield event('messageStop', { stopReason: stopReason(choice), ...additionalFields(choice, body) }, 'finish')
@@ -99,7 +119,11 @@ function* converseEvents(choice: ReplyChoice, body: Json, usage: Json | undefine
 }
 
 const failure = (): StreamEvent =>
-  event('internalServerException', { message: 'The system encountered an unexpected error during processing. Try your request again.' }, 'error')
+  event(
+    'internalServerException',
+    { message: 'The system encountered an unexpected error during processing. Try your request again.' },
+    'error',
+  )
 
 interface Wish {
   readonly body: Json
@@ -113,7 +137,16 @@ export function writeConverse(reply: Reply, { body, streams, usageOf }: Wish): A
   const billable = { inputTokens: reply.usage.inputTokens, outputTokens: reply.usage.outputTokens }
   if (!streams) {
     const output = { message: { role: 'assistant', content: wholeBlocks(choice) } }
-    return jsonAnswer({ output, stopReason: stopReason(choice), ...(isJson(usage) && { usage }), metrics, ...additionalFields(choice, body) }, billable)
+    return jsonAnswer(
+      {
+        output,
+        stopReason: stopReason(choice),
+        ...(isJson(usage) && { usage }),
+        metrics,
+        ...additionalFields(choice, body),
+      },
+      billable,
+    )
   }
   return {
     status: 200,

@@ -17,14 +17,26 @@ export const bedrockInvoke: Answerer = ({ request, body, model, seed }) => {
     const answer = embedAnswer(body, { model, seed, hasMeta: false })
     return { ...answer, headers: [['x-amzn-bedrock-input-token-count', String(answer.billable.inputTokens)]] }
   }
-  if (!model.includes('titan-embed')) throw invalid('Malformed input request, please reformat your input and try again.')
+  if (!model.includes('titan-embed'))
+    throw invalid('Malformed input request, please reformat your input and try again.')
   const extra = Object.keys(body).find(name => !titanFields.has(name))
-  if (extra !== undefined) throw invalid(`Malformed input request: #: extraneous key [${extra}] is not permitted, please reformat your input and try again.`)
+  if (extra !== undefined)
+    throw invalid(
+      `Malformed input request: #: extraneous key [${extra}] is not permitted, please reformat your input and try again.`,
+    )
   const { inputText, dimensions = dimensionsDefault } = body
-  if (typeof inputText !== 'string' || inputText === '') throw invalid('Malformed input request: expected minLength: 1, actual: 0, please reformat your input and try again.')
+  if (typeof inputText !== 'string' || inputText === '')
+    throw invalid(
+      'Malformed input request: expected minLength: 1, actual: 0, please reformat your input and try again.',
+    )
   if (dimensions !== 256 && dimensions !== 512 && dimensions !== 1024)
-    throw invalid('Malformed input request: #/dimensions: not one of 256, 512, 1024, please reformat your input and try again.')
+    throw invalid(
+      'Malformed input request: #/dimensions: not one of 256, 512, 1024, please reformat your input and try again.',
+    )
   const embedding = [...vectorOf(inputText, dimensions, `${seed}\n${model}`)]
   const inputTokens = countTokens(inputText)
-  return jsonAnswer({ embedding, embeddingsByType: { float: embedding }, inputTextTokenCount: inputTokens }, { inputTokens, outputTokens: 0 })
+  return jsonAnswer(
+    { embedding, embeddingsByType: { float: embedding }, inputTextTokenCount: inputTokens },
+    { inputTokens, outputTokens: 0 },
+  )
 }

@@ -14,7 +14,10 @@ const invalid = (message: string): BadRequest => new BadRequest(message, { code:
 
 function messagesOf(body: Json): Json[] {
   const messages = objectsOf(body.messages)
-  if (messages.length === 0) throw invalid('A conversation must start with a user message. Try again with a conversation that starts with a user message.')
+  if (messages.length === 0)
+    throw invalid(
+      'A conversation must start with a user message. Try again with a conversation that starts with a user message.',
+    )
   messages.forEach((message, at) => {
     if (message.role !== (at % 2 === 0 ? 'user' : 'assistant'))
       throw invalid(
@@ -23,10 +26,15 @@ function messagesOf(body: Json): Json[] {
           : 'A conversation must alternate between user and assistant roles. Make sure the conversation alternates between user and assistant roles and try again.',
       )
     const blocks = objectsOf(message.content)
-    if (blocks.length === 0) throw invalid(`The content field in the Message object at messages.${at} is empty. Add a ContentBlock object to the content field and try again.`)
+    if (blocks.length === 0)
+      throw invalid(
+        `The content field in the Message object at messages.${at} is empty. Add a ContentBlock object to the content field and try again.`,
+      )
     for (const [place, block] of blocks.entries())
       if (typeof block.text === 'string' && block.text.trim() === '')
-        throw invalid(`The text field in the ContentBlock object at messages.${at}.content.${place} is blank. Add text to the text field, and try again.`)
+        throw invalid(
+          `The text field in the ContentBlock object at messages.${at}.content.${place} is blank. Add text to the text field, and try again.`,
+        )
   })
   return messages
 }
@@ -36,11 +44,19 @@ function checkTools(body: Json, messages: readonly Json[]): void {
   let open: unknown[] = []
   for (const message of messages) {
     const blocks = objectsOf(message.content)
-    const results = blocks.map(block => block.toolResult).filter(isJson).map(result => result.toolUseId)
+    const results = blocks
+      .map(block => block.toolResult)
+      .filter(isJson)
+      .map(result => result.toolUseId)
     const missing = open.find(id => !results.includes(id))
-    if (missing !== undefined) throw invalid(`Expected toolResult blocks at messages for the following Ids: ${String(missing)}`)
-    if (results.some(id => !open.includes(id))) throw invalid('The number of toolResult blocks exceeds the number of toolUse blocks of previous turn.')
-    open = blocks.map(block => block.toolUse).filter(isJson).map(call => call.toolUseId)
+    if (missing !== undefined)
+      throw invalid(`Expected toolResult blocks at messages for the following Ids: ${String(missing)}`)
+    if (results.some(id => !open.includes(id)))
+      throw invalid('The number of toolResult blocks exceeds the number of toolUse blocks of previous turn.')
+    open = blocks
+      .map(block => block.toolUse)
+      .filter(isJson)
+      .map(call => call.toolUseId)
     if (results.length + open.length > 0 && !isJson(body.toolConfig))
       throw invalid('The toolConfig field must be defined when using toolUse and toolResult content blocks.')
   }
@@ -50,7 +66,11 @@ function readTools(config: Json): AskTool[] {
   return objectsOf(config.tools)
     .map(tool => tool.toolSpec)
     .filter(isJson)
-    .map(({ name, inputSchema }) => ({ name: String(name ?? ''), schema: isJson(inputSchema) ? inputSchema.json : undefined, takesText: false }))
+    .map(({ name, inputSchema }) => ({
+      name: String(name ?? ''),
+      schema: isJson(inputSchema) ? inputSchema.json : undefined,
+      takesText: false,
+    }))
 }
 
 function readToolChoice({ toolChoice: choice }: Json): Ask['toolChoice'] {
@@ -61,7 +81,9 @@ function readToolChoice({ toolChoice: choice }: Json): Ask['toolChoice'] {
 
 function resultText(result: Json): string {
   return objectsOf(result.content)
-    .map(block => (typeof block.text === 'string' ? block.text : isJson(block.json) ? JSON.stringify(block.json) : ''))
+    .map(block =>
+      typeof block.text === 'string' ? block.text : isJson(block.json) ? JSON.stringify(block.json) : '',
+    )
     .join('')
 }
 
@@ -71,16 +93,22 @@ function readThinking({ additionalModelRequestFields: fields }: Json): number {
   const { thinking, reasoningConfig, reasoning_effort: effort } = fields
   if (isJson(thinking) && thinking.type === 'adaptive') return thinkingTokensMax
   if (isJson(thinking) && thinking.type === 'enabled') {
-    if (!(Number(thinking.budget_tokens) >= 1024)) throw invalid('The model returned the following errors: thinking.enabled.budget_tokens: Input should be greater than or equal to 1024')
+    if (!(Number(thinking.budget_tokens) >= 1024))
+      throw invalid(
+        'The model returned the following errors: thinking.enabled.budget_tokens: Input should be greater than or equal to 1024',
+      )
     return thinkingTokensMax
   }
-  return isJson(reasoningConfig) && reasoningConfig.type === 'enabled' ? thinkingTokensMax : tokensOfEffort(effort)
+  return isJson(reasoningConfig) && reasoningConfig.type === 'enabled'
+    ? thinkingTokensMax
+    : tokensOfEffort(effort)
 }
 
 /** The schema travels as text. */
 function readFormat({ outputConfig: config }: Json): Ask['json'] {
   const format = isJson(config) && isJson(config.textFormat) ? config.textFormat : {}
-  const structure = isJson(format.structure) && isJson(format.structure.jsonSchema) ? format.structure.jsonSchema : undefined
+  const structure =
+    isJson(format.structure) && isJson(format.structure.jsonSchema) ? format.structure.jsonSchema : undefined
   if (structure === undefined) return undefined
   try {
     return { schema: JSON.parse(String(structure.schema)) as unknown }
@@ -95,9 +123,13 @@ function readConverse(body: Json, model: string): Ask {
   const config = isJson(body.inferenceConfig) ? body.inferenceConfig : {}
   const tools = isJson(body.toolConfig) ? body.toolConfig : {}
   if (typeof config.temperature === 'number' && config.temperature > 1)
-    throw invalid(`1 validation error detected: Value '${config.temperature}' at 'inferenceConfig.temperature' failed to satisfy constraint: Member must have value less than or equal to 1`)
+    throw invalid(
+      `1 validation error detected: Value '${config.temperature}' at 'inferenceConfig.temperature' failed to satisfy constraint: Member must have value less than or equal to 1`,
+    )
   const blocks = messages.flatMap(message => objectsOf(message.content))
-  const results = objectsOf(messages.at(-1)!.content).map(block => block.toolResult).filter(isJson)
+  const results = objectsOf(messages.at(-1)!.content)
+    .map(block => block.toolResult)
+    .filter(isJson)
   const users = messages.filter(message => message.role === 'user').map(message => textOf(message.content))
   const all = blocks.map(block => (isJson(block.toolResult) ? resultText(block.toolResult) : ''))
   return {
@@ -112,7 +144,9 @@ function readConverse(body: Json, model: string): Ask {
     parallelTools: true,
     json: readFormat(body),
     maxTokens: readMaxTokens(config.maxTokens, 'inferenceConfig.maxTokens'),
-    stop: Array.isArray(config.stopSequences) ? config.stopSequences.filter(stop => typeof stop === 'string') : [],
+    stop: Array.isArray(config.stopSequences)
+      ? config.stopSequences.filter(stop => typeof stop === 'string')
+      : [],
     choices: 1,
     reasoningTokens: readThinking(body),
   }
@@ -133,11 +167,20 @@ export const bedrockCount: Answerer = ({ request, body, model }) => {
 const errors: Record<number, [string, string]> = {
   400: ['ValidationException', 'The request is not valid.'],
   403: ['AccessDeniedException', "You don't have access to the model with the specified model ID."],
-  404: ['ResourceNotFoundException', 'Could not resolve the foundation model from the provided model identifier.'],
+  404: [
+    'ResourceNotFoundException',
+    'Could not resolve the foundation model from the provided model identifier.',
+  ],
   408: ['ModelTimeoutException', 'Model has timed out in processing the request. Try your request again.'],
-  424: ['ModelErrorException', 'The system encountered an unexpected error during processing. Try your request again.'],
+  424: [
+    'ModelErrorException',
+    'The system encountered an unexpected error during processing. Try your request again.',
+  ],
   429: ['ThrottlingException', 'Too many requests, please wait before trying again.'],
-  500: ['InternalServerException', 'The system encountered an unexpected error during processing. Try your request again.'],
+  500: [
+    'InternalServerException',
+    'The system encountered an unexpected error during processing. Try your request again.',
+  ],
   503: ['ServiceUnavailableException', 'Bedrock is unable to process your request.'],
 }
 
@@ -147,7 +190,8 @@ const kinds: Record<string, string> = {
   'content-filter': 'The request was blocked by the content policy.',
 }
 
-const errorOf = ({ status }: ErrorWords): [string, string] => errors[status] ?? errors[status >= 500 ? 500 : 400]!
+const errorOf = ({ status }: ErrorWords): [string, string] =>
+  errors[status] ?? errors[status >= 500 ? 500 : 400]!
 
 export const bedrockErrorType = (words: ErrorWords): string => words.code ?? errorOf(words)[0]
 

@@ -9,7 +9,13 @@ import { countTokens } from './text.ts'
 
 const dimensionsDefault = 1024
 const inputsMax = 96
-const inputTypes: ReadonlySet<unknown> = new Set(['search_document', 'search_query', 'classification', 'clustering', 'image'])
+const inputTypes: ReadonlySet<unknown> = new Set([
+  'search_document',
+  'search_query',
+  'classification',
+  'clustering',
+  'image',
+])
 
 const refused = (what: string): BadRequest => new BadRequest(`invalid request: ${what}`)
 
@@ -24,7 +30,10 @@ function inputsOf(body: Json): Inputs {
   const inputs = objectsOf(body.inputs)
   if (inputs.length === 0) throw refused('one of texts, images or inputs must be given.')
   const isImage = (input: Json): boolean => objectsOf(input.content).some(part => isJson(part.image_url))
-  return { texts: inputs.map(input => textOf(input.content) || JSON.stringify(input)), images: inputs.filter(isImage).length }
+  return {
+    texts: inputs.map(input => textOf(input.content) || JSON.stringify(input)),
+    images: inputs.filter(isImage).length,
+  }
 }
 
 /** The kinds that have whole numbers are made of the signs of the same vector. */
@@ -38,7 +47,8 @@ function embeddingsOf(vectors: readonly Float32Array[], types: readonly unknown[
   return Object.fromEntries(
     types.map(type => {
       const kind = kinds[String(type)]
-      if (!kind) throw refused(`embedding type ${String(type)} is not one of ${Object.keys(kinds).join(', ')}.`)
+      if (!kind)
+        throw refused(`embedding type ${String(type)} is not one of ${Object.keys(kinds).join(', ')}.`)
       return [String(type), vectors.map(kind)]
     }),
   )
@@ -47,15 +57,20 @@ function embeddingsOf(vectors: readonly Float32Array[], types: readonly unknown[
 /** `meta` is left out where the platform reports the usage elsewhere. */
 export function embedAnswer(body: Json, context: { model: string; seed: number; hasMeta: boolean }): Answer {
   const { texts, images } = inputsOf(body)
-  if (texts.length > inputsMax) throw refused(`total number of texts must be at most ${inputsMax} - received ${texts.length}.`)
-  if (!inputTypes.has(body.input_type)) throw refused('valid input_type must be provided with the provided model')
+  if (texts.length > inputsMax)
+    throw refused(`total number of texts must be at most ${inputsMax} - received ${texts.length}.`)
+  if (!inputTypes.has(body.input_type))
+    throw refused('valid input_type must be provided with the provided model')
   const { output_dimension: dimensions = dimensionsDefault, embedding_types: types = ['float'] } = body
   if (typeof dimensions !== 'number' || !Number.isInteger(dimensions) || dimensions < 1 || dimensions > 1536)
     throw refused('output_dimension must be one of 256, 512, 1024 or 1536.')
   const seedText = `${context.seed}\n${context.model}`
   const vectors = texts.map(text => vectorOf(text, dimensions, seedText))
   const textTokens = images > 0 ? 0 : texts.reduce((sum, text) => sum + countTokens(text), 0)
-  const billed = { ...(textTokens > 0 && { input_tokens: textTokens }), ...(images > 0 && { images, image_tokens: images * 100 }) }
+  const billed = {
+    ...(textTokens > 0 && { input_tokens: textTokens }),
+    ...(images > 0 && { images, image_tokens: images * 100 }),
+  }
   const inputTokens = textTokens + images * 100
   return jsonAnswer(
     {

@@ -15,10 +15,12 @@ const refused = (what: string): BadRequest => new BadRequest(`invalid request: $
 
 function messagesOf(body: Json): Json[] {
   const { messages } = body
-  if (!Array.isArray(messages) || messages.length === 0 || !messages.every(isJson)) throw refused('all elements in history must have a message.')
+  if (!Array.isArray(messages) || messages.length === 0 || !messages.every(isJson))
+    throw refused('all elements in history must have a message.')
   for (const message of messages) {
     if (!roles.has(message.role)) throw refused(`invalid role provided: ${String(message.role)}`)
-    if (message.role === 'tool' && typeof message.tool_call_id !== 'string') throw refused('tool messages must have a tool_call_id.')
+    if (message.role === 'tool' && typeof message.tool_call_id !== 'string')
+      throw refused('tool messages must have a tool_call_id.')
   }
   return messages
 }
@@ -47,7 +49,11 @@ function resultText(content: unknown): string {
   return objectsOf(content)
     .map(part => {
       const document = isJson(part.document) ? part.document : {}
-      return typeof part.text === 'string' ? part.text : typeof document.data === 'string' ? document.data : JSON.stringify(document.data ?? '')
+      return typeof part.text === 'string'
+        ? part.text
+        : typeof document.data === 'string'
+          ? document.data
+          : JSON.stringify(document.data ?? '')
     })
     .join('')
 }
@@ -63,7 +69,10 @@ function lastResults(messages: readonly Json[]): string[] {
 
 function readThinking({ thinking }: Json): number {
   if (!isJson(thinking) || thinking.type === 'disabled') return 0
-  return Math.min(typeof thinking.token_budget === 'number' ? thinking.token_budget : thinkingTokensMax, thinkingTokensMax)
+  return Math.min(
+    typeof thinking.token_budget === 'number' ? thinking.token_budget : thinkingTokensMax,
+    thinkingTokensMax,
+  )
 }
 
 function readChat(body: Json, model: string): Ask {
@@ -78,14 +87,17 @@ function readChat(body: Json, model: string): Ask {
     userText: textOf(user?.content),
     key: JSON.stringify([messages, body.seed ?? null]),
     inputTokens: countTokens(messages.map(message => resultText(message.content)).join('')),
-    images: messages.flatMap(message => objectsOf(message.content)).filter(part => part.type === 'image_url').length,
+    images: messages.flatMap(message => objectsOf(message.content)).filter(part => part.type === 'image_url')
+      .length,
     ...(results.length > 0 && { toolResult: results.join(' ') }),
     tools: tools.map(tool => ({ name: String(tool.name ?? ''), schema: tool.parameters, takesText: false })),
     toolChoice: body.tool_choice === 'REQUIRED' ? 'required' : body.tool_choice === 'NONE' ? 'none' : 'auto',
     parallelTools: true,
     json: format.type === 'json_object' ? { schema: format.json_schema ?? format.schema } : undefined,
     maxTokens: readMaxTokens(body.max_tokens, 'max_tokens'),
-    stop: Array.isArray(body.stop_sequences) ? body.stop_sequences.filter(stop => typeof stop === 'string') : [],
+    stop: Array.isArray(body.stop_sequences)
+      ? body.stop_sequences.filter(stop => typeof stop === 'string')
+      : [],
     choices: 1,
     reasoningTokens: readThinking(body),
   }
@@ -95,7 +107,11 @@ function readChat(body: Json, model: string): Ask {
 function cohereUsage({ inputTokens, outputTokens, cachedTokens }: ReplyUsage): Json {
   const counts = { input_tokens: inputTokens, output_tokens: outputTokens }
   // The vendor's own prompt is part of `tokens`, and not billed.
-  return { billed_units: counts, tokens: { ...counts, input_tokens: inputTokens + 66 }, cached_tokens: cachedTokens }
+  return {
+    billed_units: counts,
+    tokens: { ...counts, input_tokens: inputTokens + 66 },
+    cached_tokens: cachedTokens,
+  }
 }
 
 function finishReason(choice: ReplyChoice): string {
@@ -115,7 +131,10 @@ function wholeMessage(choice: ReplyChoice): Json {
     return {
       role: 'assistant',
       ...(thinking + text !== '' && { tool_plan: thinking + text }),
-      tool_calls: choice.calls.map(call => ({ ...callHead(call), function: { name: call.name, arguments: call.pieces.join('') } })),
+      tool_calls: choice.calls.map(call => ({
+        ...callHead(call),
+        function: { name: call.name, arguments: call.pieces.join('') },
+      })),
     }
   const content = [...(thinking === '' ? [] : [{ type: 'thinking', thinking }]), { type: 'text', text }]
   return { role: 'assistant', content }
@@ -123,9 +142,14 @@ function wholeMessage(choice: ReplyChoice): Json {
 
 const delta = (type: string, message: Json, index = 0): Json => ({ type, index, delta: { message } })
 
-function* contentEvents(kind: 'thinking' | 'text', pieces: readonly string[], index: number): Generator<StreamEvent> {
+function* contentEvents(
+  kind: 'thinking' | 'text',
+  pieces: readonly string[],
+  index: number,
+): Generator<StreamEvent> {
   yield namedEvent(delta('content-start', { content: { type: kind, [kind]: '' } }, index), 'start')
-  for (const piece of pieces) yield namedEvent(delta('content-delta', { content: { [kind]: piece } }, index), 'delta', 1)
+  for (const piece of pieces)
+    yield namedEvent(delta('content-delta', { content: { [kind]: piece } }, index), 'delta', 1)
   yield namedEvent({ type: 'content-end', index }, 'start')
 }
 
@@ -133,7 +157,11 @@ function* callEvents(call: ReplyCall, index: number): Generator<StreamEvent> {
   const started = { ...callHead(call), function: { name: call.name, arguments: '' } }
   yield namedEvent(delta('tool-call-start', { tool_calls: started }, index), 'start')
   for (const piece of call.pieces)
-    yield namedEvent(delta('tool-call-delta', { tool_calls: { function: { arguments: piece } } }, index), 'delta', 1)
+    yield namedEvent(
+      delta('tool-call-delta', { tool_calls: { function: { arguments: piece } } }, index),
+      'delta',
+      1,
+    )
   yield namedEvent({ type: 'tool-call-end', index }, 'start')
 }
 
@@ -156,16 +184,28 @@ function* chatEvents(reply: Reply, usage: Json | undefined): Generator<StreamEve
 
 /** A generation that fails ends like any other, but with its reason. */
 function failure(): StreamEvent {
-  return namedEvent({ type: 'message-end', delta: { finish_reason: 'ERROR', error: 'internal server error' } }, 'error')
+  return namedEvent(
+    { type: 'message-end', delta: { finish_reason: 'ERROR', error: 'internal server error' } },
+    'error',
+  )
 }
 
 export const cohereChat: Answerer = ({ body, model, think, usageOf }): Answer => {
   const reply = think(readChat(body, model))
   const usage = usageOf(cohereUsage)(reply.usage)
   const billable = { inputTokens: reply.usage.inputTokens, outputTokens: reply.usage.outputTokens }
-  if (body.stream === true) return { status: 200, headers: [], content: chatEvents(reply, usage), billable, failure }
+  if (body.stream === true)
+    return { status: 200, headers: [], content: chatEvents(reply, usage), billable, failure }
   const choice = reply.choices[0]!
-  return jsonAnswer({ id: reply.id, finish_reason: finishReason(choice), message: wholeMessage(choice), ...(usage && { usage }) }, billable)
+  return jsonAnswer(
+    {
+      id: reply.id,
+      finish_reason: finishReason(choice),
+      message: wholeMessage(choice),
+      ...(usage && { usage }),
+    },
+    billable,
+  )
 }
 
 const messages: Record<number, string> = {
@@ -175,7 +215,7 @@ const messages: Record<number, string> = {
   403: 'your API key does not have access to this resource',
   404: "model 'sim' not found, make sure the correct model ID was used and that you have access to the model.",
   422: 'invalid request: unprocessable entity',
-  429: "You are using a Trial key, which is limited to 20 API calls / minute. You can continue to use the Trial key for free.",
+  429: 'You are using a Trial key, which is limited to 20 API calls / minute. You can continue to use the Trial key for free.',
   498: 'invalid request: blocked by the block list',
   500: 'internal server error, this has been reported to our developers.',
   503: 'The service is temporarily unavailable. Please try again.',
@@ -183,7 +223,8 @@ const messages: Record<number, string> = {
 
 const kinds: Record<string, string> = {
   'quota': 'monthly quota exceeded for your key',
-  'context-length': 'too many tokens: total number of tokens in the prompt cannot exceed 128000 - received 140000.',
+  'context-length':
+    'too many tokens: total number of tokens in the prompt cannot exceed 128000 - received 140000.',
   'content-filter': 'invalid request: content policy violation',
 }
 

@@ -60,8 +60,7 @@ function sendHead(delivery: Delivery, framing: Framing, length = 0): void {
   const isStream = isEvents(answer.content)
   const given = new Set(answer.headers.map(([name]) => name))
   const lines = [statusLine(answer.status, fault)]
-  if (!given.has('content-type'))
-    lines.push(`content-type: ${isStream ? eventStream : 'application/json'}`)
+  if (!given.has('content-type')) lines.push(`content-type: ${isStream ? eventStream : 'application/json'}`)
   if (isStream) lines.push('cache-control: no-cache')
   for (const [name, value] of answer.headers) lines.push(`${name}: ${value}`)
   lines.push(...extraHeaders(fault))
@@ -223,7 +222,11 @@ function withInvalidBytes(text: string): Uint8Array {
 }
 
 /** The bytes of an event, with whatever the framing of its stream puts around them. */
-function bytesOf(delivery: Delivery, event: StreamEvent, payload: Uint8Array = Buffer.from(event.text)): Uint8Array {
+function bytesOf(
+  delivery: Delivery,
+  event: StreamEvent,
+  payload: Uint8Array = Buffer.from(event.text),
+): Uint8Array {
   return delivery.answer.encode?.(payload, event) ?? payload
 }
 
@@ -285,6 +288,8 @@ async function sendEvents(delivery: Delivery, framing: Framing): Promise<void> {
     }
     if (connection.isClosed) return
     const isOdd = fault !== undefined || delivery.answer.encode !== undefined
+    // What waits was said before it.
+    if (isOdd) await flush(false)
     if (!(isOdd && (await sendOddly(delivery, event, { at, framing })))) {
       batch += framed(event.text, framing)
       batchEvents++
@@ -298,7 +303,13 @@ async function sendEvents(delivery: Delivery, framing: Framing): Promise<void> {
   if (broken && fault!.name !== 'cut-clean') return stop(delivery, broken.how)
   if (framing === 'chunked') connection.send(lastChunk)
   const isCut =
-    fault !== undefined && ['truncated-json', 'error-in-stream', 'error-first', ...(delivery.answer.encode ? ['bad-crc'] : [])].includes(fault.name)
+    fault !== undefined &&
+    [
+      'truncated-json',
+      'error-in-stream',
+      'error-first',
+      ...(delivery.answer.encode ? ['bad-crc'] : []),
+    ].includes(fault.name)
   return settle(delivery, framing, isCut ? 'cut' : 'complete')
 }
 

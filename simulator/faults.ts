@@ -58,7 +58,10 @@ const table = {
   'invalid-utf8': { params: {}, about: 'bytes that are no UTF-8 inside of the text' },
   'split-utf8': { params: {}, about: 'every byte of the body is a chunk and a write of its own' },
   'giant-event': { params: { bytes: 16_777_216, at: 1 }, about: 'one event (one text) of bytes' },
-  'bad-crc': { params: { at: atEvents }, about: 'a wrong checksum in the event after at events of a binary stream' },
+  'bad-crc': {
+    params: { at: atEvents },
+    about: 'a wrong checksum in the event after at events of a binary stream',
+  },
   'no-done': { params: {}, about: 'a finish reason, but no [DONE] or message_stop' },
   'no-finish': { params: {}, about: '[DONE] or message_stop, but no finish reason' },
   'no-usage': { params: {}, about: 'no usage, asked for or not' },
@@ -69,7 +72,7 @@ const table = {
   },
   'error-first': { params: {}, about: 'an error event is the first; a whole answer is status 500' },
   '429': {
-    params: { 'retry-after': '1', 'retry-after-ms': '', kind: '' },
+    params: { 'retry-after': '1', 'retry-after-ms': '', 'kind': '' },
     about: 'status 429; the headers as given, none when empty; kind=quota',
   },
   'status': {

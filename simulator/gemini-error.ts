@@ -6,7 +6,10 @@ const statuses: Record<number, [string, string]> = {
   400: ['INVALID_ARGUMENT', 'Request contains an invalid argument.'],
   401: ['UNAUTHENTICATED', 'Request had invalid authentication credentials. Expected OAuth 2 access token.'],
   403: ['PERMISSION_DENIED', 'Permission denied on resource project sim.'],
-  404: ['NOT_FOUND', 'models/sim is not found for API version v1beta, or is not supported for generateContent.'],
+  404: [
+    'NOT_FOUND',
+    'models/sim is not found for API version v1beta, or is not supported for generateContent.',
+  ],
   429: ['RESOURCE_EXHAUSTED', 'Resource has been exhausted (e.g. check quota).'],
   500: ['INTERNAL', 'An internal error has occurred. Please retry.'],
   503: ['UNAVAILABLE', 'The model is overloaded. Please try again later.'],
@@ -22,6 +25,14 @@ const kinds: Record<string, string> = {
 export function geminiError(words: ErrorWords): Json {
   const [status, text] = statuses[words.status] ?? statuses[words.status >= 500 ? 500 : 400]!
   const message = words.message ?? kinds[words.kind ?? ''] ?? text
-  const retry = { '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '1s' }
-  return { error: { code: words.status, message, status: words.code ?? status, ...(words.status === 429 && { details: [retry] }) } }
+  const { retryAfterS } = words
+  const retry = { '@type': 'type.googleapis.com/google.rpc.RetryInfo', 'retryDelay': `${retryAfterS}s` }
+  return {
+    error: {
+      code: words.status,
+      message,
+      status: words.code ?? status,
+      ...(retryAfterS !== undefined && { details: [retry] }),
+    },
+  }
 }

@@ -30,7 +30,8 @@ interface Wish {
 
 function dimensionsOf(value: unknown): number {
   if (value === undefined) return dimensionsDefault
-  if (typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= dimensionsMax) return value
+  if (typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= dimensionsMax)
+    return value
   throw invalid(`output_dimensionality must be between 1 and ${dimensionsMax}.`)
 }
 
@@ -46,20 +47,34 @@ function valuesOf({ text, dimensions }: Wish, seedText: string): number[] {
 
 export const geminiEmbed: Answerer = ({ body, model, seed }) => {
   const wish = embedWish(body)
-  return jsonAnswer({ embedding: { values: valuesOf(wish, `${seed}\n${model}`) } }, { inputTokens: countTokens(wish.text), outputTokens: 0 })
+  return jsonAnswer(
+    { embedding: { values: valuesOf(wish, `${seed}\n${model}`) } },
+    { inputTokens: countTokens(wish.text), outputTokens: 0 },
+  )
 }
 
 /** Every request inside has to name the model of the path. */
 export const geminiEmbeds: Answerer = ({ body, model, seed }) => {
   const requests = objectsOf(body.requests)
   if (requests.length === 0 || requests.length > batchMax)
-    throw invalid(`* BatchEmbedContentsRequest.requests: at least one and at most ${batchMax} requests can be in one batch`)
+    throw invalid(
+      `* BatchEmbedContentsRequest.requests: at least one and at most ${batchMax} requests can be in one batch`,
+    )
   for (const [at, { model: named }] of requests.entries())
-    if (String(named).replace(/^models\//, '').split('#', 1)[0] !== model)
-      throw invalid(`* BatchEmbedContentsRequest.requests[${at}].model: the model does not match the one of the path`)
+    if (
+      String(named)
+        .replace(/^models\//, '')
+        .split('#', 1)[0] !== model
+    )
+      throw invalid(
+        `* BatchEmbedContentsRequest.requests[${at}].model: the model does not match the one of the path`,
+      )
   const wishes = requests.map(embedWish)
   const inputTokens = wishes.reduce((sum, { text }) => sum + countTokens(text), 0)
-  return jsonAnswer({ embeddings: wishes.map(wish => ({ values: valuesOf(wish, `${seed}\n${model}`) })) }, { inputTokens, outputTokens: 0 })
+  return jsonAnswer(
+    { embeddings: wishes.map(wish => ({ values: valuesOf(wish, `${seed}\n${model}`) })) },
+    { inputTokens, outputTokens: 0 },
+  )
 }
 
 /** Vertex AI's embeddings, or Imagen's pictures. */
@@ -67,20 +82,33 @@ export const geminiPredict: Answerer = ({ body, model, seed }) => {
   const instances = objectsOf(body.instances)
   const parameters = isJson(body.parameters) ? body.parameters : {}
   if (instances.length === 0) throw invalid('Invalid instances: at least one instance is required.')
-  if (typeof instances[0]!.prompt === 'string') return painted(instances[0]!.prompt, { parameters, model, seed })
-  const wishes = instances.map(one => ({ text: String(one.content ?? ''), dimensions: dimensionsOf(parameters.outputDimensionality) }))
+  if (typeof instances[0]!.prompt === 'string')
+    return painted(instances[0]!.prompt, { parameters, model, seed })
+  const wishes = instances.map(one => ({
+    text: String(one.content ?? ''),
+    dimensions: dimensionsOf(parameters.outputDimensionality),
+  }))
   const predictions = wishes.map(wish => {
     const statistics = { truncated: false, token_count: countTokens(wish.text) }
     return { embeddings: { values: valuesOf(wish, `${seed}\n${model}`), statistics } }
   })
   const inputTokens = wishes.reduce((sum, { text }) => sum + countTokens(text), 0)
-  return jsonAnswer({ predictions, metadata: { billableCharacterCount: wishes.reduce((sum, { text }) => sum + text.length, 0) } }, {
-    inputTokens,
-    outputTokens: 0,
-  })
+  return jsonAnswer(
+    {
+      predictions,
+      metadata: { billableCharacterCount: wishes.reduce((sum, { text }) => sum + text.length, 0) },
+    },
+    {
+      inputTokens,
+      outputTokens: 0,
+    },
+  )
 }
 
-function painted(prompt: string, { parameters, model, seed }: { parameters: Json; model: string; seed: number }): Answer {
+function painted(
+  prompt: string,
+  { parameters, model, seed }: { parameters: Json; model: string; seed: number },
+): Answer {
   const { sampleCount = 1 } = parameters
   if (typeof sampleCount !== 'number' || sampleCount < 1 || sampleCount > picturesMax)
     throw invalid(`sampleCount must be between 1 and ${picturesMax}.`)

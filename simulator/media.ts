@@ -14,7 +14,10 @@ function pngChunk(type: string, data: Uint8Array): Buffer {
 
 /** A PNG of one colour that `random` decides. One bit a pixel: also a large one is a few hundred bytes. */
 export function pngOf(random: () => number, width: number, height: number): Buffer {
-  const [wide, high] = [width, height].map(side => Math.min(Math.max(Math.floor(side) || 1, 1), sideMax)) as [number, number]
+  const [wide, high] = [width, height].map(side => Math.min(Math.max(Math.floor(side) || 1, 1), sideMax)) as [
+    number,
+    number,
+  ]
   const header = Buffer.alloc(13)
   header.writeUInt32BE(wide, 0)
   header.writeUInt32BE(high, 4)
@@ -71,7 +74,9 @@ function wavOf(samples: Buffer): Buffer {
 function mp3Of(text: string): Buffer {
   const frame = Buffer.alloc(417)
   frame.set([0xff, 0xfb, 0x90, 0x00])
-  return Buffer.concat(Array.from({ length: Math.max(Math.ceil(soundSeconds(text) / 0.026), 1) }, () => frame))
+  return Buffer.concat(
+    Array.from({ length: Math.max(Math.ceil(soundSeconds(text) / 0.026), 1) }, () => frame),
+  )
 }
 
 /** How these files begin; what follows is no sound. */

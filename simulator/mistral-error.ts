@@ -12,7 +12,8 @@ const causes: Record<number, [type: string, code: string, message: string]> = {
 
 const kinds: Record<string, string> = {
   'quota': 'You have exceeded your monthly quota.',
-  'context-length': 'Prompt contains 140000 tokens and 0 draft tokens, too large for model with 131072 maximum context length',
+  'context-length':
+    'Prompt contains 140000 tokens and 0 draft tokens, too large for model with 131072 maximum context length',
   'content-filter': 'The request was refused by the content policy.',
 }
 
@@ -20,8 +21,23 @@ export function mistralError(words: ErrorWords): Json {
   if (words.status === 401) return { detail: 'Unauthorized' }
   if (words.status === 422) {
     const loc = ['body', ...(words.param ? words.param.split('.') : [])]
-    return { detail: [{ type: words.code ?? 'value_error', loc, msg: words.message ?? 'Input should be valid', input: null }] }
+    return {
+      detail: [
+        {
+          type: words.code ?? 'value_error',
+          loc,
+          msg: words.message ?? 'Input should be valid',
+          input: null,
+        },
+      ],
+    }
   }
   const [type, code, message] = causes[words.status] ?? causes[words.status >= 500 ? 500 : 400]!
-  return { object: 'error', message: words.message ?? kinds[words.kind ?? ''] ?? message, type, param: null, code: words.code ?? code }
+  return {
+    object: 'error',
+    message: words.message ?? kinds[words.kind ?? ''] ?? message,
+    type,
+    param: null,
+    code: words.code ?? code,
+  }
 }

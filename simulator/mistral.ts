@@ -17,21 +17,72 @@ const thinkingTokens = 16
 const dimensionsDefault = 1024
 
 const chatFields: ReadonlySet<string> = new Set([
-  'model', 'temperature', 'top_p', 'max_tokens', 'stream', 'stop', 'random_seed', 'metadata', 'messages', 'response_format', 'tools',
-  'tool_choice', 'presence_penalty', 'frequency_penalty', 'n', 'prediction', 'parallel_tool_calls', 'reasoning_effort', 'prompt_mode',
-  'guardrails', 'prompt_cache_key', 'service_tier', 'safe_prompt',
+  'model',
+  'temperature',
+  'top_p',
+  'max_tokens',
+  'stream',
+  'stop',
+  'random_seed',
+  'metadata',
+  'messages',
+  'response_format',
+  'tools',
+  'tool_choice',
+  'presence_penalty',
+  'frequency_penalty',
+  'n',
+  'prediction',
+  'parallel_tool_calls',
+  'reasoning_effort',
+  'prompt_mode',
+  'guardrails',
+  'prompt_cache_key',
+  'service_tier',
+  'safe_prompt',
 ])
 const fillInFields: ReadonlySet<string> = new Set([
-  'model', 'temperature', 'top_p', 'max_tokens', 'min_tokens', 'stream', 'stop', 'random_seed', 'metadata', 'prompt', 'suffix', 'prompt_cache_key',
+  'model',
+  'temperature',
+  'top_p',
+  'max_tokens',
+  'min_tokens',
+  'stream',
+  'stop',
+  'random_seed',
+  'metadata',
+  'prompt',
+  'suffix',
+  'prompt_cache_key',
 ])
-const embeddingFields: ReadonlySet<string> = new Set(['model', 'input', 'metadata', 'output_dimension', 'output_dtype', 'encoding_format'])
+const embeddingFields: ReadonlySet<string> = new Set([
+  'model',
+  'input',
+  'metadata',
+  'output_dimension',
+  'output_dtype',
+  'encoding_format',
+])
 const categories = [
-  'sexual', 'hate_and_discrimination', 'violence_and_threats', 'dangerous_and_criminal_content', 'selfharm', 'health', 'financial', 'law', 'pii',
+  'sexual',
+  'hate_and_discrimination',
+  'violence_and_threats',
+  'dangerous_and_criminal_content',
+  'selfharm',
+  'health',
+  'financial',
+  'law',
+  'pii',
 ]
 
 function checkFields(body: Json, known: ReadonlySet<string>): void {
   const extra = Object.keys(body).find(name => !known.has(name))
-  if (extra !== undefined) throw new BadRequest('Extra inputs are not permitted', { status: 422, param: extra, code: 'extra_forbidden' })
+  if (extra !== undefined)
+    throw new BadRequest('Extra inputs are not permitted', {
+      status: 422,
+      param: extra,
+      code: 'extra_forbidden',
+    })
 }
 
 const refused = (message: string, code: string): BadRequest => new BadRequest(message, { code })
@@ -52,18 +103,31 @@ function checkOrder(messages: readonly Json[]): void {
       if (--open < 0) throw refused('Not the same number of function calls and responses', '3230')
     } else {
       if (open > 0) throw refused('Not the same number of function calls and responses', '3230')
-      if (before === 'tool' && message.role !== 'assistant') throw refused(`Unexpected role '${String(message.role)}' after role 'tool'`, '3230')
+      if (before === 'tool' && message.role !== 'assistant')
+        throw refused(`Unexpected role '${String(message.role)}' after role 'tool'`, '3230')
     }
-    if (message.role === 'system' && before === 'assistant') throw refused("Unexpected role 'system' after role 'assistant'", '3230')
-    if (message.role === 'developer') throw new BadRequest("Input tag 'developer' found using 'role' does not match any of the expected tags", { status: 422, param: `messages.${at}.role` })
+    if (message.role === 'system' && before === 'assistant')
+      throw refused("Unexpected role 'system' after role 'assistant'", '3230')
+    if (message.role === 'developer')
+      throw new BadRequest(
+        "Input tag 'developer' found using 'role' does not match any of the expected tags",
+        { status: 422, param: `messages.${at}.role` },
+      )
     for (const call of calls) checkId(call.id)
-    if (message.role === 'assistant' && calls.length === 0 && (message.content === '' || message.content == null))
+    if (
+      message.role === 'assistant' &&
+      calls.length === 0 &&
+      (message.content === '' || message.content == null)
+    )
       throw refused('Assistant message must have either content or tool_calls, but not none.', '3240')
     open += calls.length
   }
   const last = messages.at(-1)!
   if (last.role !== 'user' && last.role !== 'tool' && !(last.role === 'assistant' && last.prefix === true))
-    throw refused(`Expected last role User or Tool (or Assistant with prefix True) for serving but got ${String(last.role)}`, '3230')
+    throw refused(
+      `Expected last role User or Tool (or Assistant with prefix True) for serving but got ${String(last.role)}`,
+      '3230',
+    )
 }
 
 const thinks = (body: Json, model: string): boolean =>
@@ -71,16 +135,36 @@ const thinks = (body: Json, model: string): boolean =>
 
 function readMistral(body: Json, model: string): Ask {
   checkFields(body, chatFields)
-  if (!Array.isArray(body.messages) || body.messages.length === 0) throw new BadRequest('Field required', { status: 422, param: 'messages', code: 'missing' })
-  const asked = readChat({ ...body, tool_choice: body.tool_choice === 'any' ? 'required' : body.tool_choice, seed: body.random_seed }, model)
+  if (!Array.isArray(body.messages) || body.messages.length === 0)
+    throw new BadRequest('Field required', { status: 422, param: 'messages', code: 'missing' })
+  const asked = readChat(
+    {
+      ...body,
+      tool_choice: body.tool_choice === 'any' ? 'required' : body.tool_choice,
+      seed: body.random_seed,
+    },
+    model,
+  )
   checkOrder(objectsOf(body.messages))
-  if (body.reasoning_effort !== undefined && body.reasoning_effort !== 'high' && body.reasoning_effort !== 'none')
-    throw new BadRequest("Input should be 'high' or 'none'", { status: 422, param: 'reasoning_effort', code: 'literal_error' })
+  if (
+    body.reasoning_effort !== undefined &&
+    body.reasoning_effort !== 'high' &&
+    body.reasoning_effort !== 'none'
+  )
+    throw new BadRequest("Input should be 'high' or 'none'", {
+      status: 422,
+      param: 'reasoning_effort',
+      code: 'literal_error',
+    })
   return { ...asked, reasoningTokens: thinks(body, model) ? thinkingTokens : 0, paints: false }
 }
 
 function mistralUsage({ inputTokens, outputTokens }: ReplyUsage): Json {
-  return { prompt_tokens: inputTokens, total_tokens: inputTokens + outputTokens, completion_tokens: outputTokens }
+  return {
+    prompt_tokens: inputTokens,
+    total_tokens: inputTokens + outputTokens,
+    completion_tokens: outputTokens,
+  }
 }
 
 function callsOf(choice: ReplyChoice): Json[] {
@@ -92,7 +176,8 @@ function callsOf(choice: ReplyChoice): Json[] {
   }))
 }
 
-const finishReason = (choice: ReplyChoice): string => (choice.finish === 'content-filter' ? 'error' : choice.finish.replace('-', '_'))
+const finishReason = (choice: ReplyChoice): string =>
+  choice.finish === 'content-filter' ? 'error' : choice.finish.replace('-', '_')
 
 const thought = (text: string): Json => ({ type: 'thinking', thinking: [{ type: 'text', text }] })
 
@@ -100,7 +185,10 @@ const thought = (text: string): Json => ({ type: 'thinking', thinking: [{ type: 
 function contentOf(choice: ReplyChoice): unknown {
   const text = choice.text.join('')
   if (choice.reasoning.length === 0) return text
-  return [{ ...thought(choice.reasoning.join('')), closed: true }, ...(text === '' ? [] : [{ type: 'text', text }])]
+  return [
+    { ...thought(choice.reasoning.join('')), closed: true },
+    ...(text === '' ? [] : [{ type: 'text', text }]),
+  ]
 }
 
 const headOf = (reply: Reply, object: string): Json => ({
@@ -113,15 +201,35 @@ const headOf = (reply: Reply, object: string): Json => ({
 /** The usage comes with the last chunk, asked for or not; calls come whole, with the reason to stop. */
 function* chatEvents(reply: Reply, usage: Json | undefined): Generator<StreamEvent> {
   const head = headOf(reply, 'chat.completion.chunk')
-  const chunk = (index: number, delta: Json, reason: string | null, kind: StreamEvent['kind'], tokens = 0): StreamEvent =>
-    dataEvent({ ...head, choices: [{ index, delta, finish_reason: reason }], ...(kind === 'finish' && usage && { usage }) }, kind, tokens)
+  const chunk = (
+    index: number,
+    delta: Json,
+    reason: string | null,
+    kind: StreamEvent['kind'],
+    tokens = 0,
+  ): StreamEvent =>
+    dataEvent(
+      {
+        ...head,
+        choices: [{ index, delta, finish_reason: reason }],
+        ...(kind === 'finish' && usage && { usage }),
+      },
+      kind,
+      tokens,
+    )
   for (const [index, choice] of reply.choices.entries()) {
     yield chunk(index, { role: 'assistant', content: '' }, null, 'start')
     for (const piece of choice.reasoning) yield chunk(index, { content: [thought(piece)] }, null, 'delta', 1)
     for (const piece of choice.text) yield chunk(index, { content: piece }, null, 'delta', 1)
     const calls = callsOf(choice)
     const tokens = choice.calls.reduce((sum, call) => sum + call.pieces.length, 0)
-    yield chunk(index, { content: '', ...(calls.length > 0 && { tool_calls: calls }) }, finishReason(choice), 'finish', tokens)
+    yield chunk(
+      index,
+      { content: '', ...(calls.length > 0 && { tool_calls: calls }) },
+      finishReason(choice),
+      'finish',
+      tokens,
+    )
   }
   yield dataEvent('[DONE]', 'end')
 }
@@ -131,11 +239,16 @@ const failure = (): StreamEvent => dataEvent(mistralError({ status: 500 }), 'err
 function write(reply: Reply, { body, usageOf }: Talk): Answer {
   const usage = usageOf(mistralUsage)(reply.usage)
   const billable = { inputTokens: reply.usage.inputTokens, outputTokens: reply.usage.outputTokens }
-  if (body.stream === true) return { status: 200, headers: [], content: chatEvents(reply, usage), billable, failure }
+  if (body.stream === true)
+    return { status: 200, headers: [], content: chatEvents(reply, usage), billable, failure }
   const choices = reply.choices.map((choice, index) => ({
     index,
     finish_reason: finishReason(choice),
-    message: { role: 'assistant', tool_calls: choice.calls.length > 0 ? callsOf(choice) : null, content: contentOf(choice) },
+    message: {
+      role: 'assistant',
+      tool_calls: choice.calls.length > 0 ? callsOf(choice) : null,
+      content: contentOf(choice),
+    },
   }))
   return jsonAnswer({ ...headOf(reply, 'chat.completion'), ...(usage && { usage }), choices }, billable)
 }
@@ -146,7 +259,8 @@ export const mistralChat: Answerer = talk => write(talk.think(readMistral(talk.b
 export const mistralFillIn: Answerer = talk => {
   const { body, model } = talk
   checkFields(body, fillInFields)
-  if (typeof body.prompt !== 'string') throw new BadRequest('Field required', { status: 422, param: 'prompt', code: 'missing' })
+  if (typeof body.prompt !== 'string')
+    throw new BadRequest('Field required', { status: 422, param: 'prompt', code: 'missing' })
   const asked: Ask = {
     model,
     userText: body.prompt,
@@ -167,7 +281,9 @@ export const mistralFillIn: Answerer = talk => {
 export const mistralEmbeddings: Answerer = ({ body, model, seed, usageOf }) => {
   checkFields(body, embeddingFields)
   const dimensions = openaiDimensions(body.output_dimension, dimensionsDefault)
-  return answerEmbeddings({ ...body, dimensions }, { model, seed, usageOf: usageOf(mistralUsage) })
+  const answer = answerEmbeddings({ ...body, dimensions }, { model, seed, usageOf: usageOf(mistralUsage) })
+  const id = randomId(randomOf(hash(JSON.stringify(body.input), seed)), 32)
+  return { ...answer, content: JSON.stringify({ id, ...(JSON.parse(String(answer.content)) as Json) }) }
 }
 
 /** Scores and categories, without an overall verdict. */

@@ -18,10 +18,14 @@ function messagesOf(body: Json): Json[] {
   for (const message of messages) {
     if (!roles.has(message.role)) throw new BadRequest(`invalid role: ${String(message.role)}`)
     if (message.content !== undefined && typeof message.content !== 'string')
-      throw new BadRequest('json: cannot unmarshal array into Go struct field ChatRequest.messages.content of type string')
+      throw new BadRequest(
+        'json: cannot unmarshal array into Go struct field ChatRequest.messages.content of type string',
+      )
     for (const call of objectsOf(message.tool_calls))
       if (isJson(call.function) && typeof call.function.arguments === 'string')
-        throw new BadRequest('json: cannot unmarshal string into Go struct field ChatRequest.messages.tool_calls.function.arguments of type map')
+        throw new BadRequest(
+          'json: cannot unmarshal string into Go struct field ChatRequest.messages.tool_calls.function.arguments of type map',
+        )
   }
   return messages
 }
@@ -62,7 +66,10 @@ function readChat(body: Json, model: string): Ask {
 
 /** A count of zero is left out. */
 function ollamaUsage({ inputTokens, outputTokens }: ReplyUsage): Json {
-  return { ...(inputTokens > 0 && { prompt_eval_count: inputTokens }), ...(outputTokens > 0 && { eval_count: outputTokens }) }
+  return {
+    ...(inputTokens > 0 && { prompt_eval_count: inputTokens }),
+    ...(outputTokens > 0 && { eval_count: outputTokens }),
+  }
 }
 
 function callsOf(choice: ReplyChoice): Json {
@@ -80,7 +87,12 @@ function callsOf(choice: ReplyChoice): Json {
 }
 
 /** Durations are in nanoseconds. */
-const timings = { total_duration: 5_000_000, load_duration: 1_000_000, prompt_eval_duration: 1_000_000, eval_duration: 3_000_000 }
+const timings = {
+  total_duration: 5_000_000,
+  load_duration: 1_000_000,
+  prompt_eval_duration: 1_000_000,
+  eval_duration: 3_000_000,
+}
 
 const doneOf = (choice: ReplyChoice, usage: Json | undefined): Json => ({
   done: true,
@@ -91,11 +103,30 @@ const doneOf = (choice: ReplyChoice, usage: Json | undefined): Json => ({
 
 function* chatLines(reply: Reply, usage: Json | undefined): Generator<StreamEvent> {
   const choice = reply.choices[0]!
-  const line = (message: Json, kind: StreamEvent['kind'], tokens: number, more: Json = { done: false }): StreamEvent =>
-    lineEvent({ model: reply.model, created_at: createdAt, message: { role: 'assistant', content: '', ...message }, ...more }, kind, tokens)
+  const line = (
+    message: Json,
+    kind: StreamEvent['kind'],
+    tokens: number,
+    more: Json = { done: false },
+  ): StreamEvent =>
+    lineEvent(
+      {
+        model: reply.model,
+        created_at: createdAt,
+        message: { role: 'assistant', content: '', ...message },
+        ...more,
+      },
+      kind,
+      tokens,
+    )
   for (const thinking of choice.reasoning) yield line({ thinking }, 'delta', 1)
   for (const content of choice.text) yield line({ content }, 'delta', 1)
-  if (choice.calls.length > 0) yield line(callsOf(choice), 'delta', choice.calls.reduce((sum, call) => sum + call.pieces.length, 0))
+  if (choice.calls.length > 0)
+    yield line(
+      callsOf(choice),
+      'delta',
+      choice.calls.reduce((sum, call) => sum + call.pieces.length, 0),
+    )
   yield line({}, 'finish', 0, doneOf(choice, usage))
 }
 
@@ -109,7 +140,13 @@ export const ollamaChat: Answerer = ({ body, model, think, usageOf }): Answer =>
   const usage = usageOf(ollamaUsage)(reply.usage)
   const billable = { inputTokens: reply.usage.inputTokens, outputTokens: reply.usage.outputTokens }
   if (body.stream !== false)
-    return { status: 200, headers: [['content-type', 'application/x-ndjson']], content: chatLines(reply, usage), billable, failure }
+    return {
+      status: 200,
+      headers: [['content-type', 'application/x-ndjson']],
+      content: chatLines(reply, usage),
+      billable,
+      failure,
+    }
   const choice = reply.choices[0]!
   const thinking = choice.reasoning.length > 0 ? { thinking: choice.reasoning.join('') } : {}
   const message = { role: 'assistant', content: choice.text.join(''), ...thinking, ...callsOf(choice) }
@@ -118,15 +155,27 @@ export const ollamaChat: Answerer = ({ body, model, think, usageOf }): Answer =>
 
 export const ollamaEmbed: Answerer = ({ body, model, seed }) => {
   const inputs = typeof body.input === 'string' ? [body.input] : body.input
-  if (!Array.isArray(inputs) || !inputs.every(one => typeof one === 'string')) throw new BadRequest('invalid input type')
-  const dimensions = typeof body.dimensions === 'number' ? Math.min(body.dimensions, dimensionsDefault) : dimensionsDefault
+  if (!Array.isArray(inputs) || !inputs.every(one => typeof one === 'string'))
+    throw new BadRequest('invalid input type')
+  const dimensions =
+    typeof body.dimensions === 'number' ? Math.min(body.dimensions, dimensionsDefault) : dimensionsDefault
   const inputTokens = inputs.reduce((sum, text) => sum + countTokens(text), 0)
   const embeddings = inputs.map(text => [...vectorOf(text, dimensions, `${seed}\n${model}`)])
-  return jsonAnswer({ model, embeddings, total_duration: 5_000_000, prompt_eval_count: inputTokens }, { inputTokens, outputTokens: 0 })
+  return jsonAnswer(
+    { model, embeddings, total_duration: 5_000_000, prompt_eval_count: inputTokens },
+    { inputTokens, outputTokens: 0 },
+  )
 }
 
 export function ollamaModels(): Answer {
-  const entry = (name: string) => ({ name, model: name, modified_at: createdAt, size: 1_000_000, digest: 'sim', details: { format: 'gguf', family: 'sim' } })
+  const entry = (name: string) => ({
+    name,
+    model: name,
+    modified_at: createdAt,
+    size: 1_000_000,
+    digest: 'sim',
+    details: { format: 'gguf', family: 'sim' },
+  })
   return jsonAnswer({ models: modelNames.map(entry) })
 }
 
@@ -146,5 +195,11 @@ const kinds: Record<string, string> = {
 }
 
 export function ollamaError(words: ErrorWords): Json {
-  return { error: words.message ?? kinds[words.kind ?? ''] ?? messages[words.status] ?? messages[words.status >= 500 ? 500 : 400]! }
+  return {
+    error:
+      words.message ??
+      kinds[words.kind ?? ''] ??
+      messages[words.status] ??
+      messages[words.status >= 500 ? 500 : 400]!,
+  }
 }

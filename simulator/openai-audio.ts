@@ -41,17 +41,27 @@ export const openaiSpeech: Answerer = ({ body, model, seed, usageOf }) => {
   const { input, voice, response_format: format = 'mp3' } = body
   if (typeof input !== 'string' || input === '') throw missing('input')
   if (input.length > inputCharactersMax)
-    throw new BadRequest(`Invalid 'input': string too long. Expected a string with maximum length ${inputCharactersMax}.`, {
-      param: 'input',
-      code: 'string_above_max_length',
-    })
+    throw new BadRequest(
+      `Invalid 'input': string too long. Expected a string with maximum length ${inputCharactersMax}.`,
+      {
+        param: 'input',
+        code: 'string_above_max_length',
+      },
+    )
   if (voice === undefined) throw missing('voice')
   const type = typeof format === 'string' ? soundTypes[format] : undefined
   if (type === undefined)
-    throw new BadRequest(`Invalid value for 'response_format': expected one of ${Object.keys(soundTypes).join(', ')}.`, {
-      param: 'response_format',
-    })
-  const sound = soundOf(String(format), input, randomOf(hash(`${model}\n${JSON.stringify(voice)}\n${input}`, seed)))
+    throw new BadRequest(
+      `Invalid value for 'response_format': expected one of ${Object.keys(soundTypes).join(', ')}.`,
+      {
+        param: 'response_format',
+      },
+    )
+  const sound = soundOf(
+    String(format),
+    input,
+    randomOf(hash(`${model}\n${JSON.stringify(voice)}\n${input}`, seed)),
+  )
   const billed = plain(countTokens(input), Math.ceil(soundSeconds(input) * tokensOfSecond))
   const common = { status: 200, billable: billed, failure: openaiFailure }
   if (body.stream_format === 'sse') {
@@ -64,13 +74,21 @@ export const openaiSpeech: Answerer = ({ body, model, seed, usageOf }) => {
   return {
     ...common,
     headers: [['content-type', type]],
-    content: all.map((piece, at): StreamEvent => ({ text: piece.toString('base64'), kind: 'delta', tokens: tokensAt(at) })),
+    content: all.map((piece, at): StreamEvent => ({
+      text: piece.toString('base64'),
+      kind: 'delta',
+      tokens: tokensAt(at),
+    })),
     encode: payload => Buffer.from(Buffer.from(payload).toString('latin1'), 'base64'),
   }
 }
 
-function* speechEvents(sound: Buffer, { usage, tokens }: { usage: Json | undefined; tokens: number }): Generator<StreamEvent> {
-  for (const piece of pieces(sound)) yield namedEvent({ type: 'speech.audio.delta', audio: piece.toString('base64') }, 'delta')
+function* speechEvents(
+  sound: Buffer,
+  { usage, tokens }: { usage: Json | undefined; tokens: number },
+): Generator<StreamEvent> {
+  for (const piece of pieces(sound))
+    yield namedEvent({ type: 'speech.audio.delta', audio: piece.toString('base64') }, 'delta')
   yield namedEvent({ type: 'speech.audio.done', ...(usage && { usage }) }, 'finish', tokens)
 }
 
@@ -110,7 +128,8 @@ function clock(seconds: number, point: string): string {
 }
 
 function* heardEvents(reply: Reply, text: string, usage: Json | undefined): Generator<StreamEvent> {
-  for (const delta of reply.choices[0]!.text) yield namedEvent({ type: 'transcript.text.delta', delta }, 'delta', 1)
+  for (const delta of reply.choices[0]!.text)
+    yield namedEvent({ type: 'transcript.text.delta', delta }, 'delta', 1)
   yield namedEvent({ type: 'transcript.text.done', text, ...(usage && { usage }) }, 'finish')
 }
 
@@ -123,7 +142,8 @@ export const openaiTranscriptions: Answerer = talk => {
   const { body, model, usageOf, request } = talk
   const { file, response_format: format = 'json' } = body
   if (!isJson(file)) throw missing('file')
-  if (Number(file.bytes) === 0) throw new BadRequest('The audio file is empty.', { param: 'file', code: 'invalid_value' })
+  if (Number(file.bytes) === 0)
+    throw new BadRequest('The audio file is empty.', { param: 'file', code: 'invalid_value' })
   const { reply, text, seconds } = hear(talk, file)
   const { billable, usage } = {
     billable: { inputTokens: reply.usage.inputTokens, outputTokens: reply.usage.outputTokens },
@@ -131,23 +151,41 @@ export const openaiTranscriptions: Answerer = talk => {
   }
   // whisper ignores the wish.
   if (body.stream === 'true' && !model.includes('whisper'))
-    return { status: 200, headers: [], content: heardEvents(reply, text, usage), billable, failure: openaiFailure }
+    return {
+      status: 200,
+      headers: [],
+      content: heardEvents(reply, text, usage),
+      billable,
+      failure: openaiFailure,
+    }
   const times = (point: string) => `${clock(0, point)} --> ${clock(seconds, point)}`
   if (format === 'text') return textAnswer(`${text}\n`, 'text/plain; charset=utf-8', billable)
-  if (format === 'srt') return textAnswer(`1\n${times(',')}\n${text}\n\n`, 'text/plain; charset=utf-8', billable)
-  if (format === 'vtt') return textAnswer(`WEBVTT\n\n${times('.')}\n${text}\n\n`, 'text/vtt; charset=utf-8', billable)
+  if (format === 'srt')
+    return textAnswer(`1\n${times(',')}\n${text}\n\n`, 'text/plain; charset=utf-8', billable)
+  if (format === 'vtt')
+    return textAnswer(`WEBVTT\n\n${times('.')}\n${text}\n\n`, 'text/vtt; charset=utf-8', billable)
   const reported = usage ? { usage } : {}
   if (format === 'json') return jsonAnswer({ text, ...reported }, billable)
   if (format !== 'verbose_json' && format !== 'diarized_json')
-    throw new BadRequest(`response_format '${String(format)}' is not compatible with model '${model}'.`, { param: 'response_format' })
+    throw new BadRequest(`response_format '${String(format)}' is not compatible with model '${model}'.`, {
+      param: 'response_format',
+    })
   const task = request.target.includes('translations') ? 'translate' : 'transcribe'
-  const about = { task, language: typeof body.language === 'string' ? body.language : 'english', duration: seconds, text }
+  const about = {
+    task,
+    language: typeof body.language === 'string' ? body.language : 'english',
+    duration: seconds,
+    text,
+  }
   return jsonAnswer({ ...about, segments: segmentsOf(format, reply, seconds), ...reported }, billable)
 }
 
 function segmentsOf(format: string, reply: Reply, seconds: number): Json[] {
   const text = reply.choices[0]!.text.join('')
-  if (format === 'diarized_json') return [{ type: 'transcript.text.segment', id: 'seg_0', start: 0, end: seconds, text, speaker: 'A' }]
+  if (format === 'diarized_json')
+    return [{ type: 'transcript.text.segment', id: 'seg_0', start: 0, end: seconds, text, speaker: 'A' }]
   const rest = { temperature: 0, avg_logprob: -0.2, compression_ratio: 1, no_speech_prob: 0.01 }
-  return [{ id: 0, seek: 0, start: 0, end: seconds, text, tokens: [...reply.choices[0]!.text.keys()], ...rest }]
+  return [
+    { id: 0, seek: 0, start: 0, end: seconds, text, tokens: [...reply.choices[0]!.text.keys()], ...rest },
+  ]
 }

@@ -308,7 +308,13 @@ export function writeChat(reply: Reply, body: Json, usageOf: UsageOf<Json | unde
   const shape = shapeOf(body)
   const billable = { inputTokens: reply.usage.inputTokens, outputTokens: reply.usage.outputTokens }
   if (body.stream === true)
-    return { status: 200, headers: [], content: chatEvents(reply, shape, usageOf), billable, failure: openaiFailure }
+    return {
+      status: 200,
+      headers: [],
+      content: chatEvents(reply, shape, usageOf),
+      billable,
+      failure: openaiFailure,
+    }
   const usage = usageOf(reply.usage)
   const whole = {
     id: `chatcmpl-${reply.id}`,

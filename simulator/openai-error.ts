@@ -9,6 +9,8 @@ export interface ErrorWords {
   readonly code?: string | null
   /** A cause that shares its status with others: quota, context-length, content-filter. */
   readonly kind?: string
+  /** What the client is told to wait, where the body says it. */
+  readonly retryAfterS?: number
 }
 
 const causes: Record<string, { message: string; type: string; code: string | null }> = {

@@ -42,10 +42,20 @@ export function verdictsOf(scores: Record<string, number>): Record<string, boole
 export function judgedTexts(input: unknown): string[] {
   if (typeof input === 'string') return [input]
   if (!Array.isArray(input) || input.length === 0)
-    throw new BadRequest("Missing required parameter: 'input'.", { param: 'input', code: 'missing_required_parameter' })
+    throw new BadRequest("Missing required parameter: 'input'.", {
+      param: 'input',
+      code: 'missing_required_parameter',
+    })
   if (input.every(one => typeof one === 'string')) return input
-  if (input.every(isJson)) return [objectsOf(input).map(part => String(part.text ?? '')).join('\n')]
-  throw new BadRequest("Invalid type for 'input': expected a string, an array of strings or of parts.", { param: 'input' })
+  if (input.every(isJson))
+    return [
+      objectsOf(input)
+        .map(part => String(part.text ?? ''))
+        .join('\n'),
+    ]
+  throw new BadRequest("Invalid type for 'input': expected a string, an array of strings or of parts.", {
+    param: 'input',
+  })
 }
 
 function resultOf(text: string, hasImage: boolean, seed: number): Json {

@@ -39,9 +39,16 @@ export function vectorOf(input: string | number[], dimensions: number, seedText:
 /** How long vectors are to be; throws BadRequest. */
 export function openaiDimensions(value: unknown, otherwise: number): number {
   const dimensions = value ?? otherwise
-  if (typeof dimensions === 'number' && Number.isInteger(dimensions) && dimensions >= 1 && dimensions <= dimensionsMax)
+  if (
+    typeof dimensions === 'number' &&
+    Number.isInteger(dimensions) &&
+    dimensions >= 1 &&
+    dimensions <= dimensionsMax
+  )
     return dimensions
-  throw new BadRequest(`Invalid 'dimensions': expected an integer from 1 to ${dimensionsMax}.`, { param: 'dimensions' })
+  throw new BadRequest(`Invalid 'dimensions': expected an integer from 1 to ${dimensionsMax}.`, {
+    param: 'dimensions',
+  })
 }
 
 /** Answers an embeddings request; throws BadRequest. */

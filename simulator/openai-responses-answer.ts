@@ -32,11 +32,16 @@ function reasoningItem(pieces: readonly string[], id: string): Item {
   const deltas = function* (): Generator<Delta> {
     const part = { type: 'summary_text', text: '' }
     yield [{ type: 'response.reasoning_summary_part.added', ...place, part }, 'start', 0]
-    for (const delta of pieces) yield [{ type: 'response.reasoning_summary_text.delta', ...place, delta }, 'delta', 1]
+    for (const delta of pieces)
+      yield [{ type: 'response.reasoning_summary_text.delta', ...place, delta }, 'delta', 1]
     yield [{ type: 'response.reasoning_summary_text.done', ...place, text }, 'start', 0]
     yield [{ type: 'response.reasoning_summary_part.done', ...place, part: { ...part, text } }, 'start', 0]
   }
-  return { start: { ...head, summary: [] }, deltas: deltas(), whole: { ...head, summary: [{ type: 'summary_text', text }] } }
+  return {
+    start: { ...head, summary: [] },
+    deltas: deltas(),
+    whole: { ...head, summary: [{ type: 'summary_text', text }] },
+  }
 }
 
 function messageItem(pieces: readonly string[], id: string, status: string): Item {
@@ -46,7 +51,8 @@ function messageItem(pieces: readonly string[], id: string, status: string): Ite
   const part = (said: string): Json => ({ type: 'output_text', text: said, annotations: [], logprobs: [] })
   const deltas = function* (): Generator<Delta> {
     yield [{ type: 'response.content_part.added', ...place, part: part('') }, 'start', 0]
-    for (const delta of pieces) yield [{ type: 'response.output_text.delta', ...place, delta, logprobs: [] }, 'delta', 1]
+    for (const delta of pieces)
+      yield [{ type: 'response.output_text.delta', ...place, delta, logprobs: [] }, 'delta', 1]
     yield [{ type: 'response.output_text.done', ...place, text, logprobs: [] }, 'start', 0]
     yield [{ type: 'response.content_part.done', ...place, part: part(text) }, 'start', 0]
   }
@@ -61,7 +67,12 @@ function callItem(call: ReplyCall): Item {
   const said = call.pieces.join('')
   const [type, field] = call.takesText ? ['custom_tool_call', 'input'] : ['function_call', 'arguments']
   const event = call.takesText ? 'response.custom_tool_call_input' : 'response.function_call_arguments'
-  const head = { id: `${call.takesText ? 'ctc' : 'fc'}_${call.id}`, type, call_id: `call_${call.id}`, name: call.name }
+  const head = {
+    id: `${call.takesText ? 'ctc' : 'fc'}_${call.id}`,
+    type,
+    call_id: `call_${call.id}`,
+    name: call.name,
+  }
   const status = (word: string): Json => (call.takesText ? {} : { status: word })
   const deltas = function* (): Generator<Delta> {
     for (const delta of call.pieces) yield [{ type: `${event}.delta`, delta }, 'delta', 1]
@@ -76,8 +87,16 @@ function callItem(call: ReplyCall): Item {
 
 function imageItem(data: string, id: string): Item {
   const head = { id: `ig_${id}`, type: 'image_generation_call' }
-  const deltas: Delta[] = ['in_progress', 'generating', 'completed'].map(word => [{ type: `response.image_generation_call.${word}` }, 'start', 0])
-  return { start: { ...head, status: 'in_progress', result: null }, deltas, whole: { ...head, status: 'completed', result: data } }
+  const deltas: Delta[] = ['in_progress', 'generating', 'completed'].map(word => [
+    { type: `response.image_generation_call.${word}` },
+    'start',
+    0,
+  ])
+  return {
+    start: { ...head, status: 'in_progress', result: null },
+    deltas,
+    whole: { ...head, status: 'completed', result: data },
+  }
 }
 
 function itemsOf(reply: Reply): Item[] {
@@ -144,7 +163,10 @@ function* responseEvents(reply: Reply, head: Json, done: Json): Generator<Stream
 /** What the vendor says when an answer under way fails. */
 function failure(sequence: number): StreamEvent {
   const message = 'An error occurred while processing your request. You can retry your request.'
-  return namedEvent({ type: 'error', code: 'server_error', message, param: null, sequence_number: sequence }, 'error')
+  return namedEvent(
+    { type: 'error', code: 'server_error', message, param: null, sequence_number: sequence },
+    'error',
+  )
 }
 
 /** The answer to a request for a response, whole or as a stream. */

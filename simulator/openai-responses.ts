@@ -10,9 +10,15 @@ function itemsOf(body: Json): Json[] {
   const { input } = body
   if (typeof input === 'string') return [{ type: 'message', role: 'user', content: input }]
   if (input === undefined)
-    throw new BadRequest("Missing required parameter: 'input'.", { param: 'input', code: 'missing_required_parameter' })
+    throw new BadRequest("Missing required parameter: 'input'.", {
+      param: 'input',
+      code: 'missing_required_parameter',
+    })
   if (!Array.isArray(input) || !input.every(isJson))
-    throw new BadRequest("Invalid type for 'input': expected a string or an array of objects.", { param: 'input', code: 'invalid_type' })
+    throw new BadRequest("Invalid type for 'input': expected a string or an array of objects.", {
+      param: 'input',
+      code: 'invalid_type',
+    })
   return input
 }
 
@@ -29,13 +35,20 @@ function checkCalls(items: readonly Json[]): void {
   const known = new Set(items.filter(item => /_call$/.test(String(item.type))).map(item => item.call_id))
   for (const item of items)
     if (/_call_output$/.test(String(item.type)) && !known.has(item.call_id))
-      throw new BadRequest(`No tool call found for ${String(item.type).replaceAll('_', ' ')} with call_id ${String(item.call_id)}.`, { param: 'input' })
+      throw new BadRequest(
+        `No tool call found for ${String(item.type).replaceAll('_', ' ')} with call_id ${String(item.call_id)}.`,
+        { param: 'input' },
+      )
 }
 
 function readTools(value: unknown): AskTool[] {
   return objectsOf(value)
     .filter(tool => tool.type === 'function' || tool.type === 'custom')
-    .map(tool => ({ name: String(tool.name ?? ''), schema: tool.parameters, takesText: tool.type === 'custom' }))
+    .map(tool => ({
+      name: String(tool.name ?? ''),
+      schema: tool.parameters,
+      takesText: tool.type === 'custom',
+    }))
 }
 
 function readToolChoice(value: unknown): Ask['toolChoice'] {

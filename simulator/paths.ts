@@ -63,7 +63,12 @@ const ways: readonly Way[] = [
   { end: googles('batchEmbedContents'), endpoint: 'gemini-embeds', dialect: 'gemini' },
   { end: googles('predict'), endpoint: 'gemini-predict', dialect: 'gemini' },
   { end: /\/model\/([^/]+)\/converse$/, endpoint: 'bedrock-converse', dialect: 'bedrock', streams: false },
-  { end: /\/model\/([^/]+)\/converse-stream$/, endpoint: 'bedrock-converse', dialect: 'bedrock', streams: true },
+  {
+    end: /\/model\/([^/]+)\/converse-stream$/,
+    endpoint: 'bedrock-converse',
+    dialect: 'bedrock',
+    streams: true,
+  },
   { end: /\/model\/([^/]+)\/invoke$/, endpoint: 'bedrock-invoke', dialect: 'bedrock' },
   { end: /\/model\/([^/]+)\/count-tokens$/, endpoint: 'bedrock-count', dialect: 'bedrock' },
   { end: /\/v2\/chat$/, endpoint: 'cohere-chat', dialect: 'cohere' },
@@ -102,7 +107,8 @@ function decoded(text: string): string {
 function dialectOf(path: string, { headers }: HttpRequest): Dialect {
   if (headers.has('anthropic-version')) return 'anthropic'
   if (path.includes('/mistral/')) return 'mistral'
-  if (path.includes('/openai/deployments/') || (headers.has('api-key') && path.includes('/openai/'))) return 'azure'
+  if (path.includes('/openai/deployments/') || (headers.has('api-key') && path.includes('/openai/')))
+    return 'azure'
   if (/\/v1(?:alpha|beta)\d*\//.test(path) || headers.has('x-goog-api-key')) return 'gemini'
   return 'openai'
 }

@@ -61,7 +61,7 @@ describe('paths', () => {
     const { model: _, ...unnamed } = body
     const azure = await ask(
       simulator,
-      '/openai/deployments/my%2Fmodel/chat/completions?api-version=1',
+      '/openai/deployments/my%2Fmodel/chat/completions?api-version=2024-10-21',
       unnamed,
     )
     expect(JSON.parse(azure.text).model).toBe('my/model')
@@ -145,7 +145,7 @@ describe('scripts', () => {
 
 describe('the truth log', () => {
   test('has one whole entry for each request, without credentials', async () => {
-    const headers = { authorization: 'Bearer secret-1', 'x-api-key': 'secret-2', 'x-request-id': 'r-9' }
+    const headers = { 'authorization': 'Bearer secret-1', 'x-api-key': 'secret-2', 'x-request-id': 'r-9' }
     await ask(
       simulator,
       { path: '/v1/chat/completions?a=1', headers },
@@ -164,7 +164,7 @@ describe('the truth log', () => {
       eventsSent: 12 + 3,
       tokensSent: 12,
       billable: { inputTokens: 3, outputTokens: 12 },
-      headers: { authorization: 'present', 'x-api-key': 'present', 'x-request-id': 'r-9' },
+      headers: { 'authorization': 'present', 'x-api-key': 'present', 'x-request-id': 'r-9' },
       body: { stream: true },
     })
     expect(entry.closedMs! - entry.startedMs).toBeGreaterThan(13)

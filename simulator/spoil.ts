@@ -71,7 +71,13 @@ function page(status: number): Answer {
 }
 
 function limited(fault: Fault, context: SpoilContext): Answer {
-  const answer = errorAnswer({ status: 429, kind: fault.text('kind') }, context)
+  const retryAfterS = Number(fault.text('retry-after') || Number.NaN)
+  const words = {
+    status: 429,
+    kind: fault.text('kind'),
+    ...(Number.isFinite(retryAfterS) && { retryAfterS }),
+  }
+  const answer = errorAnswer(words, context)
   const names = ['retry-after', 'retry-after-ms']
   const headers = names.map(name => [name, fault.text(name)] as const).filter(([, value]) => value !== '')
   return { ...answer, headers: [...answer.headers, ...headers] }
@@ -124,7 +130,9 @@ function withoutFinish(answer: Answer, dialect: Dialect): Answer {
 /** Where the text of a delta begins in its event; -1 when it has none. */
 export function textStart(event: string): number {
   const found =
-    /"(?:content|text|thinking|tool_plan|reasoning_content|arguments|partial_json|delta|input)":"(?!")/.exec(event)
+    /"(?:content|text|thinking|tool_plan|reasoning_content|arguments|partial_json|delta|input)":"(?!")/.exec(
+      event,
+    )
   return found ? found.index + found[0].length : -1
 }
 

@@ -1,9 +1,13 @@
 import { startServer } from '../app.ts'
 import type { RunningServer } from '../config/serve-options.ts'
+import { systemClock } from '../lib/clock.ts'
 import { Secret } from '../lib/secret.ts'
 import type { Command, CommandInput } from './command.ts'
 import { print, printError } from './command.ts'
 import { configFile, configFlag, databaseUrl, dataDirectory, dataFlag, generalSettings, nonEmpty, portNumber, text } from './options.ts'
+
+/** One Ctrl-C may come several times: from the terminal, from npm, from the launcher. Later ones mean impatience. */
+const sameSignalMs = 1000
 
 export const serve: Command = {
   name: 'serve',
@@ -19,11 +23,12 @@ export const serve: Command = {
     greet(server)
     keepServing(server)
     return new Promise<number>(resolve => {
-      let stopping = false
+      let stoppingSinceMs: number | undefined
       const stop = () => {
-        if (stopping) process.exit(1)
-        stopping = true
-        void server.stop().then(() => resolve(0))
+        if (stoppingSinceMs === undefined) {
+          stoppingSinceMs = systemClock.monotonicMs()
+          void server.stop().then(() => resolve(0))
+        } else if (systemClock.monotonicMs() - stoppingSinceMs > sameSignalMs) process.exit(1)
       }
       process.on('SIGTERM', stop)
       process.on('SIGINT', stop)

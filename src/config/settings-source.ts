@@ -3,7 +3,6 @@
  * model servers are found on this machine.
  */
 import { readFileSync, watch } from 'node:fs'
-import type { FSWatcher } from 'node:fs'
 import { basename, dirname, resolve } from 'node:path'
 import type { Settings } from '../core/settings.ts'
 import type { Environment, Providers } from './deployments.ts'
@@ -68,9 +67,7 @@ export function openSettings({ configFile, environment, providers }: SourceOptio
   if (!first.settings) throw new ConfigError(first.mistakes)
   let settings = first.settings
   let config = first.config
-  let lastText = ''
-  let watcher: FSWatcher | undefined
-  let timer: ReturnType<typeof setTimeout> | undefined
+  let stopWatching: (() => void) | undefined
   /** Absent = nobody watches. */
   let changed: ((report: ReloadReport) => void) | undefined
   const readAgain = (): ReloadReport => {
@@ -103,26 +100,33 @@ export function openSettings({ configFile, environment, providers }: SourceOptio
     watch(done) {
       changed = done
       void discoverAndTell()
-      if (configFile === undefined) return
-      const path = resolve(configFile)
-      lastText = textOf(path)
-      // The folder, not the file: editors and config maps replace the file by another.
-      watcher = watch(dirname(path), (_event, name) => {
-        if (name !== null && name !== basename(path) && !name.startsWith('..')) return
-        clearTimeout(timer)
-        timer = setTimeout(() => {
-          const text = textOf(path)
-          if (text === lastText) return
-          lastText = text
-          done(reload())
-        }, settleMs)
-      })
+      if (configFile !== undefined) stopWatching = watchFile(resolve(configFile), () => done(reload()))
     },
     close() {
       changed = undefined
-      clearTimeout(timer)
-      watcher?.close()
+      stopWatching?.()
     },
+  }
+}
+
+/** Calls back when the file's text has become another and has settled; returns what ends that. */
+function watchFile(path: string, changed: () => void): () => void {
+  let lastText = textOf(path)
+  let timer: ReturnType<typeof setTimeout> | undefined
+  // The folder, not the file: editors and config maps replace the file by another.
+  const watcher = watch(dirname(path), (_event, name) => {
+    if (name !== null && name !== basename(path) && !name.startsWith('..')) return
+    clearTimeout(timer)
+    timer = setTimeout(() => {
+      const text = textOf(path)
+      if (text === lastText) return
+      lastText = text
+      changed()
+    }, settleMs)
+  })
+  return () => {
+    clearTimeout(timer)
+    watcher.close()
   }
 }
 

@@ -96,6 +96,16 @@ export interface ChatRequest {
   extra: { format: string; fields: Record<string, unknown> }
   /** Of `extra`: fields whose whole meaning also stands above. An upstream that does not get them loses nothing. */
   understoodExtra?: readonly string[]
+  /**
+   * Names in `extra` without which the answer would answer something else: an upstream that does not take one of them
+   * is not asked, and the client is told.
+   */
+  essentialExtra?: readonly string[]
+  /**
+   * Further conversations, each answered by itself under the same settings (text completions with a list of prompts).
+   * The choices of all are one list, in order: the n-th conversation's start at n times `choices`. Providers never see it.
+   */
+  series?: readonly Message[][] | undefined
   /** What the format itself had to leave out, by the client's names; reported with what the provider drops. */
   dropped?: readonly string[]
 }

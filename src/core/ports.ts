@@ -24,7 +24,10 @@ export interface KeyQuery {
 
 export type KeyChanges = Partial<Omit<KeyRecord, 'id' | 'hash' | 'hint' | 'createdAtMs' | 'createdBy' | 'updatedAtMs'>>
 
-/** Every change is durable and seen by this process at once, by others within a second. */
+/**
+ * Every change is durable and seen by this process at once, by others within a second. Everything throws `overloaded`
+ * when the database is away.
+ */
 export interface KeyStore {
   /** `keysOfUserMax`: how many live keys its user may have at most. Throws `conflict` when they are that many already. */
   insert(record: KeyRecord, keysOfUserMax?: number | null): Promise<void>

@@ -68,12 +68,27 @@ describe('emulating a completion', () => {
     decode({ prompt: 'x', n: 3, best_of: 3 })
   })
 
+  test('further prompts are conversations of their own, as many as 128 answers take', () => {
+    const user = (text: string) => [{ role: 'user', parts: [{ type: 'text', text }] }]
+    const request = decode({ prompt: ['a', '', 'b'], n: 2 })
+    expect([request.messages, request.series, request.choices]).toEqual([user('a'), [user(''), user('b')], 2] as never)
+    expect(decode({ prompt: Array<string>(64).fill('x'), n: 2 }).series).toHaveLength(63)
+  })
+
+  test('a suffix goes along and must not get lost; an echo is not asked of anybody', () => {
+    expect(decode({ prompt: 'def f():', suffix: 'return x', echo: true, min_p: 1 })).toMatchObject({
+      extra: { format: 'openai-completions', fields: { suffix: 'return x', echo: true, min_p: 1 } },
+      essentialExtra: ['suffix'],
+      understoodExtra: ['echo'],
+    })
+  })
+
   for (const [field, fields] of [
-    ['suffix', { suffix: 'end' }], ['echo', { echo: true }], ['best_of', { best_of: 2 }],
-    ['max_tokens', { max_tokens: 0 }], ['prompt', { prompt: ['a', 'b'] }], ['prompt', { prompt: [1, 2] }],
-    ['prompt', { prompt: [[1]] }],
+    ['echo', { echo: true, logprobs: 0 }], ['best_of', { best_of: 2 }], ['best_of', { best_of: 3, n: 2 }],
+    ['max_tokens', { max_tokens: 0 }], ['prompt', { prompt: Array<string>(43).fill('x'), n: 3 }],
+    ['prompt', { prompt: [1, 2] }], ['prompt', { prompt: [[1]] }],
   ] as [string, object][])
-    test(`refuses ${JSON.stringify(fields)} with 400 and its name`, () => {
+    test(`refuses ${JSON.stringify(fields).slice(0, 60)} with 400 and its name`, () => {
       try {
         decode({ prompt: 'x', ...fields })
       } catch (thrown) {
@@ -139,5 +154,25 @@ describe('answering a completion', () => {
       const offsets = own.flatMap(choice => choice.logprobs?.text_offset ?? [])
       expect(offsets).toEqual(logprobs?.text_offset ?? [])
     }
+  })
+
+  test('an echo stands before each choice, in a stream once', () => {
+    const request = decode({ prompt: ['Q: ', 'R: '], echo: true, stream: true })
+    const answers: ChatEvent[] = [
+      { type: 'start', id: 'x', model: 'u' },
+      { type: 'text', choice: 0, text: 'a' },
+      { type: 'text', choice: 0, text: 'b' },
+      { type: 'finish', choice: 0, reason: 'stop' },
+      // An empty answer still repeats its prompt.
+      { type: 'finish', choice: 1, reason: 'stop' },
+    ]
+    const body: any = openaiCompletions.encode(answers, 'public', request)
+    expect(body.choices.map((choice: any) => choice.text)).toEqual(['Q: ab', 'R: '])
+    const writer = openaiCompletions.writer('public', request)
+    const frames = answers.map(event => writer.write(event)).filter(frame => frame !== '')
+    const choices = frames.map(frame => JSON.parse(frame.slice('data: '.length)).choices[0])
+    expect(choices.map(choice => [choice.index, choice.text, choice.finish_reason])).toEqual([
+      [0, 'Q: a', null], [0, 'b', null], [0, '', 'stop'], [1, 'R: ', 'stop'],
+    ])
   })
 })

@@ -1,8 +1,8 @@
 /**
- * Text completions (OpenAI API reference, "Completions", legacy). Models that only chat emulate them:
- * the prompt becomes one user message. What cannot be emulated is refused, never ignored.
+ * Text completions (OpenAI API reference, "Completions", legacy). Models that only chat emulate them: each prompt
+ * becomes a conversation of one user message. What cannot be emulated is refused, never ignored.
  */
-import type { ChatRequest } from '../core/chat.ts'
+import type { ChatRequest, Message } from '../core/chat.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { ChatFormat, Inspection } from '../core/format.ts'
 import type { JsonBody } from '../lib/json-body.ts'
@@ -88,22 +88,22 @@ function refused(field: string, why: string): GatewayError {
   })
 }
 
-function promptText(prompt: unknown): string {
-  if (typeof prompt === 'string') return prompt
+/** Every prompt is asked by itself, so that a long list takes long: as many answers as OpenAI's `n` allows. */
+const answersMax = 128
+
+function promptTexts(prompt: unknown, answersEach: number): string[] {
+  if (typeof prompt === 'string') return [prompt]
   const prompts = prompt as unknown[]
-  const [first] = prompts
-  if (typeof first === 'number' || Array.isArray(first))
+  if (typeof prompts[0] !== 'string')
     throw refused('prompt', 'needs text instead of token ids; send the prompt as a string')
-  if (prompts.length > 1)
-    throw refused('prompt', `takes one prompt a call instead of ${prompts.length}; send one call for each`)
-  return first as string
+  if (prompts.length * answersEach > answersMax)
+    throw refused('prompt', `gives at most ${answersMax} answers a call, prompts times \`n\`; send several calls`)
+  return prompts as string[]
 }
 
 function refuseWhatCannotBeEmulated(fields: Fields): void {
-  if (typeof fields.suffix === 'string' && fields.suffix !== '')
-    throw refused('suffix', 'cannot write towards a given end; leave it out')
-  if (fields.echo === true)
-    throw refused('echo', 'does not repeat its prompt; leave it out and add the prompt yourself')
+  if (fields.echo === true && typeof fields.logprobs === 'number')
+    throw refused('echo', 'has no logprobs of its prompt; leave out `echo` or `logprobs`')
   const bestOf = fields.best_of ?? 0
   // Asking for as many as one gets, or for one, changes nothing.
   if (typeof bestOf === 'number' && bestOf > 1 && bestOf !== (fields.n ?? 1))
@@ -118,19 +118,34 @@ function refuseWhatCannotBeEmulated(fields: Fields): void {
 function decode(body: JsonBody): ChatRequest {
   const fields = parseChecked(body, completionChecks)
   refuseWhatCannotBeEmulated(fields)
+  const [first, ...more] = promptTexts(fields.prompt, typeof fields.n === 'number' ? fields.n : 1).map(conversation)
   const request: ChatRequest = {
     model: typeof fields.model === 'string' ? fields.model : '',
-    messages: [{ role: 'user', parts: [{ type: 'text', text: promptText(fields.prompt) }] }],
+    messages: first!,
     stream: fields.stream === true,
     includeUsage: includesUsage(fields),
     extra: { format: 'openai-completions', fields: unknownFields(fields, knownFields) },
+    ...(more.length > 0 && { series: more }),
   }
   readSampling(fields, request)
   if (typeof fields.logprobs === 'number') {
     request.logprobs = true
     request.topLogprobs = fields.logprobs
   }
+  if (typeof fields.suffix === 'string' && fields.suffix !== '') {
+    request.extra.fields.suffix = fields.suffix
+    request.essentialExtra = ['suffix']
+  }
+  if (fields.echo === true) {
+    // The answer repeats the prompt: nothing is asked of the upstream.
+    request.extra.fields.echo = true
+    request.understoodExtra = ['echo']
+  }
   return request
+}
+
+function conversation(prompt: string): Message[] {
+  return [{ role: 'user', parts: [{ type: 'text', text: prompt }] }]
 }
 
 /** `/v1/completions`. */

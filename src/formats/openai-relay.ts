@@ -14,6 +14,7 @@ const doneEvent = 'data: [DONE]\n\n'
 const finishPattern = /"finish_reason":\s*"/
 const usagePattern = /"usage":\s*\{/
 const modelPattern = /"model":\s*"(?:[^"\\]|\\.)*"/
+const nullUsagePattern = /"usage":\s*null/y
 const noChoicesPattern = /"choices":\s*\[\s*\]/
 const errorPattern = /^data:\s*\{\s*"error":/
 /** A delta that says something: text, thinking, refusal or arguments that are not empty. */
@@ -151,10 +152,12 @@ export class OpenaiRelay implements StreamRelay {
       this.complete = true
       this.started = true
     }
-    if (event.includes('"usage":') && usagePattern.test(event)) {
+    const usageAt = event.indexOf('"usage":')
+    if (usageAt < 0) return this.#restoreModel(event)
+    if (usagePattern.test(event)) {
       this.#usageEvent = event
       if (!this.#showUsage && noChoicesPattern.test(event)) return ''
-    }
+    } else if (!this.#showUsage) return this.#restoreModel(withoutNullUsage(event, usageAt))
     return this.#restoreModel(event)
   }
 
@@ -184,6 +187,17 @@ export class OpenaiRelay implements StreamRelay {
       this.contentCharacters += at - from
     }
   }
+}
+
+/**
+ * Where usage is asked for, every chunk but the last says `"usage":null`. It was the gateway that asked: a client that
+ * did not is not told, and at least one refuses it (@mistralai/mistralai 2.7). `at` is where the key stands.
+ */
+function withoutNullUsage(event: string, at: number): string {
+  nullUsagePattern.lastIndex = at
+  if (!nullUsagePattern.test(event)) return event
+  const before = event.slice(0, at).trimEnd()
+  return before.endsWith(',') ? before.slice(0, -1) + event.slice(nullUsagePattern.lastIndex) : event
 }
 
 /** Offset behind the last blank line; 0 when no event is complete. */

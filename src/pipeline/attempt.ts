@@ -13,6 +13,7 @@ import { emulate, moderationsByGuard } from '../emulation/index.ts'
 import { framingMediaTypes } from '../lib/frames.ts'
 import type { Edit, JsonBody } from '../lib/json-body.ts'
 import { editedForm } from './form.ts'
+import { GatheredSeries, PromptSeries, SeriesRelay } from './prompt-series.ts'
 import { CheckedRelay, JsonDialogue } from './structured-output.ts'
 import type { AnswerCheck, JsonQuestion } from './structured-output.ts'
 import { readAnswer, translateAnswer, TranslatedRelay } from './translate.ts'
@@ -174,7 +175,7 @@ function translateAttempt(call: Call, format: Format, deployment: Deployment, bo
 function chatAttempt(call: Call, format: ChatFormat, deployment: Deployment, body: JsonBody): Attempt | undefined {
   const { target } = deployment
   const adapter = target.provider.chat
-  return adapter && translatedAttempt({ adapter, format, request: hubRequest(call, format, body), publicModel: call.model }, target)
+  return adapter && translatedAttempt(call, { adapter, format, request: hubRequest(call, format, body), publicModel: call.model }, target)
 }
 
 function hubRequest(call: Call, format: ChatFormat, body: JsonBody): ChatRequest {
@@ -184,8 +185,9 @@ function hubRequest(call: Call, format: ChatFormat, body: JsonBody): ChatRequest
   return request
 }
 
-function translatedAttempt(stream: TranslatedStream, target: Target): Attempt {
+function translatedAttempt(call: Call, stream: TranslatedStream, target: Target): Attempt {
   const { adapter, request } = stream
+  if (request.series) return seriesAttempt(call, stream, target)
   return {
     ...sent(adapter.request(request, target), request),
     streamTypes: framingMediaTypes[adapter.framing ?? 'sse'],
@@ -194,6 +196,35 @@ function translatedAttempt(stream: TranslatedStream, target: Target): Attempt {
       return { body: text, usage: state.usage }
     },
     relay: () => new TranslatedRelay(stream),
+  }
+}
+
+/** One that takes an answer for each of several prompts. Each is billed, so that the usage is noted as they come. */
+function seriesAttempt(call: Call, stream: TranslatedStream, target: Target): Attempt {
+  const { adapter, request } = stream
+  const series = new PromptSeries(stream, target)
+  const gathered = new GatheredSeries(series)
+  const relay = new SeriesRelay(series)
+  return {
+    ...sent(series.call(), request),
+    streamTypes: framingMediaTypes[adapter.framing ?? 'sse'],
+    check: {
+      whole(bytes) {
+        const { events, state } = readAnswer(adapter, bytes)
+        const next = gathered.take(events, state.usage)
+        if (series.usage) {
+          call.usage = series.usage
+          call.usageSource = 'upstream'
+        }
+        return next && sent(next)
+      },
+      streamed() {
+        const next = relay.ended()
+        return next && sent(next)
+      },
+    },
+    answer: () => ({ body: gathered.body(), usage: series.usage }),
+    relay: () => relay,
   }
 }
 
@@ -213,7 +244,7 @@ function playedAttempt(call: Call, format: Format, deployment: Deployment, body:
   if (!played) return undefined
   const { adapter, contract } = played
   const stream = { adapter, format, request, publicModel: call.model }
-  return contract ? checkedAttempt(call, { ...stream, target, contract }) : translatedAttempt(stream, target)
+  return contract ? checkedAttempt(call, { ...stream, target, contract }) : translatedAttempt(call, stream, target)
 }
 
 /** One that may take several answers. Each is billed, so that the usage is noted as they come. */
@@ -305,6 +336,11 @@ function readResult<T>(read: () => T): T {
 /** Fields that the hub said in its own words are not lost with their names; what the format left out is. */
 function sent(translated: TranslatedCall, request?: ChatRequest): Pick<Attempt, 'head' | 'body' | 'dropped'> {
   const understood = request?.understoodExtra ?? []
+  const missing = request?.essentialExtra?.find(name => translated.dropped.includes(name))
+  if (missing !== undefined)
+    throw new GatewayError('invalid-request', `\`${missing}\`: the model '${request!.model}' does not know it; leave it out, or use a model that does`, {
+      param: missing,
+    })
   const dropped = request?.dropped ? [...new Set([...request.dropped, ...translated.dropped])] : translated.dropped
   return {
     head: translated.head,

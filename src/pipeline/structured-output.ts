@@ -107,7 +107,8 @@ function withTexts(events: readonly ChatEvent[], texts: ReadonlyMap<number, stri
   return result
 }
 
-function addUsage(before: Usage | undefined, more: Usage): Usage {
+/** Of two answers together. */
+export function addUsage(before: Usage | undefined, more: Usage): Usage {
   if (!before) return more
   const sum: Usage = { ...before }
   for (const key of Object.keys(more) as (keyof Usage)[]) sum[key] = (before[key] ?? 0) + (more[key] ?? 0)
@@ -292,7 +293,7 @@ class CheckedBody implements UpstreamBody {
   async #ask(next: NextCall): Promise<void> {
     const { clock, totalMs } = this.#asking
     const leftMs = totalMs === 0 ? 0 : totalMs - (clock.monotonicMs() - this.#startedMs)
-    if (leftMs < 0) throw new GatewayError('upstream-timeout', 'no time was left to ask for an answer that fits response_format')
+    if (leftMs < 0) throw new GatewayError('upstream-timeout', 'no time was left to ask the upstream for the rest of the answer')
     if (this.#cancelled) throw new GatewayError('client-closed', 'the client closed the connection before the answer was complete')
     this.#exchange = this.#asking.send(next, leftMs)
     const response = await this.#exchange.response

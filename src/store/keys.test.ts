@@ -57,6 +57,7 @@ for (const server of testServers('keys'))
       expect(await keys.find({ id: full.id })).toEqual(full)
       expect(await keys.find({ alias: full.alias! })).toEqual(full)
       expect(await keys.find({ id: 'nobody' })).toBeUndefined()
+      expect(await keys.find({ alias: 'nul \0' })).toBeUndefined()
       expect(changed[0]).toBe(full.hash)
     })
 

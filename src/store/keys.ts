@@ -3,7 +3,7 @@ import type { SQL } from 'bun'
 import { GatewayError } from '../core/errors.ts'
 import type { KeyChanges, KeyQuery, KeyRecord, KeyStore } from '../core/ports.ts'
 import type { Clock } from '../lib/clock.ts'
-import { toNumber, toNumberOrNull, transaction } from './open.ts'
+import { answerInTime, toNumber, toNumberOrNull, transaction, whileAvailable } from './open.ts'
 import type { Database } from './open.ts'
 
 export interface KeyStoreOptions {
@@ -32,27 +32,30 @@ async function checkQuota(tx: SQL, userId: string | null, keysOfUserMax: number 
   })
 }
 
+const available = <T>(work: Promise<T>): Promise<T> => whileAvailable('keys', work)
+
 export function createKeyStore({ database, clock, onChange }: KeyStoreOptions): KeyStore {
   const { sql } = database
+  const inTransaction = <T>(work: (tx: SQL) => Promise<T>) => available(transaction(database, work))
   return {
     async insert(record, keysOfUserMax = null) {
-      await transaction(database, async tx => {
+      await inTransaction(async tx => {
         const row = { ...toRow(record), deleted_at_ms: null, revision: await nextRevision(tx) }
         await checkQuota(tx, record.userId, keysOfUserMax)
         await tx`insert into virtual_keys ${tx(row)}`
       })
       onChange?.(record.hash)
     },
-    find: by => findKey(sql, by),
-    list: query => listKeys(sql, query),
+    find: by => available(findKey(sql, by)),
+    list: query => available(listKeys(sql, query)),
     async update(id, changes, keysOfUserMax = null) {
-      const updated = await transaction(database, tx => updateKey(tx, { id, changes, keysOfUserMax, nowMs: clock.epochMs() }))
+      const updated = await inTransaction(tx => updateKey(tx, { id, changes, keysOfUserMax, nowMs: clock.epochMs() }))
       if (updated) onChange?.(updated.hash)
       return updated
     },
     async delete(id) {
       const nowMs = clock.epochMs()
-      const hash = await transaction(database, async tx => {
+      const hash = await inTransaction(async tx => {
         const revision = await nextRevision(tx)
         const rows = (await tx`
           update virtual_keys set deleted_at_ms = ${nowMs}, revision = ${revision}
@@ -66,6 +69,8 @@ export function createKeyStore({ database, clock, onChange }: KeyStoreOptions): 
 }
 
 async function findKey(sql: SQL, by: Parameters<KeyStore['find']>[0]): Promise<KeyRecord | undefined> {
+  // No row holds a NUL, and Postgres refuses even to be asked for one.
+  if (Object.values(by).some(value => value.includes('\0'))) return undefined
   const rows = (await ('hash' in by
     ? sql`select * from virtual_keys where hash = ${by.hash} and deleted_at_ms is null`
     : 'id' in by
@@ -173,10 +178,8 @@ function toRecord(row: Row): KeyRecord {
 
 /** Hashes of the keys that changed after `revision`, deleted ones included, and the revision they bring. */
 export async function keyChangesSince(database: Database, revision: number): Promise<{ hashes: string[]; revision: number }> {
-  const rows = (await database.sql`
-    select hash, revision from virtual_keys where revision > ${revision} order by revision limit 10000`) as {
-    hash: string
-    revision: unknown
-  }[]
+  const changes = database.sql`
+    select hash, revision from virtual_keys where revision > ${revision} order by revision limit 10000`
+  const rows = await answerInTime<{ hash: string; revision: unknown }[]>(changes)
   return { hashes: rows.map(row => row.hash), revision: rows.length > 0 ? toNumber(rows.at(-1)!.revision) : revision }
 }

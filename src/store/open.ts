@@ -2,6 +2,7 @@
 import { chmodSync, mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { SQL } from 'bun'
+import { GatewayError } from '../core/errors.ts'
 
 export interface Database {
   readonly sql: SQL
@@ -11,6 +12,8 @@ export interface Database {
 
 const busyTimeoutMs = 2000
 const statementTimeoutMs = 10_000
+/** Nobody waits longer for the database on behalf of a request; the server's own timeout ends the statement later. */
+const answerTimeoutMs = 5000
 
 /** `sqlite:PATH` or `postgres://...`. Throws with the reason when the database cannot be reached. */
 export async function openDatabase(url: string, connectionsMax = 4): Promise<Database> {
@@ -44,6 +47,37 @@ async function openPostgres(url: string, connectionsMax: number): Promise<Databa
 export function transaction<T>(database: Database, work: (tx: SQL) => Promise<T>): Promise<T> {
   const run = (tx: unknown) => work(tx as SQL)
   return database.kind === 'sqlite' ? database.sql.begin('immediate', run) : database.sql.begin(run)
+}
+
+/** Rejects when the database says nothing for 5 s: Bun.SQL has no timeout of its own (research 5.8). */
+export async function answerInTime<T>(work: Promise<T>): Promise<T> {
+  const late = Promise.withResolvers<never>()
+  const timer = setTimeout(() => late.reject(new Error(`the database gave no answer within ${answerTimeoutMs} ms`)), answerTimeoutMs)
+  try {
+    return await Promise.race([work, late.promise])
+  } finally {
+    clearTimeout(timer)
+    work.catch(() => {})
+  }
+}
+
+/**
+ * As `answerInTime`, for a request that cannot be served without the database: throws `overloaded`, with `what` cannot
+ * be reached, when the database is away. Errors of the statement itself stay what they are.
+ */
+export async function whileAvailable<T>(what: string, work: Promise<T>): Promise<T> {
+  try {
+    return await answerInTime(work)
+  } catch (cause) {
+    if (cause instanceof GatewayError || isOfStatement(cause)) throw cause
+    throw new GatewayError('overloaded', `${what} cannot be reached now; try again later`, { cause })
+  }
+}
+
+/** Classes 22 data exception, 23 integrity, 42 syntax, 54 program limit (postgresql.org/docs/current/errcodes-appendix.html). */
+function isOfStatement(error: unknown): boolean {
+  const { errno, code } = error as { errno?: unknown; code?: unknown }
+  return /^(22|23|42|54)...$/.test(String(errno)) || /^SQLITE_(ERROR|CONSTRAINT|MISMATCH|TOOBIG|RANGE)/.test(String(code))
 }
 
 /** Integers arrive as number, string or bigint, depending on the database. */

@@ -1,6 +1,6 @@
 /** Google's own client, the major on `/v1` and the one before it on `/v1beta`, on every backend. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { FunctionCallingConfigMode, GoogleGenAI, Type } from '@google/genai'
+import { FunctionCallingConfigMode, GoogleGenAI, HarmBlockThreshold, HarmCategory, Type } from '@google/genai'
 import type { Content, FunctionDeclaration, GenerateContentResponse } from '@google/genai'
 import { GoogleGenAI as GoogleGenAIThree } from 'google-genai-v3'
 import { backends, startGateway } from '../e2e/harness.ts'
@@ -204,3 +204,74 @@ for (const backend of backends())
         expect((await client.models.get({ model: 'chat-model' })).name).toBe('models/chat-model')
       })
     })
+
+/** In front of Google itself the client's bytes go through: nothing that Google knows may be lost on the way. */
+const googleConfig = JSON.stringify({
+  model_list: [
+    { model_name: 'flash', proxy_params: { model: 'gemini/gemini-2.5-flash', api_base: '{simulator}', api_key: 'upstream-key-canary-1' } },
+    { model_name: 'pro', proxy_params: { model: 'vertex_ai/gemini-3-pro-preview', api_base: '{simulator}', api_key: 'upstream-key-canary-1', vertex_project: 'p' } },
+    {
+      model_name: 'embedder', model_info: { mode: 'embedding' },
+      proxy_params: { model: 'gemini/gemini-embedding-001', api_base: '{simulator}', api_key: 'upstream-key-canary-1' },
+    },
+  ],
+})
+
+for (const [name, connect] of Object.entries(clients))
+  describe(`${name} in front of Google`, () => {
+    let gateway: Gateway
+    let client: GoogleGenAI
+    const sent = () => gateway.simulator.truth.last()!
+
+    beforeAll(async () => {
+      gateway = await startGateway({ config: googleConfig })
+      client = connect(gateway.url, await gateway.key())
+    })
+    afterAll(() => gateway?.stop())
+
+    for (const model of ['flash', 'pro']) {
+      test(`${model}: thoughts with their signatures, there and back`, async () => {
+        const contents: Content[] = [{ role: 'user', parts: [{ text: 'Weather in Paris? use the tool' }] }]
+        const config = { tools: [{ functionDeclarations: [weather] }], thinkingConfig: { includeThoughts: true } }
+        const asked = await client.models.generateContent({ model, contents, config })
+        const { parts } = asked.candidates![0]!.content!
+        expect(parts![0]!.thought).toBe(true)
+        const call = parts!.find(part => part.functionCall)!
+        expect(call.thoughtSignature!.length).toBeGreaterThan(20)
+        contents.push(asked.candidates![0]!.content!, {
+          role: 'user',
+          parts: [{ functionResponse: { id: call.functionCall!.id, name: 'get_weather', response: { output: 'sunny' } } }],
+        })
+        expect((await client.models.generateContent({ model, contents, config })).text).toBe('The tool said: sunny')
+        expect(JSON.stringify(sent().body)).toContain(call.thoughtSignature!)
+      })
+
+      test(`${model}: settings that only Google has`, async () => {
+        const config = { safetySettings: [{ category: HarmCategory.HARM_CATEGORY_HARASSMENT, threshold: HarmBlockThreshold.BLOCK_NONE }], topK: 5, seed: 7 }
+        const wanted = { contents: [{ parts: [{ text: 'say: x' }] }], safetySettings: config.safetySettings, generationConfig: { topK: 5, seed: 7 } }
+        expect((await client.models.generateContent({ model, contents: 'say: x', config })).text).toBe('x')
+        expect(sent().body).toMatchObject(wanted)
+      })
+
+      test(`${model}: usage is what the upstream bills`, async () => {
+        const answer = await client.models.generateContent({ model, contents: 'tokens: 25', config: { thinkingConfig: { thinkingBudget: 8 } } })
+        const { promptTokenCount, candidatesTokenCount, thoughtsTokenCount } = answer.usageMetadata!
+        const { inputTokens, outputTokens } = sent().billable
+        expect([promptTokenCount, candidatesTokenCount, thoughtsTokenCount]).toEqual([inputTokens, outputTokens - 8, 8])
+        const rows = await gateway.rows(`&model=${model}`)
+        expect(rows[0]).toMatchObject({ input_tokens: inputTokens, output_tokens: outputTokens, usage_source: 'upstream' })
+      })
+
+      test(`${model}: tokens are counted by the upstream`, async () => {
+        expect((await client.models.countTokens({ model, contents: 'x'.repeat(40) })).totalTokens).toBe(10)
+        expect(sent().path).toContain(':countTokens')
+      })
+    }
+
+    test('embeddings for a purpose, of a length', async () => {
+      const config = { taskType: 'RETRIEVAL_QUERY', outputDimensionality: 64 }
+      const { embeddings } = await client.models.embedContent({ model: 'embedder', contents: ['a', 'b'], config })
+      expect(embeddings!.map(one => one.values!.length)).toEqual([64, 64])
+      expect(sent().body).toMatchObject({ requests: [{ model: 'models/gemini-embedding-001', taskType: 'RETRIEVAL_QUERY', outputDimensionality: 64 }, {}] })
+    })
+  })

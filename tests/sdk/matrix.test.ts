@@ -42,18 +42,22 @@ function arrived({ gateway, row }: Cell): TruthEntry {
 }
 
 const scenarios: Readonly<Record<string, (cell: Cell) => Promise<void>>> = {
-  async text(cell) {
+  async 'text'(cell) {
     const said = await cell.client.say(cell.row.name, `say: ${hello}`)
     const { billable } = arrived(cell)
     expect(said).toEqual({ text: hello, stopped: true, ...billable })
   },
 
-  async stream(cell) {
+  async 'stream'(cell) {
     const pieces: string[] = []
     const said = await cell.client.stream({ model: cell.row.name, said: `say: ${hello}`, onText: piece => pieces.push(piece) })
     const { billable, stream, finished } = arrived(cell)
     expect([pieces.join(''), pieces.length > 1, stream, finished]).toEqual([hello, true, true, 'complete'])
-    expect(said).toEqual({ text: hello, stopped: true, ...billable })
+    expect(said).toMatchObject({
+      text: hello,
+      stopped: true,
+      ...(!cell.row.silentStream && !cell.client.silentStreams && billable),
+    })
   },
 
   async 'tool loop'(cell) {
@@ -68,7 +72,7 @@ const scenarios: Readonly<Record<string, (cell: Cell) => Promise<void>>> = {
     arrived(cell)
   },
 
-  async image(cell) {
+  async 'image'(cell) {
     expect(await cell.client.see(cell.row.name)).toStartWith('I see 1 image. ')
     arrived(cell)
   },
@@ -81,21 +85,26 @@ const scenarios: Readonly<Record<string, (cell: Cell) => Promise<void>>> = {
 
   async 'a stream that is cut'(cell) {
     let text = ''
-    await failure(cell.client.stream({ model: `${cell.row.name}-cut`, said: 'tokens: 30', onText: piece => (text += piece) }))
+    await failure(cell.client.stream({ model: `${cell.row.name}-cut`, said: 'tokens: 60', onText: piece => (text += piece) }))
     expect(text.length).toBeGreaterThan(0)
     expect(arrived(cell).finished).toBe('cut')
   },
 
   async 'a stream that fails'(cell) {
     let text = ''
-    await failure(cell.client.stream({ model: `${cell.row.name}-failing`, said: 'tokens: 30', onText: piece => (text += piece) }))
+    await failure(cell.client.stream({ model: `${cell.row.name}-failing`, said: 'tokens: 60', onText: piece => (text += piece) }))
     expect(text.length).toBeGreaterThan(0)
     expect(arrived(cell).finished).toBe('cut')
   },
 
-  async abort(cell) {
+  async 'abort'(cell) {
     const controller = new AbortController()
-    const wish = { model: `${cell.row.name}-slow`, said: 'tokens: 1000', signal: controller.signal, onText: () => controller.abort() }
+    const wish = {
+      model: `${cell.row.name}-slow`,
+      said: 'tokens: 1000',
+      signal: controller.signal,
+      onText: () => controller.abort(),
+    }
     await failure(cell.client.stream(wish))
     const entry = arrived(cell)
     await until(() => entry.finished === 'client-closed', 'the upstream was left')
@@ -104,7 +113,10 @@ const scenarios: Readonly<Record<string, (cell: Cell) => Promise<void>>> = {
 }
 
 /** Cells that cannot be, as `client / provider / scenario`, with the reason; `*` = all. */
-const impossible: Readonly<Record<string, string>> = {}
+const impossible: Readonly<Record<string, string>> = {
+  '@mistralai/mistralai / * / tool loop, streamed':
+    'this client refuses a piece of a call without its name, and OpenAI names a call only once',
+}
 
 function reasonAgainst(client: string, provider: string, scenario: string): string | undefined {
   const fits = (word: string | undefined, name: string): boolean => word === '*' || word === name
@@ -133,7 +145,9 @@ for (const connect of connects) {
     for (const row of providerRows)
       for (const [scenario, run] of Object.entries(scenarios)) {
         const reason = reasonAgainst(name, row.name, scenario)
-        test.skipIf(reason !== undefined)(`${row.name}: ${scenario}${reason ? ` (${reason})` : ''}`, () => run({ client, row, gateway }))
+        test.skipIf(reason !== undefined)(`${row.name}: ${scenario}${reason ? ` (${reason})` : ''}`, () =>
+          run({ client, row, gateway }),
+        )
       }
 
     test('a model that does not exist, a key that nobody knows', async () => {

@@ -49,13 +49,19 @@ export async function readBody<T>({ raw }: HttpRequest, services: Services, sche
   return result.data
 }
 
-/** Of a field that may be a word or an object, the object's problems say most: it is the last that the schema names. */
 function problemsOf(issue: z.core.$ZodIssue): { loc: (string | number)[]; msg: string; type: string }[] {
   const at = issue.path.map(part => (typeof part === 'number' ? part : String(part)))
-  const last = issue.code === 'invalid_union' ? issue.errors.at(-1) : undefined
-  if (last) return last.flatMap(one => problemsOf({ ...one, path: [...issue.path, ...one.path] }))
+  const closest = issue.code === 'invalid_union' ? closestOf(issue.errors) : undefined
+  if (closest) return closest.flatMap(one => problemsOf({ ...one, path: [...issue.path, ...one.path] }))
   if (issue.code !== 'unrecognized_keys') return [{ loc: ['body', ...at], msg: issue.message, type: issue.code }]
   return issue.keys.map(key => ({ loc: ['body', ...at, key], msg: 'is not a known field here; leave it out', type: 'unknown_field' }))
+}
+
+/** Of a field that may be a word or an object: what the client meant is the one whose inside is wrong, or at least its type is not. */
+function closestOf(branches: readonly z.core.$ZodIssue[][]): z.core.$ZodIssue[] | undefined {
+  const inside = branches.find(issues => issues.every(issue => issue.path.length > 0))
+  const wrongType = (issue: z.core.$ZodIssue) => issue.path.length === 0 && issue.code === 'invalid_type'
+  return inside ?? branches.find(issues => !issues.some(wrongType)) ?? branches.at(-1)
 }
 
 const named: Record<AssistantKind, readonly [word: string, param: string]> = {

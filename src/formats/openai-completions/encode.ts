@@ -44,8 +44,15 @@ function legacyLogprobs(
   return { columns, offset: at }
 }
 
+/** What stands before the text of a choice: its prompt, where the client asked for the echo. */
+function echoOf({ messages, series = [], choices = 1, extra }: ChatRequest, choice: number): string {
+  if (extra.fields.echo !== true) return ''
+  const prompt = [messages, ...series][Math.floor(choice / choices)] ?? []
+  return prompt.flatMap(message => message.parts.map(part => (part.type === 'text' ? part.text : ''))).join('')
+}
+
 /** `model` is the public name. Throws the answer's own error; `upstream-broken` when a choice never ended. */
-export function encodeCompletion(events: readonly ChatEvent[], model: string, _request: ChatRequest): object {
+export function encodeCompletion(events: readonly ChatEvent[], model: string, request: ChatRequest): object {
   const answer = gather(events)
   const body: Record<string, unknown> = {
     id: completionId(answer.id),
@@ -53,7 +60,7 @@ export function encodeCompletion(events: readonly ChatEvent[], model: string, _r
     created: createdOr(answer.createdS),
     model,
     choices: answer.choices.map(choice => ({
-      text: choice.text + choice.refusal,
+      text: echoOf(request, choice.index) + choice.text + choice.refusal,
       index: choice.index,
       logprobs: choice.contentLogprobs ? legacyLogprobs(choice.contentLogprobs, 0).columns : null,
       finish_reason: reasonText(choice.finish),
@@ -67,6 +74,9 @@ export function encodeCompletion(events: readonly ChatEvent[], model: string, _r
 export class CompletionsWriter implements EventWriter {
   readonly #modelJson: string
   readonly #includeUsage: boolean
+  readonly #request: ChatRequest
+  /** Choices whose prompt was repeated already. */
+  readonly #echoed = new Set<number>()
   readonly #tail: string
   #head = ''
   #usage: Usage | undefined
@@ -76,6 +86,7 @@ export class CompletionsWriter implements EventWriter {
   constructor(model: string, request: ChatRequest) {
     this.#modelJson = JSON.stringify(model)
     this.#includeUsage = request.includeUsage
+    this.#request = request
     this.#tail = request.includeUsage ? '],"usage":null}\n\n' : ']}\n\n'
   }
 
@@ -91,15 +102,9 @@ export class CompletionsWriter implements EventWriter {
         return openaiErrorEvent(event.error)
       case 'text':
       case 'refusal':
-        return this.#chunk(
-          event.choice,
-          `"text":${JSON.stringify(event.text)},"logprobs":null,"finish_reason":null`,
-        )
+        return this.#text(event.choice, this.#echo(event.choice) + event.text, 'null')
       case 'finish':
-        return this.#chunk(
-          event.choice,
-          `"text":"","logprobs":null,"finish_reason":"${reasonText(event.reason)}"`,
-        )
+        return this.#text(event.choice, this.#echo(event.choice), `"${reasonText(event.reason)}"`)
       case 'logprobs': {
         const { columns, offset } = legacyLogprobs(event.content ?? [], this.#offsets.get(event.choice) ?? 0)
         this.#offsets.set(event.choice, offset)
@@ -119,6 +124,17 @@ export class CompletionsWriter implements EventWriter {
     if (!this.#includeUsage || !this.#usage) return done
     if (this.#head === '') this.#start('', undefined)
     return `${this.#head}],"usage":${JSON.stringify(usageObject(this.#usage))}}\n\n${done}`
+  }
+
+  /** The prompt, the first time. */
+  #echo(choice: number): string {
+    if (this.#echoed.has(choice)) return ''
+    this.#echoed.add(choice)
+    return echoOf(this.#request, choice)
+  }
+
+  #text(choice: number, text: string, reasonJson: string): string {
+    return this.#chunk(choice, `"text":${JSON.stringify(text)},"logprobs":null,"finish_reason":${reasonJson}`)
   }
 
   #start(id: string, createdS: number | undefined): void {

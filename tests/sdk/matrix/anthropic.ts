@@ -6,7 +6,8 @@ import type { Connect, Said } from './client.ts'
 const { name, description, parameters } = weatherTool
 const tools = [{ name, description, input_schema: parameters }] as unknown as Anthropic.Tool[]
 
-const textOf = (message: Anthropic.Message): string => message.content.map(block => (block.type === 'text' ? block.text : '')).join('')
+const textOf = (message: Anthropic.Message): string =>
+  message.content.map(block => (block.type === 'text' ? block.text : '')).join('')
 
 function saidOf(message: Anthropic.Message): Said {
   const { usage } = message
@@ -43,7 +44,16 @@ export const anthropic: Connect = (url, key) => {
     },
     async see(model) {
       const source = { type: 'base64' as const, media_type: 'image/png' as const, data: pixel }
-      return textOf(await client.messages.create(body(model, [user([{ type: 'text', text: askAboutPicture }, { type: 'image', source }])])))
+      return textOf(
+        await client.messages.create(
+          body(model, [
+            user([
+              { type: 'text', text: askAboutPicture },
+              { type: 'image', source },
+            ]),
+          ]),
+        ),
+      )
     },
     statusOf: error => (error instanceof APIError ? error.status : undefined),
   }

@@ -19,6 +19,8 @@ export interface StreamWish {
 
 export interface SdkClient {
   readonly name: string
+  /** It has no way to ask for usage in a stream. */
+  readonly silentStreams?: true
   /** A whole answer to a message of the user. Must not retry. */
   say(model: string, said: string): Promise<Said>
   /** A streamed answer; rejects when the stream breaks or is aborted. */

@@ -23,7 +23,10 @@ const textOf = (answer: GenerateContentResponse): string =>
   (answer.candidates?.[0]?.content?.parts ?? []).map(part => (part.thought ? '' : (part.text ?? ''))).join('')
 
 function connect(name: string, client: GoogleGenAI, statusOf: SdkClient['statusOf']): SdkClient {
-  const pieces = async (stream: AsyncIterable<GenerateContentResponse>, onText: (piece: string) => void): Promise<GenerateContentResponse[]> => {
+  const pieces = async (
+    stream: AsyncIterable<GenerateContentResponse>,
+    onText: (piece: string) => void,
+  ): Promise<GenerateContentResponse[]> => {
     const chunks: GenerateContentResponse[] = []
     for await (const chunk of stream) {
       chunks.push(chunk)
@@ -46,7 +49,9 @@ function connect(name: string, client: GoogleGenAI, statusOf: SdkClient['statusO
       const contents: Content[] = [{ role: 'user', parts: [{ text: askForTool }] }]
       const ask = { model, contents, config: { tools } }
       // A streamed turn goes back as its pieces, as the client's own chats keep it.
-      const turns = streamed ? await pieces(await client.models.generateContentStream(ask), () => {}) : [await client.models.generateContent(ask)]
+      const turns = streamed
+        ? await pieces(await client.models.generateContentStream(ask), () => {})
+        : [await client.models.generateContent(ask)]
       const parts = turns.flatMap(turn => turn.candidates?.[0]?.content?.parts ?? []).filter(part => part.text !== '')
       const call = parts.find(part => part.functionCall)?.functionCall
       if (!call) throw new Error(`no call, but ${turns.map(textOf).join('')}`)
@@ -69,6 +74,8 @@ export const googleTwo: Connect = (url, key) =>
   )
 
 export const googleThree: Connect = (url, key) =>
-  connect('@google/genai 3', new GoogleGenAIThree({ apiKey: key, httpOptions: { baseUrl: url } }) as unknown as GoogleGenAI, error =>
-    error instanceof ApiErrorThree ? error.status : undefined,
+  connect(
+    '@google/genai 3',
+    new GoogleGenAIThree({ apiKey: key, httpOptions: { baseUrl: url } }) as unknown as GoogleGenAI,
+    error => (error instanceof ApiErrorThree ? error.status : undefined),
   )

@@ -12,7 +12,9 @@ const tools = [{ type: 'function' as const, function: weatherTool as unknown as 
 
 /** A text, or parts of which some are text. */
 const textOf = (content: Content | undefined): string =>
-  typeof content === 'string' ? content : (content ?? []).map(part => ('text' in part && typeof part.text === 'string' ? part.text : '')).join('')
+  typeof content === 'string'
+    ? content
+    : (content ?? []).map(part => ('text' in part && typeof part.text === 'string' ? part.text : '')).join('')
 
 function saidOf({ choices, usage }: components.ChatCompletionResponse): Said {
   const [choice] = choices
@@ -25,7 +27,9 @@ function saidOf({ choices, usage }: components.ChatCompletionResponse): Said {
 }
 
 const argumentsOf = (call: components.ToolCall): { city?: unknown } =>
-  typeof call.function.arguments === 'string' ? (JSON.parse(call.function.arguments) as { city?: unknown }) : call.function.arguments
+  typeof call.function.arguments === 'string'
+    ? (JSON.parse(call.function.arguments) as { city?: unknown })
+    : call.function.arguments
 
 export const mistral: Connect = (url, key) => {
   const client = new Mistral({ serverURL: url, apiKey: key, retryConfig: { strategy: 'none' } })
@@ -33,6 +37,8 @@ export const mistral: Connect = (url, key) => {
   const user = (content: components.UserMessage['content']): Messages => [{ role: 'user', content }]
   return {
     name: '@mistralai/mistralai',
+    // Mistral reports usage unasked; OpenAI's dialect does not, and this client has no `stream_options`.
+    silentStreams: true,
     say: async (model, said) => saidOf(await create(model, user(said))),
     async stream({ model, said, signal, onText }) {
       const stream = await client.chat.stream({ model, messages: user(said) }, { signal })
@@ -64,10 +70,22 @@ export const mistral: Connect = (url, key) => {
       } else calls.push(...((await create(model, messages, { tools })).choices[0]?.message?.toolCalls ?? []))
       const [call] = calls
       if (!call) throw new Error('no call')
-      messages.push({ role: 'assistant', content: '', toolCalls: calls }, { role: 'tool', toolCallId: call.id!, name: call.function.name, content: toolResult })
+      messages.push(
+        { role: 'assistant', content: '', toolCalls: calls },
+        { role: 'tool', toolCallId: call.id!, name: call.function.name, content: toolResult },
+      )
       return { city: argumentsOf(call).city, answer: saidOf(await create(model, messages, { tools })).text }
     },
-    see: async model => saidOf(await create(model, user([{ type: 'text', text: askAboutPicture }, { type: 'image_url', imageUrl: pixelUrl }]))).text,
+    see: async model =>
+      saidOf(
+        await create(
+          model,
+          user([
+            { type: 'text', text: askAboutPicture },
+            { type: 'image_url', imageUrl: pixelUrl },
+          ]),
+        ),
+      ).text,
     statusOf: error => (error instanceof MistralError ? error.statusCode : undefined),
   }
 }

@@ -9,7 +9,12 @@ type Input = OpenAI.Responses.ResponseInput
 const tools = [{ type: 'function' as const, strict: false, ...weatherTool }] as unknown as OpenAI.Responses.Tool[]
 
 function saidOf({ output_text: text, status, usage }: Response): Said {
-  return { text, stopped: status === 'completed', inputTokens: usage?.input_tokens ?? -1, outputTokens: usage?.output_tokens ?? -1 }
+  return {
+    text,
+    stopped: status === 'completed',
+    inputTokens: usage?.input_tokens ?? -1,
+    outputTokens: usage?.output_tokens ?? -1,
+  }
 }
 
 export const openaiResponses: Connect = (url, key) => {
@@ -22,7 +27,10 @@ export const openaiResponses: Connect = (url, key) => {
     async stream({ model, said, signal, onText }) {
       const run = client.responses.stream({ model, input: said, store: false }, { signal })
       run.on('response.output_text.delta', event => onText(event.delta))
-      return saidOf(await run.finalResponse())
+      const final = await run.finalResponse()
+      // A response that failed is no error to this client.
+      if (final.status === 'failed') throw new Error(final.error?.message)
+      return saidOf(final)
     },
     async useTool(model, streamed) {
       const asked = streamed
@@ -30,12 +38,19 @@ export const openaiResponses: Connect = (url, key) => {
         : await create(model, askForTool, { tools })
       const call = asked.output.find(item => item.type === 'function_call')
       if (!call) throw new Error(`no call, but ${asked.output_text}`)
-      const input = [{ role: 'user', content: askForTool }, ...asked.output, { type: 'function_call_output', call_id: call.call_id, output: toolResult }] as Input
+      const input = [
+        { role: 'user', content: askForTool },
+        ...asked.output,
+        { type: 'function_call_output', call_id: call.call_id, output: toolResult },
+      ] as Input
       const answered = await create(model, input, { tools })
       return { city: (JSON.parse(call.arguments) as { city?: unknown }).city, answer: answered.output_text }
     },
     async see(model) {
-      const content = [{ type: 'input_text', text: askAboutPicture }, { type: 'input_image', image_url: pixelUrl, detail: 'auto' }]
+      const content = [
+        { type: 'input_text', text: askAboutPicture },
+        { type: 'input_image', image_url: pixelUrl, detail: 'auto' },
+      ]
       return (await create(model, [{ role: 'user', content }] as Input)).output_text
     },
     statusOf: error => (error instanceof APIError ? error.status : undefined),

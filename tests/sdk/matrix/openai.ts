@@ -31,12 +31,19 @@ async function converse(
 }
 
 const picture: Messages = [
-  { role: 'user', content: [{ type: 'text', text: askAboutPicture }, { type: 'image_url', image_url: { url: pixelUrl } }] },
+  {
+    role: 'user',
+    content: [
+      { type: 'text', text: askAboutPicture },
+      { type: 'image_url', image_url: { url: pixelUrl } },
+    ],
+  },
 ]
 
 export const openaiChat: Connect = (url, key) => {
   const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: key, maxRetries: 0 })
-  const create = (model: string, messages: Messages, more: object = {}) => client.chat.completions.create({ model, messages, ...more })
+  const create = (model: string, messages: Messages, more: object = {}) =>
+    client.chat.completions.create({ model, messages, ...more })
   const streamed = (model: string, messages: Messages, more: object = {}) =>
     client.chat.completions.stream({ model, messages, stream_options: { include_usage: true }, ...more })
   return {
@@ -52,7 +59,8 @@ export const openaiChat: Connect = (url, key) => {
     },
     useTool: (model, isStreamed) =>
       converse(
-        messages => (isStreamed ? streamed(model, messages, { tools }).finalChatCompletion() : create(model, messages, { tools })),
+        messages =>
+          isStreamed ? streamed(model, messages, { tools }).finalChatCompletion() : create(model, messages, { tools }),
         messages => create(model, messages, { tools }),
       ),
     see: async model => saidOf(await create(model, picture)).text,
@@ -64,9 +72,25 @@ export const openaiChat: Connect = (url, key) => {
 export const groq: Connect = (url, key): SdkClient => {
   const client = new Groq({ baseURL: url, apiKey: key, maxRetries: 0 })
   const create = async (model: string, messages: Messages, more: object = {}): Promise<OpenAI.ChatCompletion> =>
-    (await client.chat.completions.create({ model, messages: messages as Groq.Chat.ChatCompletionMessageParam[], ...more })) as unknown as OpenAI.ChatCompletion
-  const gather = async ({ model, messages, signal, onText, more = {} }: Omit<StreamWish, 'said'> & { messages: Messages; more?: object }) => {
-    const body = { model, messages: messages as Groq.Chat.ChatCompletionMessageParam[], stream: true as const, stream_options: { include_usage: true }, ...more }
+    (await client.chat.completions.create({
+      model,
+      messages: messages as Groq.Chat.ChatCompletionMessageParam[],
+      ...more,
+    })) as unknown as OpenAI.ChatCompletion
+  const gather = async ({
+    model,
+    messages,
+    signal,
+    onText,
+    more = {},
+  }: Omit<StreamWish, 'said'> & { messages: Messages; more?: object }) => {
+    const body = {
+      model,
+      messages: messages as Groq.Chat.ChatCompletionMessageParam[],
+      stream: true as const,
+      stream_options: { include_usage: true },
+      ...more,
+    }
     const stream = (await client.chat.completions.create(body, { signal })) as AsyncIterable<Groq.Chat.ChatCompletionChunk>
     return joined(stream as unknown as AsyncIterable<OpenAI.ChatCompletionChunk>, onText)
   }
@@ -81,7 +105,8 @@ export const groq: Connect = (url, key): SdkClient => {
     },
     useTool: (model, isStreamed) =>
       converse(
-        messages => (isStreamed ? gather({ model, messages, onText: () => {}, more: { tools } }) : create(model, messages, { tools })),
+        messages =>
+          isStreamed ? gather({ model, messages, onText: () => {}, more: { tools } }) : create(model, messages, { tools }),
         messages => create(model, messages, { tools }),
       ),
     see: async model => saidOf(await create(model, picture)).text,
@@ -90,7 +115,10 @@ export const groq: Connect = (url, key): SdkClient => {
 }
 
 /** Chunks of one choice as the whole. */
-async function joined(stream: AsyncIterable<OpenAI.ChatCompletionChunk>, onText: (piece: string) => void): Promise<OpenAI.ChatCompletion> {
+async function joined(
+  stream: AsyncIterable<OpenAI.ChatCompletionChunk>,
+  onText: (piece: string) => void,
+): Promise<OpenAI.ChatCompletion> {
   let content = ''
   let finish_reason: string | null = null
   let usage: OpenAI.CompletionUsage | null | undefined

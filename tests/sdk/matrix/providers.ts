@@ -7,6 +7,8 @@ export interface ProviderRow {
   readonly params: Readonly<Record<string, string>>
   /** How the path of a call must end that reached this provider; by it the cell is known to be its own. */
   readonly path: RegExp
+  /** It takes no `stream_options`, so that the simulator reports no usage in a stream of chat. */
+  readonly silentStream?: true
 }
 
 const chat = /\/chat\/completions(?:\?|$)/
@@ -23,21 +25,60 @@ const bedrock = {
 export const providerRows: readonly ProviderRow[] = [
   { name: 'openai', params: { model: 'openai/gpt-5', api_base: '{simulator}/v1', ...key }, path: chatOrResponses },
   { name: 'custom_openai', params: { model: 'custom_openai/sim', api_base: '{simulator}/v1', ...key }, path: chat },
-  { name: 'groq', params: { model: 'groq/llama-3.3-70b-versatile', api_base: '{simulator}/groq/openai/v1', ...key }, path: chatOrResponses },
+  {
+    name: 'groq',
+    params: { model: 'groq/llama-3.3-70b-versatile', api_base: '{simulator}/groq/openai/v1', ...key },
+    path: chatOrResponses,
+  },
   // Hosts whose differences the catalogue knows: roles, stream options, sampling.
   { name: 'deepseek', params: { model: 'deepseek/deepseek-chat', api_base: '{simulator}/v1', ...key }, path: chat },
-  { name: 'perplexity', params: { model: 'perplexity/sonar', api_base: '{simulator}', ...key }, path: chat },
+  {
+    name: 'perplexity',
+    params: { model: 'perplexity/sonar', api_base: '{simulator}', ...key },
+    path: chatOrResponses,
+    silentStream: true,
+  },
   { name: 'openrouter', params: { model: 'openrouter/openai/gpt-5', api_base: '{simulator}/v1', ...key }, path: chatOrResponses },
-  { name: 'azure', params: { model: 'azure/gpt-5', api_base: '{simulator}', api_version: '2024-10-21', ...key }, path: /\/openai\/(?:deployments\/gpt-5\/chat\/completions\?api-version=|v1\/responses)/ },
-  { name: 'azure_ai', params: { model: 'azure_ai/Phi-4', api_base: '{simulator}/models', ...key }, path: /\/models\/chat\/completions\?api-version=/ },
-  { name: 'anthropic', params: { model: 'anthropic/claude-sonnet-4-5', api_base: '{simulator}', ...key }, path: /\/v1\/messages$/ },
-  { name: 'gemini', params: { model: 'gemini/gemini-2.5-flash', api_base: '{simulator}', ...key }, path: /\/v1beta\/models\/gemini-2\.5-flash:/ },
-  { name: 'gemini-old', params: { model: 'gemini/gemini-2.0-flash', api_base: '{simulator}', ...key }, path: /\/v1beta\/models\/gemini-2\.0-flash:/ },
+  {
+    name: 'azure',
+    params: { model: 'azure/gpt-5', api_base: '{simulator}', api_version: '2024-10-21', ...key },
+    path: /\/openai\/(?:deployments\/gpt-5\/chat\/completions\?api-version=|v1\/responses)/,
+  },
+  {
+    name: 'azure_ai',
+    params: { model: 'azure_ai/Phi-4', api_base: '{simulator}/models', ...key },
+    path: /\/models\/chat\/completions\?api-version=/,
+  },
+  {
+    name: 'anthropic',
+    params: { model: 'anthropic/claude-sonnet-4-5', api_base: '{simulator}', ...key },
+    path: /\/v1\/messages$/,
+  },
+  {
+    name: 'gemini',
+    params: { model: 'gemini/gemini-2.5-flash', api_base: '{simulator}', ...key },
+    path: /\/v1beta\/models\/gemini-2\.5-flash:/,
+  },
+  {
+    name: 'gemini-old',
+    params: { model: 'gemini/gemini-2.0-flash', api_base: '{simulator}', ...key },
+    path: /\/v1beta\/models\/gemini-2\.0-flash:/,
+  },
   // The third generation wants its signatures back.
-  { name: 'gemini-three', params: { model: 'gemini/gemini-3-pro-preview', api_base: '{simulator}', ...key }, path: /\/v1beta\/models\/gemini-3-pro-preview:/ },
+  {
+    name: 'gemini-three',
+    params: { model: 'gemini/gemini-3-pro-preview', api_base: '{simulator}', ...key },
+    path: /\/v1beta\/models\/gemini-3-pro-preview:/,
+  },
   {
     name: 'vertex_ai',
-    params: { model: 'vertex_ai/gemini-2.5-pro', api_base: '{simulator}', vertex_project: 'my-project', vertex_location: 'europe-west1', ...key },
+    params: {
+      model: 'vertex_ai/gemini-2.5-pro',
+      api_base: '{simulator}',
+      vertex_project: 'my-project',
+      vertex_location: 'europe-west1',
+      ...key,
+    },
     path: /\/v1\/projects\/my-project\/locations\/europe-west1\/publishers\/google\/models\/gemini-2\.5-pro:/,
   },
   {
@@ -46,19 +87,36 @@ export const providerRows: readonly ProviderRow[] = [
     path: /\/publishers\/anthropic\/models\/claude-sonnet-4-5@20250929:(?:rawPredict|streamRawPredict)$/,
   },
   { name: 'cohere', params: { model: 'cohere/command-a-vision-07-2025', api_base: '{simulator}', ...key }, path: /\/v2\/chat$/ },
-  { name: 'mistral', params: { model: 'mistral/mistral-large-latest', api_base: '{simulator}/mistral/v1', ...key }, path: /\/mistral\/v1\/chat\/completions$/ },
-  { name: 'magistral', params: { model: 'mistral/magistral-medium-latest', api_base: '{simulator}/mistral/v1', ...key }, path: /\/mistral\/v1\/chat\/completions$/ },
+  {
+    name: 'mistral',
+    params: { model: 'mistral/mistral-large-latest', api_base: '{simulator}/mistral/v1', ...key },
+    path: /\/mistral\/v1\/chat\/completions$/,
+  },
+  {
+    name: 'magistral',
+    params: { model: 'mistral/magistral-medium-latest', api_base: '{simulator}/mistral/v1', ...key },
+    path: /\/mistral\/v1\/chat\/completions$/,
+  },
   { name: 'ollama', params: { model: 'ollama/llama3.2', api_base: '{simulator}' }, path: /\/api\/chat$/ },
-  { name: 'bedrock', params: { model: 'bedrock/us.anthropic.claude-sonnet-4-5-20250929-v1:0', ...bedrock }, path: /\/model\/us\.anthropic[^/]+\/converse(?:-stream)?$/ },
-  { name: 'bedrock-nova', params: { model: 'bedrock/amazon.nova-pro-v1:0', ...bedrock }, path: /\/model\/amazon\.nova[^/]+\/converse(?:-stream)?$/ },
+  {
+    name: 'bedrock',
+    params: { model: 'bedrock/us.anthropic.claude-sonnet-4-5-20250929-v1:0', ...bedrock },
+    path: /\/model\/us\.anthropic[^/]+\/converse(?:-stream)?$/,
+  },
+  {
+    name: 'bedrock-nova',
+    params: { model: 'bedrock/amazon.nova-pro-v1:0', ...bedrock },
+    path: /\/model\/amazon\.nova[^/]+\/converse(?:-stream)?$/,
+  },
 ]
 
 /** The ways in which an upstream may behave, by the end of the model's name: the header works where a name with a fault would not. */
 export const behaviours = {
   '': undefined,
   '-limited': '429;retry-after=',
-  '-cut': 'cut;at=8',
-  '-failing': 'error-in-stream;at=8',
+  // Late enough for a model that thinks first; slow enough for what was said to have gone on its way.
+  '-cut': 'cut;at=30;token-ms=1',
+  '-failing': 'error-in-stream;at=30;token-ms=1',
   '-slow': 'token-ms=15',
 } as const
 

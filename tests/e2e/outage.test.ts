@@ -1,0 +1,189 @@
+/**
+ * Postgres and Redis go away under load and come back: known keys keep working, every call is in the ledger exactly
+ * once afterwards, readiness tells. Each is reached through a wire that the test cuts or holds still.
+ */
+import { afterEach, describe, expect, test } from 'bun:test'
+import { startTcpProxy } from '../tcp-proxy.ts'
+import type { TcpProxy } from '../tcp-proxy.ts'
+import { backends, startGateway } from './harness.ts'
+import type { Backend, Gateway } from './harness.ts'
+
+const real = backends().find(one => one.name !== 'SQLite')
+
+const cleanups: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
+})
+
+interface Wired {
+  readonly gateway: Gateway
+  readonly postgres: TcpProxy
+  readonly redis: TcpProxy
+}
+
+async function wire(url: string): Promise<{ proxy: TcpProxy; url: string }> {
+  const there = new URL(url)
+  const proxy = await startTcpProxy(there.hostname, Number(there.port || (there.protocol === 'redis:' ? 6379 : 5432)))
+  cleanups.push(() => proxy.close())
+  there.hostname = '127.0.0.1'
+  there.port = String(proxy.port)
+  return { proxy, url: there.href }
+}
+
+async function startWired(): Promise<Wired> {
+  let postgres: TcpProxy | undefined
+  let redis: TcpProxy | undefined
+  const backend: Backend = {
+    name: 'wired',
+    async open() {
+      const opened = await real!.open()
+      const database = await wire(opened.databaseUrl!)
+      const limiter = await wire(opened.redisUrl!)
+      postgres = database.proxy
+      redis = limiter.proxy
+      return { databaseUrl: database.url, redisUrl: limiter.url, close: () => opened.close() }
+    },
+  }
+  const gateway = await startGateway({ backend })
+  cleanups.push(() => gateway.stop())
+  return { gateway, postgres: postgres!, redis: redis! }
+}
+
+const call = (gateway: Gateway, key: string, stream = false) =>
+  fetch(`${gateway.url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}` },
+    body: JSON.stringify({ model: 'chat-model', stream, messages: [{ role: 'user', content: 'tokens: 4' }] }),
+  })
+const readiness = async (gateway: Gateway) => {
+  const response = await fetch(`${gateway.url}/health/readiness`)
+  return { ...((await response.json()) as { db: string; ledger: string }), status: response.status }
+}
+
+async function until(what: string, condition: () => Promise<boolean>, msMax = 20_000): Promise<void> {
+  const from = performance.now()
+  while (!(await condition())) {
+    if (performance.now() - from > msMax) throw new Error(`not within ${msMax} ms: ${what}`)
+    await Bun.sleep(50)
+  }
+}
+
+/** Clients that call without a pause; a call counts once its answer was read to its end. */
+function load(gateway: Gateway, key: string, clients = 8) {
+  const complete = new Set<string>()
+  const wrong: string[] = []
+  let slowestMs = 0
+  let running = true
+  const client = async (stream: boolean) => {
+    while (running) {
+      const from = performance.now()
+      const response = await call(gateway, key, stream)
+      const text = await response.text()
+      if (response.status === 200 && (!stream || text.endsWith('data: [DONE]\n\n'))) complete.add(response.headers.get('x-request-id')!)
+      else wrong.push(`${response.status} ${text.slice(0, 200)}`)
+      slowestMs = Math.max(slowestMs, performance.now() - from)
+      await Bun.sleep(20)
+    }
+  }
+  const done = Promise.all(Array.from({ length: clients }, (_, at) => client(at % 2 === 0)))
+  const stop = async () => {
+    running = false
+    await done
+  }
+  cleanups.push(stop)
+  return {
+    complete,
+    wrong,
+    slowestMs: () => slowestMs,
+    stop,
+  }
+}
+
+/** Rows of the key, once the ledger can be read again. */
+async function ledgerIds(gateway: Gateway, route: string): Promise<string[]> {
+  await until('the ledger can be read', async () => (await gateway.admin('/spend/logs?limit=1')).status === 200)
+  return (await gateway.rows()).filter(row => row.route === route).map(row => row.request_id)
+}
+
+describe.skipIf(!real)('Postgres goes away and comes back', () => {
+  for (const [how, outageMs] of [['cut', 1500], ['stall', 3000]] as const)
+    test(`${how}: known keys keep working, no call is lost or doubled`, async () => {
+      const { gateway, postgres } = await startWired()
+      const key = await gateway.key()
+      const unknown = await gateway.key()
+      expect((await call(gateway, key)).status).toBe(200)
+      expect(await readiness(gateway)).toMatchObject({ status: 200, db: 'connected', ledger: 'ok' })
+      const clients = load(gateway, key)
+      await Bun.sleep(300)
+
+      postgres[how]()
+      const before = clients.complete.size
+      // What needs the database says so, and does not hang.
+      const [strange, made, logs] = await Promise.all([call(gateway, unknown), gateway.admin('/key/generate', {}), gateway.admin('/spend/logs')])
+      for (const refused of [strange, made, logs]) {
+        expect(refused.status).toBe(503)
+        const { error } = (await refused.json()) as { error: { message: string } }
+        expect(error.message).toMatch(/cannot be (reached|read)/)
+        expect(JSON.stringify(error)).not.toMatch(/postgres|ECONN|127\.0\.0\.1|ERR_/i)
+      }
+      await until('readiness tells', async () => (await readiness(gateway)).db === 'disconnected')
+      await Bun.sleep(outageMs)
+      // Ready all the same: calls work.
+      expect((await readiness(gateway)).status).toBe(200)
+      expect(clients.complete.size).toBeGreaterThan(before + 100)
+
+      postgres.mend()
+      await until('readiness tells', async () => (await readiness(gateway)).db === 'connected')
+      await until('keys can be made', async () => (await gateway.admin('/key/generate', {})).status === 200)
+      await until('the other key works', async () => (await call(gateway, unknown)).status === 200)
+      await Bun.sleep(300)
+      await clients.stop()
+      expect(clients.wrong).toEqual([])
+      const ids = await ledgerIds(gateway, '/v1/chat/completions')
+      const lost = [...clients.complete].filter(id => !ids.includes(id))
+      console.log(`Postgres ${how}: ${clients.complete.size} calls, ${ids.length} rows, ${lost.length} lost, slowest call ${clients.slowestMs().toFixed(0)} ms`)
+      expect([lost, new Set(ids).size]).toEqual([[], ids.length])
+      expect(clients.slowestMs()).toBeLessThan(2000)
+    }, 90_000)
+
+  test('a key that was revoked just before the cut stays revoked', async () => {
+    const { gateway, postgres } = await startWired()
+    const key = await gateway.key()
+    expect((await call(gateway, key)).status).toBe(200)
+    await gateway.admin('/key/block', { key })
+    postgres.cut()
+    expect([401, 503]).toContain((await call(gateway, key)).status)
+    await Bun.sleep(1500)
+    expect([401, 503]).toContain((await call(gateway, key)).status)
+    postgres.mend()
+    await until('it is known again', async () => (await call(gateway, key)).status === 401)
+  }, 60_000)
+})
+
+describe.skipIf(!real)('Redis goes away and comes back', () => {
+  for (const how of ['cut', 'stall'] as const)
+    test(`${how}: limits hold for the replica by itself, calls are not held up`, async () => {
+      const { gateway, redis } = await startWired()
+      const free = await gateway.key({ rpm_limit: 100_000 })
+      expect((await call(gateway, free)).status).toBe(200)
+      const clients = load(gateway, free)
+      await Bun.sleep(300)
+      redis[how]()
+      const limited = await gateway.key({ rpm_limit: 5 })
+      await Bun.sleep(300)
+      const statuses: number[] = []
+      for (let at = 0; at < 8; at++) statuses.push((await call(gateway, limited)).status)
+      expect(statuses).toEqual([200, 200, 200, 200, 200, 429, 429, 429])
+      await Bun.sleep(1500)
+      redis.mend()
+      // Redis counts from nothing: only its own answer lets five more through within the minute.
+      await until('Redis decides again', async () => (await call(gateway, limited)).status === 200)
+      await Bun.sleep(300)
+      await clients.stop()
+      console.log(`Redis ${how}: ${clients.complete.size} calls, slowest ${clients.slowestMs().toFixed(0)} ms`)
+      expect(clients.wrong).toEqual([])
+      expect(clients.slowestMs()).toBeLessThan(2000)
+      const ids = await ledgerIds(gateway, '/v1/chat/completions')
+      expect([...clients.complete].filter(id => !ids.includes(id))).toEqual([])
+    }, 60_000)
+})
