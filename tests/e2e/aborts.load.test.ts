@@ -52,8 +52,10 @@ test('1,000 aborts at random points: no open upstream, one row each, the truth l
     const billed = rows.reduce((sum, row) => sum + (row.output_tokens ?? 0), 0)
     const produced = truth.reduce((sum, entry) => sum + entry.tokensSent, 0)
     console.log(`1,000 aborts: ${rows.length} rows, ${truth.length} upstream requests, tokens sent ${produced}, in the ledger ${billed}`)
-    // What was on the wire when its stream was cut was sent and never read: an event a call, on a busy machine.
-    expect(Math.abs(billed - produced)).toBeLessThanOrEqual(Math.max(produced * 0.02, attempted))
+    // What was on the wire when its stream was cut was sent and never read: nothing on an idle machine (0.2 % in all), up
+    // to a few events a call where others want the processor too. Never may the ledger hold what was not sent.
+    expect(produced - billed).toBeLessThanOrEqual(attempted * 3)
+    expect(billed - produced).toBeLessThanOrEqual(produced * 0.02)
   } finally {
     await gateway.stop()
   }
