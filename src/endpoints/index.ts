@@ -1,4 +1,5 @@
 import type { Endpoint } from '../core/endpoint.ts'
+import { assistantEndpoints } from './assistants.ts'
 import { speech, transcriptions, translations } from './audio.ts'
 import { chatCompletions } from './chat-completions.ts'
 import { completions } from './completions.ts'
@@ -17,6 +18,7 @@ import {
 } from './responses.ts'
 import { rerank, rerankTwo } from './rerank.ts'
 import { spendLogs } from './spend.ts'
+import { threadEndpoints } from './threads.ts'
 import { supportedCompatParams, supportedOpenaiParams, tokenCounterEndpoint, transformRequestEndpoint } from './utils.ts'
 
 const working: Endpoint[] = [
@@ -29,6 +31,8 @@ const working: Endpoint[] = [
   responsesDelete,
   responsesCancel,
   responsesInputItems,
+  ...assistantEndpoints,
+  ...threadEndpoints,
   embeddings,
   moderations,
   images,

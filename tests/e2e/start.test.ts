@@ -3,6 +3,7 @@
  * what belongs to the repository is there; the packages are linked, because tests use no network.
  */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { Glob } from 'bun'
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
@@ -17,8 +18,10 @@ let clone: string
 let home: string
 const running = new Set<ChildProcess>()
 
-/** What git would put into a clone, files not yet added included. */
+/** What git would put into a clone, files not yet added included; of an unpacked archive everything but the packages. */
 function repositoryFiles(): string[] {
+  if (!existsSync(join(root, '.git')))
+    return [...new Glob('**/*').scanSync({ cwd: root, dot: true })].filter(file => !/^(node_modules|\.modelgate|data)\//.test(file))
   const listed = Bun.spawnSync(['git', 'ls-files', '-z', '--cached', '--others', '--exclude-standard'], { cwd: root })
   if (listed.exitCode !== 0) throw new Error(`git ls-files: ${listed.stderr.toString()}`)
   return listed.stdout.toString().split('\0').filter(file => file !== '' && existsSync(join(root, file)))

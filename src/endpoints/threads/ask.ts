@@ -1,0 +1,120 @@
+/** The call of the model that a run makes: through the front of the pipeline, like every other call of its key. */
+import { randomUUIDv7 } from 'bun'
+import type { Caller } from '../../core/call.ts'
+import type { HttpRequest, Services } from '../../core/endpoint.ts'
+import { GatewayError } from '../../core/errors.ts'
+import { openaiChat } from '../../formats/openai-chat.ts'
+import { frameSplitter } from '../../lib/frames.ts'
+import type { Fields } from '../assistants/common.ts'
+import type { Ending } from './run-object.ts'
+import type { Turn } from './turn.ts'
+
+export type Failure = Extract<Ending, { status: 'failed' }>
+
+/** What is still needed of the request that began a run, once that request is answered. */
+export interface Origin {
+  readonly url: string
+  readonly path: string
+  readonly clientAddress: string
+  readonly userAgent: string
+}
+
+export function originOf({ raw, path, clientAddress }: HttpRequest): Origin {
+  return { url: raw.url, path, clientAddress, userAgent: raw.headers.get('user-agent') ?? '' }
+}
+
+export interface Question {
+  readonly services: Services
+  readonly caller: Caller
+  readonly origin: Origin
+  /** Of a chat completion. */
+  readonly body: Fields
+  readonly signal: AbortSignal
+}
+
+export interface Asked {
+  /** Absent = the answer came to its end. */
+  readonly failure?: Failure
+  /** Fields that the upstream could not be given. */
+  readonly dropped: readonly string[]
+}
+
+/** Asks, and fills the turn with the answer. */
+export async function askModel(question: Question, turn: Turn): Promise<Asked> {
+  const { services, caller, body } = question
+  const call = { format: openaiChat, route: '/v1/threads/{thread_id}/runs', stream: body.stream === true }
+  const response = await services.callModel(requestOf(question), caller, call)
+  const dropped = (response.headers.get(`${services.settings().headerPrefix}-dropped-params`) ?? '').split(',').filter(Boolean)
+  return { ...(await readAnswer(response, question.signal, turn)), dropped: dropped.map(name => name.trim()) }
+}
+
+function requestOf({ origin, body, signal }: Question): HttpRequest {
+  const { url, path, clientAddress, userAgent } = origin
+  const headers = { 'content-type': 'application/json', 'user-agent': userAgent }
+  return {
+    raw: new Request(url, { method: 'POST', headers, body: JSON.stringify(body), signal }),
+    method: 'POST', path, params: {}, query: new URLSearchParams(), clientAddress, id: randomUUIDv7(), holdOpen: () => {},
+  }
+}
+
+async function readAnswer(response: Response, signal: AbortSignal, turn: Turn): Promise<{ failure?: Failure }> {
+  const isStream = (response.headers.get('content-type') ?? '').startsWith('text/event-stream')
+  if (response.status === 200 && isStream && response.body) return readStream(response.body, signal, turn)
+  const body = (await response.json()) as Fields
+  if (response.status !== 200) return { failure: failureOf(response.status, body) }
+  take(body, turn)
+  return turn.finish === '' ? cut : {}
+}
+
+const cut = { failure: serverFailure('the answer of the model has no end') }
+
+export function serverFailure(message: string): Failure {
+  return { status: 'failed', code: 'server_error', message }
+}
+
+/** A status as runs name failures; they have three words. */
+export function failureOf(status: number, body: Fields): Failure {
+  const { message } = (body.error ?? {}) as Fields
+  const code = status === 429 ? 'rate_limit_exceeded' : [400, 413, 422].includes(status) ? 'invalid_prompt' : 'server_error'
+  return { status: 'failed', code, message: typeof message === 'string' ? message : 'the call of the model failed' }
+}
+
+export function failureOfError(error: unknown): Failure {
+  if (!(error instanceof GatewayError)) return serverFailure('the gateway failed on this run')
+  return failureOf(error.status, { error: { message: error.message } })
+}
+
+async function readStream(stream: ReadableStream<Uint8Array>, signal: AbortSignal, turn: Turn): Promise<{ failure?: Failure }> {
+  const reader = stream.getReader()
+  // Nobody else ends a stream whose reader is in this process.
+  const leave = () => void reader.cancel().catch(() => {})
+  signal.addEventListener('abort', leave)
+  if (signal.aborted) leave()
+  const splitter = frameSplitter()
+  try {
+    for (;;) {
+      const { done, value } = await reader.read()
+      if (done) return turn.finish === '' ? cut : {}
+      for (const { data } of splitter.push(value)) {
+        if (data === '[DONE]') continue
+        const chunk = JSON.parse(data) as Fields
+        if (chunk.error) return { failure: failureOf((chunk.error as Fields).type === 'rate_limit_error' ? 429 : 500, chunk) }
+        take(chunk, turn)
+      }
+    }
+  } finally {
+    signal.removeEventListener('abort', leave)
+    leave()
+  }
+}
+
+/** A chunk, or a whole answer. */
+function take(answer: Fields, turn: Turn): void {
+  const [choice] = Array.isArray(answer.choices) ? (answer.choices as Fields[]) : []
+  const said = choice?.delta ?? choice?.message
+  if (said) turn.push(said as Fields)
+  if (typeof choice?.finish_reason === 'string') turn.finish = choice.finish_reason
+  if (!answer.usage) return
+  const { prompt_tokens, completion_tokens, total_tokens } = answer.usage as Fields
+  turn.usage = { prompt_tokens, completion_tokens, total_tokens }
+}
