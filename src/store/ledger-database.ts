@@ -36,9 +36,9 @@ function openSqlite(path: string): LedgerDatabase {
   // Not created here: a ledger that was moved away must not be replaced by an empty one.
   const database = new Database(path, { readwrite: true, create: false })
   try {
-    for (const pragma of ['journal_mode = wal', 'synchronous = full', 'journal_size_limit = 67108864'])
+    // The timeout first: the lines after it may meet the lock of another process.
+    for (const pragma of [`busy_timeout = ${busyTimeoutMs}`, 'journal_mode = wal', 'synchronous = full', 'journal_size_limit = 67108864'])
       database.run(`pragma ${pragma}`)
-    database.run(`pragma busy_timeout = ${busyTimeoutMs}`)
     const places = ledgerColumns.map((_, at) => `?${at + 1}`).join(', ')
     const insertion = database.prepare<unknown, ColumnValue[]>(
       `insert into ledger (${names}) values (${places}) on conflict (request_id) do nothing`,

@@ -36,7 +36,7 @@ for (const server of testServers('migrations'))
     })
 
     test('many replicas may migrate at once', async () => {
-      await Promise.all(Array.from({ length: 3 }, () => inOtherProcess(made.url, 'await migrate(database)')))
+      await Promise.all(Array.from({ length: 6 }, () => inOtherProcess(made.url, 'await migrate(database)')))
       const steps = await ids(database)
       await migrate(database)
       expect(await ids(database)).toEqual(steps)

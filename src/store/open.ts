@@ -23,10 +23,11 @@ export async function openDatabase(url: string, connectionsMax = 4): Promise<Dat
 async function openSqlite(path: string): Promise<Database> {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   const sql = new SQL(`sqlite:${path}`)
-  // FULL: a committed change survives power loss. The other two are off by default (research 5.7).
+  // First of all: another process that opens the file now holds its lock, and the next line would fail at once.
+  await sql.unsafe(`pragma busy_timeout = ${busyTimeoutMs}`)
+  // FULL: a committed change survives power loss. Timeout and keys are off by default (research 5.7).
   await sql.unsafe('pragma journal_mode = wal')
   await sql.unsafe('pragma synchronous = full')
-  await sql.unsafe(`pragma busy_timeout = ${busyTimeoutMs}`)
   await sql.unsafe('pragma foreign_keys = on')
   chmodSync(path, 0o600)
   return { sql, kind: 'sqlite', close: () => sql.close() }
