@@ -11,7 +11,7 @@ import { openSettings } from './config/settings-source.ts'
 import type { SettingsSource } from './config/settings-source.ts'
 import type { Caller, VirtualKey } from './core/call.ts'
 import type { Services } from './core/endpoint.ts'
-import type { AssistantStore, KeyDirectory, Limiter } from './core/ports.ts'
+import type { AssistantStore, FileStore, KeyDirectory, Limiter } from './core/ports.ts'
 import { endpoints } from './endpoints/index.ts'
 import { createFrontDoor } from './endpoints/router.ts'
 import { systemClock } from './lib/clock.ts'
@@ -20,14 +20,17 @@ import { TimerWheel } from './lib/timer-wheel.ts'
 import { Tokenizer } from './lib/tokenizer.ts'
 import { createHttp1Transport } from './pipeline/http1/client.ts'
 import { DetachedWork } from './pipeline/detached.ts'
+import { createFileCalls } from './pipeline/file-call.ts'
 import { createPreviewCall } from './pipeline/preview.ts'
 import { Router } from './pipeline/route.ts'
 import { createCallModel } from './pipeline/serve.ts'
 import { createPolicies } from './policies/index.ts'
 import { modelAccess } from './policies/model-access.ts'
+import { rateLimit } from './policies/rate-limit.ts'
 import { providers } from './providers/index.ts'
 import { createAssistantStore } from './store/assistants.ts'
 import { lockDataDirectory } from './store/data-lock.ts'
+import { createFileStore } from './store/files.ts'
 import { openInstallation } from './store/installation.ts'
 import type { Installation } from './store/installation.ts'
 import { CachedKeyDirectory } from './store/key-directory.ts'
@@ -124,6 +127,7 @@ interface Store {
   readonly ledger: JournalledLedger
   readonly responses: RunningResponseStore
   readonly assistants: AssistantStore
+  readonly files: FileStore
   databaseReachable(): boolean
   close(): Promise<void>
 }
@@ -166,6 +170,7 @@ async function openStore(options: ServeOptions, logger: Logger): Promise<Store> 
     ledger,
     responses,
     assistants: createAssistantStore(database),
+    files: createFileStore(database),
     databaseReachable: () => reachable,
     async close() {
       responses.stop()
@@ -226,11 +231,12 @@ function assemble({ options, source, store, logger }: Assembling) {
   let draining = false
   const detached = new DetachedWork()
   const tokenizer = new Tokenizer()
+  const uploadDirectory = join(options.dataDirectory, 'uploads')
   const services: Services = {
     settings,
     models: () => index,
     callModel: createCallModel({
-      policies, router, clock, timers, settings, uploadDirectory: join(options.dataDirectory, 'uploads'), resolve: model => index.resolve(model), cost: costNanoUsd, costText: nanoUsdToText,
+      policies, router, clock, timers, settings, uploadDirectory, resolve: model => index.resolve(model), cost: costNanoUsd, costText: nanoUsdToText,
     }),
     previewCall: createPreviewCall({ clock, access: modelAccess(() => index) }),
     tokenizer,
@@ -238,6 +244,8 @@ function assemble({ options, source, store, logger }: Assembling) {
     ledger: store.ledger,
     responses: store.responses,
     assistants: store.assistants,
+    files: store.files,
+    fileCalls: createFileCalls({ transport, clock, settings, uploadDirectory, limits: rateLimit(store.limiter, settings) }),
     detached,
     hashKey: store.installation.hashKey,
     metricsText: () => metrics.text(),

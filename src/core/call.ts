@@ -17,6 +17,8 @@ export type Operation =
   | 'speech'
   | 'transcriptions'
   | 'count-tokens'
+  /** Files and batches: forwarded, and no model's work by themselves. */
+  | 'files'
 
 /** A virtual key as the path of a call needs it. Immutable; a change makes a new one. */
 export interface VirtualKey {

@@ -94,7 +94,10 @@ export interface ChatRequest {
   serviceTier?: string
   /** Fields nobody here understands, and the format they came in: they leave only in that format. */
   extra: { format: string; fields: Record<string, unknown> }
-  /** Of `extra`: fields whose whole meaning also stands above. An upstream that does not get them loses nothing. */
+  /**
+   * Fields by whose loss the client loses nothing: of `extra`, what also stands above in whole; and wishes of the
+   * format itself, that the client never wrote.
+   */
   understoodExtra?: readonly string[]
   /**
    * Names in `extra` without which the answer would answer something else: an upstream that does not take one of them

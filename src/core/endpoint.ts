@@ -4,7 +4,8 @@ import type { Caller } from './call.ts'
 import type { Deployment } from './deployment.ts'
 import type { GatewayError } from './errors.ts'
 import type { Format } from './format.ts'
-import type { AssistantStore, DetachedRuns, KeyStore, Ledger, ModelDirectory, ResponseStore } from './ports.ts'
+import type { FileCalls } from './files.ts'
+import type { AssistantStore, DetachedRuns, FileStore, KeyStore, Ledger, ModelDirectory, ResponseStore } from './ports.ts'
 import type { Settings } from './settings.ts'
 
 /** A request after routing. Paths are matched once, on one parsed form. */
@@ -63,6 +64,8 @@ export interface Services {
   readonly ledger: Ledger
   readonly responses: ResponseStore
   readonly assistants: AssistantStore
+  readonly files: FileStore
+  readonly fileCalls: FileCalls
   readonly detached: DetachedRuns
   /** Hash of a key text under the installation's pepper (see KeyRecord.hash). */
   hashKey(keyText: string): string
@@ -94,7 +97,7 @@ export interface Endpoint {
   readonly auth: 'none' | 'key' | 'admin'
   readonly doc: EndpointDoc
   /** The error body of the path's dialect, for failures before the format is at work; absent = OpenAI's. */
-  readonly errorBody?: (error: GatewayError) => object
+  readonly errorBody?: (error: GatewayError, requestId?: string) => object
   /** `caller` is undefined only for `auth: 'none'`. May throw GatewayError. */
   handle(request: HttpRequest, services: Services, caller: Caller | undefined): Response | Promise<Response>
 }

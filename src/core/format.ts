@@ -93,8 +93,8 @@ interface FormatBase {
    */
   readonly streaming?: { readonly contentType: string; readonly heartbeat: string } | 'as-upstream'
   inspect(body: JsonBody): Inspection
-  /** The body of an error answer. */
-  errorBody(error: GatewayError): object
+  /** The body of an error answer. `requestId` = what `x-request-id` says, for dialects that repeat it in the body. */
+  errorBody(error: GatewayError, requestId?: string): object
   readonly forward: ForwardRules
 }
 

@@ -274,6 +274,60 @@ export interface AssistantStore {
   delete(id: string): Promise<boolean>
 }
 
+export type FileKind = 'file' | 'batch'
+
+/** A file or a batch that an upstream keeps, under the id that clients know. */
+export interface FileRecord {
+  /** `file-...` or `batch_...`, made here. */
+  readonly id: string
+  readonly kind: FileKind
+  readonly keyId: string
+  readonly deploymentId: string
+  /** Never shown. */
+  readonly upstreamId: string
+  /** Of a file; empty for a batch. */
+  readonly purpose: string
+  /** Of a file; empty for a batch. */
+  readonly filename: string
+  /** Of a file, as the upstream counts it; 0 for a batch. */
+  readonly bytes: number
+  /** The public models that a batch, or its input file, calls. */
+  readonly models: readonly string[]
+  /** Milliseconds since 1970. */
+  readonly createdAtMs: number
+  /** As clients saw it last. */
+  readonly body: Readonly<Record<string, unknown>>
+  /** Of a batch: its end is in the ledger. */
+  readonly recorded: boolean
+}
+
+export interface FileQuery {
+  readonly kind: FileKind
+  /** null = of every key. */
+  readonly keyId: string | null
+  readonly purpose?: string | undefined
+  readonly limit: number
+  /** By the time of making. */
+  readonly order: 'asc' | 'desc'
+  /** The id that stands before the page, in this order. */
+  readonly after?: string | undefined
+}
+
+/** Which file or batch of which key is where. Everything throws `overloaded` when the database is away. */
+export interface FileStore {
+  /** `keyId` null = whoever's it is. */
+  find(kind: FileKind, id: string, keyId: string | null): Promise<FileRecord | undefined>
+  findUpstream(of: Pick<FileRecord, 'kind' | 'keyId' | 'deploymentId' | 'upstreamId'>): Promise<FileRecord | undefined>
+  /** As it is stored then: what the key knows already under another id keeps that id. */
+  put(record: FileRecord): Promise<FileRecord>
+  /** Nothing happens when it is gone. */
+  update(id: string, changes: Partial<Pick<FileRecord, 'body' | 'bytes' | 'recorded'>>): Promise<void>
+  /** Undefined = `after` is not one of these. */
+  list(query: FileQuery): Promise<{ records: FileRecord[]; hasMore: boolean } | undefined>
+  /** true = it was there. */
+  delete(id: string): Promise<boolean>
+}
+
 /** Work that goes on after its request was answered. */
 export interface DetachedRuns {
   /** false = too many run already. `work` must not reject; `signal` aborts on `cancel` and when the program stops. */

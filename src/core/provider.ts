@@ -158,6 +158,14 @@ export interface InProcessFile {
   readonly head: Uint8Array
 }
 
+/** Where a vendor keeps files and batches, in OpenAI's shapes. */
+export interface FilesAdapter {
+  /** `path` begins with `/files` or `/batches` and is ready for a URL. The type of a body is the caller's to add. */
+  head(target: Target, path: string): CallHead
+  /** What the lines of a batch call the model; absent = as `Target.model`. */
+  modelName?(target: Target): string
+}
+
 export interface Provider {
   readonly name: string
   /** Absent = the operator must give `api_base`. */
@@ -179,6 +187,7 @@ export interface Provider {
   readonly speech?: SpeechAdapter
   /** Asks the vendor's own counter. */
   readonly countTokens?: UnaryAdapter<ChatRequest, TokenCount>
+  readonly files?: FilesAdapter
   readonly authorization?: Authorization
   /** Reads an error body; undefined = the general rule by status applies. `body` is parsed JSON or text. */
   fault?(status: number, body: unknown): UpstreamFault | undefined

@@ -18,7 +18,7 @@ export interface FilePiece {
 export type BodyPiece = Uint8Array | FilePiece
 
 export interface UpstreamRequest {
-  readonly method: 'GET' | 'POST'
+  readonly method: 'GET' | 'POST' | 'DELETE'
   /** Prepared once per deployment and path; the transport may cache what it derives from it by identity. */
   readonly head: CallHead
   /** Sent one after another without being joined; `content-length` is their sum. */

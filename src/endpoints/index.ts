@@ -1,10 +1,12 @@
 import type { Endpoint } from '../core/endpoint.ts'
 import { assistantEndpoints } from './assistants.ts'
 import { speech, transcriptions, translations } from './audio.ts'
+import { batchEndpoints } from './batches.ts'
 import { chatCompletions } from './chat-completions.ts'
 import { completions } from './completions.ts'
 import { cursorCompletions } from './cursor.ts'
 import { embeddings } from './embeddings.ts'
+import { fileEndpoints } from './files.ts'
 import { geminiEndpoints } from './gemini.ts'
 import { imageEdits, imageVariations, images } from './images.ts'
 import { liveliness, metrics, readiness } from './health.ts'
@@ -33,6 +35,8 @@ const working: Endpoint[] = [
   responsesInputItems,
   ...assistantEndpoints,
   ...threadEndpoints,
+  ...fileEndpoints,
+  ...batchEndpoints,
   embeddings,
   moderations,
   images,

@@ -10,11 +10,11 @@ export const catalog = {
   openai: {
     baseUrl: 'https://api.openai.com/v1', apiKeyEnv: ['OPENAI_API_KEY'], maxTokensField: 'max_completion_tokens', newestParams: true,
     responses: true, moderations: true, images: true, imageEdits: true, imageVariations: true,
-    speech: true, transcriptions: true, translations: true,
+    speech: true, transcriptions: true, translations: true, files: true,
   },
   groq: {
     baseUrl: 'https://api.groq.com/openai/v1', apiKeyEnv: ['GROQ_API_KEY'], embeddings: false,
-    responses: true, speech: true, transcriptions: true, translations: true,
+    responses: true, speech: true, transcriptions: true, translations: true, files: true,
   },
   deepseek: { baseUrl: 'https://api.deepseek.com/v1', apiKeyEnv: ['DEEPSEEK_API_KEY'], embeddings: false, quirks: noDeveloper },
   xai: { baseUrl: 'https://api.x.ai/v1', apiKeyEnv: ['XAI_API_KEY'], embeddings: false, completions: true, responses: true, images: true },
@@ -42,15 +42,15 @@ export const catalog = {
     images: true, speech: true, transcriptions: true,
   },
   hyperbolic: { baseUrl: 'https://api.hyperbolic.xyz/v1', apiKeyEnv: ['HYPERBOLIC_API_KEY'], completions: true, topK: true, quirks: noDeveloper },
-  novita: { baseUrl: 'https://api.novita.ai/openai/v1', apiKeyEnv: ['NOVITA_API_KEY'], completions: true, topK: true, quirks: noDeveloper },
+  novita: { baseUrl: 'https://api.novita.ai/openai/v1', apiKeyEnv: ['NOVITA_API_KEY'], files: true, completions: true, topK: true, quirks: noDeveloper },
   nebius: {
     baseUrl: 'https://api.tokenfactory.nebius.com/v1', apiKeyEnv: ['NEBIUS_API_KEY'], completions: true, topK: true, quirks: noDeveloper,
-    images: true,
+    images: true, files: true,
   },
   moonshot: { baseUrl: 'https://api.moonshot.ai/v1', apiKeyEnv: ['MOONSHOT_API_KEY'], embeddings: false, quirks: noDeveloper },
   zai: { baseUrl: 'https://api.z.ai/api/paas/v4', apiKeyEnv: ['ZAI_API_KEY'], quirks: noDeveloper, images: true },
   dashscope: {
-    baseUrl: 'https://dashscope-intl.aliyuncs.com/compatible-mode/v1', apiKeyEnv: ['DASHSCOPE_API_KEY'], topK: true, quirks: noDeveloper,
+    baseUrl: 'https://dashscope-intl.aliyuncs.com/compatible-mode/v1', apiKeyEnv: ['DASHSCOPE_API_KEY'], topK: true, quirks: noDeveloper, files: true,
   },
   minimax: { baseUrl: 'https://api.minimax.io/v1', apiKeyEnv: ['MINIMAX_API_KEY'], embeddings: false, quirks: noDeveloper },
   siliconflow: {
@@ -68,7 +68,7 @@ export const catalog = {
   vercel_ai_gateway: { baseUrl: 'https://ai-gateway.vercel.sh/v1', apiKeyEnv: ['VERCEL_AI_GATEWAY_API_KEY', 'AI_GATEWAY_API_KEY'] },
   ai21_chat: { baseUrl: 'https://api.ai21.com/studio/v1', apiKeyEnv: ['AI21_API_KEY'], embeddings: false, quirks: noDeveloper },
   inception: { baseUrl: 'https://api.inceptionlabs.ai/v1', apiKeyEnv: ['INCEPTION_API_KEY'], embeddings: false, quirks: noDeveloper },
-  morph: { baseUrl: 'https://api.morphllm.com/v1', apiKeyEnv: ['MORPH_API_KEY'], quirks: noDeveloper },
+  morph: { baseUrl: 'https://api.morphllm.com/v1', apiKeyEnv: ['MORPH_API_KEY'], files: true, quirks: noDeveloper },
   chutes: { baseUrl: 'https://llm.chutes.ai/v1', apiKeyEnv: ['CHUTES_API_KEY'], completions: true, topK: true, quirks: noDeveloper },
   scaleway: { baseUrl: 'https://api.scaleway.ai/v1', apiKeyEnv: ['SCW_SECRET_KEY'], quirks: noDeveloper, transcriptions: true },
   stepfun: { baseUrl: 'https://api.stepfun.com/v1', apiKeyEnv: ['STEPFUN_API_KEY'], embeddings: false, quirks: noDeveloper },
@@ -86,7 +86,7 @@ export const catalog = {
   llamafile: { baseUrl: 'http://127.0.0.1:8080/v1', apiKeyEnv: ['LLAMAFILE_API_KEY'], keyless: true, completions: true, topK: true, quirks: noDeveloper },
   litellm_proxy: {
     apiKeyEnv: ['LITELLM_PROXY_API_KEY'], keyless: true,
-    responses: true, moderations: true, images: true, imageEdits: true, rerank: 'jina', speech: true, transcriptions: true,
+    responses: true, moderations: true, images: true, imageEdits: true, rerank: 'jina', speech: true, transcriptions: true, files: true,
   },
   jina_ai: { baseUrl: 'https://api.jina.ai/v1', apiKeyEnv: ['JINA_AI_API_KEY', 'JINA_API_KEY'], chat: false, embeddings: 'plain', rerank: 'jina', quirks: { drop: ['user'] } },
   voyage: {
@@ -96,7 +96,7 @@ export const catalog = {
   /** Emulated operations (responses, moderations) are not taken for granted here. Any other host: `api_base` says where. */
   custom_openai: {
     apiKeyEnv: [], keyless: true, completions: true, topK: true,
-    images: true, imageEdits: true, rerank: 'jina', speech: true, transcriptions: true, translations: true,
+    images: true, imageEdits: true, rerank: 'jina', speech: true, transcriptions: true, translations: true, files: true,
   },
   text_completion_openai: { baseUrl: 'https://api.openai.com/v1', apiKeyEnv: ['OPENAI_API_KEY'], completions: true },
 } as const satisfies Record<string, CompatibleRow>

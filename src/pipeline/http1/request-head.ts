@@ -18,6 +18,7 @@ export interface PreparedHead {
   readonly origin: Origin
   readonly get: Buffer
   readonly post: Buffer
+  readonly delete: Buffer
 }
 
 /** Framing, hop-by-hop headers and the host are the transport's own: given ones are not sent. */
@@ -70,6 +71,7 @@ export function prepareHead(head: CallHead): PreparedHead {
     origin: originOf(url),
     get: Buffer.from(`GET ${target}`, 'latin1'),
     post: Buffer.from(`POST ${target}`, 'latin1'),
+    delete: Buffer.from(`DELETE ${target}`, 'latin1'),
   }
 }
 

@@ -31,15 +31,14 @@ export class RequestWriter {
   /** Begins a request. `waiting` = call `flush` when the socket drains. */
   start(socket: Writable, prepared: PreparedHead, request: UpstreamRequest): WriteState {
     const { body } = request
-    const isGet = request.method === 'GET'
-    const head = isGet ? prepared.get : prepared.post
+    const head = headOf(prepared, request.method)
     let bodyBytes = 0
     let hasFile = false
     for (const piece of body) {
       bodyBytes += piece.length
       if (!(piece instanceof Uint8Array)) hasFile = true
     }
-    const tail = isGet && bodyBytes === 0 ? '\r\n' : `content-length: ${bodyBytes}\r\n\r\n`
+    const tail = bodyBytes === 0 && request.method !== 'POST' ? '\r\n' : `content-length: ${bodyBytes}\r\n\r\n`
     const headBytes = head.length + tail.length
     this.#piece = 0
     this.#offset = 0
@@ -91,6 +90,10 @@ export class RequestWriter {
     this.#piece = 0
     this.#offset = 0
   }
+}
+
+function headOf(prepared: PreparedHead, method: UpstreamRequest['method']): Buffer {
+  return method === 'POST' ? prepared.post : method === 'GET' ? prepared.get : prepared.delete
 }
 
 /** Synchronous: the file was written moments ago, so its pages are in memory. */

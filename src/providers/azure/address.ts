@@ -30,6 +30,23 @@ function azureUrl(target: Target, dialect: CompatibleDialect): string {
   return `${root}/openai/deployments/${deployment ?? encodeURIComponent(target.model)}${path}${query}`
 }
 
+/** Files and batches belong to the resource, not to a deployment. */
+export function azureFilesHead(target: Target, path: string): CallHead {
+  const { root, isV1 } = readBase(target.baseUrl)
+  const { api_version: given } = target.options
+  const version = typeof given === 'string' ? given : defaultVersion
+  const preview = version === 'preview' ? '?api-version=preview' : ''
+  const url =
+    isV1 || v1Words.has(version) ? `${root}/openai/v1${path}${preview}` : `${root}/openai${path}?api-version=${encodeURIComponent(version)}`
+  return { url, headers: { ...keyHeaders(target), ...target.headers } }
+}
+
+/** The lines of a batch name the deployment, which the address may say. */
+export function deploymentName(target: Target): string {
+  const { deployment } = readBase(target.baseUrl)
+  return deployment === undefined ? target.model : decodeURIComponent(deployment)
+}
+
 /** `api_base` may be the resource, or any of the longer forms that other clients want; `/openai/v1` wins over a dated version. */
 function readBase(base: string): { root: string; deployment: string | undefined; isV1: boolean } {
   const match = /^(.*?)(?:\/openai(?:\/(v1)|\/deployments\/([^/?]+).*)?)?$/.exec(base)

@@ -3,7 +3,7 @@ import type { MakeHead, Provider } from '../../core/provider.ts'
 import { embeddingsAdapter } from '../openai-compatible/embeddings.ts'
 import type { CompatibleDialect } from '../openai-compatible/head.ts'
 import { chatAdapter, openaiChatParams } from '../openai-compatible/index.ts'
-import { azureHead } from './address.ts'
+import { azureFilesHead, azureHead, deploymentName } from './address.ts'
 import { entraAuthorization } from './entra.ts'
 import { azureFault } from './fault.ts'
 
@@ -30,6 +30,7 @@ export const azure: Provider = {
   },
   chat: chatAdapter({ apiKeyEnv: [], maxTokensField: 'max_completion_tokens' }, chatHead),
   embeddings: embeddingsAdapter(embeddingsHead, {}),
+  files: { head: azureFilesHead, modelName: deploymentName },
   authorization: entraAuthorization,
   fault: azureFault,
   chatParams: openaiChatParams,

@@ -32,11 +32,16 @@ export function contentHeaders(dialect: CompatibleDialect): Record<string, strin
 
 /** `https://api.openai.com/v1` + `/chat/completions`, with the key and what the operator configured. */
 export function compatibleHead(target: Target, dialect: CompatibleDialect): CallHead {
+  return headAt(target, dialectPaths[dialect], contentHeaders(dialect))
+}
+
+/** The same for any path under the base, such as `/files`. */
+export function headAt(target: Target, path: string, headers: Readonly<Record<string, string>> = {}): CallHead {
   const { organization, project } = target.options
   return {
-    url: `${target.baseUrl}${dialectPaths[dialect]}`,
+    url: `${target.baseUrl}${path}`,
     headers: {
-      ...contentHeaders(dialect),
+      ...headers,
       ...(target.apiKey && { authorization: `Bearer ${target.apiKey.reveal()}` }),
       ...(typeof organization === 'string' && { 'openai-organization': organization }),
       ...(typeof project === 'string' && { 'openai-project': project }),

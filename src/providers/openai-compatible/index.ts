@@ -3,7 +3,7 @@ import type { Target } from '../../core/deployment.ts'
 import type { ChatAdapter, Dialect, MakeHead, Provider } from '../../core/provider.ts'
 import { generalFault } from '../fault.ts'
 import { embeddingsAdapter } from './embeddings.ts'
-import { compatibleHead } from './head.ts'
+import { compatibleHead, headAt } from './head.ts'
 import type { CompatibleDialect } from './head.ts'
 import { chatReader, chatResult } from './read.ts'
 import { chatBody } from './request.ts'
@@ -34,6 +34,7 @@ export function openaiCompatible(name: string, row: CompatibleRow): Provider {
     ...(row.chat !== false && { chat: chatAdapter(row, maker('openai-chat')) }),
     ...(row.embeddings !== false && { embeddings: embeddingsAdapter(maker('openai-embeddings'), row) }),
     ...(row.rerank && { rerank: rerankAdapter(maker('jina-rerank'), row.rerank) }),
+    ...(row.files && { files: { head: headAt } }),
     fault: generalFault,
     chatParams: row.chat === false ? [] : paramsOf(row),
   }

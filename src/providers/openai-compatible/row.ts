@@ -31,6 +31,8 @@ export interface CompatibleRow {
   readonly translations?: boolean
   /** Has `/rerank`, in Jina's words (`top_n`, `results`) or in Voyage's (`top_k`, `data`). */
   readonly rerank?: 'jina' | 'voyage'
+  /** Has `/files` and `/batches`, with OpenAI's objects and lines. */
+  readonly files?: boolean
   /** The field that bounds the output in translated calls; `max_tokens` unless said. */
   readonly maxTokensField?: 'max_completion_tokens'
   /** Takes the newest fields of OpenAI's chat too. */

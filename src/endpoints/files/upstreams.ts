@@ -1,0 +1,95 @@
+/** Which upstream keeps a file: what the client says, within what its key may use. */
+import { mayUseModel } from '../../accounts/key.ts'
+import type { Caller } from '../../core/call.ts'
+import type { Deployment } from '../../core/deployment.ts'
+import type { Services } from '../../core/endpoint.ts'
+import { GatewayError } from '../../core/errors.ts'
+import { Secret } from '../../lib/secret.ts'
+
+/** Where the client wants a file to go; all of it may be missing. */
+export interface Wish {
+  /** Public names; the file goes where all of them are. */
+  readonly models: readonly string[]
+  /** `custom_llm_provider`. */
+  readonly provider: string | undefined
+}
+
+/** Equal for deployments with the same files behind them: the same address and the same credentials. */
+export function accountOf({ target }: Deployment): string | undefined {
+  const { provider, options } = target
+  if (!provider.files) return undefined
+  const { url, headers } = provider.files.head(target, '/files')
+  // Where calls are signed, the credentials are not in the headers.
+  const signing = provider.authorization ? Object.entries(options).map(([name, value]) => [name, value instanceof Secret ? value.reveal() : value]) : []
+  return JSON.stringify([provider.name, url, headers, signing])
+}
+
+/** The deployments of a model that this caller may call, or why there are none. */
+export function callable(services: Services, caller: Caller, model: string): readonly Deployment[] | string {
+  const index = services.models()
+  const found = index.resolve(model)
+  const shown = model.slice(0, 200)
+  if (found.length === 0) return `the model '${shown}' does not exist; GET /v1/models lists those that do`
+  if (caller.role === 'key' && !mayUseModel(caller.key, model, index.settings.accessGroups))
+    return `this key may not use the model '${shown}'; GET /v1/models lists those it may use`
+  return found
+}
+
+/** Throws 400 with the choices when the wish leaves more than one upstream, or none. */
+export function chooseUpstream(services: Services, caller: Caller, wish: Wish): Deployment {
+  const accounts = wish.models.length > 0 ? accountsOfAll(services, caller, wish.models) : reachable(services, caller)
+  const open = [...accounts.values()].filter(one => wish.provider === undefined || one.target.provider.name === wish.provider)
+  if (open.length === 1) return open[0]!
+  // A model may be served by several upstreams: the first will do.
+  if (wish.models.length > 0 && open.length > 0) return open[0]!
+  const choices = shownChoices(open.length > 0 ? open : [...accounts.values()])
+  if (accounts.size === 0) throw refused('none of the models that this key may use is at an upstream that takes files')
+  if (open.length === 0)
+    throw refused(`no upstream of the provider '${wish.provider!.slice(0, 60)}' takes files for this key; name one of these as \`model\`: ${choices}`, 'custom_llm_provider')
+  throw refused(`several upstreams take files; name a model of the one that you mean as \`model\` or \`target_model_names\`: ${choices}`)
+}
+
+/** By account: the deployments that are in the accounts of all these models. */
+function accountsOfAll(services: Services, caller: Caller, models: readonly string[]): Map<string, Deployment> {
+  let common: Map<string, Deployment> | undefined
+  for (const model of models) {
+    const found = callable(services, caller, model)
+    if (typeof found === 'string') throw refused(found)
+    const accounts = byAccount(found)
+    if (accounts.size === 0) throw refused(`the model '${model}' is at an upstream that takes no files`)
+    const before: Map<string, Deployment> = common ?? accounts
+    common = new Map([...before].filter(([account]) => accounts.has(account)))
+    if (common.size === 0) throw refused(`the model '${model}' is at another upstream than the models before it; a file goes to one`)
+  }
+  return common!
+}
+
+function reachable(services: Services, caller: Caller): Map<string, Deployment> {
+  const index = services.models()
+  const { deployments, accessGroups } = index.settings
+  const { key, role } = caller
+  if (role === 'admin') return byAccount(deployments)
+  const named = deployments.filter(one => mayUseModel(key, one.modelName, accessGroups))
+  // A key may be for one model of a pattern, or for an alias.
+  return byAccount([...named, ...key.models.flatMap(name => index.resolve(name))])
+}
+
+function byAccount(deployments: readonly Deployment[]): Map<string, Deployment> {
+  const accounts = new Map<string, Deployment>()
+  for (const one of deployments) {
+    const account = accountOf(one)
+    if (account !== undefined && !accounts.has(account)) accounts.set(account, one)
+  }
+  return accounts
+}
+
+const choicesShownMax = 20
+
+function shownChoices(deployments: readonly Deployment[]): string {
+  const names = deployments.slice(0, choicesShownMax).map(one => `'${one.modelName}' (${one.target.provider.name})`)
+  return names.join(', ')
+}
+
+function refused(message: string, param = 'model'): GatewayError {
+  return new GatewayError('invalid-request', message, { param })
+}
