@@ -14,7 +14,7 @@ export const check: Command = {
     const file = positionals[0] ?? configFile(flags, environment)
     if (file === undefined) throw new UsageError('name the file: modelgate check config.yaml')
     if (!existsSync(file)) throw new Error(`${file}: no such file`)
-    const { settings, mistakes } = readSettings({ text: readFileSync(file, 'utf8'), file, environment, providers })
+    const { settings, mistakes } = readSettings({ text: textOf(file), file, environment, providers })
     const warnings = settings?.warnings ?? []
     if (flags.json) print(JSON.stringify({ ok: mistakes.length === 0, mistakes, warnings }, null, 2))
     else {
@@ -24,4 +24,12 @@ export const check: Command = {
     }
     return mistakes.length === 0 ? 0 : 1
   },
+}
+
+function textOf(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    throw new Error(`${file}: cannot be read: ${(error as Error).message}`, { cause: error })
+  }
 }

@@ -105,6 +105,20 @@ describe('help and wrong words', () => {
       expect(existsSync(join(folder, 'data', 'modelgate.sqlite'))).toBe(false)
     })
 
+  const wrongEnvironment: [Record<string, string>, string][] = [
+    [{ MODELGATE_LOG_LEVEL: 'loud' }, "MODELGATE_LOG_LEVEL must be one of debug, info, warn, error, off; got 'loud'"],
+    [{ MODELGATE_DRAIN_MS: '5s' }, 'MODELGATE_DRAIN_MS must be a whole number of milliseconds'],
+    [{ DATABASE_URL: 'mysql://u:secret-word@h/x' }, 'DATABASE_URL must begin with postgres://'],
+  ]
+  for (const [environment, message] of wrongEnvironment)
+    test(`a wrong ${Object.keys(environment)[0]} is refused before anything is opened`, async () => {
+      const { code, out, error } = await run(['serve', '--port', '0'], environment)
+      expect([code, out]).toEqual([2, ''])
+      expect(error).toContain(message)
+      expect(error).not.toContain('secret-word')
+      expect(existsSync(join(folder, 'data'))).toBe(false)
+    })
+
   test('a wrong PORT of the environment is named as such', async () => {
     const { code, error } = await run(['serve'], { PORT: 'x' })
     expect(code).toBe(2)
@@ -146,6 +160,12 @@ describe('check', () => {
     const { code, error } = await run(['check', join(folder, 'nowhere.yaml')])
     expect([code, error]).toEqual([1, `${join(folder, 'nowhere.yaml')}: no such file\n`])
   })
+
+  test('a folder instead of a file', async () => {
+    const { code, out, error } = await run(['check', folder])
+    expect([code, out]).toEqual([1, ''])
+    expect(error).toStartWith(`${folder}: cannot be read: `)
+  })
 })
 
 describe('keys', () => {
@@ -178,9 +198,32 @@ describe('keys', () => {
   })
 
   test('a database that cannot be reached is an error with its reason, exit code 1', async () => {
-    const { code, out, error } = await run(['keys', 'list'], { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/x' })
+    const { code, out, error } = await run(['keys', 'list'], { DATABASE_URL: 'postgres://nobody:secret-word@127.0.0.1:1/x' })
     expect([code, out]).toEqual([1, ''])
-    expect(error.trim()).not.toBe('')
+    expect(error).toStartWith('the database at 127.0.0.1:1 cannot be used: ')
+    expect(error).toContain('check DATABASE_URL')
+    expect(error).not.toContain('secret-word')
+  })
+
+  test('an alias that several keys share revokes none of them', async () => {
+    const made = [await run(['keys', 'create', '--alias', 'ci', '--json']), await run(['keys', 'create', '--alias', 'ci'])]
+    const refused = await run(['keys', 'revoke', 'ci'])
+    expect([refused.code, refused.out]).toEqual([1, ''])
+    expect(refused.error).toContain("2 keys have the alias 'ci'; name the one by its id")
+    expect((await run(['keys', 'revoke', (JSON.parse(made[0]!.out) as { token_id: string }).token_id])).code).toBe(0)
+    expect((await run(['keys', 'revoke', 'ci'])).code).toBe(0)
+    expect(JSON.parse((await run(['keys', 'list', '--json'])).out)).toEqual([])
+  })
+
+  test('a data directory that cannot be one is named, with the flag that gives another', async () => {
+    const file = config('')
+    for (const words of [['serve', '--port', '0'], ['keys', 'list']])
+      for (const directory of [file, join(file, 'below')]) {
+        const { code, out, error } = await run([...words, '--data-dir', directory])
+        expect([code, out]).toEqual([1, ''])
+        expect(error).toStartWith(`the data directory ${directory} cannot be used: `)
+        expect(error).toContain('--data-dir')
+      }
   })
 
   test('nothing is left behind beside the database', async () => {

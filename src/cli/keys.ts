@@ -11,7 +11,8 @@ import { migrate } from '../store/migrate.ts'
 import { openDatabase } from '../store/open.ts'
 import type { Command, CommandInput, FlagValues } from './command.ts'
 import { print, table, UsageError } from './command.ts'
-import { configFlag, databaseUrl, dataFlag, generalSettings, jsonFlag, nonEmpty, text } from './options.ts'
+import { explained } from './failures.ts'
+import { configFlag, databaseUrl, dataDirectory, dataFlag, generalSettings, jsonFlag, nonEmpty, text } from './options.ts'
 
 const listMax = 1000
 
@@ -19,7 +20,10 @@ async function withKeys<T>(
   { flags, environment }: CommandInput,
   work: (keys: KeyStore, hashKey: Installation['hashKey']) => Promise<T>,
 ): Promise<T> {
-  const database = await openDatabase(databaseUrl(flags, environment))
+  const used = { databaseUrl: databaseUrl(flags, environment), dataDirectory: dataDirectory(flags, environment) }
+  const database = await openDatabase(used.databaseUrl).catch((thrown: unknown) => {
+    throw explained(thrown, used)
+  })
   try {
     await migrate(database)
     const pepper = nonEmpty(environment.MODELGATE_KEY_PEPPER)
@@ -123,12 +127,18 @@ export const keysRevoke: Command = {
     const [named] = input.positionals
     if (named === undefined) throw new UsageError('name the key: modelgate keys revoke ID')
     const gone = await withKeys(input, async (keys, hashKey) => {
-      const found =
-        (await keys.find({ hash: hashKey(named) })) ?? (await keys.find({ id: named })) ?? (await keys.find({ alias: named }))
+      const found = (await keys.find({ hash: hashKey(named) })) ?? (await keys.find({ id: named })) ?? (await onlyOne(keys, named))
       return found !== undefined && (await keys.delete(found.id))
     })
     if (!gone) throw new Error(`no key is '${named}'; modelgate keys list shows them`)
     print('revoked')
     return 0
   },
+}
+
+/** Several keys may share an alias: which of them is meant, nobody may guess. */
+async function onlyOne(keys: KeyStore, alias: string): Promise<KeyRecord | undefined> {
+  const { keys: found, total } = await keys.list({ alias, limit: 2, offset: 0 })
+  if (total > 1) throw new Error(`${total} keys have the alias '${alias}'; name the one by its id: modelgate keys list shows them`)
+  return found[0]
 }

@@ -27,11 +27,13 @@ export function generalSettings(flags: FlagValues, environment: Environment): No
 
 /** `DATABASE_URL`, else the configuration file's, else the embedded database in the data directory. */
 export function databaseUrl(flags: FlagValues, environment: Environment): string {
-  return (
-    nonEmpty(environment.DATABASE_URL) ??
-    generalSettings(flags, environment).database_url ??
-    `sqlite:${join(dataDirectory(flags, environment), 'modelgate.sqlite')}`
-  )
+  const fromEnvironment = nonEmpty(environment.DATABASE_URL)
+  const given = fromEnvironment ?? generalSettings(flags, environment).database_url
+  if (given === undefined) return `sqlite:${join(dataDirectory(flags, environment), 'modelgate.sqlite')}`
+  // Never shown: it may hold a password.
+  if (!/^(postgres(ql)?:\/\/|sqlite:)/.test(given))
+    throw new UsageError(`${fromEnvironment === undefined ? 'general_settings.database_url' : 'DATABASE_URL'} must begin with postgres://, postgresql:// or sqlite:`)
+  return given
 }
 
 export function portNumber(value: string, from: string): number {

@@ -3,7 +3,8 @@ import type { RunningServer } from '../config/serve-options.ts'
 import { systemClock } from '../lib/clock.ts'
 import { Secret } from '../lib/secret.ts'
 import type { Command, CommandInput } from './command.ts'
-import { print, printError } from './command.ts'
+import { print, printError, UsageError } from './command.ts'
+import { explained } from './failures.ts'
 import { configFile, configFlag, databaseUrl, dataDirectory, dataFlag, generalSettings, nonEmpty, portNumber, text } from './options.ts'
 
 /** One Ctrl-C may come several times: from the terminal, from npm, from the launcher. Later ones mean impatience. */
@@ -19,7 +20,10 @@ export const serve: Command = {
     'data-dir': dataFlag,
   },
   async run(input) {
-    const server = await startServer(serveOptions(input))
+    const options = serveOptions(input)
+    const server = await startServer(options).catch((thrown: unknown) => {
+      throw explained(thrown, options)
+    })
     greet(server)
     keepServing(server)
     return new Promise<number>(resolve => {
@@ -36,7 +40,21 @@ export const serve: Command = {
   },
 }
 
+const logLevels = ['debug', 'info', 'warn', 'error', 'off']
+
+/** A typing error here would otherwise be found out when the log, or a stream that ends, is needed. */
+function checkEnvironment(environment: CommandInput['environment']): void {
+  const level = nonEmpty(environment.MODELGATE_LOG_LEVEL)
+  if (level !== undefined && !logLevels.includes(level))
+    throw new UsageError(`MODELGATE_LOG_LEVEL must be one of ${logLevels.join(', ')}; got '${level}'`)
+  for (const name of ['MODELGATE_DRAIN_DELAY_MS', 'MODELGATE_DRAIN_MS']) {
+    const value = nonEmpty(environment[name])
+    if (value !== undefined && !/^\d{1,9}$/.test(value)) throw new UsageError(`${name} must be a whole number of milliseconds; got '${value}'`)
+  }
+}
+
 function serveOptions({ flags, environment }: CommandInput) {
+  checkEnvironment(environment)
   const directory = dataDirectory(flags, environment)
   const file = configFile(flags, environment)
   // The file may name the database and the master key; flags and environment win.

@@ -13,9 +13,13 @@ const mistakes: [string, string, string[]][] = [
   ['a misspelt key', model('model: groq/x, api_kye: k, api_key: k'), ['config.yaml:3:36 model_list.0.proxy_params.api_kye: unknown key, did you mean `api_key`?']],
   ['a wrong type', model('model: groq/x, api_key: k, weight: heavy'), ['config.yaml:3:56 model_list.0.proxy_params.weight: expected number, received string; got "heavy"']],
   ['an unset variable', model('model: groq/x, api_key: os.environ/NOPE'), ['config.yaml:3:45 model_list.0.proxy_params.api_key: the environment variable NOPE is not set; set it, or write ${NOPE:-default}']],
-  ['an unknown provider', model('model: gorq/x, api_key: k'), ['config.yaml:3 model_list.0.proxy_params.model: unknown provider `gorq`, did you mean `groq`?']],
-  ['no key', model('model: groq/x'), ['config.yaml:3 model_list.0.proxy_params: no key: give `api_key`, or set GROQ_API_KEY']],
-  ['an unknown fallback', model('model: groq/x, api_key: k', 'router_settings: { fallbacks: [{ m: [n] }] }\n'), ['config.yaml:4 router_settings.fallbacks.0.m: no model is named `n`, did you mean `m`?']],
+  ['an unknown provider', model('model: gorq/x, api_key: k'), ['config.yaml:3:28 model_list.0.proxy_params.model: unknown provider `gorq`, did you mean `groq`?']],
+  ['no key', model('model: groq/x'), ['config.yaml:3:19 model_list.0.proxy_params: no key: give `api_key`, or set GROQ_API_KEY']],
+  ['an unknown fallback', model('model: groq/x, api_key: k', 'router_settings: { fallbacks: [{ m: [n] }] }\n'), ['config.yaml:4:37 router_settings.fallbacks.0.m: no model is named `n`, did you mean `m`?']],
+  ['what is missing', 'model_list: [{ proxy_params: { model: groq/x, api_key: k } }]\n', ['config.yaml:1:14 model_list.0.model_name: is missing; give a string']],
+  ['a reference that is not closed', model('model: groq/x, api_key: "${GROQ_KEY"'), ['config.yaml:3:45 model_list.0.proxy_params.api_key: `${` begins the name of an environment variable; write ${NAME} or ${NAME:-default}']],
+  ['a master key that the start would refuse', 'general_settings: { master_key: short }\n', ['config.yaml:1:33 general_settings.master_key: is shorter than 32 characters; make one with: openssl rand -base64 32']],
+  ['an alias that never ends', 'model_list: &a [x, *a]\n', ['config.yaml:1:20 an alias inside of what it stands for has no end; write it out']],
 ]
 for (const [name, text, expected] of mistakes)
   test(`${name} is named with line and column`, () => {
@@ -76,5 +80,13 @@ test('prices of every kind are read; a mistake in one is named', () => {
 
 test('an unknown provider stays a mistake when an address is given', () => {
   const wrong = read(model('model: x, custom_llm_provider: gorq, api_base: "http://h/v1", api_key: k'))
-  expect(wrong.mistakes).toEqual(['config.yaml:3 model_list.0.proxy_params.custom_llm_provider: unknown provider `gorq`, did you mean `groq`?'])
+  expect(wrong.mistakes).toEqual(['config.yaml:3:52 model_list.0.proxy_params.custom_llm_provider: unknown provider `gorq`, did you mean `groq`?'])
+})
+
+test('an anchor may be used again beside itself, and a closed reference inside of a text', () => {
+  const { settings, mistakes: none } = read(
+    'model_list:\n  - { model_name: a, proxy_params: &p { model: groq/x, api_key: "k-${K:-one}-${L:-two}" } }\n  - { model_name: b, proxy_params: *p }\n',
+  )
+  expect(none).toEqual([])
+  expect(settings!.deployments.slice(0, 2).map(one => one.target.apiKey!.reveal())).toEqual(['k-one-two', 'k-one-two'])
 })

@@ -1,5 +1,5 @@
 /** A configuration file's text into a checked Config, or every mistake in it with line and column. */
-import { isMap, isPair, isScalar, isSeq, LineCounter, parseDocument } from 'yaml'
+import { isMap, isPair, isScalar, isSeq, LineCounter, parseDocument, visit } from 'yaml'
 import type { Document, Node, Pair } from 'yaml'
 import type { z } from 'zod'
 import { configSchema, notSupportedYet, otherNames } from './schema.ts'
@@ -16,6 +16,8 @@ export interface ConfigReading {
   readonly warnings: readonly string[]
   /** Where a value stands: `config.yaml:12`. */
   lineOf(path: readonly (string | number)[]): string
+  /** The same to the column: `config.yaml:12:5`. */
+  placeOf(path: readonly (string | number)[]): string
 }
 
 interface Finding {
@@ -40,6 +42,9 @@ export function readConfig(
   }
   if (document.errors.length > 0)
     return { ...failed(''), mistakes: document.errors.map(error => `${place(error.pos[0])} ${error.message}`) }
+  const endless = endlessAliases(document)
+  if (endless.length > 0)
+    return { ...failed(''), mistakes: endless.map(offset => `${place(offset)} an alias inside of what it stands for has no end; write it out`) }
   let value: unknown
   try {
     value = document.toJS({ maxAliasCount: 100 }) ?? {}
@@ -60,11 +65,24 @@ export function readConfig(
     mistakes: [...findings].sort((a, b) => offsetOf(document, a) - offsetOf(document, b)).map(shown),
     warnings: warned.map(shown),
     lineOf: path => where({ path, message: '' }).replace(/:\d+$/, ''),
+    placeOf: path => where({ path, message: '' }),
   }
 }
 
+/** Where an alias stands inside of its own anchor: whoever follows it never comes to an end. */
+function endlessAliases(document: Document.Parsed): number[] {
+  const offsets: number[] = []
+  visit(document, {
+    Alias(_key, alias, above) {
+      const meant = alias.resolve(document)
+      if (meant && above.includes(meant)) offsets.push(alias.range?.[0] ?? 0)
+    },
+  })
+  return offsets
+}
+
 function failed(mistake: string): ConfigReading {
-  return { config: undefined, mistakes: [mistake], warnings: [], lineOf: () => '' }
+  return { config: undefined, mistakes: [mistake], warnings: [], lineOf: () => '', placeOf: () => '' }
 }
 
 type Path = readonly (string | number)[]
@@ -128,8 +146,13 @@ function withEnvironment(value: unknown, path: Path, resolving: Resolving): unkn
     return found
   }
   if (value.startsWith('os.environ/')) return take(value.slice('os.environ/'.length), undefined)
-  return value.replace(/\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g, (_, name: string, otherwise: string | undefined) => take(name, otherwise))
+  // Sent to a provider as it stands, a reference that is not closed would be a wrong key and look like one.
+  if (value.replace(reference, '').includes('${'))
+    resolving.findings.push({ path, message: '`${` begins the name of an environment variable; write ${NAME} or ${NAME:-default}' })
+  return value.replace(reference, (_, name: string, otherwise: string | undefined) => take(name, otherwise))
 }
+
+const reference = /\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g
 
 function fromIssue(issue: z.core.$ZodIssue, root: unknown): Finding[] {
   const path = issue.path.map(part => (typeof part === 'number' ? part : String(part)))
@@ -141,6 +164,8 @@ function fromIssue(issue: z.core.$ZodIssue, root: unknown): Finding[] {
   const got = valueAt(root, path)
   const shown = got === undefined ? '' : `; got ${typeof got === 'string' ? JSON.stringify(got.slice(0, 60)) : JSON.stringify(got)?.slice(0, 60)}`
   const secret = /key|secret|token$/.test(String(path.at(-1)))
+  const [, missing] = /^Invalid input: expected (\w+), received undefined$/.exec(issue.message) ?? []
+  if (missing !== undefined) return [{ path, message: `is missing; give ${/^[aeiou]/.test(missing) ? 'an' : 'a'} ${missing}` }]
   return [{ path, message: `${issue.message.replace(/^Invalid input: /, '')}${secret ? '' : shown}` }]
 }
 

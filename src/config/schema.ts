@@ -133,8 +133,11 @@ const commonSettings = z.strictObject({
   default_internal_user_params: limits.optional().describe('Limits of every user.'),
 })
 
+/** As the start demands it (store/installation.ts): a file that is good can be started. */
+const masterKeyLengthMin = 32
+
 const generalSettings = z.strictObject({
-  master_key: text.optional(),
+  master_key: text.refine(value => value.length >= masterKeyLengthMin, `is shorter than ${masterKeyLengthMin} characters; make one with: openssl rand -base64 32`).optional(),
   database_url: text.optional(),
   max_keys_per_user: count.optional(),
   max_request_size_mb: z.number().min(0.01).max(100).optional(),

@@ -36,7 +36,7 @@ export interface SettingsInput {
 export function readSettings(input: SettingsInput): SettingsReading {
   const reading: ConfigReading =
     input.text === undefined
-      ? { config: {}, mistakes: [], warnings: [], lineOf: () => '' }
+      ? { config: {}, mistakes: [], warnings: [], lineOf: () => '', placeOf: () => '' }
       : readConfig(input.text, { file: input.file ?? 'config.yaml', environment: input.environment })
   const config = reading.config
   if (!config) return { settings: undefined, config: {}, mistakes: reading.mistakes }
@@ -101,7 +101,7 @@ function allDeployments(config: Config, reading: ConfigReading, { input, mistake
 }
 
 function mistake(reading: ConfigReading, path: readonly (string | number)[], message: string): string {
-  return `${reading.lineOf(path)} ${path.join('.')}: ${message}`
+  return `${reading.placeOf(path)} ${path.join('.')}: ${message}`
 }
 
 /** One line, however many there are. */

@@ -47,4 +47,44 @@ for (const backend of backends())
       expect((await gateway.admin('/key/list?user_id=%00')).status).toBe(422)
       expect((await gateway.admin('/key/delete', { key_aliases: ['\u0000'] })).status).toBe(422)
     })
+
+    test('what was deleted is named, by text and by alias; an alias of several keys deletes none of them', async () => {
+      const [one] = await Promise.all([gateway.key({}), gateway.key({ key_alias: 'alone' })])
+      const deleted = await gateway.admin('/key/delete', { keys: [one], key_aliases: ['alone'] })
+      expect(await deleted.json()).toEqual({ deleted_keys: [one, 'alone'] })
+      const twins = [await gateway.key({ key_alias: 'twin' }), await gateway.key({ key_alias: 'twin' })]
+      const refused = await gateway.admin('/key/delete', { key_aliases: ['twin'] })
+      expect(refused.status).toBe(409)
+      expect(((await refused.json()) as { error: { message: string } }).error.message).toContain('2 keys have the alias')
+      for (const twin of twins) expect((await gateway.admin(`/key/info?key=${twin}`)).status).toBe(200)
+      expect((await gateway.admin('/key/delete', { keys: [twins[0]] })).status).toBe(200)
+      expect((await gateway.admin('/key/delete', { key_aliases: ['twin'] })).status).toBe(200)
+      expect((await gateway.admin(`/key/info?key=${twins[1]}`)).status).toBe(404)
+    })
+
+    test('a key learns nothing of other keys, not even which there are', async () => {
+      const [own, other] = await Promise.all([gateway.key({}), gateway.key({})])
+      const ask = async (key: string) => {
+        const answer = await fetch(`${gateway.url}/key/info${key && `?key=${key}`}`, { headers: { authorization: `Bearer ${own}` } })
+        return { status: answer.status, body: (await answer.json()) as { info?: { token_id: string } } }
+      }
+      const self = await ask('')
+      expect([self.status, (await ask(own)).status, (await ask(self.body.info!.token_id)).status]).toEqual([200, 200, 200])
+      const foreign = await ask(other)
+      expect(foreign.status).toBe(403)
+      expect(await ask('sk-of-nobody')).toEqual(foreign)
+      const master = await gateway.admin('/key/info')
+      expect([master.status, await master.text()]).toEqual([404, expect.stringContaining('the master key is no virtual key')])
+    })
+
+    test('a wrong field is told in words that name the remedy', async () => {
+      const messages = async (path: string, body: object) => {
+        const answer = await gateway.admin(path, body)
+        return ((await answer.json()) as { detail: { msg: string }[] }).detail.map(one => one.msg)
+      }
+      expect(await messages('/key/update', {})).toEqual(['is missing; send a string'])
+      expect(await messages('/key/generate', { rpm_limit: 0, tpm_limit: 'x', max_parallel_requests: 1.5, key_alias: '' })).toEqual([
+        'must not be empty', ...Array<string>(3).fill('must be a whole number from 1 to 1000000000, or null for no limit'),
+      ])
+    })
   })

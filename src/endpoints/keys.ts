@@ -8,8 +8,13 @@ import type { KeyChanges, KeyRecord } from '../core/ports.ts'
 import { readAdminBody, readQuery } from './admin-body.ts'
 
 /** Postgres keeps no NUL, and lists should stay lines. */
-const name = z.string().min(1).max(255).regex(/^[^\u0000-\u001f\u007f]*$/, 'must not hold control characters')
-const limit = z.number().int().min(1).max(1_000_000_000).nullable()
+const name = z
+  .string({ error: ({ input }) => (input === undefined ? 'is missing; send a string' : 'must be a string') })
+  .min(1, 'must not be empty')
+  .max(255, 'must be at most 255 characters')
+  .regex(/^[^\u0000-\u001f\u007f]*$/, 'must not hold control characters')
+const limitText = 'must be a whole number from 1 to 1000000000, or null for no limit'
+const limit = z.number(limitText).int(limitText).min(1, limitText).max(1_000_000_000, limitText).nullable()
 
 const keyFields = {
   key_alias: name.nullable().optional(),
@@ -132,11 +137,16 @@ function shown(record: KeyRecord): Record<string, unknown> {
 }
 
 /** A key may be named by its text, its hash (`token`) or its id. */
-async function findKey(services: Services, named: string): Promise<KeyRecord> {
-  const record =
+async function lookForKey(services: Services, named: string): Promise<KeyRecord | undefined> {
+  return (
     (await services.keys.find({ hash: services.hashKey(named) })) ??
     (await services.keys.find({ hash: named })) ??
     (await services.keys.find({ id: named }))
+  )
+}
+
+async function findKey(services: Services, named: string): Promise<KeyRecord> {
+  const record = await lookForKey(services, named)
   if (!record) throw new GatewayError('not-found', 'no such key', { param: 'key' })
   return record
 }
@@ -151,9 +161,13 @@ export const keyInfo: Endpoint = {
   },
   async handle(request, services, caller) {
     const named = request.query.get('key')
-    const record = await findKey(services, named ?? caller!.key.id)
-    if (caller!.role !== 'admin' && record.id !== caller!.key.id)
+    if (caller!.role === 'admin' && named === null)
+      throw new GatewayError('not-found', 'the master key is no virtual key; name one: /key/info?key=...', { param: 'key' })
+    const record = await lookForKey(services, named ?? caller!.key.id)
+    // The same for keys that are there and for keys that are not: nobody can feel around for them.
+    if (caller!.role !== 'admin' && record?.id !== caller!.key.id)
       throw new GatewayError('forbidden', 'a key may only ask about itself', { param: 'key' })
+    if (!record) throw new GatewayError('not-found', 'no such key', { param: 'key' })
     return Response.json({ key: named ?? record.hint, info: shown(record) })
   },
 }
@@ -235,13 +249,17 @@ export const keyDelete: Endpoint = {
       ...(body.key_aliases ?? []).map(alias => findAlias(services, alias)),
     ])
     for (const record of records) await services.keys.delete(record.id)
-    return Response.json({ deleted_keys: body.keys ?? body.key_aliases })
+    return Response.json({ deleted_keys: [...(body.keys ?? []), ...(body.key_aliases ?? [])] })
   },
 }
 
+/** Several keys may share an alias: which of them is meant, nobody may guess. */
 async function findAlias(services: Services, alias: string): Promise<KeyRecord> {
-  const record = await services.keys.find({ alias })
+  const { keys, total } = await services.keys.list({ alias, limit: 2, offset: 0 })
+  const [record] = keys
   if (!record) throw new GatewayError('not-found', `no key has the alias '${alias}'`, { param: 'key_aliases' })
+  if (total > 1)
+    throw new GatewayError('conflict', `${total} keys have the alias '${alias}'; delete by \`keys\` (GET /key/list?key_alias=... has their tokens)`, { param: 'key_aliases' })
   return record
 }
 

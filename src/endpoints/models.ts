@@ -5,7 +5,7 @@ import { priceFields } from '../accounts/price-keys.ts'
 import type { Caller } from '../core/call.ts'
 import type { Deployment } from '../core/deployment.ts'
 import type { Endpoint, HttpRequest, Services } from '../core/endpoint.ts'
-import { GatewayError } from '../core/errors.ts'
+import { GatewayError, unprocessable } from '../core/errors.ts'
 import type { ModelDirectory } from '../core/ports.ts'
 import { geminiErrorBody } from '../formats/gemini.ts'
 import { codexCatalogue, listEntry } from '../formats/openai-models.ts'
@@ -100,10 +100,11 @@ function readOptions(request: HttpRequest, caller: Caller): ListOptions {
 }
 
 function flag(query: URLSearchParams, name: string): boolean {
-  const value = query.get(name)
-  if (value === null || value === 'false' || value === '0') return false
+  // Python's clients write True.
+  const value = query.get(name)?.toLowerCase()
+  if (value === undefined || value === 'false' || value === '0') return false
   if (value === 'true' || value === '1' || value === '') return true
-  throw new GatewayError('invalid-request', `\`${name}\` must be true or false`, { param: name })
+  throw unprocessable([{ loc: ['query', name], msg: 'must be true or false', type: 'wrong_type' }])
 }
 
 function visibleIds(index: ModelDirectory, caller: Caller, options: ListOptions): string[] {

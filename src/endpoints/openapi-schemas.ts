@@ -6,6 +6,14 @@ const reference = (name: string) => ({ $ref: `#/components/schemas/${name}` })
 const listOf = (items: object) => ({ type: 'array', items })
 const object = (properties: object, required: string[] = []) => ({ type: 'object', properties, required })
 
+/** Fields of embeddings that would choose host, key or code: no body does. */
+const neverUsed: readonly (readonly [string, object])[] = [
+  ...['api_base', 'api_version', 'api_key', 'api_type', 'proxy_call_id', 'logger_fn'].map(name => [name, nullable('string')] as const),
+  ['custom_llm_provider', { anyOf: [text, { type: 'object' }, { type: 'null' }] }],
+  ['proxy_logging_obj', nullable('object')],
+  ['caching', { type: 'boolean', default: false }],
+]
+
 const usage = object({
   prompt_tokens: { type: 'integer' },
   completion_tokens: { type: 'integer' },
@@ -188,8 +196,7 @@ export const schemas: Readonly<Record<string, object>> = {
       dimensions: nullable('integer', { minimum: 1 }),
       user: nullable('string'),
       timeout: { type: 'integer', default: 600, description: 'Accepted for compatibility; the operator sets timeouts.' },
-      api_base: { ...nullable('string'), description: 'Accepted for compatibility and never used.' },
-      api_key: { ...nullable('string'), description: 'Accepted for compatibility and never used.' },
+      ...Object.fromEntries(neverUsed.map(([name, schema]) => [name, { ...schema, description: 'Accepted for compatibility and never used.' }])),
     },
     ['model', 'input'],
   ),

@@ -10,6 +10,19 @@ const errorAnswer = (description: string, schema: string) => ({
   content: { 'application/json': { schema: { $ref: `#/components/schemas/${schema}` } } },
 })
 
+const callTags = ['Chat', 'Completions', 'Embeddings']
+
+/** Gateway API specification, "Errors"; 401 and 422 are those of every operation. */
+const callErrors: readonly (readonly [number, string])[] = [
+  [400, 'BadRequestError, or ContentPolicyViolationError: the model or its provider refused the content'],
+  [403, 'PermissionDeniedError: the model is not for this key'],
+  [404, 'NotFoundError: there is no such model'],
+  [408, 'Timeout: the upstream was too slow'],
+  [429, 'RateLimitError: a limit was reached; wait for `retry-after` seconds'],
+  [500, 'InternalServerError, or JSONSchemaValidationError: the answer does not fit the schema that was asked for'],
+  [503, 'APIConnectionError, or ServiceUnavailableError: the upstream cannot be reached or is overloaded'],
+]
+
 /** The OpenAPI 3.1 document of these endpoints. */
 export function openapiDocument(endpoints: readonly Endpoint[], version: string): object {
   const paths: Record<string, Record<string, object>> = {}
@@ -49,8 +62,9 @@ function operation({ method, auth, doc }: Endpoint, path: string): object {
     ...(doc.request && { requestBody: { required: true, content: { [doc.requestType ?? 'application/json']: { schema: doc.request } } } }),
     responses: {
       200: { description: 'Success', content: { [doc.responseType ?? 'application/json']: { schema: doc.response ?? {} } } },
-      ...(auth !== 'none' && { 401: errorAnswer('No valid key', 'Error') }),
-      ...(doc.request && { 422: errorAnswer('The body is not valid', 'ValidationError') }),
+      ...(auth !== 'none' && { 401: errorAnswer('AuthenticationError: no valid key', 'Error') }),
+      ...(doc.request && { 422: errorAnswer('UnprocessableEntityError: the body is not valid', 'ValidationError') }),
+      ...(callTags.includes(doc.tag) && doc.request && Object.fromEntries(callErrors.map(([status, text]) => [status, errorAnswer(text, 'Error')]))),
       default: errorAnswer('Any other failure', 'Error'),
     },
   }
@@ -100,6 +114,8 @@ const docsPage: Endpoint = {
   doc: { summary: 'This document, to read and try', tag: 'Docs', response: { type: 'string' } },
   handle(request) {
     if (request.path === '/') return new Response(null, { status: 302, headers: { location: 'docs' } })
+    // What the page links to stands beside it: under `/docs/` it would be looked for one floor too low.
+    if (request.path.endsWith('/')) return new Response(null, { status: 302, headers: { location: '../docs' } })
     return new Response(page, { headers: { 'content-type': 'text/html; charset=utf-8', ...securityHeaders } })
   },
 }

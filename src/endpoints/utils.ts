@@ -12,7 +12,8 @@ import { transformBody, transformRequest } from './utils/transform-request.ts'
 
 const reference = (name: string) => ({ $ref: `#/components/schemas/${name}` })
 
-const flag = z.enum(['true', 'false', '1', '0', ''], { error: 'must be true or false' }).optional()
+/** Python's clients write True. */
+const flag = z.string().toLowerCase().pipe(z.enum(['true', 'false', '1', '0', ''], { error: 'must be true or false' })).optional()
 
 /** POST /utils/token_counter: for a model that is not here, by the tokenizer that its name tells of. */
 export const tokenCounterEndpoint: Endpoint = {

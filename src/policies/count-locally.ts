@@ -12,7 +12,10 @@ import type { Provider, TokenCount, UnaryAdapter } from '../core/provider.ts'
 /** Tells clients that nobody counted exactly. */
 const sourceHeader = 'x-token-count-source'
 
-/** After the policy that finds the candidates. A counter of the vendor's own wins over an estimate. */
+/**
+ * After the policy that finds the candidates. A counter of the vendor's own wins over an estimate; where it fails, the
+ * endpoint estimates in its place (`endpoints/utils/count-or-estimate.ts`).
+ */
 export function countLocally(): Policy {
   const estimating = new WeakMap<Deployment, Deployment>()
   const withEstimate = (deployment: Deployment): Deployment => {

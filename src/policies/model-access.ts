@@ -25,6 +25,10 @@ export function modelAccess(models: () => ModelDirectory): Policy {
           { param: 'model' },
         )
       }
+      // The lists show patterns to who asks for them; an upstream asked for the model `*` knows none.
+      if (call.model.includes('*') && index.wildcardNames().includes(call.model)) {
+        throw new GatewayError('model-not-found', `'${shown(call.model)}' is a pattern; name one model that fits it`, { param: 'model' })
+      }
       call.candidates = candidates
     },
   }

@@ -41,6 +41,13 @@ describe('model access', () => {
     expect([error.kind, error.status, error.message.length < 400]).toEqual(['model-not-found', 404, true])
   })
 
+  test('a pattern is no model, though the lists show it', () => {
+    const patterns = { settings: { accessGroups: {} }, resolve: () => [deployment], wildcardNames: () => ['open/*'] } as unknown as ModelDirectory
+    const error = refusal(() => modelAccess(() => patterns).admit!(callOf({ model: 'open/*' })))
+    expect([error.kind, error.message]).toEqual(['model-not-found', "'open/*' is a pattern; name one model that fits it"])
+    for (const model of ['open/one', 'open/a*b']) expect(() => modelAccess(() => patterns).admit!(callOf({ model }))).not.toThrow()
+  })
+
   test('a key with a list may use nothing else; the master key may use everything', () => {
     const listed = { ...key, models: ['slow'] }
     expect(refusal(() => policy.admit!(callOf({ caller: { role: 'key', key: listed } }))).kind).toBe('model-forbidden')

@@ -58,3 +58,22 @@ test('Google\'s client gets its own list under /v1/models, everyone else does no
   }
   expect((await get('/v1/models', { 'x-api-key': key })).body.data[0]).toMatchObject({ id: 'four' })
 })
+
+test('switches of the query as Python writes them; what is no switch is 422 with its name', async () => {
+  const fallbacks = (await get('/v1/models?include_metadata=True&return_wildcard_routes=FALSE')).body.data[0]
+  expect(fallbacks).toMatchObject({ id: 'four', metadata: { fallbacks: [] } })
+  const wrong = await get('/v1/models?return_wildcard_routes=maybe')
+  expect(wrong).toMatchObject({ status: 422, body: { detail: [{ loc: ['query', 'return_wildcard_routes'], msg: 'must be true or false' }] } })
+  const count = (query: string) =>
+    fetch(`${gateway.url}/utils/token_counter?call_endpoint=${query}`, { method: 'POST', headers: { authorization: `Bearer ${key}` }, body: '{"model":"four","prompt":"hello"}' })
+  expect([(await count('False')).status, (await count('maybe')).status]).toEqual([200, 422])
+})
+
+test('the documentation finds its parts, however its address is written', async () => {
+  for (const path of ['/', '/docs', '/docs/']) {
+    const page = await fetch(`${gateway.url}${path}`)
+    const parts = [...(await page.text()).matchAll(/(?:href|src)="([^"]+)"/g)].map(found => new URL(found[1]!, page.url).href)
+    expect(parts.length).toBe(3)
+    for (const part of parts) expect([part, (await fetch(part, { method: 'HEAD' })).status, (await fetch(part)).status]).toEqual([part, 200, 200])
+  }
+})

@@ -1,0 +1,40 @@
+/** Why a command could not begin, in the operator's words: what cannot be used, and what to do. */
+
+/** What the command was told to use. Neither holds a secret when it is shown. */
+export interface Used {
+  readonly dataDirectory: string
+  /** `sqlite:...` or `postgres://...`; only its host is ever shown. */
+  readonly databaseUrl: string
+  readonly host?: string
+  readonly port?: number
+}
+
+/** The same failure with a message that names flag or variable; whatever is not known here stays as it is. */
+export function explained(thrown: unknown, used: Used): unknown {
+  if (!(thrown instanceof Error)) return thrown
+  const { code = '', syscall } = thrown as Error & { code?: string; syscall?: string }
+  const message = syscall === 'listen' || code === 'EADDRINUSE' ? listening(code, thrown.message, used) : storing(code, thrown, used)
+  return message === undefined ? thrown : new Error(message, { cause: thrown })
+}
+
+function listening(code: string, reason: string, { host, port }: Used): string {
+  // Bun says so of some addresses that are not this machine's as well.
+  if (code === 'EADDRINUSE') return `cannot listen on port ${port} of ${host}: another program uses it, or this machine has no such address; choose others with --port and --host`
+  if (code === 'EACCES') return `port ${port} is not for everyone: ${reason}; choose one from 1024 with --port`
+  return `cannot listen on '${host}': ${reason}; give --host an address of this machine, or 0.0.0.0 for all of them`
+}
+
+function storing(code: string, thrown: Error, { dataDirectory, databaseUrl }: Used): string | undefined {
+  const { path } = thrown as Error & { path?: string }
+  if (code.startsWith('ERR_POSTGRES_')) return `the database at ${hostOf(databaseUrl)} cannot be used: ${thrown.message}; check DATABASE_URL (or general_settings.database_url)`
+  const inDirectory = typeof path === 'string' && (path.startsWith(dataDirectory) || dataDirectory.startsWith(path))
+  if (!inDirectory && !fileTroubles.includes(code)) return undefined
+  return `the data directory ${dataDirectory} cannot be used: ${thrown.message}; give one that can be written with --data-dir`
+}
+
+/** Of SQLite, which names no path. */
+const fileTroubles = ['SQLITE_CANTOPEN', 'SQLITE_READONLY', 'SQLITE_FULL', 'SQLITE_PERM']
+
+function hostOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).host : 'the given address'
+}
