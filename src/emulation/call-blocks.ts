@@ -70,8 +70,9 @@ function listOpening(text: string, offered: OfferedTools): Opening {
       ? none
       : { kind: 'block', block: new ListBlock(offered, '"\''), length: 0 }
   const isWhole = found[0].length === text.length || /^\s$/.test(text.slice(found[0].length))
+  if (!isWhole) return none
   const mayBecome = [...offered.keys()].some(name => name.startsWith(found[1]!) || `default_api.${name}`.startsWith(found[1]!))
-  return isWhole && mayBecome ? partial : none
+  return mayBecome ? partial : none
 }
 
 function literalOpening(text: string, opener: string, block: () => Block): Opening {

@@ -8,6 +8,14 @@ const blockCharactersMax = 256 * 1024
 /** By then a block shows whether it can hold calls. */
 const startCharactersMax = 256
 
+/** A whole answer is read in stretches: what is left of a text is looked at anew after each block. */
+const stretchCharactersMax = 4096
+
+/** Never between the halves of a character. */
+function cutAfter(text: string, at: number): number {
+  return at < text.length && text.charCodeAt(at - 1) >>> 10 === 0x36 ? at + 1 : at
+}
+
 export type Found = { readonly text: string } | { readonly calls: readonly WrittenCall[] }
 
 /** One instance a text. The result does not depend on where the text is cut. */
@@ -29,10 +37,18 @@ export class CallScanner {
   }
 
   push(piece: string): Found[] {
+    for (let from = 0; from < piece.length; ) {
+      const to = cutAfter(piece, from + stretchCharactersMax)
+      this.#scan(piece.slice(from, to))
+      from = to
+    }
+    return this.#result()
+  }
+
+  #scan(piece: string): void {
     let rest = this.#pending + piece
     this.#pending = ''
     while (rest !== '') rest = this.#block ? this.#inBlock(this.#block, rest) : this.#inText(rest)
-    return this.#result()
   }
 
   /** The text has ended: an unfinished block is given back as text. */

@@ -79,10 +79,19 @@ export function correction(problem: string): string {
 function findJson(text: string): string | undefined {
   const whole = text.trim()
   if (isJson(whole)) return whole
-  const fenced = /```[\w-]*\s*\n([\s\S]*?)\n?[ \t]*```/.exec(whole)?.[1]
+  const fenced = fencedIn(whole)
   if (fenced !== undefined && isJson(fenced)) return fenced.trim()
   const mended = (fenced === undefined ? undefined : readLiteral(fenced)) ?? readLiteral(whole) ?? literalIn(whole)
   return mended && isJson(mended.json) ? mended.json : undefined
+}
+
+/** What stands in the first code fence that is closed. By searches: a pattern for it goes back too often. */
+function fencedIn(text: string): string | undefined {
+  const opener = /```[\w-]*[^\S\n]*\n/g
+  const found = opener.exec(text)
+  if (!found) return undefined
+  const closer = text.indexOf('```', opener.lastIndex)
+  return closer < 0 ? undefined : text.slice(opener.lastIndex, closer)
 }
 
 function literalIn(text: string): Literal | undefined {

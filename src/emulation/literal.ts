@@ -17,10 +17,10 @@ const depthMax = 64
 const words: Readonly<Record<string, string>> = {
   true: 'true', True: 'true', false: 'false', False: 'false', null: 'null', None: 'null',
 }
-const escapes: Readonly<Record<string, string>> = {
+const escapes: ReadonlyMap<string, string> = new Map(Object.entries<string>({
   n: '\n', t: '\t', r: '\r', b: '\b', f: '\f', v: '\v', a: '\x07', '0': '\0',
   '\\': '\\', '/': '/', "'": "'", '"': '"', '\n': '',
-}
+}))
 
 /** What stands at a place is no literal. Never leaves this folder. */
 export class NotLiteral extends Error {
@@ -155,10 +155,12 @@ export class LiteralReader {
 
   /** Where the quote or the next backslash stands. */
   #nextOf(quote: string): number {
-    const end = this.text.indexOf(quote, this.at)
-    if (end < 0) throw new NotLiteral('a string without an end')
-    const backslash = this.text.indexOf('\\', this.at)
-    return backslash >= 0 && backslash < end ? backslash : end
+    // Both at once: a search for either alone may read the whole rest of the text, again for every string.
+    const stop = quote[0] === "'" ? /['\\]/g : /["\\]/g
+    stop.lastIndex = this.at
+    for (let found = stop.exec(this.text); found; found = stop.exec(this.text))
+      if (found[0] === '\\' || this.text.startsWith(quote, found.index)) return found.index
+    throw new NotLiteral('a string without an end')
   }
 
   /** After the backslash. What is no escape keeps its backslash, as in Python. */
@@ -170,12 +172,13 @@ export class LiteralReader {
       return String.fromCodePoint(point)
     }
     const next = this.text[this.at++] ?? ''
-    return escapes[next] ?? `\\${next}`
+    return escapes.get(next) ?? `\\${next}`
   }
 
   #number(): Literal | undefined {
     const sign = this.match(/[+-]/y) === '-' ? '-' : ''
-    const hex = this.match(/0[xX][0-9a-fA-F]+/y)
+    // Written out, longer ones cost time by the square of their length.
+    const hex = this.match(/0[xX][0-9a-fA-F]{1,256}(?![0-9a-fA-F])/y)
     if (hex !== undefined) return { json: sign + BigInt(hex).toString() }
     const written = this.match(/(?:\d[\d_]*)?\.?\d*(?:[eE][+-]?\d+)?/y)
     if (written === undefined) {

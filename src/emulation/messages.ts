@@ -12,9 +12,16 @@ export function withInstruction(messages: readonly Message[], text: string): Mes
 
 /** Parts one after the other with an empty line between texts: most hosts join the texts of a message. */
 export function joinParts(first: readonly Part[], second: readonly Part[]): Part[] {
-  const last = first.at(-1)
-  const [next, ...rest] = second
-  if (last?.type !== 'text' || next?.type !== 'text') return [...first, ...second]
-  // The first text stays as it is: a cache of the provider may end with it.
-  return [...first, { ...next, text: `\n\n${next.text}` }, ...rest]
+  const joined = [...first]
+  appendParts(joined, second)
+  return joined
+}
+
+/** The same in place: a conversation may have thousands of neighbours. */
+export function appendParts(parts: Part[], more: readonly Part[]): void {
+  for (const [at, part] of more.entries()) {
+    const follows = at === 0 && part.type === 'text' && parts.at(-1)?.type === 'text'
+    // The first text stays as it is: a cache of the provider may end with it.
+    parts.push(follows ? { ...part, text: `\n\n${part.text}` } : part)
+  }
 }

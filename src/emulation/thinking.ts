@@ -11,6 +11,9 @@ const tags = [
   { opener: '<thinking>', closer: '</thinking>' },
 ] as const
 
+/** More white space than a model puts before its thinking: nobody waits for what follows it. */
+const spaceMax = 1024
+
 /** `isOpen` = the text begins inside the thinking, because the model's template has opened it. */
 export function splitThinking(request: ChatRequest, isOpen: boolean): Emulation {
   // Switched off, the template opens nothing; a model that thinks nevertheless says so.
@@ -85,12 +88,12 @@ class ThinkingSplitter {
   #begin(text: string): string {
     const begun = text.trimStart()
     const tag = tags.find(one => begun.startsWith(one.opener))
-    if (tag) {
+    if (tag && text.length - begun.length <= spaceMax) {
       this.#phase = 'thinking'
       if (!this.#isOpen) this.#closers = [tag.closer]
       return begun.slice(tag.opener.length)
     }
-    if (tags.some(one => one.opener.startsWith(begun))) {
+    if (text.length - begun.length <= spaceMax && tags.some(one => one.opener.startsWith(begun))) {
       this.#held = text
       return ''
     }

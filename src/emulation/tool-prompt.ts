@@ -1,6 +1,6 @@
 /** Tools in words: how they are described to a model that does not know them, and how past calls are retold. */
 import type { ChatRequest, Message, Part, Tool, ToolChoice } from '../core/chat.ts'
-import { joinParts } from './messages.ts'
+import { appendParts } from './messages.ts'
 import { readLiteral } from './literal.ts'
 
 /** The same request always gets the same words: they are part of the prompt that providers cache. */
@@ -46,12 +46,15 @@ export function retellCalls(request: ChatRequest): Message[] {
   let results: Message | undefined
   for (const message of request.messages) {
     for (const part of message.parts) if (part.type === 'tool-call') names.set(part.id, part.name)
-    let parts: Part[] = []
-    for (const part of message.parts) parts = isOfCall(part) ? joinParts(parts, tellPart(part, names)) : [...parts, part]
+    const parts: Part[] = []
+    for (const part of message.parts) {
+      if (isOfCall(part)) appendParts(parts, tellPart(part, names))
+      else parts.push(part)
+    }
     if (message.role !== 'tool') {
       results = undefined
       messages.push(message.parts.some(isOfCall) ? { ...message, parts } : message)
-    } else if (results) results.parts = joinParts(results.parts, parts)
+    } else if (results) appendParts(results.parts, parts)
     else messages.push((results = { role: 'user', parts }))
   }
   return messages

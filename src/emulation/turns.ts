@@ -1,7 +1,7 @@
 /** Conversations for models whose template wants one system message at most, and then user and assistant in turn. */
 import type { Message } from '../core/chat.ts'
 import type { Emulation } from './decorate.ts'
-import { isSystem, joinParts } from './messages.ts'
+import { appendParts, isSystem } from './messages.ts'
 
 /** Templates refuse a conversation that the assistant begins. */
 const opening: Message = { role: 'user', parts: [{ type: 'text', text: '(The assistant speaks first.)' }] }
@@ -19,14 +19,21 @@ export const alternateTurns: Emulation = {
 /** Neighbours of one role become one message; a system message after the beginning is said by the user. */
 export function inTurns(messages: readonly Message[]): Message[] {
   const result: Message[] = []
+  let headGoesOn = true
   for (const message of messages) {
     const last = result.at(-1)
-    const isHead = isSystem(message) && result.every(isSystem)
+    const isHead: boolean = isSystem(message) && headGoesOn
+    headGoesOn = isHead
     const role = message.role === 'assistant' ? 'assistant' : isHead ? message.role : 'user'
     const same = last !== undefined && (last.role === role || (isHead && isSystem(last)))
-    if (same) result[result.length - 1] = { role: last.role, parts: joinParts(last.parts, message.parts) }
-    else if (role === 'assistant' && (!last || isSystem(last))) result.push(opening, { ...message, role })
-    else result.push({ ...message, role })
+    // The name of one speaker does not stand for several.
+    if (same) {
+      delete last.name
+      appendParts(last.parts, message.parts)
+      continue
+    }
+    if (role === 'assistant' && (!last || isSystem(last))) result.push(opening)
+    result.push({ ...message, role, parts: [...message.parts] })
   }
   return result
 }

@@ -13,6 +13,7 @@ import {
   geminiGenerateArray,
   geminiModelEntry,
 } from '../formats/gemini.ts'
+import { countOrEstimate } from './utils/count-or-estimate.ts'
 
 const bases = ['/v1beta', '/v1', '/gemini/v1beta', '/gemini/v1']
 /** `/v1/models` is OpenAI's. */
@@ -26,18 +27,21 @@ interface Action {
   call(request: HttpRequest): Pick<ModelCall, 'format' | 'stream'>
 }
 
+const pathsOf = (action: Action['name']): string[] => bases.map(base => `${base}/models/{model+}:${action}`)
+
 const actionAt = ({ name, doc, call }: Action): Endpoint => ({
   method: 'POST',
-  paths: bases.map(base => `${base}/models/{model+}:${name}`),
+  paths: pathsOf(name),
   auth: 'key',
   doc: { tag: 'Gemini', ...doc },
   errorBody: geminiErrorBody,
   handle: (request, services, caller) =>
-    services.callModel(request, caller!, {
-      ...call(request),
-      route: `/v1beta/models/{model}:${name}`,
-      model: plainName(request.params.model!),
-    }),
+    services.callModel(request, caller!, { ...call(request), ...calledBy(request, name) }),
+})
+
+const calledBy = (request: HttpRequest, action: Action['name']): Pick<ModelCall, 'route' | 'model'> => ({
+  route: `/v1beta/models/{model}:${action}`,
+  model: plainName(request.params.model!),
 })
 
 /** Some clients write `models/` twice. */
@@ -97,15 +101,20 @@ const streamGenerateContent = actionAt({
   },
 })
 
-const countTokens = actionAt({
-  name: 'countTokens',
+const countTokens: Endpoint = {
+  method: 'POST',
+  paths: pathsOf('countTokens'),
+  auth: 'key',
   doc: {
+    tag: 'Gemini',
     summary: "Count the tokens of a request, in Gemini's dialect",
     request: { type: 'object', properties: { ...generateRequest.properties, generateContentRequest: generateRequest } },
     response: { type: 'object', properties: { totalTokens: { type: 'integer' } } },
   },
-  call: () => ({ format: geminiCountTokens, stream: false }),
-})
+  errorBody: geminiErrorBody,
+  handle: (request, services, caller) =>
+    countOrEstimate(request, services, caller!, { format: geminiCountTokens, stream: false, ...calledBy(request, 'countTokens') }),
+}
 
 const embedContent = actionAt({
   name: 'embedContent',

@@ -1,7 +1,7 @@
 /** Messages for Claude Code and Anthropic's SDKs. `?beta=true`, which they send with betas, changes nothing here. */
-import type { Caller } from '../core/call.ts'
-import type { Endpoint, EndpointDoc, HttpRequest, ModelCall, Services } from '../core/endpoint.ts'
+import type { Endpoint, EndpointDoc, HttpRequest } from '../core/endpoint.ts'
 import { anthropicCountTokens, anthropicErrorBody, anthropicMessages } from '../formats/anthropic-messages.ts'
+import { countOrEstimate } from './utils/count-or-estimate.ts'
 
 const content = { anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'object' } }] }
 const inputFields = {
@@ -49,8 +49,8 @@ const query: EndpointDoc['query'] = { beta: { schema: { type: 'boolean' }, descr
 const paths = (rest: string): string[] => ['/v1/messages', '/messages', '/anthropic/v1/messages'].map(base => base + rest)
 
 /** Anthropic's SDKs look for the id of the call in a header of its own name. */
-async function answer(request: HttpRequest, services: Services, caller: Caller, call: ModelCall): Promise<Response> {
-  const response = await services.callModel(request, caller, call)
+async function named(request: HttpRequest, answer: Promise<Response>): Promise<Response> {
+  const response = await answer
   response.headers.set('request-id', request.id)
   return response
 }
@@ -61,7 +61,8 @@ export const messages: Endpoint = {
   auth: 'key',
   doc: { summary: "Create a message, in Anthropic's dialect", tag: 'Messages', query, request: messagesRequest, response: message },
   errorBody: anthropicErrorBody,
-  handle: (request, services, caller) => answer(request, services, caller!, { format: anthropicMessages, route: '/v1/messages' }),
+  handle: (request, services, caller) =>
+    named(request, services.callModel(request, caller!, { format: anthropicMessages, route: '/v1/messages' })),
 }
 
 export const messagesCountTokens: Endpoint = {
@@ -77,5 +78,5 @@ export const messagesCountTokens: Endpoint = {
   },
   errorBody: anthropicErrorBody,
   handle: (request, services, caller) =>
-    answer(request, services, caller!, { format: anthropicCountTokens, route: '/v1/messages/count_tokens' }),
+    named(request, countOrEstimate(request, services, caller!, { format: anthropicCountTokens, route: '/v1/messages/count_tokens' })),
 }

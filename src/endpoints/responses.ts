@@ -5,12 +5,15 @@ import type { Endpoint, EndpointDoc, HttpRequest, ModelCall, Services } from '..
 import { GatewayError, unprocessable } from '../core/errors.ts'
 import type { StoredResponse } from '../core/ports.ts'
 import { openaiInputTokens, openaiResponses } from '../formats/openai-responses.ts'
+import { canReplay, replayResponse } from '../formats/openai-responses/replay.ts'
 import { readQuery } from './admin-body.ts'
 import { abortBackground, failed, staleMs, startBackground } from './responses/background.ts'
 import { readRequest, withBody } from './responses/body.ts'
 import { readConversation } from './responses/conversation.ts'
 import { keepAnswer } from './responses/keep.ts'
 import type { KeptCall } from './responses/keep.ts'
+import { countOrEstimate } from './utils/count-or-estimate.ts'
+import type { CountCall } from './utils/count-or-estimate.ts'
 
 const paths = (rest: string) => [`/v1/responses${rest}`, `/responses${rest}`, `/openai/v1/responses${rest}`]
 const flag = { type: ['boolean', 'null'] }
@@ -69,7 +72,7 @@ async function create(original: HttpRequest, services: Services, caller: Caller)
 function checkBackground(stream: unknown, store: unknown): void {
   if (store === false) throw refused('store', 'a response in the background can only be fetched when it is stored; leave `store` out')
   if (stream === true)
-    throw refused('stream', 'a response in the background is not streamed here; leave `stream` out and poll GET /v1/responses/{id}')
+    throw refused('stream', 'a response in the background is not streamed here; leave `stream` out, poll GET /v1/responses/{id}, and add ?stream=true once it has ended')
 }
 
 function refused(param: string, message: string): GatewayError {
@@ -82,11 +85,11 @@ export const responsesInputTokens: Endpoint = {
   auth: 'key',
   doc: doc('Count the input tokens of a response, by the counter of its provider', { request: requestSchema, response: { type: 'object' } }),
   async handle(original, services, caller) {
-    const asked: ModelCall = { format: openaiInputTokens, route: '/v1/responses/input_tokens' }
+    const asked: CountCall = { format: openaiInputTokens, route: '/v1/responses/input_tokens' }
     const { request, body } = await readRequest(original, services)
     if (!body || openaiInputTokens.inspect(body).problems.length > 0) return services.callModel(request, caller!, asked)
     const { bytes } = await readConversation(body, caller!.key.id, services)
-    return services.callModel(withBody(request, bytes), caller!, asked)
+    return countOrEstimate(withBody(request, bytes), services, caller!, asked)
   },
 }
 
@@ -106,15 +109,34 @@ function notFound(id: string): GatewayError {
   return new GatewayError('not-found', `Response with id '${id}' not found.`, { param: 'response_id' })
 }
 
+const retrieveQuery = z.object({
+  stream: z.enum(['true', 'false']).optional(),
+  starting_after: z.coerce.number().int().min(0).default(-1),
+})
+
 export const responsesRetrieve: Endpoint = {
   method: 'GET',
   paths: paths('/{id}'),
   auth: 'key',
-  doc: doc('A stored response'),
+  doc: doc('A stored response', {
+    query: {
+      stream: { schema: { enum: ['true', 'false'], default: 'false' }, description: 'The response as server-sent events, once it has ended.' },
+      starting_after: { schema: { type: 'integer', minimum: 0 }, description: 'With `stream`, of a response made in the background: only the events after the one of this number.' },
+    },
+  }),
   async handle(request, services, caller) {
-    if (request.query.get('stream') === 'true')
-      throw refused('stream', 'stored responses are not streamed here; leave `stream` out and poll')
-    return Response.json((await find(request, services, caller!)).response)
+    const { stream, starting_after: after } = readQuery(request, retrieveQuery)
+    const { response, background } = await find(request, services, caller!)
+    if (stream !== 'true') return Response.json(response)
+    if (!canReplay(response)) {
+      const status = String(response.status)
+      throw refused('stream', `a response that is ${status} is not streamed here; leave \`stream\` out and poll GET /v1/responses/{id}`)
+    }
+    // Of a stream that was told while the answer was made, the numbers are others.
+    if (after >= 0 && !background)
+      throw refused('starting_after', 'only a response created with `background: true` can be streamed from a certain event; leave `starting_after` out')
+    const headers = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' }
+    return new Response(replayResponse(response, after), { headers })
   },
 }
 

@@ -152,7 +152,7 @@ function answerError(raw: Request, error: GatewayError, { id = randomUUIDv7(), b
   const headers: Record<string, string> = { 'x-request-id': id }
   if (error.retryAfterMs !== undefined) headers['retry-after'] = String(Math.ceil(error.retryAfterMs / 1000))
   if (error.kind === 'unauthenticated') headers['www-authenticate'] = 'Bearer'
-  return withCors(raw, Response.json(body(error), { status: error.status, headers }))
+  return withCors(raw, Response.json(body(error, id), { status: error.status, headers }))
 }
 
 function notFound(raw: Request, path: string): Response {

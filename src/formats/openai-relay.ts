@@ -10,10 +10,13 @@ import type { Usage } from '../core/usage.ts'
 
 const eventBytesMax = 8 * 1024 * 1024
 const nothing = new Uint8Array(0)
+const noTail = Buffer.alloc(0)
+/** What stands of a blank line before its last byte: `\r\n\r`. */
+const blankLineBytesMax = 3
 const doneEvent = 'data: [DONE]\n\n'
 const finishPattern = /"finish_reason":\s*"/
 const usagePattern = /"usage":\s*\{/
-const modelPattern = /"model":\s*"(?:[^"\\]|\\.)*"/
+const modelPattern = /"model":\s*"[^"\\]*(?:\\.[^"\\]*)*"/
 const nullUsagePattern = /"usage":\s*null/y
 const noChoicesPattern = /"choices":\s*\[\s*\]/
 const errorPattern = /^data:\s*\{\s*"error":/
@@ -40,6 +43,8 @@ export class OpenaiRelay implements StreamRelay {
   /** Pieces of an event that is not complete yet. */
   #pending: Buffer[] = []
   #pendingBytes = 0
+  /** The last of them: a blank line may begin here. */
+  #tail = noTail
   #usageEvent: string | undefined
   /** `"model":"..."` as this upstream writes it; empty until seen. */
   #upstreamModel = ''
@@ -65,11 +70,12 @@ export class OpenaiRelay implements StreamRelay {
     if (this.failure) return nothing
     let buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
     if (this.#pending.length > 0) {
-      // Joined only when an event may have ended, so a giant event is not copied once per piece.
-      if (buffer.indexOf(10) < 0) return this.#hold(buffer)
+      // Joined only when an event has ended, so a giant event is not copied once per piece, whatever lines it has.
+      if (buffer.indexOf(10) < 0 || lastEventEnd(Buffer.concat([this.#tail, buffer])) === 0) return this.#hold(buffer)
       buffer = Buffer.concat([...this.#pending, buffer])
       this.#pending = []
       this.#pendingBytes = 0
+      this.#tail = noTail
     }
     const end = lastEventEnd(buffer)
     if (end < buffer.length) this.#hold(buffer.subarray(end))
@@ -79,6 +85,7 @@ export class OpenaiRelay implements StreamRelay {
   #hold(piece: Buffer): Uint8Array {
     this.#pending.push(piece)
     this.#pendingBytes += piece.length
+    this.#tail = Buffer.concat([this.#tail, piece.subarray(-blankLineBytesMax)]).subarray(-blankLineBytesMax)
     if (this.#pendingBytes > eventBytesMax)
       this.failure = broken(`an event of the upstream's stream is larger than ${eventBytesMax} bytes`)
     return nothing

@@ -80,10 +80,11 @@ function decodeAs(format: string): (body: JsonBody) => RerankRequest {
   return body => {
     const fields = parseChecked(body, rerankChecks)
     const documents = fields.documents as unknown[]
+    const wanted = wantedFields(fields.rank_fields)
     const request: MarkedRequest = {
       model: textOf(body, 'model'),
       query: fields.query as string,
-      documents: documents.map(one => documentText(one, fields.rank_fields)),
+      documents: documents.map(one => documentText(one, wanted)),
       extra: { format, fields: unknownFields(fields, knownFields) },
       [sentDocuments]: documents,
     }
@@ -95,15 +96,20 @@ function decodeAs(format: string): (body: JsonBody) => RerankRequest {
 }
 
 /** `{text}` is its text; any other object its fields, a line each, as Cohere advises for structured documents. */
-function documentText(value: unknown, rankFields: unknown): string {
+function documentText(value: unknown, wanted: ReadonlyMap<unknown, number> | undefined): string {
   if (typeof value === 'string') return value
   const document = value as Fields
-  const wanted = Array.isArray(rankFields) && rankFields.length > 0 ? (rankFields as string[]) : undefined
-  const names = wanted ? wanted.filter(name => Object.hasOwn(document, name)) : Object.keys(document)
+  const own = Object.keys(document)
+  const names = wanted ? own.filter(name => wanted.has(name)).sort((a, b) => wanted.get(a)! - wanted.get(b)!) : own
   const [only] = names
   if (names.length === 1 && (only === 'text' || wanted) && typeof document[only!] === 'string') return document[only!] as string
   if (!wanted && typeof document.text === 'string') return document.text
   return names.map(name => `${name}: ${lineOf(document[name])}`).join('\n')
+}
+
+/** The fields to look at and their places in the order; undefined = all. Made once: there may be thousands of documents. */
+function wantedFields(rankFields: unknown): ReadonlyMap<unknown, number> | undefined {
+  return Array.isArray(rankFields) && rankFields.length > 0 ? new Map(rankFields.map((name, at) => [name, at])) : undefined
 }
 
 const lineOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))
@@ -191,8 +197,8 @@ function cohereEdits(body: JsonBody): { edits: Edit[]; dropped: string[] } {
   const edits: Edit[] = []
   const documents = readField(body, 'documents')
   if (Array.isArray(documents) && documents.some(isObject)) {
-    const rankFields = readField(body, 'rank_fields')
-    edits.push({ set: 'documents', json: JSON.stringify(documents.map(one => documentText(one, rankFields))) })
+    const wanted = wantedFields(readField(body, 'rank_fields'))
+    edits.push({ set: 'documents', json: JSON.stringify(documents.map(one => (isObject(one) ? documentText(one, wanted) : one))) })
   }
   for (const name of ['rank_fields', 'return_documents']) if (body.has(name)) edits.push({ remove: name })
   return { edits, dropped: readField(body, 'return_documents') === true ? ['return_documents'] : [] }

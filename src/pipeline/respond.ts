@@ -26,7 +26,7 @@ export function respondError(parts: RespondParts, call: Call, format: Format, er
   const headers = answerHeaders(parts, call)
   headers['content-type'] = 'application/json'
   addRetryAfter(headers, error)
-  return new Response(JSON.stringify(format.errorBody(error)), { status: error.status, headers })
+  return new Response(JSON.stringify(format.errorBody(error, call.id)), { status: error.status, headers })
 }
 
 /** `retry-after` in whole seconds for everyone, in milliseconds for the SDKs that read it. */

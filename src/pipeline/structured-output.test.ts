@@ -6,6 +6,9 @@ import { GatewayError } from '../core/errors.ts'
 import type { ChatFormat } from '../core/format.ts'
 import type { ChatAdapter } from '../core/provider.ts'
 import type { BodySink, UpstreamExchange, UpstreamResponse } from '../core/transport.ts'
+import { anthropicMessages } from '../formats/anthropic-messages.ts'
+import { openaiChat } from '../formats/openai-chat.ts'
+import { openaiResponses } from '../formats/openai-responses.ts'
 import { checkedExchange, CheckedRelay, JsonDialogue } from './structured-output.ts'
 import type { AnswerCheck } from './structured-output.ts'
 
@@ -26,8 +29,8 @@ const format = {
   errorEvent: (error: GatewayError) => `ERROR ${error.kind}`,
 } as unknown as ChatFormat
 
-const dialogue = () => new JsonDialogue({
-  adapter, format, request, publicModel: 'm', target: {} as Target,
+const dialogue = (by = format) => new JsonDialogue({
+  adapter, format: by, request, publicModel: 'm', target: {} as Target,
   contract: { format: { type: 'json-schema', name: 'x', schema }, schema },
 })
 
@@ -78,6 +81,38 @@ describe('a stream that has to fit', () => {
     const garbled = new CheckedRelay(dialogue())
     garbled.push(Buffer.from('data: {nonsense\n\n'))
     expect([garbled.failure?.kind, garbled.ended(), garbled.end()]).toEqual(['upstream-broken', undefined, ''])
+  })
+})
+
+describe('a stream that breaks says so in its own dialect', () => {
+  const broken = new GatewayError('upstream-broken', 'cut ✓')
+  const types = (text: string) => [...text.matchAll(/^event: (.*)$/gm)].map(([, type]) => type)
+  const documents = (text: string) => [...text.matchAll(/^data: (.*)$/gm)].map(([, data]) => JSON.parse(data!) as Record<string, any>)
+
+  test('Responses: a failed response, numbered on from what went before', () => {
+    const relay = new CheckedRelay(dialogue(openaiResponses))
+    relay.push(sse(said('no').slice(0, 3)))
+    expect(relay.ended()).toBeUndefined()
+    const out = relay.errorEvent(relay.failure!)
+    expect(types(out)).toEqual(['response.created', 'response.in_progress', 'response.failed'])
+    const [created, , failed] = documents(out)
+    expect(documents(out).map(event => event.sequence_number)).toEqual([0, 1, 2])
+    expect(failed!.response).toMatchObject({ id: created!.response.id, status: 'failed', model: 'm', error: { message: relay.failure!.message } })
+
+    const finished = new CheckedRelay(dialogue(openaiResponses))
+    finished.push(sse(said('{"a":1}')))
+    finished.ended()
+    const before = documents(finished.end())
+    const after = documents(finished.errorEvent(broken))
+    expect(after.map(event => [event.type, event.sequence_number])).toEqual([['response.failed', before.length]])
+    expect(after[0]!.response.id).toBe(before[0]!.response.id)
+  })
+
+  test('Messages and chat completions: an error event', () => {
+    const anthropic = new CheckedRelay(dialogue(anthropicMessages)).errorEvent(broken)
+    expect(types(anthropic)).toEqual(['error'])
+    expect(documents(anthropic)).toEqual([{ type: 'error', error: { type: 'api_error', message: 'cut ✓' } }])
+    expect(documents(new CheckedRelay(dialogue(openaiChat)).errorEvent(broken))).toMatchObject([{ error: { message: 'cut ✓' } }])
   })
 })
 

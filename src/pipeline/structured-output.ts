@@ -5,7 +5,7 @@
 import type { ChatEvent, ChatRequest, Message } from '../core/chat.ts'
 import type { Target } from '../core/deployment.ts'
 import { GatewayError, toGatewayError } from '../core/errors.ts'
-import type { StreamRelay } from '../core/format.ts'
+import type { EventWriter, StreamRelay } from '../core/format.ts'
 import type { CallHead, TranslatedCall } from '../core/provider.ts'
 import type { BodyPiece, BodySink, UpstreamBody, UpstreamExchange, UpstreamResponse } from '../core/transport.ts'
 import type { Usage } from '../core/usage.ts'
@@ -121,6 +121,7 @@ export class CheckedRelay implements StreamRelay {
   failure: GatewayError | undefined
   started = false
   readonly #dialogue: JsonDialogue
+  readonly #writer: EventWriter
   #state = new AnswerState()
   #events: ChatEvent[] = []
   #splitter: FrameSplitter
@@ -130,7 +131,8 @@ export class CheckedRelay implements StreamRelay {
 
   constructor(dialogue: JsonDialogue) {
     this.#dialogue = dialogue
-    const { adapter } = dialogue.question
+    const { adapter, format, publicModel, request } = dialogue.question
+    this.#writer = format.writer(publicModel, request)
     this.#splitter = frameSplitter(adapter.framing)
     this.#read = adapter.reader()
   }
@@ -199,14 +201,12 @@ export class CheckedRelay implements StreamRelay {
 
   end(): string {
     if (this.failure) return ''
-    const { format, publicModel, request } = this.#dialogue.question
-    const writer = format.writer(publicModel, request)
     this.terminated = true
-    return this.#dialogue.events.map(event => writer.write(event)).join('') + writer.end()
+    return this.#dialogue.events.map(event => this.#writer.write(event)).join('') + this.#writer.end()
   }
 
   errorEvent(error: GatewayError): string {
-    return this.#dialogue.question.format.errorEvent(error)
+    return this.#writer.fail?.(error) ?? this.#dialogue.question.format.errorEvent(error)
   }
 }
 

@@ -194,6 +194,17 @@ test('embeddings by two kinds of upstream', async () => {
   expect((last!.body.requests as { model: string }[]).map(one => one.model)).toEqual(Array(3).fill('models/gemini-embedding-up'))
 })
 
+test('only what the client wished is reported as lost: the old `functions` allow one call by their nature', async () => {
+  const functions = [{ name: 'f', parameters: { type: 'object', properties: {} } }]
+  const droppedOf = async (more: object) => {
+    const body = { model: 'org/own-model:free', messages: [{ role: 'user', content: 'x' }], ...more }
+    const response = await post('/v1/chat/completions', body, { authorization: `Bearer ${key}` })
+    return [response.status, response.headers.get('x-proxy-dropped-params')]
+  }
+  expect(await droppedOf({ functions })).toEqual([200, null])
+  expect(await droppedOf({ functions, parallel_tool_calls: false })).toEqual([200, 'parallel_tool_calls'])
+})
+
 test("countTokens by the upstream's own counter", async () => {
   const counted = await post('/v1beta/models/org/own-model:free:countTokens', { generateContentRequest: { model: 'models/org/own-model:free', ...say('x'), systemInstruction: { parts: [{ text: 's' }] } } })
   expect([counted.status, await counted.json()]).toEqual([200, { totalTokens: 31 }])

@@ -22,6 +22,7 @@ interface Message {
   stop_reason: string | null
   usage: Record<string, number>
   error?: { type: string; message: string }
+  request_id?: string
 }
 
 interface StreamEvent {
@@ -218,12 +219,15 @@ describe('failures', () => {
       const response = await post(body)
       const answer = await json(response)
       expect([body, response.status, answer.type]).toEqual([body, status, 'error'])
+      expect(answer.request_id).toBe(response.headers.get('request-id')!)
       expect(`${answer.error!.type} ${answer.error!.message}`).toContain(word)
       expect(answer.error!.message).not.toContain('canary')
     }
     for (const path of ['/v1/messages', '/anthropic/v1/messages/count_tokens']) {
       const stranger = await post(ask('chat-model', 'x'), { path, headers: { 'x-api-key': 'sk-wrong' } })
-      expect([stranger.status, (await json(stranger)).error!.type]).toEqual([401, 'authentication_error'])
+      const answer = await json(stranger)
+      expect([stranger.status, answer.error!.type]).toEqual([401, 'authentication_error'])
+      expect(answer.request_id).toBe(stranger.headers.get('x-request-id')!)
     }
     const notJson = await fetch(`${gateway.url}/v1/messages`, { method: 'POST', headers: { 'x-api-key': key }, body: '{"model"' })
     expect([notJson.status, (await json(notJson)).error!.type]).toEqual([400, 'invalid_request_error'])

@@ -73,9 +73,10 @@ for (const backend of backends())
     const textOf = (response: Json): string =>
       response.output.filter((item: Json) => item.type === 'message').map((item: Json) => item.content.map((part: Json) => part.text).join('')).join('')
     const events = async (body: object): Promise<Json[]> => {
-      const text = await (await call('POST', '/v1/responses', { ...body, stream: true })).text()
-      return text.split('\n\n').filter(block => block.startsWith('event:')).map(block => JSON.parse(block.slice(block.indexOf('data: ') + 6)))
+      return eventsIn(await (await call('POST', '/v1/responses', { ...body, stream: true })).text())
     }
+    const eventsIn = (text: string): Json[] =>
+      text.split('\n\n').filter(block => block.startsWith('event:')).map(block => JSON.parse(block.slice(block.indexOf('data: ') + 6)))
 
     for (const model of ['chat-model', 'claude-model', 'native-model'])
       test(`${model}: an answer is stored, found again, continued and deleted`, async () => {
@@ -179,6 +180,10 @@ for (const backend of backends())
       expect([...seen]).toEqual(['in_progress', 'completed'])
       expect(now).toMatchObject({ id: queued.id, created_at: queued.created_at, model: 'native-model', background: true })
       expect(textOf(now)).toBe('slow')
+      const told = eventsIn(await (await call('GET', `/v1/responses/${queued.id}?stream=true`)).text())
+      expect(told.at(-1)).toMatchObject({ type: 'response.completed', response: now })
+      const rest = await (await call('GET', `/v1/responses/${queued.id}?stream=true&starting_after=2`)).text()
+      expect(eventsIn(rest)).toEqual(told.slice(3))
       // What has ended stays as it is.
       expect((await json(call('POST', `/v1/responses/${queued.id}/cancel`, {}))).status).toBe('completed')
     })
@@ -203,6 +208,21 @@ for (const backend of backends())
       await expectConforms('Response', { ...now, error: { ...now.error, code: 'server_error' } })
     })
 
+    test('a stored answer is told as a stream, from the beginning or from where it was cut', async () => {
+      for (const model of ['chat-model', 'claude-model', 'native-model']) {
+        const done = await create({ model, input: 'say: hello there' })
+        const answer = await call('GET', `/v1/responses/${done.id}?stream=true&include_obfuscation=false`)
+        expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/event-stream; charset=utf-8'])
+        const told = eventsIn(await answer.text())
+        expect(told.map(event => event.sequence_number)).toEqual(told.map((_, at) => at))
+        expect(told.at(-1)).toMatchObject({ type: 'response.completed', response: done })
+        expect(told.filter(event => event.type === 'response.output_text.delta').map(event => event.delta).join('')).toBe(textOf(done))
+        // A client that saw the first stream counted other events: it must not miss what it never had.
+        expect((await json(call('GET', `/v1/responses/${done.id}?stream=true&starting_after=2`), 400)).error.param).toBe('starting_after')
+        expect(await json(call('GET', `/v1/responses/${done.id}?stream=false`))).toEqual(done)
+      }
+    })
+
     test('what cannot be is refused with a reason', async () => {
       const cases: [object, number, string][] = [
         [{ input: 'x', background: true, stream: true }, 400, 'stream'],
@@ -218,7 +238,14 @@ for (const backend of backends())
       }
       const done = await create({ model: 'chat-model', input: 'say: x' })
       await json(call('POST', `/v1/responses/${done.id}/cancel`, {}), 400)
-      await json(call('GET', `/v1/responses/${done.id}?stream=true`), 400)
+      await json(call('GET', `/v1/responses/${done.id}?stream=yes`), 422)
+      await json(call('GET', `/v1/responses/${done.id}?stream=true&starting_after=x`), 422)
+      await json(call('GET', `/v1/responses/resp_none?stream=true`), 404)
+      const running = await create({ model: 'native-model', input: 'slow', background: true })
+      const { error } = await json(call('GET', `/v1/responses/${running.id}?stream=true`), 400)
+      expect([error.param, error.message]).toEqual(['stream', expect.stringContaining('poll GET /v1/responses/{id}')])
+      await json(call('POST', `/v1/responses/${running.id}/cancel`, {}))
+      expect((await json(call('GET', `/v1/responses/${running.id}?stream=true`), 400)).error.message).toContain('cancelled')
       await json(call('GET', `/v1/responses/${done.id}/input_items?after=none`), 422)
       const broken = await fetch(`${gateway.url}/v1/responses`, { method: 'POST', headers: { authorization: `Bearer ${key}` }, body: '{"model":' })
       expect(broken.status).toBe(400)

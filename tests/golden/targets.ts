@@ -23,7 +23,7 @@ const rows: readonly Row[] = [
   { provider: 'local', models: ['simulated-chat'], baseUrl: 'http://built-in' },
   { provider: 'azure', models: ['gpt-5'], baseUrl: 'https://name.openai.azure.com' },
   { provider: 'azure_ai', models: ['Phi-4'], baseUrl: 'https://name.services.ai.azure.com' },
-  { provider: 'anthropic', models: ['claude-sonnet-4-5'] },
+  { provider: 'anthropic', models: ['claude-sonnet-4-5', 'claude-3-7-sonnet-20250219'] },
   { provider: 'gemini', models: ['gemini-2.0-flash', 'gemini-2.5-flash', 'gemini-3-pro-preview'] },
   { provider: 'vertex_ai', models: ['gemini-2.5-pro', 'claude-sonnet-4-5@20250929'], options: { vertex_project: 'my-project', vertex_location: 'europe-west1' } },
   { provider: 'cohere', models: ['command-a-03-2025'] },

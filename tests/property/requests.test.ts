@@ -155,12 +155,12 @@ const looseTools = silent(request => (request.tools?.some(tool => tool.strict ==
 /** Only their own vendors can read proofs; a conversation of several vendors would otherwise always be a loss. */
 const proofs = (keeps: (part: Extract<Part, { type: 'reasoning' }>) => boolean): Loss => parts(part => (part.type === 'reasoning' && !keeps(part) ? [] : [part]))
 
-/** Neighbours that the dialect has one word for. */
+/** Neighbours that the dialect has one word for. Random texts begin and end with a word or a stop. */
 function joinTexts(list: readonly Part[]): Part[] {
   const out: Part[] = []
   for (const part of list) {
     const last = out.at(-1)
-    if (part.type === 'text' && last?.type === 'text') last.text += part.text
+    if (part.type === 'text' && last?.type === 'text') last.text += `\n${part.text}`
     else out.push({ ...part })
   }
   return out
@@ -226,8 +226,9 @@ const geminiTrip: Trip = {
     // Nobody else's thinking can be verified there; Gemini's own is in the golden grid.
     proofs(() => false),
     silent(request => ({ ...request, messages: request.messages.filter(message => message.parts.length > 0) })),
-    // Names of files have no place in AI Studio's blobs; a choice of one is the default; `logprobs: true` stays.
-    parts(part => (part.type === 'document' ? [{ ...part, name: undefined as never }] : [part])),
+    // Names of files have no place in AI Studio's blobs.
+    parts(part => (part.type === 'document' ? [{ ...part, name: undefined as never }] : [part]), 'messages.content.file.filename'),
+    // A choice of one is the default; `logprobs: true` stays.
     silent(request => (request.choices === 1 ? { ...request, choices: undefined as never } : undefined)),
   ],
   alike: request => ({

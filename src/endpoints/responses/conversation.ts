@@ -98,14 +98,14 @@ function portablePart(part: Item): Item {
   return { type: 'output_text', text: part.text, annotations: part.annotations ?? [] }
 }
 
-const prefixes: Readonly<Record<string, string>> = {
+const prefixes: ReadonlyMap<string, string> = new Map(Object.entries<string>({
   message: 'msg', function_call: 'fc', function_call_output: 'fco', reasoning: 'rs', custom_tool_call: 'ctc', custom_tool_call_output: 'ctco',
-}
+}))
 
 /** An item as `input_items` lists it: with type, id, and content in parts. */
 function storedItem(item: Item): Item {
   const type = typeof item.type === 'string' ? item.type : 'message'
-  const id = typeof item.id === 'string' ? item.id : `${prefixes[type] ?? 'item'}_${crypto.randomUUID().replaceAll('-', '')}`
+  const id = typeof item.id === 'string' ? item.id : `${prefixes.get(type) ?? 'item'}_${crypto.randomUUID().replaceAll('-', '')}`
   if (type !== 'message') return { ...item, type, id }
   const { role, content } = item
   const kind = role === 'assistant' ? 'output_text' : 'input_text'

@@ -111,7 +111,7 @@ function toolChoice({ type, name }: Fields): ToolChoice {
 }
 
 /** The hub's highest step is Anthropic's next to highest. */
-const efforts: Readonly<Record<string, ReasoningEffort>> = { low: 'low', medium: 'medium', high: 'high', xhigh: 'xhigh', max: 'xhigh' }
+const efforts: ReadonlyMap<string, ReasoningEffort> = new Map(Object.entries<ReasoningEffort>({ low: 'low', medium: 'medium', high: 'high', xhigh: 'xhigh', max: 'xhigh' }))
 const thinks: ReadonlySet<unknown> = new Set(['enabled', 'adaptive', 'between_tools'])
 
 function readThinking(fields: Fields, request: MarkedRequest, dropped: Set<string>): void {
@@ -124,7 +124,7 @@ function readThinking(fields: Fields, request: MarkedRequest, dropped: Set<strin
     if (thinking.type === 'enabled' && typeof thinking.budget_tokens === 'number') reasoning.budgetTokens = thinking.budget_tokens
   } else if (thinking.type === 'disabled') reasoning.enabled = false
   else if (thinking.type !== undefined) dropped.add('thinking')
-  const effort = typeof config.effort === 'string' ? efforts[config.effort] : undefined
+  const effort = typeof config.effort === 'string' ? efforts.get(config.effort) : undefined
   // Elsewhere effort is effort of thinking: there is none to be set where it is switched off.
   if (effort !== undefined && reasoning.enabled !== false) reasoning.effort = effort
   else if (config.effort != null) dropped.add('output_config.effort')

@@ -24,11 +24,12 @@ const types: Readonly<Partial<Record<FaultKind, string>>> = {
 /** Claude Code shortens its conversation when it reads these words, whoever's model is behind the gateway. */
 const tooLongWords = 'prompt is too long'
 
-/** `{type: 'error', error: {type, message}}`. */
-export function anthropicErrorBody(error: GatewayError): object {
+/** `{type: 'error', error: {type, message}, request_id}`; in a stream the id is only in the header that came before. */
+export function anthropicErrorBody(error: GatewayError, requestId?: string): object {
   const type = types[error.kind] ?? (error.status >= 500 || error.kind === 'client-closed' ? 'api_error' : 'invalid_request_error')
   const needsWords = error.kind === 'context-too-long' && !error.message.toLowerCase().includes(tooLongWords)
-  return { type: 'error', error: { type, message: needsWords ? `${tooLongWords}: ${error.message}` : error.message } }
+  const message = needsWords ? `${tooLongWords}: ${error.message}` : error.message
+  return { type: 'error', error: { type, message }, ...(requestId !== undefined && { request_id: requestId }) }
 }
 
 /** The same as an event of a stream that has already begun. */
@@ -41,7 +42,7 @@ export function namedEvent(name: string, json: string): string {
   return `event: ${name}\ndata: ${json.includes('\n') ? json.replaceAll('\n', '\ndata: ') : json}\n\n`
 }
 
-const kinds: Readonly<Record<string, FaultKind>> = {
+const kinds: ReadonlyMap<string, FaultKind> = new Map(Object.entries<FaultKind>({
   invalid_request_error: 'upstream-refused',
   authentication_error: 'upstream-credentials',
   permission_error: 'upstream-credentials',
@@ -51,14 +52,14 @@ const kinds: Readonly<Record<string, FaultKind>> = {
   rate_limit_error: 'upstream-rate-limited',
   timeout_error: 'upstream-timeout',
   overloaded_error: 'upstream-overloaded',
-}
+}))
 
 /** The failure that an upstream's `error` object describes. */
 export function failureOf(value: unknown): GatewayError {
   const { type, message } = isObject(value) ? value : {}
   const code = typeof type === 'string' ? type : undefined
   const words = typeof message === 'string' && message !== '' ? message : 'the upstream failed'
-  return new GatewayError(kinds[code ?? ''] ?? 'upstream-failed', words, { code })
+  return new GatewayError(kinds.get(code ?? '') ?? 'upstream-failed', words, { code })
 }
 
 /** The upstream's answer is not what its protocol says. */

@@ -4,11 +4,11 @@ import type { Fields, Path, ProblemList } from '../openai-chat/checks.ts'
 
 /** `system` is a role since API version 2026-10-21, and in betas before. */
 const roles: ReadonlySet<unknown> = new Set(['user', 'assistant', 'system'])
-const hints: Readonly<Record<string, string>> = {
+const hints: ReadonlyMap<string, string> = new Map(Object.entries<string>({
   tool: '; results of tools are `tool_result` blocks in a user message',
   developer: '; instructions go into `system`',
   function: '; results of tools are `tool_result` blocks in a user message',
-}
+}))
 
 export function checkMessages(value: unknown, problems: ProblemList): void {
   if (!Array.isArray(value)) return problems.wrong(['messages'], 'an array of messages', value)
@@ -21,7 +21,7 @@ function checkMessage(message: unknown, path: Path, problems: ProblemList): void
   if (!isObject(message)) return problems.wrong(path, 'an object with `role` and `content`', message)
   const { role, content } = message
   if (!roles.has(role)) {
-    const what = `"user" or "assistant"${typeof role === 'string' ? (hints[role] ?? '') : ''}`
+    const what = `"user" or "assistant"${typeof role === 'string' ? (hints.get(role) ?? '') : ''}`
     if (typeof role === 'string') problems.unknownValue([...path, 'role'], what, role)
     else problems.wrong([...path, 'role'], what, role)
   }
@@ -47,20 +47,20 @@ export function checkSystem(value: unknown, problems: ProblemList): void {
 }
 
 /** The fields that each kind needs, all texts. Kinds that are not here are newer than this gateway: the upstream judges them. */
-const needs: Readonly<Record<string, readonly string[]>> = {
+const needs: ReadonlyMap<string, readonly string[]> = new Map(Object.entries<readonly string[]>({
   text: ['text'],
   thinking: ['thinking', 'signature'],
   redacted_thinking: ['data'],
   tool_use: ['id', 'name'],
   tool_result: ['tool_use_id'],
   search_result: ['source', 'title'],
-}
+}))
 
 function checkBlock(block: unknown, path: Path, problems: ProblemList): void {
   if (!isObject(block)) return problems.wrong(path, 'an object with a `type`', block)
   const { type } = block
   if (typeof type !== 'string') return problems.wrong([...path, 'type'], 'a string such as "text"', type)
-  for (const field of needs[type] ?? [])
+  for (const field of needs.get(type) ?? [])
     if (typeof block[field] !== 'string') problems.wrong([...path, field], 'a string', block[field])
   checkCacheControl(block.cache_control, [...path, 'cache_control'], problems)
   if (type === 'image' || type === 'document') checkSource(block.source, [...path, 'source'], problems)
@@ -75,17 +75,17 @@ function checkResult(block: Fields, path: Path, problems: ProblemList): void {
     problems.wrong([...path, 'is_error'], 'true or false', block.is_error)
 }
 
-const sourceNeeds: Readonly<Record<string, readonly string[]>> = {
+const sourceNeeds: ReadonlyMap<string, readonly string[]> = new Map(Object.entries<readonly string[]>({
   base64: ['media_type', 'data'],
   text: ['data'],
   url: ['url'],
   file: ['file_id'],
-}
+}))
 
 function checkSource(source: unknown, path: Path, problems: ProblemList): void {
   if (!isObject(source)) return problems.wrong(path, 'an object such as {"type": "base64", "media_type": ..., "data": ...}', source)
   if (typeof source.type !== 'string') return problems.wrong([...path, 'type'], '"base64", "url" or "file"', source.type)
-  for (const field of sourceNeeds[source.type] ?? [])
+  for (const field of sourceNeeds.get(source.type) ?? [])
     if (typeof source[field] !== 'string') problems.wrong([...path, field], 'a string', source[field])
   if (source.type === 'content') checkContent(source.content, [...path, 'content'], problems)
 }

@@ -159,7 +159,7 @@ class Conversation implements DecodedContents {
       if (response[lost] != null) this.dropped.add(`contents.parts.functionResponse.${lost}`)
     const mediaPath = [...path, 'functionResponse', 'parts']
     const media = objectsOf(response.parts).flatMap((part, at) => plainPart(camel(part), [...mediaPath, at]))
-    const { text, isError } = resultText((response.response ?? {}) as Fields)
+    const { text, isError } = resultText((response.response ?? {}) as Fields, name)
     const part: Part = { type: 'tool-result', callId, name, parts: [{ type: 'text', text }, ...media] }
     if (isError) part.isError = true
     return { role: 'tool', parts: [part] }
@@ -178,8 +178,15 @@ function joinText(turn: Part[], part: Extract<Part, { type: 'text' | 'reasoning'
   else if (part.text !== '') turn.push(part)
 }
 
-/** `{output: text}` and `{error: text}` are Google's way to say a plain text; everything else stays JSON. */
-function resultText(response: Fields): { text: string; isError: boolean } {
+/**
+ * `{output: text}` and `{error: text}` are Google's way to say a plain text; `{name, content}` and `{name, error}`, with the
+ * function's own name, that of its older examples and of Vercel's AI SDK. Everything else stays JSON.
+ */
+function resultText(response: Fields, functionName: string): { text: string; isError: boolean } {
+  const { name: repeated, content, error, ...more } = response
+  const said = content ?? error
+  if (repeated === functionName && typeof said === 'string' && Object.keys(more).length === 0 && (content == null || error == null))
+    return { text: said, isError: content == null }
   const [[name, value] = [], ...others] = Object.entries(response)
   const isPlain = others.length === 0 && typeof value === 'string' && (name === 'output' || name === 'error')
   // A text that is an object in JSON could not be told from the object.
@@ -215,9 +222,9 @@ function plainPart(part: Fields, path: Path): Part[] {
 const fenced = (language: string, text: string): string => `\n\`\`\`${language}\n${text.replace(/\n$/, '')}\n\`\`\`\n`
 
 /** The names of OpenAI's audio formats where Google has several. */
-const audioFormats: Readonly<Record<string, string>> = {
+const audioFormats: ReadonlyMap<string, string> = new Map(Object.entries<string>({
   mpeg: 'mp3', 'x-wav': 'wav', wave: 'wav', 'vnd.wave': 'wav', 'x-flac': 'flac', 'x-m4a': 'm4a',
-}
+}))
 
 function inlinePart(blob: Fields): Part {
   const mediaType = (blob.mimeType as string).toLowerCase()
@@ -226,7 +233,7 @@ function inlinePart(blob: Fields): Part {
   if (mediaType.startsWith('image/')) return { type: 'image', source: { data, mediaType } }
   if (mediaType.startsWith('audio/')) {
     const format = mediaType.slice('audio/'.length).split(';', 1)[0]!
-    return { type: 'audio', data, format: audioFormats[format] ?? format }
+    return { type: 'audio', data, format: audioFormats.get(format) ?? format }
   }
   return document({ data, mediaType }, blob.displayName)
 }

@@ -120,6 +120,22 @@ describe('contents', () => {
     ).toThrow('contents.1.parts.1.functionResponse')
   })
 
+  test("results that repeat the function's name are the text beside it; with anything else they stay JSON", () => {
+    const results = (...responses: object[]): unknown[] => {
+      const calls = responses.map(() => ({ functionCall: { name: 'f', args: {} } }))
+      const { messages } = decode({
+        contents: [{ role: 'model', parts: calls }, { role: 'user', parts: responses.map(response => ({ functionResponse: { name: 'f', response } })) }],
+      })
+      return messages.slice(1).map(({ parts: [part] }) => (part?.type === 'tool-result' ? [part.parts, part.isError ?? false] : part))
+    }
+    const text = (words: string) => [{ type: 'text', text: words }]
+    expect(results({ name: 'f', content: 'sunny' }, { name: 'f', content: '{"t":1}' }, { name: 'f', error: 'no' })).toEqual([
+      [text('sunny'), false], [text('{"t":1}'), false], [text('no'), true],
+    ])
+    const others = [{ name: 'g', content: 'x' }, { name: 'f', content: { t: 1 } }, { name: 'f', content: 'x', t: 1 }, { name: 'f' }, { name: 'f', content: 'x', error: 'y' }]
+    expect(results(...others)).toEqual(others.map(other => [text(JSON.stringify(other)), false]))
+  })
+
   test('eight thousand calls and their results take no more than their length', () => {
     const calls = Array.from({ length: 8000 }, (_, at) => ({ functionCall: { name: 'f', args: { at } } }))
     const results = calls.map((_, at) => ({ functionResponse: { name: 'f', response: { output: String(at) } } }))

@@ -101,14 +101,14 @@ function responseFormat({ responseMimeType, responseSchema, responseJsonSchema }
   return schema ? { type: 'json-schema', name: 'response', schema } : { type: 'json-object' }
 }
 
-const efforts: Readonly<Record<string, ReasoningEffort>> = { MINIMAL: 'minimal', LOW: 'low', MEDIUM: 'medium', HIGH: 'high' }
+const efforts: ReadonlyMap<string, ReasoningEffort> = new Map(Object.entries<ReasoningEffort>({ MINIMAL: 'minimal', LOW: 'low', MEDIUM: 'medium', HIGH: 'high' }))
 /** The model decides how much it thinks. */
 const dynamicBudget = -1
 
 function readThinking(thinking: Fields, request: MarkedRequest): ChatRequest['reasoning'] {
   const { includeThoughts, thinkingBudget, thinkingLevel } = thinking
   if (includeThoughts === true) request[wantsThoughts] = true
-  const effort = efforts[enumWord(thinkingLevel)]
+  const effort = efforts.get(enumWord(thinkingLevel))
   if (effort) return { effort }
   if (thinkingBudget === 0) return { enabled: false }
   if (typeof thinkingBudget === 'number' && thinkingBudget !== dynamicBudget) return { budgetTokens: thinkingBudget }

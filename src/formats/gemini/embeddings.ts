@@ -47,7 +47,7 @@ function inspectOne(body: JsonBody): Inspection {
 function inspectBatch(body: JsonBody): Inspection {
   const list = new ProblemList()
   checkFields(body, batchChecks, list)
-  if (!body.has('requests')) list.wrong(['requests'], 'an array of {"content": ...}', undefined)
+  if (body.get('requests') == null) list.wrong(['requests'], 'an array of {"content": ...}', undefined)
   return { model: '', stream: false, endUser: '', problems: list.problems }
 }
 

@@ -46,12 +46,12 @@ function fieldName(loc: readonly (string | number)[]): string {
   return name
 }
 
-const kinds: Readonly<Record<string, FaultKind>> = {
+const kinds: ReadonlyMap<string, FaultKind> = new Map(Object.entries<FaultKind>({
   INVALID_ARGUMENT: 'upstream-refused',
   RESOURCE_EXHAUSTED: 'upstream-rate-limited',
   DEADLINE_EXCEEDED: 'upstream-timeout',
   UNAVAILABLE: 'upstream-overloaded',
-}
+}))
 
 /** An error that came as an event of a stream; undefined = the event is none. */
 export function errorOfEvent(event: Readonly<Record<string, unknown>>): GatewayError | undefined {
@@ -59,5 +59,5 @@ export function errorOfEvent(event: Readonly<Record<string, unknown>>): GatewayE
   const { message, status } = event.error
   const code = typeof status === 'string' ? status : undefined
   const words = typeof message === 'string' && message !== '' ? message : 'the upstream failed'
-  return new GatewayError(kinds[code ?? ''] ?? 'upstream-failed', words, { code })
+  return new GatewayError(kinds.get(code ?? '') ?? 'upstream-failed', words, { code })
 }

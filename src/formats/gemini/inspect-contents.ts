@@ -45,12 +45,12 @@ function checkPart(value: unknown, path: Path, problems: ProblemList): void {
 }
 
 /** The fields that each kind needs, all texts. */
-const needs: Readonly<Record<string, readonly string[]>> = {
+const needs: ReadonlyMap<string, readonly string[]> = new Map(Object.entries<readonly string[]>({
   inlineData: ['mimeType', 'data'],
   fileData: ['fileUri'],
   functionCall: ['name'],
   functionResponse: ['name'],
-}
+}))
 
 function checkKind(kind: string, value: unknown, path: Path, problems: ProblemList): void {
   if (kind === 'text') {
@@ -59,7 +59,7 @@ function checkKind(kind: string, value: unknown, path: Path, problems: ProblemLi
   }
   if (!isObject(value)) return problems.wrong(path, 'an object', value)
   const fields = camel(value)
-  for (const name of needs[kind] ?? [])
+  for (const name of needs.get(kind) ?? [])
     if (typeof fields[name] !== 'string' || fields[name] === '')
       problems.wrong([...path, name], 'a string that is not empty', fields[name])
   if (kind === 'functionCall') checkStruct(fields, 'args', path, problems)

@@ -136,6 +136,18 @@ describe('decoding a chat body', () => {
     ])
   })
 
+  test('the old functions allow one call, which is no wish of the client that could be lost', () => {
+    const functions = [{ name: 'f' }]
+    const wishes = (body: object) => {
+      const { parallelToolCalls, understoodExtra } = decode(body)
+      return [parallelToolCalls, understoodExtra]
+    }
+    expect(wishes({ functions })).toEqual([false, ['parallel_tool_calls']])
+    expect(wishes({ functions, parallel_tool_calls: false })).toEqual([false, undefined])
+    expect(wishes({ functions, chat_template_kwargs: { thinking_mode: 'on' } })).toEqual([false, ['parallel_tool_calls', 'chat_template_kwargs']])
+    expect(wishes({ tools: [{ type: 'function', function: { name: 'f' } }], parallel_tool_calls: false })).toEqual([false, undefined])
+  })
+
   test('the old functions become tools, and each answer finds its latest call', () => {
     const request = decode({
       functions: [{ name: 'f', description: 'd', parameters: { type: 'object' } }],

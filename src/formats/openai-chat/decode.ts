@@ -68,7 +68,8 @@ export function decodeChat(body: JsonBody): ChatRequest {
   if (typeof fields.top_logprobs === 'number' && fields.logprobs === true)
     request.topLogprobs = fields.top_logprobs
   if (typeof fields.service_tier === 'string') request.serviceTier = fields.service_tier
-  readTools(fields, request)
+  const understood: string[] = []
+  readTools(fields, request, understood)
   const format = responseFormat(fields.response_format)
   if (format) request.responseFormat = format
   const reasoning = readReasoning(fields)
@@ -76,7 +77,8 @@ export function decodeChat(body: JsonBody): ChatRequest {
   // Hosts with chat templates get the field as it is; for all others the hub says the same.
   const template = thinkingMode(fields)
   if (template !== undefined && Object.keys(fields.chat_template_kwargs as Fields).length === 1)
-    request.understoodExtra = ['chat_template_kwargs']
+    understood.push('chat_template_kwargs')
+  if (understood.length > 0) request.understoodExtra = understood
   return request
 }
 
@@ -112,15 +114,17 @@ export function readSampling(fields: Fields, request: ChatRequest): void {
   if (isObject(fields.metadata)) request.metadata = fields.metadata
 }
 
-function readTools(fields: Fields, request: MarkedRequest): void {
+/** `understood` gets what is wished here and was not asked for. */
+function readTools(fields: Fields, request: MarkedRequest, understood: string[]): void {
   const tools = ((fields.tools ?? []) as Fields[]).map(decodeTool)
   const functions = (fields.functions ?? []) as Fields[]
   for (const definition of functions) tools.push(functionTool(definition, definition))
   if (typeof fields.parallel_tool_calls === 'boolean') request.parallelToolCalls = fields.parallel_tool_calls
   if (functions.length > 0 && fields.tools == null) {
     request[legacyFunctions] = true
-    // `function_call` has room for one.
+    // `function_call` has room for one. An upstream that cannot be told costs the client nothing: the answer keeps to one.
     request.parallelToolCalls = false
+    if (typeof fields.parallel_tool_calls !== 'boolean') understood.push('parallel_tool_calls')
   }
   const choice = toolChoice(fields.tool_choice ?? fields.function_call)
   if (choice?.only) request.tools = tools.filter(tool => choice.only!.has(tool.name))

@@ -36,7 +36,7 @@ function legacyLogprobs(
     columns.token_logprobs.push(entry.logprob)
     const top: [string, number][] = []
     for (const other of Array.isArray(entry.top_logprobs) ? entry.top_logprobs : [])
-      if (isObject(other) && typeof other.logprob === 'number') top.push([String(other.token), other.logprob])
+      if (isObject(other) && typeof other.token === 'string' && typeof other.logprob === 'number') top.push([other.token, other.logprob])
     columns.top_logprobs.push(Object.fromEntries(top))
     columns.text_offset.push(at)
     at += entry.token.length

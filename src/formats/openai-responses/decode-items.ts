@@ -34,7 +34,8 @@ interface Place {
 }
 
 function decodeItem(result: DecodedItems, item: Fields, { path, names }: Place): void {
-  const type = item.type ?? 'message'
+  // As the inspection has it: an item with nothing but an id stands for a stored one.
+  const type = item.type ?? (item.role === undefined && typeof item.id === 'string' ? 'item_reference' : 'message')
   if (vendorItems.has(type)) return void result.dropped.push(`input.${String(type)}`)
   switch (type) {
     case 'message':

@@ -13,7 +13,9 @@ import { failureOf, responseError, sseEvent } from './response-object.ts'
 import { readUsage } from './usage.ts'
 
 const typePattern = /"type":\s*"((?:response|error)[^"\\]*)"/
-const deltaPattern = /"delta":\s*"((?:[^"\\]|\\.)*)"/
+const deltaPattern = /"delta":\s*"/
+const quote = 34
+const backslash = 92
 const sequencePattern = /"sequence_number":\s*(\d+)/
 /** Events with the whole response in them. */
 const wholeEvents = new Set([
@@ -89,11 +91,16 @@ export class ResponsesRelay implements StreamRelay {
   }
 
   #count(data: string): void {
-    const length = deltaPattern.exec(data)?.[1]?.length ?? 0
-    if (length === 0) return
+    const found = deltaPattern.exec(data)
+    if (!found) return
+    const from = found.index + found[0].length
+    let at = from
+    // By hand: a pattern for the whole string takes a second for the largest ones.
+    while (at < data.length && data.charCodeAt(at) !== quote) at += data.charCodeAt(at) === backslash ? 2 : 1
+    if (at === from) return
     this.started = true
     this.contentEvents++
-    this.contentCharacters += length
+    this.contentCharacters += at - from
   }
 
   #whole(type: string, data: string): string {

@@ -53,7 +53,7 @@ function fault(status: number, body: unknown): UpstreamFault {
   const type = (body as { error?: { type?: unknown } } | undefined)?.error?.type
   if (typeof type !== 'string') return general
   // `api_error` says nothing that the status does not say better.
-  const kind = type === 'api_error' ? undefined : errorKinds[type]
+  const kind = type === 'api_error' ? undefined : errorKinds.get(type)
   // The general rule sees in the message that a prompt is too long; Anthropic's type for it says much less.
   if (general.kind === 'context-too-long') return { kind: general.kind, message: general.message }
   return { ...general, kind: kind ?? general.kind, code: type }

@@ -4,10 +4,11 @@ import { GatewayError } from '../../core/errors.ts'
 import type { FaultKind } from '../../core/errors.ts'
 import type { Usage } from '../../core/usage.ts'
 import type { Frame } from '../../lib/frames.ts'
+import { answerTool } from './structured.ts'
 
 type Json = Record<string, unknown>
 
-const finishReasons: Readonly<Record<string, FinishReason>> = {
+const finishReasons: ReadonlyMap<string, FinishReason> = new Map(Object.entries<FinishReason>({
   end_turn: 'stop',
   stop_sequence: 'stop',
   pause_turn: 'stop',
@@ -15,10 +16,10 @@ const finishReasons: Readonly<Record<string, FinishReason>> = {
   model_context_window_exceeded: 'length',
   tool_use: 'tool-calls',
   refusal: 'content-filter',
-}
+}))
 
 /** `error.type` of Anthropic's error bodies (docs: "Errors"). */
-export const errorKinds: Readonly<Record<string, FaultKind>> = {
+export const errorKinds: ReadonlyMap<string, FaultKind> = new Map(Object.entries<FaultKind>({
   invalid_request_error: 'upstream-refused',
   authentication_error: 'upstream-credentials',
   permission_error: 'upstream-credentials',
@@ -29,7 +30,7 @@ export const errorKinds: Readonly<Record<string, FaultKind>> = {
   timeout_error: 'upstream-timeout',
   api_error: 'upstream-failed',
   overloaded_error: 'upstream-overloaded',
-}
+}))
 
 const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
@@ -68,10 +69,18 @@ class UsageCounts {
   }
 }
 
+/** An open block that is a tool's call, or the answer that a schema forced into one. */
+interface OpenCall {
+  /** Undefined = its arguments are the answer's text. */
+  readonly call: number | undefined
+  wroteArguments: boolean
+}
+
 /** The open content block of an answer. */
 class Blocks {
-  #calls = 0
-  #open: { call: number; wroteArguments: boolean } | undefined
+  /** Calls of the client's tools so far. */
+  calls = 0
+  #open: OpenCall | undefined
 
   start(block: Json): ChatEvent[] {
     switch (block.type) {
@@ -82,12 +91,13 @@ class Blocks {
       case 'redacted_thinking':
         return [{ type: 'reasoning', choice: 0, redacted: textOf(block.data) }]
       case 'tool_use': {
-        const index = this.#calls++
+        const name = textOf(block.name)
+        const index = name === answerTool ? undefined : this.calls++
         this.#open = { call: index, wroteArguments: false }
-        const start: ChatEvent = { type: 'tool-call-start', choice: 0, index, id: textOf(block.id), name: textOf(block.name) }
+        const start: ChatEvent[] = index === undefined ? [] : [{ type: 'tool-call-start', choice: 0, index, id: textOf(block.id), name }]
         // A whole answer carries its input here; a stream starts with an empty object.
         const written = isObject(block.input) && Object.keys(block.input).length > 0 ? JSON.stringify(block.input) : ''
-        return [start, ...this.#arguments(written)]
+        return [...start, ...this.#arguments(written)]
       }
       default:
         return []
@@ -116,12 +126,13 @@ class Blocks {
     const { call: index, wroteArguments } = this.#open
     const events: ChatEvent[] = wroteArguments ? [] : this.#arguments('{}')
     this.#open = undefined
-    return [...events, { type: 'tool-call-end', choice: 0, index }]
+    return index === undefined ? events : [...events, { type: 'tool-call-end', choice: 0, index }]
   }
 
   #arguments(fragment: string): ChatEvent[] {
     if (!this.#open || fragment === '') return []
     this.#open.wroteArguments = true
+    if (this.#open.call === undefined) return text(fragment)
     return [{ type: 'tool-call-arguments', choice: 0, index: this.#open.call, fragment }]
   }
 }
@@ -133,12 +144,13 @@ const signature = (value: unknown): ChatEvent[] =>
 const citations = (value: unknown): ChatEvent[] =>
   (Array.isArray(value) ? value : []).filter(isObject).map(citation => ({ type: 'citation', choice: 0, citation }))
 
-function finish(reason: unknown, sequence: unknown): ChatEvent {
-  const known = finishReasons[textOf(reason)]
+/** `calls` = how many tools of the client's were called: where there is none, the only call was the answer itself. */
+function finish({ stop_reason: reason, stop_sequence: sequence }: Json, calls: number): ChatEvent {
+  const known = finishReasons.get(textOf(reason)) ?? 'stop'
   return {
     type: 'finish',
     choice: 0,
-    reason: known ?? 'stop',
+    reason: known === 'tool-calls' && calls === 0 ? 'stop' : known,
     ...(typeof sequence === 'string' && { stopSequence: sequence }),
   }
 }
@@ -146,7 +158,7 @@ function finish(reason: unknown, sequence: unknown): ChatEvent {
 /** The error that an `error` object describes. */
 export function errorOf(error: unknown): GatewayError {
   const { type, message } = isObject(error) ? error : {}
-  const kind = errorKinds[textOf(type)] ?? 'upstream-failed'
+  const kind = errorKinds.get(textOf(type)) ?? 'upstream-failed'
   return new GatewayError(kind, textOf(message) || 'the upstream failed', { code: textOf(type) || undefined })
 }
 
@@ -159,7 +171,7 @@ export function messageResult(body: unknown): ChatEvent[] {
   const blocks = new Blocks()
   const events: ChatEvent[] = [{ type: 'start', id: textOf(body.id), model: textOf(body.model) }]
   for (const block of body.content) if (isObject(block)) events.push(...blocks.start(block), ...blocks.stop())
-  events.push(finish(body.stop_reason, body.stop_sequence))
+  events.push(finish(body, blocks.calls))
   const counts = new UsageCounts()
   counts.take(body.usage)
   const usage = counts.usage()
@@ -187,7 +199,7 @@ export function messageReader(): (frame: Frame) => readonly ChatEvent[] {
       case 'content_block_stop':
         return blocks.stop()
       case 'message_delta':
-        return messageDelta(data, counts)
+        return messageDelta(data, counts, blocks.calls)
       case 'error':
         return [{ type: 'error', error: errorOf(data.error) }]
       default:
@@ -197,10 +209,10 @@ export function messageReader(): (frame: Frame) => readonly ChatEvent[] {
   }
 }
 
-function messageDelta(data: Json, counts: UsageCounts): ChatEvent[] {
+function messageDelta(data: Json, counts: UsageCounts, calls: number): ChatEvent[] {
   const delta = isObject(data.delta) ? data.delta : {}
   counts.take(data.usage)
-  const events: ChatEvent[] = typeof delta.stop_reason === 'string' ? [finish(delta.stop_reason, delta.stop_sequence)] : []
+  const events: ChatEvent[] = typeof delta.stop_reason === 'string' ? [finish(delta, calls)] : []
   const usage = counts.usage()
   if (usage) events.push({ type: 'usage', usage })
   return events

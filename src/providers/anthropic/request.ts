@@ -4,7 +4,8 @@ import type { Target } from '../../core/deployment.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { readSignature } from '../gemini/signature.ts'
 import { reasoningOf } from './reasoning.ts'
-import { outputSchema } from './schema.ts'
+import { answerTool, jsonPlan } from './structured.ts'
+import type { JsonPlan } from './structured.ts'
 
 type Json = Record<string, unknown>
 
@@ -22,7 +23,8 @@ export function messagesBody(request: ChatRequest, target: Target): AnthropicBod
   const { system, turns } = conversation(request.messages)
   const reasoning = reasoningOf(request, maxTokens(request, target))
   const body: Json = { model: target.model, max_tokens: reasoning.maxTokens, messages: turns }
-  const systemBlocks = [...system, ...jsonInstruction(request)]
+  const plan = jsonPlan(request, target.model, reasoning.thinking !== undefined)
+  const systemBlocks = plan.instruction === undefined ? system : [...system, { type: 'text', text: plan.instruction }]
   if (systemBlocks.length > 0) body.system = systemBlocks
   if (reasoning.thinking) body.thinking = reasoning.thinking
   else if (reasoning.lost) dropped.push(request.reasoning?.effort === undefined ? 'thinking' : 'reasoning_effort')
@@ -30,16 +32,13 @@ export function messagesBody(request: ChatRequest, target: Target): AnthropicBod
   const stops = (request.stop ?? []).filter(stop => stop.trim() !== '')
   if (stops.length > 0) body.stop_sequences = stops
   if (stops.length < (request.stop?.length ?? 0)) dropped.push('stop')
-  tools(request, body)
+  tools(request, plan, body)
   if (request.user !== undefined) body.metadata = { user_id: request.user }
   if (request.serviceTier === 'auto') body.service_tier = 'auto'
   else if (request.serviceTier === 'default') body.service_tier = 'standard_only'
   else if (request.serviceTier !== undefined) dropped.push('service_tier')
-  if (request.responseFormat?.type === 'json-schema') {
-    const { schema, lost } = outputSchema(request.responseFormat.schema)
-    body.output_config = { format: { type: 'json_schema', schema } }
-    dropped.push(...lost.map(keyword => `response_format.json_schema.schema.${keyword}`))
-  }
+  if (plan.outputConfig) body.output_config = plan.outputConfig
+  dropped.push(...(plan.lost ?? []))
   if (request.extra.format === 'anthropic-messages')
     for (const [name, value] of Object.entries(request.extra.fields)) body[name] ??= value
   if (request.stream) body.stream = true
@@ -104,7 +103,12 @@ function sampling(request: ChatRequest, body: Json, { dropped, fixed }: { droppe
   }
 }
 
-function tools(request: ChatRequest, body: Json): void {
+function tools(request: ChatRequest, plan: JsonPlan, body: Json): void {
+  if (plan.tool) {
+    body.tools = [plan.tool]
+    body.tool_choice = { type: 'tool', name: answerTool, disable_parallel_tool_use: true }
+    return
+  }
   if (!request.tools || request.tools.length === 0) return
   body.tools = request.tools.map(tool)
   const { toolChoice: choice } = request
@@ -124,11 +128,6 @@ function tool({ name, description, parameters, cache }: Tool): Json {
   }
 }
 
-function jsonInstruction(request: ChatRequest): Json[] {
-  if (request.responseFormat?.type !== 'json-object') return []
-  return [{ type: 'text', text: 'Answer with one valid JSON object and nothing else.' }]
-}
-
 const cacheControl = (cache: CacheControl | undefined): Json => (cache ? { cache_control: { ...cache } } : {})
 
 interface Turn {
@@ -146,23 +145,26 @@ function conversation(messages: readonly Message[]): { system: Json[]; turns: Tu
     if (isSystem && turns.length === 0) system.push(...blocks)
     else add(turns, message.role === 'assistant' ? 'assistant' : 'user', blocks)
   }
+  // The API demands it. Done once: a turn may be made of thousands of messages.
+  turns.forEach(resultsFirst)
   // The first turn has to be the user's.
   if (turns.length === 0 || turns[0]!.role === 'assistant') turns.unshift({ role: 'user', content: [{ type: 'text', text: '.' }] })
   trimPrefill(turns)
   return { system, turns }
 }
 
-/** Roles alternate: neighbours of one role are one turn, with tool results first, as the API demands. */
+/** Roles alternate: neighbours of one role are one turn. */
 function add(turns: Turn[], role: Turn['role'], blocks: Json[]): void {
   if (blocks.length === 0) return
   const last = turns.at(-1)
   if (last?.role === role) last.content.push(...blocks)
   else turns.push({ role, content: blocks })
-  const turn = turns.at(-1)!
-  if (role === 'user' && turn.content.some(one => one.type === 'tool_result')) {
-    const isResult = (one: Json) => one.type === 'tool_result'
+}
+
+function resultsFirst(turn: Turn): void {
+  const isResult = (one: Json) => one.type === 'tool_result'
+  if (turn.role === 'user' && turn.content.some(isResult))
     turn.content = [...turn.content.filter(isResult), ...turn.content.filter(one => !isResult(one))]
-  }
 }
 
 /** A prefilled answer must not end in white space. */

@@ -2,6 +2,7 @@
  * What a model of Bedrock takes, by its id: Converse has one form for all, but refuses what a model lacks.
  * Sources: docs.aws.amazon.com/bedrock, "Supported models and model features", "ToolChoice", "Prompt caching".
  */
+import { claudeVersion, firstWithSchema } from '../anthropic/model.ts'
 
 type Family = 'claude' | 'nova' | 'mistral' | 'cohere' | 'gpt-oss' | 'other' | 'hidden'
 
@@ -34,8 +35,6 @@ export const firstThinking = 307
 /** Claude that chooses how long to think; from `onlyAdaptive` on, budgets are refused. */
 export const firstAdaptive = 406
 export const onlyAdaptive = 407
-/** Structured output, and cache entries that live for an hour. */
-const firstWithSchema = 405
 
 /** `id` is a model id, the id of an inference profile (`us.anthropic...`) or an ARN. */
 export function bedrockModel(id: string): BedrockModel {
@@ -43,6 +42,7 @@ export function bedrockModel(id: string): BedrockModel {
   const version = family === 'claude' ? claudeVersion(id) : /nova-(?:pro|lite|micro|premier)/.test(id) ? 100 : 200
   const isHidden = family === 'hidden'
   const isClaude = family === 'claude'
+  // Structured output, and cache entries that live for an hour.
   const modern = isClaude && version >= firstWithSchema
   const forcesTool = isHidden || family === 'nova' || (isClaude && version >= 300)
   return {
@@ -63,12 +63,4 @@ function familyOf(id: string): Family {
   if (id.includes('cohere.')) return 'cohere'
   if (id.includes('openai.gpt-oss')) return 'gpt-oss'
   return hidden.test(id) ? 'hidden' : 'other'
-}
-
-/** `claude-3-5-sonnet-20241022-v2:0` = 305, `claude-opus-4-1-20250805-v1:0` = 401, `claude-v2:1` = 200. */
-function claudeVersion(id: string): number {
-  if (/claude-(?:v\d|instant)/.test(id)) return 200
-  // A date has eight digits, a version at most two.
-  const found = /claude-(\d)(?:-(\d{1,2}))?-[a-z]/.exec(id) ?? /claude-[a-z]+-(\d{1,2})(?:-(\d{1,2}))?(?!\d)/.exec(id)
-  return found ? Number(found[1]) * 100 + Number(found[2] ?? 0) : Number.POSITIVE_INFINITY
 }

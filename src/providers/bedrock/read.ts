@@ -2,11 +2,11 @@
 import type { ChatEvent, FinishReason } from '../../core/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Frame } from '../../lib/frames.ts'
+import { answerTool } from '../anthropic/structured.ts'
 import { errorLast } from '../fault.ts'
 import { broken, isObject, objectOf, objectsOf, textOf } from '../gemini/json.ts'
 import type { Json } from '../gemini/json.ts'
 import { streamError } from './fault.ts'
-import { answerTool } from './structured.ts'
 import { converseUsage } from './usage.ts'
 
 /** docs.aws.amazon.com/bedrock, "Converse", `stopReason`. */

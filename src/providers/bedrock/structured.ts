@@ -1,11 +1,9 @@
 /** How an answer is made to fit `response_format`: by the service, by a forced tool, or only by asking. */
 import type { ChatRequest, ResponseFormat } from '../../core/chat.ts'
 import { outputSchema } from '../anthropic/schema.ts'
+import { answerTool, instructionOf } from '../anthropic/structured.ts'
 import type { Json } from '../gemini/json.ts'
 import type { BedrockModel } from './model.ts'
-
-/** The tool whose arguments are the answer. The reader knows it by this name: it sees no request. */
-export const answerTool = 'gateway_json_answer'
 
 type JsonSchema = Extract<ResponseFormat, { type: 'json-schema' }>
 
@@ -32,8 +30,7 @@ export function jsonPlan({ responseFormat: format, tools }: ChatRequest, model: 
   }
   // A tool's arguments are an object; and a forced tool would keep the model from the client's own.
   if (model.forces !== 'nothing' && format.schema.type === 'object' && !tools?.length) return { tool: toolSpec(format) }
-  const schema = JSON.stringify(format.schema)
-  return { instruction: `Answer with one valid JSON value that fits this JSON Schema, and nothing else:\n${schema}`, unenforced: true }
+  return { instruction: instructionOf(format), unenforced: true }
 }
 
 /** The schema travels as text. */

@@ -35,9 +35,11 @@ function others(message: Message, documents: Json[]): Json[] {
   return [...results, { role: message.role === 'developer' ? 'system' : message.role, content: plain(rest) }]
 }
 
-/** A text where nothing but texts is said. */
+/** One text is a string; several stay parts, so that no word of one runs into the next. */
 function plain(parts: readonly Json[]): unknown {
-  return parts.every(part => part.type === 'text') ? parts.map(part => part.text).join('') : parts
+  const said = parts.filter(part => part.type !== 'text' || part.text !== '')
+  if (said.length === 0) return ''
+  return said.length === 1 && said[0]!.type === 'text' ? said[0]!.text : said
 }
 
 function contentPart(part: Part): Json {

@@ -10,13 +10,13 @@ import { errorLast } from '../fault.ts'
 
 type Json = Record<string, unknown>
 
-const finishReasons: Readonly<Record<string, FinishReason>> = {
+const finishReasons: ReadonlyMap<string, FinishReason> = new Map(Object.entries<FinishReason>({
   COMPLETE: 'stop',
   STOP_SEQUENCE: 'stop',
   MAX_TOKENS: 'length',
   TOOL_CALL: 'tool-calls',
   ERROR_TOXIC: 'content-filter',
-}
+}))
 
 const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
 const objectOf = (value: unknown): Json => (isObject(value) ? value : {})
@@ -141,7 +141,7 @@ function finish(reason: unknown, error: unknown): ChatEvent[] {
     const kind = reason === 'TIMEOUT' ? 'upstream-timeout' : 'upstream-failed'
     return [{ type: 'error', error: new GatewayError(kind, textOf(error) || `the upstream broke off its answer (${reason})`) }]
   }
-  return [{ type: 'finish', choice: 0, reason: finishReasons[reason] ?? 'stop' }]
+  return [{ type: 'finish', choice: 0, reason: finishReasons.get(reason) ?? 'stop' }]
 }
 
 function usage(value: unknown): ChatEvent[] {

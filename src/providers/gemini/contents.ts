@@ -1,6 +1,7 @@
 /** Messages as Gemini's `contents` and `systemInstruction` (ai.google.dev/api/caching, "Content"). */
 import type { Message, Part } from '../../core/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
+import { joinTexts } from '../openai-compatible/texts.ts'
 import { isObject } from './json.ts'
 import type { Json } from './json.ts'
 import { mediaPart } from './media.ts'
@@ -18,6 +19,8 @@ export interface ConversationOptions {
   readonly model: GeminiModel
   /** The host takes `id` on calls and their results. */
   readonly callIds: boolean
+  /** The host takes the names of files. */
+  readonly fileNames: boolean
 }
 
 interface Turn {
@@ -36,7 +39,7 @@ export function conversation(messages: readonly Message[], options: Conversation
   const dropped = new Set<string>()
   const calls = new Calls()
   for (const message of messages) {
-    noteLosses(message, dropped)
+    noteLosses(message, options, dropped)
     const isSystem = message.role === 'system' || message.role === 'developer'
     if (isSystem && turns.length === 0) system.push(...systemParts(message))
     else if (message.role === 'assistant') turnOf(turns, 'model').parts.push(...modelParts(message, calls, options))
@@ -56,13 +59,17 @@ export function conversation(messages: readonly Message[], options: Conversation
   }
 }
 
-function noteLosses(message: Message, dropped: Set<string>): void {
+function noteLosses(message: Message, { fileNames }: ConversationOptions, dropped: Set<string>): void {
   if (message.name !== undefined && message.role !== 'tool') dropped.add('messages.name')
   // Its caches are filled by themselves, or made beforehand.
   if (message.parts.some(part => 'cache' in part && part.cache)) dropped.add('cache_control')
   for (const part of message.parts)
     if (part.type === 'image' && part.detail !== undefined && part.detail !== 'auto') dropped.add('messages.content.image_url.detail')
+  if (!fileNames && withResults(message.parts).some(part => part.type === 'document' && part.name !== undefined))
+    dropped.add('messages.content.file.filename')
 }
+
+const withResults = (parts: readonly Part[]): readonly Part[] => parts.flatMap(part => (part.type === 'tool-result' ? part.parts : [part]))
 
 /** Neighbours of one role are one turn; a turn that says nothing parts nobody. */
 function turnOf(turns: Turn[], role: Turn['role']): Turn {
@@ -105,7 +112,8 @@ class Calls {
 }
 
 /** An assistant's parts, each with the signature that came with it. */
-function modelParts(message: Message, calls: Calls, { model, callIds }: ConversationOptions): Json[] {
+function modelParts(message: Message, calls: Calls, options: ConversationOptions): Json[] {
+  const { model, callIds } = options
   const signed = signaturesOf(message)
   let call = 0
   let parts: Json[] = []
@@ -118,7 +126,7 @@ function modelParts(message: Message, calls: Calls, { model, callIds }: Conversa
       call++
       const functionCall = { ...(callIds && { id: part.id }), name: part.name, args: argumentsOf(part.arguments) }
       parts.push({ functionCall, ...(signature !== undefined && { thoughtSignature: signature }) })
-    } else if (part.type !== 'tool-result') parts.push(...plainPart(part))
+    } else if (part.type !== 'tool-result') parts.push(...plainPart(part, options))
   }
   if (signed.text !== undefined) parts = withTextSignature(parts, signed.text)
   return parts
@@ -156,18 +164,18 @@ function addUserParts(turn: Turn, message: Message, { calls, options }: { calls:
       const functionResponse = { ...(options.callIds && { id: part.callId }), name, response: responseOf(part) }
       turn.results.push({ order, part: { functionResponse } })
       // Media of a result follow the results.
-      turn.parts.push(...part.parts.flatMap(mediaOf))
-    } else if (part.type !== 'tool-call' && part.type !== 'reasoning') turn.parts.push(...plainPart(part))
+      turn.parts.push(...part.parts.flatMap(one => mediaOf(one, options)))
+    } else if (part.type !== 'tool-call' && part.type !== 'reasoning') turn.parts.push(...plainPart(part, options))
   }
 }
 
-function mediaOf(part: Part): Json[] {
-  return part.type === 'image' || part.type === 'audio' || part.type === 'document' ? [mediaPart(part)] : []
+function mediaOf(part: Part, { fileNames }: ConversationOptions): Json[] {
+  return part.type === 'image' || part.type === 'audio' || part.type === 'document' ? [mediaPart(part, fileNames)] : []
 }
 
 /** Gemini's `response` is an object: the tool's own, or its text under `output` or `error`. */
 function responseOf(result: Result): Json {
-  const text = result.parts.map(part => (part.type === 'text' ? part.text : '')).join('')
+  const text = joinTexts(result.parts.map(part => (part.type === 'text' ? part.text : '')))
   if (result.isError) return { error: text }
   const value = parsed(text)
   return isObject(value) ? value : { output: text }
@@ -190,7 +198,7 @@ function parsed(text: string): unknown {
 }
 
 /** One part as no or one part of Gemini's: it refuses empty texts. */
-function plainPart(part: Exclude<Part, { type: 'tool-call' | 'tool-result' | 'reasoning' }>): Json[] {
+function plainPart(part: Exclude<Part, { type: 'tool-call' | 'tool-result' | 'reasoning' }>, { fileNames }: ConversationOptions): Json[] {
   if (part.type === 'text' || part.type === 'refusal') return part.text === '' ? [] : [{ text: part.text }]
-  return [mediaPart(part)]
+  return [mediaPart(part, fileNames)]
 }

@@ -6,7 +6,7 @@ import { generalFault } from '../fault.ts'
 import { isObject, objectsOf, textOf } from './json.ts'
 import type { Json } from './json.ts'
 
-const kinds: Readonly<Record<string, FaultKind>> = {
+const kinds: ReadonlyMap<string, FaultKind> = new Map(Object.entries<FaultKind>({
   INVALID_ARGUMENT: 'upstream-refused',
   OUT_OF_RANGE: 'upstream-refused',
   // Billing is off, or the country is not served: nothing that the client could change.
@@ -21,7 +21,7 @@ const kinds: Readonly<Record<string, FaultKind>> = {
   UNKNOWN: 'upstream-failed',
   CANCELLED: 'upstream-failed',
   ABORTED: 'upstream-failed',
-}
+}))
 const tooLong = /token count.{0,40}exceeds|exceeds? the (maximum|max) (number of )?(input )?tokens|prompt is too long|input context is too long/i
 const tooLarge = /payload size exceeds/i
 /** A wrong key is a 400 at AI Studio. */
@@ -38,7 +38,7 @@ export function googleFault(status: number, body: unknown): UpstreamFault {
   const code = textOf(error.status) || undefined
   const retryAfterMs = retryDelayMs(error.details)
   // Only the general rule sees in the message that a policy refused the prompt.
-  const byStatus = general.kind === 'content-policy' ? general.kind : (kinds[code ?? ''] ?? general.kind)
+  const byStatus = general.kind === 'content-policy' ? general.kind : (kinds.get(code ?? '') ?? general.kind)
   const kind = kindOf(error, byStatus)
   // Clients look for OpenAI's own code when a prompt is too long.
   const ownCode = kind === 'context-too-long' || kind === 'content-policy' ? undefined : code

@@ -35,7 +35,7 @@ function imagenBody(request: ImagesRequest, ratio: string | undefined, dropped: 
   if (outputFormat === 'png' || outputFormat === 'jpeg') parameters.outputOptions = { mimeType: `image/${outputFormat}` }
   else if (outputFormat !== undefined) dropped.push('output_format')
   for (const [name, value] of Object.entries(request.extra.fields)) {
-    const known = imagenParameters[name]
+    const known = imagenParameters.get(name)
     if (known === undefined) dropped.push(name)
     else parameters[known] = value
   }
@@ -43,12 +43,12 @@ function imagenBody(request: ImagesRequest, ratio: string | undefined, dropped: 
 }
 
 /** Imagen's own settings, in either spelling. */
-const imagenParameters: Readonly<Record<string, string>> = {
+const imagenParameters: ReadonlyMap<string, string> = new Map(Object.entries<string>({
   negative_prompt: 'negativePrompt', negativePrompt: 'negativePrompt',
   person_generation: 'personGeneration', personGeneration: 'personGeneration',
   image_size: 'imageSize', imageSize: 'imageSize',
   seed: 'seed',
-}
+}))
 
 function geminiBody(request: ImagesRequest, ratio: string | undefined, dropped: string[]): Json {
   // These models write one picture an answer.

@@ -9,7 +9,7 @@ import { generateReader, generateResult } from './read.ts'
 import { generateBody } from './request.ts'
 import { speechBody, speechResult } from './speech.ts'
 
-const host = { callIds: true }
+const host = { callIds: true, fileNames: false }
 
 /** `models/x`, whether the operator wrote it so or as `x`. A model is always one step of the path. */
 function modelPath(model: string): string {

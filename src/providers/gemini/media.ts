@@ -7,23 +7,24 @@ const filesApi = 'https://generativelanguage.googleapis.com/v1beta/'
 /** What Google itself can read: Cloud Storage, its Files API, YouTube. */
 const readable = /^(gs:\/\/|https:\/\/generativelanguage\.googleapis\.com\/|https:\/\/(www\.)?youtube\.com\/watch\?|https:\/\/youtu\.be\/)/i
 
-const mediaTypes: Readonly<Record<string, string>> = {
+const mediaTypes: ReadonlyMap<string, string> = new Map(Object.entries<string>({
   png: 'image/png', jpg: 'image/jpeg', jpeg: 'image/jpeg', webp: 'image/webp', gif: 'image/gif', heic: 'image/heic', heif: 'image/heif',
   pdf: 'application/pdf', txt: 'text/plain', md: 'text/markdown', html: 'text/html', csv: 'text/csv', xml: 'text/xml', json: 'application/json',
   mp3: 'audio/mp3', wav: 'audio/wav', flac: 'audio/flac', ogg: 'audio/ogg', aac: 'audio/aac', aiff: 'audio/aiff', m4a: 'audio/m4a',
   mp4: 'video/mp4', mpeg: 'video/mpeg', mov: 'video/mov', avi: 'video/avi', webm: 'video/webm', wmv: 'video/wmv', '3gp': 'video/3gpp',
-}
+}))
 
 type MediaPart = Extract<Part, { type: 'image' | 'audio' | 'document' }>
 
-/** Throws `invalid-request` for an address that Google cannot read. */
-export function mediaPart(part: MediaPart): Json {
+/** `named` = the host takes the names of files. Throws `invalid-request` for an address that Google cannot read. */
+export function mediaPart(part: MediaPart, named: boolean): Json {
   if (part.type === 'audio') return { inlineData: { mimeType: audioType(part.format), data: part.data } }
-  return sourcePart(part.source, part.type === 'image' ? 'image' : 'file')
+  if (part.type === 'image') return sourcePart(part.source, 'image')
+  return sourcePart(part.source, 'file', named && part.name !== undefined ? { displayName: part.name } : {})
 }
 
-function sourcePart(source: Source, what: 'image' | 'file'): Json {
-  if ('data' in source) return { inlineData: { mimeType: source.mediaType, data: source.data } }
+function sourcePart(source: Source, what: 'image' | 'file', name: Json = {}): Json {
+  if ('data' in source) return { inlineData: { mimeType: source.mediaType, data: source.data, ...name } }
   const uri = 'url' in source ? source.url : fileUri(source.fileId)
   if (!readable.test(uri))
     throw new GatewayError(
@@ -32,8 +33,8 @@ function sourcePart(source: Source, what: 'image' | 'file'): Json {
         'or the address of a file at Google (gs:// or of the Files API)',
       { param: 'messages' },
     )
-  const mimeType = mediaTypes[extension(uri)]
-  return { fileData: { fileUri: uri, ...(mimeType !== undefined && { mimeType }) } }
+  const mimeType = mediaTypes.get(extension(uri))
+  return { fileData: { fileUri: uri, ...(mimeType !== undefined && { mimeType }), ...name } }
 }
 
 /** Ids of the Files API are `files/abc`. */
@@ -45,7 +46,7 @@ function audioType(format: string): string {
   const name = format.toLowerCase().replace(/^audio\//, '')
   if (!/^[a-z0-9.+-]+$/.test(name))
     throw new GatewayError('invalid-request', 'the `format` of an audio part must be a name such as "wav" or "mp3"', { param: 'messages' })
-  return mediaTypes[name] ?? `audio/${name}`
+  return mediaTypes.get(name) ?? `audio/${name}`
 }
 
 function extension(uri: string): string {

@@ -13,7 +13,7 @@ import type { SignedKind } from './signature.ts'
 import { UsageCounts } from './usage.ts'
 
 /** ai.google.dev/api/generate-content, "FinishReason". What is not here ended in a way that clients know as `stop`. */
-const finishReasons: Readonly<Record<string, FinishReason>> = {
+const finishReasons: ReadonlyMap<string, FinishReason> = new Map(Object.entries<FinishReason>({
   MAX_TOKENS: 'length',
   SAFETY: 'content-filter',
   RECITATION: 'content-filter',
@@ -25,11 +25,21 @@ const finishReasons: Readonly<Record<string, FinishReason>> = {
   IMAGE_SAFETY: 'content-filter',
   IMAGE_PROHIBITED_CONTENT: 'content-filter',
   IMAGE_RECITATION: 'content-filter',
-}
+}))
 /** The model failed: there is no answer that could be used. */
 const failures: ReadonlySet<string> = new Set([
   'MALFORMED_FUNCTION_CALL', 'UNEXPECTED_TOOL_CALL', 'TOO_MANY_TOOL_CALLS', 'MALFORMED_RESPONSE', 'MISSING_THOUGHT_SIGNATURE',
 ])
+
+/** Nobody may ask for so many candidates. */
+const candidatesMax = 4096
+
+/** The first one comes without a number. */
+function candidateIndex({ index }: Json): number {
+  if (typeof index !== 'number') return 0
+  if (Number.isInteger(index) && index >= 0 && index < candidatesMax) return index
+  throw new GatewayError('upstream-broken', "the upstream's answer does not follow its protocol: a candidate whose number cannot be")
+}
 
 /** What is remembered of a choice. */
 interface Choice {
@@ -75,7 +85,7 @@ class AnswerReader {
   }
 
   #candidate(candidate: Json): ChatEvent[] {
-    const choice = this.#choice(typeof candidate.index === 'number' ? candidate.index : 0)
+    const choice = this.#choice(candidateIndex(candidate))
     const parts = listOf(objectOf(candidate.content).parts)
     if (parts.length > 0) choice.finished = false
     const events = parts.filter(isObject).flatMap(part => this.#part(part, choice))
@@ -84,7 +94,7 @@ class AnswerReader {
     if (reason === '' || choice.finished) return events
     choice.finished = true
     if (failures.has(reason)) return [...events, { type: 'error', error: failed(reason, textOf(candidate.finishMessage)) }]
-    const known = finishReasons[reason] ?? (choice.calls > 0 ? 'tool-calls' : 'stop')
+    const known = finishReasons.get(reason) ?? (choice.calls > 0 ? 'tool-calls' : 'stop')
     return [...events, { type: 'finish', choice: choice.index, reason: known }]
   }
 

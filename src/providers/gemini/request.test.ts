@@ -6,6 +6,7 @@ import type { EmbeddingsRequest } from '../../core/embeddings.ts'
 import type { ImagesRequest } from '../../core/images.ts'
 import type { SpeechRequest } from '../../core/speech.ts'
 import { Secret } from '../../lib/secret.ts'
+import { providers } from '../index.ts'
 import { gemini } from './index.ts'
 import { openapiSchema } from './schema.ts'
 
@@ -85,7 +86,29 @@ describe('messages', () => {
       { fileData: { fileUri: 'https://generativelanguage.googleapis.com/v1beta/files/abc-1' } },
       { fileData: { fileUri: 'https://www.youtube.com/watch?v=1' } },
     ])
-    expect(dropped).toEqual(['messages.content.image_url.detail'])
+    expect(dropped).toEqual(['messages.content.image_url.detail', 'messages.content.file.filename'])
+  })
+
+  test('the name of a file: dropped and named here, carried on Vertex AI; also in the result of a tool', () => {
+    const nameless = { type: 'document' as const, source: { data: 'cGRm', mediaType: 'application/pdf' } }
+    const named = { ...nameless, name: 'a.pdf' }
+    const stored = { type: 'document' as const, source: { url: 'gs://bucket/b.pdf' }, name: 'b.pdf' }
+    const messages: Message[] = [
+      user(stored),
+      { role: 'assistant', parts: [{ type: 'tool-call', id: 'c', name: 'f', arguments: '{}' }] },
+      { role: 'tool', parts: [{ type: 'tool-result', callId: 'c', parts: [named] }] },
+    ]
+    expect(ask({ messages }).dropped).toEqual(['messages.content.file.filename'])
+    expect(ask({ messages: [user(nameless)] }).dropped).toEqual([])
+    const vertex = providers.get('vertex_ai')!
+    const atVertex = target('gemini-2.5-pro', { provider: vertex, options: { vertex_project: 'p' } })
+    const { body, dropped } = vertex.chat!.request(request({ messages }), atVertex)
+    expect(dropped).toEqual([])
+    expect((body as { contents: { parts: unknown }[] }).contents.map(turn => turn.parts)).toEqual([
+      [{ fileData: { fileUri: 'gs://bucket/b.pdf', mimeType: 'application/pdf', displayName: 'b.pdf' } }],
+      [{ functionCall: { name: 'f', args: {} } }],
+      [{ functionResponse: { name: 'f', response: { output: '' } } }, { inlineData: { mimeType: 'application/pdf', data: 'cGRm', displayName: 'a.pdf' } }],
+    ])
   })
 
   test.each<[string, Message[], string]>([

@@ -22,12 +22,14 @@ export interface GeminiBody {
 export interface HostWords {
   /** Calls and their results carry ids. */
   readonly callIds: boolean
+  /** Files carry their names (`displayName`): Vertex AI's alone. */
+  readonly fileNames: boolean
 }
 
 /** The body, and what it could not carry, by OpenAI's names. */
 export function generateBody(request: ChatRequest, target: Target, host: HostWords): GeminiBody {
   const model = geminiModel(target.model)
-  const talk = conversation(request.messages, { model, callIds: host.callIds })
+  const talk = conversation(request.messages, { model, ...host })
   const dropped = [...droppedFields(request), ...talk.dropped]
   const body: Json = { contents: talk.contents }
   if (talk.systemInstruction) body.systemInstruction = talk.systemInstruction

@@ -9,6 +9,8 @@ import type { Json } from './json.ts'
 
 const nodesMax = 2000
 const depthMax = 32
+/** All keywords and choices of those parts. */
+const wordsMax = 100_000
 
 export interface CleanSchema {
   readonly schema: Json
@@ -62,15 +64,30 @@ function mapOf(value: unknown, lost: Set<string>): Json {
   return isObject(value) ? Object.fromEntries(Object.entries(value).map(([name, one]) => [name, subset(one, lost)])) : {}
 }
 
-/** `allOf` as one schema: properties and required fields of all together. */
+/** `allOf` as one schema: properties and required fields of all together; what was said first counts. */
 function merged(base: Json, all: readonly Json[]): Json {
-  return all.reduce<Json>((into, one) => {
-    const out: Json = { ...one, ...into }
-    if (isObject(into.properties) && isObject(one.properties)) out.properties = { ...one.properties, ...into.properties }
-    for (const list of ['required', 'propertyOrdering'])
-      if (Array.isArray(into[list]) && Array.isArray(one[list])) out[list] = [...new Set([...into[list], ...one[list]])]
-    return out
-  }, base)
+  if (all.length === 0) return base
+  // Filled in place: each of thousands of parts would copy all before it.
+  const out = new Map(Object.entries(base))
+  const properties = new Map<string, unknown>()
+  const lists = new Map<string, Set<unknown>>()
+  for (const one of [base, ...all])
+    for (const [key, value] of Object.entries(one)) {
+      if (key === 'properties' && isObject(value)) addMissing(properties, value)
+      else if ((key === 'required' || key === 'propertyOrdering') && Array.isArray(value)) {
+        const list = lists.get(key) ?? new Set()
+        for (const name of value) list.add(name)
+        lists.set(key, list)
+      }
+      if (!out.has(key)) out.set(key, value)
+    }
+  if (isObject(out.get('properties'))) out.set('properties', Object.fromEntries(properties))
+  for (const [key, names] of lists) if (Array.isArray(out.get(key))) out.set(key, [...names])
+  return Object.fromEntries(out)
+}
+
+function addMissing(into: Map<string, unknown>, values: Json): void {
+  for (const [name, value] of Object.entries(values)) if (!into.has(name)) into.set(name, value)
 }
 
 interface Walk {
@@ -79,13 +96,15 @@ interface Walk {
   /** For the error message and its `param`. */
   readonly where: string
   nodes: number
+  /** Keywords and choices that were looked at, each time. */
+  words: number
 }
 
-const formats: Readonly<Record<string, readonly string[]>> = {
+const formats: ReadonlyMap<string, readonly string[]> = new Map(Object.entries<readonly string[]>({
   STRING: ['enum', 'date-time'],
   NUMBER: ['float', 'double'],
   INTEGER: ['int32', 'int64'],
-}
+}))
 const openapiKeywords = ['description', 'title', 'minItems', 'maxItems', 'minLength', 'maxLength', 'pattern', 'minimum', 'maximum'] as const
 const handled: ReadonlySet<string> = new Set([
   ...openapiKeywords, 'type', 'properties', 'required', 'items', 'enum', 'const', 'format', 'anyOf', 'oneOf', 'allOf', '$ref', '$defs',
@@ -94,14 +113,15 @@ const handled: ReadonlySet<string> = new Set([
 
 /** The OpenAPI words of older models. Throws `invalid-request` when written-out references make it too large. */
 export function openapiSchema(schema: Json, where: string): CleanSchema {
-  const walk: Walk = { root: schema, lost: new Set(), where, nodes: 0 }
+  const walk: Walk = { root: schema, lost: new Set(), where, nodes: 0, words: 0 }
   const out = openapi(schema, walk, [])
   return { schema: out, lost: [...walk.lost] }
 }
 
 /** `trail` = the references that lead here; one that comes twice is a circle and ends as an object of any kind. */
 function openapi(value: unknown, walk: Walk, trail: readonly string[], depth = 0): Json {
-  if (++walk.nodes > nodesMax || depth > depthMax)
+  walk.words += wordsIn(value)
+  if (++walk.nodes > nodesMax || walk.words > wordsMax || depth > depthMax)
     throw new GatewayError(
       'invalid-request',
       `the JSON schema in ${walk.where} is too large for this model once its $refs are written out; ` +
@@ -125,9 +145,15 @@ function openapi(value: unknown, walk: Walk, trail: readonly string[], depth = 0
   if (out.type === 'ARRAY') out.items = isObject(value.items) ? below(value.items) : { type: 'STRING' }
   if (isObject(value.properties)) objectOf(value, out, below)
   enumOf(value, out, walk.lost)
-  if (formats[textOf(out.type)]?.includes(textOf(value.format))) out.format = value.format
+  if (formats.get(textOf(out.type))?.includes(textOf(value.format))) out.format = value.format
   else if (value.format !== undefined) walk.lost.add('format')
   return merged(withAlternatives(value, out, below), objectsOf(value.allOf).map(below))
+}
+
+function wordsIn(value: unknown): number {
+  if (!isObject(value)) return 0
+  const lists = [value.enum, value.type, value.required, value.anyOf, value.oneOf, value.allOf]
+  return lists.reduce<number>((sum, list) => sum + listOf(list).length, Object.keys(value).length)
 }
 
 function resolved(pointer: string, root: Json): unknown {

@@ -2,10 +2,10 @@
 import type { Json } from './json.ts'
 
 /** OpenAI's voices, by which clients ask without thinking, and a voice of a similar kind. */
-const similarVoices: Readonly<Record<string, string>> = {
+const similarVoices: ReadonlyMap<string, string> = new Map(Object.entries<string>({
   alloy: 'Kore', ash: 'Iapetus', ballad: 'Algieba', cedar: 'Charon', coral: 'Aoede', echo: 'Puck', fable: 'Fenrir', marin: 'Leda',
   nova: 'Zephyr', onyx: 'Orus', sage: 'Sulafat', shimmer: 'Achernar', verse: 'Rasalgethi',
-}
+}))
 
 export interface Speech {
   readonly config: Json
@@ -15,7 +15,7 @@ export interface Speech {
 
 /** Any other name goes to Google as it is, which knows its newest voices. */
 export function speechConfig(voice: string): Speech {
-  const similar = similarVoices[voice.toLowerCase()]
+  const similar = similarVoices.get(voice.toLowerCase())
   const name = similar ?? voice.charAt(0).toUpperCase() + voice.slice(1)
   return { config: { voiceConfig: { prebuiltVoiceConfig: { voiceName: name } } }, replaced: similar !== undefined }
 }

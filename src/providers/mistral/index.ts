@@ -52,5 +52,5 @@ export const mistral: Provider = {
     result: moderationsResult,
   },
   fault,
-  chatParams: [...chatParams.filter(param => !refusedFields.includes(param)), 'prediction'],
+  chatParams: [...chatParams.filter(param => !refusedFields.includes(param)), 'prediction', 'prompt_cache_key'],
 }

@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto'
 import type { Message, Part } from '../../core/chat.ts'
 import { address } from '../openai-compatible/request.ts'
+import { joinTexts } from '../openai-compatible/texts.ts'
 
 type Json = Record<string, unknown>
 
@@ -32,6 +33,7 @@ export function mistralMessages(messages: readonly Message[], context: Context):
   const out: MistralMessage[] = []
   for (const message of messages) {
     if (message.name !== undefined) context.dropped.push('messages.name')
+    if (message.parts.some(isNamedText)) context.dropped.push('messages.content.file.filename')
     for (const one of written(message, context)) push(out, one)
   }
   // A conversation has to begin with somebody who asks.
@@ -40,6 +42,13 @@ export function mistralMessages(messages: readonly Message[], context: Context):
   // An answer that the client began: the model goes on from it.
   if (last?.role === 'assistant' && last.tool_calls === undefined) last.prefix = true
   return out
+}
+
+/** A file whose text stands among the others: only one that is sent as a document keeps its name. */
+function isNamedText(part: Part): boolean {
+  if (part.type === 'tool-result') return part.parts.some(isNamedText)
+  if (part.type !== 'document' || part.name === undefined) return false
+  return 'fileId' in part.source || ('data' in part.source && part.source.mediaType.startsWith('text/'))
 }
 
 function push(out: MistralMessage[], message: MistralMessage): void {
@@ -71,16 +80,15 @@ function written(message: Message, context: Context): MistralMessage[] {
 }
 
 function assistant(parts: readonly Part[], { thinking }: Context): MistralMessage[] {
-  const text = parts.map(part => (part.type === 'text' || part.type === 'refusal' ? part.text : '')).join('')
-  const thoughts = thinking ? parts.map(part => (part.type === 'reasoning' ? part.text : '')).join('') : ''
+  const texts = parts.flatMap(part => ((part.type === 'text' || part.type === 'refusal') && part.text !== '' ? [contentPart(part)] : []))
+  const thoughts = thinking ? joinTexts(parts.map(part => (part.type === 'reasoning' ? part.text : ''))) : ''
   const calls = parts.filter(part => part.type === 'tool-call')
   // It refuses an assistant that says nothing.
-  if (text === '' && thoughts === '' && calls.length === 0) return []
-  const texts = text === '' ? [] : [{ type: 'text', text }]
+  if (texts.length === 0 && thoughts === '' && calls.length === 0) return []
   return [
     {
       role: 'assistant',
-      content: thoughts === '' ? text : [{ type: 'thinking', thinking: [{ type: 'text', text: thoughts }] }, ...texts],
+      content: thoughts === '' ? plain(texts) : [{ type: 'thinking', thinking: [{ type: 'text', text: thoughts }] }, ...texts],
       ...(calls.length > 0 && {
         tool_calls: calls.map(call => ({
           id: callId(call.id),
@@ -92,9 +100,12 @@ function assistant(parts: readonly Part[], { thinking }: Context): MistralMessag
   ]
 }
 
-function content(parts: readonly Part[]): unknown {
-  if (parts.every(part => part.type === 'text')) return parts.map(part => part.text).join('')
-  return parts.map(contentPart)
+const content = (parts: readonly Part[]): unknown => plain(parts.filter(part => part.type !== 'text' || part.text !== '').map(contentPart))
+
+/** One text is a string; several stay parts, so that no word of one runs into the next. */
+function plain(parts: readonly Json[]): unknown {
+  if (parts.length === 0) return ''
+  return parts.length === 1 && parts[0]!.type === 'text' ? parts[0]!.text : parts
 }
 
 function contentPart(part: Part): Json {

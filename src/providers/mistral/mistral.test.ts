@@ -164,6 +164,18 @@ describe('requests', () => {
     expect([...dropped].sort()).toEqual(['logprobs', 'messages.name', 'store', 'temperature', 'top_k', 'user'])
   })
 
+  test('the cache key goes along, also to the middle; of the tiers it knows two', () => {
+    const extra = (fields: object) => ({ extra: { format: 'openai-chat', fields: { ...fields } } })
+    expect(ask(extra({ prompt_cache_key: 'k' }))).toMatchObject({ body: { prompt_cache_key: 'k' }, dropped: [] })
+    expect(ask(extra({ prompt_cache_key: 'k', suffix: 'x' }))).toMatchObject({ body: { prompt_cache_key: 'k', suffix: 'x' }, dropped: [] })
+    const tiers = ['auto', 'standard_only', 'default', 'priority', 'flex', undefined].map(serviceTier => {
+      const { body, dropped } = ask(serviceTier === undefined ? {} : { serviceTier })
+      return [body.service_tier, dropped]
+    })
+    const lost = [undefined, ['service_tier']]
+    expect(tiers).toEqual([['auto', []], ['standard_only', []], ['standard_only', []], lost, lost, [undefined, []]])
+  })
+
   test('thinking: a mode for Magistral, two steps for the others; earlier thoughts go back', () => {
     const messages: Message[] = [{ role: 'assistant', parts: [{ type: 'reasoning', text: 'so' }, { type: 'text', text: 'sun' }] }, say('user', 'why?')]
     const magistral = ask({ reasoning: { effort: 'low' }, messages }, 'magistral-medium-latest')

@@ -4,6 +4,7 @@ import type { Target } from '../../core/deployment.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { TranslatedCall } from '../../core/provider.ts'
 import { chatFields } from '../openai-compatible/request.ts'
+import { joinTexts } from '../openai-compatible/texts.ts'
 import { mistralMessages } from './messages.ts'
 
 type Json = Record<string, unknown>
@@ -11,8 +12,8 @@ type Body = Omit<TranslatedCall, 'head'>
 
 /** OpenAI's fields that Mistral does not have; it answers 422 to any field it does not know. */
 export const refusedFields = [
-  'logit_bias', 'logprobs', 'top_logprobs', 'user', 'service_tier', 'store', 'modalities', 'audio', 'verbosity',
-  'web_search_options', 'prompt_cache_key', 'safety_identifier', 'chat_template_kwargs',
+  'logit_bias', 'logprobs', 'top_logprobs', 'user', 'store', 'modalities', 'audio', 'verbosity',
+  'web_search_options', 'safety_identifier', 'chat_template_kwargs',
 ]
 
 const row = {
@@ -32,7 +33,8 @@ export function mistralBody(request: ChatRequest, target: Target): Body {
 }
 
 function chatBody(request: ChatRequest, target: Target): Body {
-  const { fields, dropped } = chatFields({ ...request, reasoning: undefined, ...asByDefault(request) }, row)
+  const { fields, dropped } = chatFields({ ...request, reasoning: undefined, logprobs: request.logprobs || undefined }, row)
+  readServiceTier(fields, dropped)
   const reasoning = reasoningFields(request, target, dropped)
   const thinking = /magistral/i.test(target.model) || reasoning.reasoning_effort === 'high'
   const body: Json = { model: target.model, messages: mistralMessages(request.messages, { thinking, dropped }), ...fields, ...reasoning }
@@ -48,9 +50,13 @@ function chatBody(request: ChatRequest, target: Target): Body {
   return { body, dropped: [...new Set(dropped)] }
 }
 
-/** What Mistral does anyway is no wish that could be lost. */
-function asByDefault({ logprobs, serviceTier }: ChatRequest): Pick<ChatRequest, 'logprobs' | 'serviceTier'> {
-  return { logprobs: logprobs || undefined, serviceTier: serviceTier === 'auto' ? undefined : serviceTier }
+/** It knows two tiers: with its priority capacity where that was bought (`auto`), and without. */
+function readServiceTier(fields: Json, dropped: string[]): void {
+  const { service_tier: asked } = fields
+  if (asked === undefined || asked === 'auto' || asked === 'standard_only') return
+  delete fields.service_tier
+  if (asked === 'default') fields.service_tier = 'standard_only'
+  else dropped.push('service_tier')
 }
 
 /** Magistral always thinks, in a mode of its own; the adjustable models know only `high` and `none`. */
@@ -75,7 +81,7 @@ function clampTemperature(body: Json, dropped: string[]): void {
 function middleBody(request: ChatRequest, target: Target): Body {
   const { suffix, ...rest } = request.extra.fields
   const { fields, dropped } = chatFields({ ...request, extra: { ...request.extra, fields: rest } }, row)
-  const taken = new Set(['max_tokens', 'min_tokens', 'temperature', 'top_p', 'stop', 'random_seed', 'stream', 'metadata'])
+  const taken = new Set(['max_tokens', 'min_tokens', 'temperature', 'top_p', 'stop', 'random_seed', 'stream', 'metadata', 'prompt_cache_key'])
   for (const name of Object.keys(fields)) if (!taken.has(name)) dropped.push(name)
   const body: Json = { model: target.model, prompt: promptText(request), suffix }
   for (const [name, value] of Object.entries(fields)) if (taken.has(name)) body[name] = value
@@ -88,5 +94,5 @@ function promptText({ messages }: ChatRequest): string {
   const parts = only?.role === 'user' && more.length === 0 ? only.parts : []
   if (parts.length === 0 || parts.some(part => part.type !== 'text'))
     throw new GatewayError('invalid-request', '`suffix` completes one text; send it with a single user message of text', { param: 'suffix' })
-  return parts.map(part => (part.type === 'text' ? part.text : '')).join('')
+  return joinTexts(parts.map(part => (part.type === 'text' ? part.text : '')))
 }

@@ -3,6 +3,7 @@ import type { ChatRequest, Message, Part, ReasoningEffort, Tool } from '../../co
 import type { Target } from '../../core/deployment.ts'
 import { GatewayError, unprocessable } from '../../core/errors.ts'
 import type { TranslatedCall } from '../../core/provider.ts'
+import { joinTexts } from '../openai-compatible/texts.ts'
 
 type Json = Record<string, unknown>
 
@@ -110,12 +111,17 @@ function conversation(messages: readonly Message[], dropped: string[]): Json[] {
     if (message.name !== undefined) dropped.push('messages.name')
     if (message.parts.some(part => 'cache' in part && part.cache)) dropped.push('cache_control')
     if (message.parts.some(wantsDetail)) dropped.push('messages.content.image_url.detail')
+    if (message.parts.some(isNamedFile)) dropped.push('messages.content.file.filename')
     for (const part of message.parts) if (part.type === 'tool-call') names.set(part.id, part.name)
     return message.role === 'assistant' ? [assistant(message.parts)] : others(message, names)
   })
 }
 
 const wantsDetail = (part: Part): boolean => part.type === 'image' && part.detail !== undefined && part.detail !== 'auto'
+
+/** A file's text stands among the others, without its name. */
+const isNamedFile = (part: Part): boolean =>
+  part.type === 'tool-result' ? part.parts.some(isNamedFile) : part.type === 'document' && part.name !== undefined
 
 function others(message: Message, names: ReadonlyMap<string, string>): Json[] {
   const results: Json[] = []
@@ -133,7 +139,7 @@ function others(message: Message, names: ReadonlyMap<string, string>): Json[] {
 
 function assistant(parts: readonly Part[]): Json {
   const calls = parts.filter(part => part.type === 'tool-call')
-  const thinking = parts.map(part => (part.type === 'reasoning' ? part.text : '')).join('')
+  const thinking = joinTexts(parts.map(part => (part.type === 'reasoning' ? part.text : '')))
   return {
     role: 'assistant',
     ...content(parts.filter(part => part.type !== 'tool-call' && part.type !== 'reasoning')),
@@ -164,7 +170,7 @@ function content(parts: readonly Part[]): { content: string; images?: string[] }
     if (part.type === 'image') images.push(imageData(part))
     else texts.push(textOf(part))
   }
-  return { content: texts.join(''), ...(images.length > 0 && { images }) }
+  return { content: joinTexts(texts), ...(images.length > 0 && { images }) }
 }
 
 function imageData({ source }: Extract<Part, { type: 'image' }>): string {

@@ -7,7 +7,7 @@ import { errorLast, readErrorBody } from '../fault.ts'
 
 type Json = Record<string, unknown>
 
-const finishReasons: Readonly<Record<string, FinishReason>> = {
+const finishReasons: ReadonlyMap<string, FinishReason> = new Map(Object.entries<FinishReason>({
   stop: 'stop',
   end_turn: 'stop',
   eos: 'stop',
@@ -17,7 +17,7 @@ const finishReasons: Readonly<Record<string, FinishReason>> = {
   tool_calls: 'tool-calls',
   function_call: 'tool-calls',
   content_filter: 'content-filter',
-}
+}))
 
 const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
@@ -25,6 +25,16 @@ const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : []
 
 function unknownShape(what: string): GatewayError {
   return new GatewayError('upstream-broken', `the upstream's answer does not follow its protocol: ${what}`)
+}
+
+/** Nobody may ask for so many choices. */
+const choicesMax = 4096
+
+/** `usual` where a host leaves the number out. */
+function choiceIndex({ index }: Json, usual: number): number {
+  if (typeof index !== 'number') return usual
+  if (Number.isInteger(index) && index >= 0 && index < choicesMax) return index
+  throw unknownShape('a choice whose number cannot be')
 }
 
 /** A whole chat completion. Throws `upstream-broken` on another shape. */
@@ -36,7 +46,7 @@ export function chatResult(body: unknown): ChatEvent[] {
   const events: ChatEvent[] = [start(body)]
   for (const [at, choice] of body.choices.entries()) {
     if (!isObject(choice) || !isObject(choice.message)) throw unknownShape('a choice without a message')
-    const index = typeof choice.index === 'number' ? choice.index : at
+    const index = choiceIndex(choice, at)
     const calls = new CallNumbers()
     events.push(...messageEvents(index, choice.message, calls), ...calls.close(index), ...logprobs(index, choice.logprobs))
     events.push(finish(index, { error: body.error, ...choice }, calls.seen))
@@ -63,7 +73,7 @@ export function chatReader(): (frame: Frame) => readonly ChatEvent[] {
     }
     for (const choice of listOf(chunk.choices)) {
       if (!isObject(choice)) throw unknownShape('a choice that is no object')
-      const index = typeof choice.index === 'number' ? choice.index : 0
+      const index = choiceIndex(choice, 0)
       let numbers = calls.get(index)
       if (!numbers) calls.set(index, (numbers = new CallNumbers()))
       // Some hosts repeat the whole message in the last chunk; only a delta adds.
@@ -90,7 +100,7 @@ function start(body: Json): ChatEvent {
 function finish(choice: number, { finish_reason: reason, error }: Json, sawCalls: boolean): ChatEvent {
   // Mistral and OpenRouter say so when the model broke off.
   if (reason === 'error') return errorEvent({ error: error ?? 'the upstream failed while it answered' })
-  const known = typeof reason === 'string' ? finishReasons[reason.toLowerCase()] : undefined
+  const known = typeof reason === 'string' ? finishReasons.get(reason.toLowerCase()) : undefined
   if (known === undefined && reason !== null && typeof reason !== 'string') throw unknownShape('no finish reason')
   // Some hosts finish a tool call with `stop`; the client's loop needs to know.
   return { type: 'finish', choice, reason: sawCalls && known !== 'length' ? 'tool-calls' : (known ?? 'stop') }

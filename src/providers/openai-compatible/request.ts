@@ -4,6 +4,7 @@ import type { Target } from '../../core/deployment.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { TranslatedCall } from '../../core/provider.ts'
 import type { CompatibleRow } from './row.ts'
+import { joinTexts } from './texts.ts'
 
 type Json = Record<string, unknown>
 
@@ -140,9 +141,9 @@ function written(message: Message, parts: readonly Part[], row: CompatibleRow): 
 }
 
 function assistant(parts: readonly Part[]): Json {
-  const text = parts.filter(part => part.type === 'text').map(part => part.text).join('')
-  const refusal = parts.filter(part => part.type === 'refusal').map(part => part.text).join('')
-  const thinking = parts.filter(part => part.type === 'reasoning').map(part => part.text).join('')
+  const text = joinTexts(parts.filter(part => part.type === 'text').map(part => part.text))
+  const refusal = joinTexts(parts.filter(part => part.type === 'refusal').map(part => part.text))
+  const thinking = joinTexts(parts.filter(part => part.type === 'reasoning').map(part => part.text))
   const calls = parts.filter(part => part.type === 'tool-call')
   return {
     content: text === '' && (calls.length > 0 || refusal) ? null : text,
@@ -160,7 +161,7 @@ function assistant(parts: readonly Part[]): Json {
 
 /** Hosts that know no parts still read a plain string: it is used wherever it says the same. */
 function plainOrParts(parts: readonly Part[]): unknown {
-  if (parts.every(part => part.type === 'text')) return parts.map(part => part.text).join('')
+  if (parts.every(part => part.type === 'text')) return joinTexts(parts.map(part => part.text))
   return parts.map(contentPart)
 }
 

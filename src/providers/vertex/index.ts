@@ -20,7 +20,7 @@ import { vertexAuthorization } from './authorization.ts'
 import { claudeCall, claudeCount, claudeCountCall } from './claude.ts'
 import { predictBody, predictResult } from './embeddings.ts'
 
-const host = { callIds: false }
+const host = { callIds: false, fileNames: true }
 
 const generateHead = (target: Target, stream: boolean): CallHead =>
   vertexHead(target, stream ? 'streamGenerateContent?alt=sse' : 'generateContent')
