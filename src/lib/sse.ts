@@ -2,6 +2,7 @@ import type { Frame, FrameSplitter } from './frames.ts'
 
 const newline = 10
 const carriageReturn = 13
+const tailLength = 3
 
 export class FrameTooLargeError extends Error {
   override readonly name = 'FrameTooLargeError'
@@ -18,6 +19,8 @@ export class SseSplitter implements FrameSplitter {
   /** What stands after the last complete event, as it came: joined only when an event may have ended. */
   #pieces: string[] = []
   #length = 0
+  /** The last characters of it: part of a blank line, two line ends of two characters each. */
+  #tail = ''
 
   constructor(maxBytes = 8 * 1024 * 1024) {
     this.#maxBytes = maxBytes
@@ -26,9 +29,8 @@ export class SseSplitter implements FrameSplitter {
   /** The events that `bytes` completes. */
   push(bytes: Uint8Array): Frame[] {
     const piece = this.#decoder.decode(bytes, { stream: true })
-    // A CR at the end may be half of a CRLF: whatever follows it decides.
-    const waits = this.#length > 0 && !this.#pieces.at(-1)!.endsWith('\r')
-    if (waits && !piece.includes('\n') && !piece.includes('\r')) {
+    // What is held ends no event: one can only end in this piece, or where it meets what is held.
+    if (this.#length > 0 && !eventEnd(this.#tail + piece, 0)) {
       this.#hold(piece)
       return []
     }
@@ -44,6 +46,7 @@ export class SseSplitter implements FrameSplitter {
     }
     this.#pieces = []
     this.#length = 0
+    this.#tail = ''
     this.#hold(at === 0 ? text : text.slice(at))
     return frames
   }
@@ -52,6 +55,7 @@ export class SseSplitter implements FrameSplitter {
     if (text.length === 0) return
     this.#pieces.push(text)
     this.#length += text.length
+    this.#tail = (this.#tail + text.slice(-tailLength)).slice(-tailLength)
     if (this.#length > this.#maxBytes)
       throw new FrameTooLargeError(`an event of the stream is larger than ${this.#maxBytes} bytes`)
   }
