@@ -14,6 +14,8 @@ import type { Services } from './core/endpoint.ts'
 import type { AssistantStore, FileStore, KeyDirectory, Limiter } from './core/ports.ts'
 import { endpoints } from './endpoints/index.ts'
 import { createFrontDoor } from './endpoints/router.ts'
+import { listen } from './http/server.ts'
+import type { HttpServer } from './http/server.ts'
 import { systemClock } from './lib/clock.ts'
 import { QuietCollector } from './lib/quiet-collector.ts'
 import { TimerWheel } from './lib/timer-wheel.ts'
@@ -50,9 +52,6 @@ import type { Logger, LogLevel } from './telemetry/log.ts'
 import { createMetrics } from './telemetry/prometheus.ts'
 
 const clock = systemClock
-/** Idle cut of the HTTP server, the longest Bun knows; streams send heartbeats, waiting calls are held open. */
-const idleTimeoutS = 255
-const sharedBodyBytesMax = 128 * 1024 * 1024
 
 /** Starts everything and serves. Throws with a reason fit for the operator when it cannot. */
 export async function startServer(options: ServeOptions): Promise<RunningServer> {
@@ -65,24 +64,21 @@ export async function startServer(options: ServeOptions): Promise<RunningServer>
     const store = await openStore(options, logger)
     const parts = assemble({ options, source, store, logger })
     const collector = new QuietCollector(() => parts.transport.connections().busy > 0)
-    const server = Bun.serve({
+    const server = listen({
       hostname: options.host,
       port: options.port,
-      development: false,
-      idleTimeout: idleTimeoutS,
-      maxRequestBodySize: sharedBodyBytesMax,
-      fetch: (raw, server) => {
+      clock,
+      wheel: parts.timers,
+      handle: request => {
         collector.touch()
-        return parts.handle(raw, server)
+        return parts.door.handle(request)
       },
-      error(thrown) {
-        logger.error('the front door failed', { error: thrown.stack ?? String(thrown) })
-        return Response.json({ error: { message: 'internal error', type: 'api_error', param: null, code: 'internal_error' } }, { status: 500 })
-      },
+      refuse: refusal => parts.door.refuse(refusal),
+      report: thrown => logger.error('the front door failed', { error: thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown) }),
     })
     source.watch(report => parts.reloaded(report))
     return {
-      url: server.url.href,
+      url: server.url,
       firstMasterKey: store.installation.newMasterKey,
       models: source.current().deployments.length,
       warnings: source.current().warnings,
@@ -236,7 +232,7 @@ function assemble({ options, source, store, logger }: Assembling) {
     settings,
     models: () => index,
     callModel: createCallModel({
-      policies, router, clock, timers, settings, uploadDirectory, resolve: model => index.resolve(model), cost: costNanoUsd, costText: nanoUsdToText,
+      policies, router, clock, settings, uploadDirectory, resolve: model => index.resolve(model), cost: costNanoUsd, costText: nanoUsdToText,
     }),
     previewCall: createPreviewCall({ clock, access: modelAccess(() => index) }),
     tokenizer,
@@ -253,7 +249,7 @@ function assemble({ options, source, store, logger }: Assembling) {
     epochMs: () => clock.epochMs(),
     version: packageJson.version,
   }
-  const handle = createFrontDoor({
+  const door = createFrontDoor({
     endpoints,
     services,
     identify: identifier(store),
@@ -268,7 +264,8 @@ function assemble({ options, source, store, logger }: Assembling) {
     transport,
     detached,
     tokenizer,
-    handle,
+    timers,
+    door,
     draining: () => void (draining = true),
     reloaded(report: ReloadReport) {
       if (!report.applied) return logger.error('the configuration was not changed', { problems: report.problems.join('\n') })
@@ -320,9 +317,9 @@ function identifier(store: Store): (keyText: string) => Caller | undefined | Pro
 const drainMs = 30_000
 
 /** Load balancers get time to look away, streams get time to end; what is left then is cut. */
-async function stopServing(server: Bun.Server<unknown>, environment: ServeOptions['environment']): Promise<void> {
+async function stopServing(server: HttpServer, environment: ServeOptions['environment']): Promise<void> {
   await Bun.sleep(Number(environment.MODELGATE_DRAIN_DELAY_MS ?? 0))
   const ended = server.stop()
   const done = await Promise.race([ended.then(() => true), Bun.sleep(Number(environment.MODELGATE_DRAIN_MS ?? drainMs)).then(() => false)])
-  if (!done) await server.stop(true)
+  if (!done) server.cut()
 }

@@ -19,9 +19,10 @@ const mayImport: Record<string, string[]> = {
   pipeline: ['core', 'emulation'],
   policies: ['core', 'accounts'],
   endpoints: ['core', 'formats', 'accounts'],
+  http: ['core'],
   config: ['core', 'providers', 'policies', 'accounts'],
   'app.ts': [
-    'core', 'formats', 'providers', 'accounts', 'store', 'telemetry', 'pipeline', 'policies', 'endpoints', 'config',
+    'core', 'formats', 'providers', 'accounts', 'store', 'telemetry', 'pipeline', 'policies', 'endpoints', 'config', 'http',
   ],
   cli: ['core', 'accounts', 'config', 'store', 'providers', 'telemetry', 'app.ts'],
   'main.ts': ['cli'],

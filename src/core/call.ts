@@ -4,6 +4,7 @@ import type { Deployment } from './deployment.ts'
 import type { GatewayError } from './errors.ts'
 import type { StreamRelay } from './format.ts'
 import type { LimitVerdict } from './ports.ts'
+import type { Client } from './request.ts'
 import type { Upload } from './upload.ts'
 import type { Usage, UsageSource } from './usage.ts'
 
@@ -59,9 +60,7 @@ export interface Call {
   readonly caller: Caller
   readonly startedAtMs: number
   readonly startedMs: number
-  /** Aborts when the client leaves. */
-  readonly signal: AbortSignal
-  readonly clientAddress: string
+  readonly client: Client
   readonly userAgent: string
   body: JsonBody | undefined
   /** The client's multipart form, whose fields are also in `body`; closed when the call is settled. */

@@ -1,27 +1,27 @@
 /** One public path family: who may call it and what answers. */
 import type { Tokenizer } from '../lib/tokenizer.ts'
+import type { Answer } from './answer.ts'
 import type { Caller } from './call.ts'
 import type { Deployment } from './deployment.ts'
 import type { GatewayError } from './errors.ts'
 import type { Format } from './format.ts'
 import type { FileCalls } from './files.ts'
 import type { AssistantStore, DetachedRuns, FileStore, KeyStore, Ledger, ModelDirectory, ResponseStore } from './ports.ts'
+import type { Client, RequestBody, RequestHeaders } from './request.ts'
 import type { Settings } from './settings.ts'
 
 /** A request after routing. Paths are matched once, on one parsed form. */
-export interface HttpRequest {
-  readonly raw: Request
+export interface HttpRequest extends Client {
+  readonly headers: RequestHeaders
+  readonly body: RequestBody
   readonly method: string
   /** As sent, without the query. */
   readonly path: string
   /** Decoded path parameters: `{model}` may hold slashes. */
   readonly params: Readonly<Record<string, string>>
   readonly query: URLSearchParams
-  readonly clientAddress: string
   /** UUID v7 for `x-request-id`. */
   readonly id: string
-  /** The server's idle cut is for clients that stall, not for models that think: off while the gateway waits. */
-  holdOpen(hold: boolean): void
 }
 
 /** One call of a model, as an endpoint asks for it. */
@@ -53,7 +53,7 @@ export interface Services {
   settings(): Settings
   models(): ModelDirectory
   /** Reads the body, runs the call through every policy and settles it: every model endpoint ends here. */
-  callModel(request: HttpRequest, caller: Caller, call: ModelCall): Promise<Response>
+  callModel(request: HttpRequest, caller: Caller, call: ModelCall): Promise<Answer>
   /**
    * Plans the call of this body and sends nothing: no limit, no ledger, no cost. Rejects with the GatewayError that the
    * call itself would meet before its upstream.
@@ -89,6 +89,9 @@ export interface EndpointDoc {
   readonly responseType?: string
 }
 
+/** A `Response` is sent whole; what streams is an `Answer`. */
+export type EndpointAnswer = Answer | Response
+
 export interface Endpoint {
   readonly method: 'GET' | 'POST' | 'DELETE' | 'PATCH'
   /** With and without `/v1` where the specification says so. `{name}` = one segment, `{name+}` = may hold slashes. */
@@ -99,5 +102,5 @@ export interface Endpoint {
   /** The error body of the path's dialect, for failures before the format is at work; absent = OpenAI's. */
   readonly errorBody?: (error: GatewayError, requestId?: string) => object
   /** `caller` is undefined only for `auth: 'none'`. May throw GatewayError. */
-  handle(request: HttpRequest, services: Services, caller: Caller | undefined): Response | Promise<Response>
+  handle(request: HttpRequest, services: Services, caller: Caller | undefined): EndpointAnswer | Promise<EndpointAnswer>
 }

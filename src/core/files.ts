@@ -1,5 +1,6 @@
 /** Files and batches on their way to the upstream that keeps them. Implemented by `pipeline/file-call.ts`. */
 import type { Edit, JsonBody } from '../lib/json-body.ts'
+import type { Answer, AnswerStream } from './answer.ts'
 import type { Caller } from './call.ts'
 import type { Deployment } from './deployment.ts'
 import type { HttpRequest } from './endpoint.ts'
@@ -25,7 +26,7 @@ export interface FileCall {
 
 export interface FileContent {
   /** At the pace of the client. It errors when the upstream cuts it. */
-  readonly stream: ReadableStream<Uint8Array>
+  readonly stream: AnswerStream
   /** As the upstream says; undefined = it does not. */
   readonly contentType: string | undefined
   /** Resolves when the last byte went out, or none will any more. */
@@ -43,7 +44,7 @@ export interface FileCalls {
    * Runs `work` under the limits of the caller, which it may hold for longer than it takes to begin an answer.
    * Throws `rate-limited`.
    */
-  limited(request: HttpRequest, caller: Caller, work: (hold: (until: Promise<void>) => void) => Promise<Response>): Promise<Response>
+  limited(request: HttpRequest, caller: Caller, work: (hold: (until: Promise<void>) => void) => Promise<Answer>): Promise<Answer>
   /** The client's form; close `upload` when it was sent. Throws `invalid-request`, `too-large`, `client-closed`. */
   readForm(request: HttpRequest): Promise<{ body: JsonBody; upload: Upload }>
   /** The upload with the lines of one part rewritten; closing it closes both. Empty lines are left out. */

@@ -7,6 +7,7 @@ import type { GatewayError, Problem } from './errors.ts'
 import type { ImagesRequest, ImagesResult } from './images.ts'
 import type { ModerationsRequest, ModerationsResult } from './moderations.ts'
 import type { Dialect, ForwardQuirks, TokenCount } from './provider.ts'
+import type { RequestHeaders } from './request.ts'
 import type { RerankRequest, RerankResult } from './rerank.ts'
 import type { SpeechRequest } from './speech.ts'
 import type { Usage } from './usage.ts'
@@ -72,7 +73,7 @@ export interface ForwardRules {
   /** What a stream of this dialect may be announced as, as prefixes; absent = server-sent events. */
   readonly streamTypes?: readonly string[]
   /** Client headers that travel with the bytes (a version, betas), by lower-case name. */
-  headers?(client: Headers): Record<string, string> | undefined
+  headers?(client: RequestHeaders): Record<string, string> | undefined
 }
 
 /** Turns events into this dialect's stream. One instance a stream. */

@@ -1,11 +1,12 @@
 /** One rule that every call passes. The order stands in `policies/index.ts`. */
+import type { AnswerStream } from './answer.ts'
 import type { Call, Settlement } from './call.ts'
 
 /** An answer on its way out: headers are final, the body is whole or comes in pieces. */
 export interface Reply {
   readonly status: number
   readonly contentType: string
-  readonly body: Uint8Array | string | ReadableStream<Uint8Array>
+  readonly body: Uint8Array | string | AnswerStream
 }
 
 export interface Policy {

@@ -2,14 +2,13 @@
 import { z } from 'zod'
 import type { HttpRequest } from '../core/endpoint.ts'
 import { GatewayError, unprocessable } from '../core/errors.ts'
+import { readBody } from '../core/request.ts'
 
 const bytesMax = 1024 * 1024
 
 /** Reads and checks a JSON body. Throws 400 for what is not JSON, 422 for what the schema refuses. */
 export async function readAdminBody<T>(request: HttpRequest, schema: z.ZodType<T>): Promise<T> {
-  const bytes = await request.raw.bytes()
-  if (bytes.length > bytesMax)
-    throw new GatewayError('too-large', `the body is larger than ${bytesMax} bytes`)
+  const bytes = await readBody(request.body, bytesMax)
   let value: unknown
   try {
     value = bytes.length === 0 ? {} : JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { Endpoint, EndpointDoc } from '../core/endpoint.ts'
 import type { AssistantObject } from '../core/ports.ts'
 import {
-  changeBody, checkModel, deleteObject, findObject, listObjects, newId, nowS, ownerOf, pageParameters, pathsOf, readBody, schemaOf,
+  changeBody, checkModel, deleteObject, findObject, listObjects, newId, nowS, ownerOf, pageParameters, pathsOf, readJson, schemaOf,
 } from './assistants/common.ts'
 import {
   instructionsField, metadataField, modelField, samplingFields, toolResourcesField, toolsField,
@@ -31,7 +31,7 @@ const create: Endpoint = {
   auth: 'key',
   doc: doc('Create an assistant on any chat model', { request: schemaOf(createBody) }),
   async handle(request, services, caller) {
-    const body = await readBody(request, services, createBody)
+    const body = await readJson(request, services, createBody)
     checkModel(services, caller!, body.model)
     const id = newId('asst')
     const assistant: AssistantObject = {
@@ -90,7 +90,7 @@ const modify: Endpoint = {
   doc: doc('Change an assistant; only the fields sent change', { request: schemaOf(modifyBody) }),
   async handle(request, services, caller) {
     const assistant = await findObject(services, caller!, { kind: 'assistant', id: request.params.assistant_id! })
-    const { tool_resources: _, ...changes } = await readBody(request, services, modifyBody)
+    const { tool_resources: _, ...changes } = await readJson(request, services, modifyBody)
     if (changes.model !== undefined) checkModel(services, caller!, changes.model)
     // Fields that are never null in the object go back to what they were at first.
     const { tools, metadata, response_format: format } = changes

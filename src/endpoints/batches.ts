@@ -1,5 +1,6 @@
 /** Batches: OpenAI's API reference, "Batch". A batch runs where its input file is. */
 import { z } from 'zod'
+import { jsonAnswer } from '../core/answer.ts'
 import type { Caller } from '../core/call.ts'
 import type { Deployment } from '../core/deployment.ts'
 import type { Endpoint, EndpointDoc, HttpRequest, Services } from '../core/endpoint.ts'
@@ -51,7 +52,7 @@ const create: Endpoint = {
         }),
       )
       const record = await keep(services, request, { input, deployment, upstreamId: idIn(answer) })
-      return Response.json(await shown(services, request, record, answer))
+      return jsonAnswer(await shown(services, request, record, answer))
     }),
 }
 
@@ -126,7 +127,7 @@ const retrieve: Endpoint = {
   handle: (request, services, caller) =>
     services.fileCalls.limited(request, caller!, async () => {
       const record = await findRecord(services, caller!, { kind: 'batch', id: request.params.batch_id!, param: 'batch_id' })
-      return Response.json(await ask(services, request, record))
+      return jsonAnswer(await ask(services, request, record))
     }),
 }
 
@@ -142,7 +143,7 @@ const cancel: Endpoint = {
       const answer = await aboutObject(record, 'batch_id', () =>
         services.fileCalls.json({ request, deployment, method: 'POST', path: upstreamPath(record, '/cancel') }),
       )
-      return Response.json(await shown(services, request, record, answer))
+      return jsonAnswer(await shown(services, request, record, answer))
     }),
 }
 
@@ -169,7 +170,7 @@ const list: Endpoint = {
       const data: Fields[] = []
       for (let at = 0; at < found.records.length; at += askedAtOnceMax)
         data.push(...(await Promise.all(found.records.slice(at, at + askedAtOnceMax).map(record => current(services, request, record)))))
-      return Response.json({ object: 'list', data, first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null, has_more: found.hasMore })
+      return jsonAnswer({ object: 'list', data, first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null, has_more: found.hasMore })
     }),
 }
 

@@ -1,11 +1,12 @@
 /** Where clients put their key (research/ecosystem 1.3): four headers and, for Gemini's clients, `?key=`. */
+import type { HttpRequest } from '../core/endpoint.ts'
 import { GatewayError } from '../core/errors.ts'
 
 const keyLengthMax = 512
 
 /** The one key that the request presents. Throws `unauthenticated` when there is none, or two that differ. */
-export function presentedKey(raw: Request, request: { readonly query: URLSearchParams }): string {
-  const { headers } = raw
+export function presentedKey(request: Pick<HttpRequest, 'headers' | 'query'>): string {
+  const { headers } = request
   const authorization = headers.get('authorization')
   let key = authorization ? bearer(authorization) : ''
   let from = 'Authorization'
@@ -16,7 +17,7 @@ export function presentedKey(raw: Request, request: { readonly query: URLSearchP
     key = value
     from = header
   }
-  if (!key && raw.url.includes('key=')) key = request.query.get('key') ?? ''
+  if (!key) key = request.query.get('key') ?? ''
   if (!key) {
     throw new GatewayError(
       'unauthenticated',

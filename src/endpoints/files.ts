@@ -1,5 +1,6 @@
 /** Files: OpenAI's API reference, "Files". Each goes to one upstream and is known here under an id of ours. */
 import { z } from 'zod'
+import { jsonAnswer } from '../core/answer.ts'
 import type { Caller } from '../core/call.ts'
 import type { Deployment } from '../core/deployment.ts'
 import type { Endpoint, EndpointDoc, HttpRequest, Services } from '../core/endpoint.ts'
@@ -52,7 +53,7 @@ const create: Endpoint = {
     services.fileCalls.limited(request, caller!, async () => {
       const { body, upload } = await services.fileCalls.readForm(request)
       try {
-        return Response.json(await send(services, caller!, { request, body, upload }))
+        return jsonAnswer(await send(services, caller!, { request, body, upload }))
       } finally {
         upload.close()
       }
@@ -166,7 +167,7 @@ const list: Endpoint = {
     const found = await services.files.list({ kind: 'file', keyId: ownerOf(caller!), ...query })
     if (!found) throw unprocessable([{ loc: ['query', 'after'], msg: 'no file of this key has this id', type: 'invalid' }])
     const data = found.records.map(record => record.body)
-    return Response.json({ object: 'list', data, first_id: data[0]?.id ?? '', last_id: data.at(-1)?.id ?? '', has_more: found.hasMore })
+    return jsonAnswer({ object: 'list', data, first_id: data[0]?.id ?? '', last_id: data.at(-1)?.id ?? '', has_more: found.hasMore })
   },
 }
 
@@ -194,7 +195,7 @@ const retrieve: Endpoint = {
       const bytes = bytesIn(answer)
       const body = publicFile(answer, { ...record, bytes })
       await services.files.update(record.id, { body, bytes })
-      return Response.json(body)
+      return jsonAnswer(body)
     }),
 }
 
@@ -212,7 +213,7 @@ const remove: Endpoint = {
         throw error instanceof GatewayError ? withLocalIds(error, new Map([[record.upstreamId, record.id]])) : error
       })
       if (!(await services.files.delete(record.id))) throw notFound('file', record.id, 'file_id')
-      return Response.json({ id: record.id, object: 'file', deleted: true })
+      return jsonAnswer({ id: record.id, object: 'file', deleted: true })
     }),
 }
 
@@ -226,14 +227,16 @@ const content: Endpoint = {
       const { record, call } = await about({ request, services, caller: caller! }, 'GET', '/content')
       const { stream, contentType, over } = await aboutObject(record, 'file_id', () => services.fileCalls.content(call))
       hold(over)
-      return new Response(stream, {
+      return {
+        status: 200,
         headers: {
           'content-type': contentType ?? 'application/octet-stream',
           // What somebody sent is never shown as a page of this gateway.
           'content-disposition': `attachment; filename*=UTF-8''${encodeURIComponent(record.filename.toWellFormed()).replaceAll("'", '%27')}`,
           'x-content-type-options': 'nosniff',
         },
-      })
+        body: stream,
+      }
     }),
 }
 

@@ -1,4 +1,5 @@
 /** Messages for Claude Code and Anthropic's SDKs. `?beta=true`, which they send with betas, changes nothing here. */
+import type { Answer } from '../core/answer.ts'
 import type { Endpoint, EndpointDoc, HttpRequest } from '../core/endpoint.ts'
 import { anthropicCountTokens, anthropicErrorBody, anthropicMessages } from '../formats/anthropic-messages.ts'
 import { countOrEstimate } from './utils/count-or-estimate.ts'
@@ -49,10 +50,10 @@ const query: EndpointDoc['query'] = { beta: { schema: { type: 'boolean' }, descr
 const paths = (rest: string): string[] => ['/v1/messages', '/messages', '/anthropic/v1/messages'].map(base => base + rest)
 
 /** Anthropic's SDKs look for the id of the call in a header of its own name. */
-async function named(request: HttpRequest, answer: Promise<Response>): Promise<Response> {
-  const response = await answer
-  response.headers.set('request-id', request.id)
-  return response
+async function named(request: HttpRequest, answer: Promise<Answer>): Promise<Answer> {
+  const answered = await answer
+  answered.headers['request-id'] = request.id
+  return answered
 }
 
 export const messages: Endpoint = {

@@ -15,8 +15,8 @@ const fallbackTypes = ['general', 'context_window', 'content_policy']
 const booleanParameter = (description: string) => ({ schema: { type: 'boolean', default: false }, description })
 
 /** Google's client of version 3 asks under `/v1`, where OpenAI's clients find their list; it says who it is. */
-function isGeminiClient({ raw }: HttpRequest): boolean {
-  return raw.headers.has('x-goog-api-client') || raw.headers.has('x-goog-api-key')
+function isGeminiClient({ headers }: HttpRequest): boolean {
+  return headers.has('x-goog-api-client') || headers.has('x-goog-api-key')
 }
 
 /** Errors in the dialect of the client, where one path has two. */

@@ -1,8 +1,11 @@
 /** What happens when the store or a process fails: hard to bring about with a whole gateway. */
 import { describe, expect, test } from 'bun:test'
+import { madeAnswer, requestOf } from '../../tests/made-answer.ts'
+import { toResponse } from '../core/answer.ts'
 import type { Caller } from '../core/call.ts'
 import type { HttpRequest, Services } from '../core/endpoint.ts'
 import type { StoredResponse } from '../core/ports.ts'
+import { readBody } from '../core/request.ts'
 import { responsesCreate, responsesRetrieve } from './responses.ts'
 
 type Json = Record<string, any>
@@ -10,18 +13,11 @@ type Json = Record<string, any>
 const caller = { role: 'key', key: { id: 'key' } } as Caller
 const nowMs = 1_000_000
 
-function requestOf(body: object | undefined, params: Record<string, string> = {}): HttpRequest {
-  const raw = new Request('http://gateway/v1/responses', body && { method: 'POST', body: JSON.stringify(body) })
-  return {
-    raw, method: raw.method, path: '/v1/responses', params, query: new URLSearchParams(), clientAddress: '', id: 'id', holdOpen: () => {},
-  }
-}
-
 function servicesWith(answer: () => Response, store: Partial<Services['responses']>, detached: Partial<Services['detached']> = {}): Services {
   return {
     settings: () => ({ bodyBytesMax: 1_000_000, headerPrefix: 'x-proxy' }),
     models: () => ({ resolve: () => [] }),
-    callModel: async () => answer(),
+    callModel: async () => madeAnswer(answer()),
     responses: store,
     detached,
     epochMs: () => nowMs,
@@ -39,7 +35,10 @@ const pieces = (chunks: (string | Uint8Array)[]) =>
     }),
     { headers: { 'content-type': 'text/event-stream; charset=utf-8', 'x-proxy-model-id': 'd' } },
   )
-const create = (services: Services, body: object) => responsesCreate.handle(requestOf(body), services, caller) as Promise<Response>
+const create = async (services: Services, body: object): Promise<Response> => {
+  const answer = await responsesCreate.handle(requestOf('/v1/responses', body), services, caller)
+  return answer instanceof Response ? answer : toResponse(answer)
+}
 
 describe('an answer that cannot be kept', () => {
   const failing = { save: async () => false }
@@ -99,7 +98,7 @@ describe('a run in the background', () => {
   })
   const retrieve = async (found: StoredResponse, finish: (record: StoredResponse) => Promise<boolean>): Promise<Json> => {
     const services = servicesWith(() => Response.json({}), { find: async () => found, finish })
-    return (await ((await responsesRetrieve.handle(requestOf(undefined, { id: 'resp_1' }), services, caller)) as Response).json()) as Json
+    return (await ((await responsesRetrieve.handle(requestOf('/v1/responses/resp_1', undefined, { params: { id: 'resp_1' } }), services, caller)) as Response).json()) as Json
   }
 
   test('whose process died has failed, and stays so', async () => {
@@ -121,8 +120,8 @@ describe('a run in the background', () => {
         save: async () => true, renew: async () => true, finish: async one => finished.push(one) > 0,
       }, { start: (_, work) => ((run = work), true) }),
       callModel: async (request: HttpRequest) => {
-        seen.push({ aborted: request.raw.signal.aborted, body: await request.raw.json() })
-        return Response.json({ ...response, id: 'resp_upstream' }, { headers: { 'x-proxy-model-id': 'd' } })
+        seen.push({ aborted: request.left, body: JSON.parse(Buffer.from(await readBody(request.body, 1e6)).toString()) })
+        return madeAnswer(Response.json({ ...response, id: 'resp_upstream' }, { headers: { 'x-proxy-model-id': 'd' } }))
       },
     } as unknown as Services
     const queued = (await (await create(services, { model: 'm', input: 'x', background: true, metadata: { a: 'b' } })).json()) as Json

@@ -1,7 +1,7 @@
 /** Responses: gateway API specification, and OpenAI's API reference, "Responses". Stored for each key by itself. */
 import { z } from 'zod'
 import type { Caller } from '../core/call.ts'
-import type { Endpoint, EndpointDoc, HttpRequest, ModelCall, Services } from '../core/endpoint.ts'
+import type { Endpoint, EndpointAnswer, EndpointDoc, HttpRequest, ModelCall, Services } from '../core/endpoint.ts'
 import { GatewayError, unprocessable } from '../core/errors.ts'
 import type { StoredResponse } from '../core/ports.ts'
 import { openaiInputTokens, openaiResponses } from '../formats/openai-responses.ts'
@@ -53,7 +53,7 @@ export const responsesCreate: Endpoint = {
   handle: (request, services, caller) => create(request, services, caller!),
 }
 
-async function create(original: HttpRequest, services: Services, caller: Caller): Promise<Response> {
+async function create(original: HttpRequest, services: Services, caller: Caller): Promise<EndpointAnswer> {
   const asked: ModelCall = { format: openaiResponses, route: '/v1/responses' }
   const { request, body } = await readRequest(original, services)
   // The call itself says best what is wrong with a body.

@@ -1,9 +1,11 @@
 /** The front door: one parsed path, one match, authentication before the body, one place that answers errors. */
 import { randomUUIDv7 } from 'bun'
-import type { Server } from 'bun'
+import { jsonAnswer } from '../core/answer.ts'
+import type { Answer } from '../core/answer.ts'
 import type { Caller } from '../core/call.ts'
-import type { Endpoint, HttpRequest, Services } from '../core/endpoint.ts'
+import type { Endpoint, EndpointAnswer, HttpRequest, Services } from '../core/endpoint.ts'
 import { GatewayError, toGatewayError } from '../core/errors.ts'
+import type { Client, RequestBody, RequestHeaders } from '../core/request.ts'
 import { openaiErrorBody } from '../formats/openai-error.ts'
 import { PathTable } from '../lib/path-table.ts'
 import { presentedKey } from './credentials.ts'
@@ -18,28 +20,44 @@ export interface FrontDoorParts {
   metricsRequireKey(): boolean
 }
 
-type Handler = (request: Request, server: Server<unknown>) => Response | Promise<Response>
+/** A request from the wire, as the server hands it over. */
+export interface WireRequest extends Client {
+  readonly head: RequestHeaders & { readonly method: string; readonly target: string }
+  readonly body: RequestBody
+}
+
+export interface FrontDoor {
+  /** Never throws and never rejects. */
+  handle(request: WireRequest): Answer | Promise<Answer>
+  /** For what could not be read as a request. */
+  refuse(refusal: { readonly status: number; readonly message: string }): Answer
+}
 
 /** The request as endpoints see it. A class, so that its lazy parts cost nothing when nobody asks. */
 class RoutedRequest implements HttpRequest {
-  readonly raw: Request
   readonly method: string
   readonly path: string
   readonly id: string
   readonly params: Readonly<Record<string, string>>
-  readonly #server: Server<unknown>
+  readonly #wire: WireRequest
   readonly #queryText: string
   #query: URLSearchParams | undefined
-  #held = false
 
-  constructor(raw: Request, server: Server<unknown>, found: { path: string; query: string; params: Record<string, string> }) {
-    this.raw = raw
-    this.#server = server
-    this.method = raw.method
+  constructor(wire: WireRequest, found: { path: string; query: string; params: Record<string, string> }) {
+    this.#wire = wire
+    this.method = wire.head.method
     this.path = found.path
     this.params = found.params
     this.#queryText = found.query
     this.id = randomUUIDv7()
+  }
+
+  get headers(): RequestHeaders {
+    return this.#wire.head
+  }
+
+  get body(): RequestBody {
+    return this.#wire.body
   }
 
   get query(): URLSearchParams {
@@ -47,17 +65,19 @@ class RoutedRequest implements HttpRequest {
   }
 
   get clientAddress(): string {
-    return this.#server.requestIP(this.raw)?.address ?? ''
+    return this.#wire.clientAddress
   }
 
-  holdOpen(hold: boolean): void {
-    if (hold === this.#held) return
-    this.#held = hold
-    this.#server.timeout(this.raw, hold ? 0 : 255)
+  get left(): boolean {
+    return this.#wire.left
+  }
+
+  onLeft(listener: () => void): void {
+    this.#wire.onLeft(listener)
   }
 }
 
-export function createFrontDoor(parts: FrontDoorParts): Handler {
+export function createFrontDoor(parts: FrontDoorParts): FrontDoor {
   const table = new PathTable<Map<string, Endpoint>>()
   for (const endpoint of parts.endpoints)
     for (const path of endpoint.paths) {
@@ -65,31 +85,30 @@ export function createFrontDoor(parts: FrontDoorParts): Handler {
       methods.set(endpoint.method, endpoint)
       table.add(path, methods)
     }
-  return (raw, server) => {
-    const { url } = raw
-    const pathStart = url.indexOf('/', 8)
-    // A Host that is none leaves only the path in `url`.
-    if (!url.startsWith('http') || pathStart < 0)
-      return answerError(raw, new GatewayError('invalid-request', 'the Host header is not valid'))
-    const queryStart = url.indexOf('?', pathStart)
-    const path = queryStart < 0 ? url.slice(pathStart) : url.slice(pathStart, queryStart)
-    const query = queryStart < 0 ? '' : url.slice(queryStart + 1)
-    if (raw.method === 'OPTIONS') return preflight(raw)
-    const found = table.find(path)
-    if (!found) return notFound(raw, path)
-    const endpoint = found.value.get(raw.method)
-    if (!endpoint) return otherMethod(raw, found.value)
-    const request = new RoutedRequest(raw, server, { path, query, params: found.params })
-    return admit(parts, endpoint, request)
+  return {
+    handle(wire) {
+      const { head } = wire
+      const { target, method } = head
+      const queryStart = target.indexOf('?')
+      const path = queryStart < 0 ? target : target.slice(0, queryStart)
+      const query = queryStart < 0 ? '' : target.slice(queryStart + 1)
+      if (method === 'OPTIONS') return preflight(head)
+      const found = table.find(path)
+      if (!found) return notFound(head, path)
+      const endpoint = found.value.get(method)
+      if (!endpoint) return otherMethod(head, found.value)
+      return admit(parts, endpoint, new RoutedRequest(wire, { path, query, params: found.params }))
+    },
+    refuse: ({ status, message }) => ({ ...errorAnswer(new GatewayError('invalid-request', message)), status }),
   }
 }
 
 /** Authenticates, then hands over. Stays synchronous as long as nothing has to be waited for. */
-function admit(parts: FrontDoorParts, endpoint: Endpoint, request: RoutedRequest): Response | Promise<Response> {
+function admit(parts: FrontDoorParts, endpoint: Endpoint, request: RoutedRequest): Answer | Promise<Answer> {
   try {
     const open = endpoint.auth === 'none' && !(request.path === '/metrics' && parts.metricsRequireKey())
     if (open) return finish(parts, endpoint, request, endpoint.handle(request, parts.services, undefined))
-    const keyText = presentedKey(request.raw, request)
+    const keyText = presentedKey(request)
     const caller = parts.identify(keyText)
     if (caller instanceof Promise) return enterLater(parts, endpoint, request, caller)
     return enter(parts, endpoint, request, caller)
@@ -104,7 +123,7 @@ function enterLater(
   endpoint: Endpoint,
   request: RoutedRequest,
   caller: Promise<Caller | undefined>,
-): Promise<Response> {
+): Promise<Answer> {
   return caller
     .then(known => enter(parts, endpoint, request, known))
     .catch(thrown => failed(parts, endpoint, request, thrown))
@@ -115,7 +134,7 @@ function enter(
   endpoint: Endpoint,
   request: RoutedRequest,
   caller: Caller | undefined,
-): Response | Promise<Response> {
+): Answer | Promise<Answer> {
   if (!caller) throw new GatewayError('unauthenticated', 'the API key is not known, was revoked, or has expired')
   if (endpoint.auth === 'admin' && caller.role !== 'admin')
     throw new GatewayError('forbidden', 'this operation needs the master key')
@@ -126,20 +145,35 @@ function finish(
   parts: FrontDoorParts,
   endpoint: Endpoint,
   request: RoutedRequest,
-  response: Response | Promise<Response>,
-): Response | Promise<Response> {
-  if (response instanceof Promise)
-    return response.then(
-      answer => withCors(request.raw, answer),
-      thrown => failed(parts, endpoint, request, thrown),
-    )
-  return withCors(request.raw, response)
+  answer: EndpointAnswer | Promise<EndpointAnswer>,
+): Answer | Promise<Answer> {
+  if (answer instanceof Promise || answer instanceof Response) return finishLater(parts, endpoint, request, answer)
+  return withCors(request.headers, answer)
 }
 
-function failed(parts: FrontDoorParts, endpoint: Endpoint, request: RoutedRequest, thrown: unknown): Response {
+async function finishLater(
+  parts: FrontDoorParts,
+  endpoint: Endpoint,
+  request: RoutedRequest,
+  answer: Response | Promise<EndpointAnswer>,
+): Promise<Answer> {
+  try {
+    const made = await answer
+    return withCors(request.headers, made instanceof Response ? await wholeAnswer(made) : made)
+  } catch (thrown) {
+    return failed(parts, endpoint, request, thrown)
+  }
+}
+
+async function wholeAnswer(response: Response): Promise<Answer> {
+  const headers = Object.fromEntries(response.headers)
+  return { status: response.status, headers, body: response.body ? await response.bytes() : null }
+}
+
+function failed(parts: FrontDoorParts, endpoint: Endpoint, request: RoutedRequest, thrown: unknown): Answer {
   const error = toGatewayError(thrown)
   if (error.kind === 'internal') parts.reportInternal(error, request)
-  return answerError(request.raw, error, { id: request.id, body: endpoint.errorBody })
+  return withCors(request.headers, errorAnswer(error, { id: request.id, body: endpoint.errorBody }))
 }
 
 interface ErrorDress {
@@ -148,51 +182,51 @@ interface ErrorDress {
   readonly body?: Endpoint['errorBody']
 }
 
-function answerError(raw: Request, error: GatewayError, { id = randomUUIDv7(), body = openaiErrorBody }: ErrorDress = {}): Response {
+function errorAnswer(error: GatewayError, { id = randomUUIDv7(), body = openaiErrorBody }: ErrorDress = {}): Answer {
   const headers: Record<string, string> = { 'x-request-id': id }
   if (error.retryAfterMs !== undefined) headers['retry-after'] = String(Math.ceil(error.retryAfterMs / 1000))
   if (error.kind === 'unauthenticated') headers['www-authenticate'] = 'Bearer'
-  return withCors(raw, Response.json(body(error, id), { status: error.status, headers }))
+  return jsonAnswer(body(error, id), error.status, headers)
 }
 
-function notFound(raw: Request, path: string): Response {
-  if (raw.method === 'HEAD' && (path === '/' || path === '/api/hello')) return withCors(raw, new Response(null))
+type WireHead = WireRequest['head']
+
+const nothing = (): Answer => ({ status: 200, headers: {}, body: null })
+
+function notFound(head: WireHead, path: string): Answer {
+  if (head.method === 'HEAD' && (path === '/' || path === '/api/hello')) return withCors(head, nothing())
   const doubled = path.startsWith('/v1/v1/') ? '; the path has /v1 twice: leave one out of the base URL' : ''
-  return answerError(
-    raw,
-    new GatewayError('not-found', `there is no ${raw.method} ${path.slice(0, 200)}${doubled}; see /docs for the API`),
-  )
+  const why = `there is no ${head.method} ${path.slice(0, 200)}${doubled}; see /docs for the API`
+  return withCors(head, errorAnswer(new GatewayError('not-found', why)))
 }
 
-function otherMethod(raw: Request, methods: ReadonlyMap<string, Endpoint>): Response {
-  if (raw.method === 'HEAD' && methods.has('GET')) return withCors(raw, new Response(null))
+function otherMethod(head: WireHead, methods: ReadonlyMap<string, Endpoint>): Answer {
+  if (head.method === 'HEAD' && methods.has('GET')) return withCors(head, nothing())
   const allowed = [...methods.keys()].join(', ')
-  const response = answerError(
-    raw,
-    new GatewayError('method-not-allowed', `${raw.method} is not allowed here; use ${allowed}`),
-  )
-  response.headers.set('allow', allowed)
-  return response
+  const answer = errorAnswer(new GatewayError('method-not-allowed', `${head.method} is not allowed here; use ${allowed}`))
+  answer.headers.allow = allowed
+  return withCors(head, answer)
 }
 
 /** Browsers may call from anywhere: there are no cookies here, only keys. A fixed list of headers breaks clients. */
-function preflight(raw: Request): Response {
-  const asked = raw.headers.get('access-control-request-headers')
-  return new Response(null, {
+function preflight(head: WireHead): Answer {
+  return {
     status: 204,
     headers: {
       'access-control-allow-origin': '*',
       'access-control-allow-methods': 'GET, POST, PUT, PATCH, DELETE, OPTIONS',
-      'access-control-allow-headers': asked ?? '*',
+      'access-control-allow-headers': head.get('access-control-request-headers') ?? '*',
       'access-control-max-age': '86400',
     },
-  })
+    body: null,
+  }
 }
 
 /** Only for browsers: everyone else saves the work. */
-function withCors(raw: Request, response: Response): Response {
-  if (!raw.headers.has('origin')) return response
-  response.headers.set('access-control-allow-origin', '*')
-  response.headers.set('access-control-expose-headers', [...response.headers.keys()].join(', '))
-  return response
+function withCors(head: RequestHeaders, answer: Answer): Answer {
+  if (!head.has('origin')) return answer
+  const { headers } = answer
+  headers['access-control-expose-headers'] = Object.keys(headers).join(', ')
+  headers['access-control-allow-origin'] = '*'
+  return answer
 }

@@ -1,5 +1,7 @@
 /** Runs whose process, store or client fails: hard to bring about with a whole gateway. */
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
+import { madeAnswer, requestOf } from '../../tests/made-answer.ts'
+import { toResponse } from '../core/answer.ts'
 import type { Caller } from '../core/call.ts'
 import type { HttpRequest, Services } from '../core/endpoint.ts'
 import { GatewayError } from '../core/errors.ts'
@@ -49,7 +51,7 @@ const services = (more: Partial<Services> = {}): Services =>
   ({
     settings: () => ({ bodyBytesMax: 10_000, headerPrefix: 'x-proxy' }),
     models: () => ({ settings: { accessGroups: {} }, resolve: () => [{}] }),
-    callModel: async (request: HttpRequest) => answer(request),
+    callModel: async (request: HttpRequest) => madeAnswer(await answer(request)),
     assistants: store,
     detached,
     epochMs: () => nowMs,
@@ -57,7 +59,7 @@ const services = (more: Partial<Services> = {}): Services =>
   }) as unknown as Services
 
 async function ask(method: string, path: string, body?: object, more: Partial<Services> = {}): Promise<Response> {
-  const [plain, query] = path.split('?')
+  const [plain] = path.split('?')
   const parts = plain!.split('/')
   const match = (pattern: string) => {
     const names = pattern.split('/')
@@ -68,9 +70,8 @@ async function ask(method: string, path: string, body?: object, more: Partial<Se
     .sort((a, b) => a.paths[0]!.split('{').length - b.paths[0]!.split('{').length)[0]!
   const names = match(endpoint.paths[0]!)!
   const params = Object.fromEntries(names.flatMap((name, at) => (name.startsWith('{') ? [[name.slice(1, -1), parts[at]!]] : [])))
-  const raw = new Request(`http://gateway${path}`, { method, ...(body && { body: JSON.stringify(body) }) })
-  const request: HttpRequest = { raw, method, path: plain!, params, query: new URLSearchParams(query), clientAddress: '', id: 'id', holdOpen: () => {} }
-  return endpoint.handle(request, services(more), caller)
+  const answered = await endpoint.handle(requestOf(path, body, { method, params }), services(more), caller)
+  return answered instanceof Response ? answered : toResponse(answered)
 }
 const json = async (...asked: Parameters<typeof ask>): Promise<Json> => (await (await ask(...asked)).json()) as Json
 const failing = (...asked: Parameters<typeof ask>) => ask(...asked).then(() => undefined, error => error as GatewayError)
@@ -90,7 +91,7 @@ async function until(run: Json, status: string): Promise<Json> {
 }
 const calls = { content: null, tool_calls: [{ id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } }] }
 const never = (request: HttpRequest) =>
-  new Promise<Response>(resolve => request.raw.signal.addEventListener('abort', () => resolve(Response.json({ error: { message: 'left' } }, { status: 499 }))))
+  new Promise<Response>(resolve => request.onLeft(() => resolve(Response.json({ error: { message: 'left' } }, { status: 499 }))))
 
 describe('a run that nobody works on', () => {
   /** As another process left it: queued, and never touched again. */
@@ -280,7 +281,7 @@ describe('a streamed answer', () => {
 
 test('a client that reads nothing is let go before it fills the memory', async () => {
   const sink = new EventSink()
-  const response = sink.response('id')
+  const response = toResponse(sink.answer('id'))
   for (let at = 0; at < 20; at++) sink.emit('thread.message.delta', { text: 'x'.repeat(1024 * 1024) })
   sink.end()
   await expect(response.text()).rejects.toThrow('does not read')

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import type { Endpoint, EndpointDoc } from '../core/endpoint.ts'
 import {
-  changeBody, deleteObject, findObject, listObjects, pageParameters, pathsOf, readBody, schemaOf,
+  changeBody, deleteObject, findObject, listObjects, pageParameters, pathsOf, readJson, schemaOf,
 } from './assistants/common.ts'
 import { metadataField, toolResourcesField } from './assistants/fields.ts'
 import { messageBody, newMessage } from './threads/message-object.ts'
@@ -22,7 +22,7 @@ const create: Endpoint = {
   auth: 'key',
   doc: doc('Create a thread', { request: schemaOf(createBody) }),
   async handle(request, services, caller) {
-    const body = await readBody(request, services, createBody)
+    const body = await readJson(request, services, createBody)
     const thread = newThread(services, caller!, body.metadata)
     const messages = (body.messages ?? []).map(message => newMessage(services, thread, message))
     await services.assistants.insert([thread, ...messages])
@@ -47,7 +47,7 @@ const modify: Endpoint = {
   doc: doc('Change the metadata of a thread', { request: schemaOf(modifyThreadBody) }),
   async handle(request, services, caller) {
     const thread = await findObject(services, caller!, { kind: 'thread', id: request.params.thread_id! })
-    const { metadata } = await readBody(request, services, modifyThreadBody)
+    const { metadata } = await readJson(request, services, modifyThreadBody)
     return changeBody(services, thread, { metadata: metadata === null ? {} : metadata })
   },
 }
@@ -76,7 +76,7 @@ const addMessage: Endpoint = {
   doc: doc('Add a message to a thread', { request: schemaOf(messageBody) }),
   async handle(request, services, caller) {
     const thread = await findObject(services, caller!, { kind: 'thread', id: request.params.thread_id! })
-    const message = newMessage(services, thread, await readBody(request, services, messageBody))
+    const message = newMessage(services, thread, await readJson(request, services, messageBody))
     await appendToThread(services, thread, [message], run => `Can't add messages to ${thread.id} while a run ${run} is active.`)
     return Response.json(message.body)
   },
@@ -116,7 +116,7 @@ const modifyMessage: Endpoint = {
   doc: doc('Change the metadata of a message', { request: schemaOf(modifyMessageBody) }),
   async handle(request, services, caller) {
     const message = await findObject(services, caller!, messageOf(request.params))
-    const { metadata } = await readBody(request, services, modifyMessageBody)
+    const { metadata } = await readJson(request, services, modifyMessageBody)
     return changeBody(services, message, { metadata: metadata === null ? {} : metadata })
   },
 }

@@ -4,6 +4,7 @@ import { mayUseModel } from '../accounts/key.ts'
 import type { Caller } from '../core/call.ts'
 import type { Endpoint, HttpRequest, Services } from '../core/endpoint.ts'
 import { GatewayError } from '../core/errors.ts'
+import { readBody } from '../core/request.ts'
 import { supportedParams } from '../core/params.ts'
 import { JsonBody, JsonBodyError } from '../lib/json-body.ts'
 import { readAdminBody, readQuery } from './admin-body.ts'
@@ -30,17 +31,13 @@ export const tokenCounterEndpoint: Endpoint = {
   async handle(request, services, caller) {
     const { call_endpoint: asked } = readQuery(request, z.object({ call_endpoint: flag }))
     const callEndpoint = asked === 'true' || asked === '1' || asked === ''
-    return countTokens({ request, services, caller: caller!, body: await readBody(request, services) }, callEndpoint)
+    return countTokens({ request, services, caller: caller!, body: await readJson(request, services) }, callEndpoint)
   },
 }
 
 /** Prompts may be as large as those of calls. */
-async function readBody({ raw }: HttpRequest, services: Services): Promise<JsonBody> {
-  const { bodyBytesMax } = services.settings()
-  const tooLarge = () => new GatewayError('too-large', `the body is larger than ${bodyBytesMax} bytes, the limit of this gateway`)
-  if (Number(raw.headers.get('content-length') ?? 0) > bodyBytesMax) throw tooLarge()
-  const bytes = await raw.bytes()
-  if (bytes.length > bodyBytesMax) throw tooLarge()
+async function readJson({ body }: HttpRequest, services: Services): Promise<JsonBody> {
+  const bytes = await readBody(body, services.settings().bodyBytesMax)
   try {
     return JsonBody.read(bytes)
   } catch (cause) {

@@ -2,6 +2,7 @@
 import type { Call, Caller, Operation } from '../core/call.ts'
 import type { Deployment } from '../core/deployment.ts'
 import type { StreamRelay } from '../core/format.ts'
+import type { Client } from '../core/request.ts'
 import type { Usage, UsageSource } from '../core/usage.ts'
 import type { JsonBody } from '../lib/json-body.ts'
 
@@ -10,8 +11,7 @@ export interface CallStart {
   readonly operation: Operation
   readonly route: string
   readonly caller: Caller
-  readonly signal: AbortSignal
-  readonly clientAddress: string
+  readonly client: Client
   readonly userAgent: string
   readonly startedAtMs: number
   readonly startedMs: number
@@ -25,8 +25,7 @@ export class CallRecord implements Call {
   readonly operation: Operation
   readonly route: string
   readonly caller: Caller
-  readonly signal: AbortSignal
-  readonly clientAddress: string
+  readonly client: Client
   readonly userAgent: string
   readonly startedAtMs: number
   readonly startedMs: number
@@ -57,8 +56,7 @@ export class CallRecord implements Call {
     this.operation = start.operation
     this.route = start.route
     this.caller = start.caller
-    this.signal = start.signal
-    this.clientAddress = start.clientAddress
+    this.client = start.client
     this.userAgent = start.userAgent
     this.startedAtMs = start.startedAtMs
     this.startedMs = start.startedMs

@@ -1,39 +1,25 @@
 /** The hand on a running call: lets the client's leaving end whatever is under way, and settles once. */
 import type { Call, Outcome } from '../core/call.ts'
-import type { HttpRequest } from '../core/endpoint.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { UpstreamExchange } from '../core/transport.ts'
-import { TimerEntry } from '../lib/timer-wheel.ts'
-import type { TimerWheel } from '../lib/timer-wheel.ts'
 
 export type Settle = (call: Call, outcome: Outcome, status: number, error: GatewayError | undefined) => void
 
-export interface ControlParts {
-  readonly call: Call
-  readonly settle: Settle
-  readonly request: Pick<HttpRequest, 'holdOpen'>
-  readonly timers: TimerWheel
-}
-
-/** As a timer it runs out when a whole answer takes long: from then on the silent connection is kept. */
-export class CallControl extends TimerEntry {
+export class CallControl {
   readonly call: Call
   /** Answers whoever waits for the call when the client leaves: what was under way never comes back. */
   onLeft: ((error: GatewayError) => void) | undefined
-  readonly #parts: ControlParts
+  readonly #settle: Settle
   #settled = false
   #exchange: UpstreamExchange | undefined
   #sentMs = 0
   #left = false
-  #held = false
 
-  constructor(parts: ControlParts) {
-    super()
-    const { call } = parts
+  constructor(call: Call, settle: Settle) {
     this.call = call
-    this.#parts = parts
-    if (call.signal.aborted) this.#left = true
-    else call.signal.addEventListener('abort', () => this.clientLeft(), { once: true })
+    this.#settle = settle
+    if (call.client.left) this.#left = true
+    else call.client.onLeft(() => this.clientLeft())
   }
 
   get settled(): boolean {
@@ -48,7 +34,7 @@ export class CallControl extends TimerEntry {
   settle(outcome: Outcome, status: number, error?: GatewayError): void {
     if (this.#settled) return
     this.#settled = true
-    this.#parts.settle(this.call, outcome, status, error)
+    this.#settle(this.call, outcome, status, error)
   }
 
   /** The exchange that is to be cancelled when the client leaves, at once if it has left. */
@@ -78,16 +64,5 @@ export class CallControl extends TimerEntry {
     const error = new GatewayError('client-closed', 'the client closed the connection before the answer was complete')
     this.settle('client_closed', error.status, error)
     this.onLeft?.(error)
-  }
-
-  override expired(): void {
-    this.#held = true
-    this.#parts.request.holdOpen(true)
-  }
-
-  /** The answer is there: the connection keeps its usual idle cut. */
-  waited(): void {
-    this.#parts.timers.cancel(this)
-    if (this.#held) this.#parts.request.holdOpen(false)
   }
 }

@@ -1,9 +1,11 @@
 /** Calls of files and batches: one upstream, no routing, no retry, under the limits of the key. */
+import type { Answer, AnswerSink, AnswerStream } from '../core/answer.ts'
 import type { Call, Caller } from '../core/call.ts'
 import type { HttpRequest } from '../core/endpoint.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { FileCall, FileCalls, FileContent } from '../core/files.ts'
 import type { Policy } from '../core/policy.ts'
+import { checkEncoding } from '../core/request.ts'
 import type { BodyPiece, BodySink, ExchangeTimeouts, Transport, UpstreamExchange, UpstreamResponse } from '../core/transport.ts'
 import type { Clock } from '../lib/clock.ts'
 import { JsonBody, JsonBodyError } from '../lib/json-body.ts'
@@ -16,8 +18,6 @@ import { readForm } from './upload.ts'
 
 /** Answers are objects that describe files. */
 const answerBytesMax = 4 * 1024 * 1024
-/** Pieces the client may lag behind before the upstream is paused; at most 64 KiB each. */
-const piecesAhead = 16
 
 export interface FileCallParts {
   readonly transport: Transport
@@ -34,10 +34,9 @@ export function createFileCalls(parts: FileCallParts): FileCalls {
   const sender = new Sender(parts)
   return {
     limited: (request, caller, work) => limited(parts, openCall(parts.clock, request, caller), work),
-    async readForm({ raw }) {
-      const { bodyBytesMax: bytesMax } = parts.settings()
-      checkAnnounced(raw, bytesMax)
-      return readForm(raw, { bytesMax, directory })
+    async readForm(request) {
+      checkEncoding(request.headers)
+      return readForm(request, { bytesMax: parts.settings().bodyBytesMax, directory })
     },
     rewriteLines: (upload, part, rewrite) => rewriteLines(upload, part, rewrite, directory),
     json: call => sender.json(call),
@@ -51,15 +50,14 @@ function openCall(clock: Clock, request: HttpRequest, caller: Caller): Call {
     operation: 'files',
     route: request.path,
     caller,
-    signal: request.raw.signal,
-    clientAddress: request.clientAddress,
-    userAgent: request.raw.headers.get('user-agent') ?? '',
+    client: request,
+    userAgent: request.headers.get('user-agent') ?? '',
     startedAtMs: clock.epochMs(),
     startedMs: clock.monotonicMs(),
   })
 }
 
-async function limited({ limits, clock }: FileCallParts, call: Call, work: Parameters<FileCalls['limited']>[2]): Promise<Response> {
+async function limited({ limits, clock }: FileCallParts, call: Call, work: Parameters<FileCalls['limited']>[2]): Promise<Answer> {
   await limits.admit?.(call)
   const end = (status: number): void =>
     limits.settled?.({
@@ -67,22 +65,12 @@ async function limited({ limits, clock }: FileCallParts, call: Call, work: Param
     })
   let held: Promise<void> | undefined
   try {
-    const response = await work(until => (held = until))
-    response.headers.set('x-request-id', call.id)
-    for (const [name, value] of Object.entries(call.responseHeaders)) response.headers.set(name, value)
-    return response
+    const answer = await work(until => (held = until))
+    return { ...answer, headers: { ...answer.headers, 'x-request-id': call.id, ...call.responseHeaders } }
   } finally {
     if (held) void held.then(() => end(200))
     else end(200)
   }
-}
-
-function checkAnnounced(raw: Request, bytesMax: number): void {
-  const encoding = raw.headers.get('content-encoding')
-  if (encoding && encoding !== 'identity')
-    throw new GatewayError('unsupported-media', `content-encoding '${encoding}' is not accepted; send the body as it is`)
-  if (Number(raw.headers.get('content-length') ?? 0) > bytesMax)
-    throw new GatewayError('too-large', `the body is larger than ${bytesMax} bytes, the limit of this gateway`)
 }
 
 class Sender {
@@ -105,8 +93,8 @@ class Sender {
   async content(call: FileCall): Promise<FileContent> {
     const exchange = await this.#send(call)
     const response = await answered(call, exchange, () => this.#success(call, exchange))
-    const download = new Download(exchange, response, call.request.raw.signal)
-    return { stream: download.stream, contentType: response.header('content-type'), over: download.over }
+    const download = new Download(exchange, response)
+    return { stream: download, contentType: response.header('content-type'), over: download.over }
   }
 
   async #send(call: FileCall): Promise<UpstreamExchange> {
@@ -123,7 +111,7 @@ class Sender {
     }
     const authorized = provider.authorization ? await this.#authorizer.authorize(sent, deployment.target, provider.authorization) : sent
     // Whoever left meanwhile is not served any more.
-    if (call.request.raw.signal.aborted && !call.outlivesClient) throw clientClosed()
+    if (call.request.left && !call.outlivesClient) throw clientClosed()
     return this.#parts.transport.send(authorized)
   }
 
@@ -163,96 +151,78 @@ function clientClosed(): GatewayError {
 
 /** Waits for a part of the exchange; a failure ends it at once, and so does the client's leaving unless the call outlives it. */
 function answered<T>({ request, outlivesClient }: FileCall, exchange: UpstreamExchange, wait: () => Promise<T>): Promise<T> {
-  const { signal } = request.raw
   return new Promise<T>((resolve, reject) => {
-    const over = (): void => {
-      signal.removeEventListener('abort', leave)
-      request.holdOpen(false)
-    }
+    let waiting = true
     const fail = (error: unknown): void => {
-      over()
+      waiting = false
       exchange.cancel()
       reject(error)
     }
-    const leave = (): void => fail(clientClosed())
-    // The server's idle cut is for clients that stall: a large file may take the upstream longer.
-    request.holdOpen(true)
-    if (!outlivesClient) signal.addEventListener('abort', leave, { once: true })
+    if (!outlivesClient) request.onLeft(() => waiting && fail(clientClosed()))
     wait().then(value => {
-      over()
+      waiting = false
       resolve(value)
     }, fail)
   })
 }
 
-/** An answer's body as a stream that reads from the upstream only as fast as the client reads from it. */
-class Download implements BodySink {
-  readonly stream: ReadableStream<Uint8Array>
+/** An answer's body, read from the upstream only as fast as the client takes it. */
+class Download implements AnswerStream, BodySink {
   readonly over: Promise<void>
   readonly #exchange: UpstreamExchange
   readonly #response: UpstreamResponse
-  readonly #signal: AbortSignal
-  readonly #leave = (): void => this.#left()
-  #controller!: ReadableStreamDefaultController<Uint8Array>
+  #sink: AnswerSink | undefined
   #finish!: () => void
   #paused = false
-  #ended = false
 
-  constructor(exchange: UpstreamExchange, response: UpstreamResponse, signal: AbortSignal) {
+  constructor(exchange: UpstreamExchange, response: UpstreamResponse) {
     this.#exchange = exchange
     this.#response = response
-    this.#signal = signal
     this.over = new Promise(resolve => (this.#finish = resolve))
-    this.stream = new ReadableStream<Uint8Array>(
-      {
-        start: controller => {
-          this.#controller = controller
-        },
-        pull: () => this.#resume(),
-        cancel: () => this.#left(),
-      },
-      { highWaterMark: piecesAhead },
-    )
-    signal.addEventListener('abort', this.#leave, { once: true })
-    if (signal.aborted) this.#left()
-    else response.body.pipe(this)
   }
 
+  // ---- what the client's connection calls
+
+  pipe(sink: AnswerSink): void {
+    this.#sink = sink
+    this.#response.body.pipe(this)
+  }
+
+  resume(): void {
+    if (!this.#paused || !this.#sink) return
+    this.#paused = false
+    this.#response.body.resume()
+  }
+
+  cancel(): void {
+    this.#exchange.cancel()
+    this.#end()
+  }
+
+  // ---- what the upstream's connection calls
+
   data(bytes: Uint8Array): void {
-    if (this.#ended) return
-    this.#controller.enqueue(bytes)
-    if (this.#paused || (this.#controller.desiredSize ?? 1) > 0) return
+    const sink = this.#sink
+    if (!sink) return
+    sink.write(bytes)
+    if (this.#paused || !sink.full) return
     this.#paused = true
     this.#response.body.pause()
   }
 
   end(): void {
-    if (this.#end()) this.#controller.close()
+    this.#end()?.end()
   }
 
   /** Bytes have no words for an error: a cut connection is the only way to say that the file is not complete. */
-  fail(error: GatewayError): void {
-    if (this.#end()) this.#controller.error(error)
+  fail(): void {
+    this.#end()?.abort()
   }
 
-  #resume(): void {
-    if (!this.#paused || this.#ended) return
-    this.#paused = false
-    this.#response.body.resume()
-  }
-
-  #left(): void {
-    if (!this.#end()) return
-    this.#exchange.cancel()
-    this.#controller.error(clientClosed())
-  }
-
-  /** false = it was over already. */
-  #end(): boolean {
-    if (this.#ended) return false
-    this.#ended = true
-    this.#signal.removeEventListener('abort', this.#leave)
+  #end(): AnswerSink | undefined {
+    const sink = this.#sink
+    this.#sink = undefined
     this.#finish()
-    return true
+    return sink
   }
 }

@@ -25,7 +25,7 @@ export function createPreviewCall({ clock, access }: PreviewParts): PreviewCall 
   return async (request, caller, asked, bytes) => {
     const call = openCall(clock, request, caller, asked)
     readBody(call, asked, bytes)
-    call.forwardedHeaders = asked.format.forward.headers?.(request.raw.headers)
+    call.forwardedHeaders = asked.format.forward.headers?.(request.headers)
     await access.admit?.(call)
     const deployment = firstOf(call.candidates)
     const attempt = planAttempt(call, asked.format, deployment)
@@ -39,9 +39,8 @@ function openCall(clock: Clock, request: HttpRequest, caller: Caller, asked: Mod
     operation: asked.format.operation,
     route: asked.route,
     caller,
-    signal: request.raw.signal,
-    clientAddress: request.clientAddress,
-    userAgent: request.raw.headers.get('user-agent') ?? '',
+    client: request,
+    userAgent: request.headers.get('user-agent') ?? '',
     startedAtMs: clock.epochMs(),
     startedMs: clock.monotonicMs(),
   })

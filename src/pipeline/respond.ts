@@ -1,4 +1,5 @@
 /** What a client gets: the response to a call, with the headers that say who answered and what it cost. */
+import type { Answer } from '../core/answer.ts'
 import type { Call } from '../core/call.ts'
 import type { GatewayError } from '../core/errors.ts'
 import type { Format } from '../core/format.ts'
@@ -12,21 +13,21 @@ export interface RespondParts {
   costText(nanoUsd: bigint): string
 }
 
-export function respond(parts: RespondParts, call: Call, reply: Reply): Response {
+export function respond(parts: RespondParts, call: Call, reply: Reply): Answer {
   const headers = answerHeaders(parts, call)
   headers['content-type'] = reply.contentType
   if (call.stream) {
     headers['cache-control'] = 'no-cache'
     headers['x-accel-buffering'] = 'no'
   }
-  return new Response(reply.body as BodyInit, { status: reply.status, headers })
+  return { status: reply.status, headers, body: reply.body }
 }
 
-export function respondError(parts: RespondParts, call: Call, format: Format, error: GatewayError): Response {
+export function respondError(parts: RespondParts, call: Call, format: Format, error: GatewayError): Answer {
   const headers = answerHeaders(parts, call)
   headers['content-type'] = 'application/json'
   addRetryAfter(headers, error)
-  return new Response(JSON.stringify(format.errorBody(error, call.id)), { status: error.status, headers })
+  return { status: error.status, headers, body: JSON.stringify(format.errorBody(error, call.id)) }
 }
 
 /** `retry-after` in whole seconds for everyone, in milliseconds for the SDKs that read it. */

@@ -1,14 +1,16 @@
 /** A model call from request to response: read the body, pass the policies, route, settle, answer. */
+import type { Answer } from '../core/answer.ts'
 import type { Call, Caller, Settlement } from '../core/call.ts'
 import type { HttpRequest, ModelCall } from '../core/endpoint.ts'
 import { GatewayError, toGatewayError, unprocessable } from '../core/errors.ts'
 import type { Policy, Reply } from '../core/policy.ts'
+import { checkEncoding } from '../core/request.ts'
+import type { BodyReader } from '../core/request.ts'
 import type { Settings } from '../core/settings.ts'
 import type { Usage, Prices } from '../core/usage.ts'
 import type { Clock } from '../lib/clock.ts'
 import { JsonBody, JsonBodyError } from '../lib/json-body.ts'
 import type { Deployment } from '../core/deployment.ts'
-import type { TimerWheel } from '../lib/timer-wheel.ts'
 import { CallRecord } from './call-record.ts'
 import { CallControl } from './control.ts'
 import type { Settle } from './control.ts'
@@ -21,7 +23,6 @@ import { completeUsage } from './usage.ts'
 export interface ServeParts extends RespondParts {
   readonly policies: readonly Policy[]
   readonly router: Router
-  readonly timers: TimerWheel
   /** Where large files of forms wait for their upstream. */
   readonly uploadDirectory: string
   settings(): Settings
@@ -29,7 +30,7 @@ export interface ServeParts extends RespondParts {
   cost(usage: Usage, prices: Prices | null, atMs: number): bigint | null
 }
 
-export type CallModel = (request: HttpRequest, caller: Caller, call: ModelCall) => Promise<Response>
+export type CallModel = (request: HttpRequest, caller: Caller, call: ModelCall) => Promise<Answer>
 
 /** Binds the parts; the result is what every model endpoint calls. Its promise never rejects. */
 export function createCallModel(parts: ServeParts): CallModel {
@@ -39,27 +40,24 @@ export function createCallModel(parts: ServeParts): CallModel {
   return (request, caller, asked) =>
     new Promise(resolve => {
       const call = openCall(parts.clock, request, caller, asked)
-      const control = new CallControl({ call, settle, request, timers: parts.timers })
+      const control = new CallControl(call, settle)
       new Serving({ parts, request, asked, control, resolve }).start()
     })
 }
-
-/** Well before the server's idle cut (255 s). Telling the server on every call would cost 10 us each. */
-const longWaitMs = 100_000
 
 interface ServingParts {
   readonly parts: ServeParts
   readonly request: HttpRequest
   readonly asked: ModelCall
   readonly control: CallControl
-  resolve(response: Response): void
+  resolve(answer: Answer): void
 }
 
 /**
  * One call from its body to its response. Plain steps on one object, not async functions: each of those costs
  * microseconds and hundreds of bytes (docs/decisions/0005).
  */
-class Serving {
+class Serving implements BodyReader {
   readonly #at: ServingParts
   readonly #failed = (thrown: unknown): void => this.#fail(toGatewayError(thrown))
 
@@ -73,36 +71,41 @@ class Serving {
     if (control.left) return control.clientLeft()
     try {
       if ('multipart' in asked.format)
-        takeForm(parts, request.raw, control).then(body => this.#serve(body), this.#failed).catch(this.#failed)
-      else this.#read(request.raw, parts.settings().bodyBytesMax)
+        takeForm(parts, request, control).then(body => this.#serve(body), this.#failed).catch(this.#failed)
+      else this.#read(request, parts.settings().bodyBytesMax)
     } catch (thrown) {
       this.#failed(thrown)
     }
   }
 
-  #read(raw: Request, bytesMax: number): void {
-    checkAnnounced(raw, bytesMax)
-    raw.bytes().then(
-      bytes => {
-        try {
-          this.#serve(readJson(bytes, bytesMax))
-        } catch (thrown) {
-          this.#failed(thrown)
-        }
-      },
-      cause => this.#failed(unreadableBody(raw, cause)),
-    )
+  #read(request: HttpRequest, bytesMax: number): void {
+    checkEncoding(request.headers)
+    request.body.read(bytesMax, this)
+  }
+
+  // ---- what the body calls
+
+  whole(bytes: Uint8Array): void {
+    try {
+      this.#serve(readJson(bytes))
+    } catch (thrown) {
+      this.#failed(thrown)
+    }
+  }
+
+  failed(error: GatewayError): void {
+    this.#fail(error)
   }
 
   /** Throws what is wrong with the request. */
   #serve(body: JsonBody): void {
-    const { parts, request, asked, control } = this.#at
+    const { request, asked, control } = this.#at
     const { call } = control
     const inspection = asked.format.inspect(body)
     call.body = body
     call.model = asked.model || inspection.model || (asked.defaultModel?.() ?? '')
     call.stream = asked.stream ?? inspection.stream
-    call.forwardedHeaders = asked.format.forward.headers?.(request.raw.headers)
+    call.forwardedHeaders = asked.format.forward.headers?.(request.headers)
     call.endUser = inspection.endUser
     if (inspection.problems.length > 0) throw unprocessable(inspection.problems)
     if (!call.model) {
@@ -110,7 +113,6 @@ class Serving {
         { loc: ['body', 'model'], msg: 'is missing; name one of GET /v1/models', type: 'missing' },
       ])
     }
-    if (!call.stream) parts.timers.touch(control, parts.timers.nowMs() + longWaitMs)
     this.#admit(0)
   }
 
@@ -134,7 +136,7 @@ class Serving {
   #answer(reply: Reply): void {
     const { parts, control } = this.#at
     // A stream settles by itself at its end, whether or not the client asked for one.
-    if (!(reply.body instanceof ReadableStream)) control.settle('success', reply.status)
+    if (typeof reply.body === 'string' || reply.body instanceof Uint8Array) control.settle('success', reply.status)
     this.#end(respond(parts, control.call, reply))
   }
 
@@ -144,11 +146,10 @@ class Serving {
     this.#end(respondError(parts, control.call, asked.format, error))
   }
 
-  #end(response: Response): void {
+  #end(answer: Answer): void {
     const { control, resolve } = this.#at
     control.onLeft = undefined
-    control.waited()
-    resolve(response)
+    resolve(answer)
   }
 }
 
@@ -158,19 +159,18 @@ function openCall(clock: Clock, request: HttpRequest, caller: Caller, asked: Mod
     operation: asked.format.operation,
     route: asked.route,
     caller,
-    signal: request.raw.signal,
-    clientAddress: request.clientAddress,
-    userAgent: request.raw.headers.get('user-agent') ?? '',
+    client: request,
+    userAgent: request.headers.get('user-agent') ?? '',
     startedAtMs: clock.epochMs(),
     startedMs: clock.monotonicMs(),
   })
 }
 
 /** Reads a multipart form; the call owns its files from here on. */
-async function takeForm(parts: ServeParts, raw: Request, control: CallControl): Promise<JsonBody> {
-  const bytesMax = parts.settings().bodyBytesMax
-  checkAnnounced(raw, bytesMax)
-  const { body, upload } = await readForm(raw, { bytesMax, directory: parts.uploadDirectory })
+async function takeForm(parts: ServeParts, request: HttpRequest, control: CallControl): Promise<JsonBody> {
+  checkEncoding(request.headers)
+  const { bodyBytesMax: bytesMax } = parts.settings()
+  const { body, upload } = await readForm(request, { bytesMax, directory: parts.uploadDirectory })
   if (control.settled) {
     // The client has left meanwhile: the settlement that would have closed the files is past.
     upload.close()
@@ -180,22 +180,7 @@ async function takeForm(parts: ServeParts, raw: Request, control: CallControl): 
   return body
 }
 
-function checkAnnounced(raw: Request, bytesMax: number): void {
-  const encoding = raw.headers.get('content-encoding')
-  if (encoding && encoding !== 'identity')
-    throw new GatewayError('unsupported-media', `content-encoding '${encoding}' is not accepted; send the body as it is`)
-  const announced = Number(raw.headers.get('content-length') ?? 0)
-  if (announced > bytesMax) throw tooLarge(bytesMax)
-}
-
-function unreadableBody(raw: Request, cause: unknown): GatewayError {
-  return raw.signal.aborted
-    ? new GatewayError('client-closed', 'the client left while sending its body', { cause })
-    : new GatewayError('invalid-request', 'the body could not be read to its end', { cause })
-}
-
-function readJson(bytes: Uint8Array, bytesMax: number): JsonBody {
-  if (bytes.length > bytesMax) throw tooLarge(bytesMax)
+function readJson(bytes: Uint8Array): JsonBody {
   if (bytes.length === 0) throw new GatewayError('invalid-request', 'the body is empty; send a JSON object')
   try {
     return JsonBody.read(bytes)
@@ -203,10 +188,6 @@ function readJson(bytes: Uint8Array, bytesMax: number): JsonBody {
     if (!(cause instanceof JsonBodyError)) throw cause
     throw new GatewayError('invalid-request', cause.message, { cause })
   }
-}
-
-function tooLarge(bytesMax: number): GatewayError {
-  return new GatewayError('too-large', `the body is larger than ${bytesMax} bytes, the limit of this gateway`)
 }
 
 type Ending = Pick<Settlement, 'call' | 'outcome' | 'status' | 'error'>

@@ -1,5 +1,6 @@
 /** Speech through the router: audio as bytes, audio inside JSON, and nothing that is not audio between the bytes. */
 import { expect, test } from 'bun:test'
+import { streamOf } from '../core/answer.ts'
 import type { Deployment } from '../core/deployment.ts'
 import type { GatewayError } from '../core/errors.ts'
 import type { Provider, SpeechAdapter } from '../core/provider.ts'
@@ -57,14 +58,14 @@ function speak(upstream: Upstream, adapter: SpeechAdapter | undefined, fields: o
     profile: { toolCalling: 'native', thinking: 'separate', alternateRoles: false, structuredOutput: 'native', guard: false },
   } as unknown as Deployment
   const call = new CallRecord({
-    id: 'c', operation: 'speech', route: '/v1/audio/speech', caller: {} as never, signal: new AbortController().signal,
-    clientAddress: '', userAgent: '', startedAtMs: 0, startedMs: 0,
+    id: 'c', operation: 'speech', route: '/v1/audio/speech', caller: {} as never, client: { clientAddress: '', left: false, onLeft() {} },
+    userAgent: '', startedAtMs: 0, startedMs: 0,
   })
   call.body = JsonBody.read(Buffer.from(JSON.stringify({ model: 'm', input: 'hello', voice: 'v', ...fields })))
   call.model = 'm'
   call.stream = openaiSpeech.inspect(call.body).stream
   call.candidates = [deployment]
-  const control = new CallControl({ call, settle: (_call, outcome) => outcomes.push(outcome), request: { holdOpen() {} }, timers })
+  const control = new CallControl(call, (_call, outcome) => outcomes.push(outcome))
   const router = new Router({ transport, timers, clock, random: () => 0 })
   const settings = { retries: 0, allowedFails: 3, cooldownMs: 0, fallbacks: {} }
   const reply: Promise<Reply> = router.run({ control, format: openaiSpeech, settings, resolve: () => [] })
@@ -113,7 +114,7 @@ for (const [what, adapter] of [['forwarded', undefined], ['translated', bytesAda
     sink!.data(Uint8Array.of(79, 103, 103, 83))
     const { body, contentType } = await reply
     expect(contentType).toBe('audio/ogg; codecs=OPUS')
-    const reader = (body as ReadableStream<Uint8Array>).getReader()
+    const reader = streamOf(body)!.getReader()
     expect((await reader.read()).value).toEqual(Uint8Array.of(79, 103, 103, 83))
     const next = reader.read()
     advance(50_000)
@@ -128,7 +129,7 @@ test('events are kept alive by comments while the upstream is silent', async () 
   const { reply, sinks, advance } = speak({ contentType: 'text/event-stream' }, undefined, { stream_format: 'sse' })
   await Bun.sleep(1)
   sinks[0]!.data(Buffer.from('data: {"type":"speech.audio.delta","audio":"QQ=="}\n\n'))
-  const reader = ((await reply).body as ReadableStream<Uint8Array>).getReader()
+  const reader = streamOf((await reply).body)!.getReader()
   await reader.read()
   advance(16_000)
   expect(Buffer.from((await reader.read()).value!).toString()).toBe(': keep-alive\n\n')

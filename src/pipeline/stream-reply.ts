@@ -1,5 +1,6 @@
 /** A streamed answer: pushed from the upstream's socket through the relay into the client's response. */
-import { GatewayError, toGatewayError } from '../core/errors.ts'
+import type { AnswerSink, AnswerStream } from '../core/answer.ts'
+import type { GatewayError } from '../core/errors.ts'
 import type { StreamRelay } from '../core/format.ts'
 import type { BodySink, UpstreamBody, UpstreamExchange } from '../core/transport.ts'
 import { TimerEntry } from '../lib/timer-wheel.ts'
@@ -7,8 +8,6 @@ import type { TimerWheel } from '../lib/timer-wheel.ts'
 import type { CallControl } from './control.ts'
 import { recordProgress } from './usage.ts'
 
-/** Pieces the client may lag behind before the upstream is paused; at most 64 KiB each. */
-const piecesAhead = 16
 /** Held back until content is seen, so that an early failure can still go to another deployment. */
 const holdBytesMax = 256 * 1024
 const holdMs = 2000
@@ -29,7 +28,7 @@ export function openStream(
   source: StreamSource,
   control: CallControl,
   upkeep: Upkeep,
-): Promise<ReadableStream<Uint8Array>> {
+): Promise<AnswerStream> {
   const pump = new StreamPump(source, control, upkeep)
   return pump.opened
 }
@@ -43,20 +42,21 @@ export interface Upkeep {
 type Phase = 'holding' | 'flowing' | 'closed'
 
 /** Its one timer guards what the phase is waiting for: content, the next heartbeat, or a client that reads. */
-class StreamPump extends TimerEntry implements BodySink {
-  readonly opened: Promise<ReadableStream<Uint8Array>>
+class StreamPump extends TimerEntry implements BodySink, AnswerStream {
+  readonly opened: Promise<AnswerStream>
   readonly #source: StreamSource
   readonly #control: CallControl
   readonly #timers: TimerWheel
   readonly #heartbeat: string
   #phase: Phase = 'holding'
-  #held: Uint8Array[] = []
+  /** Waits for content, and then for whoever takes the stream. */
+  #held: (Uint8Array | string)[] = []
   #heldBytes = 0
-  #resolve!: (stream: ReadableStream<Uint8Array>) => void
+  #resolve!: (stream: AnswerStream) => void
   #reject!: (error: GatewayError) => void
-  #controller!: ReadableStreamDefaultController<Uint8Array>
+  #sink: AnswerSink | undefined
   #paused = false
-  #ended = false
+  #cut = false
 
   constructor(source: StreamSource, control: CallControl, { timers, heartbeat }: Upkeep) {
     super()
@@ -71,6 +71,33 @@ class StreamPump extends TimerEntry implements BodySink {
     this.#wait(holdMs)
     source.body.pipe(this)
   }
+
+  // ---- what the client's connection calls
+
+  pipe(sink: AnswerSink): void {
+    this.#sink = sink
+    const held = this.#held
+    this.#held = []
+    for (const piece of held) sink.write(piece)
+    if (this.#phase === 'closed') this.#over(sink)
+  }
+
+  resume(): void {
+    if (!this.#paused) return
+    this.#paused = false
+    // Sooner than the stall's deadline: the entry has to be filed anew.
+    this.#timers.cancel(this)
+    this.#wait(heartbeatMs)
+    this.#source.body.resume()
+  }
+
+  cancel(): void {
+    this.#phase = 'closed'
+    this.#timers.cancel(this)
+    this.#control.clientLeft()
+  }
+
+  // ---- what the upstream's connection calls
 
   data(bytes: Uint8Array): void {
     if (this.#phase === 'closed') return
@@ -93,9 +120,8 @@ class StreamPump extends TimerEntry implements BodySink {
     recordProgress(this.#control.call, relay)
     this.#settleSuccess()
     this.#send(out)
-    this.#ended = true
     if (this.#phase === 'holding') this.#open()
-    else this.#close()
+    this.#close()
   }
 
   fail(error: GatewayError): void {
@@ -104,59 +130,48 @@ class StreamPump extends TimerEntry implements BodySink {
     this.#break(error, '')
   }
 
-  #settleSuccess(): void {
-    this.#control.settle('success', 200)
-  }
-
-  #send(out: Uint8Array | string): void {
-    if (out.length === 0) return
-    const bytes = typeof out === 'string' ? Buffer.from(out, 'utf8') : out
-    if (this.#phase === 'holding') {
-      this.#held.push(bytes)
-      this.#heldBytes += bytes.length
-      return
-    }
-    this.#controller.enqueue(bytes)
-    if (!this.#paused && (this.#controller.desiredSize ?? 1) <= 0) this.#pause()
-    else if (!this.#paused) this.#wait(heartbeatMs)
-  }
-
-  /** Headers go out: from here on the client sees whatever happens. */
-  #open(): void {
-    if (this.#phase !== 'holding') return
-    const stream = new ReadableStream<Uint8Array>(
-      {
-        start: controller => {
-          this.#controller = controller
-        },
-        pull: () => this.#resume(),
-        cancel: () => this.#control.clientLeft(),
-      },
-      { highWaterMark: piecesAhead },
-    )
-    this.#phase = 'flowing'
-    const { call } = this.#control
-    if (call.firstByteMs < 0) call.firstByteMs = performance.now() - call.startedMs
-    for (const bytes of this.#held) this.#controller.enqueue(bytes)
-    this.#held = []
-    if (this.#ended) this.#close()
-    else this.#wait(heartbeatMs)
-    this.#resolve(stream)
-  }
-
-  #wait(ms: number): void {
-    this.#timers.touch(this, this.#timers.nowMs() + ms)
-  }
-
   override expired(): void {
     if (this.#phase === 'holding') {
       if (this.#control.left) this.#phase = 'closed'
       else if (this.#heldBytes > 0) this.#open()
     } else if (this.#phase === 'flowing' && !this.#control.settled) {
       if (this.#paused) return this.#stalled()
-      if (this.#heartbeat) this.#controller.enqueue(Buffer.from(this.#heartbeat))
+      if (this.#heartbeat) this.#sink?.write(this.#heartbeat)
       this.#wait(heartbeatMs)
     }
+  }
+
+  // ---- inside
+
+  #settleSuccess(): void {
+    this.#control.settle('success', 200)
+  }
+
+  #send(out: Uint8Array | string): void {
+    if (out.length === 0) return
+    const sink = this.#sink
+    if (!sink) {
+      this.#held.push(out)
+      this.#heldBytes += out.length
+      return
+    }
+    sink.write(out)
+    if (this.#paused) return
+    if (sink.full) this.#pause()
+    else this.#wait(heartbeatMs)
+  }
+
+  /** Headers go out: from here on the client sees whatever happens. */
+  #open(): void {
+    this.#phase = 'flowing'
+    const { call } = this.#control
+    if (call.firstByteMs < 0) call.firstByteMs = performance.now() - call.startedMs
+    this.#wait(heartbeatMs)
+    this.#resolve(this)
+  }
+
+  #wait(ms: number): void {
+    this.#timers.touch(this, this.#timers.nowMs() + ms)
   }
 
   #pause(): void {
@@ -165,20 +180,10 @@ class StreamPump extends TimerEntry implements BodySink {
     this.#wait(stallMs)
   }
 
-  #resume(): void {
-    if (!this.#paused) return
-    this.#paused = false
-    // Sooner than the stall's deadline: the entry has to be filed anew.
-    this.#timers.cancel(this)
-    this.#wait(heartbeatMs)
-    this.#source.body.resume()
-  }
-
   /** A client that reads nothing for a minute is gone; it must not keep an upstream busy. */
   #stalled(): void {
-    this.#phase = 'closed'
     this.#control.clientLeft()
-    this.#controller.error(new Error('the client stopped reading'))
+    this.#abort()
   }
 
   #break(error: GatewayError, last: Uint8Array | string): void {
@@ -193,27 +198,26 @@ class StreamPump extends TimerEntry implements BodySink {
     this.#control.settle('upstream_cut', 200, error)
     const event = this.#source.relay.errorEvent(error)
     // Audio has no words for an error: a cut connection is the only way to say that it is not complete.
-    if (event === '') return this.#abort(error)
+    if (event === '') return this.#abort()
     this.#send(last)
     this.#send(event)
     this.#close()
   }
 
-  #abort(error: GatewayError): void {
-    this.#phase = 'closed'
-    this.#timers.cancel(this)
-    this.#controller.error(error)
+  #abort(): void {
+    this.#cut = true
+    this.#close()
   }
 
   #close(): void {
     if (this.#phase === 'closed') return
     this.#phase = 'closed'
     this.#timers.cancel(this)
-    try {
-      this.#controller.close()
-    } catch (cause) {
-      // The client has left in this very turn and the stream is already cancelled.
-      void toGatewayError(cause)
-    }
+    if (this.#sink) this.#over(this.#sink)
+  }
+
+  #over(sink: AnswerSink): void {
+    if (this.#cut) sink.abort()
+    else sink.end()
   }
 }

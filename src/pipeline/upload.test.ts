@@ -2,28 +2,33 @@ import { afterAll, describe, expect, test } from 'bun:test'
 import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { GatewayError } from '../core/errors.ts'
+import { GatewayError } from '../core/errors.ts'
 import type { BodyPiece } from '../core/transport.ts'
 import { boundaryOf, MultipartParser } from '../lib/multipart.ts'
 import { editedForm } from './form.ts'
 import { readForm } from './upload.ts'
-import type { ReadForm } from './upload.ts'
+import type { FormRequest, ReadForm } from './upload.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'modelgate-upload-'))
 afterAll(() => rmSync(directory, { recursive: true, force: true }))
 const limits = { bytesMax: 5_000_000, directory }
 
 /** What a browser would send. */
-function formRequest(fill: (form: FormData) => void): Request {
+function formRequest(fill: (form: FormData) => void): FormRequest {
   const form = new FormData()
   fill(form)
   const written = new Response(form)
-  const headers = { 'content-type': written.headers.get('content-type')! }
-  return new Request('http://x', { method: 'POST', body: written.body!, headers })
+  const contentType = written.headers.get('content-type')!
+  return rawRequest(written.body!, contentType)
 }
 
-const rawRequest = (body: BodyInit, contentType = 'multipart/form-data; boundary=B') =>
-  new Request('http://x', { method: 'POST', body, headers: { 'content-type': contentType } })
+function rawRequest(body: BodyInit, contentType = 'multipart/form-data; boundary=B'): FormRequest {
+  const reader = new Response(body).body!.getReader()
+  return {
+    headers: new Headers({ 'content-type': contentType }),
+    body: { announcedBytes: undefined, read: () => {}, next: async () => (await reader.read()).value },
+  }
+}
 
 const bytesOf = (content: readonly BodyPiece[]) =>
   Buffer.concat(
@@ -39,7 +44,7 @@ const small = new Uint8Array(1000).fill(1)
 const large = Uint8Array.from({ length: 700_000 }, (_, at) => at % 251)
 const larger = Uint8Array.from({ length: 900_000 }, (_, at) => at % 13)
 
-const failure = (request: Request, given = limits) =>
+const failure = (request: FormRequest, given = limits) =>
   readForm(request, given).then(() => undefined, (thrown: GatewayError) => thrown)
 
 describe('reading a form', () => {
@@ -102,7 +107,7 @@ describe('reading a form', () => {
   })
 
   const part = (name: string, value: string, more = '') => `--B\r\ncontent-disposition: form-data; name="${name}"${more}\r\n\r\n${value}\r\n`
-  const refused: [string, Request, string, string][] = [
+  const refused: [string, FormRequest, string, string][] = [
     ['JSON', rawRequest('{}', 'application/json'), 'unsupported-media', 'must be multipart/form-data'],
     ['no boundary', rawRequest('x', 'multipart/form-data'), 'unsupported-media', 'no boundary'],
     ['an empty body', rawRequest(''), 'invalid-request', 'does not begin'],
@@ -133,9 +138,9 @@ describe('reading a form', () => {
           controller.enqueue(Buffer.from('--B\r\ncontent-disposition: form-data; name="file"; filename="f"\r\n\r\n'))
           controller.enqueue(new Uint8Array(400_000))
         },
-        pull: controller => controller.error(new Error('gone')),
+        pull: controller => controller.error(new GatewayError('client-closed', 'gone')),
       })
-      expect((await failure(rawRequest(stream)))?.kind).toBe('invalid-request')
+      expect((await failure(rawRequest(stream)))?.kind).toBe('client-closed')
     }
     await Bun.sleep(20)
     if (before > 0) expect(open() - before).toBeLessThan(5)

@@ -1,11 +1,16 @@
 /** Reads a client's multipart form: fields into memory and into a JSON view, large files to disk. */
+import type { HttpRequest } from '../core/endpoint.ts'
 import { GatewayError } from '../core/errors.ts'
+import { bodyTooLarge } from '../core/request.ts'
 import type { BodyPiece } from '../core/transport.ts'
 import type { Upload, UploadPart } from '../core/upload.ts'
 import { JsonBody } from '../lib/json-body.ts'
 import { boundaryOf, fieldName, MultipartError, MultipartParser } from '../lib/multipart.ts'
 import type { MultipartEvent, PartHead } from '../lib/multipart.ts'
 import { Spool } from './spool.ts'
+
+/** What is needed of a request that carries a form. */
+export type FormRequest = Pick<HttpRequest, 'headers' | 'body'>
 
 export interface UploadLimits {
   /** The whole body. */
@@ -34,48 +39,42 @@ const piecesMax = 256
  * Reads the form to its end and keeps nothing when that fails. Throws GatewayError: `unsupported-media` when the
  * body is no form, `invalid-request` when it is malformed, `too-large`, `client-closed`.
  */
-export async function readForm(raw: Request, limits: UploadLimits): Promise<ReadForm> {
-  const parser = new MultipartParser(boundary(raw), { partsMax, headBytesMax })
+export async function readForm(request: FormRequest, limits: UploadLimits): Promise<ReadForm> {
+  const parser = new MultipartParser(boundary(request), { partsMax, headBytesMax })
   const collector = new Collector(limits.directory)
   try {
     let bytes = 0
-    const reader = raw.body?.getReader()
-    for (let piece = await reader?.read(); piece && !piece.done; piece = await reader!.read()) {
-      bytes += piece.value.length
-      if (bytes > limits.bytesMax) throw tooLarge(limits.bytesMax)
-      for (const event of parser.push(piece.value)) await collector.take(event)
+    if ((request.body.announcedBytes ?? 0) > limits.bytesMax) throw bodyTooLarge(limits.bytesMax)
+    for (let piece = await request.body.next(); piece; piece = await request.body.next()) {
+      bytes += piece.length
+      if (bytes > limits.bytesMax) throw bodyTooLarge(limits.bytesMax)
+      for (const event of parser.push(piece)) await collector.take(event)
     }
     parser.end()
     return { body: jsonView(collector.parts), upload: collector }
   } catch (cause) {
     collector.close()
-    throw readError(raw, cause)
+    throw readError(cause)
   }
 }
 
-function boundary(raw: Request): string {
+function boundary({ headers }: FormRequest): string {
   try {
-    return boundaryOf(raw.headers.get('content-type') ?? '')
+    return boundaryOf(headers.get('content-type') ?? '')
   } catch (cause) {
     if (!(cause instanceof MultipartError)) throw cause
     throw new GatewayError('unsupported-media', `${cause.message}; send the fields and the file as a form`, { cause })
   }
 }
 
-function readError(raw: Request, cause: unknown): unknown {
+function readError(cause: unknown): unknown {
   if (cause instanceof GatewayError) return cause
   if (cause instanceof MultipartError) return new GatewayError('invalid-request', cause.message, { cause })
-  if (raw.signal.aborted) return new GatewayError('client-closed', 'the client left while sending its body', { cause })
   const { code } = (cause ?? {}) as { code?: unknown }
   if (code === 'ENOSPC' || code === 'EDQUOT' || code === 'EMFILE')
     return new GatewayError('overloaded', 'the gateway has no room for the file now; try again later', { cause })
-  // Errors of the file system are the gateway's own; what is left came from the body.
-  if (typeof code === 'string' && /^E[A-Z]+$/.test(code) && code !== 'ECONNRESET') return cause
-  return new GatewayError('invalid-request', 'the body could not be read to its end', { cause })
-}
-
-function tooLarge(bytesMax: number): GatewayError {
-  return new GatewayError('too-large', `the body is larger than ${bytesMax} bytes, the limit of this gateway`)
+  // What is left is the gateway's own.
+  return cause
 }
 
 /** Makes parts of events; the upload is itself, once the form has ended. */

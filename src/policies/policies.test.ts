@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import type { Call } from '../core/call.ts'
 import type { GatewayError } from '../core/errors.ts'
 import type { Limiter, LimitScope, LimitVerdict, ModelDirectory } from '../core/ports.ts'
+import { SignalClient } from '../core/request.ts'
 import type { Settings } from '../core/settings.ts'
 import { modelAccess } from './model-access.ts'
 import { rateLimit } from './rate-limit.ts'
@@ -11,7 +12,7 @@ const key = { id: 'k1', alias: null, userId: 'ada', teamId: null, models: [] as 
 
 function callOf(changes: Record<string, unknown> = {}): Call {
   return {
-    model: 'fast', caller: { role: 'key', key }, body: { size: 400 }, signal: new AbortController().signal, candidates: [], responseHeaders: {}, taken: undefined,
+    model: 'fast', caller: { role: 'key', key }, body: { size: 400 }, client: { left: false }, candidates: [], responseHeaders: {}, taken: undefined,
     usage: undefined, ...changes,
   } as unknown as Call
 }
@@ -128,7 +129,7 @@ describe('rate limit', () => {
       return { allowed: true, release: tokens => void released.push(tokens) }
     })
     const policy = rateLimit(limiter, settingsOf({ parallelRequests: 1 }))
-    await policy.admit!(callOf({ signal: controller.signal }))
+    await policy.admit!(callOf({ client: new SignalClient(controller.signal, '') }))
     expect(released).toEqual([0])
   })
 })

@@ -38,7 +38,7 @@ function judge(call: Call, verdict: LimitVerdict): void {
   if (!verdict.allowed) throw refused(call, verdict)
   call.taken = verdict
   // The client left while a remote limiter was asked: its settlement has already passed.
-  if (call.signal.aborted) release(call)
+  if (call.client.left) release(call)
   if (verdict.requests) addHeaders(call, headerNames.requests, verdict.requests)
   if (verdict.tokens) addHeaders(call, headerNames.tokens, verdict.tokens)
 }

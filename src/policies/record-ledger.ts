@@ -55,7 +55,7 @@ function ledgerRow({ call, outcome, status, error, costNanoUsd, durationMs }: Se
     duration_ms: Math.round(durationMs * 1000) / 1000,
     first_byte_ms: call.firstByteMs < 0 ? null : Math.round(call.firstByteMs * 1000) / 1000,
     attempts: call.attempts,
-    client_address: call.clientAddress || null,
+    client_address: call.client.clientAddress || null,
     user_agent: call.userAgent || null,
   }
 }

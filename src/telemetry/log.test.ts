@@ -28,7 +28,7 @@ function settlement(changes: Record<string, unknown> = {}, ending: Partial<Settl
   const key = { id: 'key-1', alias: 'ci', userId: 'ada', teamId: null }
   const call = {
     id: '0198-x', route: '/v1/chat/completions', model: 'fast', stream: false, attempts: 1, firstByteMs: 12.34, usageSource: 'upstream',
-    usage: { inputTokens: 3, outputTokens: 4 }, clientAddress: '127.0.0.1', userAgent: 'test/1', dropped: [],
+    usage: { inputTokens: 3, outputTokens: 4 }, client: { clientAddress: '127.0.0.1' }, userAgent: 'test/1', dropped: [],
     caller: { role: 'key', key }, deployment: { id: 'd-1', target: { provider: { name: 'p' } } }, ...changes,
   }
   return { call, outcome: 'success', status: 200, error: undefined, costNanoUsd: 123n, durationMs: 20.04, ...ending } as unknown as Settlement

@@ -61,7 +61,7 @@ function callLine(time: string, level: LogLevel, { call, outcome, status, error,
     `,"duration_ms":${durationMs.toFixed(1)},"first_byte_ms":${call.firstByteMs < 0 ? 'null' : call.firstByteMs.toFixed(1)}` +
     `,"input_tokens":${usage?.inputTokens ?? 'null'},"output_tokens":${usage?.outputTokens ?? 'null'}` +
     `,"usage_source":"${call.usageSource}","cost_nano_usd":${costNanoUsd ?? 'null'}` +
-    `${keyFields(call.caller.key)},"client":"${call.clientAddress}","user_agent":${lastUserAgent(call.userAgent)}` +
+    `${keyFields(call.caller.key)},"client":"${call.client.clientAddress}","user_agent":${lastUserAgent(call.userAgent)}` +
     `${call.dropped.length > 0 ? droppedField(call.dropped) : ''}${error ? errorFields(error) : ''}}`
   )
 }

@@ -5,6 +5,7 @@ import { mayUseModel } from '../../accounts/key.ts'
 import type { Caller } from '../../core/call.ts'
 import type { EndpointDoc, HttpRequest, Services } from '../../core/endpoint.ts'
 import { GatewayError, unprocessable } from '../../core/errors.ts'
+import { checkEncoding, readBody } from '../../core/request.ts'
 import type { AssistantKind, AssistantObject, AssistantQuery } from '../../core/ports.ts'
 import { readQuery } from '../admin-body.ts'
 
@@ -29,15 +30,10 @@ export function ownerOf(caller: Caller): string | null {
 }
 
 /** Reads and checks a JSON body; an empty one is `{}`. Throws 400 for what is not JSON, 422 for what the schema refuses. */
-export async function readBody<T>({ raw }: HttpRequest, services: Services, schema: z.ZodType<T>): Promise<T> {
+export async function readJson<T>({ headers, body }: HttpRequest, services: Services, schema: z.ZodType<T>): Promise<T> {
   const { bodyBytesMax } = services.settings()
-  const encoding = raw.headers.get('content-encoding')
-  if (encoding !== null && encoding !== 'identity')
-    throw new GatewayError('unsupported-media', `content-encoding '${encoding}' is not accepted; send the body as it is`)
-  const tooLarge = () => new GatewayError('too-large', `the body is larger than ${bodyBytesMax} bytes, the limit of this gateway`)
-  if (Number(raw.headers.get('content-length') ?? 0) > bodyBytesMax) throw tooLarge()
-  const bytes = await raw.bytes()
-  if (bytes.length > bodyBytesMax) throw tooLarge()
+  checkEncoding(headers)
+  const bytes = await readBody(body, bodyBytesMax)
   let value: unknown
   try {
     value = bytes.length === 0 ? {} : JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))

@@ -1,12 +1,13 @@
 /** Calls that nobody waits for: answered at once, run by themselves, asked for later. */
 import { randomUUIDv7 } from 'bun'
+import { toResponse } from '../../core/answer.ts'
 import type { Caller } from '../../core/call.ts'
 import type { HttpRequest, ModelCall, Services } from '../../core/endpoint.ts'
 import { GatewayError } from '../../core/errors.ts'
+import { madeRequest, SignalClient } from '../../core/request.ts'
 import type { StoredResponse } from '../../core/ports.ts'
 import { newResponse, newResponseId } from '../../formats/openai-responses/response-object.ts'
 import type { JsonBody } from '../../lib/json-body.ts'
-import { withBody } from './body.ts'
 import { deploymentOf, recordOf } from './keep.ts'
 import type { KeptCall } from './keep.ts'
 
@@ -79,12 +80,14 @@ interface Answered {
 async function answered(call: BackgroundCall, record: StoredResponse, signal: AbortSignal): Promise<Answered> {
   const { services, caller, asked } = call
   const { request } = call
-  const own = withBody({ ...request, id: randomUUIDv7(), raw: request.raw, holdOpen: () => {} }, call.bytes, signal)
+  const { path, params, query, headers, clientAddress } = request
+  const client = new SignalClient(signal, clientAddress)
+  const own = madeRequest({ id: randomUUIDv7(), path, params, query, headers, bytes: call.bytes, client })
   const { id, created_at, previous_response_id } = record.response
   const same = { id, created_at, previous_response_id, background: true }
   try {
     const answer = await services.callModel(own, caller, { ...asked, stream: false })
-    const body = (await answer.json()) as Fields
+    const body = (await toResponse(answer).json()) as Fields
     if (answer.status === 200) return { response: { ...body, ...same }, deploymentId: deploymentOf(answer, services) }
     const { message, code } = (body.error ?? {}) as Fields
     return { response: failed(record, String(message ?? 'the call failed'), code), deploymentId: null }

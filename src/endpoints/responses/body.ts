@@ -1,5 +1,7 @@
 /** The body of a call, read before the call is made, and the same request with another body. */
 import type { HttpRequest, Services } from '../../core/endpoint.ts'
+import { madeRequest, readBody } from '../../core/request.ts'
+import type { Client } from '../../core/request.ts'
 import { JsonBody, JsonBodyError } from '../../lib/json-body.ts'
 
 export interface ReadRequest {
@@ -10,13 +12,10 @@ export interface ReadRequest {
 }
 
 export async function readRequest(request: HttpRequest, services: Services): Promise<ReadRequest> {
-  const { raw } = request
-  const announced = Number(raw.headers.get('content-length') ?? 0)
-  const refused = raw.headers.has('content-encoding') || announced > services.settings().bodyBytesMax
-  if (refused) return { request, body: undefined }
+  if (request.headers.has('content-encoding')) return { request, body: undefined }
   let bytes: Uint8Array
   try {
-    bytes = await raw.bytes()
+    bytes = await readBody(request.body, services.settings().bodyBytesMax)
   } catch {
     return { request, body: undefined }
   }
@@ -29,15 +28,8 @@ export async function readRequest(request: HttpRequest, services: Services): Pro
   }
 }
 
-/** The same request with these bytes. `signal` = what ends it, if not the client's leaving. */
-export function withBody(request: HttpRequest, bytes: Uint8Array, signal: AbortSignal = request.raw.signal): HttpRequest {
-  const { raw, method, path, params, query, clientAddress, id } = request
-  const headers = new Headers(raw.headers)
-  headers.delete('content-length')
-  headers.delete('transfer-encoding')
-  return {
-    raw: new Request(raw.url, { method, headers, body: bytes as Uint8Array<ArrayBuffer>, signal }),
-    method, path, params, query, clientAddress, id,
-    holdOpen: hold => request.holdOpen(hold),
-  }
+/** The same request with these bytes. `client` = who waits for its answer, if not the client itself. */
+export function withBody(request: HttpRequest, bytes: Uint8Array, client: Client = request): HttpRequest {
+  const { id, path, params, query, headers } = request
+  return madeRequest({ id, path, params, query, headers, bytes, client })
 }

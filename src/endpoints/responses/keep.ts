@@ -1,4 +1,6 @@
 /** Keeps answers on their way to the client: the client knows of the end only when the store does. */
+import { streamOf } from '../../core/answer.ts'
+import type { Answer } from '../../core/answer.ts'
 import type { Services } from '../../core/endpoint.ts'
 import type { StoredResponse } from '../../core/ports.ts'
 
@@ -35,19 +37,22 @@ export function recordOf(call: KeptCall, response: Fields, services: Services, d
 }
 
 /** The deployment that the pipeline names in its headers. */
-export function deploymentOf(answer: Response, services: Services): string | null {
-  return answer.headers.get(`${services.settings().headerPrefix}-model-id`)
+export function deploymentOf({ headers }: Answer, services: Services): string | null {
+  return headers[`${services.settings().headerPrefix}-model-id`] ?? null
 }
 
 /** The same answer, kept. What cannot be kept says so by `store: false`. */
-export async function keepAnswer(answer: Response, call: KeptCall, services: Services): Promise<Response> {
+export async function keepAnswer(answer: Answer, call: KeptCall, services: Services): Promise<Answer> {
   if (answer.status !== 200 || (!call.store && call.previousId === null)) return answer
-  const isStream = (answer.headers.get('content-type') ?? '').startsWith('text/event-stream')
-  if (isStream) return call.store && answer.body ? keepStream(answer, answer.body, { call, services }) : answer
-  const text = await answer.text()
+  const { body } = answer
+  if (typeof body !== 'string' && !(body instanceof Uint8Array)) {
+    const stream = call.store ? streamOf(body) : undefined
+    return stream ? { ...answer, body: keepStream(stream, deploymentOf(answer, services), { call, services }) } : answer
+  }
+  const text = typeof body === 'string' ? body : Buffer.from(body).toString('utf8')
   const response = parsed(text)
   const changed = response && (await kept(response, { call, services }, deploymentOf(answer, services)))
-  return new Response(changed ? JSON.stringify(response) : text, answer)
+  return { ...answer, body: changed ? JSON.stringify(response) : text }
 }
 
 interface Keeping {
@@ -74,10 +79,9 @@ const terminalEvents = ['event: response.completed\n', 'event: response.incomple
 )
 
 /** Pieces of a stream hold whole events; only one with a terminal event is looked into. */
-function keepStream(answer: Response, source: ReadableStream<Uint8Array>, keeping: Keeping): Response {
+function keepStream(source: ReadableStream<Uint8Array>, deploymentId: string | null, keeping: Keeping): ReadableStream<Uint8Array> {
   const reader = source.getReader()
-  const deploymentId = deploymentOf(answer, keeping.services)
-  const body = new ReadableStream<Uint8Array>(
+  return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
         const { done, value } = await reader.read()
@@ -88,7 +92,6 @@ function keepStream(answer: Response, source: ReadableStream<Uint8Array>, keepin
     },
     { highWaterMark: 1 },
   )
-  return new Response(body, answer)
 }
 
 async function keptPiece(piece: Uint8Array, keeping: Keeping, deploymentId: string | null): Promise<Uint8Array> {

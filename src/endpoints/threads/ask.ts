@@ -1,8 +1,10 @@
 /** The call of the model that a run makes: through the front of the pipeline, like every other call of its key. */
 import { randomUUIDv7 } from 'bun'
+import { toResponse } from '../../core/answer.ts'
 import type { Caller } from '../../core/call.ts'
 import type { HttpRequest, Services } from '../../core/endpoint.ts'
 import { GatewayError } from '../../core/errors.ts'
+import { madeRequest, SignalClient } from '../../core/request.ts'
 import { openaiChat } from '../../formats/openai-chat.ts'
 import { frameSplitter } from '../../lib/frames.ts'
 import type { Fields } from '../assistants/common.ts'
@@ -13,14 +15,13 @@ export type Failure = Extract<Ending, { status: 'failed' }>
 
 /** What is still needed of the request that began a run, once that request is answered. */
 export interface Origin {
-  readonly url: string
   readonly path: string
   readonly clientAddress: string
   readonly userAgent: string
 }
 
-export function originOf({ raw, path, clientAddress }: HttpRequest): Origin {
-  return { url: raw.url, path, clientAddress, userAgent: raw.headers.get('user-agent') ?? '' }
+export function originOf({ headers, path, clientAddress }: HttpRequest): Origin {
+  return { path, clientAddress, userAgent: headers.get('user-agent') ?? '' }
 }
 
 export interface Question {
@@ -43,18 +44,19 @@ export interface Asked {
 export async function askModel(question: Question, turn: Turn): Promise<Asked> {
   const { services, caller, body } = question
   const call = { format: openaiChat, route: '/v1/threads/{thread_id}/runs', stream: body.stream === true }
-  const response = await services.callModel(requestOf(question), caller, call)
+  const response = toResponse(await services.callModel(requestOf(question), caller, call))
   const dropped = (response.headers.get(`${services.settings().headerPrefix}-dropped-params`) ?? '').split(',').filter(Boolean)
   return { ...(await readAnswer(response, question.signal, turn)), dropped: dropped.map(name => name.trim()) }
 }
 
 function requestOf({ origin, body, signal }: Question): HttpRequest {
-  const { url, path, clientAddress, userAgent } = origin
-  const headers = { 'content-type': 'application/json', 'user-agent': userAgent }
-  return {
-    raw: new Request(url, { method: 'POST', headers, body: JSON.stringify(body), signal }),
-    method: 'POST', path, params: {}, query: new URLSearchParams(), clientAddress, id: randomUUIDv7(), holdOpen: () => {},
-  }
+  const { path, clientAddress, userAgent } = origin
+  return madeRequest({
+    id: randomUUIDv7(), path, params: {}, query: new URLSearchParams(),
+    headers: new Headers({ 'content-type': 'application/json', 'user-agent': userAgent }),
+    bytes: Buffer.from(JSON.stringify(body)),
+    client: new SignalClient(signal, clientAddress),
+  })
 }
 
 async function readAnswer(response: Response, signal: AbortSignal, turn: Turn): Promise<{ failure?: Failure }> {

@@ -1,4 +1,5 @@
 /** The stream of a run's events (OpenAI API reference, "Assistants", "Streaming"). */
+import type { Answer } from '../../core/answer.ts'
 import type { GatewayError } from '../../core/errors.ts'
 import { openaiErrorBody } from '../../formats/openai-error.ts'
 
@@ -41,9 +42,9 @@ export class EventSink {
     this.#stop()
   }
 
-  response(requestId: string): Response {
+  answer(requestId: string): Answer {
     const headers = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache', 'x-request-id': requestId }
-    return new Response(this.#stream, { headers })
+    return { status: 200, headers, body: this.#stream }
   }
 
   #send(text: string): void {

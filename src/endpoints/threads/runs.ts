@@ -1,11 +1,11 @@
 /** The paths of runs and their steps. */
 import { z } from 'zod'
 import type { Caller } from '../../core/call.ts'
-import type { Endpoint, EndpointDoc, HttpRequest, Services } from '../../core/endpoint.ts'
+import type { Endpoint, EndpointAnswer, EndpointDoc, HttpRequest, Services } from '../../core/endpoint.ts'
 import { GatewayError, unprocessable } from '../../core/errors.ts'
 import type { AssistantObject } from '../../core/ports.ts'
 import {
-  changeBody, checkModel, findObject, listObjects, notFound, nowS, pageParameters, pathsOf, readBody, schemaOf,
+  changeBody, checkModel, findObject, listObjects, notFound, nowS, pageParameters, pathsOf, readJson, schemaOf,
 } from '../assistants/common.ts'
 import type { Fields } from '../assistants/common.ts'
 import { metadataField } from '../assistants/fields.ts'
@@ -35,7 +35,7 @@ interface Beginning {
 }
 
 /** Stores a queued run and begins with it; answers with the run, or with the stream of its events. */
-async function begin({ request, services, caller, run, stream, events, keep }: Beginning): Promise<Response> {
+async function begin({ request, services, caller, run, stream, events, keep }: Beginning): Promise<EndpointAnswer> {
   const origin = originOf(request)
   const place = reserve(services, run)
   try {
@@ -47,7 +47,7 @@ async function begin({ request, services, caller, run, stream, events, keep }: B
   const sink = stream ? new EventSink() : undefined
   for (const [event, data] of events) sink?.emit(event, data)
   place.go({ services, caller, origin, run, sink })
-  return sink ? sink.response(request.id) : Response.json(run.body, { headers: { 'x-request-id': request.id } })
+  return sink ? sink.answer(request.id) : Response.json(run.body, { headers: { 'x-request-id': request.id } })
 }
 
 /** The assistant, once the model that will be asked is known to be within reach. */
@@ -64,7 +64,7 @@ const create: Endpoint = {
   doc: doc('Run an assistant on a thread; `stream: true` = server-sent events', { request: schemaOf(runBody) }),
   async handle(request, services, caller) {
     const thread = await findObject(services, caller!, { kind: 'thread', id: request.params.thread_id! })
-    const asked = await readBody(request, services, runBody)
+    const asked = await readJson(request, services, runBody)
     const run = newRun(services, thread, await assistantFor(services, caller!, asked), asked)
     const messages = (asked.additional_messages ?? []).map(body => newMessage(services, thread, body))
     return begin({
@@ -82,7 +82,7 @@ const createWithThread: Endpoint = {
   auth: 'key',
   doc: doc('Create a thread and run an assistant on it; `stream: true` = server-sent events', { request: schemaOf(threadAndRunBody) }),
   async handle(request, services, caller) {
-    const { thread: wanted, ...asked } = await readBody(request, services, threadAndRunBody)
+    const { thread: wanted, ...asked } = await readJson(request, services, threadAndRunBody)
     const assistant = await assistantFor(services, caller!, asked)
     const thread = newThread(services, caller!, wanted?.metadata)
     const messages = (wanted?.messages ?? []).map(body => newMessage(services, thread, body))
@@ -130,7 +130,7 @@ const modify: Endpoint = {
   doc: doc('Change the metadata of a run', { request: schemaOf(modifyBody) }),
   async handle(request, services, caller) {
     const run = await runOf(request, services, caller!)
-    const { metadata } = await readBody(request, services, modifyBody)
+    const { metadata } = await readJson(request, services, modifyBody)
     return changeBody(services, run, { metadata: metadata === null ? {} : metadata })
   },
 }
@@ -172,7 +172,7 @@ const submitToolOutputs: Endpoint = {
   doc: doc('Give a run the outputs of all the tools that it waits for; `stream: true` = server-sent events', { request: schemaOf(outputsBody) }),
   async handle(request, services, caller) {
     const waiting = await runOf(request, services, caller!)
-    const { tool_outputs: outputs, stream } = await readBody(request, services, outputsBody)
+    const { tool_outputs: outputs, stream } = await readJson(request, services, outputsBody)
     if (waiting.body.status !== 'requires_action') throw notWaiting(waiting)
     const open = (await openSteps(services, waiting)).find(step => step.body.type === 'tool_calls')
     if (!open) throw notWaiting(await runOf(request, services, caller!))

@@ -1,5 +1,6 @@
 /** `/utils/token_counter`: by the provider's own counter, by the model's own tokenizer, or about. */
 import { mayUseModel } from '../../accounts/key.ts'
+import { toResponse } from '../../core/answer.ts'
 import type { Caller } from '../../core/call.ts'
 import type { Deployment } from '../../core/deployment.ts'
 import type { HttpRequest, Services } from '../../core/endpoint.ts'
@@ -73,7 +74,8 @@ function estimateTexts(texts: readonly string[]): number {
 /** A call like every other: it passes the policies and is found in the ledger. */
 async function countThere(counting: Counting, model: string, deployments: readonly Deployment[]): Promise<Response> {
   const { request, services, caller, body } = counting
-  const response = await services.callModel(withBody(request, body.bytes), caller, { format: tokenCounter, route: '/utils/token_counter' })
+  const answered = await services.callModel(withBody(request, body.bytes), caller, { format: tokenCounter, route: '/utils/token_counter' })
+  const response = toResponse(answered)
   const headers = new Headers(response.headers)
   const id = headers.get(`${services.settings().headerPrefix}-model-id`)
   // What never reached a deployment, this gateway itself refused: so it stays.

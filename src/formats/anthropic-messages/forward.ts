@@ -1,6 +1,7 @@
 /** The forward lane: the client's bytes go to an upstream of the same dialect, whichever version of the API they are. */
 import type { ForwardedAnswer, ForwardRules } from '../../core/format.ts'
 import type { ForwardQuirks } from '../../core/provider.ts'
+import type { RequestHeaders } from '../../core/request.ts'
 import { JsonBody, JsonBodyError } from '../../lib/json-body.ts'
 import type { Edit } from '../../lib/json-body.ts'
 import { gatewayFields } from '../openai-chat/checks.ts'
@@ -37,7 +38,7 @@ export function messagesEdits(body: JsonBody, quirks: ForwardQuirks): { edits: E
   return { edits, dropped }
 }
 
-export function messagesHeaders(client: Headers): Record<string, string> | undefined {
+export function messagesHeaders(client: RequestHeaders): Record<string, string> | undefined {
   let found: Record<string, string> | undefined
   for (const name of clientHeaders) {
     const value = client.get(name)

@@ -1,7 +1,7 @@
 /** The head of a request as bytes, made once per CallHead, and where it goes. */
 import { GatewayError } from '../../core/errors.ts'
 import type { CallHead } from '../../core/provider.ts'
-import { isToken } from './response-head.ts'
+import { isToken } from '../../lib/http-syntax.ts'
 
 /** Where connections of a pool lead. */
 export interface Origin {

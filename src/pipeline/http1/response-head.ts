@@ -1,9 +1,11 @@
 /** The head of an HTTP/1.1 response, read strictly: what RFC 9112 lets a client repair is refused. */
+import {
+  carriageReturn, colon, fieldValue, hasWord, isFieldByte, lineFeed, parseDigits, space, tab, tokenBytes,
+} from '../../lib/http-syntax.ts'
 
 /** Bytes of status line and headers together. */
 export const headBytesMax = 64 * 1024
 const headerLinesMax = 200
-const contentLengthDigitsMax = 15
 
 export interface ResponseHead {
   /** 100..599. */
@@ -24,26 +26,6 @@ export interface ResponseHead {
 /** Why a response was refused: a few words, fit for the client; no bytes of the upstream in it. */
 export class MalformedResponseError extends Error {
   override readonly name = 'MalformedResponseError'
-}
-
-const carriageReturn = 13
-const lineFeed = 10
-const space = 32
-const tab = 9
-const colon = 58
-
-/** 1 for each byte of RFC 9110's `token`. */
-const tokenBytes = new Uint8Array(256)
-for (const char of "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
-  tokenBytes[char.charCodeAt(0)] = 1
-
-/** Whether `text` may be a header's name. */
-export function isToken(text: string): boolean {
-  for (let i = 0; i < text.length; i++) {
-    const code = text.charCodeAt(i)
-    if (code > 255 || tokenBytes[code] === 0) return false
-  }
-  return text.length > 0
 }
 
 /** The first value of `name` (lower case) in a head's text. */
@@ -155,11 +137,6 @@ function skipReason(bytes: Buffer, from: number, end: number): number {
   return afterLineEnd(bytes, at)
 }
 
-/** Everything but control characters; TAB is no control character here. */
-function isFieldByte(byte: number): boolean {
-  return (byte >= space && byte !== 127) || byte === tab
-}
-
 function afterLineEnd(bytes: Buffer, at: number): number {
   if (bytes[at] !== carriageReturn || bytes[at + 1] !== lineFeed)
     throw new MalformedResponseError('a control character in a header line')
@@ -179,34 +156,9 @@ function parseLine(bytes: Buffer, start: number, fields: Fields): number {
   const length = nameEnd - start
   if (length < 256 && framingNameLengths[length] === 1) {
     const name = bytes.toString('latin1', start, nameEnd).toLowerCase()
-    fields.add(name, trimSpace(bytes, nameEnd + 1, at))
+    fields.add(name, fieldValue(bytes, nameEnd + 1, at))
   }
   return next
-}
-
-/** OWS is spaces and tabs only; `trim()` would also take U+00A0. */
-function trimSpace(bytes: Buffer, from: number, to: number): string {
-  let start = from
-  let end = to
-  while (start < end && (bytes[start] === space || bytes[start] === tab)) start++
-  while (end > start && (bytes[end - 1] === space || bytes[end - 1] === tab)) end--
-  return bytes.toString('latin1', start, end)
-}
-
-/** A number written in digits only; -1 when it is not. */
-function parseDigits(text: string): number {
-  if (text.length === 0 || text.length > contentLengthDigitsMax) return -1
-  let value = 0
-  for (let i = 0; i < text.length; i++) {
-    const code = text.charCodeAt(i) - 48
-    if (code < 0 || code > 9) return -1
-    value = value * 10 + code
-  }
-  return value
-}
-
-function hasWord(list: string, word: string): boolean {
-  return list.includes(word) && list.split(',').some(part => part.trim() === word)
 }
 
 function keepAliveMsOf(value: string): number {

@@ -2,27 +2,19 @@
  * Reads HTTP/1.1 responses from bytes that may be split anywhere. The caller pulls events, so nothing is
  * called back and a caller may drop the parser between any two events. Memory: one head, never a body.
  */
+import { ChunkedReader } from '../../lib/chunked-reader.ts'
+import { carriageReturn, lineFeed } from '../../lib/http-syntax.ts'
 import type { ResponseHead } from './response-head.ts'
 import { headBytesMax, MalformedResponseError, parseHead, startsLikeHttp } from './response-head.ts'
 
 /** What `next` found. `more` = all bytes are used up; `body` = see `piece`. */
 export type ParserEvent = 'more' | 'head' | 'body' | 'end'
 
-type State = 'head' | 'length' | 'until-close' | 'done' | ChunkState
-type ChunkState = ChunkLineState | 'chunk-data' | 'chunk-cr' | 'chunk-lf' | TrailerState
-type ChunkLineState = 'chunk-size' | 'chunk-extension' | 'chunk-size-lf'
-type TrailerState = 'trailer-start' | 'trailer-line' | 'trailer-lf' | 'final-lf'
+type State = 'head' | 'length' | 'chunks' | 'until-close' | 'done'
 
-const carriageReturn = 13
-const lineFeed = 10
-const semicolon = 59
 const blankLine = Buffer.from('\r\n\r\n')
 /** 1xx responses before the real one: a handful is legal, an endless row of them is an attack. */
 const interimResponsesMax = 16
-const chunkSizeDigitsMax = 16
-const chunkBytesMax = 2 ** 40
-const chunkExtensionBytesMax = 1024
-const trailerBytesMax = 16 * 1024
 /** A connection that lives on keeps no more than this of its buffer for split heads. */
 const partialBytesKept = 4096
 const noBytes = Buffer.alloc(0)
@@ -37,8 +29,7 @@ export class ResponseParser {
   #at = 0
   /** Body bytes still to come in the present piece of framing. */
   #left = 0
-  /** Digits of a chunk size, then bytes of its extension, then bytes of the trailers. */
-  #count = 0
+  readonly #chunks = new ChunkedReader(why => new MalformedResponseError(why))
   #interim = 0
   /** The beginning of a head that came in parts. */
   #partial: Buffer = noBytes
@@ -51,7 +42,7 @@ export class ResponseParser {
     this.#state = 'head'
     this.#chunk = noBytes
     this.#at = 0
-    this.#count = 0
+    this.#chunks.reset()
     this.#interim = 0
     this.#partialLength = 0
     if (this.#partial.length > partialBytesKept) this.#partial = noBytes
@@ -188,98 +179,18 @@ export class ResponseParser {
   }
 
   #readChunked(): ParserEvent {
-    const chunk = this.#chunk
-    while (this.#at < chunk.length) {
-      if (this.#state === 'chunk-data') {
-        const take = Math.min(chunk.length - this.#at, this.#left)
-        this.#left -= take
-        this.#emit(take)
-        if (this.#left === 0) this.#state = 'chunk-cr'
-        return 'body'
-      }
-      this.#chunkByte(chunk[this.#at++]!)
-      if ((this.#state as State) === 'done') return 'end'
-    }
-    return 'more'
-  }
-
-  #chunkByte(byte: number): void {
-    switch (this.#state) {
-      case 'chunk-size':
-        return this.#sizeByte(byte)
-      case 'chunk-extension':
-        return this.#extensionByte(byte)
-      case 'chunk-size-lf':
-        expectByte(byte, lineFeed)
-        this.#count = 0
-        this.#state = this.#left === 0 ? 'trailer-start' : 'chunk-data'
-        return
-      case 'chunk-cr':
-        expectByte(byte, carriageReturn)
-        this.#state = 'chunk-lf'
-        return
-      case 'chunk-lf':
-        expectByte(byte, lineFeed)
-        this.#state = 'chunk-size'
-        return
-      default:
-        return this.#trailerByte(byte)
-    }
-  }
-
-  #sizeByte(byte: number): void {
-    const digit = hexDigit(byte)
-    if (digit >= 0) {
-      this.#left = this.#count === 0 ? digit : this.#left * 16 + digit
-      if (++this.#count > chunkSizeDigitsMax || this.#left > chunkBytesMax)
-        throw new MalformedResponseError('a chunk size is out of range')
-      return
-    }
-    if (this.#count === 0) throw new MalformedResponseError('a chunk without a size')
-    if (byte === carriageReturn) this.#state = 'chunk-size-lf'
-    else if (byte === semicolon) {
-      this.#state = 'chunk-extension'
-      this.#count = 0
-    } else throw new MalformedResponseError('a chunk size is not hexadecimal')
-  }
-
-  #extensionByte(byte: number): void {
-    if (byte === carriageReturn) this.#state = 'chunk-size-lf'
-    else refuseControl(byte)
-    if (++this.#count > chunkExtensionBytesMax)
-      throw new MalformedResponseError('a chunk extension is too long')
-  }
-
-  #trailerByte(byte: number): void {
-    if (++this.#count > trailerBytesMax) throw new MalformedResponseError('the trailers are too long')
-    switch (this.#state) {
-      case 'trailer-start':
-        if (byte === carriageReturn) this.#state = 'final-lf'
-        else {
-          if (byte === 32 || byte === 9 || byte === 58)
-            throw new MalformedResponseError('a folded trailer line')
-          refuseControl(byte)
-          this.#state = 'trailer-line'
-        }
-        return
-      case 'trailer-line':
-        if (byte === carriageReturn) this.#state = 'trailer-lf'
-        else refuseControl(byte)
-        return
-      case 'trailer-lf':
-        expectByte(byte, lineFeed)
-        this.#state = 'trailer-start'
-        return
-      default:
-        expectByte(byte, lineFeed)
-        this.#state = 'done'
-    }
+    const chunks = this.#chunks
+    const event = chunks.read(this.#chunk, this.#at)
+    this.#at = chunks.at
+    if (event === 'body') this.piece = chunks.piece
+    else if (event === 'end') this.#state = 'done'
+    return event
   }
 }
 
 function framingOf(head: ResponseHead): State {
   if (head.status === 204 || head.status === 304) return 'done'
-  if (head.chunked) return 'chunk-size'
+  if (head.chunked) return 'chunks'
   return head.contentLength >= 0 ? 'length' : 'until-close'
 }
 
@@ -287,19 +198,4 @@ function refuseBareLineFeed(bytes: Buffer, from: number, to: number): void {
   for (let at = bytes.indexOf(lineFeed, from); at >= 0 && at < to; at = bytes.indexOf(lineFeed, at + 1))
     if (at === 0 || bytes[at - 1] !== carriageReturn)
       throw new MalformedResponseError('a bare line feed in the headers')
-}
-
-function expectByte(byte: number, expected: number): void {
-  if (byte !== expected) throw new MalformedResponseError('the chunked framing is broken')
-}
-
-function refuseControl(byte: number): void {
-  if ((byte < 32 && byte !== 9) || byte === 127)
-    throw new MalformedResponseError('a control character in the chunked framing')
-}
-
-function hexDigit(byte: number): number {
-  if (byte >= 48 && byte <= 57) return byte - 48
-  const lower = byte | 32
-  return lower >= 97 && lower <= 102 ? lower - 87 : -1
 }

@@ -1,0 +1,157 @@
+/** The body of a request while it arrives: kept for whoever asks for it, at the pace of whoever asks. */
+import { GatewayError } from '../core/errors.ts'
+import { bodyTooLarge } from '../core/request.ts'
+import type { BodyReader, RequestBody } from '../core/request.ts'
+
+/** The connection, as the body sees it. */
+export interface BodySource {
+  /** Somebody wants the body now. */
+  wanted(): void
+  pause(): void
+  resume(): void
+}
+
+/** Kept while nobody has asked yet, or asks slowly. */
+const bytesAhead = 256 * 1024
+/** Up to here a body stays in the pieces that it came in. */
+const piecesBytesMax = 1024 * 1024
+
+interface Waiter {
+  resolve(piece: Uint8Array | undefined): void
+  reject(error: GatewayError): void
+}
+
+export class IncomingBody implements RequestBody {
+  readonly announcedBytes: number | undefined
+  readonly #source: BodySource
+  #pieces: Uint8Array[] = []
+  #buffer: Buffer | undefined
+  #bytes = 0
+  #ended = false
+  #failure: GatewayError | undefined
+  #reader: BodyReader | undefined
+  #bytesMax = Infinity
+  #waiter: Waiter | undefined
+  #paused = false
+
+  /** `length`: -1 = it says so itself, when it is over. */
+  constructor(source: BodySource, length: number) {
+    this.#source = source
+    this.announcedBytes = length < 0 ? undefined : length
+    this.#ended = length === 0
+  }
+
+  /** All of it has arrived. */
+  get ended(): boolean {
+    return this.#ended
+  }
+
+  /** Somebody waits for more of it. */
+  get awaited(): boolean {
+    return this.#reader !== undefined || this.#waiter !== undefined
+  }
+
+  read(bytesMax: number, reader: BodyReader): void {
+    if (this.#failure) return reader.failed(this.#failure)
+    if ((this.announcedBytes ?? 0) > bytesMax || this.#bytes > bytesMax) return reader.failed(bodyTooLarge(bytesMax))
+    if (this.#ended) return reader.whole(this.#take())
+    this.#reader = reader
+    this.#bytesMax = bytesMax
+    this.#source.wanted()
+    this.#flow()
+  }
+
+  next(): Promise<Uint8Array | undefined> {
+    const piece = this.#pieces.shift()
+    if (piece) {
+      this.#bytes -= piece.length
+      if (this.#bytes <= bytesAhead) this.#flow()
+      return Promise.resolve(piece)
+    }
+    if (this.#failure) return Promise.reject(this.#failure)
+    if (this.#ended) return Promise.resolve(undefined)
+    this.#source.wanted()
+    this.#flow()
+    return new Promise((resolve, reject) => (this.#waiter = { resolve, reject }))
+  }
+
+  // ---- what the connection calls
+
+  push(piece: Uint8Array): void {
+    const waiter = this.#waiter
+    if (waiter) {
+      this.#waiter = undefined
+      return waiter.resolve(piece)
+    }
+    this.#bytes += piece.length
+    if (this.#reader) {
+      if (this.#bytes > this.#bytesMax) return this.fail(bodyTooLarge(this.#bytesMax))
+      return this.#collect(piece)
+    }
+    this.#pieces.push(piece)
+    if (this.#bytes > bytesAhead && !this.#paused) {
+      this.#paused = true
+      this.#source.pause()
+    }
+  }
+
+  end(): void {
+    this.#ended = true
+    const reader = this.#reader
+    this.#reader = undefined
+    reader?.whole(this.#take())
+    this.#waiter?.resolve(undefined)
+    this.#waiter = undefined
+  }
+
+  fail(error: GatewayError): void {
+    this.#failure = error
+    this.#pieces = []
+    this.#buffer = undefined
+    const reader = this.#reader
+    this.#reader = undefined
+    const waiter = this.#waiter
+    this.#waiter = undefined
+    reader?.failed(error)
+    waiter?.reject(error)
+  }
+
+  // ---- inside
+
+  #flow(): void {
+    if (!this.#paused) return
+    this.#paused = false
+    this.#source.resume()
+  }
+
+  /** A large body is collected in one buffer, so that it is never in memory twice. */
+  #collect(piece: Uint8Array): void {
+    if (!this.#buffer && this.#bytes <= piecesBytesMax) return void this.#pieces.push(piece)
+    const filled = this.#bytes - piece.length
+    const buffer = this.#buffer && this.#buffer.length >= this.#bytes ? this.#buffer : this.#grown(filled)
+    buffer.set(piece, filled)
+    this.#buffer = buffer
+  }
+
+  /** What is announced is believed when a good part of it is there. */
+  #grown(filled: number): Buffer {
+    const wanted = this.announcedBytes ?? Math.min(this.#bytes * 2, this.#bytesMax)
+    const grown = Buffer.allocUnsafeSlow(Math.max(wanted, this.#bytes))
+    let at = 0
+    for (const piece of this.#buffer ? [this.#buffer.subarray(0, filled)] : this.#pieces) {
+      grown.set(piece, at)
+      at += piece.length
+    }
+    this.#pieces = []
+    return grown
+  }
+
+  #take(): Uint8Array {
+    const pieces = this.#pieces
+    const buffer = this.#buffer
+    this.#pieces = []
+    this.#buffer = undefined
+    if (buffer) return buffer.subarray(0, this.#bytes)
+    return pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)
+  }
+}

@@ -1,0 +1,61 @@
+/** The bytes of HTTP/1.1 (RFC 9110, 9112), as both ends of a connection check them. */
+
+export const carriageReturn = 13
+export const lineFeed = 10
+export const space = 32
+export const tab = 9
+export const colon = 58
+
+const lengthDigitsMax = 15
+
+/** 1 for each byte of RFC 9110's `token`. */
+export const tokenBytes = new Uint8Array(256)
+for (const char of "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
+  tokenBytes[char.charCodeAt(0)] = 1
+
+/** Whether `text` may be a header's name. */
+export function isToken(text: string): boolean {
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i)
+    if (code > 255 || tokenBytes[code] === 0) return false
+  }
+  return text.length > 0
+}
+
+/** Everything but control characters; TAB is no control character here. */
+export function isFieldByte(byte: number): boolean {
+  return (byte >= space && byte !== 127) || byte === tab
+}
+
+/** Latin-1, without the white space around it. OWS is spaces and tabs only; `trim()` would also take U+00A0. */
+export function fieldValue(bytes: Buffer, from: number, to: number): string {
+  let start = from
+  let end = to
+  while (start < end && (bytes[start] === space || bytes[start] === tab)) start++
+  while (end > start && (bytes[end - 1] === space || bytes[end - 1] === tab)) end--
+  return bytes.toString('latin1', start, end)
+}
+
+/** A number written in digits only; -1 when it is not. */
+export function parseDigits(text: string): number {
+  if (text.length === 0 || text.length > lengthDigitsMax) return -1
+  let value = 0
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i) - 48
+    if (code < 0 || code > 9) return -1
+    value = value * 10 + code
+  }
+  return value
+}
+
+/** Whether a comma-separated list in lower case holds `word`. */
+export function hasWord(list: string, word: string): boolean {
+  return list.includes(word) && list.split(',').some(part => part.trim() === word)
+}
+
+/** -1 = no hexadecimal digit. */
+export function hexDigit(byte: number): number {
+  if (byte >= 48 && byte <= 57) return byte - 48
+  const lower = byte | 32
+  return lower >= 97 && lower <= 102 ? lower - 87 : -1
+}
