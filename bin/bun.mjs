@@ -62,6 +62,8 @@ export function runBun(args) {
     MIMALLOC_PURGE_DELAY: '30000',
     ...process.env,
   }
+  // The shell that npm starts us in passes no signal on: who is left without it has to stop by himself (cli/serve.ts).
+  if (process.env.npm_lifecycle_event) env.MODELGATE_SHELL_PID ??= String(process.ppid)
   // Newer Nodes can become Bun; then no second process stays in memory.
   if (typeof process.execve === 'function' && process.platform !== 'win32') process.execve(bun, [bun, ...args], env)
   const child = spawn(bun, args, { stdio: 'inherit', env })

@@ -20,6 +20,7 @@ export const serve: Command = {
     'data-dir': dataFlag,
   },
   async run(input) {
+    const { environment } = input
     const options = serveOptions(input)
     const server = await startServer(options).catch((thrown: unknown) => {
       throw explained(thrown, options)
@@ -36,8 +37,25 @@ export const serve: Command = {
       }
       process.on('SIGTERM', stop)
       process.on('SIGINT', stop)
+      stopWithShell(environment, stop)
     }).then(code => process.exit(code))
   },
+}
+
+const shellCheckMs = 500
+
+/** `npm start` that is ended by SIGTERM would leave the gateway behind, with its port and its data directory. */
+function stopWithShell({ MODELGATE_SHELL_PID: pid }: CommandInput['environment'], stop: () => void): void {
+  if (pid === undefined || !/^[1-9]\d*$/.test(pid)) return
+  const timer = setInterval(() => {
+    try {
+      process.kill(Number(pid), 0)
+    } catch {
+      clearInterval(timer)
+      stop()
+    }
+  }, shellCheckMs)
+  timer.unref()
 }
 
 const logLevels = ['debug', 'info', 'warn', 'error', 'off']

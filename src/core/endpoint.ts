@@ -89,9 +89,6 @@ export interface EndpointDoc {
   readonly responseType?: string
 }
 
-/** A `Response` is sent whole; what streams is an `Answer`. */
-export type EndpointAnswer = Answer | Response
-
 export interface Endpoint {
   readonly method: 'GET' | 'POST' | 'DELETE' | 'PATCH'
   /** With and without `/v1` where the specification says so. `{name}` = one segment, `{name+}` = may hold slashes. */
@@ -102,5 +99,5 @@ export interface Endpoint {
   /** The error body of the path's dialect, for failures before the format is at work; absent = OpenAI's. */
   readonly errorBody?: (error: GatewayError, requestId?: string) => object
   /** `caller` is undefined only for `auth: 'none'`. May throw GatewayError. */
-  handle(request: HttpRequest, services: Services, caller: Caller | undefined): EndpointAnswer | Promise<EndpointAnswer>
+  handle(request: HttpRequest, services: Services, caller: Caller | undefined): Answer | Promise<Answer>
 }

@@ -49,6 +49,8 @@ export interface BodySink {
 export interface UpstreamBody {
   /** The whole body. Rejects with `upstream-broken` when it is cut or larger than `bytesMax`. */
   bytes(bytesMax: number): Promise<Uint8Array>
+  /** The whole body when all of it is here already, and no promise is needed; undefined = ask for `bytes`. */
+  whole?(bytesMax: number): Uint8Array | undefined
   /** Exactly one of `end` and `fail` follows, unless the body is cancelled. */
   pipe(sink: BodySink): void
   /** Backpressure: stop and continue reading from the upstream. While paused the idle timer rests. */

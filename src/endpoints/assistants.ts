@@ -1,5 +1,6 @@
 /** Assistants: gateway API specification, and OpenAI's API reference, "Assistants". Kept here, run on any model. */
 import { z } from 'zod'
+import { jsonAnswer } from '../core/answer.ts'
 import type { Endpoint, EndpointDoc } from '../core/endpoint.ts'
 import type { AssistantObject } from '../core/ports.ts'
 import {
@@ -61,7 +62,7 @@ const create: Endpoint = {
       },
     }
     await services.assistants.insert([assistant])
-    return Response.json(assistant.body)
+    return jsonAnswer(assistant.body)
   },
 }
 
@@ -79,7 +80,7 @@ const retrieve: Endpoint = {
   auth: 'key',
   doc: doc('An assistant'),
   async handle({ params }, services, caller) {
-    return Response.json((await findObject(services, caller!, { kind: 'assistant', id: params.assistant_id! })).body)
+    return jsonAnswer((await findObject(services, caller!, { kind: 'assistant', id: params.assistant_id! })).body)
   },
 }
 

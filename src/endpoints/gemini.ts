@@ -1,5 +1,7 @@
 /** The paths of Gemini's API: `/v1beta` (@google/genai 2.x, Gemini CLI) and `/v1` (3.x), the action behind a colon. */
 import { mayUseModel } from '../accounts/key.ts'
+import { jsonAnswer } from '../core/answer.ts'
+import type { Answer } from '../core/answer.ts'
 import type { Caller } from '../core/call.ts'
 import type { Endpoint, EndpointDoc, HttpRequest, ModelCall, Services } from '../core/endpoint.ts'
 import { GatewayError } from '../core/errors.ts'
@@ -182,13 +184,13 @@ const modelsList: Endpoint = {
 }
 
 /** The list, also for those who ask for it under OpenAI's path. */
-export function geminiModelsAnswer(request: HttpRequest, services: Services, caller: Caller): Response {
+export function geminiModelsAnswer(request: HttpRequest, services: Services, caller: Caller): Answer {
   const index = services.models()
   const ids = [...new Set(index.names())].filter(id => visible(index, caller, id))
   const size = wholeNumber(request, 'pageSize', 1) ?? ids.length
   const from = wholeNumber(request, 'pageToken', 0) ?? 0
   const models = ids.slice(from, from + size).flatMap(id => entry(index, id) ?? [])
-  return Response.json({ models, ...(from + size < ids.length && { nextPageToken: String(from + size) }) })
+  return jsonAnswer({ models, ...(from + size < ids.length && { nextPageToken: String(from + size) }) })
 }
 
 /** A number of the query, in either spelling of its name. */
@@ -211,11 +213,11 @@ const modelsOne: Endpoint = {
 }
 
 /** One model; 404 when the key may not see it. */
-export function geminiModelAnswer(asked: string, services: Services, caller: Caller): Response {
+export function geminiModelAnswer(asked: string, services: Services, caller: Caller): Answer {
   const id = plainName(asked)
   const index = services.models()
   const found = visible(index, caller, id) ? entry(index, id) : undefined
-  if (found) return Response.json(found)
+  if (found) return jsonAnswer(found)
   throw new GatewayError('model-not-found', `the model '${id.slice(0, shownCharactersMax)}' does not exist or is not yours to use`, {
     param: 'model',
   })

@@ -1,3 +1,4 @@
+import { jsonAnswer } from '../core/answer.ts'
 import type { Endpoint } from '../core/endpoint.ts'
 
 /** The process lives. Never looks at anything else: a slow database must not get it killed. */
@@ -6,7 +7,7 @@ export const liveliness: Endpoint = {
   paths: ['/health/liveliness', '/health/liveness'],
   auth: 'none',
   doc: { summary: 'The process is alive', tag: 'Health', response: { type: 'string' } },
-  handle: () => Response.json("I'm alive!"),
+  handle: () => jsonAnswer("I'm alive!"),
 }
 
 /** Ready for traffic: 200, or 503 with the reasons. */
@@ -17,10 +18,7 @@ export const readiness: Endpoint = {
   doc: { summary: 'Ready for traffic', tag: 'Health', response: { type: 'object' } },
   handle(_request, services) {
     const { ready, details } = services.readiness()
-    return Response.json(
-      { status: ready ? 'healthy' : 'unhealthy', ...details, version: services.version },
-      { status: ready ? 200 : 503 },
-    )
+    return jsonAnswer({ status: ready ? 'healthy' : 'unhealthy', ...details, version: services.version }, ready ? 200 : 503)
   },
 }
 
@@ -32,6 +30,6 @@ export const metrics: Endpoint = {
   doc: { summary: 'Prometheus metrics', tag: 'Health', response: { type: 'string' } },
   handle(_request, services) {
     const headers = { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' }
-    return new Response(services.metricsText(), { headers })
+    return { status: 200, headers, body: services.metricsText() }
   },
 }

@@ -2,6 +2,7 @@
 import { randomUUIDv7 } from 'bun'
 import { z } from 'zod'
 import { keyHint, mintKey, parseDuration } from '../accounts/key.ts'
+import { jsonAnswer } from '../core/answer.ts'
 import type { Endpoint, EndpointDoc, Services } from '../core/endpoint.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { KeyChanges, KeyRecord } from '../core/ports.ts'
@@ -80,7 +81,7 @@ export const keyGenerate: Endpoint = {
       ...changesOf(body, nowMs),
     }
     await services.keys.insert(record, services.settings().keysPerUser)
-    return Response.json({ key: keyText, ...shown(record) })
+    return jsonAnswer({ key: keyText, ...shown(record) })
   },
 }
 
@@ -168,7 +169,7 @@ export const keyInfo: Endpoint = {
     if (caller!.role !== 'admin' && record?.id !== caller!.key.id)
       throw new GatewayError('forbidden', 'a key may only ask about itself', { param: 'key' })
     if (!record) throw new GatewayError('not-found', 'no such key', { param: 'key' })
-    return Response.json({ key: named ?? record.hint, info: shown(record) })
+    return jsonAnswer({ key: named ?? record.hint, info: shown(record) })
   },
 }
 
@@ -194,7 +195,7 @@ export const keyList: Endpoint = {
       limit: query.size,
       offset: (query.page - 1) * query.size,
     })
-    return Response.json({
+    return jsonAnswer({
       keys: keys.map(record => (query.return_full_object ? shown(record) : record.hash)),
       total_count: total,
       current_page: query.page,
@@ -211,7 +212,7 @@ export const keyUpdate: Endpoint = {
   async handle(request, services) {
     const { key, ...fields } = await readAdminBody(request, updateBody)
     const record = await findKey(services, key)
-    return Response.json({ key: record.hint, ...shown(await change(services, record, changesOf(fields, services.epochMs()))) })
+    return jsonAnswer({ key: record.hint, ...shown(await change(services, record, changesOf(fields, services.epochMs()))) })
   },
 }
 
@@ -229,7 +230,7 @@ function blocking(path: string, blocked: boolean): Endpoint {
     doc: doc(blocked ? 'Block a key at once' : 'Let a blocked key work again', oneKey),
     async handle(request, services) {
       const { key } = await readAdminBody(request, oneKey)
-      return Response.json(shown(await change(services, await findKey(services, key), { blocked })))
+      return jsonAnswer(shown(await change(services, await findKey(services, key), { blocked })))
     },
   }
 }
@@ -249,7 +250,7 @@ export const keyDelete: Endpoint = {
       ...(body.key_aliases ?? []).map(alias => findAlias(services, alias)),
     ])
     for (const record of records) await services.keys.delete(record.id)
-    return Response.json({ deleted_keys: [...(body.keys ?? []), ...(body.key_aliases ?? [])] })
+    return jsonAnswer({ deleted_keys: [...(body.keys ?? []), ...(body.key_aliases ?? [])] })
   },
 }
 

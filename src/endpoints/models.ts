@@ -2,6 +2,8 @@
 import { pricesAt } from '../accounts/cost.ts'
 import { accessibleGroups, mayUseModel } from '../accounts/key.ts'
 import { priceFields } from '../accounts/price-keys.ts'
+import { jsonAnswer } from '../core/answer.ts'
+import type { Answer } from '../core/answer.ts'
 import type { Caller } from '../core/call.ts'
 import type { Deployment } from '../core/deployment.ts'
 import type { Endpoint, HttpRequest, Services } from '../core/endpoint.ts'
@@ -20,12 +22,12 @@ function isGeminiClient({ headers }: HttpRequest): boolean {
 }
 
 /** Errors in the dialect of the client, where one path has two. */
-function inGemini(answer: () => Response): Response {
+function inGemini(answer: () => Answer): Answer {
   try {
     return answer()
   } catch (thrown) {
     if (!(thrown instanceof GatewayError)) throw thrown
-    return Response.json(geminiErrorBody(thrown), { status: thrown.status })
+    return jsonAnswer(geminiErrorBody(thrown), thrown.status)
   }
 }
 
@@ -54,12 +56,12 @@ export const modelsList: Endpoint = {
     const index = services.models()
     const ids = visibleIds(index, caller!, options)
     if (request.query.has('client_version'))
-      return Response.json(codexCatalogue(ids.map(id => ({ id, info: infoOf(index, id) }))))
+      return jsonAnswer(codexCatalogue(ids.map(id => ({ id, info: infoOf(index, id) }))))
     const data = ids.map(id => {
       const entry = listedModel(id, index.resolve(id)[0], services)
       return options.metadata ? { ...entry, metadata: { fallbacks: fallbacksOf(services, id, options.fallbackType) } } : entry
     })
-    return Response.json({
+    return jsonAnswer({
       object: 'list',
       data,
       has_more: false,
@@ -158,7 +160,7 @@ export const modelsOne: Endpoint = {
       throw new GatewayError('model-not-found', `the model '${id.slice(0, 200)}' does not exist or is not yours to use`, {
         param: 'model_id',
       })
-    return Response.json({ ...listedModel(id, deployment, services), owned_by: deployment.target.provider.name })
+    return jsonAnswer({ ...listedModel(id, deployment, services), owned_by: deployment.target.provider.name })
   },
 }
 
@@ -183,7 +185,7 @@ export const modelInfo: Endpoint = {
     const chosen = id === null ? visible : visible.filter(one => one.id === id)
     if (id !== null && chosen.length === 0)
       throw new GatewayError('not-found', `no model has the id '${id.slice(0, 200)}'`, { param: 'proxy_model_id' })
-    return Response.json({ data: chosen.map(one => infoEntry(one, services.epochMs(), caller!.role === 'admin')) })
+    return jsonAnswer({ data: chosen.map(one => infoEntry(one, services.epochMs(), caller!.role === 'admin')) })
   },
 }
 

@@ -1,6 +1,8 @@
 /** `/openapi.json`, made from the registered endpoints, and `/docs`, which needs no network to show it. */
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
+import { jsonAnswer } from '../core/answer.ts'
+import type { Answer } from '../core/answer.ts'
 import type { Endpoint } from '../core/endpoint.ts'
 import { GatewayError } from '../core/errors.ts'
 import { schemas } from './openapi-schemas.ts'
@@ -78,7 +80,7 @@ export function openapiEndpoints(others: readonly Endpoint[]): Endpoint[] {
     paths: ['/openapi.json'],
     auth: 'none',
     doc: { summary: 'This document', tag: 'Docs', response: { type: 'object' } },
-    handle: (_request, services) => Response.json(openapiDocument(all, services.version)),
+    handle: (_request, services) => jsonAnswer(openapiDocument(all, services.version)),
   }
   all.push(document, docsPage, docsAsset)
   return [document, docsPage, docsAsset]
@@ -112,11 +114,11 @@ const docsPage: Endpoint = {
   paths: ['/docs', '/'],
   auth: 'none',
   doc: { summary: 'This document, to read and try', tag: 'Docs', response: { type: 'string' } },
-  handle(request) {
-    if (request.path === '/') return new Response(null, { status: 302, headers: { location: 'docs' } })
+  handle(request): Answer {
+    if (request.path === '/') return { status: 302, headers: { location: 'docs' }, body: null }
     // What the page links to stands beside it: under `/docs/` it would be looked for one floor too low.
-    if (request.path.endsWith('/')) return new Response(null, { status: 302, headers: { location: '../docs' } })
-    return new Response(page, { headers: { 'content-type': 'text/html; charset=utf-8', ...securityHeaders } })
+    if (request.path.endsWith('/')) return { status: 302, headers: { location: '../docs' }, body: null }
+    return { status: 200, headers: { 'content-type': 'text/html; charset=utf-8', ...securityHeaders }, body: page }
   },
 }
 
@@ -131,13 +133,13 @@ const docsAsset: Endpoint = {
   paths: ['/docs/{asset}'],
   auth: 'none',
   doc: { summary: 'Parts of the documentation page', tag: 'Docs', response: { type: 'string' } },
-  handle(request) {
+  async handle(request): Promise<Answer> {
     const asset = request.params.asset!
     const headers = (type: string) => ({ 'content-type': type, 'cache-control': 'max-age=3600', ...securityHeaders })
-    if (asset === 'start.js') return new Response(startScript, { headers: headers('text/javascript; charset=utf-8') })
+    if (asset === 'start.js') return { status: 200, headers: headers('text/javascript; charset=utf-8'), body: startScript }
     const type = Object.hasOwn(assets, asset) ? assets[asset] : undefined
     if (!type) throw new GatewayError('not-found', 'the documentation has no such part')
     const folder = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))
-    return new Response(Bun.file(join(folder, asset)), { headers: headers(type) })
+    return { status: 200, headers: headers(type), body: await Bun.file(join(folder, asset)).bytes() }
   },
 }

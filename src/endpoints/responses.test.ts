@@ -37,7 +37,7 @@ const pieces = (chunks: (string | Uint8Array)[]) =>
   )
 const create = async (services: Services, body: object): Promise<Response> => {
   const answer = await responsesCreate.handle(requestOf('/v1/responses', body), services, caller)
-  return answer instanceof Response ? answer : toResponse(answer)
+  return toResponse(answer)
 }
 
 describe('an answer that cannot be kept', () => {
@@ -98,7 +98,8 @@ describe('a run in the background', () => {
   })
   const retrieve = async (found: StoredResponse, finish: (record: StoredResponse) => Promise<boolean>): Promise<Json> => {
     const services = servicesWith(() => Response.json({}), { find: async () => found, finish })
-    return (await ((await responsesRetrieve.handle(requestOf('/v1/responses/resp_1', undefined, { params: { id: 'resp_1' } }), services, caller)) as Response).json()) as Json
+    const answer = await responsesRetrieve.handle(requestOf('/v1/responses/resp_1', undefined, { params: { id: 'resp_1' } }), services, caller)
+    return (await toResponse(answer).json()) as Json
   }
 
   test('whose process died has failed, and stays so', async () => {

@@ -1,7 +1,9 @@
 /** Responses: gateway API specification, and OpenAI's API reference, "Responses". Stored for each key by itself. */
 import { z } from 'zod'
+import { jsonAnswer } from '../core/answer.ts'
+import type { Answer } from '../core/answer.ts'
 import type { Caller } from '../core/call.ts'
-import type { Endpoint, EndpointAnswer, EndpointDoc, HttpRequest, ModelCall, Services } from '../core/endpoint.ts'
+import type { Endpoint, EndpointDoc, HttpRequest, ModelCall, Services } from '../core/endpoint.ts'
 import { GatewayError, unprocessable } from '../core/errors.ts'
 import type { StoredResponse } from '../core/ports.ts'
 import { openaiInputTokens, openaiResponses } from '../formats/openai-responses.ts'
@@ -53,7 +55,7 @@ export const responsesCreate: Endpoint = {
   handle: (request, services, caller) => create(request, services, caller!),
 }
 
-async function create(original: HttpRequest, services: Services, caller: Caller): Promise<EndpointAnswer> {
+async function create(original: HttpRequest, services: Services, caller: Caller): Promise<Answer> {
   const asked: ModelCall = { format: openaiResponses, route: '/v1/responses' }
   const { request, body } = await readRequest(original, services)
   // The call itself says best what is wrong with a body.
@@ -127,7 +129,7 @@ export const responsesRetrieve: Endpoint = {
   async handle(request, services, caller) {
     const { stream, starting_after: after } = readQuery(request, retrieveQuery)
     const { response, background } = await find(request, services, caller!)
-    if (stream !== 'true') return Response.json(response)
+    if (stream !== 'true') return jsonAnswer(response)
     if (!canReplay(response)) {
       const status = String(response.status)
       throw refused('stream', `a response that is ${status} is not streamed here; leave \`stream\` out and poll GET /v1/responses/{id}`)
@@ -136,7 +138,7 @@ export const responsesRetrieve: Endpoint = {
     if (after >= 0 && !background)
       throw refused('starting_after', 'only a response created with `background: true` can be streamed from a certain event; leave `starting_after` out')
     const headers = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' }
-    return new Response(replayResponse(response, after), { headers })
+    return { status: 200, headers, body: replayResponse(response, after) }
   },
 }
 
@@ -149,7 +151,7 @@ export const responsesDelete: Endpoint = {
     const record = await find(request, services, caller!)
     if (!(await services.responses.delete(record.keyId, record.id))) throw notFound(record.id)
     abortBackground(record, services)
-    return Response.json({ id: record.id, object: 'response', deleted: true })
+    return jsonAnswer({ id: record.id, object: 'response', deleted: true })
   },
 }
 
@@ -165,9 +167,9 @@ export const responsesCancel: Endpoint = {
     const response = { ...record.response, status: 'cancelled' }
     const cancelled = { ...record, status: 'cancelled', response, updatedAtMs: services.epochMs() }
     // What has ended already stays what it is.
-    if (!(await services.responses.finish(cancelled))) return Response.json((await find(request, services, caller!)).response)
+    if (!(await services.responses.finish(cancelled))) return jsonAnswer((await find(request, services, caller!)).response)
     abortBackground(record, services)
-    return Response.json(response)
+    return jsonAnswer(response)
   },
 }
 
@@ -197,7 +199,7 @@ export const responsesInputItems: Endpoint = {
     if (after !== undefined && start === 0)
       throw unprocessable([{ loc: ['query', 'after'], msg: 'no input item has this id', type: 'invalid' }])
     const data = items.slice(start, start + limit)
-    return Response.json({
+    return jsonAnswer({
       object: 'list',
       data,
       has_more: start + limit < items.length,

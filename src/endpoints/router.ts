@@ -3,7 +3,7 @@ import { randomUUIDv7 } from 'bun'
 import { jsonAnswer } from '../core/answer.ts'
 import type { Answer } from '../core/answer.ts'
 import type { Caller } from '../core/call.ts'
-import type { Endpoint, EndpointAnswer, HttpRequest, Services } from '../core/endpoint.ts'
+import type { Endpoint, HttpRequest, Services } from '../core/endpoint.ts'
 import { GatewayError, toGatewayError } from '../core/errors.ts'
 import type { Client, RequestBody, RequestHeaders } from '../core/request.ts'
 import { openaiErrorBody } from '../formats/openai-error.ts'
@@ -145,29 +145,17 @@ function finish(
   parts: FrontDoorParts,
   endpoint: Endpoint,
   request: RoutedRequest,
-  answer: EndpointAnswer | Promise<EndpointAnswer>,
+  answer: Answer | Promise<Answer>,
 ): Answer | Promise<Answer> {
-  if (answer instanceof Promise || answer instanceof Response) return finishLater(parts, endpoint, request, answer)
+  if (answer instanceof Promise) return finishLater(parts, endpoint, request, answer)
   return withCors(request.headers, answer)
 }
 
-async function finishLater(
-  parts: FrontDoorParts,
-  endpoint: Endpoint,
-  request: RoutedRequest,
-  answer: Response | Promise<EndpointAnswer>,
-): Promise<Answer> {
-  try {
-    const made = await answer
-    return withCors(request.headers, made instanceof Response ? await wholeAnswer(made) : made)
-  } catch (thrown) {
-    return failed(parts, endpoint, request, thrown)
-  }
-}
-
-async function wholeAnswer(response: Response): Promise<Answer> {
-  const headers = Object.fromEntries(response.headers)
-  return { status: response.status, headers, body: response.body ? await response.bytes() : null }
+function finishLater(parts: FrontDoorParts, endpoint: Endpoint, request: RoutedRequest, answer: Promise<Answer>): Promise<Answer> {
+  return answer.then(
+    made => withCors(request.headers, made),
+    thrown => failed(parts, endpoint, request, thrown),
+  )
 }
 
 function failed(parts: FrontDoorParts, endpoint: Endpoint, request: RoutedRequest, thrown: unknown): Answer {
@@ -225,8 +213,6 @@ function preflight(head: WireHead): Answer {
 /** Only for browsers: everyone else saves the work. */
 function withCors(head: RequestHeaders, answer: Answer): Answer {
   if (!head.has('origin')) return answer
-  const { headers } = answer
-  headers['access-control-expose-headers'] = Object.keys(headers).join(', ')
-  headers['access-control-allow-origin'] = '*'
-  return answer
+  const cors = { 'access-control-allow-origin': '*', 'access-control-expose-headers': Object.keys(answer.headers).join(', ') }
+  return { ...answer, headers: { ...answer.headers, ...cors } }
 }

@@ -1,6 +1,7 @@
 /** The ledger, read: one row a call, newest first, by cursor. */
 import { z } from 'zod'
 import { nanoUsdToText } from '../accounts/cost.ts'
+import { jsonAnswer } from '../core/answer.ts'
 import type { Caller } from '../core/call.ts'
 import type { Endpoint } from '../core/endpoint.ts'
 import { GatewayError } from '../core/errors.ts'
@@ -52,7 +53,7 @@ export const spendLogs: Endpoint = {
   async handle(request, services, caller) {
     const query = readQuery(request, spendQuery)
     const { rows, nextCursor } = await services.ledger.query(ledgerQuery(query, caller!))
-    return Response.json({ data: rows.map(shownRow), next_cursor: nextCursor })
+    return jsonAnswer({ data: rows.map(shownRow), next_cursor: nextCursor })
   },
 }
 

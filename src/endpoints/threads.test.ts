@@ -71,7 +71,7 @@ async function ask(method: string, path: string, body?: object, more: Partial<Se
   const names = match(endpoint.paths[0]!)!
   const params = Object.fromEntries(names.flatMap((name, at) => (name.startsWith('{') ? [[name.slice(1, -1), parts[at]!]] : [])))
   const answered = await endpoint.handle(requestOf(path, body, { method, params }), services(more), caller)
-  return answered instanceof Response ? answered : toResponse(answered)
+  return toResponse(answered)
 }
 const json = async (...asked: Parameters<typeof ask>): Promise<Json> => (await (await ask(...asked)).json()) as Json
 const failing = (...asked: Parameters<typeof ask>) => ask(...asked).then(() => undefined, error => error as GatewayError)

@@ -1,5 +1,6 @@
 /** Threads, messages and runs: gateway API specification, and OpenAI's API reference, "Threads". Kept for each key by itself. */
 import { z } from 'zod'
+import { jsonAnswer } from '../core/answer.ts'
 import type { Endpoint, EndpointDoc } from '../core/endpoint.ts'
 import {
   changeBody, deleteObject, findObject, listObjects, pageParameters, pathsOf, readJson, schemaOf,
@@ -26,7 +27,7 @@ const create: Endpoint = {
     const thread = newThread(services, caller!, body.metadata)
     const messages = (body.messages ?? []).map(message => newMessage(services, thread, message))
     await services.assistants.insert([thread, ...messages])
-    return Response.json(thread.body)
+    return jsonAnswer(thread.body)
   },
 }
 
@@ -36,7 +37,7 @@ const retrieve: Endpoint = {
   auth: 'key',
   doc: doc('A thread'),
   async handle({ params }, services, caller) {
-    return Response.json((await findObject(services, caller!, { kind: 'thread', id: params.thread_id! })).body)
+    return jsonAnswer((await findObject(services, caller!, { kind: 'thread', id: params.thread_id! })).body)
   },
 }
 
@@ -78,7 +79,7 @@ const addMessage: Endpoint = {
     const thread = await findObject(services, caller!, { kind: 'thread', id: request.params.thread_id! })
     const message = newMessage(services, thread, await readJson(request, services, messageBody))
     await appendToThread(services, thread, [message], run => `Can't add messages to ${thread.id} while a run ${run} is active.`)
-    return Response.json(message.body)
+    return jsonAnswer(message.body)
   },
 }
 
@@ -105,7 +106,7 @@ const retrieveMessage: Endpoint = {
   auth: 'key',
   doc: doc('A message of a thread'),
   async handle({ params }, services, caller) {
-    return Response.json((await findObject(services, caller!, messageOf(params))).body)
+    return jsonAnswer((await findObject(services, caller!, messageOf(params))).body)
   },
 }
 

@@ -1,6 +1,7 @@
 /** Utilities: gateway API specification, "Utilities". They tell what a call would cost, carry or send, without making it. */
 import { z } from 'zod'
 import { mayUseModel } from '../accounts/key.ts'
+import { jsonAnswer } from '../core/answer.ts'
 import type { Caller } from '../core/call.ts'
 import type { Endpoint, HttpRequest, Services } from '../core/endpoint.ts'
 import { GatewayError } from '../core/errors.ts'
@@ -59,7 +60,7 @@ const paramsAt = (name: 'supported_compat_params' | 'supported_openai_params'): 
   },
   handle(request, services, caller) {
     const { model } = readQuery(request, z.object({ model: z.string({ error: 'is missing; name one of GET /v1/models' }).min(1, 'must not be empty') }))
-    return Response.json({ [name]: paramsOf(model, services, caller!) })
+    return jsonAnswer({ [name]: paramsOf(model, services, caller!) })
   },
 })
 

@@ -27,6 +27,18 @@ export function isFieldByte(byte: number): boolean {
   return (byte >= space && byte !== 127) || byte === tab
 }
 
+/** Whether the bytes are `name` (lower case), in whatever case they are. */
+export function isNamed(bytes: Uint8Array, from: number, to: number, name: string): boolean {
+  const { length } = name
+  if (to - from !== length) return false
+  for (let i = 0; i < length; i++) {
+    const byte = bytes[from + i]!
+    const code = name.charCodeAt(i)
+    if (byte !== code && (byte < 65 || byte > 90 || byte + 32 !== code)) return false
+  }
+  return true
+}
+
 /** Latin-1, without the white space around it. OWS is spaces and tabs only; `trim()` would also take U+00A0. */
 export function fieldValue(bytes: Buffer, from: number, to: number): string {
   let start = from

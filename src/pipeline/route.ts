@@ -42,6 +42,12 @@ export interface RoutedCall {
   resolve(model: string): readonly Deployment[]
 }
 
+/** Whoever waits for a reply: one of the two is called, once, and must not throw. */
+export interface ReplyTaker {
+  answered(reply: Reply): void
+  failed(thrown: unknown): void
+}
+
 export class Router {
   readonly #parts: RouterParts
   readonly #cooldowns: Cooldowns
@@ -55,17 +61,25 @@ export class Router {
   }
 
   /**
-   * Tries the call's candidates, then the fallbacks of its model. Rejects with what the last attempt threw.
-   * The way of nearly every call, one attempt that succeeds, is a plain chain of promises: each async
-   * function on it costs microseconds.
+   * Tries the call's candidates, then the fallbacks of its model. Fails with what the last attempt threw.
+   * The way of nearly every call, one attempt that succeeds, needs a single promise: each one, and each async
+   * function, costs part of a microsecond and hundreds of bytes.
    */
-  run(routed: RoutedCall): Promise<Reply> {
+  run(routed: RoutedCall, taker: ReplyTaker): void {
     const { candidates } = routed.control.call
     this.#retryBudget = Math.min(this.#retryBudget + retryShare, retryBudgetMax)
     const first = this.#choose(candidates, nothingTried)
-    if (!first) return this.#recover(routed, undefined)
-    return this.#attempt(routed, first).catch(thrown =>
-      this.#recover(routed, { deployment: first, error: this.#failed(routed, first, thrown) }),
+    if (!first) return this.#recoverFor(taker, routed, undefined)
+    this.#attempt(routed, first, {
+      answered: reply => taker.answered(reply),
+      failed: thrown => this.#recoverFor(taker, routed, { deployment: first, error: this.#failed(routed, first, thrown) }),
+    })
+  }
+
+  #recoverFor(taker: ReplyTaker, routed: RoutedCall, failed: Failed | undefined): void {
+    this.#recover(routed, failed).then(
+      reply => taker.answered(reply),
+      thrown => taker.failed(thrown),
     )
   }
 
@@ -103,7 +117,7 @@ export class Router {
       }
       tried.add(deployment)
       try {
-        return await this.#attempt(routed, deployment)
+        return await new Promise((answered, failed) => this.#attempt(routed, deployment, { answered, failed }))
       } catch (thrown) {
         last = this.#failed(routed, deployment, thrown)
         if (last.retry === 'never') throw last
@@ -156,7 +170,7 @@ export class Router {
     )
   }
 
-  #attempt(routed: RoutedCall, deployment: Deployment): Promise<Reply> {
+  #attempt(routed: RoutedCall, deployment: Deployment, taker: ReplyTaker): void {
     const { control, format } = routed
     const { call } = control
     call.deployment = deployment
@@ -165,22 +179,28 @@ export class Router {
     try {
       attempt = planAttempt(call, format, deployment)
     } catch (error) {
-      return Promise.reject(error)
+      return taker.failed(error)
     }
     call.dropped = attempt.dropped
     const exchange = attempt.check ? this.#sendChecked(call, attempt, attempt.check, deployment) : this.#send(call, attempt, deployment)
     control.carries(exchange, this.#parts.clock.monotonicMs())
-    return exchange.response.then(response => this.#answer(control, { attempt, exchange, response, deployment, format }))
+    exchange.response.then(
+      response => this.#answer(control, { attempt, exchange, response, deployment, format }, taker),
+      thrown => taker.failed(thrown),
+    )
   }
 
-  #answer(control: CallControl, arrived: Arrived): Promise<Reply> {
+  #answer(control: CallControl, arrived: Arrived, taker: ReplyTaker): void {
     const { response, deployment, attempt } = arrived
+    const failed = (thrown: unknown): void => taker.failed(thrown)
     if (response.status < 200 || response.status >= 300)
-      return readFault(deployment, response, this.#parts.clock.epochMs()).then(error => Promise.reject(error))
+      return void readFault(deployment, response, this.#parts.clock.epochMs()).then(failed, failed)
     const { call } = control
     call.answered = true
-    if (call.stream || attempt.streamed) return this.#stream(control, arrived)
-    return response.body.bytes(answerBytesMax).then(bytes => this.#whole(control, deployment, attempt.answer(bytes, response)))
+    if (call.stream || attempt.streamed) return void this.#stream(control, arrived).then(reply => taker.answered(reply), failed)
+    const bytes = response.body.whole?.(answerBytesMax)
+    if (bytes) return this.#whole(control, arrived, bytes, taker)
+    response.body.bytes(answerBytesMax).then(later => this.#whole(control, arrived, later, taker), failed)
   }
 
   /** One exchange to everyone else, even when the answer has to be asked for again. */
@@ -212,7 +232,17 @@ export class Router {
     )
   }
 
-  #whole(control: CallControl, deployment: Deployment, answer: Answer): Reply {
+  #whole(control: CallControl, { attempt, response, deployment }: Arrived, bytes: Uint8Array, taker: ReplyTaker): void {
+    let answer: Answer
+    try {
+      answer = attempt.answer(bytes, response)
+    } catch (thrown) {
+      return taker.failed(thrown)
+    }
+    taker.answered(this.#reply(control, deployment, answer))
+  }
+
+  #reply(control: CallControl, deployment: Deployment, answer: Answer): Reply {
     const { call } = control
     if (answer.usage) {
       call.usage = answer.usage

@@ -16,7 +16,7 @@ import { CallControl } from './control.ts'
 import type { Settle } from './control.ts'
 import { respond, respondError } from './respond.ts'
 import type { RespondParts } from './respond.ts'
-import type { Router } from './route.ts'
+import type { ReplyTaker, Router } from './route.ts'
 import { readForm } from './upload.ts'
 import { completeUsage } from './usage.ts'
 
@@ -57,9 +57,8 @@ interface ServingParts {
  * One call from its body to its response. Plain steps on one object, not async functions: each of those costs
  * microseconds and hundreds of bytes (docs/decisions/0005).
  */
-class Serving implements BodyReader {
+class Serving implements BodyReader, ReplyTaker {
   readonly #at: ServingParts
-  readonly #failed = (thrown: unknown): void => this.#fail(toGatewayError(thrown))
 
   constructor(at: ServingParts) {
     this.#at = at
@@ -67,14 +66,14 @@ class Serving implements BodyReader {
 
   start(): void {
     const { parts, request, asked, control } = this.#at
-    control.onLeft = this.#failed
+    control.onLeft = error => this.failed(error)
     if (control.left) return control.clientLeft()
     try {
       if ('multipart' in asked.format)
-        takeForm(parts, request, control).then(body => this.#serve(body), this.#failed).catch(this.#failed)
+        takeForm(parts, request, control).then(body => this.#serve(body)).catch(thrown => this.failed(thrown))
       else this.#read(request, parts.settings().bodyBytesMax)
     } catch (thrown) {
-      this.#failed(thrown)
+      this.failed(thrown)
     }
   }
 
@@ -83,18 +82,26 @@ class Serving implements BodyReader {
     request.body.read(bytesMax, this)
   }
 
-  // ---- what the body calls
+  // ---- what the body calls, and the router
+
+  failed(thrown: unknown): void {
+    this.#fail(toGatewayError(thrown))
+  }
 
   whole(bytes: Uint8Array): void {
     try {
       this.#serve(readJson(bytes))
     } catch (thrown) {
-      this.#failed(thrown)
+      this.failed(thrown)
     }
   }
 
-  failed(error: GatewayError): void {
-    this.#fail(error)
+  answered(reply: Reply): void {
+    try {
+      this.#answer(reply)
+    } catch (thrown) {
+      this.failed(thrown)
+    }
   }
 
   /** Throws what is wrong with the request. */
@@ -124,13 +131,12 @@ class Serving implements BodyReader {
       const asking = policies[at]!.admit?.(control.call)
       if (asking) return this.#admitLater(asking, at + 1)
     }
-    parts.router
-      .run({ control, format: asked.format, settings: parts.settings().router, resolve: parts.resolve })
-      .then(reply => this.#answer(reply), this.#failed)
+    const { router: settings } = parts.settings()
+    parts.router.run({ control, format: asked.format, settings, resolve: parts.resolve }, this)
   }
 
   #admitLater(asking: Promise<void>, from: number): void {
-    asking.then(() => this.#admit(from)).catch(this.#failed)
+    asking.then(() => this.#admit(from)).catch(thrown => this.failed(thrown))
   }
 
   #answer(reply: Reply): void {

@@ -68,7 +68,7 @@ function speak(upstream: Upstream, adapter: SpeechAdapter | undefined, fields: o
   const control = new CallControl(call, (_call, outcome) => outcomes.push(outcome))
   const router = new Router({ transport, timers, clock, random: () => 0 })
   const settings = { retries: 0, allowedFails: 3, cooldownMs: 0, fallbacks: {} }
-  const reply: Promise<Reply> = router.run({ control, format: openaiSpeech, settings, resolve: () => [] })
+  const reply = new Promise<Reply>((answered, failed) => router.run({ control, format: openaiSpeech, settings, resolve: () => [] }, { answered, failed }))
   return { reply, call, sinks, sent, outcomes, advance }
 }
 

@@ -52,6 +52,8 @@ interface Started {
   output(): string
   /** As Ctrl-C does: to every process of the group at once. The exit code, or the signal it died by. */
   interrupt(): Promise<number | string | null>
+  /** As a process manager does: only the process that it started. Resolves when all of the group have ended. */
+  terminate(): Promise<number | string | null>
 }
 
 /** Only what a new user has: no provider key, no configuration, an empty home. */
@@ -79,6 +81,10 @@ async function start(command: string, words: readonly string[]): Promise<Started
     output: () => output,
     interrupt() {
       process.kill(-child.pid!, 'SIGINT')
+      return exited
+    },
+    terminate() {
+      child.kill('SIGTERM')
       return exited
     },
   }
@@ -128,6 +134,12 @@ test('npm start: the first call and the first stream are answered within 5 s; Ct
   expect((await chat(again.url, started.masterKey!, false)).status).toBe(200)
   expect([0, 'SIGINT']).toContain((await again.interrupt())!)
 }, 60_000)
+
+test('npm start that is told to end takes the gateway with it', async () => {
+  const started = await start('npm', ['start', '--', '--port', '0'])
+  await started.terminate()
+  expect(await fetch(started.url).then(() => 'still there', () => 'gone')).toBe('gone')
+}, 30_000)
 
 test('the gateway itself is ready within a second of its process', async () => {
   const times: number[] = []

@@ -2,6 +2,8 @@
 import { randomUUIDv7 } from 'bun'
 import { z } from 'zod'
 import { mayUseModel } from '../../accounts/key.ts'
+import { jsonAnswer } from '../../core/answer.ts'
+import type { Answer } from '../../core/answer.ts'
 import type { Caller } from '../../core/call.ts'
 import type { EndpointDoc, HttpRequest, Services } from '../../core/endpoint.ts'
 import { GatewayError, unprocessable } from '../../core/errors.ts'
@@ -86,10 +88,10 @@ export function notFound(kind: AssistantKind, id: string): GatewayError {
 }
 
 /** Changes what clients see of an object. Throws 404 when it is gone meanwhile. */
-export async function changeBody(services: Services, object: AssistantObject, changes: Fields): Promise<Response> {
+export async function changeBody(services: Services, object: AssistantObject, changes: Fields): Promise<Answer> {
   const changed = await services.assistants.change(object.id, now => ({ body: { ...now.body, ...defined(changes) } }))
   if (!changed) throw notFound(object.kind, object.id)
-  return Response.json(changed.body)
+  return jsonAnswer(changed.body)
 }
 
 /** Without what was not sent. */
@@ -97,9 +99,9 @@ function defined(fields: Fields): Fields {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
 }
 
-export async function deleteObject(services: Services, object: AssistantObject, word: string): Promise<Response> {
+export async function deleteObject(services: Services, object: AssistantObject, word: string): Promise<Answer> {
   if (!(await services.assistants.delete(object.id))) throw notFound(object.kind, object.id)
-  return Response.json({ id: object.id, object: `${word}.deleted`, deleted: true })
+  return jsonAnswer({ id: object.id, object: `${word}.deleted`, deleted: true })
 }
 
 const pageFields = {
@@ -127,7 +129,7 @@ export async function listObjects(
   services: Services,
   listed: Listed,
   seen: (object: AssistantObject) => Promise<AssistantObject> = async object => object,
-): Promise<Response> {
+): Promise<Answer> {
   const isMessages = listed.kind === 'message'
   const { run_id: runId, ...page }: z.infer<typeof messagesQuery> = readQuery(request, isMessages ? messagesQuery : pageQuery)
   const found = await services.assistants.list({ ...listed, ...page, ...(runId !== undefined && { runId }) })
@@ -137,7 +139,7 @@ export async function listObjects(
   }
   const data = (await Promise.all(found.objects.map(seen))).map(object => object.body)
   const { hasMore: has_more } = found
-  return Response.json({ object: 'list', data, first_id: data[0]?.id ?? '', last_id: data.at(-1)?.id ?? '', has_more })
+  return jsonAnswer({ object: 'list', data, first_id: data[0]?.id ?? '', last_id: data.at(-1)?.id ?? '', has_more })
 }
 
 /** The JSON Schema of a body, for the OpenAPI document. */

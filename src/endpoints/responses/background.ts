@@ -1,5 +1,7 @@
 /** Calls that nobody waits for: answered at once, run by themselves, asked for later. */
 import { randomUUIDv7 } from 'bun'
+import { jsonAnswer } from '../../core/answer.ts'
+import type { Answer } from '../../core/answer.ts'
 import { toResponse } from '../../core/answer.ts'
 import type { Caller } from '../../core/call.ts'
 import type { HttpRequest, ModelCall, Services } from '../../core/endpoint.ts'
@@ -30,7 +32,7 @@ export interface BackgroundCall {
 }
 
 /** Answers with the queued response; the run goes on without its client. */
-export async function startBackground(call: BackgroundCall): Promise<Response> {
+export async function startBackground(call: BackgroundCall): Promise<Answer> {
   const { services, body, kept } = call
   const response: Fields = { ...newResponse(newResponseId(), String(body.get('model')), body.parse()), status: 'queued' }
   const record = recordOf(kept, response, services, null)
@@ -40,7 +42,7 @@ export async function startBackground(call: BackgroundCall): Promise<Response> {
     await services.responses.delete(record.keyId, record.id)
     throw new GatewayError('overloaded', 'too many responses run in the background already; try again later')
   }
-  return Response.json(response, { headers: { 'x-request-id': call.request.id } })
+  return jsonAnswer(response, 200, { 'x-request-id': call.request.id })
 }
 
 /** Ids are of a key. */

@@ -1,7 +1,9 @@
 /** The paths of runs and their steps. */
 import { z } from 'zod'
+import { jsonAnswer } from '../../core/answer.ts'
+import type { Answer } from '../../core/answer.ts'
 import type { Caller } from '../../core/call.ts'
-import type { Endpoint, EndpointAnswer, EndpointDoc, HttpRequest, Services } from '../../core/endpoint.ts'
+import type { Endpoint, EndpointDoc, HttpRequest, Services } from '../../core/endpoint.ts'
 import { GatewayError, unprocessable } from '../../core/errors.ts'
 import type { AssistantObject } from '../../core/ports.ts'
 import {
@@ -35,7 +37,7 @@ interface Beginning {
 }
 
 /** Stores a queued run and begins with it; answers with the run, or with the stream of its events. */
-async function begin({ request, services, caller, run, stream, events, keep }: Beginning): Promise<EndpointAnswer> {
+async function begin({ request, services, caller, run, stream, events, keep }: Beginning): Promise<Answer> {
   const origin = originOf(request)
   const place = reserve(services, run)
   try {
@@ -47,7 +49,7 @@ async function begin({ request, services, caller, run, stream, events, keep }: B
   const sink = stream ? new EventSink() : undefined
   for (const [event, data] of events) sink?.emit(event, data)
   place.go({ services, caller, origin, run, sink })
-  return sink ? sink.answer(request.id) : Response.json(run.body, { headers: { 'x-request-id': request.id } })
+  return sink ? sink.answer(request.id) : jsonAnswer(run.body, 200, { 'x-request-id': request.id })
 }
 
 /** The assistant, once the model that will be asked is known to be within reach. */
@@ -118,7 +120,7 @@ const retrieve: Endpoint = {
   paths: paths('/{run_id}'),
   auth: 'key',
   doc: doc('A run'),
-  handle: async (request, services, caller) => Response.json((await runOf(request, services, caller!)).body),
+  handle: async (request, services, caller) => jsonAnswer((await runOf(request, services, caller!)).body),
 }
 
 const modifyBody = z.strictObject({ metadata: metadataField })
@@ -155,7 +157,7 @@ const cancel: Endpoint = {
       throw new GatewayError('invalid-request', `Cannot cancel run with status '${String(body.status)}'.`)
     }
     services.detached.cancel(workId(cancelled))
-    return Response.json(cancelled.body)
+    return jsonAnswer(cancelled.body)
   },
 }
 
@@ -239,7 +241,7 @@ const step: Endpoint = {
     const id = request.params.step_id!
     const found = await services.assistants.find('step', id, run.keyId)
     if (found?.parentId !== run.id) throw notFound('step', id)
-    return Response.json(found.body)
+    return jsonAnswer(found.body)
   },
 }
 

@@ -1,5 +1,7 @@
 /** `/utils/token_counter`: by the provider's own counter, by the model's own tokenizer, or about. */
 import { mayUseModel } from '../../accounts/key.ts'
+import { jsonAnswer } from '../../core/answer.ts'
+import type { Answer } from '../../core/answer.ts'
 import { toResponse } from '../../core/answer.ts'
 import type { Caller } from '../../core/call.ts'
 import type { Deployment } from '../../core/deployment.ts'
@@ -35,12 +37,12 @@ interface Counting {
   readonly body: JsonBody
 }
 
-export async function countTokens(counting: Counting, callEndpoint: boolean): Promise<Response> {
+export async function countTokens(counting: Counting, callEndpoint: boolean): Promise<Answer> {
   const { problems, model } = tokenCounter.inspect(counting.body)
   if (problems.length > 0) throw unprocessable(problems)
   const deployments = visibleDeployments(counting, model)
   if (!callEndpoint || !deployments.some(one => one.target.provider.countTokens))
-    return Response.json(await countHere(counting, model, deployments))
+    return jsonAnswer(await countHere(counting, model, deployments))
   return countThere(counting, model, deployments)
 }
 
@@ -72,19 +74,18 @@ function estimateTexts(texts: readonly string[]): number {
 }
 
 /** A call like every other: it passes the policies and is found in the ledger. */
-async function countThere(counting: Counting, model: string, deployments: readonly Deployment[]): Promise<Response> {
+async function countThere(counting: Counting, model: string, deployments: readonly Deployment[]): Promise<Answer> {
   const { request, services, caller, body } = counting
   const answered = await services.callModel(withBody(request, body.bytes), caller, { format: tokenCounter, route: '/utils/token_counter' })
-  const response = toResponse(answered)
-  const headers = new Headers(response.headers)
-  const id = headers.get(`${services.settings().headerPrefix}-model-id`)
+  const { status, headers } = answered
+  const id = headers[`${services.settings().headerPrefix}-model-id`]
   // What never reached a deployment, this gateway itself refused: so it stays.
-  if (id === null) return response
-  headers.delete('content-length')
-  if (response.status !== 200) {
+  if (id === undefined) return answered
+  const response = toResponse(answered)
+  if (status !== 200) {
     const { error } = (await response.json()) as { error: { message: string } }
     const local = await countHere(counting, model, deployments)
-    return Response.json({ ...local, error: true, error_message: error.message, status_code: response.status }, { headers })
+    return jsonAnswer({ ...local, error: true, error_message: error.message, status_code: status }, 200, headers)
   }
   const { input_tokens: total, upstream } = (await response.json()) as { input_tokens: number; upstream: unknown }
   const { provider, model: used } = (deployments.find(one => one.id === id) ?? services.models().resolve(id)[0] ?? deployments[0]!).target
@@ -92,5 +93,5 @@ async function countThere(counting: Counting, model: string, deployments: readon
     total_tokens: total, request_model: model, model_used: used, tokenizer_type: `${provider.name}_api`, original_response: upstream,
     error: false, error_message: null, status_code: null,
   }
-  return Response.json(answer, { headers })
+  return jsonAnswer(answer, 200, headers)
 }

@@ -1,5 +1,7 @@
 /** `/utils/transform_request`: what would be sent to the upstream, free of secrets. Nothing is sent, nothing is charged. */
 import { z } from 'zod'
+import { jsonAnswer } from '../../core/answer.ts'
+import type { Answer } from '../../core/answer.ts'
 import type { Caller } from '../../core/call.ts'
 import type { HttpRequest, ModelCall, Services } from '../../core/endpoint.ts'
 import { GatewayError, toGatewayError } from '../../core/errors.ts'
@@ -59,7 +61,7 @@ export async function transformRequest(
   services: Services,
   caller: Caller,
   { call_type: type, request_body: fields }: TransformBody,
-): Promise<Response> {
+): Promise<Answer> {
   const { format, route, stream } = kindsByType.get(type)!
   const { model, ...rest } = fields
   if (model !== undefined && typeof model !== 'string') return failure('`request_body.model` must be a string, the name of a model')
@@ -71,7 +73,7 @@ export async function transformRequest(
     const { target } = preview.deployment
     // Addresses of the operator's own are for administrators, as in /v1/model/info.
     const isPublic = caller.role === 'admin' || target.baseUrl === target.provider.defaultBaseUrl
-    return Response.json({
+    return jsonAnswer({
       raw_request_api_base: isPublic ? preview.url : masked,
       raw_request_body: preview.body,
       raw_request_headers: preview.headers,
@@ -90,6 +92,6 @@ function explained({ message, problems = [] }: GatewayError): string {
   return [message, ...more].join('; ')
 }
 
-function failure(error: string): Response {
-  return Response.json({ raw_request_api_base: null, raw_request_body: null, raw_request_headers: null, dropped_params: null, error })
+function failure(error: string): Answer {
+  return jsonAnswer({ raw_request_api_base: null, raw_request_body: null, raw_request_headers: null, dropped_params: null, error })
 }

@@ -92,6 +92,12 @@ export class Exchange implements UpstreamExchange, UpstreamResponse, UpstreamBod
     return collected
   }
 
+  whole(bytesMax: number): Uint8Array | undefined {
+    if (!this.#ended || this.#failure || this.#queuedBytes > bytesMax) return undefined
+    this.#claim()
+    return this.#takeAll()
+  }
+
   pipe(sink: BodySink): void {
     this.#claim()
     if (this.#silent) return

@@ -1,6 +1,6 @@
 /** The head of an HTTP/1.1 response, read strictly: what RFC 9112 lets a client repair is refused. */
 import {
-  carriageReturn, colon, fieldValue, hasWord, isFieldByte, lineFeed, parseDigits, space, tab, tokenBytes,
+  carriageReturn, colon, fieldValue, hasWord, isFieldByte, isNamed, lineFeed, parseDigits, space, tab, tokenBytes,
 } from '../../lib/http-syntax.ts'
 
 /** Bytes of status line and headers together. */
@@ -70,9 +70,9 @@ class Fields {
 }
 
 /** Lengths of the names that decide about framing: all other names are not even made into strings. */
+const framingNames = ['content-length', 'transfer-encoding', 'connection', 'keep-alive', 'content-encoding']
 const framingNameLengths = new Uint8Array(256)
-for (const name of ['content-length', 'transfer-encoding', 'connection', 'keep-alive', 'content-encoding'])
-  framingNameLengths[name.length] = 1
+for (const name of framingNames) framingNameLengths[name.length] = 1
 
 /**
  * Reads the head that fills `bytes` from `start` to `end`, where `end` is the offset after its blank
@@ -155,8 +155,8 @@ function parseLine(bytes: Buffer, start: number, fields: Fields): number {
   const next = afterLineEnd(bytes, at)
   const length = nameEnd - start
   if (length < 256 && framingNameLengths[length] === 1) {
-    const name = bytes.toString('latin1', start, nameEnd).toLowerCase()
-    fields.add(name, fieldValue(bytes, nameEnd + 1, at))
+    for (const name of framingNames)
+      if (isNamed(bytes, start, nameEnd, name)) fields.add(name, fieldValue(bytes, nameEnd + 1, at))
   }
   return next
 }
