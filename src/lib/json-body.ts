@@ -192,7 +192,7 @@ for (const byte of [comma, colon, openBrace, closeBrace, openBracket, closeBrack
 
 /** One pass: structure only. Strings are jumped over with the platform's own search. */
 function outline(bytes: Uint8Array, limits: JsonLimits): { spans: Map<string, Span>; end: number } {
-  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  const buffer = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const spans = new Map<string, Span>()
   let at = skipSpace(bytes, startOf(bytes))
   if (bytes[at] !== openBrace) throw new JsonBodyError('the body must be a JSON object', at)
@@ -248,8 +248,28 @@ function addSpan(spans: Map<string, Span>, key: string, span: Span, limits: Json
   spans.set(key, span)
 }
 
+/** Keys of nearly every request, by their length: no string has to be made for them. */
+const usualKeys: string[][] = []
+for (const key of [
+  'model', 'messages', 'stream', 'temperature', 'max_tokens', 'max_completion_tokens', 'top_p', 'tools', 'tool_choice', 'stream_options',
+  'response_format', 'stop', 'user', 'seed', 'n', 'input', 'encoding_format', 'system', 'metadata', 'instructions', 'contents',
+])
+  (usualKeys[key.length] ??= []).push(key)
+
+function usualKey(buffer: Buffer, start: number, end: number): string | undefined {
+  const candidates = usualKeys[end - start]
+  if (!candidates) return undefined
+  next: for (const key of candidates) {
+    for (let at = 0; at < key.length; at++) if (buffer[start + at] !== key.charCodeAt(at)) continue next
+    return key
+  }
+  return undefined
+}
+
 /** A key between its quotes. Nearly all are plain ASCII, which needs no parser. */
 function keyText(buffer: Buffer, start: number, end: number): string {
+  const usual = usualKey(buffer, start, end)
+  if (usual !== undefined) return usual
   for (let at = start; at < end; at++) {
     const byte = buffer[at]!
     if (byte === backslash || byte > 126) return parseText(buffer.subarray(start - 1, end + 1)) as string
