@@ -1,4 +1,6 @@
 /** Status line and headers of an answer, as text. */
+import type { AnswerBody } from '../core/answer.ts'
+import { isToken } from '../lib/http-syntax.ts'
 
 /** RFC 9110, 15: what clients print. */
 const reasons: Readonly<Record<number, string>> = {
@@ -22,11 +24,12 @@ export interface HeadParts {
   readonly epochMs: number
 }
 
-/** Throws when a header could be read as two: a value must never be able to end its line. */
+/** Throws when a header could be read as two, or as the end of a body: neither name nor value may frame anything. */
 export function headText({ status, headers, framing, connection, epochMs }: HeadParts): string {
   let text = `HTTP/1.1 ${status} ${reasons[status] ?? 'Status'}\r\ndate: ${dateText(epochMs)}\r\n`
   for (const name in headers) {
     const value = headers[name]!
+    if (!goodNames.has(name)) checkName(name)
     if (!isFieldText.test(value)) throw new Error(`the header ${name} cannot be sent as it is`)
     text += `${name}: ${value}\r\n`
   }
@@ -35,10 +38,37 @@ export function headText({ status, headers, framing, connection, epochMs }: Head
   return connection === '' ? `${text}\r\n` : `${text}connection: ${connection}\r\n\r\n`
 }
 
+/** A body whose length is not known has chunks, or in HTTP/1.0 the end of the connection. */
+export function framingOf(body: AnswerBody, status: number, { method, isOld }: RequestLine): Framing {
+  if (status === 204 || status === 304) return 'none'
+  if (body === null) return method === 'HEAD' ? 'none' : 0
+  if (typeof body === 'string') return Buffer.byteLength(body, 'utf8')
+  if (body instanceof Uint8Array) return body.length
+  return isOld ? 'until-close' : 'chunked'
+}
+
+/** What the framing depends on. */
+interface RequestLine {
+  readonly method: string
+  /** HTTP/1.0. */
+  readonly isOld: boolean
+}
+
 const isFieldText = /^[\t\x20-\x7e\x80-\xff]*$/
 
+/** Names are few and come again: each is checked once. */
+const goodNames = new Set<string>()
+const goodNamesMax = 1000
+/** Only the server knows them. */
+const framingNames = new Set(['connection', 'content-length', 'date', 'keep-alive', 'transfer-encoding', 'upgrade'])
+
+function checkName(name: string): void {
+  if (!isToken(name) || framingNames.has(name.toLowerCase())) throw new Error(`an answer cannot have a header named ${name}`)
+  if (goodNames.size < goodNamesMax) goodNames.add(name)
+}
+
 let dateSecond = 0
-let date = ''
+let date = new Date(0).toUTCString()
 
 /** Made once a second. */
 function dateText(epochMs: number): string {

@@ -40,13 +40,16 @@ export class ConnectedRequest implements IncomingRequest {
     else this.#listener = listener
   }
 
+  /** The answer is complete: from here on nobody can leave. */
   answered(): void {
     this.#over = true
     this.#listener = undefined
     this.#more = undefined
   }
 
+  /** The client has left: nothing happens when the answer was complete. */
   leave(error: GatewayError): void {
+    if (this.#over) return
     const listener = this.#listener
     const more = this.#more ?? []
     this.answered()

@@ -1,21 +1,21 @@
 /** One client's connection: one request after another, each answered whole or piece by piece; trusts no byte. */
 import type { Socket } from 'bun'
 import { isAnswerStream } from '../core/answer.ts'
-import type { Answer, AnswerBody, AnswerStream } from '../core/answer.ts'
+import type { Answer, AnswerStream } from '../core/answer.ts'
 import { GatewayError } from '../core/errors.ts'
 import { ChunkedReader } from '../lib/chunked-reader.ts'
 import type { Clock } from '../lib/clock.ts'
 import { TimerEntry } from '../lib/timer-wheel.ts'
 import type { TimerWheel } from '../lib/timer-wheel.ts'
-import { headText } from './answer-head.ts'
-import type { Framing } from './answer-head.ts'
+import { framingOf, headText } from './answer-head.ts'
+import { Backlog, noBytes } from './backlog.ts'
 import { ConnectedRequest } from './connected-request.ts'
 import type { IncomingRequest } from './connected-request.ts'
 import { IncomingBody } from './incoming-body.ts'
 import type { BodySource } from './incoming-body.ts'
 import { Outbox } from './outbox.ts'
-import { headBytesMax, RefusedRequest, RequestHead } from './request-head.ts'
-import { PulledStream, StreamSink } from './streams.ts'
+import { headBytesMax, RefusedRequest, refuseHopeless, RequestHead } from './request-head.ts'
+import { cancelBody, PulledStream, StreamSink } from './streams.ts'
 import type { StreamLine } from './streams.ts'
 
 /** The server, as a connection sees it. */
@@ -44,14 +44,16 @@ const pipelinedBytesMax = 64 * 1024
 const discardedBytesMax = 64 * 1024 * 1024
 /** More than this waits for the client: the upstream has to wait too. */
 const fullBytes = 256 * 1024
+/** A client that is told goodbye may read for so long: bytes that nobody reads here would reset its connection. */
+const goodbyeMs = 2000
 
 type ClientSocket = Socket<ClientConnection>
 /** `body` = the answer is out, the body is not yet through. `ending` = closes when everything is sent. */
 type Phase = 'head' | 'request' | 'body' | 'ending' | 'closed'
 
 const blankLine = Buffer.from('\r\n\r\n')
-const noBytes = Buffer.alloc(0)
 const left = (): GatewayError => new GatewayError('client-closed', 'the client left while sending its body')
+const tooLate = (): GatewayError => new GatewayError('client-closed', 'the request is answered: the rest of its body is not read')
 
 export class ClientConnection extends TimerEntry implements BodySource, StreamLine {
   /** Waits in the server's list to be flushed. Owned by the server. */
@@ -59,10 +61,9 @@ export class ClientConnection extends TimerEntry implements BodySource, StreamLi
   readonly #host: Host
   readonly #socket: ClientSocket
   readonly #outbox = new Outbox()
+  readonly #backlog = new Backlog()
   #address: string | undefined
   #phase: Phase = 'head'
-  /** The beginning of a head that came in parts, or what came behind a request that is not answered yet. */
-  #kept: Buffer = noBytes
   #request: ConnectedRequest | undefined
   #chunks: ChunkedReader | undefined
   /** Bytes of the body still to come, when its length is known. */
@@ -71,11 +72,24 @@ export class ClientConnection extends TimerEntry implements BodySource, StreamLi
   /** Asked with `connection: close`, or unable to go on. */
   #last = false
   #stream: AnswerStream | undefined
+  /** Reading is stopped. */
   #resting = false
+  /** Requests wait until the client has taken the answers before them. */
+  #held = false
   /** Bytes of a head are there, but not all. */
   #headBegan = false
-  /** The framing of the present body cannot be understood. */
+  /** Bytes of the backlog in which no head ends. */
+  #searched = 0
+  /** `100 Continue` is said. */
+  #continued = false
+  /** What comes of the present body cannot be understood, or is not waited for. */
   #broken = false
+  /** The client cannot know from the bytes alone that its answer is not complete. */
+  #reset = false
+  /** The client takes nothing: the deadline is its own. */
+  #stalling = false
+  /** The client has said that it sends nothing more. */
+  #deaf = false
 
   constructor(host: Host, socket: ClientSocket) {
     super()
@@ -85,12 +99,7 @@ export class ClientConnection extends TimerEntry implements BodySource, StreamLi
   }
 
   get address(): string {
-    return (this.#address ??= this.#socket.remoteAddress)
-  }
-
-  /** A request is under way. */
-  get busy(): boolean {
-    return this.#phase !== 'head' || this.#outbox.size > 0
+    return (this.#address ??= this.#socket.remoteAddress ?? '')
   }
 
   // ---- what the socket calls
@@ -100,12 +109,19 @@ export class ClientConnection extends TimerEntry implements BodySource, StreamLi
       this.#take(chunk)
     } catch (thrown) {
       if (!(thrown instanceof RefusedRequest)) throw thrown
-      if (this.#phase === 'request') this.#breakBody(thrown)
-      else this.#refuse(thrown)
+      if (this.#phase === 'head') this.#refuse(thrown)
+      else this.#breakBody(thrown)
     }
   }
 
-  drained(): void {
+  /** The client sends nothing more. Whoever waits for an answer would not say so: it has left. */
+  ended(): void {
+    if (this.#phase === 'closed') return
+    this.#deaf = true
+    if (this.#phase === 'request') return this.close()
+    this.#last = true
+    if (this.#phase === 'body') this.#next()
+    else this.#phase = 'ending'
     this.flush()
   }
 
@@ -115,14 +131,14 @@ export class ClientConnection extends TimerEntry implements BodySource, StreamLi
     this.#phase = 'closed'
     this.#host.wheel.cancel(this)
     this.#outbox.clear()
-    this.#kept = noBytes
+    this.#backlog.clear()
     const request = this.#request
     const stream = this.#stream
     this.#request = undefined
     this.#stream = undefined
     this.#host.closed(this)
-    request?.leave(left())
-    stream?.cancel()
+    if (request) this.#guard(() => request.leave(left()))
+    if (stream) this.#guard(() => stream.cancel())
   }
 
   // ---- what the server calls
@@ -132,16 +148,19 @@ export class ClientConnection extends TimerEntry implements BodySource, StreamLi
     if (this.#phase === 'closed') return
     const state = this.#outbox.flush(this.#socket)
     if (state === 'closed') return this.close()
-    if (state === 'waiting') return this.#deadline(stalledMs)
+    if (state === 'waiting') return this.#waitForClient()
+    this.#stalling = false
     if (this.#stream) return this.#stream.resume()
     if (this.#phase === 'ending') this.#finish()
-    else if (this.#phase === 'head') this.#deadline(idleMs)
+    else if (this.#phase === 'head') this.#rest()
   }
 
   /** Ends a connection without a request; others end with their answer. */
   endWhenIdle(): void {
     this.#last = true
-    if (!this.busy) this.close()
+    if (this.#phase !== 'head') return
+    if (this.#outbox.size === 0) return this.#leave()
+    this.#phase = 'ending'
   }
 
   /** At once, whatever is under way. */
@@ -152,27 +171,17 @@ export class ClientConnection extends TimerEntry implements BodySource, StreamLi
   }
 
   override expired(): void {
-    const waitsForClient = this.#outbox.size > 0
-    if (this.#phase === 'request' && !waitsForClient) {
-      // The gateway itself is at work: that may take as long as it takes.
-      this.#deadline(idleMs)
-      const { body } = this.#request!
-      if (!body.awaited) return
-      this.#last = true
-      return body.fail(new GatewayError('body-timeout', `nothing of the body came for ${stalledMs / 1000} s`))
-    }
-    if (this.#phase === 'head' && this.#headBegan && !waitsForClient)
-      return this.#refuse(new RefusedRequest(408, `the head of the request did not end within ${stalledMs / 1000} s`))
-    this.close()
+    this.#guard(() => this.#tooSlow())
   }
 
   // ---- what the body calls
 
   wanted(): void {
-    const { head } = this.#request!
-    if (head.expectsContinue && this.#outbox.size === 0) {
+    // In the middle of an answer a word about going on would be taken for a part of it.
+    if (this.#request!.head.expectsContinue && !this.#continued && !this.#stream) {
+      this.#continued = true
       this.#outbox.add('HTTP/1.1 100 Continue\r\n\r\n')
-      this.flush()
+      this.#host.flushSoon(this)
     }
     this.#deadline(stalledMs)
   }
@@ -192,37 +201,44 @@ export class ClientConnection extends TimerEntry implements BodySource, StreamLi
   // ---- reading
 
   #take(chunk: Buffer): void {
-    let rest = this.#kept.length === 0 ? chunk : Buffer.concat([this.#kept, chunk])
-    this.#kept = noBytes
+    let rest = this.#backlog.length === 0 ? chunk : this.#backlog.join(chunk)
     while (rest.length > 0) {
       if (this.#phase === 'head') {
-        const before = rest
+        // Whoever asks and asks without reading would fill the memory with answers.
+        if (this.#outbox.size > fullBytes) return this.#hold(rest)
         rest = this.#takeHead(rest)
-        if (rest === before) return
-      } else if (this.#phase === 'request' && !this.#broken && !this.#request!.body.ended) rest = this.#takeBody(rest)
-      else if (this.#phase === 'body') rest = this.#discard(rest)
-      else if (this.#phase === 'request' && !this.#broken) return this.#keep(rest)
+      } else if (this.#phase === 'request') {
+        if (this.#broken) return
+        if (this.#request!.body.ended) return this.#keep(rest)
+        rest = this.#takeBody(rest)
+      } else if (this.#phase === 'body') rest = this.#discard(rest)
       else return
     }
   }
 
-  /** What is left after the head; the same bytes when the head is not complete. */
+  /** What is left after the head; nothing when the head is not complete. */
   #takeHead(bytes: Buffer): Buffer {
     let start = 0
     // RFC 9112, 2.2: an empty line before a request is passed over.
     while (bytes[start] === 13 && bytes[start + 1] === 10) start += 2
-    const found = bytes.indexOf(blankLine, start)
+    const found = bytes.indexOf(blankLine, Math.max(start, this.#searched - 3))
     const length = (found < 0 ? bytes.length : found + 4) - start
     if (length > headBytesMax) throw new RefusedRequest(431, 'the headers are larger than 64 KiB')
     if (found < 0) {
-      if (!this.#headBegan) this.#deadline(stalledMs)
-      this.#headBegan = true
-      this.#kept = bytes
-      return bytes
+      if (length > 0) this.#keepHead(start === 0 ? bytes : bytes.subarray(start))
+      return noBytes
     }
     const head = new RequestHead(bytes, start, found + 4)
     const rest = found + 4 === bytes.length ? noBytes : bytes.subarray(found + 4)
     return this.#begin(head, rest)
+  }
+
+  #keepHead(bytes: Buffer): void {
+    if (!this.#headBegan) this.#deadline(stalledMs)
+    this.#headBegan = true
+    refuseHopeless(bytes, this.#searched)
+    this.#searched = bytes.length
+    this.#backlog.keep(bytes)
   }
 
   /** What of the body is there is taken first: most requests are complete when they are handed over. */
@@ -232,14 +248,27 @@ export class ClientConnection extends TimerEntry implements BodySource, StreamLi
     this.#request = request
     this.#phase = 'request'
     this.#headBegan = false
+    this.#searched = 0
+    this.#continued = false
     this.#last = !head.keepAlive || this.#host.stopping
     this.#bodyLeft = length
     if (head.chunked) (this.#chunks ??= new ChunkedReader(why => new RefusedRequest(400, why))).reset()
     const rest = bytes.length > 0 && !request.body.ended ? this.#takeFirst(bytes) : bytes
     const answer = this.#host.handle(request)
-    if (answer instanceof Promise) answer.then(made => this.#answer(request, made)).catch(thrown => this.#host.failed(this, thrown))
+    if (answer instanceof Promise) this.#answerLater(request, answer)
     else this.#answer(request, answer)
     return rest
+  }
+
+  #answerLater(request: ConnectedRequest, answer: Promise<Answer>): void {
+    const failed = (thrown: unknown): void => this.#host.failed(this, thrown)
+    answer.then(made => {
+      try {
+        this.#answer(request, made)
+      } catch (thrown) {
+        failed(thrown)
+      }
+    }, failed)
   }
 
   #takeFirst(bytes: Buffer): Buffer {
@@ -287,34 +316,45 @@ export class ClientConnection extends TimerEntry implements BodySource, StreamLi
     }
   }
 
+  /** What came behind a request waits for its answer. */
   #keep(bytes: Buffer): void {
-    this.#kept = bytes
+    this.#backlog.keep(bytes)
     if (bytes.length > pipelinedBytesMax) this.pause()
+  }
+
+  /** What came waits until the client has taken its answers. */
+  #hold(bytes: Buffer): void {
+    this.#backlog.keep(bytes)
+    this.#held = true
+    this.pause()
+  }
+
+  /** Takes what waited, as if it came just now. */
+  #again(): void {
+    this.#guard(() => this.data(noBytes))
   }
 
   // ---- answering
 
   #answer(request: ConnectedRequest, answer: Answer): void {
-    if (this.#request !== request || this.#phase !== 'request') {
-      if (isAnswerStream(answer.body)) answer.body.cancel()
-      else if (answer.body instanceof ReadableStream) void answer.body.cancel().catch(() => {})
-      return
-    }
+    if (this.#request !== request || this.#phase !== 'request') return cancelBody(answer.body)
     const { head } = request
-    const { body, status } = answer
+    const { body, status, headers } = answer
     const stream = body instanceof ReadableStream ? new PulledStream(body) : isAnswerStream(body) ? body : undefined
     const framing = framingOf(body, status, head)
     if (framing === 'until-close') this.#last = true
-    if (!request.body.ended && head.expectsContinue) this.#last = true
+    if (!request.body.ended && head.expectsContinue && !this.#continued) this.#last = true
     const connection = this.#last ? 'close' : head.isOld ? 'keep-alive' : ''
-    const text = headText({ status, headers: answer.headers, framing, connection, epochMs: this.#host.clock.epochMs() })
+    // Not piped yet: when the head cannot be made, the stream ends with the connection.
+    this.#stream = stream
+    const text = headText({ status, headers, framing, connection, epochMs: this.#host.clock.epochMs() })
     const sendsBody = head.method !== 'HEAD' && framing !== 'none'
     if (stream && sendsBody) {
       this.#outbox.add(text)
-      this.#stream = stream
       stream.pipe(new StreamSink(this, request, framing === 'chunked'))
       return this.#host.flushSoon(this)
     }
+    this.#stream = undefined
     stream?.cancel()
     if (typeof body === 'string' && sendsBody) this.#outbox.add(text + body)
     else {
@@ -327,15 +367,20 @@ export class ClientConnection extends TimerEntry implements BodySource, StreamLi
   // ---- what a stream calls
 
   streamed(request: ConnectedRequest, piece: Uint8Array | string): void {
-    if (this.#request !== request) return
+    if (this.#request !== request || !this.#stream) return
     this.#outbox.add(piece)
     this.#host.flushSoon(this)
   }
 
   streamEnded(request: ConnectedRequest, isComplete: boolean): void {
-    if (this.#request !== request) return
+    if (this.#request !== request || !this.#stream) return
     this.#stream = undefined
-    if (!isComplete) this.#last = true
+    if (!isComplete) {
+      this.#last = true
+      this.#broken = true
+      // A chunked answer lacks its last chunk; without chunks an orderly end would look like the end of the answer.
+      this.#reset = request.head.isOld
+    }
     this.#answered()
   }
 
@@ -345,42 +390,42 @@ export class ClientConnection extends TimerEntry implements BodySource, StreamLi
 
   /** Everything of the answer is in the outbox. */
   #answered(): void {
-    const request = this.#request!
-    request.answered()
-    // Whoever waits for `100 Continue` may never send the body it announced.
-    const comesNoMore = request.body.ended || this.#broken || (this.#last && request.head.expectsContinue)
-    if (!comesNoMore) {
-      this.#phase = 'body'
-      this.#discarded = 0
-      this.resume()
-      this.#deadline(stalledMs)
-    } else this.#next()
+    const { head, body } = this.#request!
+    this.#request!.answered()
+    if (body.ended) return this.#next()
+    body.fail(tooLate())
+    // Whoever waits for `100 Continue` may never send the body it announced; an answer until the close needs the close.
+    if (this.#broken || (this.#last && (head.isOld || (head.expectsContinue && !this.#continued)))) return this.#next()
+    this.#phase = 'body'
+    this.#discarded = 0
+    this.resume()
+    this.#deadline(stalledMs)
     this.#host.flushSoon(this)
   }
 
-  /** The request is over, and the connection goes on. */
+  /** The request is over, and the connection goes on or says goodbye. */
   #next(): void {
     this.#request = undefined
     this.#phase = this.#last ? 'ending' : 'head'
     this.resume()
-    if (this.#last) return this.#host.flushSoon(this)
-    const kept = this.#kept
-    if (kept.length === 0) return
-    this.#kept = noBytes
-    queueMicrotask(() => this.#phase !== 'closed' && this.data(kept))
+    this.#host.flushSoon(this)
+    if (this.#backlog.length === 0) return
+    if (this.#last) this.#backlog.clear()
+    else queueMicrotask(() => this.#again())
   }
 
   /** The framing of the body is wrong: whoever reads it answers, and nothing after it can be trusted. */
   #breakBody(refusal: RefusedRequest): void {
     this.#broken = true
     this.#last = true
-    this.#request!.body.fail(new GatewayError('invalid-request', refusal.message))
+    if (this.#phase === 'request') this.#request!.body.fail(new GatewayError('invalid-request', refusal.message))
+    else if (this.#phase === 'body') this.#next()
   }
 
   /** Answers what could not become a request. */
   #refuse(refusal: RefusedRequest): void {
-    if (this.#phase !== 'head') return this.close()
     this.#phase = 'ending'
+    this.#backlog.clear()
     const { status, headers, body } = this.#host.refuse(refusal)
     const text = String(body)
     const framing = Buffer.byteLength(text)
@@ -388,22 +433,67 @@ export class ClientConnection extends TimerEntry implements BodySource, StreamLi
     this.#host.flushSoon(this)
   }
 
-  /** Everything is sent: says goodbye, and gives the client a moment to read before unread bytes would reset it. */
+  // ---- waiting and ending
+
+  #tooSlow(): void {
+    const waitsForClient = this.#outbox.size > 0
+    if (this.#phase === 'request' && !waitsForClient) {
+      // The gateway itself is at work: that may take as long as it takes.
+      this.#deadline(idleMs)
+      const { body } = this.#request!
+      if (!body.awaited) return
+      this.#last = true
+      this.#broken = true
+      return body.fail(new GatewayError('body-timeout', `nothing of the body came for ${stalledMs / 1000} s`))
+    }
+    if (this.#phase === 'head' && !waitsForClient) {
+      if (!this.#headBegan) return this.#leave()
+      return this.#refuse(new RefusedRequest(408, `the head of the request did not end within ${stalledMs / 1000} s`))
+    }
+    this.close()
+  }
+
+  /** The deadline moves only when bytes do: writing more is no sign of life of the client. */
+  #waitForClient(): void {
+    if (this.#stalling && !this.#outbox.moved) return
+    this.#stalling = true
+    this.#deadline(stalledMs)
+  }
+
+  /** Every answer is out: what waited for that goes on, or the next request is waited for. */
+  #rest(): void {
+    if (!this.#headBegan) this.#deadline(idleMs)
+    if (!this.#held) return
+    this.#held = false
+    this.resume()
+    this.#again()
+  }
+
+  /** Everything is sent: says goodbye, and waits a moment for the client's. */
   #finish(): void {
-    this.#host.wheel.touch(this, this.#host.wheel.nowMs() + 2000)
+    if (this.#reset) return this.close()
+    if (this.#deaf) return this.#leave()
+    this.#host.wheel.touch(this, this.#host.wheel.nowMs() + goodbyeMs)
+    this.#socket.shutdown()
+  }
+
+  /** An orderly end: nothing is under way. */
+  #leave(): void {
     this.#socket.end()
+    this.lost()
   }
 
   #deadline(ms: number): void {
     const { wheel } = this.#host
     wheel.touch(this, wheel.nowMs() + ms)
   }
-}
 
-function framingOf(body: AnswerBody, status: number, head: RequestHead): Framing {
-  if (status === 204 || status === 304) return 'none'
-  if (body === null) return head.method === 'HEAD' ? 'none' : 0
-  if (typeof body === 'string') return Buffer.byteLength(body, 'utf8')
-  if (body instanceof Uint8Array) return body.length
-  return head.isOld ? 'until-close' : 'chunked'
+  /** For what nobody calls who could be told. */
+  #guard(work: () => void): void {
+    try {
+      work()
+    } catch (thrown) {
+      this.#host.failed(this, thrown)
+    }
+  }
 }

@@ -15,6 +15,10 @@ export interface BodySource {
 const bytesAhead = 256 * 1024
 /** Up to here a body stays in the pieces that it came in. */
 const piecesBytesMax = 1024 * 1024
+/** A view costs a hundred bytes: when there are many pieces, those below `smallBytes` are copied behind one another. */
+const piecesMax = 16
+const smallBytes = 4096
+const blockBytes = 16 * 1024
 
 interface Waiter {
   resolve(piece: Uint8Array | undefined): void
@@ -25,6 +29,8 @@ export class IncomingBody implements RequestBody {
   readonly announcedBytes: number | undefined
   readonly #source: BodySource
   #pieces: Uint8Array[] = []
+  /** The last of the pieces is its beginning. */
+  #block: Buffer | undefined
   #buffer: Buffer | undefined
   #bytes = 0
   #ended = false
@@ -78,6 +84,7 @@ export class IncomingBody implements RequestBody {
   // ---- what the connection calls
 
   push(piece: Uint8Array): void {
+    if (this.#failure) return
     const waiter = this.#waiter
     if (waiter) {
       this.#waiter = undefined
@@ -88,7 +95,7 @@ export class IncomingBody implements RequestBody {
       if (this.#bytes > this.#bytesMax) return this.fail(bodyTooLarge(this.#bytesMax))
       return this.#collect(piece)
     }
-    this.#pieces.push(piece)
+    this.#store(piece)
     if (this.#bytes > bytesAhead && !this.#paused) {
       this.#paused = true
       this.#source.pause()
@@ -106,8 +113,7 @@ export class IncomingBody implements RequestBody {
 
   fail(error: GatewayError): void {
     this.#failure = error
-    this.#pieces = []
-    this.#buffer = undefined
+    this.#forget()
     const reader = this.#reader
     this.#reader = undefined
     const waiter = this.#waiter
@@ -124,9 +130,36 @@ export class IncomingBody implements RequestBody {
     this.#source.resume()
   }
 
+  #forget(): void {
+    this.#pieces = []
+    this.#block = undefined
+    this.#buffer = undefined
+  }
+
+  #store(piece: Uint8Array): void {
+    const pieces = this.#pieces
+    if (pieces.length < piecesMax || piece.length >= smallBytes) {
+      this.#block = undefined
+      pieces.push(piece)
+      return
+    }
+    let block = this.#block
+    const last = pieces.length - 1
+    const used = block ? pieces[last]!.length : 0
+    if (block && used + piece.length <= blockBytes) {
+      block.set(piece, used)
+      pieces[last] = block.subarray(0, used + piece.length)
+      return
+    }
+    block = Buffer.allocUnsafeSlow(blockBytes)
+    block.set(piece)
+    this.#block = block
+    pieces.push(block.subarray(0, piece.length))
+  }
+
   /** A large body is collected in one buffer, so that it is never in memory twice. */
   #collect(piece: Uint8Array): void {
-    if (!this.#buffer && this.#bytes <= piecesBytesMax) return void this.#pieces.push(piece)
+    if (!this.#buffer && this.#bytes <= piecesBytesMax) return this.#store(piece)
     const filled = this.#bytes - piece.length
     const buffer = this.#buffer && this.#buffer.length >= this.#bytes ? this.#buffer : this.#grown(filled)
     buffer.set(piece, filled)
@@ -142,15 +175,14 @@ export class IncomingBody implements RequestBody {
       grown.set(piece, at)
       at += piece.length
     }
-    this.#pieces = []
+    this.#forget()
     return grown
   }
 
   #take(): Uint8Array {
     const pieces = this.#pieces
     const buffer = this.#buffer
-    this.#pieces = []
-    this.#buffer = undefined
+    this.#forget()
     if (buffer) return buffer.subarray(0, this.#bytes)
     return pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)
   }

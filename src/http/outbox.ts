@@ -18,9 +18,15 @@ export class Outbox {
   #offset = 0
   /** At least this much waits: text counts one byte a character. */
   #size = 0
+  #moved = false
 
   get size(): number {
     return this.#size
+  }
+
+  /** The last `flush` got rid of at least a byte. */
+  get moved(): boolean {
+    return this.#moved
   }
 
   /** Text is sent as UTF-8. */
@@ -37,6 +43,7 @@ export class Outbox {
   }
 
   flush(socket: Writable): FlushState {
+    this.#moved = false
     while (this.#pieces.length > 0) {
       const filled = this.#fill()
       const state = filled > 0 ? this.#sendScratch(socket, filled) : this.#sendFirst(socket)
@@ -69,6 +76,7 @@ export class Outbox {
   #sendScratch(socket: Writable, length: number): FlushState {
     const written = socket.write(scratch, 0, length)
     if (written < 0) return 'closed'
+    if (written > 0) this.#moved = true
     if (written === length) return 'empty'
     this.#pieces.unshift(Buffer.from(scratch.subarray(written, length)))
     return this.#waiting()
@@ -81,6 +89,7 @@ export class Outbox {
     this.#pieces[0] = piece
     const written = socket.write(piece, this.#offset, piece.length - this.#offset)
     if (written < 0) return 'closed'
+    if (written > 0) this.#moved = true
     this.#offset += written
     if (this.#offset < piece.length) return this.#waiting()
     this.#dropFirst(1)

@@ -44,8 +44,8 @@ export class RequestHead implements RequestHeaders {
     this.method = methodText(bytes, start, methodEnd)
     const targetEnd = visibleEnd(bytes, methodEnd + 1)
     if (bytes[targetEnd] !== space) throw refused('the request target holds a character that must be percent-encoded')
-    this.target = originForm(bytes.toString('latin1', methodEnd + 1, targetEnd), this.method)
     this.isOld = versionIsOld(bytes, targetEnd + 1)
+    this.target = originForm(bytes.toString('latin1', methodEnd + 1, targetEnd), this.method)
     this.#lines = linesOf(bytes, targetEnd + 11, end - 2)
     this.#checkHost()
     const encoding = this.#only('transfer-encoding')
@@ -57,7 +57,7 @@ export class RequestHead implements RequestHeaders {
     this.contentLength = length === null ? -1 : parseDigits(length)
     if (length !== null && this.contentLength < 0) throw refused('content-length is not a number')
     const connection = this.get('connection')?.toLowerCase() ?? ''
-    this.keepAlive = this.isOld ? hasWord(connection, 'keep-alive') : connection === '' || !hasWord(connection, 'close')
+    this.keepAlive = (!this.isOld || hasWord(connection, 'keep-alive')) && !hasWord(connection, 'close')
     this.expectsContinue = this.#expects()
   }
 
@@ -114,6 +114,17 @@ export class RequestHead implements RequestHeaders {
   }
 }
 
+/**
+ * Looks at a head that is not complete, from `from` on. Throws RefusedRequest for what can never become one (TLS,
+ * bare line feeds): its end would be waited for in vain.
+ */
+export function refuseHopeless(bytes: Buffer, from: number): void {
+  const [first] = bytes
+  if (tokenBytes[first!] !== 1 && (first !== carriageReturn || bytes.length > 1)) throw refused('the request line has no method')
+  for (let at = bytes.indexOf(lineFeed, from); at >= 0; at = bytes.indexOf(lineFeed, at + 1))
+    if (bytes[at - 1] !== carriageReturn) throw refused('a line of the head does not end in CR LF')
+}
+
 function tokenEnd(bytes: Buffer, from: number): number {
   let at = from
   while (tokenBytes[bytes[at]!] === 1) at++
@@ -153,8 +164,8 @@ function versionIsOld(bytes: Buffer, at: number): boolean {
   for (let i = 0; i < versionStart.length; i++)
     if (bytes[at + i] !== versionStart[i]) throw new RefusedRequest(505, 'only HTTP/1.1 is spoken here')
   const minor = bytes[at + 7]
-  if ((minor !== 48 && minor !== 49) || bytes[at + 8] !== carriageReturn || bytes[at + 9] !== lineFeed)
-    throw new RefusedRequest(505, 'only HTTP/1.1 is spoken here')
+  if (minor !== 48 && minor !== 49) throw new RefusedRequest(505, 'only HTTP/1.1 is spoken here')
+  if (bytes[at + 8] !== carriageReturn || bytes[at + 9] !== lineFeed) throw refused('the request line does not end in CR LF')
   return minor === 48
 }
 

@@ -1,5 +1,5 @@
 /** The HTTP/1.1 server. Its own, because the platform's costs twice as much a request: docs/decisions/0007. */
-import type { SocketHandler, TCPSocketListener } from 'bun'
+import type { Socket, SocketHandler, TCPSocketListener } from 'bun'
 import type { Answer } from '../core/answer.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { TimerWheel } from '../lib/timer-wheel.ts'
@@ -24,6 +24,8 @@ export interface ServerOptions {
 export interface HttpServer {
   /** `http://HOST:PORT/`. */
   readonly url: string
+  /** Open ones. */
+  readonly connections: number
   /** Takes no new connection or request; resolves when the last answer is out. */
   stop(): Promise<void>
   /** Cuts what is left. */
@@ -45,18 +47,23 @@ class Server implements HttpServer, Host {
   readonly #flush = (): void => this.#flushAll()
   #waiting: ClientConnection[] = []
   #stopped: (() => void) | undefined
+  #stop: Promise<void> | undefined
 
   constructor(options: ServerOptions) {
     this.#options = options
     this.wheel = options.wheel
     this.clock = options.clock
     const { hostname, port } = options
-    this.#listener = Bun.listen<ClientConnection>({ hostname, port, socket: this.#handlers() })
+    this.#listener = Bun.listen<ClientConnection>({ hostname, port, allowHalfOpen: true, socket: this.#handlers() })
   }
 
   get url(): string {
     const { hostname, port } = this.#listener
     return `http://${hostname.includes(':') ? `[${hostname}]` : hostname}:${port}/`
+  }
+
+  get connections(): number {
+    return this.#connections.size
   }
 
   handle(request: IncomingRequest): Answer | Promise<Answer> {
@@ -83,15 +90,19 @@ class Server implements HttpServer, Host {
     connection.close()
   }
 
-  async stop(): Promise<void> {
-    this.stopping = true
-    this.#listener.stop()
-    for (const connection of [...this.#connections]) connection.endWhenIdle()
-    if (this.#connections.size > 0) await new Promise<void>(resolve => (this.#stopped = resolve))
+  stop(): Promise<void> {
+    return (this.#stop ??= this.#drain())
   }
 
   cut(): void {
     for (const connection of [...this.#connections]) connection.close()
+  }
+
+  async #drain(): Promise<void> {
+    this.stopping = true
+    this.#listener.stop()
+    for (const connection of [...this.#connections]) connection.endWhenIdle()
+    if (this.#connections.size > 0) await new Promise<void>(resolve => (this.#stopped = resolve))
   }
 
   #flushAll(): void {
@@ -99,32 +110,54 @@ class Server implements HttpServer, Host {
     this.#waiting = []
     for (const connection of waiting) {
       connection.queued = false
-      this.#guarded(connection, () => connection.flush())
+      try {
+        connection.flush()
+      } catch (thrown) {
+        this.failed(connection, thrown)
+      }
     }
   }
 
   /** One set of handlers for all sockets: Bun keeps the connection itself in `socket.data`. */
   #handlers(): SocketHandler<ClientConnection> {
     return {
-      open: socket => {
-        socket.data = new ClientConnection(this, socket)
-        this.#connections.add(socket.data)
-        socket.setKeepAlive(true, keepAliveMs)
+      open: socket => this.#open(socket),
+      data: (socket, chunk) => {
+        const connection = socket.data
+        try {
+          connection.data(chunk as Buffer)
+        } catch (thrown) {
+          this.failed(connection, thrown)
+        }
       },
-      data: (socket, chunk) => this.#guarded(socket.data, () => socket.data.data(chunk as Buffer)),
-      drain: socket => this.#guarded(socket.data, () => socket.data.drained()),
-      end: socket => socket.data.close(),
+      drain: socket => {
+        const connection = socket.data
+        try {
+          connection.flush()
+        } catch (thrown) {
+          this.failed(connection, thrown)
+        }
+      },
+      end: socket => {
+        const connection = socket.data
+        try {
+          connection.ended()
+        } catch (thrown) {
+          this.failed(connection, thrown)
+        }
+      },
+      // A connection that came while the server stopped has no data.
       close: socket => socket.data?.lost(),
-      error: socket => socket.data?.lost(),
+      // Also what the handlers above let through: then the socket is still open.
+      error: socket => socket.data?.close(),
     }
   }
 
-  #guarded(connection: ClientConnection, work: () => void): void {
-    try {
-      work()
-    } catch (thrown) {
-      this.failed(connection, thrown)
-    }
+  #open(socket: Socket<ClientConnection>): void {
+    if (this.stopping) return void socket.terminate()
+    socket.data = new ClientConnection(this, socket)
+    this.#connections.add(socket.data)
+    socket.setKeepAlive(true, keepAliveMs)
   }
 }
 

@@ -1,5 +1,6 @@
 /** Both ends of an answer that comes piece by piece: how its pieces are framed, and how they are fetched. */
-import type { AnswerSink, AnswerStream } from '../core/answer.ts'
+import { isAnswerStream } from '../core/answer.ts'
+import type { AnswerBody, AnswerSink, AnswerStream } from '../core/answer.ts'
 import type { ConnectedRequest } from './connected-request.ts'
 
 /** The connection, as a stream sees it. What belongs to a request that is over is not sent. */
@@ -53,6 +54,7 @@ export class PulledStream implements AnswerStream {
   #sink: AnswerSink | undefined
   #reading = false
 
+  /** Throws when somebody else reads `stream`. */
   constructor(stream: ReadableStream<Uint8Array>) {
     this.#reader = stream.getReader()
   }
@@ -95,4 +97,10 @@ export class PulledStream implements AnswerStream {
     this.#sink = undefined
     sink?.end()
   }
+}
+
+/** For an answer that nobody gets. */
+export function cancelBody(body: AnswerBody): void {
+  if (isAnswerStream(body)) body.cancel()
+  else if (body instanceof ReadableStream) void body.cancel().catch(() => {})
 }

@@ -1,0 +1,234 @@
+import { expect, test } from 'bun:test'
+import type { Answer } from '../../src/core/answer.ts'
+import type { IncomingRequest } from '../../src/http/connected-request.ts'
+import { echo, FakeLine, HandStream, readAnswers, text } from '../server-rig.ts'
+
+/** Conversations of all kinds: what splits and mutations start from. */
+const corpus = [
+  'POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 11\r\n\r\nhello\r\n\r\nabGET /b?c=d HTTP/1.1\r\nHost: x\r\n\r\n',
+  'POST /chunks HTTP/1.1\r\nhost: x\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\nA;x="y"\r\n0123456789\r\n0\r\nx-sum: 1\r\n\r\n' +
+    'PUT /pieces HTTP/1.1\r\nhost: x\r\ncontent-length: 4\r\n\r\nwxyz',
+  '\r\n\r\nGET /old HTTP/1.0\r\nconnection: keep-alive\r\n\r\n\r\nGET /later HTTP/1.1\r\nhost: x\r\n\r\nHEAD /h HTTP/1.1\r\nhost: x\r\n\r\n',
+  'POST /e HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\ncontent-length: 3\r\n\r\nabcGET /stream HTTP/1.1\r\nhost: x\r\n\r\n' +
+    'GET /f HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\nGET /never HTTP/1.1\r\nhost: x\r\n\r\n',
+  'POST /refused HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n3\r\ndef\r\n0\r\n\r\nGET /g HTTP/1.1\r\nhost: x\r\n\r\n',
+  'GET /stream HTTP/1.0\r\n\r\n',
+].map(one => Buffer.from(one, 'latin1'))
+
+/** mulberry32: the same numbers in every run. */
+function randomFrom(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296
+  }
+}
+
+/** At once without the body, whole, piece by piece, as a stream, or without ever asking for the body. */
+async function answered(request: IncomingRequest): Promise<Answer> {
+  const { method, target } = request.head
+  if (target === '/stream') {
+    const stream = new HandStream()
+    stream.onPipe = sink => {
+      sink.write('one ')
+      setImmediate(() => {
+        sink.write(Buffer.from('two'))
+        sink.end()
+      })
+    }
+    return { status: 200, headers: {}, body: stream }
+  }
+  if (target === '/refused') return text('no', 413)
+  if (method !== 'PUT') return echo(request)
+  const pieces: Uint8Array[] = []
+  try {
+    for (let piece = await request.body.next(); piece; piece = await request.body.next()) pieces.push(piece)
+  } catch {
+    return text('failed', 400)
+  }
+  return text(`pieces [${Buffer.concat(pieces).toString('latin1')}]`)
+}
+
+const handle = (request: IncomingRequest): Answer | Promise<Answer> =>
+  request.head.method === 'GET' && request.head.target !== '/stream' ? text(`at once ${request.head.target}`) : answered(request)
+
+interface Outcome {
+  /** Method and target of each request, and what was answered; the reason of a refusal may depend on the split. */
+  readonly said: string
+  readonly statuses: number[]
+  /** How the server ended it, before the client did. */
+  readonly gone: string
+}
+
+/** Runs the conversation and closes it. Fails on everything that must never happen. */
+async function outcome(pieces: readonly Uint8Array[], room: () => number = () => Infinity): Promise<Outcome> {
+  const line = new FakeLine(handle)
+  for (const piece of pieces) {
+    line.socket.room = room()
+    line.receive(piece)
+    // Some pieces come while the request before is under way, some after.
+    if (pieces.length < 50 || piece.length % 2 === 0) await line.rest()
+  }
+  await line.rest()
+  line.socket.room = Infinity
+  for (let i = 0; i < 5; i++) {
+    line.connection.flush()
+    await line.rest()
+  }
+  if (line.failures.length > 0) throw line.failures[0]
+  const { gone } = line.socket
+  const heard = line.socket.sent
+  const { answers, rest } = readAnswers(heard, gone !== 'no', line.requests.map(request => request.head.method))
+  if (rest !== '') throw new Error(`half an answer: ${JSON.stringify(rest)}`)
+  const refusals = answers.filter(answer => answer.body.startsWith('refused: ')).length
+  // A request whose body never came has no answer yet; nothing has two.
+  const unanswered = line.requests.length + refusals - answers.length
+  if (refusals > 1 || unanswered < 0 || unanswered > 1) throw new Error(`${line.requests.length} requests, ${answers.length} answers`)
+  line.clock.advance(600_000)
+  await line.rest()
+  line.clock.advance(600_000)
+  if (line.closes === 0) throw new Error('it hangs longer than the timers')
+  line.connection.lost()
+  if (line.closes !== 1 || line.wheel.size !== 0) throw new Error('it is not released')
+  const said = line.requests.map(request => `${request.head.method} ${request.head.target}`)
+  for (const answer of answers) said.push(answer.body.startsWith('refused: ') ? 'refused' : `${answer.status} ${answer.body}`)
+  return { said: said.join(' | '), statuses: answers.map(answer => answer.status), gone }
+}
+
+function split(bytes: Buffer, random: () => number): Buffer[] {
+  const pieces: Buffer[] = []
+  const mean = 1 + random() * 60
+  for (let at = 0; at < bytes.length; ) {
+    const length = 1 + Math.floor(random() * mean)
+    pieces.push(bytes.subarray(at, at + length))
+    at += length
+  }
+  return pieces
+}
+
+const interesting = Buffer.from('\r\n\0 :;,\t0f-+xX\x7f\x80\xff', 'latin1')
+
+function mutate(bytes: Buffer, random: () => number): Buffer {
+  let out = Buffer.from(bytes)
+  const times = 1 + Math.floor(random() * 3)
+  for (let i = 0; i < times; i++) {
+    const at = Math.floor(random() * out.length)
+    const special = interesting[Math.floor(random() * interesting.length)]!
+    const byte = random() < 0.7 ? special : Math.floor(random() * 256)
+    const how = random()
+    if (how < 0.4) out[at] = byte
+    else if (how < 0.6) out = Buffer.concat([out.subarray(0, at), Buffer.of(byte), out.subarray(at)])
+    else if (how < 0.8) out = Buffer.concat([out.subarray(0, at), out.subarray(at + 1)])
+    else if (how < 0.9) out = out.subarray(0, at + 1)
+    else out = Buffer.concat([out, out.subarray(at)])
+  }
+  return out
+}
+
+test('each conversation is the same when it is cut in two at any byte, and byte by byte', async () => {
+  for (const bytes of corpus) {
+    const expected = await outcome([bytes])
+    expect(expected.statuses.length).toBeGreaterThan(0)
+    expect(expected.said).not.toContain('| refused')
+    for (let cut = 1; cut < bytes.length; cut++) {
+      const inTwo = await outcome([bytes.subarray(0, cut), bytes.subarray(cut)])
+      if (inTwo.said !== expected.said || inTwo.gone !== expected.gone)
+        throw new Error(`cut at ${cut}: ${JSON.stringify(inTwo)} instead of ${JSON.stringify(expected)}`)
+    }
+    expect(await outcome(Array.from(bytes, byte => Buffer.of(byte)))).toEqual(expected)
+    const random = randomFrom(bytes.length)
+    expect(await outcome([bytes], () => 1)).toEqual(expected)
+    expect(await outcome(split(bytes, random), () => Math.floor(random() * 20))).toEqual(expected)
+  }
+})
+
+test('the conversations say what they should', async () => {
+  const said = await Promise.all(corpus.map(async bytes => (await outcome([bytes])).said))
+  expect(said).toEqual([
+    'POST /a | GET /b?c=d | 200 POST /a [hello\r\n\r\nab] | 200 at once /b?c=d',
+    'POST /chunks | PUT /pieces | 200 POST /chunks [hello0123456789] | 200 pieces [wxyz]',
+    'GET /old | GET /later | HEAD /h | 200 at once /old | 200 at once /later | 200 ',
+    'POST /e | GET /stream | GET /f | 200 POST /e [abc] | 200 one two | 200 at once /f',
+    'POST /refused | GET /g | 413 no | 200 at once /g',
+    'GET /stream | 200 one two',
+  ])
+})
+
+test('6,000 mutated conversations: no crash, no hang, no second answer, and splits do not change what is handled', async () => {
+  const random = randomFrom(20261121)
+  let refusals = 0
+  for (let i = 0; i < 6000; i++) {
+    const bytes = mutate(corpus[i % corpus.length]!, random)
+    const atOnce = await outcome([bytes])
+    const inParts = await outcome(split(bytes, random))
+    if (atOnce.said !== inParts.said)
+      throw new Error(`differs by split: ${JSON.stringify(bytes.toString('latin1'))}\n${atOnce.said}\n${inParts.said}`)
+    if (atOnce.said.includes('refused')) refusals++
+  }
+  expect(refusals).toBeWithin(1500, 5500)
+}, 30_000)
+
+test('2,000 pieces of garbage never become a request', async () => {
+  const random = randomFrom(99)
+  for (let i = 0; i < 2000; i++) {
+    const bytes = Buffer.from(Array.from({ length: 1 + Math.floor(random() * 300) }, () =>
+      random() < 0.3 ? interesting[Math.floor(random() * interesting.length)]! : Math.floor(random() * 256)))
+    const { said } = await outcome(random() < 0.5 ? [bytes] : split(bytes, random))
+    expect(said === '' || said === 'refused').toBe(true)
+  }
+})
+
+test('endless heads, empty lines, chunk sizes, extensions and trailers cost no more than their bound', async () => {
+  const chunked = 'POST /a HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n'
+  const endless: [string, string, RegExp][] = [
+    ['GET / HTTP/1.1\r\n', 'a: b\r\n', /^431 /],
+    ['GET /', 'x', /^431 /],
+    ['GET / HTTP/1.1\r\nhost: x\r\na: ', 'x'.repeat(50), /^431 /],
+    [chunked, '0', /^400 .*invalid-request/],
+    [`${chunked}1;`, 'x'.repeat(50), /^400 .*invalid-request/],
+    [`${chunked}0\r\n`, 'a: b\r\n', /^400 .*invalid-request/],
+    [chunked, 'f'.repeat(20), /^400 .*invalid-request/],
+  ]
+  for (const [start, more, answer] of endless) {
+    const line = new FakeLine()
+    let fed = start.length
+    line.receive(start)
+    while (line.socket.gone === 'no' && fed < 200_000) {
+      line.receive(more)
+      fed += more.length
+      if (fed % 64 === 0) await line.rest()
+    }
+    await line.rest()
+    const [only] = readAnswers(line.socket.sent, true).answers
+    expect(`${only?.status} ${only?.body}`).toMatch(answer)
+    line.connection.lost()
+  }
+  const idle = new FakeLine()
+  const lines = Buffer.from('\r\n'.repeat(30_000))
+  const startMs = performance.now()
+  for (let i = 0; i < 500; i++) idle.receive(lines)
+  expect(performance.now() - startMs).toBeLessThan(2000)
+  idle.receive('GET /after HTTP/1.1\r\nhost: x\r\n\r\n')
+  await idle.rest()
+  expect(idle.requests.length).toBe(1)
+  idle.connection.lost()
+})
+
+test('a head of 64 KiB that drips byte by byte, and 64 KiB of pipelined bytes that do, cost linear time', async () => {
+  const startMs = performance.now()
+  const head = new FakeLine()
+  const bytes = Buffer.from(`GET /a HTTP/1.1\r\nhost: x\r\nx: ${'y'.repeat(65_000)}\r\n\r\n`)
+  for (let i = 0; i < bytes.length; i++) head.connection.data(Buffer.of(bytes[i]!))
+  expect(head.requests.length).toBe(1)
+  head.connection.lost()
+  const pipelined = new FakeLine(() => new Promise(() => {}))
+  pipelined.receive('GET /slow HTTP/1.1\r\nhost: x\r\n\r\n')
+  for (let i = 0; i < 64 * 1024; i++) pipelined.connection.data(Buffer.of(120))
+  expect(pipelined.socket.paused).toBe(false)
+  pipelined.connection.data(Buffer.of(120))
+  expect(pipelined.socket.paused).toBe(true)
+  pipelined.connection.lost()
+  expect(performance.now() - startMs).toBeLessThan(400)
+})
