@@ -1,11 +1,16 @@
 import { expect, test } from 'bun:test'
-import { framingOf, headText } from './answer-head.ts'
+import { AnswerHead, framingOf } from './answer-head.ts'
 import type { HeadParts } from './answer-head.ts'
 import { HandStream } from '../../tests/server-rig.ts'
 
 const parts = (given: Partial<HeadParts> = {}): HeadParts => ({
   status: 200, headers: {}, framing: 2, connection: '', epochMs: Date.UTC(2026, 10, 21, 13, 0, 5), ...given,
 })
+const headText = (given: HeadParts): string => {
+  const head = new AnswerHead(given)
+  const bytes = Buffer.alloc(head.length)
+  return bytes.toString('latin1', 0, head.write(bytes, 0))
+}
 const date = 'date: Sat, 21 Nov 2026 13:00:05 GMT\r\n'
 
 test('a whole head, in each framing', () => {
@@ -26,6 +31,14 @@ test('the date changes with the second, and is there at the beginning of time', 
   expect(dateAt(999)).toBe('date: Thu, 01 Jan 1970 00:00:00 GMT')
   expect(dateAt(1000)).toBe('date: Thu, 01 Jan 1970 00:00:01 GMT')
   expect(dateAt(Date.UTC(2026, 0, 1))).toBe('date: Thu, 01 Jan 2026 00:00:00 GMT')
+})
+
+test('a head never needs more room than it says', () => {
+  for (const framing of [Number.MAX_SAFE_INTEGER, 'chunked'] as const) {
+    const parts_ = parts({ headers: { 'x-a': '\xff'.repeat(3000) }, framing, connection: 'keep-alive', status: 431 })
+    expect(headText(parts_)).toEndWith('connection: keep-alive\r\n\r\n')
+    expect(headText(parts_)).toContain(`x-a: ${'\xff'.repeat(3000)}\r\n`)
+  }
 })
 
 test('no value and no name can end its line or frame the body', () => {

@@ -3,37 +3,20 @@ import type { Socket } from 'bun'
 import { isAnswerStream } from '../core/answer.ts'
 import type { Answer, AnswerStream } from '../core/answer.ts'
 import { GatewayError } from '../core/errors.ts'
-import { ChunkedReader } from '../lib/chunked-reader.ts'
-import type { Clock } from '../lib/clock.ts'
+import type { TurnTask } from '../lib/end-of-turn.ts'
 import { TimerEntry } from '../lib/timer-wheel.ts'
-import type { TimerWheel } from '../lib/timer-wheel.ts'
-import { framingOf, headText } from './answer-head.ts'
+import { AnswerHead, framingOf } from './answer-head.ts'
 import { Backlog, noBytes } from './backlog.ts'
+import { BodyFraming } from './body-framing.ts'
+import type { BodyTaker } from './body-framing.ts'
 import { ConnectedRequest } from './connected-request.ts'
-import type { IncomingRequest } from './connected-request.ts'
+import type { Host } from './host.ts'
 import { IncomingBody } from './incoming-body.ts'
 import type { BodySource } from './incoming-body.ts'
 import { Outbox } from './outbox.ts'
 import { headBytesMax, RefusedRequest, refuseHopeless, RequestHead } from './request-head.ts'
 import { cancelBody, PulledStream, StreamSink } from './streams.ts'
 import type { StreamLine } from './streams.ts'
-
-/** The server, as a connection sees it. */
-export interface Host {
-  readonly wheel: TimerWheel
-  readonly clock: Clock
-  /** No request after the present one. */
-  readonly stopping: boolean
-  /** Never throws and never rejects. */
-  handle(request: IncomingRequest): Answer | Promise<Answer>
-  /** What a client is told whose request cannot even be read. */
-  refuse(refusal: RefusedRequest): Answer
-  /** Sends what waits when the present events are worked off: a system call costs more than the bytes it carries. */
-  flushSoon(connection: ClientConnection): void
-  closed(connection: ClientConnection): void
-  /** A failure of this program while it answered: the connection is cut. */
-  failed(connection: ClientConnection, thrown: unknown): void
-}
 
 const idleMs = 255_000
 /** From the first byte of a head to its last; between two pieces of a body; for a client to take a piece of its answer. */
@@ -55,7 +38,7 @@ const blankLine = Buffer.from('\r\n\r\n')
 const left = (): GatewayError => new GatewayError('client-closed', 'the client left while sending its body')
 const tooLate = (): GatewayError => new GatewayError('client-closed', 'the request is answered: the rest of its body is not read')
 
-export class ClientConnection extends TimerEntry implements BodySource, StreamLine {
+export class ClientConnection extends TimerEntry implements BodySource, StreamLine, TurnTask {
   /** Waits in the server's list to be flushed. Owned by the server. */
   queued = false
   readonly #host: Host
@@ -65,9 +48,9 @@ export class ClientConnection extends TimerEntry implements BodySource, StreamLi
   #address: string | undefined
   #phase: Phase = 'head'
   #request: ConnectedRequest | undefined
-  #chunks: ChunkedReader | undefined
-  /** Bytes of the body still to come, when its length is known. */
-  #bodyLeft = 0
+  readonly #framing = new BodyFraming()
+  /** Takes the rest of a body that is not wanted. */
+  readonly #nobody: BodyTaker = { push() {}, end: () => this.#next() }
   #discarded = 0
   /** Asked with `connection: close`, or unable to go on. */
   #last = false
@@ -142,6 +125,15 @@ export class ClientConnection extends TimerEntry implements BodySource, StreamLi
   }
 
   // ---- what the server calls
+
+  endOfTurn(): void {
+    this.queued = false
+    try {
+      this.flush()
+    } catch (thrown) {
+      this.#host.failed(this, thrown)
+    }
+  }
 
   /** Sends what waits. */
   flush(): void {
@@ -243,16 +235,13 @@ export class ClientConnection extends TimerEntry implements BodySource, StreamLi
 
   /** What of the body is there is taken first: most requests are complete when they are handed over. */
   #begin(head: RequestHead, bytes: Buffer): Buffer {
-    const length = head.chunked ? -1 : Math.max(head.contentLength, 0)
-    const request = new ConnectedRequest(this, head, new IncomingBody(this, length))
+    const request = new ConnectedRequest(this, head, new IncomingBody(this, this.#framing.begin(head)))
     this.#request = request
     this.#phase = 'request'
     this.#headBegan = false
     this.#searched = 0
     this.#continued = false
     this.#last = !head.keepAlive || this.#host.stopping
-    this.#bodyLeft = length
-    if (head.chunked) (this.#chunks ??= new ChunkedReader(why => new RefusedRequest(400, why))).reset()
     const rest = bytes.length > 0 && !request.body.ended ? this.#takeFirst(bytes) : bytes
     const answer = this.#host.handle(request)
     if (answer instanceof Promise) this.#answerLater(request, answer)
@@ -285,7 +274,7 @@ export class ClientConnection extends TimerEntry implements BodySource, StreamLi
   #takeBody(bytes: Buffer): Buffer {
     const { body } = this.#request!
     if (body.awaited) this.#deadline(stalledMs)
-    return this.#eachPiece(bytes, piece => body.push(piece), () => body.end())
+    return this.#framing.take(bytes, body)
   }
 
   #discard(bytes: Buffer): Buffer {
@@ -294,26 +283,7 @@ export class ClientConnection extends TimerEntry implements BodySource, StreamLi
       this.close()
       return noBytes
     }
-    return this.#eachPiece(bytes, () => {}, () => this.#next())
-  }
-
-  #eachPiece(bytes: Buffer, onPiece: (piece: Uint8Array) => void, onEnd: () => void): Buffer {
-    const chunks = this.#request!.head.chunked ? this.#chunks! : undefined
-    if (!chunks) {
-      const length = Math.min(this.#bodyLeft, bytes.length)
-      this.#bodyLeft -= length
-      onPiece(length === bytes.length ? bytes : bytes.subarray(0, length))
-      if (this.#bodyLeft === 0) onEnd()
-      return length === bytes.length ? noBytes : bytes.subarray(length)
-    }
-    for (let at = 0; ; at = chunks.at) {
-      const event = chunks.read(bytes, at)
-      if (event === 'body') onPiece(chunks.piece)
-      else {
-        if (event === 'end') onEnd()
-        return chunks.at === bytes.length ? noBytes : bytes.subarray(chunks.at)
-      }
-    }
+    return this.#framing.take(bytes, this.#nobody)
   }
 
   /** What came behind a request waits for its answer. */
@@ -347,20 +317,17 @@ export class ClientConnection extends TimerEntry implements BodySource, StreamLi
     const connection = this.#last ? 'close' : head.isOld ? 'keep-alive' : ''
     // Not piped yet: when the head cannot be made, the stream ends with the connection.
     this.#stream = stream
-    const text = headText({ status, headers, framing, connection, epochMs: this.#host.clock.epochMs() })
+    const answerHead = new AnswerHead({ status, headers, framing, connection, epochMs: this.#host.clock.epochMs() })
     const sendsBody = head.method !== 'HEAD' && framing !== 'none'
     if (stream && sendsBody) {
-      this.#outbox.add(text)
+      this.#outbox.add(answerHead)
       stream.pipe(new StreamSink(this, request, framing === 'chunked'))
       return this.#host.flushSoon(this)
     }
     this.#stream = undefined
     stream?.cancel()
-    if (typeof body === 'string' && sendsBody) this.#outbox.add(text + body)
-    else {
-      this.#outbox.add(text)
-      if (body instanceof Uint8Array && sendsBody) this.#outbox.add(body)
-    }
+    this.#outbox.add(answerHead)
+    if (sendsBody && (typeof body === 'string' || body instanceof Uint8Array)) this.#outbox.add(body)
     this.#answered()
   }
 
@@ -429,7 +396,8 @@ export class ClientConnection extends TimerEntry implements BodySource, StreamLi
     const { status, headers, body } = this.#host.refuse(refusal)
     const text = String(body)
     const framing = Buffer.byteLength(text)
-    this.#outbox.add(headText({ status, headers, framing, connection: 'close', epochMs: this.#host.clock.epochMs() }) + text)
+    this.#outbox.add(new AnswerHead({ status, headers, framing, connection: 'close', epochMs: this.#host.clock.epochMs() }))
+    this.#outbox.add(text)
     this.#host.flushSoon(this)
   }
 

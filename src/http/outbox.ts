@@ -1,5 +1,7 @@
 /** What waits to be sent to one client, joined into as few system calls as the turn of the event loop allows. */
 
+import { AnswerHead } from './answer-head.ts'
+
 /** `write` takes what fits and returns how much; negative = closed. */
 export interface Writable {
   write(bytes: Uint8Array, offset: number, length: number): number
@@ -10,13 +12,16 @@ const scratch = Buffer.allocUnsafeSlow(128 * 1024)
 /** Pieces up to this size are copied behind one another; larger ones are sent from where they are. */
 const joinedBytesMax = 32 * 1024
 
+/** Text is sent as UTF-8. */
+export type Piece = Uint8Array | string | AnswerHead
+
 export type FlushState = 'empty' | 'waiting' | 'closed'
 
 export class Outbox {
-  #pieces: (Uint8Array | string)[] = []
+  #pieces: Piece[] = []
   /** Bytes of the first piece that are sent already; it is bytes then. */
   #offset = 0
-  /** At least this much waits: text counts one byte a character. */
+  /** About this much waits: text counts one byte a character, a head the most it may have. */
   #size = 0
   #moved = false
 
@@ -29,8 +34,7 @@ export class Outbox {
     return this.#moved
   }
 
-  /** Text is sent as UTF-8. */
-  add(piece: Uint8Array | string): void {
+  add(piece: Piece): void {
     if (piece.length === 0) return
     this.#pieces.push(piece)
     this.#size += piece.length
@@ -62,6 +66,7 @@ export class Outbox {
       // Three bytes a UTF-16 unit are the most that UTF-8 needs.
       if (piece.length > joinedBytesMax || (typeof piece === 'string' ? piece.length * 3 : piece.length) > room) break
       if (typeof piece === 'string') filled += scratch.write(piece, filled, 'utf8')
+      else if (piece instanceof AnswerHead) filled = piece.write(scratch, filled)
       else {
         const rest = taken === 0 && this.#offset > 0 ? piece.subarray(this.#offset) : piece
         scratch.set(rest, filled)
@@ -84,8 +89,7 @@ export class Outbox {
 
   /** A large piece: offered in parts, so that nothing is copied. */
   #sendFirst(socket: Writable): FlushState {
-    const [first] = this.#pieces
-    const piece = typeof first === 'string' ? Buffer.from(first, 'utf8') : first!
+    const piece = bytesOf(this.#pieces[0]!)
     this.#pieces[0] = piece
     const written = socket.write(piece, this.#offset, piece.length - this.#offset)
     if (written < 0) return 'closed'
@@ -106,4 +110,11 @@ export class Outbox {
     this.#size = this.#pieces.reduce((sum, piece) => sum + piece.length, -this.#offset)
     return 'waiting'
   }
+}
+
+function bytesOf(piece: Piece): Uint8Array {
+  if (typeof piece === 'string') return Buffer.from(piece, 'utf8')
+  if (!(piece instanceof AnswerHead)) return piece
+  const bytes = Buffer.allocUnsafeSlow(piece.length)
+  return bytes.subarray(0, piece.write(bytes, 0))
 }

@@ -2,10 +2,11 @@
 import type { Socket, SocketHandler, TCPSocketListener } from 'bun'
 import type { Answer } from '../core/answer.ts'
 import type { Clock } from '../lib/clock.ts'
+import { atEndOfTurn } from '../lib/end-of-turn.ts'
 import type { TimerWheel } from '../lib/timer-wheel.ts'
 import type { IncomingRequest } from './connected-request.ts'
 import { ClientConnection } from './connection.ts'
-import type { Host } from './connection.ts'
+import type { Host } from './host.ts'
 import type { RefusedRequest } from './request-head.ts'
 
 export interface ServerOptions {
@@ -44,8 +45,6 @@ class Server implements HttpServer, Host {
   readonly #options: ServerOptions
   readonly #listener: TCPSocketListener<ClientConnection>
   readonly #connections = new Set<ClientConnection>()
-  readonly #flush = (): void => this.#flushAll()
-  #waiting: ClientConnection[] = []
   #stopped: (() => void) | undefined
   #stop: Promise<void> | undefined
 
@@ -77,7 +76,7 @@ class Server implements HttpServer, Host {
   flushSoon(connection: ClientConnection): void {
     if (connection.queued) return
     connection.queued = true
-    if (this.#waiting.push(connection) === 1) setImmediate(this.#flush)
+    atEndOfTurn(connection)
   }
 
   closed(connection: ClientConnection): void {
@@ -103,19 +102,6 @@ class Server implements HttpServer, Host {
     this.#listener.stop()
     for (const connection of [...this.#connections]) connection.endWhenIdle()
     if (this.#connections.size > 0) await new Promise<void>(resolve => (this.#stopped = resolve))
-  }
-
-  #flushAll(): void {
-    const waiting = this.#waiting
-    this.#waiting = []
-    for (const connection of waiting) {
-      connection.queued = false
-      try {
-        connection.flush()
-      } catch (thrown) {
-        this.failed(connection, thrown)
-      }
-    }
   }
 
   /** One set of handlers for all sockets: Bun keeps the connection itself in `socket.data`. */

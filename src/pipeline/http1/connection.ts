@@ -2,6 +2,8 @@
 import type { Socket, SocketHandler } from 'bun'
 import { toGatewayError } from '../../core/errors.ts'
 import type { GatewayError } from '../../core/errors.ts'
+import { atEndOfTurn } from '../../lib/end-of-turn.ts'
+import type { TurnTask } from '../../lib/end-of-turn.ts'
 import { TimerEntry } from '../../lib/timer-wheel.ts'
 import type { TimerWheel } from '../../lib/timer-wheel.ts'
 import { compressed, connectFailed, connectTimedOut, cut, malformed, timedOut, unreadable } from './errors.ts'
@@ -26,10 +28,11 @@ export interface Owner {
 /** What TLS needs; absent for plain HTTP. One object per origin. */
 export type TlsSettings = Readonly<Record<string, unknown>>
 
-type Phase = 'connecting' | 'head' | 'body' | 'idle' | 'closed'
+/** `queued` = the request goes out at the end of this turn. */
+type Phase = 'connecting' | 'queued' | 'head' | 'body' | 'idle' | 'closed'
 type UpstreamSocket = Socket<Connection>
 
-export class Connection extends TimerEntry implements Line {
+export class Connection extends TimerEntry implements Line, TurnTask {
   /** As long as the peer said it keeps the connection; Infinity = it said nothing. */
   keepAliveMs = Infinity
   readonly #owner: Owner
@@ -71,7 +74,15 @@ export class Connection extends TimerEntry implements Line {
     this.#exchange = exchange
     exchange.line = this
     this.#reused = true
-    this.#send(exchange)
+    this.#answerBegan = false
+    this.#phase = 'queued'
+    this.#deadline(exchange.request.timeouts.firstByteMs)
+    atEndOfTurn(this)
+  }
+
+  /** The exchange may have been cancelled meanwhile, and this connection be closed. */
+  endOfTurn(): void {
+    if (this.#phase === 'queued') this.#send(this.#exchange!)
   }
 
   /** Free until `idleMs` from now, or until the peer says a word. */
@@ -143,6 +154,8 @@ export class Connection extends TimerEntry implements Line {
     const exchange = this.#exchange
     // A free connection has nothing to say; whatever this is, it must not become the next answer.
     if (!exchange || this.#phase === 'connecting') return this.#unexpected(exchange)
+    // It spoke before it was asked: whatever it says is no answer, but another connection may give one.
+    if (this.#phase === 'queued') return this.onLost(undefined)
     this.#answerBegan = true
     try {
       this.#read(exchange, chunk)

@@ -1,0 +1,44 @@
+/** Where the body of a request ends: after so many bytes, or with its last chunk. */
+import { ChunkedReader } from '../lib/chunked-reader.ts'
+import { noBytes } from './backlog.ts'
+import { RefusedRequest } from './request-head.ts'
+import type { RequestHead } from './request-head.ts'
+
+export interface BodyTaker {
+  push(piece: Uint8Array): void
+  end(): void
+}
+
+export class BodyFraming {
+  /** Bytes still to come; -1 = the body has chunks. */
+  #left = 0
+  #chunks: ChunkedReader | undefined
+
+  /** The body of another request. Its length in bytes; -1 = its chunks say it. */
+  begin({ chunked, contentLength }: RequestHead): number {
+    this.#left = chunked ? -1 : Math.max(contentLength, 0)
+    if (chunked) (this.#chunks ??= new ChunkedReader(why => new RefusedRequest(400, why))).reset()
+    return this.#left
+  }
+
+  /** Gives `taker` what belongs to the body; returns what comes after it. Throws RefusedRequest. */
+  take(bytes: Buffer, taker: BodyTaker): Buffer {
+    if (this.#left < 0) return this.#takeChunks(bytes, this.#chunks!, taker)
+    const length = Math.min(this.#left, bytes.length)
+    this.#left -= length
+    taker.push(length === bytes.length ? bytes : bytes.subarray(0, length))
+    if (this.#left === 0) taker.end()
+    return length === bytes.length ? noBytes : bytes.subarray(length)
+  }
+
+  #takeChunks(bytes: Buffer, chunks: ChunkedReader, taker: BodyTaker): Buffer {
+    for (let at = 0; ; at = chunks.at) {
+      const event = chunks.read(bytes, at)
+      if (event === 'body') taker.push(chunks.piece)
+      else {
+        if (event === 'end') taker.end()
+        return chunks.at === bytes.length ? noBytes : bytes.subarray(chunks.at)
+      }
+    }
+  }
+}
