@@ -134,6 +134,7 @@ async function openStore(options: ServeOptions, logger: Logger): Promise<Store> 
   await migrate(database)
   const replica = options.redisUrl === undefined ? await claimSingleReplica(options.databaseUrl) : undefined
   const installation = await openInstallation(database, { masterKey: options.masterKey, pepper: options.keyPepper })
+  if (installation.replacedMasterKey) logger.warn('the given master key replaces the one that was kept, which is no longer valid')
   let reachable = true
   let directory: CachedKeyDirectory | undefined
   const keys = createKeyStore({ database, clock, onChange: hash => directory?.changed(hash) })
@@ -223,7 +224,8 @@ function assemble({ options, source, store, logger }: Assembling) {
     log: settlement => logger.call(settlement),
     count: settlement => metrics.call(settlement),
   })
-  const router = new Router({ transport, timers, clock, random: Math.random })
+  const access = modelAccess(() => index)
+  const router = new Router({ transport, timers, clock, random: Math.random, access })
   let draining = false
   const detached = new DetachedWork()
   const tokenizer = new Tokenizer()
@@ -234,7 +236,7 @@ function assemble({ options, source, store, logger }: Assembling) {
     callModel: createCallModel({
       policies, router, clock, settings, uploadDirectory, resolve: model => index.resolve(model), cost: costNanoUsd, costText: nanoUsdToText,
     }),
-    previewCall: createPreviewCall({ clock, access: modelAccess(() => index) }),
+    previewCall: createPreviewCall({ clock, access }),
     tokenizer,
     keys: store.keys,
     ledger: store.ledger,

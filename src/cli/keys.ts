@@ -4,7 +4,7 @@ import { keyHint, mintKey, parseDuration } from '../accounts/key.ts'
 import type { KeyRecord, KeyStore } from '../core/ports.ts'
 import { systemClock } from '../lib/clock.ts'
 import { Secret } from '../lib/secret.ts'
-import { openInstallation } from '../store/installation.ts'
+import { openKeyHash } from '../store/installation.ts'
 import type { Installation } from '../store/installation.ts'
 import { createKeyStore } from '../store/keys.ts'
 import { migrate } from '../store/migrate.ts'
@@ -27,12 +27,8 @@ async function withKeys<T>(
   try {
     await migrate(database)
     const pepper = nonEmpty(environment.MODELGATE_KEY_PEPPER)
-    // A stand-in for the master key: keys are made here without one, and none may be made by this command.
-    const installation = await openInstallation(database, {
-      masterKey: new Secret(mintKey()),
-      pepper: pepper === undefined ? undefined : new Secret(pepper),
-    })
-    return await work(createKeyStore({ database, clock: systemClock }), installation.hashKey)
+    const hashKey = await openKeyHash(database, pepper === undefined ? undefined : new Secret(pepper))
+    return await work(createKeyStore({ database, clock: systemClock }), hashKey)
   } finally {
     await database.close()
   }

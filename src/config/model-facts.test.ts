@@ -42,6 +42,14 @@ test('a guessed mode is shown but does not refuse calls: only a declared one sta
   expect(facts('openai', 'whisper-1').info).toMatchObject({ supported_modalities: ['audio'], supported_output_modalities: ['text'] })
 })
 
+test('schemas are judged where nobody promises them, unless the operator says what the host does', () => {
+  const judged = (provider: string, declared: object = {}) => facts(provider, 'x', declared).judgesSchemas
+  expect(['openai', 'anthropic', 'vertex_ai', 'mistral'].map(name => judged(name))).toEqual([undefined, undefined, undefined, undefined])
+  expect(['hosted_vllm', 'custom_openai', 'ollama', 'openrouter', 'bedrock'].map(name => judged(name))).toEqual([true, true, true, true, true])
+  expect((['native', 'json_object', 'none'] as const).map(word => judged('hosted_vllm', { structured_output: word }))).toEqual([undefined, undefined, undefined])
+  expect(facts('hosted_vllm', '*').judgesSchemas).toBe(true)
+})
+
 test('a pattern is no model', () => {
   expect(facts('openai', '*')).toMatchObject({ prices: null, priceSource: 'unknown', info: {} })
   expect(facts('openai', '*').info).toEqual({})

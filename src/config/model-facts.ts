@@ -5,7 +5,7 @@ import type { Flag } from './capabilities.ts'
 import { catalogueEntry } from './catalogue.ts'
 import { catalogPrices, resolvePrices } from './prices.ts'
 import type { GivenPrices } from './prices.ts'
-import { modelProfile } from './profile.ts'
+import { judgesSchemas, modelProfile } from './profile.ts'
 import type { DeclaredAbilities } from './profile.ts'
 
 /** `model_info` of the configuration, with the prices of `proxy_params`. */
@@ -23,7 +23,7 @@ export interface NamedModel {
   readonly provider: string
 }
 
-type Facts = Pick<Deployment, 'mode' | 'prices' | 'priceSource' | 'info'> & { readonly profile: ModelProfile }
+type Facts = Pick<Deployment, 'mode' | 'prices' | 'priceSource' | 'info' | 'judgesSchemas'> & { readonly profile: ModelProfile }
 
 /** Not known, until somebody says otherwise. */
 const unknown = Object.freeze({
@@ -37,10 +37,11 @@ const unknown = Object.freeze({
  */
 export function modelFacts({ modelName, model, provider }: NamedModel, declared: DeclaredInfo): Facts {
   const profile = modelProfile(modelName, model, provider, declared)
+  const abilities = { profile, ...(judgesSchemas(profile, provider, declared) && { judgesSchemas: true }) }
   const lookedUp = declared.base_model ?? model
   if (lookedUp.includes('*')) {
     const mode = declared.mode ?? 'chat'
-    return { mode, profile, ...resolvePrices(declared, null, mode === 'audio_speech'), info: declared }
+    return { mode, ...abilities, ...resolvePrices(declared, null, mode === 'audio_speech'), info: declared }
   }
   const { mode: usualMode, ...capabilities } = capabilitiesOf(lookedUp)
   const mode = declared.mode ?? usualMode ?? 'chat'
@@ -49,7 +50,7 @@ export function modelFacts({ modelName, model, provider }: NamedModel, declared:
   const known = { ...window, ...capabilities, ...declared }
   return {
     mode,
-    profile,
+    ...abilities,
     ...resolvePrices(declared, catalogPrices(provider, lookedUp), mode === 'audio_speech'),
     // The mode stays as declared: only what somebody said can contradict a call (pipeline/attempt.ts).
     info: { ...unknown, ...modalities(mode, known), ...known },

@@ -39,6 +39,19 @@ const singleVendors: ReadonlySet<string> = new Set([
   'ai21_chat', 'inception', 'stepfun', 'upstage', 'local',
 ])
 
+/**
+ * Hosts whose documentation promises that an answer fits a schema, or that the call is refused. Of all others nobody
+ * knows which software, in which version and with which settings, stands behind the address.
+ */
+const schemaKeepers: ReadonlySet<string> = new Set([
+  'openai', 'azure', 'anthropic', 'gemini', 'vertex_ai', 'mistral', 'cohere', 'xai', 'groq', 'cerebras', 'fireworks_ai',
+])
+
+/** true = schemas are sent as they are, and it is not certain that the answers keep to them. */
+export function judgesSchemas(profile: ModelProfile, provider: string, info: DeclaredAbilities = {}): boolean {
+  return profile.structuredOutput === 'native' && info.structured_output === undefined && !schemaKeepers.has(provider)
+}
+
 const lastPart = (model: string): string => model.slice(model.lastIndexOf('/') + 1)
 
 /** `upstreamModel` is known better than the public name, which the operator may choose freely; the first match counts. */

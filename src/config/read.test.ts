@@ -26,6 +26,35 @@ for (const [name, text, expected] of mistakes)
     expect(read(text).mistakes).toEqual(expected)
   })
 
+test('a mistake of form hides no other: providers, ids and names are judged in the same run, and nothing is guessed', () => {
+  const entry = (name: string, params: string, id = '') => `  - model_name: ${name}\n    proxy_params: { ${params} }\n${id && `    model_info: { id: ${id} }\n`}`
+  const routes = 'router_settings: { num_retries: -1, fallbacks: [{ a: [b, nobody] }, { d: [c] }] }\n'
+  const found = read(`model_list:\n${entry('a', 'model: gorq/x, api_kye: k', 'one')}${entry('b', 'model: groq/x, api_key: 5', 'one')}${
+    entry('c', 'model: os.environ/NOPE, api_key: k')}${entry('d', 'weight: heavy')}${routes}`).mistakes
+  expect(found).toEqual([
+    'config.yaml:3:28 model_list.0.proxy_params.model: unknown provider `gorq`, did you mean `groq`?',
+    expect.stringContaining('config.yaml:3:36 model_list.0.proxy_params.api_kye: unknown key'),
+    'config.yaml:5 model_info.id: `one` is also the id of config.yaml:2; ids must differ',
+    expect.stringContaining('config.yaml:6:45 model_list.1.proxy_params.api_key: '),
+    expect.stringContaining('model_list.2.proxy_params.model: the environment variable NOPE is not set'),
+    expect.stringContaining('model_list.3.proxy_params.model: is missing'),
+    expect.stringContaining('model_list.3.proxy_params.weight: '),
+    expect.stringContaining('router_settings.num_retries: '),
+    'config.yaml:12:54 router_settings.fallbacks.0.a: no model is named `nobody`',
+  ])
+})
+
+test('what only follows from a mistake is none: a name that cannot be read, an address that was wrong, ids of halves', () => {
+  const about = (text: string) => read(text).mistakes.map(one => one.split(' ')[1])
+  const fallback = 'router_settings: { fallbacks: [{ m: [gone] }] }\n'
+  expect(about(`model_list:\n  - model_nme: gone\n    proxy_params: { model: groq/x, api_key: k }\n  - model_name: m\n    proxy_params: { model: groq/x, api_key: k }\n${fallback}`))
+    .toEqual(['model_list.0.model_name:', 'model_list.0.model_nme:'])
+  expect(about(`model_list: all\n${fallback}`)).toEqual(['model_list:'])
+  expect(about(model('model: mine, api_base: 5, api_key: k'))).toEqual(['model_list.0.proxy_params.api_base:'])
+  const half = (weight: string) => `  - model_name: m\n    proxy_params: { model: groq/x, api_key: k, weight: ${weight} }\n`
+  expect(about(`model_list:\n${half('a')}${half('b')}`)).toEqual(['model_list.0.proxy_params.weight:', 'model_list.1.proxy_params.weight:'])
+})
+
 test('several mistakes are named at once, in order; broken YAML by its place', () => {
   expect(read('a: 1\nb: 2\n').mistakes.length).toBe(2)
   expect(read('model_list: [\n').mistakes[0]).toMatch(/^config\.yaml:\d+:\d+ /)

@@ -3,14 +3,18 @@ import { isMap, isPair, isScalar, isSeq, LineCounter, parseDocument, visit } fro
 import type { Document, Node, Pair } from 'yaml'
 import type { z } from 'zod'
 import { configSchema, notSupportedYet, otherNames } from './schema.ts'
+import { salvage } from './salvage.ts'
+import type { SalvagedConfig } from './salvage.ts'
 import type { Config } from './schema.ts'
 import { nearest } from './nearest.ts'
 
 const textBytesMax = 5 * 1024 * 1024
 
 export interface ConfigReading {
-  /** Undefined when there is a mistake. */
+  /** Without what is wrong in it; undefined = the text has no outline at all. */
   readonly config: Config | undefined
+  /** The model list; undefined = there is none; null = it is no list. */
+  readonly entries: SalvagedConfig['entries']
   /** `file:line:col path: message`, in order of the file. */
   readonly mistakes: readonly string[]
   readonly warnings: readonly string[]
@@ -61,12 +65,16 @@ export function readConfig(
   const where = (finding: Finding) => place(offsetOf(document, finding))
   const shown = (finding: Finding) => `${where(finding)} ${finding.path.join('.') || 'file'}: ${finding.message}`
   return {
-    config: checked.success && findings.length === 0 ? checked.data : undefined,
+    ...(checked.success && findings.length === 0 ? whole(checked.data) : salvage(resolved, findings.map(finding => finding.path))),
     mistakes: [...findings].sort((a, b) => offsetOf(document, a) - offsetOf(document, b)).map(shown),
     warnings: warned.map(shown),
     lineOf: path => where({ path, message: '' }).replace(/:\d+$/, ''),
     placeOf: path => where({ path, message: '' }),
   }
+}
+
+function whole(config: Config): SalvagedConfig {
+  return { config, entries: config.model_list?.map((entry, at) => ({ at, name: entry.model_name, entry, lost: [] })) }
 }
 
 /** Where an alias stands inside of its own anchor: whoever follows it never comes to an end. */
@@ -82,7 +90,7 @@ function endlessAliases(document: Document.Parsed): number[] {
 }
 
 function failed(mistake: string): ConfigReading {
-  return { config: undefined, mistakes: [mistake], warnings: [], lineOf: () => '', placeOf: () => '' }
+  return { config: undefined, entries: undefined, mistakes: [mistake], warnings: [], lineOf: () => '', placeOf: () => '' }
 }
 
 type Path = readonly (string | number)[]

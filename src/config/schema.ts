@@ -96,12 +96,12 @@ const modelInfo = z.strictObject({
     .describe('Where its thinking is. tags: <think>...</think> in the text; tags_open: the text begins inside it.'),
   alternate_roles: flag.describe('Its template wants user and assistant in turn; tool results go back as user.'),
   structured_output: z.enum(['native', 'json_object', 'none']).optional()
-    .describe('What its host enforces. Otherwise a schema is asked for in the prompt and checked by the gateway.'),
+    .describe('What its host enforces; otherwise a schema is asked for in the prompt and checked by the gateway. Unset: sent as it is, and whole answers to strict schemas are checked unless the host is known to enforce them.'),
   guard: flag.describe('A safety classifier: one user message in, safe or unsafe out.'),
   ...prices,
 })
 
-const modelEntry = z.strictObject({
+export const modelEntrySchema = z.strictObject({
   model_name: text,
   proxy_params: proxyParams,
   model_info: modelInfo.optional(),
@@ -148,7 +148,7 @@ const generalSettings = z.strictObject({
 })
 
 export const configSchema = z.strictObject({
-  model_list: z.array(modelEntry).optional(),
+  model_list: z.array(modelEntrySchema).optional(),
   router_settings: routerSettings.optional(),
   settings: commonSettings.optional(),
   general_settings: generalSettings.optional(),
@@ -156,7 +156,7 @@ export const configSchema = z.strictObject({
 })
 
 export type Config = z.infer<typeof configSchema>
-export type ModelEntry = z.infer<typeof modelEntry>
+export type ModelEntry = z.infer<typeof modelEntrySchema>
 
 /** Other names of the same, as the peer writes them; replaced before the check. */
 export const otherNames: Readonly<Record<string, string>> = {

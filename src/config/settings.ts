@@ -36,15 +36,16 @@ export interface SettingsInput {
 export function readSettings(input: SettingsInput): SettingsReading {
   const reading: ConfigReading =
     input.text === undefined
-      ? { config: {}, mistakes: [], warnings: [], lineOf: () => '', placeOf: () => '' }
+      ? { config: {}, entries: undefined, mistakes: [], warnings: [], lineOf: () => '', placeOf: () => '' }
       : readConfig(input.text, { file: input.file ?? 'config.yaml', environment: input.environment })
   const config = reading.config
   if (!config) return { settings: undefined, config: {}, mistakes: reading.mistakes }
-  const mistakes: string[] = []
+  const mistakes = [...reading.mistakes]
   const deployments = allDeployments(config, reading, { input, mistakes })
   const warnings = [...reading.warnings, ...unpriced(deployments)]
+  checkIds(deployments, { reading, mistakes })
   checkNames(config, deployments, { reading, mistakes })
-  if (mistakes.length > 0) return { settings: undefined, config, mistakes }
+  if (mistakes.length > 0) return { settings: undefined, config: reading.mistakes.length > 0 ? {} : config, mistakes: inOrder(mistakes) }
   const { settings: common = {}, router_settings: router = {}, general_settings: general = {} } = config
   const limits = common.default_internal_user_params ?? {}
   const settings: Settings = {
@@ -88,16 +89,34 @@ function allDeployments(config: Config, reading: ConfigReading, { input, mistake
     dropParams: common.drop_params ?? true,
   }
   const deployments: Deployment[] = []
-  for (const [at, entry] of (config.model_list ?? []).entries()) {
+  for (const { at, entry, lost } of reading.entries ?? []) {
+    if (!entry) continue
     const where = reading.lineOf(['model_list', at])
     const built = buildDeployment(entry, { ...context, origin: { kind: 'config', where } })
-    if ('message' in built) mistakes.push(mistake(reading, ['model_list', at, ...built.path], built.message))
-    else deployments.push(built)
+    if (!('message' in built)) {
+      // The id of what is not whole is no id: it may be that of another one.
+      if (lost.length === 0 || entry.model_info?.id !== undefined) deployments.push(built)
+    } else if (lost.length === 0 || (isAboutProvider(built.path) && !lost.some(path => addresses.has(path))))
+      mistakes.push(mistake(reading, ['model_list', at, ...built.path], built.message))
   }
-  if (config.model_list === undefined)
+  if (reading.entries === undefined)
     deployments.push(...environmentDeployments(context), ...discoveredDeployments(input.discovered ?? [], context))
   if (!general.disable_local_models) deployments.push(...localDeployments(context))
   return deployments
+}
+
+/** What decides which provider an entry means. Other mistakes of an entry may only follow from what it has lost. */
+const addresses: ReadonlySet<string> = new Set(['proxy_params', 'proxy_params.model', 'proxy_params.custom_llm_provider', 'proxy_params.api_base'])
+const isAboutProvider = (path: readonly string[]): boolean => path[1] === 'model' || path[1] === 'custom_llm_provider'
+
+/** By line and column; what has none stays where it is. */
+function inOrder(mistakes: readonly string[]): string[] {
+  const placeOf = (text: string): [number, number] => {
+    const [, line, column] = /:(\d+)(?::(\d+))? /.exec(text) ?? []
+    return [Number(line ?? 0), Number(column ?? 0)]
+  }
+  const placed = mistakes.map(text => ({ text, place: placeOf(text) }))
+  return placed.sort((a, b) => a.place[0] - b.place[0] || a.place[1] - b.place[1]).map(one => one.text)
 }
 
 function mistake(reading: ConfigReading, path: readonly (string | number)[], message: string): string {
@@ -130,15 +149,28 @@ interface Naming {
   readonly mistakes: string[]
 }
 
-/** Ids are unique; aliases and fallbacks name models that exist. */
-function checkNames(config: Config, deployments: readonly Deployment[], { reading, mistakes }: Naming): void {
-  const ids = new Map<string, Deployment>()
-  for (const deployment of deployments) {
-    const other = ids.get(deployment.id)
-    if (other) mistakes.push(`${deployment.origin.where} model_info.id: \`${deployment.id}\` is also the id of ${other.origin.where}; ids must differ`)
-    ids.set(deployment.id, deployment)
+/** Ids are unique, also those of entries from which nothing else can be made. */
+function checkIds(deployments: readonly Deployment[], { reading, mistakes }: Naming): void {
+  const given = (reading.entries ?? []).flatMap(({ at, entry }) => {
+    const where = reading.lineOf(['model_list', at])
+    const isBuilt = deployments.some(one => one.origin.kind === 'config' && one.origin.where === where)
+    const id = entry?.model_info?.id
+    return id === undefined || isBuilt ? [] : [{ id, where }]
+  })
+  const ids = new Map<string, string>()
+  for (const { id, where } of [...deployments.map(one => ({ id: one.id, where: one.origin.where })), ...given]) {
+    const other = ids.get(id)
+    if (other !== undefined) mistakes.push(`${where} model_info.id: \`${id}\` is also the id of ${other}; ids must differ`)
+    ids.set(id, where)
   }
-  const names = new Set(deployments.map(one => one.modelName))
+}
+
+/** Aliases and fallbacks name models that exist; an entry that cannot be used has its name nevertheless. */
+function checkNames(config: Config, deployments: readonly Deployment[], { reading, mistakes }: Naming): void {
+  const listed = reading.entries ?? []
+  // A name that cannot be read may be the one that is looked for.
+  if (reading.entries === null || listed.some(one => one.name === undefined)) return
+  const names = new Set([...deployments.map(one => one.modelName), ...listed.map(one => one.name!)])
   const aliases = Object.entries(config.router_settings?.model_group_alias ?? {})
   const exists = (name: string) =>
     names.has(name) || aliases.some(([alias]) => alias === name) || [...names].some(one => one.includes('*') && name.startsWith(one.slice(0, one.indexOf('*'))))

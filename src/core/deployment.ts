@@ -102,5 +102,7 @@ export interface Deployment {
   /** What `/model/info` shows: `model_info` of the configuration, completed by the catalogue. */
   readonly info: Readonly<Record<string, unknown>>
   readonly profile: ModelProfile
+  /** Takes schemas by itself, but nobody says that it keeps to them: whole answers to strict ones are judged here. */
+  readonly judgesSchemas?: boolean
   readonly origin: Origin
 }

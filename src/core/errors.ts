@@ -50,6 +50,14 @@ export const faults = {
 } as const
 
 export type FaultKind = keyof typeof faults
+/** An upstream's refusal keeps its status, and is called as that status is called. */
+const refusalNames: Readonly<Record<number, string>> = {
+  405: faults['method-not-allowed'].name,
+  409: faults.conflict.name,
+  415: faults['unsupported-media'].name,
+  422: faults.unprocessable.name,
+}
+
 /** What the router may do after a failure, as long as no byte has gone to the client. */
 export type Retry = 'never' | 'other-target'
 
@@ -116,7 +124,7 @@ export class GatewayError extends Error {
 
   /** The name of the specification's error table, for example `RateLimitError`. */
   get publicName(): string {
-    return faults[this.kind].name
+    return (this.kind === 'upstream-refused' && refusalNames[this.status]) || faults[this.kind].name
   }
 
   get retry(): Retry {
@@ -132,13 +140,18 @@ export function toGatewayError(thrown: unknown): GatewayError {
   })
 }
 
+/** Where a request has fields: the first of a problem's `loc`. */
+const places: ReadonlySet<unknown> = new Set(['body', 'query', 'path'])
+
 /** A 422 from a list of problems; the message names the first and counts the rest. */
 export function unprocessable(problems: readonly Problem[]): GatewayError {
   const [first] = problems
-  const where = first ? first.loc.filter(part => part !== 'body').join('.') : ''
+  const loc = first?.loc ?? []
+  const field = (places.has(loc[0]) ? loc.slice(1) : loc).join('.')
+  const where = field || `the ${loc[0] ?? 'request'}`
   const more = problems.length > 1 ? ` (and ${problems.length - 1} more)` : ''
   return new GatewayError('unprocessable', `${where}: ${first?.msg ?? 'invalid request'}${more}`, {
-    param: where || undefined,
+    param: field || undefined,
     problems,
   })
 }

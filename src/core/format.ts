@@ -11,6 +11,7 @@ import type { RequestHeaders } from './request.ts'
 import type { RerankRequest, RerankResult } from './rerank.ts'
 import type { SpeechRequest } from './speech.ts'
 import type { Usage } from './usage.ts'
+import type { CallWishes } from './wishes.ts'
 
 /** What both lanes need to know of a request before anything is translated. */
 export interface Inspection {
@@ -94,13 +95,27 @@ interface FormatBase {
    */
   readonly streaming?: { readonly contentType: string; readonly heartbeat: string } | 'as-upstream'
   inspect(body: JsonBody): Inspection
+  /** What the body asks of the gateway itself; absent = bodies of this dialect ask nothing. Throws `unprocessable`. */
+  wishes?(body: JsonBody): CallWishes
   /** The body of an error answer. `requestId` = what `x-request-id` says, for dialects that repeat it in the body. */
   errorBody(error: GatewayError, requestId?: string): object
   readonly forward: ForwardRules
 }
 
+/** How a whole answer is held to its schema, for upstreams of which nobody says that they do so themselves. */
+export interface StrictSchema {
+  /** The client's field that holds the schema. */
+  readonly field: string
+  /** JSON Schema; undefined = the client gave none, or does not call it strict. Throws `invalid-request`. */
+  schema(body: JsonBody): Record<string, unknown> | undefined
+  /** What of an answer (parsed) has to fit, a text each: not what was cut, refused, or is made of calls. */
+  texts(answer: unknown): string[]
+}
+
 export interface ChatFormat extends FormatBase {
   readonly operation: 'chat' | 'completions'
+  /** Absent = this dialect knows no strict schemas. */
+  readonly strictSchema?: StrictSchema
   /** Only for bodies without problems. Throws GatewayError for what only shows on a closer look. */
   decode(body: JsonBody): ChatRequest
   /** A whole answer. `model` is the public name. */

@@ -1,7 +1,8 @@
 /** What a model lacks is played for it: pure decorators around its provider's chat adapter, chosen by its profile. */
-import type { ChatRequest } from '../core/chat.ts'
+import type { ChatRequest, Message } from '../core/chat.ts'
 import type { ModelProfile } from '../core/deployment.ts'
 import type { ChatAdapter } from '../core/provider.ts'
+import type { JsonBody } from '../lib/json-body.ts'
 import { decorated } from './decorate.ts'
 import type { Emulation } from './decorate.ts'
 import { checkGuardInput } from './guard.ts'
@@ -13,7 +14,7 @@ import { promptTools } from './tools.ts'
 import { alternateTurns, takesTurns } from './turns.ts'
 
 export { moderationsByGuard } from './guard.ts'
-export { correction, judgeJson } from './json-output.ts'
+export { checkReferences, correction, judgeJson, misfit } from './json-output.ts'
 export type { JsonContract } from './json-output.ts'
 
 export interface Played {
@@ -34,6 +35,40 @@ export function emulate(adapter: ChatAdapter, profile: ModelProfile, request: Ch
   if (emulations.length === 0) return undefined
   return { adapter: emulations.reduce(decorated, adapter), contract }
 }
+
+/**
+ * true = `emulate` would find nothing to do for this body, whatever else stands in it: seen without the hub, which has
+ * no words for all that an upstream may take. false = it has to be asked.
+ */
+export function isPlayedByNobody(profile: ModelProfile, body: JsonBody): boolean {
+  const { toolCalling, thinking, alternateRoles, structuredOutput, guard } = profile
+  if (guard || thinking !== 'separate') return false
+  if (alternateRoles && !rolesTakeTurns(body)) return false
+  const bytes = Buffer.from(body.bytes.buffer, body.bytes.byteOffset, body.bytes.byteLength)
+  const says = (word: string) => bytes.includes(word)
+  // Written as an escape, a letter of these words could not be found.
+  if (says('\\u00')) return false
+  if ((toolCalling !== 'native' || alternateRoles) && callWords.some(says)) return false
+  return structuredOutput === 'native' || !jsonWords.some(says)
+}
+
+/** How the names of tools and calls, and of formats, begin or end in every dialect. */
+const callWords = ['"tool', '"function']
+const jsonWords = ['"json_', 'application/json"']
+
+/** As far as `messages` say; other dialects have to be translated to know. */
+function rolesTakeTurns(body: JsonBody): boolean {
+  let messages: unknown
+  try {
+    messages = body.get('messages')
+  } catch {
+    // Not JSON: who translates it says so.
+  }
+  return Array.isArray(messages) && messages.every(isMessage) && takesTurns(messages)
+}
+
+const isMessage = (value: unknown): value is Pick<Message, 'role'> =>
+  typeof value === 'object' && value !== null && 'role' in value && typeof value.role === 'string'
 
 /** From the model outwards: events pass the first one first, requests the last one first. */
 function* chosen(profile: ModelProfile, request: ChatRequest, contract: JsonContract | undefined): Generator<Emulation> {

@@ -23,15 +23,28 @@ export function jsonContract(profile: ModelProfile, request: ChatRequest): JsonC
   if (profile.structuredOutput === 'native' || !format || format.type === 'text') return undefined
   if (format.type === 'json-object')
     return profile.structuredOutput === 'none' ? { format, schema: { type: 'object' } } : undefined
-  const unknown = unknownReference(format.schema)
-  if (unknown === undefined) return { format, schema: format.schema }
+  checkReferences(format.schema, ['response_format', 'json_schema', 'schema'])
+  return { format, schema: format.schema }
+}
+
+/** Throws `unprocessable` for a schema that nothing can be held to. `path` = where the client wrote it. */
+export function checkReferences(schema: Record<string, unknown>, path: readonly string[]): void {
+  const unknown = unknownReference(schema)
+  if (unknown === undefined) return
   throw unprocessable([
     {
-      loc: ['body', 'response_format', 'json_schema', 'schema'],
+      loc: ['body', ...path],
       msg: `refers to ${JSON.stringify(unknown.slice(0, 200))}, which the schema does not define; put it under \`$defs\``,
       type: 'invalid',
     },
   ])
+}
+
+/** Why a text is not what the schema says, read as its client will read it; undefined = it is. */
+export function misfit(text: string, schema: Record<string, unknown>): string | undefined {
+  if (!isJson(text)) return 'it is not JSON'
+  const problems = schemaProblems(schema, JSON.parse(text))
+  return problems.length === 0 ? undefined : problems.join('; ')
 }
 
 /** The schema in the prompt; the host is still asked for JSON where it can be and where a call is no other way out. */

@@ -1,7 +1,7 @@
 /** Small changes to conversations that several emulations need. */
 import type { Message, Part } from '../core/chat.ts'
 
-export const isSystem = (message: Message): boolean => message.role === 'system' || message.role === 'developer'
+export const isSystem = (message: Pick<Message, 'role'>): boolean => message.role === 'system' || message.role === 'developer'
 
 /** The conversation with `text` at the end of its first system message, or with a system message of its own. */
 export function withInstruction(messages: readonly Message[], text: string): Message[] {

@@ -43,7 +43,11 @@ const cases: [string, [string, string], [string, string]][] = [
   ['<think></think>Hi ', ['', 'Hi '], ['', 'Hi ']],
   ['<think>never ends </thi', ['never ends </thi', ''], ['never ends </thi', '']],
   ['plain <think>x</think> text', ['', 'plain <think>x</think> text'], ['plain <think>x', 'text']],
-  ['hm </think> Hi', ['', 'hm </think> Hi'], ['hm ', 'Hi']],
+  ['hm </think> Hi', ['hm ', 'Hi'], ['hm ', 'Hi']],
+  ['\n\nhm\n</think>\n\nHi </think>', ['hm\n', 'Hi </think>'], ['hm\n', 'Hi </think>']],
+  ['hm</thinking>Hi', ['hm', 'Hi'], ['hm', 'Hi']],
+  ['</think>Hi', ['', 'Hi'], ['', 'Hi']],
+  ['plain </thin text', ['', 'plain </thin text'], ['plain </thin text', '']],
   ['<thin', ['', '<thin'], ['<thin', '']],
   ['<thinker>x', ['', '<thinker>x'], ['<thinker>x', '']],
   [' ', ['', ' '], [' ', '']],
@@ -77,7 +81,31 @@ describe('thinking in the text', () => {
     const piece = (choice: number, text: string): ChatEvent => ({ type: 'text', choice, text })
     const events = split([piece(0, '<think>a'), piece(1, 'x'), piece(0, '</think>b'), { type: 'finish', choice: 1, reason: 'stop' }], 'tags')
     expect(events.map(event => ('text' in event && 'choice' in event ? `${event.choice}${event.type[0]}${event.text}` : event.type))).toEqual([
-      '0ra', '1tx', '0tb', 'finish', 'finish',
+      '0ra', '0tb', '1tx', 'finish', 'finish',
     ])
+  })
+
+  const seen = (events: readonly ChatEvent[]) => events.map(event => ('text' in event ? `${event.type}:${event.text}` : event.type))
+
+  test('without an opener nothing is said before it is clear what it is; switched off, it is text at once', () => {
+    expect(seen(split(['a', 'b </th', 'ink> c', 'd'], 'tags'))).toEqual(['reasoning:ab ', 'text:c', 'text:d', 'finish'])
+    expect(seen(split(['a', 'b'], 'tags'))).toEqual(['text:ab', 'finish'])
+    expect(seen(split(['a', 'b'], 'tags', { reasoning: { enabled: false } }))).toEqual(['text:a', 'text:b', 'finish'])
+    // An opener in the middle is talked about: what stands before it is text, and so is the rest.
+    expect(seen(split(['a <thi', 'nk> b', '</think>'], 'tags'))).toEqual(['text:a <think> b', 'text:</think>', 'finish'])
+  })
+
+  test('what was said before a call is said before it', () => {
+    const call: ChatEvent = { type: 'tool-call-start', choice: 0, index: 0, id: 'c', name: 'f' }
+    expect(seen(split(['Let me look.', call], 'tags'))).toEqual(['text:Let me look.', 'tool-call-start', 'finish'])
+  })
+
+  test('a long answer without any tag is given out in the end, and costs no more than its length', () => {
+    const words = Array.from({ length: 60_000 }, (_, at) => `word ${at} `)
+    const fromMs = performance.now()
+    expect(heard(split(words, 'tags'))).toEqual(['', words.join('')])
+    expect(performance.now() - fromMs).toBeLessThan(1000)
+    const endless = split([...Array.from({ length: 20 }, () => 'x'.repeat(100_000)), '</think>'], 'tags')
+    expect([endless[0]?.type, endless.length > 5, seen(endless).at(-2)]).toEqual(['text', true, 'text:</think>'])
   })
 })

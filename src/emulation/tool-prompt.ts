@@ -68,7 +68,7 @@ function tellPart(part: Part, names: ReadonlyMap<string, string>): Part[] {
     return [{ type: 'text', text: callBlock(part.name, json), ...(part.cache && { cache: part.cache }) }]
   }
   if (part.type !== 'tool-result') return [part]
-  const text = part.parts.map(one => (one.type === 'text' ? one.text : '')).join('')
+  const text = part.parts.flatMap(one => (one.type === 'text' ? [one.text] : [])).join('\n')
   const name = part.name ?? names.get(part.callId) ?? part.callId
   const head = part.isError ? `The call of ${name} failed:` : `Result of ${name}:`
   const told: Part = { type: 'text', text: `${head}\n${fenced(text)}`, ...(part.cache && { cache: part.cache }) }

@@ -1,6 +1,6 @@
 /** Calls in text: every notation, everything that must stay text, and the same result wherever the text is cut. */
 import { describe, expect, test } from 'bun:test'
-import type { ChatEvent, ChatRequest, Message, Tool } from '../core/chat.ts'
+import type { ChatEvent, ChatRequest, Message, Part, Tool } from '../core/chat.ts'
 import { nativeProfile } from '../core/deployment.ts'
 import type { ModelProfile, Target } from '../core/deployment.ts'
 import type { ChatAdapter } from '../core/provider.ts'
@@ -212,7 +212,7 @@ describe('after the thinking only', () => {
   test('a thinking that the template opened ends at its tag; without any end nothing is a call', () => {
     const text = `plan ${call}</think>${call}`
     for (let at = 0; at < text.length; at++)
-      expect(answer([text.slice(0, at), text.slice(at)], ask(), reasoner)).toEqual({ text: `plan ${call}</think>`, reasoning: '', calls: [paris], finish: 'tool-calls' })
+      expect(answer([text.slice(0, at), text.slice(at)], ask(), reasoner)).toEqual({ text: '', reasoning: `plan ${call}`, calls: [paris], finish: 'tool-calls' })
     expect(answer([call], ask(), reasoner).calls).toEqual([])
     expect(answer([call], ask({ reasoning: { enabled: false } }), reasoner).calls).toEqual([paris])
     expect(answer([{ type: 'reasoning', choice: 0, text: 'hm' }, call], ask(), { ...reasoner, thinking: 'separate' }).calls).toEqual([paris])
@@ -288,6 +288,12 @@ describe('what the model is asked', () => {
       'Result of get_weather:\n`````tool_output\nsunny ```` 21\n`````\n\nThe call of get_time failed:\n```tool_output\n\n```<image>And?',
     )
     expect(asked(prompted, ask({ messages: history })).messages.map(message => message.role)).toEqual(['system', 'user', 'assistant', 'user', 'user'])
+  })
+
+  test('several texts of one result stay apart', () => {
+    const result: Part = { type: 'tool-result', callId: 'a', parts: [{ type: 'text', text: 'first page' }, { type: 'text', text: 'second page' }] }
+    const { messages } = asked(prompted, ask({ messages: [...history.slice(0, 2), { role: 'tool', parts: [result] }] }))
+    expect(words(messages.at(-1))).toContain('\nfirst page\nsecond page\n')
   })
 
   test('a model without tools: refused by the field; a history of calls is retold', () => {

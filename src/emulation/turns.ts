@@ -7,7 +7,7 @@ import { appendParts, isSystem } from './messages.ts'
 const opening: Message = { role: 'user', parts: [{ type: 'text', text: '(The assistant speaks first.)' }] }
 
 /** true = the model's template would take the conversation as it is. */
-export function takesTurns(messages: readonly Message[]): boolean {
+export function takesTurns(messages: readonly Pick<Message, 'role'>[]): boolean {
   const spoken = messages.length > 0 && isSystem(messages[0]!) ? messages.slice(1) : messages
   return spoken.every((message, at) => message.role === (at % 2 === 0 ? 'user' : 'assistant'))
 }

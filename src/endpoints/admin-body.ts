@@ -3,6 +3,7 @@ import { z } from 'zod'
 import type { HttpRequest } from '../core/endpoint.ts'
 import { GatewayError, unprocessable } from '../core/errors.ts'
 import { readBody } from '../core/request.ts'
+import { problemsIn } from '../core/schema-problems.ts'
 
 const bytesMax = 1024 * 1024
 
@@ -23,18 +24,8 @@ export function readQuery<T>(request: HttpRequest, schema: z.ZodType<T>): T {
   return check(schema, Object.fromEntries(request.query), 'query')
 }
 
-function check<T>(schema: z.ZodType<T>, value: unknown, where: string): T {
+function check<T>(schema: z.ZodType<T>, value: unknown, where: 'body' | 'query'): T {
   const result = schema.safeParse(value)
   if (result.success) return result.data
-  throw unprocessable(
-    result.error.issues.flatMap(issue =>
-      issue.code === 'unrecognized_keys'
-        ? issue.keys.map(key => ({ loc: [where, ...path(issue.path), key], msg: 'is not a known field here; leave it out', type: 'unknown_field' }))
-        : [{ loc: [where, ...path(issue.path)], msg: issue.message, type: issue.code }],
-    ),
-  )
-}
-
-function path(parts: readonly PropertyKey[]): (string | number)[] {
-  return parts.map(part => (typeof part === 'number' ? part : String(part)))
+  throw unprocessable(problemsIn(result.error.issues, value, where))
 }

@@ -5,7 +5,9 @@ import { decodeMessagesBody } from './anthropic-messages/decode.ts'
 import { anthropicErrorBody, anthropicErrorEvent } from './anthropic-messages/error.ts'
 import { messagesForward } from './anthropic-messages/forward.ts'
 import { inspectMessages } from './anthropic-messages/inspect.ts'
+import { strictMessageSchema } from './anthropic-messages/strict.ts'
 import { MessagesWriter } from './anthropic-messages/writer.ts'
+import { readWishes } from './openai-chat/wishes.ts'
 
 export { anthropicCountTokens } from './anthropic-messages/count-tokens.ts'
 export { anthropicErrorBody } from './anthropic-messages/error.ts'
@@ -16,6 +18,8 @@ export const anthropicMessages: ChatFormat = {
   operation: 'chat',
   streaming: { contentType: 'text/event-stream; charset=utf-8', heartbeat: 'event: ping\ndata: {"type": "ping"}\n\n' },
   inspect: inspectMessages,
+  wishes: readWishes,
+  strictSchema: strictMessageSchema,
   decode: decodeMessagesBody,
   encode: encodeMessage,
   writer: (model, request) => new MessagesWriter(model, request),

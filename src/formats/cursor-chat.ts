@@ -5,8 +5,10 @@
 import { GatewayError } from '../core/errors.ts'
 import type { ChatFormat } from '../core/format.ts'
 import { isObject } from './openai-chat/checks.ts'
+import { strictChatSchema } from './openai-chat/strict.ts'
 import { openaiChat } from './openai-chat.ts'
 import { openaiResponses } from './openai-responses.ts'
+import { strictResponseSchema } from './openai-responses/strict.ts'
 
 function neverForwarded(): never {
   throw new GatewayError('internal', 'a Responses body with a chat answer is never forwarded')
@@ -17,6 +19,7 @@ export const cursorChat: ChatFormat = {
   ...openaiChat,
   dialect: 'cursor-chat',
   inspect: openaiResponses.inspect,
+  strictSchema: { ...strictResponseSchema, texts: strictChatSchema.texts },
   decode(body) {
     const options = body.get('stream_options')
     const request = openaiResponses.decode(body)

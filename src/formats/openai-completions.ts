@@ -22,6 +22,7 @@ import type { Check, Fields } from './openai-chat/checks.ts'
 import { includesUsage, readSampling } from './openai-chat/decode.ts'
 import { checkStreamOptions } from './openai-chat/inspect.ts'
 import { checkTexts } from './openai-chat/texts.ts'
+import { readWishes } from './openai-chat/wishes.ts'
 import { CompletionsWriter, encodeCompletion } from './openai-completions/encode.ts'
 import { openaiErrorBody, openaiErrorEvent } from './openai-error.ts'
 import { openaiCompletionsForward } from './openai-forward.ts'
@@ -153,6 +154,7 @@ export const openaiCompletions: ChatFormat = {
   dialect: 'openai-completions',
   operation: 'completions',
   inspect,
+  wishes: readWishes,
   decode,
   encode: encodeCompletion,
   writer: (model, request) => new CompletionsWriter(model, request),

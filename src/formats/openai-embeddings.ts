@@ -19,6 +19,7 @@ import {
 } from './openai-chat/checks.ts'
 import type { Check, Fields } from './openai-chat/checks.ts'
 import { checkTexts } from './openai-chat/texts.ts'
+import { readWishes } from './openai-chat/wishes.ts'
 import { openaiErrorBody } from './openai-error.ts'
 import { openaiEmbeddingsForward } from './openai-forward.ts'
 
@@ -126,6 +127,7 @@ export const openaiEmbeddings: EmbeddingsFormat = {
   dialect: 'openai-embeddings',
   operation: 'embeddings',
   inspect,
+  wishes: readWishes,
   decode,
   encode,
   errorBody: openaiErrorBody,

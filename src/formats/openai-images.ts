@@ -20,6 +20,7 @@ import {
   unknownFields,
 } from './openai-chat/checks.ts'
 import type { Check, Fields } from './openai-chat/checks.ts'
+import { readWishes } from './openai-chat/wishes.ts'
 import { openaiErrorBody } from './openai-error.ts'
 import { commonEdits, readAnswer } from './openai-forward.ts'
 import { EventRelay, readMediaUsage } from './openai-media.ts'
@@ -175,6 +176,7 @@ export const openaiImages: UnaryFormat<'images'> = {
   dialect: 'openai-images',
   operation: 'images',
   inspect: inspector({ checks: generationChecks, required: { prompt: 'a description of the picture' } }),
+  wishes: readWishes,
   decode,
   encode,
   errorBody: openaiErrorBody,

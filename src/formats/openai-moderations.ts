@@ -5,6 +5,7 @@ import type { ModerationPart, ModerationsRequest, ModerationsResult, ModerationV
 import type { JsonBody } from '../lib/json-body.ts'
 import { checkFields, isObject, parseChecked, ProblemList, readField, stringField, textOf, unknownFields } from './openai-chat/checks.ts'
 import type { Check, Path } from './openai-chat/checks.ts'
+import { readWishes } from './openai-chat/wishes.ts'
 import { openaiErrorBody } from './openai-error.ts'
 import { commonEdits, forwardAnswer, readAnswer } from './openai-forward.ts'
 
@@ -131,6 +132,7 @@ export const openaiModerations: UnaryFormat<'moderations'> = {
   dialect: 'openai-moderations',
   operation: 'moderations',
   inspect,
+  wishes: readWishes,
   decode,
   encode,
   errorBody: openaiErrorBody,

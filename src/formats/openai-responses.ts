@@ -2,12 +2,14 @@
 import type { TokenCount } from '../core/provider.ts'
 import type { ChatFormat, UnaryFormat } from '../core/format.ts'
 import { GatewayError } from '../core/errors.ts'
+import { readWishes } from './openai-chat/wishes.ts'
 import { openaiErrorBody } from './openai-error.ts'
 import { decodeResponses } from './openai-responses/decode.ts'
 import { encodeResponse } from './openai-responses/encode.ts'
 import { responsesForward } from './openai-responses/forward.ts'
 import { inspectResponses } from './openai-responses/inspect.ts'
 import { responseError, sseEvent } from './openai-responses/response-object.ts'
+import { strictResponseSchema } from './openai-responses/strict.ts'
 import { ResponsesWriter } from './openai-responses/writer.ts'
 
 /** The error event of a stream of which nothing is known; a writer that has begun tells more. */
@@ -21,6 +23,8 @@ export const openaiResponses: ChatFormat = {
   dialect: 'openai-responses',
   operation: 'chat',
   inspect: inspectResponses,
+  wishes: readWishes,
+  strictSchema: strictResponseSchema,
   decode: decodeResponses,
   encode: encodeResponse,
   writer: (model, request) => new ResponsesWriter(model, request),
@@ -34,6 +38,7 @@ export const openaiInputTokens: UnaryFormat<'count-tokens'> = {
   dialect: 'openai-input-tokens',
   operation: 'count-tokens',
   inspect: body => ({ ...inspectResponses(body), stream: false }),
+  wishes: readWishes,
   decode: decodeResponses,
   encode: ({ inputTokens }: TokenCount) => ({ object: 'response.input_tokens', input_tokens: inputTokens }),
   errorBody: openaiErrorBody,

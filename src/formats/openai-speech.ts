@@ -16,6 +16,7 @@ import {
   unknownFields,
 } from './openai-chat/checks.ts'
 import type { Check } from './openai-chat/checks.ts'
+import { readWishes } from './openai-chat/wishes.ts'
 import { openaiErrorBody } from './openai-error.ts'
 import { commonEdits } from './openai-forward.ts'
 import { ByteRelay, EventRelay } from './openai-media.ts'
@@ -75,6 +76,7 @@ export const openaiSpeech: SpeechFormat = {
   operation: 'speech',
   streaming: 'as-upstream',
   inspect,
+  wishes: readWishes,
   decode,
   errorBody: openaiErrorBody,
   forward: {

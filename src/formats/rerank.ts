@@ -24,6 +24,7 @@ import {
   unknownFields,
 } from './openai-chat/checks.ts'
 import type { Check, Fields, ProblemList as Problems } from './openai-chat/checks.ts'
+import { readWishes } from './openai-chat/wishes.ts'
 import { openaiErrorBody } from './openai-error.ts'
 
 const documentsMax = 10_000
@@ -209,6 +210,7 @@ export const cohereRerank: UnaryFormat<'rerank'> = {
   dialect: 'cohere-rerank',
   operation: 'rerank',
   inspect,
+  wishes: readWishes,
   decode: decodeAs('cohere-rerank'),
   encode: (result, _model, request) => ({ id: crypto.randomUUID(), results: results(result, request), meta: meta(result.usage, '2') }),
   errorBody,
@@ -220,6 +222,7 @@ export const jinaRerank: UnaryFormat<'rerank'> = {
   dialect: 'jina-rerank',
   operation: 'rerank',
   inspect,
+  wishes: readWishes,
   decode: decodeAs('jina-rerank'),
   encode: (result, model, request) => ({
     id: crypto.randomUUID(),

@@ -88,6 +88,14 @@ function bestMs(work: () => unknown): number {
   return Math.min(...times)
 }
 
+test('a byte order mark is no part of the body', () => {
+  const body = JsonBody.read(bytes('\u{FEFF} {"model":"m","a":1}'))
+  expect([body.get('model'), body.size]).toEqual(['m', 20])
+  const sent = (edits: Parameters<JsonBody['edited']>[0]) => Buffer.concat(body.edited(edits)).toString()
+  expect([sent([]), sent([{ set: 'model', json: '"other"' }])]).toEqual([' {"model":"m","a":1}', ' {"model":"other","a":1}'])
+  expect(() => JsonBody.read(bytes('\u{FEFF}\u{FEFF}{}'))).toThrow(JsonBodyError)
+})
+
 test('bombs are refused in milliseconds', () => {
   const bombs = [
     `{"a":${'['.repeat(5_000_000)}`,

@@ -66,7 +66,8 @@ export class JsonBody {
   }
 
   /** Reads an object's outline. Throws JsonBodyError when the bytes are not one JSON object within the limits. */
-  static read(bytes: Uint8Array, limits: JsonLimits = defaultJsonLimits): JsonBody {
+  static read(sent: Uint8Array, limits: JsonLimits = defaultJsonLimits): JsonBody {
+    const bytes = withoutMark(sent)
     const { spans, end } = outline(bytes, limits)
     const body = new JsonBody(bytes, spans, end)
     // Small bodies are parsed at once: it costs a microsecond and finds every syntax error now.
@@ -194,7 +195,7 @@ for (const byte of [comma, colon, openBrace, closeBrace, openBracket, closeBrack
 function outline(bytes: Uint8Array, limits: JsonLimits): { spans: Map<string, Span>; end: number } {
   const buffer = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const spans = new Map<string, Span>()
-  let at = skipSpace(bytes, startOf(bytes))
+  let at = skipSpace(bytes, 0)
   if (bytes[at] !== openBrace) throw new JsonBodyError('the body must be a JSON object', at)
   let depth = 0
   let tokens = 0
@@ -277,9 +278,9 @@ function keyText(buffer: Buffer, start: number, end: number): string {
   return buffer.toString('latin1', start, end)
 }
 
-/** Skips a byte order mark. */
-function startOf(bytes: Uint8Array): number {
-  return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0
+/** Some Windows programs begin UTF-8 with a byte order mark; JSON has none, and strict upstreams refuse it. */
+function withoutMark(bytes: Uint8Array): Uint8Array {
+  return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes
 }
 
 function skipSpace(bytes: Uint8Array, at: number): number {

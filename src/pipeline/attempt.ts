@@ -9,12 +9,14 @@ import type { UnaryFormat, UnaryOperations } from '../core/format.ts'
 import type { CallHead, MakeHead, TranslatedCall, UnaryAdapter } from '../core/provider.ts'
 import type { BodyPiece } from '../core/transport.ts'
 import type { Usage } from '../core/usage.ts'
-import { emulate, moderationsByGuard } from '../emulation/index.ts'
+import { noWishes } from '../core/wishes.ts'
+import type { CallWishes } from '../core/wishes.ts'
+import { emulate, isPlayedByNobody, moderationsByGuard } from '../emulation/index.ts'
 import { framingMediaTypes } from '../lib/frames.ts'
 import type { Edit, JsonBody } from '../lib/json-body.ts'
 import { editedForm } from './form.ts'
 import { GatheredSeries, PromptSeries, SeriesRelay } from './prompt-series.ts'
-import { CheckedRelay, JsonDialogue } from './structured-output.ts'
+import { CheckedRelay, JsonDialogue, judgedAnswer } from './structured-output.ts'
 import type { AnswerCheck, JsonQuestion } from './structured-output.ts'
 import { readAnswer, translateAnswer, TranslatedRelay } from './translate.ts'
 import type { TranslatedStream } from './translate.ts'
@@ -47,9 +49,43 @@ const developerRole = /"role"\s*:\s*"developer"/
 /** Forward heads by target and maker: whole calls and streams apart. */
 const heads = new WeakMap<Target, Map<MakeHead, [CallHead?, CallHead?]>>()
 
+/** What the client asks of the gateway itself. Throws `unprocessable` when it cannot be read. */
+export function wishesOf(call: Call, format: Format): CallWishes {
+  return call.body && format.wishes ? format.wishes(call.body) : noWishes
+}
+
 /** Plans the call of `deployment`. Throws GatewayError when it cannot serve this operation. */
-export function planAttempt(call: Call, format: Format, deployment: Deployment): Attempt {
+export function planAttempt(call: Call, format: Format, deployment: Deployment, wishes = wishesOf(call, format)): Attempt {
   checkMode(call, deployment)
+  checkEssentials(wishes)
+  const attempt = withWishes(plannedAttempt(call, format, deployment), wishes)
+  if (attempt.dropped.length > 0 && !(wishes.dropParams ?? deployment.dropParams)) throw lossRefused(attempt.dropped, call.model)
+  return deployment.judgesSchemas ? judgedAttempt(call, format, attempt) : attempt
+}
+
+/** Whatever the operator allows to be dropped: the client must not believe that it was heard. */
+function checkEssentials({ essential, dropParams }: CallWishes): void {
+  if (essential.length === 0 || dropParams === true) return
+  throw unprocessable(
+    essential.map(name => ({
+      loc: ['body', name],
+      msg: 'asks for what this gateway does not have; leave it out, or send `"drop_params": true` to go without',
+      type: 'unsupported',
+    })),
+  )
+}
+
+function withWishes(attempt: Attempt, { unfulfilled }: CallWishes): Attempt {
+  return unfulfilled.length === 0 ? attempt : { ...attempt, dropped: [...attempt.dropped, ...unfulfilled] }
+}
+
+function judgedAttempt(call: Call, format: Format, attempt: Attempt): Attempt {
+  if (call.stream || !('strictSchema' in format) || !format.strictSchema) return attempt
+  const answer = judgedAnswer(call, format.strictSchema, attempt.answer)
+  return answer ? { ...attempt, answer } : attempt
+}
+
+function plannedAttempt(call: Call, format: Format, deployment: Deployment): Attempt {
   const body = call.body!
   const attempt =
     (deployment.profile === nativeProfile ? undefined : playedAttempt(call, format, deployment, body)) ??
@@ -62,30 +98,29 @@ export function planAttempt(call: Call, format: Format, deployment: Deployment):
       { param: 'model' },
     )
   }
-  if (attempt.dropped.length > 0 && !deployment.dropParams) throw lossRefused(attempt.dropped, call.model)
   return attempt
 }
 
 /** What a model of each mode is called with, and where. */
-const modes: Readonly<Record<Deployment['mode'], { operations: readonly Operation[]; path: string }>> = {
-  chat: { operations: ['chat', 'completions', 'moderations', 'count-tokens'], path: '/v1/chat/completions' },
-  completion: { operations: ['chat', 'completions', 'count-tokens'], path: '/v1/completions' },
-  embedding: { operations: ['embeddings', 'count-tokens'], path: '/v1/embeddings' },
-  moderation: { operations: ['moderations'], path: '/v1/moderations' },
-  rerank: { operations: ['rerank'], path: '/v1/rerank' },
-  image_generation: { operations: ['images', 'chat'], path: '/v1/images/generations' },
-  audio_speech: { operations: ['speech', 'chat'], path: '/v1/audio/speech' },
-  audio_transcription: { operations: ['transcriptions', 'chat'], path: '/v1/audio/transcriptions' },
+const modes: Readonly<Record<Deployment['mode'], { what: string; operations: readonly Operation[]; path: string }>> = {
+  chat: { what: 'a chat model', operations: ['chat', 'completions', 'moderations', 'count-tokens'], path: '/v1/chat/completions' },
+  completion: { what: 'a text completion model', operations: ['chat', 'completions', 'count-tokens'], path: '/v1/completions' },
+  embedding: { what: 'an embedding model', operations: ['embeddings', 'count-tokens'], path: '/v1/embeddings' },
+  moderation: { what: 'a moderation model', operations: ['moderations'], path: '/v1/moderations' },
+  rerank: { what: 'a reranking model', operations: ['rerank'], path: '/v1/rerank' },
+  image_generation: { what: 'an image generation model', operations: ['images', 'chat'], path: '/v1/images/generations' },
+  audio_speech: { what: 'a speech model', operations: ['speech', 'chat'], path: '/v1/audio/speech' },
+  audio_transcription: { what: 'an audio transcription model', operations: ['transcriptions', 'chat'], path: '/v1/audio/transcriptions' },
 }
 
 /** Only a mode that somebody declared can contradict a call. */
 function checkMode(call: Call, deployment: Deployment): void {
   if (deployment.info.mode === undefined) return
-  const { operations, path } = modes[deployment.mode]
+  const { what, operations, path } = modes[deployment.mode]
   if (operations.includes(call.operation)) return
   throw new GatewayError(
     'invalid-request',
-    `the model '${call.model}' is a ${deployment.mode.replace('_', ' ')} model; use ${path}, or another model`,
+    `the model '${call.model}' is ${what}; use ${path}, or another model`,
     { param: 'model' },
   )
 }
@@ -239,6 +274,7 @@ function playedAttempt(call: Call, format: Format, deployment: Deployment, body:
       : undefined
   // A host's own text completions are raw text: the client sees what the model wrote.
   if (format.operation === 'completions' && speaks[format.dialect]) return undefined
+  if (isPlayedByNobody(profile, body)) return undefined
   const request = hubRequest(call, format, body)
   const played = emulate(chat, profile, request)
   if (!played) return undefined

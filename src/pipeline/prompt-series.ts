@@ -134,13 +134,13 @@ export class SeriesRelay implements StreamRelay {
     let out = ''
     for (const frame of frames)
       for (const event of this.#read(frame)) {
-        this.#state.see(event)
+        const isNew = this.#state.see(event)
         this.started ||= this.#state.started
         if (this.#state.failure) {
           this.failure = this.#state.failure
           return out
         }
-        const renumbered = this.#series.renumbered(event)
+        const renumbered = isNew ? this.#series.renumbered(event) : undefined
         if (renumbered) out += this.#writer.write(renumbered)
       }
     return out

@@ -77,9 +77,17 @@ function answerHeaders(parts: RespondParts, call: Call): Record<string, string> 
   const overheadMs = parts.clock.monotonicMs() - call.startedMs - call.upstreamMs
   headers[names.overheadMs] = String(Math.round(overheadMs * 100) / 100)
   if (!call.stream && call.costNanoUsd !== null) headers[names.cost] = parts.costText(call.costNanoUsd)
-  if (call.dropped.length > 0) headers[names.dropped] = call.dropped.filter(isHeaderSafe).join(',')
+  if (call.dropped.length > 0) headers[names.dropped] = droppedText(call.dropped)
   for (const name in call.responseHeaders) headers[name] = call.responseHeaders[name]!
   return headers
+}
+
+/** Clients and proxies have bounds for headers, and the names are the client's own, however long. */
+const droppedLengthMax = 2048
+
+function droppedText(dropped: readonly string[]): string {
+  const text = dropped.filter(isHeaderSafe).join(',')
+  return text.length <= droppedLengthMax ? text : `${text.slice(0, droppedLengthMax - 3)}...`
 }
 
 function isHeaderSafe(text: string): boolean {

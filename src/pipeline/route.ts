@@ -3,12 +3,14 @@ import type { Call } from '../core/call.ts'
 import type { Deployment } from '../core/deployment.ts'
 import { GatewayError, toGatewayError } from '../core/errors.ts'
 import type { Format } from '../core/format.ts'
-import type { Reply } from '../core/policy.ts'
+import type { Policy, Reply } from '../core/policy.ts'
 import type { RouterSettings } from '../core/settings.ts'
 import type { Transport, UpstreamExchange, UpstreamRequest, UpstreamResponse } from '../core/transport.ts'
+import { noWishes } from '../core/wishes.ts'
+import type { CallWishes } from '../core/wishes.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { TimerWheel } from '../lib/timer-wheel.ts'
-import { planAttempt } from './attempt.ts'
+import { planAttempt, wishesOf } from './attempt.ts'
 import type { Answer, Attempt } from './attempt.ts'
 import { Authorizer } from './authorize.ts'
 import type { CallControl } from './control.ts'
@@ -25,6 +27,7 @@ const answerBytesMax = 64 * 1024 * 1024
 const retryShare = 0.2
 const retryBudgetMax = 20
 const nothingTried: ReadonlySet<Deployment> = new Set()
+const nothingGranted: Granted = new Map()
 
 export interface RouterParts {
   readonly transport: Transport
@@ -32,6 +35,8 @@ export interface RouterParts {
   readonly clock: Clock
   /** A number in [0, 1): chooses among deployments by weight. */
   random(): number
+  /** Finds the deployments of a call's model, or refuses it: asked for the models that a client names besides. */
+  readonly access: Policy
 }
 
 export interface RoutedCall {
@@ -46,6 +51,15 @@ export interface RoutedCall {
 export interface ReplyTaker {
   answered(reply: Reply): void
   failed(thrown: unknown): void
+}
+
+/** The deployments of the models that the client named as fallbacks, and may call. */
+type Granted = ReadonlyMap<string, readonly Deployment[]>
+
+/** A call on its way through the router, with what its client wants of it. */
+interface Run extends RoutedCall {
+  readonly wishes: CallWishes
+  readonly granted: Granted
 }
 
 export class Router {
@@ -65,7 +79,22 @@ export class Router {
    * The way of nearly every call, one attempt that succeeds, needs a single promise: each one, and each async
    * function, costs part of a microsecond and hundreds of bytes.
    */
-  run(routed: RoutedCall, taker: ReplyTaker): void {
+  run({ control, format, settings, resolve }: RoutedCall, taker: ReplyTaker): void {
+    let wishes: CallWishes
+    try {
+      wishes = wishesOf(control.call, format)
+    } catch (error) {
+      return taker.failed(error)
+    }
+    const run: Run = { control, format, settings, resolve, wishes, granted: nothingGranted }
+    if (wishes === noWishes) return this.#start(run, taker)
+    this.#grant(control.call, wishes).then(
+      granted => this.#start({ ...run, granted }, taker),
+      thrown => taker.failed(thrown),
+    )
+  }
+
+  #start(routed: Run, taker: ReplyTaker): void {
     const { candidates } = routed.control.call
     this.#retryBudget = Math.min(this.#retryBudget + retryShare, retryBudgetMax)
     const first = this.#choose(candidates, nothingTried)
@@ -76,39 +105,66 @@ export class Router {
     })
   }
 
-  #recoverFor(taker: ReplyTaker, routed: RoutedCall, failed: Failed | undefined): void {
+  #recoverFor(taker: ReplyTaker, routed: Run, failed: Failed | undefined): void {
     this.#recover(routed, failed).then(
       reply => taker.answered(reply),
       thrown => taker.failed(thrown),
     )
   }
 
-  /** What is left after the first attempt failed, or found nothing to try. */
-  async #recover(routed: RoutedCall, failed: Failed | undefined): Promise<Reply> {
-    const { call } = routed.control
-    try {
-      return await this.#tryGroup(routed, call.candidates, failed)
-    } catch (thrown) {
-      const names = routed.settings.fallbacks[call.model] ?? routed.settings.fallbacks['*'] ?? []
-      let last = toGatewayError(thrown)
-      for (const name of names) {
-        if (last.retry === 'never') break
-        call.fallbacks++
+  /** Every model that the client names is asked for like the call's own, before anything is sent. */
+  async #grant(call: Call, wishes: CallWishes): Promise<Granted> {
+    const granted = new Map<string, readonly Deployment[]>()
+    const grant = async (field: string, names: readonly string[]): Promise<void> => {
+      for (const model of names) {
+        const asked: Call = { ...call, model }
         try {
-          return await this.#tryGroup(routed, routed.resolve(name), undefined)
-        } catch (error) {
-          last = toGatewayError(error)
+          await this.#parts.access.admit?.(asked)
+        } catch (thrown) {
+          const { kind, message } = toGatewayError(thrown)
+          throw new GatewayError(kind, `${field}: ${message}`, { param: field, cause: thrown })
         }
+        granted.set(model, asked.candidates)
       }
-      throw last
+    }
+    await grant('fallbacks', wishes.fallbacks ?? [])
+    await grant('context_window_fallback_dict', largerModels(call.model, wishes))
+    return granted
+  }
+
+  /** What is left after the first attempt failed, or found nothing to try. */
+  async #recover(routed: Run, failed: Failed | undefined): Promise<Reply> {
+    try {
+      return await this.#tryGroup(routed, routed.control.call.candidates, failed)
+    } catch (thrown) {
+      return await this.#fallBack(routed, toGatewayError(thrown))
     }
   }
 
-  async #tryGroup(routed: RoutedCall, group: readonly Deployment[], failed: Failed | undefined): Promise<Reply> {
+  /** A conversation that is too long needs a larger model; other failures that may pass need any other. */
+  async #fallBack(routed: Run, error: GatewayError): Promise<Reply> {
+    const { wishes, settings, control: { call } } = routed
+    const others = [...(wishes.fallbacks ?? settings.fallbacks[call.model] ?? settings.fallbacks['*'] ?? [])]
+    const larger = largerModels(call.model, wishes)
+    let last = error
+    for (;;) {
+      const name = last.kind === 'context-too-long' ? larger.shift() : last.retry === 'never' ? undefined : others.shift()
+      if (name === undefined) throw last
+      call.fallbacks++
+      try {
+        return await this.#tryGroup(routed, routed.granted.get(name) ?? routed.resolve(name), undefined)
+      } catch (thrown) {
+        last = toGatewayError(thrown)
+      }
+    }
+  }
+
+  async #tryGroup(routed: Run, group: readonly Deployment[], failed: Failed | undefined): Promise<Reply> {
     const tried = new Set<Deployment>(failed ? [failed.deployment] : [])
     let last = failed?.error
     if (last?.retry === 'never') throw last
-    for (let attempt = failed ? 1 : 0; attempt <= routed.settings.retries; attempt++) {
+    const retries = routed.wishes.retries ?? routed.settings.retries
+    for (let attempt = failed ? 1 : 0; attempt <= retries; attempt++) {
       let deployment = this.#choose(group, tried)
       if (!deployment) {
         if (!last || !this.#mayRepeat(last)) break
@@ -126,7 +182,7 @@ export class Router {
     throw last ?? this.#nothingAvailable(routed.control.call, group)
   }
 
-  #failed(routed: RoutedCall, deployment: Deployment, thrown: unknown): GatewayError {
+  #failed(routed: Run, deployment: Deployment, thrown: unknown): GatewayError {
     routed.control.failed(this.#parts.clock.monotonicMs())
     const error = toGatewayError(thrown)
     if (blamesDeployment(error)) this.#cooldowns.failed(deployment, error, routed.settings)
@@ -170,14 +226,14 @@ export class Router {
     )
   }
 
-  #attempt(routed: RoutedCall, deployment: Deployment, taker: ReplyTaker): void {
-    const { control, format } = routed
+  #attempt(routed: Run, deployment: Deployment, taker: ReplyTaker): void {
+    const { control, format, wishes } = routed
     const { call } = control
     call.deployment = deployment
     call.attempts++
     let attempt: Attempt
     try {
-      attempt = planAttempt(call, format, deployment)
+      attempt = planAttempt(call, format, deployment, wishes)
     } catch (error) {
       return taker.failed(error)
     }
@@ -272,6 +328,16 @@ export class Router {
     this.#cooldowns.succeeded(deployment)
     return { status: 200, contentType, body }
   }
+}
+
+/** The model for conversations that are too long for this one, the model for those too long for that one, and so on. */
+function largerModels(model: string, { contextFallbacks }: CallWishes): string[] {
+  const names: string[] = []
+  for (let at = contextFallbacks?.get(model); at !== undefined; at = contextFallbacks?.get(at)) {
+    if (at === model || names.includes(at)) break
+    names.push(at)
+  }
+  return names
 }
 
 function streamingOf({ streaming = eventStream }: Format, given: string): { contentType: string; heartbeat: string } {

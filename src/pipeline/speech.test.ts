@@ -66,7 +66,7 @@ function speak(upstream: Upstream, adapter: SpeechAdapter | undefined, fields: o
   call.stream = openaiSpeech.inspect(call.body).stream
   call.candidates = [deployment]
   const control = new CallControl(call, (_call, outcome) => outcomes.push(outcome))
-  const router = new Router({ transport, timers, clock, random: () => 0 })
+  const router = new Router({ transport, timers, clock, random: () => 0, access: { name: 'access' } })
   const settings = { retries: 0, allowedFails: 3, cooldownMs: 0, fallbacks: {} }
   const reply = new Promise<Reply>((answered, failed) => router.run({ control, format: openaiSpeech, settings, resolve: () => [] }, { answered, failed }))
   return { reply, call, sinks, sent, outcomes, advance }

@@ -2,20 +2,22 @@
  * Answers that have to fit a schema the model's host does not enforce: gathered whole, judged, and asked for again
  * with what was wrong. The router sees one exchange, however often the upstream was asked.
  */
+import type { Call } from '../core/call.ts'
 import type { ChatEvent, ChatRequest, Message } from '../core/chat.ts'
 import type { Target } from '../core/deployment.ts'
 import { GatewayError, toGatewayError } from '../core/errors.ts'
-import type { EventWriter, StreamRelay } from '../core/format.ts'
+import type { AnswerHead, EventWriter, StreamRelay, StrictSchema } from '../core/format.ts'
 import type { CallHead, TranslatedCall } from '../core/provider.ts'
 import type { BodyPiece, BodySink, UpstreamBody, UpstreamExchange, UpstreamResponse } from '../core/transport.ts'
 import type { Usage } from '../core/usage.ts'
-import { correction, judgeJson } from '../emulation/index.ts'
+import { checkReferences, correction, judgeJson, misfit } from '../emulation/index.ts'
 import type { JsonContract } from '../emulation/index.ts'
 import type { Clock } from '../lib/clock.ts'
 import { frameSplitter } from '../lib/frames.ts'
 import type { Frame, FrameSplitter } from '../lib/frames.ts'
 import { AnswerState, unreadable } from './translate.ts'
 import type { TranslatedStream } from './translate.ts'
+import { writtenCharacters } from './usage.ts'
 
 /** Asked again at most so often: a model that fails three times does not understand the schema. */
 const retriesMax = 2
@@ -159,10 +161,10 @@ export class CheckedRelay implements StreamRelay {
   #gather(frames: readonly Frame[]): void {
     for (const frame of frames)
       for (const event of this.#read(frame)) {
-        this.#state.see(event)
+        const isNew = this.#state.see(event)
         this.started ||= this.#state.started
         if (this.#state.failure) throw this.#state.failure
-        this.#events.push(event)
+        if (isNew) this.#events.push(event)
       }
   }
 
@@ -208,6 +210,44 @@ export class CheckedRelay implements StreamRelay {
   errorEvent(error: GatewayError): string {
     return this.#writer.fail?.(error) ?? this.#dialogue.question.format.errorEvent(error)
   }
+}
+
+interface WholeAnswer {
+  readonly body: Uint8Array | string
+  readonly usage: Usage | undefined
+}
+
+type ReadAnswer<Answer> = (bytes: Uint8Array, head: AnswerHead) => Answer
+
+/**
+ * For a host that is believed to keep to schemas: `read`, and a look at what came. Nothing is asked again, for the
+ * host was told the schema. Undefined = this call has no strict schema.
+ */
+export function judgedAnswer<Answer extends WholeAnswer>(call: Call, strict: StrictSchema, read: ReadAnswer<Answer>): ReadAnswer<Answer> | undefined {
+  const schema = strict.schema(call.body!)
+  if (!schema) return undefined
+  checkReferences(schema, [strict.field])
+  return (bytes, head) => {
+    const answer = read(bytes, head)
+    const text = typeof answer.body === 'string' ? answer.body : new TextDecoder().decode(answer.body)
+    for (const one of strict.texts(JSON.parse(text))) {
+      const problem = misfit(one, schema)
+      if (problem === undefined) continue
+      noteUsage(call, answer)
+      throw new GatewayError('schema-mismatch', `the answer of the model '${call.model}' does not fit ${strict.field}: ${problem}`, {
+        param: strict.field, cause: one.slice(0, 2000),
+      })
+    }
+    return answer
+  }
+}
+
+/** What does not fit is billed like what does. */
+function noteUsage(call: Call, { body, usage }: WholeAnswer): void {
+  if (usage) {
+    call.usage = usage
+    call.usageSource = 'upstream'
+  } else call.answerCharacters = writtenCharacters(body)
 }
 
 /** What is sent when an answer has to be asked for again. */

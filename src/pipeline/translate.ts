@@ -15,9 +15,24 @@ export class AnswerState {
   contentEvents = 0
   contentCharacters = 0
   readonly #open = new Set<number>()
-  #finished = 0
+  readonly #finished = new Set<number>()
 
-  see(event: ChatEvent): void {
+  /** false = an upstream has said this before, and the client must not hear it twice. */
+  see(event: ChatEvent): boolean {
+    if (event.type === 'finish') return this.#finish(event.choice)
+    this.#note(event)
+    return true
+  }
+
+  #finish(choice: number): boolean {
+    this.#open.delete(choice)
+    this.started = true
+    if (this.#finished.has(choice)) return false
+    this.#finished.add(choice)
+    return true
+  }
+
+  #note(event: Exclude<ChatEvent, { type: 'finish' }>): void {
     switch (event.type) {
       case 'start':
         return
@@ -26,11 +41,6 @@ export class AnswerState {
         return
       case 'error':
         this.failure = event.error
-        return
-      case 'finish':
-        this.#open.delete(event.choice)
-        this.#finished++
-        this.started = true
         return
       case 'text':
       case 'refusal':
@@ -53,9 +63,9 @@ export class AnswerState {
     this.contentCharacters += characters
   }
 
-  /** Every choice that began has ended, and at least one has. */
+  /** Every choice that began has ended, the first one among them: some dialects know no other. */
   get complete(): boolean {
-    return this.#finished > 0 && this.#open.size === 0
+    return this.#finished.has(0) && this.#open.size === 0
   }
 }
 
@@ -110,9 +120,9 @@ export class TranslatedRelay implements StreamRelay {
     try {
       for (const frame of cut())
         for (const event of this.#read(frame)) {
-          this.#state.see(event)
+          const isNew = this.#state.see(event)
           if (this.#state.failure) return out
-          out += this.#writer.write(event)
+          if (isNew) out += this.#writer.write(event)
         }
     } catch (cause) {
       this.#state.failure = unreadable(cause)
@@ -161,11 +171,11 @@ export function readAnswer(adapter: ChatAdapter, bytes: Uint8Array): { events: C
     throw unreadable(cause)
   }
   const state = new AnswerState()
-  for (const event of events) state.see(event)
+  const heard = events.filter(event => state.see(event))
   if (state.failure) throw state.failure
   if (!state.complete)
     throw new GatewayError('upstream-broken', "the upstream's answer has no finish reason")
-  return { events, state }
+  return { events: heard, state }
 }
 
 /** What a reader could not read is the upstream's fault. */

@@ -4,7 +4,7 @@ import { createHmac } from 'node:crypto'
 import { Secret } from '../lib/secret.ts'
 import { testServers } from './database-fixture.ts'
 import type { TestDatabase } from './database-fixture.ts'
-import { openInstallation } from './installation.ts'
+import { openInstallation, openKeyHash } from './installation.ts'
 import { migrate } from './migrate.ts'
 import { openDatabase } from './open.ts'
 import type { Database } from './open.ts'
@@ -42,7 +42,7 @@ for (const server of testServers('the installation'))
       const given = await openInstallation(database, { masterKey: new Secret(strong), pepper: new Secret('p'.repeat(32)) })
       expect(given.isMasterKey(strong)).toBe(true)
       const rows = JSON.stringify(await database.sql`select name, value from installation`)
-      for (const secret of [newMasterKey!, strong, given.hashKey(strong), 'p'.repeat(32)]) expect(rows).not.toContain(secret)
+      for (const secret of [newMasterKey!, strong, 'p'.repeat(32)]) expect(rows).not.toContain(secret)
     })
 
     test('many replicas that start at once agree on one key, and one of them shows it', async () => {
@@ -55,13 +55,37 @@ for (const server of testServers('the installation'))
       for (const one of others) await one.close()
     })
 
-    test('a given master key holds for this start only, beside no other', async () => {
+    test('a given master key replaces the one before for good: that one may have leaked', async () => {
       const made = await openInstallation(database, {})
+      expect(made.replacedMasterKey).toBe(false)
       const given = await openInstallation(database, { masterKey: new Secret(strong) })
-      expect(given.newMasterKey).toBeUndefined()
+      expect([given.newMasterKey, given.replacedMasterKey]).toEqual([undefined, true])
       expect([given.isMasterKey(strong), given.isMasterKey(made.newMasterKey!)]).toEqual([true, false])
+      const again = await openInstallation(database, { masterKey: new Secret(strong) })
+      expect(again.replacedMasterKey).toBe(false)
       const after = await openInstallation(database, {})
-      expect([after.isMasterKey(strong), after.isMasterKey(made.newMasterKey!)]).toEqual([false, true])
+      expect([after.isMasterKey(strong), after.isMasterKey(made.newMasterKey!)]).toEqual([true, false])
+      expect([after.newMasterKey, after.replacedMasterKey]).toEqual([undefined, false])
+      const newest = `${strong}x`
+      await openInstallation(database, { masterKey: new Secret(newest) })
+      const last = await openInstallation(database, {})
+      expect([strong, newest].map(last.isMasterKey)).toEqual([false, true])
+    })
+
+    test('a master key given at the very first start stays, and none is made', async () => {
+      const first = await openInstallation(database, { masterKey: new Secret(strong) })
+      expect([first.newMasterKey, first.replacedMasterKey]).toEqual([undefined, false])
+      const second = await openInstallation(database, {})
+      expect([second.newMasterKey, second.isMasterKey(strong)]).toEqual([undefined, true])
+    })
+
+    test('hashing keys alone neither makes a master key nor touches the one that is kept', async () => {
+      const hashKey = await openKeyHash(database, undefined)
+      expect(await database.sql`select name from installation where name = 'master_key_hash'`).toHaveLength(0)
+      const opened = await openInstallation(database, {})
+      expect(opened.hashKey('k')).toBe(hashKey('k'))
+      await openKeyHash(database, undefined)
+      expect((await openInstallation(database, {})).isMasterKey(opened.newMasterKey!)).toBe(true)
     })
 
     test('keys are hashed by HMAC-SHA256 under the pepper', async () => {

@@ -15,9 +15,12 @@ export interface Installation {
   isMasterKey(keyText: string): boolean
   /** Text of a master key that was made just now: to be shown once. */
   readonly newMasterKey: string | undefined
+  /** Another master key was kept until now; it is no longer one, whatever the next start is given. */
+  readonly replacedMasterKey: boolean
 }
 
 export interface InstallationOptions {
+  /** The master key from now on; absent = the one that is kept, and at the first start of all a new one. */
   readonly masterKey?: Secret | undefined
   /** Base64 or any text of 32 characters and more; else one is made and kept in the database. */
   readonly pepper?: Secret | undefined
@@ -25,25 +28,30 @@ export interface InstallationOptions {
 
 /** Throws with the reason and the remedy when the given master key or pepper is weak. */
 export async function openInstallation(database: Database, options: InstallationOptions): Promise<Installation> {
-  const pepper = await openPepper(database, options.pepper)
-  // An HMAC, as the pepper is its key: half the time and a quarter of the garbage of node:crypto's.
-  const hashKey = (keyText: string) => new CryptoHasher('sha256', pepper.reveal()).update(keyText).digest('hex')
+  const hashKey = await openKeyHash(database, options.pepper)
   const given = options.masterKey?.reveal()
   if (given !== undefined) checkStrength(given)
-  let newMasterKey: string | undefined
-  let masterHash: string
-  if (given !== undefined) masterHash = hashKey(given)
-  else {
-    const made = mintKey()
-    masterHash = await keepFirst(database, 'master_key_hash', hashKey(made))
-    if (masterHash === hashKey(made)) newMasterKey = made
-  }
-  const masterDigest = Buffer.from(masterHash, 'hex')
+  const made = given === undefined ? mintKey() : undefined
+  const asked = hashKey(given ?? made!)
+  const kept = await keepFirst(database, masterKeyName, asked)
+  const replacedMasterKey = given !== undefined && kept !== asked
+  if (replacedMasterKey) await replace(database, masterKeyName, asked)
+  const masterDigest = Buffer.from(given === undefined ? kept : asked, 'hex')
   return {
     hashKey,
     isMasterKey: keyText => timingSafeEqual(Buffer.from(hashKey(keyText), 'hex'), masterDigest),
-    newMasterKey,
+    newMasterKey: kept === asked ? made : undefined,
+    replacedMasterKey,
   }
+}
+
+const masterKeyName = 'master_key_hash'
+
+/** How keys are hashed here, for who has nothing to do with the master key. */
+export async function openKeyHash(database: Database, givenPepper: Secret | undefined): Promise<Installation['hashKey']> {
+  const pepper = await openPepper(database, givenPepper)
+  // An HMAC, as the pepper is its key: half the time and a quarter of the garbage of node:crypto's.
+  return keyText => new CryptoHasher('sha256', pepper.reveal()).update(keyText).digest('hex')
 }
 
 async function openPepper(database: Database, given: Secret | undefined): Promise<Secret> {
@@ -59,6 +67,10 @@ async function keepFirst(database: Database, name: string, value: string): Promi
   await sql`insert into installation (name, value) values (${name}, ${value}) on conflict (name) do nothing`
   const rows = (await sql`select value from installation where name = ${name}`) as { value: string }[]
   return rows[0]!.value
+}
+
+async function replace(database: Database, name: string, value: string): Promise<void> {
+  await database.sql`update installation set value = ${value} where name = ${name}`
 }
 
 function checkStrength(masterKey: string): void {

@@ -12,7 +12,7 @@ const entry = (name: string, info: string) =>
 const config = `model_list:
 ${entry('instruct-v4-27b-it', '')}${entry('instruct-v3-70b-it', '')}${entry('reasoning-v3.5-70b-R', '')}${entry('instruct-v4.5-27b-it', '')}${entry('guard', '')}
 ${entry('plain', ', tool_calling: prompted, structured_output: none')}${entry('json', ', structured_output: json_object')}${entry('no-tools', ', tool_calling: none')}
-${entry('open', ', thinking: tags_open')}
+${entry('open', ', thinking: tags_open')}${entry('trusted', ', structured_output: native')}
   - model_name: claude
     proxy_params: { model: anthropic/sim-claude, api_base: "{simulator}", api_key: canary }
 router_settings: { num_retries: 0 }
@@ -140,6 +140,20 @@ describe('a client that only knows `tools`', () => {
     expect(bodies()[0]).toEqual({ model: 'acme/instruct-v4-27b-it', stream: false, messages, some_field: 1 } as never)
   })
 
+  test('where nothing has to be played, what the hub has no words for passes, untouched', async () => {
+    const clip = { type: 'video_url', video_url: { url: 'https://x/y.mp4' } }
+    const asked = [{ role: 'system', content: 'Be brief.' }, { role: 'user', content: [clip, { type: 'text', text: 'What is this?' }] }]
+    for (const model of ['instruct-v4-27b-it', 'plain', 'json', 'no-tools']) {
+      gateway.simulator.reset()
+      expect([model, (await post(model, { messages: asked, some_field: 1 })).status]).toEqual([model, 200])
+      expect(bodies()[0]).toEqual({ model: `acme/${model}`, messages: asked, some_field: 1 } as never)
+    }
+    // With something to play, it has to be translated.
+    expect((await post('plain', { messages: asked, tools: [weather] })).status).toBe(422)
+    expect((await post('instruct-v4-27b-it', { messages: [...asked, asked[1]] })).status).toBe(422)
+    expect((await post('json', { messages: asked, response_format: { type: 'json_schema', json_schema: { name: 'x', schema: {} } } })).status).toBe(422)
+  })
+
   test('a model without tools says so, by the field', async () => {
     const response = await post('no-tools', { messages: [user('x')], tools: [weather] })
     const body = (await response.json()) as { error: Json; detail: { loc: string[] }[] }
@@ -157,6 +171,8 @@ describe('thinking', () => {
       const outcome = await chat('reasoning-v3.5-70b-R', stream, more)
       expect(outcome.message).toMatchObject({ content: 'Hello.', reasoning_content: 'hm, well\n' })
       expect(bodies()[0]).toMatchObject({ chat_template_kwargs: { thinking_mode: 'on' } })
+      script('reasoning-v3.5-70b-R', { text: 'a plan\n</think>\n\nHello.' })
+      expect((await chat('reasoning-v3.5-70b-R', stream, more)).message).toMatchObject({ content: 'Hello.', reasoning_content: 'a plan\n' })
       script('open', { text: 'hm</think>Hello.' })
       expect((await chat('open', stream, { messages: [user('hi')] })).message).toMatchObject({ content: 'Hello.', reasoning_content: 'hm' })
       script('open', { text: 'Hello at once.' })
@@ -226,6 +242,49 @@ describe('answers by a schema', () => {
     expect((await post('plain', { messages, response_format })).status).toBe(503)
     script('plain', { text: 'no', times: 1 })
     expect(await (await post('plain', { messages, response_format, stream: true })).text()).toContain('busy')
+  })
+
+  const native = 'instruct-v4.5-27b-it'
+  const strictly: Record<string, object> = {
+    '/v1/chat/completions': { messages, response_format },
+    '/v1/responses': { input: 'Who?', text: { format: { type: 'json_schema', name: 'person', schema, strict: true } } },
+    '/v1/messages': { messages, max_tokens: 100, output_config: { format: { type: 'json_schema', schema } } },
+  }
+  for (const [path, body] of Object.entries(strictly))
+    test(`${path}: a host that is only believed to enforce schemas is asked once, and its answer is judged`, async () => {
+      for (const [text, problem] of [['not json', 'not JSON'], ['{"name": "Ada"}', '`$.age` is missing'], ['```json\n{"name":"Ada","age":1}\n```', 'not JSON']] as const) {
+        gateway.simulator.reset()
+        script(native, { text })
+        const response = await post(native, body, path)
+        const answer = await response.text()
+        expect(response.status).toBe(500)
+        expect(answer).toContain(problem.replaceAll('"', '\\"'))
+        expect(bodies()).toHaveLength(1)
+        const row = (await gateway.rows()).find(one => one.request_id === response.headers.get('x-request-id'))!
+        const { billableInputTokens, billableOutputTokens } = gateway.simulator.truth.totals()
+        expect(row).toMatchObject({ outcome: 'error', status: 500, input_tokens: billableInputTokens, output_tokens: billableOutputTokens })
+      }
+      gateway.simulator.reset()
+      script(native, { text: '{"name":"Ada","age":36}' })
+      const good = await post(native, body, path)
+      expect([good.status, (await good.text()).includes('36')]).toEqual([200, true])
+      script(native, { text: '{"name":"A', finish: 'length' })
+      expect((await post(native, body, path)).status).toBe(200)
+      script(native, { toolCalls: [{ name: 'get_weather', arguments: { city: 'Paris' } }] })
+      expect((await post(native, body, path)).status).toBe(200)
+    })
+
+  test('a schema that is not strict, a host that promises, one that is declared: nobody judges', async () => {
+    script(native, { text: 'not json' })
+    const loose = { type: 'json_schema', json_schema: { name: 'person', schema } }
+    expect((await post(native, { messages, response_format: loose })).status).toBe(200)
+    expect((await post(native, { messages, response_format, stream: true })).status).toBe(200)
+    script('trusted', { text: 'not json' })
+    expect((await post('trusted', { messages, response_format })).status).toBe(200)
+    gateway.simulator.script(request => request.model === 'sim-claude', { text: 'not json' })
+    expect((await post('claude', { model: 'claude', messages, response_format })).status).toBe(200)
+    const elsewhere = { type: 'json_schema', json_schema: { name: 'x', strict: true, schema: { $ref: 'http://x/y' } } }
+    expect((await post(native, { messages, response_format: elsewhere })).status).toBe(422)
   })
 
   test('a call of a tool is no JSON answer, and is left alone', async () => {

@@ -202,7 +202,7 @@ describe('token_counter', () => {
   test('bodies that are no JSON, and other flags', async () => {
     expect((await count('{"model": ')).status).toBe(400)
     expect((await count('[]')).status).toBe(400)
-    expect(await count({ model: 'gpt', prompt: 'x' }, '?call_endpoint=maybe')).toMatchObject({ status: 422, error: { param: 'query.call_endpoint' } })
+    expect(await count({ model: 'gpt', prompt: 'x' }, '?call_endpoint=maybe')).toMatchObject({ status: 422, error: { param: 'call_endpoint' } })
     expect((await count({ model: 'gpt', prompt: 'x' }, '?call_endpoint=false')).status).toBe(200)
   })
 
@@ -279,7 +279,7 @@ describe('supported params', () => {
     const narrow = await gateway.key({ models: ['chat-model'] })
     expect(await get('/utils/supported_openai_params?model=nope')).toMatchObject({ status: 404, error: { param: 'model', code: 'model_not_found' } })
     expect(await get('/utils/supported_openai_params?model=gpt', narrow)).toMatchObject({ status: 404 })
-    expect(await get('/utils/supported_openai_params')).toMatchObject({ status: 422, error: { param: 'query.model' } })
+    expect(await get('/utils/supported_openai_params')).toMatchObject({ status: 422, error: { param: 'model' } })
     const embedding = await get('/utils/supported_openai_params?model=embedding-model')
     expect([embedding.status, (embedding.error as Json).message]).toEqual([400, expect.stringContaining('is an embedding model')])
   })

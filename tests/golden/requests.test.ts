@@ -161,7 +161,7 @@ test('no answer of a provider to a hostile request is anything but a call or a c
     { messages: [{ role: 'assistant', tool_calls: [{ id: '', type: 'function', function: { name: 'x', arguments: '[1]' } }] }] },
     { messages: [{ role: 'user', content: 'hi' }], tools: [{ type: 'function', function: { name: 'deep', parameters: deep(20) } }] },
     { messages: [{ role: 'user', content: 'hi' }], tools: [{ type: 'function', function: { name: 'odd', parameters: { type: 'object', properties: { __proto__: null, constructor: { type: 'string' } } } } }] },
-    { messages: [{ role: 'user', content: 'hi' }], tool_choice: { type: 'function', function: { name: 'not_there' } } },
+    { messages: [{ role: 'user', content: 'hi' }], tools: [], tool_choice: 'none', parallel_tool_calls: true },
     { messages: [{ role: 'user', content: 'hi' }], stop: ['', ' ', '\n\n'] },
     { messages: [{ role: 'user', content: 'hi' }], response_format: { type: 'json_schema', json_schema: { name: 'x', schema: { $ref: '#/$defs/a', $defs: { a: { $ref: '#/$defs/a' } } } } } },
     { messages: [{ role: 'user', content: [] }] },

@@ -9,6 +9,7 @@ import type { EndpointDoc, HttpRequest, Services } from '../../core/endpoint.ts'
 import { GatewayError, unprocessable } from '../../core/errors.ts'
 import { checkEncoding, readBody } from '../../core/request.ts'
 import type { AssistantKind, AssistantObject, AssistantQuery } from '../../core/ports.ts'
+import { problemsIn } from '../../core/schema-problems.ts'
 import { readQuery } from '../admin-body.ts'
 
 export type Fields = Record<string, unknown>
@@ -43,23 +44,8 @@ export async function readJson<T>({ headers, body }: HttpRequest, services: Serv
     throw new GatewayError('invalid-request', `the body is not valid JSON: ${(cause as Error).message}`, { cause })
   }
   const result = schema.safeParse(value)
-  if (!result.success) throw unprocessable(result.error.issues.slice(0, 20).flatMap(problemsOf))
+  if (!result.success) throw unprocessable(problemsIn(result.error.issues, value, 'body'))
   return result.data
-}
-
-function problemsOf(issue: z.core.$ZodIssue): { loc: (string | number)[]; msg: string; type: string }[] {
-  const at = issue.path.map(part => (typeof part === 'number' ? part : String(part)))
-  const closest = issue.code === 'invalid_union' ? closestOf(issue.errors) : undefined
-  if (closest) return closest.flatMap(one => problemsOf({ ...one, path: [...issue.path, ...one.path] }))
-  if (issue.code !== 'unrecognized_keys') return [{ loc: ['body', ...at], msg: issue.message, type: issue.code }]
-  return issue.keys.map(key => ({ loc: ['body', ...at, key], msg: 'is not a known field here; leave it out', type: 'unknown_field' }))
-}
-
-/** Of a field that may be a word or an object: what the client meant is the one whose inside is wrong, or at least its type is not. */
-function closestOf(branches: readonly z.core.$ZodIssue[][]): z.core.$ZodIssue[] | undefined {
-  const inside = branches.find(issues => issues.every(issue => issue.path.length > 0))
-  const wrongType = (issue: z.core.$ZodIssue) => issue.path.length === 0 && issue.code === 'invalid_type'
-  return inside ?? branches.find(issues => !issues.some(wrongType)) ?? branches.at(-1)
 }
 
 const named: Record<AssistantKind, readonly [word: string, param: string]> = {

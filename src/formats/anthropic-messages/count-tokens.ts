@@ -6,11 +6,13 @@ import { anthropicErrorBody, broken } from './error.ts'
 import { messagesEdits, messagesHeaders, readAnswer } from './forward.ts'
 import { inspectCount } from './inspect.ts'
 import { count } from './usage.ts'
+import { readWishes } from '../openai-chat/wishes.ts'
 
 export const anthropicCountTokens: UnaryFormat<'count-tokens'> = {
   dialect: 'anthropic-count-tokens',
   operation: 'count-tokens',
   inspect: inspectCount,
+  wishes: readWishes,
   decode: decodeMessagesBody,
   encode: ({ inputTokens }) => ({ input_tokens: inputTokens }),
   errorBody: anthropicErrorBody,

@@ -185,6 +185,31 @@ function checkCache(value: unknown, problems: ProblemList): void {
     problems.wrong(['cache', 'no-cache'], 'true or false', noCache)
 }
 
+/** The router tries no more for anybody. */
+const retriesMost = 10
+const fallbacksMax = 10
+
+function checkFallbacks(value: unknown, problems: ProblemList): void {
+  const what = 'the name of a model, or {"model": ...}'
+  if (!Array.isArray(value)) return problems.wrong(['fallbacks'], 'an array of names of models', value)
+  if (value.length > fallbacksMax)
+    problems.add(['fallbacks'], `\`fallbacks\` must have at most ${fallbacksMax} entries; got ${value.length}`, 'out_of_range')
+  for (let at = 0; at < value.length && !problems.full; at++) {
+    const one: unknown = value[at]
+    if (!isObject(one)) checkModelName(one, ['fallbacks', at], what, problems)
+    else {
+      checkModelName(one.model, ['fallbacks', at, 'model'], 'the name of a model', problems)
+      for (const other of Object.keys(one))
+        if (other !== 'model')
+          problems.add(['fallbacks', at, other], 'is not supported: a fallback gets the call as it is; leave it out', 'unsupported')
+    }
+  }
+}
+
+function checkModelName(value: unknown, path: Path, what: string, problems: ProblemList): void {
+  if (typeof value !== 'string' || value === '') problems.wrong(path, what, value)
+}
+
 /** JSON numbers near 2^63 are not exact anyway; the bound only keeps out what no upstream can read. */
 const seedMost = 2 ** 63
 
@@ -212,10 +237,11 @@ export const sharedChecks: readonly (readonly [string, Check])[] = [
   ['metadata', objectField('metadata')],
   ['guardrails', stringArray('guardrails')],
   ['caching', booleanField('caching')],
-  ['num_retries', integerBetween('num_retries', 0)],
+  ['num_retries', integerBetween('num_retries', 0, retriesMost)],
   ['context_window_fallback_dict', stringMap('context_window_fallback_dict')],
-  ['fallbacks', stringArray('fallbacks')],
+  ['fallbacks', checkFallbacks],
   ['cache', checkCache],
+  ['drop_params', booleanField('drop_params')],
 ]
 
 /**
@@ -223,7 +249,7 @@ export const sharedChecks: readonly (readonly [string, Check])[] = [
  * or key (CVE-2024-6587): accepted, and never part of what a provider sees.
  */
 export const gatewayFields: ReadonlySet<string> = new Set([
-  'guardrails', 'caching', 'cache', 'num_retries', 'context_window_fallback_dict', 'fallbacks', 'timeout',
+  'guardrails', 'caching', 'cache', 'num_retries', 'context_window_fallback_dict', 'fallbacks', 'drop_params', 'timeout',
   'api_key', 'api_base', 'api_version', 'api_type', 'base_url', 'headers', 'extra_headers', 'organization',
   'custom_llm_provider', 'proxy_call_id', 'proxy_logging_obj', 'logger_fn', 'user_config', 'tags',
 ])

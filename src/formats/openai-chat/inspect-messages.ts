@@ -29,6 +29,7 @@ function checkMessage(message: unknown, at: number, problems: ProblemList): void
     if (Array.isArray(content)) checkParts(content, at, problems)
     else problems.wrong(['messages', at, 'content'], 'a string, null or an array of parts', content)
   }
+  if (role === 'user' && content == null) problems.wrong(['messages', at, 'content'], 'a string or an array of parts', content)
   if (role === 'user' || role === 'system') return checkName(message, at, problems)
   if (role === 'tool' && (typeof message.tool_call_id !== 'string' || message.tool_call_id === ''))
     problems.wrong(

@@ -15,6 +15,7 @@ const call = (fields: object) => ({
   messages: [{ role: 'assistant', tool_calls: [{ id: 'a', type: 'function', ...fields }] }],
 })
 const tool = (fields: unknown) => ({ tools: [fields] })
+const known = { type: 'function', function: { name: 'f' } }
 
 const refused: [string, object, string[]][] = [
   ['a model that is no string', { model: 7 }, ['model:wrong_type']],
@@ -168,6 +169,20 @@ const refused: [string, object, string[]][] = [
   ['a fallback map of numbers', { context_window_fallback_dict: { a: 1 } },
     ['context_window_fallback_dict.a:wrong_type']],
   ['fallbacks of text', { fallbacks: 'm' }, ['fallbacks:wrong_type']],
+  ['fallbacks without a name', { fallbacks: ['', {}, 5] }, ['fallbacks.0:wrong_type', 'fallbacks.1.model:missing', 'fallbacks.2:wrong_type']],
+  ['a fallback with messages of its own', { fallbacks: [{ model: 'm', messages: [] }] }, ['fallbacks.0.messages:unsupported']],
+  ['eleven fallbacks', { fallbacks: Array(11).fill('m') }, ['fallbacks:out_of_range']],
+  ['eleven retries', { num_retries: 11 }, ['num_retries:out_of_range']],
+  ['a drop_params of text', { drop_params: 'no' }, ['drop_params:wrong_type']],
+  ['stream options of text, also outside a stream', { stream_options: 'x' }, ['stream_options:wrong_type']],
+  ['a user message without content', { messages: [{ role: 'user' }] }, ['messages.0.content:missing']],
+  ['a user message of null', { messages: [{ role: 'user', content: null }] }, ['messages.0.content:missing']],
+  ['a demanded call without tools', { tool_choice: 'required' }, ['tool_choice:invalid']],
+  ['a named tool without tools', { tools: [], tool_choice: { type: 'function', function: { name: 'f' } } }, ['tool_choice:invalid']],
+  ['a named tool that is another', { tools: [known], tool_choice: { type: 'function', function: { name: 'g' } } }, ['tool_choice:unknown_value']],
+  ['an allowed tool that is another', { tools: [known], tool_choice: { type: 'allowed_tools', allowed_tools: { mode: 'auto', tools: [{ type: 'function', function: { name: 'g' } }] } } },
+    ['tool_choice.allowed_tools.tools.0:unknown_value']],
+  ['a named function that is another', { functions: [{ name: 'f' }], function_call: { name: 'g' } }, ['function_call:unknown_value']],
   ['a cache of true', { cache: true }, ['cache:wrong_type']],
   ['a no-cache of text', { cache: { 'no-cache': 'yes' } }, ['cache.no-cache:wrong_type']],
   ['template arguments of text', { chat_template_kwargs: 'x' }, ['chat_template_kwargs:wrong_type']],
@@ -241,7 +256,7 @@ const accepted: [string, object][] = [
     'a custom tool and a hosted one',
     { tools: [{ type: 'custom', custom: { name: 'x' } }, { type: 'web_search' }] },
   ],
-  ['stream options outside a stream', { stream_options: 'ignored' }],
+  ['stream options outside a stream', { stream_options: { include_usage: true } }],
   [
     'the ends of every range',
     {
@@ -263,7 +278,14 @@ const accepted: [string, object][] = [
     'a JSON schema',
     { response_format: { type: 'json_schema', json_schema: { name: 'n', schema: {}, strict: true } } },
   ],
-  ['a named tool', { tool_choice: { type: 'function', function: { name: 'f' } } }],
+  ['a named tool', { tools: [known], tool_choice: { type: 'function', function: { name: 'f' } } }],
+  ['a named custom tool', { tools: [{ type: 'custom', custom: { name: 'x' } }], tool_choice: { type: 'custom', custom: { name: 'x' } } }],
+  ['allowed tools', { tools: [known], tool_choice: { type: 'allowed_tools', allowed_tools: { mode: 'required', tools: [{ type: 'function', function: { name: 'f' } }] } } }],
+  ['a demanded call of a hosted tool', { tools: [{ type: 'web_search' }], tool_choice: 'required' }],
+  ['choices that demand nothing, without tools', { tool_choice: 'none' }],
+  ['the same as an empty list of tools', { tools: [], tool_choice: 'auto' }],
+  ['a named function', { functions: [{ name: 'f' }], function_call: { name: 'f' } }],
+  ['fallbacks by name and as objects', { fallbacks: ['a', { model: 'b' }], num_retries: 10, drop_params: true, guardrails: [] }],
   ['the effort of the newest models', { reasoning_effort: 'max' }],
   ['fields of other vendors', { min_p: 0.1, repetition_penalty: 1.1, safe_prompt: true }],
 ]

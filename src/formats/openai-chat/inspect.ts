@@ -16,6 +16,7 @@ import {
 } from './checks.ts'
 import type { Check, Fields, Path } from './checks.ts'
 import { checkMessages } from './inspect-messages.ts'
+import { checkChosenTool } from './inspect-tool-choice.ts'
 
 const toolModes = new Set<unknown>(['auto', 'none', 'required', 'any'])
 /** The last three are other vendors'; they are theirs to judge. */
@@ -153,9 +154,8 @@ export const chatChecks: ReadonlyMap<string, Check> = new Map<string, Check>([
   ['chat_template_kwargs', objectField('chat_template_kwargs')],
 ])
 
-/** `stream_options` only means something in a stream; elsewhere it is ignored, whatever it is. */
+/** Outside a stream it means nothing and goes nowhere, but a wrong one is a mistake of the client all the same. */
 export function checkStreamOptions(body: JsonBody, problems: ProblemList): void {
-  if (readField(body, 'stream') !== true) return
   const options = readField(body, 'stream_options')
   if (options == null) return
   if (!isObject(options))
@@ -179,6 +179,7 @@ export function inspectChat(body: JsonBody): Inspection {
   checkFields(body, chatChecks, list)
   checkPresence(body, list)
   if (body.has('stream_options')) checkStreamOptions(body, list)
+  if (body.has('tool_choice') || body.has('function_call')) checkChosenTool(body, list)
   if (body.has('top_logprobs')) {
     const wanted = readField(body, 'top_logprobs')
     if (typeof wanted === 'number' && wanted > 0 && readField(body, 'logprobs') !== true)

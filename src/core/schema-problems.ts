@@ -1,0 +1,82 @@
+/** What a schema refuses, in words for the client: what is wrong, and what to send instead. */
+import type { z } from 'zod'
+import type { Problem } from './errors.ts'
+
+type Issue = z.core.$ZodIssue
+type Place = 'body' | 'query'
+
+const problemsMax = 20
+const shownLengthMax = 60
+/** How the library begins the messages that nobody wrote for a field. */
+const ownWords = /^(?:Invalid|Too|Unrecognized)\b/
+
+/** One entry a problem, as 422 answers list them. `value` = what the schema was given. */
+export function problemsIn(issues: readonly Issue[], value: unknown, place: Place): Problem[] {
+  return issues.slice(0, problemsMax).flatMap(issue => problemsOf(issue, value, place))
+}
+
+function problemsOf(issue: Issue, value: unknown, place: Place): Problem[] {
+  const path = issue.path.map(part => (typeof part === 'number' ? part : String(part)))
+  const closest = issue.code === 'invalid_union' ? closestOf(issue.errors) : undefined
+  if (closest) return closest.flatMap(one => problemsOf({ ...one, path: [...issue.path, ...one.path] }, value, place))
+  if (issue.code === 'unrecognized_keys')
+    return issue.keys.map(key => ({ loc: [place, ...path, key], msg: 'is not a known field here; leave it out', type: 'unknown_field' }))
+  const given = valueAt(value, path)
+  const msg = ownWords.test(issue.message) ? wordsFor(issue, given) : issue.message
+  return [{ loc: [place, ...path], msg, type: given === undefined ? 'missing' : issue.code }]
+}
+
+/** Of a field that may be a word or an object: what the client meant is the one whose inside is wrong, or at least its type is not. */
+function closestOf(branches: readonly Issue[][]): Issue[] | undefined {
+  const inside = branches.find(issues => issues.every(issue => issue.path.length > 0))
+  const wrongType = (issue: Issue) => issue.path.length === 0 && issue.code === 'invalid_type'
+  return inside ?? branches.find(issues => !issues.some(wrongType)) ?? branches.at(-1)
+}
+
+function valueAt(value: unknown, path: readonly (string | number)[]): unknown {
+  let at = value
+  for (const part of path) at = typeof at === 'object' && at !== null && Object.hasOwn(at, part) ? (at as Record<string | number, unknown>)[part] : undefined
+  return at
+}
+
+function wordsFor(issue: Issue, given: unknown): string {
+  const wanted = wantedBy(issue)
+  if (wanted === undefined) return `has a form that is not taken; got ${shown(given)}`
+  return given === undefined ? `is missing; send ${wanted}` : `must be ${wanted}; got ${shown(given)}`
+}
+
+const types: Readonly<Record<string, string>> = {
+  string: 'a string', number: 'a number', int: 'an integer', boolean: 'true or false', array: 'an array', object: 'an object', record: 'an object', null: 'null',
+}
+
+function wantedBy(issue: Issue): string | undefined {
+  switch (issue.code) {
+    case 'invalid_type':
+      return types[issue.expected] ?? `a value of the type ${issue.expected}`
+    case 'too_small':
+      return sized(issue.origin, `at least ${issue.minimum}`, Number(issue.minimum))
+    case 'too_big':
+      return sized(issue.origin, `at most ${issue.maximum}`, Number(issue.maximum))
+    case 'invalid_value':
+      return issue.values.length === 1 ? JSON.stringify(issue.values[0]) : `one of ${issue.values.map(value => JSON.stringify(value)).join(', ')}`
+    default:
+      return undefined
+  }
+}
+
+function sized(origin: string, bound: string, size: number): string {
+  const many = (one: string, more: string) => `${bound} ${size === 1 ? one : more}`
+  if (origin === 'string') return `a string of ${many('character', 'characters')}`
+  if (origin === 'array') return `an array of ${many('entry', 'entries')}`
+  return `${origin === 'int' ? 'an integer' : 'a number'} of ${bound}`
+}
+
+/** Short, and never what an object holds: it may be a secret. */
+function shown(value: unknown): string {
+  if (typeof value === 'string') {
+    if (value.length <= shownLengthMax) return JSON.stringify(value)
+    return `a string of ${value.length} characters`
+  }
+  if (Array.isArray(value)) return value.length === 0 ? 'an empty array' : `an array of ${value.length}`
+  return typeof value === 'object' && value !== null ? 'an object' : String(value)
+}

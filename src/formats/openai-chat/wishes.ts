@@ -1,0 +1,46 @@
+/**
+ * Fields by which a client steers the gateway itself (gateway API specification, chat body; the peer's names). They
+ * mean the same in every dialect whose bodies may carry them.
+ */
+import { unprocessable } from '../../core/errors.ts'
+import { noWishes } from '../../core/wishes.ts'
+import type { CallWishes } from '../../core/wishes.ts'
+import type { JsonBody } from '../../lib/json-body.ts'
+import { isObject, ProblemList, readField, sharedChecks } from './checks.ts'
+import type { Fields } from './checks.ts'
+
+const wishNames: ReadonlySet<string> = new Set([
+  'num_retries', 'fallbacks', 'context_window_fallback_dict', 'drop_params', 'guardrails', 'caching', 'cache',
+])
+const wishChecks = sharedChecks.filter(([name]) => wishNames.has(name))
+
+/** Throws `unprocessable` for a field of a wrong shape, in dialects that do not look at them before. */
+export function readWishes(body: JsonBody): CallWishes {
+  let fields: Fields | undefined
+  for (const [name] of wishChecks) if (body.has(name)) (fields ??= {})[name] = readField(body, name)
+  if (!fields) return noWishes
+  const list = new ProblemList()
+  for (const [name, check] of wishChecks) if (fields[name] != null) check(fields[name], list)
+  if (list.problems.length > 0) throw unprocessable(list.problems)
+  return wishesOf(fields)
+}
+
+function wishesOf(fields: Fields): CallWishes {
+  const { num_retries: retries, fallbacks, context_window_fallback_dict: larger, drop_params: dropParams } = fields
+  const essential = Array.isArray(fields.guardrails) && fields.guardrails.length > 0 ? ['guardrails'] : []
+  return {
+    ...(typeof retries === 'number' && { retries }),
+    ...(Array.isArray(fallbacks) && { fallbacks: fallbacks.map(modelOf) }),
+    ...(isObject(larger) && { contextFallbacks: new Map(Object.entries(larger as Record<string, string>)) }),
+    ...(typeof dropParams === 'boolean' && { dropParams }),
+    unfulfilled: [...essential, ...(fields.caching === true ? ['caching'] : []), ...(asksForCache(fields.cache) ? ['cache'] : [])],
+    essential,
+  }
+}
+
+const modelOf = (fallback: unknown): string => (isObject(fallback) ? fallback.model : fallback) as string
+
+/** No answer is kept here: only who asks for no cache gets what it asked for. */
+function asksForCache(cache: unknown): boolean {
+  return isObject(cache) && Object.keys(cache).length > 0 && cache['no-cache'] !== true && cache['no-store'] !== true
+}

@@ -1,0 +1,65 @@
+/** What an upstream says twice, and answers without a first choice. */
+import { describe, expect, test } from 'bun:test'
+import type { ChatEvent, ChatRequest } from '../core/chat.ts'
+import type { GatewayError } from '../core/errors.ts'
+import type { ChatAdapter } from '../core/provider.ts'
+import { anthropicMessages } from '../formats/anthropic-messages.ts'
+import { openaiChat } from '../formats/openai-chat.ts'
+import { openaiResponses } from '../formats/openai-responses.ts'
+import { providers } from '../providers/index.ts'
+import { readAnswer, TranslatedRelay } from './translate.ts'
+
+const request: ChatRequest = { model: 'm', messages: [], stream: true, includeUsage: false, extra: { format: 'openai-chat', fields: {} } }
+const sse = (frames: readonly object[]) =>
+  Buffer.from(frames.map(frame => `${'type' in frame ? `event: ${String(frame.type)}\n` : ''}data: ${JSON.stringify(frame)}\n\n`).join(''))
+
+function stream(format: typeof openaiChat, adapter: ChatAdapter, bytes: Uint8Array, size = bytes.length): { out: string; relay: TranslatedRelay } {
+  const relay = new TranslatedRelay({ adapter, format, request, publicModel: 'm' })
+  let out = ''
+  for (let at = 0; at < bytes.length; at += size) out += relay.push(bytes.subarray(at, at + size))
+  return { out: out + relay.end(), relay }
+}
+
+const delta = { type: 'message_delta', delta: { stop_reason: 'end_turn', stop_sequence: null }, usage: { output_tokens: 3 } }
+const claude = [
+  { type: 'message_start', message: { id: 'msg_1', type: 'message', role: 'assistant', content: [], model: 'c', stop_reason: null, usage: { input_tokens: 5, output_tokens: 1 } } },
+  { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+  { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'Hi' } },
+  { type: 'content_block_stop', index: 0 },
+  delta,
+]
+
+describe('the last event of a stream, sent twice', () => {
+  for (const [name, format] of [['chat', openaiChat], ['responses', openaiResponses], ['messages', anthropicMessages]] as const)
+    test(`is heard once: ${name}`, () => {
+      const adapter = providers.get('anthropic')!.chat!
+      const once = stream(format, adapter, sse([...claude, { type: 'message_stop' }])).out
+      const twice = sse([...claude, delta, { type: 'message_stop' }])
+      const finishes = (text: string) => text.match(/"finish_reason":"|response\.completed"|"stop_reason":"end_turn"/g)?.length
+      for (const size of [1, 7, twice.length]) expect(finishes(stream(format, adapter, twice, size).out)).toBe(finishes(once))
+    })
+
+  const adapter: ChatAdapter = {
+    request: one => ({ head: { url: '', headers: {} }, body: one, dropped: [] }),
+    result: body => body as ChatEvent[],
+    reader: () => frame => [JSON.parse(frame.data) as ChatEvent],
+  }
+  const answer = (choice: number): ChatEvent[] => [
+    { type: 'start', id: 'x', model: 'm' }, { type: 'text', choice, text: 'a' }, { type: 'finish', choice, reason: 'stop' },
+  ]
+
+  test('of a whole answer too; each choice has its own', () => {
+    const events = [...answer(0), ...answer(1).slice(1), { type: 'finish', choice: 0, reason: 'stop' } as const]
+    expect(readAnswer(adapter, Buffer.from(JSON.stringify(events))).events).toEqual(events.slice(0, -1))
+  })
+
+  test('an answer without its first choice is broken, in every dialect', () => {
+    for (const format of [openaiChat, openaiResponses, anthropicMessages]) {
+      const { out, relay } = stream(format, adapter, Buffer.from(answer(10).map(event => `data: ${JSON.stringify(event)}\n\n`).join('')))
+      expect([relay.failure?.kind, relay.terminated, relay.complete]).toEqual(['upstream-broken', false, false])
+      expect(out).not.toContain('response.completed')
+    }
+    const whole = (() => { try { return readAnswer(adapter, Buffer.from(JSON.stringify(answer(10)))) } catch (error) { return (error as GatewayError).kind } })()
+    expect(whole).toBe('upstream-broken')
+  })
+})
