@@ -5,6 +5,7 @@ import { RefusedRequest } from './request-head.ts'
 import type { RequestHead } from './request-head.ts'
 
 export interface BodyTaker {
+  /** The bytes are the taker's, who may free them. */
   push(piece: Uint8Array): void
   end(): void
 }
@@ -24,21 +25,25 @@ export class BodyFraming {
   /** Gives `taker` what belongs to the body; returns what comes after it. Throws RefusedRequest. */
   take(bytes: Buffer, taker: BodyTaker): Buffer {
     if (this.#left < 0) return this.#takeChunks(bytes, this.#chunks!, taker)
-    const length = Math.min(this.#left, bytes.length)
+    const isAll = bytes.length <= this.#left
+    const length = isAll ? bytes.length : this.#left
     this.#left -= length
-    taker.push(length === bytes.length ? bytes : bytes.subarray(0, length))
+    const rest = isAll ? noBytes : bytes.subarray(length)
+    taker.push(isAll ? bytes : bytes.subarray(0, length))
     if (this.#left === 0) taker.end()
-    return length === bytes.length ? noBytes : bytes.subarray(length)
+    return rest
   }
 
   #takeChunks(bytes: Buffer, chunks: ChunkedReader, taker: BodyTaker): Buffer {
-    for (let at = 0; ; at = chunks.at) {
+    const { length } = bytes
+    for (let at = 0; at < length; at = chunks.at) {
       const event = chunks.read(bytes, at)
       if (event === 'body') taker.push(chunks.piece)
       else {
         if (event === 'end') taker.end()
-        return chunks.at === bytes.length ? noBytes : bytes.subarray(chunks.at)
+        return chunks.at === length ? noBytes : bytes.subarray(chunks.at)
       }
     }
+    return noBytes
   }
 }

@@ -2,6 +2,7 @@
 import { GatewayError } from '../core/errors.ts'
 import { bodyTooLarge } from '../core/request.ts'
 import type { BodyReader, RequestBody } from '../core/request.ts'
+import { freeBytes } from '../lib/free-bytes.ts'
 
 /** The connection, as the body sees it. */
 export interface BodySource {
@@ -164,6 +165,7 @@ export class IncomingBody implements RequestBody {
     const buffer = this.#buffer && this.#buffer.length >= this.#bytes ? this.#buffer : this.#grown(filled)
     buffer.set(piece, filled)
     this.#buffer = buffer
+    freeBytes(piece)
   }
 
   /** What is announced is believed when a good part of it is there. */
@@ -171,9 +173,11 @@ export class IncomingBody implements RequestBody {
     const wanted = this.announcedBytes ?? Math.min(this.#bytes * 2, this.#bytesMax)
     const grown = Buffer.allocUnsafeSlow(Math.max(wanted, this.#bytes))
     let at = 0
-    for (const piece of this.#buffer ? [this.#buffer.subarray(0, filled)] : this.#pieces) {
-      grown.set(piece, at)
-      at += piece.length
+    for (const piece of this.#buffer ? [this.#buffer] : this.#pieces) {
+      const used = Math.min(piece.length, filled - at)
+      grown.set(used === piece.length ? piece : piece.subarray(0, used), at)
+      at += used
+      freeBytes(piece)
     }
     this.#forget()
     return grown
@@ -184,6 +188,9 @@ export class IncomingBody implements RequestBody {
     const buffer = this.#buffer
     this.#forget()
     if (buffer) return buffer.subarray(0, this.#bytes)
-    return pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)
+    if (pieces.length === 1) return pieces[0]!
+    const whole = Buffer.concat(pieces)
+    for (const piece of pieces) freeBytes(piece)
+    return whole
   }
 }

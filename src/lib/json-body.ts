@@ -2,6 +2,8 @@
  * The body of a request, read without being rewritten: one pass over the bytes finds the top-level
  * fields, refuses bombs, and later lets single fields be replaced while all other bytes stay as sent.
  */
+import { freeBytes } from './free-bytes.ts'
+
 const quote = 34
 const backslash = 92
 const comma = 44
@@ -89,13 +91,9 @@ export class JsonBody {
     return span ? span.valueEnd - span.valueStart : 0
   }
 
-  /**
-   * Gives a large body's memory back now: the collector would see a few small objects and wait, while hundreds of
-   * megabytes hang on them. Nothing may read the body afterwards.
-   */
+  /** Gives a large body's memory back. Nothing may read the body afterwards. */
   release(): void {
-    const { buffer, byteLength } = this.bytes
-    if (byteLength > parseWholeBytesMax && byteLength === buffer.byteLength && buffer instanceof ArrayBuffer) buffer.transfer(0)
+    if (this.size > parseWholeBytesMax) freeBytes(this.bytes)
   }
 
   /** A field's value; undefined when it is absent. In a large body only this field is parsed. */
