@@ -69,7 +69,10 @@ let names = headerNames('x-proxy')
 function answerHeaders(parts: RespondParts, call: Call): Record<string, string> {
   const prefix = parts.settings().headerPrefix
   if (names.prefix !== prefix) names = headerNames(prefix)
-  const headers: Record<string, string> = { 'x-request-id': call.id, [names.callId]: call.id }
+  // The call is over: what its policies have collected is not copied.
+  const headers = call.responseHeaders
+  headers['x-request-id'] = call.id
+  headers[names.callId] = call.id
   if (call.deployment) headers[names.modelId] = call.deployment.id
   if (call.model && isHeaderSafe(call.model)) headers[names.modelGroup] = call.model
   headers[names.retries] = String(Math.max(call.attempts - 1, 0))
@@ -78,7 +81,6 @@ function answerHeaders(parts: RespondParts, call: Call): Record<string, string> 
   headers[names.overheadMs] = String(Math.round(overheadMs * 100) / 100)
   if (!call.stream && call.costNanoUsd !== null) headers[names.cost] = parts.costText(call.costNanoUsd)
   if (call.dropped.length > 0) headers[names.dropped] = droppedText(call.dropped)
-  for (const name in call.responseHeaders) headers[name] = call.responseHeaders[name]!
   return headers
 }
 

@@ -39,8 +39,8 @@ function judge(call: Call, verdict: LimitVerdict): void {
   call.taken = verdict
   // The client left while a remote limiter was asked: its settlement has already passed.
   if (call.client.left) release(call)
-  if (verdict.requests) addHeaders(call, headerNames.requests, verdict.requests)
-  if (verdict.tokens) addHeaders(call, headerNames.tokens, verdict.tokens)
+  if (verdict.requests) headers.requests(call, verdict.requests)
+  if (verdict.tokens) headers.tokens(call, verdict.tokens)
 }
 
 function release(call: Call): void {
@@ -50,23 +50,27 @@ function release(call: Call): void {
   taken.release(usage ? usage.inputTokens + usage.outputTokens : 0)
 }
 
-/** OpenAI's header names. */
-const headerNames = {
-  requests: { limit: 'x-ratelimit-limit-requests', remaining: 'x-ratelimit-remaining-requests', reset: 'x-ratelimit-reset-requests' },
-  tokens: { limit: 'x-ratelimit-limit-tokens', remaining: 'x-ratelimit-remaining-tokens', reset: 'x-ratelimit-reset-tokens' },
+/** OpenAI's header names, in its notation (`1.5s`). Written out: a name that is computed costs as much as the rest. */
+const headers = {
+  requests({ responseHeaders }: Call, state: LimitState): void {
+    responseHeaders['x-ratelimit-limit-requests'] = String(state.limit)
+    responseHeaders['x-ratelimit-remaining-requests'] = String(Math.max(state.remaining, 0))
+    responseHeaders['x-ratelimit-reset-requests'] = seconds(state.resetMs)
+  },
+  tokens({ responseHeaders }: Call, state: LimitState): void {
+    responseHeaders['x-ratelimit-limit-tokens'] = String(state.limit)
+    responseHeaders['x-ratelimit-remaining-tokens'] = String(Math.max(state.remaining, 0))
+    responseHeaders['x-ratelimit-reset-tokens'] = seconds(state.resetMs)
+  },
 }
 
-/** `reset` in OpenAI's notation (`1.5s`). */
-function addHeaders(call: Call, names: (typeof headerNames)['requests'], state: LimitState): void {
-  const { responseHeaders } = call
-  responseHeaders[names.limit] = String(state.limit)
-  responseHeaders[names.remaining] = String(Math.max(state.remaining, 0))
-  responseHeaders[names.reset] = `${Math.max(Math.round(state.resetMs) / 1000, 0)}s`
+function seconds(ms: number): string {
+  return `${Math.max(Math.round(ms) / 1000, 0)}s`
 }
 
 function refused(call: Call, verdict: Extract<LimitVerdict, { allowed: false }>): GatewayError {
   const { state, kind } = verdict
-  if (kind !== 'parallel_requests') addHeaders(call, headerNames[kind], state)
+  if (kind !== 'parallel_requests') headers[kind](call, state)
   const who = verdict.scope.split(':', 1)[0]
   const what = kind === 'parallel_requests' ? 'requests at once' : `${kind} per minute`
   const waitS = Math.max(1, Math.ceil(verdict.retryAfterMs / 1000))

@@ -48,8 +48,8 @@ type Row = readonly ColumnValue[]
 const batchRowsMax = 500
 /** While the thread steps back: a transaction that waits for the processor holds up the other writers. */
 const politeBatchRows = 100
-/** Journal segments (4 MiB) that may wait before the thread stops being polite. */
-const segmentsBehindMax = 16
+/** Journal segments (4 MiB) that may wait before the thread stops being polite: half a minute of what one core can serve. */
+const segmentsBehindMax = 128
 /** A quiet thread gives its garbage back once. */
 const quietRounds = 20
 /** How long a record may wait for its batch, and how much of the journal power loss may take. */
