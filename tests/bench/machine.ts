@@ -51,9 +51,12 @@ export function cpuUs(pids: readonly number[]): number {
   return ns / 1000
 }
 
+/** `private` = without the pages of programs and files, which the system can take back at any time. */
+const memoryNames = { now: 'VmRSS', peak: 'VmHWM', private: 'RssAnon' }
+
 /** Resident memory in MB; `peak` since the process started or `resetPeak`. */
-export function memoryMb(pids: readonly number[], which: 'now' | 'peak'): number {
-  const name = which === 'now' ? 'VmRSS' : 'VmHWM'
+export function memoryMb(pids: readonly number[], which: keyof typeof memoryNames): number {
+  const name = memoryNames[which]
   let kb = 0
   for (const pid of pids)
     kb += Number(new RegExp(`${name}:\\s+(\\d+)`).exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0)

@@ -299,6 +299,8 @@ async function main(): Promise<void> {
   await Bun.sleep(quietMs)
   const after = subjects.map(one => (one.pids.length > 0 ? memoryMb(one.pids, 'now') : Number.NaN))
   line(`memory ${quietMs / 1000} s after the load, MB`, after, after[1]! / after[0]!, 0)
+  const own = subjects.map(one => (one.pids.length > 0 ? memoryMb(one.pids, 'private') : Number.NaN))
+  line('  of which private, MB', own, own[1]! / own[0]!, 0)
   if (parts.includes('bodies'))
     for (const mib of [1, 10]) {
       const figures = []
