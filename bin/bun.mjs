@@ -66,8 +66,10 @@ export function runBun(args) {
   if (process.env.npm_lifecycle_event) env.MODELGATE_SHELL_PID ??= String(process.ppid)
   // Newer Nodes can become Bun; then no second process stays in memory.
   if (typeof process.execve === 'function' && process.platform !== 'win32') process.execve(bun, [bun, ...args], env)
-  const child = spawn(bun, args, { stdio: 'inherit', env })
+  // Before Bun is there: a signal that came in between would end this process alone and leave Bun behind.
+  let child
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
+  child = spawn(bun, args, { stdio: 'inherit', env })
   child.on('exit', (code, signal) => {
     if (!signal) process.exit(code ?? 1)
     process.removeAllListeners(signal)

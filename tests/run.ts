@@ -7,6 +7,8 @@ import { availableParallelism } from 'node:os'
 
 const root = new URL('..', import.meta.url).pathname
 const fileTimeoutMs = 240_000
+/** For the output to end when a test file has. */
+const leftoversMs = 10_000
 const only = process.argv.slice(2)
 
 const files = [
@@ -70,19 +72,26 @@ async function runFile(file: string): Promise<FileResult> {
     env: { ...process.env, BUN_CONFIG_MAX_HTTP_REQUESTS: '5000' },
   })
   const timer = setTimeout(() => child.kill('SIGKILL'), fileTimeoutMs)
-  const [output, errors, code] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-    child.exited,
-  ])
+  const output = { text: '' }
+  const errors = { text: '' }
+  const read = Promise.all([collect(child.stdout, output), collect(child.stderr, errors)]).then(() => true)
+  const code = await child.exited
   clearTimeout(timer)
-  const text = output + errors
+  // A process that the file started and left behind keeps its output open.
+  const left = !(await Promise.race([read, Bun.sleep(leftoversMs).then(() => false)]))
+  if (left) errors.text += '\nerror: a process that this file started is still running\n'
+  const text = output.text + errors.text
   for (const [line] of text.matchAll(/^skipped: .*$/gm)) skipped.add(line)
   const count = (word: string) => Number(new RegExp(`^\\s*(\\d+) ${word}$`, 'm').exec(text)?.[1] ?? 0)
   const passed = count('pass')
   const failed = count('fail')
   // A file that dies, hangs or runs no test has failed, whatever it counted.
-  const broken = code !== 0 || passed + failed === 0
+  const broken = code !== 0 || passed + failed === 0 || left
   if (broken) console.log(`--- ${file} (exit ${code})\n${text.slice(-20_000)}`)
   return { file, passed, failed: broken ? Math.max(failed, 1) : failed, seconds: (performance.now() - from) / 1000 }
+}
+
+async function collect(stream: ReadableStream<Uint8Array>, into: { text: string }): Promise<void> {
+  const decoder = new TextDecoder()
+  for await (const piece of stream) into.text += decoder.decode(piece, { stream: true })
 }
