@@ -14,6 +14,8 @@ import { CallRecord } from './call-record.ts'
 import { readFault } from './fault.ts'
 import { rewriteLines } from './file-lines.ts'
 import { editedForm } from './form.ts'
+import { inProcessExchange } from './in-process.ts'
+import { KeptFiles } from './kept-files.ts'
 import { readForm } from './upload.ts'
 
 /** Answers are objects that describe files. */
@@ -76,10 +78,13 @@ async function limited({ limits, clock }: FileCallParts, call: Call, work: Param
 class Sender {
   readonly #parts: FileCallParts
   readonly #authorizer: Authorizer
+  /** Of the providers that answer by themselves. */
+  readonly #kept: KeptFiles
 
   constructor(parts: FileCallParts) {
     this.#parts = parts
     this.#authorizer = new Authorizer(parts.transport, parts.clock)
+    this.#kept = new KeptFiles(parts.clock)
   }
 
   async json(call: FileCall): Promise<Record<string, unknown>> {
@@ -101,6 +106,7 @@ class Sender {
     const { deployment } = call
     const { provider } = deployment.target
     if (!provider.files) throw new GatewayError('internal', `the provider ${provider.name} has no files`)
+    if (provider.answer) return inProcessExchange(this.#kept.answer(call))
     const { contentType, pieces } = written(call)
     const head = provider.files.head(deployment.target, call.path)
     const sent = {

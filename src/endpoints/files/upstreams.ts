@@ -38,7 +38,10 @@ export function callable(services: Services, caller: Caller, model: string): rea
 /** Throws 400 with the choices when the wish leaves more than one upstream, or none. */
 export function chooseUpstream(services: Services, caller: Caller, wish: Wish): Deployment {
   const accounts = wish.models.length > 0 ? accountsOfAll(services, caller, wish.models) : reachable(services, caller)
-  const open = [...accounts.values()].filter(one => wish.provider === undefined || one.target.provider.name === wish.provider)
+  const fitting = [...accounts.values()].filter(one => wish.provider === undefined || one.target.provider.name === wish.provider)
+  // What only simulates is meant when nothing else could be.
+  const real = fitting.filter(one => !one.target.provider.answer)
+  const open = real.length > 0 ? real : fitting
   if (open.length === 1) return open[0]!
   // A model may be served by several upstreams: the first will do.
   if (wish.models.length > 0 && open.length > 0) return open[0]!

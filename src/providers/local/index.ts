@@ -178,6 +178,7 @@ export const local: Provider = {
       throw thrown
     }
   },
+  files: { head: (_target, path) => headOf(path.slice(1)) },
   fault: generalFault,
   chatParams: [
     'messages', 'model', 'max_tokens', 'max_completion_tokens', 'n', 'response_format', 'seed', 'stop', 'stream',
