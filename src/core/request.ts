@@ -1,5 +1,6 @@
 /** A request as the server hands it over, and one made inside of this program. */
 import type { HttpRequest } from './endpoint.ts'
+import { JsonBody, JsonBodyError } from '../lib/json-body.ts'
 import { GatewayError } from './errors.ts'
 
 /** Whoever waits for an answer. */
@@ -46,6 +47,17 @@ export function checkEncoding(headers: RequestHeaders): void {
   const encoding = headers.get('content-encoding')
   if (encoding && encoding !== 'identity')
     throw new GatewayError('unsupported-media', `content-encoding '${encoding}' is not accepted; send the body as it is`)
+}
+
+/** The outline of a client's JSON. Throws `invalid-request`, with the place, when it is not one JSON object within the limits. */
+export function readJsonBody(bytes: Uint8Array): JsonBody {
+  if (bytes.length === 0) throw new GatewayError('invalid-request', 'the body is empty; send a JSON object')
+  try {
+    return JsonBody.read(bytes)
+  } catch (cause) {
+    if (!(cause instanceof JsonBodyError)) throw cause
+    throw new GatewayError('invalid-request', cause.message, { cause })
+  }
 }
 
 /** The body of a request that is made here. */

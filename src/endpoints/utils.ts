@@ -5,9 +5,9 @@ import { jsonAnswer } from '../core/answer.ts'
 import type { Caller } from '../core/call.ts'
 import type { Endpoint, HttpRequest, Services } from '../core/endpoint.ts'
 import { GatewayError } from '../core/errors.ts'
-import { readBody } from '../core/request.ts'
+import { readBody, readJsonBody } from '../core/request.ts'
 import { supportedParams } from '../core/params.ts'
-import { JsonBody, JsonBodyError } from '../lib/json-body.ts'
+import type { JsonBody } from '../lib/json-body.ts'
 import { readAdminBody, readQuery } from './admin-body.ts'
 import { countTokens } from './utils/token-counter.ts'
 import { transformBody, transformRequest } from './utils/transform-request.ts'
@@ -38,13 +38,7 @@ export const tokenCounterEndpoint: Endpoint = {
 
 /** Prompts may be as large as those of calls. */
 async function readJson({ body }: HttpRequest, services: Services): Promise<JsonBody> {
-  const bytes = await readBody(body, services.settings().bodyBytesMax)
-  try {
-    return JsonBody.read(bytes)
-  } catch (cause) {
-    if (!(cause instanceof JsonBodyError)) throw cause
-    throw new GatewayError('invalid-request', cause.message, { cause })
-  }
+  return readJsonBody(await readBody(body, services.settings().bodyBytesMax))
 }
 
 /** The name of the list is the peer's on its path, and the specification's on its own. */

@@ -1,6 +1,6 @@
 /** The head of an HTTP/1.1 request, read strictly: whatever two readers could understand differently is refused. */
 import type { RequestHeaders } from '../core/request.ts'
-import { carriageReturn, colon, fieldValue, hasWord, lineFeed, parseDigits, space, tab, tokenBytes } from '../lib/http-syntax.ts'
+import { carriageReturn, colon, fieldValue, hasWord, isNamed, lineFeed, parseDigits, space, tab, tokenBytes } from '../lib/http-syntax.ts'
 
 /** Bytes of request line and headers together. */
 export const headBytesMax = 64 * 1024
@@ -78,15 +78,7 @@ export class RequestHead implements RequestHeaders {
   }
 
   #isNamed(at: number, name: string): boolean {
-    const start = this.#lines[at]!
-    const { length } = name
-    if (this.#lines[at + 1]! - start !== length) return false
-    for (let i = 0; i < length; i++) {
-      const byte = this.#bytes[start + i]!
-      const code = name.charCodeAt(i)
-      if (byte !== code && (byte < 65 || byte > 90 || byte + 32 !== code)) return false
-    }
-    return true
+    return isNamed(this.#bytes, this.#lines[at]!, this.#lines[at + 1]!, name)
   }
 
   /** A header of which two would be a contradiction. */

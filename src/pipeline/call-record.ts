@@ -1,9 +1,11 @@
 /** The record of one call, made as soon as the caller is known. A class, so that every call has one shape. */
 import type { Call, Caller, Operation } from '../core/call.ts'
 import type { Deployment } from '../core/deployment.ts'
+import type { HttpRequest } from '../core/endpoint.ts'
 import type { StreamRelay } from '../core/format.ts'
 import type { Client } from '../core/request.ts'
 import type { Usage, UsageSource } from '../core/usage.ts'
+import type { Clock } from '../lib/clock.ts'
 import type { JsonBody } from '../lib/json-body.ts'
 
 export interface CallStart {
@@ -61,4 +63,18 @@ export class CallRecord implements Call {
     this.startedAtMs = start.startedAtMs
     this.startedMs = start.startedMs
   }
+}
+
+/** The record of a call that begins now. `what` = what is asked for, and under which path it is counted. */
+export function openCall(clock: Clock, request: HttpRequest, caller: Caller, what: Pick<CallStart, 'operation' | 'route'>): CallRecord {
+  return new CallRecord({
+    id: request.id,
+    operation: what.operation,
+    route: what.route,
+    caller,
+    client: request,
+    userAgent: request.headers.get('user-agent') ?? '',
+    startedAtMs: clock.epochMs(),
+    startedMs: clock.monotonicMs(),
+  })
 }

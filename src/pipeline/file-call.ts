@@ -1,7 +1,6 @@
 /** Calls of files and batches: one upstream, no routing, no retry, under the limits of the key. */
 import type { Answer, AnswerSink, AnswerStream } from '../core/answer.ts'
-import type { Call, Caller } from '../core/call.ts'
-import type { HttpRequest } from '../core/endpoint.ts'
+import type { Call } from '../core/call.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { FileCall, FileCalls, FileContent } from '../core/files.ts'
 import type { Policy } from '../core/policy.ts'
@@ -10,7 +9,7 @@ import type { BodyPiece, BodySink, ExchangeTimeouts, Transport, UpstreamExchange
 import type { Clock } from '../lib/clock.ts'
 import { JsonBody, JsonBodyError } from '../lib/json-body.ts'
 import { Authorizer } from './authorize.ts'
-import { CallRecord } from './call-record.ts'
+import { openCall } from './call-record.ts'
 import { readFault } from './fault.ts'
 import { rewriteLines } from './file-lines.ts'
 import { editedForm } from './form.ts'
@@ -35,7 +34,7 @@ export function createFileCalls(parts: FileCallParts): FileCalls {
   const { uploadDirectory: directory } = parts
   const sender = new Sender(parts)
   return {
-    limited: (request, caller, work) => limited(parts, openCall(parts.clock, request, caller), work),
+    limited: (request, caller, work) => limited(parts, openCall(parts.clock, request, caller, { operation: 'files', route: request.path }), work),
     async readForm(request) {
       checkEncoding(request.headers)
       return readForm(request, { bytesMax: parts.settings().bodyBytesMax, directory })
@@ -44,19 +43,6 @@ export function createFileCalls(parts: FileCallParts): FileCalls {
     json: call => sender.json(call),
     content: call => sender.content(call),
   }
-}
-
-function openCall(clock: Clock, request: HttpRequest, caller: Caller): Call {
-  return new CallRecord({
-    id: request.id,
-    operation: 'files',
-    route: request.path,
-    caller,
-    client: request,
-    userAgent: request.headers.get('user-agent') ?? '',
-    startedAtMs: clock.epochMs(),
-    startedMs: clock.monotonicMs(),
-  })
 }
 
 async function limited({ limits, clock }: FileCallParts, call: Call, work: Parameters<FileCalls['limited']>[2]): Promise<Answer> {

@@ -47,3 +47,26 @@ test('a batch without room for its results ends all the same, and says that ther
   await new Promise(resolve => setImmediate(resolve))
   expect(JSON.parse(ask(kept, { path: `/batches/${idOf(begun)}` }).text)).toMatchObject({ status: 'completed', output_file_id: null, request_counts: { completed: 1 }, completed_at: 5 })
 })
+
+test('a line that cannot be answered fails by itself, and only so many batches run at once', async () => {
+  const kept = new KeptFiles(clock)
+  const { provider } = deployment.target
+  const answer: typeof provider.answer = (head, body) => {
+    if ((body as { messages?: unknown }).messages === undefined) throw new TypeError('a request without messages')
+    return provider.answer!(head, body)
+  }
+  const broken = { target: { ...deployment.target, provider: { ...provider, answer } } } as unknown as FileCall['deployment']
+  const line = (custom_id: string, body: object) => JSON.stringify({ custom_id, url: '/v1/chat/completions', body: { model: 'simulated-chat', ...body } })
+  const input = idOf(upload(kept, Buffer.from([line('a', {}), line('b', { messages: [{ role: 'user', content: 'hi' }] })].join('\n'))))
+  const start = () =>
+    ask(kept, { deployment: broken, method: 'POST', path: '/batches', body: { json: { input_file_id: input, endpoint: '/v1/chat/completions', completion_window: '24h' } } })
+  const begun = Array.from({ length: 8 }, start)
+  expect(start()).toMatchObject({ status: 429 })
+  for (let turn = 0; turn < 3; turn++) await new Promise(resolve => setImmediate(resolve))
+  for (const one of begun) {
+    const batch = JSON.parse(ask(kept, { path: `/batches/${idOf(one)}` }).text)
+    expect(batch).toMatchObject({ status: 'completed', request_counts: { completed: 1, failed: 1 } })
+    expect(ask(kept, { path: `/files/${batch.error_file_id}/content` }).text).toContain('"custom_id":"a","response":{"status_code":400')
+  }
+  expect(start().status).toBe(200)
+})

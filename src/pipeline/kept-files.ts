@@ -13,6 +13,8 @@ import type { Clock } from '../lib/clock.ts'
 const fileBytesMax = 16 * 1024 * 1024
 const bytesMax = 64 * 1024 * 1024
 const objectsMax = 1000
+/** Each holds its lines until it has ended. */
+const runningMax = 8
 /** Lines of a batch that are answered in one turn of the event loop. */
 const linesPerTurn = 20
 
@@ -23,10 +25,12 @@ interface KeptFile {
   readonly content: Buffer
 }
 
-interface KeptBatch {
+/** A batch under way: what it says of itself, and what is still to be done. */
+interface Run {
   readonly object: Fields
   readonly target: Target
   readonly lines: readonly string[]
+  readonly results: Results
 }
 
 /** What a line may ask for, by its `url`. */
@@ -41,8 +45,10 @@ const dialects: ReadonlyMap<string, Dialect> = new Map<string, Dialect>([
 export class KeptFiles {
   readonly #clock: Clock
   readonly #files = new Map<string, KeptFile>()
-  readonly #batches = new Map<string, KeptBatch>()
+  /** What each batch says of itself. */
+  readonly #batches = new Map<string, Fields>()
   #bytes = 0
+  #running = 0
 
   constructor(clock: Clock) {
     this.#clock = clock
@@ -58,7 +64,7 @@ export class KeptFiles {
     if (file) return json(file.object)
     const batch = kind === 'batches' ? this.#batches.get(id) : undefined
     if (batch && action === 'cancel') return this.#cancel(batch)
-    if (batch) return json(batch.object)
+    if (batch) return json(batch)
     return refused(404, `there is no such ${kind === 'files' ? 'file' : 'batch'} here any more: the built-in models keep theirs in memory`)
   }
 
@@ -93,6 +99,7 @@ export class KeptFiles {
   #start(target: Target, { input_file_id, endpoint, completion_window, metadata }: Fields): InProcessAnswer {
     const input = this.#files.get(String(input_file_id))
     if (!input) return refused(404, 'the input file of the batch is not here any more')
+    if (this.#running >= runningMax) return refused(429, `the built-in models run ${runningMax} batches at a time; try again in a moment`)
     if (this.#batches.size >= objectsMax) this.#batches.delete(this.#batches.keys().next().value!)
     const lines = input.content.toString('utf8').split('\n').filter(line => line.trim() !== '')
     const nowS = this.#nowS()
@@ -102,19 +109,20 @@ export class KeptFiles {
       completed_at: null, failed_at: null, expired_at: null, cancelling_at: null, cancelled_at: null,
       request_counts: { total: lines.length, completed: 0, failed: 0 }, metadata: metadata ?? null,
     }
-    const batch = { object, target, lines }
-    this.#batches.set(object.id as string, batch)
-    setImmediate(() => this.#run(batch, new Results()))
+    this.#batches.set(object.id as string, object)
+    this.#running++
+    setImmediate(() => this.#run({ object, target, lines, results: new Results() }))
     return json(object)
   }
 
-  #run(batch: KeptBatch, results: Results): void {
-    const { object, lines, target } = batch
-    if (object.status !== 'in_progress') return
+  #run(run: Run): void {
+    const { object, lines, target, results } = run
+    if (object.status !== 'in_progress') return void this.#running--
     const until = Math.min(results.count + linesPerTurn, lines.length)
     while (results.count < until) results.add(answerLine(target, lines[results.count]!))
     object.request_counts = { total: lines.length, completed: results.count - results.failed, failed: results.failed }
-    if (results.count < lines.length) return void setImmediate(() => this.#run(batch, results))
+    if (results.count < lines.length) return void setImmediate(() => this.#run(run))
+    this.#running--
     object.output_file_id = this.#keepResults(results.output, `${String(object.id)}_output.jsonl`)
     object.error_file_id = this.#keepResults(results.errors, `${String(object.id)}_error.jsonl`)
     object.usage = results.usage
@@ -130,7 +138,7 @@ export class KeptFiles {
     return kept.status === 200 ? ((JSON.parse(String(kept.pieces[0])) as Fields).id as string) : null
   }
 
-  #cancel({ object }: KeptBatch): InProcessAnswer {
+  #cancel(object: Fields): InProcessAnswer {
     if (object.status !== 'in_progress') return refused(409, `the batch is ${String(object.status)}: it cannot be cancelled`)
     object.status = 'cancelled'
     object.cancelling_at = this.#nowS()
@@ -178,8 +186,13 @@ function answerLine(target: Target, line: string): LineResult {
   const dialect = dialects.get(url.replace(/^\/(v1\/)?/, ''))
   const head = dialect && provider.speaks[dialect]?.(target, false)
   if (!head || !provider.answer) return { custom_id, status: 400, body: errorOf(400, `${url} cannot be asked in a batch of the built-in models`) }
-  const answer = provider.answer(head, { ...body, stream: false })
-  return { custom_id, status: answer.status, body: JSON.parse(answer.pieces.join('')) }
+  try {
+    const answer = provider.answer(head, { ...body, stream: false })
+    return { custom_id, status: answer.status, body: JSON.parse(answer.pieces.join('')) }
+  } catch {
+    // Only the model of a line was looked at; a call of its own would have been refused by its fields.
+    return { custom_id, status: 400, body: errorOf(400, `the body is no request of ${url}`) }
+  }
 }
 
 function readAll(content: readonly BodyPiece[], bytes: number): Buffer {

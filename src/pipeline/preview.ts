@@ -2,16 +2,16 @@
 import type { Caller, Call } from '../core/call.ts'
 import type { Deployment, Target } from '../core/deployment.ts'
 import type { CallPreview, HttpRequest, ModelCall } from '../core/endpoint.ts'
-import { GatewayError, unprocessable } from '../core/errors.ts'
+import { unprocessable } from '../core/errors.ts'
 import type { Policy } from '../core/policy.ts'
 import type { CallHead } from '../core/provider.ts'
+import { readJsonBody } from '../core/request.ts'
 import type { Clock } from '../lib/clock.ts'
-import { JsonBody, JsonBodyError } from '../lib/json-body.ts'
 import { Mask, masked } from '../lib/mask.ts'
 import { Secret } from '../lib/secret.ts'
 import { planAttempt } from './attempt.ts'
 import type { Attempt } from './attempt.ts'
-import { CallRecord } from './call-record.ts'
+import { openCall } from './call-record.ts'
 
 export interface PreviewParts {
   readonly clock: Clock
@@ -23,7 +23,7 @@ export type PreviewCall = (request: HttpRequest, caller: Caller, call: ModelCall
 
 export function createPreviewCall({ clock, access }: PreviewParts): PreviewCall {
   return async (request, caller, asked, bytes) => {
-    const call = openCall(clock, request, caller, asked)
+    const call = openCall(clock, request, caller, { operation: asked.format.operation, route: asked.route })
     readBody(call, asked, bytes)
     call.forwardedHeaders = asked.format.forward.headers?.(request.headers)
     await access.admit?.(call)
@@ -33,27 +33,10 @@ export function createPreviewCall({ clock, access }: PreviewParts): PreviewCall 
   }
 }
 
-function openCall(clock: Clock, request: HttpRequest, caller: Caller, asked: ModelCall): Call {
-  return new CallRecord({
-    id: request.id,
-    operation: asked.format.operation,
-    route: asked.route,
-    caller,
-    client: request,
-    userAgent: request.headers.get('user-agent') ?? '',
-    startedAtMs: clock.epochMs(),
-    startedMs: clock.monotonicMs(),
-  })
-}
-
 function readBody(call: Call, { format, model, stream }: ModelCall, bytes: Uint8Array): void {
-  try {
-    call.body = JsonBody.read(bytes)
-  } catch (cause) {
-    if (!(cause instanceof JsonBodyError)) throw cause
-    throw new GatewayError('invalid-request', cause.message, { cause })
-  }
-  const inspection = format.inspect(call.body)
+  const body = readJsonBody(bytes)
+  const inspection = format.inspect(body)
+  call.body = body
   if (inspection.problems.length > 0) throw unprocessable(inspection.problems)
   call.model = model || inspection.model
   call.stream = stream ?? inspection.stream

@@ -1,17 +1,16 @@
 /** A model call from request to response: read the body, pass the policies, route, settle, answer. */
 import type { Answer } from '../core/answer.ts'
-import type { Call, Caller, Settlement } from '../core/call.ts'
+import type { Caller, Settlement } from '../core/call.ts'
 import type { HttpRequest, ModelCall } from '../core/endpoint.ts'
 import { GatewayError, toGatewayError, unprocessable } from '../core/errors.ts'
 import type { Policy, Reply } from '../core/policy.ts'
-import { checkEncoding } from '../core/request.ts'
+import { checkEncoding, readJsonBody } from '../core/request.ts'
 import type { BodyReader } from '../core/request.ts'
 import type { Settings } from '../core/settings.ts'
 import type { Usage, Prices } from '../core/usage.ts'
-import type { Clock } from '../lib/clock.ts'
-import { JsonBody, JsonBodyError } from '../lib/json-body.ts'
+import type { JsonBody } from '../lib/json-body.ts'
 import type { Deployment } from '../core/deployment.ts'
-import { CallRecord } from './call-record.ts'
+import { openCall } from './call-record.ts'
 import { CallControl } from './control.ts'
 import type { Settle } from './control.ts'
 import { respond, respondError } from './respond.ts'
@@ -39,7 +38,7 @@ export function createCallModel(parts: ServeParts): CallModel {
   }
   return (request, caller, asked) =>
     new Promise(resolve => {
-      const call = openCall(parts.clock, request, caller, asked)
+      const call = openCall(parts.clock, request, caller, { operation: asked.format.operation, route: asked.route })
       const control = new CallControl(call, settle)
       new Serving({ parts, request, asked, control, resolve }).start()
     })
@@ -90,7 +89,7 @@ class Serving implements BodyReader, ReplyTaker {
 
   whole(bytes: Uint8Array): void {
     try {
-      this.#serve(readJson(bytes))
+      this.#serve(readJsonBody(bytes))
     } catch (thrown) {
       this.failed(thrown)
     }
@@ -159,19 +158,6 @@ class Serving implements BodyReader, ReplyTaker {
   }
 }
 
-function openCall(clock: Clock, request: HttpRequest, caller: Caller, asked: ModelCall): Call {
-  return new CallRecord({
-    id: request.id,
-    operation: asked.format.operation,
-    route: asked.route,
-    caller,
-    client: request,
-    userAgent: request.headers.get('user-agent') ?? '',
-    startedAtMs: clock.epochMs(),
-    startedMs: clock.monotonicMs(),
-  })
-}
-
 /** Reads a multipart form; the call owns its files from here on. */
 async function takeForm(parts: ServeParts, request: HttpRequest, control: CallControl): Promise<JsonBody> {
   checkEncoding(request.headers)
@@ -184,16 +170,6 @@ async function takeForm(parts: ServeParts, request: HttpRequest, control: CallCo
   }
   control.call.upload = upload
   return body
-}
-
-function readJson(bytes: Uint8Array): JsonBody {
-  if (bytes.length === 0) throw new GatewayError('invalid-request', 'the body is empty; send a JSON object')
-  try {
-    return JsonBody.read(bytes)
-  } catch (cause) {
-    if (!(cause instanceof JsonBodyError)) throw cause
-    throw new GatewayError('invalid-request', cause.message, { cause })
-  }
 }
 
 type Ending = Pick<Settlement, 'call' | 'outcome' | 'status' | 'error'>

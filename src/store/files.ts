@@ -2,10 +2,9 @@
 import type { SQL } from 'bun'
 import { GatewayError } from '../core/errors.ts'
 import type { FileKind, FileQuery, FileRecord, FileStore } from '../core/ports.ts'
-import { toNumber } from './open.ts'
+import { answerInTime, toNumber } from './open.ts'
 import type { Database } from './open.ts'
 
-const answerTimeoutMs = 5000
 
 export function createFileStore({ sql }: Database): FileStore {
   return {
@@ -19,17 +18,10 @@ export function createFileStore({ sql }: Database): FileStore {
 }
 
 /** Without the database nobody knows what belongs to whom; everything else goes on. */
-async function available<T>(work: Promise<T>): Promise<T> {
-  const late = Promise.withResolvers<never>()
-  const timer = setTimeout(() => late.reject(new Error(`no answer within ${answerTimeoutMs} ms`)), answerTimeoutMs)
-  try {
-    return await Promise.race([work, late.promise])
-  } catch (cause) {
+function available<T>(work: Promise<T>): Promise<T> {
+  return answerInTime(work).catch(cause => {
     throw new GatewayError('overloaded', 'files and batches cannot be reached now; try again later', { cause })
-  } finally {
-    clearTimeout(timer)
-    work.catch(() => {})
-  }
+  })
 }
 
 /** What clients send as an id may hold bytes that a database refuses; no id of ours does. */

@@ -3,14 +3,13 @@ import type { SQL } from 'bun'
 import { GatewayError } from '../core/errors.ts'
 import type { ResponseStore, StoredItem, StoredResponse } from '../core/ports.ts'
 import type { Clock } from '../lib/clock.ts'
-import { toNumber, transaction } from './open.ts'
+import { answerInTime, toNumber, transaction } from './open.ts'
 import type { Database } from './open.ts'
 
 /** Rows that one deletion takes at most: a lock is never held for long. */
 const deletionBatch = 500
 const deletionIntervalMs = 10 * 60_000
 const conversationTurnsMax = 1000
-const answerTimeoutMs = 5000
 
 export interface ResponseStoreOptions {
   readonly database: Database
@@ -36,7 +35,7 @@ export function createResponseStore({ database, clock, report }: ResponseStoreOp
   return {
     async save(record) {
       try {
-        await inTime(transaction(database, tx => insert(tx, record)))
+        await answerInTime(transaction(database, tx => insert(tx, record)))
         return true
       } catch (error) {
         report(`a response could not be stored: ${String(error)}`)
@@ -60,26 +59,11 @@ export function createResponseStore({ database, clock, report }: ResponseStoreOp
   }
 }
 
-/** A database that stands still must not hold back an answer that is already there. */
-async function inTime<T>(work: Promise<T>): Promise<T> {
-  const late = Promise.withResolvers<never>()
-  const timer = setTimeout(() => late.reject(new Error(`no answer within ${answerTimeoutMs} ms`)), answerTimeoutMs)
-  try {
-    return await Promise.race([work, late.promise])
-  } finally {
-    clearTimeout(timer)
-    work.catch(() => {})
-  }
-}
-
 /** Without the database there are no stored responses; everything else goes on. */
-async function available<T>(work: Promise<T>): Promise<T> {
-  try {
-    return await inTime(work)
-  } catch (cause) {
-    if (cause instanceof GatewayError) throw cause
-    throw new GatewayError('overloaded', 'stored responses cannot be reached now; try again later', { cause })
-  }
+function available<T>(work: Promise<T>): Promise<T> {
+  return answerInTime(work).catch(cause => {
+    throw cause instanceof GatewayError ? cause : new GatewayError('overloaded', 'stored responses cannot be reached now; try again later', { cause })
+  })
 }
 
 /** true = there was such a row. */

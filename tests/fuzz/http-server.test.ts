@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test'
 import type { Answer } from '../../src/core/answer.ts'
 import type { IncomingRequest } from '../../src/http/connected-request.ts'
 import { echo, FakeLine, HandStream, readAnswers, text } from '../server-rig.ts'
+import { interesting, mutate, split } from './bytes.ts'
 
 /** Conversations of all kinds: what splits and mutations start from. */
 const corpus = [
@@ -97,36 +98,6 @@ async function outcome(pieces: readonly Uint8Array[], room: () => number = () =>
   return { said: said.join(' | '), statuses: answers.map(answer => answer.status), gone }
 }
 
-function split(bytes: Buffer, random: () => number): Buffer[] {
-  const pieces: Buffer[] = []
-  const mean = 1 + random() * 60
-  for (let at = 0; at < bytes.length; ) {
-    const length = 1 + Math.floor(random() * mean)
-    pieces.push(bytes.subarray(at, at + length))
-    at += length
-  }
-  return pieces
-}
-
-const interesting = Buffer.from('\r\n\0 :;,\t0f-+xX\x7f\x80\xff', 'latin1')
-
-function mutate(bytes: Buffer, random: () => number): Buffer {
-  let out = Buffer.from(bytes)
-  const times = 1 + Math.floor(random() * 3)
-  for (let i = 0; i < times; i++) {
-    const at = Math.floor(random() * out.length)
-    const special = interesting[Math.floor(random() * interesting.length)]!
-    const byte = random() < 0.7 ? special : Math.floor(random() * 256)
-    const how = random()
-    if (how < 0.4) out[at] = byte
-    else if (how < 0.6) out = Buffer.concat([out.subarray(0, at), Buffer.of(byte), out.subarray(at)])
-    else if (how < 0.8) out = Buffer.concat([out.subarray(0, at), out.subarray(at + 1)])
-    else if (how < 0.9) out = out.subarray(0, at + 1)
-    else out = Buffer.concat([out, out.subarray(at)])
-  }
-  return out
-}
-
 test('each conversation is the same when it is cut in two at any byte, and byte by byte', async () => {
   for (const bytes of corpus) {
     const expected = await outcome([bytes])
@@ -140,7 +111,7 @@ test('each conversation is the same when it is cut in two at any byte, and byte 
     expect(await outcome(Array.from(bytes, byte => Buffer.of(byte)))).toEqual(expected)
     const random = randomFrom(bytes.length)
     expect(await outcome([bytes], () => 1)).toEqual(expected)
-    expect(await outcome(split(bytes, random), () => Math.floor(random() * 20))).toEqual(expected)
+    expect(await outcome(split(bytes, random, 60), () => Math.floor(random() * 20))).toEqual(expected)
   }
 })
 
@@ -162,7 +133,7 @@ test('6,000 mutated conversations: no crash, no hang, no second answer, and spli
   for (let i = 0; i < 6000; i++) {
     const bytes = mutate(corpus[i % corpus.length]!, random)
     const atOnce = await outcome([bytes])
-    const inParts = await outcome(split(bytes, random))
+    const inParts = await outcome(split(bytes, random, 60))
     if (atOnce.said !== inParts.said)
       throw new Error(`differs by split: ${JSON.stringify(bytes.toString('latin1'))}\n${atOnce.said}\n${inParts.said}`)
     if (atOnce.said.includes('refused')) refusals++
@@ -175,7 +146,7 @@ test('2,000 pieces of garbage never become a request', async () => {
   for (let i = 0; i < 2000; i++) {
     const bytes = Buffer.from(Array.from({ length: 1 + Math.floor(random() * 300) }, () =>
       random() < 0.3 ? interesting[Math.floor(random() * interesting.length)]! : Math.floor(random() * 256)))
-    const { said } = await outcome(random() < 0.5 ? [bytes] : split(bytes, random))
+    const { said } = await outcome(random() < 0.5 ? [bytes] : split(bytes, random, 60))
     expect(said === '' || said === 'refused').toBe(true)
   }
 })

@@ -4,6 +4,7 @@ import { createHttp1Transport } from '../../src/pipeline/http1/client.ts'
 import { MalformedResponseError } from '../../src/pipeline/http1/response-head.ts'
 import { ResponseParser } from '../../src/pipeline/http1/response-parser.ts'
 import { rawUpstream, timeouts, until } from '../raw-upstream.ts'
+import { mutate, split } from './bytes.ts'
 
 const ok = 'HTTP/1.1 200 OK\r\n'
 
@@ -65,36 +66,6 @@ function outcome(pieces: readonly Buffer[]): string {
   return JSON.stringify([parser.head ?? null, Buffer.concat(body).toString('latin1'), ended, left])
 }
 
-function split(bytes: Buffer, random: () => number): Buffer[] {
-  const pieces: Buffer[] = []
-  const mean = 1 + random() * 30
-  for (let at = 0; at < bytes.length; ) {
-    const length = 1 + Math.floor(random() * mean)
-    pieces.push(bytes.subarray(at, at + length))
-    at += length
-  }
-  return pieces
-}
-
-const interesting = Buffer.from('\r\n\0 :;,\t0f-+xX\x7f\x80\xff', 'latin1')
-
-function mutate(bytes: Buffer, random: () => number): Buffer {
-  let out = Buffer.from(bytes)
-  const times = 1 + Math.floor(random() * 3)
-  for (let i = 0; i < times; i++) {
-    const at = Math.floor(random() * out.length)
-    const special = interesting[Math.floor(random() * interesting.length)]!
-    const byte = random() < 0.7 ? special : Math.floor(random() * 256)
-    const how = random()
-    if (how < 0.4) out[at] = byte
-    else if (how < 0.6) out = Buffer.concat([out.subarray(0, at), Buffer.of(byte), out.subarray(at)])
-    else if (how < 0.8) out = Buffer.concat([out.subarray(0, at), out.subarray(at + 1)])
-    else if (how < 0.9) out = out.subarray(0, at + 1)
-    else out = Buffer.concat([out, out.subarray(at)])
-  }
-  return out
-}
-
 test('every answer reads the same when it is cut in two at any byte, and byte by byte', () => {
   for (const bytes of corpus) {
     const expected = outcome([bytes])
@@ -112,7 +83,7 @@ test('20,000 mutated answers: nothing but a refusal is thrown, and splits do not
   for (let i = 0; i < 20_000; i++) {
     const bytes = mutate(corpus[i % corpus.length]!, random)
     const atOnce = outcome([bytes])
-    const inParts = outcome(split(bytes, random))
+    const inParts = outcome(split(bytes, random, 30))
     if (atOnce !== inParts) throw new Error(`differs by split: ${JSON.stringify(bytes.toString('latin1'))}`)
     if (atOnce === 'refused') refusals++
   }
@@ -142,7 +113,7 @@ test('300 mutated answers over sockets: each ends in an answer or upstream-broke
   let answers = 0
   let errors = 0
   for (let i = 0; i < 300; i++) {
-    answerNext = split(mutate(corpus[i % corpus.length]!, random), random)
+    answerNext = split(mutate(corpus[i % corpus.length]!, random), random, 30)
     try {
       const response = await transport.send({ method: 'POST', head, body: [], timeouts: limits }).response
       await response.body.bytes(10_000)
