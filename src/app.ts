@@ -63,7 +63,10 @@ export async function startServer(options: ServeOptions): Promise<RunningServer>
   try {
     const store = await openStore(options, logger)
     const parts = assemble({ options, source, store, logger })
-    const collector = new QuietCollector(() => parts.transport.connections().busy > 0)
+    const collector = new QuietCollector({
+      isBusy: () => parts.transport.connections().busy > 0,
+      isSettling: () => store.ledger.waitingBytes() > 0,
+    })
     const server = listen({
       hostname: options.host,
       port: options.port,
@@ -211,11 +214,7 @@ function assemble({ options, source, store, logger }: Assembling) {
   const timers = new TimerWheel(clock)
   let index = new ModelIndex(source.current(), concreteModel)
   const settings = () => index.settings
-  const metrics = createMetrics({
-    upstreamConnections: () => transport.connections(),
-    ledgerHealthy: () => store.ledger.healthy,
-    droppedLogLines: () => logger.dropped(),
-  })
+  const metrics = createMetrics({ upstreamConnections: () => transport.connections(), ledger: store.ledger, droppedLogLines: () => logger.dropped() })
   const policies = createPolicies({
     ledger: store.ledger,
     limiter: store.limiter,

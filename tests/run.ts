@@ -85,8 +85,9 @@ async function runFile(file: string): Promise<FileResult> {
   const count = (word: string) => Number(new RegExp(`^\\s*(\\d+) ${word}$`, 'm').exec(text)?.[1] ?? 0)
   const passed = count('pass')
   const failed = count('fail')
-  // A file that dies, hangs or runs no test has failed, whatever it counted.
-  const broken = code !== 0 || passed + failed === 0 || left
+  // A file that dies, hangs, or runs no test and does not say why, has failed, whatever it counted.
+  const explained = passed + failed > 0 || (count('skip') > 0 && /^skipped: /m.test(text))
+  const broken = code !== 0 || !explained || left
   if (broken) console.log(`--- ${file} (exit ${code})\n${text.slice(-20_000)}`)
   return { file, passed, failed: broken ? Math.max(failed, 1) : failed, seconds: (performance.now() - from) / 1000 }
 }

@@ -13,7 +13,7 @@ import {
 import { join } from 'node:path'
 
 /** Bytes of a segment unless a test asks for fewer. */
-export const segmentBytes = 4 * 1024 * 1024
+export const segmentBytes = 2 * 1024 * 1024
 /** No record is longer, header included. */
 export const recordBytesMax = 64 * 1024
 const magic = Buffer.from('MGJRNL1\n')

@@ -29,6 +29,8 @@ export type LedgerReply =
   | { readonly kind: 'spare'; readonly path: string; readonly error: string | null }
   /** `committed: false` = the database is down. */
   | { readonly kind: 'flushed'; readonly id: number; readonly committed: boolean }
+  /** Every row before it is in the database. Sent now and then while there is work, and when there is none left. */
+  | { readonly kind: 'committed'; readonly position: JournalPosition }
   | { readonly kind: 'page'; readonly id: number; readonly page: LedgerPage | null; readonly error: string }
   | { readonly kind: 'problem'; readonly text: string }
   /** Why the database does not take rows; null = it does. Sent when it changes. */
@@ -48,10 +50,12 @@ type Row = readonly ColumnValue[]
 const batchRowsMax = 500
 /** While the thread steps back: a transaction that waits for the processor holds up the other writers. */
 const politeBatchRows = 100
-/** Journal segments (4 MiB) that may wait before the thread stops being polite: half a minute of what one core can serve. */
-const segmentsBehindMax = 128
+/** Journal segments (2 MiB) that may wait before the thread stops being polite: half a minute of what one core can serve. */
+const segmentsBehindMax = 256
 /** A quiet thread gives its garbage back once. */
 const quietRounds = 20
+/** How often a busy thread says how far it is. */
+const tellMs = 250
 /** How long a record may wait for its batch, and how much of the journal power loss may take. */
 const pollMs = 50
 const retryMsMin = 100
@@ -172,6 +176,7 @@ export class LedgerWriter {
     const { directory, start } = this.#settings
     const tail = new JournalTail({ directory, start, live: true, report: text => this.#problem(text) })
     let idleRounds = 0
+    let told = { position: tail.position, ms: 0 }
     for (;;) {
       // Asked before reading: what was appended before `close` was called is read below.
       const last = this.#closing
@@ -185,6 +190,11 @@ export class LedgerWriter {
       this.#committed = tail.position
       tail.deleteFinished()
       this.#answerFlushes(true)
+      const nowMs = performance.now()
+      if (!hasReached(told.position, tail.position) && (rows.length < rowsMax || nowMs - told.ms > tellMs)) {
+        told = { position: tail.position, ms: nowMs }
+        this.#send({ kind: 'committed', position: told.position })
+      }
       if (rows.length === rowsMax) continue
       if (last) return tail.closeLive()
       idleRounds = rows.length === 0 ? idleRounds + 1 : 0

@@ -6,6 +6,7 @@ import type { Ledger, LedgerQuery, LedgerRow } from '../core/ports.ts'
 import type { Clock } from '../lib/clock.ts'
 import { JournalWriter } from './journal-writer.ts'
 import { segmentBytes as usualSegmentBytes } from './journal.ts'
+import type { JournalPosition } from './journal.ts'
 import { ledgerStatement } from './ledger-query.ts'
 import type { LedgerPage } from './ledger-query.ts'
 import { encodeIntent, encodeSettlement } from './ledger-record.ts'
@@ -20,7 +21,7 @@ export interface LedgerOptions {
   readonly clock: Clock
   /** What an operator should know: disk full, database down, damage found. One sentence each. */
   readonly report?: (problem: string) => void
-  /** 4 MiB unless a test wants to see many segments. */
+  /** 2 MiB unless a test wants to see many segments. */
   readonly segmentBytes?: number
 }
 
@@ -34,6 +35,8 @@ const retryMs = 1000
 export interface JournalledLedger extends Ledger {
   /** Why the database does not take rows; null = it does. Calls go on meanwhile: rows wait in the journal. */
   failure(): string | null
+  /** Bytes of the journal that are not in the database yet, as far as is known: the news is a quarter of a second old. */
+  waitingBytes(): number
 }
 
 /**
@@ -57,6 +60,7 @@ class WorkerLedger implements JournalledLedger {
   #asked = 0
   #closed = false
   #failure: string | null = null
+  #committed: JournalPosition | undefined
 
   constructor(options: LedgerOptions) {
     const moment = String(Math.trunc(options.clock.epochMs())).padStart(13, '0')
@@ -82,6 +86,12 @@ class WorkerLedger implements JournalledLedger {
 
   failure(): string | null {
     return this.#failure
+  }
+
+  waitingBytes(): number {
+    const written = this.#journal.position
+    const committed = this.#committed ?? { sequence: written.sequence, offset: 0 }
+    return Math.max((written.sequence - committed.sequence) * this.#segmentBytes + written.offset - committed.offset, 0)
   }
 
   begin(intent: LedgerIntent): void {
@@ -169,6 +179,9 @@ class WorkerLedger implements JournalledLedger {
       case 'flushed':
       case 'page':
         return this.#answers.get(reply.id)?.(reply)
+      case 'committed':
+        this.#committed = reply.position
+        return
       case 'database':
         this.#failure = reply.failure
         return this.#report(

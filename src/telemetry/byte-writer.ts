@@ -1,6 +1,6 @@
 import { write } from 'node:fs'
 
-const bufferBytes = 512 * 1024
+const bufferBytes = 256 * 1024
 const flushMs = 20
 
 /**

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import type { Settlement } from '../core/call.ts'
 import { createMetrics } from './prometheus.ts'
 
-const gauges = { upstreamConnections: () => ({ busy: 2, idle: 3 }), ledgerHealthy: () => true, droppedLogLines: () => 7 }
+const gauges = { upstreamConnections: () => ({ busy: 2, idle: 3 }), ledger: { healthy: true, waitingBytes: () => 4096 }, droppedLogLines: () => 7 }
 
 function settlement(changes: Record<string, unknown> = {}, ending: Partial<Settlement> = {}): Settlement {
   const call = {
@@ -36,6 +36,7 @@ test('counts, histograms and money add up', () => {
   expect(value(text, 'modelgate_overhead_seconds_count{')).toBe(5)
   expect(value(text, 'modelgate_upstream_connections{state="busy"}')).toBe(2)
   expect(value(text, 'modelgate_log_lines_dropped_total')).toBe(7)
+  expect(value(text, 'modelgate_ledger_waiting_bytes')).toBe(4096)
 })
 
 test('models that do not exist share one series, however many are asked for', () => {

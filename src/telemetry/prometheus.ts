@@ -8,7 +8,7 @@ const overheadBounds = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.0
 /** What is read at the moment of a scrape. */
 export interface Gauges {
   upstreamConnections(): { busy: number; idle: number }
-  ledgerHealthy(): boolean
+  readonly ledger: { readonly healthy: boolean; waitingBytes(): number }
   droppedLogLines(): number
 }
 
@@ -108,7 +108,8 @@ function exposeProcess(out: Exposition, gauges: Gauges): void {
   const connections = gauge('modelgate_upstream_connections', 'Open sockets to upstreams.')
   out.value(connections, { state: 'busy' }, busy)
   out.value(connections, { state: 'idle' }, idle)
-  out.value(gauge('modelgate_ledger_healthy', '1 while the journal can be written.'), {}, gauges.ledgerHealthy() ? 1 : 0)
+  out.value(gauge('modelgate_ledger_healthy', '1 while the journal can be written.'), {}, gauges.ledger.healthy ? 1 : 0)
+  out.value(gauge('modelgate_ledger_waiting_bytes', 'Journal that is not in the database yet.'), {}, gauges.ledger.waitingBytes())
   out.value(counter('modelgate_log_lines_dropped_total', 'Log lines lost because nobody read them.'), {}, gauges.droppedLogLines())
   out.value(gauge('process_resident_memory_bytes', 'Resident memory of the process.'), {}, process.memoryUsage.rss())
   const { user, system } = process.cpuUsage()

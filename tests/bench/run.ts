@@ -107,7 +107,7 @@ async function startGateway(): Promise<Subject> {
   const { key } = (await made.json()) as { key: string }
   // The launcher is only a parent: what it costs is measured with the gateway, all the same.
   const pids = familyOf(child.pid)
-  await Bun.sleep(500)
+  await Bun.sleep(quietMs)
   const gateway = pids.filter(pid => pid !== child.pid || pids.length === 1)
   return {
     name: 'modelgate', base, key, streamPath: '/engines/bench-stream/chat/completions', bodyPath: '/engines/bench-body/chat/completions', pids: gateway,
@@ -117,6 +117,18 @@ async function startGateway(): Promise<Subject> {
 
 async function drain(stream: ReadableStream<Uint8Array>): Promise<void> {
   for await (const piece of stream as unknown as AsyncIterable<Uint8Array>) void piece
+}
+
+/** Until the rows of the load are in the database: that work is the load's too. Returns how long it took. */
+async function settled(gateway: Subject): Promise<number> {
+  const from = performance.now()
+  for (;;) {
+    const text = await (await fetch(`${gateway.base}/metrics`, { headers: { authorization: `Bearer ${gateway.key}` } })).text()
+    const waiting = Number(/^modelgate_ledger_waiting_bytes (\d+)/m.exec(text)?.[1])
+    if (waiting === 0) return performance.now() - from
+    if (!(waiting > 0)) throw new Error(`the metrics do not say how much of the ledger waits:\n${text.slice(0, 300)}`)
+    await Bun.sleep(250)
+  }
 }
 
 interface CallFigures {
@@ -296,9 +308,11 @@ async function main(): Promise<void> {
   line('memory idle, MB', idle, idle[1]! / idle[0]!, 0)
   const peak = subjects.map(one => (one.pids.length > 0 ? memoryMb(one.pids, 'now') : Number.NaN))
   line('memory at the end of the load, MB', peak, peak[1]! / peak[0]!, 0)
+  const settledMs = await settled(gateway)
+  line('the ledger is written after, s', [0, settledMs / 1000], Number.NaN)
   await Bun.sleep(quietMs)
   const after = subjects.map(one => (one.pids.length > 0 ? memoryMb(one.pids, 'now') : Number.NaN))
-  line(`memory ${quietMs / 1000} s after the load, MB`, after, after[1]! / after[0]!, 0)
+  line(`memory ${quietMs / 1000} s after that, MB`, after, after[1]! / after[0]!, 0)
   const own = subjects.map(one => (one.pids.length > 0 ? memoryMb(one.pids, 'private') : Number.NaN))
   line('  of which private, MB', own, own[1]! / own[0]!, 0)
   if (parts.includes('bodies'))
