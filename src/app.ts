@@ -28,7 +28,7 @@ import { Router } from './pipeline/route.ts'
 import { createCallModel } from './pipeline/serve.ts'
 import { createPolicies } from './policies/index.ts'
 import { modelAccess } from './policies/model-access.ts'
-import { rateLimit } from './policies/rate-limit.ts'
+import { countRequests, rateLimit } from './policies/rate-limit.ts'
 import { providers } from './providers/index.ts'
 import { createAssistantStore } from './store/assistants.ts'
 import { lockDataDirectory } from './store/data-lock.ts'
@@ -260,6 +260,7 @@ function assemble({ options, source, store, logger }: Assembling) {
         error: error.cause instanceof Error ? (error.cause.stack ?? error.cause.message) : String(error.cause),
       }),
     metricsRequireKey: () => settings().metricsRequireKey,
+    countRequest: countRequests(store.limiter, settings),
   })
   return {
     transport,

@@ -140,6 +140,10 @@ const generalSettings = z.strictObject({
   master_key: text.refine(value => value.length >= masterKeyLengthMin, `is shorter than ${masterKeyLengthMin} characters; make one with: openssl rand -base64 32`).optional(),
   database_url: text.optional(),
   max_keys_per_user: count.optional(),
+  rate_limit_counts: z
+    .enum(['calls', 'requests'])
+    .optional()
+    .describe('What takes one of the requests a minute: `calls` of models and files, or all `requests` made with a key, listing and polling too.'),
   max_request_size_mb: z.number().min(0.01).max(100).optional(),
   require_auth_for_metrics_endpoint: z.boolean().optional(),
   header_prefix: z.string().regex(/^[a-z][a-z0-9-]{0,30}[a-z0-9]$/, 'lower-case letters, digits and dashes').optional(),

@@ -62,6 +62,7 @@ export function readSettings(input: SettingsInput): SettingsReading {
       tokensPerMinute: limits.tpm_limit ?? null,
       parallelRequests: limits.max_parallel_requests ?? null,
     },
+    rateLimitCounts: general.rate_limit_counts ?? 'calls',
     keysPerUser: general.max_keys_per_user ?? null,
     headerPrefix: general.header_prefix ?? 'x-proxy',
     accessGroups: accessGroups(deployments),

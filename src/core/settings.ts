@@ -11,6 +11,8 @@ export interface Settings {
   readonly router: RouterSettings
   /** Applied to every user that has no limits of its own. */
   readonly userLimits: Omit<LimitScope, 'id'>
+  /** What takes one of the requests a minute: calls of models and files, or whatever is asked with a key. */
+  readonly rateLimitCounts: 'calls' | 'requests'
   /** How many live keys a user may have; null = any number. */
   readonly keysPerUser: number | null
   /** Prefix of the gateway's own response headers: `x-proxy`. */

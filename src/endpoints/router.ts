@@ -5,6 +5,7 @@ import type { Answer } from '../core/answer.ts'
 import type { Caller } from '../core/call.ts'
 import type { Endpoint, HttpRequest, Services } from '../core/endpoint.ts'
 import { GatewayError, toGatewayError } from '../core/errors.ts'
+import type { CountedRequest } from '../core/policy.ts'
 import type { Client, RequestBody, RequestHeaders } from '../core/request.ts'
 import { openaiErrorBody } from '../formats/openai-error.ts'
 import { PathTable } from '../lib/path-table.ts'
@@ -18,6 +19,8 @@ export interface FrontDoorParts {
   /** Failures that are the gateway's own; the client sees only that there was one. */
   reportInternal(error: GatewayError, request: { method: string; path: string; id: string }): void
   metricsRequireKey(): boolean
+  /** Counts one request of this caller; undefined = requests as such are not limited. */
+  countRequest(caller: Caller): CountedRequest | Promise<CountedRequest> | undefined
 }
 
 /** A request from the wire, as the server hands it over. */
@@ -136,9 +139,30 @@ function enter(
   caller: Caller | undefined,
 ): Answer | Promise<Answer> {
   if (!caller) throw new GatewayError('unauthenticated', 'the API key is not known, was revoked, or has expired')
+  const counted = parts.countRequest(caller)
+  if (counted === undefined) return perform(parts, endpoint, request, caller)
+  return performCounted(parts, endpoint, request, { caller, counted })
+}
+
+function perform(parts: FrontDoorParts, endpoint: Endpoint, request: RoutedRequest, caller: Caller): Answer | Promise<Answer> {
   if (endpoint.auth === 'admin' && caller.role !== 'admin')
     throw new GatewayError('forbidden', 'this operation needs the master key')
   return finish(parts, endpoint, request, endpoint.handle(request, parts.services, caller))
+}
+
+async function performCounted(
+  parts: FrontDoorParts,
+  endpoint: Endpoint,
+  request: RoutedRequest,
+  { caller, counted }: { caller: Caller; counted: CountedRequest | Promise<CountedRequest> },
+): Promise<Answer> {
+  const { headers, refusal } = await counted
+  const answered = async () => {
+    if (refusal) throw refusal
+    return perform(parts, endpoint, request, caller)
+  }
+  const answer = await answered().catch((thrown: unknown) => failed(parts, endpoint, request, thrown))
+  return { ...answer, headers: { ...answer.headers, ...headers } }
 }
 
 function finish(

@@ -30,22 +30,43 @@ test('hosted.yaml: ten requests a minute a user, one key a user', async () => {
   const key = await gateway.key({ user_id: 'ada' })
   const second = await gateway.admin('/key/generate', { user_id: 'ada' })
   expect(second.status).toBe(409)
-  const ask = () =>
+  const ask = (differing: object = {}) =>
     fetch(`${gateway.url}/v1/chat/completions`, {
       method: 'POST',
       headers: { authorization: `Bearer ${key}` },
-      body: JSON.stringify({ model: 'local/simulated-chat', messages: [{ role: 'user', content: 'hi' }], stream: true }),
+      body: JSON.stringify({ model: 'local/simulated-chat', messages: [{ role: 'user', content: 'hi' }], stream: true, ...differing }),
     })
-  for (let at = 0; at < 10; at++) {
-    const response = await ask()
-    expect(response.status).toBe(200)
+  const get = (path: string) => fetch(`${gateway.url}${path}`, { headers: { authorization: `Bearer ${key}` } })
+  // "The rate limit applies to all requests made with a user's key": calls, listing, mistakes.
+  const asked: (() => Promise<Response>)[] = [
+    ...Array.from({ length: 6 }, () => ask),
+    () => get('/v1/models'),
+    () => get('/v1/models/not-there'),
+    () => get('/key/list'),
+    () => ask({ messages: 7 }),
+  ]
+  const statuses: number[] = []
+  for (const [at, request] of asked.entries()) {
+    const response = await request()
+    statuses.push(response.status)
+    expect(response.headers.get('x-ratelimit-limit-requests')).toBe('10')
     expect(response.headers.get('x-ratelimit-remaining-requests')).toBe(String(9 - at))
     await response.text()
   }
+  expect(statuses).toEqual([200, 200, 200, 200, 200, 200, 200, 404, 403, 422])
   const refused = await ask()
   expect(refused.status).toBe(429)
   expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(50)
+  expect(refused.headers.get('x-ratelimit-remaining-requests')).toBe('0')
   expect(((await refused.json()) as { error: { name: string } }).error.name).toBe('RateLimitError')
+  const listing = await get('/v1/models')
+  expect(listing.status).toBe(429)
+  expect(await listing.json()).toMatchObject({ error: { message: expect.stringContaining('10 requests per minute') } })
+  const inAnthropic = await fetch(`${gateway.url}/v1/messages`, { method: 'POST', headers: { 'x-api-key': key }, body: '{}' })
+  expect(inAnthropic.status).toBe(429)
+  expect(await inAnthropic.json()).toMatchObject({ type: 'error', error: { type: 'rate_limit_error' } })
+  // The master key has no limits, and nobody's wrong key uses up anybody's.
+  expect((await gateway.admin('/v1/models')).status).toBe(200)
   await gateway.stop()
 })
 
