@@ -24,6 +24,7 @@ import { createHttp1Transport } from './pipeline/http1/client.ts'
 import { DetachedWork } from './pipeline/detached.ts'
 import { createFileCalls } from './pipeline/file-call.ts'
 import { createPreviewCall } from './pipeline/preview.ts'
+import type { Rest } from './pipeline/cooldown.ts'
 import { Router } from './pipeline/route.ts'
 import { createCallModel } from './pipeline/serve.ts'
 import { createPolicies } from './policies/index.ts'
@@ -48,7 +49,7 @@ import { claimSingleReplica } from './store/replica-lock.ts'
 import { createResponseStore } from './store/responses.ts'
 import type { RunningResponseStore } from './store/responses.ts'
 import { createLogger } from './telemetry/log.ts'
-import type { Logger, LogLevel } from './telemetry/log.ts'
+import type { LogFields, Logger, LogLevel } from './telemetry/log.ts'
 import { createMetrics } from './telemetry/prometheus.ts'
 
 const clock = systemClock
@@ -214,7 +215,10 @@ function assemble({ options, source, store, logger }: Assembling) {
   const timers = new TimerWheel(clock)
   let index = new ModelIndex(source.current(), concreteModel)
   const settings = () => index.settings
-  const metrics = createMetrics({ upstreamConnections: () => transport.connections(), ledger: store.ledger, droppedLogLines: () => logger.dropped() })
+  const metrics = createMetrics({
+    upstreamConnections: () => transport.connections(), ledger: store.ledger, droppedLogLines: () => logger.dropped(),
+    restingDeployments: () => router.resting(), databaseReachable: () => store.databaseReachable(),
+  })
   const policies = createPolicies({
     ledger: store.ledger,
     limiter: store.limiter,
@@ -224,7 +228,7 @@ function assemble({ options, source, store, logger }: Assembling) {
     count: settlement => metrics.call(settlement),
   })
   const access = modelAccess(() => index)
-  const router = new Router({ transport, timers, clock, random: Math.random, access })
+  const router = new Router({ transport, timers, clock, random: Math.random, access, reportRest: rest => logger.warn('a deployment failed and rests, others go first', restFields(rest)) })
   let draining = false
   const detached = new DetachedWork()
   const tokenizer = new Tokenizer()
@@ -274,6 +278,13 @@ function assemble({ options, source, store, logger }: Assembling) {
       index = new ModelIndex(source.current(), concreteModel)
       logger.info('the configuration was read anew', { models: index.settings.deployments.length })
     },
+  }
+}
+
+function restFields({ deployment, restMs, failsInARow, error }: Rest): LogFields {
+  return {
+    deployment: deployment.id, model: deployment.modelName, provider: deployment.target.provider.name,
+    rest_ms: restMs, failures: failsInARow, error: error.kind, error_message: error.message,
   }
 }
 

@@ -8,18 +8,35 @@ import type { Clock } from '../lib/clock.ts'
 const restMsMax = 60_000
 
 interface Health {
+  readonly deployment: Deployment
   failsInARow: number
   restsUntilMs: number
   rateLimited: boolean
 }
 
+/** A deployment that has just begun to rest, for the operator. */
+export interface Rest {
+  readonly deployment: Deployment
+  readonly restMs: number
+  readonly failsInARow: number
+  /** The last of the failures. */
+  readonly error: GatewayError
+}
+
 export class Cooldowns {
   readonly #clock: Clock
+  readonly #report: (rest: Rest) => void
   /** By deployment and upstream model: a wildcard is many models. Only those that failed are here. */
   readonly #health = new LRUCache<string, Health>({ max: 10_000 })
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, report: (rest: Rest) => void = () => {}) {
     this.#clock = clock
+    this.#report = report
+  }
+
+  /** Those that rest now. */
+  resting(): Deployment[] {
+    return [...this.#health.values()].filter(health => health.restsUntilMs > this.#clock.monotonicMs()).map(health => health.deployment)
   }
 
   succeeded(deployment: Deployment): void {
@@ -34,10 +51,12 @@ export class Cooldowns {
     const rests = atOnce || failsInARow >= settings.allowedFails
     const restMs = Math.min(error.retryAfterMs ?? settings.cooldownMs, restMsMax)
     this.#health.set(keyOf(deployment), {
+      deployment,
       failsInARow,
       restsUntilMs: rests ? nowMs + restMs : (before?.restsUntilMs ?? 0),
       rateLimited: error.kind === 'upstream-rate-limited',
     })
+    if (rests && (before?.restsUntilMs ?? 0) <= nowMs) this.#report({ deployment, restMs, failsInARow, error })
   }
 
   /** Milliseconds it still rests; 0 = available. */

@@ -15,6 +15,7 @@ import type { Answer, Attempt } from './attempt.ts'
 import { Authorizer } from './authorize.ts'
 import type { CallControl } from './control.ts'
 import { Cooldowns } from './cooldown.ts'
+import type { Rest } from './cooldown.ts'
 import { blamesDeployment, readFault } from './fault.ts'
 import { answerInProcess, inProcessExchange } from './in-process.ts'
 import { openStream } from './stream-reply.ts'
@@ -37,6 +38,8 @@ export interface RouterParts {
   random(): number
   /** Finds the deployments of a call's model, or refuses it: asked for the models that a client names besides. */
   readonly access: Policy
+  /** Told once a rest. */
+  reportRest?(rest: Rest): void
 }
 
 export interface RoutedCall {
@@ -70,8 +73,13 @@ export class Router {
 
   constructor(parts: RouterParts) {
     this.#parts = parts
-    this.#cooldowns = new Cooldowns(parts.clock)
+    this.#cooldowns = new Cooldowns(parts.clock, parts.reportRest)
     this.#authorizer = new Authorizer(parts.transport, parts.clock)
+  }
+
+  /** Deployments that get calls only where there are no others. */
+  resting(): Deployment[] {
+    return this.#cooldowns.resting()
   }
 
   /**

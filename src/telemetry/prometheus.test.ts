@@ -1,8 +1,13 @@
 import { expect, test } from 'bun:test'
 import type { Settlement } from '../core/call.ts'
+import type { Deployment } from '../core/deployment.ts'
 import { createMetrics } from './prometheus.ts'
 
-const gauges = { upstreamConnections: () => ({ busy: 2, idle: 3 }), ledger: { healthy: true, waitingBytes: () => 4096 }, droppedLogLines: () => 7 }
+const resting = (model: string) => ({ id: 'd-9', modelName: 'wild/*', target: { model } }) as Deployment
+const gauges = {
+  upstreamConnections: () => ({ busy: 2, idle: 3 }), ledger: { healthy: true, waitingBytes: () => 4096 }, droppedLogLines: () => 7,
+  databaseReachable: () => false, restingDeployments: () => [resting('a'), resting('b')],
+}
 
 function settlement(changes: Record<string, unknown> = {}, ending: Partial<Settlement> = {}): Settlement {
   const call = {
@@ -37,6 +42,8 @@ test('counts, histograms and money add up', () => {
   expect(value(text, 'modelgate_upstream_connections{state="busy"}')).toBe(2)
   expect(value(text, 'modelgate_log_lines_dropped_total')).toBe(7)
   expect(value(text, 'modelgate_ledger_waiting_bytes')).toBe(4096)
+  expect(value(text, 'modelgate_database_reachable')).toBe(0)
+  expect(text.match(/^modelgate_deployment_resting\{.*$/gm)).toEqual(['modelgate_deployment_resting{model="wild/*",deployment="d-9"} 1'])
 })
 
 test('models that do not exist share one series, however many are asked for', () => {

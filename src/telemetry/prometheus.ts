@@ -1,5 +1,6 @@
 /** Metrics of calls. Label values are bounded: a model that does not exist has no series of its own. */
 import type { Outcome, Settlement } from '../core/call.ts'
+import type { Deployment } from '../core/deployment.ts'
 import { Exposition, HistogramValues } from './exposition.ts'
 
 const secondsBounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300]
@@ -9,6 +10,8 @@ const overheadBounds = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.0
 export interface Gauges {
   upstreamConnections(): { busy: number; idle: number }
   readonly ledger: { readonly healthy: boolean; waitingBytes(): number }
+  databaseReachable(): boolean
+  restingDeployments(): readonly Deployment[]
   droppedLogLines(): number
 }
 
@@ -108,6 +111,11 @@ function exposeProcess(out: Exposition, gauges: Gauges): void {
   const connections = gauge('modelgate_upstream_connections', 'Open sockets to upstreams.')
   out.value(connections, { state: 'busy' }, busy)
   out.value(connections, { state: 'idle' }, idle)
+  const resting = gauge('modelgate_deployment_resting', '1 for each deployment that failed and rests: others go first.')
+  // A wildcard rests once for each model that was asked for; its series is one.
+  const once = new Map(gauges.restingDeployments().map(one => [one.id, one]))
+  for (const { id, modelName } of once.values()) out.value(resting, { model: modelName, deployment: id }, 1)
+  out.value(gauge('modelgate_database_reachable', '1 while the database answers.'), {}, gauges.databaseReachable() ? 1 : 0)
   out.value(gauge('modelgate_ledger_healthy', '1 while the journal can be written.'), {}, gauges.ledger.healthy ? 1 : 0)
   out.value(gauge('modelgate_ledger_waiting_bytes', 'Journal that is not in the database yet.'), {}, gauges.ledger.waitingBytes())
   out.value(counter('modelgate_log_lines_dropped_total', 'Log lines lost because nobody read them.'), {}, gauges.droppedLogLines())
