@@ -16,6 +16,7 @@ import { ollamaChat, ollamaEmbed, ollamaModels } from './ollama.ts'
 import { openaiSpeech, openaiTranscriptions } from './openai-audio.ts'
 import { openaiUsage, readChat, writeChat } from './openai-chat.ts'
 import { readCompletion, writeCompletion } from './openai-completions.ts'
+import type { KeptFiles } from './openai-files.ts'
 import { openaiImages } from './openai-images.ts'
 import { openaiModerations } from './openai-moderations.ts'
 import { answerEmbeddings, openaiModels } from './openai-other.ts'
@@ -39,6 +40,8 @@ export interface Question {
   readonly seed: number
   readonly fault: Fault | undefined
   readonly script: ScriptedReply | undefined
+  /** What was uploaded. */
+  readonly files: KeptFiles
 }
 
 const openaiChat: Answerer = ({ body, model, think: answer, usageOf }) =>
@@ -52,7 +55,7 @@ const openaiEmbeddings: Answerer = ({ body, model, seed, usageOf }) =>
   )
 
 /** What does not depend on the dialect, or has a path of its own. */
-const common: Record<Exclude<Endpoint, 'models' | 'ollama-models'>, Answerer> = {
+const common: Record<Exclude<Endpoint, 'models' | 'ollama-models' | 'files'>, Answerer> = {
   'chat': openaiChat,
   'completions': ({ body, model, think: answer, usageOf }) =>
     writeCompletion(readCompletion(body, model).map(answer), body, usageOf(openaiUsage)),
@@ -125,6 +128,7 @@ export function answerOf(question: Question): Answer {
     throw new BadRequest(`Invalid URL (${request.method} ${request.target})`, { status: 404 })
   if (endpoint === 'models') return modelsIn(dialect, route.model)
   if (endpoint === 'ollama-models') return ollamaModels()
+  if (endpoint === 'files') return question.files.answer(request, question.body)
   const talk: Talk = {
     request,
     body: bodyOf(question),

@@ -17,6 +17,13 @@ export interface FormFile {
   readonly sha256: string
 }
 
+const contents = new WeakMap<FormFile, Uint8Array>()
+
+/** The bytes of a file of a form; the truth log does not show them. Undefined = this is none. */
+export function contentOf(file: unknown): Uint8Array | undefined {
+  return typeof file === 'object' && file !== null ? contents.get(file as FormFile) : undefined
+}
+
 /** JSON is read at once, so that requests keep their order; a form takes its time. */
 export function readBody(request: HttpRequest): ReadBody | Promise<ReadBody> {
   if (request.body.length === 0) return { value: undefined, isRead: false }
@@ -48,6 +55,9 @@ function add(fields: Json, name: string, value: string | FormFile): void {
 }
 
 async function readFile(file: File): Promise<FormFile> {
-  const sha256 = new Bun.CryptoHasher('sha256').update(await file.arrayBuffer()).digest('hex')
-  return { filename: file.name, type: file.type, bytes: file.size, sha256 }
+  const content = new Uint8Array(await file.arrayBuffer())
+  const sha256 = new Bun.CryptoHasher('sha256').update(content).digest('hex')
+  const read = { filename: file.name, type: file.type, bytes: file.size, sha256 }
+  contents.set(read, content)
+  return read
 }

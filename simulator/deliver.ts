@@ -50,9 +50,9 @@ function statusLine(status: number, fault: Fault | undefined): string {
 }
 
 function extraHeaders(fault: Fault | undefined): string[] {
-  if (fault?.name === 'huge-headers') return [`x-huge: ${'h'.repeat(Math.min(fault.number('bytes'), 1e8))}`]
+  if (fault?.name === 'huge-headers') return [`x-huge: ${'h'.repeat(fault.number('bytes'))}`]
   if (fault?.name !== 'many-headers') return []
-  return Array.from({ length: Math.min(fault.number('count'), 1e6) }, (_, at) => `x-many-${at}: ${at}`)
+  return Array.from({ length: fault.number('count') }, (_, at) => `x-many-${at}: ${at}`)
 }
 
 function sendHead(delivery: Delivery, framing: Framing, length = 0): void {

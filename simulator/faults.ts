@@ -2,6 +2,8 @@
  * The faults the simulator knows, and how they are asked for: `model#name;param=value` or the header
  * `x-simulate`.
  */
+import { faultValue } from './fault-values.ts'
+import { suggestion } from './nearest.ts'
 
 export interface FaultKind {
   /** Parameters and their defaults; the first also takes the value of `name=value`. */
@@ -107,7 +109,7 @@ export interface Fault {
   readonly tokenMs: number
 }
 
-/** A fault nobody knows, or a parameter it does not have; the message lists what there is. */
+/** A fault nobody knows, a parameter it does not have, or a value that cannot be; the message says what there is. */
 export class UnknownFault extends Error {}
 
 function listing(): string {
@@ -131,21 +133,32 @@ function pairsOf(spec: string): [string, string | undefined][] {
   })
 }
 
+function valueOf(name: FaultName, param: string, text: string): number | string {
+  const read = faultValue(name, param, text)
+  if ('value' in read) return read.value
+  throw new UnknownFault(`"${param}" of fault "${name}" must be ${read.expected}; got "${text.slice(0, 80)}"`)
+}
+
 /** Reads `name`, `name=value`, `name;param=value` or `name(param=value)`. Throws UnknownFault. */
 export function parseFault(spec: string): Fault {
   const [[name, value] = ['', undefined], ...params] = pairsOf(spec)
   if (!Object.hasOwn(faultKinds, name))
-    throw new UnknownFault(`unknown fault "${name}"; there are: ${listing()}`)
+    throw new UnknownFault(
+      `unknown fault "${name}"${suggestion(name, Object.keys(faultKinds))}; there are: ${listing()}`,
+    )
   const known: Record<string, number | string> = { ...faultKinds[name as FaultName].params }
   const values: Record<string, number | string> = { 'token-ms': 0, ...known }
   if (value !== undefined) params.unshift([Object.keys(known)[0] ?? '', value])
+  const seen = new Set<string>()
   for (const [param, text] of params) {
-    if (!Object.hasOwn(values, param))
-      throw new UnknownFault(`fault "${name}" has no parameter "${param}"; there are: ${listing()}`)
-    const isNumber = typeof values[param] === 'number'
-    if (isNumber && !(Number(text) >= 0))
-      throw new UnknownFault(`"${param}" of fault "${name}" is not a number >= 0`)
-    values[param] = isNumber ? Number(text) : (text ?? '')
+    if (!Object.hasOwn(values, param)) {
+      const near = suggestion(param, Object.keys(values))
+      throw new UnknownFault(`fault "${name}" has no parameter "${param}"${near}; there are: ${listing()}`)
+    }
+    if (seen.has(param))
+      throw new UnknownFault(`"${param}" of fault "${name}" is given twice; leave one out`)
+    seen.add(param)
+    values[param] = valueOf(name as FaultName, param, text ?? '')
   }
   return {
     name: name as FaultName,

@@ -8,6 +8,7 @@ export type Endpoint =
   | 'fill-in'
   | 'embeddings'
   | 'models'
+  | 'files'
   | 'responses'
   | 'input-tokens'
   | 'moderations'
@@ -93,6 +94,7 @@ const ways: readonly Way[] = [
   { end: /\/messages\/?$/, endpoint: 'messages', dialect: 'anthropic' },
   { end: /\/models\/(.+)$/, endpoint: 'models' },
   { end: /\/models\/?$/, endpoint: 'models' },
+  { end: /\/files(?:\/[^/]+(?:\/content)?)?$/, endpoint: 'files' },
 ]
 
 function decoded(text: string): string {

@@ -1,4 +1,5 @@
 /** Replies that a test writes down, in place of those the simulator makes up. */
+import { checkScript } from './script-check.ts'
 
 /** Which requests a script is for: every field given has to fit. */
 export interface Matcher {
@@ -8,7 +9,7 @@ export interface Matcher {
   readonly path?: string | RegExp
   /** Part of the text of the last message of the user. */
   readonly text?: string | RegExp
-  /** Values of headers by lower-case name. */
+  /** Values of headers by name, in whatever case. */
   readonly headers?: Readonly<Record<string, string>>
 }
 
@@ -68,7 +69,7 @@ function isFor(matcher: MatcherLike, request: ScriptRequest): boolean {
     fits(matcher.model, request.model, true) &&
     fits(matcher.path, request.path, false) &&
     fits(matcher.text, request.text, false) &&
-    Object.entries(matcher.headers ?? {}).every(([name, value]) => request.headers.get(name) === value)
+    Object.entries(matcher.headers ?? {}).every(([name, value]) => request.headers.get(name.toLowerCase()) === value)
   )
 }
 
@@ -76,7 +77,9 @@ function isFor(matcher: MatcherLike, request: ScriptRequest): boolean {
 export class Scripts {
   #entries: Entry[] = []
 
+  /** Throws ScriptError for what could not be answered as it is written. */
   add(matcher: MatcherLike, reply: ScriptedReply): void {
+    checkScript({ match: matcher, reply })
     this.#entries.unshift({ matcher, reply, left: reply.times ?? Infinity })
   }
 

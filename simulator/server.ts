@@ -10,10 +10,12 @@ import type { ReadBody } from './bodies.ts'
 import { parseFault, splitModel, UnknownFault } from './faults.ts'
 import type { Fault } from './faults.ts'
 import { lastText } from './last-text.ts'
+import { KeptFiles } from './openai-files.ts'
 import { routeOf } from './paths.ts'
 import type { Route } from './paths.ts'
 import { hash } from './random.ts'
 import type { HttpRequest, RequestError } from './request-parser.ts'
+import { readScript, ScriptError } from './script-check.ts'
 import { Scripts } from './script.ts'
 import type { MatcherLike, ScriptedReply } from './script.ts'
 import { errorAnswer, spoil } from './spoil.ts'
@@ -35,11 +37,11 @@ export interface Simulator {
   readonly url: string
   readonly port: number
   readonly truth: TruthLog
-  /** Answers the requests that fit with `reply`; the script added last is asked first. */
+  /** Answers the requests that fit with `reply`; the script added last is asked first. Throws for a field that cannot be. */
   script(matcher: MatcherLike, reply: ScriptedReply): void
   /** TCP connections open now, idle ones included. */
   openSockets(): number
-  /** Forgets the truth log, the scripts and the count of requests. */
+  /** Forgets the truth log, the scripts, the files and the count of requests. */
   reset(): void
   /** Closes the port and every connection; answers under way end as `cut`. */
   stop(): Promise<void>
@@ -60,6 +62,7 @@ interface Arrival {
 class SimulatorServer implements ConnectionOwner {
   readonly truth = new TruthLog()
   readonly scripts = new Scripts()
+  readonly files: KeptFiles
   readonly connections = new Set<Connection>()
   readonly seed: number
   url = ''
@@ -67,11 +70,13 @@ class SimulatorServer implements ConnectionOwner {
 
   constructor(seed: number) {
     this.seed = seed
+    this.files = new KeptFiles(seed)
   }
 
   reset(): void {
     this.truth.clear()
     this.scripts.clear()
+    this.files.clear()
     this.#count = 0
   }
 
@@ -147,7 +152,7 @@ class SimulatorServer implements ConnectionOwner {
       const fault = arrival.spec ? parseFault(arrival.spec) : undefined
       const body = arrival.isRead ? arrival.body : undefined
       const healthy = request.method === 'HEAD' && route.endpoint !== 'models'
-      const answer = healthy ? plain(200, {}) : answerOf({ ...arrival, body, seed: this.seed, fault })
+      const answer = healthy ? plain(200, {}) : answerOf({ ...arrival, body, seed: this.seed, fault, files: this.files })
       if (!fault) return { answer }
       const more = { n: context.entry.n, seed: this.seed, target: request.target, url: this.url }
       return { answer: spoil(answer, fault, { ...spoken, ...more }), fault }
@@ -184,13 +189,21 @@ class SimulatorServer implements ConnectionOwner {
       this.reset()
       return this.#reply(connection, request, plain(200, { reset: true }))
     }
-    const { value } = await readBody(request)
-    if (asked === 'POST /__script' && isJson(value) && isJson(value.match) && isJson(value.reply)) {
-      this.scripts.add(value.match as MatcherLike, value.reply as ScriptedReply)
-      return this.#reply(connection, request, plain(200, { scripted: true }))
-    }
+    if (asked === 'POST /__script') return this.#reply(connection, request, this.#scripted(await readBody(request)))
     const message = 'There are GET /__truth, GET /__sockets, POST /__reset and POST /__script {match, reply}.'
     return this.#reply(connection, request, plain(404, { error: { message } }))
+  }
+
+  #scripted({ value, isRead }: ReadBody): Answer {
+    try {
+      const { match, reply } = readScript(value, isRead)
+      this.scripts.add(match as MatcherLike, reply as unknown as ScriptedReply)
+      return plain(200, { scripted: true })
+    } catch (error) {
+      if (!(error instanceof ScriptError)) throw error
+      const { message, field } = error
+      return plain(400, { error: { message, type: 'invalid_request_error', param: field, code: null } })
+    }
   }
 
   async #reply(connection: Connection, request: HttpRequest, answer: Answer): Promise<void> {

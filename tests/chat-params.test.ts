@@ -136,9 +136,13 @@ describe('local', () => {
 
   test('what it declares changes its answer', () => {
     // Fields that only mean something beside others, or under their newer name.
-    const beside: Readonly<Record<string, Json>> = { tool_choice: { tools }, seed: {} }
-    const values: Json = { max_tokens: 2, max_completion_tokens: 2, n: 2, response_format: { type: 'json_object' }, seed: 5, stop: ['END'], tools, tool_choice: 'none', logprobs: true }
-    for (const param of local.chatParams.filter(one => !always.includes(one)))
+    const beside: Readonly<Record<string, Json>> = { tool_choice: { tools }, function_call: { functions }, top_logprobs: { logprobs: true } }
+    const values: Json = {
+      max_tokens: 2, max_completion_tokens: 2, n: 2, response_format: { type: 'json_object' }, seed: 5, stop: ['END'], tools, tool_choice: 'none',
+      functions, function_call: 'none', logprobs: true, top_logprobs: 2,
+    }
+    // It makes one call at most, so that neither value of `parallel_tool_calls` could be disobeyed.
+    for (const param of local.chatParams.filter(one => ![...always, 'parallel_tool_calls'].includes(one)))
       expect([param, answer({ ...beside[param], [param]: values[param] }) === answer(beside[param] ?? {})]).toEqual([param, false])
   })
 })

@@ -7,18 +7,38 @@ export const simulate: Command = {
   name: 'simulate',
   summary: 'Serve a simulated upstream: scripted answers, seeded faults, a truth log (docs/simulator.md)',
   flags: {
-    port: { type: 'string', value: 'N', help: 'Port (default 4010)' },
+    port: { type: 'string', value: 'N', help: 'Port (default 4010; 0 = any that is free)' },
     host: { type: 'string', value: 'H', help: 'Address to listen on (default 127.0.0.1)' },
     seed: { type: 'string', value: 'N', help: 'Seed of answers and faults (default 1)' },
   },
   async run({ flags }) {
-    const seed = Number(text(flags.seed) ?? 1)
-    if (!Number.isSafeInteger(seed)) throw new UsageError(`--seed must be a whole number; got '${text(flags.seed)}'`)
-    await runSimulator({
-      port: portNumber(text(flags.port) ?? '4010', '--port'),
-      host: text(flags.host) ?? '127.0.0.1',
-      seed,
+    const port = portNumber(text(flags.port) ?? '4010', '--port')
+    const host = text(flags.host) ?? '127.0.0.1'
+    const seed = seedOf(text(flags.seed) ?? '1')
+    await runSimulator({ port, host, seed }).catch((thrown: unknown) => {
+      throw explained(thrown, host, port)
     })
     return 0
   },
+}
+
+function seedOf(value: string): number {
+  const seed = /^\d+$/.test(value) ? Number(value) : Number.NaN
+  if (Number.isSafeInteger(seed)) return seed
+  throw new UsageError(`--seed must be a whole number from 0 to ${Number.MAX_SAFE_INTEGER}; got '${value}'`)
+}
+
+/** Why it could not begin, with the flag to change; whatever else went wrong stays as it is. */
+function explained(thrown: unknown, host: string, port: number): unknown {
+  if (!(thrown instanceof Error)) return thrown
+  const { code = '', syscall = '' } = thrown as Error & { code?: string; syscall?: string }
+  // Of a name that nobody knows, Bun says so in words alone, or as the resolver's failure.
+  const isListening = ['listen', 'getaddrinfo'].includes(syscall) || thrown.message.startsWith('Failed to listen')
+  return isListening ? new Error(listening(code, host, port), { cause: thrown }) : thrown
+}
+
+function listening(code: string, host: string, port: number): string {
+  if (code === 'EADDRINUSE') return `cannot listen on port ${port} of ${host}: another program uses it; choose another with --port, or --port 0 for any that is free`
+  if (code === 'EACCES') return `cannot listen on port ${port} of ${host}: it is not for everyone; choose one from 1024 with --port`
+  return `cannot listen on '${host}': this machine has no such address; give --host one that it has, or 0.0.0.0 for all of them`
 }

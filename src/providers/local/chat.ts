@@ -11,7 +11,8 @@ type Json = Record<string, unknown>
 export interface LocalChoice {
   readonly text: string
   readonly calls: readonly { id: string; name: string; arguments: string }[]
-  readonly finish: 'stop' | 'length' | 'tool_calls'
+  /** `function_call` = the client asked in the old words, and knows one call only. */
+  readonly finish: 'stop' | 'length' | 'tool_calls' | 'function_call'
 }
 
 export interface LocalAnswer {
@@ -52,7 +53,8 @@ export function answerChat(body: Json): LocalAnswer {
     throw new LocalRefusal('n', `the built-in model writes at most ${charactersMax} characters; ask for fewer choices`)
   const choices = Array.from({ length: count }, (_, at): LocalChoice => {
     if (!call) return { text: single!.text, calls: [], finish: single!.finish }
-    return { text: '', calls: [{ ...call, id: `call_simulated_${at}` }], finish: 'tool_calls' }
+    const { isLegacy, ...made } = call
+    return { text: '', calls: [{ ...made, id: `call_simulated_${at}` }], finish: isLegacy ? 'function_call' : 'tool_calls' }
   })
   const input = messages.map(message => contentText(message.content)).join('\n')
   const promptTokens = Math.max(countTokens(input), 1)
@@ -85,23 +87,54 @@ export function splitTokens(text: string): string[] {
   return text.match(/\s*\S{1,6}|\s+/gu) ?? []
 }
 
-function wantedCall(body: Json, messages: readonly Json[]): { name: string; arguments: string } | undefined {
-  const tools = listOf(body.tools)
-    .map(tool => tool.function)
-    .filter(isObject)
-  if (tools.length === 0 || body.tool_choice === 'none') return undefined
+interface WantedCall {
+  readonly name: string
+  readonly arguments: string
+  /** Asked for as `functions`, so that it is answered as `function_call`. */
+  readonly isLegacy: boolean
+}
+
+/** One call at most, whatever `parallel_tool_calls` allows. */
+function wantedCall(body: Json, messages: readonly Json[]): WantedCall | undefined {
+  const choice = chosenTool(body.tool_choice ?? body.function_call)
+  const functions = listOf(body.functions)
+  const tools = [...listOf(body.tools).map(functionOf), ...functions].filter(one => choice.allowed?.has(one.name) ?? true)
+  if (tools.length === 0 || choice.mode === 'none') return undefined
   const last = messages.at(-1)
-  const choice = body.tool_choice
-  const forced = isObject(choice) && isObject(choice.function) ? choice.function.name : undefined
   const asked = last?.role === 'user' ? contentText(last.content).slice(0, askedLengthMax) : ''
   const tool =
-    forced !== undefined
-      ? tools.find(one => one.name === forced)
-      : choice === 'required'
+    choice.name !== undefined
+      ? tools.find(one => one.name === choice.name)
+      : choice.mode === 'required'
         ? tools[0]
         : tools.find(one => typeof one.name === 'string' && asked.includes(one.name))
   if (!tool || typeof tool.name !== 'string') return undefined
-  return { name: tool.name, arguments: JSON.stringify(tool.parameters ? synthesise(tool.parameters) : {}) }
+  const isLegacy = functions.length > 0 && (body.tools === undefined || body.tools === null)
+  return { name: tool.name, arguments: JSON.stringify(tool.parameters ? synthesise(tool.parameters) : {}), isLegacy }
+}
+
+function functionOf(tool: Json): Json {
+  if (isObject(tool.function)) return tool.function
+  throw new LocalRefusal('tools', 'the built-in model calls tools of type `function` only; leave the others out')
+}
+
+interface ChosenTool {
+  /** `auto` where nothing was said. */
+  readonly mode: unknown
+  /** This one, whatever the text says. */
+  readonly name?: unknown
+  /** Only these; absent = all. */
+  readonly allowed?: ReadonlySet<unknown>
+}
+
+/** A mode, `{type, function: {name}}`, the old `{name}`, or OpenAI's `allowed_tools`. */
+function chosenTool(choice: unknown): ChosenTool {
+  if (!isObject(choice)) return { mode: choice ?? 'auto' }
+  if (isObject(choice.allowed_tools)) {
+    const { mode, tools } = choice.allowed_tools
+    return { mode, allowed: new Set(listOf(tools).map(tool => (isObject(tool.function) ? tool.function.name : tool.name))) }
+  }
+  return { mode: 'required', name: isObject(choice.function) ? choice.function.name : choice.name }
 }
 
 function replyText(body: Json, messages: readonly Json[]): string {
@@ -111,7 +144,7 @@ function replyText(body: Json, messages: readonly Json[]): string {
   if (format.type === 'json_schema' && isObject(format.json_schema))
     return JSON.stringify(synthesise(format.json_schema.schema ?? {}))
   if (format.type === 'json_object') return JSON.stringify({ simulated: true, you_said: said })
-  if (last?.role === 'tool') return `[simulated] The tool answered: ${said}`
+  if (last?.role === 'tool' || last?.role === 'function') return `[simulated] The tool answered: ${said}`
   return `[simulated] No model is configured, so this is Modelgate's built-in echo. You said: ${said}`
 }
 

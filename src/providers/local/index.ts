@@ -3,12 +3,13 @@
  * format, so a fresh machine has a working first call, and says in its name that it is simulated.
  */
 import type { ModelMode } from '../../core/deployment.ts'
-import type { CallHead, InProcessAnswer, InProcessFile, Provider } from '../../core/provider.ts'
+import type { CallHead, ForwardQuirks, InProcessAnswer, InProcessFile, Provider } from '../../core/provider.ts'
 import { answerChat, splitTokens } from './chat.ts'
 import type { LocalAnswer, LocalChoice } from './chat.ts'
 import { generalFault } from '../fault.ts'
 import { embeddingsAdapter } from '../openai-compatible/embeddings.ts'
-import { chatAdapter } from '../openai-compatible/index.ts'
+import { chatAdapter, openaiChatParams } from '../openai-compatible/index.ts'
+import { answerCompletion } from './completions.ts'
 import { answerEmbeddings } from './embeddings.ts'
 import { answerImages } from './images.ts'
 import { answerModerations } from './moderations.ts'
@@ -16,6 +17,7 @@ import { LocalRefusal, refused } from './refusal.ts'
 import { answerRerank, rerankBody, rerankResult } from './rerank.ts'
 import { answerSpeech } from './speech.ts'
 import { answerTranscription } from './transcriptions.ts'
+import { createdS, events, includesUsage, json } from './wire.ts'
 
 type Json = Record<string, unknown>
 
@@ -30,23 +32,7 @@ export const localModels: readonly { modelName: string; mode: ModelMode }[] = [
   { modelName: 'local/simulated-rerank', mode: 'rerank' },
 ]
 
-/** Fixed: the same request gives the same bytes. */
-const createdS = 1_700_000_000
 const fingerprint = 'simulated'
-/** Prompts times choices of one text completion. */
-const completionsMax = 2048
-
-const json = (body: unknown): InProcessAnswer => ({
-  status: 200,
-  contentType: 'application/json',
-  pieces: [JSON.stringify(body)],
-})
-
-const events = (list: readonly unknown[]): InProcessAnswer => ({
-  status: 200,
-  contentType: 'text/event-stream',
-  pieces: [...list.map(one => `data: ${JSON.stringify(one)}\n\n`), 'data: [DONE]\n\n'],
-})
 
 function chat(body: Json): InProcessAnswer {
   const answer = answerChat(body)
@@ -58,37 +44,45 @@ function chat(body: Json): InProcessAnswer {
     choices: answer.choices.map((choice, index) => ({
       index,
       message: message(choice),
-      logprobs: body.logprobs === true ? { content: splitTokens(choice.text).map(logprob), refusal: null } : null,
+      logprobs: body.logprobs === true ? { content: splitTokens(choice.text).map(logprobOf(body)), refusal: null } : null,
       finish_reason: choice.finish,
     })),
     usage: answer.usage,
   })
 }
 
-const message = (choice: LocalChoice): Json => ({
-  role: 'assistant',
-  content: choice.calls.length > 0 ? null : choice.text,
-  refusal: null,
-  annotations: [],
-  ...(choice.calls.length > 0 && { tool_calls: choice.calls.map(functionCall) }),
-})
+function message(choice: LocalChoice): Json {
+  const head = { role: 'assistant', content: choice.calls.length > 0 ? null : choice.text, refusal: null, annotations: [] }
+  if (choice.finish === 'function_call') return { ...head, function_call: written(choice.calls[0]!) }
+  return { ...head, ...(choice.calls.length > 0 && { tool_calls: choice.calls.map(functionCall) }) }
+}
 
-const functionCall = (call: LocalChoice['calls'][number]): Json => ({
-  id: call.id,
-  type: 'function',
-  function: { name: call.name, arguments: call.arguments },
-})
+type LocalCall = LocalChoice['calls'][number]
 
-const logprob = (token: string): Json => ({ token, logprob: 0, bytes: [...Buffer.from(token)], top_logprobs: [] })
+const written = (call: LocalCall): Json => ({ name: call.name, arguments: call.arguments })
+
+const functionCall = (call: LocalCall): Json => ({ id: call.id, type: 'function', function: written(call) })
+
+/** A deterministic model is certain of each token and knows no other: fewer than `top_logprobs` exist. */
+function logprobOf(body: Json): (token: string) => Json {
+  const isListed = typeof body.top_logprobs === 'number' && body.top_logprobs > 0
+  return token => {
+    const one = { token, logprob: 0, bytes: [...Buffer.from(token)] }
+    return { ...one, top_logprobs: isListed ? [one] : [] }
+  }
+}
 
 function chatChunks(body: Json, answer: LocalAnswer, head: Json): Json[] {
+  const logprob = logprobOf(body)
   const chunk = (index: number, delta: Json, finish: string | null, logprobs: Json | null = null): Json => ({
     ...head,
     choices: [{ index, delta, logprobs, finish_reason: finish }],
   })
   const chunks = answer.choices.flatMap((choice, index) => [
     chunk(index, { role: 'assistant', content: choice.calls.length > 0 ? null : '', refusal: null }, null),
-    ...choice.calls.map((call, at) => chunk(index, { tool_calls: [{ index: at, ...functionCall(call) }] }, null)),
+    ...choice.calls.map((call, at) =>
+      chunk(index, choice.finish === 'function_call' ? { function_call: written(call) } : { tool_calls: [{ index: at, ...functionCall(call) }] }, null),
+    ),
     ...splitTokens(choice.text).map(token =>
       chunk(index, { content: token }, null, body.logprobs === true ? { content: [logprob(token)], refusal: null } : null),
     ),
@@ -98,42 +92,11 @@ function chatChunks(body: Json, answer: LocalAnswer, head: Json): Json[] {
   return chunks
 }
 
-function includesUsage(body: Json): boolean {
-  return (body.stream_options as { include_usage?: unknown } | undefined)?.include_usage === true
-}
-
-/** Text completions: the prompt is answered like a user's message. */
-function completion(body: Json): InProcessAnswer {
-  const prompts = Array.isArray(body.prompt) ? (typeof body.prompt[0] === 'number' ? [body.prompt] : body.prompt) : [body.prompt ?? '']
-  if (prompts.length * Math.max(Number(body.n ?? 1), 1) > completionsMax)
-    throw new LocalRefusal('prompt', `prompts times \`n\` may be at most ${completionsMax}; send fewer prompts at a time`)
-  const answers = prompts.map(prompt =>
-    answerChat({ ...body, messages: [{ role: 'user', content: Array.isArray(prompt) ? prompt.join(' ') : String(prompt) }] }),
-  )
-  const texts = answers.flatMap(answer => answer.choices)
-  const head = { id: answers[0]!.id.replace('chatcmpl', 'cmpl'), object: 'text_completion', created: createdS, model: body.model }
-  const choice = (index: number, text: string, finish: string | null): Json => ({ index, text, logprobs: null, finish_reason: finish })
-  const sum = (field: keyof LocalAnswer['usage']) => answers.reduce((total, answer) => total + answer.usage[field], 0)
-  const usage = {
-    prompt_tokens: sum('prompt_tokens'),
-    completion_tokens: sum('completion_tokens'),
-    total_tokens: sum('total_tokens'),
-  }
-  if (body.stream !== true)
-    return json({ ...head, choices: texts.map((one, index) => choice(index, one.text, one.finish)), usage })
-  const chunks: Json[] = texts.flatMap((one, index) => [
-    ...splitTokens(one.text).map(token => ({ ...head, choices: [choice(index, token, null)] })),
-    { ...head, choices: [choice(index, '', one.finish)] },
-  ])
-  if (includesUsage(body)) chunks.push({ ...head, choices: [], usage })
-  return events(chunks)
-}
-
 const headOf = (operation: string): CallHead => ({ url: `local:${operation}`, headers: {} })
 
 const operations: Readonly<Record<string, (body: Json, files: readonly InProcessFile[]) => InProcessAnswer>> = {
   chat,
-  completions: completion,
+  completions: answerCompletion,
   embeddings: body => json(answerEmbeddings(body)),
   moderations(body) {
     // A chat model may be asked to judge when it is a guard; this one would be no better than a coin.
@@ -147,6 +110,28 @@ const operations: Readonly<Record<string, (body: Json, files: readonly InProcess
   translations: (body, files) => answerTranscription('translate', body, files),
   rerank: body => json(answerRerank(body as unknown as Parameters<typeof answerRerank>[0])),
 }
+
+/** What its chat understands, in OpenAI's names. */
+const chatParams = [
+  'messages', 'model', 'max_tokens', 'max_completion_tokens', 'n', 'response_format', 'seed', 'stop', 'stream',
+  'stream_options', 'tools', 'tool_choice', 'parallel_tool_calls', 'functions', 'function_call', 'logprobs', 'top_logprobs',
+]
+
+/**
+ * Fields of OpenAI's operations that change nothing here, so that the client is told. Each of these names means the
+ * same in all of them; `prompt` does not, and `voice` has to be sent.
+ */
+const ignored = [
+  ...openaiChatParams.filter(name => !chatParams.includes(name)),
+  'top_k', 'reasoning', 'thinking', 'chat_template_kwargs', 'moderation', 'prompt_cache_options', 'prompt_cache_retention',
+  // Text completions.
+  'suffix', 'best_of',
+  // Pictures.
+  'background', 'output_compression', 'partial_images', 'quality', 'style',
+  // Speech and transcriptions.
+  'instructions', 'language', 'chunking_strategy', 'include', 'timestamp_granularities',
+]
+const quirks: ForwardQuirks = { drop: ignored }
 
 export const local: Provider = {
   name: 'local',
@@ -164,8 +149,9 @@ export const local: Provider = {
     'openai-translations': () => headOf('translations'),
   },
   // For clients of other dialects: the same answers, through the hub.
-  chat: chatAdapter({ apiKeyEnv: [] }, () => headOf('chat')),
-  embeddings: embeddingsAdapter(() => headOf('embeddings'), {}),
+  chat: chatAdapter({ apiKeyEnv: [], quirks }, () => headOf('chat')),
+  embeddings: embeddingsAdapter(() => headOf('embeddings'), { quirks }),
+  quirks,
   rerank: {
     request: request => ({ head: headOf('rerank'), body: rerankBody(request), dropped: [] }),
     result: rerankResult,
@@ -180,9 +166,5 @@ export const local: Provider = {
   },
   files: { head: (_target, path) => headOf(path.slice(1)) },
   fault: generalFault,
-  chatParams: [
-    'messages', 'model', 'max_tokens', 'max_completion_tokens', 'n', 'response_format', 'seed', 'stop', 'stream',
-    'stream_options', 'tools', 'tool_choice', 'logprobs',
-  ],
+  chatParams,
 }
-

@@ -114,6 +114,83 @@ describe('numbers that would fill the memory', () => {
   })
 })
 
+describe('calls in the old words and the new', () => {
+  const lookUp = { name: 'look_up', parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] } }
+  const other = { name: 'other' }
+  const chat = (fields: object, content = 'hello') => jsonOf(ask('chat', { model: 'm', messages: [{ role: 'user', content }], ...fields })).choices[0]
+
+  test('`functions` are answered by `function_call`, whole and streamed', async () => {
+    const body = { model: 'm', messages: [{ role: 'user', content: 'x' }], functions: [other, lookUp], function_call: { name: 'look_up' } }
+    const whole = jsonOf(ask('chat', body))
+    await expectConforms('CreateChatCompletionResponse', { ...whole, system_fingerprint: 'x' })
+    expect(whole.choices[0]).toMatchObject({ finish_reason: 'function_call', message: { content: null, function_call: { name: 'look_up', arguments: '{"city":"simulated"}' } } })
+    expect(whole.choices[0].message.tool_calls).toBeUndefined()
+    const chunks = (streamData(textOf(ask('chat', { ...body, stream: true }))) as any[]).filter(one => one !== '[DONE]').map(one => one.choices[0])
+    expect(chunks.map(one => one.delta.function_call).filter(Boolean)).toEqual([{ name: 'look_up', arguments: '{"city":"simulated"}' }])
+    expect(chunks.at(-1).finish_reason).toBe('function_call')
+  })
+
+  test('none, auto and a forced one; the newer words win where both are sent', () => {
+    expect(chat({ functions: [lookUp], function_call: 'none' }, 'look_up').finish_reason).toBe('stop')
+    expect(chat({ functions: [lookUp] }).finish_reason).toBe('stop')
+    expect(chat({ functions: [lookUp] }, 'please look_up').finish_reason).toBe('function_call')
+    const both = chat({ functions: [lookUp], tools: [{ type: 'function', function: other }], tool_choice: 'required' })
+    expect([both.finish_reason, both.message.tool_calls[0].function.name]).toEqual(['tool_calls', 'other'])
+    expect(chat({ messages: [{ role: 'user', content: 'x' }, { role: 'function', name: 'look_up', content: 'sunny' }] }).message.content).toBe('[simulated] The tool answered: sunny')
+  })
+
+  test('`allowed_tools` narrows the choice; tools that are no functions are refused', () => {
+    const tools = [other, lookUp].map(one => ({ type: 'function', function: one }))
+    const tool_choice = { type: 'allowed_tools', allowed_tools: { mode: 'required', tools: [{ type: 'function', function: { name: 'look_up' } }] } }
+    expect(chat({ tools, tool_choice }).message.tool_calls[0].function.name).toBe('look_up')
+    expect(refusal('chat', { messages: [{ role: 'user', content: 'x' }], tools: [{ type: 'custom', custom: { name: 'c' } }] }).param).toBe('tools')
+  })
+
+  test('`top_logprobs` lists the one token there is', () => {
+    const content = chat({ logprobs: true, top_logprobs: 3 }).logprobs.content
+    expect(content[0].top_logprobs).toEqual([{ token: content[0].token, logprob: 0, bytes: content[0].bytes }])
+    expect(chat({ logprobs: true }).logprobs.content[0].top_logprobs).toEqual([])
+  })
+})
+
+describe('text completions', () => {
+  const complete = (fields: object) => jsonOf(ask('completions', { model: 'm', prompt: 'once upon', ...fields }))
+
+  test('`echo` stands before every choice, whole and streamed, and costs no output', async () => {
+    const plain = complete({})
+    const body = { prompt: ['one ', 'two '], n: 2, echo: true }
+    const echoed = complete(body)
+    await expectConforms('CreateCompletionResponse', echoed)
+    expect(echoed.choices.map((one: any) => one.text.slice(0, 15))).toEqual(['one [simulated]', 'one [simulated]', 'two [simulated]', 'two [simulated]'])
+    expect(complete({ echo: true }).usage).toEqual(plain.usage)
+    expect(complete({ echo: true, max_tokens: 0 }).choices[0]).toMatchObject({ text: 'once upon', finish_reason: 'length' })
+    const chunks = (streamData(textOf(ask('completions', { model: 'm', ...body, stream: true }))) as any[]).filter(one => one !== '[DONE]').map(one => one.choices[0])
+    for (const index of [0, 1, 2, 3]) expect(chunks.filter(one => one.index === index).map(one => one.text).join('')).toBe(echoed.choices[index].text)
+  })
+
+  test('an echo has bounds, and needs text', () => {
+    expect(refusal('completions', { prompt: 'x'.repeat(600_000), n: 2, echo: true }).param).toBe('echo')
+    expect(refusal('completions', { prompt: [1, 2, 3], echo: true }).param).toBe('echo')
+    expect(refusal('completions', { prompt: 'x', echo: true, logprobs: 1 }).message).toContain('leave out')
+  })
+
+  test('`logprobs` in the old columns, the same in a stream', () => {
+    const { text, logprobs } = complete({ logprobs: 1 }).choices[0]
+    expect(logprobs.tokens.join('')).toBe(text)
+    expect(logprobs.tokens.map((token: string, at: number) => text.startsWith(token, logprobs.text_offset[at]))).not.toContain(false)
+    expect(logprobs.top_logprobs[0]).toEqual({ [logprobs.tokens[0]]: 0 })
+    const chunks = (streamData(textOf(ask('completions', { model: 'm', prompt: 'once upon', logprobs: 1, stream: true }))) as any[]).filter(one => one !== '[DONE]')
+    expect(chunks.flatMap(one => one.choices[0].logprobs?.text_offset ?? [])).toEqual(logprobs.text_offset)
+    expect(complete({}).choices[0].logprobs).toBeNull()
+  })
+
+  test('what asks for another answer is refused where nobody has dropped it: in a batch', () => {
+    expect(refusal('completions', { prompt: 'x', suffix: 'y' }).param).toBe('suffix')
+    expect(refusal('completions', { prompt: 'x', best_of: 3 }).param).toBe('best_of')
+    expect(complete({ best_of: 1, suffix: '' }).choices.length).toBe(1)
+  })
+})
+
 describe('moderations', () => {
   test('one verdict a text, parts together, all of OpenAI\'s keys', async () => {
     const body = jsonOf(ask('moderations', { model: 'm', input: ['I will kill you', 'Have a nice day', 'skill is no kill-joy... skillful'] }))

@@ -1,0 +1,16 @@
+/** What may stand in the head of an answer without breaking HTTP (RFC 9110). */
+
+/** Statuses that end an exchange and may have a body: all but 1xx, 204, 205 and 304. */
+export function isAnswerStatus(value: unknown): value is number {
+  if (typeof value !== 'number' || !Number.isInteger(value)) return false
+  return value >= 200 && value <= 599 && ![204, 205, 304].includes(value)
+}
+
+export const answerStatuses = 'a status from 200 to 599 that may have a body (not 204, 205 or 304)'
+
+const namePattern = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
+
+export const isHeaderName = (value: string): boolean => namePattern.test(value)
+
+/** Visible ASCII, with blanks and tabs inside. */
+export const isHeaderValue = (value: string): boolean => /^[\t\x20-\x7e]*$/.test(value)
