@@ -94,8 +94,30 @@ export interface Limiter {
   take(scopes: readonly LimitScope[], tokens: number): LimitVerdict | Promise<LimitVerdict>
 }
 
+/**
+ * What a call used beside plain tokens, so that its cost can be checked; null = nobody counted it, or the row is from
+ * before version 5 of the database. Few calls have any of it.
+ */
+export interface LedgerUnits {
+  /** Of the cache writes: with a lifetime of one hour. */
+  readonly cache_write_one_hour_tokens: number | null
+  /** Of the input and the output. */
+  readonly input_audio_tokens: number | null
+  readonly output_audio_tokens: number | null
+  readonly input_image_tokens: number | null
+  readonly output_image_tokens: number | null
+  /** Pictures made. */
+  readonly images: number | null
+  /** Audio heard or spoken, as integer: a sum of fractions of a second would not be exact. */
+  readonly audio_microseconds: number | null
+  /** Characters to be spoken. */
+  readonly characters: number | null
+  /** Of a reranker; vendors may report fractions. */
+  readonly search_units: number | null
+}
+
 /** One row of the ledger, as it is journalled, stored and shown. Names are the API's. */
-export interface LedgerRow {
+export interface LedgerRow extends LedgerUnits {
   readonly request_id: string
   /** Milliseconds since 1970. */
   readonly started_at_ms: number

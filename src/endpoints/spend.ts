@@ -4,17 +4,17 @@ import { nanoUsdToText } from '../accounts/cost.ts'
 import { jsonAnswer } from '../core/answer.ts'
 import type { Caller } from '../core/call.ts'
 import type { Endpoint } from '../core/endpoint.ts'
-import { GatewayError } from '../core/errors.ts'
+import { GatewayError, unprocessable } from '../core/errors.ts'
 import type { LedgerQuery, LedgerRow } from '../core/ports.ts'
+import { readMoment } from '../lib/moment.ts'
 import { readQuery } from './admin-body.ts'
 
-const moment = z
-  .string()
-  .transform((text, context) => {
-    const ms = Date.parse(/^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00:00Z` : text)
-    if (Number.isNaN(ms)) context.addIssue({ code: 'custom', message: 'must be a date: 2026-11-21 or 2026-11-21T08:00:00Z' })
-    return ms
-  })
+const moment = z.string().transform((text, context) => {
+  const read = readMoment(text)
+  if (read) return read
+  context.addIssue({ code: 'custom', message: 'must be a date of the calendar: 2026-11-21, 2026-11-21T08:00:00Z or with an offset such as +02:00' })
+  return z.NEVER
+})
 const word = z.string().min(1).max(255)
 const spendQuery = z.strictObject({
   key_id: word.optional(),
@@ -28,6 +28,8 @@ const spendQuery = z.strictObject({
   limit: z.coerce.number().int().min(1).max(1000).default(50),
   cursor: z.string().max(1000).optional(),
 })
+
+const dateForms = '2026-11-21, 2026-11-21T08:00:00Z or 2026-11-21T08:00:00+02:00; UTC unless it says otherwise.'
 
 export const spendLogs: Endpoint = {
   method: 'GET',
@@ -43,12 +45,12 @@ export const spendLogs: Endpoint = {
       model: { schema: { type: 'string' }, description: 'Only calls of this model.' },
       request_id: { schema: { type: 'string' }, description: 'One call (`x-request-id`).' },
       outcome: { schema: { type: 'string' }, description: 'success, error, client_closed, upstream_cut, interrupted.' },
-      start_date: { schema: { type: 'string' }, description: 'From here on, inclusive (UTC).' },
-      end_date: { schema: { type: 'string' }, description: 'Up to here, exclusive (UTC).' },
+      start_date: { schema: { type: 'string' }, description: `From here on, inclusive. ${dateForms}` },
+      end_date: { schema: { type: 'string' }, description: `A date: up to its end, the day included. With a time: up to here, exclusive. ${dateForms}` },
       limit: { schema: { type: 'integer', default: 50, maximum: 1000 }, description: 'Rows a page.' },
       cursor: { schema: { type: 'string' }, description: '`next_cursor` of the page before.' },
     },
-    response: { type: 'object' },
+    response: { $ref: '#/components/schemas/SpendLogs' },
   },
   async handle(request, services, caller) {
     const query = readQuery(request, spendQuery)
@@ -62,6 +64,7 @@ function ledgerQuery(query: z.infer<typeof spendQuery>, caller: Caller): LedgerQ
   if (own !== undefined && query.key_id !== undefined && query.key_id !== own)
     throw new GatewayError('forbidden', 'a key may only read its own calls', { param: 'key_id' })
   const keyId = own ?? query.key_id
+  const { fromMs, toMs } = rangeOf(query)
   return {
     limit: query.limit,
     ...(keyId !== undefined && { keyId }),
@@ -70,17 +73,29 @@ function ledgerQuery(query: z.infer<typeof spendQuery>, caller: Caller): LedgerQ
     ...(query.model !== undefined && { model: query.model }),
     ...(query.request_id !== undefined && { requestId: query.request_id }),
     ...(query.outcome !== undefined && { outcome: query.outcome }),
-    ...(query.start_date !== undefined && { fromMs: query.start_date }),
-    ...(query.end_date !== undefined && { toMs: query.end_date }),
+    ...(fromMs !== undefined && { fromMs }),
+    ...(toMs !== undefined && { toMs }),
     ...(query.cursor !== undefined && { cursor: query.cursor }),
   }
 }
 
-/** `spend` is dollars as decimal text, exact; null = the price is not known. */
+const dayMs = 86_400_000
+
+/** An end without a time is the whole of its day, as users of the peer know it. */
+function rangeOf({ start_date: start, end_date: end }: z.infer<typeof spendQuery>): { fromMs?: number | undefined; toMs?: number | undefined } {
+  const fromMs = start?.ms
+  const lastMs = end && (end.isDay ? end.ms + dayMs - 1 : end.ms)
+  if (fromMs !== undefined && lastMs !== undefined && fromMs > lastMs)
+    throw unprocessable([{ loc: ['query', 'end_date'], msg: 'is before start_date; swap them', type: 'out_of_range' }])
+  return { fromMs, toMs: end && (end.isDay ? end.ms + dayMs : end.ms) }
+}
+
+/** `spend` is dollars as decimal text, exact; null = the price is not known. `audio_seconds` is for human eyes. */
 function shownRow(row: LedgerRow): object {
   return {
     ...row,
     started_at: new Date(row.started_at_ms).toISOString(),
     spend: row.cost_nano_usd === null ? null : nanoUsdToText(BigInt(row.cost_nano_usd)),
+    audio_seconds: row.audio_microseconds === null ? null : row.audio_microseconds / 1e6,
   }
 }

@@ -5,9 +5,7 @@
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { JournalPosition } from './journal.ts'
-import {
-  firstRecordAt, listSegments, moveAside, recordBytesMax, segmentPath, SegmentReader,
-} from './journal.ts'
+import { listSegments, moveAside, recordBytesMax, segmentPath, SegmentReader } from './journal.ts'
 import { decodeRecord, encodeIntent, readIntent } from './ledger-record.ts'
 import type { ColumnValue, LedgerIntent } from './ledger-record.ts'
 
@@ -24,10 +22,18 @@ export interface JournalTailOptions {
 }
 
 interface FinishedSegment {
+  readonly sequence: number
   readonly path: string
   /** It went on in a successor, as every segment but the last does. */
   readonly ended: boolean
   damaged: boolean
+}
+
+interface OpenCall {
+  /** Its intent, as it stands in the journal. */
+  readonly text: string
+  /** The segment of its intent; 0 = none: it came from the list of open calls, or past the journal. */
+  readonly sequence: number
 }
 
 /** How many looks a bad record of a living process gets before it is taken for damage: 2 s. */
@@ -41,9 +47,13 @@ export function openCallsPath(directory: string, start: string): string {
 /** Memory: one buffer, and the intents of open calls. */
 export class JournalTail {
   readonly #options: JournalTailOptions
-  /** Records of intents by request id, as they stand in the journal. */
-  readonly #open = new Map<string, string>()
+  /** By request id. */
+  readonly #open = new Map<string, OpenCall>()
+  /** Calls whose settlement came past the journal before their intent was read in it. */
+  readonly #settledBefore = new Set<string>()
   readonly #finished: FinishedSegment[] = []
+  /** Open calls of segments up to this one are in the list on disk. */
+  #listedTo = 0
   #reader: SegmentReader | undefined
   #sequence = 0
   #damaged = false
@@ -57,38 +67,73 @@ export class JournalTail {
 
   /** Everything before this has been read. */
   get position(): JournalPosition {
-    return { sequence: this.#sequence, offset: this.#reader?.offset ?? firstRecordAt }
+    if (this.#reader === undefined) return { sequence: this.#sequence + 1, offset: 0 }
+    return { sequence: this.#sequence, offset: this.#reader.offset }
   }
 
   /** Intents without a settlement in what was read. */
   get openCalls(): LedgerIntent[] {
-    return [...this.#open.values()].map(readIntent).filter(intent => intent !== undefined)
+    return [...this.#open.values()].map(call => readIntent(call.text)).filter(intent => intent !== undefined)
   }
 
-  /** The next settlements, at most `rowsMax`; fewer = that is all there is at the moment. */
+  /** true = it waits at a record that is bad so far: what stands behind it has not been read. */
+  get isHeldUp(): boolean {
+    return this.#badLooks > 0
+  }
+
+  /**
+   * The next settlements, at most `rowsMax`; fewer = that is all there is at the moment. Throws when the journal
+   * cannot be read, with nothing skipped.
+   */
   read(rowsMax: number): (readonly ColumnValue[])[] {
     const rows: (readonly ColumnValue[])[] = []
-    let again = true
-    while (rows.length < rowsMax) {
-      if (this.#reader === undefined && !this.#openNext()) break
-      const reader = this.#reader!
-      const item = reader.peek(again)
-      again = false
-      if (typeof item === 'object') {
-        reader.offset = item.next
-        this.#badLooks = 0
-        this.#take(item.text, rows)
-      } else if (item === 'end') this.#finish(true)
-      else if (!this.#isDamage(reader, item)) break
+    try {
+      let again = true
+      while (rows.length < rowsMax) {
+        if (this.#reader === undefined && !this.#openNext()) break
+        const reader = this.#reader!
+        const item = reader.peek(again)
+        again = false
+        if (typeof item === 'object') {
+          reader.offset = item.next
+          this.#badLooks = 0
+          this.#take(item.text, rows)
+        } else if (item === 'end') this.#finish(true)
+        else if (!this.#isDamage(reader, item)) break
+      }
+    } catch (error) {
+      // What was read counts as read: it must reach the caller. The next call meets the error again.
+      if (rows.length === 0) throw error
     }
+    // All there is has been read, and with it every intent that could still have been on its way.
+    if (rows.length < rowsMax) this.#settledBefore.clear()
     return rows
   }
 
-  /** To be called when everything read is committed: deletes the segments that were read to their end. */
+  /** Records that reached the database past the journal, which had no room for them. */
+  takeStored(texts: readonly string[]): void {
+    for (const text of texts) {
+      const record = decodeRecord(text)
+      if (record?.kind === 'intent') this.#open.set(record.id, { text, sequence: 0 })
+      else if (record !== undefined && !this.#open.delete(record.id)) this.#settledBefore.add(record.id)
+    }
+  }
+
+  /**
+   * To be called when everything read is committed: deletes the segments that were read to their end. Throws when
+   * the list of open calls cannot be written, as on a full disk: then segments with open calls stay.
+   */
   deleteFinished(): void {
-    if (this.#finished.length === 0) return
-    this.#saveOpenCalls()
-    for (const segment of this.#finished.splice(0)) this.#discard(segment)
+    const last = this.#finished.at(-1)
+    if (last === undefined) return
+    try {
+      this.saveOpenCalls()
+      this.#listedTo = last.sequence
+    } catch (error) {
+      this.#discardBefore(this.#oldestNeeded())
+      throw error
+    }
+    this.#discardBefore(Infinity)
   }
 
   /**
@@ -97,15 +142,19 @@ export class JournalTail {
    */
   deleteAll(): void {
     rmSync(openCallsPath(this.#options.directory, this.#options.start), { force: true })
-    for (const segment of this.#finished.splice(0)) this.#discard(segment)
+    this.#discardBefore(Infinity)
   }
 
-  /** Of this process at its end, when everything is committed: calls still open are left to the successor. */
-  closeLive(): void {
-    this.#saveOpenCalls()
+  /**
+   * Of this process at its end, when everything is committed and its open calls are kept, by `saveOpenCalls` or as
+   * rows.
+   */
+  deleteLiving(): void {
     this.#reader?.close()
+    this.#reader = undefined
     const { directory, start } = this.#options
-    for (const name of listSegments(directory)) if (name.start === start) rmSync(segmentPath(directory, name))
+    for (const name of listSegments(directory))
+      if (name.start === start) rmSync(segmentPath(directory, name), { force: true })
   }
 
   #take(text: string, rows: (readonly ColumnValue[])[]): void {
@@ -113,8 +162,9 @@ export class JournalTail {
     if (before !== undefined && !before.ended) before.damaged = true
     const record = decodeRecord(text)
     if (record === undefined) this.#damaged = true
-    else if (record.kind === 'intent') this.#open.set(record.id, text)
-    else {
+    else if (record.kind === 'intent') {
+      if (!this.#settledBefore.delete(record.id)) this.#open.set(record.id, { text, sequence: this.#sequence })
+    } else {
       rows.push(record.values)
       this.#open.delete(record.id)
     }
@@ -153,7 +203,7 @@ export class JournalTail {
     this.#reader?.close()
     this.#reader = undefined
     const path = segmentPath(directory, { start, sequence: this.#sequence })
-    this.#finished.push({ path, ended, damaged: this.#damaged })
+    this.#finished.push({ sequence: this.#sequence, path, ended, damaged: this.#damaged })
     this.#damaged = false
   }
 
@@ -162,13 +212,37 @@ export class JournalTail {
     const next = listSegments(directory).find(name => name.start === start && name.sequence > this.#sequence)
     if (next === undefined) return false
     this.#reader = new SegmentReader(segmentPath(directory, next))
+    // The first may have any number: those before it are stored and deleted.
+    if (this.#sequence > 0 && next.sequence > this.#sequence + 1) this.#reportGap(next.sequence)
     this.#sequence = next.sequence
     this.#damaged = !this.#reader.isSegment()
     return true
   }
 
+  #reportGap(next: number): void {
+    const missing = `segments ${this.#sequence + 1} to ${next - 1} of the journal are missing`
+    this.#options.report(
+      `${missing}: they were removed before they were read, and only what the process still held was written again`,
+    )
+  }
+
+  /** The oldest segment with an intent that is nowhere else. Those behind it stay too, so that there is no gap. */
+  #oldestNeeded(): number {
+    let oldest = Infinity
+    for (const { sequence } of this.#open.values())
+      if (sequence > this.#listedTo && sequence < oldest) oldest = sequence
+    return oldest
+  }
+
+  #discardBefore(sequence: number): void {
+    for (let at = this.#finished[0]; at !== undefined && at.sequence < sequence; at = this.#finished[0]) {
+      this.#discard(at)
+      this.#finished.shift()
+    }
+  }
+
   #discard({ path, damaged }: FinishedSegment): void {
-    if (!damaged) return rmSync(path, { force: true })
+    if (!damaged || !existsSync(path)) return rmSync(path, { force: true })
     const aside = moveAside(path)
     const what = `a damaged segment of the journal was moved to ${aside}`
     this.#options.report(`${what}; what could be read is stored`)
@@ -179,17 +253,22 @@ export class JournalTail {
     if (!existsSync(path)) return
     try {
       const intents = JSON.parse(readFileSync(path, 'utf8')) as LedgerIntent[]
-      for (const intent of intents) this.#open.set(intent.request_id, encodeIntent(intent))
+      for (const intent of intents) this.#open.set(intent.request_id, { text: encodeIntent(intent), sequence: 0 })
     } catch {
       this.#options.report(`a damaged list of open calls was moved to ${moveAside(path)}`)
     }
   }
 
-  /** Before a segment goes, the intents that only it held are kept elsewhere. */
-  #saveOpenCalls(): void {
+  /** Before a segment goes, the intents that only it held are kept elsewhere. Throws as on a full disk. */
+  saveOpenCalls(): void {
     const path = openCallsPath(this.#options.directory, this.#options.start)
     if (this.#open.size === 0) return rmSync(path, { force: true })
-    writeFileSync(`${path}.tmp`, JSON.stringify(this.openCalls), { mode: 0o600, flush: true })
-    renameSync(`${path}.tmp`, path)
+    try {
+      writeFileSync(`${path}.tmp`, JSON.stringify(this.openCalls), { mode: 0o600, flush: true })
+      renameSync(`${path}.tmp`, path)
+    } catch (error) {
+      rmSync(`${path}.tmp`, { force: true })
+      throw error
+    }
   }
 }

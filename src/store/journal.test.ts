@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test'
 import {
-  existsSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync,
+  existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { JournalTail } from './journal-tail.ts'
+import { JournalTail, openCallsPath } from './journal-tail.ts'
 import { JournalWriter } from './journal-writer.ts'
 import {
   createSegmentFile, firstRecordAt, listSegments, segmentPath, SegmentReader, SegmentWriter,
@@ -183,34 +183,209 @@ test('a living journal is read as it grows and is not deleted under its writer',
   expect([...successor.openCalls].map(call => call.request_id)).toContain('id-150')
 })
 
-test('without a disk records wait in memory, in order, and follow when there is room', () => {
+/** A writer whose spares are made by hand, when the test wants it. */
+function slowWriter(waitingBegins = () => {}): { writer: JournalWriter; makeSpare: () => void } {
   let asked: string | undefined
   const writer = new JournalWriter({
     directory,
     start,
     segmentBytes: 8192,
     report: problem => problems.push(problem),
+    waitingBegins,
     askForSpare(path) {
       asked = path
     },
   })
-  writer.append(settled('first'))
-  // A path that cannot be made stands for a full disk: the ledger's own test uses a real one.
+  const makeSpare = () => {
+    createSegmentFile(asked!, { bytes: 8192, durable: false })
+    writer.spareMade(asked!)
+  }
+  return { writer, makeSpare }
+}
+
+/** Moves the directory away and puts a file in its place, so that nobody can make it anew. */
+function blockDirectory(): { lift: () => void } {
   const away = `${directory}-away`
-  const ids = ['first']
   renameSync(directory, away)
+  writeFileSync(directory, 'in the way')
+  return {
+    lift: () => {
+      rmSync(directory)
+      renameSync(away, directory)
+    },
+  }
+}
+
+test('without a disk records wait in memory, in order, and follow when there is room', () => {
+  const { writer, makeSpare } = slowWriter()
+  writer.append(settled('first'))
+  const block = blockDirectory()
+  const ids = ['first']
   for (let at = 0; at < 100; at++) {
     ids.push(`id-${at}`)
     writer.append(settled(`id-${at}`))
   }
   expect([writer.healthy, writer.waiting]).toEqual([false, true])
-  renameSync(away, directory)
-  createSegmentFile(asked!, { bytes: 8192, durable: false })
-  writer.spareMade(asked!)
+  expect(writer.waitingLength).toBeGreaterThan(100 * settled('id-0').length)
+  block.lift()
+  makeSpare()
+  expect([writer.healthy, writer.waiting, writer.waitingLength]).toEqual([true, false, 0])
+  // The first segment stands there again: what was taken back from it is in the journal twice.
+  expect([...new Set(replay())]).toEqual(ids)
+  expect(problems.some(problem => problem.includes('cannot be extended'))).toBe(true)
+  expect(problems.at(-1)).toBe('the journal can be written again')
+})
+
+test('what waits in memory is handed over in order, and is kept until it is stored', () => {
+  let begun = 0
+  const { writer, makeSpare } = slowWriter(() => begun++)
+  const block = blockDirectory()
+  for (let at = 0; at < 700; at++) writer.append(settled(`id-${at}`))
+  const idsOf = (texts: string[]) => texts.map(text => (JSON.parse(text) as unknown[])[1])
+  const firstIds = Array.from({ length: 500 }, (_, at) => `id-${at}`)
+  expect(idsOf(writer.hand())).toEqual(firstIds)
+  writer.handed(false)
+  expect(idsOf(writer.hand())).toEqual(firstIds)
+  writer.handed(true)
+  // Under way to the database while the disk gets room: it must not be taken for what waits then.
+  expect(idsOf(writer.hand())[0]).toBe('id-500')
+  block.lift()
+  makeSpare()
+  writer.handed(true)
+  expect([writer.waiting, writer.waitingLength, writer.lostRecords]).toEqual([false, 0, 0])
+  const found = replay()
+  for (let at = 500; at < 700; at++) expect(found).toContain(`id-${at}`)
+  expect(begun).toBeLessThanOrEqual(1)
+})
+
+test('memory is bounded; what it cannot take is counted, then told', () => {
+  const { writer, makeSpare } = slowWriter()
+  const block = blockDirectory()
+  writer.check()
+  const text = settled('x'.repeat(900))
+  const count = Math.ceil((32 * 1024 * 1024) / text.length) + 10
+  for (let at = 0; at < count; at++) writer.append(text)
+  expect(writer.waitingLength).toBeLessThanOrEqual(32 * 1024 * 1024)
+  expect(writer.lostRecords).toBeGreaterThanOrEqual(10)
+  expect(problems.filter(problem => problem.includes('records lost')).length).toBeGreaterThan(2)
+  const waiting = writer.giveUp()
+  expect(waiting).toBeGreaterThan(20_000)
+  expect([writer.lostRecords, writer.waitingLength]).toEqual([count, 0])
+  block.lift()
+  makeSpare()
+  expect(problems.at(-1)).toContain(`${count} records were lost meanwhile`)
+})
+
+test('the directory is removed under the writer: what is not committed is written again', () => {
+  const { writer, makeSpare } = slowWriter()
+  const tail = new JournalTail({ directory, start, live: true, report: problem => problems.push(problem) })
+  const ids = Array.from({ length: 80 }, (_, at) => `id-${at}`)
+  for (const id of ids.slice(0, 10)) writer.append(settled(id))
+  expect(tail.read(100)).toHaveLength(10)
+  writer.committed(tail.position)
+  // Into the third segment: the reader has only the first one open.
+  for (const id of ids.slice(10, 70)) writer.append(settled(id))
+  expect(writer.position.sequence).toBe(3)
+  makeSpare()
+  rmSync(directory, { recursive: true })
+  writer.check()
   expect([writer.healthy, writer.waiting]).toEqual([true, false])
-  expect(replay()).toEqual(ids)
-  expect(problems[0]).toContain('cannot be extended')
-  expect(problems.at(-1)).toContain('can be written again')
+  expect(problems).toEqual([expect.stringContaining('60 records')])
+  for (const id of ids.slice(70)) writer.append(settled(id))
+  // A successor finds all that was not committed, and so does the reader that still holds the first file.
+  const found = tail.read(1000).map(row => String(row[0]))
+  expect([...new Set(found)].sort()).toEqual(ids.slice(10).sort())
+  expect(tail.position).toEqual(writer.position)
+  expect(problems.at(-1)).toContain('segments 2 to 3 of the journal are missing')
+  expect(replay()).toEqual(ids.slice(10))
+})
+
+test('the directory is removed just before a roll: nothing is written where nobody looks', () => {
+  const { writer, makeSpare } = slowWriter()
+  makeSpare()
+  writer.append(settled('first'))
+  rmSync(directory, { recursive: true })
+  const ids = Array.from({ length: 100 }, (_, at) => `id-${at}`)
+  for (const id of ids) writer.append(settled(id))
+  expect([writer.healthy, writer.waiting]).toEqual([true, false])
+  expect(replay()).toEqual(['first', ...ids])
+})
+
+test('only a spare, or only the current segment, is removed or replaced', () => {
+  const { writer, makeSpare } = slowWriter()
+  makeSpare()
+  rmSync(segmentPath(directory, { start, sequence: 2 }))
+  writer.check()
+  expect(problems).toEqual([])
+  makeSpare()
+  writer.append(settled('a'))
+  const path = segmentPath(directory, { start, sequence: 1 })
+  const copy = readFileSync(path)
+  renameSync(path, `${path}-old`)
+  writeFileSync(path, copy)
+  writer.check()
+  writer.append(settled('b'))
+  expect(writer.position.sequence).toBe(2)
+  rmSync(`${path}-old`)
+  expect(replay()).toEqual(['a', 'a', 'b'])
+})
+
+test('a directory that cannot be made: all of it is in memory, to be handed over', () => {
+  const { writer } = slowWriter()
+  const ids = Array.from({ length: 30 }, (_, at) => `id-${at}`)
+  for (const id of ids.slice(0, 20)) writer.append(settled(id))
+  const block = blockDirectory()
+  writer.check()
+  for (const id of ids.slice(20)) writer.append(settled(id))
+  expect([writer.healthy, writer.position]).toEqual([false, { sequence: 0, offset: 0 }])
+  expect(writer.hand().map(text => (JSON.parse(text) as unknown[])[1])).toEqual(ids)
+  writer.handed(true)
+  expect(writer.waitingLength).toBe(0)
+  block.lift()
+})
+
+test('on a full disk the list of open calls keeps their segments, not the others, and nothing throws away a call', () => {
+  const writer = journalWriter(path => createSegmentFile(path, { bytes: 8192, durable: false }))
+  const tail = new JournalTail({ directory, start, live: true, report: problem => problems.push(problem) })
+  const list = `${openCallsPath(directory, start)}.tmp`
+  const numbers = () => listSegments(directory).map(name => name.sequence)
+  const fill = (prefix: string) => {
+    for (let at = 0; at < 60; at++) writer.append(settled(`${prefix}-${at}`))
+    while (tail.read(100).length > 0);
+  }
+  fill('a')
+  // A directory of that name stands for a disk without room: the list cannot be written.
+  mkdirSync(list)
+  writer.append(encodeIntent(intentOf(exampleRow({ request_id: 'long' }))))
+  const { sequence } = writer.position
+  fill('b')
+  expect(() => tail.deleteFinished()).toThrow()
+  expect(numbers()[0]).toBe(sequence)
+  rmSync(list, { recursive: true })
+  tail.deleteFinished()
+  expect(numbers()[0]).toBe(writer.position.sequence)
+  expect(existsSync(openCallsPath(directory, start))).toBe(true)
+  // The call is in the list now: a list that cannot be written again keeps no further segment.
+  mkdirSync(list)
+  fill('c')
+  expect(() => tail.deleteFinished()).toThrow()
+  expect(numbers()[0]).toBe(writer.position.sequence)
+  rmSync(list, { recursive: true })
+  expect(problems).toEqual([])
+})
+
+test('records that reach the database past the journal open and close calls like those in it', () => {
+  const intent = (id: string) => encodeIntent(intentOf(exampleRow({ request_id: id })))
+  const writer = segmentWith([intent('journal-only'), intent('settled-past'), intent('late')])
+  const tail = new JournalTail({ directory, start, live: true, report: problem => problems.push(problem) })
+  // Its settlement overtakes its intent.
+  tail.takeStored([settled('late'), intent('past-only'), intent('past-both'), settled('past-both')])
+  tail.read(10)
+  tail.takeStored([settled('settled-past')])
+  expect(tail.openCalls.map(call => call.request_id).sort()).toEqual(['journal-only', 'past-only'])
+  writer.append(intent('late'))
+  tail.read(10)
+  expect(tail.openCalls.map(call => call.request_id)).toContain('late')
 })
 
 /** Spares arrive at once, as from a fast worker. */

@@ -8,7 +8,7 @@
  * power loss.
  */
 import {
-  closeSync, fdatasyncSync, openSync, readdirSync, readSync, renameSync, unlinkSync, writeSync,
+  closeSync, fdatasyncSync, openSync, readdirSync, readSync, renameSync, rmSync, statSync, writeSync,
 } from 'node:fs'
 import { join } from 'node:path'
 
@@ -33,14 +33,28 @@ export function segmentPath(directory: string, { start, sequence }: SegmentName)
   return join(directory, `${start}.${String(sequence).padStart(8, '0')}.journal`)
 }
 
-/** All segments of a directory: oldest process first, in order of writing. Throws when it cannot be read. */
+/**
+ * All segments of a directory: oldest process first, in order of writing. A directory that was removed has
+ * none. Throws when it is there and cannot be read.
+ */
 export function listSegments(directory: string): SegmentName[] {
   const found: SegmentName[] = []
-  for (const file of readdirSync(directory)) {
+  for (const file of filesOf(directory)) {
     const match = /^(\d{13,}-[\w-]+)\.(\d{8,})\.journal$/.exec(file)
     if (match) found.push({ start: match[1]!, sequence: Number(match[2]) })
   }
   return found.sort((a, b) => (a.start < b.start ? -1 : a.start > b.start ? 1 : a.sequence - b.sequence))
+}
+
+/** The names in a directory; none when it was removed. Throws when it is there and cannot be read. */
+export function filesOf(directory: string): string[] {
+  try {
+    return readdirSync(directory)
+  } catch (error) {
+    // Not there, or a file stands in its place.
+    if (/^ENO(ENT|TDIR)$/.test(String((error as { code?: unknown }).code))) return []
+    throw error
+  }
 }
 
 /**
@@ -61,7 +75,7 @@ export function createSegmentFile(path: string, options: { bytes: number; durabl
     }
     if (durable) fdatasyncSync(file)
   } catch (error) {
-    unlinkSync(path)
+    rmSync(path, { force: true })
     throw error
   } finally {
     closeSync(file)
@@ -85,6 +99,8 @@ export function hasReached(reached: JournalPosition, wanted: JournalPosition): b
 export class SegmentWriter {
   readonly sequence: number
   offset = firstRecordAt
+  readonly #path: string
+  readonly #identity: string | undefined
   readonly #bytes: Buffer
   readonly #words: Int32Array
 
@@ -92,6 +108,8 @@ export class SegmentWriter {
   constructor(path: string, sequence: number) {
     const mapping = Bun.mmap(path, { shared: true })
     this.sequence = sequence
+    this.#path = path
+    this.#identity = identityOf(path)
     this.#bytes = Buffer.from(mapping.buffer, mapping.byteOffset, mapping.byteLength)
     this.#words = new Int32Array(mapping.buffer, mapping.byteOffset, mapping.byteLength >> 2)
   }
@@ -108,9 +126,36 @@ export class SegmentWriter {
     return true
   }
 
-  /** Readers go on in the next segment, which must exist by now. */
+  /** Readers go on in the next segment, which must exist by now unless the journal was removed. */
   end(): void {
     Atomics.store(this.#words, this.offset >> 2, endMark)
+  }
+
+  /** false = no successor will find this segment: its file was removed, moved away or replaced. */
+  isInPlace(): boolean {
+    return this.#identity !== undefined && identityOf(this.#path) === this.#identity
+  }
+
+  /** What was appended from `offset` on, out of memory: the mapping lives as long as this object. */
+  textsFrom(offset: number): string[] {
+    const texts: string[] = []
+    for (let at = Math.max(offset, firstRecordAt); at < this.offset; ) {
+      const length = this.#words[at >> 2]!
+      const textAt = at + recordHeaderBytes
+      texts.push(this.#bytes.toString('utf8', textAt, textAt + length))
+      at = textAt + ((length + 3) & ~3)
+    }
+    return texts
+  }
+}
+
+/** Names the file behind a path; undefined = there is none, or nobody can get at it. */
+function identityOf(path: string): string | undefined {
+  try {
+    const { dev, ino } = statSync(path)
+    return `${dev}.${ino}`
+  } catch {
+    return undefined
   }
 }
 

@@ -3,6 +3,7 @@ import { expect, test } from 'bun:test'
 import type { KeyRecord } from '../core/ports.ts'
 import { systemClock } from '../lib/clock.ts'
 import { CachedKeyDirectory } from './key-directory.ts'
+import { DatabaseMoved } from './sqlite-file.ts'
 
 const record = { id: 'id-1', hash: 'h:sk-1' } as KeyRecord
 
@@ -11,7 +12,8 @@ function rig() {
   const changes: { hash: string; revision: number }[] = []
   let finds = 0
   let gate: Promise<void> = Promise.resolve()
-  let broken = false
+  let failure: Error | undefined
+  const reports: [boolean, string | undefined][] = []
   const directory = new CachedKeyDirectory({
     clock: systemClock,
     hashKey: text => `h:${text}`,
@@ -24,21 +26,22 @@ function rig() {
       },
     },
     async changesSince(revision) {
-      if (broken) throw new Error('down')
+      if (failure) throw failure
       const fresh = changes.filter(one => one.revision > revision)
       return { hashes: fresh.map(one => one.hash), revision: fresh.at(-1)?.revision ?? revision }
     },
-    reportReachable: () => {},
+    reportReachable: (reachable, reason) => void reports.push([reachable, reason]),
   })
   return {
-    directory, stored, changes,
+    directory, stored, changes, reports,
     finds: () => finds,
     hold: () => {
       const { promise, resolve } = Promise.withResolvers<void>()
       gate = promise
       return resolve
     },
-    breakDatabase: () => (broken = true),
+    breakDatabase: (error = new Error('down')) => (failure = error),
+    mendDatabase: () => (failure = undefined),
   }
 }
 
@@ -84,3 +87,63 @@ test('known keys go on while the database is away', async () => {
   await directory.poll()
   expect(directory.lookup('sk-1')).toBe(record)
 })
+
+test('why the database does not answer is told once, and that it answers again', async () => {
+  const { directory, reports, breakDatabase, mendDatabase } = rig()
+  await directory.poll()
+  breakDatabase()
+  await directory.poll()
+  await directory.poll()
+  mendDatabase()
+  await directory.poll()
+  expect(reports).toEqual([[false, 'Error: down'], [true, undefined]])
+})
+
+test('polls that find nothing new forget nothing', async () => {
+  const { directory, changes, finds } = rig()
+  changes.push({ hash: 'other', revision: 6 }, { hash: record.hash, revision: 7 })
+  await directory.poll()
+  await directory.lookup('sk-1')
+  for (let turn = 0; turn < 3; turn++) await directory.poll()
+  expect(directory.lookup('sk-1')).toBe(record)
+  changes.push({ hash: 'third', revision: 8 })
+  await directory.poll()
+  await directory.poll()
+  await directory.lookup('sk-1')
+  expect(finds()).toBeLessThan(3)
+})
+
+test('a file that was moved away may come back as a backup of a moment ago: no known key outlives it', async () => {
+  const { directory, stored, breakDatabase, mendDatabase } = rig()
+  await directory.poll()
+  // Made and used between two polls, and not in the backup.
+  expect(await directory.lookup('sk-1')).toBe(record)
+  stored.delete(record.hash)
+  breakDatabase(new DatabaseMoved('gone'))
+  await directory.poll()
+  expect(directory.lookup('sk-1')).toBe(record)
+  mendDatabase()
+  await directory.poll()
+  expect(await directory.lookup('sk-1')).toBeUndefined()
+})
+
+for (const [what, revisions] of [['fewer', [1, 2]], ['other and more', [1, 2, 9, 10]], ['no', []]] as const)
+  test(`a restored backup with ${what} changes: no known key outlives it`, async () => {
+    const { directory, stored, changes } = rig()
+    for (const revision of [1, 2, 3, 4, 5]) changes.push({ hash: `key ${revision}`, revision })
+    await directory.poll()
+    expect(await directory.lookup('sk-1')).toBe(record)
+    // In the backup the key is not there yet.
+    stored.delete(record.hash)
+    changes.splice(0, changes.length, ...revisions.map(revision => ({ hash: `backup ${revision}`, revision })))
+    await directory.poll()
+    expect(await directory.lookup('sk-1')).toBeUndefined()
+    // From here on its own revisions count.
+    await Bun.sleep(1010)
+    stored.set(record.hash, record)
+    expect(await directory.lookup('sk-1')).toBe(record)
+    stored.delete(record.hash)
+    changes.push({ hash: record.hash, revision: (revisions.at(-1) ?? 0) + 1 })
+    await directory.poll()
+    expect(await directory.lookup('sk-1')).toBeUndefined()
+  })

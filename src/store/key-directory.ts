@@ -7,6 +7,7 @@ import { LRUCache } from 'lru-cache'
 import type { VirtualKey } from '../core/call.ts'
 import type { KeyDirectory, KeyStore } from '../core/ports.ts'
 import type { Clock } from '../lib/clock.ts'
+import { DatabaseMoved } from './sqlite-file.ts'
 
 const knownMax = 50_000
 const unknownMax = 10_000
@@ -19,10 +20,10 @@ export interface KeyDirectoryOptions {
   readonly store: Pick<KeyStore, 'find'>
   readonly clock: Clock
   hashKey(keyText: string): string
-  /** Hashes changed since a revision; see `keyChangesSince`. */
+  /** Hashes changed since a revision, the oldest change first; see `keyChangesSince`. */
   changesSince(revision: number): Promise<{ hashes: string[]; revision: number }>
-  /** The database stopped or began to answer. */
-  reportReachable(reachable: boolean): void
+  /** The database stopped or began to answer; `reason` says why it stopped, for the log. */
+  reportReachable(reachable: boolean, reason?: string): void
 }
 
 export class CachedKeyDirectory implements KeyDirectory {
@@ -31,11 +32,15 @@ export class CachedKeyDirectory implements KeyDirectory {
   readonly #unknown: LRUCache<string, true>
   readonly #loading = new Map<string, Promise<VirtualKey | undefined>>()
   #revision = 0
+  /** Of the key that brought `#revision`. */
+  #newest: string | undefined
   #generation = 0
   #timer: ReturnType<typeof setInterval> | undefined
   #polling: Promise<void> | undefined
   #polledMs: number
   #reachable = true
+  /** The database that keys were read from was taken away: what comes next may be a backup. */
+  #moved = false
 
   constructor(options: KeyDirectoryOptions) {
     this.#options = options
@@ -77,17 +82,48 @@ export class CachedKeyDirectory implements KeyDirectory {
   }
 
   async #poll(): Promise<void> {
-    const { clock, changesSince, reportReachable } = this.#options
+    const { clock, reportReachable } = this.#options
     try {
-      const { hashes, revision } = await changesSince(this.#revision)
-      this.#revision = revision
-      for (const hash of hashes) this.changed(hash)
+      await this.#follow()
       this.#polledMs = clock.monotonicMs()
       if (!this.#reachable) reportReachable((this.#reachable = true))
-    } catch {
-      if (this.#reachable) reportReachable((this.#reachable = false))
+    } catch (error) {
+      if (error instanceof DatabaseMoved) this.#moved = true
+      if (this.#reachable) reportReachable((this.#reachable = false), String(error))
       if (clock.monotonicMs() - this.#polledMs > staleMsMax) this.#known.clear()
     }
+  }
+
+  /**
+   * Asks from one revision earlier: the newest key is then among the answers, as it is or changed again, unless the
+   * database is another one, a restored backup. Its revisions begin anew, so that nothing known can be trusted. (An
+   * SQLite file says itself that it was moved: also when the last change was not seen by a poll.)
+   */
+  async #follow(): Promise<void> {
+    const before = this.#revision
+    const { hashes, revision } = await this.#options.changesSince(Math.max(before - 1, 0))
+    if (this.#moved || (this.#newest !== undefined && !hashes.includes(this.#newest))) {
+      const anew = await this.#options.changesSince(0)
+      // After the answer: what was loaded before it may have changed since.
+      this.#forgetAll()
+      this.#revision = anew.hashes.length > 0 ? anew.revision : 0
+      this.#newest = anew.hashes.at(-1)
+      this.#moved = false
+      return
+    }
+    // Nothing but the newest key as it was.
+    if (revision === before) return
+    for (const hash of hashes) this.changed(hash)
+    if (hashes.length === 0) return
+    this.#revision = revision
+    this.#newest = hashes.at(-1)
+  }
+
+  #forgetAll(): void {
+    this.#generation++
+    this.#known.clear()
+    this.#unknown.clear()
+    this.#loading.clear()
   }
 
   async #load(hash: string): Promise<VirtualKey | undefined> {

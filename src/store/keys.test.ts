@@ -190,4 +190,20 @@ for (const server of testServers('keys'))
       expect(await outcomes([keys.insert(record({ userId: 'u' }), 7)])).toEqual({ good: 1, refused: 0 })
       expect(await outcomes([keys.insert(record({ userId: null }), 7), keys.insert(record({ userId: 'u' }))])).toEqual({ good: 2, refused: 0 })
     })
+
+    test('expired keys leave their place, blocked ones keep it; a key that comes back needs a place', async () => {
+      const brief = record({ userId: 'u', expiresAtMs: nowMs + 1000 })
+      await keys.insert(brief, 7)
+      for (let at = 0; at < 6; at++) await keys.insert(record({ userId: 'u', blocked: true }), 7)
+      expect(await outcomes([keys.insert(record({ userId: 'u' }), 7)])).toEqual({ good: 0, refused: 1 })
+      nowMs += 1000
+      const expired = record({ userId: 'v', expiresAtMs: nowMs - 1 })
+      await keys.insert(expired)
+      expect(await outcomes(Array.from({ length: 20 }, () => keys.insert(record({ userId: 'u' }), 7)))).toEqual({ good: 1, refused: 19 })
+      // Neither a change nor a move of what has expired takes a place; more time does.
+      expect(await outcomes([keys.update(brief.id, { alias: 'x', blocked: true }, 7), keys.update(expired.id, { userId: 'u' }, 7)])).toEqual({ good: 2, refused: 0 })
+      for (const expiresAtMs of [nowMs + 1, null]) expect(await outcomes([keys.update(brief.id, { expiresAtMs }, 7)])).toEqual({ good: 0, refused: 1 })
+      expect((await keys.find({ id: brief.id }))?.expiresAtMs).toBe(brief.expiresAtMs)
+      expect(await outcomes([keys.update(expired.id, { userId: 'w', expiresAtMs: null }, 7)])).toEqual({ good: 1, refused: 0 })
+    })
   })

@@ -21,11 +21,21 @@ async function nextRevision(tx: SQL): Promise<number> {
   return Number(rows[0]!.value)
 }
 
-/** After `nextRevision` only: its lock lets one change of keys at a time count, on every replica. */
-async function checkQuota(tx: SQL, userId: string | null, keysOfUserMax: number | null): Promise<void> {
+interface Quota {
+  /** null = no limit. */
+  readonly keysOfUserMax: number | null
+  readonly nowMs: number
+}
+
+/**
+ * After `nextRevision` only: its lock lets one change of keys at a time count, on every replica. Blocked keys count, as
+ * they may come back at any moment; expired ones do not.
+ */
+async function checkQuota(tx: SQL, userId: string | null, { keysOfUserMax, nowMs }: Quota): Promise<void> {
   if (userId === null || keysOfUserMax === null) return
   const rows = (await tx`
-    select count(*) as total from virtual_keys where user_id = ${userId} and deleted_at_ms is null`) as { total: unknown }[]
+    select count(*) as total from virtual_keys where user_id = ${userId} and deleted_at_ms is null
+      and (expires_at_ms is null or expires_at_ms > ${nowMs})`) as { total: unknown }[]
   if (toNumber(rows[0]!.total) < keysOfUserMax) return
   throw new GatewayError('conflict', `this user already has ${keysOfUserMax} key(s), the limit; delete one first`, {
     param: 'user_id',
@@ -41,7 +51,7 @@ export function createKeyStore({ database, clock, onChange }: KeyStoreOptions): 
     async insert(record, keysOfUserMax = null) {
       await inTransaction(async tx => {
         const row = { ...toRow(record), deleted_at_ms: null, revision: await nextRevision(tx) }
-        await checkQuota(tx, record.userId, keysOfUserMax)
+        await checkQuota(tx, record.userId, { keysOfUserMax, nowMs: clock.epochMs() })
         await tx`insert into virtual_keys ${tx(row)}`
       })
       onChange?.(record.hash)
@@ -98,22 +108,25 @@ async function listKeys(sql: SQL, query: KeyQuery): Promise<{ keys: KeyRecord[];
   return { keys: rows.map(toRecord), total: toNumber(counted[0]!.total) }
 }
 
-interface KeyUpdate {
+interface KeyUpdate extends Quota {
   readonly id: string
   readonly changes: KeyChanges
-  readonly keysOfUserMax: number | null
-  readonly nowMs: number
 }
 
-async function updateKey(tx: SQL, { id, changes, keysOfUserMax, nowMs }: KeyUpdate): Promise<KeyRecord | undefined> {
+async function updateKey(tx: SQL, { id, changes, ...quota }: KeyUpdate): Promise<KeyRecord | undefined> {
   const revision = await nextRevision(tx)
   const before = await findKey(tx, { id })
   if (!before) return undefined
-  if (changes.userId !== undefined && changes.userId !== before.userId) await checkQuota(tx, changes.userId, keysOfUserMax)
+  const { nowMs } = quota
   const record: KeyRecord = { ...before, ...changes, updatedAtMs: nowMs }
+  const counted = before.userId === record.userId && !hasExpired(before, nowMs)
+  // An expired key takes a place when its time is extended, not while it is only moved.
+  if (!counted && !hasExpired(record, nowMs)) await checkQuota(tx, record.userId, quota)
   await tx`update virtual_keys set ${tx({ ...toRow(record), revision })} where id = ${id}`
   return record
 }
+
+const hasExpired = ({ expiresAtMs }: KeyRecord, nowMs: number): boolean => expiresAtMs !== null && expiresAtMs <= nowMs
 
 interface Row {
   id: string

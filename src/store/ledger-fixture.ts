@@ -8,7 +8,7 @@ import { migrate } from './migrate.ts'
 import type { LedgerIntent } from './ledger-record.ts'
 import { openDatabase } from './open.ts'
 
-/** A settled call with every field set, unless `changes` says otherwise. */
+/** A settled chat with every field set but the units beside tokens, unless `changes` says otherwise. */
 export function exampleRow(changes: Partial<LedgerRow> = {}): LedgerRow {
   return {
     request_id: randomUUIDv7(),
@@ -40,6 +40,15 @@ export function exampleRow(changes: Partial<LedgerRow> = {}): LedgerRow {
     attempts: 2,
     client_address: '2001:db8::1',
     user_agent: 'test/1.0',
+    cache_write_one_hour_tokens: null,
+    input_audio_tokens: null,
+    output_audio_tokens: null,
+    input_image_tokens: null,
+    output_image_tokens: null,
+    images: null,
+    audio_microseconds: null,
+    characters: null,
+    search_units: null,
     ...changes,
   }
 }

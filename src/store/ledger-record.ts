@@ -1,7 +1,7 @@
 /**
  * The words of the journal: an intent or a settlement as one line of JSON, and back as what a database takes.
  */
-import type { Ledger, LedgerRow } from '../core/ports.ts'
+import type { Ledger, LedgerRow, LedgerUnits } from '../core/ports.ts'
 
 /** What `Ledger.begin` takes. */
 export type LedgerIntent = Parameters<Ledger['begin']>[0]
@@ -11,8 +11,18 @@ export type ColumnValue = string | number | null
 
 type ColumnKind = 'text' | 'integer' | 'small' | 'real' | 'flag' | 'money'
 
-/** Every column of table `ledger`, in the order of a settlement's record. `null: true` = may be null. */
-export const ledgerColumns: readonly { name: keyof LedgerRow; kind: ColumnKind; null?: true }[] = [
+interface LedgerColumn<Name = keyof LedgerRow> {
+  readonly name: Name
+  readonly kind: ColumnKind
+  /** May be null. */
+  readonly null?: true
+}
+
+/** A row of a call that used nothing but tokens: nearly every call. */
+type PlainRow = Omit<LedgerRow, keyof LedgerUnits>
+
+/** The columns that every settlement has, in the order of its record: all there were before version 5 of the database. */
+export const plainColumns: readonly LedgerColumn<keyof PlainRow>[] = [
   { name: 'request_id', kind: 'text' },
   { name: 'started_at_ms', kind: 'integer' },
   { name: 'route', kind: 'text' },
@@ -43,6 +53,22 @@ export const ledgerColumns: readonly { name: keyof LedgerRow; kind: ColumnKind; 
   { name: 'client_address', kind: 'text', null: true },
   { name: 'user_agent', kind: 'text', null: true },
 ]
+
+/** What follows in the record of a call that has any of it. New columns go to the end: older records stop before them. */
+const unitColumns: readonly LedgerColumn<keyof LedgerUnits>[] = [
+  { name: 'cache_write_one_hour_tokens', kind: 'integer', null: true },
+  { name: 'input_audio_tokens', kind: 'integer', null: true },
+  { name: 'output_audio_tokens', kind: 'integer', null: true },
+  { name: 'input_image_tokens', kind: 'integer', null: true },
+  { name: 'output_image_tokens', kind: 'integer', null: true },
+  { name: 'images', kind: 'integer', null: true },
+  { name: 'audio_microseconds', kind: 'integer', null: true },
+  { name: 'characters', kind: 'integer', null: true },
+  { name: 'search_units', kind: 'real', null: true },
+]
+
+/** Every column of table `ledger`. */
+export const ledgerColumns: readonly LedgerColumn[] = [...plainColumns, ...unitColumns]
 
 /** Longer texts are cut in the database: an index of Postgres refuses entries of more than 2700 bytes. */
 const textLengthMax = 512
@@ -79,9 +105,12 @@ export function encodeIntent(intent: LedgerIntent): string {
   ])
 }
 
-/** One line of JSON, at most 64 KiB of UTF-8. The order is that of `ledgerColumns`. */
+/**
+ * One line of JSON, at most 64 KiB of UTF-8. The order is that of `ledgerColumns`; without units it ends where
+ * `plainColumns` do, and costs what it did before there were any.
+ */
 export function encodeSettlement(row: LedgerRow): string {
-  return bounded([
+  const values = [
     settlementMark,
     row.request_id,
     row.started_at_ms,
@@ -112,7 +141,19 @@ export function encodeSettlement(row: LedgerRow): string {
     row.attempts,
     row.client_address,
     row.user_agent,
-  ])
+  ]
+  if (hasUnits(row)) for (const { name } of unitColumns) values.push(row[name])
+  return bounded(values)
+}
+
+function hasUnits(row: LedgerUnits): boolean {
+  const ofTokens =
+    row.cache_write_one_hour_tokens ??
+    row.input_audio_tokens ??
+    row.output_audio_tokens ??
+    row.input_image_tokens ??
+    row.output_image_tokens
+  return (ofTokens ?? row.images ?? row.audio_microseconds ?? row.characters ?? row.search_units) !== null
 }
 
 function bounded(values: readonly unknown[]): string {
@@ -123,7 +164,10 @@ function bounded(values: readonly unknown[]): string {
   )
 }
 
-/** A record of the journal, read back. `values` stand in the order of `ledgerColumns`. */
+/**
+ * A record of the journal, read back. `values` stand in the order of `ledgerColumns`; there are as many as there are
+ * `plainColumns` when the call used nothing but tokens.
+ */
 export type LedgerRecord =
   /** Nearly every intent is settled a moment later: its fields are read by `readIntent`, when they are needed. */
   | { readonly kind: 'intent'; readonly id: string }
@@ -137,9 +181,16 @@ export function decodeRecord(text: string): LedgerRecord | undefined {
   // The checksum has proven the record whole; an id with an escape is no id of this program.
   if (plainId > 0) return { kind: 'intent', id: text.slice(intentStart.length, plainId) }
   const fields = parseList(text)
-  if (fields?.[0] !== settlementMark || fields.length !== ledgerColumns.length + 1) return undefined
-  const values = ledgerColumns.map((column, at) => columnValue(fields[at + 1], column))
+  const columns = fields?.[0] === settlementMark ? columnsOf(fields.length - 1) : undefined
+  if (fields === undefined || columns === undefined) return undefined
+  const values = columns.map((column, at) => columnValue(fields[at + 1], column))
   return { kind: 'settlement', id: String(fields[1] ?? ''), values }
+}
+
+/** The columns of a record with so many values. One in between was written before the last columns were there: null. */
+function columnsOf(values: number): readonly LedgerColumn[] | undefined {
+  if (values === plainColumns.length) return plainColumns
+  return values > plainColumns.length && values <= ledgerColumns.length ? ledgerColumns : undefined
 }
 
 function parseList(text: string): readonly unknown[] | undefined {
@@ -172,7 +223,7 @@ export function readIntent(record: string): LedgerIntent | undefined {
 
 /** The row of a call whose process died before it was settled: nobody knows what it used. */
 export function interruptedRow(intent: LedgerIntent): readonly ColumnValue[] {
-  const row: LedgerRow = {
+  const row: PlainRow = {
     ...intent,
     outcome: 'interrupted',
     status: 500,
@@ -195,10 +246,10 @@ export function interruptedRow(intent: LedgerIntent): readonly ColumnValue[] {
     client_address: null,
     user_agent: null,
   }
-  return ledgerColumns.map(column => columnValue(row[column.name], column))
+  return plainColumns.map(column => columnValue(row[column.name], column))
 }
 
-function columnValue(value: unknown, column: (typeof ledgerColumns)[number]): ColumnValue {
+function columnValue(value: unknown, column: LedgerColumn): ColumnValue {
   if (value === null || value === undefined) return column.null ? null : column.kind === 'text' ? '' : 0
   switch (column.kind) {
     case 'text':

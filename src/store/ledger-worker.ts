@@ -18,6 +18,8 @@ self.onmessage = ({ data }: MessageEvent<LedgerRequest>) => {
       return writer?.makeSpare(data.path, data.bytes)
     case 'flush':
       return writer?.flush(data.id, data.position)
+    case 'rows':
+      return writer?.store(data.id, data.texts)
     case 'query':
       return void writer?.query(data.id, data.query)
     case 'close':

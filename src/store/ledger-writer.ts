@@ -1,27 +1,30 @@
 /**
  * The ledger's worker, without the thread: reads the journal and writes the database, whatever happens to it.
  */
-import { appendFileSync, close, existsSync, fdatasync, fsync, open, readdirSync, rmSync } from 'node:fs'
+import { appendFileSync, close, existsSync, fdatasync, fsync, open, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { LedgerQuery } from '../core/ports.ts'
 import { JournalTail } from './journal-tail.ts'
-import { createSegmentFile, hasReached, listSegments, segmentPath } from './journal.ts'
+import { createSegmentFile, filesOf, hasReached, listSegments, segmentPath } from './journal.ts'
 import type { JournalPosition } from './journal.ts'
 import { openLedgerDatabase, RefusedRows } from './ledger-database.ts'
 import type { LedgerDatabase } from './ledger-database.ts'
 import { ledgerStatement, readLedger } from './ledger-query.ts'
 import type { LedgerPage } from './ledger-query.ts'
-import { interruptedRow } from './ledger-record.ts'
+import { decodeRecord, interruptedRow } from './ledger-record.ts'
 import type { ColumnValue } from './ledger-record.ts'
 import { ownPriority } from './thread-priority.ts'
+import { Trouble } from './trouble.ts'
 
-/** What the main thread asks for. No row is ever written this way: rows come by the journal. */
+/** What the main thread asks for. Rows come by the journal, and by `rows` only while it has no room for them. */
 export type LedgerRequest =
   | { readonly kind: 'open'; readonly settings: LedgerWriterSettings }
   | { readonly kind: 'spare'; readonly path: string; readonly bytes: number }
   | { readonly kind: 'flush'; readonly id: number; readonly position: JournalPosition }
   | { readonly kind: 'query'; readonly id: number; readonly query: LedgerQuery }
+  /** Records as they would stand in the journal. */
+  | { readonly kind: 'rows'; readonly id: number; readonly texts: readonly string[] }
   | { readonly kind: 'close' }
 
 /** What the worker says: answers by id, and news. */
@@ -29,13 +32,16 @@ export type LedgerReply =
   | { readonly kind: 'spare'; readonly path: string; readonly error: string | null }
   /** `committed: false` = the database is down. */
   | { readonly kind: 'flushed'; readonly id: number; readonly committed: boolean }
+  /** `stored: false` = the database is down: the records are the sender's as before. */
+  | { readonly kind: 'stored'; readonly id: number; readonly stored: boolean }
   /** Every row before it is in the database. Sent now and then while there is work, and when there is none left. */
   | { readonly kind: 'committed'; readonly position: JournalPosition }
   | { readonly kind: 'page'; readonly id: number; readonly page: LedgerPage | null; readonly error: string }
   | { readonly kind: 'problem'; readonly text: string }
   /** Why the database does not take rows; null = it does. Sent when it changes. */
   | { readonly kind: 'database'; readonly failure: string | null }
-  | { readonly kind: 'closed' }
+  /** `complete: false` = files of the journal are left for the next start. */
+  | { readonly kind: 'closed'; readonly complete: boolean }
 
 /** Where the journal is and where its rows go. */
 export interface LedgerWriterSettings {
@@ -60,6 +66,8 @@ const tellMs = 250
 const pollMs = 50
 const retryMsMin = 100
 const retryMsMax = 5000
+/** Refused rows that wait in memory for a disk with room, while the journal keeps them too. */
+const refusedRowsMax = 10_000
 
 const openFile = promisify(open)
 const closeFile = promisify(close)
@@ -73,8 +81,25 @@ export class LedgerWriter {
   /** Traffic comes first: rows are safe in the journal and can wait. */
   readonly #stepBack = ownPriority()
   readonly #flushes = new Map<number, JournalPosition>()
+  /** Records that came as messages, to be answered. */
+  readonly #handed: { readonly id: number; readonly texts: readonly string[] }[] = []
+  /** The journal of this process; undefined before `run`. */
+  #living: JournalTail | undefined
+  /** Rows that the database will never take, and that are not in their file yet. */
+  #refused: { readonly row: Row; readonly reason: string }[] = []
+  /** The last attempt to write them may have left half a line. */
+  #refusedTorn = false
+  readonly #syncTrouble = this.#trouble('the journal cannot be synced', 'the journal is synced again')
+  readonly #readTrouble = this.#trouble('the journal cannot be read', 'the journal can be read again')
+  readonly #deleteTrouble = this.#trouble(
+    'what is stored cannot be deleted from the journal', 'what is stored is deleted from the journal again',
+  )
+  readonly #refusedTrouble = this.#trouble(
+    'rows that the database refused cannot be written to their file', 'rows that the database refused are in their file',
+  )
   #database: Promise<LedgerDatabase> | undefined
-  #down = false
+  /** Why the database does not take rows; null = it does. */
+  #failure: string | null = null
   #retryMs = retryMsMin
   #closing = false
   #wake = (): void => {}
@@ -91,17 +116,20 @@ export class LedgerWriter {
   }
 
   /**
-   * Until `close`: first what dead processes left, then this process's journal. Throws when it cannot be
-   * read.
+   * Until `close`: first what dead processes left, then this process's journal. A journal that cannot be read is
+   * tried again and again: what comes by `store` reaches the database all the same.
    */
   async run(): Promise<void> {
     const syncTimer = setInterval(() => void this.#sync(), pollMs)
     try {
+      const { directory, start } = this.#settings
+      this.#living = new JournalTail({ directory, start, live: true, report: text => this.#problem(text) })
       await this.#replayTheDead()
-      await this.#followTheLiving()
-      this.#send({ kind: 'closed' })
+      const complete = await this.#followTheLiving(this.#living)
+      this.#refuseHanded()
+      this.#send({ kind: 'closed', complete })
     } catch (error) {
-      this.#problem(`the ledger's worker cannot read the journal: ${String(error)}`)
+      this.#problem(`the ledger's worker cannot go on: ${String(error)}`)
       throw error
     } finally {
       clearInterval(syncTimer)
@@ -112,6 +140,13 @@ export class LedgerWriter {
   /** Answered as soon as everything before `position` is committed, or the next attempt to do so fails. */
   flush(id: number, position: JournalPosition): void {
     this.#flushes.set(id, position)
+    this.#stepBack(false)
+    this.#poke()
+  }
+
+  /** Answered as soon as the records are in the database, or an attempt to bring them there failed. */
+  store(id: number, texts: readonly string[]): void {
+    this.#handed.push({ id, texts })
     this.#stepBack(false)
     this.#poke()
   }
@@ -143,13 +178,11 @@ export class LedgerWriter {
   }
 
   async #replayTheDead(): Promise<void> {
-    const { directory, start: own } = this.#settings
-    const starts = new Set<string>()
-    for (const file of readdirSync(directory).sort()) {
-      const start = /^(\d{13,}-[\w-]+)\.(?:\d{8,}\.journal|open\.json)$/.exec(file)?.[1]
-      if (start !== undefined && start !== own) starts.add(start)
-      else if (file.endsWith('.tmp') && !file.startsWith(`${own}.`))
-        rmSync(join(directory, file), { force: true })
+    let starts: ReadonlySet<string>
+    try {
+      starts = this.#startsOfTheDead()
+    } catch (error) {
+      return this.#problem(`journals of earlier processes cannot be read and are left for the next start: ${String(error)}`)
     }
     for (const start of starts) {
       try {
@@ -161,6 +194,19 @@ export class LedgerWriter {
     }
   }
 
+  /** Oldest first. Removes half-made files of theirs on the way. */
+  #startsOfTheDead(): Set<string> {
+    const { directory, start: own } = this.#settings
+    const starts = new Set<string>()
+    for (const file of filesOf(directory).sort()) {
+      const start = /^(\d{13,}-[\w-]+)\.(?:\d{8,}\.journal|open\.json)$/.exec(file)?.[1]
+      if (start !== undefined && start !== own) starts.add(start)
+      else if (file.endsWith('.tmp') && !file.startsWith(`${own}.`))
+        rmSync(join(directory, file), { force: true })
+    }
+    return starts
+  }
+
   async #replay(start: string): Promise<void> {
     const { directory } = this.#settings
     const tail = new JournalTail({ directory, start, live: false, report: text => this.#problem(text) })
@@ -169,38 +215,89 @@ export class LedgerWriter {
     const interrupted = tail.openCalls.map(interruptedRow)
     for (let at = 0; at < interrupted.length; at += batchRowsMax)
       if (!(await this.#commit(interrupted.slice(at, at + batchRowsMax)))) return
-    tail.deleteAll()
+    if (this.#writeRefused()) tail.deleteAll()
   }
 
-  async #followTheLiving(): Promise<void> {
-    const { directory, start } = this.#settings
-    const tail = new JournalTail({ directory, start, live: true, report: text => this.#problem(text) })
+  /** true = at the end nothing is left in the journal that the next start would have to store. */
+  async #followTheLiving(tail: JournalTail): Promise<boolean> {
     let idleRounds = 0
     let told = { position: tail.position, ms: 0 }
     for (;;) {
       // Asked before reading: what was appended before `close` was called is read below.
       const last = this.#closing
       const before = tail.position
-      const isPolite = !last && this.#flushes.size === 0 && !this.#isFarBehind(before.sequence)
+      const isPolite =
+        !last && this.#flushes.size === 0 && this.#handed.length === 0 && !this.#isFarBehind(before.sequence)
       this.#stepBack(isPolite)
+      await this.#storeHanded()
       const rowsMax = isPolite ? politeBatchRows : batchRowsMax
-      const rows = tail.read(rowsMax)
+      const rows = this.#read(tail, rowsMax)
       if (!hasReached(before, tail.position)) this.#unsynced = true
-      if (rows.length > 0 && !(await this.#commit(rows))) return
+      if (rows !== undefined && rows.length > 0 && !(await this.#commit(rows))) return false
       this.#committed = tail.position
-      tail.deleteFinished()
+      if (this.#writeRefused()) this.#deleteFinished(tail)
       this.#answerFlushes(true)
       const nowMs = performance.now()
-      if (!hasReached(told.position, tail.position) && (rows.length < rowsMax || nowMs - told.ms > tellMs)) {
+      const isBehind = rows?.length === rowsMax
+      if (!hasReached(told.position, tail.position) && (!isBehind || nowMs - told.ms > tellMs)) {
         told = { position: tail.position, ms: nowMs }
         this.#send({ kind: 'committed', position: told.position })
       }
-      if (rows.length === rowsMax) continue
-      if (last) return tail.closeLive()
-      idleRounds = rows.length === 0 ? idleRounds + 1 : 0
+      if (isBehind) continue
+      if (last) return rows !== undefined && (await this.#leave(tail))
+      if (rows === undefined) this.#answerFlushes(false)
+      idleRounds = rows?.length === 0 ? idleRounds + 1 : 0
       if (idleRounds === quietRounds) Bun.gc(true)
       await this.#pause(pollMs)
     }
+  }
+
+  /** undefined = the journal cannot be read at the moment. */
+  #read(tail: JournalTail, rowsMax: number): Row[] | undefined {
+    try {
+      const rows = tail.read(rowsMax)
+      this.#readTrouble.over()
+      return rows
+    } catch (error) {
+      this.#readTrouble.met(error)
+      return undefined
+    }
+  }
+
+  /** A full disk must not keep rows from the database: it is tried again with the next batch. */
+  #deleteFinished(tail: JournalTail): void {
+    try {
+      tail.deleteFinished()
+      this.#deleteTrouble.over()
+    } catch (error) {
+      this.#deleteTrouble.met(error)
+    }
+  }
+
+  /** The end, with every row committed. Calls still open are left to the successor. */
+  async #leave(tail: JournalTail): Promise<boolean> {
+    if (this.#refused.length > 0) {
+      const count = this.#refused.length
+      this.#problem(`${count} rows that the database refused could not be kept; those in the journal stay there`)
+      return false
+    }
+    // Behind a damaged record there may be good ones: the successor does not wait for it to become better.
+    if (tail.isHeldUp) return false
+    try {
+      tail.saveOpenCalls()
+    } catch {
+      // No disk for their list: they end with this process, so that is what they become now.
+      const rows = tail.openCalls.map(interruptedRow)
+      for (let at = 0; at < rows.length; at += batchRowsMax)
+        if (!(await this.#attempt(rows.slice(at, at + batchRowsMax)))) return false
+    }
+    try {
+      tail.deleteLiving()
+    } catch (error) {
+      // They are read once more at the next start, and every row of them is there.
+      this.#deleteTrouble.met(error)
+    }
+    return true
   }
 
   #isFarBehind(sequence: number): boolean {
@@ -212,25 +309,57 @@ export class LedgerWriter {
    * Tries until the rows are in the database. false = the ledger is being closed: they stay in the journal.
    */
   async #commit(rows: readonly Row[]): Promise<boolean> {
-    for (;;) {
-      try {
-        await this.#insert(await this.#connect(), rows)
-        if (this.#down) this.#send({ kind: 'database', failure: null })
-        this.#down = false
-        this.#retryMs = retryMsMin
-        // A turn of the event loop: SQLite never yields, and questions must be heard between two batches.
-        await new Promise(resolve => setImmediate(resolve))
-        return true
-      } catch (error) {
-        if (!this.#down) this.#send({ kind: 'database', failure: String(error) })
-        this.#down = true
-        this.#answerFlushes(false)
-        await this.#disconnect()
-        if (this.#closing) return false
-        await this.#pause(this.#retryMs)
-        this.#retryMs = Math.min(this.#retryMs * 2, retryMsMax)
-      }
+    while (!(await this.#attempt(rows))) {
+      if (this.#closing) return false
+      await this.#pause(this.#retryMs)
+      this.#retryMs = Math.min(this.#retryMs * 2, retryMsMax)
     }
+    // Nothing else holds them: they do not wait for the end of a long backlog.
+    await this.#storeHanded()
+    return true
+  }
+
+  /** When it changes: a database that moved away may come back as one that cannot be used. */
+  #tellFailure(failure: string | null): void {
+    if (failure === this.#failure) return
+    this.#failure = failure
+    this.#send({ kind: 'database', failure })
+  }
+
+  /** false = the database is down, which whoever waits for it is told. */
+  async #attempt(rows: readonly Row[]): Promise<boolean> {
+    try {
+      await this.#insert(await this.#connect(), rows)
+      this.#tellFailure(null)
+      this.#retryMs = retryMsMin
+      // A turn of the event loop: SQLite never yields, and questions must be heard between two batches.
+      await new Promise(resolve => setImmediate(resolve))
+      return true
+    } catch (error) {
+      this.#tellFailure(String(error))
+      this.#answerFlushes(false)
+      this.#refuseHanded()
+      await this.#disconnect()
+      return false
+    }
+  }
+
+  async #storeHanded(): Promise<void> {
+    for (let batch = this.#handed.shift(); batch !== undefined; batch = this.#handed.shift()) {
+      const { id, texts } = batch
+      const rows: Row[] = []
+      for (const text of texts) {
+        const record = decodeRecord(text)
+        if (record?.kind === 'settlement') rows.push(record.values)
+      }
+      const stored = rows.length === 0 || (await this.#attempt(rows))
+      if (stored) this.#living?.takeStored(texts)
+      this.#send({ kind: 'stored', id, stored })
+    }
+  }
+
+  #refuseHanded(): void {
+    for (const { id } of this.#handed.splice(0)) this.#send({ kind: 'stored', id, stored: false })
   }
 
   /** A row that the database will never take must not hold up the others: halves, until it stands alone. */
@@ -247,9 +376,30 @@ export class LedgerWriter {
   }
 
   #setAside(row: Row, error: RefusedRows): void {
+    if (this.#refused.length >= refusedRowsMax && !this.#writeRefused())
+      throw new Error(`${this.#refused.length} rows that it refused cannot be kept anywhere`)
+    this.#refused.push({ row, reason: error.message })
+    this.#writeRefused()
+  }
+
+  /** false = their file cannot be written: the journal must not be deleted, it holds them too. */
+  #writeRefused(): boolean {
+    if (this.#refused.length === 0) return true
     const path = join(this.#settings.directory, 'refused.jsonl')
-    appendFileSync(path, `${JSON.stringify({ reason: error.message, row })}\n`, { mode: 0o600, flush: true })
-    this.#problem(`the database refused a row of the ledger, kept in ${path}: ${error.message}`)
+    const lines = this.#refused.map(({ row, reason }) => `${JSON.stringify({ reason, row })}\n`)
+    try {
+      appendFileSync(path, (this.#refusedTorn ? '\n' : '') + lines.join(''), { mode: 0o600, flush: true })
+    } catch (error) {
+      this.#refusedTorn = true
+      this.#refusedTrouble.met(error)
+      return false
+    }
+    this.#refusedTrouble.over()
+    for (const { reason } of this.#refused)
+      this.#problem(`the database refused a row of the ledger, kept in ${path}: ${reason}`)
+    this.#refused = []
+    this.#refusedTorn = false
+    return true
   }
 
   #connect(): Promise<LedgerDatabase> {
@@ -301,7 +451,7 @@ export class LedgerWriter {
    * Against power loss: the journal's pages and the names of new segments reach the disk within two polls.
    */
   async #sync(): Promise<void> {
-    if ((!this.#unsynced && !this.#down) || this.#syncing) return
+    if ((!this.#unsynced && this.#failure === null) || this.#syncing) return
     this.#syncing = true
     this.#unsynced = false
     const { directory, start } = this.#settings
@@ -313,12 +463,17 @@ export class LedgerWriter {
       if (newest > this.#syncFrom + 1 || this.#syncFrom === 1) await syncPath(directory, syncFile)
       // The newest may be a spare, and the one before is being written.
       this.#syncFrom = Math.max(this.#syncFrom, newest - 1)
+      this.#syncTrouble.over()
     } catch (error) {
       this.#unsynced = true
-      this.#problem(`the journal cannot be synced: ${String(error)}`)
+      this.#syncTrouble.met(error)
     } finally {
       this.#syncing = false
     }
+  }
+
+  #trouble(begins: string, ends: string): Trouble {
+    return new Trouble({ begins, ends, report: text => this.#problem(text), nowMs: () => performance.now() })
   }
 
   #problem(text: string): void {

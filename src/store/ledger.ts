@@ -30,13 +30,23 @@ const flushTimeoutMs = 5000
 const queryTimeoutMs = 15_000
 /** How often a full disk or a lost worker is tried again. */
 const retryMs = 1000
+/** A little longer than the database has for one batch. */
+const storeTimeoutMs = 16_000
+/** How long `close` takes at most, and how much of it is for the worker to finish the journal. */
+const closeTimeoutMs = 8000
+const finishTimeoutMs = 3000
 
 /** The ledger, and what readiness wants to know about it. */
 export interface JournalledLedger extends Ledger {
   /** Why the database does not take rows; null = it does. Calls go on meanwhile: rows wait in the journal. */
   failure(): string | null
-  /** Bytes of the journal that are not in the database yet, as far as is known: the news is a quarter of a second old. */
+  /**
+   * Bytes of journal and memory that are not in the database yet, as far as is known: the news is a quarter of a
+   * second old.
+   */
   waitingBytes(): number
+  /** Records (a call has two) that neither journal nor database nor memory could take, since the start. */
+  lostRecords(): number
 }
 
 /**
@@ -59,6 +69,8 @@ class WorkerLedger implements JournalledLedger {
   #workerLives = true
   #asked = 0
   #closed = false
+  #closing: Promise<void> | undefined
+  #handing: Promise<void> | undefined
   #failure: string | null = null
   #committed: JournalPosition | undefined
 
@@ -74,6 +86,7 @@ class WorkerLedger implements JournalledLedger {
       start,
       segmentBytes: this.#segmentBytes,
       askForSpare: path => this.#post({ kind: 'spare', path, bytes: this.#segmentBytes }),
+      waitingBegins: () => void this.#handOver(),
       report: this.#report,
     })
     this.#retryTimer = setInterval(() => this.#retry(), retryMs)
@@ -91,7 +104,12 @@ class WorkerLedger implements JournalledLedger {
   waitingBytes(): number {
     const written = this.#journal.position
     const committed = this.#committed ?? { sequence: written.sequence, offset: 0 }
-    return Math.max((written.sequence - committed.sequence) * this.#segmentBytes + written.offset - committed.offset, 0)
+    const segments = (written.sequence - committed.sequence) * this.#segmentBytes
+    return Math.max(segments + written.offset - committed.offset, 0) + this.#journal.waitingLength
+  }
+
+  lostRecords(): number {
+    return this.#journal.lostRecords
   }
 
   begin(intent: LedgerIntent): void {
@@ -119,29 +137,76 @@ class WorkerLedger implements JournalledLedger {
     })
   }
 
-  async close(): Promise<void> {
-    if (this.#closed) return
-    const committed = await this.#flushed()
-    this.#closed = true
+  close(): Promise<void> {
+    return (this.#closing ??= this.#close())
+  }
+
+  /** What waits in memory comes first: nothing else holds it. The next start reads what is left in the journal. */
+  async #close(): Promise<void> {
     clearInterval(this.#retryTimer)
-    if (this.#journal.waiting)
-      this.#report('the ledger is closed while its disk is full: some records are lost')
-    else if (!committed)
-      this.#report('the ledger is closed while its database is down: the journal keeps the rows')
-    await this.#ask(() => ({ kind: 'close' }), flushTimeoutMs)
+    this.#reviveWorker()
+    this.#journal.check()
+    const startMs = performance.now()
+    const leftMs = () => closeTimeoutMs - (performance.now() - startMs)
+    await this.#handedOver(leftMs() - finishTimeoutMs)
+    // Once more: an attempt that was under way may just have failed.
+    this.#reviveWorker()
+    if (this.#journal.waiting) await this.#handedOver(leftMs() - finishTimeoutMs)
+    this.#closed = true
+    const reply = await this.#ask(() => ({ kind: 'close' }), leftMs())
     this.#workerLives = false
     this.#worker.terminate()
+    for (const answer of [...this.#answers.values()]) answer(undefined)
+    this.#reportEnd(reply?.kind === 'closed' && reply.complete)
+  }
+
+  #reportEnd(complete: boolean): void {
+    const lost = this.#journal.giveUp()
+    const inTotal = this.#journal.lostRecords
+    if (lost > 0)
+      this.#report(
+        `the ledger is closed with ${lost} records in memory that neither journal nor database took: they are lost` +
+          (inTotal > lost ? `, ${inTotal} since the start` : ''),
+      )
+    if (complete) return
+    const when = this.#failure === null ? 'before all rows were in its database' : 'while its database is down'
+    this.#report(`the ledger is closed ${when}: the journal keeps the rows for the next start`)
   }
 
   /** false = the database is down, the disk full or the time up. */
   async #flushed(): Promise<boolean> {
+    const startMs = performance.now()
+    if (this.#journal.waiting) await this.#handedOver(flushTimeoutMs)
     const { position, waiting } = this.#journal
-    const reply = await this.#ask(id => ({ kind: 'flush', id, position }), flushTimeoutMs)
+    const leftMs = flushTimeoutMs - (performance.now() - startMs)
+    const reply = await this.#ask(id => ({ kind: 'flush', id, position }), leftMs)
     return reply?.kind === 'flushed' && reply.committed && !waiting
   }
 
-  /** undefined = no answer in time. The timer also keeps the process alive, which the worker does not. */
+  /** Brings what waits in memory to the database, until nothing waits or the database takes no more. */
+  #handOver(): Promise<void> {
+    return (this.#handing ??= this.#handAll().finally(() => (this.#handing = undefined)))
+  }
+
+  async #handAll(): Promise<void> {
+    for (let stored = true; stored && this.#journal.waiting; ) {
+      const texts = this.#journal.hand()
+      const reply = await this.#ask(id => ({ kind: 'rows', id, texts }), storeTimeoutMs)
+      stored = reply?.kind === 'stored' && reply.stored
+      this.#journal.handed(stored)
+    }
+  }
+
+  async #handedOver(timeoutMs: number): Promise<void> {
+    const late = Promise.withResolvers<void>()
+    const timer = setTimeout(late.resolve, timeoutMs)
+    await Promise.race([this.#handOver(), late.promise])
+    clearTimeout(timer)
+  }
+
+  /** undefined = no answer in time, or no worker to give one. The timer also keeps the process alive, which the worker does not. */
   #ask(request: (id: number) => LedgerRequest, timeoutMs: number): Promise<LedgerReply | undefined> {
+    if (!this.#workerLives) return Promise.resolve(undefined)
     const id = ++this.#asked
     return new Promise(resolve => {
       const answer = (reply: LedgerReply | undefined) => {
@@ -161,7 +226,9 @@ class WorkerLedger implements JournalledLedger {
     worker.onmessage = ({ data }: MessageEvent<LedgerReply>) => this.#hear(data)
     worker.onerror = event => this.#report(`the ledger's worker failed: ${event.message}`)
     worker.addEventListener('close', () => {
-      if (this.#worker === worker) this.#workerLives = false
+      if (this.#worker !== worker) return
+      this.#workerLives = false
+      for (const answer of [...this.#answers.values()]) answer(undefined)
     })
     // The DOM's type of Worker, which the checker takes, does not know Bun's `unref`.
     ;(worker as Worker & { unref(): void }).unref()
@@ -177,13 +244,15 @@ class WorkerLedger implements JournalledLedger {
         else this.#journal.spareFailed(reply.error)
         return
       case 'flushed':
+      case 'stored':
       case 'page':
         return this.#answers.get(reply.id)?.(reply)
       case 'committed':
         this.#committed = reply.position
-        return
+        return this.#journal.committed(reply.position)
       case 'database':
         this.#failure = reply.failure
+        if (reply.failure === null && this.#journal.waiting) void this.#handOver()
         return this.#report(
           reply.failure === null
             ? "the ledger's database takes rows again"
@@ -197,14 +266,17 @@ class WorkerLedger implements JournalledLedger {
   }
 
   #retry(): void {
-    if (!this.#workerLives) {
-      // A new worker starts with the oldest segment that is left; rows that are stored already stay as they
-      // are.
-      this.#workerLives = true
-      this.#worker = this.#startWorker()
-      this.#journal.spareFailed('the worker that makes segments ended')
-    }
-    if (!this.#journal.healthy) this.#journal.askForSpare()
+    this.#reviveWorker()
+    this.#journal.check()
+    if (this.#journal.waiting) void this.#handOver()
+  }
+
+  /** A new worker starts with the oldest segment that is left; rows that are stored already stay as they are. */
+  #reviveWorker(): void {
+    if (this.#workerLives) return
+    this.#workerLives = true
+    this.#worker = this.#startWorker()
+    this.#journal.spareFailed('the worker that makes segments ended')
   }
 
   #post(request: LedgerRequest): void {

@@ -1,10 +1,13 @@
 /** Limits: never more than allowed in any 60 seconds, all scopes or none, across replicas with Redis. */
-import { describe, expect, test } from 'bun:test'
+import { afterEach, describe, expect, test } from 'bun:test'
+import { RedisClient } from 'bun'
+import { connect, createServer } from 'node:net'
 import type { LimitScope, LimitVerdict } from '../core/ports.ts'
 import type { Clock } from '../lib/clock.ts'
 import { systemClock } from '../lib/clock.ts'
 import { MemoryLimiter } from './limiter-memory.ts'
 import { RedisLimiter } from './limiter-redis.ts'
+import { refusalOfRedis } from './redis-refusal.ts'
 
 class TestClock implements Clock {
   nowMs = 1_000_000
@@ -97,42 +100,236 @@ test('who does not call any more is forgotten', () => {
 const url = process.env.TEST_REDIS_URL
 if (!url) console.log('skipped: limits across replicas (set TEST_REDIS_URL)')
 
+/** A wire to Redis that can hold everything back and pass it on later, as a Redis does that stands still. */
+async function openWire() {
+  const there = new URL(url!)
+  const [host, port] = [there.hostname, Number(there.port || 6379)]
+  let held: (() => void)[] | undefined
+  const pass = (deliver: () => void) => (held ? void held.push(deliver) : deliver())
+  const server = createServer(client => {
+    const redis = connect(port, host)
+    client.on('data', bytes => pass(() => redis.write(bytes)))
+    redis.on('data', bytes => pass(() => client.write(bytes)))
+    for (const [one, other] of [[client, redis], [redis, client]] as const) {
+      one.on('error', () => other.destroy())
+      one.on('close', () => pass(() => other.destroy()))
+    }
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  there.host = `127.0.0.1:${(server.address() as { port: number }).port}`
+  return {
+    url: there.href,
+    hold: () => void (held = []),
+    passOn() {
+      const waiting = held ?? []
+      held = undefined
+      for (const deliver of waiting) deliver()
+    },
+    close: () => void server.close(),
+  }
+}
+
 describe.if(url !== undefined)('on Redis', () => {
-  const open = async (address = url!) => {
-    const changes: boolean[] = []
-    const limiter = new RedisLimiter({ url: address, fallback: new MemoryLimiter(systemClock), reportReachable: now => changes.push(now) })
-    await limiter.connect().catch(() => {})
+  const opened: { close(): void }[] = []
+  afterEach(() => opened.splice(0).forEach(one => one.close()))
+  const open = async (address = url!, renewalMs?: number) => {
+    const changes: (boolean | string)[] = []
+    const limiter = new RedisLimiter({
+      url: address,
+      fallback: new MemoryLimiter(systemClock),
+      reportReachable: (now, reason) => changes.push(now || reason!),
+      ...(renewalMs !== undefined && { renewalMs }),
+    })
+    await limiter.start()
+    opened.push(limiter)
     return { limiter, changes }
+  }
+  const openAdmin = () => {
+    const admin = new RedisClient(url!)
+    opened.push(admin)
+    return admin
+  }
+  const until = async (what: string, condition: () => unknown) => {
+    const from = performance.now()
+    while (!(await condition())) {
+      if (performance.now() - from > 5000) throw new Error(`not within 5 s: ${what}`)
+      await Bun.sleep(20)
+    }
+  }
+  const newKey = (more: Partial<LimitScope>) => [scope(`key:${crypto.randomUUID()}`, more)]
+  const hashOf = (limits: LimitScope[]) => `{modelgate}:limit:${limits[0]!.id}`
+  /** Fields of parallel slots, and their values. */
+  const slots = async (admin: RedisClient, limits: LimitScope[]) => {
+    const all = (await admin.send('HGETALL', [hashOf(limits)])) as Record<string, string>
+    return Object.entries(all).filter(([name]) => name.startsWith('p:'))
   }
 
   test('two replicas together let through the limit and no more', async () => {
     const replicas = await Promise.all([open(), open()])
-    const limits = [scope(`key:${crypto.randomUUID()}`, { requestsPerMinute: 20, tokensPerMinute: 10_000 })]
+    const limits = newKey({ requestsPerMinute: 20, tokensPerMinute: 10_000 })
     const verdicts = await Promise.all(Array.from({ length: 60 }, (_, at) => replicas[at % 2]!.limiter.take(limits, 5)))
     expect(verdicts.filter(one => one.allowed).length).toBe(20)
     const refused = verdicts.find(one => !one.allowed)!
     expect(refused).toMatchObject({ allowed: false, kind: 'requests', state: { limit: 20, remaining: 0 } })
-    for (const { limiter } of replicas) limiter.close()
   })
 
   test('slots are shared and given back', async () => {
     const replicas = await Promise.all([open(), open()])
-    const limits = [scope(`key:${crypto.randomUUID()}`, { parallelRequests: 1 })]
+    const limits = newKey({ parallelRequests: 1 })
     const held = await replicas[0]!.limiter.take(limits, 0)
     expect((await replicas[1]!.limiter.take(limits, 0)).allowed).toBe(false)
     release(held)
+    release(held)
     await Bun.sleep(50)
     expect((await replicas[1]!.limiter.take(limits, 0)).allowed).toBe(true)
-    for (const { limiter } of replicas) limiter.close()
+    expect((await replicas[0]!.limiter.take(limits, 0)).allowed).toBe(false)
+  })
+
+  test('tokens are booked as used; too many go back to where they were taken, and make no room twice', async () => {
+    const { limiter } = await open()
+    const admin = openAdmin()
+    const limits = newKey({ tokensPerMinute: 1000 })
+    const first = await limiter.take(limits, 100)
+    expect(first).toMatchObject({ tokens: { limit: 1000, remaining: 900 } })
+    release(first, 30)
+    const second = await limiter.take(limits, 100)
+    expect(second).toMatchObject({ tokens: { remaining: 870 } })
+    release(second, 250.4)
+    expect(await limiter.take(limits, 0)).toMatchObject({ tokens: { remaining: 720 } })
+    const old = await limiter.take(limits, 50)
+    // A call longer than the window: what it took has left it.
+    for (const [name, value] of Object.entries((await admin.send('HGETALL', [hashOf(limits)])) as Record<string, string>)) {
+      if (name.startsWith('t')) await admin.send('HDEL', [hashOf(limits), name])
+      else if (name.startsWith('p')) await admin.send('HSET', [hashOf(limits), name, value.replace(/:\d+$/, ':1000')])
+    }
+    release(old, 0)
+    expect(await limiter.take(limits, 0)).toMatchObject({ tokens: { remaining: 1000 } })
+  })
+
+  test('what is released while Redis stands still is released once it answers, tokens and all', async () => {
+    const wire = await openWire()
+    opened.push(wire)
+    const [one, two] = await Promise.all([open(wire.url), open()])
+    const admin = openAdmin()
+    const limits = newKey({ parallelRequests: 2, tokensPerMinute: 10_000 })
+    expect(one.changes).toEqual([])
+    const held = [await one.limiter.take(limits, 10), await one.limiter.take(limits, 10)]
+    wire.hold()
+    // Its script runs at the end of the standstill, when nobody waits for it any more.
+    const alone = await one.limiter.take(limits, 10)
+    expect([alone.allowed, one.limiter.reachable]).toEqual([true, false])
+    release(held[0]!, 510)
+    release(held[1]!, 1010)
+    release(alone, 5)
+    await Bun.sleep(1200)
+    expect(await slots(admin, limits)).toHaveLength(2)
+    wire.passOn()
+    await until('it sees Redis again', () => one.limiter.reachable)
+    expect(one.changes).toEqual(['timeout: Redis gave no answer in time', true])
+    expect(await slots(admin, limits)).toEqual([])
+    const [a, b, c] = [await two.limiter.take(limits, 0), await two.limiter.take(limits, 0), await two.limiter.take(limits, 0)]
+    expect([a.allowed, b.allowed, c.allowed]).toEqual([true, true, false])
+    expect(a).toMatchObject({ tokens: { remaining: 10_000 - 510 - 1010 } })
+  })
+
+  test('the slots of a killed replica lapse within a minute; those of a living one are renewed', async () => {
+    const [killed, living] = await Promise.all([open(), open(url, 100)])
+    const admin = openAdmin()
+    const limits = newKey({ parallelRequests: 2 })
+    expect((await killed.limiter.take(limits, 0)).allowed).toBe(true)
+    killed.limiter.close()
+    const held = await living.limiter.take(limits, 0)
+    expect((await living.limiter.take(limits, 0)).allowed).toBe(false)
+    const second = Number(((await admin.send('TIME', [])) as string[])[0])
+    const before = await slots(admin, limits)
+    for (const [, value] of before) expect(Number.parseInt(value) - second).toBeWithin(30, 61)
+    // As if that time had passed.
+    for (const [name, value] of before) await admin.send('HSET', [hashOf(limits), name, value.replace(/^\d+/, String(second - 1))])
+    await until('it says what it holds', async () => (await slots(admin, limits)).some(([, value]) => Number.parseInt(value) > second))
+    expect((await living.limiter.take(limits, 0)).allowed).toBe(true)
+    expect((await living.limiter.take(limits, 0)).allowed).toBe(false)
+    release(held)
+    await until('it is given back', async () => (await slots(admin, limits)).length === 2)
+  })
+
+  test('slots that Redis forgot come back, and those released meanwhile do not', async () => {
+    const { limiter } = await open(url, 100)
+    const admin = openAdmin()
+    const limits = newKey({ parallelRequests: 2 })
+    const [kept, gone] = [await limiter.take(limits, 0), await limiter.take(limits, 0)]
+    await admin.send('DEL', [hashOf(limits)])
+    release(gone)
+    await until('it is back', async () => (await slots(admin, limits)).length > 0)
+    expect(await slots(admin, limits)).toHaveLength(1)
+    release(kept)
+    await until('all are free', async () => (await slots(admin, limits)).length === 0)
   })
 
   test('without Redis each replica goes on by itself, within 100 ms', async () => {
     const { limiter, changes } = await open('redis://127.0.0.1:1')
+    expect([limiter.reachable, changes]).toEqual([false, ['ECONNREFUSED']])
     const from = performance.now()
     const verdict = await limiter.take([scope('key:a', { requestsPerMinute: 1 })], 0)
     expect(verdict.allowed).toBe(true)
     expect(performance.now() - from).toBeLessThan(100)
-    expect(changes).toEqual([false])
-    limiter.close()
+    expect(changes).toHaveLength(1)
   })
+
+  test('a password that is refused is named, as is a Redis that takes no writes; both are noticed and over without a call', async () => {
+    const admin = openAdmin()
+    const name = `user-${crypto.randomUUID()}`
+    const own = new URL(url!)
+    own.username = name
+    own.password = 'pass:w@rd'
+    const { limiter, changes } = await open(own.href)
+    expect([limiter.reachable, changes]).toEqual([false, [expect.stringMatching(/^WRONGPASS /)]])
+    expect(changes.join()).not.toContain('w@rd')
+    await admin.send('ACL', ['SETUSER', name, 'on', '>pass:w@rd', '~{modelgate}:*', '+@all'])
+    try {
+      await until('it is let in', () => limiter.reachable)
+      expect((await limiter.take(newKey({ requestsPerMinute: 1 }), 0)).allowed).toBe(true)
+      await admin.send('ACL', ['SETUSER', name, '-set'])
+      await until('it is noticed', () => !limiter.reachable)
+      await Bun.sleep(1200)
+      await admin.send('ACL', ['SETUSER', name, '+set'])
+      await until('it is back', () => limiter.reachable)
+      expect(changes.slice(1)).toEqual([true, expect.stringContaining("can't run this command"), true])
+    } finally {
+      await admin.send('ACL', ['DELUSER', name])
+    }
+  }, 15_000)
+})
+
+test('why Redis does not let us in, whatever it answers and however its bytes are cut', async () => {
+  const answering = async (pieces: string[], pauseMs = 5) => {
+    let asked = ''
+    const server = Bun.listen({
+      hostname: '127.0.0.1',
+      port: 0,
+      socket: {
+        async data(socket, bytes) {
+          asked += bytes.toString()
+          if (asked.length > bytes.length) return
+          for (const piece of pieces) {
+            socket.write(piece)
+            await Bun.sleep(pauseMs)
+          }
+          if (pieces.length === 0) socket.end()
+        },
+      },
+    })
+    const reason = await refusalOfRedis(`redis://me:p%40ss@127.0.0.1:${server.port}`)
+    server.stop(true)
+    expect(asked).toBe('*3\r\n$4\r\nAUTH\r\n$2\r\nme\r\n$4\r\np@ss\r\n*1\r\n$4\r\nPING\r\n')
+    return reason
+  }
+  expect(await answering(['+OK\r\n+PONG\r\n'])).toBeUndefined()
+  const refusal = '-NOAUTH Authentication required.\r\n-NOAUTH Authentication required.\r\n'
+  expect(await answering([refusal])).toBe('NOAUTH Authentication required.')
+  expect(await answering([...refusal.slice(0, 40)])).toBe('NOAUTH Authentication required.')
+  expect(await answering(['+OK\r\n', '-LOADING Redis is loading\r\n'])).toBe('LOADING Redis is loading')
+  expect(await answering([])).toContain('closed the connection')
+  expect(await answering(['+OK\r\n'], 700)).toContain('timeout')
+  expect(await refusalOfRedis('redis+unix:///run/redis.sock')).toBeUndefined()
+  expect(await refusalOfRedis('not a url')).toBeUndefined()
 })

@@ -4,6 +4,7 @@ import { first } from './migrations/0001-keys-and-ledger.ts'
 import { second } from './migrations/0002-responses.ts'
 import { third } from './migrations/0003-files.ts'
 import { fourth } from './migrations/0004-assistants.ts'
+import { fifth } from './migrations/0005-ledger-units.ts'
 import { transaction } from './open.ts'
 import type { Database } from './open.ts'
 
@@ -13,7 +14,7 @@ export interface Migration {
   up(sql: SQL): Promise<void>
 }
 
-const migrations: readonly Migration[] = [first, second, third, fourth]
+const migrations: readonly Migration[] = [first, second, third, fourth, fifth]
 /** Any number; the same for all replicas. */
 const advisoryLock = 7_203_611
 

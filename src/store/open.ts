@@ -1,8 +1,7 @@
 /** Opens the one database: SQLite by default, Postgres by `postgres://`. Everything above speaks portable SQL. */
-import { chmodSync, mkdirSync } from 'node:fs'
-import { dirname } from 'node:path'
 import { SQL } from 'bun'
 import { GatewayError } from '../core/errors.ts'
+import { openSqliteConnection } from './sqlite.ts'
 
 export interface Database {
   readonly sql: SQL
@@ -10,27 +9,22 @@ export interface Database {
   close(): Promise<void>
 }
 
-const busyTimeoutMs = 2000
 const statementTimeoutMs = 10_000
+const retryAfterMs = 1000
 /** Nobody waits longer for the database on behalf of a request; the server's own timeout ends the statement later. */
 const answerTimeoutMs = 5000
 
-/** `sqlite:PATH` or `postgres://...`. Throws with the reason when the database cannot be reached. */
+/**
+ * `sqlite:PATH` or `postgres://...`. Throws with the reason when the database cannot be reached. What is done later
+ * throws `DatabaseMoved` while the SQLite file is not at its path, and `overloaded` after some seconds of a lock.
+ */
 export async function openDatabase(url: string, connectionsMax = 4): Promise<Database> {
   return url.startsWith('sqlite:') ? openSqlite(url.slice('sqlite:'.length)) : openPostgres(url, connectionsMax)
 }
 
 async function openSqlite(path: string): Promise<Database> {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-  const sql = new SQL(`sqlite:${path}`)
-  // First of all: another process that opens the file now holds its lock, and the next line would fail at once.
-  await sql.unsafe(`pragma busy_timeout = ${busyTimeoutMs}`)
-  // FULL: a committed change survives power loss. Timeout and keys are off by default (research 5.7).
-  await sql.unsafe('pragma journal_mode = wal')
-  await sql.unsafe('pragma synchronous = full')
-  await sql.unsafe('pragma foreign_keys = on')
-  chmodSync(path, 0o600)
-  return { sql, kind: 'sqlite', close: () => sql.close() }
+  const { sql, close } = await openSqliteConnection(path)
+  return { sql, kind: 'sqlite', close }
 }
 
 async function openPostgres(url: string, connectionsMax: number): Promise<Database> {
@@ -44,7 +38,10 @@ async function openPostgres(url: string, connectionsMax: number): Promise<Databa
   return { sql, kind: 'postgres', close: () => sql.close() }
 }
 
-/** Runs `work` in a transaction that takes the write lock at once: SQLite cannot upgrade a read lock safely. */
+/**
+ * Runs `work` in a transaction that takes the write lock at once: SQLite cannot upgrade a read lock safely. `work` must
+ * use `tx` alone: on SQLite the database's own `sql` waits until the transaction has ended.
+ */
 export function transaction<T>(database: Database, work: (tx: SQL) => Promise<T>): Promise<T> {
   const run = (tx: unknown) => work(tx as SQL)
   return database.kind === 'sqlite' ? database.sql.begin('immediate', run) : database.sql.begin(run)
@@ -71,7 +68,7 @@ export async function whileAvailable<T>(what: string, work: Promise<T>): Promise
     return await answerInTime(work)
   } catch (cause) {
     if (cause instanceof GatewayError || isOfStatement(cause)) throw cause
-    throw new GatewayError('overloaded', `${what} cannot be reached now; try again later`, { cause })
+    throw new GatewayError('overloaded', `${what} cannot be reached now; try again later`, { cause, retryAfterMs })
   }
 }
 

@@ -1,22 +1,97 @@
 /** Without Redis there may be one replica only: limits would count each for itself. */
-import { SQL } from 'bun'
+import { randomUUIDv7, SQL } from 'bun'
+import { answerInTime } from './open.ts'
 
 /** Any number but the migrations'; the same for all replicas. */
 const advisoryLock = 7_203_612
+const pollMs = 1000
+
+export interface ReplicaClaim {
+  /** false = the database lost our claim (it restarted, say) and another replica has it now. */
+  readonly held: boolean
+  release(): Promise<void>
+}
+
+export interface ClaimOptions {
+  /** Another replica has taken the claim (`false`), or it is ours again. */
+  reportHeld(held: boolean): void
+}
 
 /**
  * Claims to be the only replica on a Postgres database; undefined on SQLite, where the data directory's lock
- * does the same. Throws the reason when another one runs. The claim ends with the connection.
+ * does the same. Throws the reason when another one runs. The claim ends with the connection, and is taken again
+ * within a second or two when the connection comes back.
  */
-export async function claimSingleReplica(databaseUrl: string): Promise<{ release(): Promise<void> } | undefined> {
+export async function claimSingleReplica(databaseUrl: string, options?: ClaimOptions): Promise<ReplicaClaim | undefined> {
   if (databaseUrl.startsWith('sqlite:')) return undefined
-  const sql = new SQL(databaseUrl, { max: 1, idleTimeout: 0, connection: { application_name: 'modelgate-replica' } })
-  const rows = (await sql`select pg_try_advisory_lock(${advisoryLock}) as claimed`) as { claimed: boolean }[]
-  if (!rows[0]?.claimed) {
-    await sql.close()
+  const claim = new Claim(databaseUrl, options)
+  if (!(await claim.take())) {
+    await claim.release()
     throw new Error(
       'another replica already runs on this database; more than one needs REDIS_URL, because rate limits of replicas that do not talk to each other would let through a multiple',
     )
   }
-  return { release: () => sql.close() }
+  claim.watch()
+  return claim
+}
+
+class Claim implements ReplicaClaim {
+  held = true
+  readonly #options: ClaimOptions | undefined
+  /** Tells our own sessions from another replica's. */
+  readonly #name = `modelgate-replica ${randomUUIDv7()}`
+  readonly #sql: SQL
+  #timer: ReturnType<typeof setInterval> | undefined
+  #polling: Promise<void> | undefined
+
+  constructor(databaseUrl: string, options: ClaimOptions | undefined) {
+    this.#options = options
+    this.#sql = new SQL(databaseUrl, {
+      max: 1,
+      idleTimeout: 0,
+      connectionTimeout: 5,
+      connection: {
+        application_name: this.#name,
+        // The claim of a machine that vanished without a word ends after half a minute, not after two hours.
+        tcp_keepalives_idle: 15,
+        tcp_keepalives_interval: 5,
+        tcp_keepalives_count: 3,
+      },
+    })
+  }
+
+  /**
+   * Whether the claim is ours. Safe to ask again and again: a session that has the lock gets it once more, a new session
+   * takes it. A session of our own that the server has not yet noticed to be dead is ended.
+   */
+  async take(): Promise<boolean> {
+    const rows = (await this.#sql`select pg_try_advisory_lock(${advisoryLock}) as claimed`) as { claimed: boolean }[]
+    if (rows[0]?.claimed) return true
+    const ended = (await this.#sql`
+      select pg_terminate_backend(pid) as ended from pg_stat_activity
+      where application_name = ${this.#name} and pid <> pg_backend_pid()`) as { ended: boolean }[]
+    return ended.some(row => row.ended)
+  }
+
+  watch(): void {
+    this.#timer = setInterval(() => void (this.#polling ??= this.#poll().finally(() => (this.#polling = undefined))), pollMs)
+    this.#timer.unref()
+  }
+
+  async release(): Promise<void> {
+    clearInterval(this.#timer)
+    await this.#sql.close()
+  }
+
+  /** While the database is away nobody can claim anything: what was true stays so. */
+  async #poll(): Promise<void> {
+    try {
+      const held = await answerInTime(this.take())
+      if (held === this.held) return
+      this.held = held
+      this.#options?.reportHeld(held)
+    } catch {
+      // The key directory tells that the database is away.
+    }
+  }
 }

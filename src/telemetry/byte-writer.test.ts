@@ -38,3 +38,25 @@ test('a reader that does not read costs lines, not memory or time', async () => 
   expect(dropped).toBeGreaterThan(150_000)
   expect(spent).toBeLessThan(3000)
 })
+
+test('a reader that is gone costs lines, and every one of them is counted', async () => {
+  const child = Bun.spawn([process.execPath, '-e', `
+    const { ByteWriter } = await import(${JSON.stringify(join(import.meta.dir, 'byte-writer.ts'))})
+    const writer = new ByteWriter(1)
+    writer.line('first')
+    await writer.drain(1000)
+    await new Response(Bun.stdin).text()
+    const before = writer.dropped
+    for (let at = 0; at < 10; at++) writer.line('lost ' + at)
+    await writer.drain(1000)
+    for (let at = 0; at < 5; at++) writer.line('lost again ' + at)
+    await writer.drain(1000)
+    process.stderr.write(JSON.stringify([before, writer.dropped]))
+    process.exit(0)
+  `], { stdin: 'pipe', stdout: 'pipe', stderr: 'pipe' })
+  const reader = child.stdout.getReader()
+  expect(new TextDecoder().decode((await reader.read()).value)).toBe('first\n')
+  await reader.cancel()
+  await child.stdin.end()
+  expect(await new Response(child.stderr).text()).toBe('[0,15]')
+})

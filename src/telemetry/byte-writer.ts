@@ -22,7 +22,7 @@ export class ByteWriter {
     this.#descriptor = descriptor
   }
 
-  /** Lines lost since the start because nobody read them in time. */
+  /** Lines lost since the start because nobody read them in time, or nobody can any more (a closed pipe, a full disk). */
   get dropped(): number {
     return this.#dropped
   }
@@ -75,9 +75,17 @@ export class ByteWriter {
         setTimeout(() => this.#write(buffer, from, to), flushMs)
         return
       }
+      if (error) this.#dropped += linesIn(buffer, from, to)
       this.#writing = false
       if (this.#used > 0) this.#flush()
       else for (const resolve of this.#idle.splice(0)) resolve()
     })
   }
+}
+
+/** Line ends from `from` to before `to`: a line of which only the beginning went out is lost as well. */
+function linesIn(buffer: Buffer, from: number, to: number): number {
+  let lines = 0
+  for (let at = buffer.indexOf(10, from); at >= 0 && at < to; at = buffer.indexOf(10, at + 1)) lines++
+  return lines
 }

@@ -1,16 +1,24 @@
 /** Metrics of calls. Label values are bounded: a model that does not exist has no series of its own. */
 import type { Outcome, Settlement } from '../core/call.ts'
 import type { Deployment } from '../core/deployment.ts'
+import type { Usage } from '../core/usage.ts'
 import { Exposition, HistogramValues } from './exposition.ts'
 
 const secondsBounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300]
+/** What is counted beside tokens: the label, and where usage has it. */
+const unitNames = [['images', 'images'], ['characters', 'characters'], ['audio_seconds', 'audioSeconds'], ['search_units', 'searchUnits']] as const
 const overheadBounds = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25, 1]
 
 /** What is read at the moment of a scrape. */
 export interface Gauges {
   upstreamConnections(): { busy: number; idle: number }
-  readonly ledger: { readonly healthy: boolean; waitingBytes(): number }
+  /** `max`: Infinity = not limited. `closedIdle` and `turnedAway` count since the start. */
+  clientConnections(): { busy: number; idle: number; max: number; closedIdle: number; turnedAway: number }
+  /** `lostRecords` counts since the start. */
+  readonly ledger: { readonly healthy: boolean; waitingBytes(): number; lostRecords(): number }
   databaseReachable(): boolean
+  /** Absent = there is no Redis. */
+  redisReachable?: (() => boolean) | undefined
   restingDeployments(): readonly Deployment[]
   droppedLogLines(): number
 }
@@ -31,6 +39,7 @@ class Series {
   readonly overhead = new HistogramValues(overheadBounds)
   inputTokens = 0
   outputTokens = 0
+  readonly units = new Map<string, number>()
   spendUsd = 0
   unpriced = 0
 
@@ -46,17 +55,26 @@ class Series {
     if (!byStatus) byOutcome.set(outcome, (byStatus = new Map()))
     byStatus.set(status, (byStatus.get(status) ?? 0) + 1)
   }
+
+  countUnits(usage: Usage): void {
+    for (const [unit, name] of unitNames) {
+      const used = usage[name]
+      if (used) this.units.set(unit, (this.units.get(unit) ?? 0) + used)
+    }
+  }
 }
 
 export function createMetrics(gauges: Gauges): Metrics {
   const all = new Map<string, Series>()
   return {
     call(settlement) {
-      const { deployment } = settlement.call
+      const { deployment, candidates } = settlement.call
       // The configured name, not the client's text, so that a wildcard is one series.
-      const id = deployment?.id ?? ''
+      const modelName = (deployment ?? candidates[0])?.modelName ?? ''
+      // Refused before any deployment was asked: under its model all the same.
+      const id = deployment?.id ?? `of ${modelName}`
       let series = all.get(id)
-      if (!series) all.set(id, (series = new Series(deployment?.modelName ?? '', id)))
+      if (!series) all.set(id, (series = new Series(modelName, deployment?.id ?? '')))
       observe(series, settlement)
     },
     text: () => expose([...all.values()], gauges),
@@ -72,6 +90,7 @@ function observe(series: Series, { call, outcome, status, costNanoUsd, durationM
   if (!usage) return
   series.inputTokens += usage.inputTokens
   series.outputTokens += usage.outputTokens
+  if (usage.images || usage.characters || usage.audioSeconds || usage.searchUnits) series.countUnits(usage)
   if (costNanoUsd === null) series.unpriced++
   else series.spendUsd += Number(costNanoUsd) / 1e9
 }
@@ -98,6 +117,8 @@ function expose(all: readonly Series[], gauges: Gauges): string {
     out.value(tokens, { ...labels(series), direction: 'input' }, series.inputTokens)
     out.value(tokens, { ...labels(series), direction: 'output' }, series.outputTokens)
   }
+  const units = counter('modelgate_units_total', 'What is not counted in tokens, by model and unit.')
+  for (const series of all) for (const [unit, used] of series.units) out.value(units, { ...labels(series), unit }, used)
   const spend = counter('modelgate_spend_usd_total', 'Cost of settled calls with a known price, in dollars.')
   for (const series of all) out.value(spend, labels(series), series.spendUsd)
   const unpriced = counter('modelgate_unpriced_calls_total', 'Calls that used tokens and have no known price.')
@@ -116,10 +137,22 @@ function exposeProcess(out: Exposition, gauges: Gauges): void {
   const once = new Map(gauges.restingDeployments().map(one => [one.id, one]))
   for (const { id, modelName } of once.values()) out.value(resting, { model: modelName, deployment: id }, 1)
   out.value(gauge('modelgate_database_reachable', '1 while the database answers.'), {}, gauges.databaseReachable() ? 1 : 0)
+  if (gauges.redisReachable) out.value(gauge('modelgate_redis_reachable', '1 while Redis answers and limits are shared.'), {}, gauges.redisReachable() ? 1 : 0)
+  exposeClients(out, gauges.clientConnections())
   out.value(gauge('modelgate_ledger_healthy', '1 while the journal can be written.'), {}, gauges.ledger.healthy ? 1 : 0)
-  out.value(gauge('modelgate_ledger_waiting_bytes', 'Journal that is not in the database yet.'), {}, gauges.ledger.waitingBytes())
-  out.value(counter('modelgate_log_lines_dropped_total', 'Log lines lost because nobody read them.'), {}, gauges.droppedLogLines())
+  out.value(gauge('modelgate_ledger_waiting_bytes', 'Journal and memory that are not in the database yet.'), {}, gauges.ledger.waitingBytes())
+  out.value(counter('modelgate_ledger_lost_records_total', 'Records of calls that nothing could take: neither journal nor database nor memory.'), {}, gauges.ledger.lostRecords())
+  out.value(counter('modelgate_log_lines_dropped_total', 'Log lines lost because nobody read them, or they could not be written.'), {}, gauges.droppedLogLines())
   out.value(gauge('process_resident_memory_bytes', 'Resident memory of the process.'), {}, process.memoryUsage.rss())
   const { user, system } = process.cpuUsage()
   out.value(counter('process_cpu_seconds_total', 'User and system CPU time of the process.'), {}, (user + system) / 1e6)
+}
+
+function exposeClients(out: Exposition, { busy, idle, max, closedIdle, turnedAway }: ReturnType<Gauges['clientConnections']>): void {
+  const connections = gauge('modelgate_client_connections', 'Open sockets of clients.')
+  out.value(connections, { state: 'busy' }, busy)
+  out.value(connections, { state: 'idle' }, idle)
+  out.value(gauge('modelgate_client_connections_max', 'So many sockets of clients may be open at once.'), {}, max)
+  out.value(counter('modelgate_client_connections_closed_idle_total', 'Idle sockets closed because the limit was reached.'), {}, closedIdle)
+  out.value(counter('modelgate_client_connections_turned_away_total', 'New sockets refused because the limit was reached.'), {}, turnedAway)
 }

@@ -2,9 +2,9 @@
 import { costNanoUsd, pricesAt } from '../../accounts/cost.ts'
 import type { Deployment } from '../../core/deployment.ts'
 import type { Services } from '../../core/endpoint.ts'
+import { accountOf } from '../../core/files.ts'
 import type { FileRecord, LedgerRow } from '../../core/ports.ts'
 import type { Prices, Usage } from '../../core/usage.ts'
-import { accountOf } from './upstreams.ts'
 import { readOpenaiUsage } from '../../core/openai-usage.ts'
 import type { Fields } from './objects.ts'
 
@@ -57,6 +57,16 @@ export async function recordBatch(services: Services, record: FileRecord, deploy
     attempts: 1,
     client_address: null,
     user_agent: null,
+    input_audio_tokens: usage?.inputAudioTokens ?? null,
+    output_audio_tokens: usage?.outputAudioTokens ?? null,
+    // The usage of a batch (`readOpenaiUsage`) has nothing else: upstreams count its tokens only.
+    cache_write_one_hour_tokens: null,
+    input_image_tokens: null,
+    output_image_tokens: null,
+    images: null,
+    audio_microseconds: null,
+    characters: null,
+    search_units: null,
   })
 }
 

@@ -1,0 +1,80 @@
+/** The claim of the only replica outlives its connection, and says so when it does not. Its rest: open.test.ts. */
+import { afterEach, describe, expect, test } from 'bun:test'
+import { SQL } from 'bun'
+import { testServers } from './database-fixture.ts'
+import { claimSingleReplica } from './replica-lock.ts'
+
+const postgres = testServers('the claim of replicas').find(server => server.name === 'Postgres')
+const cleanups: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
+})
+
+async function until(what: string, condition: () => unknown): Promise<void> {
+  const from = performance.now()
+  while (!(await condition())) {
+    if (performance.now() - from > 8000) throw new Error(`not within 8 s: ${what}`)
+    await Bun.sleep(20)
+  }
+}
+
+async function open() {
+  const made = await postgres!.create()
+  cleanups.push(() => made.remove())
+  const told: boolean[] = []
+  const claim = (await claimSingleReplica(made.url, { reportHeld: held => told.push(held) }))!
+  cleanups.push(() => claim.release())
+  const admin = new SQL(made.url, { max: 1 })
+  cleanups.push(() => admin.close())
+  const sessions = async () =>
+    (await admin`
+      select pid, application_name as name from pg_stat_activity
+      where datname = current_database() and application_name like 'modelgate-replica%'`) as { pid: number; name: string }[]
+  return { url: made.url, claim, told, admin, sessions, end: (pid: number) => admin`select pg_terminate_backend(${pid})` }
+}
+
+/** Another replica's start; undefined = refused. */
+const other = (url: string) => claimSingleReplica(url).catch(() => undefined)
+
+describe.skipIf(!postgres)('Postgres', () => {
+  test('a claim whose connection was ended is taken again, and nobody else gets it', async () => {
+    const { url, claim, told, sessions, end } = await open()
+    const [first] = await sessions()
+    await end(first!.pid)
+    await until('a new session has it', async () => (await sessions()).some(one => one.pid !== first!.pid))
+    await Bun.sleep(100)
+    expect(await other(url)).toBeUndefined()
+    expect([claim.held, told]).toEqual([true, []])
+  }, 20_000)
+
+  test('when another was faster it is told; when that one ends, the claim comes back', async () => {
+    const { url, claim, told, sessions, end } = await open()
+    const [first] = await sessions()
+    await end(first!.pid)
+    let faster: Awaited<ReturnType<typeof other>>
+    await until('another starts', async () => (faster = await other(url)))
+    await until('it is told', () => told.length > 0)
+    expect([claim.held, told]).toEqual([false, [false]])
+    // The one that has it keeps it: our sessions are ended, never another's.
+    await Bun.sleep(1200)
+    expect([claim.held, faster!.held]).toEqual([false, true])
+    await faster!.release()
+    await until('it is ours again', () => claim.held)
+    expect(told).toEqual([false, true])
+    expect(await other(url)).toBeUndefined()
+  }, 20_000)
+
+  test('a session of our own that the server believes alive does not keep us out', async () => {
+    const { url, claim, told, sessions, end } = await open()
+    const [first] = await sessions()
+    await end(first!.pid)
+    // As after a cut of the network: the server still has a session by our name, with the lock.
+    const stale = new SQL(url, { max: 1, connection: { application_name: first!.name } })
+    cleanups.push(() => stale.close())
+    const [row] = (await stale`select pg_advisory_lock(7203612) as locked, pg_backend_pid() as pid`) as { pid: number }[]
+    await until('it was ended', async () => (await sessions()).every(one => one.pid !== row!.pid))
+    await Bun.sleep(2500)
+    expect([claim.held, told]).toEqual([true, []])
+    expect(await other(url)).toBeUndefined()
+  }, 20_000)
+})

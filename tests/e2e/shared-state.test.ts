@@ -1,0 +1,196 @@
+/** What a start leaves behind, what replicas tell each other, what an end says: the gateway as a process or as two. */
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { startSimulator } from '../../simulator/index.ts'
+import { startServer } from '../../src/app.ts'
+import { Secret } from '../../src/lib/secret.ts'
+import { startTcpProxy } from '../tcp-proxy.ts'
+import type { TcpProxy } from '../tcp-proxy.ts'
+import { backends, masterKey, standardConfig } from './harness.ts'
+
+let folder: string
+const cleanups: (() => Promise<unknown>)[] = []
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'modelgate-shared-'))
+})
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+async function until(what: string, condition: () => unknown, msMax = 10_000): Promise<void> {
+  const from = performance.now()
+  while (!(await condition())) {
+    if (performance.now() - from > msMax) throw new Error(`not within ${msMax} ms: ${what}`)
+    await Bun.sleep(20)
+  }
+}
+
+/** `modelgate serve` as a process of its own. */
+function serve(words: readonly string[], environment: Readonly<Record<string, string>> = {}) {
+  const child = Bun.spawn([process.execPath, join(import.meta.dir, '../../src/main.ts'), 'serve', '--data-dir', join(folder, 'data'), ...words], {
+    env: { PATH: process.env.PATH, HOME: folder, MODELGATE_DISCOVER: '0', ...environment },
+    stdout: 'pipe',
+    stderr: 'pipe',
+  })
+  let output = ''
+  const read = async (stream: ReadableStream<Uint8Array>) => {
+    const decoder = new TextDecoder()
+    for await (const piece of stream) output += decoder.decode(piece, { stream: true })
+  }
+  const ended = Promise.all([read(child.stdout), read(child.stderr), child.exited])
+  cleanups.push(async () => {
+    child.kill('SIGKILL')
+    await ended
+  })
+  return {
+    output: () => output,
+    masterKeys: () => [...output.matchAll(/^ {2}(sk-\S+)$/gm)].map(match => match[1]!),
+    async url() {
+      await until(`it serves:\n${output}`, () => /serves \d+ model/.test(output))
+      return / on (http:\S+)/.exec(output)![1]!
+    },
+    /** The exit code. */
+    async end(signal?: 'SIGTERM' | 'SIGKILL') {
+      if (signal) child.kill(signal)
+      return (await ended)[2]
+    },
+  }
+}
+
+const status = async (url: string, key: string, path = '/models') =>
+  (await fetch(`${url}${path}`, { headers: { authorization: `Bearer ${key}` } })).status
+
+test('a first start that cannot listen takes no master key with it; the next one shows it, and only that one', async () => {
+  const other = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } })
+  const failed = serve(['--port', String(other.port)])
+  expect(await failed.end()).toBe(1)
+  expect(failed.output()).toContain('cannot listen on port')
+  expect(failed.masterKeys()).toEqual([])
+  other.stop(true)
+  const first = serve(['--port', '0'])
+  const url = await first.url()
+  const [shown, ...more] = first.masterKeys()
+  expect(more).toEqual([])
+  expect(await status(url, shown!)).toBe(200)
+  await first.end('SIGKILL')
+  const second = serve(['--port', '0'])
+  expect(await status(await second.url(), shown!)).toBe(200)
+  expect(second.masterKeys()).toEqual([])
+}, 30_000)
+
+test('SIGTERM: clients, the log and the ledger are told what was cut', async () => {
+  const simulator = await startSimulator({ seed: 1 })
+  cleanups.push(() => simulator.stop())
+  const config = join(folder, 'config.yaml')
+  writeFileSync(config, standardConfig.replaceAll('{simulator}', simulator.url.replace(/\/$/, '')))
+  const gateway = serve(['--port', '0', '--config', config], { MODELGATE_MASTER_KEY: masterKey, MODELGATE_DRAIN_MS: '300' })
+  const url = await gateway.url()
+  const ask = (model: string, stream: boolean) =>
+    fetch(`${url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${masterKey}` },
+      body: JSON.stringify({ model, stream, messages: [{ role: 'user', content: 'tokens: 40' }] }),
+    })
+  const whole = ask('fault/x#hang', false)
+  const streamed = await ask('fault/x#hang-mid;at=5', true)
+  expect(streamed.status).toBe(200)
+  const reading = streamed.text()
+  await until('both calls are under way', () => simulator.truth.entries.length === 2)
+  expect(await gateway.end('SIGTERM')).toBe(0)
+  const events = (await reading).trim().split('\n\n')
+  expect(events.length).toBeGreaterThan(3)
+  expect(JSON.parse(events.at(-1)!.replace('data: ', ''))).toMatchObject({ error: { code: 'overloaded', message: expect.stringContaining('is stopping') } })
+  expect([(await whole).status, (await whole).headers.get('retry-after')]).toEqual([503, '1'])
+  const lines = gateway.output().split('\n').filter(line => line.startsWith('{')).map(line => JSON.parse(line) as Record<string, unknown>)
+  const named = (text: string) => lines.filter(line => String(line.message).includes(text))
+  expect(named('the gateway stops')).toEqual([expect.objectContaining({ open_requests: 2, upstream_calls: 2, drain_ms: 300 })])
+  expect(named('are cut')).toEqual([expect.objectContaining({ level: 'warn', cut_requests: 2 })])
+  expect(lines.at(-1)).toMatchObject({ message: 'the gateway has stopped', cut_requests: 2 })
+  const next = serve(['--port', '0', '--config', config], { MODELGATE_MASTER_KEY: masterKey })
+  const listed = await fetch(`${await next.url()}/spend/logs`, { headers: { authorization: `Bearer ${masterKey}` } })
+  const rows = ((await listed.json()) as { data: { outcome: string; status: number; stream: boolean }[] }).data
+  expect(rows.map(row => [row.outcome, row.status, row.stream]).sort()).toEqual([['interrupted', 200, true], ['interrupted', 503, false]])
+}, 30_000)
+
+const real = backends().find(one => one.name !== 'SQLite')
+
+describe.skipIf(!real)('two replicas on Postgres and Redis', () => {
+  const newKey = `${masterKey}-new`
+
+  async function wire(url: string, portDefault: number): Promise<{ proxy: TcpProxy; url: string }> {
+    const there = new URL(url)
+    const proxy = await startTcpProxy(there.hostname, Number(there.port || portDefault))
+    cleanups.push(() => proxy.close())
+    there.host = `127.0.0.1:${proxy.port}`
+    return { proxy, url: there.href }
+  }
+
+  async function openStore() {
+    const store = await real!.open()
+    cleanups.push(() => store.close())
+    const [postgres, redis] = [await wire(store.databaseUrl!, 5432), await wire(store.redisUrl!, 6379)]
+    const replica = async (name: string, key: string) => {
+      const server = await startServer({
+        host: '127.0.0.1', port: 0, dataDirectory: join(folder, name), masterKey: new Secret(key), databaseUrl: postgres.url, redisUrl: redis.url,
+        environment: { MODELGATE_LOG_LEVEL: 'off', MODELGATE_DISCOVER: '0', MODELGATE_DRAIN_DELAY_MS: '0' },
+      })
+      let stopped: Promise<void> | undefined
+      const stop = () => (stopped ??= server.stop())
+      cleanups.push(stop)
+      return { url: server.url.replace(/\/$/, ''), stop }
+    }
+    return { replica, postgres: postgres.proxy, redis: redis.proxy }
+  }
+
+  test('a master key that one of them was started with is known to the other within a second, and the old one refused', async () => {
+    const { replica } = await openStore()
+    const one = await replica('one', masterKey)
+    expect([await status(one.url, masterKey), await status(one.url, newKey)]).toEqual([200, 401])
+    const two = await replica('two', newKey)
+    const from = performance.now()
+    await until('the first has learned it', async () => (await status(one.url, newKey)) === 200)
+    expect(performance.now() - from).toBeLessThan(1500)
+    for (const { url } of [one, two]) expect([await status(url, masterKey), await status(url, newKey)]).toEqual([401, 200])
+    // A restart with the old environment wins: on both.
+    await one.stop()
+    const again = await replica('one', masterKey)
+    await until('the second has learned it', async () => (await status(two.url, newKey)) === 401)
+    for (const { url } of [again, two]) expect([await status(url, masterKey), await status(url, newKey)]).toEqual([200, 401])
+  }, 30_000)
+
+  test('the master key works while the database is away, at once', async () => {
+    const { replica, postgres } = await openStore()
+    const { url } = await replica('one', masterKey)
+    postgres.stall()
+    const from = performance.now()
+    expect(await status(url, masterKey)).toBe(200)
+    const called = await fetch(`${url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${masterKey}` },
+      body: JSON.stringify({ model: 'local/simulated-chat', messages: [{ role: 'user', content: 'Hello' }] }),
+    })
+    expect([called.status, performance.now() - from < 1000]).toEqual([200, true])
+    expect(await status(url, 'sk-of-nobody-that-is-known-here-now')).toBe(503)
+    postgres.mend()
+  }, 30_000)
+
+  test('readiness and metrics tell whether Redis answers', async () => {
+    const { replica, redis } = await openStore()
+    const { url } = await replica('one', masterKey)
+    const told = async () => {
+      const { redis: word } = (await (await fetch(`${url}/health/readiness`)).json()) as { redis: string }
+      const [, value] = /^modelgate_redis_reachable (\d)$/m.exec(await (await fetch(`${url}/metrics`)).text())!
+      return [word, value]
+    }
+    expect(await told()).toEqual(['connected', '1'])
+    redis.cut()
+    await until('it is told', async () => (await told())[0] === 'disconnected')
+    expect(await told()).toEqual(['disconnected', '0'])
+    expect((await fetch(`${url}/health/readiness`)).status).toBe(200)
+    redis.mend()
+    await until('it is back', async () => (await told())[0] === 'connected')
+  }, 30_000)
+})

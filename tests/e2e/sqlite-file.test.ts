@@ -1,0 +1,152 @@
+/**
+ * The SQLite file is deleted, replaced by a backup, or locked by another process, while calls go on: each call is
+ * answered and in the ledger once, keys are made or refused, never lost, and readiness tells.
+ */
+import { afterEach, expect, test } from 'bun:test'
+import { Database } from 'bun:sqlite'
+import { existsSync, renameSync } from 'node:fs'
+import { join } from 'node:path'
+import { backUp, holdLock, watchLoop } from '../../src/store/sqlite-fixture.ts'
+import { startGateway } from './harness.ts'
+import type { Gateway } from './harness.ts'
+
+const cleanups: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
+})
+
+async function start() {
+  const gateway = await startGateway()
+  cleanups.push(() => gateway.stop())
+  const path = join(gateway.dataDirectory, 'modelgate.sqlite')
+  return { gateway, path, backup: join(gateway.dataDirectory, 'backup'), away: join(gateway.dataDirectory, 'away') }
+}
+
+const call = (gateway: Gateway, key: string) =>
+  fetch(`${gateway.url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}` },
+    body: JSON.stringify({ model: 'chat-model', messages: [{ role: 'user', content: 'tokens: 4' }] }),
+  })
+const readiness = async (gateway: Gateway) => {
+  const response = await fetch(`${gateway.url}/health/readiness`)
+  return { ...((await response.json()) as { db: string; ledger: string }), status: response.status }
+}
+
+async function until(what: string, condition: () => Promise<boolean>, msMax = 15_000): Promise<void> {
+  for (const from = performance.now(); !(await condition()); await Bun.sleep(50))
+    if (performance.now() - from > msMax) throw new Error(`not within ${msMax} ms: ${what}`)
+}
+
+/** Clients that call without a pause. */
+function load(gateway: Gateway, key: string) {
+  const ids: string[] = []
+  const wrong: string[] = []
+  let running = true
+  let slowestMs = 0
+  const client = async () => {
+    while (running) {
+      const from = performance.now()
+      const response = await call(gateway, key)
+      const text = await response.text()
+      if (response.status === 200) ids.push(response.headers.get('x-request-id')!)
+      else wrong.push(`${response.status} ${text.slice(0, 200)}`)
+      slowestMs = Math.max(slowestMs, performance.now() - from)
+      await Bun.sleep(10)
+    }
+  }
+  const done = Promise.all([client(), client(), client(), client()])
+  const stop = async () => {
+    running = false
+    await done
+  }
+  cleanups.push(stop)
+  return { ids, wrong, stop, slowestMs: () => slowestMs }
+}
+
+function column(file: string, statement: string): string[] {
+  const database = new Database(file, { readwrite: true, create: false })
+  const rows = database.query(statement).values() as [string][]
+  database.close()
+  return rows.map(([value]) => value)
+}
+const idsIn = (file: string) => column(file, `select request_id from ledger where route = '/v1/chat/completions'`)
+
+for (const how of ['deleted', 'replaced'] as const)
+  test(`${how} while calls go on: known keys work, rows wait, no key is made into nothing`, async () => {
+    const { gateway, path, backup, away } = await start()
+    const key = await gateway.key()
+    expect((await call(gateway, key)).status).toBe(200)
+    backUp(path, backup)
+    const afterBackup = await gateway.key()
+    expect((await call(gateway, afterBackup)).status).toBe(200)
+    const clients = load(gateway, key)
+    await Bun.sleep(400)
+
+    renameSync(path, away)
+    if (how === 'replaced') renameSync(backup, path)
+    const refused = await gateway.admin('/key/generate', { key_alias: 'lost' })
+    expect(refused.status).toBe(503)
+    expect(refused.headers.get('retry-after')).toBe('1')
+    expect(await refused.text()).toContain('cannot be reached')
+    await until('readiness tells', async () => {
+      const { db, ledger } = await readiness(gateway)
+      return db === 'disconnected' && /was (deleted|replaced)/.test(ledger)
+    })
+    expect((await readiness(gateway)).status).toBe(200)
+    if (how === 'deleted') {
+      await Bun.sleep(800)
+      expect(existsSync(path)).toBe(false)
+      renameSync(backup, path)
+    }
+    await until('readiness tells', async () => {
+      const { db, ledger } = await readiness(gateway)
+      return db === 'connected' && ledger === 'ok'
+    })
+    await until('a key that the backup has not is refused', async () => (await call(gateway, afterBackup)).status === 401, 2000)
+    const made = await gateway.key({ key_alias: 'after' })
+    expect((await call(gateway, made)).status).toBe(200)
+    await Bun.sleep(300)
+    await clients.stop()
+    expect(clients.wrong).toEqual([])
+    expect(clients.slowestMs()).toBeLessThan(1500)
+    await until('the ledger can be read', async () => (await gateway.admin('/spend/logs?limit=1')).status === 200)
+    const now = idsIn(path)
+    const old = new Set(idsIn(away))
+    expect(new Set(now).size).toBe(now.length)
+    expect(clients.ids.filter(id => !old.has(id) && !now.includes(id))).toEqual([])
+    expect(clients.ids.filter(id => now.includes(id)).length).toBeGreaterThan(50)
+    const aliases = `select alias from virtual_keys where alias is not null order by alias`
+    expect([column(path, aliases), column(away, aliases)]).toEqual([['after'], []])
+  }, 60_000)
+
+test('locked by another process while calls go on: the gateway does not stand still, a key waits for the lock', async () => {
+  const { gateway, path } = await start()
+  const key = await gateway.key()
+  const strange = await gateway.key()
+  const clients = load(gateway, key)
+  await Bun.sleep(300)
+  const { released } = await holdLock(path, 2500)
+  const loop = watchLoop()
+  const from = performance.now()
+  const [made, seen] = await Promise.all([gateway.admin('/key/generate', {}), call(gateway, strange)])
+  expect([made.status, seen.status]).toEqual([200, 200])
+  expect(performance.now() - from).toBeGreaterThan(1500)
+  expect(loop.stop()).toBeLessThan(400)
+  expect((await call(gateway, ((await made.json()) as { key: string }).key)).status).toBe(200)
+  await released
+
+  const long = await holdLock(path, 5500)
+  const refused = await gateway.admin('/key/generate', {})
+  expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1'])
+  expect(await refused.text()).toContain('locked by another program')
+  await long.released
+  await until('rows are taken again', async () => (await readiness(gateway)).ledger === 'ok')
+  await clients.stop()
+  expect(clients.wrong).toEqual([])
+  expect(clients.slowestMs()).toBeLessThan(1000)
+  await until('the ledger can be read', async () => (await gateway.admin('/spend/logs?limit=1')).status === 200)
+  const rows = idsIn(path)
+  expect(new Set(rows).size).toBe(rows.length)
+  expect(clients.ids.filter(id => !rows.includes(id))).toEqual([])
+}, 60_000)
