@@ -1,7 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { readSettings } from '../config/settings.ts'
+import type { SettingsReading } from '../config/settings.ts'
+import { countModels, modelWords } from '../config/summary.ts'
 import { providers } from '../providers/index.ts'
-import type { Command } from './command.ts'
+import type { Settings } from '../core/settings.ts'
+import type { Command, CommandInput } from './command.ts'
 import { print, printError, UsageError } from './command.ts'
 import { configFile, configFlag, jsonFlag } from './options.ts'
 
@@ -13,23 +16,33 @@ export const check: Command = {
   run({ flags, positionals, environment }) {
     const file = positionals[0] ?? configFile(flags, environment)
     if (file === undefined) throw new UsageError('name the file: modelgate check config.yaml')
-    if (!existsSync(file)) throw new Error(`${file}: no such file`)
-    const { settings, mistakes } = readSettings({ text: textOf(file), file, environment, providers })
-    const warnings = settings?.warnings ?? []
+    const { settings, mistakes, warnings } = checked(file, environment)
     if (flags.json) print(JSON.stringify({ ok: mistakes.length === 0, mistakes, warnings }, null, 2))
     else {
       for (const mistake of mistakes) printError(mistake)
       for (const warning of warnings) printError(`warning: ${warning}`)
-      if (settings) print(`${file} is good: ${settings.deployments.length} models`)
+      if (settings) print(`${file} is good: ${summary(settings)}`)
     }
     return mistakes.length === 0 ? 0 : 1
   },
 }
 
-function textOf(file: string): string {
+type Checked = Pick<SettingsReading, 'settings' | 'mistakes' | 'warnings'>
+
+/** A file that cannot be read is a mistake like others, so that machines find it in the same place. */
+function checked(file: string, environment: CommandInput['environment']): Checked {
+  const unreadable = (message: string): Checked => ({ settings: undefined, mistakes: [`${file}: ${message}`], warnings: [] })
+  if (!existsSync(file)) return unreadable('no such file')
+  let text: string
   try {
-    return readFileSync(file, 'utf8')
+    text = readFileSync(file, 'utf8')
   } catch (error) {
-    throw new Error(`${file}: cannot be read: ${(error as Error).message}`, { cause: error })
+    return unreadable(`cannot be read: ${(error as Error).message}`)
   }
+  return readSettings({ text, file, environment, providers })
+}
+
+function summary(settings: Settings): string {
+  const { models, more } = modelWords(countModels(settings))
+  return `${models}${more}`
 }

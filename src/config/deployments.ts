@@ -5,10 +5,14 @@ import type { Provider } from '../core/provider.ts'
 import { Secret } from '../lib/secret.ts'
 import { localModels, splitModel } from '../providers/index.ts'
 import { bedrockOptions } from './bedrock.ts'
+import { readAddress, withProvider } from './entry-checks.ts'
 import { modelFacts } from './model-facts.ts'
 import { nearest } from './nearest.ts'
 import { tokenPriceKeys, unitPriceKeys } from './prices.ts'
+import { proxyWithoutSecrets } from './proxies.ts'
+import type { ProxySettings } from './proxies.ts'
 import type { ModelEntry } from './schema.ts'
+import { isKeyText } from './texts.ts'
 import { vertexOptions } from './vertex.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
@@ -29,6 +33,8 @@ export interface BuildContext {
   readonly timeoutS: number | undefined
   readonly streamTimeoutS: number | undefined
   readonly dropParams: boolean
+  /** Absent = every upstream is reached without a proxy. */
+  readonly proxies?: ProxySettings
   readonly origin: Origin
 }
 
@@ -39,19 +45,22 @@ export function buildDeployment(entry: ModelEntry, context: BuildContext): Deplo
   const providerName = named.provider ?? (params.api_base && !params.custom_llm_provider ? 'custom_openai' : undefined)
   const provider = providerName === undefined ? undefined : context.providers.get(providerName)
   if (!provider) return unknownProvider(params.model, params.custom_llm_provider, context.providers)
-  const baseUrl = (params.api_base ?? provider.defaultBaseUrl)?.replace(/\/+$/, '')
-  if (baseUrl === undefined)
+  const given = params.api_base ?? provider.defaultBaseUrl
+  if (given === undefined)
     return { path: ['proxy_params'], message: `the provider ${provider.name} has no address of its own; give \`api_base\`` }
   // An entry with AWS credentials of its own means those.
   const signs = provider.name === 'bedrock' && (params.aws_access_key_id ?? params.aws_secret_access_key) !== undefined
-  const apiKey = params.api_key ?? (signs ? undefined : keyFromEnvironment(provider, context.environment))
+  const variable = signs ? undefined : keyVariable(provider, context.environment)
+  const apiKey = params.api_key ?? (variable === undefined ? undefined : context.environment[variable])
   if (apiKey === undefined && !provider.keyless && params.api_base === undefined)
     return { path: ['proxy_params'], message: `no key: give \`api_key\`, or set ${provider.apiKeyEnv.join(' or ')}` }
+  if (apiKey !== undefined && !isKeyText(apiKey)) return { path: ['proxy_params'], message: unusableKey(variable) }
   const vertex = provider.name === 'vertex_ai' ? vertexOptions(params, context.environment, apiKey !== undefined) : undefined
   if (vertex && 'message' in vertex) return vertex
   const bedrock = provider.name === 'bedrock' ? bedrockOptions(params, context.environment, apiKey !== undefined) : undefined
   if (bedrock && 'message' in bedrock) return bedrock
   const { model } = named
+  const { baseUrl, apiVersion } = readAddress(given)
   const declared = { ...entry.model_info, ...pick(params, [...tokenPriceKeys, ...unitPriceKeys]) }
   return {
     id: entry.model_info?.id ?? deploymentId(entry),
@@ -66,6 +75,7 @@ export function buildDeployment(entry: ModelEntry, context: BuildContext): Deplo
       options: {
         ...vertex?.options,
         ...bedrock?.options,
+        ...(apiVersion !== undefined && { api_version: apiVersion }),
         ...pick(params, ['api_version', 'organization', 'project', 'anthropic_version', 'anthropic_beta', 'max_tokens']),
         ...pick(params, ['tenant_id', 'client_id', 'num_ctx', 'keep_alive']),
         ...secrets(params, ['client_secret', 'azure_ad_token']),
@@ -74,14 +84,10 @@ export function buildDeployment(entry: ModelEntry, context: BuildContext): Deplo
     weight: params.weight ?? 1,
     order: params.order ?? 0,
     timeouts: timeouts(params, context),
+    proxies: context.proxies?.rulesFor(params.proxy),
     dropParams: params.drop_params ?? context.dropParams,
     origin: context.origin,
   }
-}
-
-/** `custom_llm_provider` says the provider apart from the model, which may name it once more. */
-function withProvider({ model, custom_llm_provider: provider }: ModelEntry['proxy_params']): string {
-  return provider === undefined || model.startsWith(`${provider}/`) ? model : `${provider}/${model}`
 }
 
 function unknownProvider(model: string, given: string | undefined, providers: Providers) {
@@ -93,8 +99,13 @@ function unknownProvider(model: string, given: string | undefined, providers: Pr
   return { path, message: `unknown provider \`${word}\`${near ? `, did you mean \`${near}\`?` : '; give `api_base` for any OpenAI-compatible host'}` }
 }
 
-function keyFromEnvironment(provider: Provider, environment: Environment): string | undefined {
-  return provider.apiKeyEnv.map(name => environment[name]).find(value => value !== undefined && value !== '')
+/** The variable that holds a key of this provider. */
+function keyVariable(provider: Provider, environment: Environment): string | undefined {
+  return provider.apiKeyEnv.find(name => environment[name] !== undefined && environment[name] !== '')
+}
+
+function unusableKey(variable = 'api_key'): string {
+  return `the key in ${variable} has a blank, a line break or a character beyond ASCII, which no key has; look at its beginning and end`
 }
 
 function timeouts(params: ModelEntry['proxy_params'], context: BuildContext): Timeouts {
@@ -112,8 +123,9 @@ function timeouts(params: ModelEntry['proxy_params'], context: BuildContext): Ti
 /** Stable over restarts and the same on every replica; secrets are not part of it. */
 function deploymentId(entry: ModelEntry): string {
   const { api_key: _, extra_headers: __, vertex_credentials: ___, client_secret: ____, azure_ad_token: _____, ...more } = entry.proxy_params
-  const { aws_access_key_id: ______, aws_secret_access_key: _______, aws_session_token: ________, ...visible } = more
-  const parts = Object.entries(visible).sort(([a], [b]) => (a < b ? -1 : 1))
+  const { aws_access_key_id: ______, aws_secret_access_key: _______, aws_session_token: ________, proxy, ...visible } = more
+  const shown = proxy === undefined ? visible : { ...visible, proxy: proxyWithoutSecrets(proxy) }
+  const parts = Object.entries(shown).sort(([a], [b]) => (a < b ? -1 : 1))
   return createHash('sha256').update(JSON.stringify([entry.model_name, parts])).digest('hex').slice(0, 32)
 }
 
@@ -143,12 +155,16 @@ export function localDeployments(context: Omit<BuildContext, 'origin'>): Deploym
   })
 }
 
-/** Without a model list: `provider/*` for every provider whose key is in the environment. */
-export function environmentDeployments(context: Omit<BuildContext, 'origin'>): Deployment[] {
+/** Without a model list: `provider/*` for every provider whose key is in the environment. `warn` hears of keys that are none. */
+export function environmentDeployments(context: Omit<BuildContext, 'origin'>, warn: (text: string) => void): Deployment[] {
   const found: Deployment[] = []
   for (const provider of context.providers.values()) {
-    const variable = provider.apiKeyEnv.find(name => context.environment[name])
+    const variable = keyVariable(provider, context.environment)
     if (variable === undefined || provider.defaultBaseUrl === undefined) continue
+    if (!isKeyText(context.environment[variable]!)) {
+      warn(`${unusableKey(variable)}; ${provider.name}/* is not offered`)
+      continue
+    }
     const entry: ModelEntry = { model_name: `${provider.name}/*`, proxy_params: { model: `${provider.name}/*` } }
     const built = buildDeployment(entry, { ...context, origin: { kind: 'environment', where: variable } })
     // A key alone may not be enough (a region, a project): without a model list nobody asked for this provider.

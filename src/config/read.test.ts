@@ -34,8 +34,8 @@ test('a mistake of form hides no other: providers, ids and names are judged in t
   expect(found).toEqual([
     'config.yaml:3:28 model_list.0.proxy_params.model: unknown provider `gorq`, did you mean `groq`?',
     expect.stringContaining('config.yaml:3:36 model_list.0.proxy_params.api_kye: unknown key'),
-    'config.yaml:5 model_info.id: `one` is also the id of config.yaml:2; ids must differ',
     expect.stringContaining('config.yaml:6:45 model_list.1.proxy_params.api_key: '),
+    'config.yaml:7:23 model_list.1.model_info.id: `one` is also the id of config.yaml:2; ids must differ',
     expect.stringContaining('model_list.2.proxy_params.model: the environment variable NOPE is not set'),
     expect.stringContaining('model_list.3.proxy_params.model: is missing'),
     expect.stringContaining('model_list.3.proxy_params.weight: '),

@@ -1,14 +1,14 @@
 /** A configuration file's text into a checked Config, or every mistake in it with line and column. */
-import { isMap, isPair, isScalar, isSeq, LineCounter, parseDocument, visit } from 'yaml'
-import type { Document, Node, Pair } from 'yaml'
 import type { z } from 'zod'
 import { configSchema, notSupportedYet, otherNames } from './schema.ts'
 import { salvage } from './salvage.ts'
 import type { SalvagedConfig } from './salvage.ts'
 import type { Config } from './schema.ts'
 import { nearest } from './nearest.ts'
+import { offsetOf, oneLine, readOutline } from './outline.ts'
+import type { Finding, Path } from './outline.ts'
 
-const textBytesMax = 5 * 1024 * 1024
+type Environment = Readonly<Record<string, string | undefined>>
 
 export interface ConfigReading {
   /** Without what is wrong in it; undefined = the text has no outline at all. */
@@ -24,76 +24,50 @@ export interface ConfigReading {
   placeOf(path: readonly (string | number)[]): string
 }
 
-interface Finding {
-  readonly path: readonly (string | number)[]
-  readonly message: string
-  /** The key is at fault, not its value. */
-  readonly atKey?: boolean
-}
-
 /** Reads, resolves references to the environment, checks. `file` is only for messages. */
-export function readConfig(
-  text: string,
-  { file, environment }: { file: string; environment: Readonly<Record<string, string | undefined>> },
-): ConfigReading {
-  if (Buffer.byteLength(text) > textBytesMax)
-    return failed(`${file}:1:1 the file is larger than ${textBytesMax} bytes`)
-  const lines = new LineCounter()
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: true, merge: true })
-  const place = (offset: number) => {
-    const { line, col } = lines.linePos(offset)
-    return `${file}:${line}:${col}`
-  }
-  if (document.errors.length > 0)
-    return { ...failed(''), mistakes: document.errors.map(error => `${place(error.pos[0])} ${error.message}`) }
-  const endless = endlessAliases(document)
-  if (endless.length > 0)
-    return { ...failed(''), mistakes: endless.map(offset => `${place(offset)} an alias inside of what it stands for has no end; write it out`) }
-  let value: unknown
-  try {
-    value = document.toJS({ maxAliasCount: 100 }) ?? {}
-  } catch (error) {
-    return failed(`${file}:1:1 ${(error as Error).message}`)
-  }
+export function readConfig(text: string, { file, environment }: { file: string; environment: Environment }): ConfigReading {
+  const outline = readOutline(text, file)
+  if (!('document' in outline)) return failed(outline)
+  const { document, place } = outline
   const findings: Finding[] = []
   const warned: Finding[] = []
-  const named = renamed(value, [], findings)
+  const unset: Finding[] = []
+  const named = renamed(outline.value, [], findings)
   const known = withoutUnsupported(named, [], warned)
-  const resolved = withEnvironment(known, [], { environment: ownEnvironment(known, environment), findings })
+  const resolved = withEnvironment(known, [], { environment: ownEnvironment(known, environment), findings: unset })
   const checked = configSchema.safeParse(resolved)
-  if (!checked.success) findings.push(...checked.error.issues.flatMap(issue => fromIssue(issue, resolved)))
-  const where = (finding: Finding) => place(offsetOf(document, finding))
-  const shown = (finding: Finding) => `${where(finding)} ${finding.path.join('.') || 'file'}: ${finding.message}`
+  if (!checked.success) {
+    const issues = checked.error.issues.flatMap(issue => fromIssue(issue, resolved))
+    // What stands for a variable that is not set is nobody's value.
+    findings.push(...issues.filter(({ path }) => !unset.some(one => one.path.every((part, at) => path[at] === part))))
+  }
+  findings.push(...unset)
+  const offset = (finding: Finding) => offsetOf(document, finding, namesOf)
+  const where = (finding: Finding) => place(offset(finding))
+  const shown = (finding: Finding) => oneLine(`${where(finding)} ${finding.path.join('.') || 'file'}: ${finding.message}`)
+  const all = [...outline.findings, ...findings]
   return {
-    ...(checked.success && findings.length === 0 ? whole(checked.data) : salvage(resolved, findings.map(finding => finding.path))),
-    mistakes: [...findings].sort((a, b) => offsetOf(document, a) - offsetOf(document, b)).map(shown),
+    // Of a key that stands twice the last value is checked like any other.
+    ...(checked.success && all.length === 0 ? whole(checked.data) : salvage(resolved, findings.map(finding => finding.path))),
+    mistakes: all.sort((a, b) => offset(a) - offset(b)).map(shown),
     warnings: warned.map(shown),
     lineOf: path => where({ path, message: '' }).replace(/:\d+$/, ''),
     placeOf: path => where({ path, message: '' }),
   }
 }
 
+function namesOf(key: string): string[] {
+  return Object.entries(otherNames).flatMap(([other, ours]) => (ours === key ? [other] : []))
+}
+
 function whole(config: Config): SalvagedConfig {
   return { config, entries: config.model_list?.map((entry, at) => ({ at, name: entry.model_name, entry, lost: [] })) }
 }
 
-/** Where an alias stands inside of its own anchor: whoever follows it never comes to an end. */
-function endlessAliases(document: Document.Parsed): number[] {
-  const offsets: number[] = []
-  visit(document, {
-    Alias(_key, alias, above) {
-      const meant = alias.resolve(document)
-      if (meant && above.includes(meant)) offsets.push(alias.range?.[0] ?? 0)
-    },
-  })
-  return offsets
+function failed(mistakes: readonly string[]): ConfigReading {
+  return { config: undefined, entries: undefined, mistakes, warnings: [], lineOf: () => '', placeOf: () => '' }
 }
 
-function failed(mistake: string): ConfigReading {
-  return { config: undefined, entries: undefined, mistakes: [mistake], warnings: [], lineOf: () => '', placeOf: () => '' }
-}
-
-type Path = readonly (string | number)[]
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
@@ -128,16 +102,21 @@ function withoutUnsupported(value: unknown, path: Path, warned: Finding[]): unkn
   return out
 }
 
-function ownEnvironment(value: unknown, environment: Readonly<Record<string, string | undefined>>) {
-  const own = isObject(value) && isObject(value.environment_variables) ? value.environment_variables : {}
+/** The variables of the file, which may be made of the process's own; those win. */
+function ownEnvironment(value: unknown, environment: Environment): Environment {
+  const given = isObject(value) && isObject(value.environment_variables) ? value.environment_variables : {}
+  // What is wrong in them is found where they stand.
+  const own = withEnvironment(given, [], { environment, findings: [] }) as Record<string, unknown>
   const texts = Object.entries(own).filter((entry): entry is [string, string] => typeof entry[1] === 'string')
   return { ...Object.fromEntries(texts), ...environment }
 }
 
 interface Resolving {
-  readonly environment: Readonly<Record<string, string | undefined>>
+  readonly environment: Environment
   readonly findings: Finding[]
 }
+
+const wholeReference = 'os.environ/'
 
 /** `os.environ/NAME` as a whole value, `${NAME}` and `${NAME:-default}` anywhere in one. */
 function withEnvironment(value: unknown, path: Path, resolving: Resolving): unknown {
@@ -145,21 +124,29 @@ function withEnvironment(value: unknown, path: Path, resolving: Resolving): unkn
   if (isObject(value))
     return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, withEnvironment(one, [...path, key], resolving)]))
   if (typeof value !== 'string') return value
-  const take = (name: string, otherwise: string | undefined): string => {
-    const found = resolving.environment[name] || otherwise
-    if (found === undefined) {
-      resolving.findings.push({ path, message: `the environment variable ${name} is not set; set it, or write \${${name}:-default}` })
-      return 'unset'
-    }
-    return found
+  const wrong = (message: string): string => {
+    resolving.findings.push({ path, message })
+    return 'unset'
   }
-  if (value.startsWith('os.environ/')) return take(value.slice('os.environ/'.length), undefined)
+  const take = (name: string, otherwise: string | undefined): string => {
+    const found = (Object.hasOwn(resolving.environment, name) && resolving.environment[name]) || otherwise
+    if (found !== undefined) return found
+    const remedy = plainName.test(name) ? `set it, or write \${${name}:-default}` : 'set it'
+    return wrong(`the environment variable ${name} is not set; ${remedy}`)
+  }
+  if (value.startsWith(wholeReference)) {
+    const name = value.slice(wholeReference.length)
+    // Not shown: it may be what should stand in the variable.
+    if (!/^[^\s=]+$/.test(name)) return wrong('`os.environ/` must be followed by the name of an environment variable, which has no blanks, as os.environ/NAME')
+    return take(name, undefined)
+  }
   // Sent to a provider as it stands, a reference that is not closed would be a wrong key and look like one.
   if (value.replace(reference, '').includes('${'))
-    resolving.findings.push({ path, message: '`${` begins the name of an environment variable; write ${NAME} or ${NAME:-default}' })
+    wrong('`${` begins the name of an environment variable; write ${NAME} or ${NAME:-default}')
   return value.replace(reference, (_, name: string, otherwise: string | undefined) => take(name, otherwise))
 }
 
+const plainName = /^[A-Za-z_][A-Za-z0-9_]*$/
 const reference = /\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g
 
 function fromIssue(issue: z.core.$ZodIssue, root: unknown): Finding[] {
@@ -169,12 +156,32 @@ function fromIssue(issue: z.core.$ZodIssue, root: unknown): Finding[] {
       const near = nearest(key, knownKeys(path))
       return { path: [...path, key], message: `unknown key${near ? `, did you mean \`${near}\`?` : ''}`, atKey: true }
     })
-  const got = valueAt(root, path)
-  const shown = got === undefined ? '' : `; got ${typeof got === 'string' ? JSON.stringify(got.slice(0, 60)) : JSON.stringify(got)?.slice(0, 60)}`
-  const secret = /key|secret|token$/.test(String(path.at(-1)))
+  // The names of headers and variables.
+  if (issue.code === 'invalid_key') return issue.issues.map(one => ({ path, message: one.message, atKey: true }))
   const [, missing] = /^Invalid input: expected (\w+), received undefined$/.exec(issue.message) ?? []
   if (missing !== undefined) return [{ path, message: `is missing; give ${/^[aeiou]/.test(missing) ? 'an' : 'a'} ${missing}` }]
-  return [{ path, message: `${issue.message.replace(/^Invalid input: /, '')}${secret ? '' : shown}` }]
+  return [{ path, message: `${issue.message.replace(/^Invalid input: /, '')}${shownValue(issue, path, valueAt(root, path))}` }]
+}
+
+const shownCharactersMax = 60
+const secretName = /key|secret|token$|^proxy$|credentials|password|headers$|url$|base$|endpoint$/
+/** Maps whose keys are the operator's own. */
+const secretMaps: ReadonlySet<string | number> = new Set(['extra_headers', 'environment_variables', 'vertex_credentials'])
+
+/** `; got "heavy"`: never what may be a secret, by itself or as a part of a map or of a text that should have been a map. */
+function shownValue(issue: z.core.$ZodIssue, path: Path, got: unknown): string {
+  if (got === undefined) return ''
+  const isText = typeof got === 'string'
+  const wantsMany = issue.code === 'invalid_type' && ['object', 'record', 'array'].includes(issue.expected)
+  const isSecret = secretName.test(String(path.at(-1))) || path.some(part => secretMaps.has(part))
+  const isHidden = isSecret || (typeof got === 'object' && got !== null) || (isText && wantsMany)
+  if (!isHidden) return `; got ${isText ? JSON.stringify(got.slice(0, shownCharactersMax)) : String(got)}`
+  return isText || issue.message.includes('received') ? '' : `; got ${kindOf(got)}`
+}
+
+function kindOf(value: unknown): string {
+  if (Array.isArray(value)) return 'a list'
+  return value === null ? 'nothing' : typeof value === 'object' ? 'a map' : `a ${typeof value}`
 }
 
 function valueAt(root: unknown, path: Path): unknown {
@@ -199,29 +206,4 @@ function unwrapped(schema: unknown): unknown {
   let at = schema as { unwrap?: () => unknown; shape?: unknown; element?: unknown } | undefined
   while (at && typeof at.unwrap === 'function' && !at.shape && !at.element) at = at.unwrap() as typeof at
   return at
-}
-
-/** Where the value at `path` starts; as deep as the document goes. */
-function offsetOf(document: Document.Parsed, { path, atKey }: Finding): number {
-  let node = document.contents as Node | null
-  let offset = node?.range?.[0] ?? 0
-  for (const [depth, part] of path.entries()) {
-    if (isSeq(node) && typeof part === 'number') node = (node.items[part] as Node | undefined) ?? null
-    else if (isMap(node)) {
-      const pair = findPair(node.items as Pair[], String(part))
-      if (!pair) return offset
-      const keyOffset = (pair.key as Node).range?.[0] ?? offset
-      if (atKey && depth === path.length - 1) return keyOffset
-      node = pair.value as Node | null
-      offset = keyOffset
-    } else return offset
-    offset = node?.range?.[0] ?? offset
-  }
-  return offset
-}
-
-function findPair(items: readonly Pair[], name: string): Pair | undefined {
-  const named = (key: string) => items.find(item => isPair(item) && isScalar(item.key) && String(item.key.value) === key)
-  const other = Object.entries(otherNames).find(([, ours]) => ours === name)
-  return named(name) ?? (other && named(other[0]))
 }

@@ -5,8 +5,12 @@
 import { z } from 'zod'
 import { tokenPriceKeys, unitPriceKeys } from './prices.ts'
 import type { TokenPriceKey, UnitPriceKey } from './prices.ts'
+import { proxyProblem, proxySettingHelp } from './proxies.ts'
+import { addressProblem, isHeaderText, isKeyText, isModelName, masterKeyProblem, unsentHeaders } from './texts.ts'
 
 const text = z.string().min(1)
+const noHeaderText = 'has a line break or another character that no header can carry'
+const headerText = text.refine(isHeaderText, noHeaderText)
 const seconds = z.number().positive().max(86_400)
 const count = z.number().int().min(1).max(1_000_000_000)
 
@@ -20,32 +24,50 @@ function keysOf<Key extends string>(keys: readonly Key[], price: z.ZodNumber) {
   return Object.fromEntries(keys.map(key => [key, price.optional()])) as Record<Key, z.ZodOptional<z.ZodNumber>>
 }
 
+/** The problem is told without the value, which may hold a password. */
+const proxy = z.union([z.literal(false), z.string()], { error: proxySettingHelp }).superRefine((value, context) => {
+  const problem = value === false ? undefined : proxyProblem(value)
+  if (problem !== undefined) context.addIssue({ code: 'custom', message: problem })
+})
+
+/** A rule that says what is wrong by itself; never with the value. */
+const ruled = <T extends z.ZodType<string>>(schema: T, problemOf: (value: string) => string | undefined): T =>
+  schema.superRefine((value, context) => {
+    const message = problemOf(value)
+    if (message !== undefined) context.addIssue({ code: 'custom', message })
+  })
+
+const address = ruled(z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' }), addressProblem)
+const headerName = z.string().regex(/^[A-Za-z0-9-]+$/, 'a header name has letters, digits and dashes')
+  .refine(name => !unsentHeaders.has(name.toLowerCase()), 'this header is set by the gateway itself, a given one is never sent; take it out')
+const modelName = text.refine(isModelName, 'must not be blank or have line breaks and other control characters')
+
 /** `proxy_params`: how to reach one model at one provider. */
 const proxyParams = z.strictObject({
   model: text.describe('provider/model; the name at the upstream. `*` = whatever the pattern matched.'),
   custom_llm_provider: text.optional(),
-  api_key: text.optional(),
-  api_base: z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' }).optional(),
+  api_key: text.refine(isKeyText, 'has a blank, a line break or a character beyond ASCII, which no key has; look at its beginning and end').optional(),
+  api_base: address.optional(),
   api_version: text.optional(),
-  organization: text.optional(),
-  project: text.optional(),
-  extra_headers: z.record(z.string().regex(/^[A-Za-z0-9-]+$/, 'a header name has letters, digits and dashes'), z.string()).optional(),
+  organization: headerText.optional(),
+  project: headerText.optional(),
+  extra_headers: z.record(headerName, z.string().refine(isHeaderText, noHeaderText)).optional(),
   tenant_id: text.optional().describe('Azure: Entra ID instead of a key, with `client_id` and `client_secret`.'),
   client_id: text.optional(),
   client_secret: text.optional(),
-  azure_ad_token: text.optional().describe('Azure: a token that you renew yourself.'),
+  azure_ad_token: headerText.optional().describe('Azure: a token that you renew yourself.'),
   num_ctx: count.optional().describe('Ollama: tokens of context that the model is loaded with.'),
   keep_alive: z.union([text, z.number()]).optional().describe('Ollama: how long the model stays loaded, as `5m`; -1 = for ever.'),
-  anthropic_version: text.optional(),
-  anthropic_beta: text.optional(),
+  anthropic_version: headerText.optional(),
+  anthropic_beta: headerText.optional(),
   vertex_project: z.string().regex(/^[a-z0-9][a-z0-9.:-]{0,99}$/, 'must be a Google Cloud project id').optional(),
   vertex_location: z.string().regex(/^[a-z0-9-]{1,40}$/, 'must be a location such as `us-central1` or `global`').optional(),
   vertex_credentials: z.union([text, z.record(z.string(), z.unknown())]).optional().describe('Google credentials: JSON text, a map, or the path of a file.'),
   aws_region_name: z.string().regex(/^[a-z]{2,4}(-[a-z]+){1,3}-\d{1,2}$/, 'must be a region such as `us-east-1`').optional(),
-  aws_access_key_id: text.optional().describe('Bedrock: signs calls, with `aws_secret_access_key`; `api_key` is an API key of Bedrock.'),
+  aws_access_key_id: headerText.optional().describe('Bedrock: signs calls, with `aws_secret_access_key`; `api_key` is an API key of Bedrock.'),
   aws_secret_access_key: text.optional(),
-  aws_session_token: text.optional().describe('Bedrock: of temporary credentials.'),
-  aws_bedrock_runtime_endpoint: z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' }).optional()
+  aws_session_token: headerText.optional().describe('Bedrock: of temporary credentials.'),
+  aws_bedrock_runtime_endpoint: address.refine(value => !value.includes('?'), 'must have no query; take out what begins with `?`').optional()
     .describe('Bedrock: an address of its own, as of a private network.'),
   max_tokens: count.optional().describe('Output limit where the provider demands one and the client gives none.'),
   timeout: seconds.optional().describe('Seconds until the first byte of a whole answer.'),
@@ -53,6 +75,7 @@ const proxyParams = z.strictObject({
   connect_timeout: seconds.optional(),
   idle_timeout: seconds.optional().describe('Seconds between two pieces of an answer.'),
   total_timeout: seconds.optional(),
+  proxy: proxy.optional().describe('The HTTP proxy that leads to this upstream, as `http://user:password@host:port`; false = none. Wins over `general_settings.proxy` and the environment.'),
   weight: z.number().positive().max(1_000_000).optional(),
   order: z.number().int().min(0).max(1000).optional(),
   drop_params: z.boolean().optional(),
@@ -102,7 +125,7 @@ const modelInfo = z.strictObject({
 })
 
 export const modelEntrySchema = z.strictObject({
-  model_name: text,
+  model_name: modelName,
   proxy_params: proxyParams,
   model_info: modelInfo.optional(),
 })
@@ -116,7 +139,7 @@ const routerSettings = z.strictObject({
   timeout: seconds.optional(),
   stream_timeout: seconds.optional(),
   fallbacks: fallbackList.optional(),
-  model_group_alias: z.record(z.string(), text).optional(),
+  model_group_alias: z.record(modelName, text).optional(),
 })
 
 const limits = z.strictObject({
@@ -133,12 +156,9 @@ const commonSettings = z.strictObject({
   default_internal_user_params: limits.optional().describe('Limits of every user.'),
 })
 
-/** As the start demands it (store/installation.ts): a file that is good can be started. */
-const masterKeyLengthMin = 32
-
 const generalSettings = z.strictObject({
-  master_key: text.refine(value => value.length >= masterKeyLengthMin, `is shorter than ${masterKeyLengthMin} characters; make one with: openssl rand -base64 32`).optional(),
-  database_url: text.optional(),
+  master_key: ruled(text, masterKeyProblem).optional(),
+  database_url: text.refine(value => /^(postgres(ql)?:\/\/|sqlite:)/.test(value), 'must begin with postgres://, postgresql:// or sqlite:').optional(),
   max_keys_per_user: count.optional(),
   rate_limit_counts: z
     .enum(['calls', 'requests'])
@@ -148,6 +168,7 @@ const generalSettings = z.strictObject({
   require_auth_for_metrics_endpoint: z.boolean().optional(),
   header_prefix: z.string().regex(/^[a-z][a-z0-9-]{0,30}[a-z0-9]$/, 'lower-case letters, digits and dashes').optional(),
   disable_local_models: z.boolean().optional(),
+  proxy: proxy.optional().describe('The HTTP proxy that leads to upstreams, save those of NO_PROXY; false = none. Wins over HTTPS_PROXY, HTTP_PROXY and ALL_PROXY.'),
   response_retention_days: z.number().positive().max(3650).optional().describe('How long /v1/responses keeps answers; 30 unless said.'),
 })
 
@@ -156,7 +177,7 @@ export const configSchema = z.strictObject({
   router_settings: routerSettings.optional(),
   settings: commonSettings.optional(),
   general_settings: generalSettings.optional(),
-  environment_variables: z.record(z.string(), z.string()).optional(),
+  environment_variables: z.record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_.-]*$/, 'the name of a variable has letters, digits and _ . -'), z.string()).optional(),
 })
 
 export type Config = z.infer<typeof configSchema>

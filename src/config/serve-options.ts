@@ -1,5 +1,6 @@
 /** What `serve` needs to know, and what it gives back. Flags and environment become these in `cli/serve.ts`. */
 import type { Secret } from '../lib/secret.ts'
+import type { ModelCounts } from './summary.ts'
 
 export interface ServeOptions {
   /** Absent = no file: provider keys of the environment and the local models. */
@@ -22,14 +23,15 @@ export interface ReloadReport {
   readonly applied: boolean
   /** Every mistake, one a line: `file:line:col path: message`. */
   readonly problems: readonly string[]
+  /** Settings that changed and that only the next start reads: `general_settings.master_key`. Absent = none. */
+  readonly atNextStart?: readonly string[]
 }
 
 export interface RunningServer {
   readonly url: string
   /** Text of the master key that was made on this first start; to be shown once. */
   readonly firstMasterKey: string | undefined
-  /** Deployments, wildcards counted once. */
-  readonly models: number
+  readonly models: ModelCounts
   readonly warnings: readonly string[]
   /** Sockets to upstreams. */
   connections(): { busy: number; idle: number }

@@ -130,6 +130,55 @@ test('a file beside it and a write of the same text change nothing', async () =>
   expect(source.current()).toBe(before)
 })
 
+test('a file that is emptied for a moment, as a copy does before it writes, drops no model', async () => {
+  writeFileSync(file, listOf('a'))
+  const source = openSource({ configFile: file })
+  const next = reports(source)
+  writeFileSync(file, '')
+  const refused = await next()
+  expect([refused.applied, refused.problems]).toEqual([false, [expect.stringContaining('the file is empty')]])
+  expect(names(source)).toEqual(['a'])
+  writeFileSync(file, '# being written\n')
+  expect((await next()).applied).toBe(false)
+  writeFileSync(file, listOf('a', 'b'))
+  expect((await next()).applied).toBe(true)
+  expect(names(source)).toEqual(['a', 'b'])
+  writeFileSync(file, 'model_list: []\n')
+  expect((await next()).applied).toBe(true)
+  expect(names(source)).toEqual([])
+})
+
+test('a file that is written in pieces is read when the last one has come', async () => {
+  writeFileSync(file, listOf('a'))
+  const source = openSource({ configFile: file })
+  const seen: ReloadReport[] = []
+  source.watch(report => seen.push(report))
+  for (let count = 1; count <= 8; count++) {
+    writeFileSync(file, listOf(...Array.from({ length: count }, (_, at) => `m${at}`)))
+    await Bun.sleep(20)
+  }
+  for (let turn = 0; turn < 100 && seen.length === 0; turn++) await Bun.sleep(20)
+  await Bun.sleep(150)
+  expect(seen).toEqual([{ applied: true, problems: [] }])
+  expect(names(source).length).toBe(8)
+})
+
+test('what only a start reads is named as long as it differs, unless the environment decides it anyway', () => {
+  const withSettings = (key: string, database: string) => writeFileSync(file, `${listOf('a')}general_settings: { master_key: ${key}, database_url: "${database}" }\n`)
+  const [one, two] = ['sk-4fT9qL2vX8mB6nR1cW7yK3pZ5dH0gJab', 'sk-8xQ2wE5rT7yU9iO1pA3sD4fG6hJ0kLcd']
+  withSettings(one, 'sqlite:a.db')
+  const source = openSource({ configFile: file })
+  const withDatabase = openSource({ configFile: file, environment: { MODELGATE_DISCOVER: '0', DATABASE_URL: 'sqlite:c.db' } })
+  expect(source.reload()).toEqual({ applied: true, problems: [] })
+  withSettings(two, 'sqlite:b.db')
+  for (let round = 0; round < 2; round++) expect(source.reload().atNextStart).toEqual(['general_settings.master_key', 'general_settings.database_url'])
+  expect(withDatabase.reload().atNextStart).toEqual(['general_settings.master_key'])
+  withSettings(one, 'sqlite:a.db')
+  expect(source.reload()).toEqual({ applied: true, problems: [] })
+  writeFileSync(file, listOf('a'))
+  expect(source.reload().atNextStart?.length).toBe(2)
+})
+
 /** A model server on loopback whose list the test changes. */
 function modelServer() {
   let listed = ['one']
@@ -197,3 +246,31 @@ test('a source that was closed while it looked tells nobody', async () => {
   await Bun.sleep(400)
   expect(seen).toEqual([])
 })
+
+test('what changed before anybody watched is noticed when somebody does', async () => {
+  writeFileSync(file, listOf('a'))
+  const source = openSource({ configFile: file })
+  writeFileSync(file, listOf('a', 'b'))
+  const next = reports(source)
+  expect(await next()).toMatchObject({ applied: true })
+  expect(names(source)).toEqual(['a', 'b'])
+})
+
+test('a file behind a symbolic link is followed, and so is one whose folder was replaced', async () => {
+  const real = join(folder, 'real')
+  mkdirSync(real)
+  writeFileSync(join(real, 'actual.yaml'), listOf('a'))
+  mkdirSync(join(folder, 'etc'))
+  const linked = join(folder, 'etc', 'config.yaml')
+  symlinkSync(join(real, 'actual.yaml'), linked)
+  const source = openSource({ configFile: linked })
+  const next = reports(source)
+  await Bun.sleep(300)
+  writeFileSync(join(real, 'actual.yaml'), listOf('a', 'b'))
+  expect(await next()).toMatchObject({ applied: true })
+  renameSync(join(folder, 'etc'), join(folder, 'old'))
+  mkdirSync(join(folder, 'etc'))
+  writeFileSync(linked, listOf('c'))
+  expect(await next()).toMatchObject({ applied: true })
+  expect(names(source)).toEqual(['c'])
+}, 15_000)

@@ -2,7 +2,7 @@
  * Where the settings of the moment come from: read at the start, read again on demand, when the file changes, or when
  * model servers are found on this machine.
  */
-import { readFileSync, watch } from 'node:fs'
+import { readFileSync, statSync, watch } from 'node:fs'
 import { basename, dirname, resolve } from 'node:path'
 import type { Settings } from '../core/settings.ts'
 import type { Environment, Providers } from './deployments.ts'
@@ -12,8 +12,10 @@ import type { Config } from './schema.ts'
 import type { ReloadReport } from './serve-options.ts'
 import { readSettings } from './settings.ts'
 
-/** Editors write a file in several steps. */
+/** Editors write a file in several steps: it is read when it has been quiet for so long. */
 const settleMs = 100
+/** The system tells at once of most changes; not of those behind a symbolic link, on some network disks, or of a folder put in place of another. */
+const lookMs = 2000
 
 /** A configuration that cannot be used; the message lists every mistake, one a line. */
 export class ConfigError extends Error {
@@ -54,8 +56,8 @@ export interface SourceOptions {
 /** Throws ConfigError when the first reading has mistakes. */
 export function openSettings({ configFile, environment, providers }: SourceOptions): SettingsSource {
   let discovered: readonly DiscoveredModel[] = []
+  let text: string | undefined
   const read = () => {
-    let text: string | undefined
     try {
       if (configFile !== undefined) text = readFileSync(configFile, 'utf8')
     } catch (error) {
@@ -67,6 +69,7 @@ export function openSettings({ configFile, environment, providers }: SourceOptio
   if (!first.settings) throw new ConfigError(first.mistakes)
   let settings = first.settings
   let config = first.config
+  const started = first.config
   let stopWatching: (() => void) | undefined
   /** Absent = nobody watches. */
   let changed: ((report: ReloadReport) => void) | undefined
@@ -75,7 +78,8 @@ export function openSettings({ configFile, environment, providers }: SourceOptio
     if (!next.settings) return { applied: false, problems: next.mistakes }
     settings = next.settings
     config = next.config
-    return { applied: true, problems: [] }
+    const atNextStart = changedForStart(started, config, environment)
+    return { applied: true, problems: [], ...(atNextStart.length > 0 && { atNextStart }) }
   }
   const discover = async (): Promise<boolean> => {
     if (config.model_list !== undefined || !mayDiscover(environment)) return false
@@ -100,7 +104,7 @@ export function openSettings({ configFile, environment, providers }: SourceOptio
     watch(done) {
       changed = done
       void discoverAndTell()
-      if (configFile !== undefined) stopWatching = watchFile(resolve(configFile), () => done(reload()))
+      if (configFile !== undefined) stopWatching = watchFile(resolve(configFile), now => now !== text && done(reload()))
     },
     close() {
       changed = undefined
@@ -109,24 +113,52 @@ export function openSettings({ configFile, environment, providers }: SourceOptio
   }
 }
 
-/** Calls back when the file's text has become another and has settled; returns what ends that. */
-function watchFile(path: string, changed: () => void): () => void {
-  let lastText = textOf(path)
+/** What only a start reads, with the variable that wins over it. */
+const readAtStart = [
+  ['master_key', 'MODELGATE_MASTER_KEY'],
+  ['database_url', 'DATABASE_URL'],
+] as const
+
+/** Names of settings that are other ones than at the start, and were read then only. */
+function changedForStart(started: Config, now: Config, environment: Environment): string[] {
+  return readAtStart
+    .filter(([key, variable]) => !environment[variable] && started.general_settings?.[key] !== now.general_settings?.[key])
+    .map(([key]) => `general_settings.${key}`)
+}
+
+/** Calls back with the file's text when it may have become another, and has settled; at once, too. Returns what ends that. */
+function watchFile(path: string, look: (text: string) => void): () => void {
+  let seen = ''
   let timer: ReturnType<typeof setTimeout> | undefined
-  // The folder, not the file: editors and config maps replace the file by another.
-  const watcher = watch(dirname(path), (_event, name) => {
-    if (name !== null && name !== basename(path) && !name.startsWith('..')) return
+  const settle = (): void => {
     clearTimeout(timer)
     timer = setTimeout(() => {
-      const text = textOf(path)
-      if (text === lastText) return
-      lastText = text
-      changed()
+      seen = fingerprintOf(path)
+      look(textOf(path))
     }, settleMs)
+  }
+  // The folder, not the file: editors and config maps replace the file by another.
+  const watcher = watch(dirname(path), (_event, name) => {
+    if (name === null || name === basename(path) || name.startsWith('..')) settle()
   })
+  const looking = setInterval(() => fingerprintOf(path) !== seen && settle(), lookMs)
+  looking.unref()
+  // What changed between the first reading and now.
+  settle()
   return () => {
     clearTimeout(timer)
+    clearInterval(looking)
     watcher.close()
+  }
+}
+
+/** Changes with the file, whatever links and folders lead to it. */
+function fingerprintOf(path: string): string {
+  try {
+    const { ino, size, mtimeMs } = statSync(path)
+    return `${ino} ${size} ${mtimeMs}`
+  } catch {
+    return ''
   }
 }
 

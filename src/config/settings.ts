@@ -5,7 +5,10 @@ import { buildDeployment, environmentDeployments, localDeployments } from './dep
 import type { BuildContext, Environment, Providers } from './deployments.ts'
 import { discoveredDeployments } from './discover.ts'
 import type { DiscoveredModel } from './discover.ts'
-import { nearest } from './nearest.ts'
+import { entryProblems } from './entry-checks.ts'
+import { idMistakes, mistakeAt, nameFindings } from './names.ts'
+import type { Built } from './names.ts'
+import { ProxySettings } from './proxies.ts'
 import { readConfig } from './read.ts'
 import type { ConfigReading } from './read.ts'
 import type { Config } from './schema.ts'
@@ -19,6 +22,8 @@ export interface SettingsReading {
   readonly settings: Settings | undefined
   readonly config: Config
   readonly mistakes: readonly string[]
+  /** Also when there are mistakes: what has no effect is worth knowing then too. */
+  readonly warnings: readonly string[]
 }
 
 export interface SettingsInput {
@@ -39,13 +44,19 @@ export function readSettings(input: SettingsInput): SettingsReading {
       ? { config: {}, entries: undefined, mistakes: [], warnings: [], lineOf: () => '', placeOf: () => '' }
       : readConfig(input.text, { file: input.file ?? 'config.yaml', environment: input.environment })
   const config = reading.config
-  if (!config) return { settings: undefined, config: {}, mistakes: reading.mistakes }
+  if (!config) return { settings: undefined, config: {}, mistakes: reading.mistakes, warnings: reading.warnings }
   const mistakes = [...reading.mistakes]
-  const deployments = allDeployments(config, reading, { input, mistakes })
-  const warnings = [...reading.warnings, ...unpriced(deployments)]
-  checkIds(deployments, { reading, mistakes })
-  checkNames(config, deployments, { reading, mistakes })
-  if (mistakes.length > 0) return { settings: undefined, config: reading.mistakes.length > 0 ? {} : config, mistakes: inOrder(mistakes) }
+  const warnings = [...reading.warnings]
+  const environment = { ...config.environment_variables, ...input.environment }
+  const proxies = new ProxySettings(config.general_settings?.proxy, environment)
+  const built = build(config, reading, { input: { ...input, environment }, mistakes, warnings, proxies })
+  const deployments = [...built.entries.values(), ...built.others]
+  const names = nameFindings(config, reading, built)
+  mistakes.push(...proxies.mistakes(deployments), ...idMistakes(reading, built), ...names.mistakes)
+  warnings.push(...proxies.warnings, ...names.warnings)
+  if (mistakes.length > 0)
+    return { settings: undefined, config: reading.mistakes.length > 0 ? {} : config, mistakes: inOrder(mistakes), warnings }
+  warnings.push(...unpriced(deployments))
   const { settings: common = {}, router_settings: router = {}, general_settings: general = {} } = config
   const limits = common.default_internal_user_params ?? {}
   const settings: Settings = {
@@ -72,15 +83,17 @@ export function readSettings(input: SettingsInput): SettingsReading {
     file: input.file ?? null,
     warnings,
   }
-  return { settings, config, mistakes }
+  return { settings, config, mistakes, warnings }
 }
 
 interface Collecting {
   readonly input: SettingsInput
   readonly mistakes: string[]
+  readonly warnings: string[]
+  readonly proxies: ProxySettings
 }
 
-function allDeployments(config: Config, reading: ConfigReading, { input, mistakes }: Collecting): Deployment[] {
+function build(config: Config, reading: ConfigReading, { input, mistakes, warnings, proxies }: Collecting): Built {
   const { settings: common = {}, router_settings: router = {}, general_settings: general = {} } = config
   const context: Omit<BuildContext, 'origin'> = {
     providers: input.providers,
@@ -88,22 +101,27 @@ function allDeployments(config: Config, reading: ConfigReading, { input, mistake
     timeoutS: router.timeout ?? common.request_timeout,
     streamTimeoutS: router.stream_timeout,
     dropParams: common.drop_params ?? true,
+    proxies,
   }
-  const deployments: Deployment[] = []
+  const entries = new Map<number, Deployment>()
+  const add = (at: number, { path, message }: { readonly path: readonly string[]; readonly message: string }) =>
+    void mistakes.push(mistakeAt(reading, ['model_list', at, ...path], message))
   for (const { at, entry, lost } of reading.entries ?? []) {
     if (!entry) continue
+    for (const problem of entryProblems(entry)) add(at, problem)
     const where = reading.lineOf(['model_list', at])
     const built = buildDeployment(entry, { ...context, origin: { kind: 'config', where } })
     if (!('message' in built)) {
       // The id of what is not whole is no id: it may be that of another one.
-      if (lost.length === 0 || entry.model_info?.id !== undefined) deployments.push(built)
+      if (lost.length === 0 || entry.model_info?.id !== undefined) entries.set(at, built)
     } else if (lost.length === 0 || (isAboutProvider(built.path) && !lost.some(path => addresses.has(path))))
-      mistakes.push(mistake(reading, ['model_list', at, ...built.path], built.message))
+      add(at, built)
   }
+  const others: Deployment[] = []
   if (reading.entries === undefined)
-    deployments.push(...environmentDeployments(context), ...discoveredDeployments(input.discovered ?? [], context))
-  if (!general.disable_local_models) deployments.push(...localDeployments(context))
-  return deployments
+    others.push(...environmentDeployments(context, text => void warnings.push(text)), ...discoveredDeployments(input.discovered ?? [], context))
+  if (!general.disable_local_models) others.push(...localDeployments(context))
+  return { entries, others }
 }
 
 /** What decides which provider an entry means. Other mistakes of an entry may only follow from what it has lost. */
@@ -118,10 +136,6 @@ function inOrder(mistakes: readonly string[]): string[] {
   }
   const placed = mistakes.map(text => ({ text, place: placeOf(text) }))
   return placed.sort((a, b) => a.place[0] - b.place[0] || a.place[1] - b.place[1]).map(one => one.text)
-}
-
-function mistake(reading: ConfigReading, path: readonly (string | number)[], message: string): string {
-  return `${reading.placeOf(path)} ${path.join('.')}: ${message}`
 }
 
 /** One line, however many there are. */
@@ -143,48 +157,6 @@ function lacksPrice({ prices, mode }: Deployment): boolean {
   const isText = mode === 'chat' || mode === 'completion'
   if ((image ?? character ?? audioSecond ?? searchUnit ?? request) !== undefined && !isText) return false
   return input === undefined || (isText && output === undefined)
-}
-
-interface Naming {
-  readonly reading: ConfigReading
-  readonly mistakes: string[]
-}
-
-/** Ids are unique, also those of entries from which nothing else can be made. */
-function checkIds(deployments: readonly Deployment[], { reading, mistakes }: Naming): void {
-  const given = (reading.entries ?? []).flatMap(({ at, entry }) => {
-    const where = reading.lineOf(['model_list', at])
-    const isBuilt = deployments.some(one => one.origin.kind === 'config' && one.origin.where === where)
-    const id = entry?.model_info?.id
-    return id === undefined || isBuilt ? [] : [{ id, where }]
-  })
-  const ids = new Map<string, string>()
-  for (const { id, where } of [...deployments.map(one => ({ id: one.id, where: one.origin.where })), ...given]) {
-    const other = ids.get(id)
-    if (other !== undefined) mistakes.push(`${where} model_info.id: \`${id}\` is also the id of ${other}; ids must differ`)
-    ids.set(id, where)
-  }
-}
-
-/** Aliases and fallbacks name models that exist; an entry that cannot be used has its name nevertheless. */
-function checkNames(config: Config, deployments: readonly Deployment[], { reading, mistakes }: Naming): void {
-  const listed = reading.entries ?? []
-  // A name that cannot be read may be the one that is looked for.
-  if (reading.entries === null || listed.some(one => one.name === undefined)) return
-  const names = new Set([...deployments.map(one => one.modelName), ...listed.map(one => one.name!)])
-  const aliases = Object.entries(config.router_settings?.model_group_alias ?? {})
-  const exists = (name: string) =>
-    names.has(name) || aliases.some(([alias]) => alias === name) || [...names].some(one => one.includes('*') && name.startsWith(one.slice(0, one.indexOf('*'))))
-  const check = (name: string, path: (string | number)[]) => {
-    if (name === '*' || exists(name)) return
-    const near = nearest(name, names)
-    mistakes.push(mistake(reading, path, `no model is named \`${name}\`${near ? `, did you mean \`${near}\`?` : ''}`))
-  }
-  for (const [alias, name] of aliases) check(name, ['router_settings', 'model_group_alias', alias])
-  for (const section of ['router_settings', 'settings'] as const)
-    for (const [at, map] of (config[section]?.fallbacks ?? []).entries())
-      for (const [from, to] of Object.entries(map))
-        for (const name of [from, ...to]) check(name, [section, 'fallbacks', at, from])
 }
 
 function mergedFallbacks(list: readonly Record<string, string[]>[]): Record<string, readonly string[]> {

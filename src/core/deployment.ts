@@ -1,6 +1,7 @@
 /** A model at an upstream: what the router chooses between. Frozen when the configuration is read. */
 import type { Secret } from '../lib/secret.ts'
 import type { Provider } from './provider.ts'
+import type { ProxyRules } from './transport.ts'
 import type { Prices, PriceSource } from './usage.ts'
 
 export interface Timeouts {
@@ -93,6 +94,8 @@ export interface Deployment {
   /** Lower goes first. */
   readonly order: number
   readonly timeouts: Timeouts
+  /** The proxies on the way to it, and to whoever gives its tokens; absent = none. */
+  readonly proxies?: ProxyRules | undefined
   /** `null` = price unknown: shown as such, never 0. */
   readonly prices: Prices | null
   /** Who says so; absent = nobody. */

@@ -1,4 +1,5 @@
 /** The one way to an upstream. Implemented by `pipeline/http1` for the network. */
+import type { Secret } from '../lib/secret.ts'
 import type { GatewayError } from './errors.ts'
 import type { CallHead } from './provider.ts'
 
@@ -17,6 +18,27 @@ export interface FilePiece {
 
 export type BodyPiece = Uint8Array | FilePiece
 
+/** An HTTP proxy that leads to upstreams. */
+export interface UpstreamProxy {
+  /** Equal for equal proxies with equal credentials; holds none of these. */
+  readonly key: string
+  /** `host:port`, fit for messages. */
+  readonly name: string
+  /** It is spoken to with TLS. */
+  readonly secure: boolean
+  /** A name or an address, without the brackets of IPv6. */
+  readonly hostname: string
+  readonly port: number
+  /** The value of `proxy-authorization`; undefined = none is sent. */
+  readonly authorization: Secret | undefined
+}
+
+/** Which proxy leads where. Compared by identity: what a URL was answered holds as long as the object does. */
+export interface ProxyRules {
+  /** undefined = straight to the upstream. Throws GatewayError when the proxy that is set cannot be used. */
+  proxyFor(url: URL): UpstreamProxy | undefined
+}
+
 export interface UpstreamRequest {
   readonly method: 'GET' | 'POST' | 'DELETE'
   /** Prepared once per deployment and path; the transport may cache what it derives from it by identity. */
@@ -24,6 +46,8 @@ export interface UpstreamRequest {
   /** Sent one after another without being joined; `content-length` is their sum. */
   readonly body: readonly BodyPiece[]
   readonly timeouts: ExchangeTimeouts
+  /** Absent = straight to the upstream, whatever it is. */
+  readonly proxies?: ProxyRules | undefined
 }
 
 /** 0 = no limit. */

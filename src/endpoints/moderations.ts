@@ -5,7 +5,8 @@ import { openaiModerations } from '../formats/openai-moderations.ts'
 
 /**
  * Moderation: gateway API specification, "Moderation". `model` may be left out: then the first model of mode
- * `moderation` that the key may use judges. The built-in one stands last, and its name says that it is simulated.
+ * `moderation` that the key may use judges, else the first guard. The built-in one, whose verdicts are simulated, only does
+ * where there is nothing but built-in models: elsewhere its verdict would be taken for a real one.
  */
 export const moderations: Endpoint = {
   method: 'POST',
@@ -21,13 +22,16 @@ export const moderations: Endpoint = {
     services.callModel(request, caller!, {
       format: openaiModerations,
       route: '/v1/moderations',
-      defaultModel: () => firstModerationModel(services, caller!),
+      defaultModel: () => defaultJudge(services, caller!),
     }),
 }
 
-function firstModerationModel(services: Services, caller: Caller): string | undefined {
+/** undefined = nobody; the caller is told to name a model. */
+function defaultJudge(services: Services, caller: Caller): string | undefined {
   const { deployments, accessGroups } = services.settings()
+  const own = deployments.filter(one => one.origin.kind !== 'built-in')
   const mayUse = (name: string) => caller.role === 'admin' || mayUseModel(caller.key, name, accessGroups)
-  return deployments.find(({ mode, modelName }) => mode === 'moderation' && !modelName.includes('*') && mayUse(modelName))
-    ?.modelName
+  const usable = (own.length > 0 ? own : deployments).filter(one => !one.modelName.includes('*') && mayUse(one.modelName))
+  const judge = usable.find(one => one.mode === 'moderation') ?? usable.find(one => one.profile.guard)
+  return judge?.modelName
 }

@@ -5,29 +5,14 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TLSSocket } from 'node:tls'
+import { localhostOnly } from '../../../tests/certificates.ts'
 import type { RawPeer } from '../../../tests/raw-upstream.ts'
 import { answer, rawUpstream, timeouts, until } from '../../../tests/raw-upstream.ts'
 import type { GatewayError } from '../../core/errors.ts'
 import { createHttp1Transport } from './client.ts'
 import type { Http1Options } from './client.ts'
 
-/** Self-signed, for `localhost` only, made for this test. */
-const key = `-----BEGIN PRIVATE KEY-----
-MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg7fWU/ieGmIC9cK7B
-3TZ4ZAWTgmIqaAjYaf3kqLtmZrGhRANCAARysKI7mg7AZJzTjhqFn+zuv2+TJDzK
-YpVxjcPGrWv/Lp6u9v4m9fBZ0xygfKQPcsHmcL7TGV7kj2ghCAQKbwz9
------END PRIVATE KEY-----`
-const cert = `-----BEGIN CERTIFICATE-----
-MIIBnzCCAUWgAwIBAgIUYXGvnpTOUWt9VUfpz009wQLaklkwCgYIKoZIzj0EAwIw
-GTEXMBUGA1UEAwwObW9kZWxnYXRlIHRlc3QwIBcNMjYxMTIxMDc1MjE1WhgPMjEy
-NjEwMjgwNzUyMTVaMBkxFzAVBgNVBAMMDm1vZGVsZ2F0ZSB0ZXN0MFkwEwYHKoZI
-zj0CAQYIKoZIzj0DAQcDQgAEcrCiO5oOwGSc044ahZ/s7r9vkyQ8ymKVcY3Dxq1r
-/y6ervb+JvXwWdMcoHykD3LB5nC+0xle5I9oIQgECm8M/aNpMGcwHQYDVR0OBBYE
-FA7z0kPm/fqH1qricl8TgAHj6MnsMB8GA1UdIwQYMBaAFA7z0kPm/fqH1qricl8T
-gAHj6MnsMA8GA1UdEwEB/wQFMAMBAf8wFAYDVR0RBA0wC4IJbG9jYWxob3N0MAoG
-CCqGSM49BAMCA0gAMEUCIQDcmabpbbypZCntw4YaMo6x6HKYJtI1Z72XZLbiWNFo
-VgIgOTbrooKVOZaHq8Hn14oFiyQd4GfkoaUU3Yj82wR+pt8=
------END CERTIFICATE-----`
+const { key, cert } = localhostOnly
 
 const folder = mkdtempSync(join(tmpdir(), 'modelgate-tls-'))
 const caFile = join(folder, 'ca.pem')

@@ -7,16 +7,18 @@ import { isIP } from 'node:net'
 import { LRUCache } from 'lru-cache'
 import { GatewayError } from '../../core/errors.ts'
 import type { CallHead } from '../../core/provider.ts'
-import type { Transport, UpstreamExchange, UpstreamRequest } from '../../core/transport.ts'
+import type { ProxyRules, Transport, UpstreamExchange, UpstreamRequest } from '../../core/transport.ts'
 import { systemClock } from '../../lib/clock.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { TimerWheel } from '../../lib/timer-wheel.ts'
-import type { TlsSettings } from './connection.ts'
+import type { Way } from './connection.ts'
 import { shuttingDown } from './errors.ts'
 import { Exchange } from './exchange.ts'
 import { Pool } from './pool.ts'
 import type { Origin, PreparedHead } from './request-head.ts'
 import { prepareHead } from './request-head.ts'
+import { tunnelRequest } from './tunnel.ts'
+import type { TlsSettings } from './wire.ts'
 
 export interface Http1Options {
   readonly clock?: Clock
@@ -45,6 +47,8 @@ interface Route {
   readonly prepared: PreparedHead
   readonly pool: Pool
   readonly head: CallHead
+  /** What decided about the pool. */
+  readonly proxies: ProxyRules | undefined
 }
 
 function haveEqualHeaders(one: CallHead, other: CallHead): boolean {
@@ -78,10 +82,11 @@ class Http1Transport implements Transport {
   }
 
   send(request: UpstreamRequest): UpstreamExchange {
-    let route = this.#routes.get(request.head) ?? this.#equalRoute(request.head)
-    if (!route) {
+    const { head, proxies } = request
+    let route = this.#routes.get(head) ?? this.#equalRoute(head)
+    if (!route || route.proxies !== proxies) {
       try {
-        route = this.#route(request.head)
+        route = this.#route(head, proxies)
       } catch (thrown) {
         if (thrown instanceof GatewayError) return refused(thrown)
         throw thrown
@@ -110,12 +115,12 @@ class Http1Transport implements Transport {
     for (const pool of this.#pools.values()) pool.close()
   }
 
-  #route(head: CallHead): Route {
-    const prepared = prepareHead(head)
+  #route(head: CallHead, proxies: ProxyRules | undefined): Route {
+    const prepared = prepareHead(head, proxies)
     const { origin } = prepared
     let pool = this.#pools.get(origin.key)
     if (!pool) this.#pools.set(origin.key, (pool = this.#pool(origin)))
-    const route = { prepared, pool, head }
+    const route = { prepared, pool, head, proxies }
     this.#routes.set(head, route)
     this.#lastRoutes.set(head.url, route)
     return route
@@ -130,19 +135,28 @@ class Http1Transport implements Transport {
   #pool(origin: Origin): Pool {
     return new Pool({
       wheel: this.#wheel,
-      origin,
-      tls: origin.secure ? this.#tls(origin) : undefined,
+      way: this.#way(origin),
       idleMax: this.#options.idlePerOriginMax ?? defaultIdlePerOriginMax,
       idleMs: this.#options.idleMs ?? defaultIdleMs,
     })
   }
 
-  #tls(origin: Origin): TlsSettings {
+  #way(origin: Origin): Way {
+    const { proxy, hostname, port, secure } = origin
+    if (!proxy) return { hop: { hostname, port, tls: secure ? this.#tls(hostname) : undefined }, proxy, tunnel: undefined }
+    const hop = { hostname: proxy.hostname, port: proxy.port, tls: proxy.secure ? this.#tls(proxy.hostname) : undefined }
+    if (!secure) return { hop, proxy, tunnel: undefined }
+    // On a socket to the proxy, the address that is connected to is not the upstream's: its own is always given.
+    const tls = { ...this.#tls(hostname), serverName: hostname }
+    return { hop, proxy, tunnel: { proxy, hop, hostname, tls, request: tunnelRequest(origin, proxy) } }
+  }
+
+  #tls(hostname: string): TlsSettings {
     return {
       rejectUnauthorized: true,
       ALPNProtocols: alpnHttp1,
       // RFC 6066 allows names only; the certificate of an address is checked by the address all the same.
-      ...(isIP(origin.hostname) === 0 ? { serverName: origin.hostname } : {}),
+      ...(isIP(hostname) === 0 ? { serverName: hostname } : {}),
       ...(this.#ca === undefined ? {} : { ca: this.#ca }),
     }
   }

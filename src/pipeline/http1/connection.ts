@@ -1,18 +1,24 @@
 /** One socket to one upstream: carries one exchange after another, guards its deadlines, trusts no byte. */
-import type { Socket, SocketHandler } from 'bun'
 import { toGatewayError } from '../../core/errors.ts'
 import type { GatewayError } from '../../core/errors.ts'
+import type { UpstreamProxy } from '../../core/transport.ts'
 import { atEndOfTurn } from '../../lib/end-of-turn.ts'
 import type { TurnTask } from '../../lib/end-of-turn.ts'
 import { TimerEntry } from '../../lib/timer-wheel.ts'
 import type { TimerWheel } from '../../lib/timer-wheel.ts'
-import { compressed, connectFailed, connectTimedOut, cut, malformed, timedOut, unreadable } from './errors.ts'
+import {
+  compressed, cut, malformed, proxyRefused, proxySubject, timedOut, timedOutConnecting, tunnelSubject, unreachable, unreadable,
+  upstreamSubject,
+} from './errors.ts'
 import type { Exchange, Line } from './exchange.ts'
-import type { Origin } from './request-head.ts'
 import { RequestWriter } from './request-writer.ts'
 import type { ResponseHead } from './response-head.ts'
 import { MalformedResponseError } from './response-head.ts'
 import { ResponseParser } from './response-parser.ts'
+import { Tunnel } from './tunnel.ts'
+import type { TunnelUser, TunnelWay } from './tunnel.ts'
+import { openWire } from './wire.ts'
+import type { Hop, Wire } from './wire.ts'
 
 /** The pool, as a connection sees it. */
 export interface Owner {
@@ -25,21 +31,28 @@ export interface Owner {
   retry(exchange: Exchange): void
 }
 
-/** What TLS needs; absent for plain HTTP. One object per origin. */
-export type TlsSettings = Readonly<Record<string, unknown>>
+/** How connections get to an origin. One object per pool. */
+export interface Way {
+  /** To the origin itself, or to the proxy that takes its requests. */
+  readonly hop: Hop
+  /** Absent = no proxy is on the way. */
+  readonly proxy: UpstreamProxy | undefined
+  /** Through the proxy to the origin itself, for https. */
+  readonly tunnel: TunnelWay | undefined
+}
 
 /** `queued` = the request goes out at the end of this turn. */
 type Phase = 'connecting' | 'queued' | 'head' | 'body' | 'idle' | 'closed'
-type UpstreamSocket = Socket<Connection>
 
-export class Connection extends TimerEntry implements Line, TurnTask {
+export class Connection extends TimerEntry implements Line, TurnTask, TunnelUser {
   /** As long as the peer said it keeps the connection; Infinity = it said nothing. */
   keepAliveMs = Infinity
   readonly #owner: Owner
-  readonly #secure: boolean
+  readonly #way: Way
   readonly #parser = new ResponseParser()
   readonly #writer = new RequestWriter()
-  #socket: UpstreamSocket | undefined
+  /** While a tunnel is being opened, that is it. */
+  #socket: Wire | undefined
   #exchange: Exchange | undefined
   #phase: Phase = 'connecting'
   /** It has carried an exchange before this one. */
@@ -50,21 +63,15 @@ export class Connection extends TimerEntry implements Line, TurnTask {
   #resting = false
 
   /** Connects at once; `exchange` is sent as soon as the connection (and TLS) stands. */
-  constructor(owner: Owner, origin: Origin, start: { exchange: Exchange; tls: TlsSettings | undefined }) {
+  constructor(owner: Owner, way: Way, exchange: Exchange) {
     super()
     this.#owner = owner
-    this.#secure = origin.secure
-    this.#exchange = start.exchange
-    start.exchange.line = this
-    this.#deadline(start.exchange.request.timeouts.connectMs)
-    const { hostname, port } = origin
-    const options = { hostname, port, data: this as Connection, socket: handlers }
-    try {
-      const connecting = Bun.connect<Connection>(start.tls ? { ...options, tls: start.tls } : options)
-      connecting.catch(error => this.onLost(error))
-    } catch (thrown) {
-      queueMicrotask(() => this.onLost(thrown))
-    }
+    this.#way = way
+    this.#exchange = exchange
+    exchange.line = this
+    this.#deadline(exchange.request.timeouts.connectMs)
+    if (way.tunnel) this.#socket = new Tunnel(way.tunnel, this)
+    else openWire(this, way.hop)
   }
 
   // ---- what the owner and the exchange call
@@ -126,28 +133,33 @@ export class Connection extends TimerEntry implements Line, TurnTask {
     if (!exchange) return this.drop()
     const { timeouts } = exchange.request
     if (nowMs >= exchange.totalAtMs) this.#fail(timedOut('end', timeouts.totalMs))
-    else if (this.#phase === 'connecting') this.#fail(connectTimedOut(timeouts.connectMs))
+    else if (this.#phase === 'connecting') this.#fail(this.#connectTimedOut(timeouts.connectMs))
     else if (this.#phase === 'head') this.#fail(timedOut('first-byte', timeouts.firstByteMs))
     else this.#fail(timedOut('next-byte', timeouts.idleMs))
   }
 
   // ---- what the socket calls
 
-  /** TCP stands. With TLS the handshake is still to come. */
-  onOpen(socket: UpstreamSocket): void {
+  onOpen(wire: Wire): void {
     if (this.#phase !== 'connecting') {
       // Given up while it was connecting.
-      socket.terminate()
+      wire.terminate()
       return
     }
-    this.#socket = socket
-    if (!this.#secure) this.#send(this.#exchange!)
+    this.#socket = wire
+    const { tunnel, hop } = this.#way
+    if (!tunnel && !hop.tls) this.#send(this.#exchange!)
   }
 
   onHandshake(success: boolean, error: Error | null): void {
     if (this.#phase !== 'connecting') return
     if (success) this.#send(this.#exchange!)
-    else this.#fail(connectFailed(error))
+    else this.#fail(unreachable(error, this.#subject()))
+  }
+
+  /** The proxy does not lead to the origin. */
+  tunnelFailed(error: GatewayError): void {
+    this.#fail(error)
   }
 
   onData(chunk: Buffer): void {
@@ -174,7 +186,6 @@ export class Connection extends TimerEntry implements Line, TurnTask {
     if (this.#phase === 'head') this.#deadline(exchange.request.timeouts.firstByteMs)
   }
 
-  /** The peer sent FIN. */
   onEnd(): void {
     const exchange = this.#exchange
     if (!exchange || this.#phase !== 'body' || !this.#parser.finish()) return this.onLost(undefined)
@@ -183,12 +194,11 @@ export class Connection extends TimerEntry implements Line, TurnTask {
     exchange.completed()
   }
 
-  /** The socket is closed or could never be opened; any of the socket's events may bring this first. */
   onLost(error: unknown): void {
     if (this.#phase === 'closed') return
     const exchange = this.#exchange
     if (!exchange) return this.drop()
-    if (this.#phase === 'connecting') return this.#fail(connectFailed(error))
+    if (this.#phase === 'connecting') return this.#fail(unreachable(error, this.#subject()))
     const isStale = this.#reused && !this.#answerBegan && !exchange.retried
     if (!isStale) return this.#fail(cut(this.#answerBegan, error))
     // The peer closed the kept connection while the request was under way: it has answered nothing.
@@ -233,6 +243,12 @@ export class Connection extends TimerEntry implements Line, TurnTask {
 
   /** The head is there. False = refused. */
   #begin(exchange: Exchange, head: ResponseHead): boolean {
+    const { proxy, tunnel } = this.#way
+    // Only a proxy that reads the requests itself says so: the upstream has not seen this one.
+    if (proxy && !tunnel && head.status === 407) {
+      this.#fail(proxyRefused(proxy, head.status))
+      return false
+    }
     const hasBody = head.contentLength !== 0 && head.status !== 204 && head.status !== 304
     if (head.encoding && hasBody) {
       this.#fail(compressed())
@@ -263,6 +279,18 @@ export class Connection extends TimerEntry implements Line, TurnTask {
     else this.drop()
   }
 
+  /** Who is not there, while the connection does not stand. */
+  #subject(): string {
+    const { proxy, tunnel } = this.#way
+    if (!proxy) return upstreamSubject
+    return tunnel ? tunnelSubject(proxy) : proxySubject(proxy)
+  }
+
+  #connectTimedOut(limitMs: number): GatewayError {
+    const socket = this.#socket
+    return socket instanceof Tunnel ? socket.timedOut(limitMs) : timedOutConnecting(limitMs, this.#subject())
+  }
+
   #fail(error: GatewayError): void {
     const exchange = this.#exchange
     this.drop()
@@ -276,15 +304,4 @@ export class Connection extends TimerEntry implements Line, TurnTask {
     const totalAtMs = this.#exchange?.totalAtMs ?? Infinity
     wheel.touch(this, atMs < totalAtMs ? atMs : totalAtMs)
   }
-}
-
-/** One set of handlers for all sockets: Bun keeps the connection itself in `socket.data`. */
-const handlers: SocketHandler<Connection> = {
-  open: socket => socket.data.onOpen(socket),
-  handshake: (socket, success, error) => (socket.data as Connection).onHandshake(success, error),
-  data: (socket, chunk) => socket.data.onData(chunk as Buffer),
-  drain: socket => socket.data.onDrain(),
-  end: socket => socket.data.onEnd(),
-  close: (socket, error) => socket.data.onLost(error),
-  error: (socket, error) => socket.data.onLost(error),
 }

@@ -1,5 +1,7 @@
 /** Every way an exchange can fail, in words for the client: no URL, no header, no byte of the upstream. */
+import { closeSync, openSync } from 'node:fs'
 import { GatewayError } from '../../core/errors.ts'
+import type { UpstreamProxy } from '../../core/transport.ts'
 
 const connectProblems: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'it refused the connection',
@@ -20,20 +22,69 @@ const connectProblems: Readonly<Record<string, string>> = {
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'its TLS certificate could not be verified',
 }
 
+/** Who cannot be reached, as the beginning of a sentence. */
+export const upstreamSubject = 'the upstream cannot be reached'
+
+export function proxySubject({ name }: UpstreamProxy): string {
+  return `the proxy ${name} cannot be reached`
+}
+
+/** The tunnel stands, but TLS with the upstream inside does not. */
+export function tunnelSubject({ name }: UpstreamProxy): string {
+  return `${upstreamSubject} through the proxy ${name}`
+}
+
+/** Bun calls a connection for which the process has no file descriptor left refused. */
+function hasDescriptors(): boolean {
+  try {
+    closeSync(openSync('/dev/null', 'r'))
+    return true
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    return code !== 'EMFILE' && code !== 'ENFILE'
+  }
+}
+
 /** The connection never stood. `thrown` is the system's error; it is kept as the cause. */
-export function connectFailed(thrown: unknown): GatewayError {
+export function unreachable(thrown: unknown, subject = upstreamSubject): GatewayError {
   const code = codeOf(thrown)
+  if (code === 'ECONNREFUSED' && !hasDescriptors())
+    return new GatewayError('overloaded', 'the gateway has no file descriptors left to reach the upstream; raise its limit (ulimit -n)', { cause: thrown, retryAfterMs: 1000 })
   const problem = connectProblems[code] ?? `the connection failed${code && ` (${code})`}`
-  const message = `the upstream cannot be reached: ${problem}`
-  return new GatewayError('upstream-unreachable', message, { cause: thrown })
+  return new GatewayError('upstream-unreachable', `${subject}: ${problem}`, { cause: thrown })
 }
 
 /** No connection, or no finished TLS handshake, within the limit. */
-export function connectTimedOut(limitMs: number): GatewayError {
-  return new GatewayError(
-    'upstream-unreachable',
-    `the upstream cannot be reached: no connection within ${seconds(limitMs)}`,
-  )
+export function timedOutConnecting(limitMs: number, subject = upstreamSubject): GatewayError {
+  return new GatewayError('upstream-unreachable', `${subject}: no connection within ${seconds(limitMs)}`)
+}
+
+/** The proxy takes connections, and does not answer what it is asked. */
+export function proxySilent({ name }: UpstreamProxy, limitMs: number): GatewayError {
+  return new GatewayError('upstream-unreachable', `the proxy ${name} did not connect to the upstream within ${seconds(limitMs)}`)
+}
+
+/** The proxy answered that it does not lead to the upstream, which got nothing of the call. */
+export function proxyRefused({ name, authorization }: UpstreamProxy, status: number): GatewayError {
+  const problem =
+    status === 407
+      ? authorization
+        ? 'does not accept the user and password that the gateway has for it'
+        : 'asks for a user and a password; the gateway has none for it'
+      : status === 403
+        ? 'does not allow connections to the upstream'
+        : 'did not connect to the upstream'
+  return new GatewayError('upstream-unreachable', `the proxy ${name} ${problem} (status ${status})`)
+}
+
+export function proxyCut({ name }: UpstreamProxy, cause: unknown): GatewayError {
+  const message = `the proxy ${name} closed the connection instead of connecting to the upstream`
+  return new GatewayError('upstream-unreachable', message, { cause })
+}
+
+/** `reason` comes from MalformedResponseError, or is as short. */
+export function proxyMalformed({ name }: UpstreamProxy, reason: string): GatewayError {
+  return new GatewayError('upstream-unreachable', `the answer of the proxy ${name} is malformed: ${reason}`)
 }
 
 /** The transport was closed. */

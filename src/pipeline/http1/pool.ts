@@ -1,14 +1,12 @@
 /** The connections to one origin. The one used last is taken first, so that a quiet hour closes the rest. */
 import type { TimerWheel } from '../../lib/timer-wheel.ts'
 import { Connection } from './connection.ts'
-import type { Owner, TlsSettings } from './connection.ts'
+import type { Owner, Way } from './connection.ts'
 import type { Exchange } from './exchange.ts'
-import type { Origin } from './request-head.ts'
 
 export interface PoolSettings {
   readonly wheel: TimerWheel
-  readonly origin: Origin
-  readonly tls: TlsSettings | undefined
+  readonly way: Way
   readonly idleMax: number
   readonly idleMs: number
 }
@@ -72,7 +70,6 @@ export class Pool implements Owner {
 
   #connect(exchange: Exchange): void {
     this.#open++
-    const { origin, tls } = this.#settings
-    new Connection(this, origin, { exchange, tls })
+    new Connection(this, this.#settings.way, exchange)
   }
 }

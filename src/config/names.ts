@@ -1,0 +1,102 @@
+/** Ids, aliases and fallbacks of a configuration: what they name must be there, and a call must come to its end. */
+import { wildcardRest } from '../accounts/model-index.ts'
+import type { Deployment } from '../core/deployment.ts'
+import { nearest } from './nearest.ts'
+import { oneLine } from './outline.ts'
+import type { Path } from './outline.ts'
+import type { ConfigReading } from './read.ts'
+import type { Config } from './schema.ts'
+
+export interface Built {
+  /** By the place in the model list. */
+  readonly entries: ReadonlyMap<number, Deployment>
+  /** Those that no entry made. */
+  readonly others: readonly Deployment[]
+}
+
+export interface NameFindings {
+  readonly mistakes: readonly string[]
+  readonly warnings: readonly string[]
+}
+
+export function mistakeAt(reading: ConfigReading, path: Path, message: string): string {
+  return oneLine(`${reading.placeOf(path)} ${path.join('.')}: ${message}`)
+}
+
+/** Ids are unique, also those of entries from which nothing else can be made. */
+export function idMistakes(reading: ConfigReading, { entries, others }: Built): string[] {
+  const owners = new Map(others.map(one => [one.id, one.origin.where]))
+  const mistakes: string[] = []
+  for (const { at, entry } of reading.entries ?? []) {
+    const given = entry?.model_info?.id
+    const id = given ?? entries.get(at)?.id
+    if (id === undefined) continue
+    const other = owners.get(id)
+    if (other !== undefined && given !== undefined)
+      mistakes.push(mistakeAt(reading, ['model_list', at, 'model_info', 'id'], `\`${id}\` is also the id of ${other}; ids must differ`))
+    else if (other !== undefined)
+      mistakes.push(mistakeAt(reading, ['model_list', at], `is the same as ${other}; keep one, or give one a \`model_info.id\` of its own`))
+    else owners.set(id, reading.lineOf(['model_list', at]))
+  }
+  return mistakes
+}
+
+/** An entry that cannot be used has its name nevertheless. */
+export function nameFindings(config: Config, reading: ConfigReading, { entries, others }: Built): NameFindings {
+  const listed = reading.entries ?? []
+  // A name that cannot be read may be the one that is looked for.
+  if (reading.entries === null || listed.some(one => one.name === undefined)) return { mistakes: [], warnings: [] }
+  const names = new Set([...entries.values(), ...others].map(one => one.modelName).concat(listed.map(one => one.name!)))
+  const aliases = new Map(Object.entries(config.router_settings?.model_group_alias ?? {}))
+  const known: Known = { names, aliases }
+  const aliasPath = (alias: string): Path => ['router_settings', 'model_group_alias', alias]
+  const mistakes = [...aliases].flatMap(([alias, name]) => {
+    const problem = aliasProblem(alias, name, known)
+    return problem === undefined ? [] : [mistakeAt(reading, aliasPath(alias), problem)]
+  })
+  const idle = [...aliases.keys()].filter(alias => names.has(alias))
+  const warnings = idle.map(alias => mistakeAt(reading, aliasPath(alias), 'is also the `model_name` of a model, which wins: the alias has no effect'))
+  for (const section of ['router_settings', 'settings'] as const)
+    for (const [at, map] of (config[section]?.fallbacks ?? []).entries())
+      for (const [from, to] of Object.entries(map))
+        for (const problem of fallbackProblems(from, to, known)) mistakes.push(mistakeAt(reading, [section, 'fallbacks', at, from], problem))
+  return { mistakes, warnings }
+}
+
+interface Known {
+  /** Of models, patterns among them. */
+  readonly names: ReadonlySet<string>
+  readonly aliases: ReadonlyMap<string, string>
+}
+
+const answers = (name: string, { names }: Known): boolean => [...names].some(one => wildcardRest(one, name) !== undefined)
+
+function nobody(name: string, { names }: Known): string {
+  const near = nearest(name, names)
+  return `no model is named \`${name}\`${near ? `, did you mean \`${near}\`?` : ''}`
+}
+
+const onePattern = (name: string): string => `\`${name}\` is a pattern; name one model`
+
+function aliasProblem(alias: string, name: string, known: Known): string | undefined {
+  if (alias === name) return 'is an alias of itself; name the model that it stands for'
+  if (alias.includes('*')) return 'an alias is one name and has no `*`; list a model with such a `model_name` instead'
+  if (name.includes('*')) return onePattern(name)
+  if (answers(name, known)) return undefined
+  // Also what keeps aliases from going in a circle.
+  return known.aliases.has(name) ? `\`${name}\` is an alias too, and aliases of aliases are not followed; name the model` : nobody(name, known)
+}
+
+/** `*` on the left stands for every model that has no list of its own. */
+function fallbackProblems(from: string, to: readonly string[], known: Known): string[] {
+  const exists = (name: string) => known.aliases.has(name) || answers(name, known)
+  const isSame = (name: string) => name === from || known.aliases.get(name) === from
+  const problems = to.flatMap(name => {
+    if (isSame(name)) return [`\`${name}\` would fall back to itself; name another model`]
+    if (name.includes('*')) return [onePattern(name)]
+    return exists(name) ? [] : [nobody(name, known)]
+  })
+  if (from === '*') return problems
+  if (from.includes('*')) return [`nobody asks for the pattern \`${from}\` itself; name one model, or \`*\` for all of them`, ...problems]
+  return exists(from) ? problems : [nobody(from, known), ...problems]
+}
