@@ -9,13 +9,17 @@ import { concreteModel } from './config/model-facts.ts'
 import type { ReloadReport, RunningServer, ServeOptions } from './config/serve-options.ts'
 import { openSettings } from './config/settings-source.ts'
 import type { SettingsSource } from './config/settings-source.ts'
+import { countModels } from './config/summary.ts'
 import type { Caller, VirtualKey } from './core/call.ts'
 import type { Services } from './core/endpoint.ts'
+import { GatewayError } from './core/errors.ts'
 import type { AssistantStore, FileStore, KeyDirectory, Limiter } from './core/ports.ts'
 import { endpoints } from './endpoints/index.ts'
 import { createFrontDoor } from './endpoints/router.ts'
+import type { FrontDoor } from './endpoints/router.ts'
+import { connectionLimit, connectionsVariable, descriptorsMax } from './http/connection-limit.ts'
 import { listen } from './http/server.ts'
-import type { HttpServer } from './http/server.ts'
+import type { ClientCounts, ConnectionLimit, HttpServer } from './http/server.ts'
 import { systemClock } from './lib/clock.ts'
 import { QuietCollector } from './lib/quiet-collector.ts'
 import { TimerWheel } from './lib/timer-wheel.ts'
@@ -23,6 +27,7 @@ import { Tokenizer } from './lib/tokenizer.ts'
 import { createHttp1Transport } from './pipeline/http1/client.ts'
 import { DetachedWork } from './pipeline/detached.ts'
 import { createFileCalls } from './pipeline/file-call.ts'
+import { createPlaceFiles } from './pipeline/named-files.ts'
 import { createPreviewCall } from './pipeline/preview.ts'
 import type { Rest } from './pipeline/cooldown.ts'
 import { Router } from './pipeline/route.ts'
@@ -33,6 +38,7 @@ import { countRequests, rateLimit } from './policies/rate-limit.ts'
 import { providers } from './providers/index.ts'
 import { createAssistantStore } from './store/assistants.ts'
 import { lockDataDirectory } from './store/data-lock.ts'
+import type { DataLock } from './store/data-lock.ts'
 import { createFileStore } from './store/files.ts'
 import { openInstallation } from './store/installation.ts'
 import type { Installation } from './store/installation.ts'
@@ -54,62 +60,117 @@ import { createMetrics } from './telemetry/prometheus.ts'
 
 const clock = systemClock
 
-/** Starts everything and serves. Throws with a reason fit for the operator when it cannot. */
-export async function startServer(options: ServeOptions): Promise<RunningServer> {
+/** What the operator is told once the gateway listens. */
+export type Announcement = Pick<RunningServer, 'url' | 'models' | 'warnings' | 'firstMasterKey'>
+
+/**
+ * Starts everything and serves. Throws with a reason fit for the operator when it cannot. `announce` is called once and
+ * writes out what it is given before it returns: a master key that was made is stored only after that.
+ */
+export async function startServer(options: ServeOptions, announce: (what: Announcement) => void = () => {}): Promise<RunningServer> {
   const { environment } = options
   const logger = createLogger({ level: logLevel(environment), clock })
   const source = openSettings({ configFile: options.configFile, environment, providers })
   mkdirSync(options.dataDirectory, { recursive: true, mode: 0o700 })
   const lock = lockDataDirectory(options.dataDirectory)
+  let store: Store | undefined
   try {
-    const store = await openStore(options, logger)
-    const parts = assemble({ options, source, store, logger })
-    const collector = new QuietCollector({
-      isBusy: () => parts.transport.connections().busy > 0,
-      isSettling: () => store.ledger.waitingBytes() > 0,
-    })
-    const server = listen({
-      hostname: options.host,
-      port: options.port,
-      clock,
-      wheel: parts.timers,
-      handle: request => {
-        collector.touch()
-        return parts.door.handle(request)
-      },
-      refuse: refusal => parts.door.refuse(refusal),
-      report: thrown => logger.error('the front door failed', { error: thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown) }),
-    })
-    source.watch(report => parts.reloaded(report))
-    return {
-      url: server.url,
-      firstMasterKey: store.installation.newMasterKey,
-      models: source.current().deployments.length,
-      warnings: source.current().warnings,
-      connections: () => parts.transport.connections(),
-      reload() {
-        const report = source.reload()
-        parts.reloaded(report)
-        return report
-      },
-      report: (what, thrown) =>
-        logger.error(what, { error: thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown) }),
-      async stop() {
-        source.close()
-        collector.stop()
-        parts.draining()
-        await stopServing(server, environment)
-        await parts.detached.stop()
-        parts.tokenizer.stop()
-        parts.transport.close()
-        await store.close()
-        lock.release()
-        await logger.drain(1000)
-      },
-    }
+    store = await openStore(options, logger)
+    return await serveStore({ options, logger, source, lock, store, announce })
   } catch (error) {
+    await store?.close()
     lock.release()
+    await logger.drain(1000)
     throw error
+  }
+}
+
+interface Serving {
+  readonly options: ServeOptions
+  readonly logger: Logger
+  readonly source: SettingsSource
+  readonly lock: DataLock
+  readonly store: Store
+  announce(what: Announcement): void
+}
+
+async function serveStore({ options, logger, source, lock, store, announce }: Serving): Promise<RunningServer> {
+  const { environment } = options
+  const connectionsMax = connectionLimit(environment[connectionsVariable], descriptorsMax())
+  const parts = assemble({ options, source, store, logger, clients: () => server.clients() })
+  const collector = new QuietCollector({
+    isBusy: () => parts.transport.connections().busy > 0,
+    isSettling: () => store.ledger.waitingBytes() > 0,
+  })
+  const server = listen({
+    hostname: options.host,
+    port: options.port,
+    clock,
+    wheel: parts.timers,
+    handle: request => {
+      collector.touch()
+      return parts.door.handle(request)
+    },
+    refuse: refusal => parts.door.refuse(refusal),
+    report: thrown => logger.error('the front door failed', { error: thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown) }),
+    limit: limitOf(connectionsMax, parts.door, logger),
+  })
+  const facts = { url: server.url, models: countModels(source.current()), warnings: source.current().warnings }
+  const firstMasterKey = await keepMasterKey(store, logger, made => announce({ ...facts, firstMasterKey: made })).catch((error: unknown) => {
+    void server.stop()
+    server.cut()
+    throw error
+  })
+  source.watch(report => parts.reloaded(report))
+  return {
+    ...facts,
+    firstMasterKey,
+    connections: () => parts.transport.connections(),
+    reload() {
+      const report = source.reload()
+      parts.reloaded(report)
+      return report
+    },
+    report: (what, thrown) =>
+      logger.error(what, { error: thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown) }),
+    async stop() {
+      source.close()
+      collector.stop()
+      parts.draining()
+      const cutRequests = await stopServing(server, { environment, logger, upstreamCalls: parts.transport.connections().busy })
+      await parts.detached.stop()
+      parts.tokenizer.stop()
+      parts.transport.close()
+      await store.close()
+      lock.release()
+      logger.info('the gateway has stopped', { cut_requests: cutRequests })
+      await logger.drain(1000)
+    },
+  }
+}
+
+/** The key that was made at this first start, if any. */
+async function keepMasterKey({ installation }: Store, logger: Logger, show: (made: string | undefined) => void): Promise<string | undefined> {
+  const { made, replaced } = await installation.keepMasterKey(show)
+  if (replaced)
+    logger.warn('the given master key replaces the one that was kept, which is no longer valid here nor on other replicas', {
+      master_key_hash: installation.masterKeyName(),
+    })
+  return made
+}
+
+/** A call that ends, or a connection that has been idle for a second, makes place. */
+const fullRetryMs = 1000
+
+function limitOf(max: number, door: FrontDoor, logger: Logger): ConnectionLimit {
+  const message = 'the gateway has as many connections as it can serve, and none is idle; try again in a second'
+  return {
+    max,
+    turnAway: request => door.turnAway(request, new GatewayError('overloaded', message, { retryAfterMs: fullRetryMs })),
+    reached: ({ turnedAway }) =>
+      logger.warn(`clients are turned away, as many as can be served are connected; let the process open more files (ulimit -n), set ${connectionsVariable}, or run more replicas`, {
+        connections_max: max, turned_away: turnedAway,
+      }),
   }
 }
 
@@ -129,6 +190,10 @@ interface Store {
   readonly assistants: AssistantStore
   readonly files: FileStore
   databaseReachable(): boolean
+  /** Absent = there is no Redis. */
+  readonly redisReachable: (() => boolean) | undefined
+  /** Without Redis: no other replica counts limits on this database. */
+  isOnlyReplica(): boolean
   close(): Promise<void>
 }
 
@@ -136,9 +201,8 @@ interface Store {
 async function openStore(options: ServeOptions, logger: Logger): Promise<Store> {
   const database = await openDatabase(options.databaseUrl)
   await migrate(database)
-  const replica = options.redisUrl === undefined ? await claimSingleReplica(options.databaseUrl) : undefined
+  const replica = options.redisUrl === undefined ? await claimSingleReplica(options.databaseUrl, { reportHeld: held => tellClaim(held, logger) }) : undefined
   const installation = await openInstallation(database, { masterKey: options.masterKey, pepper: options.keyPepper })
-  if (installation.replacedMasterKey) logger.warn('the given master key replaces the one that was kept, which is no longer valid')
   let reachable = true
   let directory: CachedKeyDirectory | undefined
   const keys = createKeyStore({ database, clock, onChange: hash => directory?.changed(hash) })
@@ -146,11 +210,14 @@ async function openStore(options: ServeOptions, logger: Logger): Promise<Store> 
     store: keys,
     clock,
     hashKey: installation.hashKey,
-    changesSince: revision => keyChangesSince(database, revision),
-    reportReachable(now) {
+    async changesSince(revision) {
+      const [changes] = await Promise.all([keyChangesSince(database, revision), followMasterKey(installation, logger)])
+      return changes
+    },
+    reportReachable(now, reason) {
       reachable = now
       if (now) logger.info('the database answers again')
-      else logger.error('the database does not answer; known keys keep working, calls are kept in the journal')
+      else logger.error('the database does not answer; known keys keep working, calls are kept in the journal', { reason })
     },
   })
   await directory.start()
@@ -173,6 +240,8 @@ async function openStore(options: ServeOptions, logger: Logger): Promise<Store> 
     assistants: createAssistantStore(database),
     files: createFileStore(database),
     databaseReachable: () => reachable,
+    redisReachable: redis && (() => redis.reachable),
+    isOnlyReplica: () => replica?.held ?? true,
     async close() {
       responses.stop()
       await directory.stop()
@@ -184,21 +253,30 @@ async function openStore(options: ServeOptions, logger: Logger): Promise<Store> 
   }
 }
 
+/** Asked at every poll of the keys, so that the other replicas know of a new master key as soon as of any other. */
+async function followMasterKey(installation: Installation, logger: Logger): Promise<void> {
+  if (!(await installation.followMasterKey())) return
+  logger.warn('another replica was started with another master key, which is the valid one from now on; the one before is refused', {
+    master_key_hash: installation.masterKeyName(),
+  })
+}
+
+function tellClaim(held: boolean, logger: Logger): void {
+  if (held) logger.info('this is the only replica on the database again')
+  else logger.error('another replica runs on this database, and without REDIS_URL limits are counted by each: not ready until it ends; stop one of them or set REDIS_URL')
+}
+
 async function openRedis(url: string | undefined, logger: Logger): Promise<RedisLimiter | undefined> {
   if (url === undefined) return undefined
   const limiter = new RedisLimiter({
     url,
     fallback: new MemoryLimiter(clock),
-    reportReachable: reachable =>
-      reachable ? logger.info('Redis answers again') : logger.error('Redis does not answer; limits hold for each replica by itself'),
+    reportReachable: (reachable, reason) =>
+      reachable
+        ? logger.info('Redis answers again')
+        : logger.error('Redis does not answer; limits hold for each replica by itself', { reason }),
   })
-  try {
-    await limiter.connect()
-  } catch (error) {
-    logger.error('Redis cannot be reached at the start; limits hold for each replica by itself', {
-      reason: error instanceof Error ? error.message : String(error),
-    })
-  }
+  await limiter.start()
   return limiter
 }
 
@@ -207,17 +285,19 @@ interface Assembling {
   readonly source: SettingsSource
   readonly store: Store
   readonly logger: Logger
+  readonly clients: () => ClientCounts
 }
 
 /** Joins the parts of a running gateway; what a reload swaps is asked for anew on every call. */
-function assemble({ options, source, store, logger }: Assembling) {
+function assemble({ options, source, store, logger, clients }: Assembling) {
   const transport = createHttp1Transport({ clock })
   const timers = new TimerWheel(clock)
   let index = new ModelIndex(source.current(), concreteModel)
   const settings = () => index.settings
   const metrics = createMetrics({
-    upstreamConnections: () => transport.connections(), ledger: store.ledger, droppedLogLines: () => logger.dropped(),
+    upstreamConnections: () => transport.connections(), clientConnections: clients, ledger: store.ledger, droppedLogLines: () => logger.dropped(),
     restingDeployments: () => router.resting(), databaseReachable: () => store.databaseReachable(),
+    redisReachable: store.redisReachable,
   })
   const policies = createPolicies({
     ledger: store.ledger,
@@ -232,25 +312,25 @@ function assemble({ options, source, store, logger }: Assembling) {
   let draining = false
   const detached = new DetachedWork()
   const tokenizer = new Tokenizer()
-  const uploadDirectory = join(options.dataDirectory, 'uploads')
+  const { uploadDirectory, fileCalls, placeFiles } = assembleFiles({ options, store, settings }, transport)
   const services: Services = {
     settings,
     models: () => index,
     callModel: createCallModel({
-      policies, router, clock, settings, uploadDirectory, resolve: model => index.resolve(model), cost: costNanoUsd, costText: nanoUsdToText,
+      policies, router, clock, settings, placeFiles, uploadDirectory, resolve: model => index.resolve(model), cost: costNanoUsd, costText: nanoUsdToText,
     }),
-    previewCall: createPreviewCall({ clock, access }),
+    previewCall: createPreviewCall({ clock, access, placeFiles }),
     tokenizer,
     keys: store.keys,
     ledger: store.ledger,
     responses: store.responses,
     assistants: store.assistants,
     files: store.files,
-    fileCalls: createFileCalls({ transport, clock, settings, uploadDirectory, limits: rateLimit(store.limiter, settings) }),
+    fileCalls,
     detached,
     hashKey: store.installation.hashKey,
     metricsText: () => metrics.text(),
-    readiness: () => readiness(options, store, draining),
+    readiness: () => readiness(store, draining),
     epochMs: () => clock.epochMs(),
     version: packageJson.version,
   }
@@ -274,11 +354,17 @@ function assemble({ options, source, store, logger }: Assembling) {
     door,
     draining: () => void (draining = true),
     reloaded(report: ReloadReport) {
-      if (!report.applied) return logger.error('the configuration was not changed', { problems: report.problems.join('\n') })
-      index = new ModelIndex(source.current(), concreteModel)
-      logger.info('the configuration was read anew', { models: index.settings.deployments.length })
+      if (report.applied) index = new ModelIndex(source.current(), concreteModel)
+      tellReload(logger, report, index.settings)
     },
   }
+}
+
+function tellReload(logger: Logger, { applied, problems, atNextStart }: ReloadReport, settings: ModelIndex['settings']): void {
+  if (!applied) return logger.error('the configuration was not changed', { problems: problems.join('\n') })
+  const { own, builtIn } = countModels(settings)
+  logger.info('the configuration was read anew', { models: own, built_in_models: builtIn })
+  if (atNextStart) logger.warn('a setting was changed that takes effect at the next start', { settings: atNextStart.join(', ') })
 }
 
 function restFields({ deployment, restMs, failsInARow, error }: Rest): LogFields {
@@ -288,16 +374,27 @@ function restFields({ deployment, restMs, failsInARow, error }: Rest): LogFields
   }
 }
 
-function readiness(options: ServeOptions, store: Store, draining: boolean): { ready: boolean; details: Record<string, unknown> } {
+type FilesOf = Pick<Assembling, 'options' | 'store'> & { settings(): ModelIndex['settings'] }
+
+/** Files on their way to upstreams, by themselves and named in other calls. */
+function assembleFiles({ options, store, settings }: FilesOf, transport: ReturnType<typeof createHttp1Transport>) {
+  const uploadDirectory = join(options.dataDirectory, 'uploads')
+  const fileCalls = createFileCalls({ transport, clock, settings, uploadDirectory, limits: rateLimit(store.limiter, settings) })
+  return { uploadDirectory, fileCalls, placeFiles: createPlaceFiles({ files: store.files, fileCalls, clock, settings }) }
+}
+
+function readiness(store: Store, draining: boolean): { ready: boolean; details: Record<string, unknown> } {
   const database = store.databaseReachable() ? 'connected' : 'disconnected'
   // The database may be away for a while: known keys work and the journal keeps every call.
-  const ready = !draining && store.ledger.healthy
+  // Two that count by themselves let through twice the limits, which a start refuses too: the one with the claim serves.
+  const ready = !draining && store.ledger.healthy && store.isOnlyReplica()
   return {
     ready,
     details: {
       db: database,
-      redis: options.redisUrl === undefined ? 'not configured' : 'configured',
+      redis: store.redisReachable === undefined ? 'not configured' : store.redisReachable() ? 'connected' : 'disconnected',
       ledger: store.ledger.healthy ? (store.ledger.failure() ?? 'ok') : 'the journal cannot be written (disk full?)',
+      ...(!store.isOnlyReplica() && { replicas: 'another replica runs on this database, and there is no REDIS_URL to share limits' }),
       ...(draining && { draining: true }),
     },
   }
@@ -308,7 +405,7 @@ const masterKeyRecord: VirtualKey = {
   requestsPerMinute: null, tokensPerMinute: null, parallelRequests: null, metadata: {},
 }
 
-/** Key text to caller; synchronous for every key that is known here. */
+/** Key text to caller; synchronous for every key that is known here, and for the master key: it needs no database. */
 function identifier(store: Store): (keyText: string) => Caller | undefined | Promise<Caller | undefined> {
   const admin: Caller = { role: 'admin', key: masterKeyRecord }
   /** One caller object a key: nothing is made on the path of a call. */
@@ -321,18 +418,41 @@ function identifier(store: Store): (keyText: string) => Caller | undefined | Pro
   }
   return keyText => {
     const known = store.directory.lookup(keyText)
-    if (known instanceof Promise)
-      return known.then(key => callerOf(key) ?? (store.installation.isMasterKey(keyText) ? admin : undefined))
-    return callerOf(known) ?? (store.installation.isMasterKey(keyText) ? admin : undefined)
+    if (known !== undefined && !(known instanceof Promise)) return callerOf(known)
+    if (!store.installation.isMasterKey(keyText)) return known?.then(callerOf)
+    // It is no virtual key, so whatever the database says, or does not say, is not waited for.
+    known?.catch(() => {})
+    return admin
   }
 }
 
-const drainMs = 30_000
+/** Less than the 30 s that Kubernetes waits before it kills: the ledger is written after that. */
+const drainMs = 25_000
+/** For what is told to end, to do so. */
+const goodbyeMs = 1000
 
-/** Load balancers get time to look away, streams get time to end; what is left then is cut. */
-async function stopServing(server: HttpServer, environment: ServeOptions['environment']): Promise<void> {
+interface Stopping extends Pick<ServeOptions, 'environment'> {
+  readonly logger: Logger
+  readonly upstreamCalls: number
+}
+
+/**
+ * Load balancers get time to look away, streams get time to end; what is left then is told so, and cut. Answers how
+ * many requests were.
+ */
+async function stopServing(server: HttpServer, { environment, logger, upstreamCalls }: Stopping): Promise<number> {
+  const limitMs = Number(environment.MODELGATE_DRAIN_MS ?? drainMs)
+  logger.info('the gateway stops; what is under way may end', {
+    open_requests: server.clients().busy, upstream_calls: upstreamCalls, drain_ms: limitMs,
+  })
   await Bun.sleep(Number(environment.MODELGATE_DRAIN_DELAY_MS ?? 0))
   const ended = server.stop()
-  const done = await Promise.race([ended.then(() => true), Bun.sleep(Number(environment.MODELGATE_DRAIN_MS ?? drainMs)).then(() => false)])
-  if (!done) server.cut()
+  const done = await Promise.race([ended.then(() => true), Bun.sleep(limitMs).then(() => false)])
+  if (done) return 0
+  const { busy } = server.clients()
+  if (busy > 0) logger.warn('requests did not end in time and are cut', { cut_requests: busy })
+  server.interrupt(new GatewayError('overloaded', 'the gateway is stopping; try again', { retryAfterMs: 1000 }))
+  await Promise.race([ended, Bun.sleep(goodbyeMs)])
+  server.cut()
+  return busy
 }

@@ -14,6 +14,10 @@ const only = process.argv.slice(2)
 const files = [
   ...new Glob('{src,simulator,tests}/**/*.test.ts').scanSync(root),
 ].filter(file => only.length === 0 || only.some(part => file.includes(part)))
+if (files.length === 0) {
+  console.log(`no test file has ${only.map(part => `'${part}'`).join(' or ')} in its path`)
+  process.exit(1)
+}
 // What measures itself runs alone, after everything else.
 const alone = (file: string) => /\.(bench|load|timing)\.test\.ts$/.test(file)
 const together = files.filter(file => !alone(file)).sort()

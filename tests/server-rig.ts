@@ -69,7 +69,7 @@ export interface ServerRig {
   client(): RawClient
 }
 
-export function serverRig(handle: Handler = echo): ServerRig {
+export function serverRig(handle: Handler = echo, options: Pick<ServerOptions, 'limit'> = {}): ServerRig {
   const clock = new HandClock()
   const requests: IncomingRequest[] = []
   const reports: unknown[] = []
@@ -84,6 +84,7 @@ export function serverRig(handle: Handler = echo): ServerRig {
     },
     refuse,
     report: thrown => reports.push(thrown),
+    ...options,
   })
   const port = Number(new URL(server.url).port)
   const clients: RawClient[] = []

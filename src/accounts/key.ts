@@ -51,12 +51,17 @@ const unitMs: Readonly<Record<string, number>> = {
   mo: 30 * 86_400_000,
 }
 
-/** `45s`, `15m`, `12h`, `30d`, `2w`, `1mo` (30 days) in milliseconds; undefined for anything else. */
-export function parseDuration(text: string): number | undefined {
-  const found = /^(\d{1,9})(s|mo|m|h|d|w)$/.exec(text.trim())
-  if (!found) return undefined
+/** A thousand years: beyond them dates have no common form. */
+const durationMsMax = 365_000 * 86_400_000
+
+/** `45s`, `15m`, `12h`, `30d`, `2w`, `1mo` (30 days) in milliseconds, or what is wrong with it. */
+export function readDuration(text: string): { readonly ms: number } | { readonly problem: string } {
+  const found = /^(\d+)(s|mo|m|h|d|w)$/.exec(text.trim())
+  if (!found) return { problem: 'must be a number and a unit: 45s, 15m, 12h, 30d, 2w, 1mo' }
   const ms = Number(found[1]) * unitMs[found[2]!]!
-  return ms > 0 && Number.isSafeInteger(ms) ? ms : undefined
+  if (ms === 0) return { problem: 'must be at least 1s' }
+  if (ms > durationMsMax) return { problem: 'must be at most 365000d (1000 years); leave it out for a key without an end' }
+  return { ms }
 }
 
 /** The limits a call is counted against; the master key has none. */

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { SQL } from 'bun'
 import packageJson from '../../package.json' with { type: 'json' }
 import { main } from './index.ts'
 
@@ -83,14 +84,38 @@ describe('help and wrong words', () => {
     expect((await run(['keys', '--help'])).code).toBe(0)
   })
 
+  test('a wrong word or flag is told with what there is', async () => {
+    const word = await run(['keys', 'lits'])
+    expect([word.code, word.out]).toEqual([2, ''])
+    expect(word.error).toStartWith("there is no command 'keys lits', did you mean 'keys list'? these are there:\n")
+    expect(word.error).toContain('modelgate keys create')
+    expect((await run(['models', 'xyzzy'])).error).toStartWith("there is no command 'models xyzzy'; these are there:\n  modelgate models list")
+    expect((await run(['serve', '--nonsense'])).error).toBe("Unknown option '--nonsense'; modelgate serve takes --config, --port, --host, --data-dir\n")
+    expect((await run(['version', '--nonsense'])).error).toBe("Unknown option '--nonsense'; modelgate version takes no flags\n")
+  })
+
   const wrong: [string[], string][] = [
     [['serve', '--port', '70000'], '--port must be a port from 0 to 65535'],
     [['serve', '--port', 'http'], "got 'http'"],
-    [['serve', '--port'], '--port'],
+    [['serve', '--port'], '--port needs a value: --port N'],
+    [['serve', '--port', '-1'], "--port must be a port from 0 to 65535; got '-1'"],
+    [['serve', '--host', '--port', '1'], '--host needs a value: --host H, or --host=H where it begins with a dash'],
+    [['keys', 'list', '--json=yes'], '--json takes no value'],
+    [['keys', 'create', '--rpm', '-5'], "--rpm must be a whole number from 1 to 1000000000; got '-5'"],
+    [['keys', 'create', '--rpm', '99999999999'], '--rpm must be a whole number from 1 to 1000000000'],
+    [['keys', 'create', '--rpm', ''], "--rpm must be a whole number from 1 to 1000000000; got ''"],
+    [['keys', 'create', '--alias', ''], '--alias must not be empty'],
+    [['keys', 'create', '--alias', 'x'.repeat(3000)], '--alias must be at most 255 characters; got 3000 characters'],
+    [['keys', 'create', '--alias', 'two\nlines'], "--alias must not hold control characters; got 'two\\nlines'"],
+    [['keys', 'create', '--user', ''], '--user must not be empty'],
+    [['keys', 'create', '--team', '\t'], '--team must not hold control characters'],
+    [['keys', 'create', '--model', 'good', '--model', ''], "--model must not be empty; got ''"],
+    [['keys', 'create', '--duration', '99999999999d'], '--duration must be at most 365000d'],
+    [['keys', 'create', '--duration', '0s'], '--duration must be at least 1s'],
     [['keys', 'create', '--rpm', '0'], '--rpm must be a whole number from 1'],
     [['keys', 'create', '--tpm', '1.5'], '--tpm'],
     [['keys', 'create', '--parallel', 'x'], '--parallel'],
-    [['keys', 'create', '--duration', '3 weeks'], '--duration must be like 45s'],
+    [['keys', 'create', '--duration', '3 weeks'], '--duration must be a number and a unit: 45s'],
     [['keys', 'revoke'], 'name the key'],
     [['check'], 'name the file'],
     [['simulate', '--seed', 'abc'], '--seed must be a whole number'],
@@ -108,6 +133,8 @@ describe('help and wrong words', () => {
   const wrongEnvironment: [Record<string, string>, string][] = [
     [{ MODELGATE_LOG_LEVEL: 'loud' }, "MODELGATE_LOG_LEVEL must be one of debug, info, warn, error, off; got 'loud'"],
     [{ MODELGATE_DRAIN_MS: '5s' }, 'MODELGATE_DRAIN_MS must be a whole number of milliseconds'],
+    [{ REDIS_URL: 'foo' }, 'REDIS_URL must begin with redis:// or rediss://'],
+    [{ REDIS_URL: 'http://:secret-word@h/' }, 'REDIS_URL must begin with redis:// or rediss://'],
     [{ DATABASE_URL: 'mysql://u:secret-word@h/x' }, 'DATABASE_URL must begin with postgres://'],
   ]
   for (const [environment, message] of wrongEnvironment)
@@ -131,7 +158,7 @@ describe('check', () => {
     const file = config(goodConfig)
     const { code, out, error } = await run(['check', file])
     expect(code).toBe(0)
-    expect(out).toMatch(new RegExp(`^${file} is good: \\d+ models\n$`))
+    expect(out).toMatch(new RegExp(`^${file} is good: 1 model, and \\d+ built-in ones\n$`))
     expect(error).toContain('warning: ')
     expect(error).toContain('mine (')
   })
@@ -159,6 +186,30 @@ describe('check', () => {
   test('a file that is not there', async () => {
     const { code, error } = await run(['check', join(folder, 'nowhere.yaml')])
     expect([code, error]).toEqual([1, `${join(folder, 'nowhere.yaml')}: no such file\n`])
+    const json = await run(['check', '--json', join(folder, 'nowhere.yaml')])
+    expect([json.code, json.error]).toEqual([1, ''])
+    expect(JSON.parse(json.out)).toEqual({ ok: false, mistakes: [`${join(folder, 'nowhere.yaml')}: no such file`], warnings: [] })
+  })
+
+  test('an empty file is refused, by every command that reads it', async () => {
+    for (const text of ['', '\n \n', '# later\n', '---\n']) {
+      const file = config(text)
+      for (const words of [['check', file], ['models', 'list', '--config', file], ['serve', '--port', '0', '--config', file]]) {
+        const { code, out, error } = await run(words)
+        expect([code, out]).toEqual([1, ''])
+        expect(error).toStartWith(`${file}:1:1 the file is empty; give it a \`model_list\``)
+      }
+    }
+    expect((await run(['check', config('model_list: []\n')])).out).toMatch(/ is good: \d+ models, all of them built-in\n$/)
+  })
+
+  test('beside mistakes, what has no effect is told as well', async () => {
+    const file = config('model_list: 5\nrouter_settings: { routing_strategy: simple-shuffle }\n')
+    const { error } = await run(['check', file])
+    expect(error.trim().split('\n')).toEqual([
+      expect.stringContaining('model_list: expected array'), `warning: ${file}:2:20 router_settings.routing_strategy: is not supported yet and has no effect`,
+    ])
+    expect(JSON.parse((await run(['check', '--json', file])).out)).toMatchObject({ ok: false, warnings: [expect.stringContaining('routing_strategy')] })
   })
 
   test('a folder instead of a file', async () => {
@@ -197,6 +248,49 @@ describe('keys', () => {
     expect((await run(['keys', 'create', '--config', config(goodConfig)])).code).toBe(0)
   })
 
+  test('the limit is that of MODELGATE_CONFIG too; without a configuration it is said that none was checked', async () => {
+    const words = ['keys', 'create', '--user', 'u']
+    const environment = { MODELGATE_CONFIG: config(goodConfig) }
+    const made = [await run(words, environment), await run(words, environment), await run(words, environment)]
+    expect(made.map(one => [one.code, one.error.includes('already has 2 key(s)')])).toEqual([[0, false], [0, false], [1, true]])
+    const unchecked = await run(words)
+    expect([unchecked.code, unchecked.out]).toEqual([0, expect.stringMatching(/^sk-\S{43}\n$/)])
+    expect(unchecked.error).toBe('note: no configuration was read, so that max_keys_per_user was not checked; name it with --config or MODELGATE_CONFIG\n')
+    expect((await run(['keys', 'create'])).error).toBe('')
+  })
+
+  test('a list stays a table, whatever older versions have stored', async () => {
+    const { token_id: id } = JSON.parse((await run(['keys', 'create', '--json', '--alias', 'one', '--model', 'm'])).out) as { token_id: string }
+    await run(['keys', 'create', '--alias', '\u6f22\u5b57', '--duration', '1s'])
+    const sql = new SQL(`sqlite:${join(folder, 'data', 'modelgate.sqlite')}`)
+    await sql`update virtual_keys set alias = ${'a\nb\u001b[31m\u2028\u202e'}, user_id = ${'u'.repeat(3000)}, models = '[""]' where id = ${id}`
+    await sql`update virtual_keys set expires_at_ms = 1000 where id <> ${id}`
+    await sql.close()
+    const lines = (await run(['keys', 'list'])).out.trimEnd().split('\n')
+    expect(lines).toHaveLength(3)
+    const odd = lines.find(line => line.startsWith(id))!
+    expect(odd).toContain('a\\u{a}b\\u{1b}[31m\\u{2028}\\u{202e}  ')
+    expect(odd).toMatch(/ u{97}\.\.\. {2}'' +active$/)
+    expect(lines.some(line => / all +1970-01-01 00:00 {2}expired$/.test(line))).toBe(true)
+    const starts = lines.map(line => Bun.stringWidth(/^.*(STATE|active|expired)$/.exec(line)![0].replace(/(STATE|active|expired)$/, '')))
+    expect(new Set(starts).size).toBe(1)
+  })
+
+  test('a directory without a database is no list of keys, and is not made; the first key makes it', async () => {
+    const directory = join(folder, 'typo')
+    for (const words of [['keys', 'list'], ['keys', 'revoke', 'ci']]) {
+      const { code, out, error } = await run([...words, '--data-dir', directory])
+      expect([code, out]).toEqual([1, ''])
+      expect(error).toStartWith(`the data directory ${directory} cannot be used: it holds no database; `)
+      expect(error).toContain('--data-dir')
+    }
+    const elsewhere = await run(['keys', 'list'], { DATABASE_URL: `sqlite:${join(folder, 'no.sqlite')}` })
+    expect([elsewhere.code, elsewhere.error]).toEqual([1, `there is no database at ${join(folder, 'no.sqlite')}; check DATABASE_URL (or general_settings.database_url)\n`])
+    expect(readdirSync(folder)).toEqual([])
+    expect((await run(['keys', 'create', '--data-dir', directory])).code).toBe(0)
+    expect((JSON.parse((await run(['keys', 'list', '--json', '--data-dir', directory])).out) as unknown[]).length).toBe(1)
+  })
+
   test('a database that cannot be reached is an error with its reason, exit code 1', async () => {
     const { code, out, error } = await run(['keys', 'list'], { DATABASE_URL: 'postgres://nobody:secret-word@127.0.0.1:1/x' })
     expect([code, out]).toEqual([1, ''])
@@ -226,8 +320,17 @@ describe('keys', () => {
       }
   })
 
+  test('an address that is none, or not of this machine, is named with the flag that gives another', async () => {
+    for (const host of ['999.1.1.1', '203.0.113.7']) {
+      const { code, out, error } = await run(['serve', '--port', '0', '--host', host], { MODELGATE_LOG_LEVEL: 'off' })
+      expect([code, out]).toEqual([1, ''])
+      expect(error).toStartWith(`cannot listen on '${host}': `)
+      expect(error).toContain('give --host an address of this machine')
+    }
+  })
+
   test('nothing is left behind beside the database', async () => {
-    await run(['keys', 'list'])
+    await run(['keys', 'create'])
     expect(readdirSync(join(folder, 'data')).filter(name => !name.startsWith('modelgate.sqlite'))).toEqual([])
   })
 })

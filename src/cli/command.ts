@@ -64,19 +64,52 @@ function parseWords(command: Command, words: readonly string[]): Parsed {
     Object.entries(command.flags).map(([name, flag]) => [name, { type: flag.type, multiple: flag.multiple ?? false }]),
   )
   try {
-    const { values, positionals } = parseArgs({ args: [...words], options, allowPositionals: true, strict: true })
+    const { values, positionals } = parseArgs({ args: withNumbers(command, words), options, allowPositionals: true, strict: true })
     return { flags: values as FlagValues, positionals }
   } catch (error) {
-    const [, named] = /'--?([^' =]+)/.exec((error as Error).message) ?? []
-    const flags = Object.keys(command.flags)
-    const near = named === undefined || flags.includes(named) ? undefined : nearest(named, flags)
-    throw new UsageError(`${(error as Error).message.split(/[.\n]/)[0]}${near ? `, did you mean --${near}?` : ''}`)
+    throw new UsageError(explainedMistake(command, error as Error & { code?: string }))
   }
+}
+
+/** `--port -1` gives a wrong number, not another flag: the command itself can say best what is wrong with it. */
+function withNumbers(command: Command, words: readonly string[]): string[] {
+  const merged: string[] = []
+  for (const word of words) {
+    const flag = merged.at(-1)
+    const takesValue = flag?.startsWith('--') === true && command.flags[flag.slice(2)]?.type === 'string'
+    if (takesValue && /^-\d/.test(word)) merged.splice(-1, 1, `${flag}=${word}`)
+    else merged.push(word)
+  }
+  return merged
+}
+
+/** Codes and their first lines: Node.js, util.parseArgs. */
+function explainedMistake(command: Command, { code, message }: Error & { code?: string }): string {
+  const [, named = ''] = /'--?([^' =]+)/.exec(message) ?? []
+  const names = Object.keys(command.flags)
+  const value = command.flags[named]?.value ?? 'VALUE'
+  if (code === 'ERR_PARSE_ARGS_INVALID_OPTION_VALUE') {
+    if (command.flags[named]?.type === 'boolean') return `--${named} takes no value; leave it out`
+    return `--${named} needs a value: --${named} ${value}, or --${named}=${value} where it begins with a dash`
+  }
+  const near = nearest(named, names)
+  const taken = names.length === 0 ? 'no flags' : names.map(name => `--${name}`).join(', ')
+  return `${message.split(/[.\n]/)[0]}${near ? `, did you mean --${near}?` : ';'} modelgate ${command.name} takes ${taken}`
+}
+
+const cellCharactersMax = 100
+
+/** One line, whatever a name holds: control and formatting characters are shown as what they are, long texts are cut. */
+function cellOf(text: string): string {
+  const shown = text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, sign => `\\u{${sign.codePointAt(0)!.toString(16)}}`)
+  const signs = [...shown]
+  return signs.length <= cellCharactersMax ? shown : `${signs.slice(0, cellCharactersMax - 3).join('')}...`
 }
 
 /** Rows under headings, as wide as they need to be. */
 export function table(headings: readonly string[], rows: readonly (readonly string[])[]): string {
-  const widths = headings.map((heading, at) => Math.max(heading.length, ...rows.map(row => row[at]?.length ?? 0)))
-  const line = (cells: readonly string[]) => cells.map((cell, at) => cell.padEnd(widths[at]!)).join('  ').trimEnd()
-  return [line(headings), ...rows.map(line)].join('\n')
+  const lines = [headings, ...rows.map(row => row.map(cellOf))]
+  const widths = headings.map((_, at) => Math.max(...lines.map(cells => Bun.stringWidth(cells[at] ?? ''))))
+  const padded = (cell: string, at: number) => cell + ' '.repeat(widths[at]! - Bun.stringWidth(cell))
+  return lines.map(cells => cells.map(padded).join('  ').trimEnd()).join('\n')
 }

@@ -13,7 +13,9 @@ export interface Used {
 export function explained(thrown: unknown, used: Used): unknown {
   if (!(thrown instanceof Error)) return thrown
   const { code = '', syscall } = thrown as Error & { code?: string; syscall?: string }
-  const message = syscall === 'listen' || code === 'EADDRINUSE' ? listening(code, thrown.message, used) : storing(code, thrown, used)
+  // Of an address that is none, Bun says so in words alone.
+  const isListening = syscall === 'listen' || code === 'EADDRINUSE' || thrown.message.startsWith('Failed to listen')
+  const message = isListening ? listening(code, thrown.message, used) : storing(code, thrown, used)
   return message === undefined ? thrown : new Error(message, { cause: thrown })
 }
 

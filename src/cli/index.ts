@@ -45,12 +45,20 @@ function overview(): string {
 
 function unknown(first: string, second: string | undefined): number {
   const group = commands.filter(one => one.name.startsWith(`${first} `))
-  if (group.length > 0) {
-    const asked = second === '--help' || second === '-h'
-    print(group.map(one => `  modelgate ${one.name.padEnd(16)} ${one.summary}`).join('\n'))
-    return asked ? 0 : 2
-  }
+  if (group.length > 0) return unknownOf(group, first, second)
   const near = nearest(first, commands.map(one => one.name.split(' ')[0]!))
   printError(`there is no command '${first}'${near ? `, did you mean '${near}'?` : ''}; modelgate --help lists them`)
+  return 2
+}
+
+/** The first word is that of several commands. */
+function unknownOf(group: readonly Command[], first: string, second: string | undefined): number {
+  const list = group.map(one => `  modelgate ${one.name.padEnd(16)} ${one.summary}`).join('\n')
+  if (second === undefined || second === '--help' || second === '-h') {
+    print(list)
+    return second === undefined ? 2 : 0
+  }
+  const near = nearest(second, group.map(one => one.name.slice(first.length + 1)))
+  printError(`there is no command '${first} ${second}'${near ? `, did you mean '${first} ${near}'?` : ';'} these are there:\n${list}`)
   return 2
 }

@@ -1,7 +1,11 @@
 /** Keys without the HTTP API: straight in the database. A running gateway follows within a second. */
+import { existsSync } from 'node:fs'
 import { randomUUIDv7 } from 'bun'
-import { keyHint, mintKey, parseDuration } from '../accounts/key.ts'
+import { keyProblem, mintKey } from '../accounts/key.ts'
+import { keyBody, limitRange, newKey } from '../accounts/key-fields.ts'
+import type { KeyFields } from '../accounts/key-fields.ts'
 import type { KeyRecord, KeyStore } from '../core/ports.ts'
+import { problemsIn } from '../core/schema-problems.ts'
 import { systemClock } from '../lib/clock.ts'
 import { Secret } from '../lib/secret.ts'
 import { openKeyHash } from '../store/installation.ts'
@@ -10,16 +14,28 @@ import { createKeyStore } from '../store/keys.ts'
 import { migrate } from '../store/migrate.ts'
 import { openDatabase } from '../store/open.ts'
 import type { Command, CommandInput, FlagValues } from './command.ts'
-import { print, table, UsageError } from './command.ts'
+import { print, printError, table, UsageError } from './command.ts'
 import { explained } from './failures.ts'
-import { configFlag, databaseUrl, dataDirectory, dataFlag, generalSettings, jsonFlag, nonEmpty, text } from './options.ts'
+import { configFile, configFlag, databaseUrl, dataDirectory, dataFlag, generalSettings, jsonFlag, nonEmpty } from './options.ts'
 
 const listMax = 1000
 
-async function withKeys<T>(
-  { flags, environment }: CommandInput,
-  work: (keys: KeyStore, hashKey: Installation['hashKey']) => Promise<T>,
-): Promise<T> {
+type KeyWork<T> = (keys: KeyStore, hashKey: Installation['hashKey']) => Promise<T>
+
+/** In the database that is there: a wrong directory would otherwise be made, and look like one without keys. */
+async function withKnownKeys<T>(input: CommandInput, work: KeyWork<T>): Promise<T> {
+  const { flags, environment } = input
+  const url = databaseUrl(flags, environment)
+  const path = url.startsWith('sqlite:') ? url.slice('sqlite:'.length) : undefined
+  if (path === undefined || existsSync(path)) return withKeys(input, work)
+  const directory = dataDirectory(flags, environment)
+  if (path.startsWith(directory))
+    throw new Error(`the data directory ${directory} cannot be used: it holds no database; name that of the gateway with --data-dir (or MODELGATE_DATA_DIR)`)
+  throw new Error(`there is no database at ${path}; check DATABASE_URL (or general_settings.database_url)`)
+}
+
+/** Makes the database where there is none: keys may be created before the first start. */
+async function withKeys<T>({ flags, environment }: CommandInput, work: KeyWork<T>): Promise<T> {
   const used = { databaseUrl: databaseUrl(flags, environment), dataDirectory: dataDirectory(flags, environment) }
   const database = await openDatabase(used.databaseUrl).catch((thrown: unknown) => {
     throw explained(thrown, used)
@@ -34,20 +50,53 @@ async function withKeys<T>(
   }
 }
 
-function number(flags: FlagValues, name: string): number | null {
-  const value = text(flags[name])
-  if (value === undefined) return null
-  const amount = Number(value)
-  if (!Number.isInteger(amount) || amount < 1) throw new UsageError(`--${name} must be a whole number from 1; got '${value}'`)
-  return amount
+/** Flags by the fields of `POST /key/generate`, whose rules hold here too. */
+const flagOfField: Readonly<Record<keyof Pick<KeyFields, 'key_alias' | 'user_id' | 'team_id' | 'models' | 'duration'> | LimitField, string>> = {
+  key_alias: 'alias',
+  user_id: 'user',
+  team_id: 'team',
+  models: 'model',
+  duration: 'duration',
+  rpm_limit: 'rpm',
+  tpm_limit: 'tpm',
+  max_parallel_requests: 'parallel',
 }
 
-function expiry(flags: FlagValues, nowMs: number): number | null {
-  const duration = text(flags.duration)
-  if (duration === undefined) return null
-  const ms = parseDuration(duration)
-  if (ms === undefined) throw new UsageError(`--duration must be like 45s, 15m, 12h, 30d; got '${duration}'`)
-  return nowMs + ms
+type LimitField = 'rpm_limit' | 'tpm_limit' | 'max_parallel_requests'
+const limitFields: ReadonlySet<string> = new Set<LimitField>(['rpm_limit', 'tpm_limit', 'max_parallel_requests'])
+
+/** Throws UsageError with a line for each flag that is wrong. */
+function fieldsOf(flags: FlagValues): KeyFields {
+  const given = Object.entries(flagOfField).flatMap(([field, flag]) => {
+    const value = flags[flag]
+    if (value === undefined) return []
+    return [[field, limitFields.has(field) ? wholeNumber(value) : value] as const]
+  })
+  const fields = Object.fromEntries(given)
+  const result = keyBody.safeParse(fields)
+  if (result.success) return result.data
+  const lines = problemsIn(result.error.issues, fields, 'body').map(({ loc, msg }) => {
+    const [, field, at] = loc
+    const flag = flagOfField[field as keyof typeof flagOfField]
+    const value = flags[flag]
+    const why = limitFields.has(String(field)) ? limitRange : msg
+    return `--${flag} ${why}; got ${quoted(Array.isArray(value) ? value[Number(at)] : value)}`
+  })
+  throw new UsageError(lines.join('\n'))
+}
+
+/** What is none is no number either: `1e3` and ` 5` are more likely slips than wishes. */
+function wholeNumber(value: FlagValues[string]): number {
+  return typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : Number.NaN
+}
+
+const shownCharactersMax = 60
+
+/** One line, whatever it holds. */
+function quoted(value: unknown): string {
+  const text = String(value)
+  if (text.length > shownCharactersMax) return `${text.length} characters`
+  return `'${JSON.stringify(text).slice(1, -1)}'`
 }
 
 export const keysCreate: Command = {
@@ -69,26 +118,11 @@ export const keysCreate: Command = {
   async run(input) {
     const { flags, environment } = input
     const keyText = mintKey()
-    const nowMs = systemClock.epochMs()
     // Before anything is opened: a wrong flag changes nothing.
-    const record: Omit<KeyRecord, 'hash'> = {
-      id: randomUUIDv7(),
-      hint: keyHint(keyText),
-      alias: text(flags.alias) ?? null,
-      userId: text(flags.user) ?? null,
-      teamId: text(flags.team) ?? null,
-      models: Array.isArray(flags.model) ? flags.model : [],
-      expiresAtMs: expiry(flags, nowMs),
-      blocked: false,
-      requestsPerMinute: number(flags, 'rpm'),
-      tokensPerMinute: number(flags, 'tpm'),
-      parallelRequests: number(flags, 'parallel'),
-      metadata: {},
-      createdAtMs: nowMs,
-      createdBy: 'cli',
-      updatedAtMs: nowMs,
-    }
+    const record = newKey({ id: randomUUIDv7(), keyText, fields: fieldsOf(flags), nowMs: systemClock.epochMs(), createdBy: 'cli' })
     const keysOfUserMax = record.userId === null ? null : (generalSettings(flags, environment).max_keys_per_user ?? null)
+    if (record.userId !== null && configFile(flags, environment) === undefined)
+      printError('note: no configuration was read, so that max_keys_per_user was not checked; name it with --config or MODELGATE_CONFIG')
     await withKeys(input, (keys, hashKey) => keys.insert({ ...record, hash: hashKey(keyText) }, keysOfUserMax))
     print(flags.json ? JSON.stringify({ key: keyText, token_id: record.id }) : keyText)
     return 0
@@ -100,19 +134,23 @@ export const keysList: Command = {
   summary: 'List virtual keys',
   flags: { config: configFlag, 'data-dir': dataFlag, json: jsonFlag },
   async run(input) {
-    const { keys } = await withKeys(input, store => store.list({ limit: listMax, offset: 0 }))
+    const { keys } = await withKnownKeys(input, store => store.list({ limit: listMax, offset: 0 }))
+    const nowMs = systemClock.epochMs()
     const date = (ms: number | null) => (ms === null ? '' : new Date(ms).toISOString().slice(0, 16).replace('T', ' '))
     if (input.flags.json) print(JSON.stringify(keys.map(({ hash: _, ...shown }) => shown), null, 2))
     else
       print(
         table(
           ['ID', 'KEY', 'ALIAS', 'USER', 'MODELS', 'EXPIRES', 'STATE'],
-          keys.map(one => [one.id, one.hint, one.alias ?? '', one.userId ?? '', one.models.join(',') || 'all', date(one.expiresAtMs), one.blocked ? 'blocked' : 'active']),
+          keys.map(one => [one.id, one.hint, one.alias ?? '', one.userId ?? '', modelsText(one), date(one.expiresAtMs), keyProblem(one, nowMs) ?? 'active']),
         ),
       )
     return 0
   },
 }
+
+/** An empty name, of a key of an older version, opens no model at all. */
+const modelsText = ({ models }: KeyRecord): string => (models.length === 0 ? 'all' : models.map(name => name || "''").join(','))
 
 export const keysRevoke: Command = {
   name: 'keys revoke',
@@ -122,7 +160,7 @@ export const keysRevoke: Command = {
   async run(input) {
     const [named] = input.positionals
     if (named === undefined) throw new UsageError('name the key: modelgate keys revoke ID')
-    const gone = await withKeys(input, async (keys, hashKey) => {
+    const gone = await withKnownKeys(input, async (keys, hashKey) => {
       const found = (await keys.find({ hash: hashKey(named) })) ?? (await keys.find({ id: named })) ?? (await onlyOne(keys, named))
       return found !== undefined && (await keys.delete(found.id))
     })

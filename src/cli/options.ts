@@ -36,6 +36,15 @@ export function databaseUrl(flags: FlagValues, environment: Environment): string
   return given
 }
 
+/** `REDIS_URL`; undefined = the limits are counted in this process. The schemes are those that Bun's client takes. */
+export function redisUrl(environment: Environment): string | undefined {
+  const given = nonEmpty(environment.REDIS_URL)
+  // Never shown: it may hold a password.
+  if (given !== undefined && !/^(redis|rediss|valkey|valkeys|redis\+tls|redis\+unix|redis\+tls\+unix):\/\/./.test(given))
+    throw new UsageError('REDIS_URL must begin with redis:// or rediss://, as in redis://127.0.0.1:6379')
+  return given
+}
+
 export function portNumber(value: string, from: string): number {
   const port = Number(value)
   if (!Number.isInteger(port) || port < 0 || port > 65_535) throw new UsageError(`${from} must be a port from 0 to 65535; got '${value}'`)

@@ -1,11 +1,14 @@
+import { fstatSync, statSync, writeSync } from 'node:fs'
 import { startServer } from '../app.ts'
+import type { Announcement } from '../app.ts'
 import type { RunningServer } from '../config/serve-options.ts'
+import { modelWords } from '../config/summary.ts'
 import { systemClock } from '../lib/clock.ts'
 import { Secret } from '../lib/secret.ts'
 import type { Command, CommandInput } from './command.ts'
-import { print, printError, UsageError } from './command.ts'
+import { printError, UsageError } from './command.ts'
 import { explained } from './failures.ts'
-import { configFile, configFlag, databaseUrl, dataDirectory, dataFlag, generalSettings, nonEmpty, portNumber, text } from './options.ts'
+import { configFile, configFlag, databaseUrl, dataDirectory, dataFlag, generalSettings, nonEmpty, portNumber, redisUrl, text } from './options.ts'
 
 /** One Ctrl-C may come several times: from the terminal, from npm, from the launcher. Later ones mean impatience. */
 const sameSignalMs = 1000
@@ -22,10 +25,9 @@ export const serve: Command = {
   async run(input) {
     const { environment } = input
     const options = serveOptions(input)
-    const server = await startServer(options).catch((thrown: unknown) => {
+    const server = await startServer(options, greet).catch((thrown: unknown) => {
       throw explained(thrown, options)
     })
-    greet(server)
     keepServing(server)
     return new Promise<number>(resolve => {
       let stoppingSinceMs: number | undefined
@@ -87,26 +89,62 @@ function serveOptions({ flags, environment }: CommandInput) {
     masterKey: masterKey === undefined ? undefined : new Secret(masterKey),
     keyPepper: pepper === undefined ? undefined : new Secret(pepper),
     databaseUrl: databaseUrl(flags, environment),
-    redisUrl: nonEmpty(environment.REDIS_URL),
+    redisUrl: redisUrl(environment),
     environment,
   }
 }
 
 /** Goes to stderr: stdout is the log. */
-function greet(server: RunningServer): void {
-  const url = server.url.replace(/\/$/, '')
-  for (const warning of server.warnings) printError(`warning: ${warning}`)
-  printError(`Modelgate serves ${server.models} models on ${url} (API: ${url}/docs)`)
-  if (server.firstMasterKey === undefined) return
-  print(`
+function greet({ url: address, models: counts, warnings, firstMasterKey }: Announcement): void {
+  const url = address.replace(/\/$/, '')
+  const { models, more } = modelWords(counts)
+  for (const warning of warnings) printError(`warning: ${warning}`)
+  if (firstMasterKey !== undefined) writeNow(masterKeyText(url, firstMasterKey))
+  printError(`Modelgate serves ${models} on ${url} (API: ${url}/docs)${more}`)
+}
+
+function masterKeyText(url: string, masterKey: string): string {
+  return `
 This is the first start. The master key is shown now and never again:
 
-  ${server.firstMasterKey}
+  ${masterKey}
 
 Try it:
 
-  curl ${url}/v1/chat/completions -H "Authorization: Bearer ${server.firstMasterKey}" -H "Content-Type: application/json" -d '{"model": "local/simulated-chat", "messages": [{"role": "user", "content": "Hello"}]}'
-`)
+  curl ${url}/v1/chat/completions -H "Authorization: Bearer ${masterKey}" -H "Content-Type: application/json" -d '{"model": "local/simulated-chat", "messages": [{"role": "user", "content": "Hello"}]}'
+
+`
+}
+
+/** All of it is out when this returns. Throws when nobody can read it: the key is not stored then. */
+function writeNow(text: string): void {
+  const [standardOutput, standardError] = [1, 2]
+  const descriptor = [standardOutput, standardError].find(one => !isNullDevice(one))
+  if (descriptor === undefined) throw unshown('both standard output and standard error are the null device')
+  const bytes = Buffer.from(text)
+  for (let at = 0; at < bytes.length; ) {
+    try {
+      at += writeSync(descriptor, bytes, at)
+    } catch (error) {
+      // A full pipe that does not block.
+      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw unshown((error as Error).message)
+      Bun.sleepSync(10)
+    }
+  }
+}
+
+/** What is written there, by a service without a log say, nobody ever sees. */
+function isNullDevice(descriptor: number): boolean {
+  try {
+    const { rdev } = fstatSync(descriptor)
+    return rdev !== 0 && rdev === statSync('/dev/null').rdev
+  } catch {
+    return false
+  }
+}
+
+function unshown(why: string): Error {
+  return new Error(`the master key of the first start cannot be shown, so none was made: ${why}; set MODELGATE_MASTER_KEY, or start once at a terminal`)
 }
 
 /** A stray failure is logged and the process lives; a reload is asked for by SIGHUP. */

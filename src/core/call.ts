@@ -2,6 +2,7 @@
 import type { JsonBody } from '../lib/json-body.ts'
 import type { Deployment } from './deployment.ts'
 import type { GatewayError } from './errors.ts'
+import type { NamedFiles } from './files.ts'
 import type { StreamRelay } from './format.ts'
 import type { LimitVerdict } from './ports.ts'
 import type { Client } from './request.ts'
@@ -65,6 +66,8 @@ export interface Call {
   body: JsonBody | undefined
   /** The client's multipart form, whose fields are also in `body`; closed when the call is settled. */
   upload: Upload | undefined
+  /** The uploaded files that `body` names by ids of ours; absent = none. What is sent is then theirs to say. */
+  namedFiles?: NamedFiles | undefined
   /** Headers of the client that travel with its bytes on the forward lane, by lower-case name. */
   forwardedHeaders: Readonly<Record<string, string>> | undefined
   /** The public name asked for; empty until the body is read. */
@@ -77,6 +80,8 @@ export interface Call {
   /** The deployment that answered, or that failed last. */
   deployment: Deployment | undefined
   attempts: number
+  /** Of the attempts: further ones at the deployments of one model. The first at a fallback is none. */
+  retries?: number
   fallbacks: number
   usage: Usage | undefined
   usageSource: UsageSource

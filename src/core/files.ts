@@ -1,9 +1,11 @@
 /** Files and batches on their way to the upstream that keeps them. Implemented by `pipeline/file-call.ts`. */
 import type { Edit, JsonBody } from '../lib/json-body.ts'
+import { Secret } from '../lib/secret.ts'
 import type { Answer, AnswerStream } from './answer.ts'
 import type { Caller } from './call.ts'
 import type { Deployment } from './deployment.ts'
 import type { HttpRequest } from './endpoint.ts'
+import type { Client } from './request.ts'
 import type { Upload, UploadPart } from './upload.ts'
 
 /** What is sent: JSON, or a form with some of its fields changed. */
@@ -11,7 +13,7 @@ export type FileBody = { readonly json: unknown } | { readonly upload: Upload; r
 
 export interface FileCall {
   /** Whose leaving ends the call. */
-  readonly request: HttpRequest
+  readonly request: Client
   /** Its provider has `files`. */
   readonly deployment: Deployment
   readonly method: 'GET' | 'POST' | 'DELETE'
@@ -52,4 +54,37 @@ export interface FileCalls {
   /** The JSON object that the upstream answers. Rejects with its fault. */
   json(call: FileCall): Promise<Record<string, unknown>>
   content(call: FileCall): Promise<FileContent>
+  /** The content as a whole. Rejects with `upstream-broken` when it is larger than `bytesMax`. */
+  bytes(call: FileCall, bytesMax: number): Promise<Uint8Array>
+}
+
+/** Equal for deployments with the same files behind them: the same address and the same credentials. Undefined = no files. */
+export function accountOf({ target }: Deployment): string | undefined {
+  const { provider, options } = target
+  if (!provider.files) return undefined
+  const { url, headers } = provider.files.head(target, '/files')
+  // Where calls are signed, the credentials are not in the headers.
+  const signing = provider.authorization ? Object.entries(options).map(([name, value]) => [name, value instanceof Secret ? value.reveal() : value]) : []
+  return JSON.stringify([provider.name, url, headers, signing])
+}
+
+/**
+ * A file's id in the manner of this gateway (`endpoints/files/objects.ts`): a UUID of version 7 without its dashes.
+ * OpenAI's ids are shorter, with letters of both cases; Azure's are UUIDs of version 4.
+ */
+export function isLocalFileId(id: string): boolean {
+  return /^file-[0-9a-f]{12}7[0-9a-f]{3}[89ab][0-9a-f]{15}$/.test(id)
+}
+
+/** The uploaded files that the body of a call names, found for its key. Implemented by `pipeline/named-files.ts`. */
+export interface NamedFiles {
+  /**
+   * Those of `group`, the deployments of `model`, that can be given all of the files. Rejects with `unprocessable`, or
+   * with the fault of the upstream that has a file to be fetched, when there are none.
+   */
+  among(group: readonly Deployment[], model: string): Promise<readonly Deployment[]>
+  /** The body of the call as one of those deployments understands it. */
+  bodyFor(deployment: Deployment): JsonBody
+  /** The upstream's id, which is never shown -> ours. */
+  readonly localIds: ReadonlyMap<string, string>
 }

@@ -7,9 +7,14 @@ import { GatewayError } from './errors.ts'
 export interface Client {
   readonly clientAddress: string
   readonly left: boolean
-  /** Calls `listener` once when the client leaves before its answer is complete. */
-  onLeft(listener: () => void): void
+  /**
+   * Calls `listener` once when the client leaves before its answer is complete (`client-closed`), or when the gateway
+   * stops and cannot wait for the answer any longer: then there is a moment left to tell the client.
+   */
+  onLeft(listener: (why: GatewayError) => void): void
 }
+
+export const clientClosed = (): GatewayError => new GatewayError('client-closed', 'the client closed the connection before the answer was complete')
 
 export interface RequestHeaders {
   /** By lower-case name; several lines are joined by a comma. null = not sent. */
@@ -118,7 +123,7 @@ export class SignalClient implements Client {
     return this.#signal.aborted
   }
 
-  onLeft(listener: () => void): void {
-    this.#signal.addEventListener('abort', listener, { once: true })
+  onLeft(listener: (why: GatewayError) => void): void {
+    this.#signal.addEventListener('abort', () => listener(clientClosed()), { once: true })
   }
 }

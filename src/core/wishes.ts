@@ -8,6 +8,8 @@ export interface CallWishes {
   readonly contextFallbacks?: ReadonlyMap<string, string>
   /** true = fields that the upstream lacks are dropped and reported; false = refused; absent = as the deployment says. */
   readonly dropParams?: boolean
+  /** The longest that one attempt may take; for a stream, until it begins. It only shortens what the operator set. */
+  readonly timeoutMs?: number
   /** Fields that nothing here fulfils: reported as dropped, or refused with those that the upstream lacks. */
   readonly unfulfilled: readonly string[]
   /** Of those: what is only left out where the client itself says `drop_params: true`. It must not believe in it. */

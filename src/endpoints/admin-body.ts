@@ -1,26 +1,34 @@
-/** Bodies of administrative operations: small, strict, every problem named at once. */
+/** Bodies and queries of administrative operations: small, strict, nothing given twice, every problem named at once. */
 import { z } from 'zod'
 import type { HttpRequest } from '../core/endpoint.ts'
 import { GatewayError, unprocessable } from '../core/errors.ts'
 import { readBody } from '../core/request.ts'
 import { problemsIn } from '../core/schema-problems.ts'
+import { JsonBody, JsonBodyError } from '../lib/json-body.ts'
 
 const bytesMax = 1024 * 1024
 
-/** Reads and checks a JSON body. Throws 400 for what is not JSON, 422 for what the schema refuses. */
+/** Reads and checks a JSON body; none = an empty object. Throws 400 for what is not one JSON object, 422 for what the schema refuses. */
 export async function readAdminBody<T>(request: HttpRequest, schema: z.ZodType<T>): Promise<T> {
   const bytes = await readBody(request.body, bytesMax)
-  let value: unknown
-  try {
-    value = bytes.length === 0 ? {} : JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
-  } catch (cause) {
-    throw new GatewayError('invalid-request', `the body is not valid JSON: ${(cause as Error).message}`, { cause })
-  }
-  return check(schema, value, 'body')
+  return check(schema, bytes.length === 0 ? {} : parsed(bytes), 'body')
 }
 
-/** Checks query parameters. Throws 422. */
+function parsed(bytes: Uint8Array): Record<string, unknown> {
+  try {
+    return JsonBody.read(bytes).parse()
+  } catch (cause) {
+    if (!(cause instanceof JsonBodyError)) throw cause
+    throw new GatewayError('invalid-request', cause.message, { cause })
+  }
+}
+
+/** Checks query parameters. Throws 422, also for one that the schema knows and that is given twice. */
 export function readQuery<T>(request: HttpRequest, schema: z.ZodType<T>): T {
+  const known = schema instanceof z.ZodObject ? Object.keys(schema.shape) : []
+  const doubled = known.filter(name => request.query.getAll(name).length > 1)
+  if (doubled.length > 0)
+    throw unprocessable(doubled.map(name => ({ loc: ['query', name], msg: 'is given more than once; send it once', type: 'invalid' })))
   return check(schema, Object.fromEntries(request.query), 'query')
 }
 

@@ -6,13 +6,14 @@ import type { Deployment } from '../core/deployment.ts'
 import type { Endpoint, EndpointDoc, HttpRequest, Services } from '../core/endpoint.ts'
 import { GatewayError, unprocessable } from '../core/errors.ts'
 import type { FileCall } from '../core/files.ts'
+import { withLocalIds } from '../core/local-ids.ts'
 import type { FileRecord } from '../core/ports.ts'
 import type { Upload, UploadPart } from '../core/upload.ts'
 import type { JsonBody } from '../lib/json-body.ts'
 import { readQuery } from './admin-body.ts'
 import { BatchLines } from './files/batch-lines.ts'
 import {
-  aboutObject, bytesIn, deploymentOf, findRecord, idIn, newId, notFound, ownerOf, pathsOf, publicFile, upstreamPath, withLocalIds,
+  aboutObject, bytesIn, deploymentOf, findRecord, idIn, newId, notFound, ownerOf, pathsOf, publicFile, upstreamPath,
 } from './files/objects.ts'
 import type { Fields } from './files/objects.ts'
 import { chooseUpstream } from './files/upstreams.ts'

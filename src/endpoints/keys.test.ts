@@ -1,6 +1,6 @@
 /** How many keys a user may have, and what may stand in a key's fields, through the API. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { backends, standardConfig, startGateway } from '../../tests/e2e/harness.ts'
+import { backends, masterKey, standardConfig, startGateway } from '../../tests/e2e/harness.ts'
 import type { Gateway } from '../../tests/e2e/harness.ts'
 
 for (const backend of backends())
@@ -86,5 +86,71 @@ for (const backend of backends())
       expect(await messages('/key/generate', { rpm_limit: 0, tpm_limit: 'x', max_parallel_requests: 1.5, key_alias: '' })).toEqual([
         'must not be empty', ...Array<string>(3).fill('must be a whole number from 1 to 1000000000, or null for no limit'),
       ])
+    })
+
+    test('an expired key makes room, a blocked one does not; an expired one that is extended needs room again', async () => {
+      const create = async (fields: object = {}) => {
+        const answer = await gateway.admin('/key/generate', { user_id: 'brief', ...fields })
+        return { status: answer.status, key: ((await answer.json()) as { key: string }).key }
+      }
+      const [short, second] = [await create({ duration: '1s' }), await create(), await create()]
+      expect((await create()).status).toBe(409)
+      expect((await gateway.admin('/key/block', { key: second!.key })).status).toBe(200)
+      expect((await create()).status).toBe(409)
+      await Bun.sleep(1100)
+      expect([(await create()).status, (await create()).status]).toEqual([200, 409])
+      expect((await gateway.admin('/key/update', { key: short!.key, key_alias: 'late' })).status).toBe(200)
+      expect((await gateway.admin('/key/update', { key: short!.key, duration: '1h' })).status).toBe(409)
+      await gateway.admin('/key/delete', { keys: [second!.key] })
+      expect((await gateway.admin('/key/update', { key: short!.key, duration: '1h' })).status).toBe(200)
+      expect((await create()).status).toBe(409)
+    })
+
+    test('null is the default of every field, and a duration is told what is wrong with it', async () => {
+      const nulls = { models: null, metadata: null, blocked: null, duration: null, key_alias: null, user_id: null, team_id: null, rpm_limit: null }
+      const made = await gateway.admin('/key/generate', nulls)
+      expect([made.status, await made.json()]).toEqual([200, expect.objectContaining({ models: [], metadata: {}, blocked: false, expires: null, key_alias: null, rpm_limit: null })])
+      const key = await gateway.key({ models: ['chat-model'], metadata: { a: 1 }, blocked: true })
+      const updated = await gateway.admin('/key/update', { key, ...nulls })
+      expect(await updated.json()).toMatchObject({ models: [], metadata: {}, blocked: false })
+      const refused = async (duration: string) => {
+        const answer = await gateway.admin('/key/generate', { duration, rpm_limit: 0 })
+        const { detail } = (await answer.json()) as { detail: { loc: string[]; msg: string }[] }
+        expect([answer.status, detail.map(one => one.loc[1])]).toEqual([422, ['duration', 'rpm_limit']])
+        return detail[0]!.msg
+      }
+      expect(await refused('99999999999d')).toStartWith('must be at most 365000d (1000 years)')
+      expect(await refused('365001d')).toStartWith('must be at most 365000d')
+      expect(await refused('3 weeks')).toBe('must be a number and a unit: 45s, 15m, 12h, 30d, 2w, 1mo')
+      expect(await refused('0d')).toBe('must be at least 1s')
+      const longest = (await (await gateway.admin('/key/generate', { duration: '365000d' })).json()) as { expires: string }
+      expect(new Date(longest.expires).getUTCFullYear()).toBeGreaterThan(3000)
+    })
+
+    test('nothing is given twice: no field of a body, no parameter of a query', async () => {
+      const post = async (path: string, body: string) => {
+        const answer = await fetch(`${gateway.url}${path}`, { method: 'POST', headers: { authorization: `Bearer ${masterKey}` }, body })
+        return [answer.status, ((await answer.json()) as { error: { message: string } }).error.message]
+      }
+      expect(await post('/key/generate', '{"rpm_limit":1,"rpm_limit":1000}')).toEqual([400, 'the field "rpm_limit" is given twice (at byte 15)'])
+      expect(await post('/key/update', '{"key":"a","key":"b"}')).toEqual([400, expect.stringContaining('"key" is given twice')])
+      expect(await post('/key/generate', '[]')).toEqual([400, expect.stringContaining('must be a JSON object')])
+      expect((await fetch(`${gateway.url}/key/generate`, { method: 'POST', headers: { authorization: `Bearer ${masterKey}` } })).status).toBe(200)
+      for (const query of ['/key/list?size=1&size=2', '/key/info?key=a&key=b', '/spend/logs?limit=1&limit=2', '/utils/supported_openai_params?model=a&model=a']) {
+        const answer = await gateway.admin(query)
+        const { detail } = (await answer.json()) as { detail: { loc: string[]; msg: string }[] }
+        expect([query, answer.status, detail[0]!.msg]).toEqual([query, 422, 'is given more than once; send it once'])
+      }
+    })
+
+    test('a blocked key hears that it may be blocked, in the words that a stranger hears', async () => {
+      const key = await gateway.key()
+      await gateway.admin('/key/block', { key })
+      const words = async (text: string) => {
+        const answer = await fetch(`${gateway.url}/v1/models`, { headers: { authorization: `Bearer ${text}` } })
+        return [answer.status, ((await answer.json()) as { error: { message: string } }).error.message]
+      }
+      expect(await words(key)).toEqual([401, 'the API key is not known, was revoked, is blocked, or has expired'])
+      expect(await words('sk-of-nobody')).toEqual(await words(key))
     })
   })

@@ -1,47 +1,26 @@
 /** Virtual keys: made, shown once, listed, changed, blocked, deleted. Fields as users of the peer know them. */
 import { randomUUIDv7 } from 'bun'
 import { z } from 'zod'
-import { keyHint, mintKey, parseDuration } from '../accounts/key.ts'
+import { mintKey } from '../accounts/key.ts'
+import { keyBody, keyChanges, keyFields, keyName, newKey } from '../accounts/key-fields.ts'
 import { jsonAnswer } from '../core/answer.ts'
 import type { Endpoint, EndpointDoc, Services } from '../core/endpoint.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { KeyChanges, KeyRecord } from '../core/ports.ts'
 import { readAdminBody, readQuery } from './admin-body.ts'
 
-/** Postgres keeps no NUL, and lists should stay lines. */
-const name = z
-  .string({ error: ({ input }) => (input === undefined ? 'is missing; send a string' : 'must be a string') })
-  .min(1, 'must not be empty')
-  .max(255, 'must be at most 255 characters')
-  .regex(/^[^\u0000-\u001f\u007f]*$/, 'must not hold control characters')
-const limitText = 'must be a whole number from 1 to 1000000000, or null for no limit'
-const limit = z.number(limitText).int(limitText).min(1, limitText).max(1_000_000_000, limitText).nullable()
-
-const keyFields = {
-  key_alias: name.nullable().optional(),
-  duration: z.string().nullable().optional().describe('Time to live from now: 45s, 15m, 12h, 30d, 2w, 1mo; null = for ever.'),
-  models: z.array(name).max(1000).optional().describe('Names, `prefix/*` patterns or access groups; empty = every model.'),
-  user_id: name.nullable().optional(),
-  team_id: name.nullable().optional(),
-  metadata: z.record(z.string(), z.unknown()).optional(),
-  rpm_limit: limit.optional(),
-  tpm_limit: limit.optional(),
-  max_parallel_requests: limit.optional(),
-  blocked: z.boolean().optional(),
-}
-
-const generateBody = z.strictObject(keyFields)
-const updateBody = z.strictObject({ key: name, ...keyFields })
-const oneKey = z.strictObject({ key: name })
+const updateBody = z.strictObject({ key: keyName, ...keyFields })
+const infoQuery = z.object({ key: z.string().optional() })
+const oneKey = z.strictObject({ key: keyName })
 const deleteBody = z
-  .strictObject({ keys: z.array(name).min(1).max(1000).optional(), key_aliases: z.array(name).min(1).max(1000).optional() })
+  .strictObject({ keys: z.array(keyName).min(1).max(1000).optional(), key_aliases: z.array(keyName).min(1).max(1000).optional() })
   .refine(body => body.keys || body.key_aliases, 'give `keys` or `key_aliases`')
 const listQuery = z.strictObject({
   page: z.coerce.number().int().min(1).default(1),
   size: z.coerce.number().int().min(1).max(100).default(10),
-  user_id: name.optional(),
-  team_id: name.optional(),
-  key_alias: name.optional(),
+  user_id: keyName.optional(),
+  team_id: keyName.optional(),
+  key_alias: keyName.optional(),
   return_full_object: z.stringbool().default(false),
 })
 
@@ -56,61 +35,15 @@ export const keyGenerate: Endpoint = {
   method: 'POST',
   paths: ['/key/generate'],
   auth: 'admin',
-  doc: doc('Create a key; the answer is the only place that ever shows it', generateBody),
+  doc: doc('Create a key; the answer is the only place that ever shows it', keyBody),
   async handle(request, services, caller) {
-    const body = await readAdminBody(request, generateBody)
+    const fields = await readAdminBody(request, keyBody)
     const keyText = mintKey()
-    const nowMs = services.epochMs()
-    const record: KeyRecord = {
-      id: randomUUIDv7(),
-      hash: services.hashKey(keyText),
-      hint: keyHint(keyText),
-      alias: null,
-      userId: null,
-      teamId: null,
-      models: [],
-      expiresAtMs: null,
-      blocked: false,
-      requestsPerMinute: null,
-      tokensPerMinute: null,
-      parallelRequests: null,
-      metadata: {},
-      createdAtMs: nowMs,
-      createdBy: caller!.key.id,
-      updatedAtMs: nowMs,
-      ...changesOf(body, nowMs),
-    }
+    const made = newKey({ id: randomUUIDv7(), keyText, fields, nowMs: services.epochMs(), createdBy: caller!.key.id })
+    const record: KeyRecord = { ...made, hash: services.hashKey(keyText) }
     await services.keys.insert(record, services.settings().keysPerUser)
     return jsonAnswer({ key: keyText, ...shown(record) })
   },
-}
-
-type Fields = z.infer<typeof generateBody>
-
-/** Only what was sent changes. Throws 422 for a duration that is none. */
-function changesOf(body: Fields, nowMs: number): KeyChanges {
-  const changes: { -readonly [K in keyof KeyChanges]: KeyChanges[K] } = {}
-  if (body.key_alias !== undefined) changes.alias = body.key_alias
-  if (body.models !== undefined) changes.models = body.models
-  if (body.user_id !== undefined) changes.userId = body.user_id
-  if (body.team_id !== undefined) changes.teamId = body.team_id
-  if (body.metadata !== undefined) changes.metadata = body.metadata
-  if (body.rpm_limit !== undefined) changes.requestsPerMinute = body.rpm_limit
-  if (body.tpm_limit !== undefined) changes.tokensPerMinute = body.tpm_limit
-  if (body.max_parallel_requests !== undefined) changes.parallelRequests = body.max_parallel_requests
-  if (body.blocked !== undefined) changes.blocked = body.blocked
-  if (body.duration !== undefined) changes.expiresAtMs = expiryOf(body.duration, nowMs)
-  return changes
-}
-
-function expiryOf(duration: string | null, nowMs: number): number | null {
-  if (duration === null) return null
-  const ms = parseDuration(duration)
-  if (ms === undefined)
-    throw new GatewayError('unprocessable', '`duration` must be a number and a unit: 45s, 15m, 12h, 30d, 2w, 1mo', {
-      param: 'duration',
-    })
-  return nowMs + ms
 }
 
 const iso = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString())
@@ -161,8 +94,8 @@ export const keyInfo: Endpoint = {
     query: { key: { schema: { type: 'string' }, description: 'Key text, token or id.' } },
   },
   async handle(request, services, caller) {
-    const named = request.query.get('key')
-    if (caller!.role === 'admin' && named === null)
+    const { key: named } = readQuery(request, infoQuery)
+    if (caller!.role === 'admin' && named === undefined)
       throw new GatewayError('not-found', 'the master key is no virtual key; name one: /key/info?key=...', { param: 'key' })
     const record = await lookForKey(services, named ?? caller!.key.id)
     // The same for keys that are there and for keys that are not: nobody can feel around for them.
@@ -212,7 +145,7 @@ export const keyUpdate: Endpoint = {
   async handle(request, services) {
     const { key, ...fields } = await readAdminBody(request, updateBody)
     const record = await findKey(services, key)
-    return jsonAnswer({ key: record.hint, ...shown(await change(services, record, changesOf(fields, services.epochMs()))) })
+    return jsonAnswer({ key: record.hint, ...shown(await change(services, record, keyChanges(fields, services.epochMs()))) })
   },
 }
 

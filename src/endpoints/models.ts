@@ -1,4 +1,5 @@
 /** The lists of models. None of them ever asks an upstream: a dead provider must not hang a model picker. */
+import { z } from 'zod'
 import { pricesAt } from '../accounts/cost.ts'
 import { accessibleGroups, mayUseModel } from '../accounts/key.ts'
 import { priceFields } from '../accounts/price-keys.ts'
@@ -11,8 +12,11 @@ import { GatewayError, unprocessable } from '../core/errors.ts'
 import type { ModelDirectory } from '../core/ports.ts'
 import { geminiErrorBody } from '../formats/gemini.ts'
 import { codexCatalogue, listEntry } from '../formats/openai-models.ts'
+import { Mask } from '../lib/mask.ts'
+import { readQuery } from './admin-body.ts'
 import { geminiModelAnswer, geminiModelsAnswer } from './gemini.ts'
 
+const pageModelsMax = 1000
 const fallbackTypes = ['general', 'context_window', 'content_policy']
 const booleanParameter = (description: string) => ({ schema: { type: 'boolean', default: false }, description })
 
@@ -47,6 +51,9 @@ export const modelsList: Endpoint = {
       include_metadata: booleanParameter('Add `metadata.fallbacks`.'),
       fallback_type: { schema: { enum: fallbackTypes }, description: 'Which fallbacks `include_metadata` adds.' },
       scope: { schema: { enum: ['expand'] }, description: 'Administrators: every model of the gateway.' },
+      limit: { schema: { type: 'integer', minimum: 1, maximum: pageModelsMax }, description: 'Models a page; else the list is whole.' },
+      after_id: { schema: { type: 'string' }, description: 'Those behind this model: `last_id` of the page before.' },
+      before_id: { schema: { type: 'string' }, description: 'Those just before this model: `first_id` of the page behind.' },
     },
     response: { $ref: '#/components/schemas/ModelList' },
   },
@@ -57,18 +64,50 @@ export const modelsList: Endpoint = {
     const ids = visibleIds(index, caller!, options)
     if (request.query.has('client_version'))
       return jsonAnswer(codexCatalogue(ids.map(id => ({ id, info: infoOf(index, id) }))))
-    const data = ids.map(id => {
+    const page = pageOf(ids, readQuery(request, pageQuery))
+    const data = page.ids.map(id => {
       const entry = listedModel(id, index.resolve(id)[0], services)
       return options.metadata ? { ...entry, metadata: { fallbacks: fallbacksOf(services, id, options.fallbackType) } } : entry
     })
     return jsonAnswer({
       object: 'list',
       data,
-      has_more: false,
+      has_more: page.hasMore,
       first_id: data[0]?.id ?? null,
       last_id: data.at(-1)?.id ?? null,
     })
   },
+}
+
+/** Of Anthropic's clients (platform.claude.com/docs/en/api/models-list). */
+const pageQuery = z.object({
+  limit: z.coerce.number().int().min(1).max(pageModelsMax).optional(),
+  after_id: z.string().optional(),
+  before_id: z.string().optional(),
+})
+
+interface ModelPage {
+  readonly ids: readonly string[]
+  /** In the direction of the paging. */
+  readonly hasMore: boolean
+}
+
+/** The whole list unless a page is asked for: OpenAI's clients know no second one. */
+function pageOf(ids: readonly string[], { limit = ids.length, after_id: after, before_id: before }: z.infer<typeof pageQuery>): ModelPage {
+  const refuse = (name: string, msg: string) => unprocessable([{ loc: ['query', name], msg, type: 'invalid' }])
+  if (after !== undefined && before !== undefined) throw refuse('before_id', 'cannot stand beside after_id; send one of them')
+  const placeOf = (name: string, id: string): number => {
+    const at = ids.indexOf(id)
+    if (at < 0) throw refuse(name, 'is none of the listed models; send first_id or last_id of a page')
+    return at
+  }
+  if (before !== undefined) {
+    const end = placeOf('before_id', before)
+    const start = Math.max(end - limit, 0)
+    return { ids: ids.slice(start, end), hasMore: start > 0 }
+  }
+  const start = after === undefined ? 0 : placeOf('after_id', after) + 1
+  return { ids: ids.slice(start, start + limit), hasMore: start + limit < ids.length }
 }
 
 interface ListOptions {
@@ -160,9 +199,11 @@ export const modelsOne: Endpoint = {
       throw new GatewayError('model-not-found', `the model '${id.slice(0, 200)}' does not exist or is not yours to use`, {
         param: 'model_id',
       })
-    return jsonAnswer({ ...listedModel(id, deployment, services), owned_by: deployment.target.provider.name })
+    return jsonAnswer(listedModel(id, deployment, services))
   },
 }
+
+const infoQuery = z.object({ proxy_model_id: z.string().optional() })
 
 /** GET /model/info: the deployments behind the names. Keys are never shown, addresses to administrators only. */
 export const modelInfo: Endpoint = {
@@ -181,13 +222,15 @@ export const modelInfo: Endpoint = {
     const visible = deployments.filter(
       one => caller!.role === 'admin' || mayUseModel(caller!.key, one.modelName, accessGroups),
     )
-    const id = request.query.get('proxy_model_id')
-    const chosen = id === null ? visible : visible.filter(one => one.id === id)
-    if (id !== null && chosen.length === 0)
+    const { proxy_model_id: id } = readQuery(request, infoQuery)
+    const chosen = id === undefined ? visible : visible.filter(one => one.id === id)
+    if (id !== undefined && chosen.length === 0)
       throw new GatewayError('not-found', `no model has the id '${id.slice(0, 200)}'`, { param: 'proxy_model_id' })
     return jsonAnswer({ data: chosen.map(one => infoEntry(one, services.epochMs(), caller!.role === 'admin')) })
   },
 }
+
+const addresses = new Mask([])
 
 function infoEntry(deployment: Deployment, nowMs: number, showAddress: boolean): object {
   const { target, prices, mode } = deployment
@@ -195,7 +238,8 @@ function infoEntry(deployment: Deployment, nowMs: number, showAddress: boolean):
     model_name: deployment.modelName,
     proxy_params: {
       model: `${target.provider.name}/${target.model}`,
-      ...(showAddress && { api_base: target.baseUrl }),
+      // Some write a password into it.
+      ...(showAddress && { api_base: addresses.url(target.baseUrl) }),
     },
     model_info: {
       ...deployment.info,

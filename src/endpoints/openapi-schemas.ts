@@ -20,6 +20,21 @@ const usage = object({
   total_tokens: { type: 'integer' },
 })
 
+/** What a body asks of the gateway itself (core/wishes.ts). */
+const gatewayWishes = {
+  num_retries: nullable('integer', { minimum: 0, maximum: 10, description: 'Further attempts after the first.' }),
+  fallbacks: {
+    anyOf: [listOf({ anyOf: [text, object({ model: text }, ['model'])] }), { type: 'null' }],
+    description: 'Models to try after this one; [] = none.',
+  },
+  context_window_fallback_dict: nullable('object', { additionalProperties: text, description: 'Model -> the model for conversations that are too long for it.' }),
+  timeout: nullable('number', { minimum: 0, maximum: 86_400, description: 'Seconds that an attempt may take, a stream until it begins; 0 = as configured.' }),
+  drop_params: nullable('boolean', { description: 'true = fields that the model lacks are left out and named in a header; false = they are refused.' }),
+  guardrails: { anyOf: [listOf(text), { type: 'null' }], description: 'Refused unless drop_params is true: there are none.' },
+  caching: nullable('boolean'),
+  cache: object({ 'no-cache': { type: 'boolean' } }),
+}
+
 const chatRequest = object(
   {
     model: text,
@@ -47,14 +62,9 @@ const chatRequest = object(
     functions: { anyOf: [listOf({ type: 'object' }), { type: 'null' }] },
     user: nullable('string'),
     metadata: nullable('object'),
-    guardrails: { anyOf: [listOf(text), { type: 'null' }] },
-    caching: nullable('boolean'),
-    num_retries: nullable('integer', { minimum: 0 }),
-    context_window_fallback_dict: nullable('object', { additionalProperties: text }),
-    fallbacks: { anyOf: [listOf(text), { type: 'null' }] },
+    ...gatewayWishes,
     chat_template_kwargs: { type: 'object' },
     reasoning_effort: nullable('string'),
-    cache: object({ 'no-cache': { type: 'boolean' } }),
   },
   ['model', 'messages'],
 )
@@ -158,6 +168,53 @@ const utilitySchemas: Readonly<Record<string, object>> = {
   }),
 }
 
+const count = (description: string) => nullable('integer', { description })
+
+/** One row of the ledger. Null = nobody counted it. */
+const spendLog = object({
+  request_id: text,
+  started_at_ms: { type: 'integer', description: 'Milliseconds since 1970.' },
+  started_at: { type: 'string', format: 'date-time' },
+  route: text,
+  operation: text,
+  outcome: { enum: ['success', 'error', 'client_closed', 'upstream_cut', 'interrupted'] },
+  status: { type: 'integer' },
+  error_kind: nullable('string'),
+  model: text,
+  deployment_id: nullable('string'),
+  provider: nullable('string'),
+  upstream_model: nullable('string'),
+  key_id: text,
+  key_alias: nullable('string'),
+  user_id: nullable('string'),
+  team_id: nullable('string'),
+  end_user: nullable('string'),
+  stream: { type: 'boolean' },
+  input_tokens: count('All of the input, cached tokens included.'),
+  output_tokens: count('All of the output, reasoning included.'),
+  cached_input_tokens: count("Of the input: read from the provider's cache."),
+  cache_write_tokens: count("Of the input: written to the provider's cache."),
+  cache_write_one_hour_tokens: count('Of `cache_write_tokens`: with a lifetime of one hour.'),
+  reasoning_tokens: count('Of the output.'),
+  input_audio_tokens: count('Of the input.'),
+  output_audio_tokens: count('Of the output.'),
+  input_image_tokens: count('Of the input.'),
+  output_image_tokens: count('Of the output.'),
+  images: count('Pictures made.'),
+  characters: count('Characters to be spoken.'),
+  audio_microseconds: count('Audio heard or spoken, exact.'),
+  audio_seconds: nullable('number', { description: 'The same in seconds.' }),
+  search_units: nullable('number', { description: 'Of a reranker.' }),
+  usage_source: { enum: ['upstream', 'estimated', 'none'], description: 'Who counted.' },
+  cost_nano_usd: nullable('string', { description: 'Nano-dollars; null = the price or the usage is not known.' }),
+  spend: nullable('string', { description: 'The same in dollars, as decimal text.' }),
+  duration_ms: { type: 'number' },
+  first_byte_ms: nullable('number'),
+  attempts: { type: 'integer' },
+  client_address: nullable('string'),
+  user_agent: nullable('string'),
+})
+
 export const schemas: Readonly<Record<string, object>> = {
   Message: object(
     {
@@ -195,7 +252,7 @@ export const schemas: Readonly<Record<string, object>> = {
       encoding_format: { enum: ['float', 'base64'] },
       dimensions: nullable('integer', { minimum: 1 }),
       user: nullable('string'),
-      timeout: { type: 'integer', default: 600, description: 'Accepted for compatibility; the operator sets timeouts.' },
+      timeout: gatewayWishes.timeout,
       ...Object.fromEntries(neverUsed.map(([name, schema]) => [name, { ...schema, description: 'Accepted for compatibility and never used.' }])),
     },
     ['model', 'input'],
@@ -208,6 +265,8 @@ export const schemas: Readonly<Record<string, object>> = {
   }),
   ...mediaSchemas,
   ...utilitySchemas,
+  SpendLog: spendLog,
+  SpendLogs: object({ data: listOf(reference('SpendLog')), next_cursor: nullable('string') }),
   Model: modelEntry,
   ModelList: object({ object: { const: 'list' }, data: listOf(reference('Model')), has_more: { type: 'boolean' } }),
   ModelInfoList: object({

@@ -34,6 +34,8 @@ export interface FrontDoor {
   handle(request: WireRequest): Answer | Promise<Answer>
   /** For what could not be read as a request. */
   refuse(refusal: { readonly status: number; readonly message: string }): Answer
+  /** Refuses a request for reasons outside of it, in its path's dialect; what needs no key is answered all the same. */
+  turnAway(request: WireRequest, error: GatewayError): Answer | Promise<Answer>
 }
 
 /** The request as endpoints see it. A class, so that its lazy parts cost nothing when nobody asks. */
@@ -75,7 +77,7 @@ class RoutedRequest implements HttpRequest {
     return this.#wire.left
   }
 
-  onLeft(listener: () => void): void {
+  onLeft(listener: (why: GatewayError) => void): void {
     this.#wire.onLeft(listener)
   }
 }
@@ -101,6 +103,14 @@ export function createFrontDoor(parts: FrontDoorParts): FrontDoor {
       const endpoint = found.value.get(method)
       if (!endpoint) return otherMethod(head, found.value)
       return admit(parts, endpoint, new RoutedRequest(wire, { path, query, params: found.params }))
+    },
+    turnAway(wire, error) {
+      const { head } = wire
+      const path = head.target.split('?', 1)[0]!
+      const endpoint = table.find(path)?.value.get(head.method)
+      // Whoever asks for the health of a gateway with too many clients would restart it if nobody answered.
+      if (endpoint?.auth === 'none') return this.handle(wire)
+      return withCors(head, errorAnswer(error, { body: endpoint?.errorBody }))
     },
     refuse: ({ status, message }) => ({ ...errorAnswer(new GatewayError('invalid-request', message)), status }),
   }
@@ -138,7 +148,7 @@ function enter(
   request: RoutedRequest,
   caller: Caller | undefined,
 ): Answer | Promise<Answer> {
-  if (!caller) throw new GatewayError('unauthenticated', 'the API key is not known, was revoked, or has expired')
+  if (!caller) throw new GatewayError('unauthenticated', 'the API key is not known, was revoked, is blocked, or has expired')
   const counted = parts.countRequest(caller)
   if (counted === undefined) return perform(parts, endpoint, request, caller)
   return performCounted(parts, endpoint, request, { caller, counted })

@@ -91,7 +91,11 @@ async function until(run: Json, status: string): Promise<Json> {
 }
 const calls = { content: null, tool_calls: [{ id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } }] }
 const never = (request: HttpRequest) =>
-  new Promise<Response>(resolve => request.onLeft(() => resolve(Response.json({ error: { message: 'left' } }, { status: 499 }))))
+  new Promise<Response>(resolve => {
+    const leave = () => resolve(Response.json({ error: { message: 'left' } }, { status: 499 }))
+    if (request.left) leave()
+    else request.onLeft(leave)
+  })
 
 describe('a run that nobody works on', () => {
   /** As another process left it: queued, and never touched again. */

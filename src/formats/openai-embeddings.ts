@@ -8,6 +8,7 @@ import {
   checkFields,
   integerBetween,
   isObject,
+  numberBetween,
   objectField,
   oneOf,
   parseChecked,
@@ -15,6 +16,7 @@ import {
   readField,
   stringField,
   textOf,
+  timeoutMostS,
   unknownFields,
 } from './openai-chat/checks.ts'
 import type { Check, Fields } from './openai-chat/checks.ts'
@@ -40,7 +42,7 @@ const embeddingChecks: ReadonlyMap<string, Check> = new Map<string, Check>([
   ['encoding_format', oneOf(['encoding_format'], ['float', 'base64'])],
   ['dimensions', integerBetween('dimensions', 1)],
   ['user', stringField('user')],
-  ['timeout', integerBetween('timeout', 0)],
+  ['timeout', numberBetween('timeout', 0, timeoutMostS)],
   ['api_base', stringField('api_base')],
   ['api_version', stringField('api_version')],
   ['api_key', stringField('api_key')],

@@ -10,6 +10,8 @@ export interface IncomingRequest extends Client {
   readonly body: IncomingBody
 }
 
+type Listener = (why: GatewayError) => void
+
 /** The request as the rest of the program sees it. */
 export class ConnectedRequest implements IncomingRequest {
   readonly head: RequestHead
@@ -17,8 +19,8 @@ export class ConnectedRequest implements IncomingRequest {
   readonly #connection: { readonly address: string }
   #left = false
   #over = false
-  #listener: (() => void) | undefined
-  #more: (() => void)[] | undefined
+  #listener: Listener | undefined
+  #more: Listener[] | undefined
 
   constructor(connection: { readonly address: string }, head: RequestHead, body: IncomingBody) {
     this.#connection = connection
@@ -34,7 +36,7 @@ export class ConnectedRequest implements IncomingRequest {
     return this.#left
   }
 
-  onLeft(listener: () => void): void {
+  onLeft(listener: Listener): void {
     if (this.#over) return
     if (this.#listener) (this.#more ??= []).push(listener)
     else this.#listener = listener
@@ -50,12 +52,19 @@ export class ConnectedRequest implements IncomingRequest {
   /** The client has left: nothing happens when the answer was complete. */
   leave(error: GatewayError): void {
     if (this.#over) return
+    this.#over = true
+    this.interrupt(error)
+  }
+
+  /** The gateway cannot wait for the answer any longer; what is answered in this moment still goes out. */
+  interrupt(error: GatewayError): void {
     const listener = this.#listener
     const more = this.#more ?? []
-    this.answered()
+    this.#listener = undefined
+    this.#more = undefined
     this.#left = true
     if (!this.body.ended) this.body.fail(error)
-    listener?.()
-    for (const one of more) one()
+    listener?.(error)
+    for (const one of more) one(error)
   }
 }

@@ -9,6 +9,7 @@ import { AnswerHead, framingOf } from './answer-head.ts'
 import { Backlog, noBytes } from './backlog.ts'
 import { BodyFraming } from './body-framing.ts'
 import type { BodyTaker } from './body-framing.ts'
+import { BodyPace } from './body-pace.ts'
 import { ConnectedRequest } from './connected-request.ts'
 import type { Host } from './host.ts'
 import { IncomingBody } from './incoming-body.ts'
@@ -19,7 +20,7 @@ import { cancelBody, PulledStream, StreamSink } from './streams.ts'
 import type { StreamLine } from './streams.ts'
 
 const idleMs = 255_000
-/** From the first byte of a head to its last; between two pieces of a body; for a client to take a piece of its answer. */
+/** From the first byte of a head to its last; for the rest of a body that nobody wants; for a client to take a piece of its answer. */
 const stalledMs = 60_000
 /** Sent after the request, while it is not answered: kept up to here, then the client has to wait. */
 const pipelinedBytesMax = 64 * 1024
@@ -49,6 +50,7 @@ export class ClientConnection extends TimerEntry implements BodySource, StreamLi
   #phase: Phase = 'head'
   #request: ConnectedRequest | undefined
   readonly #framing = new BodyFraming()
+  readonly #pace = new BodyPace()
   /** Takes the rest of a body that is not wanted. */
   readonly #nobody: BodyTaker = { push() {}, end: () => this.#next() }
   #discarded = 0
@@ -59,6 +61,8 @@ export class ClientConnection extends TimerEntry implements BodySource, StreamLi
   #resting = false
   /** Requests wait until the client has taken the answers before them. */
   #held = false
+  /** `Clock.monotonicMs` when it came to rest the last time. */
+  #restedMs: number
   /** Bytes of a head are there, but not all. */
   #headBegan = false
   /** Bytes of the backlog in which no head ends. */
@@ -78,11 +82,17 @@ export class ClientConnection extends TimerEntry implements BodySource, StreamLi
     super()
     this.#host = host
     this.#socket = socket
-    this.#deadline(stalledMs)
+    this.#restedMs = this.#deadline(stalledMs)
   }
 
   get address(): string {
     return (this.#address ??= this.#socket.remoteAddress ?? '')
+  }
+
+  /** `Clock.monotonicMs` since which nothing is asked and nothing waits to be sent; Infinity = it is in use, or closed. */
+  get idleSinceMs(): number {
+    const isUsed = this.#phase !== 'head' || this.queued || this.#outbox.size > 0 || this.#backlog.length > 0
+    return isUsed ? Infinity : this.#restedMs
   }
 
   // ---- what the socket calls
@@ -155,6 +165,12 @@ export class ClientConnection extends TimerEntry implements BodySource, StreamLi
     this.#phase = 'ending'
   }
 
+  /** Lets whoever works on an answer end it now. */
+  interrupt(error: GatewayError): void {
+    this.#last = true
+    if (this.#phase === 'request') this.#guard(() => this.#request!.interrupt(error))
+  }
+
   /** At once, whatever is under way. */
   close(): void {
     if (this.#phase === 'closed') return
@@ -175,7 +191,8 @@ export class ClientConnection extends TimerEntry implements BodySource, StreamLi
       this.#outbox.add('HTTP/1.1 100 Continue\r\n\r\n')
       this.#host.flushSoon(this)
     }
-    this.#deadline(stalledMs)
+    this.#pace.wanted(this.#host.wheel.nowMs())
+    this.#watchBody()
   }
 
   pause(): void {
@@ -241,6 +258,7 @@ export class ClientConnection extends TimerEntry implements BodySource, StreamLi
     this.#headBegan = false
     this.#searched = 0
     this.#continued = false
+    this.#pace.begin()
     this.#last = !head.keepAlive || this.#host.stopping
     const rest = bytes.length > 0 && !request.body.ended ? this.#takeFirst(bytes) : bytes
     const answer = this.#host.handle(request)
@@ -273,7 +291,11 @@ export class ClientConnection extends TimerEntry implements BodySource, StreamLi
   /** Gives the body what is its; returns what comes after it. */
   #takeBody(bytes: Buffer): Buffer {
     const { body } = this.#request!
-    if (body.awaited) this.#deadline(stalledMs)
+    this.#pace.came(bytes.length)
+    if (body.awaited) {
+      this.#pace.waited(this.#host.wheel.nowMs())
+      this.#watchBody()
+    }
     return this.#framing.take(bytes, body)
   }
 
@@ -405,20 +427,28 @@ export class ClientConnection extends TimerEntry implements BodySource, StreamLi
 
   #tooSlow(): void {
     const waitsForClient = this.#outbox.size > 0
-    if (this.#phase === 'request' && !waitsForClient) {
-      // The gateway itself is at work: that may take as long as it takes.
-      this.#deadline(idleMs)
-      const { body } = this.#request!
-      if (!body.awaited) return
-      this.#last = true
-      this.#broken = true
-      return body.fail(new GatewayError('body-timeout', `nothing of the body came for ${stalledMs / 1000} s`))
-    }
+    if (this.#phase === 'request' && !waitsForClient) return this.#checkBody()
     if (this.#phase === 'head' && !waitsForClient) {
       if (!this.#headBegan) return this.#leave()
       return this.#refuse(new RefusedRequest(408, `the head of the request did not end within ${stalledMs / 1000} s`))
     }
     this.close()
+  }
+
+  /** As long as the client has to take something first, that has its own deadline. */
+  #watchBody(): void {
+    if (!this.#stalling) this.#host.wheel.touch(this, this.#pace.dueMs)
+  }
+
+  #checkBody(): void {
+    const { body } = this.#request!
+    // The gateway itself is at work: that may take as long as it takes.
+    if (!body.awaited) return void this.#deadline(idleMs)
+    if (this.#pace.dueMs > this.#host.wheel.nowMs()) return this.#watchBody()
+    this.#deadline(idleMs)
+    this.#last = true
+    this.#broken = true
+    body.fail(new GatewayError('body-timeout', this.#pace.problem))
   }
 
   /** The deadline moves only when bytes do: writing more is no sign of life of the client. */
@@ -430,7 +460,7 @@ export class ClientConnection extends TimerEntry implements BodySource, StreamLi
 
   /** Every answer is out: what waited for that goes on, or the next request is waited for. */
   #rest(): void {
-    if (!this.#headBegan) this.#deadline(idleMs)
+    if (!this.#headBegan) this.#restedMs = this.#deadline(idleMs)
     if (!this.#held) return
     this.#held = false
     this.resume()
@@ -451,9 +481,12 @@ export class ClientConnection extends TimerEntry implements BodySource, StreamLi
     this.lost()
   }
 
-  #deadline(ms: number): void {
+  /** From now on; returns now. */
+  #deadline(ms: number): number {
     const { wheel } = this.#host
-    wheel.touch(this, wheel.nowMs() + ms)
+    const nowMs = wheel.nowMs()
+    wheel.touch(this, nowMs + ms)
+    return nowMs
   }
 
   /** For what nobody calls who could be told. */

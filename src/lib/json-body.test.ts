@@ -74,6 +74,32 @@ for (const [text, message] of refused)
     expect(() => read(text)).toThrow(message)
   })
 
+test('says where: in small bodies, in fields of large ones, behind a byte order mark, in names', () => {
+  const place = (work: () => unknown): number | undefined => {
+    try {
+      work()
+    } catch (error) {
+      expect(error).toBeInstanceOf(JsonBodyError)
+      return (error as JsonBodyError).offset
+    }
+    throw new Error('nothing was refused')
+  }
+  const nan = '{"model":"m","messages":[{"role":"user","content":"€"}],"n":NaN}'
+  const nanAt = Buffer.byteLength(nan.slice(0, nan.indexOf('NaN')))
+  expect(() => read(nan)).toThrow(`(at byte ${nanAt})`)
+  expect(place(() => read(`\ufeff${nan}`))).toBe(nanAt + 3)
+  expect(place(() => read('\ufeff{"a":1,"a":2}'))).toBe(10)
+  expect(place(() => read('{"a":1,"b\\x":2}'))).toBe(9)
+  const text = 'x'.repeat(300_000)
+  const large = read(`\ufeff{"text":"${text}","n":[1,],"ok":1}`)
+  expect(large.get('ok')).toBe(1)
+  expect(place(() => large.get('n'))).toBe(3 + 9 + text.length + 1 + 5 + 3)
+  const broken = bytes(`{"text":"${text}","s":"ab"}`)
+  broken[broken.length - 3] = 0xff
+  for (const work of [(body: JsonBody) => body.get('s'), (body: JsonBody) => body.rawText('s'), (body: JsonBody) => body.parse()])
+    expect(place(() => work(JsonBody.read(broken)))).toBe(broken.length - 3)
+})
+
 test('refuses invalid UTF-8', () => {
   expect(() => JsonBody.read(new Uint8Array([123, 34, 97, 34, 58, 34, 0xff, 34, 125]))).toThrow('UTF-8')
 })

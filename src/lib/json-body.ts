@@ -3,6 +3,7 @@
  * fields, refuses bombs, and later lets single fields be replaced while all other bytes stay as sent.
  */
 import { freeBytes } from './free-bytes.ts'
+import { jsonFaultAt, utf8FaultAt } from './json-fault.ts'
 
 const quote = 34
 const backslash = 92
@@ -14,13 +15,15 @@ const openBracket = 91
 const closeBracket = 93
 const shortStringBytes = 48
 
-/** Why a body was refused, with the place in bytes; the message is fit for the client. */
+/** Why a body was refused, with the place in bytes where it is known; the message is fit for the client. */
 export class JsonBodyError extends Error {
   override readonly name = 'JsonBodyError'
-  readonly offset: number
+  readonly reason: string
+  readonly offset: number | undefined
 
-  constructor(message: string, offset: number) {
-    super(`${message} (at byte ${offset})`)
+  constructor(reason: string, offset: number | undefined) {
+    super(offset === undefined ? reason : `${reason} (at byte ${offset})`)
+    this.reason = reason
     this.offset = offset
   }
 }
@@ -58,20 +61,24 @@ export class JsonBody {
   readonly #spans: Map<string, Span>
   /** Offset of the closing brace. */
   readonly #end: number
+  /** Where `bytes` begin in what was sent. */
+  readonly #start: number
   #whole: Record<string, unknown> | undefined
 
-  private constructor(bytes: Uint8Array, spans: Map<string, Span>, end: number) {
+  private constructor(bytes: Uint8Array, { spans, end }: Outline, start: number) {
     this.bytes = bytes
     this.size = bytes.length
     this.#spans = spans
     this.#end = end
+    this.#start = start
   }
 
   /** Reads an object's outline. Throws JsonBodyError when the bytes are not one JSON object within the limits. */
   static read(sent: Uint8Array, limits: JsonLimits = defaultJsonLimits): JsonBody {
-    const bytes = withoutMark(sent)
-    const { spans, end } = outline(bytes, limits)
-    const body = new JsonBody(bytes, spans, end)
+    const start = markLength(sent)
+    const bytes = start === 0 ? sent : sent.subarray(start)
+    const found = start === 0 ? outline(bytes, limits) : placed(start, () => outline(bytes, limits))
+    const body = new JsonBody(bytes, found, start)
     // Small bodies are parsed at once: it costs a microsecond and finds every syntax error now.
     if (bytes.length <= parseWholeBytesMax) body.parse()
     return body
@@ -100,19 +107,19 @@ export class JsonBody {
   get(field: string): unknown {
     if (this.#whole) return Object.hasOwn(this.#whole, field) ? this.#whole[field] : undefined
     const span = this.#spans.get(field)
-    return span && parseText(this.bytes.subarray(span.valueStart, span.valueEnd))
+    return span && parseText(this.bytes.subarray(span.valueStart, span.valueEnd), this.#start + span.valueStart)
   }
 
   /** The whole object. Own keys only: `__proto__` arrives as a plain key. */
   parse(): Record<string, unknown> {
-    this.#whole ??= parseText(this.bytes) as Record<string, unknown>
+    this.#whole ??= parseText(this.bytes, this.#start) as Record<string, unknown>
     return this.#whole
   }
 
   /** The value's bytes as they were sent. */
   rawText(field: string): string | undefined {
     const span = this.#spans.get(field)
-    return span && decoder.decode(this.bytes.subarray(span.valueStart, span.valueEnd))
+    return span && decoded(this.bytes.subarray(span.valueStart, span.valueEnd), this.#start + span.valueStart)
   }
 
   /**
@@ -171,17 +178,32 @@ function pieces(bytes: Uint8Array, cuts: { from: number; to: number; text: strin
   return out
 }
 
-function parseText(bytes: Uint8Array): unknown {
-  let text: string
-  try {
-    text = decoder.decode(bytes)
-  } catch {
-    throw new JsonBodyError('the body is not valid UTF-8', 0)
-  }
+/** `from` = where the bytes begin in what was sent. */
+function parseText(bytes: Uint8Array, from: number): unknown {
+  const text = decoded(bytes, from)
   try {
     return JSON.parse(text)
   } catch (cause) {
-    throw new JsonBodyError(`the body is not valid JSON: ${(cause as Error).message}`, 0)
+    throw new JsonBodyError(`the body is not valid JSON: ${(cause as Error).message}`, placeOf(jsonFaultAt(bytes), from))
+  }
+}
+
+function decoded(bytes: Uint8Array, from: number): string {
+  try {
+    return decoder.decode(bytes)
+  } catch {
+    throw new JsonBodyError('the body is not valid UTF-8', placeOf(utf8FaultAt(bytes), from))
+  }
+}
+
+const placeOf = (at: number | undefined, from: number): number | undefined => (at === undefined ? undefined : from + at)
+
+/** Offsets count what was sent, a byte order mark too. */
+function placed<T>(start: number, read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    throw error instanceof JsonBodyError ? new JsonBodyError(error.reason, placeOf(error.offset, start)) : error
   }
 }
 
@@ -189,8 +211,14 @@ function parseText(bytes: Uint8Array): unknown {
 const isStructural = new Uint8Array(256)
 for (const byte of [comma, colon, openBrace, closeBrace, openBracket, closeBracket]) isStructural[byte] = 1
 
+interface Outline {
+  readonly spans: Map<string, Span>
+  /** Offset of the closing brace. */
+  readonly end: number
+}
+
 /** One pass: structure only. Strings are jumped over with the platform's own search. */
-function outline(bytes: Uint8Array, limits: JsonLimits): { spans: Map<string, Span>; end: number } {
+function outline(bytes: Uint8Array, limits: JsonLimits): Outline {
   const buffer = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const spans = new Map<string, Span>()
   let at = skipSpace(bytes, 0)
@@ -271,14 +299,14 @@ function keyText(buffer: Buffer, start: number, end: number): string {
   if (usual !== undefined) return usual
   for (let at = start; at < end; at++) {
     const byte = buffer[at]!
-    if (byte === backslash || byte > 126) return parseText(buffer.subarray(start - 1, end + 1)) as string
+    if (byte === backslash || byte > 126) return parseText(buffer.subarray(start - 1, end + 1), start - 1) as string
   }
   return buffer.toString('latin1', start, end)
 }
 
 /** Some Windows programs begin UTF-8 with a byte order mark; JSON has none, and strict upstreams refuse it. */
-function withoutMark(bytes: Uint8Array): Uint8Array {
-  return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes
+function markLength(bytes: Uint8Array): number {
+  return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0
 }
 
 function skipSpace(bytes: Uint8Array, at: number): number {

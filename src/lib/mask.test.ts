@@ -27,5 +27,6 @@ test('headers that hold credentials say only that they are there', () => {
 test('addresses keep what is no secret', () => {
   expect(mask.url('https://host/v1/m:generate?alt=sse&key=abc&api-version=1')).toBe('https://host/v1/m:generate?alt=sse&key=[redacted]&api-version=1')
   expect(mask.url('https://user:password@host/canary-1/v1')).toBe('https://[redacted]@host/[redacted]/v1')
+  expect(mask.url('https://user:p@ssw@rd@host/v1/a@b')).toBe('https://[redacted]@host/v1/a@b')
   expect(mask.url('local:chat')).toBe('local:chat')
 })

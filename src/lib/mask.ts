@@ -43,7 +43,7 @@ export class Mask {
   /** Also without a user's password, and without parameters such as `key`. */
   url(url: string): string {
     const [address = '', query] = this.text(url).split('?', 2)
-    const clean = address.replace(/^([a-z][a-z0-9+.-]*:\/\/)[^/@]*@/i, `$1${masked}@`)
+    const clean = address.replace(/^([a-z][a-z0-9+.-]*:\/\/)[^/]*@/i, `$1${masked}@`)
     if (query === undefined) return clean
     const parameters = query.split('&').map(one => {
       const name = one.split('=', 1)[0]!

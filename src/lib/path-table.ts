@@ -1,7 +1,7 @@
 /**
  * Finds what stands at a path. Exact paths in one look-up; patterns (`{name}` = one segment,
  * `{name+}` = one or more) segment by segment. What follows a name up to the next slash stands as it is
- * (`{model+}:generateContent`). A slash at the end is tolerated.
+ * (`{model+}:generateContent`). A slash at the end is tolerated; an empty segment matches nothing.
  */
 export class PathTable<T> {
   readonly #exact = new Map<string, T>()
@@ -53,7 +53,9 @@ function match(pattern: readonly string[], segments: readonly string[]): Record<
     const greedy = part[close - 1] === '+'
     const take = greedy ? extra + 1 : 1
     if (take < 1 || segments.length < at + shift + take) return undefined
-    const text = segments.slice(at + shift, at + shift + take).join('/')
+    const taken = segments.slice(at + shift, at + shift + take)
+    if (taken.includes('')) return undefined
+    const text = taken.join('/')
     if (!text.endsWith(suffix)) return undefined
     const value = decode(text.slice(0, text.length - suffix.length))
     if (!value) return undefined

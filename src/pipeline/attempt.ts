@@ -15,6 +15,7 @@ import { emulate, isPlayedByNobody, moderationsByGuard } from '../emulation/inde
 import { framingMediaTypes } from '../lib/frames.ts'
 import type { Edit, JsonBody } from '../lib/json-body.ts'
 import { editedForm } from './form.ts'
+import { withLocalAnswer } from './local-answer.ts'
 import { GatheredSeries, PromptSeries, SeriesRelay } from './prompt-series.ts'
 import { CheckedRelay, JsonDialogue, judgedAnswer } from './structured-output.ts'
 import type { AnswerCheck, JsonQuestion } from './structured-output.ts'
@@ -58,7 +59,8 @@ export function wishesOf(call: Call, format: Format): CallWishes {
 export function planAttempt(call: Call, format: Format, deployment: Deployment, wishes = wishesOf(call, format)): Attempt {
   checkMode(call, deployment)
   checkEssentials(wishes)
-  const attempt = withWishes(plannedAttempt(call, format, deployment), wishes)
+  const planned = plannedAttempt(call, format, deployment)
+  const attempt = withWishes(call.namedFiles ? withLocalAnswer(planned, call.namedFiles.localIds) : planned, wishes)
   if (attempt.dropped.length > 0 && !(wishes.dropParams ?? deployment.dropParams)) throw lossRefused(attempt.dropped, call.model)
   return deployment.judgesSchemas ? judgedAttempt(call, format, attempt) : attempt
 }
@@ -86,7 +88,7 @@ function judgedAttempt(call: Call, format: Format, attempt: Attempt): Attempt {
 }
 
 function plannedAttempt(call: Call, format: Format, deployment: Deployment): Attempt {
-  const body = call.body!
+  const body = sentBody(call, deployment)
   const attempt =
     (deployment.profile === nativeProfile ? undefined : playedAttempt(call, format, deployment, body)) ??
     forwardAttempt(call, format, deployment, body) ??
@@ -99,6 +101,11 @@ function plannedAttempt(call: Call, format: Format, deployment: Deployment): Att
     )
   }
   return attempt
+}
+
+/** As the client wrote it, but for files that are known to the upstream by other ids. */
+function sentBody(call: Call, deployment: Deployment): JsonBody {
+  return call.namedFiles ? call.namedFiles.bodyFor(deployment) : call.body!
 }
 
 /** What a model of each mode is called with, and where. */
@@ -320,7 +327,7 @@ function unaryAttempt<O extends keyof UnaryOperations>(
   adapter: UnaryAdapter<UnaryOperations[O]['request'], UnaryOperations[O]['result']> | undefined,
 ): Attempt | undefined {
   if (!adapter) return undefined
-  const request = format.decode(call.body!)
+  const request = format.decode(sentBody(call, deployment))
   request.model = call.model
   return {
     ...sent(adapter.request(request, deployment.target)),

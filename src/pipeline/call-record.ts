@@ -33,6 +33,7 @@ export class CallRecord implements Call {
   readonly startedMs: number
   body: JsonBody | undefined = undefined
   upload: Call['upload'] = undefined
+  namedFiles: Call['namedFiles'] = undefined
   forwardedHeaders: Call['forwardedHeaders'] = undefined
   model = ''
   stream = false
@@ -40,6 +41,7 @@ export class CallRecord implements Call {
   candidates = noDeployments
   deployment: Deployment | undefined = undefined
   attempts = 0
+  retries = 0
   fallbacks = 0
   usage: Usage | undefined = undefined
   usageSource: UsageSource = 'none'

@@ -1,6 +1,7 @@
 /** The hand on a running call: lets the client's leaving end whatever is under way, and settles once. */
 import type { Call, Outcome } from '../core/call.ts'
-import { GatewayError } from '../core/errors.ts'
+import type { GatewayError } from '../core/errors.ts'
+import { clientClosed } from '../core/request.ts'
 import type { UpstreamExchange } from '../core/transport.ts'
 
 export type Settle = (call: Call, outcome: Outcome, status: number, error: GatewayError | undefined) => void
@@ -9,6 +10,8 @@ export class CallControl {
   readonly call: Call
   /** Answers whoever waits for the call when the client leaves: what was under way never comes back. */
   onLeft: ((error: GatewayError) => void) | undefined
+  /** The stream that flows to the client: it has words for an end that the gateway itself makes. */
+  stream: { interrupted(error: GatewayError): void } | undefined
   readonly #settle: Settle
   #settled = false
   #exchange: UpstreamExchange | undefined
@@ -19,7 +22,7 @@ export class CallControl {
     this.call = call
     this.#settle = settle
     if (call.client.left) this.#left = true
-    else call.client.onLeft(() => this.clientLeft())
+    else call.client.onLeft(why => (why.kind === 'client-closed' ? this.clientLeft() : this.#interrupted(why)))
   }
 
   get settled(): boolean {
@@ -61,8 +64,17 @@ export class CallControl {
   clientLeft(): void {
     this.#left = true
     this.#exchange?.cancel()
-    const error = new GatewayError('client-closed', 'the client closed the connection before the answer was complete')
+    const error = clientClosed()
     this.settle('client_closed', error.status, error)
+    this.onLeft?.(error)
+  }
+
+  /** The gateway stops and waits no longer. */
+  #interrupted(error: GatewayError): void {
+    this.#left = true
+    if (this.stream) return this.stream.interrupted(error)
+    this.#exchange?.cancel()
+    this.settle('interrupted', error.status, error)
     this.onLeft?.(error)
   }
 }

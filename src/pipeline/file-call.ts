@@ -4,7 +4,7 @@ import type { Call } from '../core/call.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { FileCall, FileCalls, FileContent } from '../core/files.ts'
 import type { Policy } from '../core/policy.ts'
-import { checkEncoding } from '../core/request.ts'
+import { checkEncoding, clientClosed } from '../core/request.ts'
 import type { BodyPiece, BodySink, ExchangeTimeouts, Transport, UpstreamExchange, UpstreamResponse } from '../core/transport.ts'
 import type { Clock } from '../lib/clock.ts'
 import { JsonBody, JsonBodyError } from '../lib/json-body.ts'
@@ -42,6 +42,7 @@ export function createFileCalls(parts: FileCallParts): FileCalls {
     rewriteLines: (upload, part, rewrite) => rewriteLines(upload, part, rewrite, directory),
     json: call => sender.json(call),
     content: call => sender.content(call),
+    bytes: (call, bytesMax) => sender.bytes(call, bytesMax),
   }
 }
 
@@ -88,6 +89,11 @@ class Sender {
     return { stream: download, contentType: response.header('content-type'), over: download.over }
   }
 
+  async bytes(call: FileCall, bytesMax: number): Promise<Uint8Array> {
+    const exchange = await this.#send(call)
+    return answered(call, exchange, async () => (await this.#success(call, exchange)).body.bytes(bytesMax))
+  }
+
   async #send(call: FileCall): Promise<UpstreamExchange> {
     const { deployment } = call
     const { provider } = deployment.target
@@ -100,6 +106,7 @@ class Sender {
       head: contentType === undefined ? head : { url: head.url, headers: { ...head.headers, 'content-type': contentType } },
       body: pieces,
       timeouts: timeoutsOf(call),
+      proxies: deployment.proxies,
     }
     const authorized = provider.authorization ? await this.#authorizer.authorize(sent, deployment.target, provider.authorization) : sent
     // Whoever left meanwhile is not served any more.
@@ -137,10 +144,6 @@ function readObject(bytes: Uint8Array): Record<string, unknown> {
   }
 }
 
-function clientClosed(): GatewayError {
-  return new GatewayError('client-closed', 'the client closed the connection before the answer was complete')
-}
-
 /** Waits for a part of the exchange; a failure ends it at once, and so does the client's leaving unless the call outlives it. */
 function answered<T>({ request, outlivesClient }: FileCall, exchange: UpstreamExchange, wait: () => Promise<T>): Promise<T> {
   return new Promise<T>((resolve, reject) => {
@@ -150,7 +153,7 @@ function answered<T>({ request, outlivesClient }: FileCall, exchange: UpstreamEx
       exchange.cancel()
       reject(error)
     }
-    if (!outlivesClient) request.onLeft(() => waiting && fail(clientClosed()))
+    if (!outlivesClient) request.onLeft(why => waiting && fail(why))
     wait().then(value => {
       waiting = false
       resolve(value)

@@ -12,24 +12,27 @@ import { Secret } from '../lib/secret.ts'
 import { planAttempt } from './attempt.ts'
 import type { Attempt } from './attempt.ts'
 import { openCall } from './call-record.ts'
+import type { PlaceFiles } from './named-files.ts'
 
 export interface PreviewParts {
   readonly clock: Clock
   /** Finds the call's candidates, or refuses it. */
   readonly access: Policy
+  readonly placeFiles: PlaceFiles
 }
 
 export type PreviewCall = (request: HttpRequest, caller: Caller, call: ModelCall, bytes: Uint8Array) => Promise<CallPreview>
 
-export function createPreviewCall({ clock, access }: PreviewParts): PreviewCall {
+export function createPreviewCall({ clock, access, placeFiles }: PreviewParts): PreviewCall {
   return async (request, caller, asked, bytes) => {
     const call = openCall(clock, request, caller, { operation: asked.format.operation, route: asked.route })
     readBody(call, asked, bytes)
     call.forwardedHeaders = asked.format.forward.headers?.(request.headers)
     await access.admit?.(call)
+    await placeFiles(call, asked.format)
     const deployment = firstOf(call.candidates)
     const attempt = planAttempt(call, asked.format, deployment)
-    return shown(attempt, deployment, clock.epochMs())
+    return shown(attempt, { deployment, epochMs: clock.epochMs(), hidden: [...(call.namedFiles?.localIds.keys() ?? [])] })
   }
 }
 
@@ -48,9 +51,16 @@ function firstOf(candidates: readonly Deployment[]): Deployment {
   return candidates.reduce((first, one) => (one.order < first.order ? one : first))
 }
 
-function shown(attempt: Attempt, deployment: Deployment, epochMs: number): CallPreview {
+interface Planned {
+  readonly deployment: Deployment
+  readonly epochMs: number
+  /** Beside the secrets of the deployment. */
+  readonly hidden: readonly string[]
+}
+
+function shown(attempt: Attempt, { deployment, epochMs, hidden }: Planned): CallPreview {
   const { target } = deployment
-  const mask = new Mask(secretsOf(target))
+  const mask = new Mask([...secretsOf(target), ...hidden])
   const headers = { ...attempt.head.headers, ...proof(attempt, target, epochMs) }
   return {
     url: mask.url(attempt.head.url),

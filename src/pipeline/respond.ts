@@ -75,7 +75,7 @@ function answerHeaders(parts: RespondParts, call: Call): Record<string, string> 
   headers[names.callId] = call.id
   if (call.deployment) headers[names.modelId] = call.deployment.id
   if (call.model && isHeaderSafe(call.model)) headers[names.modelGroup] = call.model
-  headers[names.retries] = String(Math.max(call.attempts - 1, 0))
+  headers[names.retries] = String(call.retries ?? 0)
   headers[names.fallbacks] = String(call.fallbacks)
   const overheadMs = parts.clock.monotonicMs() - call.startedMs - call.upstreamMs
   headers[names.overheadMs] = String(Math.round(overheadMs * 100) / 100)

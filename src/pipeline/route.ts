@@ -1,6 +1,6 @@
 /** Chooses deployments and tries them until one answers: the innermost step of every call. */
 import type { Call } from '../core/call.ts'
-import type { Deployment } from '../core/deployment.ts'
+import type { Deployment, Timeouts } from '../core/deployment.ts'
 import { GatewayError, toGatewayError } from '../core/errors.ts'
 import type { Format } from '../core/format.ts'
 import type { Policy, Reply } from '../core/policy.ts'
@@ -158,9 +158,13 @@ export class Router {
     for (;;) {
       const name = last.kind === 'context-too-long' ? larger.shift() : last.retry === 'never' ? undefined : others.shift()
       if (name === undefined) throw last
+      const found = routed.granted.get(name) ?? routed.resolve(name)
+      const group = call.namedFiles ? await call.namedFiles.among(found, name).catch(() => []) : found
+      // A model that cannot be given the files of the call is no help.
+      if (call.namedFiles && group.length === 0) continue
       call.fallbacks++
       try {
-        return await this.#tryGroup(routed, routed.granted.get(name) ?? routed.resolve(name), undefined)
+        return await this.#tryGroup(routed, group, undefined)
       } catch (thrown) {
         last = toGatewayError(thrown)
       }
@@ -179,6 +183,7 @@ export class Router {
         await Bun.sleep(100 + this.#parts.random() * 200 * attempt)
         deployment = group[Math.floor(this.#parts.random() * group.length)]!
       }
+      if (tried.size > 0) routed.control.call.retries = (routed.control.call.retries ?? 0) + 1
       tried.add(deployment)
       try {
         return await new Promise((answered, failed) => this.#attempt(routed, deployment, { answered, failed }))
@@ -193,7 +198,9 @@ export class Router {
   #failed(routed: Run, deployment: Deployment, thrown: unknown): GatewayError {
     routed.control.failed(this.#parts.clock.monotonicMs())
     const error = toGatewayError(thrown)
-    if (blamesDeployment(error)) this.#cooldowns.failed(deployment, error, routed.settings)
+    // Whoever does not want to wait must not make a deployment rest for all others.
+    const isImpatient = error.kind === 'upstream-timeout' && routed.wishes.timeoutMs !== undefined
+    if (blamesDeployment(error) && !isImpatient) this.#cooldowns.failed(deployment, error, routed.settings)
     return error
   }
 
@@ -246,7 +253,8 @@ export class Router {
       return taker.failed(error)
     }
     call.dropped = attempt.dropped
-    const exchange = attempt.check ? this.#sendChecked(call, attempt, attempt.check, deployment) : this.#send(call, attempt, deployment)
+    const limited = wishes.timeoutMs === undefined ? deployment : { ...deployment, timeouts: shortened(deployment.timeouts, call.stream, wishes.timeoutMs) }
+    const exchange = attempt.check ? this.#sendChecked(call, attempt, attempt.check, limited) : this.#send(call, attempt, limited)
     control.carries(exchange, this.#parts.clock.monotonicMs())
     exchange.response.then(
       response => this.#answer(control, { attempt, exchange, response, deployment, format }, taker),
@@ -289,6 +297,7 @@ export class Router {
       head: attempt.head,
       body: attempt.body,
       timeouts: call.stream ? { ...timeouts, firstByteMs: timeouts.streamFirstByteMs } : timeouts,
+      proxies: deployment.proxies,
     }
     if (!provider.authorization) return this.#parts.transport.send(request)
     return deferredExchange(
@@ -385,4 +394,16 @@ const eventStream = { contentType: 'text/event-stream; charset=utf-8', heartbeat
 interface Failed {
   readonly deployment: Deployment
   readonly error: GatewayError
+}
+
+/** 0 is no limit. A stream may go on for as long as the operator lets it. */
+function shortened(timeouts: Timeouts, isStream: boolean, mostMs: number): Timeouts {
+  const least = (ms: number): number => (ms === 0 ? mostMs : Math.min(ms, mostMs))
+  const { firstByteMs, streamFirstByteMs, totalMs } = timeouts
+  return {
+    ...timeouts,
+    firstByteMs: least(firstByteMs),
+    streamFirstByteMs: least(streamFirstByteMs),
+    totalMs: isStream ? totalMs : least(totalMs),
+  }
 }

@@ -3,6 +3,7 @@ import type { Answer } from '../core/answer.ts'
 import type { Caller, Settlement } from '../core/call.ts'
 import type { HttpRequest, ModelCall } from '../core/endpoint.ts'
 import { GatewayError, toGatewayError, unprocessable } from '../core/errors.ts'
+import { withLocalIds } from '../core/local-ids.ts'
 import type { Policy, Reply } from '../core/policy.ts'
 import { checkEncoding, readJsonBody } from '../core/request.ts'
 import type { BodyReader } from '../core/request.ts'
@@ -13,6 +14,7 @@ import type { Deployment } from '../core/deployment.ts'
 import { openCall } from './call-record.ts'
 import { CallControl } from './control.ts'
 import type { Settle } from './control.ts'
+import type { PlaceFiles } from './named-files.ts'
 import { respond, respondError } from './respond.ts'
 import type { RespondParts } from './respond.ts'
 import type { ReplyTaker, Router } from './route.ts'
@@ -22,6 +24,7 @@ import { completeUsage } from './usage.ts'
 export interface ServeParts extends RespondParts {
   readonly policies: readonly Policy[]
   readonly router: Router
+  readonly placeFiles: PlaceFiles
   /** Where large files of forms wait for their upstream. */
   readonly uploadDirectory: string
   settings(): Settings
@@ -84,7 +87,9 @@ class Serving implements BodyReader, ReplyTaker {
   // ---- what the body calls, and the router
 
   failed(thrown: unknown): void {
-    this.#fail(toGatewayError(thrown))
+    const error = toGatewayError(thrown)
+    const { namedFiles } = this.#at.control.call
+    this.#fail(namedFiles ? withLocalIds(error, namedFiles.localIds) : error)
   }
 
   whole(bytes: Uint8Array): void {
@@ -130,12 +135,23 @@ class Serving implements BodyReader, ReplyTaker {
       const asking = policies[at]!.admit?.(control.call)
       if (asking) return this.#admitLater(asking, at + 1)
     }
+    const placing = parts.placeFiles(control.call, asked.format)
+    if (placing) return this.#routeLater(placing)
+    this.#route()
+  }
+
+  #route(): void {
+    const { parts, asked, control } = this.#at
     const { router: settings } = parts.settings()
     parts.router.run({ control, format: asked.format, settings, resolve: parts.resolve }, this)
   }
 
   #admitLater(asking: Promise<void>, from: number): void {
     asking.then(() => this.#admit(from)).catch(thrown => this.failed(thrown))
+  }
+
+  #routeLater(placing: Promise<void>): void {
+    placing.then(() => this.#at.control.left || this.#route()).catch(thrown => this.failed(thrown))
   }
 
   #answer(reply: Reply): void {

@@ -1,5 +1,6 @@
 /** A streamed answer: pushed from the upstream's socket through the relay into the client's response. */
 import type { AnswerSink, AnswerStream } from '../core/answer.ts'
+import type { Outcome } from '../core/call.ts'
 import type { GatewayError } from '../core/errors.ts'
 import type { StreamRelay } from '../core/format.ts'
 import type { BodySink, UpstreamBody, UpstreamExchange } from '../core/transport.ts'
@@ -12,7 +13,6 @@ import { recordProgress } from './usage.ts'
 const holdBytesMax = 256 * 1024
 const holdMs = 2000
 const heartbeatMs = 15_000
-const stallMs = 60_000
 
 export interface StreamSource {
   readonly exchange: UpstreamExchange
@@ -41,17 +41,23 @@ export interface Upkeep {
 
 type Phase = 'holding' | 'flowing' | 'closed'
 
-/** Its one timer guards what the phase is waiting for: content, the next heartbeat, or a client that reads. */
+/**
+ * Its one timer guards what the phase is waiting for: content, or the next heartbeat. A client that reads nothing is the
+ * connection's matter, which sees every byte that goes out.
+ */
 class StreamPump extends TimerEntry implements BodySink, AnswerStream {
   readonly opened: Promise<AnswerStream>
   readonly #source: StreamSource
   readonly #control: CallControl
   readonly #timers: TimerWheel
   readonly #heartbeat: string
+  readonly #beganMs: number
   #phase: Phase = 'holding'
   /** Waits for content, and then for whoever takes the stream. */
   #held: (Uint8Array | string)[] = []
   #heldBytes = 0
+  /** The upstream has sent something, if only what no client gets to see. */
+  #heard = false
   #resolve!: (stream: AnswerStream) => void
   #reject!: (error: GatewayError) => void
   #sink: AnswerSink | undefined
@@ -68,6 +74,7 @@ class StreamPump extends TimerEntry implements BodySink, AnswerStream {
       this.#resolve = resolve
       this.#reject = reject
     })
+    this.#beganMs = timers.nowMs()
     this.#wait(holdMs)
     source.body.pipe(this)
   }
@@ -85,8 +92,6 @@ class StreamPump extends TimerEntry implements BodySink, AnswerStream {
   resume(): void {
     if (!this.#paused) return
     this.#paused = false
-    // Sooner than the stall's deadline: the entry has to be filed anew.
-    this.#timers.cancel(this)
     this.#wait(heartbeatMs)
     this.#source.body.resume()
   }
@@ -97,10 +102,17 @@ class StreamPump extends TimerEntry implements BodySink, AnswerStream {
     this.#control.clientLeft()
   }
 
+  // ---- what the call's control calls
+
+  interrupted(error: GatewayError): void {
+    this.#break(error, '', 'interrupted')
+  }
+
   // ---- what the upstream's connection calls
 
   data(bytes: Uint8Array): void {
     if (this.#phase === 'closed') return
+    this.#heard = true
     const { relay } = this.#source
     const out = relay.push(bytes)
     if (relay.failure) return this.#break(relay.failure, out)
@@ -132,10 +144,8 @@ class StreamPump extends TimerEntry implements BodySink, AnswerStream {
 
   override expired(): void {
     if (this.#phase === 'holding') {
-      if (this.#control.left) this.#phase = 'closed'
-      else if (this.#heldBytes > 0) this.#open()
-    } else if (this.#phase === 'flowing' && !this.#control.settled) {
-      if (this.#paused) return this.#stalled()
+      this.#holdOn()
+    } else if (this.#phase === 'flowing' && !this.#control.settled && !this.#paused) {
       if (this.#heartbeat) this.#sink?.write(this.#heartbeat)
       this.#wait(heartbeatMs)
     }
@@ -143,8 +153,29 @@ class StreamPump extends TimerEntry implements BodySink, AnswerStream {
 
   // ---- inside
 
+  /**
+   * A model that thinks, or reads a long prompt, says nothing for minutes, and proxies before the gateway give up on
+   * silence sooner: once it is heard of, or after the time of a heartbeat, the client gets its headers.
+   */
+  #holdOn(): void {
+    if (this.#control.left) this.#phase = 'closed'
+    else if (this.#heard || this.#heldMs() >= heartbeatMs) this.#open()
+    else if (this.#heartbeat) this.#wait(heartbeatMs - holdMs)
+  }
+
+  #heldMs(): number {
+    return this.#timers.nowMs() - this.#beganMs
+  }
+
   #settleSuccess(): void {
+    this.#began()
     this.#control.settle('success', 200)
+  }
+
+  /** The client's first byte: it goes out as soon as this turn is over. */
+  #began(): void {
+    const { call } = this.#control
+    if (call.firstByteMs < 0) call.firstByteMs = performance.now() - call.startedMs
   }
 
   #send(out: Uint8Array | string): void {
@@ -164,8 +195,8 @@ class StreamPump extends TimerEntry implements BodySink, AnswerStream {
   /** Headers go out: from here on the client sees whatever happens. */
   #open(): void {
     this.#phase = 'flowing'
-    const { call } = this.#control
-    if (call.firstByteMs < 0) call.firstByteMs = performance.now() - call.startedMs
+    this.#control.stream = this
+    this.#began()
     this.#wait(heartbeatMs)
     this.#resolve(this)
   }
@@ -177,16 +208,10 @@ class StreamPump extends TimerEntry implements BodySink, AnswerStream {
   #pause(): void {
     this.#paused = true
     this.#source.body.pause()
-    this.#wait(stallMs)
+    this.#timers.cancel(this)
   }
 
-  /** A client that reads nothing for a minute is gone; it must not keep an upstream busy. */
-  #stalled(): void {
-    this.#control.clientLeft()
-    this.#abort()
-  }
-
-  #break(error: GatewayError, last: Uint8Array | string): void {
+  #break(error: GatewayError, last: Uint8Array | string, outcome: Outcome = 'upstream_cut'): void {
     this.#source.exchange.cancel()
     if (this.#phase === 'holding') {
       this.#timers.cancel(this)
@@ -195,7 +220,7 @@ class StreamPump extends TimerEntry implements BodySink, AnswerStream {
     }
     if (this.#phase === 'closed') return
     recordProgress(this.#control.call, this.#source.relay)
-    this.#control.settle('upstream_cut', 200, error)
+    this.#control.settle(outcome, 200, error)
     const event = this.#source.relay.errorEvent(error)
     // Audio has no words for an error: a cut connection is the only way to say that it is not complete.
     if (event === '') return this.#abort()

@@ -13,20 +13,54 @@ import {
   coreOfLoad, coreUnderTest, cpuUs, familyOf, median, memoryMb, percentile, resetPeak, startPinned, stopAll, waitFor,
 } from './machine.ts'
 
-const { values } = parseArgs({
-  options: {
-    rounds: { type: 'string', default: '5' },
-    seconds: { type: 'string', default: '4' },
-    peer: { type: 'string' },
-    'peer-key': { type: 'string', default: 'none' },
-    only: { type: 'string', default: 'calls,streams,translate,bodies' },
-  },
-})
-const rounds = Number(values.rounds)
+const usage = `npm run bench -- [flags]
+
+  --rounds N           Rounds of each measurement (5)
+  --seconds N          Seconds of each round (4)
+  --only PARTS         Some of calls,streams,translate,bodies (all)
+  --peer URL           Another gateway, in a column of its own
+  --peer-key KEY       Its key
+  --help               Show this`
+
+function calledWrongly(why: string): never {
+  console.error(`${why}\n\n${usage}`)
+  process.exit(2)
+}
+
+function readFlags() {
+  try {
+    return parseArgs({
+      options: {
+        rounds: { type: 'string', default: '5' },
+        seconds: { type: 'string', default: '4' },
+        peer: { type: 'string' },
+        'peer-key': { type: 'string', default: 'none' },
+        only: { type: 'string', default: 'calls,streams,translate,bodies' },
+        help: { type: 'boolean', short: 'h' },
+      },
+    }).values
+  } catch (error) {
+    return calledWrongly((error as Error).message.split(/[.\n]/)[0]!)
+  }
+}
+
+function wholeNumber(name: string, text: string): number {
+  return /^[1-9]\d{0,4}$/.test(text) ? Number(text) : calledWrongly(`--${name} must be a whole number from 1; got '${text}'`)
+}
+
+const values = readFlags()
+if (values.help) {
+  console.log(usage)
+  process.exit(0)
+}
+const rounds = wholeNumber('rounds', values.rounds)
 /** What a process keeps when the load is over, not what it happened to hold in its last millisecond. */
 const quietMs = 4000
-const seconds = Number(values.seconds)
+const seconds = wholeNumber('seconds', values.seconds)
 const parts = values.only.split(',')
+for (const part of parts)
+  if (!['calls', 'streams', 'translate', 'bodies'].includes(part)) calledWrongly(`--only takes calls, streams, translate, bodies; got '${part}'`)
+if (values.peer !== undefined && !URL.canParse(values.peer)) calledWrongly(`--peer must be a URL; got '${values.peer}'`)
 const root = join(import.meta.dir, '../..')
 const folder = mkdtempSync(join(tmpdir(), 'modelgate-bench-'))
 const ports = { upstream: 18301, streams: 18302, nginx: 18303, gateway: 18304, bodies: 18305, foreignStreams: 18306 }

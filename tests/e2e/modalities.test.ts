@@ -179,9 +179,10 @@ for (const backend of backends())
       expect((await client.moderations.create({ input: 'a', model: 'judge' })).results.length).toBe(1)
     })
 
-    test('the built-in judge is the last resort, for a key that may use no other', async () => {
+    test('the built-in judge, whose verdicts are simulated, judges only when it is named', async () => {
       const limited = await gateway.key({ models: ['local/simulated-moderation'] })
-      const judged = await new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: limited, maxRetries: 0 }).moderations.create({ input: 'I will kill you' })
+      expect((await post('/v1/moderations', { input: 'a' }, { authorization: `Bearer ${limited}` })).status).toBe(422)
+      const judged = await new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: limited, maxRetries: 0 }).moderations.create({ input: 'I will kill you', model: 'local/simulated-moderation' })
       await expectConforms('CreateModerationResponse', judged)
       expect([judged.model, judged.results[0]!.flagged]).toEqual(['local/simulated-moderation', true])
       const none = await gateway.key({ models: ['media/x'] })

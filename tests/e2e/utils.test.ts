@@ -46,7 +46,7 @@ let key: string
 
 const canaries = {
   claude: 'canary-anthropic-0123456789', gemini: 'canary-google-0123456789', header: 'canary-header-0123456789', entra: 'canary-entra-0123456789',
-  aws: 'canary-aws-secret-0123456789', session: 'canary-session-0123456789', plain: 'upstream-key-canary-1', query: 'canary-query-0123456789',
+  aws: 'canary-aws-secret-0123456789', session: 'canary-session-0123456789', plain: 'upstream-key-canary-1',
 }
 
 beforeAll(async () => {
@@ -60,7 +60,7 @@ beforeAll(async () => {
   - model_name: gemini-model
     proxy_params: { model: gemini/gemini-2.5-flash, api_base: "${upstream.url}", api_key: ${canaries.gemini}, input_cost_per_token: 0.000001, output_cost_per_token: 0.000002 }
   - model_name: gpt
-    proxy_params: { model: custom_openai/gpt-4o, api_base: "${upstream.url}/v1?code=1&token=${canaries.query}", api_key: ${canaries.plain}, extra_headers: { x-team: ${canaries.header}, authorization-extra: x }, input_cost_per_token: 0.000003, output_cost_per_token: 0.000015 }
+    proxy_params: { model: custom_openai/gpt-4o, api_base: "${upstream.url}/v1", api_key: ${canaries.plain}, extra_headers: { x-team: ${canaries.header}, authorization-extra: x }, input_cost_per_token: 0.000003, output_cost_per_token: 0.000015 }
   - model_name: my-azure
     proxy_params: { model: azure/my-deployment, api_base: "https://name.openai.azure.com", tenant_id: t, client_id: c, client_secret: ${canaries.entra} }
     model_info: { base_model: gpt-4o }

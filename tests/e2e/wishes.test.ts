@@ -12,6 +12,8 @@ ${['one', 'two', 'three', 'secret'].map(name => entry(name)).join('')}${entry('s
     model_info: { id: claude }
   - model_name: embed
     proxy_params: { model: custom_openai/sim-embedding, api_base: "{simulator}/v1", api_key: canary }
+  - model_name: slow/*
+    proxy_params: { model: "custom_openai/*", api_base: "{simulator}/v1", api_key: canary }
 router_settings: { num_retries: 0, fallbacks: [{ one: [two] }], allowed_fails: 1000, cooldown_time: 0 }
 `
 
@@ -19,7 +21,7 @@ let gateway: Gateway
 let key: string
 beforeAll(async () => {
   gateway = await startGateway({ config })
-  key = await gateway.key({ models: ['one', 'two', 'three', 'claude', 'strict', 'embed'] })
+  key = await gateway.key({ models: ['one', 'two', 'three', 'claude', 'strict', 'embed', 'slow/*'] })
 })
 afterAll(() => gateway?.stop())
 afterEach(() => gateway.simulator.reset())
@@ -166,4 +168,31 @@ test('models of another kind are named in good English', async () => {
   const { error } = (await response.json()) as Pick<Seen, 'error'>
   expect([response.status, error.message]).toEqual([400, "the model 'embed' is an embedding model; use /v1/embeddings, or another model"])
   await named.stop()
+})
+
+describe('timeout', () => {
+  for (const [what, path, more] of [
+    ['a whole answer', '/v1/chat/completions', {}],
+    ['a stream', '/v1/chat/completions', { stream: true }],
+    ['embeddings', '/v1/embeddings', {}],
+  ] as const)
+    test(`${what} is waited for as long as the client says, and the deployment does not rest for it`, async () => {
+      for (let at = 0; at < 2; at++) {
+        const fromMs = performance.now()
+        const seen = await ask('slow/sim#hang', { timeout: 0.3, ...more }, path)
+        expect([seen.status, seen.error.name, seen.dropped]).toEqual([408, 'Timeout', null])
+        expect(performance.now() - fromMs).toBeLessThan(2000)
+      }
+      const { body } = gateway.simulator.truth.entries[0]!
+      expect(body).not.toHaveProperty('timeout')
+      expect(await (await gateway.admin('/metrics')).text()).not.toContain('modelgate_deployment_resting{')
+    })
+
+  test('0 leaves it to the deployment; other values are refused by name', async () => {
+    expect((await ask('one', { timeout: 0 })).status).toBe(200)
+    for (const timeout of [-1, '5', 100_000]) {
+      const refused = await ask('one', { timeout })
+      expect([refused.status, refused.error.message]).toEqual([422, expect.stringContaining('timeout')])
+    }
+  })
 })

@@ -3,8 +3,9 @@ import type { Caller } from '../../core/call.ts'
 import type { Deployment } from '../../core/deployment.ts'
 import type { Services } from '../../core/endpoint.ts'
 import { GatewayError } from '../../core/errors.ts'
+import { accountOf } from '../../core/files.ts'
 import { JsonBody, JsonBodyError } from '../../lib/json-body.ts'
-import { accountOf, callable } from './upstreams.ts'
+import { callable } from './upstreams.ts'
 
 /** OpenAI's own limit. */
 const linesMax = 50_000

@@ -5,6 +5,7 @@ import type { Deployment } from '../../core/deployment.ts'
 import type { HttpRequest, Services } from '../../core/endpoint.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { FileCall } from '../../core/files.ts'
+import { replacedIds, withLocalIds } from '../../core/local-ids.ts'
 import type { FileKind, FileRecord } from '../../core/ports.ts'
 
 export type Fields = Record<string, unknown>
@@ -58,29 +59,9 @@ export async function aboutObject<T>(record: FileRecord, param: string, work: ()
   }
 }
 
-export function withLocalIds(error: GatewayError, ids: ReadonlyMap<string, string>): GatewayError {
-  const message = replaced(error.message, ids)
-  if (message === error.message) return error
-  const { cause, code, status, retryAfterMs, problems } = error
-  return new GatewayError(error.kind, message, { cause, code, status, retryAfterMs, problems, param: error.param ?? undefined })
-}
-
-/** A shorter id may be a word of the text. */
-const idLengthMin = 6
-
-/** In one pass: an id that was put in is not searched again. */
-function replaced(text: string, ids: ReadonlyMap<string, string>): string {
-  const whole = ids.get(text)
-  if (whole !== undefined) return whole
-  // The longest first: an id may begin with another.
-  const inside = [...ids.keys()].filter(id => id.length >= idLengthMin && text.includes(id)).sort((a, b) => b.length - a.length)
-  if (inside.length === 0) return text
-  return text.replace(new RegExp(inside.map(id => RegExp.escape(id)).join('|'), 'g'), id => ids.get(id)!)
-}
-
 /** The same value with ids of ours in all its texts. */
 function localised(value: unknown, ids: ReadonlyMap<string, string>): unknown {
-  if (typeof value === 'string') return replaced(value, ids)
+  if (typeof value === 'string') return replacedIds(value, ids)
   if (Array.isArray(value)) return value.map(one => localised(one, ids))
   if (typeof value !== 'object' || value === null) return value
   return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, localised(one, ids)]))

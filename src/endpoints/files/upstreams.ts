@@ -4,7 +4,7 @@ import type { Caller } from '../../core/call.ts'
 import type { Deployment } from '../../core/deployment.ts'
 import type { Services } from '../../core/endpoint.ts'
 import { GatewayError } from '../../core/errors.ts'
-import { Secret } from '../../lib/secret.ts'
+import { accountOf } from '../../core/files.ts'
 
 /** Where the client wants a file to go; all of it may be missing. */
 export interface Wish {
@@ -12,16 +12,6 @@ export interface Wish {
   readonly models: readonly string[]
   /** `custom_llm_provider`. */
   readonly provider: string | undefined
-}
-
-/** Equal for deployments with the same files behind them: the same address and the same credentials. */
-export function accountOf({ target }: Deployment): string | undefined {
-  const { provider, options } = target
-  if (!provider.files) return undefined
-  const { url, headers } = provider.files.head(target, '/files')
-  // Where calls are signed, the credentials are not in the headers.
-  const signing = provider.authorization ? Object.entries(options).map(([name, value]) => [name, value instanceof Secret ? value.reveal() : value]) : []
-  return JSON.stringify([provider.name, url, headers, signing])
 }
 
 /** The deployments of a model that this caller may call, or why there are none. */

@@ -187,6 +187,8 @@ function checkCache(value: unknown, problems: ProblemList): void {
 
 /** The router tries no more for anybody. */
 const retriesMost = 10
+/** A day. */
+export const timeoutMostS = 86_400
 const fallbacksMax = 10
 
 function checkFallbacks(value: unknown, problems: ProblemList): void {
@@ -242,6 +244,7 @@ export const sharedChecks: readonly (readonly [string, Check])[] = [
   ['fallbacks', checkFallbacks],
   ['cache', checkCache],
   ['drop_params', booleanField('drop_params')],
+  ['timeout', numberBetween('timeout', 0, timeoutMostS)],
 ]
 
 /**

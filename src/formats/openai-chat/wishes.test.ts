@@ -18,6 +18,8 @@ describe('what a body asks of the gateway', () => {
     expect(wishes({ num_retries: 0, fallbacks: ['a', { model: 'b' }], context_window_fallback_dict: { m: 'l' }, drop_params: false })).toEqual({
       retries: 0, fallbacks: ['a', 'b'], contextFallbacks: new Map([['m', 'l']]), dropParams: false, unfulfilled: [], essential: [],
     })
+    expect(wishes({ timeout: 1.5 })).toMatchObject({ timeoutMs: 1500 })
+    expect(wishes({ timeout: 0 })).not.toHaveProperty('timeoutMs')
     expect(wishes({ fallbacks: [] })).toMatchObject({ fallbacks: [] })
     const none = { num_retries: null, fallbacks: null, context_window_fallback_dict: null, drop_params: null, guardrails: null, cache: null, caching: null }
     expect(wishes(none)).toEqual({ unfulfilled: [], essential: [] })

@@ -10,7 +10,7 @@ import { isObject, ProblemList, readField, sharedChecks } from './checks.ts'
 import type { Fields } from './checks.ts'
 
 const wishNames: ReadonlySet<string> = new Set([
-  'num_retries', 'fallbacks', 'context_window_fallback_dict', 'drop_params', 'guardrails', 'caching', 'cache',
+  'num_retries', 'fallbacks', 'context_window_fallback_dict', 'drop_params', 'guardrails', 'caching', 'cache', 'timeout',
 ])
 const wishChecks = sharedChecks.filter(([name]) => wishNames.has(name))
 
@@ -33,6 +33,8 @@ function wishesOf(fields: Fields): CallWishes {
     ...(Array.isArray(fallbacks) && { fallbacks: fallbacks.map(modelOf) }),
     ...(isObject(larger) && { contextFallbacks: new Map(Object.entries(larger as Record<string, string>)) }),
     ...(typeof dropParams === 'boolean' && { dropParams }),
+    // 0 = as the deployment says.
+    ...(typeof fields.timeout === 'number' && fields.timeout > 0 && { timeoutMs: fields.timeout * 1000 }),
     unfulfilled: [...essential, ...(fields.caching === true ? ['caching'] : []), ...(asksForCache(fields.cache) ? ['cache'] : [])],
     essential,
   }

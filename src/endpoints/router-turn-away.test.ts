@@ -1,0 +1,45 @@
+/** Requests that the server has no room for. */
+import { expect, test } from 'bun:test'
+import type { Services } from '../core/endpoint.ts'
+import { GatewayError } from '../core/errors.ts'
+import { endpoints } from './index.ts'
+import { createFrontDoor } from './router.ts'
+import type { WireRequest } from './router.ts'
+
+const door = createFrontDoor({
+  endpoints,
+  services: { metricsText: () => 'up 1\n' } as Services,
+  identify: () => undefined,
+  reportInternal: error => expect(error).toBeUndefined(),
+  metricsRequireKey: () => false,
+  countRequest: () => undefined,
+})
+const full = new GatewayError('overloaded', 'full; try again', { retryAfterMs: 1000 })
+
+async function turnedAway(method: string, target: string, headers: Record<string, string> = {}) {
+  const head = { method, target, get: (name: string) => headers[name] ?? null, has: (name: string) => name in headers }
+  const answer = await door.turnAway({ head, body: undefined, clientAddress: '', left: false, onLeft() {} } as unknown as WireRequest, full)
+  return { ...answer, text: String(answer.body) }
+}
+
+test('each dialect says in its own words that there is no room', async () => {
+  const chat = await turnedAway('POST', '/v1/chat/completions?x=1', { origin: 'http://page' })
+  expect(chat).toMatchObject({ status: 503, headers: { 'retry-after': '1', 'access-control-allow-origin': '*' } })
+  expect(JSON.parse(chat.text)).toMatchObject({ error: { message: 'full; try again', type: 'api_error', code: 'overloaded' } })
+  const messages = await turnedAway('POST', '/v1/messages')
+  expect(messages).toMatchObject({ status: 503, headers: { 'retry-after': '1' } })
+  expect(JSON.parse(messages.text)).toMatchObject({ type: 'error', error: { message: 'full; try again' } })
+  const gemini = await turnedAway('POST', '/v1beta/models/m:generateContent')
+  expect(gemini.status).toBe(503)
+  expect(JSON.parse(gemini.text)).toMatchObject({ error: { code: 503, message: 'full; try again' } })
+})
+
+test('a path or method that is not there is no reason to look further', async () => {
+  for (const [method, target] of [['GET', '/no/such'], ['PATCH', '/v1/chat/completions'], ['OPTIONS', '*']] as const)
+    expect(await turnedAway(method, target)).toMatchObject({ status: 503, headers: { 'retry-after': '1' } })
+})
+
+test('health and metrics are answered: a gateway that is full is not one to be restarted', async () => {
+  expect((await turnedAway('GET', '/health/liveliness')).status).toBe(200)
+  expect(await turnedAway('GET', '/metrics')).toMatchObject({ status: 200, text: 'up 1\n' })
+})

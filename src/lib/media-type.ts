@@ -1,0 +1,30 @@
+/** What kind of file this is: by how it begins, then by whether it is text, then by its name. */
+import { isUtf8 } from 'node:buffer'
+
+const unknownType = 'application/octet-stream'
+
+/** How the formats that models see begin, as Latin-1; the second text stands at byte 8. */
+const beginnings: readonly (readonly [mediaType: string, start: string, later?: string])[] = [
+  ['application/pdf', '%PDF-'],
+  ['image/png', '\x89PNG\r\n\x1a\n'],
+  ['image/jpeg', '\xff\xd8\xff'],
+  ['image/gif', 'GIF8'],
+  ['image/webp', 'RIFF', 'WEBP'],
+]
+
+/** A media type without parameters. Text that is no `text/...` by its name is `text/plain`, whatever it is written in. */
+export function mediaTypeOf(bytes: Uint8Array, filename: string): string {
+  const file = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  const head = file.toString('latin1', 0, 16)
+  const known = beginnings.find(([, start, later]) => head.startsWith(start) && (later === undefined || head.startsWith(later, 8)))
+  if (known) return known[0]
+  const named = typeByName(filename)
+  if (!isUtf8(file) || file.includes(0)) return named.startsWith('text/') ? unknownType : named
+  return named.startsWith('text/') ? named : 'text/plain'
+}
+
+/** The platform's table; only the ending is asked for, whatever else stands in the name. */
+function typeByName(filename: string): string {
+  const ending = /\.([A-Za-z0-9]{1,10})$/.exec(filename)?.[1]
+  return ending === undefined ? unknownType : Bun.file(`x.${ending.toLowerCase()}`).type.split(';', 1)[0]!.trim()
+}

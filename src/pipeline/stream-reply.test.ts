@@ -1,0 +1,133 @@
+/** When a stream opens, what keeps it alive, and how it ends when the gateway does. */
+import { expect, test } from 'bun:test'
+import type { AnswerSink } from '../core/answer.ts'
+import { GatewayError } from '../core/errors.ts'
+import type { StreamRelay } from '../core/format.ts'
+import type { BodySink } from '../core/transport.ts'
+import { TimerWheel } from '../lib/timer-wheel.ts'
+import { CallRecord } from './call-record.ts'
+import { CallControl } from './control.ts'
+import { openStream } from './stream-reply.ts'
+
+/** Passes text on; what is in brackets is for nobody, as the pings of a vendor are. */
+function wordRelay(): StreamRelay {
+  const relay = {
+    started: false, complete: false, terminated: false, failure: undefined, usage: undefined, characters: 0,
+    push(bytes: Uint8Array) {
+      const text = Buffer.from(bytes).toString().replace(/\[.*?\]/g, '')
+      if (text !== '') relay.started = true
+      if (text.endsWith('!')) relay.terminated = relay.complete = true
+      return text
+    },
+    end: () => '',
+    errorEvent: (error: GatewayError) => `<error ${error.message}>`,
+  }
+  return relay as unknown as StreamRelay
+}
+
+function stream(heartbeat = '<alive>') {
+  const clock = { nowMs: 1_000_000, epochMs: () => clock.nowMs, monotonicMs: () => clock.nowMs }
+  const timers = new TimerWheel(clock, 50)
+  const advance = (ms: number) => {
+    for (const untilMs = clock.nowMs + ms; clock.nowMs < untilMs; timers.tick()) clock.nowMs += 50
+  }
+  let leave: (why: GatewayError) => void = () => {}
+  const client = { clientAddress: '', left: false, onLeft: (listener: typeof leave) => void (leave = listener) }
+  const call = new CallRecord({
+    id: 'c', operation: 'chat', route: '/v1/chat/completions', caller: {} as never, client, userAgent: '', startedAtMs: 0, startedMs: performance.now(),
+  })
+  const ends: [string, number, number][] = []
+  const control = new CallControl(call, (settled, outcome, status) => ends.push([outcome, status, settled.firstByteMs]))
+  let upstream!: BodySink
+  const seen = { text: '', ended: '', paused: 0, resumed: 0, cancelled: 0 }
+  const body = { bytes: async () => new Uint8Array(), pipe: (sink: BodySink) => void (upstream = sink), pause: () => void seen.paused++, resume: () => void seen.resumed++ }
+  const exchange = { response: new Promise<never>(() => {}), cancel: () => void seen.cancelled++ }
+  control.carries(exchange, 0)
+  const sink: AnswerSink & { full: boolean } = {
+    full: false,
+    write: piece => void (seen.text += Buffer.from(piece as string).toString()),
+    end: () => void (seen.ended = 'end'),
+    abort: () => void (seen.ended = 'abort'),
+  }
+  let isOpen = false
+  const opened = openStream({ exchange, body, relay: wordRelay() }, control, { timers, heartbeat }).then(answer => {
+    isOpen = true
+    answer.pipe(sink)
+    return answer
+  })
+  opened.catch(() => {})
+  const send = (text: string) => upstream.data(Buffer.from(text))
+  return { advance, send, seen, sink, ends, opened, upstream, control, isOpen: () => Bun.sleep(0).then(() => isOpen), leave: (why: GatewayError) => leave(why) }
+}
+
+test('an upstream that is heard of, but says nothing for the client yet, opens the stream after two seconds', async () => {
+  const { advance, send, seen, isOpen } = stream()
+  send('[message_start][ping]')
+  advance(1900)
+  expect(await isOpen()).toBe(false)
+  advance(200)
+  expect(await isOpen()).toBe(true)
+  advance(15_100)
+  expect(seen.text).toBe('<alive>')
+  send('words')
+  expect(seen.text).toBe('<alive>words')
+})
+
+test('an upstream that says nothing at all may still be replaced by another, for the time of a heartbeat', async () => {
+  const { advance, seen, isOpen } = stream()
+  advance(14_900)
+  expect(await isOpen()).toBe(false)
+  advance(200)
+  expect(await isOpen()).toBe(true)
+  advance(31_000)
+  expect(seen.text).toBe('<alive><alive>')
+})
+
+test('where nothing may be said meanwhile, as in audio, silence opens nothing', async () => {
+  const { advance, isOpen } = stream('')
+  advance(120_000)
+  expect(await isOpen()).toBe(false)
+})
+
+test('the first byte is timed before the record is made, however fast the stream is', async () => {
+  const { send, ends, isOpen } = stream()
+  send('all of it!')
+  expect(await isOpen()).toBe(true)
+  expect(ends.map(([outcome]) => outcome)).toEqual(['success'])
+  expect(ends[0]![2]).toBeGreaterThanOrEqual(0)
+})
+
+test('a client that reads slowly keeps its stream for as long as its connection stands', async () => {
+  const { advance, send, seen, sink, ends, opened } = stream()
+  send('a')
+  const answer = await opened
+  sink.full = true
+  send('b')
+  expect(seen.paused).toBe(1)
+  // Whether anything goes out at all is what the connection watches.
+  advance(10 * 60_000)
+  expect([seen.text, seen.ended, ends]).toEqual(['ab', '', []])
+  sink.full = false
+  answer.resume()
+  expect(seen.resumed).toBe(1)
+  send('c!')
+  expect(seen.text).toBe('abc!')
+})
+
+test('a gateway that stops tells the client so, and the record says interrupted', async () => {
+  const { send, seen, ends, opened, leave } = stream()
+  send('half')
+  await opened
+  leave(new GatewayError('overloaded', 'stopping'))
+  expect([seen.text, seen.ended, seen.cancelled]).toEqual(['half<error stopping>', 'end', 1])
+  expect(ends.map(([outcome, status]) => [outcome, status])).toEqual([['interrupted', 200]])
+})
+
+test('a gateway that stops before the first word answers with the status of the error', async () => {
+  const { ends, seen, leave, control } = stream()
+  const told: GatewayError[] = []
+  control.onLeft = error => told.push(error)
+  leave(new GatewayError('overloaded', 'stopping'))
+  expect([told.map(error => error.kind), seen.cancelled]).toEqual([['overloaded'], 1])
+  expect(ends.map(([outcome, status]) => [outcome, status])).toEqual([['interrupted', 503]])
+})
