@@ -1,4 +1,3 @@
-import { runSimulator } from '../../simulator/index.ts'
 import type { Command } from './command.ts'
 import { UsageError } from './command.ts'
 import { portNumber, text } from './options.ts'
@@ -15,6 +14,8 @@ export const simulate: Command = {
     const port = portNumber(text(flags.port) ?? '4010', '--port')
     const host = text(flags.host) ?? '127.0.0.1'
     const seed = seedOf(text(flags.seed) ?? '1')
+    // Only here: a gateway has no use for it in memory.
+    const { runSimulator } = await import('../../simulator/index.ts')
     await runSimulator({ port, host, seed }).catch((thrown: unknown) => {
       throw explained(thrown, host, port)
     })
