@@ -21,6 +21,7 @@ import { connectionLimit, connectionsVariable, descriptorsMax } from './http/con
 import { listen } from './http/server.ts'
 import type { ClientCounts, ConnectionLimit, HttpServer } from './http/server.ts'
 import { systemClock } from './lib/clock.ts'
+import { endAll } from './lib/end-all.ts'
 import { QuietCollector } from './lib/quiet-collector.ts'
 import { TimerWheel } from './lib/timer-wheel.ts'
 import { Tokenizer } from './lib/tokenizer.ts'
@@ -78,9 +79,8 @@ export async function startServer(options: ServeOptions, announce: (what: Announ
     store = await openStore(options, logger)
     return await serveStore({ options, logger, source, lock, store, announce })
   } catch (error) {
-    await store?.close()
-    lock.release()
-    await logger.drain(1000)
+    // What the start failed for is what the operator has to know.
+    await endAll([() => store?.close(), () => lock.release(), () => logger.drain(1000)]).catch(() => {})
     throw error
   }
 }
@@ -138,13 +138,10 @@ async function serveStore({ options, logger, source, lock, store, announce }: Se
       collector.stop()
       parts.draining()
       const cutRequests = await stopServing(server, { environment, logger, upstreamCalls: parts.transport.connections().busy })
-      await parts.detached.stop()
-      parts.tokenizer.stop()
-      parts.transport.close()
-      await store.close()
-      lock.release()
-      logger.info('the gateway has stopped', { cut_requests: cutRequests })
-      await logger.drain(1000)
+      await endAll([
+        () => parts.detached.stop(), () => parts.tokenizer.stop(), () => parts.transport.close(), () => store.close(), () => lock.release(),
+        () => logger.info('the gateway has stopped', { cut_requests: cutRequests }), () => logger.drain(1000),
+      ])
     },
   }
 }
@@ -242,23 +239,22 @@ async function openStore(options: ServeOptions, logger: Logger): Promise<Store> 
     databaseReachable: () => reachable,
     redisReachable: redis && (() => redis.reachable),
     isOnlyReplica: () => replica?.held ?? true,
-    async close() {
-      responses.stop()
-      await directory.stop()
-      await ledger.close()
-      redis?.close()
-      await replica?.release()
-      await database.close()
-    },
+    close: () =>
+      endAll([
+        () => responses.stop(), () => directory.stop(), () => ledger.close(), () => redis?.close(), () => replica?.release(), () => database.close(),
+      ]),
   }
 }
 
 /** Asked at every poll of the keys, so that the other replicas know of a new master key as soon as of any other. */
 async function followMasterKey(installation: Installation, logger: Logger): Promise<void> {
-  if (!(await installation.followMasterKey())) return
-  logger.warn('another replica was started with another master key, which is the valid one from now on; the one before is refused', {
-    master_key_hash: installation.masterKeyName(),
-  })
+  const change = await installation.followMasterKey()
+  if (change === 'none') return
+  const message =
+    change === 'followed'
+      ? 'another replica was started with another master key, which is the valid one from now on; the one before is refused'
+      : 'the database came back with an older master key; the present one was stored again'
+  logger.warn(message, { master_key_hash: installation.masterKeyName() })
 }
 
 function tellClaim(held: boolean, logger: Logger): void {
@@ -426,8 +422,8 @@ function identifier(store: Store): (keyText: string) => Caller | undefined | Pro
   }
 }
 
-/** Less than the 30 s that Kubernetes waits before it kills: the ledger is written after that. */
-const drainMs = 25_000
+/** Of the 30 s that Kubernetes waits before it kills, the rest is for runs in the background and the ledger. */
+const drainMs = 20_000
 /** For what is told to end, to do so. */
 const goodbyeMs = 1000
 

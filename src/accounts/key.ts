@@ -10,6 +10,20 @@ export function mintKey(): string {
   return `sk-${Buffer.from(crypto.getRandomValues(new Uint8Array(keyBytes))).toString('base64url')}`
 }
 
+const masterKeyLengthMin = 32
+const distinctCharactersMin = 10
+
+/** Why a text, taken off white space around it, must not be a master key, and what to do; undefined = it may. */
+export function masterKeyProblem(text: string): string | undefined {
+  const key = text.trim()
+  const remedy = 'make one with: echo "sk-$(openssl rand -base64 32)"'
+  if (/[^\x21-\x7e]/.test(key)) return `holds a space, a line end or a character beyond ASCII, so that no client can send it; ${remedy}`
+  if (key.length < masterKeyLengthMin) return `is shorter than ${masterKeyLengthMin} characters; ${remedy}`
+  if (new Set(key.replace(/^sk-/, '')).size < distinctCharactersMin) return `repeats too few different characters to be random; ${remedy}`
+  if (/^(sk-)?(1234|test|example|changeme|password)/i.test(key)) return `begins like an example from documentation; ${remedy}`
+  return undefined
+}
+
 /** What lists show of a key: `sk-...` and its last four characters. */
 export function keyHint(keyText: string): string {
   return `sk-...${keyText.slice(-4)}`

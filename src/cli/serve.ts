@@ -34,7 +34,10 @@ export const serve: Command = {
       const stop = () => {
         if (stoppingSinceMs === undefined) {
           stoppingSinceMs = systemClock.monotonicMs()
-          void server.stop().then(() => resolve(0))
+          server.stop().then(() => resolve(0), (thrown: unknown) => {
+            printError(`not everything ended well: ${thrown instanceof Error ? thrown.message : String(thrown)}`)
+            resolve(1)
+          })
         } else if (systemClock.monotonicMs() - stoppingSinceMs > sameSignalMs) process.exit(1)
       }
       process.on('SIGTERM', stop)
@@ -79,7 +82,7 @@ function serveOptions({ flags, environment }: CommandInput) {
   const file = configFile(flags, environment)
   // The file may name the database and the master key; flags and environment win.
   const general = generalSettings(flags, environment)
-  const masterKey = environment.MODELGATE_MASTER_KEY ?? general.master_key
+  const masterKey = nonEmpty(environment.MODELGATE_MASTER_KEY) ?? general.master_key
   const pepper = nonEmpty(environment.MODELGATE_KEY_PEPPER)
   return {
     configFile: file,

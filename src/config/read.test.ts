@@ -18,7 +18,7 @@ const mistakes: [string, string, string[]][] = [
   ['an unknown fallback', model('model: groq/x, api_key: k', 'router_settings: { fallbacks: [{ m: [n] }] }\n'), ['config.yaml:4:37 router_settings.fallbacks.0.m: no model is named `n`, did you mean `m`?']],
   ['what is missing', 'model_list: [{ proxy_params: { model: groq/x, api_key: k } }]\n', ['config.yaml:1:14 model_list.0.model_name: is missing; give a string']],
   ['a reference that is not closed', model('model: groq/x, api_key: "${GROQ_KEY"'), ['config.yaml:3:45 model_list.0.proxy_params.api_key: `${` begins the name of an environment variable; write ${NAME} or ${NAME:-default}']],
-  ['a master key that the start would refuse', 'general_settings: { master_key: short }\n', ['config.yaml:1:33 general_settings.master_key: is shorter than 32 characters; make one with: openssl rand -base64 32']],
+  ['a master key that the start would refuse', 'general_settings: { master_key: short }\n', ['config.yaml:1:33 general_settings.master_key: is shorter than 32 characters; make one with: echo "sk-$(openssl rand -base64 32)"']],
   ['an alias that never ends', 'model_list: &a [x, *a]\n', ['config.yaml:1:20 an alias inside of what it stands for has no end; write it out']],
 ]
 for (const [name, text, expected] of mistakes)

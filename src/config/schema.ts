@@ -6,7 +6,8 @@ import { z } from 'zod'
 import { tokenPriceKeys, unitPriceKeys } from './prices.ts'
 import type { TokenPriceKey, UnitPriceKey } from './prices.ts'
 import { proxyProblem, proxySettingHelp } from './proxies.ts'
-import { addressProblem, isHeaderText, isKeyText, isModelName, masterKeyProblem, unsentHeaders } from './texts.ts'
+import { masterKeyProblem } from '../accounts/key.ts'
+import { addressProblem, isHeaderText, isKeyText, isModelName, unsentHeaders } from './texts.ts'
 
 const text = z.string().min(1)
 const noHeaderText = 'has a line break or another character that no header can carry'

@@ -31,15 +31,3 @@ export function addressProblem(text: string): string | undefined {
   if (username || password) return 'holds a user or a password, which are not sent; give them as `api_key` or in `extra_headers`'
   return hash ? 'has a part behind `#`, which is never sent; take it out' : undefined
 }
-
-const masterKeyLengthMin = 32
-const distinctCharactersMin = 10
-
-/** As the start demands it (store/installation.ts): a file that is good can be started. */
-export function masterKeyProblem(key: string): string | undefined {
-  const remedy = 'make one with: openssl rand -base64 32'
-  if (key.length < masterKeyLengthMin) return `is shorter than ${masterKeyLengthMin} characters; ${remedy}`
-  if (new Set(key.replace(/^sk-/, '')).size < distinctCharactersMin) return `repeats too few different characters to be random; ${remedy}`
-  if (/^(sk-)?(1234|test|example|changeme|password)/i.test(key)) return `begins like an example from documentation; ${remedy}`
-  return undefined
-}

@@ -15,21 +15,10 @@ import type { Host } from './host.ts'
 import { IncomingBody } from './incoming-body.ts'
 import type { BodySource } from './incoming-body.ts'
 import { Outbox } from './outbox.ts'
+import { discardedBytesMax, fullBytes, goodbyeMs, idleMs, pipelinedBytesMax, stalledMs } from './patience.ts'
 import { headBytesMax, RefusedRequest, refuseHopeless, RequestHead } from './request-head.ts'
 import { cancelBody, PulledStream, StreamSink } from './streams.ts'
 import type { StreamLine } from './streams.ts'
-
-const idleMs = 255_000
-/** From the first byte of a head to its last; for the rest of a body that nobody wants; for a client to take a piece of its answer. */
-const stalledMs = 60_000
-/** Sent after the request, while it is not answered: kept up to here, then the client has to wait. */
-const pipelinedBytesMax = 64 * 1024
-/** The rest of a body that nobody wants is read up to here, so that the client gets to see its answer. */
-const discardedBytesMax = 64 * 1024 * 1024
-/** More than this waits for the client: the upstream has to wait too. */
-const fullBytes = 256 * 1024
-/** A client that is told goodbye may read for so long: bytes that nobody reads here would reset its connection. */
-const goodbyeMs = 2000
 
 type ClientSocket = Socket<ClientConnection>
 /** `body` = the answer is out, the body is not yet through. `ending` = closes when everything is sent. */
@@ -89,9 +78,9 @@ export class ClientConnection extends TimerEntry implements BodySource, StreamLi
     return (this.#address ??= this.#socket.remoteAddress ?? '')
   }
 
-  /** `Clock.monotonicMs` since which nothing is asked and nothing waits to be sent; Infinity = it is in use, or closed. */
+  /** `Clock.monotonicMs` since which no whole request is there and nothing waits to be sent; Infinity = in use, or closed. */
   get idleSinceMs(): number {
-    const isUsed = this.#phase !== 'head' || this.queued || this.#outbox.size > 0 || this.#backlog.length > 0
+    const isUsed = this.#phase !== 'head' || this.queued || this.#outbox.size > 0
     return isUsed ? Infinity : this.#restedMs
   }
 
@@ -426,13 +415,24 @@ export class ClientConnection extends TimerEntry implements BodySource, StreamLi
   // ---- waiting and ending
 
   #tooSlow(): void {
-    const waitsForClient = this.#outbox.size > 0
-    if (this.#phase === 'request' && !waitsForClient) return this.#checkBody()
-    if (this.#phase === 'head' && !waitsForClient) {
+    if (this.#outbox.size > 0) return this.#lookAgain()
+    if (this.#phase === 'request') return this.#checkBody()
+    if (this.#phase === 'head') {
       if (!this.#headBegan) return this.#leave()
       return this.#refuse(new RefusedRequest(408, `the head of the request did not end within ${stalledMs / 1000} s`))
     }
     this.close()
+  }
+
+  /**
+   * The system calls a socket writable when a third of its buffer is free, which takes a slow reader minutes: only when
+   * not even a byte goes out is the client gone.
+   */
+  #lookAgain(): void {
+    this.flush()
+    if (this.#phase === 'closed') return
+    if (!this.#outbox.moved) this.close()
+    else if (this.#outbox.size === 0) this.#deadline(idleMs)
   }
 
   /** As long as the client has to take something first, that has its own deadline. */

@@ -127,10 +127,8 @@ test('a connection that has just come, or has just been used, stays: the new one
 })
 
 test('nobody who is in the middle of something is closed, however long it takes', async () => {
-  const rig = limitRig(5)
+  const rig = limitRig(4)
   const slow = await rig.busy()
-  const head = await rig.arrived()
-  head.send('GET / HT')
   const body = await rig.arrived()
   body.send(`POST /slow HTTP/1.1\r\nhost: x\r\ncontent-length: 20\r\n\r\nhalf`)
   const pipelined = await rig.busy()
@@ -144,17 +142,27 @@ test('nobody who is in the middle of something is closed, however long it takes'
   expect((await late.answer()).status).toBe(503)
   expect(rig.server.clients()).toMatchObject({ idle: 0, closedIdle: 0, turnedAway: 1 })
   for (const finish of rig.finish) finish()
-  head.send('TP/1.1\r\nhost: x\r\n\r\n')
   body.send('x'.repeat(16))
-  for (const [client, count] of [[slow, 1], [head, 1], [body, 1], [pipelined, 3], [leaving, 1]] as const)
+  for (const [client, count] of [[slow, 1], [body, 1], [pipelined, 3], [leaving, 1]] as const)
     expect((await client.answers(count)).every(answer => answer.status === 200)).toBe(true)
   late.socket.destroy()
   // A place that became free is free.
   leaving.socket.destroy()
-  await until(() => rig.server.connections === 4, 'a place')
+  await until(() => rig.server.connections === 3, 'a place')
   const next = await rig.arrived()
   next.send(get('/'))
   expect((await next.answer()).status).toBe(200)
+})
+
+test('heads that never end keep nobody out', async () => {
+  const rig = limitRig(2)
+  for (const _ of [1, 2]) (await rig.arrived()).send('GET / HT')
+  await settle()
+  rig.clock.advance(1100)
+  const late = await rig.arrived()
+  late.send(get('/'))
+  expect((await late.answer()).status).toBe(200)
+  expect(rig.server.clients()).toMatchObject({ closedIdle: 1, turnedAway: 0 })
 })
 
 test('a client that does not take its answer is not idle', async () => {

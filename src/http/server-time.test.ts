@@ -161,6 +161,20 @@ test('a client that reads slowly but does read is served to the end', async () =
   line.connection.lost()
 })
 
+test('a client that reads so slowly that the system never calls its socket writable is served, until it reads nothing', async () => {
+  const line = new FakeLine(() => ({ status: 200, headers: {}, body: Buffer.alloc(1_000_000) }))
+  line.socket.room = 1000
+  line.receive(get('/'))
+  await line.rest()
+  const before = line.socket.sent.length
+  for (let minute = 0; minute < 20; minute++) line.clock.advance(60_500)
+  expect(line.closes).toBe(0)
+  expect(line.socket.sent.length).toBeGreaterThan(before + 10_000)
+  line.socket.room = 0
+  line.clock.advance(60_500)
+  expect(line.closes).toBe(1)
+})
+
 test('whoever asks and asks without reading an answer is not asked for more', async () => {
   const line = new FakeLine(() => text('x'.repeat(50_000)))
   line.socket.room = 0

@@ -3,11 +3,17 @@ import { expect, test } from 'bun:test'
 import type { AnswerSink } from '../core/answer.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { StreamRelay } from '../core/format.ts'
+import { clientClosed } from '../core/request.ts'
 import type { BodySink } from '../core/transport.ts'
+import { anthropicMessages } from '../formats/anthropic-messages.ts'
+import { openaiChat } from '../formats/openai-chat.ts'
+import { JsonBody } from '../lib/json-body.ts'
 import { TimerWheel } from '../lib/timer-wheel.ts'
+import { providers } from '../providers/index.ts'
 import { CallRecord } from './call-record.ts'
 import { CallControl } from './control.ts'
 import { openStream } from './stream-reply.ts'
+import { TranslatedRelay } from './translate.ts'
 
 /** Passes text on; what is in brackets is for nobody, as the pings of a vendor are. */
 function wordRelay(): StreamRelay {
@@ -25,7 +31,7 @@ function wordRelay(): StreamRelay {
   return relay as unknown as StreamRelay
 }
 
-function stream(heartbeat = '<alive>') {
+function stream(heartbeat = '<alive>', relay = wordRelay()) {
   const clock = { nowMs: 1_000_000, epochMs: () => clock.nowMs, monotonicMs: () => clock.nowMs }
   const timers = new TimerWheel(clock, 50)
   const advance = (ms: number) => {
@@ -50,7 +56,7 @@ function stream(heartbeat = '<alive>') {
     abort: () => void (seen.ended = 'abort'),
   }
   let isOpen = false
-  const opened = openStream({ exchange, body, relay: wordRelay() }, control, { timers, heartbeat }).then(answer => {
+  const opened = openStream({ exchange, body, relay }, control, { timers, heartbeat }).then(answer => {
     isOpen = true
     answer.pipe(sink)
     return answer
@@ -123,6 +129,15 @@ test('a gateway that stops tells the client so, and the record says interrupted'
   expect(ends.map(([outcome, status]) => [outcome, status])).toEqual([['interrupted', 200]])
 })
 
+test('a stream that said everything gets no error after its end', async () => {
+  const { send, seen, ends, opened, leave } = stream()
+  send('all of it!')
+  await opened
+  leave(new GatewayError('overloaded', 'stopping'))
+  expect([seen.text, seen.ended, seen.cancelled]).toEqual(['all of it!', 'end', 1])
+  expect(ends.map(([outcome]) => outcome)).toEqual(['success'])
+})
+
 test('a gateway that stops before the first word answers with the status of the error', async () => {
   const { ends, seen, leave, control } = stream()
   const told: GatewayError[] = []
@@ -130,4 +145,45 @@ test('a gateway that stops before the first word answers with the status of the 
   leave(new GatewayError('overloaded', 'stopping'))
   expect([told.map(error => error.kind), seen.cancelled]).toEqual([['overloaded'], 1])
   expect(ends.map(([outcome, status]) => [outcome, status])).toEqual([['interrupted', 503]])
+})
+
+test('a client that left before the first word gets no stream, however long the upstream goes on', async () => {
+  for (const sent of ['[message_start][ping]', '']) {
+    const { advance, send, seen, ends, control, isOpen, leave } = stream()
+    if (sent) send(sent)
+    leave(clientClosed())
+    const settled = [['client_closed', 499, -1]]
+    expect(ends as unknown[]).toEqual(settled)
+    advance(60_000)
+    send('too late')
+    expect([await isOpen(), control.stream, control.call.firstByteMs, seen.text]).toEqual([false, undefined, -1, ''])
+    expect([seen.cancelled > 0, ends as unknown[]]).toEqual([true, settled])
+  }
+})
+
+const spoken = [
+  { id: 'c', model: 'up', choices: [{ index: 0, delta: { role: 'assistant', content: 'Hi' }, finish_reason: null }] },
+  { id: 'c', model: 'up', choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] },
+  { id: 'c', model: 'up', choices: [], usage: { prompt_tokens: 5, completion_tokens: 1, total_tokens: 6 } },
+].map(chunk => `data: ${JSON.stringify(chunk)}\n\n`).join('')
+const lanes: [string, string, () => StreamRelay][] = [
+  ['forwarded', 'data: [DONE]\n\n', () => openaiChat.forward.relay('m', JsonBody.read(Buffer.from('{"model":"m","stream":true,"messages":[]}')))],
+  ['translated', 'event: message_stop\ndata: {"type":"message_stop"}\n\n', () => new TranslatedRelay({
+    adapter: providers.get('openai')!.chat!, format: anthropicMessages, publicModel: 'm',
+    request: { model: 'm', messages: [], stream: true, includeUsage: true, extra: { format: 'anthropic-messages', fields: {} } },
+  })],
+]
+test.each(lanes)('%s: an upstream that is done, but keeps its connection open, has succeeded when it says so', async (_, mark, relay) => {
+  const { send, seen, ends, opened, upstream, control } = stream('', relay())
+  send(spoken)
+  await opened
+  expect([ends, seen.text.includes(mark)]).toEqual([[], false])
+  send('data: [DONE]\n\n')
+  expect(ends.map(([outcome, status]) => [outcome, status])).toEqual([['success', 200]])
+  expect(control.call.progress?.usage).toMatchObject({ inputTokens: 5, outputTokens: 1 })
+  expect(seen.text).toEndWith(mark)
+  const { text } = seen
+  // What the idle limit makes of it later takes nothing away.
+  upstream.fail(new GatewayError('upstream-timeout', 'idle'))
+  expect([seen.text === text, seen.ended, ends.length]).toEqual([true, 'end', 1])
 })

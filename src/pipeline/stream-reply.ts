@@ -105,6 +105,11 @@ class StreamPump extends TimerEntry implements BodySink, AnswerStream {
   // ---- what the call's control calls
 
   interrupted(error: GatewayError): void {
+    if (this.#source.relay.terminated) {
+      // The client has everything but the end of the bytes.
+      this.#source.exchange.cancel()
+      return this.#close()
+    }
     this.#break(error, '', 'interrupted')
   }
 

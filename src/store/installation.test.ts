@@ -84,7 +84,7 @@ for (const server of testServers('the installation'))
     test('a key that was opened and not kept replaces nothing', async () => {
       const first = await start(database)
       const failed = await openInstallation(database, { masterKey: new Secret(strong) })
-      expect([await failed.followMasterKey(), failed.isMasterKey(strong)]).toEqual([false, true])
+      expect([await failed.followMasterKey(), failed.isMasterKey(strong)]).toEqual(['none', true])
       expect((await start(database)).isMasterKey(first.shown!)).toBe(true)
     })
 
@@ -108,15 +108,30 @@ for (const server of testServers('the installation'))
     test('replicas that run follow the newest start, in both directions', async () => {
       const newest = `${strong}x`
       const one = await start(database, { masterKey: new Secret(strong) })
-      expect(await one.followMasterKey()).toBe(false)
+      expect(await one.followMasterKey()).toBe('none')
       const two = await start(database, { masterKey: new Secret(newest) })
-      expect([await one.followMasterKey(), await one.followMasterKey()]).toEqual([true, false])
+      expect([await one.followMasterKey(), await one.followMasterKey()]).toEqual(['followed', 'none'])
       expect([strong, newest].map(one.isMasterKey)).toEqual([false, true])
       expect(one.masterKeyName()).toBe(two.masterKeyName())
       // One that starts with the old environment wins too.
       expect((await start(database, { masterKey: new Secret(strong) })).replaced).toBe(true)
-      expect([await one.followMasterKey(), await two.followMasterKey()]).toEqual([true, true])
+      expect([await one.followMasterKey(), await two.followMasterKey()]).toEqual(['followed', 'followed'])
       expect([strong, newest].map(two.isMasterKey)).toEqual([true, false])
+    })
+
+    test('a restored backup brings no master key back that was replaced', async () => {
+      await start(database, { masterKey: new Secret(strong) })
+      const backup = (await database.sql`select name, value from installation`) as { name: string; value: string }[]
+      const newest = `${strong}x`
+      const one = await start(database, { masterKey: new Secret(newest) })
+      const two = await start(database)
+      for (const { name, value } of backup) await database.sql`update installation set value = ${value} where name = ${name}`
+      expect([await one.followMasterKey(), await two.followMasterKey(), await one.followMasterKey()]).toEqual(['stored-again', 'none', 'none'])
+      for (const running of [one, two, await start(database)]) expect([strong, newest].map(running.isMasterKey)).toEqual([false, true])
+      // A backup of before there was one at all.
+      await database.sql`delete from installation where name like 'master_key%'`
+      expect(await two.followMasterKey()).toBe('stored-again')
+      expect([strong, newest].map((await start(database)).isMasterKey)).toEqual([false, true])
     })
 
     test('white space around a master key is not part of it', async () => {

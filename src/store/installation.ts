@@ -2,13 +2,12 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto'
 import { CryptoHasher } from 'bun'
 import type { SQL } from 'bun'
-import { mintKey } from '../accounts/key.ts'
+import { masterKeyProblem, mintKey } from '../accounts/key.ts'
 import { Secret } from '../lib/secret.ts'
 import { answerInTime, transaction } from './open.ts'
 import type { Database } from './open.ts'
 
-const masterKeyLengthMin = 32
-const distinctCharactersMin = 10
+const pepperLengthMin = 32
 
 export interface Installation {
   /** HMAC-SHA256 under the pepper, lower-case hex. */
@@ -23,9 +22,15 @@ export interface Installation {
    * returns. Only then is it stored, so a process that ends in between loses no key: the next start shows another.
    */
   keepMasterKey(show: (madeKey: string | undefined) => void): Promise<KeptMasterKey>
-  /** Learns of a master key that another replica has stored. After `keepMasterKey` only; true = it is another one now. */
-  followMasterKey(): Promise<boolean>
+  /**
+   * Learns of a master key that another replica has stored since. After `keepMasterKey` only. A database in which an older
+   * one stands was restored from a backup: the present one is stored again, because what was replaced stays replaced.
+   */
+  followMasterKey(): Promise<MasterKeyChange>
 }
+
+/** `followed` = another one is valid from now on. */
+export type MasterKeyChange = 'none' | 'followed' | 'stored-again'
 
 export interface KeptMasterKey {
   /** The key that was made and shown. */
@@ -42,6 +47,8 @@ export interface InstallationOptions {
 }
 
 const masterKeyRow = 'master_key_hash'
+/** Counts the master keys that this installation has had. */
+const revisionRow = 'master_key_revision'
 const nameLength = 8
 
 /** Throws with the reason and the remedy when the given master key or pepper is weak. */
@@ -49,13 +56,15 @@ export async function openInstallation(database: Database, options: Installation
   const hashKey = await openKeyHash(database, options.pepper)
   // A secret from a file or a mounted volume often ends with a line end, and clients send their key without it.
   const given = options.masterKey?.reveal().trim()
-  if (given !== undefined) checkStrength(given)
-  const kept = await find(database.sql, masterKeyRow)
+  const problem = given === undefined ? undefined : masterKeyProblem(given)
+  if (problem !== undefined) throw new Error(`the master key ${problem}, or leave it out and the gateway makes one`)
+  const kept = await findMasterKey(database.sql)
   const made = given === undefined && kept === undefined ? mintKey() : undefined
   const asked = given ?? made
-  let valid = asked === undefined ? kept! : hashKey(asked)
+  let valid = asked === undefined ? kept!.hash : hashKey(asked)
   let digest = Buffer.from(valid, 'hex')
-  let isKept = false
+  /** Of the valid one; undefined = it is not kept yet. */
+  let revision: number | undefined
   const use = (hash: string) => {
     valid = hash
     digest = Buffer.from(hash, 'hex')
@@ -65,31 +74,69 @@ export async function openInstallation(database: Database, options: Installation
     isMasterKey: keyText => timingSafeEqual(Buffer.from(hashKey(keyText), 'hex'), digest),
     masterKeyName: () => valid.slice(0, nameLength),
     async keepMasterKey(show) {
-      const before = await keep(database, { hash: valid, isGiven: given !== undefined, show: isFirst => show(isFirst ? made : undefined) })
-      isKept = true
+      const { before, now } = await keep(database, { hash: valid, isGiven: given !== undefined, show: isFirst => show(isFirst ? made : undefined) })
+      const replaced = given !== undefined && before !== undefined && before.hash !== valid
+      revision = now.revision
       // Another replica was faster: its key is the one, and ours is never shown.
-      if (given === undefined && before !== undefined) use(before)
-      return { made: before === undefined ? made : undefined, replaced: given !== undefined && before !== undefined && before !== valid }
+      use(now.hash)
+      return { made: before === undefined ? made : undefined, replaced }
     },
     async followMasterKey() {
-      const now = isKept ? await answerInTime(find(database.sql, masterKeyRow)) : undefined
-      if (now === undefined || now === valid) return false
-      use(now)
-      return true
+      if (revision === undefined) return 'none'
+      const found = await answerInTime(findMasterKey(database.sql))
+      if (found?.revision === revision) return 'none'
+      if (found !== undefined && found.revision > revision) {
+        revision = found.revision
+        const isOther = found.hash !== valid
+        use(found.hash)
+        return isOther ? 'followed' : 'none'
+      }
+      revision = await storeAgain(database, { hash: valid, revision })
+      return 'stored-again'
     },
   }
 }
 
-/** Returns the hash that was kept until now. Of replicas that start at once each waits for the one before. */
-function keep(database: Database, { hash, isGiven, show }: { hash: string; isGiven: boolean; show(isFirst: boolean): void }): Promise<string | undefined> {
-  return transaction(database, async tx => {
+interface MasterKeyRow {
+  readonly hash: string
+  readonly revision: number
+}
+
+async function findMasterKey(sql: SQL): Promise<MasterKeyRow | undefined> {
+  const rows = (await sql`select name, value from installation where name in (${masterKeyRow}, ${revisionRow})`) as { name: string; value: string }[]
+  const valueOf = (name: string) => rows.find(row => row.name === name)?.value
+  const hash = valueOf(masterKeyRow)
+  return hash === undefined ? undefined : { hash, revision: Number(valueOf(revisionRow) ?? 0) }
+}
+
+async function write(tx: SQL, { hash, revision }: MasterKeyRow): Promise<void> {
+  for (const [name, value] of [[masterKeyRow, hash], [revisionRow, String(revision)]])
+    await tx`insert into installation (name, value) values (${name}, ${value}) on conflict (name) do update set value = excluded.value`
+}
+
+/** Returns what was kept until now, and what is. Of replicas that start at once each waits for the one before. */
+function keep(database: Database, { hash, isGiven, show }: { hash: string; isGiven: boolean; show(isFirst: boolean): void }) {
+  return transaction(database, async (tx): Promise<{ before: MasterKeyRow | undefined; now: MasterKeyRow }> => {
+    // Takes the lock of the row, whether it is there or not.
     const inserted = (await tx`
       insert into installation (name, value) values (${masterKeyRow}, ${hash}) on conflict (name) do nothing
       returning name`) as unknown[]
-    const before = inserted.length > 0 ? undefined : await find(tx, masterKeyRow)
+    const before = inserted.length > 0 ? undefined : await findMasterKey(tx)
     show(before === undefined)
-    if (before !== undefined && isGiven) await tx`update installation set value = ${hash} where name = ${masterKeyRow}`
-    return before
+    const isOther = before === undefined || (isGiven && before.hash !== hash)
+    const now = isOther ? { hash, revision: (before?.revision ?? 0) + 1 } : before
+    if (isOther) await write(tx, now)
+    return { before, now }
+  })
+}
+
+/** Over an older one, unless another replica has done so by now. Returns the revision that it stands under. */
+function storeAgain(database: Database, { hash, revision }: MasterKeyRow): Promise<number> {
+  return transaction(database, async tx => {
+    const found = await findMasterKey(tx)
+    if (found !== undefined && found.revision > revision) return revision
+    await write(tx, { hash, revision: revision + 1 })
+    return revision + 1
   })
 }
 
@@ -102,8 +149,8 @@ export async function openKeyHash(database: Database, givenPepper: Secret | unde
 
 async function openPepper(database: Database, given: Secret | undefined): Promise<Secret> {
   if (!given) return new Secret(await keepFirst(database, 'pepper', randomBytes(32).toString('base64')))
-  if (given.reveal().length < masterKeyLengthMin)
-    throw new Error(`MODELGATE_KEY_PEPPER is shorter than ${masterKeyLengthMin} characters; make one with: openssl rand -base64 32`)
+  if (given.reveal().length < pepperLengthMin)
+    throw new Error(`MODELGATE_KEY_PEPPER is shorter than ${pepperLengthMin} characters; make one with: openssl rand -base64 32`)
   return given
 }
 
@@ -116,16 +163,4 @@ async function keepFirst({ sql }: Database, name: string, value: string): Promis
 async function find(sql: SQL, name: string): Promise<string | undefined> {
   const rows = (await sql`select value from installation where name = ${name}`) as { value: string }[]
   return rows[0]?.value
-}
-
-function checkStrength(masterKey: string): void {
-  const remedy = 'make one with: echo "sk-$(openssl rand -base64 32)", or leave it out and the gateway makes one'
-  if (/[^\x21-\x7e]/.test(masterKey))
-    throw new Error(`the master key holds a space, a line end or a character beyond ASCII, so that no client can send it; ${remedy}`)
-  if (masterKey.length < masterKeyLengthMin)
-    throw new Error(`the master key is shorter than ${masterKeyLengthMin} characters; ${remedy}`)
-  if (new Set(masterKey.replace(/^sk-/, '')).size < distinctCharactersMin)
-    throw new Error(`the master key repeats too few different characters to be random; ${remedy}`)
-  if (/^(sk-)?(1234|test|example|changeme|password)/i.test(masterKey))
-    throw new Error(`the master key begins like an example from documentation; ${remedy}`)
 }

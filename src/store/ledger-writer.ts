@@ -1,9 +1,8 @@
 /**
  * The ledger's worker, without the thread: reads the journal and writes the database, whatever happens to it.
  */
-import { appendFileSync, close, existsSync, fdatasync, fsync, open, rmSync } from 'node:fs'
+import { appendFileSync, existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import type { LedgerQuery } from '../core/ports.ts'
 import { JournalTail } from './journal-tail.ts'
 import { createSegmentFile, filesOf, hasReached, listSegments, segmentPath } from './journal.ts'
@@ -14,6 +13,8 @@ import { ledgerStatement, readLedger } from './ledger-query.ts'
 import type { LedgerPage } from './ledger-query.ts'
 import { decodeRecord, interruptedRow } from './ledger-record.ts'
 import type { ColumnValue } from './ledger-record.ts'
+import { isOfStatement } from './open.ts'
+import { syncData, syncNames } from './sync.ts'
 import { ownPriority } from './thread-priority.ts'
 import { Trouble } from './trouble.ts'
 
@@ -68,11 +69,6 @@ const retryMsMin = 100
 const retryMsMax = 5000
 /** Refused rows that wait in memory for a disk with room, while the journal keeps them too. */
 const refusedRowsMax = 10_000
-
-const openFile = promisify(open)
-const closeFile = promisify(close)
-const syncData = promisify(fdatasync)
-const syncFile = promisify(fsync)
 
 /** One per process. Memory: one batch, one buffer and the open calls, however long the database is down. */
 export class LedgerWriter {
@@ -144,7 +140,10 @@ export class LedgerWriter {
     this.#poke()
   }
 
-  /** Answered as soon as the records are in the database, or an attempt to bring them there failed. */
+  /**
+   * Answered as soon as the rows of the records are in the database, or an attempt to bring them there failed. Intents
+   * have no rows: they wait here for their settlements.
+   */
   store(id: number, texts: readonly string[]): void {
     this.#handed.push({ id, texts })
     this.#stepBack(false)
@@ -155,7 +154,10 @@ export class LedgerWriter {
     const read = async () => readLedger(await this.#connect(), ledgerStatement(query))
     try {
       // Once more on a new connection: those of before a restart of the database fail one query each.
-      const page = await read().catch(() => this.#disconnect().then(read))
+      const page = await read().catch((error: unknown) => {
+        if (isOfStatement(error)) throw error
+        return this.#disconnect().then(read)
+      })
       this.#send({ kind: 'page', id, page, error: '' })
     } catch (error) {
       this.#send({ kind: 'page', id, page: null, error: String(error) })
@@ -458,9 +460,9 @@ export class LedgerWriter {
     try {
       const all = listSegments(directory)
       const own = all.filter(name => name.start === start && name.sequence >= this.#syncFrom)
-      for (const name of own) await syncPath(segmentPath(directory, name), syncData)
+      for (const name of own) await syncData(segmentPath(directory, name))
       const newest = own.at(-1)?.sequence ?? 0
-      if (newest > this.#syncFrom + 1 || this.#syncFrom === 1) await syncPath(directory, syncFile)
+      if (newest > this.#syncFrom + 1 || this.#syncFrom === 1) await syncNames(directory)
       // The newest may be a spare, and the one before is being written.
       this.#syncFrom = Math.max(this.#syncFrom, newest - 1)
       this.#syncTrouble.over()
@@ -478,16 +480,5 @@ export class LedgerWriter {
 
   #problem(text: string): void {
     this.#send({ kind: 'problem', text })
-  }
-}
-
-async function syncPath(path: string, sync: (file: number) => Promise<void>): Promise<void> {
-  // Deleted meanwhile: all of it is in the database.
-  if (!existsSync(path)) return
-  const file = await openFile(path, 'r')
-  try {
-    await sync(file)
-  } finally {
-    await closeFile(file)
   }
 }

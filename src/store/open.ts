@@ -11,6 +11,8 @@ export interface Database {
 
 const statementTimeoutMs = 10_000
 const retryAfterMs = 1000
+/** For statements that are under way at the end; without a limit a database that stands still would hold the process. */
+export const closeTimeoutS = 1
 /** Nobody waits longer for the database on behalf of a request; the server's own timeout ends the statement later. */
 const answerTimeoutMs = 5000
 
@@ -35,7 +37,7 @@ async function openPostgres(url: string, connectionsMax: number): Promise<Databa
     connection: { statement_timeout: statementTimeoutMs, lock_timeout: 5000, application_name: 'modelgate' },
   })
   await sql`select 1`
-  return { sql, kind: 'postgres', close: () => sql.close() }
+  return { sql, kind: 'postgres', close: () => sql.close({ timeout: closeTimeoutS }) }
 }
 
 /**
@@ -72,10 +74,13 @@ export async function whileAvailable<T>(what: string, work: Promise<T>): Promise
   }
 }
 
-/** Classes 22 data exception, 23 integrity, 42 syntax, 54 program limit (postgresql.org/docs/current/errcodes-appendix.html). */
-function isOfStatement(error: unknown): boolean {
+/**
+ * The statement is to blame, or took too long; the connection is well. Classes 22 data exception, 23 integrity, 42 syntax,
+ * 54 program limit, and 57014 cancelled by its timeout (postgresql.org/docs/current/errcodes-appendix.html).
+ */
+export function isOfStatement(error: unknown): boolean {
   const { errno, code } = error as { errno?: unknown; code?: unknown }
-  return /^(22|23|42|54)...$/.test(String(errno)) || /^SQLITE_(ERROR|CONSTRAINT|MISMATCH|TOOBIG|RANGE)/.test(String(code))
+  return /^(?:(22|23|42|54)...|57014)$/.test(String(errno)) || /^SQLITE_(ERROR|CONSTRAINT|MISMATCH|TOOBIG|RANGE)/.test(String(code))
 }
 
 /** Integers arrive as number, string or bigint, depending on the database. */

@@ -1,10 +1,12 @@
 /** Without Redis there may be one replica only: limits would count each for itself. */
 import { randomUUIDv7, SQL } from 'bun'
-import { answerInTime } from './open.ts'
+import { answerInTime, closeTimeoutS } from './open.ts'
 
 /** Any number but the migrations'; the same for all replicas. */
 const advisoryLock = 7_203_612
 const pollMs = 1000
+const endedTurns = 20
+const endedTurnMs = 25
 
 export interface ReplicaClaim {
   /** false = the database lost our claim (it restarted, say) and another replica has it now. */
@@ -65,12 +67,21 @@ class Claim implements ReplicaClaim {
    * takes it. A session of our own that the server has not yet noticed to be dead is ended.
    */
   async take(): Promise<boolean> {
-    const rows = (await this.#sql`select pg_try_advisory_lock(${advisoryLock}) as claimed`) as { claimed: boolean }[]
-    if (rows[0]?.claimed) return true
+    if (await this.#lock()) return true
     const ended = (await this.#sql`
       select pg_terminate_backend(pid) as ended from pg_stat_activity
       where application_name = ${this.#name} and pid <> pg_backend_pid()`) as { ended: boolean }[]
-    return ended.some(row => row.ended)
+    // It lets go a moment later, and another replica may be faster.
+    for (let turn = 0; turn < endedTurns && ended.some(row => row.ended); turn++) {
+      await Bun.sleep(endedTurnMs)
+      if (await this.#lock()) return true
+    }
+    return false
+  }
+
+  async #lock(): Promise<boolean> {
+    const rows = (await this.#sql`select pg_try_advisory_lock(${advisoryLock}) as claimed`) as { claimed: boolean }[]
+    return rows[0]?.claimed === true
   }
 
   watch(): void {
@@ -80,7 +91,7 @@ class Claim implements ReplicaClaim {
 
   async release(): Promise<void> {
     clearInterval(this.#timer)
-    await this.#sql.close()
+    await this.#sql.close({ timeout: closeTimeoutS })
   }
 
   /** While the database is away nobody can claim anything: what was true stays so. */

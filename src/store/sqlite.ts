@@ -87,22 +87,26 @@ class SqliteConnection {
     this.#closed = true
     await this.#inTurn(async () => {
       try {
-        this.#file.check()
-      } catch {
         // Else the next start would read the old log into the file that it finds.
-        await this.#retireLogs()
+        if (!this.#stands()) await this.#retireLogs()
+      } finally {
+        await this.#sql?.close()
       }
-      await this.#sql?.close()
     })
+  }
+
+  #stands(): boolean {
+    try {
+      this.#file.check()
+      return true
+    } catch {
+      return false
+    }
   }
 
   async #checked<T>(work: (sql: SQL) => Promise<T>): Promise<T> {
     if (this.#closed) throw new Error('the database is closed')
-    try {
-      this.#file.check()
-    } catch {
-      await this.#reconnect()
-    }
+    if (!this.#stands()) await this.#reconnect()
     const result = await work(this.current)
     this.#file.check()
     return result

@@ -177,6 +177,19 @@ describe.skipIf(!real)('two replicas on Postgres and Redis', () => {
     postgres.mend()
   }, 30_000)
 
+  test('a database that stands still does not hold a gateway that stops', async () => {
+    const { replica, postgres } = await openStore()
+    const { stop, url } = await replica('one', masterKey)
+    postgres.stall()
+    // Something is asked, so that queries are under way.
+    void fetch(`${url}/key/list`, { headers: { authorization: `Bearer ${masterKey}` } }).catch(() => {})
+    await Bun.sleep(600)
+    const from = performance.now()
+    await stop()
+    expect(performance.now() - from).toBeLessThan(20_000)
+    postgres.mend()
+  }, 40_000)
+
   test('readiness and metrics tell whether Redis answers', async () => {
     const { replica, redis } = await openStore()
     const { url } = await replica('one', masterKey)
