@@ -78,6 +78,11 @@ export interface ChatAdapter {
   result(body: unknown): ChatEvent[]
   /** A fresh reader per stream, because frames carry state. It throws on a frame that is not the protocol's. */
   reader(): (frame: Frame) => readonly ChatEvent[]
+  /**
+   * The frame with which the dialect says that a stream is over (`[DONE]`, `message_stop`): nothing after it counts.
+   * Absent = the dialect has none, and a stream is over when its bytes are.
+   */
+  isLast?(frame: Frame): boolean
 }
 
 /**

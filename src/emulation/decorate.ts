@@ -17,6 +17,7 @@ export function decorated(adapter: ChatAdapter, emulation: Emulation): ChatAdapt
   const { filter } = emulation
   return {
     ...(adapter.framing && { framing: adapter.framing }),
+    ...(adapter.isLast && { isLast: frame => adapter.isLast!(frame) }),
     request: (request, target) => adapter.request(emulation.request?.(request) ?? request, target),
     result(body) {
       const events = adapter.result(body)

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'bun:test'
 import type { ChatEvent, ChatRequest } from '../core/chat.ts'
 import type { GatewayError } from '../core/errors.ts'
 import type { ChatAdapter } from '../core/provider.ts'
+import { decorated } from '../emulation/decorate.ts'
 import { anthropicMessages } from '../formats/anthropic-messages.ts'
 import { openaiChat } from '../formats/openai-chat.ts'
 import { openaiResponses } from '../formats/openai-responses.ts'
@@ -61,5 +62,67 @@ describe('the last event of a stream, sent twice', () => {
     }
     const whole = (() => { try { return readAnswer(adapter, Buffer.from(JSON.stringify(answer(10)))) } catch (error) { return (error as GatewayError).kind } })()
     expect(whole).toBe('upstream-broken')
+  })
+})
+
+describe('the last frame of a dialect is the end of its streams', () => {
+  const chunk = (more: object): string => `data: ${JSON.stringify({ id: 'c', model: 'up', created: 1, ...more })}\n\n`
+  const chunks =
+    chunk({ choices: [{ index: 0, delta: { role: 'assistant', content: 'Hi ✓' }, finish_reason: null }] }) +
+    chunk({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] }) +
+    chunk({ choices: [], usage: { prompt_tokens: 5, completion_tokens: 3, total_tokens: 8 } })
+  const done = 'data: [DONE]\n\n'
+  const messages = Buffer.from(sse(claude)).toString()
+  const stop = 'event: message_stop\ndata: { "type" : "message_stop" }\n\n'
+  const cases = [
+    ['openai', chunks, done], ['mistral', chunks, done], ['azure', chunks, done], ['anthropic', messages, stop], ['vertex_ai', messages, stop],
+  ] as const
+  const relayOf = (name: string): TranslatedRelay =>
+    new TranslatedRelay({ adapter: providers.get(name)!.chat!, format: openaiChat, request: { ...request, includeUsage: true }, publicModel: 'm' })
+  const dateless = (text: string): string => text.replace(/"created":\d+/g, '')
+  const markAt = (text: string): number => text.indexOf(done)
+
+  test.each(cases)('%s: everything goes out with it, and nothing after it counts, wherever the bytes are cut', (name, said, last) => {
+    const bytes = Buffer.from(said + last)
+    const rest = Buffer.from(`${said}data: {"type":"error","error":{"message":"late"}}\n\ndata: no JSON\n\n`)
+    const whole = relayOf(name)
+    const expected = dateless(whole.push(bytes))
+    expect(expected).toEndWith(done)
+    expect(expected).toContain('"prompt_tokens":5,"completion_tokens":3')
+    for (let at = 0; at <= bytes.length; at++) {
+      const relay = relayOf(name)
+      const before = relay.push(bytes.subarray(0, at))
+      expect([relay.terminated, markAt(before) >= 0]).toEqual([at === bytes.length, at === bytes.length])
+      const out = before + relay.push(Buffer.concat([bytes.subarray(at), rest]))
+      expect([relay.terminated, relay.push(rest), relay.end(), relay.failure]).toEqual([true, '', '', undefined])
+      expect(dateless(out)).toBe(expected)
+      expect(relay.usage).toEqual(whole.usage)
+    }
+  })
+
+  test.each(cases)('%s: it does not make a complete answer of an unfinished one', (name, _, last) => {
+    const unfinished = name === 'anthropic' || name === 'vertex_ai' ? Buffer.from(sse(claude.slice(0, -1))).toString() : chunks.slice(0, chunks.indexOf('\n\n') + 2)
+    const relay = relayOf(name)
+    const out = relay.push(Buffer.from(unfinished + last))
+    expect([relay.failure?.kind, relay.terminated, markAt(out), relay.end()]).toEqual(['upstream-broken', false, -1, ''])
+  })
+
+  test('a dialect without one ends with its bytes, and a text that speaks of one ends nothing', () => {
+    const gemini = relayOf('gemini')
+    const answer = { responseId: 'r', candidates: [{ index: 0, content: { role: 'model', parts: [{ text: 'Hi' }] }, finishReason: 'STOP' }] }
+    expect(markAt(gemini.push(sse([answer])))).toBe(-1)
+    expect([gemini.complete, gemini.terminated]).toEqual([true, false])
+    expect([gemini.end().endsWith(done), gemini.terminated]).toEqual([true, true])
+    const wordy = relayOf('anthropic')
+    const delta = { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: '{"type":"message_stop"} [DONE]' }, message_stop: 'message_stop' }
+    wordy.push(sse([...claude.slice(0, 2), delta]))
+    expect([wordy.terminated, wordy.failure]).toEqual([false, undefined])
+  })
+
+  test('an upstream for which something is played keeps its last frame', () => {
+    const adapter = decorated(providers.get('openai')!.chat!, { filter: () => event => [event] })
+    const relay = new TranslatedRelay({ adapter, format: openaiChat, request, publicModel: 'm' })
+    expect(relay.push(Buffer.from(chunks + done))).toEndWith(done)
+    expect(decorated(providers.get('gemini')!.chat!, {}).isLast).toBeUndefined()
   })
 })

@@ -81,12 +81,14 @@ export class TranslatedRelay implements StreamRelay {
   readonly #state = new AnswerState()
   readonly #splitter: FrameSplitter
   readonly #read: (frame: Frame) => readonly ChatEvent[]
+  readonly #adapter: ChatAdapter
   readonly #writer: EventWriter
   readonly #format: ChatFormat
 
   constructor(stream: TranslatedStream) {
     this.#splitter = frameSplitter(stream.adapter.framing)
     this.#read = stream.adapter.reader()
+    this.#adapter = stream.adapter
     this.#writer = stream.format.writer(stream.publicModel, stream.request)
     this.#format = stream.format
   }
@@ -111,19 +113,22 @@ export class TranslatedRelay implements StreamRelay {
   }
 
   push(bytes: Uint8Array): string {
-    return this.#state.failure ? '' : this.#translate(() => this.#splitter.push(bytes))
+    return this.#isOver ? '' : this.#translate(() => this.#splitter.push(bytes))
   }
 
   /** What was translated before something broke is kept: else the client's text would depend on how bytes were cut. */
   #translate(cut: () => readonly Frame[]): string {
     let out = ''
     try {
-      for (const frame of cut())
+      for (const frame of cut()) {
         for (const event of this.#read(frame)) {
           const isNew = this.#state.see(event)
           if (this.#state.failure) return out
           if (isNew) out += this.#writer.write(event)
         }
+        // Not the end of the bytes: an upstream may keep its connection open.
+        if (this.#adapter.isLast?.(frame)) return out + this.#finish()
+      }
     } catch (cause) {
       this.#state.failure = unreadable(cause)
     }
@@ -131,18 +136,27 @@ export class TranslatedRelay implements StreamRelay {
   }
 
   end(): string {
-    if (this.#state.failure) return ''
+    if (this.#isOver) return ''
     const last = this.#translate(() => this.#splitter.end())
-    if (this.#state.failure) return last
+    return this.#isOver ? last : last + this.#finish()
+  }
+
+  /** Nothing that comes now counts. */
+  get #isOver(): boolean {
+    return this.terminated || this.#state.failure !== undefined
+  }
+
+  /** The upstream has said that it is done, or its bytes have ended. */
+  #finish(): string {
     if (!this.#state.complete) {
       this.#state.failure = new GatewayError(
         'upstream-broken',
         'the upstream ended its stream without finishing the answer',
       )
-      return last
+      return ''
     }
     this.terminated = true
-    return last + this.#writer.end()
+    return this.#writer.end()
   }
 
   errorEvent(error: GatewayError): string {

@@ -311,6 +311,54 @@ test('the directory is removed just before a roll: nothing is written where nobo
   expect(replay()).toEqual(['first', ...ids])
 })
 
+/** A writer with a full first segment, and records that wait: another thing has the name of the second. Then the first is removed. */
+function waitingWriter(): { writer: JournalWriter; ids: string[]; inJournal: number; removeFirst(): void; giveRoom(): void } {
+  const { writer } = slowWriter()
+  const taken = segmentPath(directory, { start, sequence: 2 })
+  mkdirSync(taken)
+  const ids: string[] = []
+  let inJournal = 0
+  for (let at = 0; at < 60; at++) {
+    ids.push(`id-${at}`)
+    writer.append(settled(`id-${at}`))
+    if (!writer.waiting) inJournal = ids.length
+  }
+  expect([writer.waiting, inJournal > 5 && inJournal < 50]).toEqual([true, true])
+  return {
+    writer,
+    ids,
+    inJournal,
+    removeFirst() {
+      rmSync(segmentPath(directory, { start, sequence: 1 }))
+      writer.check()
+      expect([writer.healthy, writer.waiting]).toEqual([false, true])
+      expect(problems.at(-1)).toContain(`${inJournal} records that may not be in the database`)
+    },
+    giveRoom() {
+      rmSync(taken, { recursive: true })
+      writer.check()
+      expect([writer.healthy, writer.waiting, writer.waitingLength]).toEqual([true, false, 0])
+    },
+  }
+}
+
+test('what is taken back from a removed segment comes before what waits already', () => {
+  const { removeFirst, giveRoom, ids } = waitingWriter()
+  removeFirst()
+  giveRoom()
+  expect(replay()).toEqual(ids)
+})
+
+test('what is taken back while others are under way to the database is not taken for them', () => {
+  const { writer, removeFirst, giveRoom, ids, inJournal } = waitingWriter()
+  expect(writer.hand()).toHaveLength(ids.length - inJournal)
+  removeFirst()
+  // Those that waited are stored. Nothing is known of the ones taken back, which stand before them now.
+  writer.handed(true)
+  giveRoom()
+  expect(replay()).toEqual(expect.arrayContaining(ids.slice(0, inJournal)))
+})
+
 test('only a spare, or only the current segment, is removed or replaced', () => {
   const { writer, makeSpare } = slowWriter()
   makeSpare()

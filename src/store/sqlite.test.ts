@@ -140,6 +140,29 @@ test('a statement beside a transaction is no part of it', async () => {
   expect(await here.names()).toEqual(['beside'])
 })
 
+test('a transaction that meets a lock after it began fails at once, and is not played again', async () => {
+  const here = await rig()
+  let played = 0
+  const failed = await refusal(
+    transaction(here.database, async tx => {
+      played++
+      await tx`insert into installation (name, value) values ('inside', '')`
+      const other = new Sqlite(here.path)
+      try {
+        // Our own transaction holds the lock.
+        other.run("insert into installation (name, value) values ('outside', '')")
+      } finally {
+        other.close()
+      }
+    }),
+  )
+  expect(failed).toMatchObject({ code: 'SQLITE_BUSY' })
+  expect(played).toBe(1)
+  expect(await here.names()).toEqual([])
+  await here.putInTransaction('after')
+  expect(await here.names()).toEqual(['after'])
+})
+
 test('many processes may open a new file at once', async () => {
   const here = await rig()
   const url = `sqlite:${join(here.folder, 'new.sqlite')}`

@@ -4,7 +4,7 @@ import type { Target } from '../../core/deployment.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { CallHead, Provider, TokenCount, TranslatedCall, UpstreamFault } from '../../core/provider.ts'
 import { generalFault } from '../fault.ts'
-import { errorKinds, messageReader, messageResult } from './read.ts'
+import { errorKinds, isMessageStop, messageReader, messageResult } from './read.ts'
 import { messagesBody } from './request.ts'
 
 const apiVersion = '2023-06-01'
@@ -68,6 +68,7 @@ export const anthropic: Provider = {
     request: (request, target) => ({ head: messagesHead(target), ...messagesBody(request, target) }),
     result: messageResult,
     reader: messageReader,
+    isLast: isMessageStop,
   },
   countTokens: { request: countCall, result: countResult },
   fault,

@@ -179,6 +179,13 @@ export function messageResult(body: unknown): ChatEvent[] {
   return events
 }
 
+/** The event behind everything else. The text is searched first: parsing every event twice would cost too much. */
+export function isMessageStop({ data }: Frame): boolean {
+  if (!data.includes('"message_stop"')) return false
+  const event: unknown = JSON.parse(data)
+  return isObject(event) && event.type === 'message_stop'
+}
+
 /** A fresh reader of a message's events. Throws on what is not JSON. */
 export function messageReader(): (frame: Frame) => readonly ChatEvent[] {
   const blocks = new Blocks()

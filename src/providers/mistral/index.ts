@@ -8,7 +8,7 @@ import { generalFault } from '../fault.ts'
 import { embeddingsAdapter } from '../openai-compatible/embeddings.ts'
 import { compatibleHead } from '../openai-compatible/head.ts'
 import { chatParams } from '../openai-compatible/index.ts'
-import { chatReader, chatResult } from '../openai-compatible/read.ts'
+import { chatReader, chatResult, isDone } from '../openai-compatible/read.ts'
 import { isFillInTheMiddle, mistralBody, refusedFields } from './request.ts'
 import { moderationsBody, moderationsResult } from './moderations.ts'
 
@@ -42,6 +42,7 @@ export const mistral: Provider = {
     },
     result: chatResult,
     reader: chatReader,
+    isLast: isDone,
   },
   embeddings: embeddingsAdapter(embeddingsHead, { quirks }),
   moderations: {

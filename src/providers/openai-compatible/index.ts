@@ -5,7 +5,7 @@ import { generalFault } from '../fault.ts'
 import { embeddingsAdapter } from './embeddings.ts'
 import { compatibleHead, headAt } from './head.ts'
 import type { CompatibleDialect } from './head.ts'
-import { chatReader, chatResult } from './read.ts'
+import { chatReader, chatResult, isDone } from './read.ts'
 import { chatBody } from './request.ts'
 import { rerankAdapter } from './rerank.ts'
 import type { CompatibleRow } from './row.ts'
@@ -51,6 +51,7 @@ export function chatAdapter(row: CompatibleRow, head: MakeHead): ChatAdapter {
     request: (request, target) => ({ head: head(target, request.stream), ...chatBody(request, target, row) }),
     result: chatResult,
     reader: chatReader,
+    isLast: isDone,
   }
 }
 

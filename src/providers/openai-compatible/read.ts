@@ -56,12 +56,15 @@ export function chatResult(body: unknown): ChatEvent[] {
   return errorLast(events)
 }
 
+/** The mark behind the last chunk. */
+export const isDone = ({ data }: Frame): boolean => data === '[DONE]'
+
 /** A fresh reader of chunks. Throws on what is not JSON. */
 export function chatReader(): (frame: Frame) => readonly ChatEvent[] {
   let started = false
   const calls = new Map<number, CallNumbers>()
   return frame => {
-    if (frame.data === '[DONE]') return []
+    if (isDone(frame)) return []
     const chunk: unknown = JSON.parse(frame.data)
     if (!isObject(chunk)) throw unknownShape('a chunk that is no object')
     if (isError(chunk)) return [errorEvent(chunk)]

@@ -5,7 +5,7 @@ import { GatewayError } from '../../core/errors.ts'
 import type { CallHead, Provider, TranslatedCall, UpstreamFault } from '../../core/provider.ts'
 import type { Frame } from '../../lib/frames.ts'
 import { anthropic } from '../anthropic/index.ts'
-import { messageReader, messageResult } from '../anthropic/read.ts'
+import { isMessageStop, messageReader, messageResult } from '../anthropic/read.ts'
 import { countResult } from '../gemini/count.ts'
 import { embeddingWish } from '../gemini/embeddings.ts'
 import { googleFault } from '../gemini/fault.ts'
@@ -63,6 +63,8 @@ export const vertex: Provider = {
         : { head: generateHead(target, request.stream), ...generateBody(request, target, host) },
     result: body => (isClaudes(body) ? messageResult(body) : generateResult(body)),
     reader: chatReader,
+    // Gemini's streams have no last frame, and nothing in them looks like Claude's.
+    isLast: isMessageStop,
   },
   countTokens: {
     request(request, target): TranslatedCall {
