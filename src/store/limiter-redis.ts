@@ -14,98 +14,141 @@ const tickMs = 1000
 /** A slot lapses unless its replica says that it still holds it, so a killed replica locks nobody out for long. */
 const leaseS = 45
 const renewalMs = 15_000
-/** A lapsed slot is not counted any more, but known for so long: a late release still books its tokens. */
+/** A call whose slots lapsed is known for so much longer: a late release still books its tokens. */
 const lapsedS = 300
+/** Counts are of use for a minute, slots for one lease; what nobody touches any more goes by itself. */
+const countsTtlS = 120
+const slotsTtlS = leaseS * 2
+/** What is outdated goes in pieces: `unpack` in Lua takes no more than 8000 values, and a call waits for the script. */
+const pieceSize = 1000
 const releasesMax = 50_000
 const batchSize = 200
 /** A release that Redis refuses while it takes everything else is given up: its slot lapses. */
 const attemptsMax = 5
 
 /**
- * KEYS: one hash a scope. Fields `r<second>` and `t<second>` count, `p:<id>` holds a parallel slot:
- * `<end of its lease>:<second it was taken>`. ARGV: request id, tokens, then per scope requests, tokens, parallel
- * (-1 = no limit). Answers {1, second, then per scope requests used, tokens used}, {0, scope, kind, limit, used,
- * wait ms}, or {2, second}: this request has been counted already.
+ * What Redis holds. All keys have one hash tag: on a cluster a script may only touch keys of one place.
+ * Of a call: the second it was taken in. Whoever deletes it books its tokens, so they are booked once.
+ * Of a scope: a hash of counts, `r<second>` requests and `t<second>` tokens; and, where parallel calls are limited, a
+ * sorted set of the ids of calls under way by the last second of their lease. A take is never dearer for them.
+ */
+const callKey = (id: string) => `{modelgate}:limit-call:${id}`
+const countsKey = (scope: LimitScope) => `{modelgate}:limit-counts:${scope.id}`
+const slotsKey = (scope: LimitScope) => `{modelgate}:limit-slots:${scope.id}`
+
+/**
+ * KEYS: the call, then per scope its counts and its slots. ARGV: request id, tokens, then per scope requests, tokens,
+ * parallel (-1 = no limit). Answers {1, second, then per scope requests used, tokens used}, {0, scope, kind, limit,
+ * used, wait ms}, or {2, second it was taken}: this request has been counted already.
  */
 const takeScript = `
 local time = redis.call('TIME')
 local second, micros = tonumber(time[1]), tonumber(time[2])
 local id, tokens = ARGV[1], tonumber(ARGV[2])
+local known = redis.call('GET', KEYS[1])
+if known then return {2, tonumber(known)} end
+local scopes = (#KEYS - 1) / 2
 local used = {}
-local function wait(counts, limit, room)
-  local total = 0
-  for s = second - 60, second do total = total + (counts[s] or 0) end
+local function wait(key, kind, total, limit, room)
   for s = second - 60, second do
     if total + room <= limit then break end
-    total = total - (counts[s] or 0)
+    total = total - (tonumber(redis.call('HGET', key, kind .. s)) or 0)
     if total + room <= limit then return (s + 61 - second) * 1000 - math.floor(micros / 1000) end
   end
   return 60000
 end
-for i, key in ipairs(KEYS) do
-  local requests, spent, parallel = 0, 0, 0
-  local byRequest, byToken, old = {}, {}, {}
+local function counted(key)
+  local requests, spent, old = 0, 0, {}
   local all = redis.call('HGETALL', key)
   for f = 1, #all, 2 do
-    local name, value = all[f], tonumber(string.match(all[f + 1], '^-?%d+'))
-    local kind, at = string.sub(name, 1, 1), tonumber(string.sub(name, 2))
-    if kind == 'p' then
-      if name == 'p:' .. id then return {2, second} end
-      if value < second - ${lapsedS} then old[#old + 1] = name
-      elseif value >= second then parallel = parallel + 1 end
-    elseif at < second - 60 then old[#old + 1] = name
-    elseif kind == 'r' then requests = requests + value; byRequest[at] = value
-    else spent = spent + value; byToken[at] = value end
+    local name = all[f]
+    if tonumber(string.sub(name, 2)) < second - 60 then old[#old + 1] = name
+    elseif string.byte(name) == 114 then requests = requests + all[f + 1]
+    else spent = spent + all[f + 1] end
   end
-  if #old > 0 then redis.call('HDEL', key, unpack(old)) end
-  local base = 2 + (i - 1) * 3
+  for from = 1, #old, ${pieceSize} do
+    redis.call('HDEL', key, unpack(old, from, math.min(from + ${pieceSize - 1}, #old)))
+  end
+  return requests, spent
+end
+local function underWay(key)
+  local lapsed = redis.call('ZCOUNT', key, '-inf', second - 1)
+  if lapsed > 0 then redis.call('ZREMRANGEBYRANK', key, 0, math.min(lapsed, ${pieceSize}) - 1) end
+  return redis.call('ZCOUNT', key, second, '+inf')
+end
+for i = 1, scopes do
+  local key, base = KEYS[i * 2], i * 3 - 1
   local rpm, tpm, slots = tonumber(ARGV[base + 1]), tonumber(ARGV[base + 2]), tonumber(ARGV[base + 3])
-  if rpm >= 0 and requests + 1 > rpm then return {0, i, 1, rpm, requests, wait(byRequest, rpm, 1)} end
-  if tpm >= 0 and spent > 0 and spent + tokens > tpm then return {0, i, 2, tpm, spent, wait(byToken, tpm, tokens)} end
-  if slots >= 0 and parallel + 1 > slots then return {0, i, 3, slots, parallel, 1000} end
+  local requests, spent = counted(key)
+  if rpm >= 0 and requests + 1 > rpm then return {0, i, 1, rpm, requests, wait(key, 'r', requests, rpm, 1)} end
+  if tpm >= 0 and spent > 0 and spent + tokens > tpm then
+    return {0, i, 2, tpm, spent, wait(key, 't', spent, tpm, tokens)}
+  end
+  if slots >= 0 then
+    local parallel = underWay(KEYS[i * 2 + 1])
+    if parallel + 1 > slots then return {0, i, 3, slots, parallel, 1000} end
+  end
   used[#used + 1] = requests + 1
   used[#used + 1] = spent + tokens
 end
-for _, key in ipairs(KEYS) do
-  redis.call('HINCRBY', key, 'r' .. second, 1)
-  redis.call('HINCRBY', key, 't' .. second, tokens)
-  redis.call('HSET', key, 'p:' .. id, (second + ${leaseS}) .. ':' .. second)
-  redis.call('EXPIRE', key, ${leaseS + lapsedS})
+redis.call('SET', KEYS[1], second, 'EX', ${leaseS + lapsedS})
+for i = 1, scopes do
+  redis.call('HINCRBY', KEYS[i * 2], 'r' .. second, 1)
+  redis.call('HINCRBY', KEYS[i * 2], 't' .. second, tokens)
+  redis.call('EXPIRE', KEYS[i * 2], ${countsTtlS})
+  if tonumber(ARGV[i * 3 + 2]) >= 0 then
+    redis.call('ZADD', KEYS[i * 2 + 1], second + ${leaseS}, id)
+    redis.call('EXPIRE', KEYS[i * 2 + 1], ${slotsTtlS})
+  end
 end
 return {1, second, unpack(used)}
 `
 
 /**
- * Idempotent: only who still has the slot books the difference. Tokens too many go back to the second they were taken
- * in: in a later one they would be room that nobody has. ARGV: request id, tokens used minus taken.
+ * Idempotent: only who still finds the call books the difference. Tokens too many go back to the second they were taken
+ * in: in a later one they would be room that nobody has. KEYS: the call, then counts, then slots. ARGV: request id,
+ * tokens used minus taken, how many counts.
  */
 const releaseScript = `
-local second, more = tonumber(redis.call('TIME')[1]), tonumber(ARGV[2])
-for _, key in ipairs(KEYS) do
-  local slot = redis.call('HGET', key, 'p:' .. ARGV[1])
-  if slot then
-    redis.call('HDEL', key, 'p:' .. ARGV[1])
-    local taken = 't' .. (string.match(slot, ':(%d+)$') or '')
-    if more > 0 then redis.call('HINCRBY', key, 't' .. second, more)
-    elseif more < 0 and redis.call('HEXISTS', key, taken) == 1 then redis.call('HINCRBY', key, taken, more) end
+local second, more, counts = tonumber(redis.call('TIME')[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+local taken = redis.call('GET', KEYS[1])
+redis.call('DEL', KEYS[1])
+for i = counts + 2, #KEYS do redis.call('ZREM', KEYS[i], ARGV[1]) end
+if not taken then return 1 end
+for i = 2, counts + 1 do
+  if more > 0 then
+    redis.call('HINCRBY', KEYS[i], 't' .. second, more)
+    redis.call('EXPIRE', KEYS[i], ${countsTtlS})
+  elseif more < 0 and redis.call('HEXISTS', KEYS[i], 't' .. taken) == 1 then
+    redis.call('HINCRBY', KEYS[i], 't' .. taken, more)
   end
 end
 return 1
 `
 
-/** Also brings slots back that Redis forgot (a restart). ARGV per key: request id, second it was taken. */
+/**
+ * Also brings back what Redis forgot (a restart). KEYS: calls and slots. ARGV per key: request id, and the second it
+ * was taken for a call, nothing for slots.
+ */
 const renewScript = `
 local second = tonumber(redis.call('TIME')[1])
 for i, key in ipairs(KEYS) do
-  redis.call('HSET', key, 'p:' .. ARGV[i * 2 - 1], (second + ${leaseS}) .. ':' .. ARGV[i * 2])
-  redis.call('EXPIRE', key, ${leaseS + lapsedS})
+  local id, taken = ARGV[i * 2 - 1], ARGV[i * 2]
+  if taken ~= '' then
+    redis.call('SET', key, taken, 'EX', ${leaseS + lapsedS})
+  else
+    redis.call('ZADD', key, second + ${leaseS}, id)
+    redis.call('EXPIRE', key, ${slotsTtlS})
+  end
 end
 return 1
 `
 
 /** A write, by script: a replica of Redis, or one whose disk or memory is full, answers reads and is of no use. */
-const probeScript = `return redis.call('SET', KEYS[1], 1, 'EX', 60) and 1`
-const probeKey = '{modelgate}:limit-probe'
+const probeScript = `
+local known = redis.call('EXISTS', KEYS[1])
+redis.call('SET', KEYS[1], 1, 'EX', 60)
+return {known}`
 
 const kinds = ['requests', 'tokens', 'parallel_requests'] as const
 const windowMs = 60_000
@@ -120,15 +163,21 @@ export interface RedisLimiterOptions {
   readonly renewalMs?: number
 }
 
+/** Where a call is counted. Slots only where parallel calls were limited when it began. */
+interface Places {
+  readonly counts: readonly string[]
+  readonly slots: readonly string[]
+}
+
 interface Held {
-  readonly keys: readonly string[]
+  readonly places: Places
   /** Second in which it was taken, on Redis' clock. */
   readonly taken: number
 }
 
 interface Release {
   readonly id: string
-  readonly keys: readonly string[]
+  readonly places: Places
   /** Used minus taken. */
   readonly tokens: number
   readonly sinceMs: number
@@ -143,6 +192,8 @@ export class RedisLimiter implements Limiter {
   readonly #waiting: Release[] = []
   #reachable = true
   #reason: string | undefined
+  /** Of this process alone: another one's says nothing of what Redis knows of ours. */
+  readonly #probeKey = `{modelgate}:limit-probe:${randomUUIDv7()}`
   #renewedMs = performance.now()
   #connecting: Promise<void> | undefined
   #explaining: Promise<void> | undefined
@@ -176,7 +227,11 @@ export class RedisLimiter implements Limiter {
   async take(scopes: readonly LimitScope[], tokens: number): Promise<LimitVerdict> {
     if (!this.#reachable) return this.#options.fallback.take(scopes, tokens)
     const id = randomUUIDv7()
-    const keys = scopes.map(scope => `{modelgate}:limit:${scope.id}`)
+    const keys = [callKey(id), ...scopes.flatMap(scope => [countsKey(scope), slotsKey(scope)])]
+    const places: Places = {
+      counts: scopes.map(countsKey),
+      slots: scopes.filter(scope => scope.parallelRequests !== null).map(slotsKey),
+    }
     const numbers = scopes.flatMap(scope => [
       scope.requestsPerMinute ?? -1,
       scope.tokensPerMinute ?? -1,
@@ -188,17 +243,17 @@ export class RedisLimiter implements Limiter {
     } catch (error) {
       this.#lost(error)
       // The script may still have run, or run later: its slot is given back as soon as Redis answers again.
-      this.#release({ id, keys, tokens: -tokens, sinceMs: performance.now(), attempts: 0 })
+      this.#release({ id, places, tokens: -tokens, sinceMs: performance.now(), attempts: 0 })
       return this.#options.fallback.take(scopes, tokens)
     }
     if (answer[0] === 0) return refused(scopes, answer)
-    this.#held.set(id, { keys, taken: answer[1]! })
+    this.#held.set(id, { places, taken: answer[1]! })
     return {
       allowed: true,
       ...(answer[0] === 1 && states(scopes, answer)),
       release: used => {
         if (!this.#held.delete(id)) return
-        this.#release({ id, keys, tokens: Math.round(used) - tokens, sinceMs: performance.now(), attempts: 0 })
+        this.#release({ id, places, tokens: Math.round(used) - tokens, sinceMs: performance.now(), attempts: 0 })
       },
     }
   }
@@ -224,19 +279,22 @@ export class RedisLimiter implements Limiter {
     this.#waiting.push(release)
   }
 
-  #sendRelease({ id, keys, tokens, sinceMs }: Release): Promise<unknown> {
+  #sendRelease({ id, places, tokens, sinceMs }: Release): Promise<unknown> {
     // Tokens that were used more than a minute ago are no longer in anybody's window.
     const late = tokens > 0 && performance.now() - sinceMs > windowMs
-    return this.#script(releaseScript, keys, [id, late ? 0 : tokens], backgroundDeadlineMs)
+    const { counts, slots } = places
+    const keys = [callKey(id), ...counts, ...slots]
+    return this.#script(releaseScript, keys, [id, late ? 0 : tokens, counts.length], backgroundDeadlineMs)
   }
 
   /** Is Redis there? Then what waited goes out first, so that a call that asks next finds the slots free. */
   async #tick(): Promise<void> {
     try {
       if (!this.#client.connected) await Promise.race([this.#connect(), Bun.sleep(backgroundDeadlineMs)])
-      await this.#script(probeScript, [probeKey], [], backgroundDeadlineMs)
+      const [known] = await this.#script(probeScript, [this.#probeKey], [], backgroundDeadlineMs)
       await this.#sendWaiting()
-      if (!this.#reachable || performance.now() - this.#renewedMs >= (this.#options.renewalMs ?? renewalMs)) await this.#renew()
+      // A Redis that came back so fast that nobody noticed may have come back empty.
+      if (known === 0 || !this.#reachable || performance.now() - this.#renewedMs >= (this.#options.renewalMs ?? renewalMs)) await this.#renew()
     } catch (error) {
       if (this.#reachable) return this.#lost(error)
       return this.#explain(error)
@@ -277,9 +335,12 @@ export class RedisLimiter implements Limiter {
       for (const id of ids.slice(from, from + batchSize)) {
         // Asked now: it may have been released since, and must not come back.
         const held = this.#held.get(id)
-        for (const key of held?.keys ?? []) {
+        if (!held) continue
+        keys.push(callKey(id))
+        values.push(id, held.taken)
+        for (const key of held.places.slots) {
           keys.push(key)
-          values.push(id, held!.taken)
+          values.push(id, '')
         }
       }
       if (keys.length > 0) await this.#script(renewScript, keys, values, backgroundDeadlineMs)

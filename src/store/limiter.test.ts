@@ -157,11 +157,19 @@ describe.if(url !== undefined)('on Redis', () => {
     }
   }
   const newKey = (more: Partial<LimitScope>) => [scope(`key:${crypto.randomUUID()}`, more)]
-  const hashOf = (limits: LimitScope[]) => `{modelgate}:limit:${limits[0]!.id}`
-  /** Fields of parallel slots, and their values. */
-  const slots = async (admin: RedisClient, limits: LimitScope[]) => {
-    const all = (await admin.send('HGETALL', [hashOf(limits)])) as Record<string, string>
-    return Object.entries(all).filter(([name]) => name.startsWith('p:'))
+  const countsOf = (limits: LimitScope[]) => `{modelgate}:limit-counts:${limits[0]!.id}`
+  const slotsOf = (limits: LimitScope[]) => `{modelgate}:limit-slots:${limits[0]!.id}`
+  const callOf = (id: string) => `{modelgate}:limit-call:${id}`
+  const secondOf = async (admin: RedisClient) => Number(((await admin.send('TIME', [])) as string[])[0])
+  /** Ids of calls that hold a slot, or did until it lapsed. */
+  const slots = async (admin: RedisClient, limits: LimitScope[]) =>
+    (await admin.send('ZRANGE', [slotsOf(limits), '0', '-1'])) as string[]
+  const leaseEnd = async (admin: RedisClient, limits: LimitScope[], id: string) =>
+    Number(await admin.send('ZSCORE', [slotsOf(limits), id]))
+  /** As if the time of its lease had passed. */
+  const lapse = async (admin: RedisClient, limits: LimitScope[]) => {
+    const past = String((await secondOf(admin)) - 1)
+    for (const id of await slots(admin, limits)) await admin.send('ZADD', [slotsOf(limits), 'XX', past, id])
   }
 
   test('two replicas together let through the limit and no more', async () => {
@@ -188,7 +196,7 @@ describe.if(url !== undefined)('on Redis', () => {
   test('tokens are booked as used; too many go back to where they were taken, and make no room twice', async () => {
     const { limiter } = await open()
     const admin = openAdmin()
-    const limits = newKey({ tokensPerMinute: 1000 })
+    const limits = newKey({ tokensPerMinute: 1000, parallelRequests: 5 })
     const first = await limiter.take(limits, 100)
     expect(first).toMatchObject({ tokens: { limit: 1000, remaining: 900 } })
     release(first, 30)
@@ -198,10 +206,10 @@ describe.if(url !== undefined)('on Redis', () => {
     expect(await limiter.take(limits, 0)).toMatchObject({ tokens: { remaining: 720 } })
     const old = await limiter.take(limits, 50)
     // A call longer than the window: what it took has left it.
-    for (const [name, value] of Object.entries((await admin.send('HGETALL', [hashOf(limits)])) as Record<string, string>)) {
-      if (name.startsWith('t')) await admin.send('HDEL', [hashOf(limits), name])
-      else if (name.startsWith('p')) await admin.send('HSET', [hashOf(limits), name, value.replace(/:\d+$/, ':1000')])
-    }
+    for (const name of (await admin.send('HKEYS', [countsOf(limits)])) as string[])
+      if (name.startsWith('t')) await admin.send('HDEL', [countsOf(limits), name])
+    const ids = await slots(admin, limits)
+    for (const id of ids) await admin.send('SET', [callOf(id), '1000', 'XX', 'KEEPTTL'])
     release(old, 0)
     expect(await limiter.take(limits, 0)).toMatchObject({ tokens: { remaining: 1000 } })
   })
@@ -240,29 +248,130 @@ describe.if(url !== undefined)('on Redis', () => {
     killed.limiter.close()
     const held = await living.limiter.take(limits, 0)
     expect((await living.limiter.take(limits, 0)).allowed).toBe(false)
-    const second = Number(((await admin.send('TIME', [])) as string[])[0])
-    const before = await slots(admin, limits)
-    for (const [, value] of before) expect(Number.parseInt(value) - second).toBeWithin(30, 61)
-    // As if that time had passed.
-    for (const [name, value] of before) await admin.send('HSET', [hashOf(limits), name, value.replace(/^\d+/, String(second - 1))])
-    await until('it says what it holds', async () => (await slots(admin, limits)).some(([, value]) => Number.parseInt(value) > second))
+    const second = await secondOf(admin)
+    const ids = await slots(admin, limits)
+    expect(ids).toHaveLength(2)
+    for (const id of ids) expect((await leaseEnd(admin, limits, id)) - second).toBeWithin(30, 61)
+    await lapse(admin, limits)
+    await until('it says what it holds', async () => {
+      const ends = await Promise.all(ids.map(id => leaseEnd(admin, limits, id)))
+      return ends.some(end => end > second)
+    })
     expect((await living.limiter.take(limits, 0)).allowed).toBe(true)
     expect((await living.limiter.take(limits, 0)).allowed).toBe(false)
+    expect(await slots(admin, limits)).toHaveLength(2)
     release(held)
-    await until('it is given back', async () => (await slots(admin, limits)).length === 2)
+    await until('it is given back', async () => (await slots(admin, limits)).length === 1)
+    expect((await living.limiter.take(limits, 0)).allowed).toBe(true)
+  })
+
+  test('a call that ends after its slot lapsed books its tokens once, and frees nobody else\'s slot', async () => {
+    const [one, two] = await Promise.all([open(), open()])
+    const admin = openAdmin()
+    const limits = newKey({ parallelRequests: 1, tokensPerMinute: 1000 })
+    const late = await one.limiter.take(limits, 100)
+    await lapse(admin, limits)
+    const next = await two.limiter.take(limits, 0)
+    expect(next).toMatchObject({ allowed: true, tokens: { remaining: 900 } })
+    release(late, 300)
+    release(late, 300)
+    await until('it is booked', async () => {
+      const all = (await admin.send('HGETALL', [countsOf(limits)])) as Record<string, string>
+      return Object.entries(all).reduce((sum, [name, value]) => sum + (name.startsWith('t') ? Number(value) : 0), 0) === 300
+    })
+    expect((await one.limiter.take(limits, 0)).allowed).toBe(false)
+    release(next, 0)
+    expect(await two.limiter.take(limits, 0)).toMatchObject({ allowed: true, tokens: { remaining: 700 } })
+  })
+
+  test('a release whose answer came too late is sent again and books once', async () => {
+    const wire = await openWire()
+    opened.push(wire)
+    const { limiter } = await open(wire.url)
+    const limits = newKey({ tokensPerMinute: 1000 })
+    const [up, down] = [await limiter.take(limits, 100), await limiter.take(limits, 100)]
+    wire.hold()
+    release(up, 300)
+    release(down, 40)
+    await until('it gives up waiting', () => !limiter.reachable)
+    wire.passOn()
+    await until('it sees Redis again', () => limiter.reachable)
+    expect(await limiter.take(limits, 0)).toMatchObject({ tokens: { remaining: 1000 - 300 - 40 } })
+  })
+
+  test('calls under way make a take no dearer: no slots where none are limited, else one entry, and no key stays', async () => {
+    const { limiter } = await open()
+    const admin = openAdmin()
+    const user = newKey({ requestsPerMinute: 1000 })
+    const key = newKey({ parallelRequests: 400 })
+    const from = await secondOf(admin)
+    const held: LimitVerdict[] = []
+    for (let at = 0; at < 400; at++) held.push(await limiter.take([...user, ...key], 1))
+    const secondsPassed = (await secondOf(admin)) - from + 1
+    expect(held.every(one => one.allowed)).toBe(true)
+    for (const limits of [user, key])
+      expect(await admin.send('HLEN', [countsOf(limits)])).toBeLessThanOrEqual(2 * secondsPassed)
+    expect(await admin.send('EXISTS', [slotsOf(user)])).toBe(0)
+    const ids = await slots(admin, key)
+    expect(ids).toHaveLength(400)
+    expect(await limiter.take([...user, ...key], 1)).toMatchObject({ allowed: false, kind: 'parallel_requests' })
+    // The counts of a call of hours are gone when it ends; what it books then must not stay for ever.
+    await admin.send('DEL', [countsOf(user), countsOf(key)])
+    for (const one of held) release(one, 2)
+    await until('all are free', async () => (await slots(admin, key)).length === 0)
+    for (const limits of [user, key]) expect(await admin.send('TTL', [countsOf(limits)])).toBeWithin(60, 121)
+    expect(await admin.send('EXISTS', ids.map(callOf))).toBe(0)
+  })
+
+  test('very many lapsed slots and old counts stop no take, and go in pieces', async () => {
+    const { limiter } = await open()
+    const admin = openAdmin()
+    const limits = newKey({ requestsPerMinute: 10, parallelRequests: 2 })
+    const fill = `for i = 1, 20000 do
+      redis.call('ZADD', KEYS[1], i, 'lapsed-' .. i)
+      redis.call('HSET', KEYS[2], 'r' .. i, 5)
+    end`
+    await admin.send('EVAL', [fill, '2', slotsOf(limits), countsOf(limits)])
+    const first = await limiter.take(limits, 0)
+    // On a slow machine the script may end when nobody waits for it any more: it must have passed all the same.
+    await until('old counts are gone', async () => Number(await admin.send('HLEN', [countsOf(limits)])) < 20)
+    expect(await admin.send('ZCARD', [slotsOf(limits)])).toBe(19_001)
+    await until('Redis decides', () => limiter.reachable)
+    release(first)
+    await until('it is given back', async () => (await admin.send('ZCARD', [slotsOf(limits)])) === 19_000)
+    const verdicts = [await limiter.take(limits, 0), await limiter.take(limits, 0), await limiter.take(limits, 0)]
+    expect(verdicts.map(one => one.allowed)).toEqual([true, true, false])
   })
 
   test('slots that Redis forgot come back, and those released meanwhile do not', async () => {
     const { limiter } = await open(url, 100)
     const admin = openAdmin()
-    const limits = newKey({ parallelRequests: 2 })
+    const limits = newKey({ parallelRequests: 2, tokensPerMinute: 1000 })
     const [kept, gone] = [await limiter.take(limits, 0), await limiter.take(limits, 0)]
-    await admin.send('DEL', [hashOf(limits)])
+    const ids = await slots(admin, limits)
+    await admin.send('DEL', [slotsOf(limits), countsOf(limits), ...ids.map(callOf)])
     release(gone)
     await until('it is back', async () => (await slots(admin, limits)).length > 0)
     expect(await slots(admin, limits)).toHaveLength(1)
-    release(kept)
+    expect(await admin.send('EXISTS', ids.map(callOf))).toBe(1)
+    release(kept, 30)
     await until('all are free', async () => (await slots(admin, limits)).length === 0)
+    // What the one that came back used is booked, too.
+    expect(await limiter.take(limits, 0)).toMatchObject({ tokens: { remaining: 970 } })
+  })
+
+  test('a Redis that came back empty before anybody noticed is told of the slots within a second or two', async () => {
+    const { limiter } = await open(url)
+    const admin = openAdmin()
+    const limits = newKey({ parallelRequests: 2 })
+    const held = [await limiter.take(limits, 0), await limiter.take(limits, 0)]
+    const ids = await slots(admin, limits)
+    const probes = (await admin.send('KEYS', ['{modelgate}:limit-probe:*'])) as string[]
+    expect(probes.length).toBeGreaterThan(0)
+    await admin.send('DEL', [slotsOf(limits), ...ids.map(callOf), ...probes])
+    await until('they are back', async () => (await slots(admin, limits)).length === 2)
+    expect((await limiter.take(limits, 0)).allowed).toBe(false)
+    for (const one of held) release(one)
   })
 
   test('without Redis each replica goes on by itself, within 100 ms', async () => {
