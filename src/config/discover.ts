@@ -2,7 +2,6 @@
  * Model servers on this machine, found by asking each at its usual port for its list. Only a GET without any key is
  * sent; whatever else listens there (another program, garbage, an endless answer) counts as nobody.
  */
-import { get } from 'node:http'
 import type { Deployment } from '../core/deployment.ts'
 import { buildDeployment } from './deployments.ts'
 import type { BuildContext, Environment, Providers } from './deployments.ts'
@@ -71,7 +70,9 @@ async function modelsOf({ provider, path, models }: LocalServer, providers: Prov
  * The body of a 200. Not `fetch`: that would ask the proxy of the environment for its own loopback, follow redirects
  * to other machines and unpack what was packed.
  */
-function answerOf(url: string): Promise<string> {
+async function answerOf(url: string): Promise<string> {
+  // Only here: a gateway with a list of models has no use for it in memory.
+  const { get } = await import('node:http')
   const { promise, resolve, reject } = Promise.withResolvers<string>()
   const request = get(url, { agent: false, headers: { accept: 'application/json' } }, response => {
     if (response.statusCode !== 200) return stop(`status ${response.statusCode}`)

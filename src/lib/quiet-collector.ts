@@ -53,8 +53,10 @@ export class QuietCollector {
       this.#quiet++
       if (this.#quiet === soonLooks) this.#collect()
       if (this.#quiet > soonLooks && this.#options.isSettling()) this.#quiet = soonLooks
-      // Compiled code that nobody ran for a while goes in a second collection only.
-      if (this.#quiet === thoroughLooks && this.#touches - this.#touchesAtRelease >= burstTouches) this.#release()
+      if (this.#touches - this.#touchesAtRelease < burstTouches) return
+      // Compiled code that nobody ran for a while goes in a second collection, and what it alone held in a third.
+      if (this.#quiet === thoroughLooks - 1) Bun.gc(true)
+      if (this.#quiet === thoroughLooks) this.#release()
     }
   }
 
