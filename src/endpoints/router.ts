@@ -172,7 +172,8 @@ async function performCounted(
     return perform(parts, endpoint, request, caller)
   }
   const answer = await answered().catch((thrown: unknown) => failed(parts, endpoint, request, thrown))
-  return { ...answer, headers: { ...answer.headers, ...headers } }
+  // Again: a browser sees only those headers that are named.
+  return withCors(request.headers, { ...answer, headers: { ...answer.headers, ...headers } })
 }
 
 function finish(

@@ -62,6 +62,8 @@ test('hosted.yaml: ten requests a minute a user, one key a user', async () => {
   const listing = await get('/v1/models')
   expect(listing.status).toBe(429)
   expect(await listing.json()).toMatchObject({ error: { message: expect.stringContaining('10 requests per minute') } })
+  const inBrowser = await fetch(`${gateway.url}/v1/models`, { headers: { authorization: `Bearer ${key}`, origin: 'https://chat.example' } })
+  expect(inBrowser.headers.get('access-control-expose-headers')).toContain('x-ratelimit-remaining-requests')
   const inAnthropic = await fetch(`${gateway.url}/v1/messages`, { method: 'POST', headers: { 'x-api-key': key }, body: '{}' })
   expect(inAnthropic.status).toBe(429)
   expect(await inAnthropic.json()).toMatchObject({ type: 'error', error: { type: 'rate_limit_error' } })
