@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { fileURLToPath } from 'node:url'
-import { runBun } from './bun.mjs'
+import { findBun, runBun } from './bun.mjs'
+import { programPath } from './program.mjs'
 
-runBun([fileURLToPath(new URL('../src/main.ts', import.meta.url)), ...process.argv.slice(2)])
+runBun([programPath(findBun()), ...process.argv.slice(2)])

@@ -2,9 +2,11 @@
  * List prices and context windows by provider and model, from prices.json: an extract of @pydantic/genai-prices that
  * scripts/extract-prices.ts writes. Names are found by the library's own rules, in the library's own order.
  */
-import { createRequire } from 'node:module'
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
 import type { LaterPrices, Prices, PriceTier } from '../core/usage.ts'
 import { scaled } from './decimal.ts'
+import extractFile from './prices.json' with { type: 'file' }
 
 /** `=name` equals, `^` starts, `$` ends, `~` contains, `/` pattern; a list = any of them. All in lower case. */
 export type ExtractedMatch = string | readonly ExtractedMatch[] | { readonly and: readonly ExtractedMatch[] }
@@ -30,11 +32,13 @@ export interface CatalogueEntry {
   readonly contextWindow: number | undefined
 }
 
+/** The checker takes the import for what is in the file; its path is relative to this module once bundled. */
+const extractPath = resolve(import.meta.dirname, extractFile as unknown as string)
 let extract: Extract | undefined
 
 /** Read when the first model is looked up: who gives everything in the configuration never needs it. */
 function loadExtract(): Extract {
-  return (extract ??= createRequire(import.meta.url)('./prices.json') as Extract)
+  return (extract ??= JSON.parse(readFileSync(extractPath, 'utf8')) as Extract)
 }
 
 /** Undefined = the catalogue does not know the model. About 50 us: once a deployment, never a call. */

@@ -100,8 +100,10 @@ function droppedField(names: readonly string[]): string {
   return `,"dropped_params":[${names.slice(0, droppedShownMax).map(text).join(',')}]`
 }
 
+/** Where in the code it was is told of our own mistakes only: of a host that is down it says nothing, in every line. */
 function errorFields(error: GatewayError): string {
-  const cause = error.cause instanceof Error ? `,"cause":${text(error.cause.stack ?? error.cause.message)}` : ''
+  const { cause: thrown } = error
+  const cause = thrown instanceof Error ? `,"cause":${text((error.kind === 'internal' && thrown.stack) || thrown.message)}` : ''
   return `,"error":"${error.kind}","error_message":${text(error.message)}${cause}`
 }
 

@@ -21,7 +21,7 @@ const running = new Set<ChildProcess>()
 /** What git would put into a clone, files not yet added included; of an unpacked archive everything but the packages. */
 function repositoryFiles(): string[] {
   if (!existsSync(join(root, '.git')))
-    return [...new Glob('**/*').scanSync({ cwd: root, dot: true })].filter(file => !/^(node_modules|\.modelgate|data)\//.test(file))
+    return [...new Glob('**/*').scanSync({ cwd: root, dot: true })].filter(file => !/^(node_modules|dist|\.modelgate|data)\//.test(file))
   const listed = Bun.spawnSync(['git', 'ls-files', '-z', '--cached', '--others', '--exclude-standard'], { cwd: root })
   if (listed.exitCode !== 0) throw new Error(`git ls-files: ${listed.stderr.toString()}`)
   return listed.stdout.toString().split('\0').filter(file => file !== '' && existsSync(join(root, file)))
