@@ -76,6 +76,11 @@ export class JournalTail {
     return [...this.#open.values()].map(call => readIntent(call.text)).filter(intent => intent !== undefined)
   }
 
+  /** true = segments that were read to their end are still there. */
+  get hasFinished(): boolean {
+    return this.#finished.length > 0
+  }
+
   /** true = it waits at a record that is bad so far: what stands behind it has not been read. */
   get isHeldUp(): boolean {
     return this.#badLooks > 0

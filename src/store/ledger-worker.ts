@@ -22,6 +22,8 @@ self.onmessage = ({ data }: MessageEvent<LedgerRequest>) => {
       return writer?.store(data.id, data.texts)
     case 'query':
       return void writer?.query(data.id, data.query)
+    case 'wake':
+      return writer?.wake()
     case 'close':
       return writer?.close()
   }

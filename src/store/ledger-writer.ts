@@ -5,7 +5,8 @@ import { appendFileSync, existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { LedgerQuery } from '../core/ports.ts'
 import { JournalTail } from './journal-tail.ts'
-import { createSegmentFile, filesOf, hasReached, listSegments, segmentPath } from './journal.ts'
+import { JournalSync } from './journal-sync.ts'
+import { createSegmentFile, filesOf, hasReached, segmentPath } from './journal.ts'
 import type { JournalPosition } from './journal.ts'
 import { openLedgerDatabase, RefusedRows } from './ledger-database.ts'
 import type { LedgerDatabase } from './ledger-database.ts'
@@ -14,7 +15,6 @@ import type { LedgerPage } from './ledger-query.ts'
 import { decodeRecord, interruptedRow } from './ledger-record.ts'
 import type { ColumnValue } from './ledger-record.ts'
 import { isOfStatement } from './open.ts'
-import { syncData, syncNames } from './sync.ts'
 import { ownPriority } from './thread-priority.ts'
 import { Trouble } from './trouble.ts'
 
@@ -26,6 +26,8 @@ export type LedgerRequest =
   | { readonly kind: 'query'; readonly id: number; readonly query: LedgerQuery }
   /** Records as they would stand in the journal. */
   | { readonly kind: 'rows'; readonly id: number; readonly texts: readonly string[] }
+  /** There is more in the journal than the worker saw when it went to rest. */
+  | { readonly kind: 'wake' }
   | { readonly kind: 'close' }
 
 /** What the worker says: answers by id, and news. */
@@ -37,6 +39,8 @@ export type LedgerReply =
   | { readonly kind: 'stored'; readonly id: number; readonly stored: boolean }
   /** Every row before it is in the database. Sent now and then while there is work, and when there is none left. */
   | { readonly kind: 'committed'; readonly position: JournalPosition }
+  /** Everything before it is in the database, and it will not look again before it is woken. */
+  | { readonly kind: 'resting'; readonly position: JournalPosition }
   | { readonly kind: 'page'; readonly id: number; readonly page: LedgerPage | null; readonly error: string }
   | { readonly kind: 'problem'; readonly text: string }
   /** Why the database does not take rows; null = it does. Sent when it changes. */
@@ -85,7 +89,6 @@ export class LedgerWriter {
   #refused: { readonly row: Row; readonly reason: string }[] = []
   /** The last attempt to write them may have left half a line. */
   #refusedTorn = false
-  readonly #syncTrouble = this.#trouble('the journal cannot be synced', 'the journal is synced again')
   readonly #readTrouble = this.#trouble('the journal cannot be read', 'the journal can be read again')
   readonly #deleteTrouble = this.#trouble(
     'what is stored cannot be deleted from the journal', 'what is stored is deleted from the journal again',
@@ -101,14 +104,14 @@ export class LedgerWriter {
   #wake = (): void => {}
   #woken = false
   #committed: JournalPosition = { sequence: 0, offset: 0 }
-  /** New data since the last sync, or so far behind that nobody knows. */
-  #unsynced = true
-  #syncFrom = 1
-  #syncing = false
+  readonly #sync: JournalSync
+  #syncTimer: ReturnType<typeof setInterval> | undefined
 
   constructor(settings: LedgerWriterSettings, send: (reply: LedgerReply) => void) {
     this.#settings = settings
     this.#send = send
+    const { directory, start } = settings
+    this.#sync = new JournalSync({ directory, start, trouble: this.#trouble('the journal cannot be synced', 'the journal is synced again') })
   }
 
   /**
@@ -116,7 +119,7 @@ export class LedgerWriter {
    * tried again and again: what comes by `store` reaches the database all the same.
    */
   async run(): Promise<void> {
-    const syncTimer = setInterval(() => void this.#sync(), pollMs)
+    this.#syncTimer = this.#startSyncing()
     try {
       const { directory, start } = this.#settings
       this.#living = new JournalTail({ directory, start, live: true, report: text => this.#problem(text) })
@@ -128,7 +131,7 @@ export class LedgerWriter {
       this.#problem(`the ledger's worker cannot go on: ${String(error)}`)
       throw error
     } finally {
-      clearInterval(syncTimer)
+      clearInterval(this.#syncTimer)
       await this.#disconnect()
     }
   }
@@ -172,6 +175,11 @@ export class LedgerWriter {
       error = String(thrown)
     }
     this.#send({ kind: 'spare', path, error })
+  }
+
+  /** The journal has grown since this thread said that it rests. */
+  wake(): void {
+    this.#poke()
   }
 
   close(): void {
@@ -234,7 +242,7 @@ export class LedgerWriter {
       await this.#storeHanded()
       const rowsMax = isPolite ? politeBatchRows : batchRowsMax
       const rows = this.#read(tail, rowsMax)
-      if (!hasReached(before, tail.position)) this.#unsynced = true
+      if (!hasReached(before, tail.position)) this.#sync.changed()
       if (rows !== undefined && rows.length > 0 && !(await this.#commit(rows))) return false
       this.#committed = tail.position
       if (this.#writeRefused()) this.#deleteFinished(tail)
@@ -250,8 +258,25 @@ export class LedgerWriter {
       if (rows === undefined) this.#answerFlushes(false)
       idleRounds = rows?.length === 0 ? idleRounds + 1 : 0
       if (idleRounds === quietRounds) Bun.gc(true)
-      await this.#pause(pollMs)
+      if (idleRounds < quietRounds || !this.#mayRest(tail)) await this.#pause(pollMs)
+      else {
+        await this.#rest(tail.position)
+        idleRounds = 0
+      }
     }
+  }
+
+  /** Nothing is left to be tried again. */
+  #mayRest(tail: JournalTail): boolean {
+    return this.#failure === null && this.#refused.length === 0 && this.#sync.isDone && !tail.isHeldUp && !tail.hasFinished
+  }
+
+  /** Until the main thread has something new: a process at rest needs neither processor nor pages of the program. */
+  async #rest(position: JournalPosition): Promise<void> {
+    clearInterval(this.#syncTimer)
+    this.#send({ kind: 'resting', position })
+    await this.#pause(undefined)
+    this.#syncTimer = this.#startSyncing()
   }
 
   /** undefined = the journal cannot be read at the moment. */
@@ -435,10 +460,11 @@ export class LedgerWriter {
     this.#wake()
   }
 
-  async #pause(ms: number): Promise<void> {
+  /** undefined = until somebody wakes it. */
+  async #pause(ms: number | undefined): Promise<void> {
     if (!this.#woken) {
       await new Promise<void>(resolve => {
-        const timer = setTimeout(resolve, ms)
+        const timer = ms === undefined ? undefined : setTimeout(resolve, ms)
         this.#wake = () => {
           clearTimeout(timer)
           resolve()
@@ -449,29 +475,12 @@ export class LedgerWriter {
     this.#wake = () => {}
   }
 
-  /**
-   * Against power loss: the journal's pages and the names of new segments reach the disk within two polls.
-   */
-  async #sync(): Promise<void> {
-    if ((!this.#unsynced && this.#failure === null) || this.#syncing) return
-    this.#syncing = true
-    this.#unsynced = false
-    const { directory, start } = this.#settings
-    try {
-      const all = listSegments(directory)
-      const own = all.filter(name => name.start === start && name.sequence >= this.#syncFrom)
-      for (const name of own) await syncData(segmentPath(directory, name))
-      const newest = own.at(-1)?.sequence ?? 0
-      if (newest > this.#syncFrom + 1 || this.#syncFrom === 1) await syncNames(directory)
-      // The newest may be a spare, and the one before is being written.
-      this.#syncFrom = Math.max(this.#syncFrom, newest - 1)
-      this.#syncTrouble.over()
-    } catch (error) {
-      this.#unsynced = true
-      this.#syncTrouble.met(error)
-    } finally {
-      this.#syncing = false
-    }
+  #startSyncing(): ReturnType<typeof setInterval> {
+    return setInterval(() => {
+      // So far behind that nobody knows what is new.
+      if (this.#failure !== null) this.#sync.changed()
+      void this.#sync.run()
+    }, pollMs)
   }
 
   #trouble(begins: string, ends: string): Trouble {

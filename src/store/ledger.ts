@@ -6,7 +6,7 @@ import type { Ledger, LedgerQuery, LedgerRow } from '../core/ports.ts'
 import type { Clock } from '../lib/clock.ts'
 import { moduleBeside } from '../lib/module-beside.ts'
 import { JournalWriter } from './journal-writer.ts'
-import { segmentBytes as usualSegmentBytes } from './journal.ts'
+import { hasReached, segmentBytes as usualSegmentBytes } from './journal.ts'
 import type { JournalPosition } from './journal.ts'
 import { ledgerStatement } from './ledger-query.ts'
 import type { LedgerPage } from './ledger-query.ts'
@@ -68,6 +68,8 @@ class WorkerLedger implements JournalledLedger {
   readonly #answers = new Map<number, (reply: LedgerReply | undefined) => void>()
   #worker: Worker
   #workerLives = true
+  /** Where the worker stopped looking at the journal until it is woken. */
+  #restsAt: JournalPosition | undefined
   #asked = 0
   #closed = false
   #closing: Promise<void> | undefined
@@ -114,11 +116,27 @@ class WorkerLedger implements JournalledLedger {
   }
 
   begin(intent: LedgerIntent): void {
-    if (!this.#closed) this.#journal.append(encodeIntent(intent))
+    this.#append(encodeIntent(intent))
   }
 
   settle(row: LedgerRow): void {
-    if (!this.#closed) this.#journal.append(encodeSettlement(row))
+    this.#append(encodeSettlement(row))
+  }
+
+  #append(text: string): void {
+    if (this.#closed) return
+    this.#journal.append(text)
+    if (this.#restsAt !== undefined) this.#wakeWorker()
+  }
+
+  #wakeWorker(): void {
+    this.#restsAt = undefined
+    this.#post({ kind: 'wake' })
+  }
+
+  /** What it has not seen: appended while it said so, or brought to the journal later by `check`. */
+  #wakeIfBehind(): void {
+    if (this.#restsAt !== undefined && !hasReached(this.#restsAt, this.#journal.position)) this.#wakeWorker()
   }
 
   /** Resolves, after 5 s at the latest, also when the database is down. */
@@ -251,6 +269,9 @@ class WorkerLedger implements JournalledLedger {
       case 'committed':
         this.#committed = reply.position
         return this.#journal.committed(reply.position)
+      case 'resting':
+        this.#restsAt = reply.position
+        return this.#wakeIfBehind()
       case 'database':
         this.#failure = reply.failure
         if (reply.failure === null && this.#journal.waiting) void this.#handOver()
@@ -270,12 +291,14 @@ class WorkerLedger implements JournalledLedger {
     this.#reviveWorker()
     this.#journal.check()
     if (this.#journal.waiting) void this.#handOver()
+    this.#wakeIfBehind()
   }
 
   /** A new worker starts with the oldest segment that is left; rows that are stored already stay as they are. */
   #reviveWorker(): void {
     if (this.#workerLives) return
     this.#workerLives = true
+    this.#restsAt = undefined
     this.#worker = this.#startWorker()
     this.#journal.spareFailed('the worker that makes segments ended')
   }
