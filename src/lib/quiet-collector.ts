@@ -6,8 +6,9 @@ const soonLooks = 2
 const thoroughLooks = 5
 /** Fewer touches than this since the start, and what is compiled is the code of starting. */
 const warmTouches = 100
-/** So many touches bring back pages enough that giving them up again is worth a slower call. */
+/** So many touches, or looks that saw work, bring back pages enough that giving them up again is worth a slower call. */
 const burstTouches = 1000
+const burstLooks = 6
 
 export interface QuietCollectorOptions {
   /** Work is under way that a pause of some milliseconds would disturb. */
@@ -27,6 +28,7 @@ export class QuietCollector {
   #touches = 0
   #touchesSeen = 0
   #touchesAtRelease = -burstTouches
+  #busyLooks = 0
   #isStarting = true
   #quiet = 0
 
@@ -48,12 +50,13 @@ export class QuietCollector {
   #look(): void {
     if (this.#touches !== this.#touchesSeen || this.#options.isBusy()) {
       this.#touchesSeen = this.#touches
+      this.#busyLooks++
       this.#quiet = 0
     } else if (this.#quiet < thoroughLooks) {
       this.#quiet++
       if (this.#quiet === soonLooks) this.#collect()
       if (this.#quiet > soonLooks && this.#options.isSettling()) this.#quiet = soonLooks
-      if (this.#touches - this.#touchesAtRelease < burstTouches) return
+      if (this.#touches - this.#touchesAtRelease < burstTouches && this.#busyLooks < burstLooks) return
       // Compiled code that nobody ran for a while goes in a second collection, and what it alone held in a third.
       if (this.#quiet === thoroughLooks - 1) Bun.gc(true)
       if (this.#quiet === thoroughLooks) this.#release()
@@ -69,6 +72,7 @@ export class QuietCollector {
 
   #release(): void {
     this.#touchesAtRelease = this.#touches
+    this.#busyLooks = 0
     Bun.gc(true)
     releaseProgramPages()
   }

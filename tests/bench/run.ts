@@ -56,6 +56,8 @@ if (values.help) {
 const rounds = wholeNumber('rounds', values.rounds)
 /** What a process keeps when the load is over, not what it happened to hold in its last millisecond. */
 const quietMs = 4000
+/** What it needs to do nothing at all has come back to memory by then. */
+const restMs = 10_000
 const seconds = wholeNumber('seconds', values.seconds)
 const parts = values.only.split(',')
 for (const part of parts)
@@ -288,6 +290,20 @@ async function measureTranslation(nginx: Subject, gateway: Subject, line: Line):
   line('translated streams: CPU us/event', eventCpu, eventCpu[1]! / eventCpu[0]!, 1)
 }
 
+async function measureMemory(subjects: readonly Subject[], gateway: Subject, line: Line): Promise<void> {
+  const print = (name: string, mb: number[]) => line(name, mb, mb[1]! / mb[0]!, 0)
+  const measured = (which: 'now' | 'private') => subjects.map(one => (one.pids.length > 0 ? memoryMb(one.pids, which) : Number.NaN))
+  print('memory idle, MB', subjects.map(one => one.idleMb))
+  print('memory at the end of the load, MB', measured('now'))
+  const settledMs = await settled(gateway)
+  line('the ledger is written after, s', [0, settledMs / 1000], Number.NaN)
+  await Bun.sleep(quietMs)
+  print(`memory ${quietMs / 1000} s after that, MB`, measured('now'))
+  await Bun.sleep(restMs)
+  print(`memory ${restMs / 1000} s later, MB`, measured('now'))
+  print('  of which private, MB', measured('private'))
+}
+
 function row(cells: (string | number)[]): string {
   return cells.map((cell, at) => (at === 0 ? String(cell).padEnd(44) : String(cell).padStart(14))).join('')
 }
@@ -338,17 +354,7 @@ async function main(): Promise<void> {
     line('500 streams: CPU us/event', cpu, cpu[1]! / cpu[0]!, 1)
   }
   if (parts.includes('translate')) await measureTranslation(nginx, gateway, line)
-  const idle = subjects.map(one => one.idleMb)
-  line('memory idle, MB', idle, idle[1]! / idle[0]!, 0)
-  const peak = subjects.map(one => (one.pids.length > 0 ? memoryMb(one.pids, 'now') : Number.NaN))
-  line('memory at the end of the load, MB', peak, peak[1]! / peak[0]!, 0)
-  const settledMs = await settled(gateway)
-  line('the ledger is written after, s', [0, settledMs / 1000], Number.NaN)
-  await Bun.sleep(quietMs)
-  const after = subjects.map(one => (one.pids.length > 0 ? memoryMb(one.pids, 'now') : Number.NaN))
-  line(`memory ${quietMs / 1000} s after that, MB`, after, after[1]! / after[0]!, 0)
-  const own = subjects.map(one => (one.pids.length > 0 ? memoryMb(one.pids, 'private') : Number.NaN))
-  line('  of which private, MB', own, own[1]! / own[0]!, 0)
+  await measureMemory(subjects, gateway, line)
   if (parts.includes('bodies'))
     for (const mib of [1, 10]) {
       const figures = []
