@@ -1,6 +1,6 @@
 /** What a command is: its flags are checked and its help is written from one description. */
 import { parseArgs } from 'node:util'
-import { nearest } from '../config/nearest.ts'
+import { nearest } from '../lib/nearest.ts'
 
 export interface Flag {
   readonly type: 'string' | 'boolean'

@@ -1,5 +1,5 @@
 /** `modelgate <command>`: finds the command, checks its flags, runs it. */
-import { nearest } from '../config/nearest.ts'
+import { nearest } from '../lib/nearest.ts'
 import { check } from './check.ts'
 import { helpOf, parseFlags, print, printError, UsageError } from './command.ts'
 import type { Command } from './command.ts'
@@ -47,7 +47,7 @@ function unknown(first: string, second: string | undefined): number {
   const group = commands.filter(one => one.name.startsWith(`${first} `))
   if (group.length > 0) return unknownOf(group, first, second)
   const near = nearest(first, commands.map(one => one.name.split(' ')[0]!))
-  printError(`there is no command '${first}'${near ? `, did you mean '${near}'?` : ''}; modelgate --help lists them`)
+  printError(`there is no command '${first}'${near ? `, did you mean '${near}'?` : ';'} modelgate --help lists them`)
   return 2
 }
 

@@ -7,7 +7,7 @@ import { localModels, splitModel } from '../providers/index.ts'
 import { bedrockOptions } from './bedrock.ts'
 import { readAddress, withProvider } from './entry-checks.ts'
 import { modelFacts } from './model-facts.ts'
-import { nearest } from './nearest.ts'
+import { nearest } from '../lib/nearest.ts'
 import { tokenPriceKeys, unitPriceKeys } from './prices.ts'
 import { proxyWithoutSecrets } from './proxies.ts'
 import type { ProxySettings } from './proxies.ts'
@@ -155,20 +155,37 @@ export function localDeployments(context: Omit<BuildContext, 'origin'>): Deploym
   })
 }
 
+function remedyFor({ apiKeyEnv, defaultBaseUrl }: Provider): string {
+  const list = 'put it into the `model_list` of a configuration'
+  if (defaultBaseUrl === undefined) return `${list}, with its \`api_base\``
+  if (defaultBaseUrl.startsWith('http://127.0.0.1:')) return `have it running before the gateway starts, or ${list}`
+  return apiKeyEnv.length === 0 ? list : `set ${apiKeyEnv.join(' or ')} where the gateway runs, and start it again`
+}
+
+export interface EnvironmentOffer {
+  readonly deployments: readonly Deployment[]
+  /** By provider, those that are offered included: what would have to be done for its models to be offered. */
+  readonly missing: Readonly<Record<string, string>>
+}
+
 /** Without a model list: `provider/*` for every provider whose key is in the environment. `warn` hears of keys that are none. */
-export function environmentDeployments(context: Omit<BuildContext, 'origin'>, warn: (text: string) => void): Deployment[] {
-  const found: Deployment[] = []
+export function environmentDeployments(context: Omit<BuildContext, 'origin'>, warn: (text: string) => void): EnvironmentOffer {
+  const deployments: Deployment[] = []
+  const missing: Record<string, string> = {}
   for (const provider of context.providers.values()) {
     const variable = keyVariable(provider, context.environment)
+    missing[provider.name] = remedyFor(provider)
     if (variable === undefined || provider.defaultBaseUrl === undefined) continue
     if (!isKeyText(context.environment[variable]!)) {
-      warn(`${unusableKey(variable)}; ${provider.name}/* is not offered`)
+      missing[provider.name] = unusableKey(variable)
+      warn(`${missing[provider.name]}; ${provider.name}/* is not offered`)
       continue
     }
     const entry: ModelEntry = { model_name: `${provider.name}/*`, proxy_params: { model: `${provider.name}/*` } }
     const built = buildDeployment(entry, { ...context, origin: { kind: 'environment', where: variable } })
     // A key alone may not be enough (a region, a project): without a model list nobody asked for this provider.
-    if (!('message' in built)) found.push(built)
+    if ('message' in built) missing[provider.name] = built.message
+    else deployments.push(built)
   }
-  return found
+  return { deployments, missing }
 }

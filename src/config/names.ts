@@ -1,7 +1,7 @@
 /** Ids, aliases and fallbacks of a configuration: what they name must be there, and a call must come to its end. */
 import { wildcardRest } from '../accounts/model-index.ts'
 import type { Deployment } from '../core/deployment.ts'
-import { nearest } from './nearest.ts'
+import { nearest } from '../lib/nearest.ts'
 import { oneLine } from './outline.ts'
 import type { Path } from './outline.ts'
 import type { ConfigReading } from './read.ts'

@@ -4,7 +4,7 @@ import { configSchema, notSupportedYet, otherNames } from './schema.ts'
 import { salvage } from './salvage.ts'
 import type { SalvagedConfig } from './salvage.ts'
 import type { Config } from './schema.ts'
-import { nearest } from './nearest.ts'
+import { nearest } from '../lib/nearest.ts'
 import { offsetOf, oneLine, readOutline } from './outline.ts'
 import type { Finding, Path } from './outline.ts'
 

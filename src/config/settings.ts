@@ -2,7 +2,7 @@
 import type { Deployment } from '../core/deployment.ts'
 import type { Settings } from '../core/settings.ts'
 import { buildDeployment, environmentDeployments, localDeployments } from './deployments.ts'
-import type { BuildContext, Environment, Providers } from './deployments.ts'
+import type { BuildContext, Environment, EnvironmentOffer, Providers } from './deployments.ts'
 import { discoveredDeployments } from './discover.ts'
 import type { DiscoveredModel } from './discover.ts'
 import { entryProblems } from './entry-checks.ts'
@@ -77,6 +77,7 @@ export function readSettings(input: SettingsInput): SettingsReading {
     keysPerUser: general.max_keys_per_user ?? null,
     headerPrefix: general.header_prefix ?? 'x-proxy',
     accessGroups: accessGroups(deployments),
+    ...(built.missing && { notOffered: withoutOffered(built.missing, deployments) }),
     metricsRequireKey: general.require_auth_for_metrics_endpoint ?? false,
     ...(general.response_retention_days !== undefined && { responseRetentionMs: general.response_retention_days * 86_400_000 }),
     bodyBytesMax: Math.floor((general.max_request_size_mb ?? bodyMbDefault) * 1024 * 1024),
@@ -86,6 +87,12 @@ export function readSettings(input: SettingsInput): SettingsReading {
   return { settings, config, mistakes, warnings }
 }
 
+/** Some servers of this machine are found without a key of theirs. */
+function withoutOffered(missing: EnvironmentOffer['missing'], deployments: readonly Deployment[]): EnvironmentOffer['missing'] {
+  const offered = new Set(deployments.map(one => one.target.provider.name))
+  return Object.fromEntries(Object.entries(missing).filter(([provider]) => !offered.has(provider)))
+}
+
 interface Collecting {
   readonly input: SettingsInput
   readonly mistakes: string[]
@@ -93,7 +100,11 @@ interface Collecting {
   readonly proxies: ProxySettings
 }
 
-function build(config: Config, reading: ConfigReading, { input, mistakes, warnings, proxies }: Collecting): Built {
+function build(
+  config: Config,
+  reading: ConfigReading,
+  { input, mistakes, warnings, proxies }: Collecting,
+): Built & { readonly missing: EnvironmentOffer['missing'] | undefined } {
   const { settings: common = {}, router_settings: router = {}, general_settings: general = {} } = config
   const context: Omit<BuildContext, 'origin'> = {
     providers: input.providers,
@@ -117,11 +128,10 @@ function build(config: Config, reading: ConfigReading, { input, mistakes, warnin
     } else if (lost.length === 0 || (isAboutProvider(built.path) && !lost.some(path => addresses.has(path))))
       add(at, built)
   }
-  const others: Deployment[] = []
-  if (reading.entries === undefined)
-    others.push(...environmentDeployments(context, text => void warnings.push(text)), ...discoveredDeployments(input.discovered ?? [], context))
+  const offer = reading.entries === undefined ? environmentDeployments(context, text => void warnings.push(text)) : undefined
+  const others = offer ? [...offer.deployments, ...discoveredDeployments(input.discovered ?? [], context)] : []
   if (!general.disable_local_models) others.push(...localDeployments(context))
-  return { entries, others }
+  return { entries, others, missing: offer?.missing }
 }
 
 /** What decides which provider an entry means. Other mistakes of an entry may only follow from what it has lost. */

@@ -19,6 +19,8 @@ export interface Settings {
   readonly headerPrefix: string
   /** Lower-case names of groups -> model names (`model_info.access_groups`). */
   readonly accessGroups: Readonly<Record<string, readonly string[]>>
+  /** Without a model list: the providers of which nothing is offered, and what would change that. */
+  readonly notOffered?: Readonly<Record<string, string>>
   readonly metricsRequireKey: boolean
   readonly bodyBytesMax: number
   /** How long stored responses are kept; absent = 30 days. */

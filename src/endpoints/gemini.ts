@@ -1,5 +1,5 @@
 /** The paths of Gemini's API: `/v1beta` (@google/genai 2.x, Gemini CLI) and `/v1` (3.x), the action behind a colon. */
-import { mayUseModel } from '../accounts/key.ts'
+import { mayCall } from '../accounts/model-access.ts'
 import { jsonAnswer } from '../core/answer.ts'
 import type { Answer } from '../core/answer.ts'
 import type { Caller } from '../core/call.ts'
@@ -153,10 +153,6 @@ const otherAction: Endpoint = {
   },
 }
 
-function visible(index: ModelDirectory, caller: Caller, id: string): boolean {
-  return caller.role === 'admin' || mayUseModel(caller.key, id, index.settings.accessGroups)
-}
-
 function entry(index: ModelDirectory, id: string): object | undefined {
   const [deployment] = index.resolve(id)
   return deployment && geminiModelEntry(id, deployment.mode, deployment.info)
@@ -186,7 +182,7 @@ const modelsList: Endpoint = {
 /** The list, also for those who ask for it under OpenAI's path. */
 export function geminiModelsAnswer(request: HttpRequest, services: Services, caller: Caller): Answer {
   const index = services.models()
-  const ids = [...new Set(index.names())].filter(id => visible(index, caller, id))
+  const ids = [...new Set(index.names())].filter(id => mayCall(caller, id, index.settings))
   const size = wholeNumber(request, 'pageSize', 1) ?? ids.length
   const from = wholeNumber(request, 'pageToken', 0) ?? 0
   const models = ids.slice(from, from + size).flatMap(id => entry(index, id) ?? [])
@@ -216,7 +212,7 @@ const modelsOne: Endpoint = {
 export function geminiModelAnswer(asked: string, services: Services, caller: Caller): Answer {
   const id = plainName(asked)
   const index = services.models()
-  const found = visible(index, caller, id) ? entry(index, id) : undefined
+  const found = mayCall(caller, id, index.settings) ? entry(index, id) : undefined
   if (found) return jsonAnswer(found)
   throw new GatewayError('model-not-found', `the model '${id.slice(0, shownCharactersMax)}' does not exist or is not yours to use`, {
     param: 'model',

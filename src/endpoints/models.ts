@@ -1,7 +1,8 @@
 /** The lists of models. None of them ever asks an upstream: a dead provider must not hang a model picker. */
 import { z } from 'zod'
 import { pricesAt } from '../accounts/cost.ts'
-import { accessibleGroups, mayUseModel } from '../accounts/key.ts'
+import { accessibleGroups } from '../accounts/key.ts'
+import { mayCall, visibleDeployments } from '../accounts/model-access.ts'
 import { priceFields } from '../accounts/price-keys.ts'
 import { jsonAnswer } from '../core/answer.ts'
 import type { Answer } from '../core/answer.ts'
@@ -150,7 +151,7 @@ function flag(query: URLSearchParams, name: string): boolean {
 
 function visibleIds(index: ModelDirectory, caller: Caller, options: ListOptions): string[] {
   const { accessGroups } = index.settings
-  const mayUse = (name: string) => caller.role === 'admin' || mayUseModel(caller.key, name, accessGroups)
+  const mayUse = (name: string) => mayCall(caller, name, index.settings)
   const groups = caller.role === 'admin' ? Object.keys(accessGroups) : accessibleGroups(caller.key, accessGroups)
   if (options.onlyGroups) return groups
   const ids = index.names().filter(mayUse)
@@ -192,10 +193,8 @@ export const modelsOne: Endpoint = {
   handle(request, services, caller) {
     const id = request.params.model_id!
     if (isGeminiClient(request)) return inGemini(() => geminiModelAnswer(id, services, caller!))
-    const index = services.models()
-    const [deployment] = index.resolve(id)
-    const allowed = caller!.role === 'admin' || mayUseModel(caller!.key, id, index.settings.accessGroups)
-    if (!deployment || !allowed)
+    const [deployment] = visibleDeployments(caller!, id, services.models())
+    if (!deployment)
       throw new GatewayError('model-not-found', `the model '${id.slice(0, 200)}' does not exist or is not yours to use`, {
         param: 'model_id',
       })
@@ -217,11 +216,8 @@ export const modelInfo: Endpoint = {
     response: { $ref: '#/components/schemas/ModelInfoList' },
   },
   handle(request, services, caller) {
-    const index = services.models()
-    const { accessGroups, deployments } = index.settings
-    const visible = deployments.filter(
-      one => caller!.role === 'admin' || mayUseModel(caller!.key, one.modelName, accessGroups),
-    )
+    const { settings } = services.models()
+    const visible = settings.deployments.filter(one => mayCall(caller!, one.modelName, settings))
     const { proxy_model_id: id } = readQuery(request, infoQuery)
     const chosen = id === undefined ? visible : visible.filter(one => one.id === id)
     if (id !== undefined && chosen.length === 0)

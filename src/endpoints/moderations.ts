@@ -1,4 +1,4 @@
-import { mayUseModel } from '../accounts/key.ts'
+import { mayCall } from '../accounts/model-access.ts'
 import type { Caller } from '../core/call.ts'
 import type { Endpoint, Services } from '../core/endpoint.ts'
 import { openaiModerations } from '../formats/openai-moderations.ts'
@@ -28,10 +28,10 @@ export const moderations: Endpoint = {
 
 /** undefined = nobody; the caller is told to name a model. */
 function defaultJudge(services: Services, caller: Caller): string | undefined {
-  const { deployments, accessGroups } = services.settings()
+  const settings = services.settings()
+  const { deployments } = settings
   const own = deployments.filter(one => one.origin.kind !== 'built-in')
-  const mayUse = (name: string) => caller.role === 'admin' || mayUseModel(caller.key, name, accessGroups)
-  const usable = (own.length > 0 ? own : deployments).filter(one => !one.modelName.includes('*') && mayUse(one.modelName))
+  const usable = (own.length > 0 ? own : deployments).filter(one => !one.modelName.includes('*') && mayCall(caller, one.modelName, settings))
   const judge = usable.find(one => one.mode === 'moderation') ?? usable.find(one => one.profile.guard)
   return judge?.modelName
 }

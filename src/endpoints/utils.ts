@@ -1,6 +1,6 @@
 /** Utilities: gateway API specification, "Utilities". They tell what a call would cost, carry or send, without making it. */
 import { z } from 'zod'
-import { mayUseModel } from '../accounts/key.ts'
+import { visibleDeployments } from '../accounts/model-access.ts'
 import { jsonAnswer } from '../core/answer.ts'
 import type { Caller } from '../core/call.ts'
 import type { Endpoint, HttpRequest, Services } from '../core/endpoint.ts'
@@ -65,9 +65,7 @@ const article = (word: string): string => (/^[aeiou]/.test(word) ? 'an' : 'a')
 
 /** 404 both for what does not exist and for what the key may not see. */
 function paramsOf(model: string, services: Services, caller: Caller): string[] {
-  const index = services.models()
-  const allowed = caller.role === 'admin' || mayUseModel(caller.key, model, index.settings.accessGroups)
-  const deployments = allowed ? index.resolve(model) : []
+  const deployments = visibleDeployments(caller, model, services.models())
   const [first] = deployments
   const shown = model.slice(0, 200)
   if (!first)

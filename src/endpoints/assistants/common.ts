@@ -1,7 +1,7 @@
 /** What the paths of assistants, threads, messages and runs have in common: bodies, ids, owners, pages. */
 import { randomUUIDv7 } from 'bun'
 import { z } from 'zod'
-import { mayUseModel } from '../../accounts/key.ts'
+import { callableDeployments } from '../../accounts/model-access.ts'
 import { jsonAnswer } from '../../core/answer.ts'
 import type { Answer } from '../../core/answer.ts'
 import type { Caller } from '../../core/call.ts'
@@ -135,14 +135,6 @@ export function schemaOf(schema: z.ZodType): object {
 
 /** The same refusals that a call of the model would meet, before anything is kept. */
 export function checkModel(services: Services, caller: Caller, model: string): void {
-  const index = services.models()
-  const shown = model.slice(0, 200)
-  if (index.resolve(model).length === 0)
-    throw new GatewayError('model-not-found', `the model '${shown}' does not exist; GET /v1/models lists those that do`, {
-      param: 'model',
-    })
-  if (caller.role === 'key' && !mayUseModel(caller.key, model, index.settings.accessGroups))
-    throw new GatewayError('model-forbidden', `this key may not use the model '${shown}'; GET /v1/models lists those it may use`, {
-      param: 'model',
-    })
+  const found = callableDeployments(caller, model, services.models())
+  if (found instanceof GatewayError) throw found
 }

@@ -1,5 +1,6 @@
 /** Which upstream keeps a file: what the client says, within what its key may use. */
 import { mayUseModel } from '../../accounts/key.ts'
+import { callableDeployments } from '../../accounts/model-access.ts'
 import type { Caller } from '../../core/call.ts'
 import type { Deployment } from '../../core/deployment.ts'
 import type { Services } from '../../core/endpoint.ts'
@@ -16,13 +17,8 @@ export interface Wish {
 
 /** The deployments of a model that this caller may call, or why there are none. */
 export function callable(services: Services, caller: Caller, model: string): readonly Deployment[] | string {
-  const index = services.models()
-  const found = index.resolve(model)
-  const shown = model.slice(0, 200)
-  if (found.length === 0) return `the model '${shown}' does not exist; GET /v1/models lists those that do`
-  if (caller.role === 'key' && !mayUseModel(caller.key, model, index.settings.accessGroups))
-    return `this key may not use the model '${shown}'; GET /v1/models lists those it may use`
-  return found
+  const found = callableDeployments(caller, model, services.models())
+  return found instanceof GatewayError ? found.message : found
 }
 
 /** Throws 400 with the choices when the wish leaves more than one upstream, or none. */

@@ -1,5 +1,5 @@
 /** `/utils/token_counter`: by the provider's own counter, by the model's own tokenizer, or about. */
-import { mayUseModel } from '../../accounts/key.ts'
+import { visibleDeployments } from '../../accounts/model-access.ts'
 import { jsonAnswer } from '../../core/answer.ts'
 import type { Answer } from '../../core/answer.ts'
 import { toResponse } from '../../core/answer.ts'
@@ -40,17 +40,10 @@ interface Counting {
 export async function countTokens(counting: Counting, callEndpoint: boolean): Promise<Answer> {
   const { problems, model } = tokenCounter.inspect(counting.body)
   if (problems.length > 0) throw unprocessable(problems)
-  const deployments = visibleDeployments(counting, model)
+  const deployments = visibleDeployments(counting.caller, model, counting.services.models())
   if (!callEndpoint || !deployments.some(one => one.target.provider.countTokens))
     return jsonAnswer(await countHere(counting, model, deployments))
   return countThere(counting, model, deployments)
-}
-
-/** Empty for a model that is not here, or that this key may not know of. */
-function visibleDeployments({ services, caller }: Counting, model: string): readonly Deployment[] {
-  const index = services.models()
-  const allowed = caller.role === 'admin' || mayUseModel(caller.key, model, index.settings.accessGroups)
-  return allowed ? index.resolve(model) : []
 }
 
 async function countHere({ services, body }: Counting, model: string, [deployment]: readonly Deployment[]): Promise<TokenCountAnswer> {
