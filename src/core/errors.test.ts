@@ -22,3 +22,11 @@ test('a 422 names its first field, wherever it stands', () => {
   expect(unprocessable([]).message).toBe('the request: invalid request')
   expect(unprocessable([{ loc: ['body', 'a'], msg: 'x', type: 'y' }, { loc: ['body', 'b'], msg: 'x', type: 'y' }]).message).toBe('a: x (and 1 more)')
 })
+
+test('a field is named once in a message, whether the problem names it or not', () => {
+  const said = (loc: (string | number)[], msg: string) => unprocessable([{ loc: ['body', ...loc], msg, type: 'invalid' }]).message
+  expect(said(['n'], '`n` must be 1')).toBe('`n` must be 1')
+  expect(said(['messages', 0, 'role'], '`messages[0].role` must be "user"')).toBe('`messages[0].role` must be "user"')
+  expect(said(['n'], '`m` must be 1')).toBe('n: `m` must be 1')
+  expect(said(['n'], 'must be 1')).toBe('n: must be 1')
+})

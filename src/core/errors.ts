@@ -148,9 +148,12 @@ export function unprocessable(problems: readonly Problem[]): GatewayError {
   const [first] = problems
   const loc = first?.loc ?? []
   const field = (places.has(loc[0]) ? loc.slice(1) : loc).join('.')
-  const where = field || `the ${loc[0] ?? 'request'}`
+  const msg = first?.msg ?? 'invalid request'
+  // Checks written by hand name the field as JavaScript would, in backquotes.
+  const named = msg.startsWith(`\`${field.replace(/\.(\d+)(?=\.|$)/g, '[$1]')}\``)
+  const where = named ? '' : `${field || `the ${loc[0] ?? 'request'}`}: `
   const more = problems.length > 1 ? ` (and ${problems.length - 1} more)` : ''
-  return new GatewayError('unprocessable', `${where}: ${first?.msg ?? 'invalid request'}${more}`, {
+  return new GatewayError('unprocessable', `${where}${msg}${more}`, {
     param: field || undefined,
     problems,
   })

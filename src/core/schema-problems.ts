@@ -1,5 +1,6 @@
 /** What a schema refuses, in words for the client: what is wrong, and what to send instead. */
 import type { z } from 'zod'
+import { nearest } from '../lib/nearest.ts'
 import type { Problem } from './errors.ts'
 
 type Issue = z.core.$ZodIssue
@@ -10,9 +11,23 @@ const shownLengthMax = 60
 /** How the library begins the messages that nobody wrote for a field. */
 const ownWords = /^(?:Invalid|Too|Unrecognized)\b/
 
-/** One entry a problem, as 422 answers list them. `value` = what the schema was given. */
-export function problemsIn(issues: readonly Issue[], value: unknown, place: Place): Problem[] {
-  return issues.slice(0, problemsMax).flatMap(issue => problemsOf(issue, value, place))
+/** One entry a problem, as 422 answers list them. `value` = what the schema was given, `known` = its outermost fields. */
+export function problemsIn(issues: readonly Issue[], value: unknown, place: Place, known: readonly string[] = []): Problem[] {
+  const problems = issues.slice(0, problemsMax).flatMap(issue => problemsOf(issue, value, place))
+  return problems.map(problem => (problem.type === 'unknown_field' && problem.loc.length === 2 ? withNearest(problem, known) : problem))
+}
+
+/** The outermost fields of a schema, for `problemsIn`. */
+export function fieldsOf(schema: z.ZodType): string[] {
+  return 'shape' in schema ? Object.keys(schema.shape as object) : []
+}
+
+const guessedLengthMax = 40
+
+function withNearest(problem: Problem, known: readonly string[]): Problem {
+  const field = String(problem.loc[1])
+  const near = field.length <= guessedLengthMax ? nearest(field, known) : undefined
+  return near === undefined ? problem : { ...problem, msg: `is not a known field here, did you mean \`${near}\`?` }
 }
 
 function problemsOf(issue: Issue, value: unknown, place: Place): Problem[] {

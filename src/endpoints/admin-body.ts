@@ -1,9 +1,9 @@
 /** Bodies and queries of administrative operations: small, strict, nothing given twice, every problem named at once. */
-import { z } from 'zod'
+import type { z } from 'zod'
 import type { HttpRequest } from '../core/endpoint.ts'
 import { GatewayError, unprocessable } from '../core/errors.ts'
 import { readBody } from '../core/request.ts'
-import { problemsIn } from '../core/schema-problems.ts'
+import { fieldsOf, problemsIn } from '../core/schema-problems.ts'
 import { JsonBody, JsonBodyError } from '../lib/json-body.ts'
 
 const bytesMax = 1024 * 1024
@@ -25,8 +25,7 @@ function parsed(bytes: Uint8Array): Record<string, unknown> {
 
 /** Checks query parameters. Throws 422, also for one that the schema knows and that is given twice. */
 export function readQuery<T>(request: HttpRequest, schema: z.ZodType<T>): T {
-  const known = schema instanceof z.ZodObject ? Object.keys(schema.shape) : []
-  const doubled = known.filter(name => request.query.getAll(name).length > 1)
+  const doubled = fieldsOf(schema).filter(name => request.query.getAll(name).length > 1)
   if (doubled.length > 0)
     throw unprocessable(doubled.map(name => ({ loc: ['query', name], msg: 'is given more than once; send it once', type: 'invalid' })))
   return check(schema, Object.fromEntries(request.query), 'query')
@@ -35,5 +34,5 @@ export function readQuery<T>(request: HttpRequest, schema: z.ZodType<T>): T {
 function check<T>(schema: z.ZodType<T>, value: unknown, where: 'body' | 'query'): T {
   const result = schema.safeParse(value)
   if (result.success) return result.data
-  throw unprocessable(problemsIn(result.error.issues, value, where))
+  throw unprocessable(problemsIn(result.error.issues, value, where, fieldsOf(schema)))
 }

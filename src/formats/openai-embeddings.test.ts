@@ -41,7 +41,7 @@ describe('inspecting an embeddings body', () => {
   test('a large input is judged when it is decoded', () => {
     const body = bodyOf({ model: 'm', input: ['x'.repeat(300 * 1024), ''] })
     expect(openaiEmbeddings.inspect(body).problems).toEqual([])
-    expect(() => openaiEmbeddings.decode(body)).toThrow('input.1')
+    expect(() => openaiEmbeddings.decode(body)).toThrow('input[1]')
   })
 })
 

@@ -9,7 +9,7 @@ import type { EndpointDoc, HttpRequest, Services } from '../../core/endpoint.ts'
 import { GatewayError, unprocessable } from '../../core/errors.ts'
 import { checkEncoding, readBody } from '../../core/request.ts'
 import type { AssistantKind, AssistantObject, AssistantQuery } from '../../core/ports.ts'
-import { problemsIn } from '../../core/schema-problems.ts'
+import { fieldsOf, problemsIn } from '../../core/schema-problems.ts'
 import { readQuery } from '../admin-body.ts'
 
 export type Fields = Record<string, unknown>
@@ -44,7 +44,7 @@ export async function readJson<T>({ headers, body }: HttpRequest, services: Serv
     throw new GatewayError('invalid-request', `the body is not valid JSON: ${(cause as Error).message}`, { cause })
   }
   const result = schema.safeParse(value)
-  if (!result.success) throw unprocessable(problemsIn(result.error.issues, value, 'body'))
+  if (!result.success) throw unprocessable(problemsIn(result.error.issues, value, 'body', fieldsOf(schema)))
   return result.data
 }
 

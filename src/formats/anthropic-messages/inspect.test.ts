@@ -111,6 +111,6 @@ test("errors are Anthropic's", () => {
   const { problems } = inspect({ temperature: 3 })
   expect(anthropicMessages.errorBody(unprocessable(problems))).toEqual({
     type: 'error',
-    error: { type: 'invalid_request_error', message: 'temperature: `temperature` must be a number between 0 and 1; got 3' },
+    error: { type: 'invalid_request_error', message: '`temperature` must be a number between 0 and 1; got 3' },
   })
 })

@@ -66,7 +66,7 @@ test('a flood of problems stops at 20, and large fields are checked when they ar
   expect(problems(many).length).toBe(20)
   const large = bodyOf({ contents: [{ role: 'user', parts: [{ text: 'x'.repeat(300_000) }, { text: 7 }] }] })
   expect(geminiGenerate.inspect(large).problems).toEqual([])
-  expect(() => geminiGenerate.decode(large)).toThrow('contents.0.parts.1.text')
+  expect(() => geminiGenerate.decode(large)).toThrow('contents[0].parts[1].text')
 })
 
 describe('the small operations', () => {

@@ -351,7 +351,7 @@ describe('inspecting a chat body', () => {
     const filler = ' '.repeat(300 * 1024)
     const large = bodyOf(`{"model":"m","temperature":3,"messages":[{"role":"robot","content":"${filler}"}]}`)
     expect(openaiChat.inspect(large).problems.map(problem => problem.loc[1])).toEqual(['temperature'])
-    expect(() => openaiChat.decode(large)).toThrow('messages.0.role')
+    expect(() => openaiChat.decode(large)).toThrow('messages[0].role')
     const good = bodyOf(`{"model":"m","messages":[{"role":"user","content":"${filler}"}]}`)
     expect(openaiChat.decode(good).messages[0]!.parts).toEqual([{ type: 'text', text: filler }])
   })
