@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { z } from 'zod'
-import { problemsIn } from './schema-problems.ts'
+import { fieldsOf, problemsIn } from './schema-problems.ts'
 
 const said = (schema: z.ZodType, value: unknown) =>
   problemsIn(schema.safeParse(value).error!.issues, value, 'body').map(({ loc, msg, type }) => `${loc.slice(1).join('.')} ${msg} (${type})`)
@@ -40,4 +40,15 @@ test('field, problem and remedy, without the words of the library', () => {
 
 test('at most twenty', () => {
   expect(said(z.array(z.string()), Array(50).fill(1))).toHaveLength(20)
+})
+
+test('of an unknown field the one that was meant is named, where the fields are known', () => {
+  const strict = z.strictObject({ models: z.array(z.string()).optional(), inner: z.strictObject({ model: z.string() }).optional() })
+  const messages = (value: object) => problemsIn(strict.safeParse(value).error!.issues, value, 'body', fieldsOf(strict)).map(one => one.msg)
+  expect(messages({ model: ['x'] })).toEqual(['is not a known field here, did you mean `models`?'])
+  expect(messages({ temperature: 1 })).toEqual(['is not a known field here; leave it out'])
+  // Deeper fields have other names.
+  expect(messages({ inner: { model: 'x', models: 1 } })).toEqual(['is not a known field here; leave it out'])
+  expect(fieldsOf(strict.refine(() => true))).toEqual(['models', 'inner'])
+  expect(fieldsOf(z.string())).toEqual([])
 })

@@ -1,14 +1,14 @@
 /** Assistants: gateway API specification, and OpenAI's API reference, "Assistants". Kept here, run on any model. */
 import { z } from 'zod'
 import { jsonAnswer } from '../core/answer.ts'
-import type { Endpoint, EndpointDoc } from '../core/endpoint.ts'
-import type { AssistantObject } from '../core/ports.ts'
-import {
-  changeBody, checkModel, deleteObject, findObject, listObjects, newId, nowS, ownerOf, pageParameters, pathsOf, readJson, schemaOf,
-} from './assistants/common.ts'
+import type { Endpoint } from '../core/endpoint.ts'
+import { changeBody, checkModel, findObject, listObjects, newObject, pageParameters, readAssistantJson, schemaOf } from './assistants/common.ts'
 import {
   instructionsField, metadataField, modelField, samplingFields, toolResourcesField, toolsField,
 } from './assistants/fields.ts'
+import { deleteEndpoint, docUnder, retrieveEndpoint } from './assistants/object-endpoints.ts'
+import type { ObjectPath } from './assistants/object-endpoints.ts'
+import { ownerOf, pathsOf } from './kept-objects.ts'
 
 const assistantFields = {
   name: z.string().max(256).nullish(),
@@ -22,9 +22,7 @@ const assistantFields = {
 const createBody = z.strictObject({ model: modelField, ...assistantFields })
 const modifyBody = z.strictObject({ model: modelField.optional(), ...assistantFields })
 
-const doc = (summary: string, more: Partial<EndpointDoc> = {}): EndpointDoc => ({
-  summary, tag: 'Assistants', response: { type: 'object' }, ...more,
-})
+const doc = docUnder('Assistants')
 
 const create: Endpoint = {
   method: 'POST',
@@ -32,35 +30,21 @@ const create: Endpoint = {
   auth: 'key',
   doc: doc('Create an assistant on any chat model', { request: schemaOf(createBody) }),
   async handle(request, services, caller) {
-    const body = await readJson(request, services, createBody)
+    const body = await readAssistantJson(request, services, createBody)
     checkModel(services, caller!, body.model)
-    const id = newId('asst')
-    const assistant: AssistantObject = {
-      id,
-      kind: 'assistant',
-      keyId: caller!.key.id,
-      parentId: null,
-      runId: null,
-      active: false,
-      updatedAtMs: services.epochMs(),
-      hidden: {},
-      body: {
-        id,
-        object: 'assistant',
-        created_at: nowS(services),
-        name: body.name ?? null,
-        description: body.description ?? null,
-        model: body.model,
-        instructions: body.instructions ?? null,
-        tools: body.tools ?? [],
-        tool_resources: null,
-        metadata: body.metadata ?? {},
-        temperature: body.temperature ?? null,
-        top_p: body.top_p ?? null,
-        response_format: body.response_format ?? 'auto',
-        reasoning_effort: body.reasoning_effort ?? null,
-      },
-    }
+    const assistant = newObject(services, { kind: 'assistant', keyId: caller!.key.id }, {
+      name: body.name ?? null,
+      description: body.description ?? null,
+      model: body.model,
+      instructions: body.instructions ?? null,
+      tools: body.tools ?? [],
+      tool_resources: null,
+      metadata: body.metadata ?? {},
+      temperature: body.temperature ?? null,
+      top_p: body.top_p ?? null,
+      response_format: body.response_format ?? 'auto',
+      reasoning_effort: body.reasoning_effort ?? null,
+    })
     await services.assistants.insert([assistant])
     return jsonAnswer(assistant.body)
   },
@@ -74,24 +58,20 @@ const list: Endpoint = {
   handle: (request, services, caller) => listObjects(request, services, { kind: 'assistant', keyId: ownerOf(caller!) }),
 }
 
-const retrieve: Endpoint = {
-  method: 'GET',
+const one: ObjectPath = {
   paths: pathsOf('/assistants/{assistant_id}'),
-  auth: 'key',
-  doc: doc('An assistant'),
-  async handle({ params }, services, caller) {
-    return jsonAnswer((await findObject(services, caller!, { kind: 'assistant', id: params.assistant_id! })).body)
-  },
+  tag: 'Assistants',
+  find: ({ params }, services, caller) => findObject(services, caller, { kind: 'assistant', id: params.assistant_id! }),
 }
 
 const modify: Endpoint = {
   method: 'POST',
-  paths: pathsOf('/assistants/{assistant_id}'),
+  paths: one.paths,
   auth: 'key',
   doc: doc('Change an assistant; only the fields sent change', { request: schemaOf(modifyBody) }),
   async handle(request, services, caller) {
-    const assistant = await findObject(services, caller!, { kind: 'assistant', id: request.params.assistant_id! })
-    const { tool_resources: _, ...changes } = await readJson(request, services, modifyBody)
+    const assistant = await one.find(request, services, caller!)
+    const { tool_resources: _, ...changes } = await readAssistantJson(request, services, modifyBody)
     if (changes.model !== undefined) checkModel(services, caller!, changes.model)
     // Fields that are never null in the object go back to what they were at first.
     const { tools, metadata, response_format: format } = changes
@@ -104,15 +84,6 @@ const modify: Endpoint = {
   },
 }
 
-const remove: Endpoint = {
-  method: 'DELETE',
-  paths: pathsOf('/assistants/{assistant_id}'),
-  auth: 'key',
-  doc: doc('Delete an assistant; its threads and runs stay'),
-  async handle({ params }, services, caller) {
-    const assistant = await findObject(services, caller!, { kind: 'assistant', id: params.assistant_id! })
-    return deleteObject(services, assistant, 'assistant')
-  },
-}
-
-export const assistantEndpoints: readonly Endpoint[] = [list, create, retrieve, modify, remove]
+export const assistantEndpoints: readonly Endpoint[] = [
+  list, create, retrieveEndpoint(one, 'An assistant'), modify, deleteEndpoint(one, 'Delete an assistant; its threads and runs stay'),
+]

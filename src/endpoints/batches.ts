@@ -7,11 +7,12 @@ import type { Endpoint, EndpointDoc, HttpRequest, Services } from '../core/endpo
 import { GatewayError, unprocessable } from '../core/errors.ts'
 import type { FileCall } from '../core/files.ts'
 import type { FileRecord } from '../core/ports.ts'
-import { readAdminBody, readQuery } from './admin-body.ts'
-import { aboutObject, deploymentOf, findRecord, idIn, newId, optionalMs, ownerOf, pathsOf, publicBatch, upstreamPath } from './files/objects.ts'
-import type { Fields } from './files/objects.ts'
+import { readJsonAs, readQuery } from './checked-input.ts'
+import { aboutObject, deploymentOf, findRecord, idIn, newId, optionalMs, publicBatch, upstreamPath } from './files/objects.ts'
 import { hasEnded, recordBatch } from './files/settle.ts'
 import { callable } from './files/upstreams.ts'
+import { ownerOf, pathsOf } from './kept-objects.ts'
+import type { Fields } from './kept-objects.ts'
 
 const batchSchema = {
   type: 'object',
@@ -39,7 +40,7 @@ const create: Endpoint = {
   doc: doc('Run the requests of a file that was sent with the purpose `batch`', { request: z.toJSONSchema(createBody, { io: 'input' }) }),
   handle: (request, services, caller) =>
     services.fileCalls.limited(request, caller!, async () => {
-      const { custom_llm_provider: provider, ...fields } = await readAdminBody(request, createBody)
+      const { custom_llm_provider: provider, ...fields } = await readJsonAs(request, createBody)
       const input = await inputFile(services, caller!, fields.input_file_id)
       const deployment = deploymentOf(services, input)
       if (provider && provider !== deployment.target.provider.name)

@@ -10,13 +10,12 @@ import { withLocalIds } from '../core/local-ids.ts'
 import type { FileRecord } from '../core/ports.ts'
 import type { Upload, UploadPart } from '../core/upload.ts'
 import type { JsonBody } from '../lib/json-body.ts'
-import { readQuery } from './admin-body.ts'
+import { readQuery } from './checked-input.ts'
 import { BatchLines } from './files/batch-lines.ts'
-import {
-  aboutObject, bytesIn, deploymentOf, findRecord, idIn, newId, notFound, ownerOf, pathsOf, publicFile, upstreamPath,
-} from './files/objects.ts'
-import type { Fields } from './files/objects.ts'
+import { aboutObject, bytesIn, deploymentOf, findRecord, idIn, newId, notFound, publicFile, upstreamPath } from './files/objects.ts'
 import { chooseUpstream } from './files/upstreams.ts'
+import { ownerOf, pathsOf } from './kept-objects.ts'
+import type { Fields } from './kept-objects.ts'
 
 const fileSchema = {
   type: 'object',

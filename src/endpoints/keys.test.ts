@@ -150,7 +150,20 @@ for (const backend of backends())
         const answer = await fetch(`${gateway.url}/v1/models`, { headers: { authorization: `Bearer ${text}` } })
         return [answer.status, ((await answer.json()) as { error: { message: string } }).error.message]
       }
-      expect(await words(key)).toEqual([401, 'the API key is not known, was revoked, is blocked, or has expired'])
+      expect(await words(key)).toEqual([401, 'the API key is not known, was revoked, is blocked, or has expired; ask whoever runs this gateway for another'])
       expect(await words('sk-of-nobody')).toEqual(await words(key))
+      const slips: [text: string, said: string][] = [
+        ['Bearer sk-x', 'says Bearer twice'],
+        ['$KEY', 'the name of a variable'],
+        ['"sk-x"', 'stands in quotes'],
+        ['', 'is the variable that holds the key empty?'],
+      ]
+      for (const [text, said] of slips) expect(await words(text)).toEqual([401, expect.stringContaining(said)])
+    })
+
+    test('a compressed body is refused as such', async () => {
+      const headers = { authorization: `Bearer ${masterKey}`, 'content-encoding': 'gzip' }
+      const answer = await fetch(`${gateway.url}/key/generate`, { method: 'POST', headers, body: Bun.gzipSync('{}') })
+      expect([answer.status, await answer.text()]).toEqual([415, expect.stringContaining("content-encoding 'gzip' is not accepted")])
     })
   })

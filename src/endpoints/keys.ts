@@ -7,7 +7,7 @@ import { jsonAnswer } from '../core/answer.ts'
 import type { Endpoint, EndpointDoc, Services } from '../core/endpoint.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { KeyChanges, KeyRecord } from '../core/ports.ts'
-import { readAdminBody, readQuery } from './admin-body.ts'
+import { readJsonAs, readQuery } from './checked-input.ts'
 
 const updateBody = z.strictObject({ key: keyName, ...keyFields })
 const infoQuery = z.object({ key: z.string().optional() })
@@ -37,7 +37,7 @@ export const keyGenerate: Endpoint = {
   auth: 'admin',
   doc: doc('Create a key; the answer is the only place that ever shows it', keyBody),
   async handle(request, services, caller) {
-    const fields = await readAdminBody(request, keyBody)
+    const fields = await readJsonAs(request, keyBody)
     const keyText = mintKey()
     const made = newKey({ id: randomUUIDv7(), keyText, fields, nowMs: services.epochMs(), createdBy: caller!.key.id })
     const record: KeyRecord = { ...made, hash: services.hashKey(keyText) }
@@ -143,7 +143,7 @@ export const keyUpdate: Endpoint = {
   auth: 'admin',
   doc: doc('Change a key; only the fields sent change', updateBody),
   async handle(request, services) {
-    const { key, ...fields } = await readAdminBody(request, updateBody)
+    const { key, ...fields } = await readJsonAs(request, updateBody)
     const record = await findKey(services, key)
     return jsonAnswer({ key: record.hint, ...shown(await change(services, record, keyChanges(fields, services.epochMs()))) })
   },
@@ -162,7 +162,7 @@ function blocking(path: string, blocked: boolean): Endpoint {
     auth: 'admin',
     doc: doc(blocked ? 'Block a key at once' : 'Let a blocked key work again', oneKey),
     async handle(request, services) {
-      const { key } = await readAdminBody(request, oneKey)
+      const { key } = await readJsonAs(request, oneKey)
       return jsonAnswer(shown(await change(services, await findKey(services, key), { blocked })))
     },
   }
@@ -177,7 +177,7 @@ export const keyDelete: Endpoint = {
   auth: 'admin',
   doc: doc('Delete keys for good', deleteBody),
   async handle(request, services) {
-    const body = await readAdminBody(request, deleteBody)
+    const body = await readJsonAs(request, deleteBody)
     const records = await Promise.all([
       ...(body.keys ?? []).map(named => findKey(services, named)),
       ...(body.key_aliases ?? []).map(alias => findAlias(services, alias)),

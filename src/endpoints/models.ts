@@ -14,7 +14,7 @@ import type { ModelDirectory } from '../core/ports.ts'
 import { geminiErrorBody } from '../formats/gemini.ts'
 import { codexCatalogue, listEntry } from '../formats/openai-models.ts'
 import { Mask } from '../lib/mask.ts'
-import { readQuery } from './admin-body.ts'
+import { readQuery } from './checked-input.ts'
 import { geminiModelAnswer, geminiModelsAnswer } from './gemini.ts'
 
 const pageModelsMax = 1000

@@ -9,7 +9,7 @@ import type { CountedRequest } from '../core/policy.ts'
 import type { Client, RequestBody, RequestHeaders } from '../core/request.ts'
 import { openaiErrorBody } from '../formats/openai-error.ts'
 import { PathTable } from '../lib/path-table.ts'
-import { presentedKey } from './credentials.ts'
+import { presentedKey, unknownKey } from './credentials.ts'
 
 export interface FrontDoorParts {
   readonly endpoints: readonly Endpoint[]
@@ -148,7 +148,7 @@ function enter(
   request: RoutedRequest,
   caller: Caller | undefined,
 ): Answer | Promise<Answer> {
-  if (!caller) throw new GatewayError('unauthenticated', 'the API key is not known, was revoked, is blocked, or has expired')
+  if (!caller) throw unknownKey(presentedKey(request))
   const counted = parts.countRequest(caller)
   if (counted === undefined) return perform(parts, endpoint, request, caller)
   return performCounted(parts, endpoint, request, { caller, counted })
@@ -218,9 +218,14 @@ const nothing = (): Answer => ({ status: 200, headers: {}, body: null })
 
 function notFound(head: WireHead, path: string): Answer {
   if (head.method === 'HEAD' && (path === '/' || path === '/api/hello')) return withCors(head, nothing())
-  const doubled = path.startsWith('/v1/v1/') ? '; the path has /v1 twice: leave one out of the base URL' : ''
-  const why = `there is no ${head.method} ${path.slice(0, 200)}${doubled}; see /docs for the API`
+  const why = `there is no ${head.method} ${path.slice(0, 200)}${slipIn(path)}; see /docs for the API`
   return withCors(head, errorAnswer(new GatewayError('not-found', why)))
+}
+
+/** What base URLs are often given with. */
+function slipIn(path: string): string {
+  if (path.startsWith('/v1/v1/')) return '; the path has /v1 twice: leave one out of the base URL'
+  return path.startsWith('//') ? '; the path begins with two slashes: end the base URL without one' : ''
 }
 
 function otherMethod(head: WireHead, methods: ReadonlyMap<string, Endpoint>): Answer {

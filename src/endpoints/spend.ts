@@ -7,7 +7,7 @@ import type { Endpoint } from '../core/endpoint.ts'
 import { GatewayError, unprocessable } from '../core/errors.ts'
 import type { LedgerQuery, LedgerRow } from '../core/ports.ts'
 import { readMoment } from '../lib/moment.ts'
-import { readQuery } from './admin-body.ts'
+import { readQuery } from './checked-input.ts'
 
 const moment = z.string().transform((text, context) => {
   const read = readMoment(text)

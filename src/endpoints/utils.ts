@@ -8,7 +8,7 @@ import { GatewayError } from '../core/errors.ts'
 import { readBody, readJsonBody } from '../core/request.ts'
 import { supportedParams } from '../core/params.ts'
 import type { JsonBody } from '../lib/json-body.ts'
-import { readAdminBody, readQuery } from './admin-body.ts'
+import { readJsonAs, readQuery } from './checked-input.ts'
 import { countTokens } from './utils/token-counter.ts'
 import { transformBody, transformRequest } from './utils/transform-request.ts'
 
@@ -89,5 +89,5 @@ export const transformRequestEndpoint: Endpoint = {
     request: reference('TransformRequest'),
     response: reference('RawRequest'),
   },
-  handle: async (request, services, caller) => transformRequest(request, services, caller!, await readAdminBody(request, transformBody)),
+  handle: async (request, services, caller) => transformRequest(request, services, caller!, await readJsonAs(request, transformBody)),
 }

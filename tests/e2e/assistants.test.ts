@@ -173,7 +173,7 @@ for (const backend of backends())
       ]
       for (const [path, body, loc] of wrong) expect([body, (await post(path, body, 422)).detail.map((one: Json) => one.loc)]).toEqual([body, [loc]])
       for (const path of ['/v1/assistants', '/v1/threads', '/v1/threads/runs'])
-        expect((await json(fetch(`${gateway.url}${path}`, { method: 'POST', headers: { authorization: `Bearer ${key}` }, body: '{' }), 400)).error.message).toContain('not valid JSON')
+        expect((await json(fetch(`${gateway.url}${path}`, { method: 'POST', headers: { authorization: `Bearer ${key}` }, body: '{' }), 400)).error.message).toContain('in the middle of its JSON')
       expect((await post('/v1/assistants', { model: 'nope' }, 404)).error.code).toBe('model_not_found')
     })
 

@@ -1,4 +1,4 @@
-/** What the paths of assistants, threads, messages and runs have in common: bodies, ids, owners, pages. */
+/** What the paths of assistants, threads, messages, runs and steps have in common: objects, bodies, pages. */
 import { randomUUIDv7 } from 'bun'
 import { z } from 'zod'
 import { callableDeployments } from '../../accounts/model-access.ts'
@@ -7,53 +7,56 @@ import type { Answer } from '../../core/answer.ts'
 import type { Caller } from '../../core/call.ts'
 import type { EndpointDoc, HttpRequest, Services } from '../../core/endpoint.ts'
 import { GatewayError, unprocessable } from '../../core/errors.ts'
-import { checkEncoding, readBody } from '../../core/request.ts'
 import type { AssistantKind, AssistantObject, AssistantQuery } from '../../core/ports.ts'
-import { fieldsOf, problemsIn } from '../../core/schema-problems.ts'
-import { readQuery } from '../admin-body.ts'
-
-export type Fields = Record<string, unknown>
-
-/** The paths under which clients look for it. */
-export const pathsOf = (rest: string): string[] => [rest, `/v1${rest}`, `/openai/v1${rest}`]
-
-/** An id in OpenAI's manner; later ids sort behind earlier ones. */
-export function newId(prefix: 'asst' | 'thread' | 'msg' | 'run' | 'step'): string {
-  return `${prefix}_${randomUUIDv7().replaceAll('-', '')}`
-}
+import { readJsonAs, readQuery } from '../checked-input.ts'
+import { ownerOf } from '../kept-objects.ts'
+import type { Fields } from '../kept-objects.ts'
 
 /** Seconds since 1970, as all times of this dialect. */
 export function nowS(services: Services): number {
   return Math.floor(services.epochMs() / 1000)
 }
 
-/** Whose objects the caller sees; null = everybody's. */
-export function ownerOf(caller: Caller): string | null {
-  return caller.role === 'admin' ? null : caller.key.id
+interface Naming {
+  /** What an id begins with. */
+  readonly prefix: string
+  /** The field `object`. */
+  readonly object: string
+  /** In messages. */
+  readonly word: string
+  /** In paths. */
+  readonly param: string
 }
 
-/** Reads and checks a JSON body; an empty one is `{}`. Throws 400 for what is not JSON, 422 for what the schema refuses. */
-export async function readJson<T>({ headers, body }: HttpRequest, services: Services, schema: z.ZodType<T>): Promise<T> {
-  const { bodyBytesMax } = services.settings()
-  checkEncoding(headers)
-  const bytes = await readBody(body, bodyBytesMax)
-  let value: unknown
-  try {
-    value = bytes.length === 0 ? {} : JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
-  } catch (cause) {
-    throw new GatewayError('invalid-request', `the body is not valid JSON: ${(cause as Error).message}`, { cause })
+const namings: Record<AssistantKind, Naming> = {
+  assistant: { prefix: 'asst', object: 'assistant', word: 'assistant', param: 'assistant_id' },
+  thread: { prefix: 'thread', object: 'thread', word: 'thread', param: 'thread_id' },
+  message: { prefix: 'msg', object: 'thread.message', word: 'message', param: 'message_id' },
+  run: { prefix: 'run', object: 'thread.run', word: 'run', param: 'run_id' },
+  step: { prefix: 'step', object: 'thread.run.step', word: 'run step', param: 'step_id' },
+}
+
+type Given = Pick<AssistantObject, 'kind' | 'keyId'> & Partial<Omit<AssistantObject, 'id' | 'body'>>
+
+/** An object with an id in OpenAI's manner; later ids sort behind earlier ones. `fields` = what clients see of it beside id and time. */
+export function newObject(services: Services, given: Given, fields: Fields): AssistantObject {
+  const { prefix, object } = namings[given.kind]
+  const id = `${prefix}_${randomUUIDv7().replaceAll('-', '')}`
+  return {
+    id,
+    parentId: null,
+    runId: null,
+    active: false,
+    updatedAtMs: services.epochMs(),
+    hidden: {},
+    ...given,
+    body: { id, object, created_at: nowS(services), ...fields },
   }
-  const result = schema.safeParse(value)
-  if (!result.success) throw unprocessable(problemsIn(result.error.issues, value, 'body', fieldsOf(schema)))
-  return result.data
 }
 
-const named: Record<AssistantKind, readonly [word: string, param: string]> = {
-  assistant: ['assistant', 'assistant_id'],
-  thread: ['thread', 'thread_id'],
-  message: ['message', 'message_id'],
-  run: ['run', 'run_id'],
-  step: ['run step', 'step_id'],
+/** Reads and checks a body, which may be as large as one of a chat. */
+export function readAssistantJson<T>(request: HttpRequest, services: Services, schema: z.ZodType<T>): Promise<T> {
+  return readJsonAs(request, schema, services.settings().bodyBytesMax)
 }
 
 /** 404 for what is not this caller's, whoever's it is, and for what stands in another parent than the path says. */
@@ -68,8 +71,9 @@ export async function findObject(
   return found
 }
 
+/** 404 in OpenAI's words. */
 export function notFound(kind: AssistantKind, id: string): GatewayError {
-  const [word, param] = named[kind]
+  const { word, param } = namings[kind]
   return new GatewayError('not-found', `No ${word} found with id '${id.slice(0, 100)}'.`, { param })
 }
 
@@ -85,9 +89,10 @@ function defined(fields: Fields): Fields {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
 }
 
-export async function deleteObject(services: Services, object: AssistantObject, word: string): Promise<Answer> {
-  if (!(await services.assistants.delete(object.id))) throw notFound(object.kind, object.id)
-  return jsonAnswer({ id: object.id, object: `${word}.deleted`, deleted: true })
+/** Deletes an object with all that is below it. Throws 404 when it is gone meanwhile. */
+export async function deleteObject(services: Services, { id, kind }: AssistantObject): Promise<Answer> {
+  if (!(await services.assistants.delete(id))) throw notFound(kind, id)
+  return jsonAnswer({ id, object: `${namings[kind].object}.deleted`, deleted: true })
 }
 
 const pageFields = {
@@ -121,7 +126,7 @@ export async function listObjects(
   const found = await services.assistants.list({ ...listed, ...page, ...(runId !== undefined && { runId }) })
   if (!found) {
     const loc = ['query', page.after === undefined ? 'before' : 'after']
-    throw unprocessable([{ loc, msg: `no ${named[listed.kind][0]} of this list has this id`, type: 'invalid' }])
+    throw unprocessable([{ loc, msg: `no ${namings[listed.kind].word} of this list has this id`, type: 'invalid' }])
   }
   const data = (await Promise.all(found.objects.map(seen))).map(object => object.body)
   const { hasMore: has_more } = found

@@ -7,20 +7,12 @@ import { GatewayError } from '../../core/errors.ts'
 import type { FileCall } from '../../core/files.ts'
 import { replacedIds, withLocalIds } from '../../core/local-ids.ts'
 import type { FileKind, FileRecord } from '../../core/ports.ts'
-
-export type Fields = Record<string, unknown>
-
-/** The paths under which clients look for it. */
-export const pathsOf = (rest: string): string[] => [rest, `/v1${rest}`, `/openai/v1${rest}`]
+import { ownerOf } from '../kept-objects.ts'
+import type { Fields } from '../kept-objects.ts'
 
 /** An id in OpenAI's manner. */
 export function newId(kind: FileKind): string {
   return `${kind === 'file' ? 'file-' : 'batch_'}${randomUUIDv7('hex').replaceAll('-', '')}`
-}
-
-/** Whose objects the caller sees; null = everybody's. */
-export function ownerOf(caller: Caller): string | null {
-  return caller.role === 'admin' ? null : caller.key.id
 }
 
 /** 404 for what is not this caller's, whoever's it is. */

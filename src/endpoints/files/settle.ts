@@ -6,7 +6,7 @@ import { accountOf } from '../../core/files.ts'
 import type { FileRecord, LedgerRow } from '../../core/ports.ts'
 import type { Prices, Usage } from '../../core/usage.ts'
 import { readOpenaiUsage } from '../../core/openai-usage.ts'
-import type { Fields } from './objects.ts'
+import type { Fields } from '../kept-objects.ts'
 
 /** How a batch ended, in the ledger's words; absent = it has not. */
 const ends: Readonly<Record<string, Pick<LedgerRow, 'outcome' | 'status' | 'error_kind'>>> = {

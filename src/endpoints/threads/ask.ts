@@ -7,7 +7,7 @@ import { GatewayError } from '../../core/errors.ts'
 import { madeRequest, SignalClient } from '../../core/request.ts'
 import { openaiChat } from '../../formats/openai-chat.ts'
 import { frameSplitter } from '../../lib/frames.ts'
-import type { Fields } from '../assistants/common.ts'
+import type { Fields } from '../kept-objects.ts'
 import type { Ending } from './run-object.ts'
 import type { Turn } from './turn.ts'
 

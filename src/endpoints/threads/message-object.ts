@@ -2,8 +2,8 @@
 import { z } from 'zod'
 import type { Services } from '../../core/endpoint.ts'
 import type { AssistantObject } from '../../core/ports.ts'
-import { newId, nowS } from '../assistants/common.ts'
-import type { Fields } from '../assistants/common.ts'
+import { newObject, nowS } from '../assistants/common.ts'
+import type { Fields } from '../kept-objects.ts'
 import { attachmentsField, metadataField } from '../assistants/fields.ts'
 
 /** OpenAI's limit of a message's text. */
@@ -50,33 +50,19 @@ export function newMessage(services: Services, thread: Thread, { role, content, 
 /** A message without content, as it is when a model begins to write it. */
 export function bareMessage(services: Services, thread: Thread, given: { role: string; run?: AssistantObject }): AssistantObject {
   const { role, run } = given
-  const id = newId('msg')
-  return {
-    id,
-    kind: 'message',
-    keyId: thread.keyId,
-    parentId: thread.id,
-    runId: run?.id ?? null,
-    active: false,
-    updatedAtMs: services.epochMs(),
-    hidden: {},
-    body: {
-      id,
-      object: 'thread.message',
-      created_at: nowS(services),
-      thread_id: thread.id,
-      status: 'in_progress',
-      incomplete_details: null,
-      completed_at: null,
-      incomplete_at: null,
-      role,
-      content: [],
-      assistant_id: run?.body.assistant_id ?? null,
-      run_id: run?.id ?? null,
-      attachments: [],
-      metadata: {},
-    },
-  }
+  return newObject(services, { kind: 'message', keyId: thread.keyId, parentId: thread.id, runId: run?.id ?? null }, {
+    thread_id: thread.id,
+    status: 'in_progress',
+    incomplete_details: null,
+    completed_at: null,
+    incomplete_at: null,
+    role,
+    content: [],
+    assistant_id: run?.body.assistant_id ?? null,
+    run_id: run?.id ?? null,
+    attachments: [],
+    metadata: {},
+  })
 }
 
 /** As a message of a chat; undefined = there is nothing in it. */

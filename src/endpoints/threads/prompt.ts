@@ -5,7 +5,7 @@ import { estimateInput } from '../../core/input-tokens.ts'
 import type { AssistantObject } from '../../core/ports.ts'
 import { openaiChat } from '../../formats/openai-chat.ts'
 import { JsonBody } from '../../lib/json-body.ts'
-import type { Fields } from '../assistants/common.ts'
+import type { Fields } from '../kept-objects.ts'
 import { chatMessage } from './message-object.ts'
 import { stepsOf } from './run-object.ts'
 

@@ -3,8 +3,8 @@ import { randomUUIDv7 } from 'bun'
 import { z } from 'zod'
 import type { Services } from '../../core/endpoint.ts'
 import type { AssistantObject } from '../../core/ports.ts'
-import { newId, nowS } from '../assistants/common.ts'
-import type { Fields } from '../assistants/common.ts'
+import { newObject, nowS } from '../assistants/common.ts'
+import type { Fields } from '../kept-objects.ts'
 import {
   instructionsField, metadataField, modelField, samplingFields, toolChoiceField, toolResourcesField, toolsField, truncationField,
 } from '../assistants/fields.ts'
@@ -50,50 +50,37 @@ export const threadAndRunBody = z.strictObject({
 export type RunBody = z.infer<typeof runBody>
 
 export function newRun(services: Services, thread: Pick<AssistantObject, 'id' | 'keyId'>, assistant: AssistantObject, asked: RunBody): AssistantObject {
-  const id = newId('run')
   const given = assistant.body
   const nowMs = services.epochMs()
   const instructions = [asked.instructions ?? given.instructions, asked.additional_instructions].filter(Boolean).join('\n\n')
-  return {
-    id,
-    kind: 'run',
-    keyId: thread.keyId,
-    parentId: thread.id,
-    runId: null,
-    active: true,
-    updatedAtMs: nowMs,
-    hidden: newAttempt(),
-    body: {
-      id,
-      object: 'thread.run',
-      created_at: nowS(services),
-      thread_id: thread.id,
-      assistant_id: assistant.id,
-      status: 'queued',
-      required_action: null,
-      last_error: null,
-      expires_at: Math.floor((nowMs + lifeMs) / 1000),
-      started_at: null,
-      cancelled_at: null,
-      failed_at: null,
-      completed_at: null,
-      incomplete_details: null,
-      model: asked.model ?? given.model,
-      instructions,
-      tools: asked.tools ?? given.tools,
-      metadata: asked.metadata ?? {},
-      usage: null,
-      temperature: asked.temperature ?? given.temperature,
-      top_p: asked.top_p ?? given.top_p,
-      max_prompt_tokens: asked.max_prompt_tokens ?? null,
-      max_completion_tokens: asked.max_completion_tokens ?? null,
-      truncation_strategy: asked.truncation_strategy ?? { type: 'auto', last_messages: null },
-      tool_choice: asked.tool_choice ?? 'auto',
-      parallel_tool_calls: asked.parallel_tool_calls ?? true,
-      response_format: asked.response_format ?? given.response_format,
-      reasoning_effort: asked.reasoning_effort ?? given.reasoning_effort,
-    },
-  }
+  const place = { kind: 'run', keyId: thread.keyId, parentId: thread.id, active: true, updatedAtMs: nowMs, hidden: newAttempt() } as const
+  return newObject(services, place, {
+    thread_id: thread.id,
+    assistant_id: assistant.id,
+    status: 'queued',
+    required_action: null,
+    last_error: null,
+    expires_at: Math.floor((nowMs + lifeMs) / 1000),
+    started_at: null,
+    cancelled_at: null,
+    failed_at: null,
+    completed_at: null,
+    incomplete_details: null,
+    model: asked.model ?? given.model,
+    instructions,
+    tools: asked.tools ?? given.tools,
+    metadata: asked.metadata ?? {},
+    usage: null,
+    temperature: asked.temperature ?? given.temperature,
+    top_p: asked.top_p ?? given.top_p,
+    max_prompt_tokens: asked.max_prompt_tokens ?? null,
+    max_completion_tokens: asked.max_completion_tokens ?? null,
+    truncation_strategy: asked.truncation_strategy ?? { type: 'auto', last_messages: null },
+    tool_choice: asked.tool_choice ?? 'auto',
+    parallel_tool_calls: asked.parallel_tool_calls ?? true,
+    response_format: asked.response_format ?? given.response_format,
+    reasoning_effort: asked.reasoning_effort ?? given.reasoning_effort,
+  })
 }
 
 /** Each time that a process works on a run. */

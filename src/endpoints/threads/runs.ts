@@ -3,14 +3,14 @@ import { z } from 'zod'
 import { jsonAnswer } from '../../core/answer.ts'
 import type { Answer } from '../../core/answer.ts'
 import type { Caller } from '../../core/call.ts'
-import type { Endpoint, EndpointDoc, HttpRequest, Services } from '../../core/endpoint.ts'
+import type { Endpoint, HttpRequest, Services } from '../../core/endpoint.ts'
 import { GatewayError, unprocessable } from '../../core/errors.ts'
 import type { AssistantObject } from '../../core/ports.ts'
-import {
-  changeBody, checkModel, findObject, listObjects, notFound, nowS, pageParameters, pathsOf, readJson, schemaOf,
-} from '../assistants/common.ts'
-import type { Fields } from '../assistants/common.ts'
-import { metadataField } from '../assistants/fields.ts'
+import { checkModel, findObject, listObjects, nowS, pageParameters, readAssistantJson, schemaOf } from '../assistants/common.ts'
+import { docUnder, metadataEndpoint, retrieveEndpoint } from '../assistants/object-endpoints.ts'
+import type { ObjectPath } from '../assistants/object-endpoints.ts'
+import { pathsOf } from '../kept-objects.ts'
+import type { Fields } from '../kept-objects.ts'
 import { originOf } from './ask.ts'
 import { EventSink } from './event-sink.ts'
 import { reserve } from './execute.ts'
@@ -19,10 +19,10 @@ import {
   currentRun, endRun, newAttempt, newRun, openSteps, runBody, threadAndRunBody, workId,
 } from './run-object.ts'
 import type { RunBody } from './run-object.ts'
-import { appendToThread, newThread } from './thread-object.ts'
+import { appendToThread, findThread, newThread } from './thread-object.ts'
 
 const paths = (rest: string) => pathsOf(`/threads/{thread_id}/runs${rest}`)
-const doc = (summary: string, more: Partial<EndpointDoc> = {}): EndpointDoc => ({ summary, tag: 'Threads', response: { type: 'object' }, ...more })
+const doc = docUnder('Threads')
 
 interface Beginning {
   readonly request: HttpRequest
@@ -65,8 +65,8 @@ const create: Endpoint = {
   auth: 'key',
   doc: doc('Run an assistant on a thread; `stream: true` = server-sent events', { request: schemaOf(runBody) }),
   async handle(request, services, caller) {
-    const thread = await findObject(services, caller!, { kind: 'thread', id: request.params.thread_id! })
-    const asked = await readJson(request, services, runBody)
+    const thread = await findThread(request, services, caller!)
+    const asked = await readAssistantJson(request, services, runBody)
     const run = newRun(services, thread, await assistantFor(services, caller!, asked), asked)
     const messages = (asked.additional_messages ?? []).map(body => newMessage(services, thread, body))
     return begin({
@@ -84,7 +84,7 @@ const createWithThread: Endpoint = {
   auth: 'key',
   doc: doc('Create a thread and run an assistant on it; `stream: true` = server-sent events', { request: schemaOf(threadAndRunBody) }),
   async handle(request, services, caller) {
-    const { thread: wanted, ...asked } = await readJson(request, services, threadAndRunBody)
+    const { thread: wanted, ...asked } = await readAssistantJson(request, services, threadAndRunBody)
     const assistant = await assistantFor(services, caller!, asked)
     const thread = newThread(services, caller!, wanted?.metadata)
     const messages = (wanted?.messages ?? []).map(body => newMessage(services, thread, body))
@@ -110,32 +110,12 @@ const list: Endpoint = {
   auth: 'key',
   doc: doc('The runs of a thread', { query: pageParameters }),
   async handle(request, services, caller) {
-    const thread = await findObject(services, caller!, { kind: 'thread', id: request.params.thread_id! })
+    const thread = await findThread(request, services, caller!)
     return listObjects(request, services, { kind: 'run', keyId: null, parentId: thread.id }, run => currentRun(services, run))
   },
 }
 
-const retrieve: Endpoint = {
-  method: 'GET',
-  paths: paths('/{run_id}'),
-  auth: 'key',
-  doc: doc('A run'),
-  handle: async (request, services, caller) => jsonAnswer((await runOf(request, services, caller!)).body),
-}
-
-const modifyBody = z.strictObject({ metadata: metadataField })
-
-const modify: Endpoint = {
-  method: 'POST',
-  paths: paths('/{run_id}'),
-  auth: 'key',
-  doc: doc('Change the metadata of a run', { request: schemaOf(modifyBody) }),
-  async handle(request, services, caller) {
-    const run = await runOf(request, services, caller!)
-    const { metadata } = await readJson(request, services, modifyBody)
-    return changeBody(services, run, { metadata: metadata === null ? {} : metadata })
-  },
-}
+const one: ObjectPath = { paths: paths('/{run_id}'), tag: 'Threads', find: runOf }
 
 const cancel: Endpoint = {
   method: 'POST',
@@ -174,7 +154,7 @@ const submitToolOutputs: Endpoint = {
   doc: doc('Give a run the outputs of all the tools that it waits for; `stream: true` = server-sent events', { request: schemaOf(outputsBody) }),
   async handle(request, services, caller) {
     const waiting = await runOf(request, services, caller!)
-    const { tool_outputs: outputs, stream } = await readJson(request, services, outputsBody)
+    const { tool_outputs: outputs, stream } = await readAssistantJson(request, services, outputsBody)
     if (waiting.body.status !== 'requires_action') throw notWaiting(waiting)
     const open = (await openSteps(services, waiting)).find(step => step.body.type === 'tool_calls')
     if (!open) throw notWaiting(await runOf(request, services, caller!))
@@ -231,18 +211,23 @@ const steps: Endpoint = {
   },
 }
 
-const step: Endpoint = {
-  method: 'GET',
+const oneStep: ObjectPath = {
   paths: paths('/{run_id}/steps/{step_id}'),
-  auth: 'key',
-  doc: doc('A step of a run'),
-  async handle(request, services, caller) {
-    const run = await runOf(request, services, caller!)
-    const id = request.params.step_id!
-    const found = await services.assistants.find('step', id, run.keyId)
-    if (found?.parentId !== run.id) throw notFound('step', id)
-    return jsonAnswer(found.body)
+  tag: 'Threads',
+  async find(request, services, caller) {
+    const run = await runOf(request, services, caller)
+    return findObject(services, caller, { kind: 'step', id: request.params.step_id!, parentId: run.id })
   },
 }
 
-export const runEndpoints: readonly Endpoint[] = [create, createWithThread, list, retrieve, modify, cancel, submitToolOutputs, steps, step]
+export const runEndpoints: readonly Endpoint[] = [
+  create,
+  createWithThread,
+  list,
+  retrieveEndpoint(one, 'A run'),
+  metadataEndpoint(one, 'Change the metadata of a run'),
+  cancel,
+  submitToolOutputs,
+  steps,
+  retrieveEndpoint(oneStep, 'A step of a run'),
+]

@@ -3,24 +3,17 @@ import type { Caller } from '../../core/call.ts'
 import type { Services } from '../../core/endpoint.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { AssistantObject } from '../../core/ports.ts'
-import { newId, notFound, nowS } from '../assistants/common.ts'
-import type { Fields } from '../assistants/common.ts'
+import { findObject, newObject, notFound } from '../assistants/common.ts'
+import type { FindObject } from '../assistants/object-endpoints.ts'
+import type { Fields } from '../kept-objects.ts'
 import { currentRun } from './run-object.ts'
 
 export function newThread(services: Services, caller: Caller, metadata: Fields | null | undefined): AssistantObject {
-  const id = newId('thread')
-  return {
-    id,
-    kind: 'thread',
-    keyId: caller.key.id,
-    parentId: null,
-    runId: null,
-    active: false,
-    updatedAtMs: services.epochMs(),
-    hidden: {},
-    body: { id, object: 'thread', created_at: nowS(services), metadata: metadata ?? {}, tool_resources: null },
-  }
+  return newObject(services, { kind: 'thread', keyId: caller.key.id }, { metadata: metadata ?? {}, tool_resources: null })
 }
+
+/** The thread of the path. */
+export const findThread: FindObject = ({ params }, services, caller) => findObject(services, caller, { kind: 'thread', id: params.thread_id! })
 
 /** Throws 400 with `refusal` while a run holds the thread, and 404 when the thread is gone. */
 export async function appendToThread(

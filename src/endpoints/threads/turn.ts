@@ -1,8 +1,8 @@
 /** One answer of the model within a run: the deltas of a chat go in, the events and objects of a thread come out. */
 import type { Services } from '../../core/endpoint.ts'
 import type { AssistantObject } from '../../core/ports.ts'
-import { newId, nowS } from '../assistants/common.ts'
-import type { Fields } from '../assistants/common.ts'
+import { newObject, nowS } from '../assistants/common.ts'
+import type { Fields } from '../kept-objects.ts'
 import type { Emit } from './event-sink.ts'
 import { bareMessage } from './message-object.ts'
 import { endedStep } from './run-object.ts'
@@ -135,35 +135,21 @@ export class Turn {
 
   #openStep(step_details: Fields): AssistantObject {
     const { id: run_id, keyId, parentId: thread_id, body } = this.#run
-    const id = newId('step')
-    const step: AssistantObject = {
-      id,
-      kind: 'step',
-      keyId,
-      parentId: run_id,
-      runId: null,
-      active: false,
-      updatedAtMs: this.#services.epochMs(),
-      hidden: {},
-      body: {
-        id,
-        object: 'thread.run.step',
-        created_at: nowS(this.#services),
-        assistant_id: body.assistant_id,
-        thread_id,
-        run_id,
-        type: step_details.type,
-        status: 'in_progress',
-        step_details,
-        last_error: null,
-        expired_at: null,
-        cancelled_at: null,
-        failed_at: null,
-        completed_at: null,
-        metadata: {},
-        usage: null,
-      },
-    }
+    const step = newObject(this.#services, { kind: 'step', keyId, parentId: run_id }, {
+      assistant_id: body.assistant_id,
+      thread_id,
+      run_id,
+      type: step_details.type,
+      status: 'in_progress',
+      step_details,
+      last_error: null,
+      expired_at: null,
+      cancelled_at: null,
+      failed_at: null,
+      completed_at: null,
+      metadata: {},
+      usage: null,
+    })
     this.#emit('thread.run.step.created', step.body)
     this.#emit('thread.run.step.in_progress', step.body)
     return step

@@ -1,16 +1,18 @@
-/** Bodies and queries of administrative operations: small, strict, nothing given twice, every problem named at once. */
+/** JSON bodies and queries checked by a schema: strict, nothing given twice, every problem named at once. */
 import type { z } from 'zod'
 import type { HttpRequest } from '../core/endpoint.ts'
 import { GatewayError, unprocessable } from '../core/errors.ts'
-import { readBody } from '../core/request.ts'
+import { checkEncoding, readBody } from '../core/request.ts'
 import { fieldsOf, problemsIn } from '../core/schema-problems.ts'
 import { JsonBody, JsonBodyError } from '../lib/json-body.ts'
 
-const bytesMax = 1024 * 1024
+/** Enough for what administers; who takes texts of clients gives the configured limit. */
+const bytesMaxDefault = 1024 * 1024
 
 /** Reads and checks a JSON body; none = an empty object. Throws 400 for what is not one JSON object, 422 for what the schema refuses. */
-export async function readAdminBody<T>(request: HttpRequest, schema: z.ZodType<T>): Promise<T> {
-  const bytes = await readBody(request.body, bytesMax)
+export async function readJsonAs<T>({ headers, body }: HttpRequest, schema: z.ZodType<T>, bytesMax = bytesMaxDefault): Promise<T> {
+  checkEncoding(headers)
+  const bytes = await readBody(body, bytesMax)
   return check(schema, bytes.length === 0 ? {} : parsed(bytes), 'body')
 }
 

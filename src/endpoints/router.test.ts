@@ -1,4 +1,4 @@
-/** Requests that the server has no room for. */
+/** The front door: requests that there is no room for, and paths that are not there. */
 import { expect, test } from 'bun:test'
 import type { Services } from '../core/endpoint.ts'
 import { GatewayError } from '../core/errors.ts'
@@ -16,9 +16,13 @@ const door = createFrontDoor({
 })
 const full = new GatewayError('overloaded', 'full; try again', { retryAfterMs: 1000 })
 
-async function turnedAway(method: string, target: string, headers: Record<string, string> = {}) {
+function wire(method: string, target: string, headers: Record<string, string> = {}): WireRequest {
   const head = { method, target, get: (name: string) => headers[name] ?? null, has: (name: string) => name in headers }
-  const answer = await door.turnAway({ head, body: undefined, clientAddress: '', left: false, onLeft() {} } as unknown as WireRequest, full)
+  return { head, body: undefined, clientAddress: '', left: false, onLeft() {} } as unknown as WireRequest
+}
+
+async function turnedAway(...request: Parameters<typeof wire>) {
+  const answer = await door.turnAway(wire(...request), full)
   return { ...answer, text: String(answer.body) }
 }
 
@@ -42,4 +46,11 @@ test('a path or method that is not there is no reason to look further', async ()
 test('health and metrics are answered: a gateway that is full is not one to be restarted', async () => {
   expect((await turnedAway('GET', '/health/liveliness')).status).toBe(200)
   expect(await turnedAway('GET', '/metrics')).toMatchObject({ status: 200, text: 'up 1\n' })
+})
+
+test('a base URL that makes wrong paths is told so', async () => {
+  const said = async (path: string) => JSON.parse(String((await door.handle(wire('POST', path))).body)).error.message
+  expect(await said('/v1/v1/embeddings')).toContain('the path has /v1 twice: leave one out of the base URL')
+  expect(await said('//v1/embeddings')).toContain('begins with two slashes: end the base URL without one')
+  expect(await said('/v1/embedding')).toBe('there is no POST /v1/embedding; see /docs for the API')
 })

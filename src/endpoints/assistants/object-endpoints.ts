@@ -1,0 +1,61 @@
+/** The endpoints that every kind of object has alike: one object shown, its metadata changed, itself deleted. */
+import { z } from 'zod'
+import { jsonAnswer } from '../../core/answer.ts'
+import type { Caller } from '../../core/call.ts'
+import type { Endpoint, EndpointDoc, HttpRequest, Services } from '../../core/endpoint.ts'
+import type { AssistantObject } from '../../core/ports.ts'
+import { changeBody, deleteObject, readAssistantJson, schemaOf } from './common.ts'
+import { metadataField } from './fields.ts'
+
+/** Finds the object that a request's path names. Throws 404. */
+export type FindObject = (request: HttpRequest, services: Services, caller: Caller) => Promise<AssistantObject>
+
+/** Where one kind of object stands. */
+export interface ObjectPath {
+  readonly paths: readonly string[]
+  /** Of the OpenAPI document. */
+  readonly tag: string
+  readonly find: FindObject
+}
+
+/** What the OpenAPI document says of an endpoint under this tag. */
+export const docUnder = (tag: string) => (summary: string, more: Partial<EndpointDoc> = {}): EndpointDoc => ({
+  summary, tag, response: { type: 'object' }, ...more,
+})
+
+export function retrieveEndpoint({ paths, tag, find }: ObjectPath, summary: string): Endpoint {
+  return {
+    method: 'GET',
+    paths,
+    auth: 'key',
+    doc: docUnder(tag)(summary),
+    handle: async (request, services, caller) => jsonAnswer((await find(request, services, caller!)).body),
+  }
+}
+
+const metadataBody = z.strictObject({ metadata: metadataField })
+
+/** `schema` says what else may stand in the body; nothing else of it counts. */
+export function metadataEndpoint({ paths, tag, find }: ObjectPath, summary: string, schema: typeof metadataBody = metadataBody): Endpoint {
+  return {
+    method: 'POST',
+    paths,
+    auth: 'key',
+    doc: docUnder(tag)(summary, { request: schemaOf(schema) }),
+    async handle(request, services, caller) {
+      const object = await find(request, services, caller!)
+      const { metadata } = await readAssistantJson(request, services, schema)
+      return changeBody(services, object, { metadata: metadata === null ? {} : metadata })
+    },
+  }
+}
+
+export function deleteEndpoint({ paths, tag, find }: ObjectPath, summary: string): Endpoint {
+  return {
+    method: 'DELETE',
+    paths,
+    auth: 'key',
+    doc: docUnder(tag)(summary),
+    handle: async (request, services, caller) => deleteObject(services, await find(request, services, caller!)),
+  }
+}
