@@ -207,7 +207,7 @@ describe('check', () => {
     const file = config('model_list: 5\nrouter_settings: { routing_strategy: simple-shuffle }\n')
     const { error } = await run(['check', file])
     expect(error.trim().split('\n')).toEqual([
-      expect.stringContaining('model_list: expected array'), `warning: ${file}:2:20 router_settings.routing_strategy: is not supported yet and has no effect`,
+      expect.stringContaining('model_list: must be a list'), `warning: ${file}:2:20 router_settings.routing_strategy: is not supported yet and has no effect`,
     ])
     expect(JSON.parse((await run(['check', '--json', file])).out)).toMatchObject({ ok: false, warnings: [expect.stringContaining('routing_strategy')] })
   })

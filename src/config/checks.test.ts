@@ -21,14 +21,19 @@ const mistakes: [string, string, string | string[]][] = [
   ['a header that is never sent', headers('Content-Length: "5", x-good: y'), 'c.yaml:3:65 model_list.0.proxy_params.extra_headers.Content-Length: this header is set by the gateway itself'],
   ['a key with a line break', entry('groq/x, api_key: "hunter2\\n"'), 'c.yaml:3:45 model_list.0.proxy_params.api_key: has a blank, a line break or a character beyond ASCII, which no key has'],
   ['a key beyond ASCII', entry('groq/x, api_key: hunter2ü'), 'api_key: has a blank, a line break'],
+  ['an address of one operation', at('http://h/v1/chat/completions'), 'c.yaml:3:55 model_list.0.proxy_params.api_base: ends in `/chat/completions`, which the gateway puts behind it; take that out'],
+  ['an address of embeddings', at('http://h/v1/embeddings/'), 'api_base: ends in `/embeddings/`'],
+  ['a key as shells name it', entry('groq/x, api_key: $GROQ_API_KEY'), 'c.yaml:3:45 model_list.0.proxy_params.api_key: names a variable as shells do, which is not filled in here; write ${GROQ_API_KEY} or os.environ/GROQ_API_KEY'],
+  ['a name that YAML reads as a number', entry('groq/x, api_key: k', '4'), 'model_list.0.model_name: must be a string; got 4; write it in quotes'],
+  ['a price in words', entry('groq/x, api_key: k, input_cost_per_token: "$1"'), 'input_cost_per_token: must be a number; got "$1"'],
   ['a user in an address', at('http://user:hunter2@h/v1'), 'c.yaml:3:55 model_list.0.proxy_params.api_base: holds a user or a password'],
   ['a query of an address', at('http://h/v1?key=hunter2'), 'c.yaml:3:55 model_list.0.proxy_params.api_base: has a query'],
   ['a fragment of an address', at('http://h/v1#hunter2'), 'api_base: has a part behind `#`'],
   ['an address that is a map', entry('custom_openai/x, api_base: { a: hunter2 }'), 'api_base: must be an http:// or https:// address; got a map'],
-  ['headers that are a text', entry('groq/x, api_key: k, extra_headers: "a: hunter2"'), 'extra_headers: expected record, received string'],
-  ['headers that are a list', entry('groq/x, api_key: k, extra_headers: [hunter2]'), 'extra_headers: expected record, received array'],
-  ['a header with a map', headers('a: { b: hunter2 }'), 'extra_headers.a: expected string, received object'],
-  ['parameters that are a text', 'model_list:\n  - { model_name: m, proxy_params: "api_key: hunter2" }\n', 'proxy_params: expected object, received string'],
+  ['headers that are a text', entry('groq/x, api_key: k, extra_headers: "a: hunter2"'), 'extra_headers: must be a map; got a string'],
+  ['headers that are a list', entry('groq/x, api_key: k, extra_headers: [hunter2]'), 'extra_headers: must be a map; got a list'],
+  ['a header with a map', headers('a: { b: hunter2 }'), 'extra_headers.a: must be a string; got a map'],
+  ['parameters that are a text', 'model_list:\n  - { model_name: m, proxy_params: "api_key: hunter2" }\n', 'proxy_params: must be a map; got a string'],
   ['a star that stands for nothing', entry('"custom_openai/*", api_base: "http://h"'), 'c.yaml:3:28 model_list.0.proxy_params.model: has a `*`, and `model_name` has none'],
   ['two stars', entry('"groq/*", api_key: k', '"two/*/*"'), 'c.yaml:2:17 model_list.0.model_name: has several `*`'],
   ['two stars at the upstream', entry('"groq/*/*", api_key: k', '"two/*"'), 'model_list.0.proxy_params.model: has several `*`'],
@@ -48,7 +53,7 @@ const mistakes: [string, string, string | string[]][] = [
   ['a database of another kind', general('database_url: "mysql://u:hunter2@h/x"'), 'c.yaml:4:35 general_settings.database_url: must begin with postgres://, postgresql:// or sqlite:'],
   ['a master key that is no secret', general('master_key: sk-changeme-with-hunter2-and-more-of-it'), 'general_settings.master_key: begins like an example'],
   ['a variable with a blank', `${good}environment_variables: { "MY KEY": hunter2 }\n`, 'c.yaml:4:26 environment_variables.MY KEY: the name of a variable has letters, digits'],
-  ['a variable that is a map', `${good}environment_variables: { KEY: { a: hunter2 } }\n`, 'environment_variables.KEY: expected string, received object'],
+  ['a variable that is a map', `${good}environment_variables: { KEY: { a: hunter2 } }\n`, 'environment_variables.KEY: must be a string; got a map'],
   ['a reference with a blank', entry('groq/x, api_key: "os.environ/hunter2 KEY"'), 'c.yaml:3:45 model_list.0.proxy_params.api_key: `os.environ/` must be followed by the name of an environment variable'],
   ['a reference to nothing', entry('groq/x, api_key: os.environ/'), 'api_key: `os.environ/` must be followed by the name'],
   ['an unset master key, once', general('master_key: os.environ/NOPE'), 'c.yaml:4:33 general_settings.master_key: the environment variable NOPE is not set'],
@@ -87,7 +92,7 @@ test('a key that stands twice is named with its place, and hides nothing', () =>
     'c.yaml:4:28 model_list.0.proxy_params.model: unknown provider `gorq`, did you mean `groq`?',
     'c.yaml:4:48 model_list.0.proxy_params.api_key: the key `api_key` stands in line 4 already; keep one of them',
     'c.yaml:6:1 router_settings: the key `router_settings` stands in line 5 already; keep one of them',
-    'c.yaml:6:33 router_settings.num_retries: Too small: expected number to be >=0; got -2',
+    'c.yaml:6:33 router_settings.num_retries: must be a number of at least 0; got -2',
   ])
   expect(found.warnings).toEqual(['c.yaml:6:37 router_settings.routing_strategy: is not supported yet and has no effect'])
 })
@@ -139,4 +144,11 @@ test('a key of the environment that is none is named by its variable, never show
   expect(settings!.deployments.map(one => one.modelName)).not.toContain('groq/*')
   expect(settings!.warnings).toContainEqual(expect.stringMatching(/^the key in GROQ_API_KEY has .*; groq\/\* is not offered$/))
   expect(settings!.warnings.join()).not.toContain('hunter2')
+})
+
+test('a star without quotes is told where it stands, and addresses that only look like an operation are fine', () => {
+  for (const text of ['model_list:\n  - model_name: *\n', 'model_list:\n  - model_name: */x\n', 'model_list:\n  - model_name: *x\n'])
+    expect(read(text).mistakes).toEqual([expect.stringContaining('c.yaml:2:17 a text that begins with `*` must stand in quotes')])
+  for (const address of ['http://h/rerank', 'http://h/messages/v1', 'http://embeddings:80', 'http://h/v1beta'])
+    expect(read(at(address)).mistakes).toEqual([])
 })

@@ -23,8 +23,8 @@ export function entryProblems({ model_name: name, proxy_params: params }: ModelE
     add(inModel, 'has a `*`, and `model_name` has none to say what it stands for; name one model, or write a `model_name` such as `my/*`')
   const { provider, model } = splitModel(withProvider(params))
   if (model.trim() === '') add(inModel, `names no model; write ${provider === undefined ? 'provider/model' : `${provider}/ and the model's name at the upstream`}`)
-  const query = queryProblem(params)
-  if (query !== undefined) add(['proxy_params', 'api_base'], query)
+  const address = queryProblem(params) ?? operationProblem(params)
+  if (address !== undefined) add(['proxy_params', 'api_base'], address)
   return problems
 }
 
@@ -44,6 +44,12 @@ export function readAddress(text: string): Address {
   const at = text.indexOf('?')
   const query = new URLSearchParams(at < 0 ? '' : text.slice(at + 1))
   return { baseUrl: (at < 0 ? text : text.slice(0, at)).replace(/\/+$/, ''), apiVersion: query.get('api-version') ?? undefined }
+}
+
+/** Vendors' pages show addresses with the path of a call, which every call would then have twice. */
+function operationProblem({ api_base: address = '' }: Params): string | undefined {
+  const [operation] = /\/(chat\/completions|completions|(?<=\/v\d+\w*\/)(embeddings|responses|messages|rerank|models))\/*$/.exec(address) ?? []
+  return operation && `ends in \`${operation}\`, which the gateway puts behind it; take that out`
 }
 
 /** Azure's `?api-version=` says the same as `api_version`. No other query would be where the upstream expects it. */

@@ -36,8 +36,10 @@ export function readOutline(text: string, file: string): Outline | readonly stri
     return `${file}:${line}:${col}`
   }
   const broken = document.errors.filter(error => error.code !== 'MULTIPLE_DOCS')
-  if (broken.length > 0) return broken.map(error => `${place(error.pos[0])} ${error.message}`)
-  const endless = endlessAliases(document)
+  if (broken.length > 0) return broken.map(error => `${place(error.pos[0])} ${error.code === 'BAD_ALIAS' ? star : error.message}`)
+  const unresolved = aliasesWhere(document, meant => meant === undefined)
+  if (unresolved.length > 0) return unresolved.map(offset => `${place(offset)} ${star}`)
+  const endless = aliasesWhere(document, (meant, above) => meant !== undefined && above.includes(meant))
   if (endless.length > 0) return endless.map(offset => `${place(offset)} an alias inside of what it stands for has no end; write it out`)
   const more = document.errors.map(error => error.pos[0])
   const many = 'a second document begins here; the file must hold one: take out the `---`, or what follows it'
@@ -57,13 +59,14 @@ const empty =
   'the file is empty; give it a `model_list`, write `model_list: []` to offer no models but the built-in ones, ' +
   'or name no file and the keys of the environment decide'
 
-/** Where an alias stands inside of its own anchor: whoever follows it never comes to an end. */
-function endlessAliases(document: Document.Parsed): number[] {
+const star = 'a text that begins with `*` must stand in quotes, as "*": without them it is the name of an anchor, and there is none'
+
+/** Where aliases stand whose meaning is so. One inside of its own anchor has no end for whoever follows it. */
+function aliasesWhere(document: Document.Parsed, isSo: (meant: Node | undefined, above: readonly unknown[]) => boolean): number[] {
   const offsets: number[] = []
   visit(document, {
     Alias(_key, alias, above) {
-      const meant = alias.resolve(document)
-      if (meant && above.includes(meant)) offsets.push(alias.range?.[0] ?? 0)
+      if (isSo(alias.resolve(document), above)) offsets.push(alias.range?.[0] ?? 0)
     },
   })
   return offsets

@@ -11,7 +11,7 @@ const model = (params: string, more = '') => `model_list:\n  - model_name: m\n  
 const mistakes: [string, string, string[]][] = [
   ['a misspelt section', 'model_lst: []\n', ['config.yaml:1:1 model_lst: unknown key, did you mean `model_list`?']],
   ['a misspelt key', model('model: groq/x, api_kye: k, api_key: k'), ['config.yaml:3:36 model_list.0.proxy_params.api_kye: unknown key, did you mean `api_key`?']],
-  ['a wrong type', model('model: groq/x, api_key: k, weight: heavy'), ['config.yaml:3:56 model_list.0.proxy_params.weight: expected number, received string; got "heavy"']],
+  ['a wrong type', model('model: groq/x, api_key: k, weight: heavy'), ['config.yaml:3:56 model_list.0.proxy_params.weight: must be a number; got "heavy"']],
   ['an unset variable', model('model: groq/x, api_key: os.environ/NOPE'), ['config.yaml:3:45 model_list.0.proxy_params.api_key: the environment variable NOPE is not set; set it, or write ${NOPE:-default}']],
   ['an unknown provider', model('model: gorq/x, api_key: k'), ['config.yaml:3:28 model_list.0.proxy_params.model: unknown provider `gorq`, did you mean `groq`?']],
   ['no key', model('model: groq/x'), ['config.yaml:3:19 model_list.0.proxy_params: no key: give `api_key`, or set GROQ_API_KEY']],

@@ -4,6 +4,7 @@ import { configSchema, notSupportedYet, otherNames } from './schema.ts'
 import { salvage } from './salvage.ts'
 import type { SalvagedConfig } from './salvage.ts'
 import type { Config } from './schema.ts'
+import { wantedBy } from '../core/schema-problems.ts'
 import { nearest } from '../lib/nearest.ts'
 import { offsetOf, oneLine, readOutline } from './outline.ts'
 import type { Finding, Path } from './outline.ts'
@@ -140,6 +141,9 @@ function withEnvironment(value: unknown, path: Path, resolving: Resolving): unkn
     if (!/^[^\s=]+$/.test(name)) return wrong('`os.environ/` must be followed by the name of an environment variable, which has no blanks, as os.environ/NAME')
     return take(name, undefined)
   }
+  // Also `$NAME`, as shells write it: nobody would fill it in.
+  if (/^\$[A-Z][A-Z0-9_]*$/.test(value) && secretName.test(String(path.at(-1))))
+    return wrong(`names a variable as shells do, which is not filled in here; write \${${value.slice(1)}} or os.environ/${value.slice(1)}`)
   // Sent to a provider as it stands, a reference that is not closed would be a wrong key and look like one.
   if (value.replace(reference, '').includes('${'))
     wrong('`${` begins the name of an environment variable; write ${NAME} or ${NAME:-default}')
@@ -158,13 +162,16 @@ function fromIssue(issue: z.core.$ZodIssue, root: unknown): Finding[] {
     })
   // The names of headers and variables.
   if (issue.code === 'invalid_key') return issue.issues.map(one => ({ path, message: one.message, atKey: true }))
-  const [, missing] = /^Invalid input: expected (\w+), received undefined$/.exec(issue.message) ?? []
-  if (missing !== undefined) return [{ path, message: `is missing; give ${/^[aeiou]/.test(missing) ? 'an' : 'a'} ${missing}` }]
-  return [{ path, message: `${issue.message.replace(/^Invalid input: /, '')}${shownValue(issue, path, valueAt(root, path))}` }]
+  const wanted = wantedBy(issue)?.replace('an object', 'a map').replace('an array', 'a list')
+  const got = valueAt(root, path)
+  if (got === undefined && wanted !== undefined) return [{ path, message: `is missing; give ${wanted}` }]
+  const said = wanted === undefined ? issue.message : `must be ${wanted}`
+  const quotes = wanted === 'a string' && ['number', 'boolean'].includes(typeof got) ? '; write it in quotes' : ''
+  return [{ path, message: `${said}${shownValue(issue, path, got)}${quotes}` }]
 }
 
 const shownCharactersMax = 60
-const secretName = /key|secret|token$|^proxy$|credentials|password|headers$|url$|base$|endpoint$/
+const secretName = /key|secret|(?<!per_\w*)token$|^proxy$|credentials|password|headers$|url$|base$|endpoint$/
 /** Maps whose keys are the operator's own. */
 const secretMaps: ReadonlySet<string | number> = new Set(['extra_headers', 'environment_variables', 'vertex_credentials'])
 
@@ -176,7 +183,7 @@ function shownValue(issue: z.core.$ZodIssue, path: Path, got: unknown): string {
   const isSecret = secretName.test(String(path.at(-1))) || path.some(part => secretMaps.has(part))
   const isHidden = isSecret || (typeof got === 'object' && got !== null) || (isText && wantsMany)
   if (!isHidden) return `; got ${isText ? JSON.stringify(got.slice(0, shownCharactersMax)) : String(got)}`
-  return isText || issue.message.includes('received') ? '' : `; got ${kindOf(got)}`
+  return isText && issue.code !== 'invalid_type' ? '' : `; got ${kindOf(got)}`
 }
 
 function kindOf(value: unknown): string {

@@ -54,8 +54,13 @@ function valueAt(value: unknown, path: readonly (string | number)[]): unknown {
   return at
 }
 
+/** What the schema wants, as `a number of at least 1`; undefined where that is not the library's to say, or hard to say. */
+export function wantedBy(issue: Issue): string | undefined {
+  return ownWords.test(issue.message) ? typeWanted(issue) : undefined
+}
+
 function wordsFor(issue: Issue, given: unknown): string {
-  const wanted = wantedBy(issue)
+  const wanted = typeWanted(issue)
   if (wanted === undefined) return `has a form that is not taken; got ${shown(given)}`
   return given === undefined ? `is missing; send ${wanted}` : `must be ${wanted}; got ${shown(given)}`
 }
@@ -64,7 +69,7 @@ const types: Readonly<Record<string, string>> = {
   string: 'a string', number: 'a number', int: 'an integer', boolean: 'true or false', array: 'an array', object: 'an object', record: 'an object', null: 'null',
 }
 
-function wantedBy(issue: Issue): string | undefined {
+function typeWanted(issue: Issue): string | undefined {
   switch (issue.code) {
     case 'invalid_type':
       return types[issue.expected] ?? `a value of the type ${issue.expected}`
