@@ -136,6 +136,8 @@ describe('help and wrong words', () => {
     [{ REDIS_URL: 'foo' }, 'REDIS_URL must begin with redis:// or rediss://'],
     [{ REDIS_URL: 'http://:secret-word@h/' }, 'REDIS_URL must begin with redis:// or rediss://'],
     [{ DATABASE_URL: 'mysql://u:secret-word@h/x' }, 'DATABASE_URL must begin with postgres://'],
+    [{ DATABASE_URL: 'postgres://u:secret-word#1@h/x' }, 'DATABASE_URL is no address that can be read; special characters of user and password are written with a percent sign'],
+    [{ REDIS_URL: 'redis://u:secret-word#1@h' }, 'REDIS_URL is no address that can be read'],
   ]
   for (const [environment, message] of wrongEnvironment)
     test(`a wrong ${Object.keys(environment)[0]} is refused before anything is opened`, async () => {

@@ -2,6 +2,7 @@
 import { join, resolve } from 'node:path'
 import type { Config } from '../config/schema.ts'
 import { openSettings } from '../config/settings-source.ts'
+import { databaseUrlProblem, redisUrlProblem } from '../config/texts.ts'
 import { providers } from '../providers/index.ts'
 import type { Flag, FlagValues } from './command.ts'
 import { UsageError } from './command.ts'
@@ -30,18 +31,16 @@ export function databaseUrl(flags: FlagValues, environment: Environment): string
   const fromEnvironment = nonEmpty(environment.DATABASE_URL)
   const given = fromEnvironment ?? generalSettings(flags, environment).database_url
   if (given === undefined) return `sqlite:${join(dataDirectory(flags, environment), 'modelgate.sqlite')}`
-  // Never shown: it may hold a password.
-  if (!/^(postgres(ql)?:\/\/|sqlite:)/.test(given))
-    throw new UsageError(`${fromEnvironment === undefined ? 'general_settings.database_url' : 'DATABASE_URL'} must begin with postgres://, postgresql:// or sqlite:`)
+  const problem = databaseUrlProblem(given)
+  if (problem !== undefined) throw new UsageError(`${fromEnvironment === undefined ? 'general_settings.database_url' : 'DATABASE_URL'} ${problem}`)
   return given
 }
 
-/** `REDIS_URL`; undefined = the limits are counted in this process. The schemes are those that Bun's client takes. */
+/** `REDIS_URL`; undefined = the limits are counted in this process. */
 export function redisUrl(environment: Environment): string | undefined {
   const given = nonEmpty(environment.REDIS_URL)
-  // Never shown: it may hold a password.
-  if (given !== undefined && !/^(redis|rediss|valkey|valkeys|redis\+tls|redis\+unix|redis\+tls\+unix):\/\/./.test(given))
-    throw new UsageError('REDIS_URL must begin with redis:// or rediss://, as in redis://127.0.0.1:6379')
+  const problem = given === undefined ? undefined : redisUrlProblem(given)
+  if (problem !== undefined) throw new UsageError(`REDIS_URL ${problem}`)
   return given
 }
 

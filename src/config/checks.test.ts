@@ -51,6 +51,7 @@ const mistakes: [string, string, string | string[]][] = [
   ['a fallback of a pattern', fallbacks('{ "m/*": [m] }'), 'fallbacks.0.m/*: nobody asks for the pattern `m/*` itself'],
   ['a fallback to a pattern\'s other side', `${entry('"groq/*", api_key: k', '"g/*-a"')}router_settings: { fallbacks: [{ g/x-a: [g/x-b] }] }\n`, 'fallbacks.0.g/x-a: no model is named `g/x-b`'],
   ['a database of another kind', general('database_url: "mysql://u:hunter2@h/x"'), 'c.yaml:4:35 general_settings.database_url: must begin with postgres://, postgresql:// or sqlite:'],
+  ['a database whose password cannot be read', general('database_url: "postgres://u:hunter2#@h/x"'), 'general_settings.database_url: is no address that can be read'],
   ['a master key that is no secret', general('master_key: sk-changeme-with-hunter2-and-more-of-it'), 'general_settings.master_key: begins like an example'],
   ['a variable with a blank', `${good}environment_variables: { "MY KEY": hunter2 }\n`, 'c.yaml:4:26 environment_variables.MY KEY: the name of a variable has letters, digits'],
   ['a variable that is a map', `${good}environment_variables: { KEY: { a: hunter2 } }\n`, 'environment_variables.KEY: must be a string; got a map'],

@@ -7,7 +7,7 @@ import { tokenPriceKeys, unitPriceKeys } from './prices.ts'
 import type { TokenPriceKey, UnitPriceKey } from './prices.ts'
 import { proxyProblem, proxySettingHelp } from './proxies.ts'
 import { masterKeyProblem } from '../accounts/key.ts'
-import { addressProblem, isHeaderText, isKeyText, isModelName, unsentHeaders } from './texts.ts'
+import { addressProblem, databaseUrlProblem, isHeaderText, isKeyText, isModelName, unsentHeaders } from './texts.ts'
 
 const text = z.string().min(1)
 const noHeaderText = 'has a line break or another character that no header can carry'
@@ -159,7 +159,7 @@ const commonSettings = z.strictObject({
 
 const generalSettings = z.strictObject({
   master_key: ruled(text, masterKeyProblem).optional(),
-  database_url: text.refine(value => /^(postgres(ql)?:\/\/|sqlite:)/.test(value), 'must begin with postgres://, postgresql:// or sqlite:').optional(),
+  database_url: ruled(text, databaseUrlProblem).optional(),
   max_keys_per_user: count.optional(),
   rate_limit_counts: z
     .enum(['calls', 'requests'])

@@ -31,3 +31,17 @@ export function addressProblem(text: string): string | undefined {
   if (username || password) return 'holds a user or a password, which are not sent; give them as `api_key` or in `extra_headers`'
   return hash ? 'has a part behind `#`, which is never sent; take it out' : undefined
 }
+
+const unreadable = 'is no address that can be read; special characters of user and password are written with a percent sign: `#` is %23, `@` is %40, `/` is %2F'
+
+/** The problem is never shown with the text: it may hold a password. */
+export function databaseUrlProblem(text: string): string | undefined {
+  if (!/^(postgres(ql)?:\/\/|sqlite:)/.test(text)) return 'must begin with postgres://, postgresql:// or sqlite:'
+  return text.startsWith('sqlite:') || URL.canParse(text) ? undefined : unreadable
+}
+
+/** As for the database. The schemes are those that Bun's client takes. */
+export function redisUrlProblem(text: string): string | undefined {
+  if (!/^(redis|rediss|valkey|valkeys|redis\+tls|redis\+unix|redis\+tls\+unix):\/\/./.test(text)) return 'must begin with redis:// or rediss://, as in redis://127.0.0.1:6379'
+  return URL.canParse(text) ? undefined : unreadable
+}

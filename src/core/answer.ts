@@ -6,6 +6,7 @@ export interface Answer {
   readonly body: AnswerBody
 }
 
+/** What an answer says, whole or as it comes; null = nothing. */
 export type AnswerBody = Uint8Array | string | AnswerStream | ReadableStream<Uint8Array> | null
 
 /** A body that is pushed, from the socket of an upstream to the socket of a client. */
@@ -18,10 +19,12 @@ export interface AnswerStream {
   cancel(): void
 }
 
+/** Tells a pushed body from all others. */
 export function isAnswerStream(body: AnswerBody): body is AnswerStream {
   return typeof body === 'object' && body !== null && 'pipe' in body
 }
 
+/** Where a pushed body goes: the socket of a client. */
 export interface AnswerSink {
   /** Too much waits for the client: nothing more should be written before `resume`. */
   readonly full: boolean

@@ -9,6 +9,7 @@ import type { Client } from './request.ts'
 import type { Upload } from './upload.ts'
 import type { Usage, UsageSource } from './usage.ts'
 
+/** What a model is asked to do; the ledger, metrics and limits call it so. */
 export type Operation =
   | 'chat'
   | 'completions'

@@ -17,6 +17,7 @@ export type Source =
   | { readonly data: string; readonly mediaType: string }
   | { readonly fileId: string }
 
+/** A piece of what a message holds. */
 export type Part =
   | { type: 'text'; text: string; cache?: CacheControl }
   | { type: 'image'; source: Source; detail?: 'auto' | 'low' | 'high'; cache?: CacheControl }
@@ -36,6 +37,7 @@ export type Part =
       cache?: CacheControl
     }
 
+/** Who a message is from. */
 export type Role = 'system' | 'developer' | 'user' | 'assistant' | 'tool'
 
 /** A tool message holds exactly one `tool-result` part. */
@@ -45,6 +47,7 @@ export interface Message {
   name?: string
 }
 
+/** A function that the model may ask the client to call. */
 export interface Tool {
   name: string
   description?: string
@@ -54,15 +57,19 @@ export interface Tool {
   cache?: CacheControl
 }
 
+/** Whether the model has to call a tool, or which one. */
 export type ToolChoice = 'auto' | 'none' | 'required' | { name: string }
 
+/** What the text of the answer must be. */
 export type ResponseFormat =
   | { type: 'text' }
   | { type: 'json-object' }
   | { type: 'json-schema'; name: string; schema: Record<string, unknown>; strict?: boolean; description?: string }
 
+/** How much the model shall think before it answers. */
 export type ReasoningEffort = 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh'
 
+/** A call of a chat model in the hub's words: every dialect is read into it, every provider writes from it. */
 export interface ChatRequest {
   /** The name the client asked for; providers send `Target.model` instead. */
   model: string
@@ -113,6 +120,7 @@ export interface ChatRequest {
   dropped?: readonly string[]
 }
 
+/** Why a choice ended. */
 export type FinishReason = 'stop' | 'length' | 'tool-calls' | 'content-filter'
 
 /**

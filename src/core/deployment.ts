@@ -4,6 +4,7 @@ import type { Provider } from './provider.ts'
 import type { ProxyRules } from './transport.ts'
 import type { Prices, PriceSource } from './usage.ts'
 
+/** How long an upstream may take, in milliseconds. */
 export interface Timeouts {
   /** Until the connection (and TLS) stands. */
   readonly connectMs: number
@@ -24,6 +25,7 @@ export interface Origin {
   readonly where: string
 }
 
+/** Where a call goes: provider, address, model and credentials. */
 export interface Target {
   readonly provider: Provider
   /** The model's name at the upstream. */
@@ -83,6 +85,7 @@ export const nativeProfile: ModelProfile = Object.freeze({
   guard: false,
 })
 
+/** One entry of the model list: a model at an upstream, under a public name. */
 export interface Deployment {
   /** Stable id: given, or a hash of name and parameters. It is what `x-proxy-model-id` carries. */
   readonly id: string

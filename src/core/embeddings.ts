@@ -1,6 +1,7 @@
 /** Embeddings in the gateway's own words. */
 import type { Usage } from './usage.ts'
 
+/** A call for embeddings in the hub's words. */
 export interface EmbeddingsRequest {
   model: string
   /** Texts, or texts already split into token ids. */
@@ -12,6 +13,7 @@ export interface EmbeddingsRequest {
   extra: { format: string; fields: Record<string, unknown> }
 }
 
+/** Its answer. */
 export interface EmbeddingsResult {
   /** In the order of the inputs. */
   vectors: Float32Array[]

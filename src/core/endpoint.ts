@@ -89,6 +89,7 @@ export interface EndpointDoc {
   readonly responseType?: string
 }
 
+/** One method on one family of paths. */
 export interface Endpoint {
   readonly method: 'GET' | 'POST' | 'DELETE' | 'PATCH'
   /** With and without `/v1` where the specification says so. `{name}` = one segment, `{name+}` = may hold slashes. */

@@ -49,6 +49,7 @@ export const faults = {
   'upstream-broken': fault(502, 'api_error', 'upstream_bad_response', 'BadGatewayError', 'other-target'),
 } as const
 
+/** The ways a call can fail, by their names in the table. */
 export type FaultKind = keyof typeof faults
 /** An upstream's refusal keeps its status, and is called as that status is called. */
 const refusalNames: Readonly<Record<number, string>> = {
@@ -83,6 +84,7 @@ export interface Problem {
   readonly type: string
 }
 
+/** What an error says beside its kind and message. */
 export interface GatewayErrorOptions {
   /** For the log only; clients never see it. */
   cause?: unknown

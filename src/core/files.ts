@@ -11,6 +11,7 @@ import type { Upload, UploadPart } from './upload.ts'
 /** What is sent: JSON, or a form with some of its fields changed. */
 export type FileBody = { readonly json: unknown } | { readonly upload: Upload; readonly edits: readonly Edit[] }
 
+/** One call of an upstream's files API. */
 export interface FileCall {
   /** Whose leaving ends the call. */
   readonly request: Client
@@ -26,6 +27,7 @@ export interface FileCall {
   readonly totalMs?: number
 }
 
+/** The bytes of a file, as the upstream sends them. */
 export interface FileContent {
   /** At the pace of the client. It errors when the upstream cuts it. */
   readonly stream: AnswerStream
@@ -41,6 +43,7 @@ export interface FileContent {
  */
 export type RewriteLine = (line: Uint8Array, number: number) => readonly Uint8Array[]
 
+/** Calls of upstreams' files and batches APIs, for the endpoints. */
 export interface FileCalls {
   /**
    * Runs `work` under the limits of the caller, which it may hold for longer than it takes to begin an answer.

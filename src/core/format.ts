@@ -112,6 +112,7 @@ export interface StrictSchema {
   texts(answer: unknown): string[]
 }
 
+/** A dialect of chats or text completions. */
 export interface ChatFormat extends FormatBase {
   readonly operation: 'chat' | 'completions'
   /** Absent = this dialect knows no strict schemas. */
@@ -134,6 +135,7 @@ export interface UnaryOperations {
   'count-tokens': { request: ChatRequest; result: TokenCount }
 }
 
+/** A dialect of an operation whose answer is one JSON body. */
 export interface UnaryFormat<O extends keyof UnaryOperations> extends FormatBase {
   readonly operation: O
   /** Only for bodies without problems. Throws GatewayError for what only shows on a closer look. */
@@ -142,6 +144,7 @@ export interface UnaryFormat<O extends keyof UnaryOperations> extends FormatBase
   encode(result: UnaryOperations[O]['result'], model: string, request: UnaryOperations[O]['request'], upstream?: unknown): object
 }
 
+/** A dialect of embeddings. */
 export type EmbeddingsFormat = UnaryFormat<'embeddings'>
 
 /** Text in, audio out: the bytes go to the client as they come, whether or not it asked for events. */
@@ -157,6 +160,7 @@ export interface UploadFormat extends FormatBase {
   readonly multipart: true
 }
 
+/** A dialect of any operation. */
 export type Format =
   | ChatFormat
   | { [O in keyof UnaryOperations]: UnaryFormat<O> }[keyof UnaryOperations]

@@ -2,6 +2,7 @@
 import type { Source } from './chat.ts'
 import type { Usage } from './usage.ts'
 
+/** A call for pictures in the hub's words. */
 export interface ImagesRequest {
   model: string
   prompt: string
@@ -20,6 +21,7 @@ export interface ImagesRequest {
   extra: { format: string; fields: Record<string, unknown> }
 }
 
+/** Its answer. `createdS` = seconds since 1970. */
 export interface ImagesResult {
   createdS: number
   images: { source: Source; revisedPrompt?: string }[]

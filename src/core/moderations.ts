@@ -2,8 +2,10 @@
 import type { Source } from './chat.ts'
 import type { Usage } from './usage.ts'
 
+/** A piece of what is judged. */
 export type ModerationPart = { type: 'text'; text: string } | { type: 'image'; source: Source }
 
+/** A call for moderation in the hub's words. */
 export interface ModerationsRequest {
   model: string
   /** One entry per verdict; the parts of an entry are judged together. */
@@ -11,6 +13,7 @@ export interface ModerationsRequest {
   extra: { format: string; fields: Record<string, unknown> }
 }
 
+/** What the judge says of one entry. */
 export interface ModerationVerdict {
   flagged: boolean
   /** By the vendor's or OpenAI's category names. A model that only says yes or no uses `unsafe`. */
@@ -19,6 +22,7 @@ export interface ModerationVerdict {
   scores: Record<string, number>
 }
 
+/** Its answer. */
 export interface ModerationsResult {
   /** In the order of the inputs. */
   verdicts: ModerationVerdict[]

@@ -10,6 +10,7 @@ export interface Reply {
   readonly body: Uint8Array | string | AnswerStream
 }
 
+/** One rule that every call passes through. */
 export interface Policy {
   readonly name: string
   /** Asked in order before the call is routed: refuses by throwing a GatewayError, notes on the call what later steps need. */

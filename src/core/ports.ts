@@ -14,6 +14,7 @@ export interface KeyRecord extends VirtualKey {
   readonly updatedAtMs: number
 }
 
+/** Which keys a list shows, and its page. */
 export interface KeyQuery {
   readonly userId?: string
   readonly teamId?: string
@@ -22,6 +23,7 @@ export interface KeyQuery {
   readonly offset: number
 }
 
+/** The fields of a key that can change; what is absent stays. */
 export type KeyChanges = Partial<Omit<KeyRecord, 'id' | 'hash' | 'hint' | 'createdAtMs' | 'createdBy' | 'updatedAtMs'>>
 
 /**
@@ -65,6 +67,7 @@ export interface LimitScope {
   readonly parallelRequests: number | null
 }
 
+/** How much of a limit is left. */
 export interface LimitState {
   readonly limit: number
   readonly remaining: number
@@ -72,6 +75,7 @@ export interface LimitState {
   readonly resetMs: number
 }
 
+/** Whether the limits let a call pass. */
 export type LimitVerdict =
   | {
       readonly allowed: true
@@ -89,6 +93,7 @@ export type LimitVerdict =
       readonly retryAfterMs: number
     }
 
+/** Counts requests, tokens and parallel calls. */
 export interface Limiter {
   /** `tokens` is what the call is expected to use at least (its input). */
   take(scopes: readonly LimitScope[], tokens: number): LimitVerdict | Promise<LimitVerdict>
@@ -151,6 +156,7 @@ export interface LedgerRow extends LedgerUnits {
   readonly user_agent: string | null
 }
 
+/** Which rows of the ledger are shown, and their page. */
 export interface LedgerQuery {
   readonly keyId?: string
   readonly userId?: string
@@ -250,6 +256,7 @@ export interface AssistantObject {
   readonly hidden: Readonly<Record<string, unknown>>
 }
 
+/** Which objects a list shows, and its page. */
 export interface AssistantQuery {
   readonly kind: AssistantKind
   /** null = of every key. */
@@ -266,6 +273,7 @@ export interface AssistantQuery {
   readonly before?: string | undefined
 }
 
+/** What becomes of an object; what is absent stays. */
 export interface AssistantChange {
   readonly body?: AssistantObject['body']
   readonly hidden?: AssistantObject['hidden']
@@ -296,6 +304,7 @@ export interface AssistantStore {
   delete(id: string): Promise<boolean>
 }
 
+/** The two kinds of objects that upstreams keep. */
 export type FileKind = 'file' | 'batch'
 
 /** A file or a batch that an upstream keeps, under the id that clients know. */
@@ -323,6 +332,7 @@ export interface FileRecord {
   readonly recorded: boolean
 }
 
+/** Which files or batches a list shows, and its page. */
 export interface FileQuery {
   readonly kind: FileKind
   /** null = of every key. */

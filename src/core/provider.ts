@@ -70,6 +70,7 @@ export interface ForwardQuirks {
 /** Where a dialect is spoken; `stream` matters to vendors that put it into the path. */
 export type MakeHead = (target: Target, stream: boolean) => CallHead
 
+/** How a provider is asked for chats or text completions, and how its answers are read. */
 export interface ChatAdapter {
   /** How the bytes of a stream are cut into frames; absent = server-sent events. */
   readonly framing?: Framing
@@ -100,6 +101,7 @@ export interface TokenCount {
   usage?: Usage
 }
 
+/** How a provider is asked to speak. */
 export interface SpeechAdapter {
   request(request: SpeechRequest, target: Target): TranslatedCall
   /** Absent = the upstream answers with the audio itself. */
@@ -125,6 +127,7 @@ export interface Authorization {
   readToken?(body: unknown): { token: string; lifetimeS: number }
 }
 
+/** The request that fetches an access token. */
 export interface TokenRequest {
   readonly method: 'GET' | 'POST'
   readonly head: CallHead
@@ -171,6 +174,7 @@ export interface FilesAdapter {
   modelName?(target: Target): string
 }
 
+/** A vendor's API as pure translators: no clock, no network, no store. */
 export interface Provider {
   readonly name: string
   /** Absent = the operator must give `api_base`. */

@@ -14,14 +14,17 @@ export interface Client {
   onLeft(listener: (why: GatewayError) => void): void
 }
 
+/** What ends a call whose client left. */
 export const clientClosed = (): GatewayError => new GatewayError('client-closed', 'the client closed the connection before the answer was complete')
 
+/** The headers of a request. */
 export interface RequestHeaders {
   /** By lower-case name; several lines are joined by a comma. null = not sent. */
   get(name: string): string | null
   has(name: string): boolean
 }
 
+/** Who is handed a body: one of the two is called, once. */
 export interface BodyReader {
   whole(bytes: Uint8Array): void
   /** `too-large`, `client-closed`, `body-timeout`, or `invalid-request` when its framing is broken. */
@@ -43,6 +46,7 @@ export function readBody(body: RequestBody, bytesMax: number): Promise<Uint8Arra
   return new Promise((resolve, reject) => body.read(bytesMax, { whole: resolve, failed: reject }))
 }
 
+/** What a body beyond the limit is told. */
 export function bodyTooLarge(bytesMax: number): GatewayError {
   return new GatewayError('too-large', `the body is larger than ${bytesMax} bytes, the limit of this gateway`)
 }
@@ -89,6 +93,7 @@ export class BytesBody implements RequestBody {
   }
 }
 
+/** What a request is made of that the gateway sends itself. */
 export interface RequestParts extends Pick<HttpRequest, 'id' | 'path' | 'params' | 'query' | 'headers'> {
   /** POST unless said. */
   readonly method?: string

@@ -1,6 +1,7 @@
 /** Reranking in the gateway's own words: documents ordered by how well they answer a query. */
 import type { Usage } from './usage.ts'
 
+/** A call to order documents in the hub's words. */
 export interface RerankRequest {
   model: string
   query: string
@@ -14,6 +15,7 @@ export interface RerankRequest {
   extra: { format: string; fields: Record<string, unknown> }
 }
 
+/** Its answer. */
 export interface RerankResult {
   /** Best first. `index` is the document's place in the request; `score` is between 0 and 1 where the vendor says so. */
   results: { index: number; score: number }[]

@@ -31,6 +31,7 @@ export interface Settings {
   readonly warnings: readonly string[]
 }
 
+/** How calls are retried and where they go next. */
 export interface RouterSettings {
   /** Further attempts after the first, on other deployments where there are any. */
   readonly retries: number

@@ -1,6 +1,7 @@
 /** Speech from text, in the gateway's own words. */
 import type { Usage } from './usage.ts'
 
+/** A call for spoken text in the hub's words. */
 export interface SpeechRequest {
   model: string
   input: string

@@ -16,6 +16,7 @@ export interface FilePiece {
   readonly length: number
 }
 
+/** A part of a request's body: bytes, or a part of a file. */
 export type BodyPiece = Uint8Array | FilePiece
 
 /** An HTTP proxy that leads to upstreams. */
@@ -39,6 +40,7 @@ export interface ProxyRules {
   proxyFor(url: URL): UpstreamProxy | undefined
 }
 
+/** A request to an upstream, ready to be sent. */
 export interface UpstreamRequest {
   readonly method: 'GET' | 'POST' | 'DELETE'
   /** Prepared once per deployment and path; the transport may cache what it derives from it by identity. */
@@ -70,6 +72,7 @@ export interface BodySink {
   fail(error: GatewayError): void
 }
 
+/** The body of an upstream's answer; it is read in one way, once. */
 export interface UpstreamBody {
   /** The whole body. Rejects with `upstream-broken` when it is cut or larger than `bytesMax`. */
   bytes(bytesMax: number): Promise<Uint8Array>
@@ -82,6 +85,7 @@ export interface UpstreamBody {
   resume(): void
 }
 
+/** The head of an upstream's answer, and the way to its body. */
 export interface UpstreamResponse {
   readonly status: number
   /** First value by lower-case name. */
@@ -97,6 +101,7 @@ export interface UpstreamExchange {
   cancel(): void
 }
 
+/** The HTTP client for upstreams. */
 export interface Transport {
   send(request: UpstreamRequest): UpstreamExchange
   /** Sockets now open to upstreams, busy and idle. */

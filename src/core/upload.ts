@@ -1,6 +1,7 @@
 /** A multipart form on its way through the gateway: its fields in memory, its large files on disk. */
 import type { BodyPiece } from './transport.ts'
 
+/** One part of a form. */
 export interface UploadPart {
   /** As the client wrote it: `model`, `timestamp_granularities[]`. */
   readonly name: string
@@ -12,6 +13,7 @@ export interface UploadPart {
   readonly bytes: number
 }
 
+/** A form that was received: fields in memory, files on disk. */
 export interface Upload {
   /** In the client's order. */
   readonly parts: readonly UploadPart[]

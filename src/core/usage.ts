@@ -67,11 +67,13 @@ export interface Prices {
   readonly later?: readonly LaterPrices[]
 }
 
+/** Other prices for calls with more input than this. */
 export interface PriceTier {
   readonly aboveInputTokens: number
   readonly prices: Prices
 }
 
+/** Other prices from this moment on (milliseconds since 1970). */
 export interface LaterPrices {
   readonly fromMs: number
   readonly prices: Prices

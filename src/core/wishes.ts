@@ -16,4 +16,5 @@ export interface CallWishes {
   readonly essential: readonly string[]
 }
 
+/** A call that wishes for nothing that could be lacking. */
 export const noWishes: CallWishes = Object.freeze({ unfulfilled: Object.freeze([]), essential: Object.freeze([]) })
