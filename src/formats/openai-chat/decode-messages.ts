@@ -4,6 +4,7 @@ import { unprocessable } from '../../core/errors.ts'
 import type { GatewayError } from '../../core/errors.ts'
 import { isObject, shown } from './checks.ts'
 import type { Fields, Path } from './checks.ts'
+import { sourceOf } from './url-source.ts'
 
 /** A shape that is legal in the dialect, but that the gateway cannot carry to another vendor. */
 export function untranslatable(path: Path, what: string): GatewayError {
@@ -176,31 +177,6 @@ function imagePart(value: unknown, path: Path): Part {
   const { detail } = image
   if (detail === 'auto' || detail === 'low' || detail === 'high') part.detail = detail
   return part
-}
-
-const dataUrlHead = /^data:([^;,]*)((?:;[^;,]*)*),/i
-
-/** A `data:` URL as its bytes, any other URL as it is. Throws `unprocessable` for a broken `data:` URL. */
-function sourceOf(url: string, path: Path): Source {
-  if (!/^data:/i.test(url)) return { url }
-  // Only the head is matched: the rest may be many megabytes.
-  const head = dataUrlHead.exec(url.slice(0, 1024))
-  if (!head) {
-    const msg = 'a data: URL must look like `data:image/png;base64,...`'
-    throw unprocessable([{ loc: ['body', ...path], msg, type: 'invalid' }])
-  }
-  const mediaType = (head[1] || 'text/plain').toLowerCase()
-  const rest = url.slice(head[0].length)
-  if (/;base64$/i.test(head[2]!)) return { data: rest, mediaType }
-  return { data: Buffer.from(percentDecoded(rest), 'utf8').toString('base64'), mediaType }
-}
-
-function percentDecoded(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
 }
 
 function documentPart(file: Fields, path: Path): Part {

@@ -4,6 +4,7 @@ import { unprocessable } from '../../core/errors.ts'
 import { isObject, shown } from '../openai-chat/checks.ts'
 import type { Fields, Path } from '../openai-chat/checks.ts'
 import { untranslatable } from '../openai-chat/decode-messages.ts'
+import { sourceOf } from '../openai-chat/url-source.ts'
 import { unseal } from './sealed.ts'
 import { customArguments } from './tools.ts'
 import type { ClientTool, ToolNames } from './tools.ts'
@@ -157,18 +158,4 @@ function fileSource(part: Fields, path: Path): Source {
   return part.file_data.startsWith('data:')
     ? sourceOf(part.file_data, [...path, 'file_data'])
     : { data: part.file_data, mediaType: 'application/pdf' }
-}
-
-const dataUrlHead = /^data:([^;,]*)((?:;[^;,]*)*),/i
-
-/** A `data:` URL as its bytes, any other URL as it is. Throws `unprocessable` for a broken `data:` URL. */
-function sourceOf(url: string, path: Path): Source {
-  if (!/^data:/i.test(url)) return { url }
-  // Only the head is matched: the rest may be many megabytes.
-  const head = dataUrlHead.exec(url.slice(0, 1024))
-  if (!head || !/;base64$/i.test(head[2]!)) {
-    const msg = 'a data: URL must look like `data:image/png;base64,...`'
-    throw unprocessable([{ loc: ['body', ...path], msg, type: 'invalid' }])
-  }
-  return { data: url.slice(head[0].length), mediaType: (head[1] || 'text/plain').toLowerCase() }
 }
