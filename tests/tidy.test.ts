@@ -85,7 +85,7 @@ test('no module is part of a circle of run-time imports', () => {
 
 test('every provider, policy and endpoint is registered', () => {
   const helpers = new Set([
-    'providers/fault.ts', 'providers/catalog.ts', 'endpoints/router.ts', 'endpoints/credentials.ts',
+    'providers/fault.ts', 'providers/json.ts', 'providers/catalog.ts', 'endpoints/router.ts', 'endpoints/credentials.ts',
     'endpoints/checked-input.ts', 'endpoints/kept-objects.ts', 'endpoints/openapi-schemas.ts',
   ])
   const missing: string[] = []

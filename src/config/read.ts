@@ -5,6 +5,7 @@ import { salvage } from './salvage.ts'
 import type { SalvagedConfig } from './salvage.ts'
 import type { Config } from './schema.ts'
 import { wantedBy } from '../core/schema-problems.ts'
+import { isObject } from '../lib/json-values.ts'
 import { nearest } from '../lib/nearest.ts'
 import { offsetOf, oneLine, readOutline } from './outline.ts'
 import type { Finding, Path } from './outline.ts'
@@ -68,9 +69,6 @@ function whole(config: Config): SalvagedConfig {
 function failed(mistakes: readonly string[]): ConfigReading {
   return { config: undefined, entries: undefined, mistakes, warnings: [], lineOf: () => '', placeOf: () => '' }
 }
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** The peer's names as ours. Both at once are a mistake. */
 function renamed(value: unknown, path: Path, findings: Finding[]): unknown {

@@ -1,5 +1,6 @@
 /** What of a faulty configuration is still good: later checks find more in it, so that one run names every mistake. */
 import type { z } from 'zod'
+import { isObject } from '../lib/json-values.ts'
 import { configSchema, modelEntrySchema } from './schema.ts'
 import type { Config, ModelEntry } from './schema.ts'
 
@@ -80,8 +81,4 @@ function valueAt(root: unknown, path: Path): unknown {
   let at = root
   for (const part of path) at = typeof at === 'object' && at !== null ? (at as Record<string | number, unknown>)[part] : undefined
   return at
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,5 +1,6 @@
 /** What a model reads of a request, and how many tokens that is: counted with a tokenizer, or about. */
 import { audioTokens, imageTokens, pdfTokens, TextCounter } from '../lib/count-tokens.ts'
+import { isObject, textOf } from '../lib/json-values.ts'
 import type { Encoding } from '../lib/tokenizer.ts'
 import type { ChatRequest, Message, Part, Source, Tool } from './chat.ts'
 
@@ -113,8 +114,6 @@ function addTool({ name, description = '', parameters = {} }: Tool, texts: TextS
 
 type Schema = Readonly<Record<string, unknown>>
 
-const isObject = (value: unknown): value is Schema => typeof value === 'object' && value !== null && !Array.isArray(value)
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
 const withoutStop = (text: string): string => (text.endsWith('.') ? text.slice(0, -1) : text)
 
 /** The Cookbook ends at the first level; what is nested is read in the same way. */

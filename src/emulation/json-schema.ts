@@ -2,7 +2,8 @@
  * Checks a value against a JSON Schema: the keywords of draft 2020-12 that say something about values (specification
  * "JSON Schema Validation"), references within the schema included. `format` is a remark, as the draft has it.
  */
-type Json = Record<string, unknown>
+import { isObject } from '../lib/json-values.ts'
+import type { Json } from '../lib/json-values.ts'
 
 const problemsMax = 5
 /** More work than any honest schema costs; beyond it a value counts as matching. */
@@ -16,8 +17,6 @@ const patternWaysMax = 2_000_000
 /** What a step is worth where a check costs more than one: characters compared, and ways of a pattern. */
 const charactersPerStep = 32
 const waysPerStep = 64
-
-const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** What is wrong, for a model or a person: "`$.age` must be of type integer". Empty = the value matches. */
 export function schemaProblems(schema: Json, value: unknown): string[] {

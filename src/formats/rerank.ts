@@ -6,7 +6,7 @@ import { GatewayError } from '../core/errors.ts'
 import type { ForwardRules, Inspection, UnaryFormat } from '../core/format.ts'
 import type { RerankRequest, RerankResult } from '../core/rerank.ts'
 import type { Usage } from '../core/usage.ts'
-import { JsonBody, JsonBodyError } from '../lib/json-body.ts'
+import type { JsonBody } from '../lib/json-body.ts'
 import type { Edit } from '../lib/json-body.ts'
 import {
   booleanField,
@@ -26,9 +26,9 @@ import {
 import type { Check, Fields, ProblemList as Problems } from './openai-chat/checks.ts'
 import { readWishes } from './openai-chat/wishes.ts'
 import { openaiErrorBody } from './openai-error.ts'
+import { readAnswer } from './openai-forward.ts'
 
 const documentsMax = 10_000
-const answerLimits = { depth: 64, fields: 1000, tokens: 8_000_000 }
 
 function checkDocuments(value: unknown, problems: Problems): void {
   const what = 'an array of texts, or of objects such as {"text": ...}'
@@ -171,7 +171,7 @@ function forwardRules(more: (body: JsonBody) => { edits: Edit[]; dropped: string
       return { edits, dropped }
     },
     answer(bytes, publicModel) {
-      const body = readAnswer(bytes)
+      const body = readAnswer(bytes, 'results')
       const pieces = body.edited(body.has('model') ? [{ set: 'model', json: JSON.stringify(publicModel) }] : [])
       return { body: pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces), usage: readUsage(body) }
     },
@@ -179,18 +179,6 @@ function forwardRules(more: (body: JsonBody) => { edits: Edit[]; dropped: string
       throw new GatewayError('internal', 'reranking is never streamed')
     },
   }
-}
-
-function readAnswer(bytes: Uint8Array): JsonBody {
-  let body: JsonBody
-  try {
-    body = JsonBody.read(bytes, answerLimits)
-  } catch (cause) {
-    if (!(cause instanceof JsonBodyError)) throw cause
-    throw new GatewayError('upstream-broken', `the upstream's answer is not valid JSON: ${cause.message}`, { cause })
-  }
-  if (!body.has('results')) throw new GatewayError('upstream-broken', "the upstream's answer has no `results`")
-  return body
 }
 
 /** What version 2 no longer takes: documents that are objects become texts, their fields are chosen here. */

@@ -1,7 +1,7 @@
 /** A whole answer as a Message (platform.claude.com/docs/en/api/messages, "Message"). */
 import type { ChatEvent, ChatRequest } from '../../core/chat.ts'
+import { argumentsObject } from '../../core/tool-arguments.ts'
 import type { Usage } from '../../core/usage.ts'
-import { isObject } from '../openai-chat/checks.ts'
 import type { Fields } from '../openai-chat/checks.ts'
 import { answerId } from '../openai-chat/shared.ts'
 import { BlockSequence } from './blocks.ts'
@@ -46,7 +46,7 @@ class ContentList {
     }
     const block = this.blocks.at(-1)!
     if (step.type === 'delta') this.#fill(block, step.delta)
-    else if (block.type === 'tool_use') block.input = inputOf(this.#input)
+    else if (block.type === 'tool_use') block.input = argumentsObject(this.#input)
   }
 
   #fill(block: Fields, { type, text, thinking, signature, partial_json: json, citation }: Fields): void {
@@ -55,19 +55,5 @@ class ContentList {
     else if (type === 'signature_delta') block.signature = signature
     else if (type === 'input_json_delta') this.#input += String(json)
     else block.citations = [...((block.citations as unknown[] | undefined) ?? []), citation]
-  }
-}
-
-/**
- * The input of a tool is an object here. What a model wrote otherwise is not lost, and no schema takes it for
- * arguments: the client's tool says what is wrong, and the model may try again.
- */
-function inputOf(text: string): Fields {
-  if (text.trim() === '') return {}
-  try {
-    const value: unknown = JSON.parse(text)
-    return isObject(value) ? value : { value }
-  } catch {
-    return { invalid_json: text }
   }
 }

@@ -6,6 +6,9 @@ import { GatewayError, unprocessable } from '../../core/errors.ts'
 import type { Problem } from '../../core/errors.ts'
 import { JsonBodyError } from '../../lib/json-body.ts'
 import type { JsonBody } from '../../lib/json-body.ts'
+import { isObject } from '../../lib/json-values.ts'
+
+export { isObject }
 
 /** Where a value stands below the body: `['messages', 0, 'role']`. */
 export type Path = readonly (string | number)[]
@@ -65,11 +68,6 @@ export function shown(value: unknown): string {
   if (Array.isArray(value)) return value.length === 0 ? 'an empty array' : 'an array'
   if (typeof value === 'object' && value !== null) return 'an object'
   return String(value)
-}
-
-/** A JSON object, not an array and not null. */
-export function isObject(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** Both ends belong to the range; Infinity and NaN never do. */

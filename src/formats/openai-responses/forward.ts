@@ -2,19 +2,18 @@
  * The forward lane of the Responses dialect. The gateway itself keeps conversations and runs calls in the
  * background, so that what reaches the upstream stands on its own.
  */
-import { GatewayError } from '../../core/errors.ts'
 import type { ForwardedAnswer, ForwardRules } from '../../core/format.ts'
 import type { ForwardQuirks } from '../../core/provider.ts'
-import { JsonBody, JsonBodyError } from '../../lib/json-body.ts'
+import { JsonBody } from '../../lib/json-body.ts'
 import type { Edit } from '../../lib/json-body.ts'
 import { gatewayFields, isObject } from '../openai-chat/checks.ts'
+import { readAnswer } from '../openai-forward.ts'
 import { ResponsesRelay } from './relay.ts'
 import { failureOf } from './response-object.ts'
 import { sealPrefix, unseal } from './sealed.ts'
 import { readUsage } from './usage.ts'
 
 /** An answer may be far larger than a request; the limits only stop what would stall the process. */
-const answerLimits = { depth: 256, fields: 1000, tokens: 8_000_000 }
 /** Done here: an upstream knows neither our ids nor our runs. */
 const ownFields = new Set(['previous_response_id', 'conversation', 'background'])
 
@@ -51,7 +50,7 @@ function holdsOurSeals(body: JsonBody): boolean {
 }
 
 function answer(bytes: Uint8Array, publicModel: string): ForwardedAnswer {
-  const body = readAnswer(bytes)
+  const body = readAnswer(bytes, 'output')
   if (body.get('status') === 'failed') throw failureOf(body.get('error'))
   const changes: Edit[] = body.get('model') === publicModel ? [] : [{ set: 'model', json: JSON.stringify(publicModel) }]
   const pieces = body.edited(changes)
@@ -59,18 +58,6 @@ function answer(bytes: Uint8Array, publicModel: string): ForwardedAnswer {
     body: pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces),
     usage: readUsage(body.get('usage')),
   }
-}
-
-function readAnswer(bytes: Uint8Array): JsonBody {
-  let body: JsonBody
-  try {
-    body = JsonBody.read(bytes, answerLimits)
-  } catch (cause) {
-    if (!(cause instanceof JsonBodyError)) throw cause
-    throw new GatewayError('upstream-broken', `the upstream's answer is not valid JSON: ${cause.message}`, { cause })
-  }
-  if (!body.has('output')) throw new GatewayError('upstream-broken', "the upstream's answer has no `output`")
-  return body
 }
 
 export const responsesForward: ForwardRules = {

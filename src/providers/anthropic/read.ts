@@ -4,9 +4,9 @@ import { GatewayError } from '../../core/errors.ts'
 import type { FaultKind } from '../../core/errors.ts'
 import type { Usage } from '../../core/usage.ts'
 import type { Frame } from '../../lib/frames.ts'
+import { isObject, textOf } from '../../lib/json-values.ts'
+import type { Json } from '../../lib/json-values.ts'
 import { answerTool } from './structured.ts'
-
-type Json = Record<string, unknown>
 
 const finishReasons: ReadonlyMap<string, FinishReason> = new Map(Object.entries<FinishReason>({
   end_turn: 'stop',
@@ -32,8 +32,6 @@ export const errorKinds: ReadonlyMap<string, FaultKind> = new Map(Object.entries
   overloaded_error: 'upstream-overloaded',
 }))
 
-const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
 const broken = (what: string) => new GatewayError('upstream-broken', `the upstream's answer does not follow its protocol: ${what}`)
 
 /** Counts that can be believed, merged over the events of a stream: later reports replace earlier ones. */

@@ -2,6 +2,7 @@
 import type { CacheControl, ChatRequest, Message, Part, Source, Tool } from '../../core/chat.ts'
 import type { Target } from '../../core/deployment.ts'
 import { GatewayError } from '../../core/errors.ts'
+import { argumentsObject } from '../../core/tool-arguments.ts'
 import { readSignature } from '../gemini/signature.ts'
 import { reasoningOf } from './reasoning.ts'
 import { answerTool, jsonPlan } from './structured.ts'
@@ -197,7 +198,7 @@ function block(part: Part): Json[] {
       // Thinking that nobody signed, or another vendor, would be refused.
       return isSignedHere(part.signature) ? [{ type: 'thinking', thinking: part.text, signature: part.signature }] : []
     case 'tool-call':
-      return [{ type: 'tool_use', id: toolId(part.id), name: part.name, input: input(part.arguments), ...cacheControl(part.cache) }]
+      return [{ type: 'tool_use', id: toolId(part.id), name: part.name, input: argumentsObject(part.arguments), ...cacheControl(part.cache) }]
     case 'tool-result':
       return [
         {
@@ -215,17 +216,6 @@ function block(part: Part): Json[] {
 
 /** The API allows letters, digits, `_` and `-` in ids. */
 const toolId = (id: string): string => id.replace(/[^A-Za-z0-9_-]/g, '_')
-
-function input(text: string): unknown {
-  if (text.trim() === '') return {}
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : { value }
-  } catch {
-    // What a model once wrote wrongly must not end its conversation.
-    return { invalid_json: text }
-  }
-}
 
 function source(from: Source): Json {
   if ('fileId' in from) return { type: 'file', file_id: from.fileId }

@@ -2,7 +2,8 @@
  * The JSON Schema that Claude's structured outputs take: objects are closed, and keywords that bound values are refused
  * with a 400 (docs.claude.com, "Structured outputs", "JSON Schema limitations").
  */
-type Json = Record<string, unknown>
+import { isObject } from '../../lib/json-values.ts'
+import type { Json } from '../../lib/json-values.ts'
 
 export interface OutputSchema {
   readonly schema: Json
@@ -18,8 +19,6 @@ const kept: ReadonlySet<string> = new Set(['type', 'title', 'description', 'enum
 const formats: ReadonlySet<unknown> = new Set([
   'date-time', 'time', 'date', 'duration', 'email', 'hostname', 'uri', 'ipv4', 'ipv6', 'uuid',
 ])
-
-const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
 
 export function outputSchema(schema: Json): OutputSchema {
   const lost = new Set<string>()

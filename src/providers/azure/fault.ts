@@ -1,10 +1,7 @@
 /** Azure's errors: OpenAI's, and what its content filter objected to ("Content filtering", `innererror`). */
 import type { UpstreamFault } from '../../core/provider.ts'
+import { isObject } from '../../lib/json-values.ts'
 import { generalFault } from '../fault.ts'
-
-type Json = Record<string, unknown>
-
-const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
 
 export function azureFault(status: number, body: unknown): UpstreamFault {
   const general = generalFault(status, body)

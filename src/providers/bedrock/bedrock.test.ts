@@ -199,7 +199,7 @@ describe('configuration', () => {
     ['api_base: "http://a", aws_bedrock_runtime_endpoint: "http://b"', {}, 'two addresses'],
     ['aws_region_name: us-east-1, api_key: k, aws_access_key_id: a, aws_secret_access_key: canary', {}, 'two ways to sign in'],
     ['aws_region_name: evil.example/x, api_key: k', {}, 'must be a region'],
-    ['aws_region_name: us-east-1, aws_secret_access_key: { a: canary }', {}, 'aws_secret_access_key: expected string'],
+    ['aws_region_name: us-east-1, aws_secret_access_key: { a: canary }', {}, 'aws_secret_access_key: must be a string'],
     ['api_key: k', { AWS_REGION: 'evil.example/x' }, 'must be one such as `us-east-1`'],
     ['api_key: k, aws_region_name: us-east-1', { AWS_ENDPOINT_URL_BEDROCK_RUNTIME: 'ftp://x' }, 'must be an http:// or https:// address'],
   ] as [string, Record<string, string>, string][])('%s is a mistake', (params, environment, words) => {

@@ -2,7 +2,7 @@
 import type { ChatRequest } from '../../core/chat.ts'
 import type { Target } from '../../core/deployment.ts'
 import type { TokenCount, TranslatedCall } from '../../core/provider.ts'
-import { broken, countOf, objectOf } from '../gemini/json.ts'
+import { broken, countOf, objectOf } from '../json.ts'
 import { bedrockHead, modelId } from './address.ts'
 import { converseBody } from './request.ts'
 

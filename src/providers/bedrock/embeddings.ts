@@ -7,9 +7,10 @@ import type { Target } from '../../core/deployment.ts'
 import { GatewayError, unprocessable } from '../../core/errors.ts'
 import type { AnswerHead } from '../../core/format.ts'
 import type { TranslatedCall } from '../../core/provider.ts'
+import { isObject } from '../../lib/json-values.ts'
+import type { Json } from '../../lib/json-values.ts'
 import { embedBody, embedResult } from '../cohere/embeddings.ts'
-import { broken, countOf, isObject, vectorOf } from '../gemini/json.ts'
-import type { Json } from '../gemini/json.ts'
+import { broken, countOf, vectorOf } from '../json.ts'
 import { bedrockHead, modelId } from './address.ts'
 
 /** Fields that Cohere's platform knows and Bedrock does not. */

@@ -6,8 +6,8 @@
 import { GatewayError } from '../../core/errors.ts'
 import type { FaultKind } from '../../core/errors.ts'
 import type { UpstreamFault } from '../../core/provider.ts'
+import { isObject, textOf } from '../../lib/json-values.ts'
 import { generalFault } from '../fault.ts'
-import { isObject, textOf } from '../gemini/json.ts'
 
 const kinds: ReadonlyMap<string, FaultKind> = new Map(Object.entries({
   AccessDeniedException: 'upstream-credentials',

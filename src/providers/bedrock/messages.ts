@@ -2,8 +2,8 @@
 import { createHash } from 'node:crypto'
 import type { CacheControl, Message, Part } from '../../core/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
-import { isObject } from '../gemini/json.ts'
-import type { Json } from '../gemini/json.ts'
+import { argumentsObject } from '../../core/tool-arguments.ts'
+import type { Json } from '../../lib/json-values.ts'
 import { readSignature } from '../gemini/signature.ts'
 import { audioBlock, documentBlock, imageBlock } from './media.ts'
 import type { BedrockModel } from './model.ts'
@@ -116,7 +116,7 @@ function unit(part: Part, context: Context): Unit[] {
       return reasoningUnits(part, context)
     case 'tool-call':
       context.usedTools.add(part.name)
-      return [cached({ toolUse: { toolUseId: toolId(part.id), name: part.name, input: input(part.arguments) } }, part.cache, context)]
+      return [cached({ toolUse: { toolUseId: toolId(part.id), name: part.name, input: argumentsObject(part.arguments) } }, part.cache, context)]
     case 'tool-result':
       return [cached(toolResult(part, context), part.cache, context)]
   }
@@ -174,13 +174,3 @@ function toolId(id: string): string {
   return plain.length <= toolIdLengthMax ? plain : createHash('sha256').update(id).digest('hex')
 }
 
-function input(text: string): unknown {
-  if (text.trim() === '') return {}
-  try {
-    const value: unknown = JSON.parse(text)
-    return isObject(value) ? value : { value }
-  } catch {
-    // What a model once wrote wrongly must not end its conversation.
-    return { invalid_json: text }
-  }
-}

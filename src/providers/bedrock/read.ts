@@ -2,10 +2,11 @@
 import type { ChatEvent, FinishReason } from '../../core/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Frame } from '../../lib/frames.ts'
+import { isObject, objectsOf, textOf } from '../../lib/json-values.ts'
+import type { Json } from '../../lib/json-values.ts'
 import { answerTool } from '../anthropic/structured.ts'
 import { errorLast } from '../fault.ts'
-import { broken, isObject, objectOf, objectsOf, textOf } from '../gemini/json.ts'
-import type { Json } from '../gemini/json.ts'
+import { broken, objectOf } from '../json.ts'
 import { streamError } from './fault.ts'
 import { converseUsage } from './usage.ts'
 

@@ -4,8 +4,8 @@
  * the model card of gpt-oss.
  */
 import type { ChatRequest, ReasoningEffort } from '../../core/chat.ts'
+import type { Json } from '../../lib/json-values.ts'
 import { reasoningOf } from '../anthropic/reasoning.ts'
-import type { Json } from '../gemini/json.ts'
 import { firstAdaptive, firstThinking, onlyAdaptive } from './model.ts'
 import type { BedrockModel } from './model.ts'
 

@@ -1,8 +1,8 @@
 /** How an answer is made to fit `response_format`: by the service, by a forced tool, or only by asking. */
 import type { ChatRequest, ResponseFormat } from '../../core/chat.ts'
+import type { Json } from '../../lib/json-values.ts'
 import { outputSchema } from '../anthropic/schema.ts'
 import { answerTool, instructionOf } from '../anthropic/structured.ts'
-import type { Json } from '../gemini/json.ts'
 import type { BedrockModel } from './model.ts'
 
 type JsonSchema = Extract<ResponseFormat, { type: 'json-schema' }>

@@ -1,6 +1,7 @@
 /** `TokenUsage` of Converse. */
 import type { Usage } from '../../core/usage.ts'
-import { countOf, isObject, objectsOf } from '../gemini/json.ts'
+import { isObject, objectsOf } from '../../lib/json-values.ts'
+import { countOf } from '../json.ts'
 
 /** AWS counts cached input apart; the hub counts all input. Undefined = not believable. */
 export function converseUsage(value: unknown): Usage | undefined {

@@ -6,9 +6,9 @@ import type { ChatEvent, FinishReason } from '../../core/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Usage } from '../../core/usage.ts'
 import type { Frame } from '../../lib/frames.ts'
+import { isObject, listOf, textOf } from '../../lib/json-values.ts'
+import type { Json } from '../../lib/json-values.ts'
 import { errorLast } from '../fault.ts'
-
-type Json = Record<string, unknown>
 
 const finishReasons: ReadonlyMap<string, FinishReason> = new Map(Object.entries<FinishReason>({
   COMPLETE: 'stop',
@@ -18,10 +18,7 @@ const finishReasons: ReadonlyMap<string, FinishReason> = new Map(Object.entries<
   ERROR_TOXIC: 'content-filter',
 }))
 
-const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
 const objectOf = (value: unknown): Json => (isObject(value) ? value : {})
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
-const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])
 const broken = (what: string) => new GatewayError('upstream-broken', `the upstream's answer does not follow its protocol: ${what}`)
 
 /** A whole answer. Throws `upstream-broken` on another shape. */

@@ -1,9 +1,10 @@
 /** Messages as Gemini's `contents` and `systemInstruction` (ai.google.dev/api/caching, "Content"). */
 import type { Message, Part } from '../../core/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
+import { argumentsObject } from '../../core/tool-arguments.ts'
+import { isObject } from '../../lib/json-values.ts'
+import type { Json } from '../../lib/json-values.ts'
 import { joinTexts } from '../openai-compatible/texts.ts'
-import { isObject } from './json.ts'
-import type { Json } from './json.ts'
 import { mediaPart } from './media.ts'
 import type { GeminiModel } from './model.ts'
 import { readSignature, skipSignatureCheck } from './signature.ts'
@@ -124,7 +125,7 @@ function modelParts(message: Message, calls: Calls, options: ConversationOptions
       // Gemini 3 wants a signature on the first call; the ones after it have none.
       const signature = signed.calls.get(call) ?? (call === 0 && model.version >= 3 ? skipSignatureCheck : undefined)
       call++
-      const functionCall = { ...(callIds && { id: part.id }), name: part.name, args: argumentsOf(part.arguments) }
+      const functionCall = { ...(callIds && { id: part.id }), name: part.name, args: argumentsObject(part.arguments) }
       parts.push({ functionCall, ...(signature !== undefined && { thoughtSignature: signature }) })
     } else if (part.type !== 'tool-result') parts.push(...plainPart(part, options))
   }
@@ -179,14 +180,6 @@ function responseOf(result: Result): Json {
   if (result.isError) return { error: text }
   const value = parsed(text)
   return isObject(value) ? value : { output: text }
-}
-
-function argumentsOf(text: string): Json {
-  if (text.trim() === '') return {}
-  const value = parsed(text)
-  if (isObject(value)) return value
-  // What a model once wrote wrongly must not end its conversation.
-  return value === undefined ? { invalid_json: text } : { value }
 }
 
 function parsed(text: string): unknown {

@@ -1,8 +1,9 @@
 /** `batchEmbedContents` (ai.google.dev/api/embeddings). */
 import type { EmbeddingsRequest, EmbeddingsResult } from '../../core/embeddings.ts'
 import { GatewayError } from '../../core/errors.ts'
-import { broken, isObject, objectOf, vectorOf } from './json.ts'
-import type { Json } from './json.ts'
+import { isObject } from '../../lib/json-values.ts'
+import type { Json } from '../../lib/json-values.ts'
+import { broken, objectOf, vectorOf } from '../json.ts'
 import { usageOf } from './usage.ts'
 
 /** What an embeddings request means for Google, whatever the host. */

@@ -2,9 +2,9 @@
 import { GatewayError } from '../../core/errors.ts'
 import type { FaultKind } from '../../core/errors.ts'
 import type { UpstreamFault } from '../../core/provider.ts'
+import { isObject, objectsOf, textOf } from '../../lib/json-values.ts'
+import type { Json } from '../../lib/json-values.ts'
 import { generalFault } from '../fault.ts'
-import { isObject, objectsOf, textOf } from './json.ts'
-import type { Json } from './json.ts'
 
 const kinds: ReadonlyMap<string, FaultKind> = new Map(Object.entries<FaultKind>({
   INVALID_ARGUMENT: 'upstream-refused',

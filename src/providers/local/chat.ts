@@ -3,10 +3,10 @@
  * depend on: tools, JSON schemas, stop, length, choices, usage.
  */
 import { estimateTokenCount } from 'tokenx'
+import { isObject, objectsOf } from '../../lib/json-values.ts'
+import type { Json } from '../../lib/json-values.ts'
 import { LocalRefusal } from './refusal.ts'
 import { synthesise } from './synthesise.ts'
-
-type Json = Record<string, unknown>
 
 export interface LocalChoice {
   readonly text: string
@@ -21,8 +21,6 @@ export interface LocalAnswer {
   readonly usage: { readonly prompt_tokens: number; readonly completion_tokens: number; readonly total_tokens: number }
 }
 
-const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
-const listOf = (value: unknown): Json[] => (Array.isArray(value) ? value.filter(isObject) : [])
 const echoLengthMax = 400
 /** Where the name of a tool is looked for. */
 const askedLengthMax = 10_000
@@ -36,14 +34,14 @@ const countedLengthMax = 1024 * 1024
 /** Text of a message's content, whether a string or parts. */
 export function contentText(content: unknown): string {
   if (typeof content === 'string') return content
-  return listOf(content)
+  return objectsOf(content)
     .map(part => (typeof part.text === 'string' ? part.text : ''))
     .join('')
 }
 
 /** Answers a chat completion request of OpenAI's shape. Throws LocalRefusal on what would grow without bounds. */
 export function answerChat(body: Json): LocalAnswer {
-  const messages = listOf(body.messages)
+  const messages = objectsOf(body.messages)
   const call = wantedCall(body, messages)
   const single = call ? undefined : cutToWishes(replyText(body, messages), body)
   const id = `chatcmpl-simulated-${Bun.hash(JSON.stringify([body.model, body.messages, body.seed ?? 0])).toString(36)}`
@@ -97,8 +95,8 @@ interface WantedCall {
 /** One call at most, whatever `parallel_tool_calls` allows. */
 function wantedCall(body: Json, messages: readonly Json[]): WantedCall | undefined {
   const choice = chosenTool(body.tool_choice ?? body.function_call)
-  const functions = listOf(body.functions)
-  const tools = [...listOf(body.tools).map(functionOf), ...functions].filter(one => choice.allowed?.has(one.name) ?? true)
+  const functions = objectsOf(body.functions)
+  const tools = [...objectsOf(body.tools).map(functionOf), ...functions].filter(one => choice.allowed?.has(one.name) ?? true)
   if (tools.length === 0 || choice.mode === 'none') return undefined
   const last = messages.at(-1)
   const asked = last?.role === 'user' ? contentText(last.content).slice(0, askedLengthMax) : ''
@@ -132,7 +130,7 @@ function chosenTool(choice: unknown): ChosenTool {
   if (!isObject(choice)) return { mode: choice ?? 'auto' }
   if (isObject(choice.allowed_tools)) {
     const { mode, tools } = choice.allowed_tools
-    return { mode, allowed: new Set(listOf(tools).map(tool => (isObject(tool.function) ? tool.function.name : tool.name))) }
+    return { mode, allowed: new Set(objectsOf(tools).map(tool => (isObject(tool.function) ? tool.function.name : tool.name))) }
   }
   return { mode: 'required', name: isObject(choice.function) ? choice.function.name : choice.name }
 }

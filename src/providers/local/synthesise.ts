@@ -1,7 +1,7 @@
 /** The smallest value that a JSON Schema allows, so that simulated tool calls and structured output are valid. */
+import { isObject } from '../../lib/json-values.ts'
+import type { Json } from '../../lib/json-values.ts'
 import { LocalRefusal } from './refusal.ts'
-
-type Json = Record<string, unknown>
 
 /** A schema is a program: a few lines that refer to themselves would otherwise fill the memory. */
 const nodesMax = 2000
@@ -11,8 +11,6 @@ const depthMax = 64
 const depthOfOptions = 4
 const referenceLengthMax = 1000
 const alternativesMax = 100
-
-const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Deterministic. Throws LocalRefusal when the smallest value is larger than the built-in model writes. */
 export function synthesise(schema: unknown): unknown {

@@ -3,10 +3,8 @@ import { GatewayError } from '../../core/errors.ts'
 import type { ModerationsRequest, ModerationsResult, ModerationVerdict } from '../../core/moderations.ts'
 import { readOpenaiUsage } from '../../core/openai-usage.ts'
 import type { TranslatedCall } from '../../core/provider.ts'
+import { isObject } from '../../lib/json-values.ts'
 
-type Json = Record<string, unknown>
-
-const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
 const broken = (what: string) => new GatewayError('upstream-broken', `the upstream's answer does not follow its protocol: ${what}`)
 
 export function moderationsBody(request: ModerationsRequest, model: string): Omit<TranslatedCall, 'head'> {

@@ -3,9 +3,10 @@ import type { ChatRequest, Message, Part, ReasoningEffort, Tool } from '../../co
 import type { Target } from '../../core/deployment.ts'
 import { GatewayError, unprocessable } from '../../core/errors.ts'
 import type { TranslatedCall } from '../../core/provider.ts'
+import { argumentsObject } from '../../core/tool-arguments.ts'
+import { isObject } from '../../lib/json-values.ts'
+import type { Json } from '../../lib/json-values.ts'
 import { joinTexts } from '../openai-compatible/texts.ts'
-
-type Json = Record<string, unknown>
 
 /** Ollama's own fields that a client may send beside OpenAI's. */
 const ownFields = new Set(['keep_alive', 'truncate', 'shift'])
@@ -14,8 +15,6 @@ const ownOptions = new Set([
   'num_ctx', 'num_keep', 'num_batch', 'num_gpu', 'main_gpu', 'num_thread', 'use_mmap', 'min_p', 'typical_p', 'tfs_z',
   'repeat_last_n', 'repeat_penalty', 'mirostat', 'mirostat_tau', 'mirostat_eta', 'penalize_newline',
 ])
-
-const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** The body, and what it could not carry, by OpenAI's names. */
 export function chatBody(request: ChatRequest, target: Target): Omit<TranslatedCall, 'head'> {
@@ -145,20 +144,8 @@ function assistant(parts: readonly Part[]): Json {
     ...content(parts.filter(part => part.type !== 'tool-call' && part.type !== 'reasoning')),
     ...(thinking !== '' && { thinking }),
     ...(calls.length > 0 && {
-      tool_calls: calls.map(call => ({ id: call.id, function: { name: call.name, arguments: callArguments(call.arguments) } })),
+      tool_calls: calls.map(call => ({ id: call.id, function: { name: call.name, arguments: argumentsObject(call.arguments) } })),
     }),
-  }
-}
-
-/** An object, where the hub has text. */
-function callArguments(text: string): unknown {
-  if (text.trim() === '') return {}
-  try {
-    const value: unknown = JSON.parse(text)
-    return isObject(value) ? value : { value }
-  } catch {
-    // What a model once wrote wrongly must not end its conversation.
-    return { invalid_json: text }
   }
 }
 

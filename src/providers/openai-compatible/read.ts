@@ -3,9 +3,9 @@ import type { ChatEvent, FinishReason, Source } from '../../core/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { readOpenaiUsage } from '../../core/openai-usage.ts'
 import type { Frame } from '../../lib/frames.ts'
+import { isObject, listOf, textOf } from '../../lib/json-values.ts'
+import type { Json } from '../../lib/json-values.ts'
 import { errorLast, readErrorBody } from '../fault.ts'
-
-type Json = Record<string, unknown>
 
 const finishReasons: ReadonlyMap<string, FinishReason> = new Map(Object.entries<FinishReason>({
   stop: 'stop',
@@ -18,10 +18,6 @@ const finishReasons: ReadonlyMap<string, FinishReason> = new Map(Object.entries<
   function_call: 'tool-calls',
   content_filter: 'content-filter',
 }))
-
-const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
-const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])
 
 function unknownShape(what: string): GatewayError {
   return new GatewayError('upstream-broken', `the upstream's answer does not follow its protocol: ${what}`)

@@ -7,10 +7,9 @@ import { readOpenaiUsage } from '../../core/openai-usage.ts'
 import type { MakeHead, TranslatedCall, UnaryAdapter } from '../../core/provider.ts'
 import type { RerankRequest, RerankResult } from '../../core/rerank.ts'
 import type { Usage } from '../../core/usage.ts'
+import { isObject } from '../../lib/json-values.ts'
+import type { Json } from '../../lib/json-values.ts'
 
-type Json = Record<string, unknown>
-
-const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
 const broken = (what: string) => new GatewayError('upstream-broken', `the upstream's answer does not follow its protocol: ${what}`)
 
 export function rerankAdapter(head: MakeHead, words: 'jina' | 'voyage'): UnaryAdapter<RerankRequest, RerankResult> {

@@ -1,16 +1,11 @@
-/** Checks for foreign JSON. */
-import { GatewayError } from '../../core/errors.ts'
-
-export type Json = Record<string, unknown>
+/** What answers of several vendors are checked for alike. */
+import { GatewayError } from '../core/errors.ts'
+import { isObject } from '../lib/json-values.ts'
+import type { Json } from '../lib/json-values.ts'
 
 const countMax = 1_000_000_000
 
-export const isObject = (value: unknown): value is Json =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 export const objectOf = (value: unknown): Json => (isObject(value) ? value : {})
-export const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])
-export const objectsOf = (value: unknown): Json[] => listOf(value).filter(isObject)
-export const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
 
 /** A count that can be believed: an integer from 0 to 10^9. */
 export const countOf = (value: unknown): number | undefined =>
