@@ -34,6 +34,8 @@ export function shownModel(model: string): string {
 }
 
 const patternsShownMax = 5
+/** A wrong name must not cost more than a call. */
+const namesComparedMax = 500
 
 /** Names only what the caller may call. */
 function unknownModel(caller: Caller, model: string, index: ModelDirectory): string {
@@ -43,7 +45,7 @@ function unknownModel(caller: Caller, model: string, index: ModelDirectory): str
   const [provider = ''] = model.split('/', 1)
   const { notOffered = {} } = settings
   if (model.includes('/') && Object.hasOwn(notOffered, provider)) return `${absent}: this gateway offers nothing of '${provider}' yet; ${notOffered[provider]}`
-  const near = model.length <= shownLengthMax ? nearest(model, index.names().filter(mayUse)) : undefined
+  const near = model.length <= shownLengthMax ? nearest(model, index.names().slice(0, namesComparedMax).filter(mayUse)) : undefined
   if (near !== undefined) return `${absent}, did you mean '${near}'? GET /v1/models lists those that do`
   const patterns = index.wildcardNames().filter(mayUse).slice(0, patternsShownMax)
   const also = patterns.length > 0 ? `, and names like ${patterns.join(', ')} work, too` : ''

@@ -1,11 +1,13 @@
+/** More letters than these are no slip of the hand. */
+const slipsMax = 6
+
 /** The candidate that `word` was most likely meant to be; undefined when none is near. */
 export function nearest(word: string, candidates: Iterable<string>): string | undefined {
+  const meant = word.toLowerCase()
   let best: string | undefined
-  let bestDistance = Math.max(2, Math.floor(word.length / 3)) + 1
+  let bestDistance = Math.min(Math.max(2, Math.floor(word.length / 3)), slipsMax) + 1
   for (const candidate of candidates) {
-    // So many letters have to be inserted or left out at the least: long lists cost little.
-    if (Math.abs(candidate.length - word.length) >= bestDistance) continue
-    const distance = editDistance(word.toLowerCase(), candidate.toLowerCase())
+    const distance = editDistance(meant, candidate.toLowerCase(), bestDistance)
     if (distance < bestDistance) {
       best = candidate
       bestDistance = distance
@@ -14,18 +16,27 @@ export function nearest(word: string, candidates: Iterable<string>): string | un
   return best
 }
 
-/** Letters inserted, left out, changed or swapped with their neighbour. */
-function editDistance(a: string, b: string): number {
-  const rows: number[][] = [Array.from({ length: b.length + 1 }, (_, at) => at)]
+/** Letters inserted, left out, changed or swapped with their neighbour. What is not below `limit` is some number that is not, either. */
+function editDistance(a: string, b: string, limit: number): number {
+  if (Math.abs(a.length - b.length) >= limit) return limit
+  let beforeLast: number[] = []
+  let last = Array.from({ length: b.length + 1 }, (_, at) => at)
+  let lastLeast = 0
   for (let i = 1; i <= a.length; i++) {
     const row = [i]
+    let rowLeast = i
     for (let j = 1; j <= b.length; j++) {
       const change = a[i - 1] === b[j - 1] ? 0 : 1
-      let least = Math.min(rows[i - 1]![j]! + 1, row[j - 1]! + 1, rows[i - 1]![j - 1]! + change)
-      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) least = Math.min(least, rows[i - 2]![j - 2]! + 1)
+      let least = Math.min(last[j]! + 1, row[j - 1]! + 1, last[j - 1]! + change)
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) least = Math.min(least, beforeLast[j - 2]! + 1)
       row.push(least)
+      if (least < rowLeast) rowLeast = least
     }
-    rows.push(row)
+    // A swap reaches back two rows, and adds one.
+    if (rowLeast >= limit && lastLeast + 1 >= limit) return limit
+    lastLeast = rowLeast
+    beforeLast = last
+    last = row
   }
-  return rows[a.length]![b.length]!
+  return last[b.length]!
 }
