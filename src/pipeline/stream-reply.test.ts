@@ -271,16 +271,16 @@ const endless: [string, () => StreamRelay][] = [
     request: { model: 'm', messages: [], stream: true, includeUsage: true, extra: { format: 'openai-chat', fields: {} } },
   })],
 ]
-test.each(endless)('%s: a dialect without a word for the end is over five seconds after its finish reason, not before', async (_, relay) => {
+test.each(endless)('%s: a dialect without a word for the end is over ten seconds after its finish reason, not before', async (_, relay) => {
   const { send, advance, seen, ends, opened, control } = stream('', relay())
   send(candidate('Hel'))
   await opened
   advance(14_000)
   send(candidate('lo', { finishReason: 'STOP' }))
-  advance(4500)
+  advance(9500)
   // What follows is still a part of it, and counts the time anew.
   send(candidate(' there', { finishReason: 'STOP' }))
-  advance(4800)
+  advance(9800)
   expect([seen.ended, ends.length, seen.cancelled]).toEqual(['', 0, 0])
   advance(300)
   expect([seen.ended, ends.map(([outcome]) => outcome), seen.cancelled]).toEqual(['end', ['success'], 1])

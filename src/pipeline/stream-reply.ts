@@ -15,7 +15,7 @@ const holdBytesMax = 256 * 1024
 const holdMs = 2000
 const heartbeatMs = 15_000
 /** Where no event says that the stream is over: by then usage and sources that follow the finish reason are there. */
-const silenceMs = 5000
+const silenceMs = 10_000
 
 export interface StreamSource {
   readonly exchange: UpstreamExchange
