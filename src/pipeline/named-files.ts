@@ -3,7 +3,7 @@
  * keeps them gets its own ids; where a model has none, the content travels with the call, if anybody hands it out.
  */
 import type { Call } from '../core/call.ts'
-import { nativeProfile } from '../core/deployment.ts'
+import { deploymentKnownAs, nativeProfile } from '../core/deployment.ts'
 import type { Deployment } from '../core/deployment.ts'
 import { GatewayError, toGatewayError, unprocessable } from '../core/errors.ts'
 import type { FaultKind } from '../core/errors.ts'
@@ -100,8 +100,10 @@ class PlacedFiles implements NamedFiles {
     this.#naming = naming
     this.#records = records
     const { deployments } = parts.settings()
-    const homeOf = ({ deploymentId }: FileRecord): Deployment | undefined =>
-      deployments.find(one => one.id === deploymentId && one.target.provider.files !== undefined)
+    const homeOf = ({ deploymentId }: FileRecord): Deployment | undefined => {
+      const home = deploymentKnownAs(deployments, deploymentId)
+      return home?.target.provider.files && home
+    }
     this.#homes = new Map([...records.values()].map(record => [record.id, homeOf(record)]))
     this.localIds = new Map([...records.values()].map(record => [record.upstreamId, record.id]))
   }
