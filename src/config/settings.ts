@@ -6,6 +6,7 @@ import type { BuildContext, Environment, Providers } from './deployments.ts'
 import { discoveredDeployments } from './discover.ts'
 import type { DiscoveredModel } from './discover.ts'
 import { entryProblems } from './entry-checks.ts'
+import { toldApart } from './ids.ts'
 import { idMistakes, mistakeAt, nameFindings } from './names.ts'
 import type { Built } from './names.ts'
 import { ProxySettings } from './proxies.ts'
@@ -121,7 +122,7 @@ function build(config: Config, reading: ConfigReading, { input, mistakes, warnin
   if (reading.entries === undefined)
     others.push(...environmentDeployments(context, text => void warnings.push(text)), ...discoveredDeployments(input.discovered ?? [], context))
   if (!general.disable_local_models) others.push(...localDeployments(context))
-  return { entries, others }
+  return { entries: toldApart(entries), others }
 }
 
 /** What decides which provider an entry means. Other mistakes of an entry may only follow from what it has lost. */
