@@ -26,8 +26,6 @@ export class ModelIndex implements ModelDirectory {
       else pushTo(this.#byName, deployment.modelName, deployment)
       pushTo(this.#byId, deployment.id, deployment)
     }
-    for (const deployment of settings.deployments)
-      for (const id of deployment.formerIds ?? []) if (!this.#byId.has(id)) this.#byId.set(id, [deployment])
     // The longest fixed prefix is the most specific pattern.
     this.#wildcards.sort((a, b) => b.modelName.indexOf('*') - a.modelName.indexOf('*'))
   }

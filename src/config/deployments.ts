@@ -5,7 +5,7 @@ import { Secret } from '../lib/secret.ts'
 import { localModels, splitModel } from '../providers/index.ts'
 import { bedrockOptions } from './bedrock.ts'
 import { readAddress, withProvider } from './entry-checks.ts'
-import { idsOf } from './ids.ts'
+import { placeIdOf } from './ids.ts'
 import { modelFacts } from './model-facts.ts'
 import { nearest } from './nearest.ts'
 import { tokenPriceKeys, unitPriceKeys } from './prices.ts'
@@ -62,7 +62,7 @@ export function buildDeployment(entry: ModelEntry, context: BuildContext): Deplo
   const { baseUrl, apiVersion } = readAddress(given)
   const declared = { ...entry.model_info, ...pick(params, [...tokenPriceKeys, ...unitPriceKeys]) }
   return {
-    ...idsOf(entry),
+    id: placeIdOf(entry),
     modelName: entry.model_name,
     ...modelFacts({ modelName: entry.model_name, model, provider: provider.name }, declared),
     target: {

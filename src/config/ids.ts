@@ -4,12 +4,10 @@
  * a time limit, a weight, a price, a key that is rotated.
  */
 import { createHash } from 'node:crypto'
-import type { Deployment } from '../core/deployment.ts'
 import { readAddress } from './entry-checks.ts'
 import { proxyWithoutSecrets } from './proxies.ts'
 import type { ModelEntry } from './schema.ts'
 
-type Ids = Pick<Deployment, 'id' | 'formerIds'>
 type Params = ModelEntry['proxy_params']
 
 /** What makes it another place: the provider, the address, the model there, and whose account it is. No secrets. */
@@ -24,13 +22,29 @@ const secretFields: ReadonlySet<string> = new Set<keyof Params>([
   'aws_access_key_id', 'aws_secret_access_key', 'aws_session_token',
 ])
 
-/** Stable over restarts and the same on every replica. */
-export function idsOf(entry: ModelEntry): Ids {
-  const given = entry.model_info?.id
-  if (given !== undefined) return { id: given }
-  const id = hashOf(entry, Object.entries(entry.proxy_params).filter(([name]) => placeFields.has(name)).map(placeValue))
-  const whole = wholeId(entry)
-  return whole === id ? { id } : { id, formerIds: [whole] }
+/** The given id, or that of the place. Stable over restarts and the same on every replica. */
+export function placeIdOf(entry: ModelEntry): string {
+  return entry.model_info?.id ?? hashOf(entry, 'place', Object.entries(entry.proxy_params).filter(([name]) => placeFields.has(name)).map(placeValue))
+}
+
+/**
+ * Entries of one name and place, in the order of their list: the first has the id of the place, so that what it had
+ * alone stays its own; the others differ in their settings alone, which must tell them apart, or nothing can.
+ */
+export class EntryIds {
+  /** By place: the ids that are taken there, by settings. */
+  readonly #places = new Map<string, Map<string, string>>()
+
+  /** The id of an entry before it means that nothing tells them apart. */
+  idOf(entry: ModelEntry): string {
+    const placeId = placeIdOf(entry)
+    if (entry.model_info?.id !== undefined) return placeId
+    const settingsId = settingsIdOf(entry)
+    const taken = this.#places.get(placeId)
+    if (taken === undefined) this.#places.set(placeId, new Map([[settingsId, placeId]]))
+    else if (!taken.has(settingsId)) taken.set(settingsId, settingsId)
+    return taken?.get(settingsId) ?? placeId
+  }
 }
 
 /** Azure's address may say a version of the API, which is no other place. */
@@ -38,30 +52,12 @@ function placeValue([name, value]: [string, unknown]): [string, unknown] {
   return [name, name === 'api_base' && String(value).includes('?') ? readAddress(String(value)).baseUrl : value]
 }
 
-/** Of all that may be seen: what every id was until it said the place alone, so that stored files and the ledger know it. */
-function wholeId(entry: ModelEntry): string {
+function settingsIdOf(entry: ModelEntry): string {
   const visible = Object.entries(entry.proxy_params).filter(([name]) => !secretFields.has(name))
-  return hashOf(entry, visible.map(([name, value]) => [name, name === 'proxy' ? proxyWithoutSecrets(value as NonNullable<Params['proxy']>) : value]))
+  return hashOf(entry, 'settings', visible.map(([name, value]) => [name, name === 'proxy' ? proxyWithoutSecrets(value as NonNullable<Params['proxy']>) : value]))
 }
 
-function hashOf(entry: ModelEntry, fields: [string, unknown][]): string {
+function hashOf(entry: ModelEntry, of: 'place' | 'settings', fields: [string, unknown][]): string {
   const sorted = fields.sort(([a], [b]) => (a < b ? -1 : 1))
-  return createHash('sha256').update(JSON.stringify([entry.model_name, sorted])).digest('hex').slice(0, 32)
-}
-
-/** Entries of one name and place differ in their settings alone: these must tell them apart, or nothing can. */
-export function toldApart<Key>(entries: ReadonlyMap<Key, Deployment>): Map<Key, Deployment> {
-  const counts = new Map<string, number>()
-  for (const { id } of entries.values()) counts.set(id, (counts.get(id) ?? 0) + 1)
-  const led = new Set<string>()
-  return new Map(
-    [...entries].map(([at, deployment]) => {
-      const { id, formerIds: [whole] = [] } = deployment
-      if (whole === undefined || counts.get(id) === 1) return [at, deployment]
-      // The first was there alone, perhaps, when a file was sent.
-      const formerIds = led.has(id) ? [] : [id]
-      led.add(id)
-      return [at, { ...deployment, id: whole, formerIds }]
-    }),
-  )
+  return createHash('sha256').update(JSON.stringify([of, entry.model_name, sorted])).digest('hex').slice(0, 32)
 }

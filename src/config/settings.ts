@@ -6,7 +6,7 @@ import type { BuildContext, Environment, Providers } from './deployments.ts'
 import { discoveredDeployments } from './discover.ts'
 import type { DiscoveredModel } from './discover.ts'
 import { entryProblems } from './entry-checks.ts'
-import { toldApart } from './ids.ts'
+import { EntryIds } from './ids.ts'
 import { idMistakes, mistakeAt, nameFindings } from './names.ts'
 import type { Built } from './names.ts'
 import { ProxySettings } from './proxies.ts'
@@ -105,6 +105,7 @@ function build(config: Config, reading: ConfigReading, { input, mistakes, warnin
     proxies,
   }
   const entries = new Map<number, Deployment>()
+  const ids = new EntryIds()
   const add = (at: number, { path, message }: { readonly path: readonly string[]; readonly message: string }) =>
     void mistakes.push(mistakeAt(reading, ['model_list', at, ...path], message))
   for (const { at, entry, lost } of reading.entries ?? []) {
@@ -114,7 +115,7 @@ function build(config: Config, reading: ConfigReading, { input, mistakes, warnin
     const built = buildDeployment(entry, { ...context, origin: { kind: 'config', where } })
     if (!('message' in built)) {
       // The id of what is not whole is no id: it may be that of another one.
-      if (lost.length === 0 || entry.model_info?.id !== undefined) entries.set(at, built)
+      if (lost.length === 0 || entry.model_info?.id !== undefined) entries.set(at, { ...built, id: ids.idOf(entry) })
     } else if (lost.length === 0 || (isAboutProvider(built.path) && !lost.some(path => addresses.has(path))))
       add(at, built)
   }
@@ -122,7 +123,7 @@ function build(config: Config, reading: ConfigReading, { input, mistakes, warnin
   if (reading.entries === undefined)
     others.push(...environmentDeployments(context, text => void warnings.push(text)), ...discoveredDeployments(input.discovered ?? [], context))
   if (!general.disable_local_models) others.push(...localDeployments(context))
-  return { entries: toldApart(entries), others }
+  return { entries, others }
 }
 
 /** What decides which provider an entry means. Other mistakes of an entry may only follow from what it has lost. */

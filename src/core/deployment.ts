@@ -86,8 +86,6 @@ export const nativeProfile: ModelProfile = Object.freeze({
 export interface Deployment {
   /** Stable id: given, or a hash of name and place (`config/ids.ts`). It is what `x-proxy-model-id` carries. */
   readonly id: string
-  /** Ids that it had by other rules: what is stored, and clients, may still name them. No other deployment's id. */
-  readonly formerIds?: readonly string[]
   /** The public name; deployments that share it are balanced. May end in `*`. */
   readonly modelName: string
   readonly target: Target
@@ -110,14 +108,4 @@ export interface Deployment {
   /** Takes schemas by itself, but nobody says that it keeps to them: whole answers to strict ones are judged here. */
   readonly judgesSchemas?: boolean
   readonly origin: Origin
-}
-
-/** Whether the id is its own, or was. */
-export function isKnownAs(deployment: Deployment, id: string): boolean {
-  return deployment.id === id || deployment.formerIds?.includes(id) === true
-}
-
-/** Undefined = the configuration has it no more. */
-export function deploymentKnownAs(deployments: readonly Deployment[], id: string): Deployment | undefined {
-  return deployments.find(one => one.id === id) ?? deployments.find(one => isKnownAs(one, id))
 }

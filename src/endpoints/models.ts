@@ -6,7 +6,6 @@ import { priceFields } from '../accounts/price-keys.ts'
 import { jsonAnswer } from '../core/answer.ts'
 import type { Answer } from '../core/answer.ts'
 import type { Caller } from '../core/call.ts'
-import { deploymentKnownAs } from '../core/deployment.ts'
 import type { Deployment } from '../core/deployment.ts'
 import type { Endpoint, HttpRequest, Services } from '../core/endpoint.ts'
 import { GatewayError, unprocessable } from '../core/errors.ts'
@@ -224,7 +223,7 @@ export const modelInfo: Endpoint = {
       one => caller!.role === 'admin' || mayUseModel(caller!.key, one.modelName, accessGroups),
     )
     const { proxy_model_id: id } = readQuery(request, infoQuery)
-    const chosen = id === undefined ? visible : visible.filter(one => one === deploymentKnownAs(deployments, id))
+    const chosen = id === undefined ? visible : visible.filter(one => one.id === id)
     if (id !== undefined && chosen.length === 0)
       throw new GatewayError('not-found', `no model has the id '${id.slice(0, 200)}'`, { param: 'proxy_model_id' })
     return jsonAnswer({ data: chosen.map(one => infoEntry(one, services.epochMs(), caller!.role === 'admin')) })

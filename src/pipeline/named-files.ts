@@ -3,7 +3,7 @@
  * keeps them gets its own ids; where a model has none, the content travels with the call, if anybody hands it out.
  */
 import type { Call } from '../core/call.ts'
-import { deploymentKnownAs, nativeProfile } from '../core/deployment.ts'
+import { nativeProfile } from '../core/deployment.ts'
 import type { Deployment } from '../core/deployment.ts'
 import { GatewayError, toGatewayError, unprocessable } from '../core/errors.ts'
 import type { FaultKind } from '../core/errors.ts'
@@ -114,7 +114,7 @@ class PlacedFiles implements NamedFiles {
     this.#records = records
     const { deployments } = parts.settings()
     const homeOf = ({ deploymentId }: FileRecord): Deployment | undefined => {
-      const home = deploymentKnownAs(deployments, deploymentId)
+      const home = deployments.find(one => one.id === deploymentId)
       return home?.target.provider.files && home
     }
     this.#homes = new Map([...records.values()].map(record => [record.id, homeOf(record)]))

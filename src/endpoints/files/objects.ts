@@ -1,7 +1,6 @@
 /** Files and batches as clients see them: the upstream's objects under ids of ours. */
 import { randomUUIDv7 } from 'bun'
 import type { Caller } from '../../core/call.ts'
-import { deploymentKnownAs } from '../../core/deployment.ts'
 import type { Deployment } from '../../core/deployment.ts'
 import type { HttpRequest, Services } from '../../core/endpoint.ts'
 import { GatewayError } from '../../core/errors.ts'
@@ -38,7 +37,7 @@ export function notFound(kind: FileKind, id: string, param: string): GatewayErro
 
 /** Throws 409 when the configuration does not have it any more. */
 export function deploymentOf(services: Services, record: FileRecord): Deployment {
-  const deployment = deploymentKnownAs(services.settings().deployments, record.deploymentId)
+  const deployment = services.settings().deployments.find(one => one.id === record.deploymentId)
   if (deployment?.target.provider.files) return deployment
   throw new GatewayError('conflict', `the upstream that keeps the ${record.kind} '${record.id}' is no longer in the gateway's configuration; ask its operator to bring back a model with the id '${record.deploymentId}'`)
 }

@@ -1,6 +1,4 @@
 /** What a call refers to, written out: earlier responses and single items come from the store of the key. */
-import { isKnownAs } from '../../core/deployment.ts'
-import type { Deployment } from '../../core/deployment.ts'
 import type { Services } from '../../core/endpoint.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { StoredResponse } from '../../core/ports.ts'
@@ -36,7 +34,7 @@ interface Asking {
   readonly keyId: string
   readonly services: Services
   /** The deployment that any answer will come from, if its upstream keeps items itself. */
-  readonly home: Deployment | undefined
+  readonly home: string | undefined
 }
 
 /** `type` may be left out. */
@@ -55,7 +53,7 @@ async function resolved(sent: readonly Item[], ids: readonly string[], { keyId, 
         param: 'input',
         code: 'item_not_found',
       })
-    return isFrom(home, stored.deploymentId) ? [stored.item] : portable(stored.item)
+    return stored.deploymentId !== null && stored.deploymentId === home ? [stored.item] : portable(stored.item)
   })
 }
 
@@ -73,7 +71,7 @@ async function historyOf(previousId: string, { keyId, services, home }: Asking):
       code: 'previous_response_in_progress',
     })
   const items = turns.flatMap(turn => [...turn.input, ...outputOf(turn)])
-  return turns.every(turn => isFrom(home, turn.deploymentId)) ? items : items.flatMap(portable)
+  return turns.every(turn => turn.deploymentId !== null && turn.deploymentId === home) ? items : items.flatMap(portable)
 }
 
 function outputOf(turn: StoredResponse): Item[] {
@@ -81,14 +79,10 @@ function outputOf(turn: StoredResponse): Item[] {
 }
 
 /** An upstream knows the items of its own answers by their ids; that only helps when no other may be asked. */
-function homeOf(body: JsonBody, services: Services): Deployment | undefined {
+function homeOf(body: JsonBody, services: Services): string | undefined {
   const candidates = services.models().resolve(String(body.get('model') ?? ''))
   const [only] = candidates
-  return candidates.length === 1 && only?.target.provider.speaks['openai-responses'] ? only : undefined
-}
-
-function isFrom(home: Deployment | undefined, deploymentId: string | null): boolean {
-  return home !== undefined && deploymentId !== null && isKnownAs(home, deploymentId)
+  return candidates.length === 1 && only?.target.provider.speaks['openai-responses'] ? only.id : undefined
 }
 
 /** An item that any upstream understands: without the ids of the one that made it; none for thinking without a proof. */
