@@ -3,7 +3,7 @@
 import { spawnSync } from 'node:child_process'
 import { createHash, randomUUID } from 'node:crypto'
 import { closeSync, existsSync, fsyncSync, lstatSync, mkdirSync, openSync, readFileSync, readdirSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
-import { dirname, join, relative } from 'node:path'
+import { basename, dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
@@ -17,7 +17,7 @@ const olderKept = 2
 const makingMsMax = 60_000
 
 /** Bun takes settings, other modules in place of ours, and modules to run first, from the folder it is called in. */
-const ownSettings = [`--config=${join(root, 'bin/bunfig.toml')}`, `--tsconfig-override=${join(root, 'tsconfig.json')}`]
+const ownSettings = [`--config=${join(root, 'bin/bunfig.toml')}`, `--tsconfig-override=${join(root, 'bin/bun-tsconfig.json')}`]
 
 /**
  * What keeps the folder that a user happens to be in out of the program: its `bunfig.toml`, `tsconfig.json` and `.env`,
@@ -51,12 +51,12 @@ function fingerprint(bun) {
       .map(entry => join(entry.parentPath ?? entry.path, entry.name)),
   )
   const manifest = join(root, 'package.json')
-  const others = [join(root, 'tsconfig.json'), manifest, fileURLToPath(import.meta.url)]
+  const others = [manifest, fileURLToPath(import.meta.url)]
   const { dependencies } = JSON.parse(readFileSync(manifest, 'utf8'))
   const hash = createHash('sha256').update(`${statSync(bun).size}\n`)
   // What is installed, not what the lock file wants: `npm ci` may come after a start.
   for (const file of [...files.sort(), ...others, ...Object.keys(dependencies).map(packageFile)]) {
-    const content = readFileSync(file)
+    const content = existsSync(file) ? readFileSync(file) : ''
     hash.update(`${relative(root, file)} ${content.length}\n`).update(content)
   }
   return hash.digest('hex').slice(0, 16)
@@ -90,6 +90,8 @@ function makeBundle(bun, bundle) {
     const names = readdirSync(draft)
     writeFileSync(join(draft, sizesFile), JSON.stringify(Object.fromEntries(names.map(name => [name, statSync(join(draft, name)).size]))))
     for (const name of [...names, sizesFile]) sync(join(draft, name))
+    // Somebody saved a file, or pulled, meanwhile: this is neither the old program nor the new one.
+    if (basename(bundle) !== fingerprint(bun)) throw new Error('the sources change')
     publish(draft, bundle)
     removeOlder(bundle)
   } finally {
