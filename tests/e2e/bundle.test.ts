@@ -1,5 +1,6 @@
 /** `bin/program.mjs`: what `npm start` runs is one file, made anew whenever its sources changed, and complete. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
+import type { Subprocess } from 'bun'
 import { appendFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, realpathSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -14,7 +15,12 @@ beforeAll(() => {
   for (const name of ['bin', 'src', 'simulator', 'package.json', 'package-lock.json']) cpSync(join(root, name), join(project, name), { recursive: true, preserveTimestamps: true })
   symlinkSync(join(root, 'node_modules'), join(project, 'node_modules'))
 })
-afterAll(() => rmSync(project, { recursive: true, force: true }))
+/** A test that fails leaves no gateway behind. */
+const children = new Set<Subprocess>()
+afterAll(() => {
+  for (const child of children) child.kill()
+  rmSync(project, { recursive: true, force: true })
+})
 
 const dist = () => join(project, 'dist')
 const bundles = () => (existsSync(dist()) ? readdirSync(dist()).sort() : [])
@@ -31,7 +37,9 @@ const changeSource = () => appendFileSync(join(project, 'src/main.ts'), `// chan
 const environment = () => ({ PATH: process.env.PATH!, HOME: project, MODELGATE_MASTER_KEY: masterKey, MODELGATE_DISCOVER: '0' })
 
 function run(...words: string[]) {
-  return Bun.spawn(['node', join(project, 'bin/modelgate.mjs'), ...words], { cwd: project, env: environment(), stdout: 'pipe', stderr: 'pipe' })
+  const child = Bun.spawn(['node', join(project, 'bin/modelgate.mjs'), ...words], { cwd: project, env: environment(), stdout: 'pipe', stderr: 'pipe' })
+  children.add(child)
+  return child
 }
 
 async function outputOf(...words: string[]): Promise<string> {
@@ -227,6 +235,7 @@ test('installed as a package it has all it needs, no tests, and a bundle of its 
     const { MODELGATE_MASTER_KEY: _, ...env } = environment()
     const call = async (...words: string[]) => {
       const child = Bun.spawn(['node', join(installed, 'bin/modelgate.mjs'), ...words], { cwd: app, env, stdout: 'pipe', stderr: 'pipe' })
+      children.add(child)
       // A gateway that starts is ended; one that does not says why.
       let output = ''
       const read = async (stream: ReadableStream<Uint8Array>) => {
