@@ -1,22 +1,41 @@
 // The program as one file. Loading some 450 modules one by one costs 6 MB of memory that stays and a third of the
 // time of starting (docs/decisions/0008); joining them takes Bun a tenth of a second, once for every change of them.
 import { spawnSync } from 'node:child_process'
-import { createHash } from 'node:crypto'
-import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { createHash, randomUUID } from 'node:crypto'
+import { closeSync, existsSync, fsyncSync, lstatSync, mkdirSync, openSync, readFileSync, readdirSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const source = join(root, 'src/main.ts')
 const folder = join(root, 'dist')
+/** Says how long each file of the bundle is; written last. */
+const sizesFile = 'sizes.json'
 /** A gateway that runs still loads parts of the bundle it was started from when they are first needed. */
 const olderKept = 2
+/** Nobody works on a draft for longer. */
+const makingMsMax = 60_000
+
+/** Bun takes settings, other modules in place of ours, and modules to run first, from the folder it is called in. */
+const ownSettings = [`--config=${join(root, 'bin/bunfig.toml')}`, `--tsconfig-override=${join(root, 'bin/bun-tsconfig.json')}`]
+
+/**
+ * What keeps the folder that a user happens to be in out of the program: its `bunfig.toml`, `tsconfig.json` and `.env`,
+ * and packages that Bun would fetch where it finds none. A `.env` in the project's own folder was put there for the gateway.
+ */
+export function bunFlags() {
+  const file = join(root, '.env')
+  return [...ownSettings, '--no-install', existsSync(file) ? `--env-file=${file}` : '--no-env-file']
+}
 
 /** The file for Bun to run: the bundle of what is in `src` now, made if it is missing, or the sources themselves. */
 export function programPath(bun) {
   try {
+    // From a folder elsewhere the packages are not found.
+    if (lstatSync(folder, { throwIfNoEntry: false })?.isSymbolicLink()) return source
     const bundle = join(folder, fingerprint(bun))
-    if (!existsSync(join(bundle, 'main.js'))) makeBundle(bun, bundle)
+    if (!isWhole(bundle)) makeBundle(bun, bundle)
+    markUsed(bundle)
     return join(bundle, 'main.js')
   } catch {
     // A folder that cannot be written, a disk that is full: the same program, in a little more memory.
@@ -24,37 +43,86 @@ export function programPath(bun) {
   }
 }
 
-/** Changes with every file that goes into the bundle, and with the Bun that makes it. */
+/** Changes with every file that goes into the bundle, and with the Bun that makes it; not with places and times. */
 function fingerprint(bun) {
   const files = ['src', 'simulator'].flatMap(name =>
     readdirSync(join(root, name), { recursive: true, withFileTypes: true })
       .filter(entry => entry.isFile() && !entry.name.endsWith('.test.ts'))
       .map(entry => join(entry.parentPath ?? entry.path, entry.name)),
   )
-  const hash = createHash('sha256')
-  for (const file of [...files.sort(), join(root, 'package.json'), join(root, 'package-lock.json'), bun, fileURLToPath(import.meta.url)]) {
-    const { size, mtimeMs } = statSync(file)
-    hash.update(`${file} ${size} ${mtimeMs}\n`)
+  const manifest = join(root, 'package.json')
+  const others = [manifest, fileURLToPath(import.meta.url)]
+  const { dependencies } = JSON.parse(readFileSync(manifest, 'utf8'))
+  const hash = createHash('sha256').update(`${statSync(bun).size}\n`)
+  // What is installed, not what the lock file wants: `npm ci` may come after a start.
+  for (const file of [...files.sort(), ...others, ...Object.keys(dependencies).map(packageFile)]) {
+    const content = existsSync(file) ? readFileSync(file) : ''
+    hash.update(`${relative(root, file)} ${content.length}\n`).update(content)
   }
   return hash.digest('hex').slice(0, 16)
 }
 
+/** The `package.json` of a package, where modules of the project find it. */
+function packageFile(name) {
+  for (let place = root; ; place = dirname(place)) {
+    const file = join(place, 'node_modules', name, 'package.json')
+    if (existsSync(file) || place === dirname(place)) return file
+  }
+}
+
+/** Whether all of its files are there in their length: a disk that was full or a hand may have cut one. */
+function isWhole(bundle) {
+  try {
+    const sizes = JSON.parse(readFileSync(join(bundle, sizesFile), 'utf8'))
+    return 'main.js' in sizes && Object.entries(sizes).every(([name, bytes]) => statSync(join(bundle, name)).size === bytes)
+  } catch {
+    return false
+  }
+}
+
 /** Under a name of its own first: who starts at the same time sees a whole bundle or none, after a power cut too. */
 function makeBundle(bun, bundle) {
-  const draft = `${bundle}.${process.pid}`
-  const entries = [source, join(root, 'src/store/ledger-worker.ts'), join(root, 'src/lib/tokenizer-worker.ts')]
+  // Not the process's number: containers that share the folder are all number 1.
+  const draft = `${bundle}.${randomUUID()}`
   try {
     mkdirSync(draft, { recursive: true })
-    const options = ['--target=bun', '--splitting', '--sourcemap=linked', '--minify-whitespace', '--minify-syntax', '--external=gpt-tokenizer']
-    const { status } = spawnSync(bun, ['build', ...entries, ...options, '--entry-naming=[name].[ext]', `--outdir=${draft}`], { cwd: root, stdio: 'ignore' })
-    if (status !== 0) throw new Error('Bun could not join the modules')
-    for (const name of readdirSync(draft)) sync(join(draft, name))
-    // Where somebody else was first, his is as good.
-    if (!existsSync(bundle)) renameSync(draft, bundle)
+    joinModules(bun, draft)
+    const names = readdirSync(draft)
+    writeFileSync(join(draft, sizesFile), JSON.stringify(Object.fromEntries(names.map(name => [name, statSync(join(draft, name)).size]))))
+    for (const name of [...names, sizesFile]) sync(join(draft, name))
+    // Somebody saved a file, or pulled, meanwhile: this is neither the old program nor the new one.
+    if (basename(bundle) !== fingerprint(bun)) throw new Error('the sources change')
+    publish(draft, bundle)
+    removeOlder(bundle)
   } finally {
     rmSync(draft, { recursive: true, force: true })
   }
-  removeOlder(bundle)
+}
+
+function joinModules(bun, draft) {
+  const entries = [source, join(root, 'src/store/ledger-worker.ts'), join(root, 'src/lib/tokenizer-worker.ts')]
+  const options = ['--target=bun', '--splitting', '--sourcemap=linked', '--minify-whitespace', '--minify-syntax', '--external=gpt-tokenizer']
+  // What the environment says is read when the program runs, not when it is made: Bun would write NODE_ENV into it.
+  const late = ['--env=disable', '--no-env-file', '--define=process.env.NODE_ENV:process.env.NODE_ENV']
+  const words = ['build', ...ownSettings, ...entries, ...options, ...late, '--entry-naming=[name].[ext]', `--outdir=${draft}`]
+  // BUN_OPTIONS is meant for the program: with --watch Bun would join modules for ever.
+  const env = { SystemRoot: process.env.SystemRoot }
+  const { status } = spawnSync(bun, words, { cwd: root, env, stdio: 'ignore', timeout: makingMsMax, killSignal: 'SIGKILL' })
+  if (status !== 0) throw new Error('Bun could not join the modules')
+}
+
+/** Gives the draft its name. Where somebody else was first, his is as good. */
+function publish(draft, bundle) {
+  if (!isWhole(draft)) throw new Error('Bun joined something else')
+  for (let attempt = 0; !isWhole(bundle); attempt++) {
+    try {
+      renameSync(draft, bundle)
+    } catch (error) {
+      // What stands there is no bundle any more, or was not when we looked.
+      if (attempt > 2) throw error
+      if (!isWhole(bundle)) rmSync(bundle, { recursive: true, force: true })
+    }
+  }
 }
 
 function sync(file) {
@@ -63,8 +131,24 @@ function sync(file) {
   closeSync(descriptor)
 }
 
+/** Those that are used are younger than those that are not. */
+function markUsed(bundle) {
+  try {
+    utimesSync(bundle, new Date(), new Date())
+  } catch {
+    // Somebody else's.
+  }
+}
+
+/** Nothing but what was made here. */
 function removeOlder(bundle) {
-  const ageOf = path => -(statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0)
-  const older = readdirSync(folder).map(name => join(folder, name)).filter(path => path !== bundle)
-  for (const path of older.sort((one, other) => ageOf(one) - ageOf(other)).slice(olderKept)) rmSync(path, { recursive: true, force: true })
+  const changedMs = path => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0
+  const nowMs = changedMs(bundle)
+  const names = readdirSync(folder)
+  const bundles = names.filter(name => /^[0-9a-f]{16}$/.test(name)).map(name => join(folder, name)).filter(path => path !== bundle)
+  const older = bundles.sort((one, other) => changedMs(other) - changedMs(one)).slice(olderKept)
+  // Left by who was killed while he made one.
+  const drafts = names.filter(name => /^[0-9a-f]{16}\.[0-9a-f-]+$/.test(name)).map(name => join(folder, name))
+  const left = drafts.filter(path => Math.abs(nowMs - changedMs(path)) > 2 * makingMsMax)
+  for (const path of [...older, ...left]) rmSync(path, { recursive: true, force: true })
 }

@@ -301,6 +301,12 @@ async function sendEvents(delivery: Delivery, framing: Framing): Promise<void> {
   await flush(false)
   if (connection.isClosed) return
   if (broken && fault!.name !== 'cut-clean') return stop(delivery, broken.how)
+  if (fault?.name === 'hang-end') {
+    // All has been said: whoever closes now has lost nothing.
+    finish(delivery, 'complete')
+    if (fault.number('ms') === 0) return connection.whenClosed()
+    await connection.wait(fault.number('ms'))
+  }
   if (framing === 'chunked') connection.send(lastChunk)
   const isCut =
     fault !== undefined &&

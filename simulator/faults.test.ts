@@ -164,6 +164,22 @@ describe('in the middle of a stream', () => {
   })
 })
 
+describe('after the last event', () => {
+  test('hang-end: all is said and counted, but the body stays open', async () => {
+    const result = await raw('hang-end', stream)
+    const body = bodyOf(result)
+    const events = eventsOf(body.body.toString())
+    expect([result.end, body.isWhole, String(events.at(-1)).includes('[DONE]')]).toEqual(['open', false, true])
+    expect(truth()).toMatchObject({ finished: 'complete', eventsSent: events.length })
+  })
+
+  test('hang-end;ms: the body ends later', async () => {
+    const startMs = performance.now()
+    const result = await rawExchange(simulator, closing(chat('hang-end;ms=60', stream)), 2500)
+    expect([result.end, bodyOf(result).isWhole, performance.now() - startMs > 58]).toEqual(['fin', true, true])
+  })
+})
+
 describe('whole answers', () => {
   test('half of the body, and each its own end', async () => {
     const good = bodyOf(await raw('')).body.length

@@ -28,6 +28,10 @@ const table = {
     params: { at: atEvents },
     about: 'stops after at events (half of a whole answer) and stays open',
   },
+  'hang-end': {
+    params: { ms: 0 },
+    about: 'says all of a stream, and ends its body only after ms (0 = never)',
+  },
   'slow': { params: { ms: 1000 }, about: 'waits ms before the headers' },
   'token-ms': { params: { ms: 20 }, about: 'one event each ms; also a parameter of every other fault' },
   'drip': { params: { ms: 1 }, about: 'one byte of the body each ms' },

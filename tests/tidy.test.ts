@@ -21,10 +21,10 @@ const mayImport: Record<string, string[]> = {
   endpoints: ['core', 'formats', 'accounts'],
   http: ['core'],
   config: ['core', 'providers', 'policies', 'accounts'],
-  'app.ts': [
+  app: [
     'core', 'formats', 'providers', 'accounts', 'store', 'telemetry', 'pipeline', 'policies', 'endpoints', 'config', 'http',
   ],
-  cli: ['core', 'accounts', 'config', 'store', 'providers', 'telemetry', 'app.ts'],
+  cli: ['core', 'accounts', 'config', 'store', 'providers', 'telemetry', 'app'],
   'main.ts': ['cli'],
 }
 

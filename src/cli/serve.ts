@@ -1,6 +1,6 @@
 import { fstatSync, statSync, writeSync } from 'node:fs'
-import { startServer } from '../app.ts'
-import type { Announcement } from '../app.ts'
+import { startServer } from '../app/index.ts'
+import type { Announcement } from '../app/index.ts'
 import type { RunningServer } from '../config/serve-options.ts'
 import { modelWords } from '../config/summary.ts'
 import { systemClock } from '../lib/clock.ts'

@@ -1,15 +1,14 @@
 /** Checked entries of a configuration as deployments: provider, address, key, limits of time, prices. */
-import { createHash } from 'node:crypto'
 import type { Deployment, Origin, Timeouts } from '../core/deployment.ts'
 import type { Provider } from '../core/provider.ts'
 import { Secret } from '../lib/secret.ts'
 import { localModels, splitModel } from '../providers/index.ts'
 import { bedrockOptions } from './bedrock.ts'
 import { readAddress, withProvider } from './entry-checks.ts'
+import { placeIdOf } from './ids.ts'
 import { modelFacts } from './model-facts.ts'
 import { nearest } from '../lib/nearest.ts'
 import { tokenPriceKeys, unitPriceKeys } from './prices.ts'
-import { proxyWithoutSecrets } from './proxies.ts'
 import type { ProxySettings } from './proxies.ts'
 import type { ModelEntry } from './schema.ts'
 import { isKeyText } from './texts.ts'
@@ -63,7 +62,7 @@ export function buildDeployment(entry: ModelEntry, context: BuildContext): Deplo
   const { baseUrl, apiVersion } = readAddress(given)
   const declared = { ...entry.model_info, ...pick(params, [...tokenPriceKeys, ...unitPriceKeys]) }
   return {
-    id: entry.model_info?.id ?? deploymentId(entry),
+    id: placeIdOf(entry),
     modelName: entry.model_name,
     ...modelFacts({ modelName: entry.model_name, model, provider: provider.name }, declared),
     target: {
@@ -118,15 +117,6 @@ function timeouts(params: ModelEntry['proxy_params'], context: BuildContext): Ti
     idleMs: ms(params.idle_timeout, defaultTimeouts.idleMs),
     totalMs: ms(params.total_timeout, defaultTimeouts.totalMs),
   }
-}
-
-/** Stable over restarts and the same on every replica; secrets are not part of it. */
-function deploymentId(entry: ModelEntry): string {
-  const { api_key: _, extra_headers: __, vertex_credentials: ___, client_secret: ____, azure_ad_token: _____, ...more } = entry.proxy_params
-  const { aws_access_key_id: ______, aws_secret_access_key: _______, aws_session_token: ________, proxy, ...visible } = more
-  const shown = proxy === undefined ? visible : { ...visible, proxy: proxyWithoutSecrets(proxy) }
-  const parts = Object.entries(shown).sort(([a], [b]) => (a < b ? -1 : 1))
-  return createHash('sha256').update(JSON.stringify([entry.model_name, parts])).digest('hex').slice(0, 32)
 }
 
 function lowerCased(headers: Readonly<Record<string, string>>): Record<string, string> {

@@ -103,12 +103,6 @@ test('user and password become Basic credentials; nothing that is shown holds th
   expect(proxyOf('http://own:2/').proxy.key).toBe(proxyOf('http://own:2').proxy.key)
 })
 
-test('the id of a deployment knows its proxy, not the password; without one it is what it was', () => {
-  const idOf = (params: string) => deployments(`model_list:\n${entry(params)}`)[0]!.id
-  expect(idOf(', proxy: "http://a:b@own:2"')).toBe(idOf(', proxy: "http://a:c@own:2"'))
-  expect(new Set([idOf(''), idOf(', proxy: false'), idOf(', proxy: "http://own:2"'), idOf(', proxy: "http://own:3"')]).size).toBe(4)
-})
-
 test('equal settings share their rules, so that their connections are shared', () => {
   const [one, other] = deployments(`model_list:\n${entry(', proxy: "http://own:2"')}${entry(', proxy: "http://own:2", weight: 2')}`)
   expect(one!.proxies).toBe(other!.proxies!)

@@ -6,6 +6,7 @@ import type { BuildContext, Environment, EnvironmentOffer, Providers } from './d
 import { discoveredDeployments } from './discover.ts'
 import type { DiscoveredModel } from './discover.ts'
 import { entryProblems } from './entry-checks.ts'
+import { EntryIds } from './ids.ts'
 import { idMistakes, mistakeAt, nameFindings } from './names.ts'
 import type { Built } from './names.ts'
 import { ProxySettings } from './proxies.ts'
@@ -115,6 +116,7 @@ function build(
     proxies,
   }
   const entries = new Map<number, Deployment>()
+  const ids = new EntryIds()
   const add = (at: number, { path, message }: { readonly path: readonly string[]; readonly message: string }) =>
     void mistakes.push(mistakeAt(reading, ['model_list', at, ...path], message))
   for (const { at, entry, lost } of reading.entries ?? []) {
@@ -124,7 +126,7 @@ function build(
     const built = buildDeployment(entry, { ...context, origin: { kind: 'config', where } })
     if (!('message' in built)) {
       // The id of what is not whole is no id: it may be that of another one.
-      if (lost.length === 0 || entry.model_info?.id !== undefined) entries.set(at, built)
+      if (lost.length === 0 || entry.model_info?.id !== undefined) entries.set(at, { ...built, id: ids.idOf(entry) })
     } else if (lost.length === 0 || (isAboutProvider(built.path) && !lost.some(path => addresses.has(path))))
       add(at, built)
   }

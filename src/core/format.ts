@@ -48,6 +48,8 @@ export interface StreamRelay {
   readonly complete: boolean
   /** The terminal event itself (`[DONE]`, `message_stop`) is in what was handed out: the client knows it has all. */
   readonly terminated: boolean
+  /** The upstream's dialect has no terminal event: a complete answer is over when nothing follows it for a while. */
+  readonly endsSilently?: boolean
   readonly failure: GatewayError | undefined
   /** As reported by the upstream. */
   readonly usage: Usage | undefined

@@ -1,4 +1,4 @@
-/** What the inside needs from the outside: implemented by `store`, `pipeline` and `telemetry`, joined in `app.ts`. */
+/** What the inside needs from the outside: implemented by `store`, `pipeline` and `telemetry`, joined in `app/`. */
 import type { VirtualKey } from './call.ts'
 import type { Deployment } from './deployment.ts'
 import type { Settings } from './settings.ts'

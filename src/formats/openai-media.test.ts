@@ -187,8 +187,10 @@ describe('speech', () => {
   const done = { type: 'speech.audio.done', usage: { input_tokens: 14, output_tokens: 101, total_tokens: 115 } }
 
   test('events pass as they are, with the usage of the last', () => {
-    for (const text of [sse(delta, delta, done), sse(delta, done).replaceAll('\n', '\r\n'), sse(delta, done, '[DONE]')])
+    for (const text of [sse(delta, delta, done), sse(delta, done).replaceAll('\n', '\r\n')])
       expect(everyCut(relay, text)).toEqual({ out: text, started: true, complete: true, terminated: true, failure: undefined, usage: { inputTokens: 14, outputTokens: 101 } })
+    // Nothing behind the last event counts.
+    expect(everyCut(relay, sse(delta, done, '[DONE]', { error: 'late' }))).toMatchObject({ out: sse(delta, done), terminated: true, failure: undefined })
     // Without the last blank line.
     expect(run(relay(), [bytes(sse(delta, done).slice(0, -1))])).toMatchObject({ complete: true, failure: undefined })
   })
@@ -202,6 +204,8 @@ describe('speech', () => {
     for (const error of [sse({ error: { message: 'no voice', code: 'c' } }), sse({ type: 'error', message: 'no voice' }), `event: error\n${sse({ message: 'no voice' })}`, sse({ error: 'no voice' })])
       expect(everyCut(relay, error)).toMatchObject({ out: '', started: false, failure: 'upstream-failed: no voice' })
     expect(everyCut(relay, sse('{"type":"speech.audio.done"'))).toMatchObject({ out: '', failure: 'upstream-broken: an event of the upstream is not valid JSON' })
+    expect(everyCut(relay, sse(delta, '{"type":"speech.audio.delta","aud', done))).toMatchObject({ out: sse(delta), failure: 'upstream-broken: an event of the upstream is not valid JSON' })
+    expect(everyCut(relay, sse('[DONE]'))).toMatchObject({ out: '', failure: 'upstream-broken: the upstream ended its stream without an answer' })
     // An answer may say that there was no error.
     expect(run(relay(), [bytes(sse({ ...delta, error: null }, done))])).toMatchObject({ failure: undefined })
   })

@@ -3,6 +3,7 @@ import { GatewayError } from '../core/errors.ts'
 import type { StreamRelay } from '../core/format.ts'
 import { readOpenaiUsage } from '../core/openai-usage.ts'
 import type { Usage } from '../core/usage.ts'
+import { looksLikeObject } from '../lib/object-text.ts'
 import { SseSplitter } from '../lib/sse.ts'
 import { isObject } from './openai-chat/checks.ts'
 import { openaiErrorEvent } from './openai-error.ts'
@@ -131,7 +132,7 @@ export class EventRelay extends MediaRelay {
   }
 
   push(bytes: Uint8Array): Uint8Array {
-    if (this.failure) return nothing
+    if (this.failure || this.terminated) return nothing
     this.#pending.push(bytes)
     this.#pendingBytes += bytes.length
     if (this.#pendingBytes > eventBytesMax) this.failure = broken(`an event of the upstream's stream is larger than ${eventBytesMax} bytes`)
@@ -149,7 +150,7 @@ export class EventRelay extends MediaRelay {
   end(): Uint8Array {
     // Some servers leave the last blank line out; half an event is worth nothing.
     const rest = Buffer.concat([...this.#pending, Buffer.from('\n\n')])
-    const last = !this.failure && isWhole(rest) ? this.#relay(rest) : nothing
+    const last = !this.failure && !this.terminated && isWhole(rest) ? this.#relay(rest) : nothing
     if (!this.failure && !this.complete) this.failure = broken('the upstream ended its stream without finishing the answer')
     this.terminated = this.complete
     return last
@@ -160,15 +161,22 @@ export class EventRelay extends MediaRelay {
   }
 
   #relay(block: Buffer): Uint8Array {
-    for (const { event, data } of this.#splitter.push(block)) {
-      this.#see(event, data)
-      if (this.failure) return nothing
+    const hasCrlf = block.includes('\r\n\r\n')
+    for (let from = 0; from < block.length; ) {
+      const to = nextEventEnd(block, from, hasCrlf)
+      for (const { event, data } of this.#splitter.push(block.subarray(from, to))) this.#see(event, data)
+      if (this.failure) return block.subarray(0, from)
+      // Nothing after the end counts, wherever the bytes were cut.
+      if (this.terminated) return block.subarray(0, to)
+      from = to
     }
     return block
   }
 
   #see(event: string | undefined, data: string): void {
     if (data === '[DONE]') {
+      if (!this.started) this.failure = broken('the upstream ended its stream without an answer')
+      if (this.failure) return
       this.complete = true
       this.terminated = true
       return
@@ -176,7 +184,7 @@ export class EventRelay extends MediaRelay {
     this.contentEvents++
     // Base64 holds neither quotes nor dots: the large events are never parsed.
     const isOfInterest = event === 'error' || data.includes('"error"') || data.includes('"usage"') || this.#rules.last.some(type => data.includes(type))
-    const parsed = isOfInterest ? parseObject(data) : {}
+    const parsed = isOfInterest ? parseObject(data) : looksLikeObject(data) ? {} : undefined
     if (!parsed) this.failure = broken('an event of the upstream is not valid JSON')
     else if (event === 'error' || parsed.type === 'error' || isFault(parsed.error)) this.failure = failureOf(parsed)
     else this.#content(parsed)
@@ -228,6 +236,13 @@ function lastEventEnd(buffer: Buffer): number {
   const lf = buffer.lastIndexOf('\n\n')
   const crlf = buffer.lastIndexOf('\r\n\r\n')
   return Math.max(lf < 0 ? 0 : lf + 2, crlf < 0 ? 0 : crlf + 4)
+}
+
+/** Offset behind the next blank line at or after `from`. */
+function nextEventEnd(block: Buffer, from: number, hasCrlf: boolean): number {
+  const lf = block.indexOf('\n\n', from)
+  const crlf = hasCrlf ? block.indexOf('\r\n\r\n', from) : -1
+  return Math.min(lf < 0 ? block.length : lf + 2, crlf < 0 ? block.length : crlf + 4)
 }
 
 function broken(message: string): GatewayError {

@@ -125,3 +125,62 @@ test('absurd usage is not believed', () => {
   run(relay, every(whole.replace('"prompt_tokens":5', '"prompt_tokens":-5'), 50))
   expect(relay.usage).toBeUndefined()
 })
+
+test('what comes behind [DONE] counts for nothing, wherever the bytes are cut', () => {
+  const after = `data: {"error":"too late"}\n\n${delta({ content: 'late' })}data: rubbish\n\n`
+  const bytes = Buffer.from(whole + after)
+  for (let size = 1; size <= bytes.length; size += size < 200 ? 1 : 97) {
+    const relay = relayOf()
+    expect(run(relay, every(whole + after, size))).toBe(whole)
+    expect([relay.failure, relay.usage]).toEqual([undefined, { inputTokens: 5, outputTokens: 3 }])
+  }
+})
+
+test('a stream without a chunk is no answer; one without a finish reason is, if it says that it is done', () => {
+  const filters = chunk({ choices: [], prompt_filter_results: [] })
+  for (const empty of [done, `: ping\n\n${done}`, filters + usageChunk + done, `event: x\r\ndata: [DONE]\r\n\r\n`])
+    for (const size of [1, 9, 1000]) {
+      const relay = relayOf()
+      expect(run(relay, every(empty, size))).not.toContain('[DONE]')
+      expect([relay.failure?.kind, relay.complete, relay.terminated]).toEqual(['upstream-broken', false, false])
+    }
+  const relay = relayOf()
+  const spare = delta({ content: 'hi' }) + done
+  expect(run(relay, every(spare, 5))).toBe(spare)
+  expect([relay.failure, relay.complete]).toEqual([undefined, true])
+})
+
+test('an event that is not a JSON object breaks the stream, and what came before it went out', () => {
+  for (const broken of ['{"choices":[{"delta":{"content":"ca', 'rubbish', '[1]', 'null', '"text"', '{', '}', '<html>{}</html>'])
+    for (const end of ['\n\n', '\r\n\r\n'])
+      for (const size of [1, 7, 1000]) {
+        const relay = relayOf()
+        expect(run(relay, every(`${delta({ content: 'a' })}data: ${broken}${end}${done}`, size))).toBe(delta({ content: 'a' }))
+        expect([relay.failure?.kind, relay.terminated]).toEqual(['upstream-broken', false])
+      }
+})
+
+test('unusual events pass: names, numbers, several lines of data, spaces; events without data say nothing', () => {
+  const usage = `event: chunk\nid: 7\n${usageChunk}`
+  const many = 'data: {"choices":[{"index":0,\ndata:  "delta":{"content":"x"}}]}\n\n'
+  const odd = `id: 1\n${delta({ content: 'a' })}event: ping\n\nretry: 10\n\n${many}${delta({}, 'stop').replace('\n\n', ' \nid: 3\n\n')}${usage}data:[DONE]\n\n`
+  for (let size = 1; size < 80; size++) {
+    const relay = relayOf()
+    expect(run(relay, every(odd.replace('retry', 'data:\n\ndata: \n\nretry'), size))).toBe(odd)
+    expect([relay.failure, relay.terminated, relay.contentEvents, relay.usage?.inputTokens]).toEqual([undefined, true, 2, 5])
+  }
+})
+
+test('errors with a name or in the words of vLLM are failures; an error that is null is none', () => {
+  for (const [event, message] of [
+    ['event: error\ndata: {"error":{"message":"GPU lost"}}\n\n', 'GPU lost'],
+    ['data: {"object": "error", "message": "too long"}\n\n', 'too long'],
+  ] as const) {
+    const relay = relayOf()
+    expect(run(relay, every(delta({ content: 'a' }) + event + done, 11))).toBe(delta({ content: 'a' }))
+    expect([relay.failure?.kind, relay.failure?.message]).toEqual(['upstream-failed', message])
+  }
+  const fine = `data: {"error": null, "choices":[{"index":0,"delta":{"content":"a"},"finish_reason":"stop"}]}\n\n${done}`
+  const relay = relayOf()
+  expect([run(relay, every(fine, 11)), relay.failure]).toEqual([fine, undefined])
+})

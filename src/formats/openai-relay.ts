@@ -7,6 +7,7 @@ import { GatewayError } from '../core/errors.ts'
 import type { StreamRelay } from '../core/format.ts'
 import { readOpenaiUsage } from '../core/openai-usage.ts'
 import type { Usage } from '../core/usage.ts'
+import { looksLikeObject } from '../lib/object-text.ts'
 
 const eventBytesMax = 8 * 1024 * 1024
 const nothing = new Uint8Array(0)
@@ -19,7 +20,8 @@ const usagePattern = /"usage":\s*\{/
 const modelPattern = /"model":\s*"[^"\\]*(?:\\.[^"\\]*)*"/
 const nullUsagePattern = /"usage":\s*null/y
 const noChoicesPattern = /"choices":\s*\[\s*\]/
-const errorPattern = /^data:\s*\{\s*"error":/
+/** `{"error": ...}`, or `{"object": "error", message}` as Mistral and vLLM write it; no error may be called null. */
+const errorPattern = /^data:\s*\{\s*(?:"error":(?!\s*null)|"object":\s*"error")/
 /** A delta that says something: text, thinking, refusal or arguments that are not empty. */
 const contentPattern = /"(?:content|text|reasoning_content|reasoning|refusal|arguments)":\s*"(?!")/g
 
@@ -46,6 +48,8 @@ export class OpenaiRelay implements StreamRelay {
   /** The last of them: a blank line may begin here. */
   #tail = noTail
   #usageEvent: string | undefined
+  /** A chunk was more than a report of filters or usage. */
+  #answered = false
   /** `"model":"..."` as this upstream writes it; empty until seen. */
   #upstreamModel = ''
 
@@ -59,7 +63,7 @@ export class OpenaiRelay implements StreamRelay {
     const event = this.#usageEvent
     if (event === undefined) return undefined
     try {
-      const chunk = JSON.parse(latin1ToUtf8(event).replace(/^data:\s*/, '')) as Record<string, unknown>
+      const chunk = JSON.parse(latin1ToUtf8(dataOf(event) ?? '')) as Record<string, unknown>
       return readOpenaiUsage(chunk.usage)
     } catch {
       return undefined
@@ -67,7 +71,7 @@ export class OpenaiRelay implements StreamRelay {
   }
 
   push(bytes: Uint8Array): Uint8Array {
-    if (this.failure) return nothing
+    if (this.failure || this.terminated) return nothing
     let buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
     if (this.#pending.length > 0) {
       // Joined only when an event has ended, so a giant event is not copied once per piece, whatever lines it has.
@@ -93,7 +97,7 @@ export class OpenaiRelay implements StreamRelay {
 
   end(): Uint8Array {
     let out: Uint8Array = nothing
-    if (this.#pending.length > 0 && !this.failure) {
+    if (this.#pending.length > 0 && !this.failure && !this.terminated) {
       // Some servers leave the last blank line out.
       const last = Buffer.concat([...this.#pending, Buffer.from('\n\n')])
       this.#pending = []
@@ -111,7 +115,8 @@ export class OpenaiRelay implements StreamRelay {
 
   /** A cut event is not valid JSON: what remains at the end is only used if it is. */
   #isWhole(event: Buffer): boolean {
-    const data = event.toString('utf8').replace(/^data:\s*/, '').trim()
+    const data = dataOf(event.toString('utf8'))
+    if (data === undefined) return false
     if (data === '[DONE]') return true
     try {
       JSON.parse(data)
@@ -133,22 +138,49 @@ export class OpenaiRelay implements StreamRelay {
     let out = ''
     for (const event of splitEvents(text)) {
       out += this.#event(event)
-      if (this.failure) break
+      // Nothing after the end counts, wherever the bytes were cut.
+      if (this.failure || this.terminated) break
     }
     return out === text ? block : Buffer.from(out, 'latin1')
   }
 
   /** What goes out for one event; the same string when nothing had to change. */
   #event(event: string): string {
-    if (event.startsWith('data: [DONE]') || event.startsWith('data:[DONE]')) {
-      this.complete = true
-      this.terminated = true
-      return event
-    }
-    if (errorPattern.test(event)) {
-      this.failure = errorOf(event)
+    return event.startsWith('data:') && looksLikeObject(event, 'data:'.length) ? this.#chunk(event) : this.#odd(event)
+  }
+
+  /** What is not one line of JSON: the end, comments, events with names, and what no client could read. */
+  #odd(event: string): string {
+    const data = dataOf(event)
+    if (data === undefined) return event
+    // By the rules of server-sent events this is none; clients that parse it all the same would break.
+    if (data === '') return ''
+    if (data.startsWith('[DONE]')) return this.#done(event)
+    if (!looksLikeObject(data)) {
+      this.failure = broken("an event of the upstream's stream is not a JSON object")
       return ''
     }
+    return this.#chunk(event, `data:${data}`)
+  }
+
+  #done(event: string): string {
+    if (!this.complete && !this.#answered) {
+      this.failure = broken('the upstream ended its stream without an answer')
+      return ''
+    }
+    // Many small hosts know no finish reason: their word for the end is believed.
+    this.complete = true
+    this.terminated = true
+    return event
+  }
+
+  /** `line` = the event as if it had one line of data and no name. */
+  #chunk(event: string, line = event): string {
+    if (errorPattern.test(line)) {
+      this.failure = errorOf(line)
+      return ''
+    }
+    if (!this.#answered) this.#answered = !noChoicesPattern.test(event)
     const content = event.match(contentPattern)
     if (content) {
       this.started = true
@@ -223,6 +255,12 @@ function splitEvents(text: string): string[] {
   return text.split(/(?<=\n\n|\r\n\r\n)/)
 }
 
+/** The data of an event as one text; undefined when it has no such line. */
+function dataOf(event: string): string | undefined {
+  const lines = event.split(/\r\n|\n|\r/).filter(line => line.startsWith('data:'))
+  return lines.length === 0 ? undefined : lines.map(line => line.slice('data:'.length)).join('\n').trim()
+}
+
 function latin1ToUtf8(text: string): string {
   return Buffer.from(text, 'latin1').toString('utf8')
 }
@@ -234,7 +272,8 @@ function broken(message: string): GatewayError {
 /** The upstream's own words about a failure inside a stream. */
 function errorOf(event: string): GatewayError {
   try {
-    const { error } = JSON.parse(latin1ToUtf8(event).replace(/^data:\s*/, '')) as { error: unknown }
+    const body = JSON.parse(latin1ToUtf8(event).replace(/^data:\s*/, '')) as { error?: unknown }
+    const error = body.error ?? body
     const message = typeof error === 'string' ? error : (error as { message?: unknown } | null)?.message
     const code = (error as { code?: unknown } | null)?.code
     return new GatewayError('upstream-failed', typeof message === 'string' ? message : 'the upstream failed', {

@@ -15,6 +15,11 @@ test('events are the same wherever the bytes are cut', () => {
   }
 })
 
+test('events without data are none, named or not', () => {
+  const splitter = new SseSplitter()
+  expect(splitter.push(Buffer.from('data:\n\ndata: \n\nevent: ping\ndata:\n\ndata: x\n\n'))).toEqual([{ data: 'x' }])
+})
+
 test('an event without end is refused at its limit, cheaply', () => {
   const splitter = new SseSplitter(1024 * 1024)
   const piece = Buffer.alloc(1024, 120)

@@ -104,7 +104,7 @@ function lineEndLength(text: string, at: number): number {
 
 function parseFrame(block: string): Frame | undefined {
   // Nearly every event is one line.
-  if (block.startsWith('data: ') && !block.includes('\n') && !block.includes('\r'))
+  if (block.length > 6 && block.startsWith('data: ') && !block.includes('\n') && !block.includes('\r'))
     return { data: block.slice(6) }
   const data: string[] = []
   let event: string | undefined
@@ -112,6 +112,8 @@ function parseFrame(block: string): Frame | undefined {
     if (line.startsWith('data:')) data.push(line.charCodeAt(5) === 32 ? line.slice(6) : line.slice(5))
     else if (line.startsWith('event:')) event = line.charCodeAt(6) === 32 ? line.slice(7) : line.slice(6)
   }
-  if (data.length === 0) return undefined
-  return event === undefined ? { data: data.join('\n') } : { event, data: data.join('\n') }
+  const text = data.join('\n')
+  // Where there is no data, nothing has happened: some servers keep connections alive so.
+  if (text === '') return undefined
+  return event === undefined ? { data: text } : { event, data: text }
 }

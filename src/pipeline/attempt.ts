@@ -260,6 +260,7 @@ function seriesAttempt(call: Call, stream: TranslatedStream, target: Target): At
         }
         return next && sent(next)
       },
+      isOver: () => relay.isOver,
       streamed() {
         const next = relay.ended()
         return next && sent(next)
@@ -310,6 +311,7 @@ function checkedAttempt(call: Call, question: JsonQuestion): Attempt {
           }
         }
       },
+      isOver: () => relay.isOver,
       streamed() {
         const again = relay.ended()
         return again && sent(again)

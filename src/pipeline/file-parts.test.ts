@@ -18,9 +18,12 @@ const rewritten = (value: object, visit: Parameters<typeof rewriteReferences>[1]
   expect(JSON.stringify(body.parse())).toBe(before)
   return after
 }
-const pdf: InlineFile = { filename: 'a.pdf', mediaType: 'application/pdf', data: 'JVBERi0=' }
-const png: InlineFile = { filename: 'a.png', mediaType: 'image/png', data: 'iVBORw==' }
-const text: InlineFile = { filename: 'a.md', mediaType: 'text/markdown', data: Buffer.from('é').toString('base64') }
+const noText = (): never => {
+  throw new Error('this is no text')
+}
+const pdf: InlineFile = { filename: 'a.pdf', mediaType: 'application/pdf', data: 'JVBERi0=', text: noText }
+const png: InlineFile = { filename: 'a.png', mediaType: 'image/png', data: 'iVBORw==', text: noText }
+const text: InlineFile = { filename: 'a.md', mediaType: 'text/markdown', data: Buffer.from('é').toString('base64'), text: () => 'é' }
 
 test('only ids in the manner of this gateway are its own', () => {
   for (const id of [a, b, c, d]) expect(isLocalFileId(id)).toBe(true)

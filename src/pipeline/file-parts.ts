@@ -12,8 +12,10 @@ type Path = readonly (string | number)[]
 export interface InlineFile {
   readonly filename: string
   readonly mediaType: string
-  /** Base64. */
+  /** Base64, or what stands in its place until the body is sent. */
   readonly data: string
+  /** The content of a text. */
+  text(): string
 }
 
 /** One place in the body that names a file of ours. */
@@ -164,9 +166,9 @@ function pictureBlock({ cache_control: cache }: Fields, file: InlineFile): Field
   return { type: 'image', source, ...(cache !== undefined && { cache_control: cache }) }
 }
 
-function documentBlock(part: Fields, { filename, mediaType, data }: InlineFile): Fields {
+function documentBlock(part: Fields, { filename, mediaType, data, text }: InlineFile): Fields {
   const source = mediaType.startsWith('text/')
-    ? { type: 'text', media_type: 'text/plain', data: Buffer.from(data, 'base64').toString('utf8') }
+    ? { type: 'text', media_type: 'text/plain', data: text() }
     : { type: 'base64', media_type: mediaType, data }
   return { title: filename, ...part, source }
 }

@@ -63,6 +63,10 @@ class LocalRelay implements StreamRelay {
     return this.#relay.terminated
   }
 
+  get endsSilently(): boolean | undefined {
+    return this.#relay.endsSilently
+  }
+
   get failure(): GatewayError | undefined {
     return this.#relay.failure
   }

@@ -107,3 +107,28 @@ test('nothing of a file that is too large is fetched, and a refusal is asked for
   expect(await messageOf(refused.placed())).toContain('unprocessable')
   expect(refused.fetched.length).toBe(1)
 })
+
+test('what travelled with a call is freed when the call is over, also when it ended while files were fetched', async () => {
+  const [one, two] = [newId('file'), newId('file')]
+  const given: Uint8Array[] = []
+  const content = async () => given[given.push(new Uint8Array(1_000_000).fill(65)) - 1]!
+  const claude = deploymentOf('claude', 'account-3', 'anthropic')
+  const { call, placed } = rig([one, two], [far, claude], { content })
+  await placed()
+  const bodies = [far, claude].map(deployment => call.namedFiles!.bodyFor(deployment))
+  expect(call.namedFiles!.bodyFor(far)).toBe(bodies[0]!)
+  for (const { bytes } of bodies) expect(JSON.stringify(JSON.parse(Buffer.from(bytes).toString()))).toContain(`base64,${Buffer.alloc(1_000_000, 65).toString('base64')}"`)
+  expect(given.map(bytes => bytes.length)).toEqual([1_000_000, 1_000_000])
+  call.namedFiles!.release()
+  expect([...given, ...bodies.map(body => body.bytes)].map(bytes => bytes.length)).toEqual([0, 0, 0, 0])
+  given.length = 0
+  const left: ReturnType<typeof rig> = rig([one, two], [far], {
+    content: async () => {
+      if (given.length === 1) (left.call.client as { left: boolean }).left = true
+      return content()
+    },
+  })
+  expect(await messageOf(left.placed())).toStartWith('client-closed')
+  expect(given.map(bytes => bytes.length)).toEqual([0, 0])
+  expect(left.call.namedFiles).toBeUndefined()
+})

@@ -7,6 +7,7 @@ import { nativeProfile } from '../core/deployment.ts'
 import type { Deployment } from '../core/deployment.ts'
 import { GatewayError, toGatewayError, unprocessable } from '../core/errors.ts'
 import type { FaultKind } from '../core/errors.ts'
+import { clientClosed } from '../core/request.ts'
 import { accountOf } from '../core/files.ts'
 import type { FileCalls, NamedFiles } from '../core/files.ts'
 import type { Format } from '../core/format.ts'
@@ -14,10 +15,12 @@ import { withLocalIds } from '../core/local-ids.ts'
 import type { FileRecord, FileStore } from '../core/ports.ts'
 import type { Settings } from '../core/settings.ts'
 import type { Clock } from '../lib/clock.ts'
+import { freeBytes } from '../lib/free-bytes.ts'
 import { JsonBody } from '../lib/json-body.ts'
 import { mediaTypeOf } from '../lib/media-type.ts'
 import { fileReferences, rewriteReferences } from './file-parts.ts'
 import type { FileReference, InlineFile } from './file-parts.ts'
+import { newMark, withContents } from './inlined-bytes.ts'
 
 /** Different files that one body may name: each is looked up in the database. */
 const filesMax = 100
@@ -64,8 +67,16 @@ interface Naming {
 async function placeFiles(parts: NamedFilesParts, naming: Naming): Promise<void> {
   const { call } = naming
   const placed = new PlacedFiles(parts, naming, await findRecords(parts.files, naming))
-  call.candidates = await placed.among(call.candidates, call.model)
-  call.namedFiles = placed
+  try {
+    const candidates = await placed.among(call.candidates, call.model)
+    // The settlement that would have released them is past.
+    if (call.client.left) throw clientClosed()
+    call.candidates = candidates
+    call.namedFiles = placed
+  } catch (thrown) {
+    placed.release()
+    throw thrown
+  }
 }
 
 /** By our id. The same words for what is another key's and for what never was. */
@@ -83,7 +94,7 @@ async function findRecords(files: NamedFilesParts['files'], { call, references }
 }
 
 /** Of a file: its content, or why there is none. */
-type Content = { readonly file: InlineFile; readonly bytes: number } | { readonly failure: GatewayError }
+type Content = { readonly file: InlineFile; readonly bytes: Uint8Array } | { readonly failure: GatewayError }
 
 class PlacedFiles implements NamedFiles {
   readonly localIds: ReadonlyMap<string, string>
@@ -93,15 +104,19 @@ class PlacedFiles implements NamedFiles {
   /** Where each file is, as the configuration of this moment says; undefined = nowhere any more. */
   readonly #homes: ReadonlyMap<string, Deployment | undefined>
   readonly #contents = new Map<string, Content>()
-  #last: { readonly deployment: Deployment; readonly body: JsonBody } | undefined
+  /** For each deployment that was tried: an attempt that failed may have been sending still. */
+  readonly #bodies = new Map<Deployment, JsonBody>()
+  #isReleased = false
 
   constructor(parts: NamedFilesParts, naming: Naming, records: ReadonlyMap<string, FileRecord>) {
     this.#parts = parts
     this.#naming = naming
     this.#records = records
     const { deployments } = parts.settings()
-    const homeOf = ({ deploymentId }: FileRecord): Deployment | undefined =>
-      deployments.find(one => one.id === deploymentId && one.target.provider.files !== undefined)
+    const homeOf = ({ deploymentId }: FileRecord): Deployment | undefined => {
+      const home = deployments.find(one => one.id === deploymentId)
+      return home?.target.provider.files && home
+    }
     this.#homes = new Map([...records.values()].map(record => [record.id, homeOf(record)]))
     this.localIds = new Map([...records.values()].map(record => [record.upstreamId, record.id]))
   }
@@ -125,17 +140,28 @@ class PlacedFiles implements NamedFiles {
   }
 
   bodyFor(deployment: Deployment): JsonBody {
-    if (this.#last?.deployment === deployment) return this.#last.body
+    const known = this.#bodies.get(deployment)
+    if (known) return known
+    const contents = new Map<string, Uint8Array>()
     const original = this.#naming.call.body!
     const edits = rewriteReferences(original, reference => {
       if (this.#goesById(reference, deployment)) return reference.withId(this.#records.get(reference.id)!.upstreamId)
       const content = this.#contents.get(reference.id)
       if (!content || 'failure' in content) throw new GatewayError('internal', `the file '${reference.id}' was not fetched for '${deployment.id}'`)
+      contents.set(content.file.data, content.bytes)
       return reference.inlined(content.file)
     })
-    const body = JsonBody.read(Buffer.concat(original.edited(edits)))
-    this.#last = { deployment, body }
+    const body = JsonBody.read(withContents(original.edited(edits), contents))
+    this.#bodies.set(deployment, body)
     return body
+  }
+
+  release(): void {
+    this.#isReleased = true
+    for (const body of this.#bodies.values()) body.release()
+    for (const content of this.#contents.values()) if ('bytes' in content) freeBytes(content.bytes)
+    this.#bodies.clear()
+    this.#contents.clear()
   }
 
   /** What the deployment can only be given as content. */
@@ -169,7 +195,7 @@ class PlacedFiles implements NamedFiles {
       if (reference.inlined(content.file) === undefined)
         throw refused(reference, `the file '${reference.id}' is ${content.file.mediaType}, and no picture; send it as a document, or a PNG, JPEG, GIF or WebP file here`)
     }
-    check(sumOf(id => (this.#contents.get(id) as { bytes: number }).bytes))
+    check(sumOf(id => (this.#contents.get(id) as { bytes: Uint8Array }).bytes.length))
   }
 
   async #content(id: string, bytesMax: number): Promise<Content> {
@@ -177,6 +203,10 @@ class PlacedFiles implements NamedFiles {
     if (known) return known
     const content = await this.#download(id, bytesMax).catch((thrown: unknown): Content => ({ failure: toGatewayError(thrown) }))
     if ('failure' in content && (content.failure.kind === 'client-closed' || content.failure.kind === 'internal')) throw content.failure
+    if (this.#isReleased) {
+      if ('bytes' in content) freeBytes(content.bytes)
+      throw clientClosed()
+    }
     this.#contents.set(id, content)
     return content
   }
@@ -191,7 +221,8 @@ class PlacedFiles implements NamedFiles {
     const startedMs = clock.monotonicMs()
     try {
       const bytes = await fileCalls.bytes({ request: call.client, deployment, method: 'GET', path }, bytesMax)
-      return { file: { filename, mediaType: mediaTypeOf(bytes, filename), data: Buffer.from(bytes).toString('base64') }, bytes: bytes.length }
+      const text = () => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8')
+      return { file: { filename, mediaType: mediaTypeOf(bytes, filename), data: newMark(), text }, bytes }
     } finally {
       call.upstreamMs += clock.monotonicMs() - startedMs
     }

@@ -92,6 +92,23 @@ describe('streams', () => {
     expect(relay.started).toBe(true)
   })
 
+  test('each is over with the frame that says so, wherever it is cut; what comes behind it is not read', () => {
+    const marked: ChatAdapter = { ...adapter, reader: () => frame => (frame.data === '[DONE]' ? [] : [JSON.parse(frame.data) as ChatEvent]), isLast: ({ data }) => data === '[DONE]' }
+    const whole = run(answers.map(sse), 100_000).out
+    for (let size = 1; size < 80; size++) {
+      const relay = new SeriesRelay(new PromptSeries({ adapter: marked, format, request: two, publicModel: 'm' }, {} as Target))
+      let out = ''
+      for (const [n, events] of answers.entries()) {
+        const bytes = Buffer.concat([sse(events), Buffer.from('data: [DONE]\n\ndata: rubbish\n\n')])
+        for (let at = 0; at < bytes.length && !relay.isOver; at += size) out += relay.push(bytes.subarray(at, at + size))
+        expect([relay.isOver, relay.failure]).toEqual([true, undefined])
+        expect(relay.ended() === undefined).toBe(n === 2)
+      }
+      expect(out + relay.end()).toBe(whole)
+      expect(relay.usage).toEqual({ inputTokens: 30, outputTokens: 9 })
+    }
+  })
+
   test('a last line without its end is not lost', () => {
     const open = (events: readonly ChatEvent[]) => Buffer.from(events.map(event => JSON.stringify(event)).join('\n'))
     const parts = [answer('x1', 'a').slice(0, -1), answer('x2', 'b').slice(0, -1), answer('x3', 'c').slice(0, -1)].map(open)

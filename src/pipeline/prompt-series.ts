@@ -92,6 +92,8 @@ export class SeriesRelay implements StreamRelay {
   terminated = false
   failure: GatewayError | undefined
   started = false
+  /** The present upstream has said that its stream is over: nothing after it counts. */
+  isOver = false
   readonly #series: PromptSeries
   readonly #writer: EventWriter
   #state = new AnswerState()
@@ -125,14 +127,16 @@ export class SeriesRelay implements StreamRelay {
   }
 
   push(bytes: Uint8Array): string {
+    if (this.isOver) return ''
     const late = this.#late
     this.#late = ''
     return late + this.#guarded(() => this.#translate(this.#splitter.push(bytes)))
   }
 
   #translate(frames: readonly Frame[]): string {
+    const { adapter } = this.#series.stream
     let out = ''
-    for (const frame of frames)
+    for (const frame of frames) {
       for (const event of this.#read(frame)) {
         const isNew = this.#state.see(event)
         this.started ||= this.#state.started
@@ -143,12 +147,17 @@ export class SeriesRelay implements StreamRelay {
         const renumbered = isNew ? this.#series.renumbered(event) : undefined
         if (renumbered) out += this.#writer.write(renumbered)
       }
+      if (adapter.isLast?.(frame)) {
+        this.isOver = true
+        return out
+      }
+    }
     return out
   }
 
   /** One upstream's stream has ended: the call that asks for the next answer; undefined = it was the last, for better or worse. */
   ended(): TranslatedCall | undefined {
-    this.#late += this.#guarded(() => this.#translate(this.#splitter.end()))
+    if (!this.isOver) this.#late += this.#guarded(() => this.#translate(this.#splitter.end()))
     if (!this.failure && !this.#state.complete)
       this.failure = new GatewayError('upstream-broken', 'the upstream ended its stream without finishing the answer')
     if (this.failure || this.#series.isLast) return undefined
@@ -167,6 +176,7 @@ export class SeriesRelay implements StreamRelay {
     this.#contentEvents = this.contentEvents
     this.#contentCharacters = this.contentCharacters
     this.#state = new AnswerState()
+    this.isOver = false
     this.#splitter = frameSplitter(adapter.framing)
     this.#read = adapter.reader()
   }

@@ -278,10 +278,11 @@ export class Router {
   /** One exchange to everyone else, even when the answer has to be asked for again. */
   #sendChecked(call: Call, attempt: Attempt, check: AnswerCheck, deployment: Deployment): UpstreamExchange {
     const { timeouts } = deployment
-    const { clock } = this.#parts
+    const { clock, timers } = this.#parts
     return checkedExchange(this.#send(call, attempt, deployment), {
       check,
       clock,
+      timers,
       totalMs: timeouts.totalMs,
       send: (next, totalMs) => this.#send(call, { ...attempt, ...next }, { ...deployment, timeouts: { ...timeouts, totalMs } }),
       fault: response => readFault(deployment, response, clock.epochMs()),

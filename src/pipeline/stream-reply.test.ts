@@ -1,11 +1,12 @@
 /** When a stream opens, what keeps it alive, and how it ends when the gateway does. */
-import { expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import type { AnswerSink } from '../core/answer.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { StreamRelay } from '../core/format.ts'
 import { clientClosed } from '../core/request.ts'
 import type { BodySink } from '../core/transport.ts'
 import { anthropicMessages } from '../formats/anthropic-messages.ts'
+import { geminiGenerate } from '../formats/gemini.ts'
 import { openaiChat } from '../formats/openai-chat.ts'
 import { JsonBody } from '../lib/json-body.ts'
 import { TimerWheel } from '../lib/timer-wheel.ts'
@@ -181,9 +182,120 @@ test.each(lanes)('%s: an upstream that is done, but keeps its connection open, h
   send('data: [DONE]\n\n')
   expect(ends.map(([outcome, status]) => [outcome, status])).toEqual([['success', 200]])
   expect(control.call.progress?.usage).toMatchObject({ inputTokens: 5, outputTokens: 1 })
-  expect(seen.text).toEndWith(mark)
+  expect([seen.text.endsWith(mark), seen.ended]).toEqual([true, 'end'])
   const { text } = seen
   // What the idle limit makes of it later takes nothing away.
   upstream.fail(new GatewayError('upstream-timeout', 'idle'))
   expect([seen.text === text, seen.ended, ends.length]).toEqual([true, 'end', 1])
+})
+
+test.each(lanes)('%s: the body ends with the last frame, wherever the bytes are cut', async (_, mark, relay) => {
+  const bytes = Buffer.from(`${spoken}data: [DONE]\n\n`)
+  for (let at = 1; at < bytes.length; at++) {
+    const { seen, ends, opened, upstream, control } = stream('', relay())
+    upstream.data(bytes.subarray(0, at))
+    expect([seen.ended, ends.length]).toEqual(['', 0])
+    upstream.data(bytes.subarray(at))
+    await opened
+    expect([seen.text.endsWith(mark), seen.ended, ends.map(([outcome]) => outcome)]).toEqual([true, 'end', ['success']])
+    expect(control.call.progress?.usage).toMatchObject({ inputTokens: 5, outputTokens: 1 })
+  }
+})
+
+describe('after the last frame the upstream is', () => {
+  async function over() {
+    const started = stream()
+    started.send('all of it!')
+    await started.opened
+    expect([started.seen.ended, started.seen.cancelled]).toEqual(['end', 0])
+    return started
+  }
+
+  test('kept, when its bytes end soon', async () => {
+    const { upstream, advance, seen } = await over()
+    advance(800)
+    upstream.end()
+    advance(60_000)
+    expect([seen.text, seen.cancelled]).toEqual(['all of it!', 0])
+  })
+
+  test('closed, when nothing comes for a second', async () => {
+    const { advance, seen, ends } = await over()
+    advance(900)
+    expect(seen.cancelled).toBe(0)
+    advance(200)
+    expect([seen.text, seen.cancelled, ends.length]).toEqual(['all of it!', 1, 1])
+  })
+
+  test('closed, when it goes on and on; none of it goes out', async () => {
+    const { send, seen, ends } = await over()
+    for (let at = 0; at < 3; at++) send('x'.repeat(30_000))
+    expect([seen.text, seen.cancelled, ends.length]).toEqual(['all of it!', 1, 1])
+  })
+
+  test('read on, also when the client reads slowly', async () => {
+    const { send, sink, seen, opened } = stream()
+    send('a')
+    await opened
+    sink.full = true
+    send('b!')
+    expect([seen.paused, seen.resumed, seen.ended, seen.text]).toEqual([1, 1, 'end', 'ab!'])
+  })
+})
+
+test('a stream of nothing but its end opens nothing: another deployment may answer', async () => {
+  for (const [, , relay] of lanes) {
+    const { send, seen, ends, opened } = stream('', relay())
+    send(': ping\n\ndata: [DONE]\n\n')
+    expect(await opened.then(() => 'open', (error: GatewayError) => error.kind)).toBe('upstream-broken')
+    expect([seen.text, seen.cancelled, ends]).toEqual(['', 1, []])
+  }
+})
+
+test('an event that is not JSON becomes an error event, and the record says that the answer was cut', async () => {
+  for (const [, mark, relay] of lanes) {
+    const { send, seen, ends, opened } = stream('', relay())
+    send(spoken.slice(0, spoken.indexOf('\n\n') + 2))
+    await opened
+    send('data: {"choices":[{"index":0,"delta":{"content":"Hi th\n\ndata: [DONE]\n\n')
+    expect([seen.text.includes('Hi th'), seen.text.includes(mark), seen.text.includes('"error"'), seen.ended]).toEqual([false, false, true, 'end'])
+    expect(ends.map(([outcome]) => outcome)).toEqual(['upstream_cut'])
+  }
+})
+
+const candidate = (text: string, more: object = {}) => `data: ${JSON.stringify({ candidates: [{ content: { role: 'model', parts: [{ text }] }, ...more }], usageMetadata: { promptTokenCount: 5, candidatesTokenCount: 1 } })}\n\n`
+const endless: [string, () => StreamRelay][] = [
+  ['forwarded', () => geminiGenerate.forward.relay('m', JsonBody.read(Buffer.from('{"contents":[]}')))],
+  ['translated', () => new TranslatedRelay({
+    adapter: providers.get('gemini')!.chat!, format: openaiChat, publicModel: 'm',
+    request: { model: 'm', messages: [], stream: true, includeUsage: true, extra: { format: 'openai-chat', fields: {} } },
+  })],
+]
+test.each(endless)('%s: a dialect without a word for the end is over ten seconds after its finish reason, not before', async (_, relay) => {
+  const { send, advance, seen, ends, opened, control } = stream('', relay())
+  send(candidate('Hel'))
+  await opened
+  advance(14_000)
+  send(candidate('lo', { finishReason: 'STOP' }))
+  advance(9500)
+  // What follows is still a part of it, and counts the time anew.
+  send(candidate(' there', { finishReason: 'STOP' }))
+  advance(9800)
+  expect([seen.ended, ends.length, seen.cancelled]).toEqual(['', 0, 0])
+  advance(300)
+  expect([seen.ended, ends.map(([outcome]) => outcome), seen.cancelled]).toEqual(['end', ['success'], 1])
+  expect(control.call.progress?.usage).toMatchObject({ inputTokens: 5, outputTokens: 1 })
+  for (const text of ['Hel', 'lo']) expect(seen.text).toContain(text)
+})
+
+test('where the dialect has a word for the end, a host that leaves it out is waited for', async () => {
+  for (const [, mark, relay] of lanes) {
+    const { send, advance, seen, ends, opened, upstream } = stream('', relay())
+    send(spoken)
+    await opened
+    advance(50_000)
+    expect([seen.ended, ends.length, seen.cancelled]).toEqual(['', 0, 0])
+    upstream.end()
+    expect([seen.text.endsWith(mark), seen.ended, ends.map(([outcome]) => outcome)]).toEqual([true, 'end', ['success']])
+  }
 })

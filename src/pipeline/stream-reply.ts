@@ -7,12 +7,15 @@ import type { BodySink, UpstreamBody, UpstreamExchange } from '../core/transport
 import { TimerEntry } from '../lib/timer-wheel.ts'
 import type { TimerWheel } from '../lib/timer-wheel.ts'
 import type { CallControl } from './control.ts'
+import { Remainder } from './remainder.ts'
 import { recordProgress } from './usage.ts'
 
 /** Held back until content is seen, so that an early failure can still go to another deployment. */
 const holdBytesMax = 256 * 1024
 const holdMs = 2000
 const heartbeatMs = 15_000
+/** Where no event says that the stream is over: by then usage and sources that follow the finish reason are there. */
+const silenceMs = 10_000
 
 export interface StreamSource {
   readonly exchange: UpstreamExchange
@@ -63,6 +66,8 @@ class StreamPump extends TimerEntry implements BodySink, AnswerStream {
   #sink: AnswerSink | undefined
   #paused = false
   #cut = false
+  /** Set when the upstream has said its last word, but its bytes have not ended yet. */
+  #remainder: Remainder | undefined
 
   constructor(source: StreamSource, control: CallControl, { timers, heartbeat }: Upkeep) {
     super()
@@ -105,18 +110,15 @@ class StreamPump extends TimerEntry implements BodySink, AnswerStream {
   // ---- what the call's control calls
 
   interrupted(error: GatewayError): void {
-    if (this.#source.relay.terminated) {
-      // The client has everything but the end of the bytes.
-      this.#source.exchange.cancel()
-      return this.#close()
-    }
+    // The client has everything; what is left of the upstream's bytes is for nobody.
+    if (this.#source.relay.terminated) return this.#remainder?.cancel()
     this.#break(error, '', 'interrupted')
   }
 
   // ---- what the upstream's connection calls
 
   data(bytes: Uint8Array): void {
-    if (this.#phase === 'closed') return
+    if (this.#phase === 'closed') return this.#remainder?.data(bytes)
     this.#heard = true
     const { relay } = this.#source
     const out = relay.push(bytes)
@@ -127,23 +129,24 @@ class StreamPump extends TimerEntry implements BodySink, AnswerStream {
     this.#send(out)
     if (this.#phase === 'holding' && (relay.started || relay.complete || this.#heldBytes > holdBytesMax))
       this.#open()
+    if (relay.terminated) this.#endAhead()
+    else if (relay.endsSilently && relay.complete && !this.#paused) this.#wait(silenceMs)
   }
 
   end(): void {
-    if (this.#phase === 'closed') return
+    if (this.#phase === 'closed') return this.#remainder?.over()
     const { relay } = this.#source
     const out = relay.end()
     if (relay.failure) return this.#break(relay.failure, out)
     recordProgress(this.#control.call, relay)
     this.#settleSuccess()
     this.#send(out)
-    if (this.#phase === 'holding') this.#open()
-    this.#close()
+    this.#finish()
   }
 
   fail(error: GatewayError): void {
     // After the terminal event a cut connection takes nothing away from the client.
-    if (this.#source.relay.terminated) return this.#close()
+    if (this.#phase === 'closed') return this.#remainder?.over()
     this.#break(error, '')
   }
 
@@ -151,6 +154,8 @@ class StreamPump extends TimerEntry implements BodySink, AnswerStream {
     if (this.#phase === 'holding') {
       this.#holdOn()
     } else if (this.#phase === 'flowing' && !this.#control.settled && !this.#paused) {
+      const { relay } = this.#source
+      if (relay.endsSilently && relay.complete) return this.#endUnsaid()
       if (this.#heartbeat) this.#sink?.write(this.#heartbeat)
       this.#wait(heartbeatMs)
     }
@@ -232,6 +237,27 @@ class StreamPump extends TimerEntry implements BodySink, AnswerStream {
     this.#send(last)
     this.#send(event)
     this.#close()
+  }
+
+  #finish(): void {
+    if (this.#phase === 'holding') this.#open()
+    this.#close()
+  }
+
+  /** Some upstreams keep their connection open long after their last word: no client waits for that. */
+  #endAhead(): void {
+    const { exchange, body } = this.#source
+    this.#finish()
+    this.#remainder = new Remainder(exchange, this.#timers)
+    if (!this.#paused) return
+    this.#paused = false
+    body.resume()
+  }
+
+  /** All is there, and the upstream says no more: its bytes need not end. */
+  #endUnsaid(): void {
+    this.end()
+    this.#source.exchange.cancel()
   }
 
   #abort(): void {

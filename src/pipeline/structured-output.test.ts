@@ -11,6 +11,7 @@ import { openaiChat } from '../formats/openai-chat.ts'
 import { openaiResponses } from '../formats/openai-responses.ts'
 import { checkedExchange, CheckedRelay, JsonDialogue } from './structured-output.ts'
 import type { AnswerCheck } from './structured-output.ts'
+import { TimerWheel } from '../lib/timer-wheel.ts'
 
 const schema = { type: 'object', required: ['a'] }
 const request: ChatRequest = {
@@ -84,6 +85,18 @@ describe('a stream that has to fit', () => {
   })
 })
 
+test('behind the frame that ends a stream nothing is gathered, wherever it is cut', () => {
+  const marked: ChatAdapter = { ...adapter, reader: () => frame => (frame.data === '[DONE]' ? [] : [JSON.parse(frame.data) as ChatEvent]), isLast: ({ data }) => data === '[DONE]' }
+  const bytes = Buffer.concat([sse(said('{"a":1}')), Buffer.from('data: [DONE]\n\n'), sse(said('more')), Buffer.from('data: rubbish\n\n')])
+  for (let size = 1; size < 80; size++) {
+    const relay = new CheckedRelay(new JsonDialogue({ ...dialogue().question, adapter: marked }))
+    for (let at = 0; at < bytes.length && !relay.isOver; at += size) relay.push(bytes.subarray(at, at + size))
+    expect([relay.isOver, relay.ended(), relay.failure]).toEqual([true, undefined, undefined])
+    expect(relay.end()).toContain('{\\"a\\":1}')
+    expect(relay.usage).toEqual({ inputTokens: 10, outputTokens: 3, cachedInputTokens: 1 })
+  }
+})
+
 describe('a stream that breaks says so in its own dialect', () => {
   const broken = new GatewayError('upstream-broken', 'cut ✓')
   const types = (text: string) => [...text.matchAll(/^event: (.*)$/gm)].map(([, type]) => type)
@@ -144,23 +157,27 @@ describe('one exchange for several calls', () => {
     const upstream = new Upstream()
     upstream.status = status
     let nowMs = 0
+    const clock = { epochMs: () => nowMs, monotonicMs: () => nowMs }
+    const timers = new TimerWheel(clock, 50)
     const exchange = checkedExchange(upstream.exchange(), {
-      check, totalMs,
-      clock: { epochMs: () => nowMs, monotonicMs: () => nowMs },
+      check, totalMs, clock, timers,
       send: (_next, left) => {
         upstream.sent.push({ totalMs: left })
         return upstream.exchange()
       },
       fault: async response => new GatewayError('upstream-overloaded', `status ${response.status}`),
     })
-    return { upstream, exchange, pass: (ms: number) => void (nowMs += ms) }
+    const pass = (ms: number): void => {
+      for (const untilMs = nowMs + ms; nowMs < untilMs; timers.tick()) nowMs += Math.min(50, untilMs - nowMs)
+    }
+    return { upstream, exchange, pass }
   }
 
   const next = { head: { url: 'u', headers: {} }, body: [] }
   const again = (times: number): AnswerCheck => {
     let left = times
     const ask = () => (left-- > 0 ? next : undefined)
-    return { whole: ask, streamed: ask }
+    return { whole: ask, isOver: () => false, streamed: ask }
   }
   const failure = (run: Promise<unknown>) => run.then(() => 'none', (error: GatewayError) => error.kind)
 
@@ -206,5 +223,55 @@ describe('one exchange for several calls', () => {
     expect(heard).toEqual(['one', 'two', 'end'])
     exchange.cancel()
     expect(upstream.log).toEqual(['pause 0', 'pause 1', 'resume 1', 'cancel 1'])
+  })
+
+  /** A stream is over with a piece that ends in a full stop. */
+  async function ending(times: number) {
+    let isOver = false
+    const started = start({ ...again(times), isOver: () => isOver })
+    const heard: string[] = []
+    const { body } = await started.exchange.response
+    body.pipe({
+      data: bytes => {
+        const text = Buffer.from(bytes).toString()
+        heard.push(text)
+        isOver = text.endsWith('.')
+      },
+      end: () => heard.push('end'),
+      fail: error => heard.push(error.kind),
+    })
+    const say = async (n: number, text: string) => {
+      started.upstream.sinks[n]!.data(Buffer.from(text))
+      await Bun.sleep(1)
+    }
+    return { ...started, body, heard, say }
+  }
+
+  test('a stream that says that it is over is not waited for: the next question, and the end, come at once', async () => {
+    const { upstream, heard, say, pass } = await ending(1)
+    await say(0, 'one.')
+    expect(upstream.sent.length).toBe(1)
+    await say(0, 'what nobody hears')
+    await say(1, 'two')
+    await say(1, ' three.')
+    expect(heard).toEqual(['one.', 'two', ' three.', 'end'])
+    upstream.sinks[0]!.end()
+    upstream.sinks[1]!.fail(new GatewayError('upstream-timeout', 'idle'))
+    pass(5000)
+    expect([heard.length, upstream.log.filter(line => line.startsWith('cancel'))]).toEqual([4, []])
+  })
+
+  test('the bytes of a stream that is over are read on for a second, then its connection is closed', async () => {
+    const { upstream, body, heard, say, pass } = await ending(1)
+    body.pause()
+    await say(0, 'one.')
+    // Nobody else would read on.
+    expect(upstream.log).toEqual(['pause 0', 'resume 0', 'pause 1'])
+    pass(900)
+    expect(upstream.log.length).toBe(3)
+    pass(200)
+    expect(upstream.log.slice(3)).toEqual(['cancel 0'])
+    await say(1, 'two.')
+    expect(heard).toEqual(['one.', 'two.', 'end'])
   })
 })

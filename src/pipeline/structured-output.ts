@@ -15,6 +15,8 @@ import type { JsonContract } from '../emulation/index.ts'
 import type { Clock } from '../lib/clock.ts'
 import { frameSplitter } from '../lib/frames.ts'
 import type { Frame, FrameSplitter } from '../lib/frames.ts'
+import type { TimerWheel } from '../lib/timer-wheel.ts'
+import { Remainder } from './remainder.ts'
 import { AnswerState, unreadable } from './translate.ts'
 import type { TranslatedStream } from './translate.ts'
 import { writtenCharacters } from './usage.ts'
@@ -122,6 +124,8 @@ export class CheckedRelay implements StreamRelay {
   terminated = false
   failure: GatewayError | undefined
   started = false
+  /** The present upstream has said that its stream is over: nothing after it counts. */
+  isOver = false
   readonly #dialogue: JsonDialogue
   readonly #writer: EventWriter
   #state = new AnswerState()
@@ -154,25 +158,29 @@ export class CheckedRelay implements StreamRelay {
   }
 
   push(bytes: Uint8Array): string {
-    this.#guarded(() => this.#gather(this.#splitter.push(bytes)))
+    if (!this.isOver) this.#guarded(() => this.#gather(this.#splitter.push(bytes)))
     return ''
   }
 
   #gather(frames: readonly Frame[]): void {
-    for (const frame of frames)
+    const { adapter } = this.#dialogue.question
+    for (const frame of frames) {
       for (const event of this.#read(frame)) {
         const isNew = this.#state.see(event)
         this.started ||= this.#state.started
         if (this.#state.failure) throw this.#state.failure
         if (isNew) this.#events.push(event)
       }
+      this.isOver = adapter.isLast?.(frame) ?? false
+      if (this.isOver) return
+    }
   }
 
   /** One upstream's stream has ended: the call that asks again; undefined = it was the last one, for better or worse. */
   ended(): TranslatedCall | undefined {
     let again: TranslatedCall | undefined
     this.#guarded(() => {
-      this.#gather(this.#splitter.end())
+      if (!this.isOver) this.#gather(this.#splitter.end())
       if (!this.#state.complete)
         throw new GatewayError('upstream-broken', 'the upstream ended its stream without finishing the answer')
       if (this.#dialogue.accepts(this.#events)) return
@@ -188,6 +196,7 @@ export class CheckedRelay implements StreamRelay {
     this.#contentCharacters = this.contentCharacters
     this.#state = new AnswerState()
     this.#events = []
+    this.isOver = false
     this.#splitter = frameSplitter(adapter.framing)
     this.#read = adapter.reader()
   }
@@ -260,6 +269,8 @@ export interface NextCall {
 export interface AnswerCheck {
   /** Of a whole answer: what to send next; undefined = it is good. Throws when no further try is left. */
   whole(bytes: Uint8Array): NextCall | undefined
+  /** The attempt's relay has seen the frame that ends a stream, though its bytes may go on. */
+  isOver(): boolean
   /** Of the stream that the attempt's relay has just seen to its end. */
   streamed(): NextCall | undefined
 }
@@ -267,6 +278,7 @@ export interface AnswerCheck {
 export interface Asking {
   readonly check: AnswerCheck
   readonly clock: Clock
+  readonly timers: TimerWheel
   /** For all tries together; 0 = no limit. */
   readonly totalMs: number
   send(next: NextCall, totalMs: number): UpstreamExchange
@@ -316,18 +328,30 @@ class CheckedBody implements UpstreamBody {
     const fail = (error: unknown): void => {
       if (!this.#cancelled) sink.fail(toGatewayError(error))
     }
-    this.#body!.pipe({
-      data: bytes => sink.data(bytes),
-      fail,
-      end: () => {
-        const next = this.#asking.check.streamed()
-        if (!next) return sink.end()
-        this.#ask(next).then(() => {
-          if (!this.#cancelled) this.pipe(sink)
-        }, fail)
+    const { check, timers } = this.#asking
+    const exchange = this.#exchange
+    const body = this.#body!
+    let remainder: Remainder | undefined
+    const ended = (): void => {
+      const next = check.streamed()
+      if (!next) return sink.end()
+      this.#ask(next).then(() => {
+        if (!this.#cancelled) this.pipe(sink)
+      }, fail)
+    }
+    body.pipe({
+      data: bytes => {
+        if (remainder) return remainder.data(bytes)
+        sink.data(bytes)
+        if (this.#cancelled || !check.isOver()) return
+        remainder = new Remainder(exchange, timers)
+        body.resume()
+        ended()
       },
+      fail: error => (remainder ? remainder.over() : fail(error)),
+      end: () => (remainder ? remainder.over() : ended()),
     })
-    if (this.#paused) this.#body!.pause()
+    if (this.#paused && !remainder) body.pause()
   }
 
   async #ask(next: NextCall): Promise<void> {

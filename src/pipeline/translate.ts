@@ -102,6 +102,9 @@ export class TranslatedRelay implements StreamRelay {
   get failure(): GatewayError | undefined {
     return this.#state.failure
   }
+  get endsSilently(): boolean {
+    return this.#adapter.isLast === undefined
+  }
   get usage(): Usage | undefined {
     return this.#state.usage
   }

@@ -1,9 +1,13 @@
 /** Rows and places for the tests of the ledger. */
+import { Database } from 'bun:sqlite'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { randomUUIDv7, SQL } from 'bun'
 import type { LedgerRow } from '../core/ports.ts'
+import { systemClock } from '../lib/clock.ts'
+import { openLedger } from './ledger.ts'
+import type { JournalledLedger } from './ledger.ts'
 import { migrate } from './migrate.ts'
 import type { LedgerIntent } from './ledger-record.ts'
 import { openDatabase } from './open.ts'
@@ -97,4 +101,63 @@ async function withServer(url: string, work: (sql: SQL) => Promise<unknown>): Pr
   const sql = new SQL(url, { max: 1 })
   await work(sql)
   await sql.close()
+}
+
+/** Places and ledgers of one test, and what the ledgers reported. `end` is for `afterEach`. */
+export function ledgerRig() {
+  const problems: string[] = []
+  const cleanups: (() => Promise<void> | void)[] = []
+  return {
+    problems,
+    cleanups,
+    async end(): Promise<void> {
+      for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
+      problems.length = 0
+    },
+    async place(url?: string): Promise<LedgerPlace> {
+      const made = await makePlace(url)
+      cleanups.push(() => made.remove())
+      return made
+    },
+    async open(at: LedgerPlace, options: { readonly segmentBytes?: number; readonly journal?: string } = {}): Promise<JournalledLedger> {
+      const ledger = await openLedger({
+        databaseUrl: at.databaseUrl,
+        journalDirectory: options.journal ?? at.journal,
+        clock: systemClock,
+        report: problem => problems.push(problem),
+        ...(options.segmentBytes && { segmentBytes: options.segmentBytes }),
+      })
+      cleanups.push(() => ledger.close())
+      return ledger
+    },
+  }
+}
+
+export function record(ledger: JournalledLedger, row: LedgerRow): void {
+  ledger.begin(intentOf(row))
+  ledger.settle(row)
+}
+
+export async function allRows(ledger: JournalledLedger): Promise<LedgerRow[]> {
+  const rows: LedgerRow[] = []
+  for (let cursor: string | undefined; ; ) {
+    const page = await ledger.query({ limit: 1000, ...(cursor !== undefined && { cursor }) })
+    rows.push(...page.rows)
+    if (page.nextCursor === null) return rows
+    cursor = page.nextCursor
+  }
+}
+
+/** Waits for something that has no event of its own, 5 s at most. */
+export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  for (let turn = 0; turn < 250 && !(await condition()); turn++) await Bun.sleep(20)
+  if (!(await condition())) throw new Error('it did not come about within five seconds')
+}
+
+/** Ids and outcomes as they stand in the database, whatever a ledger says. */
+export function storedRows(at: LedgerPlace): Map<string, string> {
+  const database = new Database(at.databaseUrl.slice('sqlite:'.length))
+  const rows = database.query('select request_id, outcome from ledger').values() as [string, string][]
+  database.close()
+  return new Map(rows)
 }

@@ -2,13 +2,17 @@
  * The same limits across replicas: one script a call, on Redis' own clock. Redis gone = each replica by itself.
  * What cannot be given back then waits until Redis answers; what nobody gives back (a replica was killed) lapses.
  */
+import { createHash } from 'node:crypto'
 import { randomUUIDv7, RedisClient } from 'bun'
 import type { Limiter, LimitScope, LimitState, LimitVerdict } from '../core/ports.ts'
+import { AnswerWatch } from './answer-watch.ts'
+import type { Patience } from './answer-watch.ts'
 import { refusalOfRedis } from './redis-refusal.ts'
 
-/** A call waits no longer than this; what nobody waits for has more time. */
-const deadlineMs = 50
+/** A call waits no longer than this, in a burst no longer than its queue; what nobody waits for has more time. */
+const callPatience: Patience = { silenceMs: 50, queueMs: 250 }
 const backgroundDeadlineMs = 500
+const backgroundPatience: Patience = { silenceMs: backgroundDeadlineMs, queueMs: 5000 }
 /** How often Redis is asked whether it answers. Until it does again no call waits for it. */
 const tickMs = 1000
 /** A slot lapses unless its replica says that it still holds it, so a killed replica locks nobody out for long. */
@@ -26,6 +30,16 @@ const batchSize = 200
 /** A release that Redis refuses while it takes everything else is given up: its slot lapses. */
 const attemptsMax = 5
 
+interface Script {
+  readonly text: string
+  /** Redis keeps scripts by it: naming one costs a fifth less than sending it with every call. */
+  readonly sha1: string
+}
+
+function script(text: string): Script {
+  return { text, sha1: createHash('sha1').update(text).digest('hex') }
+}
+
 /**
  * What Redis holds. All keys have one hash tag: on a cluster a script may only touch keys of one place.
  * Of a call: the second it was taken in. Whoever deletes it books its tokens, so they are booked once.
@@ -41,7 +55,7 @@ const slotsKey = (scope: LimitScope) => `{modelgate}:limit-slots:${scope.id}`
  * parallel (-1 = no limit). Answers {1, second, then per scope requests used, tokens used}, {0, scope, kind, limit,
  * used, wait ms}, or {2, second it was taken}: this request has been counted already.
  */
-const takeScript = `
+const takeScript = script(`
 local time = redis.call('TIME')
 local second, micros = tonumber(time[1]), tonumber(time[2])
 local id, tokens = ARGV[1], tonumber(ARGV[2])
@@ -102,14 +116,14 @@ for i = 1, scopes do
   end
 end
 return {1, second, unpack(used)}
-`
+`)
 
 /**
  * Idempotent: only who still finds the call books the difference. Tokens too many go back to the second they were taken
  * in: in a later one they would be room that nobody has. KEYS: the call, then counts, then slots. ARGV: request id,
  * tokens used minus taken, how many counts.
  */
-const releaseScript = `
+const releaseScript = script(`
 local second, more, counts = tonumber(redis.call('TIME')[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local taken = redis.call('GET', KEYS[1])
 redis.call('DEL', KEYS[1])
@@ -124,13 +138,13 @@ for i = 2, counts + 1 do
   end
 end
 return 1
-`
+`)
 
 /**
  * Also brings back what Redis forgot (a restart). KEYS: calls and slots. ARGV per key: request id, and the second it
  * was taken for a call, nothing for slots.
  */
-const renewScript = `
+const renewScript = script(`
 local second = tonumber(redis.call('TIME')[1])
 for i, key in ipairs(KEYS) do
   local id, taken = ARGV[i * 2 - 1], ARGV[i * 2]
@@ -142,13 +156,13 @@ for i, key in ipairs(KEYS) do
   end
 end
 return 1
-`
+`)
 
 /** A write, by script: a replica of Redis, or one whose disk or memory is full, answers reads and is of no use. */
-const probeScript = `
+const probeScript = script(`
 local known = redis.call('EXISTS', KEYS[1])
 redis.call('SET', KEYS[1], 1, 'EX', 60)
-return {known}`
+return {known}`)
 
 const kinds = ['requests', 'tokens', 'parallel_requests'] as const
 const windowMs = 60_000
@@ -187,6 +201,7 @@ interface Release {
 export class RedisLimiter implements Limiter {
   readonly #options: RedisLimiterOptions
   readonly #client: RedisClient
+  readonly #watch = new AnswerWatch(() => new Error('timeout: Redis gave no answer in time'))
   /** Calls under way that Redis counted. */
   readonly #held = new Map<string, Held>()
   readonly #waiting: Release[] = []
@@ -284,14 +299,14 @@ export class RedisLimiter implements Limiter {
     const late = tokens > 0 && performance.now() - sinceMs > windowMs
     const { counts, slots } = places
     const keys = [callKey(id), ...counts, ...slots]
-    return this.#script(releaseScript, keys, [id, late ? 0 : tokens, counts.length], backgroundDeadlineMs)
+    return this.#script(releaseScript, keys, [id, late ? 0 : tokens, counts.length], backgroundPatience)
   }
 
   /** Is Redis there? Then what waited goes out first, so that a call that asks next finds the slots free. */
   async #tick(): Promise<void> {
     try {
       if (!this.#client.connected) await Promise.race([this.#connect(), Bun.sleep(backgroundDeadlineMs)])
-      const [known] = await this.#script(probeScript, [this.#probeKey], [], backgroundDeadlineMs)
+      const [known] = await this.#script(probeScript, [this.#probeKey], [], backgroundPatience)
       await this.#sendWaiting()
       // A Redis that came back so fast that nobody noticed may have come back empty.
       if (known === 0 || !this.#reachable || performance.now() - this.#renewedMs >= (this.#options.renewalMs ?? renewalMs)) await this.#renew()
@@ -343,7 +358,7 @@ export class RedisLimiter implements Limiter {
           values.push(id, '')
         }
       }
-      if (keys.length > 0) await this.#script(renewScript, keys, values, backgroundDeadlineMs)
+      if (keys.length > 0) await this.#script(renewScript, keys, values, backgroundPatience)
     }
     this.#renewedMs = performance.now()
   }
@@ -366,18 +381,17 @@ export class RedisLimiter implements Limiter {
   }
 
   /** The script's answer; rejects when Redis failed or took too long. */
-  async #script(script: string, keys: readonly string[], values: readonly (string | number)[], withinMs = deadlineMs): Promise<number[]> {
-    const parameters = [script, String(keys.length), ...keys, ...values.map(String)]
-    let timer: ReturnType<typeof setTimeout> | undefined
+  async #script({ text, sha1 }: Script, keys: readonly string[], values: readonly (string | number)[], patience = callPatience): Promise<number[]> {
+    const parameters = [String(keys.length), ...keys, ...values.map(String)]
+    let answer: unknown
     try {
-      const late = new Promise<never>((_, reject) => {
-        timer = setTimeout(() => reject(new Error('timeout: Redis gave no answer in time')), withinMs)
-      })
-      const answer = await Promise.race([this.#client.send('EVAL', parameters), late])
-      return (Array.isArray(answer) ? answer : [answer]).map(Number)
-    } finally {
-      clearTimeout(timer)
+      answer = await this.#watch.inTime(this.#client.send('EVALSHA', [sha1, ...parameters]), patience)
+    } catch (error) {
+      // A Redis that was started since: nothing has run, and with its text it knows the script again.
+      if (!String((error as { message?: unknown }).message).startsWith('NOSCRIPT')) throw error
+      answer = await this.#watch.inTime(this.#client.send('EVAL', [text, ...parameters]), patience)
     }
+    return (Array.isArray(answer) ? answer : [answer]).map(Number)
   }
 }
 

@@ -240,6 +240,28 @@ describe.if(url !== undefined)('on Redis', () => {
     expect(a).toMatchObject({ tokens: { remaining: 10_000 - 510 - 1010 } })
   })
 
+  test('a burst that keeps our own loop busy is no stall of Redis; a stall is noticed within 50 ms and a turn', async () => {
+    const wire = await openWire()
+    opened.push(wire)
+    const [direct, held] = [await open(), await open(wire.url)]
+    const limits = newKey({ requestsPerMinute: 10_000 })
+    const busy = (ms: number) => {
+      for (const from = performance.now(); performance.now() - from < ms; );
+    }
+    const verdicts = Promise.all(Array.from({ length: 500 }, () => direct.limiter.take(limits, 0)))
+    busy(80)
+    await new Promise(resolve => setImmediate(resolve))
+    busy(80)
+    for (const verdict of await verdicts) expect(verdict.allowed).toBe(true)
+    expect([direct.limiter.reachable, direct.changes]).toEqual([true, []])
+    expect(await direct.limiter.take(limits, 0)).toMatchObject({ requests: { remaining: 10_000 - 501 } })
+    wire.hold()
+    const from = performance.now()
+    expect((await held.limiter.take(limits, 0)).allowed).toBe(true)
+    expect(performance.now() - from).toBeWithin(45, 120)
+    expect(held.limiter.reachable).toBe(false)
+  })
+
   test('the slots of a killed replica lapse within a minute; those of a living one are renewed', async () => {
     const [killed, living] = await Promise.all([open(), open(url, 100)])
     const admin = openAdmin()
@@ -372,6 +394,16 @@ describe.if(url !== undefined)('on Redis', () => {
     await until('they are back', async () => (await slots(admin, limits)).length === 2)
     expect((await limiter.take(limits, 0)).allowed).toBe(false)
     for (const one of held) release(one)
+  })
+
+  test('a Redis that forgot its scripts is told them again by the next call', async () => {
+    const { limiter, changes } = await open()
+    const limits = newKey({ requestsPerMinute: 100, parallelRequests: 20 })
+    await openAdmin().send('SCRIPT', ['FLUSH'])
+    const verdicts = await Promise.all(Array.from({ length: 20 }, () => limiter.take(limits, 0)))
+    expect(verdicts.every(one => one.allowed)).toBe(true)
+    expect(await limiter.take(limits, 0)).toMatchObject({ allowed: false, kind: 'parallel_requests' })
+    expect(changes).toEqual([])
   })
 
   test('without Redis each replica goes on by itself, within 100 ms', async () => {

@@ -13,6 +13,8 @@ export class DatabaseMoved extends Error {
 
 /** How long a file that came in place of another must not have changed: half a copy is not opened. */
 const quietMs = 1000
+/** How long a file that was refused is not looked into again, if it seems the same: every statement would open it. */
+const refusedMs = 1000
 
 /** Tells a database of this installation from another file: its newest migration, and under what its keys are hashed. */
 export interface SchemaMark {
@@ -58,6 +60,7 @@ export class SqliteFile {
   #opened: Opened | undefined
   #isInUse = false
   #candidate: { readonly version: string; readonly sinceMs: number } | undefined
+  #refused: { readonly version: string; readonly sinceMs: number; readonly reason: string } | undefined
 
   constructor(path: string) {
     this.#path = path
@@ -81,8 +84,8 @@ export class SqliteFile {
   }
 
   /**
-   * Before a connection is made. Throws `DatabaseMoved` while there is no file to come back to, or one that somebody
-   * still writes.
+   * Before a connection is made. Throws `DatabaseMoved` while there is no file to come back to, one that somebody
+   * still writes, or one that was refused just now.
    */
   prepare(): Prepared {
     const found = this.#look(this.#path)
@@ -94,6 +97,8 @@ export class SqliteFile {
     const nowMs = performance.now()
     if (this.#candidate?.version !== found.version) this.#candidate = { version: found.version, sinceMs: nowMs }
     if (nowMs - this.#candidate.sinceMs < quietMs) throw this.#replaced()
+    const refused = this.#refused
+    if (refused?.version === found.version && nowMs - refused.sinceMs < refusedMs) throw this.#unusable(refused.reason)
     return { id: found.id, isReplacement: true }
   }
 
@@ -106,6 +111,7 @@ export class SqliteFile {
     this.#opened = { realPath, id: found.id, logs }
     this.#isInUse = true
     this.#candidate = undefined
+    this.#refused = undefined
   }
 
   /** The connection was closed with the file at its path. SQLite deletes the logs when it was the last one. */
@@ -127,8 +133,13 @@ export class SqliteFile {
     }
   }
 
-  /** An error for a file that came in place of another and cannot be used. */
+  /** An error for a file that came in place of another and cannot be used: the one of the last `prepare`. */
   unusable(reason: string): DatabaseMoved {
+    if (this.#candidate) this.#refused = { version: this.#candidate.version, sinceMs: performance.now(), reason }
+    return this.#unusable(reason)
+  }
+
+  #unusable(reason: string): DatabaseMoved {
     return this.#moved(`was replaced while it was in use, and the new one cannot be used: ${reason}`)
   }
 

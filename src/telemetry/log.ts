@@ -100,6 +100,11 @@ function droppedField(names: readonly string[]): string {
   return `,"dropped_params":[${names.slice(0, droppedShownMax).map(text).join(',')}]`
 }
 
+/** Of something thrown: where in the code it was, or its text. */
+export function stackOf(thrown: unknown): string {
+  return thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown)
+}
+
 /** Where in the code it was is told of our own mistakes only: of a host that is down it says nothing, in every line. */
 function errorFields(error: GatewayError): string {
   const { cause: thrown } = error

@@ -1,8 +1,10 @@
 /** `bin/program.mjs`: what `npm start` runs is one file, made anew whenever its sources changed, and complete. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { appendFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import type { Subprocess } from 'bun'
+import { appendFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, realpathSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import packageJson from '../../package.json' with { type: 'json' }
 
 const root = join(import.meta.dir, '../..')
 const masterKey = `sk-${Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64url')}`
@@ -13,16 +15,31 @@ beforeAll(() => {
   for (const name of ['bin', 'src', 'simulator', 'package.json', 'package-lock.json']) cpSync(join(root, name), join(project, name), { recursive: true, preserveTimestamps: true })
   symlinkSync(join(root, 'node_modules'), join(project, 'node_modules'))
 })
-afterAll(() => rmSync(project, { recursive: true, force: true }))
+/** A test that fails leaves no gateway behind. */
+const children = new Set<Subprocess>()
+afterAll(() => {
+  for (const child of children) child.kill()
+  rmSync(project, { recursive: true, force: true })
+})
 
 const dist = () => join(project, 'dist')
 const bundles = () => (existsSync(dist()) ? readdirSync(dist()).sort() : [])
+/** The packages it needs, one by one, as npm lays them out. */
+function linkPackages(folder: string): void {
+  mkdirSync(join(folder, '@oven'), { recursive: true })
+  for (const name of [...Object.keys(packageJson.dependencies), ...readdirSync(join(root, 'node_modules/@oven')).map(name => `@oven/${name}`)])
+    symlinkSync(realpathSync(join(root, 'node_modules', name)), join(folder, name))
+}
 let changes = 0
 const changeSource = () => appendFileSync(join(project, 'src/main.ts'), `// change ${++changes}\n`)
 
+/** Only what a new user has. */
+const environment = () => ({ PATH: process.env.PATH!, HOME: project, MODELGATE_MASTER_KEY: masterKey, MODELGATE_DISCOVER: '0' })
+
 function run(...words: string[]) {
-  const env = { PATH: process.env.PATH!, HOME: project, MODELGATE_MASTER_KEY: masterKey, MODELGATE_DISCOVER: '0' }
-  return Bun.spawn(['node', join(project, 'bin/modelgate.mjs'), ...words], { cwd: project, env, stdout: 'pipe', stderr: 'pipe' })
+  const child = Bun.spawn(['node', join(project, 'bin/modelgate.mjs'), ...words], { cwd: project, env: environment(), stdout: 'pipe', stderr: 'pipe' })
+  children.add(child)
+  return child
 }
 
 async function outputOf(...words: string[]): Promise<string> {
@@ -34,7 +51,7 @@ async function outputOf(...words: string[]): Promise<string> {
 
 /** The words of the process that Bun runs the program by. */
 function programOf(launcherPid: number): string[] {
-  const words = (pid: number | string) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
+  const words = (pid: number | string) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').filter(word => !word.startsWith('--'))
   const children = readFileSync(`/proc/${launcherPid}/task/${launcherPid}/children`, 'utf8').trim()
   return words(children === '' ? launcherPid : children.split(' ')[0]!)
 }
@@ -53,6 +70,102 @@ test('the first command makes the bundle, the next one finds it, a change of the
   }
   // A gateway may still run from one of the last.
   expect([bundles().length, bundles().includes(first!)]).toEqual([3, false])
+}, 30_000)
+
+test('a bundle that lost a part is made anew', async () => {
+  changeSource()
+  const before = bundles()
+  await outputOf('version')
+  const bundle = join(dist(), bundles().find(name => !before.includes(name))!)
+  const main = join(bundle, 'main.js')
+  const whole = readFileSync(main)
+  const prices = readdirSync(bundle).find(name => name.startsWith('prices-'))!
+  const damages: (() => void)[] = [
+    () => writeFileSync(main, ''),
+    () => writeFileSync(main, whole.subarray(0, whole.length / 2)),
+    () => rmSync(join(bundle, prices)),
+    () => readdirSync(bundle).forEach(name => rmSync(join(bundle, name))),
+    () => (rmSync(bundle, { recursive: true }), writeFileSync(bundle, 'a file')),
+  ]
+  for (const damage of damages) {
+    damage()
+    expect(await outputOf('version')).toStartWith('modelgate ')
+    expect([readFileSync(main).equals(whole), readdirSync(bundle).includes(prices)]).toEqual([true, true])
+  }
+}, 30_000)
+
+test('what else lies in dist stays; drafts of makers that were killed go', async () => {
+  const mine = ['mine', 'mine too', 'photos', 'README'].map(name => join(dist(), name))
+  for (const path of mine) mkdirSync(path)
+  const draft = join(dist(), '0123456789abcdef.6f2b0d52-5f0b-4d4e-9c9e-3d0f1f0f6a11')
+  const fresh = join(dist(), '0123456789abcdef.6f2b0d52-5f0b-4d4e-9c9e-3d0f1f0f6a12')
+  for (const path of [draft, fresh]) mkdirSync(path)
+  const longAgo = 1_700_000_000
+  for (const path of [draft, ...mine]) utimesSync(path, longAgo, longAgo)
+  changeSource()
+  await outputOf('version')
+  // Of a fresh one the maker may be at work.
+  expect([...mine, draft, fresh].filter(path => existsSync(path))).toEqual([...mine, fresh])
+  for (const path of [...mine, fresh]) rmSync(path, { recursive: true })
+}, 30_000)
+
+test('a bundle that is used counts as younger than one that is not', async () => {
+  const file = join(project, 'src/main.ts')
+  changeSource()
+  const before = bundles()
+  const original = readFileSync(file)
+  await outputOf('version')
+  // Not in one that is made anew.
+  const mark = join(dist(), bundles().find(name => !before.includes(name))!, 'mark')
+  writeFileSync(mark, '')
+  for (let round = 0; round < 3; round++) {
+    changeSource()
+    await outputOf('version')
+    writeFileSync(file, original)
+    await outputOf('version')
+  }
+  expect(existsSync(mark)).toBe(true)
+}, 30_000)
+
+test('other packages make another bundle, also where the lock file stays as it is', async () => {
+  const packages = join(project, 'node_modules')
+  rmSync(packages)
+  linkPackages(packages)
+  try {
+    await outputOf('version')
+    const before = bundles()
+    // `npm ci` after a start, which had bundled what was there.
+    cpSync(realpathSync(join(packages, 'yaml')), join(project, 'yaml'), { recursive: true })
+    rmSync(join(packages, 'yaml'))
+    renameSync(join(project, 'yaml'), join(packages, 'yaml'))
+    await outputOf('version')
+    expect(bundles()).toEqual(before)
+    const manifest = join(packages, 'yaml/package.json')
+    writeFileSync(manifest, readFileSync(manifest, 'utf8').replace(/"version": "[^"]+"/, '"version": "9.9.9"'))
+    await outputOf('version')
+    expect(bundles().filter(name => !before.includes(name))).toHaveLength(1)
+  } finally {
+    rmSync(packages, { recursive: true })
+    symlinkSync(join(root, 'node_modules'), packages)
+  }
+}, 30_000)
+
+test('the environment is read by the program, not by who joins it', async () => {
+  const file = join(project, 'src/main.ts')
+  const original = readFileSync(file)
+  appendFileSync(file, 'console.log(`as ${process.env.NODE_ENV}`)\n')
+  for (const name of ['production', 'else']) {
+    const child = Bun.spawn(['node', join(project, 'bin/modelgate.mjs'), 'version'], { cwd: project, env: { ...environment(), NODE_ENV: name }, stdout: 'pipe' })
+    expect(await new Response(child.stdout).text()).toContain(`as ${name}\n`)
+  }
+  writeFileSync(file, original)
+  // Meant for the program. The one who joins modules would never come to an end with it.
+  changeSource()
+  const child = Bun.spawn(['node', join(project, 'bin/modelgate.mjs'), 'version'], { cwd: project, env: { ...environment(), BUN_OPTIONS: '--watch' }, stdout: 'pipe' })
+  const first = await Promise.race([child.stdout.getReader().read(), Bun.sleep(8000)])
+  child.kill()
+  await child.exited
+  expect(new TextDecoder().decode(first?.value)).toContain('modelgate ')
 }, 30_000)
 
 test('many that start at once share one bundle, and nobody sees half of it', async () => {
@@ -76,6 +189,92 @@ test('a project that cannot be written runs from its sources', async () => {
   expect([await new Response(child.stderr).text(), await child.exited]).toEqual([expect.stringContaining('version.ts'), 1])
   writeFileSync(join(project, 'src/cli/version.ts'), help)
   expect([bundles(), await outputOf('version')]).toEqual([[], expect.stringContaining('modelgate ')])
+}, 30_000)
+
+test('a source that changes while the bundle is made leaves no bundle of it', async () => {
+  const file = join(project, 'src/cli/version.ts')
+  const original = readFileSync(file, 'utf8')
+  for (const waitedMs of [0, 10]) {
+    rmSync(dist(), { recursive: true, force: true })
+    const child = run('version')
+    while (bundles().length === 0) await Bun.sleep(1)
+    await Bun.sleep(waitedMs)
+    writeFileSync(file, `${original}\nconsole.log('changed')\n`)
+    await child.exited
+    writeFileSync(file, original)
+    expect(await outputOf('version')).not.toContain('changed')
+  }
+}, 30_000)
+
+test('a dist that is a link to a folder elsewhere is left alone', async () => {
+  rmSync(dist(), { recursive: true })
+  const elsewhere = mkdtempSync(join(tmpdir(), 'modelgate-elsewhere-'))
+  symlinkSync(elsewhere, dist())
+  // From there the bundle would not find its packages.
+  expect([await outputOf('version'), readdirSync(elsewhere)]).toEqual([expect.stringContaining('modelgate '), []])
+  rmSync(dist())
+  rmSync(elsewhere, { recursive: true })
+}, 30_000)
+
+test('installed as a package it has all it needs, no tests, and a bundle of its own; the folder of the caller has no say', async () => {
+  const app = mkdtempSync(join(tmpdir(), 'modelgate-app-'))
+  try {
+    const packed = Bun.spawnSync(['npm', 'pack', '--json', '--pack-destination', app], { cwd: root, env: environment(), stderr: 'ignore' })
+    const [pack] = JSON.parse(packed.stdout.toString()) as { filename: string; size: number; files: { path: string }[] }[]
+    expect(pack!.files.filter(({ path }) => /\.test\.ts$|^(tests|dist|scripts)\//.test(path) || path.startsWith('.'))).toEqual([])
+    expect(pack!.size).toBeLessThan(1_000_000)
+    const installed = join(app, 'node_modules/modelgate')
+    mkdirSync(installed, { recursive: true })
+    expect(Bun.spawnSync(['tar', 'xzf', join(app, pack!.filename), '-C', installed, '--strip-components=1']).exitCode).toBe(0)
+    linkPackages(join(app, 'node_modules'))
+    // All of these Bun would take, from the folder it is called in.
+    writeFileSync(join(app, 'strange.ts'), "console.log('a stranger')\nexport const z = {}\nexport default {}\n")
+    writeFileSync(join(app, 'bunfig.toml'), 'preload = ["./strange.ts"]\n')
+    writeFileSync(join(app, 'tsconfig.json'), '{ "compilerOptions": { "baseUrl": ".", "paths": { "*": ["./strange.ts"] } } }')
+    writeFileSync(join(app, '.env'), 'MODELGATE_MASTER_KEY=short\n')
+    const { MODELGATE_MASTER_KEY: _, ...env } = environment()
+    const call = async (...words: string[]) => {
+      const child = Bun.spawn(['node', join(installed, 'bin/modelgate.mjs'), ...words], { cwd: app, env, stdout: 'pipe', stderr: 'pipe' })
+      children.add(child)
+      // A gateway that starts is ended; one that does not says why.
+      let output = ''
+      const read = async (stream: ReadableStream<Uint8Array>) => {
+        for await (const piece of stream) if ((output += new TextDecoder().decode(piece)).includes(' serves ')) child.kill()
+      }
+      await Promise.all([read(child.stdout), read(child.stderr)])
+      return output
+    }
+    expect(await call('version')).toMatch(/^modelgate \S+ \(bun \S+\)\n$/)
+    expect(readdirSync(join(installed, 'dist'))).toEqual([expect.stringMatching(/^[0-9a-f]{16}$/)])
+    const serve = ['serve', '--port', '0', '--data-dir', join(app, 'data')]
+    expect(await call(...serve)).toContain(' serves ')
+    // The sources, too.
+    rmSync(join(installed, 'dist'), { recursive: true })
+    writeFileSync(join(installed, 'dist'), 'no folder')
+    expect(await call(...serve)).toContain(' serves ')
+    // What lies beside the program was put there for it.
+    writeFileSync(join(installed, '.env'), 'MODELGATE_MASTER_KEY=short\n')
+    expect(await call(...serve)).toContain('the master key is shorter')
+  } finally {
+    rmSync(app, { recursive: true, force: true })
+  }
+}, 60_000)
+
+const canUnshare = Bun.spawnSync(['unshare', '-p', '-f', '--mount-proc', 'true'], { stderr: 'ignore' }).exitCode === 0
+if (!canUnshare) console.log('skipped: no right to make a process 1 (unshare -p)')
+test.skipIf(!canUnshare)('process 1 that is told to end while it makes the bundle ends', async () => {
+  changeSource()
+  const before = bundles()
+  const child = Bun.spawn(['unshare', '-p', '-f', '--mount-proc', 'node', join(project, 'bin/modelgate.mjs'), 'serve', '--port', '0', '--data-dir', join(project, 'data-1')], { cwd: project, env: environment(), stdout: 'ignore', stderr: 'ignore' })
+  for (let waitedMs = 0; bundles().every(name => before.includes(name)); waitedMs += 2) {
+    if (waitedMs > 5000) throw new Error('no draft')
+    await Bun.sleep(2)
+  }
+  const [first] = readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8').split(' ')
+  process.kill(Number(first), 'SIGTERM')
+  const code = await Promise.race([child.exited, Bun.sleep(5000).then(() => 'still there')])
+  if (code === 'still there') process.kill(Number(first), 'SIGKILL')
+  expect(code).toBe(143)
 }, 30_000)
 
 test('what is loaded late is there as well: both threads, prices, documents', async () => {

@@ -1,5 +1,6 @@
 /** Uploaded files that calls name, through a whole gateway and OpenAI's own client, to the simulator. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
+import { readFileSync, writeFileSync } from 'node:fs'
 import Anthropic from '@anthropic-ai/sdk'
 import OpenAI, { toFile } from 'openai'
 import { masterKey, startGateway } from './harness.ts'
@@ -227,4 +228,22 @@ test('a preview shows the call with the id hidden; counts and large bodies work,
   const long = 'x'.repeat(400_000)
   expect((await chat('reader', { type: 'text', text: long }, named(file.id)))[0]).toBe(200)
   expect(sent().at(-1)!.messages[0].content.slice(1)).toEqual([{ type: 'text', text: long }, named(there)])
+})
+
+test('how its deployment is reached and used may change: a file is still there, for calls that name it, too', async () => {
+  const file = await upload(pdf, 'a.pdf', 'user_data', 'elsewhere')
+  const there = await idThere()
+  const before = readFileSync(gateway.configFile, 'utf8')
+  try {
+    for (const change of ['timeout: 50', 'proxy: false, weight: 3']) {
+      writeFileSync(gateway.configFile, before.replace('openai/sim-elsewhere,', `openai/sim-elsewhere, ${change},`))
+      expect(gateway.server.reload()).toMatchObject({ applied: true })
+      expect((await client.files.retrieve(file.id)).id).toBe(file.id)
+      expect((await chat('elsewhere', named(file.id)))[0]).toBe(200)
+      expect(sent().at(-1)!.messages[0].content[1].file).toEqual({ file_id: there })
+    }
+  } finally {
+    writeFileSync(gateway.configFile, before)
+    expect(gateway.server.reload()).toMatchObject({ applied: true })
+  }
 })

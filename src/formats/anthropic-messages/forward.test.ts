@@ -105,6 +105,15 @@ describe('a stream', () => {
     expect(relay.errorEvent(relay.failure!)).toBe(`event: error\ndata: ${JSON.stringify(error)}\n\n`)
   })
 
+  test('an event that is no JSON object breaks the stream, whatever its name: no client gets to see it', () => {
+    const rest = wire.slice(cutWire.length)
+    for (const broken of ['event: content_block_delta\ndata: {"type":"content_block_delta","delta":{"text":"ca', 'event: ping\ndata: pong', 'event: content_block_stop\ndata: [7,7]'])
+      for (const size of [1, 13, 100_000]) {
+        const { relay, text } = run(every(`${cutWire}${broken}\n\n${rest}`, size))
+        expect([relay.failure?.kind, relay.terminated, text.includes(broken.split('data: ')[1]!)]).toEqual(['upstream-broken', false, false])
+      }
+  })
+
   test('hostile bytes', () => {
     const bad = [
       'event: message_start\ndata: {"type":"message_start"}\n\n', 'event: message_start\ndata: [1]\n\n', 'data: {}\n\n', 'data: nonsense\n\n',

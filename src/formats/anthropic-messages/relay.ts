@@ -7,6 +7,7 @@ import type { StreamRelay } from '../../core/format.ts'
 import type { Usage } from '../../core/usage.ts'
 import { frameSplitter } from '../../lib/frames.ts'
 import type { Frame } from '../../lib/frames.ts'
+import { looksLikeObject } from '../../lib/object-text.ts'
 import { isObject } from '../openai-chat/checks.ts'
 import type { Fields } from '../openai-chat/checks.ts'
 import { anthropicErrorEvent, broken, failureOf, namedEvent } from './error.ts'
@@ -75,6 +76,7 @@ export class MessagesRelay implements StreamRelay {
   #frame({ event, data }: Frame): string {
     // After the terminal event nothing may follow; some hosts send a `[DONE]` that this dialect does not know.
     if (this.terminated || data === '[DONE]') return ''
+    if (!looksLikeObject(data)) throw broken('an event that is not a JSON object')
     const type = event ?? leadingType.exec(data)?.[1] ?? typeOf(data)
     switch (type) {
       case 'content_block_delta':

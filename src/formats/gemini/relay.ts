@@ -23,6 +23,7 @@ export const answerLimits = { depth: 256, fields: 1000, tokens: 8_000_000 }
 export class GenerateRelay implements StreamRelay {
   started = false
   terminated = false
+  readonly endsSilently = true
   failure: GatewayError | undefined
   contentEvents = 0
   contentCharacters = 0

@@ -113,7 +113,7 @@ describe('a stream', () => {
     cut.end()
     expect(cut.failure?.kind).toBe('upstream-broken')
     expect(JSON.parse(cut.errorEvent(cut.failure!).split('data: ')[1]!).response).toMatchObject({ status: 'failed', error: { code: 'server_error' } })
-    for (const hostile of ['event: response.created\ndata: {\n\n', 'event: response.completed\ndata: {"response":null}\n\n', 'event: error\ndata: x\n\n']) {
+    for (const hostile of ['event: response.created\ndata: {\n\n', 'event: response.completed\ndata: {"response":null}\n\n', 'event: error\ndata: x\n\n', 'event: response.output_text.delta\ndata: {"delta":"ca\n\n']) {
       const relay = relayOf()
       expect(relay.push(Buffer.from(hostile))).toBe('')
       expect(relay.failure?.kind).toBe('upstream-broken')

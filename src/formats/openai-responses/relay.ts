@@ -7,6 +7,7 @@ import type { StreamRelay } from '../../core/format.ts'
 import type { Usage } from '../../core/usage.ts'
 import { frameSplitter } from '../../lib/frames.ts'
 import type { Frame } from '../../lib/frames.ts'
+import { looksLikeObject } from '../../lib/object-text.ts'
 import { isObject } from '../openai-chat/checks.ts'
 import type { Fields } from '../openai-chat/checks.ts'
 import { failureOf, responseError, sseEvent } from './response-object.ts'
@@ -77,6 +78,7 @@ export class ResponsesRelay implements StreamRelay {
   #frame({ event, data }: Frame): string {
     // After the terminal event nothing may follow; some hosts send a `[DONE]` that this dialect does not know.
     if (this.terminated || data === '[DONE]') return ''
+    if (!looksLikeObject(data)) throw new GatewayError('upstream-broken', "an event of the upstream's stream is not a JSON object")
     const type = event ?? typePattern.exec(data)?.[1] ?? ''
     this.#sequence = Number(sequencePattern.exec(data)?.[1] ?? this.#sequence + 1)
     if (wholeEvents.has(type)) return this.#whole(type, data)

@@ -2,6 +2,7 @@
 import type { GatewayError } from '../../core/errors.ts'
 import type { BodySink, UpstreamBody, UpstreamExchange } from '../../core/transport.ts'
 import type { UpstreamRequest, UpstreamResponse } from '../../core/transport.ts'
+import { freeBytes } from '../../lib/free-bytes.ts'
 import { tooLarge } from './errors.ts'
 import type { PreparedHead } from './request-head.ts'
 import type { ResponseHead } from './response-head.ts'
@@ -226,7 +227,11 @@ export class Exchange implements UpstreamExchange, UpstreamResponse, UpstreamBod
     this.#rest = undefined
     this.#block = undefined
     if (first === undefined) return new Uint8Array(0)
-    return rest === undefined ? first : Buffer.concat([first, ...rest], this.#queuedBytes)
+    if (rest === undefined) return first
+    const pieces = [first, ...rest]
+    const all = Buffer.concat(pieces, this.#queuedBytes)
+    for (const piece of pieces) freeBytes(piece)
+    return all
   }
 
   /** Gives the sink what waits for it, then the end. The sink may pause, resume or cancel meanwhile. */

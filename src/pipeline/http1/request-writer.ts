@@ -75,7 +75,8 @@ export class RequestWriter {
         this.#offset += written
         if (written < length) return 'waiting'
       }
-      if (this.#offset === piece.length) {
+      // More: its memory was freed meanwhile, because nobody waits for the answer any more.
+      if (this.#offset >= piece.length) {
         this.#piece++
         this.#offset = 0
       }

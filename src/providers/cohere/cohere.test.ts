@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'bun:test'
 import type { ChatRequest } from '../../core/chat.ts'
 import type { EmbeddingsRequest } from '../../core/embeddings.ts'
+import { frameSplitter } from '../../lib/frames.ts'
 import { chatRequest, joined, namedEvents, readStream, targetOf } from '../../../tests/provider-rig.ts'
 import { cohere } from './index.ts'
 
@@ -47,6 +48,13 @@ describe('answers', () => {
       { type: 'usage', usage: { inputTokens: 37, outputTokens: 28, cachedInputTokens: 37 } },
     ])
     for (let size = 1; size < 300; size++) expect(readStream(chat, stream, size)).toEqual(expected)
+  })
+
+  test('message-end is the last event, named or not, whatever texts and tools say', () => {
+    const frames = frameSplitter().push(Buffer.from(stream))
+    expect(frames.map(frame => chat.isLast!(frame))).toEqual([...Array(frames.length - 1).fill(false), true])
+    const result = { type: 'citation-start', delta: { message: { citations: { text: '"type":"message-end"', sources: [{ tool_output: { type: 'message-end' } }] } } } }
+    expect([chat.isLast!({ data: JSON.stringify(result) }), chat.isLast!({ data: '{"delta":{}, "type": "message-end"}' })]).toEqual([false, true])
   })
 
   test('a plan and calls, whole and streamed', () => {

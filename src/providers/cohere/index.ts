@@ -3,7 +3,7 @@ import type { Target } from '../../core/deployment.ts'
 import type { CallHead, Provider, UpstreamFault } from '../../core/provider.ts'
 import { generalFault } from '../fault.ts'
 import { embedBody, embedResult } from './embeddings.ts'
-import { chatReader, chatResult } from './read.ts'
+import { chatReader, chatResult, isMessageEnd } from './read.ts'
 import { chatBody } from './request.ts'
 import { rerankBody, rerankResult } from './rerank.ts'
 
@@ -34,6 +34,7 @@ export const cohere: Provider = {
     request: (request, target) => ({ head: cohereHead(target, 'chat'), ...chatBody(request, target) }),
     result: chatResult,
     reader: chatReader,
+    isLast: isMessageEnd,
   },
   embeddings: {
     request: (request, target) => ({ head: cohereHead(target, 'embed'), ...embedBody(request, target.model) }),

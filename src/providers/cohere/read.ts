@@ -49,6 +49,11 @@ export function chatReader(): (frame: Frame) => readonly ChatEvent[] {
   }
 }
 
+/** Behind it comes nothing; only those that may be it are parsed once more. */
+export function isMessageEnd({ data }: Frame): boolean {
+  return data.includes('"message-end"') && objectOf(JSON.parse(data)).type === 'message-end'
+}
+
 class Answer {
   #calls = 0
   #open: { index: number; wroteArguments: boolean } | undefined

@@ -7,7 +7,7 @@ import type { Target } from '../../core/deployment.ts'
 import type { CallHead, Provider } from '../../core/provider.ts'
 import { generalFault } from '../fault.ts'
 import { embedBody, embedResult } from './embeddings.ts'
-import { chatReader, chatResult } from './read.ts'
+import { chatReader, chatResult, isDone } from './read.ts'
 import { chatBody } from './request.ts'
 
 /** `api_base` may end in `/v1` or `/api`, as clients of either API write it. */
@@ -37,6 +37,7 @@ export const ollama: Provider = {
     request: (request, target) => ({ head: ollamaHead(target, '/api/chat'), ...chatBody(request, target) }),
     result: chatResult,
     reader: chatReader,
+    isLast: isDone,
   },
   embeddings: {
     request: (request, target) => ({ head: ollamaHead(target, '/api/embed'), ...embedBody(request, target) }),

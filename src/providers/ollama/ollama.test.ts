@@ -48,6 +48,13 @@ describe('answers', () => {
     expect(readStream(chat, stream.trimEnd(), 11)).toEqual(expected)
   })
 
+  test('the line that is done is the last, whatever calls and texts say', () => {
+    const frames = stream.trimEnd().split('\n').map(data => ({ data }))
+    expect(frames.map(frame => chat.isLast!(frame))).toEqual([...Array(6).fill(false), true])
+    const said = { ...at, message: { content: '"done":true', tool_calls: [{ function: { name: 'f', arguments: { done: true } } }] }, done: false }
+    expect([chat.isLast!({ data: JSON.stringify(said) }), chat.isLast!({ data: '{"message":{}, "done" : true}' })]).toEqual([false, true])
+  })
+
   test('a limit is a cut answer; counts that are missing or absurd are no usage; probabilities stay', () => {
     const token = { token: 'x', logprob: -0.1, bytes: [120], top_logprobs: [] }
     const events = chat.result({ ...at, message: { content: 'x' }, logprobs: [token], done: true, done_reason: 'length', eval_count: 3 })

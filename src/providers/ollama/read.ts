@@ -22,6 +22,15 @@ export function chatReader(): (frame: Frame) => readonly ChatEvent[] {
   return frame => answer.read(JSON.parse(frame.data))
 }
 
+const donePattern = /"done"\s*:\s*true/
+
+/** The line with the counts; the arguments of a call may say the same word. */
+export function isDone({ data }: Frame): boolean {
+  if (!donePattern.test(data)) return false
+  const line: unknown = JSON.parse(data)
+  return isObject(line) && line.done === true
+}
+
 class Answer {
   #started = false
   #calls = 0

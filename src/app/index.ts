@@ -1,0 +1,137 @@
+/** The composition root: the one place where every part meets. */
+import { mkdirSync } from 'node:fs'
+import type { RunningServer, ServeOptions } from '../config/serve-options.ts'
+import { openSettings } from '../config/settings-source.ts'
+import type { SettingsSource } from '../config/settings-source.ts'
+import { countModels } from '../config/summary.ts'
+import { GatewayError } from '../core/errors.ts'
+import type { FrontDoor } from '../endpoints/router.ts'
+import { connectionLimit, connectionsVariable, descriptorsMax } from '../http/connection-limit.ts'
+import { listen } from '../http/server.ts'
+import type { ConnectionLimit } from '../http/server.ts'
+import { systemClock as clock } from '../lib/clock.ts'
+import { endAll } from '../lib/end-all.ts'
+import { QuietCollector } from '../lib/quiet-collector.ts'
+import { providers } from '../providers/index.ts'
+import { lockDataDirectory } from '../store/data-lock.ts'
+import type { DataLock } from '../store/data-lock.ts'
+import { createLogger, stackOf } from '../telemetry/log.ts'
+import type { Logger, LogLevel } from '../telemetry/log.ts'
+import { assemble } from './assemble.ts'
+import { stopServing } from './stop.ts'
+import { openStore } from './store.ts'
+import type { Store } from './store.ts'
+
+/** What the operator is told once the gateway listens. */
+export type Announcement = Pick<RunningServer, 'url' | 'models' | 'warnings' | 'firstMasterKey'>
+
+/**
+ * Starts everything and serves. Throws with a reason fit for the operator when it cannot. `announce` is called once and
+ * writes out what it is given before it returns: a master key that was made is stored only after that.
+ */
+export async function startServer(options: ServeOptions, announce: (what: Announcement) => void = () => {}): Promise<RunningServer> {
+  const { environment } = options
+  const logger = createLogger({ level: logLevel(environment), clock })
+  const source = openSettings({ configFile: options.configFile, environment, providers })
+  mkdirSync(options.dataDirectory, { recursive: true, mode: 0o700 })
+  const lock = lockDataDirectory(options.dataDirectory)
+  let store: Store | undefined
+  try {
+    store = await openStore(options, logger)
+    return await serveStore({ options, logger, source, lock, store, announce })
+  } catch (error) {
+    // What the start failed for is what the operator has to know.
+    await endAll([() => store?.close(), () => lock.release(), () => logger.drain(1000)]).catch(() => {})
+    throw error
+  }
+}
+
+interface Serving {
+  readonly options: ServeOptions
+  readonly logger: Logger
+  readonly source: SettingsSource
+  readonly lock: DataLock
+  readonly store: Store
+  announce(what: Announcement): void
+}
+
+async function serveStore({ options, logger, source, lock, store, announce }: Serving): Promise<RunningServer> {
+  const { environment } = options
+  const connectionsMax = connectionLimit(environment[connectionsVariable], descriptorsMax())
+  const parts = assemble({ options, source, store, logger, clients: () => server.clients() })
+  const collector = new QuietCollector({
+    isBusy: () => parts.transport.connections().busy > 0,
+    isSettling: () => store.ledger.waitingBytes() > 0,
+  })
+  const server = listen({
+    hostname: options.host,
+    port: options.port,
+    clock,
+    wheel: parts.timers,
+    handle: request => {
+      collector.touch()
+      return parts.door.handle(request)
+    },
+    refuse: refusal => parts.door.refuse(refusal),
+    report: thrown => logger.error('the front door failed', { error: stackOf(thrown) }),
+    limit: limitOf(connectionsMax, parts.door, logger),
+  })
+  const facts = { url: server.url, models: countModels(source.current()), warnings: source.current().warnings }
+  const firstMasterKey = await keepMasterKey(store, logger, made => announce({ ...facts, firstMasterKey: made })).catch((error: unknown) => {
+    void server.stop()
+    server.cut()
+    throw error
+  })
+  source.watch(report => parts.reloaded(report))
+  return {
+    ...facts,
+    firstMasterKey,
+    connections: () => parts.transport.connections(),
+    reload() {
+      const report = source.reload()
+      parts.reloaded(report)
+      return report
+    },
+    report: (what, thrown) => logger.error(what, { error: stackOf(thrown) }),
+    async stop() {
+      source.close()
+      collector.stop()
+      parts.draining()
+      const cutRequests = await stopServing(server, { environment, logger, upstreamCalls: parts.transport.connections().busy })
+      await endAll([
+        () => parts.detached.stop(), () => parts.tokenizer.stop(), () => parts.transport.close(), () => store.close(), () => lock.release(),
+        () => logger.info('the gateway has stopped', { cut_requests: cutRequests }), () => logger.drain(1000),
+      ])
+    },
+  }
+}
+
+/** The key that was made at this first start, if any. */
+async function keepMasterKey({ installation }: Store, logger: Logger, show: (made: string | undefined) => void): Promise<string | undefined> {
+  const { made, replaced } = await installation.keepMasterKey(show)
+  if (replaced)
+    logger.warn('the given master key replaces the one that was kept, which is no longer valid here nor on other replicas', {
+      master_key_hash: installation.masterKeyName(),
+    })
+  return made
+}
+
+/** A call that ends, or a connection that has been idle for a second, makes place. */
+const fullRetryMs = 1000
+
+function limitOf(max: number, door: FrontDoor, logger: Logger): ConnectionLimit {
+  const message = 'the gateway has as many connections as it can serve, and none is idle; try again in a second'
+  return {
+    max,
+    turnAway: request => door.turnAway(request, new GatewayError('overloaded', message, { retryAfterMs: fullRetryMs })),
+    reached: ({ turnedAway }) =>
+      logger.warn(`clients are turned away, as many as can be served are connected; let the process open more files (ulimit -n), set ${connectionsVariable}, or run more replicas`, {
+        connections_max: max, turned_away: turnedAway,
+      }),
+  }
+}
+
+function logLevel(environment: ServeOptions['environment']): LogLevel {
+  const level = environment.MODELGATE_LOG_LEVEL ?? environment.LOG_LEVEL ?? 'info'
+  return ['debug', 'info', 'warn', 'error', 'off'].includes(level) ? (level as LogLevel) : 'info'
+}

@@ -1,0 +1,124 @@
+/** What lasts longer than a call: database, keys, limits, ledger. */
+import { join } from 'node:path'
+import type { ServeOptions } from '../config/serve-options.ts'
+import type { AssistantStore, FileStore, KeyDirectory, Limiter } from '../core/ports.ts'
+import { systemClock as clock } from '../lib/clock.ts'
+import { endAll } from '../lib/end-all.ts'
+import { createAssistantStore } from '../store/assistants.ts'
+import { createFileStore } from '../store/files.ts'
+import { openInstallation } from '../store/installation.ts'
+import type { Installation } from '../store/installation.ts'
+import { CachedKeyDirectory } from '../store/key-directory.ts'
+import { createKeyStore, keyChangesSince } from '../store/keys.ts'
+import { openLedger } from '../store/ledger.ts'
+import type { JournalledLedger } from '../store/ledger.ts'
+import { MemoryLimiter } from '../store/limiter-memory.ts'
+import { RedisLimiter } from '../store/limiter-redis.ts'
+import { migrate } from '../store/migrate.ts'
+import { openDatabase } from '../store/open.ts'
+import type { Database } from '../store/open.ts'
+import { claimSingleReplica } from '../store/replica-lock.ts'
+import { createResponseStore } from '../store/responses.ts'
+import type { RunningResponseStore } from '../store/responses.ts'
+import type { Logger } from '../telemetry/log.ts'
+
+/** Open from the start of the process to its end. */
+export interface Store {
+  readonly database: Database
+  readonly installation: Installation
+  readonly keys: ReturnType<typeof createKeyStore>
+  readonly directory: KeyDirectory
+  readonly limiter: Limiter
+  readonly ledger: JournalledLedger
+  readonly responses: RunningResponseStore
+  readonly assistants: AssistantStore
+  readonly files: FileStore
+  databaseReachable(): boolean
+  /** Absent = there is no Redis. */
+  readonly redisReachable: (() => boolean) | undefined
+  /** Without Redis: no other replica counts limits on this database. */
+  isOnlyReplica(): boolean
+  close(): Promise<void>
+}
+
+/** Throws when the database cannot be used; a Redis that is away does not keep the gateway from starting. */
+export async function openStore(options: ServeOptions, logger: Logger): Promise<Store> {
+  const database = await openDatabase(options.databaseUrl)
+  await migrate(database)
+  const replica = options.redisUrl === undefined ? await claimSingleReplica(options.databaseUrl, { reportHeld: held => tellClaim(held, logger) }) : undefined
+  const installation = await openInstallation(database, { masterKey: options.masterKey, pepper: options.keyPepper })
+  let reachable = true
+  let directory: CachedKeyDirectory | undefined
+  const keys = createKeyStore({ database, clock, onChange: hash => directory?.changed(hash) })
+  directory = new CachedKeyDirectory({
+    store: keys,
+    clock,
+    hashKey: installation.hashKey,
+    async changesSince(revision) {
+      const [changes] = await Promise.all([keyChangesSince(database, revision), followMasterKey(installation, logger)])
+      return changes
+    },
+    reportReachable(now, reason) {
+      reachable = now
+      if (now) logger.info('the database answers again')
+      else logger.error('the database does not answer; known keys keep working, calls are kept in the journal', { reason })
+    },
+  })
+  await directory.start()
+  const redis = await openRedis(options.redisUrl, logger)
+  const ledger = await openLedger({
+    databaseUrl: options.databaseUrl,
+    journalDirectory: join(options.dataDirectory, 'journal'),
+    clock,
+    report: problem => logger.error('the ledger reports a problem', { problem }),
+  })
+  const responses = createResponseStore({ database, clock, report: problem => logger.error('the response store reports a problem', { problem }) })
+  return {
+    database,
+    installation,
+    keys,
+    directory,
+    limiter: redis ?? new MemoryLimiter(clock),
+    ledger,
+    responses,
+    assistants: createAssistantStore(database),
+    files: createFileStore(database),
+    databaseReachable: () => reachable,
+    redisReachable: redis && (() => redis.reachable),
+    isOnlyReplica: () => replica?.held ?? true,
+    close: () =>
+      endAll([
+        () => responses.stop(), () => directory.stop(), () => ledger.close(), () => redis?.close(), () => replica?.release(), () => database.close(),
+      ]),
+  }
+}
+
+/** Asked at every poll of the keys, so that the other replicas know of a new master key as soon as of any other. */
+async function followMasterKey(installation: Installation, logger: Logger): Promise<void> {
+  const change = await installation.followMasterKey()
+  if (change === 'none') return
+  const message =
+    change === 'followed'
+      ? 'another replica was started with another master key, which is the valid one from now on; the one before is refused'
+      : 'the database came back with an older master key; the present one was stored again'
+  logger.warn(message, { master_key_hash: installation.masterKeyName() })
+}
+
+function tellClaim(held: boolean, logger: Logger): void {
+  if (held) logger.info('this is the only replica on the database again')
+  else logger.error('another replica runs on this database, and without REDIS_URL limits are counted by each: not ready until it ends; stop one of them or set REDIS_URL')
+}
+
+async function openRedis(url: string | undefined, logger: Logger): Promise<RedisLimiter | undefined> {
+  if (url === undefined) return undefined
+  const limiter = new RedisLimiter({
+    url,
+    fallback: new MemoryLimiter(clock),
+    reportReachable: (reachable, reason) =>
+      reachable
+        ? logger.info('Redis answers again')
+        : logger.error('Redis does not answer; limits hold for each replica by itself', { reason }),
+  })
+  await limiter.start()
+  return limiter
+}
