@@ -16,7 +16,7 @@ import { GatewayError } from './core/errors.ts'
 import type { AssistantStore, FileStore, KeyDirectory, Limiter } from './core/ports.ts'
 import { endpoints } from './endpoints/index.ts'
 import { createFrontDoor } from './endpoints/router.ts'
-import type { FrontDoor } from './endpoints/router.ts'
+import type { FrontDoor, FrontDoorParts } from './endpoints/router.ts'
 import { connectionLimit, connectionsVariable, descriptorsMax } from './http/connection-limit.ts'
 import { listen } from './http/server.ts'
 import type { ClientCounts, ConnectionLimit, HttpServer } from './http/server.ts'
@@ -334,11 +334,7 @@ function assemble({ options, source, store, logger, clients }: Assembling) {
     endpoints,
     services,
     identify: identifier(store),
-    reportInternal: (error, request) =>
-      logger.error('a request failed', {
-        request_id: request.id, method: request.method, path: request.path,
-        error: error.cause instanceof Error ? (error.cause.stack ?? error.cause.message) : String(error.cause),
-      }),
+    reportInternal: (error, request) => tellInternal(logger, error, request),
     metricsRequireKey: () => settings().metricsRequireKey,
     countRequest: countRequests(store.limiter, settings),
   })
@@ -350,10 +346,20 @@ function assemble({ options, source, store, logger, clients }: Assembling) {
     door,
     draining: () => void (draining = true),
     reloaded(report: ReloadReport) {
-      if (report.applied) index = new ModelIndex(source.current(), concreteModel)
+      if (report.applied) {
+        index = new ModelIndex(source.current(), concreteModel)
+        metrics.configured(index.settings.deployments)
+      }
       tellReload(logger, report, index.settings)
     },
   }
+}
+
+type FrontDoorRequest = Parameters<FrontDoorParts['reportInternal']>[1]
+
+function tellInternal(logger: Logger, { cause }: GatewayError, { id, method, path }: FrontDoorRequest): void {
+  const error = cause instanceof Error ? (cause.stack ?? cause.message) : String(cause)
+  logger.error('a request failed', { request_id: id, method, path, error })
 }
 
 function tellReload(logger: Logger, { applied, problems, atNextStart }: ReloadReport, settings: ModelIndex['settings']): void {
