@@ -37,3 +37,12 @@ test('other names of a provider work in both places', () => {
   expect(index(entry('m', 'model: llama3, custom_llm_provider: ollama_chat')).resolve('m')[0]!.target).toMatchObject({ provider: { name: 'ollama' }, model: 'llama3' })
   expect(index(entry('m', 'model: openai/gpt-oss-20b, custom_llm_provider: groq, api_key: k')).resolve('m')[0]!.target).toMatchObject({ provider: { name: 'groq' }, model: 'openai/gpt-oss-20b' })
 })
+
+test('a name longer than any model has fits no pattern, so that nobody remembers it', () => {
+  const models = index(entry('own/*', 'model: "hosted_vllm/org/*"') + entry(`${'n'.repeat(600)}`, 'model: hosted_vllm/org/m'))
+  const arn = `own/${'a'.repeat(496)}`
+  expect(models.resolve(arn)[0]!.target.model).toBe(`org/${'a'.repeat(496)}`)
+  expect(models.resolve(`${arn}a`)).toEqual([])
+  // What the operator wrote down is known by itself.
+  expect(models.resolve('n'.repeat(600)).length).toBe(1)
+})

@@ -8,6 +8,8 @@ import type { Settings } from '../core/settings.ts'
 export type MakeConcrete = (pattern: Deployment, modelName: string, model: string) => Deployment
 
 const wildcardCacheMax = 1000
+/** No upstream has a model of a longer name. What a pattern let through would be kept wherever a model is remembered by its name. */
+const patternedLengthMax = 500
 const none: readonly Deployment[] = []
 
 export class ModelIndex implements ModelDirectory {
@@ -49,7 +51,7 @@ export class ModelIndex implements ModelDirectory {
   }
 
   #match(name: string): readonly Deployment[] {
-    if (this.#wildcards.length === 0) return none
+    if (this.#wildcards.length === 0 || name.length > patternedLengthMax) return none
     const known = this.#expanded.get(name)
     if (known) return known
     const pattern = this.#wildcards.find(deployment => wildcardRest(deployment.modelName, name) !== undefined)

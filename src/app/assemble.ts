@@ -90,11 +90,7 @@ export function assemble({ options, source, store, logger, clients }: Assembling
     endpoints,
     services,
     identify: identifier(store),
-    reportInternal: (error, request) =>
-      logger.error('a request failed', {
-        request_id: request.id, method: request.method, path: request.path,
-        error: stackOf(error.cause),
-      }),
+    reportInternal: ({ cause }, { id, method, path }) => logger.error('a request failed', { request_id: id, method, path, error: stackOf(cause) }),
     metricsRequireKey: () => settings().metricsRequireKey,
     countRequest: countRequests(store.limiter, settings),
   })
@@ -106,7 +102,10 @@ export function assemble({ options, source, store, logger, clients }: Assembling
     door,
     draining: () => void (draining = true),
     reloaded(report: ReloadReport) {
-      if (report.applied) index = new ModelIndex(source.current(), concreteModel)
+      if (report.applied) {
+        index = new ModelIndex(source.current(), concreteModel)
+        metrics.configured(index.settings.deployments)
+      }
       tellReload(logger, report, index.settings)
     },
   }

@@ -74,7 +74,7 @@ function answerHeaders(parts: RespondParts, call: Call): Record<string, string> 
   headers['x-request-id'] = call.id
   headers[names.callId] = call.id
   if (call.deployment) headers[names.modelId] = call.deployment.id
-  if (call.model && isHeaderSafe(call.model)) headers[names.modelGroup] = call.model
+  if (call.model && call.model.length <= modelLengthMax && isHeaderSafe(call.model)) headers[names.modelGroup] = call.model
   headers[names.retries] = String(call.retries ?? 0)
   headers[names.fallbacks] = String(call.fallbacks)
   const overheadMs = parts.clock.monotonicMs() - call.startedMs - call.upstreamMs
@@ -85,6 +85,7 @@ function answerHeaders(parts: RespondParts, call: Call): Record<string, string> 
 }
 
 /** Clients and proxies have bounds for headers, and the names are the client's own, however long. */
+const modelLengthMax = 500
 const droppedLengthMax = 2048
 
 function droppedText(dropped: readonly string[]): string {

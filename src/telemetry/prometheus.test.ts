@@ -89,3 +89,25 @@ test('whether Redis answers is told where there is one', () => {
   const line = (redisReachable?: () => boolean) => createMetrics({ ...gauges, redisReachable }).text().split('\n').find(one => one.startsWith('modelgate_redis_reachable'))
   expect([line(), line(() => true), line(() => false)]).toEqual([undefined, 'modelgate_redis_reachable 1', 'modelgate_redis_reachable 0'])
 })
+
+test('deployments that come and go with the configuration leave a bounded number of series', () => {
+  const metrics = createMetrics(gauges)
+  const stays = { id: 'd-1', modelName: 'fast' }
+  metrics.call(settlement())
+  metrics.call(settlement({ deployment: undefined, candidates: [stays], usage: undefined }, { status: 429, outcome: 'error' }))
+  metrics.call(settlement({ deployment: undefined, model: 'no-such', usage: undefined }, { status: 404, outcome: 'error' }))
+  for (let at = 0; at < 300; at++) {
+    const edited = { id: `edited-${at}`, modelName: `name-${at}` }
+    metrics.configured([stays, edited] as Deployment[])
+    metrics.call(settlement({ deployment: edited, candidates: [edited] }))
+    metrics.call(settlement({ deployment: undefined, candidates: [edited], usage: undefined }, { status: 429, outcome: 'error' }))
+  }
+  const text = metrics.text()
+  const calls = text.match(/^modelgate_calls_total\{.*$/gm)!
+  // Three that stay, two of the present deployment, and 50 of those that are gone: the last ones.
+  expect(calls.length).toBe(55)
+  expect(calls.slice(0, 3).map(line => /status="\d+"/.exec(line)![0])).toEqual(['status="200"', 'status="429"', 'status="404"'])
+  expect(text).toContain('deployment="edited-299"')
+  expect(text).toContain('deployment="edited-280"')
+  expect(text).not.toContain('deployment="edited-100"')
+})

@@ -7,6 +7,8 @@ import { Exposition, HistogramValues } from './exposition.ts'
 const secondsBounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300]
 /** What is counted beside tokens: the label, and where usage has it. */
 const unitNames = [['images', 'images'], ['characters', 'characters'], ['audio_seconds', 'audioSeconds'], ['search_units', 'searchUnits']] as const
+/** Of deployments that are configured no more, so many series are kept: whoever scrapes gets to see their last calls. */
+const goneMax = 50
 const overheadBounds = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25, 1]
 
 /** What is read at the moment of a scrape. */
@@ -25,6 +27,8 @@ export interface Gauges {
 
 export interface Metrics {
   call(settlement: Settlement): void
+  /** After a reload: these are all there are. */
+  configured(deployments: readonly Deployment[]): void
   /** Text exposition format. */
   text(): string
 }
@@ -77,8 +81,19 @@ export function createMetrics(gauges: Gauges): Metrics {
       if (!series) all.set(id, (series = new Series(modelName, deployment?.id ?? '')))
       observe(series, settlement)
     },
+    configured(deployments) {
+      const gone = goneOf(all, deployments)
+      for (const id of gone.slice(0, Math.max(gone.length - goneMax, 0))) all.delete(id)
+    },
     text: () => expose([...all.values()], gauges),
   }
+}
+
+/** Keys of series that no deployment adds to any more, the oldest first. */
+function goneOf(all: ReadonlyMap<string, Series>, deployments: readonly Deployment[]): string[] {
+  const ids = new Set(deployments.map(one => one.id))
+  const names = new Set(deployments.map(one => one.modelName).concat(''))
+  return [...all].filter(([, { model, deployment }]) => (deployment === '' ? !names.has(model) : !ids.has(deployment))).map(([key]) => key)
 }
 
 function observe(series: Series, { call, outcome, status, costNanoUsd, durationMs }: Settlement): void {

@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, test } from 'bun:test'
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startGateway } from './harness.ts'
@@ -109,4 +109,26 @@ describe('moderation without a model', () => {
       await gateway.stop()
     }
   })
+})
+
+test('deployments that were edited away leave a bounded number of series in /metrics', async () => {
+  const edited = (at: number) => `
+model_list:
+  - model_name: edited
+    proxy_params: { model: custom_openai/edited, api_base: "{simulator}/edit-${at}/v1" }
+`
+  const gateway = await startGateway({ config: edited(0) })
+  try {
+    const text = readFileSync(gateway.configFile, 'utf8')
+    for (let at = 1; at <= 60; at++) {
+      const { status } = await gateway.admin('/v1/chat/completions', { model: 'edited', messages: [{ role: 'user', content: 'say: hi' }] })
+      expect(status).toBe(200)
+      writeFileSync(gateway.configFile, text.replace('edit-0', `edit-${at}`))
+      expect(gateway.server.reload()).toMatchObject({ applied: true })
+    }
+    const metrics = await (await gateway.admin('/metrics')).text()
+    expect(metrics.match(/^modelgate_call_duration_seconds_count\{.*$/gm)!.length).toBe(50)
+  } finally {
+    await gateway.stop()
+  }
 })

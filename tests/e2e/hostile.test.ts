@@ -365,3 +365,15 @@ describe('money', () => {
     expect(({} as Json).polluted).toBeUndefined()
   })
 })
+
+test('a name of a model that is as long as a book is refused in an answer that clients can read', async () => {
+  for (const model of ['nosuch', 'fault'].map(name => `${name}/${'x'.repeat(200_000)}`)) {
+    const response = await post('/v1/chat/completions', JSON.stringify({ ...chatBody, model }))
+    expect(response.status).toBe(404)
+    // 8 kB is the least that clients and proxies agree on for a whole head.
+    expect([...response.headers].flat().join('').length).toBeLessThan(4096)
+    const text = await response.text()
+    expect(JSON.parse(text)).toMatchObject({ error: { code: 'model_not_found', param: 'model' } })
+    expect(text.length).toBeLessThan(1000)
+  }
+})
