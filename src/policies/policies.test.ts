@@ -28,7 +28,7 @@ const refusal = (act: () => unknown): GatewayError => {
 
 describe('model access', () => {
   const deployment = { id: 'd' }
-  const index = { settings: { accessGroups: {} }, resolve: (name: string) => (name === 'fast' ? [deployment] : []) } as unknown as ModelDirectory
+  const index = { settings: { accessGroups: {} }, resolve: (name: string) => (name === 'fast' ? [deployment] : []), names: () => ['fast'], wildcardNames: () => [] } as unknown as ModelDirectory
   const policy = modelAccess(() => index)
 
   test('finds the deployments of a model the key may use', () => {

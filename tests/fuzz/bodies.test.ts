@@ -225,7 +225,7 @@ const heavy: readonly { name: string; format: Format; body: Json }[] = [
   { name: 'documents by fields', format: formats.cohereRerank, body: { model: 'm', query: 'x', documents: repeat(8000, () => ({})), rank_fields: repeat(8000, at => `k${at}`) } },
   ...['[', '<tool_call>', '```', '\\', '"', '\n', '\u0301', 'data:'].map(piece => ({
     name: `text of ${JSON.stringify(piece)}`, format: formats.openaiChat,
-    body: { model: 'm', user: piece.repeat(100), messages: [{ role: 'user', content: [{ type: 'text', text: piece.repeat(40_000 / piece.length) }, { type: 'image_url', image_url: { url: `data:image/png;base64,${piece.repeat(15_000 / piece.length)}` } }] }, { role: 'assistant', tool_calls: [{ id: 'a', type: 'function', function: { name: 'f', arguments: piece.repeat(30_000 / piece.length) } }] }, { role: 'tool', tool_call_id: 'a', content: piece.repeat(30_000 / piece.length) }, turn] },
+    body: { model: 'm', user: piece.repeat(100), messages: [{ role: 'user', content: [{ type: 'text', text: piece.repeat(40_000 / piece.length) }, { type: 'image_url', image_url: { url: `data:image/png;base64,${'A'.repeat(100)}${piece.repeat(15_000 / piece.length)}` } }] }, { role: 'assistant', tool_calls: [{ id: 'a', type: 'function', function: { name: 'f', arguments: piece.repeat(30_000 / piece.length) } }] }, { role: 'tool', tool_call_id: 'a', content: piece.repeat(30_000 / piece.length) }, turn] },
   })),
 ]
 
