@@ -117,7 +117,7 @@ async function openRedis(url: string | undefined, logger: Logger): Promise<Redis
     reportReachable: (reachable, reason) =>
       reachable
         ? logger.info('Redis answers again')
-        : logger.error('Redis does not answer; limits hold for each replica by itself', { reason }),
+        : logger.error('Redis does not answer; limits hold for each replica by itself', { server: new URL(url).host, reason }),
   })
   await limiter.start()
   return limiter

@@ -48,7 +48,7 @@ export function readBody(body: RequestBody, bytesMax: number): Promise<Uint8Arra
 
 /** What a body beyond the limit is told. */
 export function bodyTooLarge(bytesMax: number): GatewayError {
-  return new GatewayError('too-large', `the body is larger than ${bytesMax} bytes, the limit of this gateway`)
+  return new GatewayError('too-large', `the body is larger than ${bytesMax} bytes, the limit of this gateway; its operator can raise max_request_size_mb`)
 }
 
 /** Bodies are read as they are: a compressed one could unfold without end. Throws `unsupported-media`. */

@@ -37,7 +37,7 @@ test('what is not there is not found, by its own word', () => {
   for (const path of ['/batches/x', '/batches/x/cancel']) expect(ask(kept, { path })).toMatchObject({ status: 404, text: expect.stringContaining('no such batch') })
 })
 
-test('a batch without room for its results ends all the same, and says that there are none', async () => {
+test('a batch without room for its results has failed, and says what helps', async () => {
   const kept = new KeptFiles(clock)
   const line = JSON.stringify({ custom_id: 'a', url: '/v1/chat/completions', body: { model: 'simulated-chat', messages: [{ role: 'user', content: 'hi' }] } })
   const input = idOf(upload(kept, Buffer.from(line)))
@@ -45,7 +45,10 @@ test('a batch without room for its results ends all the same, and says that ther
   upload(kept, new Uint8Array(16 * 1024 * 1024 - line.length))
   const begun = ask(kept, { method: 'POST', path: '/batches', body: { json: { input_file_id: input, endpoint: '/v1/chat/completions', completion_window: '24h' } } })
   await new Promise(resolve => setImmediate(resolve))
-  expect(JSON.parse(ask(kept, { path: `/batches/${idOf(begun)}` }).text)).toMatchObject({ status: 'completed', output_file_id: null, request_counts: { completed: 1 }, completed_at: 5 })
+  expect(JSON.parse(ask(kept, { path: `/batches/${idOf(begun)}` }).text)).toMatchObject({
+    status: 'failed', output_file_id: null, request_counts: { completed: 1 }, completed_at: null, failed_at: 5,
+    errors: { object: 'list', data: [{ code: 'no_room_for_results', message: expect.stringContaining('delete some') }] },
+  })
 })
 
 test('a line that cannot be answered fails by itself, and only so many batches run at once', async () => {

@@ -123,19 +123,25 @@ export class KeptFiles {
     object.request_counts = { total: lines.length, completed: results.count - results.failed, failed: results.failed }
     if (results.count < lines.length) return void setImmediate(() => this.#run(run))
     this.#running--
-    object.output_file_id = this.#keepResults(results.output, `${String(object.id)}_output.jsonl`)
-    object.error_file_id = this.#keepResults(results.errors, `${String(object.id)}_error.jsonl`)
     object.usage = results.usage
     object.finalizing_at = this.#nowS()
-    object.completed_at = object.finalizing_at
-    object.status = 'completed'
+    const problem = this.#keepResults(run)
+    object[problem === undefined ? 'completed_at' : 'failed_at'] = object.finalizing_at
+    object.status = problem === undefined ? 'completed' : 'failed'
+    if (problem !== undefined) object.errors = { object: 'list', data: [{ code: 'no_room_for_results', message: problem, param: null, line: null }] }
   }
 
-  /** null = there are none, or no room for them. */
-  #keepResults(lines: readonly string[], filename: string): string | null {
-    if (lines.length === 0) return null
-    const kept = this.#keep(Buffer.from(`${lines.join('\n')}\n`), filename, 'batch_output')
-    return kept.status === 200 ? ((JSON.parse(String(kept.pieces[0])) as Fields).id as string) : null
+  /** undefined = they are kept; else why not. What has been kept of them is named all the same. */
+  #keepResults({ object, results }: Run): string | undefined {
+    const files = [['output_file_id', results.output, 'output'], ['error_file_id', results.errors, 'error']] as const
+    for (const [field, lines, name] of files) {
+      if (lines.length === 0) continue
+      const kept = this.#keep(Buffer.from(`${lines.join('\n')}\n`), `${String(object.id)}_${name}.jsonl`, 'batch_output')
+      const answer = JSON.parse(String(kept.pieces[0])) as Fields
+      if (kept.status !== 200) return `the results of the batch cannot be kept: ${String((answer.error as Fields).message)}`
+      object[field] = answer.id
+    }
+    return undefined
   }
 
   #cancel(object: Fields): InProcessAnswer {
