@@ -16,8 +16,6 @@ export { localModels } from './local/index.ts'
 
 const native = { anthropic, local, gemini, vertex_ai: vertex, cohere, mistral, ollama, azure, azure_ai: azureAi, bedrock } satisfies Record<string, Provider>
 
-export type ProviderName = keyof typeof native | keyof typeof catalog
-
 export const providers: ReadonlyMap<string, Provider> = new Map<string, Provider>([
   ...Object.entries(native),
   ...Object.entries(catalog).map(([name, row]): [string, Provider] => [name, openaiCompatible(name, row)]),

@@ -12,7 +12,7 @@ const budgetOfEffort: Readonly<Record<ReasoningEffort, number>> = {
   xhigh: 32_768,
 }
 
-export interface Thinking {
+interface Thinking {
   readonly thinking: { type: 'enabled'; budget_tokens: number } | undefined
   /** Large enough for the budget and an answer. */
   readonly maxTokens: number

@@ -13,7 +13,7 @@ type Json = Record<string, unknown>
 const maxTokensDefault = 8192
 const maxTokensOfOldModels = 4096
 
-export interface AnthropicBody {
+interface AnthropicBody {
   readonly body: Json
   readonly dropped: readonly string[]
 }

@@ -5,7 +5,7 @@
 import { isObject } from '../../lib/json-values.ts'
 import type { Json } from '../../lib/json-values.ts'
 
-export interface OutputSchema {
+interface OutputSchema {
   readonly schema: Json
   /** Keywords that constrain values and that are not enforced. */
   readonly lost: readonly string[]

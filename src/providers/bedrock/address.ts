@@ -11,7 +11,7 @@ export const regionPattern = /^[a-z]{2,4}(?:-[a-z]+){1,3}-\d{1,2}$/
 /** Ids and ARNs; a name that begins with a dot could leave the path. */
 const modelPattern = /^[A-Za-z0-9][A-Za-z0-9._:/-]{0,2047}$/
 
-export type BedrockAction = 'converse' | 'converse-stream' | 'invoke' | 'count-tokens'
+type BedrockAction = 'converse' | 'converse-stream' | 'invoke' | 'count-tokens'
 
 /** The call of `action` at the target's model. */
 export function bedrockHead(target: Target, action: BedrockAction): CallHead {

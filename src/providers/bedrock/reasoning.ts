@@ -12,7 +12,7 @@ import type { BedrockModel } from './model.ts'
 const maxTokensDefault = 8192
 const novaWithThinking = 200
 
-export interface ThinkingContext {
+interface ThinkingContext {
   readonly model: BedrockModel
   /** What the client or the operator allows; undefined = the model's own limit. */
   readonly maxTokens: number | undefined

@@ -20,7 +20,7 @@ const serviceTiers: ReadonlySet<string> = new Set(['default', 'flex', 'priority'
 /** Where the answer says which stop sequence ended it. */
 const stopSequencePath = '/stop_sequence'
 
-export interface ConverseBody {
+interface ConverseBody {
   readonly body: Json
   readonly dropped: readonly string[]
 }

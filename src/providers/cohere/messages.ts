@@ -5,7 +5,7 @@ import { address } from '../openai-compatible/request.ts'
 
 type Json = Record<string, unknown>
 
-export interface Conversation {
+interface Conversation {
   readonly messages: Json[]
   /** For the field `documents`. */
   readonly documents: Json[]

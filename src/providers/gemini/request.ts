@@ -19,7 +19,7 @@ export interface GeminiBody {
 }
 
 /** What differs between AI Studio and Vertex AI. */
-export interface HostWords {
+interface HostWords {
   /** Calls and their results carry ids. */
   readonly callIds: boolean
   /** Files carry their names (`displayName`): Vertex AI's alone. */

@@ -11,7 +11,7 @@
  */
 export type SignedKind = 'call' | 'text' | 'note'
 
-export interface PlacedSignature {
+interface PlacedSignature {
   /** `note` = the thought itself. */
   readonly kind: SignedKind
   /** Which call of the message, from 0; 0 for the others. */

@@ -7,7 +7,7 @@ const similarVoices: ReadonlyMap<string, string> = new Map(Object.entries<string
   nova: 'Zephyr', onyx: 'Orus', sage: 'Sulafat', shimmer: 'Achernar', verse: 'Rasalgethi',
 }))
 
-export interface Speech {
+interface Speech {
   readonly config: Json
   /** The voice asked for is OpenAI's; another stands in for it. */
   readonly replaced: boolean

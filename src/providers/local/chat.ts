@@ -32,7 +32,7 @@ const charactersMax = 256 * 1024
 const countedLengthMax = 1024 * 1024
 
 /** Text of a message's content, whether a string or parts. */
-export function contentText(content: unknown): string {
+function contentText(content: unknown): string {
   if (typeof content === 'string') return content
   return objectsOf(content)
     .map(part => (typeof part.text === 'string' ? part.text : ''))

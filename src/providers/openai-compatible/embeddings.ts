@@ -36,7 +36,7 @@ function embeddingsBody(
 }
 
 /** Throws `upstream-broken` when an entry is neither numbers nor base64. */
-export function embeddingsResult(body: unknown): EmbeddingsResult {
+function embeddingsResult(body: unknown): EmbeddingsResult {
   const { data, usage } = (body ?? {}) as { data?: unknown; usage?: unknown }
   if (!Array.isArray(data)) throw new GatewayError('upstream-broken', "the upstream's answer has no `data`")
   const vectors: Float32Array[] = []
