@@ -18,7 +18,7 @@ interface AnthropicBody {
   readonly dropped: readonly string[]
 }
 
-/** The body, and what it could not carry, by OpenAI's names. */
+/** The body, and what it could not carry, by OpenAI's names. Throws `invalid-request` for audio. */
 export function messagesBody(request: ChatRequest, target: Target): AnthropicBody {
   const dropped = droppedFields(request)
   const { system, turns } = conversation(request.messages)

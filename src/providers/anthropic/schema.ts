@@ -20,6 +20,7 @@ const formats: ReadonlySet<unknown> = new Set([
   'date-time', 'time', 'date', 'duration', 'email', 'hostname', 'uri', 'ipv4', 'ipv6', 'uuid',
 ])
 
+/** A copy of the schema; the given one is not changed. Bedrock takes the same subset. */
 export function outputSchema(schema: Json): OutputSchema {
   const lost = new Set<string>()
   return { schema: clean(schema, lost), lost: [...lost] }

@@ -25,7 +25,10 @@ interface ConverseBody {
   readonly dropped: readonly string[]
 }
 
-/** The body, and what it could not carry, by OpenAI's names. */
+/**
+ * The body, and what it could not carry, by OpenAI's names. Throws `model-not-found` for a name that is no id,
+ * `invalid-request` for media that Converse does not take, `unprocessable` for a field of Converse that is no object.
+ */
 export function converseBody(request: ChatRequest, target: Target): ConverseBody {
   const model = bedrockModel(modelId(target))
   const dropped = droppedFields(request)

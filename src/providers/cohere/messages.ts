@@ -11,7 +11,7 @@ interface Conversation {
   readonly documents: Json[]
 }
 
-/** Adds to `dropped` what no message can carry. */
+/** Adds to `dropped` what no message can carry. Throws `invalid-request` for parts that Cohere does not take. */
 export function conversation(messages: readonly Message[], dropped: string[]): Conversation {
   const documents: Json[] = []
   const written = messages.flatMap(message => {

@@ -13,6 +13,7 @@ import { speechConfig } from './voice.ts'
 
 const stopsMax = 5
 
+/** A body for `generateContent` or `predict`; `dropped` = what it could not carry, by OpenAI's names. */
 export interface GeminiBody {
   readonly body: Json
   readonly dropped: readonly string[]
@@ -26,7 +27,10 @@ interface HostWords {
   readonly fileNames: boolean
 }
 
-/** The body, and what it could not carry, by OpenAI's names. */
+/**
+ * The body, and what it could not carry, by OpenAI's names. Throws `invalid-request` for messages that Gemini cannot be
+ * sent, and for schemas that are too large for older models once their references are written out.
+ */
 export function generateBody(request: ChatRequest, target: Target, host: HostWords): GeminiBody {
   const model = geminiModel(target.model)
   const talk = conversation(request.messages, { model, ...host })

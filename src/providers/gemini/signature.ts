@@ -21,6 +21,7 @@ interface PlacedSignature {
 
 const placed = /^gemini\/(call|text|note)\/(\d{3,6})\//
 
+/** The text that travels with the client; `readSignature` takes it apart again. */
 export function placeSignature({ kind, index, signature }: PlacedSignature): string {
   return `gemini/${kind}/${String(index).padStart(3, '0')}/${signature}`
 }

@@ -13,7 +13,7 @@ interface Speech {
   readonly replaced: boolean
 }
 
-/** Any other name goes to Google as it is, which knows its newest voices. */
+/** Any other name goes to Google, which knows its newest voices, with a capital letter as Google writes them. */
 export function speechConfig(voice: string): Speech {
   const similar = similarVoices.get(voice.toLowerCase())
   const name = similar ?? voice.charAt(0).toUpperCase() + voice.slice(1)

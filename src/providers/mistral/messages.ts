@@ -29,6 +29,7 @@ function callId(id: string): string {
   return Array.from(digest.subarray(0, 9), byte => alphabet[byte % alphabet.length]!).join('')
 }
 
+/** Where the rules want somebody to speak who did not, a word is put in: `.` of the user, `OK.` of the assistant. */
 export function mistralMessages(messages: readonly Message[], context: Context): MistralMessage[] {
   const out: MistralMessage[] = []
   for (const message of messages) {
