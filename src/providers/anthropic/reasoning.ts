@@ -12,7 +12,7 @@ const budgetOfEffort: Readonly<Record<ReasoningEffort, number>> = {
   xhigh: 32_768,
 }
 
-export interface Thinking {
+interface Thinking {
   readonly thinking: { type: 'enabled'; budget_tokens: number } | undefined
   /** Large enough for the budget and an answer. */
   readonly maxTokens: number
@@ -20,6 +20,10 @@ export interface Thinking {
   readonly lost?: true
 }
 
+/**
+ * Thinking is always a budget here, of at least what the API takes. `maxTokens` limits the whole output; where it is not
+ * above the budget it grows by the budget, so that an answer fits.
+ */
 export function reasoningOf(request: ChatRequest, maxTokens: number): Thinking {
   const { reasoning } = request
   const asked = reasoning?.budgetTokens ?? (reasoning?.effort && budgetOfEffort[reasoning.effort]) ?? (reasoning?.enabled ? budgetOfEffort.medium : 0)

@@ -13,12 +13,12 @@ type Json = Record<string, unknown>
 const maxTokensDefault = 8192
 const maxTokensOfOldModels = 4096
 
-export interface AnthropicBody {
+interface AnthropicBody {
   readonly body: Json
   readonly dropped: readonly string[]
 }
 
-/** The body, and what it could not carry, by OpenAI's names. */
+/** The body, and what it could not carry, by OpenAI's names. Throws `invalid-request` for audio. */
 export function messagesBody(request: ChatRequest, target: Target): AnthropicBody {
   const dropped = droppedFields(request)
   const { system, turns } = conversation(request.messages)

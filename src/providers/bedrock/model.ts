@@ -6,6 +6,7 @@ import { claudeVersion, firstWithSchema } from '../anthropic/model.ts'
 
 type Family = 'claude' | 'nova' | 'mistral' | 'cohere' | 'gpt-oss' | 'other' | 'hidden'
 
+/** Read from the id alone: nobody is asked. */
 export interface BedrockModel {
   /** `hidden` = an ARN that does not say what is behind it: everything is sent, and the service judges. */
   readonly family: Family
@@ -32,8 +33,9 @@ const schemaModels =
 
 /** Claude that thinks, by a budget of tokens. */
 export const firstThinking = 307
-/** Claude that chooses how long to think; from `onlyAdaptive` on, budgets are refused. */
+/** Claude that can choose how long to think. */
 export const firstAdaptive = 406
+/** From here on that is all it takes: budgets and sampling are refused. */
 export const onlyAdaptive = 407
 
 /** `id` is a model id, the id of an inference profile (`us.anthropic...`) or an ARN. */

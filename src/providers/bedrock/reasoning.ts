@@ -12,7 +12,7 @@ import type { BedrockModel } from './model.ts'
 const maxTokensDefault = 8192
 const novaWithThinking = 200
 
-export interface ThinkingContext {
+interface ThinkingContext {
   readonly model: BedrockModel
   /** What the client or the operator allows; undefined = the model's own limit. */
   readonly maxTokens: number | undefined
@@ -23,14 +23,17 @@ export interface ThinkingContext {
   readonly dropped: string[]
 }
 
+/** What goes into a call. No `fields` = nothing is said about thinking, and the model does as it does. */
 export interface Thinking {
   /** For `additionalModelRequestFields`. */
   readonly fields: Json
   /** The model thinks because it was asked to. */
   readonly on: boolean
+  /** Raised where a budget would leave no room for an answer; undefined = the model's own limit. */
   readonly maxTokens: number | undefined
 }
 
+/** A wish that this call cannot have goes into `context.dropped`, and the call goes on without it. */
 export function thinkingOf(request: ChatRequest, context: ThinkingContext): Thinking {
   const { reasoning } = request
   const { model, maxTokens, dropped } = context

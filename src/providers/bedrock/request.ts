@@ -20,12 +20,15 @@ const serviceTiers: ReadonlySet<string> = new Set(['default', 'flex', 'priority'
 /** Where the answer says which stop sequence ended it. */
 const stopSequencePath = '/stop_sequence'
 
-export interface ConverseBody {
+interface ConverseBody {
   readonly body: Json
   readonly dropped: readonly string[]
 }
 
-/** The body, and what it could not carry, by OpenAI's names. */
+/**
+ * The body, and what it could not carry, by OpenAI's names. Throws `model-not-found` for a name that is no id,
+ * `invalid-request` for media that Converse does not take, `unprocessable` for a field of Converse that is no object.
+ */
 export function converseBody(request: ChatRequest, target: Target): ConverseBody {
   const model = bedrockModel(modelId(target))
   const dropped = droppedFields(request)
