@@ -4,7 +4,8 @@ import { hostRegion, regionalUrl, regionPattern } from '../providers/bedrock/add
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-export interface BedrockParams {
+/** Those of `proxy_params` that say how Bedrock is reached. */
+interface BedrockParams {
   readonly model: string
   readonly api_base?: string | undefined
   readonly aws_region_name?: string | undefined
@@ -20,7 +21,7 @@ interface Mistake {
 }
 
 /** Address and `options` of the target, or the mistake with the path inside the entry. */
-export type BedrockReading = { baseUrl: string; options: Record<string, unknown> } | Mistake
+type BedrockReading = { baseUrl: string; options: Record<string, unknown> } | Mistake
 
 /** The environment's names are those of AWS's SDKs and of the peer; an API key alone needs no other credentials. */
 export function bedrockOptions(params: BedrockParams, environment: Environment, hasApiKey: boolean): BedrockReading {
