@@ -44,7 +44,7 @@ function mistake(message: string, field?: string): Mistake {
   return { path: ['proxy_params', ...(field === undefined ? [] : [field])], message }
 }
 
-/** The entry's own pair, else the environment's; never half of each. */
+/** The entry's own pair, else the environment's; never half of each. A session token of the entry goes with either. */
 function credentialsOf(params: BedrockParams, environment: Environment): Record<string, unknown> | Mistake {
   const own = params.aws_access_key_id !== undefined || params.aws_secret_access_key !== undefined
   const [id, secret, token] = own
