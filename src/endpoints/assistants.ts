@@ -84,6 +84,10 @@ const modify: Endpoint = {
   },
 }
 
+/**
+ * A key finds its own assistants, the master key all; 404 for another's. 404 or 403 also for a model that the key could
+ * not call, before anything is kept.
+ */
 export const assistantEndpoints: readonly Endpoint[] = [
   list, create, retrieveEndpoint(one, 'An assistant'), modify, deleteEndpoint(one, 'Delete an assistant; its threads and runs stay'),
 ]
