@@ -31,13 +31,6 @@ const noSystemPrompt = /amazon\.titan|mistral\.mistral-7b|mistral\.mixtral|coher
 const schemaModels =
   /openai\.gpt-oss|qwen\.qwen3|google\.gemma-3|nvidia\.nemotron|minimax\.|moonshot|deepseek\.v3|mistral\.(?:ministral|magistral|voxtral|mistral-large-3)/
 
-/** Claude that thinks, by a budget of tokens. */
-export const firstThinking = 307
-/** Claude that can choose how long to think. */
-export const firstAdaptive = 406
-/** From here on that is all it takes: budgets and sampling are refused. */
-export const onlyAdaptive = 407
-
 /** `id` is a model id, the id of an inference profile (`us.anthropic...`) or an ARN. */
 export function bedrockModel(id: string): BedrockModel {
   const family = familyOf(id)
