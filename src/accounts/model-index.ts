@@ -5,13 +5,17 @@ import type { ModelDirectory } from '../core/ports.ts'
 import type { Settings } from '../core/settings.ts'
 
 /** The deployment of a model that only a pattern names: its prices, abilities and profile are its own. */
-export type MakeConcrete = (pattern: Deployment, modelName: string, model: string) => Deployment
+type MakeConcrete = (pattern: Deployment, modelName: string, model: string) => Deployment
 
 const wildcardCacheMax = 1000
 /** No upstream has a model of a longer name. What a pattern let through would be kept wherever a model is remembered by its name. */
 const patternedLengthMax = 500
 const none: readonly Deployment[] = []
 
+/**
+ * Made anew for each settings. The last 1000 names that only a pattern matches keep their deployments; of more, the one
+ * that was not asked for longest is made again.
+ */
 export class ModelIndex implements ModelDirectory {
   readonly settings: Settings
   readonly #byName = new Map<string, Deployment[]>()
