@@ -18,7 +18,7 @@ const handedLengthMax = 1024 * 1024
 const endedKeptMax = 4
 
 /** Where the journal is, and who makes its next segment. */
-export interface JournalWriterOptions {
+interface JournalWriterOptions {
   readonly directory: string
   /** Names this start of this process, see `SegmentName`. */
   readonly start: string
