@@ -23,6 +23,9 @@ export interface Rest {
   readonly error: GatewayError
 }
 
+/**
+ * Of this process alone. A rest is as long as the upstream asks for, else as the settings say, and a minute at most.
+ */
 export class Cooldowns {
   readonly #clock: Clock
   readonly #report: (rest: Rest) => void
