@@ -2,6 +2,7 @@
 import type { Answer, Ask, Json, Reply, ReplyUsage, UsageOf } from './ask.ts'
 import type { HttpRequest } from './request-parser.ts'
 
+/** The same for all dialects: what they do not need they leave alone. */
 export interface Talk {
   readonly request: HttpRequest
   readonly body: Json
@@ -15,4 +16,5 @@ export interface Talk {
   usageOf(write: (usage: ReplyUsage) => Json): UsageOf<Json | undefined>
 }
 
+/** Answers one endpoint. Throws BadRequest for what the vendor would refuse. */
 export type Answerer = (talk: Talk) => Answer
