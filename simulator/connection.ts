@@ -83,6 +83,7 @@ export class Connection {
     this.#isBusy = false
   }
 
+  /** No request has begun to arrive or waits; one may be in work. */
   get isIdle(): boolean {
     return !this.#parser.isInside && this.#waiting.length === 0
   }

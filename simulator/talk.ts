@@ -11,6 +11,7 @@ export interface Talk {
   readonly seed: number
   /** The path asks for a stream, whatever the body says. */
   readonly streams: boolean | undefined
+  /** With the seed, and the script if one fits. */
   think(ask: Ask): Reply
   /** What is written of the usage, as a fault has it reported. */
   usageOf(write: (usage: ReplyUsage) => Json): UsageOf<Json | undefined>

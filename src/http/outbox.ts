@@ -39,6 +39,7 @@ export class Outbox {
     return this.#moved
   }
 
+  /** At the end of what waits; nothing is sent before `flush`. */
   add(piece: Piece): void {
     if (piece.length === 0) return
     this.#pieces.push(piece)
@@ -51,6 +52,7 @@ export class Outbox {
     this.#size = 0
   }
 
+  /** Sends until all is out, or the socket takes no more. */
   flush(socket: Writable): FlushState {
     this.#moved = false
     while (this.#pieces.length > 0) {

@@ -60,6 +60,7 @@ export interface HttpServer {
   readonly url: string
   /** Open ones. */
   readonly connections: number
+  /** Looks at every connection. */
   clients(): ClientCounts
   /** Takes no new connection or request; resolves when the last answer is out. */
   stop(): Promise<void>

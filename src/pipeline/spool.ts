@@ -26,6 +26,7 @@ export class Spool implements ReadableFile {
     return new Spool(handle)
   }
 
+  /** Written so far: where the next file begins. */
   get bytes(): number {
     return this.#bytes
   }

@@ -84,7 +84,9 @@ export function createSegmentFile(path: string, options: { bytes: number; durabl
 
 /** Where a journal's next record will stand, or how far it has been read. */
 export interface JournalPosition {
+  /** Of the segment, from 1. */
   readonly sequence: number
+  /** In bytes, from its beginning. */
   readonly offset: number
 }
 
