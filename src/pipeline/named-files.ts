@@ -29,7 +29,7 @@ const inlineBytesMax = 16 * 1024 * 1024
 /** Where a body does not have these bytes, no part of it names a file. */
 const idField = Buffer.from('file_id')
 
-export interface NamedFilesParts {
+interface NamedFilesParts {
   readonly files: Pick<FileStore, 'find'>
   readonly fileCalls: Pick<FileCalls, 'bytes'>
   readonly clock: Clock
@@ -42,6 +42,7 @@ export interface NamedFilesParts {
  */
 export type PlaceFiles = (call: Call, format: Format) => Promise<void> | undefined
 
+/** Binds the parts. A call whose files were placed has `namedFiles`, released when it is settled. */
 export function createPlaceFiles(parts: NamedFilesParts): PlaceFiles {
   return (call, format) => {
     if ((call.operation !== 'chat' && call.operation !== 'count-tokens') || !mentionsFiles(call.body!)) return undefined

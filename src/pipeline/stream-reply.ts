@@ -17,7 +17,7 @@ const heartbeatMs = 15_000
 /** Where no event says that the stream is over: by then usage and sources that follow the finish reason are there. */
 const silenceMs = 10_000
 
-export interface StreamSource {
+interface StreamSource {
   readonly exchange: UpstreamExchange
   readonly body: UpstreamBody
   readonly relay: StreamRelay
@@ -36,7 +36,7 @@ export function openStream(
   return pump.opened
 }
 
-export interface Upkeep {
+interface Upkeep {
   readonly timers: TimerWheel
   /** Sent to a client that has heard nothing for a while; means nothing in its dialect. Empty = nothing may be sent. */
   readonly heartbeat: string

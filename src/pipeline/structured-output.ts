@@ -24,6 +24,7 @@ import { writtenCharacters } from './usage.ts'
 /** Asked again at most so often: a model that fails three times does not understand the schema. */
 const retriesMax = 2
 
+/** A translated call whose answer has to be JSON that fits `contract`. */
 export interface JsonQuestion extends TranslatedStream {
   readonly target: Target
   readonly contract: JsonContract
@@ -260,7 +261,7 @@ function noteUsage(call: Call, { body, usage }: WholeAnswer): void {
 }
 
 /** What is sent when an answer has to be asked for again. */
-export interface NextCall {
+interface NextCall {
   readonly head: CallHead
   readonly body: readonly BodyPiece[]
 }
@@ -275,7 +276,7 @@ export interface AnswerCheck {
   streamed(): NextCall | undefined
 }
 
-export interface Asking {
+interface Asking {
   readonly check: AnswerCheck
   readonly clock: Clock
   readonly timers: TimerWheel

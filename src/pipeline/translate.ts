@@ -69,6 +69,7 @@ export class AnswerState {
   }
 }
 
+/** How the upstream's answer to one call is read, and how it is written for the client. */
 export interface TranslatedStream {
   readonly adapter: ChatAdapter
   readonly format: ChatFormat
@@ -76,6 +77,10 @@ export interface TranslatedStream {
   readonly publicModel: string
 }
 
+/**
+ * Once it is terminated or has failed, further bytes are ignored. What the client has been given before a failure was
+ * right as far as it went.
+ */
 export class TranslatedRelay implements StreamRelay {
   terminated = false
   readonly #state = new AnswerState()
