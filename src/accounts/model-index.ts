@@ -23,6 +23,9 @@ export class ModelIndex implements ModelDirectory {
   readonly #wildcards: Deployment[] = []
   readonly #expanded = new LRUCache<string, Deployment[]>({ max: wildcardCacheMax })
   readonly #concrete: MakeConcrete
+  /** Made once: whoever asks for a model that does not exist is answered from them. */
+  readonly #names: readonly string[]
+  readonly #wildcardNames: readonly string[]
 
   constructor(settings: Settings, concrete: MakeConcrete) {
     this.settings = settings
@@ -34,15 +37,17 @@ export class ModelIndex implements ModelDirectory {
     }
     // The longest fixed prefix is the most specific pattern.
     this.#wildcards.sort((a, b) => b.modelName.indexOf('*') - a.modelName.indexOf('*'))
+    this.#names = [...this.#byName.keys(), ...Object.keys(settings.aliases)]
+    this.#wildcardNames = [...new Set(this.#wildcards.map(deployment => deployment.modelName))]
   }
 
   /** Public names without patterns, in order of the configuration. */
-  names(): string[] {
-    return [...this.#byName.keys(), ...Object.keys(this.settings.aliases)]
+  names(): readonly string[] {
+    return this.#names
   }
 
-  wildcardNames(): string[] {
-    return [...new Set(this.#wildcards.map(deployment => deployment.modelName))]
+  wildcardNames(): readonly string[] {
+    return this.#wildcardNames
   }
 
   /** Empty = no such model. */

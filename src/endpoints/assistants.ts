@@ -68,7 +68,7 @@ const modify: Endpoint = {
   method: 'POST',
   paths: one.paths,
   auth: 'key',
-  doc: doc('Change an assistant; only the fields sent change', { request: schemaOf(modifyBody) }),
+  doc: doc('Change an assistant; only the fields sent change', { request: schemaOf(modifyBody), requestOptional: true }),
   async handle(request, services, caller) {
     const assistant = await one.find(request, services, caller!)
     const { tool_resources: _, ...changes } = await readAssistantJson(request, services, modifyBody)

@@ -36,7 +36,7 @@ export const keyGenerate: Endpoint = {
   method: 'POST',
   paths: ['/key/generate'],
   auth: 'admin',
-  doc: doc('Create a key; the answer is the only place that ever shows it', keyBody),
+  doc: { ...doc('Create a key; the answer is the only place that ever shows it', keyBody), requestOptional: true },
   async handle(request, services, caller) {
     const fields = await readJsonAs(request, keyBody)
     const keyText = mintKey()

@@ -21,7 +21,7 @@ const create: Endpoint = {
   method: 'POST',
   paths: pathsOf('/threads'),
   auth: 'key',
-  doc: doc('Create a thread', { request: schemaOf(createBody) }),
+  doc: doc('Create a thread', { request: schemaOf(createBody), requestOptional: true }),
   async handle(request, services, caller) {
     const body = await readAssistantJson(request, services, createBody)
     const thread = newThread(services, caller!, body.metadata)

@@ -2,7 +2,7 @@
  * Uploaded files that a call names: found for its key, and said to each upstream in its own words. A deployment that
  * keeps them gets its own ids; where a model has none, the content travels with the call, if anybody hands it out.
  */
-import type { Call } from '../core/call.ts'
+import type { Call, Caller } from '../core/call.ts'
 import { nativeProfile } from '../core/deployment.ts'
 import type { Deployment } from '../core/deployment.ts'
 import { GatewayError, toGatewayError, unprocessable } from '../core/errors.ts'
@@ -34,6 +34,8 @@ interface NamedFilesParts {
   readonly fileCalls: Pick<FileCalls, 'bytes'>
   readonly clock: Clock
   settings(): Pick<Settings, 'deployments' | 'bodyBytesMax'>
+  /** Which models may be named to this caller. */
+  mayCall(caller: Caller, model: string): boolean
 }
 
 /**
@@ -247,13 +249,18 @@ class PlacedFiles implements NamedFiles {
       return refused(reference, `the file '${id}' is kept by an upstream that is no longer in the gateway's configuration; upload it again${contentInstead(reference, ', or ')}`)
     const account = accountOf(deployment)
     const isHome = account === accountOf(home)
+    // A key for an alias must not learn the name behind it.
+    const isKnown = this.#parts.mayCall(this.#naming.call.caller, home.modelName)
     const takesUploads = account !== undefined && !isHome && !isInProcess(deployment)
     const remedies = [
       ...(takesUploads ? [`upload it with \`model\`: '${model}'`] : []),
-      ...(isHome ? [] : [`call '${home.modelName}'`]),
+      ...(isHome || !isKnown ? [] : [`call '${home.modelName}'`]),
       ...(reference.instead === undefined ? [] : [contentInstead(reference)]),
     ]
-    const where = `the upstream of the model '${home.modelName}' (${home.target.provider.name})${isHome ? '' : `, not by that of '${model}'`}`
+    const provider = home.target.provider.name
+    const where = isHome || isKnown
+      ? `the upstream of the model '${isKnown ? home.modelName : model}' (${provider})${isHome ? '' : `, not by that of '${model}'`}`
+      : `another upstream (${provider}) than that of '${model}'`
     return refused(reference, `the file '${id}' is kept by ${where}, and ${why}; ${remedies.join(', or ') || 'leave it out'}`)
   }
 }

@@ -42,7 +42,7 @@ export function metadataEndpoint({ paths, tag, find }: ObjectPath, summary: stri
     method: 'POST',
     paths,
     auth: 'key',
-    doc: docUnder(tag)(summary, { request: schemaOf(schema) }),
+    doc: docUnder(tag)(summary, { request: schemaOf(schema), requestOptional: true }),
     async handle(request, services, caller) {
       const object = await find(request, services, caller!)
       const { metadata } = await readAssistantJson(request, services, schema)
