@@ -132,6 +132,6 @@ function limitOf(max: number, door: FrontDoor, logger: Logger): ConnectionLimit 
 }
 
 function logLevel(environment: ServeOptions['environment']): LogLevel {
-  const level = environment.MODELGATE_LOG_LEVEL ?? environment.LOG_LEVEL ?? 'info'
+  const level = environment.MODELGATE_LOG_LEVEL || environment.LOG_LEVEL || 'info'
   return ['debug', 'info', 'warn', 'error', 'off'].includes(level) ? (level as LogLevel) : 'info'
 }

@@ -19,11 +19,11 @@ interface Stopping extends Pick<ServeOptions, 'environment'> {
  * many requests were.
  */
 export async function stopServing(server: HttpServer, { environment, logger, upstreamCalls }: Stopping): Promise<number> {
-  const limitMs = Number(environment.MODELGATE_DRAIN_MS ?? drainMs)
+  const limitMs = Number(environment.MODELGATE_DRAIN_MS || drainMs)
   logger.info('the gateway stops; what is under way may end', {
     open_requests: server.clients().busy, upstream_calls: upstreamCalls, drain_ms: limitMs,
   })
-  await Bun.sleep(Number(environment.MODELGATE_DRAIN_DELAY_MS ?? 0))
+  await Bun.sleep(Number(environment.MODELGATE_DRAIN_DELAY_MS || 0))
   const ended = server.stop()
   const done = await Promise.race([ended.then(() => true), Bun.sleep(limitMs).then(() => false)])
   if (done) return 0

@@ -136,7 +136,7 @@ export const keysList: Command = {
   summary: 'List virtual keys',
   flags: { config: configFlag, 'data-dir': dataFlag, json: jsonFlag },
   async run(input) {
-    const { keys } = await withKnownKeys(input, store => store.list({ limit: listMax, offset: 0 }))
+    const keys = await withKnownKeys(input, allKeys)
     const nowMs = systemClock.epochMs()
     const date = (ms: number | null) => (ms === null ? '' : new Date(ms).toISOString().slice(0, 16).replace('T', ' '))
     if (input.flags.json) print(JSON.stringify(keys.map(({ hash: _, ...shown }) => shown), null, 2))
@@ -149,6 +149,16 @@ export const keysList: Command = {
       )
     return 0
   },
+}
+
+/** Newest first. One that is made meanwhile moves the others by one: none is listed twice. */
+async function allKeys(store: KeyStore): Promise<KeyRecord[]> {
+  const found = new Map<string, KeyRecord>()
+  for (let offset = 0; ; offset += listMax) {
+    const { keys, total } = await store.list({ limit: listMax, offset })
+    for (const key of keys) found.set(key.id, key)
+    if (keys.length < listMax || offset + listMax >= total) return [...found.values()]
+  }
 }
 
 /** An empty name, of a key of an older version, opens no model at all. */

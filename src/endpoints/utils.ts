@@ -95,5 +95,5 @@ export const transformRequestEndpoint: Endpoint = {
     request: reference('TransformRequest'),
     response: reference('RawRequest'),
   },
-  handle: async (request, services, caller) => transformRequest(request, services, caller!, await readJsonAs(request, transformBody)),
+  handle: async (request, services, caller) => transformRequest(request, services, caller!, await readJsonAs(request, transformBody, services.settings().bodyBytesMax)),
 }

@@ -8,7 +8,7 @@ import { GatewayError } from '../../core/errors.ts'
 import { accountOf } from '../../core/files.ts'
 
 /** Where the client wants a file to go; all of it may be missing. */
-interface Wish {
+export interface Wish {
   /** Public names; the file goes where all of them are. */
   readonly models: readonly string[]
   /** `custom_llm_provider`. */

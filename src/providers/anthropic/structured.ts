@@ -41,7 +41,7 @@ export function jsonPlan({ responseFormat: format, tools }: ChatRequest, model: 
 }
 
 /** Arguments are an object, and at its top the API takes no alternatives. */
-function fitsTool(schema: Json): boolean {
+export function fitsTool(schema: Json): boolean {
   return schema.type === 'object' && !['oneOf', 'anyOf', 'allOf', '$ref'].some(keyword => keyword in schema)
 }
 

@@ -2,7 +2,7 @@
 import type { ChatRequest, ResponseFormat } from '../../core/chat.ts'
 import type { Json } from '../../lib/json-values.ts'
 import { outputSchema } from '../anthropic/schema.ts'
-import { answerTool, instructionOf } from '../anthropic/structured.ts'
+import { answerTool, fitsTool, instructionOf } from '../anthropic/structured.ts'
 import type { BedrockModel } from './model.ts'
 
 type JsonSchema = Extract<ResponseFormat, { type: 'json-schema' }>
@@ -30,8 +30,8 @@ export function jsonPlan({ responseFormat: format, tools }: ChatRequest, model: 
     const { schema, lost } = outputSchema(format.schema)
     return { outputConfig: outputConfig({ ...format, schema }), lost }
   }
-  // A tool's arguments are an object; and a forced tool would keep the model from the client's own.
-  if (model.forces !== 'nothing' && format.schema.type === 'object' && !tools?.length) return { tool: toolSpec(format) }
+  // A forced tool would keep the model from the client's own.
+  if (model.forces !== 'nothing' && fitsTool(format.schema) && !tools?.length) return { tool: toolSpec(format) }
   return { instruction: instructionOf(format), unenforced: true }
 }
 

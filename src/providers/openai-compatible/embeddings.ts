@@ -65,11 +65,11 @@ function inputOnly(usage: unknown): EmbeddingsResult['usage'] {
 }
 
 /**
- * A list of numbers, which is not looked into, or base64 of little-endian float32, whose last odd bytes are left out.
+ * A list of numbers, or base64 of little-endian float32, whose last odd bytes are left out.
  * Throws `upstream-broken` on anything else.
  */
 export function vector(embedding: unknown): Float32Array {
-  if (Array.isArray(embedding)) return Float32Array.from(embedding as number[])
+  if (Array.isArray(embedding) && embedding.every(one => typeof one === 'number')) return Float32Array.from(embedding as number[])
   if (typeof embedding === 'string') {
     const bytes = Buffer.from(embedding, 'base64')
     return new Float32Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength - (bytes.byteLength % 4)))
