@@ -184,3 +184,42 @@ test('errors with a name or in the words of vLLM are failures; an error that is 
   const relay = relayOf()
   expect([run(relay, every(fine, 11)), relay.failure]).toEqual([fine, undefined])
 })
+
+test("an error beside the fields of a chunk, as OpenRouter and Mistral write it, is a failure and no finished answer", () => {
+  const failed = { index: 0, delta: { content: '' }, finish_reason: 'error' }
+  const openRouter = chunk({ provider: 'openai', error: { code: 'server_error', message: 'Provider disconnected' }, choices: [failed] })
+  for (const [event, message] of [
+    [openRouter, 'Provider disconnected'],
+    [openRouter.replace('data: {', 'event: chunk\ndata: {').replace(',"error"', ',\ndata: "error" '), 'Provider disconnected'],
+    [delta({ content: '' }, 'error'), 'the upstream failed while it answered'],
+    [chunk({ choices: [{ ...failed, error: { message: 'too hot', code: 502 } }] }), 'too hot'],
+  ] as const)
+    for (const size of [1, 11, 1000]) {
+      const relay = relayOf()
+      expect(run(relay, every(delta({ content: 'a' }) + event + done, size))).toBe(delta({ content: 'a' }))
+      expect([relay.failure?.kind, relay.failure?.message, relay.complete]).toEqual(['upstream-failed', message, false])
+    }
+  const call = delta({ tool_calls: [{ index: 0, id: 'x', function: { name: 'error', arguments: '{"error":{"message":"mine"}}' } }] })
+  const fine = call + chunk({ error: null, choices: [{ index: 0, delta: { content: '"error"' }, finish_reason: 'stop' }] }) + done
+  const relay = relayOf()
+  expect([run(relay, every(fine, 11)), relay.failure]).toEqual([fine, undefined])
+})
+
+test('usage stands where Groq and Moonshot put it too, and a later report that says nothing takes none away', () => {
+  const usage = { prompt_tokens: 5, completion_tokens: 3, total_tokens: 8 }
+  const last = { index: 0, delta: {}, finish_reason: 'stop' }
+  for (const event of [chunk({ choices: [last], x_groq: { id: 'req', usage } }), chunk({ choices: [{ ...last, usage }] })])
+    for (const after of ['', chunk({ choices: [], usage: {} })]) {
+      const relay = relayOf({ showUsage: false })
+      expect(run(relay, every(delta({ content: 'a' }) + event + after + done, 40))).toBe(delta({ content: 'a' }) + event + done)
+      expect(relay.usage).toEqual({ inputTokens: 5, outputTokens: 3 })
+    }
+})
+
+test('a byte order mark before the first event is none of its words', () => {
+  for (let size = 1; size < 40; size++) {
+    const relay = relayOf({ publicModel: 'public' })
+    const out = run(relay, every(`\uFEFF${whole}`, size))
+    expect([out, relay.contentEvents]).toEqual([whole.replaceAll('"model":"up-2026"', '"model":"public"'), 2])
+  }
+})

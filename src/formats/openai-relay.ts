@@ -5,7 +5,7 @@
  */
 import { GatewayError } from '../core/errors.ts'
 import type { StreamRelay } from '../core/format.ts'
-import { readOpenaiUsage } from '../core/openai-usage.ts'
+import { readChunkUsage } from '../core/openai-usage.ts'
 import type { Usage } from '../core/usage.ts'
 import { looksLikeObject } from '../lib/object-text.ts'
 
@@ -20,8 +20,12 @@ const usagePattern = /"usage":\s*\{/
 const modelPattern = /"model":\s*"[^"\\]*(?:\\.[^"\\]*)*"/
 const nullUsagePattern = /"usage":\s*null/y
 const noChoicesPattern = /"choices":\s*\[\s*\]/
-/** `{"error": ...}`, or `{"object": "error", message}` as Mistral and vLLM write it; no error may be called null. */
-const errorPattern = /^data:\s*\{\s*(?:"error":(?!\s*null)|"object":\s*"error")/
+/** In every event that reports a failure, and in few others: inside of texts quotes are escaped. */
+const errorWord = '"error"'
+/** A report that says something. */
+const countPattern = /"prompt_tokens":\s*\d/
+/** As Latin-1, which is how events are looked at. */
+const byteOrderMark = '\xef\xbb\xbf'
 /** A delta that says something: text, thinking, refusal or arguments that are not empty. */
 const contentPattern = /"(?:content|text|reasoning_content|reasoning|refusal|arguments)":\s*"(?!")/g
 
@@ -64,7 +68,7 @@ export class OpenaiRelay implements StreamRelay {
     if (event === undefined) return undefined
     try {
       const chunk = JSON.parse(latin1ToUtf8(dataOf(event) ?? '')) as Record<string, unknown>
-      return readOpenaiUsage(chunk.usage)
+      return readChunkUsage(chunk)
     } catch {
       return undefined
     }
@@ -151,6 +155,7 @@ export class OpenaiRelay implements StreamRelay {
 
   /** What is not one line of JSON: the end, comments, events with names, and what no client could read. */
   #odd(event: string): string {
+    if (event.startsWith(byteOrderMark)) return this.#event(event.slice(byteOrderMark.length))
     const data = dataOf(event)
     if (data === undefined) return event
     // By the rules of server-sent events this is none; clients that parse it all the same would break.
@@ -176,9 +181,12 @@ export class OpenaiRelay implements StreamRelay {
 
   /** `line` = the event as if it had one line of data and no name. */
   #chunk(event: string, line = event): string {
-    if (errorPattern.test(line)) {
+    if (line.includes(errorWord)) {
       this.failure = errorOf(line)
-      return ''
+      if (this.failure) {
+        this.#noteUsage(line)
+        return ''
+      }
     }
     if (!this.#answered) this.#answered = !noChoicesPattern.test(event)
     const content = event.match(contentPattern)
@@ -194,10 +202,14 @@ export class OpenaiRelay implements StreamRelay {
     const usageAt = event.indexOf('"usage":')
     if (usageAt < 0) return this.#restoreModel(event)
     if (usagePattern.test(event)) {
-      this.#usageEvent = event
+      this.#noteUsage(event)
       if (!this.#showUsage && noChoicesPattern.test(event)) return ''
     } else if (!this.#showUsage) return this.#restoreModel(withoutNullUsage(event, usageAt))
     return this.#restoreModel(event)
+  }
+
+  #noteUsage(event: string): void {
+    if (countPattern.test(event)) this.#usageEvent = event
   }
 
   #restoreModel(event: string): string {
@@ -269,13 +281,18 @@ function broken(message: string): GatewayError {
   return new GatewayError('upstream-broken', message)
 }
 
-/** The upstream's own words about a failure inside a stream. */
-function errorOf(event: string): GatewayError {
+/**
+ * The upstream's own words about a failure inside a stream: `{error}`, alone or beside the fields of a chunk
+ * (openrouter.ai/docs/api/reference/streaming), `{object: "error", message}` as vLLM writes it, or a choice that
+ * finished with `error`. Undefined = the event is none: it only has the word.
+ */
+function errorOf(event: string): GatewayError | undefined {
   try {
-    const body = JSON.parse(latin1ToUtf8(event).replace(/^data:\s*/, '')) as { error?: unknown }
-    const error = body.error ?? body
-    const message = typeof error === 'string' ? error : (error as { message?: unknown } | null)?.message
-    const code = (error as { code?: unknown } | null)?.code
+    const body = JSON.parse(latin1ToUtf8(event).replace(/^data:\s*/, '')) as Words
+    const failed = Array.isArray(body.choices) ? (body.choices as (Words | null)[]).find(one => one?.finish_reason === 'error') : undefined
+    if (!body.error && body.object !== 'error' && !failed) return undefined
+    const error = body.error || (failed ? failed.error || 'the upstream failed while it answered' : body)
+    const { message, code } = typeof error === 'string' ? { message: error } : (error as Words)
     return new GatewayError('upstream-failed', typeof message === 'string' ? message : 'the upstream failed', {
       code: typeof code === 'string' ? code : undefined,
     })
@@ -283,3 +300,6 @@ function errorOf(event: string): GatewayError {
     return new GatewayError('upstream-broken', 'the upstream sent an error event that cannot be read', { cause })
   }
 }
+
+/** Of an error, or of what may have one. */
+type Words = Readonly<Record<string, unknown>>
