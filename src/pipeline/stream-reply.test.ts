@@ -5,6 +5,7 @@ import { GatewayError } from '../core/errors.ts'
 import type { StreamRelay } from '../core/format.ts'
 import { clientClosed } from '../core/request.ts'
 import type { BodySink } from '../core/transport.ts'
+import { decorated } from '../emulation/decorate.ts'
 import { anthropicMessages } from '../formats/anthropic-messages.ts'
 import { geminiGenerate } from '../formats/gemini.ts'
 import { openaiChat } from '../formats/openai-chat.ts'
@@ -268,6 +269,10 @@ const endless: [string, () => StreamRelay][] = [
   ['forwarded', () => geminiGenerate.forward.relay('m', JsonBody.read(Buffer.from('{"contents":[]}')))],
   ['translated', () => new TranslatedRelay({
     adapter: providers.get('gemini')!.chat!, format: openaiChat, publicModel: 'm',
+    request: { model: 'm', messages: [], stream: true, includeUsage: true, extra: { format: 'openai-chat', fields: {} } },
+  })],
+  ['translated, at a host that speaks two dialects', () => new TranslatedRelay({
+    adapter: decorated(providers.get('vertex_ai')!.chat!, {}), format: openaiChat, publicModel: 'm',
     request: { model: 'm', messages: [], stream: true, includeUsage: true, extra: { format: 'openai-chat', fields: {} } },
   })],
 ]

@@ -119,6 +119,13 @@ describe('the last frame of a dialect is the end of its streams', () => {
     expect([wordy.terminated, wordy.failure]).toEqual([false, undefined])
   })
 
+  test('spaces around the mark are none of it, on either lane', () => {
+    for (const mark of ['data:[DONE]\n\n', 'data: [DONE] \n\n', 'data: [DONE]\t\r\n\r\n']) {
+      const relay = relayOf('openai')
+      expect([relay.push(Buffer.from(chunks + mark)).endsWith(done), relay.terminated, relay.failure]).toEqual([true, true, undefined])
+    }
+  })
+
   test('an upstream for which something is played keeps its last frame', () => {
     const adapter = decorated(providers.get('openai')!.chat!, { filter: () => event => [event] })
     const relay = new TranslatedRelay({ adapter, format: openaiChat, request, publicModel: 'm' })

@@ -103,7 +103,7 @@ export class TranslatedRelay implements StreamRelay {
     return this.#state.failure
   }
   get endsSilently(): boolean {
-    return this.#adapter.isLast === undefined
+    return this.#adapter.isLast === undefined || this.#adapter.endsSilently === true
   }
   get usage(): Usage | undefined {
     return this.#state.usage

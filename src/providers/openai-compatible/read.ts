@@ -52,8 +52,8 @@ export function chatResult(body: unknown): ChatEvent[] {
   return errorLast(events)
 }
 
-/** The mark behind the last chunk. */
-export const isDone = ({ data }: Frame): boolean => data === '[DONE]'
+/** The mark behind the last chunk, whatever spaces follow it. No chunk begins with a bracket. */
+export const isDone = ({ data }: Frame): boolean => data.startsWith('[DONE]')
 
 /** A fresh reader of chunks. Throws on what is not JSON. */
 export function chatReader(): (frame: Frame) => readonly ChatEvent[] {
