@@ -1,4 +1,6 @@
 import { expect, test } from 'bun:test'
+import { JsonBody } from '../lib/json-body.ts'
+import { openaiChatForward } from './openai-forward.ts'
 import { OpenaiRelay } from './openai-relay.ts'
 
 const chunk = (more: object) =>
@@ -222,4 +224,24 @@ test('a byte order mark before the first event is none of its words', () => {
     const out = run(relay, every(`\uFEFF${whole}`, size))
     expect([out, relay.contentEvents]).toEqual([whole.replaceAll('"model":"up-2026"', '"model":"public"'), 2])
   }
+})
+
+test('of several choices each has to finish, unless the host says that it is done', () => {
+  const choice = (index: number, text: string, finish: string | null = null) => chunk({ choices: [{ index, delta: { content: text }, finish_reason: finish }] })
+  const half = choice(0, 'a') + choice(1, 'b') + choice(0, '', 'stop')
+  const relayFor = (fields: object) => openaiChatForward.relay('up-2026', JsonBody.read(Buffer.from(JSON.stringify({ stream_options: { include_usage: true }, ...fields })))) as OpenaiRelay
+  for (const fields of [{ n: 2 }, { prompt: ['x', 'y'] }])
+    for (const size of [1, 50, 1000]) {
+      const cut = relayFor(fields)
+      run(cut, every(half, size))
+      expect([cut.failure?.kind, cut.terminated]).toEqual(['upstream-broken', false])
+      const both = chunk({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }, { index: 1, delta: {}, finish_reason: 'stop' }] })
+      for (const all of [half + choice(1, '', 'length'), both]) {
+        const whole = relayFor(fields)
+        expect([run(whole, every(all, size)), whole.failure]).toEqual([all + done, undefined])
+      }
+      const said = relayFor(fields)
+      expect([run(said, every(half + done, size)), said.failure]).toEqual([half + done, undefined])
+    }
+  for (const fields of [{ n: 1 }, { n: null }, { prompt: [1, 2, 3] }, { prompt: 'x', n: 1 }, {}]) expect(run(relayFor(fields), every(choice(0, '', 'stop'), 9))).toEndWith(done)
 })

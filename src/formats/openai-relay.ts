@@ -33,6 +33,8 @@ export interface RelayOptions {
   readonly publicModel: string
   /** The client asked for the usage event; else it is held back. */
   readonly showUsage: boolean
+  /** So many the client asked for; each says how it ended. Absent = one. */
+  readonly choices?: number
   readonly errorEvent: (error: GatewayError) => string
 }
 
@@ -46,6 +48,8 @@ export class OpenaiRelay implements StreamRelay {
   contentCharacters = 0
   readonly #modelJson: string
   readonly #showUsage: boolean
+  /** Choices that have not finished. */
+  #unfinished: number
   /** Pieces of an event that is not complete yet. */
   #pending: Buffer[] = []
   #pendingBytes = 0
@@ -60,6 +64,7 @@ export class OpenaiRelay implements StreamRelay {
   constructor(options: RelayOptions) {
     this.errorEvent = options.errorEvent
     this.#showUsage = options.showUsage
+    this.#unfinished = options.choices ?? 1
     this.#modelJson = `"model":${JSON.stringify(options.publicModel)}`
   }
 
@@ -195,10 +200,7 @@ export class OpenaiRelay implements StreamRelay {
       this.contentEvents++
       this.#countCharacters(event)
     }
-    if (event.includes('"finish_reason":') && finishPattern.test(event)) {
-      this.complete = true
-      this.started = true
-    }
+    if (event.includes('"finish_reason":') && finishPattern.test(event)) this.#finish(event)
     const usageAt = event.indexOf('"usage":')
     if (usageAt < 0) return this.#restoreModel(event)
     if (usagePattern.test(event)) {
@@ -206,6 +208,13 @@ export class OpenaiRelay implements StreamRelay {
       if (!this.#showUsage && noChoicesPattern.test(event)) return ''
     } else if (!this.#showUsage) return this.#restoreModel(withoutNullUsage(event, usageAt))
     return this.#restoreModel(event)
+  }
+
+  #finish(event: string): void {
+    this.started = true
+    // A chunk of nearly all hosts has one choice; most calls ask for no more.
+    this.#unfinished -= this.#unfinished > 1 ? event.split(finishPattern).length - 1 : 1
+    if (this.#unfinished <= 0) this.complete = true
   }
 
   #noteUsage(event: string): void {

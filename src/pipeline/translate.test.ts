@@ -113,6 +113,10 @@ describe('the last frame of a dialect is the end of its streams', () => {
     expect(markAt(gemini.push(sse([answer])))).toBe(-1)
     expect([gemini.complete, gemini.terminated]).toEqual([true, false])
     expect([gemini.end().endsWith(done), gemini.terminated]).toEqual([true, true])
+    const marked = relayOf('gemini')
+    marked.push(sse([answer]))
+    marked.push(Buffer.from(done))
+    expect([marked.failure, marked.end().endsWith(done)]).toEqual([undefined, true])
     const wordy = relayOf('anthropic')
     const delta = { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: '{"type":"message_stop"} [DONE]' }, message_stop: 'message_stop' }
     wordy.push(sse([...claude.slice(0, 2), delta]))
