@@ -293,6 +293,20 @@ test.each(endless)('%s: a dialect without a word for the end is over ten seconds
   for (const text of ['Hel', 'lo']) expect(seen.text).toContain(text)
 })
 
+test.each(endless)('%s: a deadline that is nearer than those ten seconds takes nothing from a complete answer, and a cut does', async (_, relay) => {
+  for (const [kind, text, outcome] of [
+    ['upstream-timeout', candidate('all', { finishReason: 'STOP' }), 'success'],
+    ['upstream-timeout', candidate('half'), 'upstream_cut'],
+    ['upstream-broken', candidate('all', { finishReason: 'STOP' }), 'upstream_cut'],
+  ] as const) {
+    const { send, seen, ends, opened, upstream } = stream('', relay())
+    send(text)
+    await opened
+    upstream.fail(new GatewayError(kind, 'the upstream sent nothing more'))
+    expect([ends.map(([how]) => how), seen.text.includes('sent nothing more'), seen.ended]).toEqual([[outcome], outcome !== 'success', 'end'])
+  }
+})
+
 test('where the dialect has a word for the end, a host that leaves it out is waited for', async () => {
   for (const [, mark, relay] of lanes) {
     const { send, advance, seen, ends, opened, upstream } = stream('', relay())

@@ -130,7 +130,7 @@ class StreamPump extends TimerEntry implements BodySink, AnswerStream {
     if (this.#phase === 'holding' && (relay.started || relay.complete || this.#heldBytes > holdBytesMax))
       this.#open()
     if (relay.terminated) this.#endAhead()
-    else if (relay.endsSilently && relay.complete && !this.#paused) this.#wait(silenceMs)
+    else if (this.#isOverUnsaid && !this.#paused) this.#wait(silenceMs)
   }
 
   end(): void {
@@ -147,6 +147,8 @@ class StreamPump extends TimerEntry implements BodySink, AnswerStream {
   fail(error: GatewayError): void {
     // After the terminal event a cut connection takes nothing away from the client.
     if (this.#phase === 'closed') return this.#remainder?.over()
+    // The deployment's own limit came before ours: it is the same silence.
+    if (this.#isOverUnsaid && error.kind === 'upstream-timeout') return this.end()
     this.#break(error, '')
   }
 
@@ -154,8 +156,7 @@ class StreamPump extends TimerEntry implements BodySink, AnswerStream {
     if (this.#phase === 'holding') {
       this.#holdOn()
     } else if (this.#phase === 'flowing' && !this.#control.settled && !this.#paused) {
-      const { relay } = this.#source
-      if (relay.endsSilently && relay.complete) return this.#endUnsaid()
+      if (this.#isOverUnsaid) return this.#endUnsaid()
       if (this.#heartbeat) this.#sink?.write(this.#heartbeat)
       this.#wait(heartbeatMs)
     }
@@ -252,6 +253,12 @@ class StreamPump extends TimerEntry implements BodySink, AnswerStream {
     if (!this.#paused) return
     this.#paused = false
     body.resume()
+  }
+
+  /** All is there, and no event will say so. */
+  get #isOverUnsaid(): boolean {
+    const { relay } = this.#source
+    return relay.endsSilently === true && relay.complete
   }
 
   /** All is there, and the upstream says no more: its bytes need not end. */
