@@ -245,3 +245,14 @@ test('of several choices each has to finish, unless the host says that it is don
     }
   for (const fields of [{ n: 1 }, { n: null }, { prompt: [1, 2, 3] }, { prompt: 'x', n: 1 }, {}]) expect(run(relayFor(fields), every(choice(0, '', 'stop'), 9))).toEndWith(done)
 })
+
+test('a blank line ends an event whatever line ends stand around it', () => {
+  for (const blank of ['\n\r\n', '\r\n\n', '\r\n\r\n']) {
+    const mixed = whole.split('\n\n').map((event, at) => event + (at % 2 === 0 ? blank : '\n\n')).join('').slice(0, -blank.length)
+    for (let size = 1; size < 200; size += size < 20 ? 1 : 37) {
+      const relay = relayOf({ publicModel: 'public', showUsage: false })
+      const out = run(relay, every(mixed, size))
+      expect([out.includes('"model":"up-2026"'), relay.usage?.inputTokens, relay.terminated]).toEqual([false, 5, true])
+    }
+  }
+})

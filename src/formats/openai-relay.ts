@@ -8,6 +8,7 @@ import type { StreamRelay } from '../core/format.ts'
 import { readChunkUsage } from '../core/openai-usage.ts'
 import type { Usage } from '../core/usage.ts'
 import { looksLikeObject } from '../lib/object-text.ts'
+import { lastEventEnd } from '../lib/sse.ts'
 
 const eventBytesMax = 8 * 1024 * 1024
 const nothing = new Uint8Array(0)
@@ -138,9 +139,8 @@ export class OpenaiRelay implements StreamRelay {
   /** Complete events only. Latin-1 keeps every byte as one character, so the way back is exact. */
   #relay(block: Buffer): Uint8Array {
     const text = block.toString('latin1')
-    // Nearly every piece is one event; it skips the splitting.
-    const firstEnd = text.indexOf('\n\n')
-    if (firstEnd === text.length - 2 && firstEnd >= 0) {
+    // Nearly every piece is one event of one line; it skips the splitting.
+    if (text.indexOf('\n') === text.length - 2) {
       const event = this.#event(text)
       return event === text ? block : Buffer.from(event, 'latin1')
     }
@@ -260,20 +260,8 @@ function withoutNullUsage(event: string, at: number): string {
   return before.endsWith(',') ? before.slice(0, -1) + event.slice(nullUsagePattern.lastIndex) : event
 }
 
-/** Offset behind the last blank line; 0 when no event is complete. */
-function lastEventEnd(buffer: Buffer): number {
-  const length = buffer.length
-  if (length >= 2 && buffer[length - 1] === 10) {
-    if (buffer[length - 2] === 10) return length
-    if (length >= 4 && buffer[length - 2] === 13 && buffer[length - 3] === 10 && buffer[length - 4] === 13) return length
-  }
-  const lf = buffer.lastIndexOf('\n\n')
-  const crlf = buffer.lastIndexOf('\r\n\r\n')
-  return Math.max(lf < 0 ? 0 : lf + 2, crlf < 0 ? 0 : crlf + 4)
-}
-
 function splitEvents(text: string): string[] {
-  return text.split(/(?<=\n\n|\r\n\r\n)/)
+  return text.split(/(?<=\n\n|\n\r\n)/)
 }
 
 /** The data of an event as one text; undefined when it has no such line. */
