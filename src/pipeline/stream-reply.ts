@@ -7,15 +7,13 @@ import type { BodySink, UpstreamBody, UpstreamExchange } from '../core/transport
 import { TimerEntry } from '../lib/timer-wheel.ts'
 import type { TimerWheel } from '../lib/timer-wheel.ts'
 import type { CallControl } from './control.ts'
-import { Remainder } from './remainder.ts'
+import { Remainder, silenceMs } from './remainder.ts'
 import { recordProgress } from './usage.ts'
 
 /** Held back until content is seen, so that an early failure can still go to another deployment. */
 const holdBytesMax = 256 * 1024
 const holdMs = 2000
 const heartbeatMs = 15_000
-/** Where no event says that the stream is over: by then usage and sources that follow the finish reason are there. */
-const silenceMs = 10_000
 
 export interface StreamSource {
   readonly exchange: UpstreamExchange

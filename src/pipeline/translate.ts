@@ -69,6 +69,9 @@ export class AnswerState {
   }
 }
 
+/** Streams of this dialect may be over without a frame that says so. */
+export const endsSilently = ({ isLast, endsSilently: some }: ChatAdapter): boolean => isLast === undefined || some === true
+
 export interface TranslatedStream {
   readonly adapter: ChatAdapter
   readonly format: ChatFormat
@@ -103,7 +106,7 @@ export class TranslatedRelay implements StreamRelay {
     return this.#state.failure
   }
   get endsSilently(): boolean {
-    return this.#adapter.isLast === undefined || this.#adapter.endsSilently === true
+    return endsSilently(this.#adapter)
   }
   get usage(): Usage | undefined {
     return this.#state.usage
