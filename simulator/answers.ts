@@ -30,7 +30,8 @@ import type { Answerer, Talk } from './talk.ts'
 import { wordsOf } from './words.ts'
 import type { Dialect } from './words.ts'
 
-export interface Question {
+/** A request with all that decides about its answer. */
+interface Question {
   readonly request: HttpRequest
   readonly route: Route
   /** Parsed JSON or the fields of a form; undefined when there was neither. */

@@ -270,6 +270,6 @@ export function anthropicError(words: ErrorWords, requestId?: string): Json {
 }
 
 /** An error event in a stream. */
-export function anthropicFailure(): StreamEvent {
+function anthropicFailure(): StreamEvent {
   return namedEvent(anthropicError({ status: 529 }), 'error')
 }

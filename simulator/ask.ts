@@ -1,5 +1,6 @@
 /** What a request wants and what the answer says, in words of no vendor. */
 
+/** A tool that a request declares: arguments are made from its schema. */
 export interface AskTool {
   readonly name: string
   /** JSON Schema of the arguments; absent = none. */
@@ -8,6 +9,7 @@ export interface AskTool {
   readonly takesText: boolean
 }
 
+/** Read by each dialect from its own body; `think` makes a Reply of it. */
 export interface Ask {
   /** Without the fault suffix. */
   readonly model: string
@@ -34,12 +36,16 @@ export interface Ask {
   readonly paints?: boolean
 }
 
+/** A picture of the answer; dialects without a place for one leave it out. */
 export interface ReplyImage {
   /** Base64. */
   readonly data: string
   readonly mediaType: string
 }
 
+/**
+ * A call of a tool. Its pieces joined are the arguments: JSON, unless the tool takes text. A limit may have cut them.
+ */
 export interface ReplyCall {
   readonly id: string
   readonly name: string
@@ -48,6 +54,7 @@ export interface ReplyCall {
   readonly pieces: readonly string[]
 }
 
+/** One answer. `reasoning` and `text` are pieces of one token each, to be joined without anything between. */
 export interface ReplyChoice {
   readonly reasoning: readonly string[]
   readonly text: readonly string[]
@@ -58,6 +65,10 @@ export interface ReplyChoice {
   readonly stopSequence?: string
 }
 
+/**
+ * Tokens, before a fault falsifies them. What was read from or written to the cache is part of the input, reasoning of
+ * the output.
+ */
 export interface ReplyUsage {
   readonly inputTokens: number
   readonly cachedTokens: number
@@ -66,6 +77,9 @@ export interface ReplyUsage {
   readonly reasoningTokens: number
 }
 
+/**
+ * The answer before a dialect writes it. Ask, seed and script decide all of it: the same request gets the same bytes.
+ */
 export interface Reply {
   /** 24 letters and digits to make identifiers of. */
   readonly id: string
@@ -96,11 +110,13 @@ export interface Answer {
   readonly failure?: (eventsSent: number) => StreamEvent
 }
 
-export interface Billable {
+/** Tokens, all kinds of input and of output together. */
+interface Billable {
   readonly inputTokens: number
   readonly outputTokens: number
 }
 
+/** For answers that cost nothing: errors, lists, files. */
 export const nothingToBill: Billable = { inputTokens: 0, outputTokens: 0 }
 
 /** A whole answer of JSON. */
@@ -124,8 +140,10 @@ export class BadRequest extends Error {
   }
 }
 
+/** An object of JSON whose fields nobody has checked yet. */
 export type Json = Record<string, unknown>
 
+/** An object: neither null nor a list. */
 export function isJson(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -80,6 +80,7 @@ const messages: Record<number, [string, string]> = {
   ],
 }
 
+/** Azure's own words for a wrong key, a missing deployment, a rate limit and a filtered prompt; else OpenAI's. */
 export function azureError(words: ErrorWords): Json {
   if (words.kind === 'content-filter') return { error: filteredPrompt }
   const own = words.kind ? undefined : messages[words.status]

@@ -131,6 +131,10 @@ interface Wish {
   readonly usageOf: Talk['usageOf']
 }
 
+/**
+ * The answer of `converse`, or the binary events of `converse-stream` (docs.aws.amazon.com, "ConverseStream"). Bedrock
+ * knows no second choice: only the first is written.
+ */
 export function writeConverse(reply: Reply, { body, streams, usageOf }: Wish): Answer {
   const choice = reply.choices[0]!
   const usage = usageOf(converseUsage)(reply.usage)

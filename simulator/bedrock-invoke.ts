@@ -11,6 +11,10 @@ const titanFields: ReadonlySet<string> = new Set(['inputText', 'dimensions', 'no
 
 const invalid = (message: string): BadRequest => new BadRequest(message, { code: 'ValidationException' })
 
+/**
+ * The model's name decides whose words are spoken; fields that Titan does not know are refused, as AWS does. Throws
+ * BadRequest.
+ */
 export const bedrockInvoke: Answerer = ({ request, body, model, seed }) => {
   checkAwsAuthorization(request)
   if (model.includes('cohere.embed')) {

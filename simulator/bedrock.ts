@@ -152,11 +152,13 @@ function readConverse(body: Json, model: string): Ask {
   }
 }
 
+/** `converse` and `converse-stream`. Throws BadRequest, also for what proves nothing (`checkAwsAuthorization`). */
 export const bedrockConverse: Answerer = ({ request, body, model, streams, think, usageOf }): Answer => {
   checkAwsAuthorization(request)
   return writeConverse(think(readConverse(body, model)), { body, streams: streams === true, usageOf })
 }
 
+/** `count-tokens` for the body of a Converse; that of an `invoke` is refused. Throws BadRequest. */
 export const bedrockCount: Answerer = ({ request, body, model }) => {
   checkAwsAuthorization(request)
   const input = isJson(body.input) ? body.input : {}
@@ -193,8 +195,10 @@ const kinds: Record<string, string> = {
 const errorOf = ({ status }: ErrorWords): [string, string] =>
   errors[status] ?? errors[status >= 500 ? 500 : 400]!
 
+/** The name of the exception, which AWS sends in the header `x-amzn-errortype`. */
 export const bedrockErrorType = (words: ErrorWords): string => words.code ?? errorOf(words)[0]
 
+/** The body has the message only: see `bedrockErrorType`. */
 export function bedrockError(words: ErrorWords): Json {
   return { message: words.message ?? kinds[words.kind ?? ''] ?? errorOf(words)[1] }
 }

@@ -2,6 +2,10 @@
 import type { Json } from './ask.ts'
 import type { HttpRequest } from './request-parser.ts'
 
+/**
+ * `isRead` false = there is no body, or it is neither JSON nor a form that can be read. (A text may also be read: as
+ * JSON.)
+ */
 export interface ReadBody {
   /** JSON, or the fields of a form; the text where it is neither; undefined where there is nothing. */
   readonly value: unknown

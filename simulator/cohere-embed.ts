@@ -84,6 +84,7 @@ export function embedAnswer(body: Json, context: { model: string; seed: number; 
   )
 }
 
+/** Version 2, where `embedding_types` has to be given. Throws BadRequest. */
 export const cohereEmbed: Answerer = ({ body, model, seed }) => {
   if (body.embedding_types === undefined) throw refused('embedding_types must be provided.')
   return embedAnswer(body, { model, seed, hasMeta: true })

@@ -190,6 +190,7 @@ function failure(): StreamEvent {
   )
 }
 
+/** Version 2 of the chat. Throws BadRequest. */
 export const cohereChat: Answerer = ({ body, model, think, usageOf }): Answer => {
   const reply = think(readChat(body, model))
   const usage = usageOf(cohereUsage)(reply.usage)
@@ -228,6 +229,7 @@ const kinds: Record<string, string> = {
   'content-filter': 'invalid request: content policy violation',
 }
 
+/** An id and a text: only the status tells kinds apart. */
 export function cohereError(words: ErrorWords, requestId: string): Json {
   const text = messages[words.status] ?? messages[words.status >= 500 ? 500 : 400]!
   return { id: requestId, message: words.message ?? kinds[words.kind ?? ''] ?? text }

@@ -13,12 +13,14 @@ interface Piece {
   readonly flushed: (() => void) | undefined
 }
 
+/** The server, as a connection sees it. No request comes after `onMalformed`. */
 export interface ConnectionOwner {
   /** Called for one request at a time, in the order of arrival. */
   onRequest(connection: Connection, request: HttpRequest): Promise<void>
   onMalformed(connection: Connection, error: RequestError): void
 }
 
+/** Bytes go out in the order of `send`. Promises of it never reject: they resolve also when the socket closes. */
 export class Connection {
   /** The client or we closed the socket, in whatever way. */
   isClosed = false
@@ -81,6 +83,7 @@ export class Connection {
     this.#isBusy = false
   }
 
+  /** No request has begun to arrive or waits; one may be in work. */
   get isIdle(): boolean {
     return !this.#parser.isInside && this.#waiting.length === 0
   }

@@ -5,7 +5,8 @@ import type { Fault } from './faults.ts'
 import { spoilEvents, textStart } from './spoil.ts'
 import type { Finish, TruthEntry, TruthLog } from './truth.ts'
 
-export interface Delivery {
+/** One answer on its way. `entry` is written while it goes. */
+interface Delivery {
   readonly connection: Connection
   readonly answer: Answer
   readonly fault: Fault | undefined

@@ -5,6 +5,7 @@
 import { faultValue } from './fault-values.ts'
 import { suggestion } from './nearest.ts'
 
+/** A fault as docs/simulator.md lists it. The defaults are for requests that leave a parameter out. */
 export interface FaultKind {
   /** Parameters and their defaults; the first also takes the value of `name=value`. */
   readonly params: Readonly<Record<string, number | string>>
@@ -96,11 +97,13 @@ const table = {
   },
 } as const satisfies Record<string, FaultKind>
 
+/** As it stands before the parameters in `model#fault`. */
 export type FaultName = keyof typeof table
 
 /** All faults by name, with parameters and meaning. */
 export const faultKinds: Readonly<Record<FaultName, FaultKind>> = table
 
+/** A fault that a request asks for, its parameters checked. Made by `parseFault`. */
 export interface Fault {
   readonly name: FaultName
   /** As asked for. */

@@ -22,6 +22,7 @@ const kinds: Record<string, string> = {
   'content-filter': 'The prompt was refused by the content policy.',
 }
 
+/** `retryAfterS` becomes a detail `RetryInfo`, as google.rpc defines it. */
 export function geminiError(words: ErrorWords): Json {
   const [status, text] = statuses[words.status] ?? statuses[words.status >= 500 ? 500 : 400]!
   const message = words.message ?? kinds[words.kind ?? ''] ?? text

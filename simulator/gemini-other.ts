@@ -45,6 +45,7 @@ function valuesOf({ text, dimensions }: Wish, seedText: string): number[] {
   return [...vectorOf(text, dimensions, seedText)]
 }
 
+/** `embedContent`. 768 numbers unless `outputDimensionality` says otherwise, 3072 at most. Throws BadRequest. */
 export const geminiEmbed: Answerer = ({ body, model, seed }) => {
   const wish = embedWish(body)
   return jsonAnswer(

@@ -269,6 +269,10 @@ function streamOf(talk: Talk, reply: Reply, shape: Shape): Pick<Answer, 'content
   }
 }
 
+/**
+ * `generateContent` and `streamGenerateContent`, which gives one array unless the query has `alt=sse`. Throws
+ * BadRequest.
+ */
 export const geminiGenerate: Answerer = talk => {
   const { body, model, seed } = talk
   const reply = talk.think(readGenerate(body, model))

@@ -6,10 +6,12 @@ export function isAnswerStatus(value: unknown): value is number {
   return value >= 200 && value <= 599 && ![204, 205, 304].includes(value)
 }
 
+/** What `isAnswerStatus` accepts, for messages: it ends "must be ...". */
 export const answerStatuses = 'a status from 200 to 599 that may have a body (not 204, 205 or 304)'
 
 const namePattern = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 
+/** A token (RFC 9110, 5.6.2). */
 export const isHeaderName = (value: string): boolean => namePattern.test(value)
 
 /** Visible ASCII, with blanks and tabs inside. */

@@ -82,6 +82,7 @@ function mp3Of(text: string): Buffer {
 /** How these files begin; what follows is no sound. */
 const magic: Record<string, string> = { opus: 'OggS', flac: 'fLaC', aac: '\xff\xf1\x50\x80' }
 
+/** Media types by `response_format` (OpenAI API reference, "Create speech"). */
 export const soundTypes: Readonly<Record<string, string>> = {
   mp3: 'audio/mpeg',
   wav: 'audio/wav',

@@ -17,6 +17,7 @@ const kinds: Record<string, string> = {
   'content-filter': 'The request was refused by the content policy.',
 }
 
+/** `code` is a text of digits where Mistral has one; 401 and 422 have shapes of their own. */
 export function mistralError(words: ErrorWords): Json {
   if (words.status === 401) return { detail: 'Unauthorized' }
   if (words.status === 422) {

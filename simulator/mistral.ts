@@ -253,6 +253,7 @@ function write(reply: Reply, { body, usageOf }: Talk): Answer {
   return jsonAnswer({ ...headOf(reply, 'chat.completion'), ...(usage && { usage }), choices }, billable)
 }
 
+/** OpenAI's chat in Mistral's words: unknown fields are refused with 422, calls come whole. Throws BadRequest. */
 export const mistralChat: Answerer = talk => write(talk.think(readMistral(talk.body, talk.model)), talk)
 
 /** The text between a prompt and a suffix. */
@@ -278,6 +279,7 @@ export const mistralFillIn: Answerer = talk => {
   return write(talk.think(asked), talk)
 }
 
+/** As OpenAI's, with an id and `output_dimension`. Throws BadRequest. */
 export const mistralEmbeddings: Answerer = ({ body, model, seed, usageOf }) => {
   checkFields(body, embeddingFields)
   const dimensions = openaiDimensions(body.output_dimension, dimensionsDefault)

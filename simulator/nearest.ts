@@ -1,7 +1,7 @@
 /** What a misspelt word was most likely meant to be, so that an error can say so. */
 
 /** Of `known`, the one at most a third of the letters (at least two) away; undefined when none is near. */
-export function nearest(word: string, known: readonly string[]): string | undefined {
+function nearest(word: string, known: readonly string[]): string | undefined {
   const distanceMax = Math.max(2, Math.floor(word.length / 3))
   const [best] = known
     // Far longer words are never near, and need not be compared letter by letter.

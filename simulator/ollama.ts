@@ -153,6 +153,7 @@ export const ollamaChat: Answerer = ({ body, model, think, usageOf }): Answer =>
   return jsonAnswer({ model, created_at: createdAt, message, ...doneOf(choice, usage) }, billable)
 }
 
+/** `/api/embed`: one text or a list. Vectors have 768 numbers at most. Throws BadRequest. */
 export const ollamaEmbed: Answerer = ({ body, model, seed }) => {
   const inputs = typeof body.input === 'string' ? [body.input] : body.input
   if (!Array.isArray(inputs) || !inputs.every(one => typeof one === 'string'))
@@ -167,6 +168,7 @@ export const ollamaEmbed: Answerer = ({ body, model, seed }) => {
   )
 }
 
+/** `/api/tags`: the names that `/v1/models` lists. */
 export function ollamaModels(): Answer {
   const entry = (name: string) => ({
     name,
@@ -194,6 +196,7 @@ const kinds: Record<string, string> = {
   'content-filter': 'refused by the content policy',
 }
 
+/** Ollama's error is a text and nothing else: only the status tells kinds apart. */
 export function ollamaError(words: ErrorWords): Json {
   return {
     error:

@@ -22,6 +22,7 @@ import { countTokens, tokensOf } from './text.ts'
 
 /** All answers were made at this second, so that the same request gets the same bytes. 2025-01-01. */
 export const createdS = 1_735_689_600
+/** `system_fingerprint` of every answer: there is one backend. */
 export const fingerprint = 'fp_5f6d8a1c2e'
 
 const choicesMax = 128

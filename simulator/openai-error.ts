@@ -2,6 +2,10 @@
 import type { Json, StreamEvent } from './ask.ts'
 import { dataEvent } from './events.ts'
 
+/**
+ * What is to be said by an error, in words of no vendor. What is left out each dialect fills in as its vendor does for
+ * the status.
+ */
 export interface ErrorWords {
   readonly status: number
   readonly message?: string

@@ -15,6 +15,7 @@ interface KeptFile {
   readonly content: Uint8Array
 }
 
+/** One per simulator. Identifiers follow from the seed and the count of files since the last `clear`. */
 export class KeptFiles {
   readonly #seed: number
   readonly #files = new Map<string, KeptFile>()

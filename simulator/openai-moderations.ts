@@ -70,6 +70,7 @@ function resultOf(text: string, hasImage: boolean, seed: number): Json {
   }
 }
 
+/** One result for each text, flagged as `scoresOf` says. Throws BadRequest. */
 export const openaiModerations: Answerer = ({ body, model, seed }) => {
   const hasImage = objectsOf(body.input).some(part => part.type === 'image_url')
   const results = judgedTexts(body.input).map(text => resultOf(text, hasImage, seed))

@@ -102,8 +102,10 @@ function readResponses(body: Json, model: string): Ask {
   }
 }
 
+/** Whole or as events. Throws BadRequest, also for a `previous_response_id`: nothing is kept. */
 export const openaiResponses: Answerer = ({ body, model, think, usageOf }) =>
   writeResponse(think(readResponses(body, model)), body, usageOf)
 
+/** `/responses/input_tokens`: the input of the same body. Throws BadRequest. */
 export const inputTokens: Answerer = ({ body, model }) =>
   jsonAnswer({ object: 'response.input_tokens', input_tokens: readResponses(body, model).inputTokens })

@@ -2,6 +2,7 @@
 import type { HttpRequest } from './request-parser.ts'
 import type { Dialect } from './words.ts'
 
+/** What is asked for. A name without a vendor is a path that several share. */
 export type Endpoint =
   | 'chat'
   | 'completions'
@@ -33,6 +34,7 @@ export type Endpoint =
   | 'bedrock-invoke'
   | 'bedrock-count'
 
+/** `endpoint` undefined = no vendor has such a path; the dialect then decides how 404 is said. */
 export interface Route {
   readonly endpoint: Endpoint | undefined
   readonly dialect: Dialect
@@ -115,6 +117,7 @@ function dialectOf(path: string, { headers }: HttpRequest): Dialect {
   return 'openai'
 }
 
+/** Never throws. Whether the method fits is not looked at. */
 export function routeOf(request: HttpRequest): Route {
   const path = request.target.split('?', 1)[0]!
   const way = ways.find(({ end }) => end.test(path))

@@ -3,6 +3,7 @@
  * error.
  */
 
+/** A request that has come whole. Its chunks are joined; nothing else is decoded. */
 export interface HttpRequest {
   readonly method: string
   /** Path and query as sent. */
@@ -76,6 +77,7 @@ function readHead(text: string): Head {
   return { method: parts[1]!, target: parts[2]!, headers, keepAlive, length }
 }
 
+/** One per connection. A head takes 128 KiB at most and a body 256 MiB; after a RequestError it cannot go on. */
 export class RequestParser {
   #rest: Buffer = Buffer.alloc(0)
   /** Bytes that came while `#rest` is known to be too short: joined only when enough are there. */

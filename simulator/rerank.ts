@@ -21,6 +21,10 @@ function documentsOf(value: unknown): string[] {
   return value.map(one => (isJson(one) ? String(one.text ?? JSON.stringify(one)) : String(one)))
 }
 
+/**
+ * Path and step decide whose: `/v2/rerank` is Cohere's, which bills one search; behind `/voyage/` Voyage's, with
+ * `top_k`; else Jina's. Throws BadRequest.
+ */
 export const rerank: Answerer = ({ body, model, seed, request }) => {
   const { query } = body
   if (typeof query !== 'string' || query === '')

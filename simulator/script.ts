@@ -24,6 +24,7 @@ export interface ScriptRequest {
   readonly body: unknown
 }
 
+/** What to answer. A field left out is made up as ever; the dialect of the request writes it down. */
 export interface ScriptedReply {
   readonly text?: string
   readonly reasoning?: string
@@ -49,6 +50,7 @@ export interface ScriptedReply {
   readonly times?: number
 }
 
+/** A function may throw: the request is then answered with status 500 and the error's text. */
 export type MatcherLike = Matcher | ((request: ScriptRequest) => boolean)
 
 interface Entry {

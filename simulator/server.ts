@@ -23,6 +23,7 @@ import { TruthLog, truthNowMs, withoutCredentials, withoutKey } from './truth.ts
 import type { TruthEntry } from './truth.ts'
 import { wordsOf } from './words.ts'
 
+/** All of it may be left out. */
 export interface SimulatorOptions {
   /** Default: a free one. */
   readonly port?: number
@@ -32,6 +33,7 @@ export interface SimulatorOptions {
   readonly seed?: number
 }
 
+/** A simulator that listens. What is left to chance depends on the seed and the requests alone, not on time. */
 export interface Simulator {
   /** Without a slash at the end. */
   readonly url: string

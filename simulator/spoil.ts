@@ -8,7 +8,8 @@ import { hash, randomOf } from './random.ts'
 import { wordsOf } from './words.ts'
 import type { Dialect } from './words.ts'
 
-export interface SpoilContext {
+/** What a fault may need to know of the request that asked for it. */
+interface SpoilContext {
   readonly dialect: Dialect
   readonly requestId: string
   /** Number of the request, which decides over chance. */

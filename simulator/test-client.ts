@@ -6,7 +6,7 @@ import Ajv2020 from 'ajv/dist/2020'
 import type { Simulator } from './index.ts'
 
 /** What came over one connection, and how it ended. */
-export interface RawResult {
+interface RawResult {
   readonly bytes: Buffer
   readonly text: string
   /** `fin` or `rst` by the server; `open` when it did neither within the time given. */

@@ -14,6 +14,10 @@ export interface Heard {
   outputTokens: number | undefined
 }
 
+/**
+ * What a test asks for. `tool`: the tool `get_weather` is declared, and called when `said` wants it; `thinks`:
+ * reasoning is asked for.
+ */
 export interface Wish {
   readonly said: string
   readonly stream: boolean
@@ -21,6 +25,7 @@ export interface Wish {
   readonly thinks?: boolean
 }
 
+/** How a test speaks to the simulator in a vendor's words. */
 export interface SpokenDialect {
   /** `{model}` and, in a stream, another action. */
   path(stream: boolean): string
@@ -31,6 +36,7 @@ export interface SpokenDialect {
   hear(value: any, heard: Heard): void
 }
 
+/** To be filled by `SpokenDialect.hear`, event by event. */
 export const nothing = (): Heard => ({
   text: '',
   reasoning: '',

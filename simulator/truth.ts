@@ -3,6 +3,7 @@
 /** `complete`: all that the vendor had to say was handed to the kernel, its terminal event included. */
 export type Finish = 'complete' | 'cut' | 'client-closed' | 'refused'
 
+/** What arrived, and what became of it. The fields that can change do so until `finished` is there. */
 export interface TruthEntry {
   /** Counts from 1 in the order of arrival. */
   readonly n: number
@@ -34,6 +35,7 @@ export interface TruthEntry {
   closedMs?: number
 }
 
+/** Sums over the entries that are still kept. `open` = not finished yet. */
 export interface TruthTotals {
   requests: number
   open: number
@@ -76,6 +78,10 @@ export function withoutKey(target: string): string {
 /** Entries beyond this many push out the oldest: a simulator under load runs for hours. */
 const entriesMax = 200_000
 
+/**
+ * At least the last 200,000 requests. `entries` is the log itself, not a copy. Credentials of headers and queries are
+ * never in it.
+ */
 export class TruthLog {
   /** Oldest first. Entries of answers still going on change. */
   entries: TruthEntry[] = []

@@ -12,7 +12,8 @@ import type { ErrorWords } from './openai-error.ts'
 
 type Header = readonly [string, string]
 
-export interface DialectWords {
+/** What dialects that share paths and answers differ in. */
+interface DialectWords {
   /** Headers of every answer. */
   headers(requestId: string): readonly Header[]
   error(words: ErrorWords, requestId: string): Json
@@ -31,7 +32,8 @@ const openai: DialectWords = {
   error: openaiError,
 }
 
-export const dialects = {
+/** One for every vendor. Who speaks OpenAI's words has no entry of its own. */
+const dialects = {
   openai,
   azure: {
     headers: requestId => [
@@ -64,6 +66,8 @@ export const dialects = {
   },
 } as const satisfies Record<string, DialectWords>
 
+/** Whose words an answer is written in, as the path or a header says. */
 export type Dialect = keyof typeof dialects
 
+/** With the type that hides which dialects have the optional parts. */
 export const wordsOf = (dialect: Dialect): DialectWords => dialects[dialect]

@@ -10,6 +10,7 @@ export const keyName = z
   .max(255, 'must be at most 255 characters')
   .regex(/^[^\u0000-\u001f\u007f]*$/, 'must not hold control characters')
 
+/** For whoever cannot say null: the command line. */
 export const limitRange = 'must be a whole number from 1 to 1000000000'
 const limitText = `${limitRange}, or null for no limit`
 const limit = z.number(limitText).int(limitText).min(1, limitText).max(1_000_000_000, limitText).nullable()
@@ -36,7 +37,9 @@ export const keyFields = {
   blocked: z.boolean().nullable().optional(),
 }
 
+/** What makes a key, in the API and on the command line. Fields that are not listed are refused. */
 export const keyBody = z.strictObject(keyFields)
+/** As read: `duration` is in milliseconds. Undefined = not sent. */
 export type KeyFields = z.infer<typeof keyBody>
 
 /** Only what was sent changes. */
@@ -55,7 +58,8 @@ export function keyChanges(fields: KeyFields, nowMs: number): KeyChanges {
   return changes
 }
 
-export interface KeyMaking {
+/** Of `keyText`, the secret, only the hint is kept. */
+interface KeyMaking {
   readonly id: string
   readonly keyText: string
   readonly fields: KeyFields

@@ -1,7 +1,7 @@
 /** The rules of virtual keys: pure functions, so that every replica and every test decides alike. */
 import type { Caller, VirtualKey } from '../core/call.ts'
 import type { LimitScope } from '../core/ports.ts'
-import { wildcardRest } from './model-index.ts'
+import { NameList } from './name-list.ts'
 
 const keyBytes = 32
 
@@ -41,13 +41,8 @@ type AccessGroups = Readonly<Record<string, readonly string[]>>
 /** Empty list = every model; else a name, a pattern with `*`, an access group, or `all-proxy-models`. */
 export function mayUseModel(key: VirtualKey, model: string, groups: AccessGroups): boolean {
   if (key.models.length === 0) return true
-  return key.models.some(
-    allowed =>
-      allowed === model ||
-      allowed === 'all-proxy-models' ||
-      wildcardRest(allowed, model) !== undefined ||
-      (Object.hasOwn(groups, allowed) && groups[allowed]!.some(name => wildcardRest(name, model) !== undefined)),
-  )
+  const list = NameList.of(key.models)
+  return list.matches(model) || list.names('all-proxy-models') || list.matchesInGroups(model, groups)
 }
 
 /** The access groups that a key was given by name. */

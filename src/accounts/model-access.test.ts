@@ -47,3 +47,9 @@ test('without a configuration, a model of a provider without a key names the var
   // Where a model list stands, a key in the environment would change nothing.
   expect(asked(listed, 'openai/gpt-5')[2]).not.toContain('OPENAI_API_KEY')
 })
+
+test('what the operator has to set is told to whoever may use the model', () => {
+  const bare = indexOf({ environment: { OPENAI_API_KEY: 'sk 1' } })
+  expect(asked(bare, 'openai/gpt-5', callerFor('openai/*'))[2]).toContain('the key in OPENAI_API_KEY has a blank')
+  expect(asked(bare, 'openai/gpt-5', callerFor('groq/*'))[2]).toBe("the model 'openai/gpt-5' does not exist; GET /v1/models lists those that do")
+})

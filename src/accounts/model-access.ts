@@ -44,7 +44,7 @@ function unknownModel(caller: Caller, model: string, index: ModelDirectory): str
   const absent = `the model '${shownModel(model)}' does not exist`
   const [provider = ''] = model.split('/', 1)
   const { notOffered = {} } = settings
-  if (model.includes('/') && Object.hasOwn(notOffered, provider)) return `${absent}: this gateway offers nothing of '${provider}' yet; ${notOffered[provider]}`
+  if (model.includes('/') && Object.hasOwn(notOffered, provider) && mayUse(model)) return `${absent}: this gateway offers nothing of '${provider}' yet; ${notOffered[provider]}`
   const near = model.length <= shownLengthMax ? nearest(model, index.names().slice(0, namesComparedMax).filter(mayUse)) : undefined
   if (near !== undefined) return `${absent}, did you mean '${near}'? GET /v1/models lists those that do`
   const patterns = index.wildcardNames().filter(mayUse).slice(0, patternsShownMax)

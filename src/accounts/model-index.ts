@@ -5,13 +5,17 @@ import type { ModelDirectory } from '../core/ports.ts'
 import type { Settings } from '../core/settings.ts'
 
 /** The deployment of a model that only a pattern names: its prices, abilities and profile are its own. */
-export type MakeConcrete = (pattern: Deployment, modelName: string, model: string) => Deployment
+type MakeConcrete = (pattern: Deployment, modelName: string, model: string) => Deployment
 
 const wildcardCacheMax = 1000
 /** No upstream has a model of a longer name. What a pattern let through would be kept wherever a model is remembered by its name. */
 const patternedLengthMax = 500
 const none: readonly Deployment[] = []
 
+/**
+ * Made anew for each settings. The last 1000 names that only a pattern matches keep their deployments; of more, the one
+ * that was not asked for longest is made again.
+ */
 export class ModelIndex implements ModelDirectory {
   readonly settings: Settings
   readonly #byName = new Map<string, Deployment[]>()
@@ -19,6 +23,9 @@ export class ModelIndex implements ModelDirectory {
   readonly #wildcards: Deployment[] = []
   readonly #expanded = new LRUCache<string, Deployment[]>({ max: wildcardCacheMax })
   readonly #concrete: MakeConcrete
+  /** Made once: whoever asks for a model that does not exist is answered from them. */
+  readonly #names: readonly string[]
+  readonly #wildcardNames: readonly string[]
 
   constructor(settings: Settings, concrete: MakeConcrete) {
     this.settings = settings
@@ -30,15 +37,17 @@ export class ModelIndex implements ModelDirectory {
     }
     // The longest fixed prefix is the most specific pattern.
     this.#wildcards.sort((a, b) => b.modelName.indexOf('*') - a.modelName.indexOf('*'))
+    this.#names = [...this.#byName.keys(), ...Object.keys(settings.aliases)]
+    this.#wildcardNames = [...new Set(this.#wildcards.map(deployment => deployment.modelName))]
   }
 
   /** Public names without patterns, in order of the configuration. */
-  names(): string[] {
-    return [...this.#byName.keys(), ...Object.keys(this.settings.aliases)]
+  names(): readonly string[] {
+    return this.#names
   }
 
-  wildcardNames(): string[] {
-    return [...new Set(this.#wildcards.map(deployment => deployment.modelName))]
+  wildcardNames(): readonly string[] {
+    return this.#wildcardNames
   }
 
   /** Empty = no such model. */

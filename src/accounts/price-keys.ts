@@ -15,6 +15,7 @@ export const tokenKeys = {
   output_cost_per_reasoning_token: 'reasoning',
 } as const satisfies Record<string, keyof Prices>
 
+/** Of tokens of calls in a batch, where those cost less or more. */
 export const batchKeys = { input_cost_per_token_batches: 'input', output_cost_per_token_batches: 'output' } as const
 
 /** What is not counted in tokens. Seconds have two names; a model either hears or speaks. */

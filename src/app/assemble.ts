@@ -2,6 +2,7 @@
 import { join } from 'node:path'
 import packageJson from '../../package.json' with { type: 'json' }
 import { costNanoUsd, nanoUsdToText } from '../accounts/cost.ts'
+import { mayCall } from '../accounts/model-access.ts'
 import { ModelIndex } from '../accounts/model-index.ts'
 import { concreteModel } from '../config/model-facts.ts'
 import type { ReloadReport, ServeOptions } from '../config/serve-options.ts'
@@ -131,7 +132,10 @@ type FilesOf = Pick<Assembling, 'options' | 'store'> & { settings(): ModelIndex[
 function assembleFiles({ options, store, settings }: FilesOf, transport: ReturnType<typeof createHttp1Transport>) {
   const uploadDirectory = join(options.dataDirectory, 'uploads')
   const fileCalls = createFileCalls({ transport, clock, settings, uploadDirectory, limits: rateLimit(store.limiter, settings) })
-  return { uploadDirectory, fileCalls, placeFiles: createPlaceFiles({ files: store.files, fileCalls, clock, settings }) }
+  const placeFiles = createPlaceFiles({
+    files: store.files, fileCalls, clock, settings, mayCall: (caller, model) => mayCall(caller, model, settings()),
+  })
+  return { uploadDirectory, fileCalls, placeFiles }
 }
 
 function readiness(store: Store, draining: boolean): { ready: boolean; details: Record<string, unknown> } {

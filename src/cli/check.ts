@@ -8,6 +8,7 @@ import type { Command, CommandInput } from './command.ts'
 import { print, printError, UsageError } from './command.ts'
 import { configFile, configFlag, jsonFlag } from './options.ts'
 
+/** Warnings leave the exit code at 0. With `--json` standard output is `{ok, mistakes, warnings}`, whatever was found. */
 export const check: Command = {
   name: 'check',
   summary: 'Check a configuration file: every mistake with line and column, exit code 1',

@@ -2,6 +2,7 @@
 import { parseArgs } from 'node:util'
 import { nearest } from '../lib/nearest.ts'
 
+/** One flag, written `--name`. */
 export interface Flag {
   readonly type: 'string' | 'boolean'
   /** What stands for the value in the help. */
@@ -11,14 +12,17 @@ export interface Flag {
   readonly multiple?: boolean
 }
 
+/** By name, without the dashes. undefined = not given; a list = the flag is `multiple`. */
 export type FlagValues = Readonly<Record<string, string | boolean | string[] | undefined>>
 
+/** What a command is called with; `positionals` are the words that are no flags. */
 export interface CommandInput {
   readonly flags: FlagValues
   readonly positionals: readonly string[]
   readonly environment: Readonly<Record<string, string | undefined>>
 }
 
+/** One command. `run` throws UsageError for exit code 2 and anything else for 1; the operator reads the message. */
 export interface Command {
   /** `keys create`. */
   readonly name: string
@@ -35,9 +39,12 @@ export class UsageError extends Error {
   override readonly name = 'UsageError'
 }
 
+/** A line of standard output: what was asked for, and nothing else. */
 export const print = (text: string): void => void process.stdout.write(`${text}\n`)
+/** A line of standard error: mistakes, warnings, notes. */
 export const printError = (text: string): void => void process.stderr.write(`${text}\n`)
 
+/** What `--help` prints, without the line break at its end. */
 export function helpOf(command: Command): string {
   const flags = Object.entries({ ...command.flags, help: { type: 'boolean', help: 'Show this' } as Flag })
   const left = flags.map(([name, flag]) => `--${name}${flag.type === 'string' ? ` ${flag.value ?? 'VALUE'}` : ''}`)

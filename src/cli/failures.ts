@@ -1,7 +1,7 @@
 /** Why a command could not begin, in the operator's words: what cannot be used, and what to do. */
 
 /** What the command was told to use. Neither holds a secret when it is shown. */
-export interface Used {
+interface Used {
   readonly dataDirectory: string
   /** `sqlite:...` or `postgres://...`; only its host is ever shown. */
   readonly databaseUrl: string

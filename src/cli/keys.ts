@@ -99,6 +99,7 @@ function quoted(value: unknown): string {
   return `'${JSON.stringify(text).slice(1, -1)}'`
 }
 
+/** Prints the key text, which nothing shows again; with `--json` its id, too. */
 export const keysCreate: Command = {
   name: 'keys create',
   summary: 'Create a virtual key and show it once',
@@ -129,6 +130,7 @@ export const keysCreate: Command = {
   },
 }
 
+/** The 1000 newest. */
 export const keysList: Command = {
   name: 'keys list',
   summary: 'List virtual keys',
@@ -152,6 +154,7 @@ export const keysList: Command = {
 /** An empty name, of a key of an older version, opens no model at all. */
 const modelsText = ({ models }: KeyRecord): string => (models.length === 0 ? 'all' : models.map(name => name || "''").join(','))
 
+/** Takes the word for a text, then for an id, then for an alias. Throws when it is none, or an alias of several. */
 export const keysRevoke: Command = {
   name: 'keys revoke',
   summary: 'Delete a key by its id, its alias or its text; it is refused at once',

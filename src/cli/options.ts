@@ -7,26 +7,31 @@ import { providers } from '../providers/index.ts'
 import type { Flag, FlagValues } from './command.ts'
 import { UsageError } from './command.ts'
 
+/** Read by `configFile`. */
 export const configFlag: Flag = { type: 'string', value: 'FILE', help: 'Configuration file (MODELGATE_CONFIG)' }
+/** Read by `dataDirectory`. */
 export const dataFlag: Flag = { type: 'string', value: 'DIR', help: 'Data directory (MODELGATE_DATA_DIR; default .modelgate)' }
+/** Where it is given, standard output is one JSON value. */
 export const jsonFlag: Flag = { type: 'boolean', help: 'Write JSON' }
 
 type Environment = Readonly<Record<string, string | undefined>>
 
+/** Undefined = no file: the keys of the environment and the built-in models decide. */
 export function configFile(flags: FlagValues, environment: Environment): string | undefined {
   return text(flags.config) ?? nonEmpty(environment.MODELGATE_CONFIG)
 }
 
+/** An absolute path, which may not be there yet. */
 export function dataDirectory(flags: FlagValues, environment: Environment): string {
   return resolve(text(flags['data-dir']) ?? nonEmpty(environment.MODELGATE_DATA_DIR) ?? '.modelgate')
 }
 
-/** `general_settings` of the configuration file, for what decides before anything is served. */
+/** `general_settings` of the configuration file, for what decides before anything is served. Throws ConfigError. */
 export function generalSettings(flags: FlagValues, environment: Environment): NonNullable<Config['general_settings']> {
   return openSettings({ configFile: configFile(flags, environment), environment, providers }).config().general_settings ?? {}
 }
 
-/** `DATABASE_URL`, else the configuration file's, else the embedded database in the data directory. */
+/** `DATABASE_URL`, else the configuration file's, else the embedded database in the data directory. Throws UsageError and ConfigError. */
 export function databaseUrl(flags: FlagValues, environment: Environment): string {
   const fromEnvironment = nonEmpty(environment.DATABASE_URL)
   const given = fromEnvironment ?? generalSettings(flags, environment).database_url
@@ -36,7 +41,7 @@ export function databaseUrl(flags: FlagValues, environment: Environment): string
   return given
 }
 
-/** `REDIS_URL`; undefined = the limits are counted in this process. */
+/** `REDIS_URL`; undefined = the limits are counted in this process. Throws UsageError. */
 export function redisUrl(environment: Environment): string | undefined {
   const given = nonEmpty(environment.REDIS_URL)
   const problem = given === undefined ? undefined : redisUrlProblem(given)
@@ -44,16 +49,19 @@ export function redisUrl(environment: Environment): string | undefined {
   return given
 }
 
+/** 0 = any free port. Throws UsageError with `from`, the flag or variable that the value is of. */
 export function portNumber(value: string, from: string): number {
   const port = Number(value)
   if (!Number.isInteger(port) || port < 0 || port > 65_535) throw new UsageError(`${from} must be a port from 0 to 65535; got '${value}'`)
   return port
 }
 
+/** Of a flag that takes a value. An empty one is none: `--port "$PORT"` with PORT not set. */
 export function text(value: FlagValues[string]): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined
 }
 
+/** Of a variable. An empty one is none. */
 export function nonEmpty(value: string | undefined): string | undefined {
   return value === undefined || value === '' ? undefined : value
 }

@@ -13,6 +13,10 @@ import { configFile, configFlag, databaseUrl, dataDirectory, dataFlag, generalSe
 /** One Ctrl-C may come several times: from the terminal, from npm, from the launcher. Later ones mean impatience. */
 const sameSignalMs = 1000
 
+/**
+ * Ends the process itself: with 0 after a stop by SIGTERM or SIGINT, with 1 when something did not end well, or at once
+ * when it is asked again. Throws what keeps it from starting.
+ */
 export const serve: Command = {
   name: 'serve',
   summary: 'Serve the gateway',

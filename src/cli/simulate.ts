@@ -2,6 +2,7 @@ import type { Command } from './command.ts'
 import { UsageError } from './command.ts'
 import { portNumber, text } from './options.ts'
 
+/** Runs until SIGINT or SIGTERM. Throws UsageError, or what keeps it from listening with the flag to change. */
 export const simulate: Command = {
   name: 'simulate',
   summary: 'Serve a simulated upstream: scripted answers, seeded faults, a truth log (docs/simulator.md)',

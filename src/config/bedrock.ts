@@ -4,7 +4,8 @@ import { hostRegion, regionalUrl, regionPattern } from '../providers/bedrock/add
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-export interface BedrockParams {
+/** Those of `proxy_params` that say how Bedrock is reached. */
+interface BedrockParams {
   readonly model: string
   readonly api_base?: string | undefined
   readonly aws_region_name?: string | undefined
@@ -20,7 +21,7 @@ interface Mistake {
 }
 
 /** Address and `options` of the target, or the mistake with the path inside the entry. */
-export type BedrockReading = { baseUrl: string; options: Record<string, unknown> } | Mistake
+type BedrockReading = { baseUrl: string; options: Record<string, unknown> } | Mistake
 
 /** The environment's names are those of AWS's SDKs and of the peer; an API key alone needs no other credentials. */
 export function bedrockOptions(params: BedrockParams, environment: Environment, hasApiKey: boolean): BedrockReading {
@@ -43,7 +44,7 @@ function mistake(message: string, field?: string): Mistake {
   return { path: ['proxy_params', ...(field === undefined ? [] : [field])], message }
 }
 
-/** The entry's own pair, else the environment's; never half of each. */
+/** The entry's own pair, else the environment's; never half of each. A session token of the entry goes with either. */
 function credentialsOf(params: BedrockParams, environment: Environment): Record<string, unknown> | Mistake {
   const own = params.aws_access_key_id !== undefined || params.aws_secret_access_key !== undefined
   const [id, secret, token] = own

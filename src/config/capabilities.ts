@@ -1,7 +1,7 @@
 /**
- * What model families take and give: limits, modalities, abilities. The price catalogue knows none of it, so this is a
- * small table of our own, from the vendors' model pages (November 2026); `model_info` overrides every item. What
- * a page does not say is absent: not known is not the same as no.
+ * What model families take and give: limits, modalities, abilities. The price catalogue knows nothing of it but context
+ * windows, which count where a family here says none. A small table of our own, from the vendors' model pages (November
+ * 2026); `model_info` overrides every item. What a page does not say is absent: not known is not the same as no.
  */
 import type { ModelMode } from '../core/deployment.ts'
 
@@ -12,9 +12,11 @@ export const flags = [
   'supports_reasoning', 'supports_prompt_caching', 'supports_web_search',
 ] as const
 
+/** As `/model/info` shows it and `model_info` takes it. */
 export type Flag = (typeof flags)[number]
 
-export interface Capabilities extends Partial<Readonly<Record<Flag, boolean>>> {
+/** Absent = not known. Limits are tokens; `output_vector_size` is the numbers of one embedding. */
+interface Capabilities extends Partial<Readonly<Record<Flag, boolean>>> {
   readonly mode?: ModelMode
   readonly max_input_tokens?: number
   readonly max_output_tokens?: number

@@ -17,6 +17,7 @@ export type ExtractedPrices = Readonly<Record<string, number | readonly number[]
 /** Which names, the context window (0 = not known), and the prices: one set, or one for each first day. */
 export type ExtractedModel = readonly [ExtractedMatch, number, ExtractedPrices | readonly (readonly [string, ExtractedPrices])[]]
 
+/** prices.json, as scripts/extract-prices.ts writes it. Of a host, `fallbacks` are the vendors whose models it serves. */
 export interface Extract {
   readonly notice: string
   readonly version: string
@@ -25,7 +26,8 @@ export interface Extract {
   readonly providers: Readonly<Record<string, { readonly fallbacks: readonly string[]; readonly models: readonly ExtractedModel[] }>>
 }
 
-export interface CatalogueEntry {
+/** What the list says of one model. */
+interface CatalogueEntry {
   /** Null = the catalogue knows the model, but not what it costs. */
   readonly prices: Prices | null
   /** In tokens. */

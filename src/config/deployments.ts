@@ -14,7 +14,9 @@ import type { ModelEntry } from './schema.ts'
 import { isKeyText } from './texts.ts'
 import { vertexOptions } from './vertex.ts'
 
+/** Variables by name; an empty one counts as not set. */
 export type Environment = Readonly<Record<string, string | undefined>>
+/** By the name that stands before the slash of `provider/model`. */
 export type Providers = ReadonlyMap<string, Provider>
 
 const defaultTimeouts: Timeouts & { streamFirstByteMs: number } = {
@@ -25,6 +27,7 @@ const defaultTimeouts: Timeouts & { streamFirstByteMs: number } = {
   totalMs: 0,
 }
 
+/** What an entry does not say itself. */
 export interface BuildContext {
   readonly providers: Providers
   readonly environment: Environment
@@ -152,6 +155,7 @@ function remedyFor({ apiKeyEnv, defaultBaseUrl }: Provider): string {
   return apiKeyEnv.length === 0 ? list : `set ${apiKeyEnv.join(' or ')} where the gateway runs, and start it again`
 }
 
+/** What stands in for a model list where there is none. */
 export interface EnvironmentOffer {
   readonly deployments: readonly Deployment[]
   /** By provider, those that are offered included: what would have to be done for its models to be offered. */

@@ -2,7 +2,8 @@
 import { splitModel } from '../providers/index.ts'
 import type { ModelEntry } from './schema.ts'
 
-export interface EntryProblem {
+/** One mistake in an entry. */
+interface EntryProblem {
   /** Inside of the entry. */
   readonly path: readonly string[]
   readonly message: string
@@ -13,6 +14,7 @@ type Params = ModelEntry['proxy_params']
 const starsIn = (text: string): number => text.split('*').length - 1
 const oneStar = 'has several `*`; a pattern may have one'
 
+/** Empty = nothing is wrong. Whether the provider is known and its key is there, `buildDeployment` says. */
 export function entryProblems({ model_name: name, proxy_params: params }: ModelEntry): EntryProblem[] {
   const problems: EntryProblem[] = []
   const add = (path: readonly string[], message: string) => void problems.push({ path, message })
@@ -33,13 +35,15 @@ export function withProvider({ model, custom_llm_provider: provider }: Params): 
   return provider === undefined || model.startsWith(`${provider}/`) ? model : `${provider}/${model}`
 }
 
-export interface Address {
+/** An `api_base`, taken apart. */
+interface Address {
   /** Without its query and a slash at its end. */
   readonly baseUrl: string
   /** What the query of an address of Azure says, as its portal gives addresses to copy. */
   readonly apiVersion: string | undefined
 }
 
+/** Throws nothing. The rest of a query is lost here; `entryProblems` has a mistake for it. */
 export function readAddress(text: string): Address {
   const at = text.indexOf('?')
   const query = new URLSearchParams(at < 0 ? '' : text.slice(at + 1))

@@ -9,13 +9,14 @@ import { judgesSchemas, modelProfile } from './profile.ts'
 import type { DeclaredAbilities } from './profile.ts'
 
 /** `model_info` of the configuration, with the prices of `proxy_params`. */
-export interface DeclaredInfo extends DeclaredAbilities, GivenPrices {
+interface DeclaredInfo extends DeclaredAbilities, GivenPrices {
   readonly mode?: ModelMode | undefined
   readonly base_model?: string | undefined
   readonly [other: string]: unknown
 }
 
-export interface NamedModel {
+/** One model by its names. */
+interface NamedModel {
   /** The public name. */
   readonly modelName: string
   /** The name at the upstream. */

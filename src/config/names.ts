@@ -7,6 +7,7 @@ import type { Path } from './outline.ts'
 import type { ConfigReading } from './read.ts'
 import type { Config } from './schema.ts'
 
+/** The deployments of one reading, before their ids and names are compared. */
 export interface Built {
   /** By the place in the model list. */
   readonly entries: ReadonlyMap<number, Deployment>
@@ -14,11 +15,13 @@ export interface Built {
   readonly others: readonly Deployment[]
 }
 
-export interface NameFindings {
+/** Each is one line, with its place in the file. */
+interface NameFindings {
   readonly mistakes: readonly string[]
   readonly warnings: readonly string[]
 }
 
+/** `config.yaml:12:5 model_list.0: message`, in one line. */
 export function mistakeAt(reading: ConfigReading, path: Path, message: string): string {
   return oneLine(`${reading.placeOf(path)} ${path.join('.')}: ${message}`)
 }

@@ -4,8 +4,10 @@ import type { Document, Node, Pair } from 'yaml'
 
 const textBytesMax = 5 * 1024 * 1024
 
+/** Keys and places in lists from the top of the file down: `['model_list', 0, 'model_name']`. Empty = the file itself. */
 export type Path = readonly (string | number)[]
 
+/** A mistake or a warning that has no line and column yet; `offsetOf` finds them. */
 export interface Finding {
   readonly path: Path
   readonly message: string
@@ -15,7 +17,8 @@ export interface Finding {
   readonly offset?: number
 }
 
-export interface Outline {
+/** A text that is one YAML document with something in it. */
+interface Outline {
   readonly document: Document.Parsed
   /** Never null. Of a key that stands twice it has the last value. */
   readonly value: unknown

@@ -8,7 +8,9 @@ import { scaled } from './decimal.ts'
 const thresholds = [128, 200, 256, 272] as const
 
 type TieredKey = `${(typeof tieredKeys)[number]}_above_${(typeof thresholds)[number]}k_tokens`
+/** A price of tokens as the configuration names it: plain, in batches, or for long inputs (`..._above_200k_tokens`). */
 export type TokenPriceKey = keyof typeof tokenKeys | keyof typeof batchKeys | TieredKey
+/** A price of pictures, seconds, characters or requests, as the configuration names it. */
 export type UnitPriceKey = keyof typeof unitKeys
 
 /** What the operator wrote for a model: dollars for one. */
@@ -16,12 +18,14 @@ export type GivenPrices = { readonly [key in TokenPriceKey | UnitPriceKey]?: num
 
 const tieredKey = (key: (typeof tieredKeys)[number], threshold: (typeof thresholds)[number]): TieredKey => `${key}_above_${threshold}k_tokens`
 
+/** All of them: what the schema takes and an entry may give. */
 export const tokenPriceKeys = [
   ...Object.keys(tokenKeys),
   ...Object.keys(batchKeys),
   ...thresholds.flatMap(threshold => tieredKeys.map(key => tieredKey(key, threshold))),
 ] as TokenPriceKey[]
 
+/** All of them. */
 export const unitPriceKeys = Object.keys(unitKeys) as UnitPriceKey[]
 
 /** Dollars for one (`3e-06`) in nano-dollars for a million; exact, no float arithmetic. */

@@ -12,8 +12,9 @@ import { Secret } from '../lib/secret.ts'
 import type { Environment } from './deployments.ts'
 
 /** The URL of a proxy; false = none. */
-export type ProxySetting = string | false
+type ProxySetting = string | false
 
+/** What is said of a setting that is neither a text nor false. */
 export const proxySettingHelp = 'must be the URL of a proxy, as `http://proxy.example.com:3128`, or false for none'
 
 /** What the setting or variable of a scheme says. */

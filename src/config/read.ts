@@ -12,6 +12,7 @@ import type { Finding, Path } from './outline.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
+/** What a file says, as far as it can be read. */
 export interface ConfigReading {
   /** Without what is wrong in it; undefined = the text has no outline at all. */
   readonly config: Config | undefined

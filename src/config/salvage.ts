@@ -7,7 +7,7 @@ import type { Config, ModelEntry } from './schema.ts'
 type Path = readonly (string | number)[]
 
 /** An entry of the model list. */
-export interface SalvagedEntry {
+interface SalvagedEntry {
   /** Its place in the list. */
   readonly at: number
   /** undefined = it has none that can be read. */
@@ -18,6 +18,7 @@ export interface SalvagedEntry {
   readonly lost: readonly string[]
 }
 
+/** The good parts of a file. The model list stands apart, entry by entry. */
 export interface SalvagedConfig {
   /** Without its model list where something is wrong. */
   readonly config: Config

@@ -125,6 +125,7 @@ const modelInfo = z.strictObject({
   ...prices,
 })
 
+/** One entry of `model_list`; those of one `model_name` share its calls. */
 export const modelEntrySchema = z.strictObject({
   model_name: modelName,
   proxy_params: proxyParams,
@@ -173,6 +174,10 @@ const generalSettings = z.strictObject({
   response_retention_days: z.number().positive().max(3650).optional().describe('How long /v1/responses keeps answers; 30 unless said.'),
 })
 
+/**
+ * The whole file, with our own names and with its variables filled in. What one value means for another is checked later:
+ * entry-checks.ts, ids.ts, names.ts.
+ */
 export const configSchema = z.strictObject({
   model_list: z.array(modelEntrySchema).optional(),
   router_settings: routerSettings.optional(),
@@ -181,7 +186,9 @@ export const configSchema = z.strictObject({
   environment_variables: z.record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_.-]*$/, 'the name of a variable has letters, digits and _ . -'), z.string()).optional(),
 })
 
+/** A file that has passed; every section may be missing. */
 export type Config = z.infer<typeof configSchema>
+/** An entry that has passed. Times are seconds, prices dollars for one. */
 export type ModelEntry = z.infer<typeof modelEntrySchema>
 
 /** Other names of the same, as the peer writes them; replaced before the check. */

@@ -2,6 +2,7 @@
 import type { Secret } from '../lib/secret.ts'
 import type { ModelCounts } from './summary.ts'
 
+/** Texts are checked for their form; whether port, folder and database can be used the start finds out. */
 export interface ServeOptions {
   /** Absent = no file: provider keys of the environment and the local models. */
   readonly configFile?: string | undefined
@@ -27,6 +28,7 @@ export interface ReloadReport {
   readonly atNextStart?: readonly string[]
 }
 
+/** A gateway that listens. */
 export interface RunningServer {
   readonly url: string
   /** Text of the master key that was made on this first start; to be shown once. */
@@ -38,6 +40,9 @@ export interface RunningServer {
   reload(): ReloadReport
   /** Logs a failure that nobody caught. */
   report(what: string, thrown: unknown): void
-  /** Streams end, the journal is flushed, then it resolves. */
+  /**
+   * What is under way may end for `MODELGATE_DRAIN_MS`, then it is cut; resolves once the journal is flushed. Rejects with
+   * the first failure, after everything else has ended too.
+   */
   stop(): Promise<void>
 }

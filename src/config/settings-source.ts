@@ -28,6 +28,7 @@ export class ConfigError extends Error {
   }
 }
 
+/** The settings of the moment. A reading with mistakes changes nothing; what was given out before stays as it was. */
 export interface SettingsSource {
   current(): Settings
   /** The file as it was read, for what decides only at the start. */
@@ -47,7 +48,8 @@ export interface SettingsSource {
   close(): void
 }
 
-export interface SourceOptions {
+/** `configFile` undefined = the environment decides. */
+interface SourceOptions {
   readonly configFile: string | undefined
   readonly environment: Environment
   readonly providers: Providers

@@ -18,6 +18,7 @@ const bodyMbDefault = 32
 /** Names in one line of warning. */
 const namedMax = 10
 
+/** Settings to run on, or every reason why there are none. */
 export interface SettingsReading {
   /** Undefined when there is a mistake. */
   readonly settings: Settings | undefined
@@ -27,7 +28,8 @@ export interface SettingsReading {
   readonly warnings: readonly string[]
 }
 
-export interface SettingsInput {
+/** What is read. Files that an entry names (Google credentials) are read as well. */
+interface SettingsInput {
   /** Absent = no configuration file. */
   readonly text?: string | undefined
   /** Its name, for messages. */

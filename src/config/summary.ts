@@ -1,12 +1,14 @@
 /** How many models there are, in words: the built-in ones are nobody's reason to start a gateway. */
 import type { Settings } from '../core/settings.ts'
 
+/** Names that clients can ask for, not deployments. */
 export interface ModelCounts {
   /** Names that the configuration, the environment or this machine offers; a pattern counts once. */
   readonly own: number
   readonly builtIn: number
 }
 
+/** A name that is offered both ways counts on both sides. */
 export function countModels({ deployments }: Pick<Settings, 'deployments'>): ModelCounts {
   const own = new Set(deployments.filter(one => one.origin.kind !== 'built-in').map(one => one.modelName))
   const builtIn = new Set(deployments.filter(one => one.origin.kind === 'built-in').map(one => one.modelName))

@@ -5,7 +5,8 @@ import { credentialsProblem, credentialsProject } from '../providers/vertex/auth
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-export interface VertexParams {
+/** Those of `proxy_params` that say how Vertex AI is reached. */
+interface VertexParams {
   readonly vertex_project?: string | undefined
   readonly vertex_location?: string | undefined
   /** JSON text, the same as a map, or the path of a file. */
@@ -13,7 +14,7 @@ export interface VertexParams {
 }
 
 /** `options` of the target, or the mistake with the path inside the entry. */
-export type VertexReading = { options: Record<string, unknown> } | { path: string[]; message: string }
+type VertexReading = { options: Record<string, unknown> } | { path: string[]; message: string }
 
 /** The environment's names are those of Google's SDKs and of the peer; an API key alone needs no project. */
 export function vertexOptions(params: VertexParams, environment: Environment, hasApiKey: boolean): VertexReading {

@@ -83,6 +83,8 @@ export interface EndpointDoc {
   readonly tag: string
   readonly query?: Readonly<Record<string, { schema: object; description: string; required?: boolean }>>
   readonly request?: object
+  /** No body is as good as an empty object. */
+  readonly requestOptional?: true
   readonly response?: object
   /** Media types of the two bodies; absent = JSON. */
   readonly requestType?: string

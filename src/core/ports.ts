@@ -51,9 +51,9 @@ export interface KeyDirectory {
 export interface ModelDirectory {
   readonly settings: Settings
   /** Public names without patterns, in order of the configuration, aliases last. */
-  names(): string[]
+  names(): readonly string[]
   /** Patterns such as `vendor/*`. */
-  wildcardNames(): string[]
+  wildcardNames(): readonly string[]
   /** The deployments behind a name, alias, deployment id or pattern; empty = no such model. */
   resolve(name: string): readonly Deployment[]
 }

@@ -38,6 +38,14 @@ test('field, problem and remedy, without the words of the library', () => {
   expect(said(z.object({ size: z.coerce.number() }), { size: 'x' })[0]).not.toContain('NaN')
 })
 
+test('of a field that may be several things, all of them are named', () => {
+  const either = z.object({ content: z.union([z.string().min(1), z.array(z.string()).min(1)]), mode: z.union([z.literal('auto'), z.strictObject({ type: z.string() })]).optional() })
+  expect(said(either, {})).toEqual(['content is missing; send a string or an array (missing)'])
+  expect(said(either, { content: 5 })).toEqual(['content must be a string or an array; got 5 (invalid_type)'])
+  expect(said(either, { content: '' })).toEqual(['content must be a string of at least 1 character; got "" (too_small)'])
+  expect(said(either, { content: 'x', mode: 5 })).toEqual(['mode must be "auto" or an object; got 5 (invalid_type)'])
+})
+
 test('at most twenty', () => {
   expect(said(z.array(z.string()), Array(50).fill(1))).toHaveLength(20)
 })

@@ -32,13 +32,27 @@ function withNearest(problem: Problem, known: readonly string[]): Problem {
 
 function problemsOf(issue: Issue, value: unknown, place: Place): Problem[] {
   const path = issue.path.map(part => (typeof part === 'number' ? part : String(part)))
+  const kinds = issue.code === 'invalid_union' ? kindsWanted(issue.errors) : undefined
+  if (kinds !== undefined) {
+    const given = valueAt(value, path)
+    return [{ loc: [place, ...path], msg: wordsFor(kinds, given), type: given === undefined ? 'missing' : 'invalid_type' }]
+  }
   const closest = issue.code === 'invalid_union' ? closestOf(issue.errors) : undefined
   if (closest) return closest.flatMap(one => problemsOf({ ...one, path: [...issue.path, ...one.path] }, value, place))
   if (issue.code === 'unrecognized_keys')
     return issue.keys.map(key => ({ loc: [place, ...path, key], msg: 'is not a known field here; leave it out', type: 'unknown_field' }))
   const given = valueAt(value, path)
-  const msg = ownWords.test(issue.message) ? wordsFor(issue, given) : issue.message
+  const msg = ownWords.test(issue.message) ? wordsFor(typeWanted(issue), given) : issue.message
   return [{ loc: [place, ...path], msg, type: given === undefined ? 'missing' : issue.code }]
+}
+
+/** What a field may be, where it is none of it: `a string or an array`. undefined = it is one, and something about it is wrong. */
+function kindsWanted(branches: readonly Issue[][]): string | undefined {
+  const wanted = branches.map(([issue, ...more]) => {
+    const isKind = issue && more.length === 0 && issue.path.length === 0 && (issue.code === 'invalid_type' || issue.code === 'invalid_value')
+    return isKind ? wantedBy(issue) : undefined
+  })
+  return wanted.length > 0 && wanted.every(one => one !== undefined) ? wanted.join(' or ') : undefined
 }
 
 /** Of a field that may be a word or an object: what the client meant is the one whose inside is wrong, or at least its type is not. */
@@ -59,8 +73,7 @@ export function wantedBy(issue: Issue): string | undefined {
   return ownWords.test(issue.message) ? typeWanted(issue) : undefined
 }
 
-function wordsFor(issue: Issue, given: unknown): string {
-  const wanted = typeWanted(issue)
+function wordsFor(wanted: string | undefined, given: unknown): string {
   if (wanted === undefined) return `has a form that is not taken; got ${shown(given)}`
   return given === undefined ? `is missing; send ${wanted}` : `must be ${wanted}; got ${shown(given)}`
 }

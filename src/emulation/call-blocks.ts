@@ -5,6 +5,7 @@
 import { callKeys, offeredName, readJsonCalls, readPythonCalls, readXmlCalls } from './written-calls.ts'
 import type { OfferedTools, WrittenCall } from './written-calls.ts'
 
+/** One instance a block: it remembers the end of what it was fed. */
 export interface Block {
   /** The next piece; how many of its characters still belong to the block, or -1 while it goes on. */
   take(piece: string): number
@@ -16,7 +17,8 @@ export interface Block {
   callsAtEnd(block: string): WrittenCall[] | undefined
 }
 
-export type Opening =
+/** What the beginning of a text says: no block begins here, or one may, or one does. */
+type Opening =
   | { readonly kind: 'none' }
   /** More text decides. */
   | { readonly kind: 'partial' }

@@ -16,6 +16,7 @@ function cutAfter(text: string, at: number): number {
   return at < text.length && text.charCodeAt(at - 1) >>> 10 === 0x36 ? at + 1 : at
 }
 
+/** A stretch of text, or the calls of one block, in the order of the text. */
 export type Found = { readonly text: string } | { readonly calls: readonly WrittenCall[] }
 
 /** One instance a text. The result does not depend on where the text is cut. */

@@ -3,8 +3,9 @@ import type { ChatEvent, ChatRequest } from '../core/chat.ts'
 import type { ChatAdapter } from '../core/provider.ts'
 
 /** Changes the events of one answer, in order; what it holds back it gives out with the choice's `finish`. */
-export type EventFilter = (event: ChatEvent) => readonly ChatEvent[]
+type EventFilter = (event: ChatEvent) => readonly ChatEvent[]
 
+/** One thing that is played. A member left out changes nothing. */
 export interface Emulation {
   /** The request as the model can take it. Must not change its argument. */
   request?(request: ChatRequest): ChatRequest

@@ -17,7 +17,8 @@ export { moderationsByGuard } from './guard.ts'
 export { checkReferences, correction, judgeJson, misfit } from './json-output.ts'
 export type { JsonContract } from './json-output.ts'
 
-export interface Played {
+/** How a call reaches a model for which something is played. */
+interface Played {
   /** For exactly the request it was made for, and for continuations of its conversation. */
   readonly adapter: ChatAdapter
   /** What the answer has to fit; the caller judges it and asks again. */

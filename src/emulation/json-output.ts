@@ -71,8 +71,9 @@ function instruction({ format }: JsonContract, mayCall: boolean): string {
 }
 
 /** The answer as JSON text, or what is wrong with it in words for the model. */
-export type Judgement = { readonly json: string } | { readonly problem: string }
+type Judgement = { readonly json: string } | { readonly problem: string }
 
+/** Reads `text` leniently: code fences, Python's spellings and prose around the value are no problem. */
 export function judgeJson(text: string, contract: JsonContract): Judgement {
   const json = findJson(text)
   if (json === undefined) return { problem: 'it is not one complete JSON value' }

@@ -1,6 +1,7 @@
 /** Small changes to conversations that several emulations need. */
 import type { Message, Part } from '../core/chat.ts'
 
+/** `developer` is OpenAI's newer word for `system`. */
 export const isSystem = (message: Pick<Message, 'role'>): boolean => message.role === 'system' || message.role === 'developer'
 
 /** The conversation with `text` at the end of its first system message, or with a system message of its own. */
@@ -11,7 +12,7 @@ export function withInstruction(messages: readonly Message[], text: string): Mes
 }
 
 /** Parts one after the other with an empty line between texts: most hosts join the texts of a message. */
-export function joinParts(first: readonly Part[], second: readonly Part[]): Part[] {
+function joinParts(first: readonly Part[], second: readonly Part[]): Part[] {
   const joined = [...first]
   appendParts(joined, second)
   return joined

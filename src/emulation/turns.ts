@@ -12,12 +12,13 @@ export function takesTurns(messages: readonly Pick<Message, 'role'>[]): boolean 
   return spoken.every((message, at) => message.role === (at % 2 === 0 ? 'user' : 'assistant'))
 }
 
+/** Changes the request alone; the conversation that the client sent stays as it is. */
 export const alternateTurns: Emulation = {
   request: request => ({ ...request, messages: inTurns(request.messages) }),
 }
 
 /** Neighbours of one role become one message; a system message after the beginning is said by the user. */
-export function inTurns(messages: readonly Message[]): Message[] {
+function inTurns(messages: readonly Message[]): Message[] {
   const result: Message[] = []
   let headGoesOn = true
   for (const message of messages) {

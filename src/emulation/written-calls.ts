@@ -3,6 +3,7 @@ import type { Tool } from '../core/chat.ts'
 import { attempt, LiteralReader, NotLiteral, readLiteral } from './literal.ts'
 import type { Literal } from './literal.ts'
 
+/** A call of an offered tool, under its offered name. */
 export interface WrittenCall {
   readonly name: string
   /** A JSON object as text. */

@@ -68,7 +68,7 @@ const modify: Endpoint = {
   method: 'POST',
   paths: one.paths,
   auth: 'key',
-  doc: doc('Change an assistant; only the fields sent change', { request: schemaOf(modifyBody) }),
+  doc: doc('Change an assistant; only the fields sent change', { request: schemaOf(modifyBody), requestOptional: true }),
   async handle(request, services, caller) {
     const assistant = await one.find(request, services, caller!)
     const { tool_resources: _, ...changes } = await readAssistantJson(request, services, modifyBody)
@@ -84,6 +84,10 @@ const modify: Endpoint = {
   },
 }
 
+/**
+ * A key finds its own assistants, the master key all; 404 for another's. 404 or 403 also for a model that the key could
+ * not call, before anything is kept.
+ */
 export const assistantEndpoints: readonly Endpoint[] = [
   list, create, retrieveEndpoint(one, 'An assistant'), modify, deleteEndpoint(one, 'Delete an assistant; its threads and runs stay'),
 ]

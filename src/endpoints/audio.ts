@@ -26,12 +26,14 @@ export const speech = endpoint('speech', openaiSpeech, {
   response: { type: 'string', contentEncoding: 'binary' },
   responseType: 'audio/*',
 })
+/** OpenAI API reference, "Create transcription": a form with the sound in `file`; text, JSON or events come back as asked. */
 export const transcriptions = endpoint('transcriptions', openaiTranscriptions, {
   summary: 'Make text from speech',
   request: { $ref: '#/components/schemas/TranscriptionRequest' },
   requestType: 'multipart/form-data',
   response: { $ref: '#/components/schemas/Transcription' },
 })
+/** OpenAI API reference, "Create translation": as a transcription, but the text is English, whatever is spoken. */
 export const translations = endpoint('translations', openaiTranslations, {
   summary: 'Make English text from speech',
   request: { $ref: '#/components/schemas/TranslationRequest' },

@@ -187,4 +187,8 @@ async function current(services: Services, request: HttpRequest, record: FileRec
   }
 }
 
+/**
+ * 404 for a batch of another key, 409 when its upstream is no longer configured. Whoever looks at a batch, in a list too,
+ * brings what is kept of it up to date, and writes its row of the ledger once it has ended.
+ */
 export const batchEndpoints: readonly Endpoint[] = [create, list, retrieve, cancel]

@@ -240,4 +240,8 @@ const content: Endpoint = {
     }),
 }
 
+/**
+ * 404 for a file of another key, 409 when its upstream is no longer configured. Only the list is answered without a
+ * call of an upstream.
+ */
 export const fileEndpoints: readonly Endpoint[] = [create, list, retrieve, remove, content]

@@ -38,12 +38,14 @@ export const images = endpoint({
   summary: 'Make pictures from a description',
   schema: 'ImageRequest',
 })
+/** "Create image edit": a form with the pictures, what to make of them, and a mask if there is one. */
 export const imageEdits = endpoint({
   name: 'edits',
   format: openaiImageEdits,
   summary: 'Edit pictures',
   schema: 'ImageEditRequest',
 })
+/** "Create image variation": a form with one picture and no words. */
 export const imageVariations = endpoint({
   name: 'variations',
   format: openaiImageVariations,

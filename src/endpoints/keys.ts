@@ -31,11 +31,12 @@ const doc = (summary: string, request?: z.ZodType): EndpointDoc => ({
   response: { type: 'object' },
 })
 
+/** What is kept of a key text is its hash. 422 for wrong fields, 409 when its user has as many keys as one may have. */
 export const keyGenerate: Endpoint = {
   method: 'POST',
   paths: ['/key/generate'],
   auth: 'admin',
-  doc: doc('Create a key; the answer is the only place that ever shows it', keyBody),
+  doc: { ...doc('Create a key; the answer is the only place that ever shows it', keyBody), requestOptional: true },
   async handle(request, services, caller) {
     const fields = await readJsonAs(request, keyBody)
     const keyText = mintKey()
@@ -85,6 +86,7 @@ async function findKey(services: Services, named: string): Promise<KeyRecord> {
   return record
 }
 
+/** A key may ask about itself, the master key about all. 403 for a key that asks about another, be there one or not. */
 export const keyInfo: Endpoint = {
   method: 'GET',
   paths: ['/key/info'],
@@ -106,6 +108,7 @@ export const keyInfo: Endpoint = {
   },
 }
 
+/** Newest first, by pages from 1; hashes alone unless `return_full_object=true`. A page behind the last one is empty. */
 export const keyList: Endpoint = {
   method: 'GET',
   paths: ['/key/list'],
@@ -137,6 +140,7 @@ export const keyList: Endpoint = {
   },
 }
 
+/** null takes a field back to what it is without one. 404 for no such key, 409 when its new user has too many already. */
 export const keyUpdate: Endpoint = {
   method: 'POST',
   paths: ['/key/update'],
@@ -168,9 +172,12 @@ function blocking(path: string, blocked: boolean): Endpoint {
   }
 }
 
+/** Its next request is refused with 401, on other replicas within a second; calls under way go on. 404 for no such key. */
 export const keyBlock = blocking('/key/block', true)
+/** Changes nothing of a key that is not blocked. 404 for no such key. */
 export const keyUnblock = blocking('/key/unblock', false)
 
+/** Finds all before it deletes any: 404 for one that is not there and 409 for an alias of several leave every key alone. */
 export const keyDelete: Endpoint = {
   method: 'POST',
   paths: ['/key/delete'],

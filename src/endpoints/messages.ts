@@ -56,6 +56,7 @@ async function named(request: HttpRequest, answer: Promise<Answer>): Promise<Ans
   return answered
 }
 
+/** platform.claude.com/docs/en/api/messages. Answers name the call in `request-id` too. */
 export const messages: Endpoint = {
   method: 'POST',
   paths: paths(''),
@@ -66,6 +67,7 @@ export const messages: Endpoint = {
     named(request, services.callModel(request, caller!, { format: anthropicMessages, route: '/v1/messages' })),
 }
 
+/** platform.claude.com/docs/en/api/messages-count-tokens. Where no upstream can count, an estimate, which a header says it is. */
 export const messagesCountTokens: Endpoint = {
   method: 'POST',
   paths: paths('/count_tokens'),

@@ -215,6 +215,7 @@ const spendLog = object({
   user_agent: nullable('string'),
 })
 
+/** By the names under `#/components/schemas/`. They describe and check nothing: each format checks its own bodies. */
 export const schemas: Readonly<Record<string, object>> = {
   Message: object(
     {

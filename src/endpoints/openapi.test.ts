@@ -8,6 +8,7 @@ interface Operation {
   readonly operationId: string
   readonly parameters: readonly { name: string; in: string }[]
   readonly responses: Readonly<Record<string, Json>>
+  readonly requestBody?: { readonly required: boolean }
 }
 interface Document {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
@@ -48,4 +49,11 @@ test('bodies have every field of the specification', () => {
   }
   for (const [name, wanted] of Object.entries(fields))
     expect(Object.keys(document.components.schemas[name]!.properties!)).toEqual(expect.arrayContaining(wanted.split(' ')))
+})
+
+test('a body that may be left out is not called required', () => {
+  const required = (path: string) => document.paths[path]!.post!.requestBody!.required
+  for (const path of ['/threads', '/v1/threads', '/threads/{thread_id}', '/assistants/{assistant_id}', '/key/generate']) expect([path, required(path)]).toEqual([path, false])
+  for (const path of ['/assistants', '/threads/{thread_id}/messages', '/threads/{thread_id}/runs', '/key/update', '/v1/chat/completions', '/v1/embeddings', '/v1/audio/transcriptions'])
+    expect([path, required(path)]).toEqual([path, true])
 })

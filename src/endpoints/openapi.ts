@@ -61,7 +61,7 @@ function operation({ method, auth, doc }: Endpoint, path: string): object {
         schema: parameter.schema,
       })),
     ],
-    ...(doc.request && { requestBody: { required: true, content: { [doc.requestType ?? 'application/json']: { schema: doc.request } } } }),
+    ...(doc.request && { requestBody: { required: !doc.requestOptional, content: { [doc.requestType ?? 'application/json']: { schema: doc.request } } } }),
     responses: {
       200: { description: 'Success', content: { [doc.responseType ?? 'application/json']: { schema: doc.response ?? {} } } },
       ...(auth !== 'none' && { 401: errorAnswer('AuthenticationError: no valid key', 'Error') }),

@@ -47,6 +47,7 @@ function doc(summary: string, more: Partial<EndpointDoc> = {}): EndpointDoc {
   return { summary, tag: 'Responses', response: responseSchema, ...more }
 }
 
+/** "Create a model response". Kept under its id unless `store` is false; with `background` answered at once, as queued. */
 export const responsesCreate: Endpoint = {
   method: 'POST',
   paths: paths(''),
@@ -81,6 +82,7 @@ function refused(param: string, message: string): GatewayError {
   return new GatewayError('invalid-request', message, { param })
 }
 
+/** "Get input token counts", with the earlier responses and items that are referred to. An estimate where nobody counts. */
 export const responsesInputTokens: Endpoint = {
   method: 'POST',
   paths: paths('/input_tokens'),
@@ -116,6 +118,7 @@ const retrieveQuery = z.object({
   starting_after: z.coerce.number().int().min(0).default(-1),
 })
 
+/** "Get a model response". 404 for what is not this key's; 400 for a stream of one that has not ended, which can be polled. */
 export const responsesRetrieve: Endpoint = {
   method: 'GET',
   paths: paths('/{id}'),
@@ -142,6 +145,7 @@ export const responsesRetrieve: Endpoint = {
   },
 }
 
+/** "Delete a model response". One that still runs in the background is ended. 404 for what is not this key's, or is gone. */
 export const responsesDelete: Endpoint = {
   method: 'DELETE',
   paths: paths('/{id}'),
@@ -155,6 +159,7 @@ export const responsesDelete: Endpoint = {
   },
 }
 
+/** "Cancel a response". One that has ended is shown as it is; 400 for one that was never in the background. */
 export const responsesCancel: Endpoint = {
   method: 'POST',
   paths: paths('/{id}/cancel'),
@@ -179,6 +184,7 @@ const itemsQuery = z.object({
   after: z.string().optional(),
 })
 
+/** "List input items": those that were sent with this one response, not those of the conversation that it continues. */
 export const responsesInputItems: Endpoint = {
   method: 'GET',
   paths: paths('/{id}/input_items'),

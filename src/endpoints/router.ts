@@ -11,7 +11,8 @@ import { openaiErrorBody } from '../formats/openai-error.ts'
 import { PathTable } from '../lib/path-table.ts'
 import { presentedKey, unknownKey } from './credentials.ts'
 
-export interface FrontDoorParts {
+/** What the door is made of. `endpoints` are laid out once; everything else is asked anew for each request. */
+interface FrontDoorParts {
   readonly endpoints: readonly Endpoint[]
   readonly services: Services
   /** The caller of a key text; undefined = nobody. Synchronous when the key is known here. */
@@ -29,6 +30,7 @@ export interface WireRequest extends Client {
   readonly body: RequestBody
 }
 
+/** Answers whatever comes in: requests, what could not be read as one, and clients for whom there is no room. */
 export interface FrontDoor {
   /** Never throws and never rejects. */
   handle(request: WireRequest): Answer | Promise<Answer>
@@ -82,6 +84,7 @@ class RoutedRequest implements HttpRequest {
   }
 }
 
+/** Endpoints may share a path where their methods differ; of two with the same method the later one counts. */
 export function createFrontDoor(parts: FrontDoorParts): FrontDoor {
   const table = new PathTable<Map<string, Endpoint>>()
   for (const endpoint of parts.endpoints)

@@ -21,7 +21,7 @@ const create: Endpoint = {
   method: 'POST',
   paths: pathsOf('/threads'),
   auth: 'key',
-  doc: doc('Create a thread', { request: schemaOf(createBody) }),
+  doc: doc('Create a thread', { request: schemaOf(createBody), requestOptional: true }),
   async handle(request, services, caller) {
     const body = await readAssistantJson(request, services, createBody)
     const thread = newThread(services, caller!, body.metadata)
@@ -82,6 +82,10 @@ const oneMessage: ObjectPath = {
   find: ({ params }, services, caller) => findObject(services, caller, { kind: 'message', id: params.message_id!, parentId: params.thread_id! }),
 }
 
+/**
+ * A key finds its own objects, the master key all; 404 for another's and for what stands in another thread. 400 for a
+ * thread that a run holds, 422 for bodies. Runs have their own list (threads/runs.ts), which is a part of this one.
+ */
 export const threadEndpoints: readonly Endpoint[] = [
   create,
   retrieveEndpoint(oneThread, 'A thread'),

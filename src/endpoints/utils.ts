@@ -58,7 +58,9 @@ const paramsAt = (name: 'supported_compat_params' | 'supported_openai_params'): 
   },
 })
 
+/** The path of the specification. 404 for a model that is not there or not this key's, 400 for one that has no chat. */
 export const supportedCompatParams = paramsAt('supported_compat_params')
+/** The same under the name by which users of the peer know it. */
 export const supportedOpenaiParams = paramsAt('supported_openai_params')
 
 const article = (word: string): string => (/^[aeiou]/.test(word) ? 'an' : 'a')
@@ -79,6 +81,10 @@ function paramsOf(model: string, services: Services, caller: Caller): string[] {
   })
 }
 
+/**
+ * POST /utils/transform_request, answered with the specification's raw request record. What the call would be refused for
+ * stands in its `error`, under status 200; 403 for a model that is not for this key, 422 for a body that is no such request.
+ */
 export const transformRequestEndpoint: Endpoint = {
   method: 'POST',
   paths: ['/utils/transform_request'],

@@ -15,6 +15,10 @@ import { OpenaiRelay } from './openai-relay.ts'
 /** An answer may be far larger than a request; the limits only stop what would stall the process. */
 const answerLimits = { depth: 256, fields: 1000, tokens: 8_000_000 }
 
+/**
+ * What every dialect of OpenAI's has changed: the gateway's own fields go, refused ones go and are named in `dropped`,
+ * renamed ones move; where the client also sent the new name, that one counts.
+ */
 export function commonEdits(body: JsonBody, quirks: ForwardQuirks): { edits: Edit[]; dropped: string[] } {
   const edits: Edit[] = []
   const dropped: string[] = []
@@ -57,7 +61,8 @@ interface AnswerShape {
 const smallAnswerBytes = 64 * 1024
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
-export function answerOf(bytes: Uint8Array, publicModel: string, shape: AnswerShape): ForwardedAnswer {
+/** Up to 64 KiB as text, above by its outline. Throws `upstream-broken` for no JSON object, or one without `mustHave`. */
+function answerOf(bytes: Uint8Array, publicModel: string, shape: AnswerShape): ForwardedAnswer {
   return (
     (bytes.length <= smallAnswerBytes ? forwardSmall(bytes, publicModel, shape) : undefined) ??
     forwardOutlined(bytes, publicModel, shape)
@@ -107,6 +112,10 @@ function forwardOutlined(bytes: Uint8Array, publicModel: string, shape: AnswerSh
   return forwardAnswer(body, publicModel, shape.nullable.filter(name => !body.has(name)).map(name => ({ set: name, json: 'null' })))
 }
 
+/**
+ * The outline of a whole answer, which keeps `bytes`: they must not change any more. Throws `upstream-broken` for
+ * what is no JSON object, or has no field `mustHave`.
+ */
 export function readAnswer(bytes: Uint8Array, mustHave: string): JsonBody {
   let body: JsonBody
   try {
@@ -122,6 +131,10 @@ export function readAnswer(bytes: Uint8Array, mustHave: string): JsonBody {
   return body
 }
 
+/**
+ * The answer under the public model's name, `more` changed too; copied only if something changes. Its usage is undefined
+ * when the upstream reports none that can be believed.
+ */
 export function forwardAnswer(body: JsonBody, publicModel: string, more: readonly Edit[]): ForwardedAnswer {
   const edits = [...more]
   if (body.get('model') !== publicModel) edits.push({ set: 'model', json: JSON.stringify(publicModel) })
@@ -150,6 +163,7 @@ const chatAnswer: AnswerShape = { mustHave: 'choices', nullable: ['system_finger
 const completionAnswer: AnswerShape = { mustHave: 'choices', nullable: [] }
 const embeddingsAnswer: AnswerShape = { mustHave: 'data', nullable: [] }
 
+/** Chat completions (API reference, "Chat"). A whole answer always has `system_fingerprint`, if only as null. */
 export const openaiChatForward: ForwardRules = {
   edits: streamEdits,
   answer: (bytes, publicModel) => answerOf(bytes, publicModel, chatAnswer),
@@ -157,12 +171,14 @@ export const openaiChatForward: ForwardRules = {
     new OpenaiRelay({ publicModel, showUsage: includesUsage(body), choices: choicesOf(body), errorEvent: openaiErrorEvent }),
 }
 
+/** Text completions (API reference, "Completions", legacy); they stream as chats do. */
 export const openaiCompletionsForward: ForwardRules = {
   edits: streamEdits,
   answer: (bytes, publicModel) => answerOf(bytes, publicModel, completionAnswer),
   relay: openaiChatForward.relay,
 }
 
+/** Embeddings (API reference, "Embeddings"). `relay` throws `internal`: there is nothing to stream. */
 export const openaiEmbeddingsForward: ForwardRules = {
   edits: commonEdits,
   answer: (bytes, publicModel) => answerOf(bytes, publicModel, embeddingsAnswer),

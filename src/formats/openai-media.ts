@@ -109,7 +109,8 @@ export class WholeRelay extends MediaRelay {
   }
 }
 
-export interface EventRules {
+/** How the end of a stream of events is known. */
+interface EventRules {
   /** The `type`s that end the answer: `speech.audio.done`. */
   readonly last: readonly string[]
   /** How many of those the client waits for: one a picture. */

@@ -30,7 +30,7 @@ const byteOrderMark = '\xef\xbb\xbf'
 /** A delta that says something: text, thinking, refusal or arguments that are not empty. */
 const contentPattern = /"(?:content|text|reasoning_content|reasoning|refusal|arguments)":\s*"(?!")/g
 
-export interface RelayOptions {
+interface RelayOptions {
   readonly publicModel: string
   /** The client asked for the usage event; else it is held back. */
   readonly showUsage: boolean
@@ -39,6 +39,10 @@ export interface RelayOptions {
   readonly errorEvent: (error: GatewayError) => string
 }
 
+/**
+ * Complete at the first finish reason, or at `[DONE]` after an answer; a complete stream without `[DONE]` gets one.
+ * Fails on events of more than 8 MiB, or that are no JSON object, and on errors that the upstream reports in its stream.
+ */
 export class OpenaiRelay implements StreamRelay {
   readonly errorEvent: (error: GatewayError) => string
   started = false

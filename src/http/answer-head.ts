@@ -13,8 +13,9 @@ const reasons: Readonly<Record<number, string>> = {
 }
 
 /** How the end of the body is told: by its length, by chunks, by closing; or there is none. */
-export type Framing = number | 'chunked' | 'until-close' | 'none'
+type Framing = number | 'chunked' | 'until-close' | 'none'
 
+/** `headers` must not change before the head is sent: they are checked when it is made, and written later. */
 export interface HeadParts {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>

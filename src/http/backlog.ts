@@ -1,5 +1,6 @@
 /** Bytes that wait for more of their kind: a head that comes in parts, requests behind one that is not answered. */
 
+/** Nothing, as bytes. */
 export const noBytes = Buffer.alloc(0)
 /** What is taken beyond the need, at most: more parts find room there. */
 const spareBytesMax = 64 * 1024

@@ -4,12 +4,16 @@ import { noBytes } from './backlog.ts'
 import { RefusedRequest } from './request-head.ts'
 import type { RequestHead } from './request-head.ts'
 
+/**
+ * Hears of the pieces of a body in their order, and of its end once. A body that is known to be empty is never told of.
+ */
 export interface BodyTaker {
   /** The bytes are the taker's, who may free them. */
   push(piece: Uint8Array): void
   end(): void
 }
 
+/** One per connection, begun anew for each request. */
 export class BodyFraming {
   /** Bytes still to come; -1 = the body has chunks. */
   #left = 0

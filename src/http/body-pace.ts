@@ -11,6 +11,10 @@ const graceMs = 5000
 /** Between two pieces, however much came before. */
 const gapMs = 60_000
 
+/**
+ * One per connection, begun anew for each body. All moments are `Clock.monotonicMs`; `waited` belongs to a `wanted`
+ * before it.
+ */
 export class BodyPace {
   /** How long may still be waited for this body, if nothing more of it came. */
   #creditMs = graceMs

@@ -20,7 +20,6 @@ import { headBytesMax, RefusedRequest, refuseHopeless, RequestHead } from './req
 import { cancelBody, PulledStream, StreamSink } from './streams.ts'
 import type { StreamLine } from './streams.ts'
 
-type ClientSocket = Socket<ClientConnection>
 /** `body` = the answer is out, the body is not yet through. `ending` = closes when everything is sent. */
 type Phase = 'head' | 'request' | 'body' | 'ending' | 'closed'
 
@@ -28,11 +27,12 @@ const blankLine = Buffer.from('\r\n\r\n')
 const left = (): GatewayError => new GatewayError('client-closed', 'the client left while sending its body')
 const tooLate = (): GatewayError => new GatewayError('client-closed', 'the request is answered: the rest of its body is not read')
 
+/** Belongs to one `Host`. `close` and `lost` may be called at any time and more than once. */
 export class ClientConnection extends TimerEntry implements BodySource, StreamLine, TurnTask {
   /** Waits in the server's list to be flushed. Owned by the server. */
   queued = false
   readonly #host: Host
-  readonly #socket: ClientSocket
+  readonly #socket: Socket<ClientConnection>
   readonly #outbox = new Outbox()
   readonly #backlog = new Backlog()
   #address: string | undefined
@@ -67,7 +67,7 @@ export class ClientConnection extends TimerEntry implements BodySource, StreamLi
   /** The client has said that it sends nothing more. */
   #deaf = false
 
-  constructor(host: Host, socket: ClientSocket) {
+  constructor(host: Host, socket: Socket<ClientConnection>) {
     super()
     this.#host = host
     this.#socket = socket

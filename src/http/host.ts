@@ -6,6 +6,7 @@ import type { IncomingRequest } from './connected-request.ts'
 import type { ClientConnection } from './connection.ts'
 import type { RefusedRequest } from './request-head.ts'
 
+/** One for clients that are served, and one for those that are turned away. */
 export interface Host {
   readonly wheel: TimerWheel
   readonly clock: Clock
@@ -13,7 +14,7 @@ export interface Host {
   readonly stopping: boolean
   /** Never throws and never rejects. */
   handle(request: IncomingRequest): Answer | Promise<Answer>
-  /** What a client is told whose request cannot even be read. */
+  /** What a client is told whose request cannot even be read: a text. */
   refuse(refusal: RefusedRequest): Answer
   /** Sends what waits when the present events are worked off: a system call costs more than the bytes it carries. */
   flushSoon(connection: ClientConnection): void

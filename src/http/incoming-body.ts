@@ -26,6 +26,7 @@ interface Waiter {
   reject(error: GatewayError): void
 }
 
+/** Read by `read` or by `next`, not both. The pieces are its own until they are handed out, then the reader's. */
 export class IncomingBody implements RequestBody {
   readonly announcedBytes: number | undefined
   readonly #source: BodySource

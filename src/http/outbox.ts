@@ -3,7 +3,7 @@
 import { AnswerHead } from './answer-head.ts'
 
 /** `write` takes what fits and returns how much; negative = closed. */
-export interface Writable {
+interface Writable {
   write(bytes: Uint8Array, offset: number, length: number): number
 }
 
@@ -13,10 +13,15 @@ const scratch = Buffer.allocUnsafeSlow(128 * 1024)
 const joinedBytesMax = 32 * 1024
 
 /** Text is sent as UTF-8. */
-export type Piece = Uint8Array | string | AnswerHead
+type Piece = Uint8Array | string | AnswerHead
 
-export type FlushState = 'empty' | 'waiting' | 'closed'
+/** `waiting` = the socket takes no more: flush again when it drains. */
+type FlushState = 'empty' | 'waiting' | 'closed'
 
+/**
+ * One per connection; what goes in first goes out first. Bytes are kept, not copied: they must not change before they
+ * are sent.
+ */
 export class Outbox {
   #pieces: Piece[] = []
   /** Bytes of the first piece that are sent already; it is bytes then. */
@@ -34,6 +39,7 @@ export class Outbox {
     return this.#moved
   }
 
+  /** At the end of what waits; nothing is sent before `flush`. */
   add(piece: Piece): void {
     if (piece.length === 0) return
     this.#pieces.push(piece)
@@ -46,6 +52,7 @@ export class Outbox {
     this.#size = 0
   }
 
+  /** Sends until all is out, or the socket takes no more. */
   flush(socket: Writable): FlushState {
     this.#moved = false
     while (this.#pieces.length > 0) {

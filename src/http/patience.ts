@@ -1,5 +1,6 @@
 /** How long a client is waited for, and how much of it is kept meanwhile. */
 
+/** A client that says nothing between two requests is waited for that long. */
 export const idleMs = 255_000
 /** From the first byte of a head to its last; for the rest of a body that nobody wants; for a client to take a piece of its answer. */
 export const stalledMs = 60_000

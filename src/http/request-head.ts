@@ -21,9 +21,10 @@ export class RefusedRequest extends Error {
 
 const refused = (why: string): RefusedRequest => new RefusedRequest(400, why)
 
+/** Holds on to the bytes that it was read from: a header is looked up in them when somebody asks. */
 export class RequestHead implements RequestHeaders {
   readonly method: string
-  /** Begins with a slash; as sent. */
+  /** Path and query, as sent: it begins with a slash, without origin and fragment. */
   readonly target: string
   /** HTTP/1.0: no chunks, and the connection closes unless asked otherwise. */
   readonly isOld: boolean

@@ -8,6 +8,10 @@ const lookAgainMs = 100
 /** And so many idle ones are remembered. */
 const rememberedMax = 1000
 
+/**
+ * The server keeps `connections` as they are. `idle` looks at every one of them; `hasPlace` does so ten times a second
+ * at most, when all places are taken.
+ */
 export class Room {
   readonly connections = new Set<ClientConnection>()
   readonly #max: number

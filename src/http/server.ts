@@ -11,6 +11,7 @@ import type { Host } from './host.ts'
 import type { RefusedRequest } from './request-head.ts'
 import { Room } from './room.ts'
 
+/** Where the server listens, and who answers. There is no limit on how long `handle` may take. */
 export interface ServerOptions {
   readonly hostname: string
   /** 0 = any free one. */
@@ -19,6 +20,7 @@ export interface ServerOptions {
   readonly wheel: TimerWheel
   /** Never throws and never rejects. */
   handle(request: IncomingRequest): Answer | Promise<Answer>
+  /** For what could not become a request. The body has to be text. */
   refuse(refusal: RefusedRequest): Answer
   /** A failure of the server's own: the connection is cut. */
   report(thrown: unknown): void
@@ -26,6 +28,7 @@ export interface ServerOptions {
   readonly limit?: ConnectionLimit
 }
 
+/** How many clients there may be, and what becomes of the others. */
 export interface ConnectionLimit {
   /** Connections of clients at once. Beyond them idle ones are closed; when none is idle, new ones are turned away. */
   readonly max: number
@@ -35,6 +38,7 @@ export interface ConnectionLimit {
   reached(counts: ClientCounts): void
 }
 
+/** The connections of one moment, those that are turned away included. */
 export interface ClientCounts {
   /** Connections with a request under way or an answer to send. */
   readonly busy: number
@@ -47,11 +51,16 @@ export interface ClientCounts {
   readonly turnedAway: number
 }
 
+/**
+ * A server that listens. To end it: `stop`, and what is still there after a while hears of `interrupt`, and then of
+ * `cut`.
+ */
 export interface HttpServer {
   /** `http://HOST:PORT/`. */
   readonly url: string
   /** Open ones. */
   readonly connections: number
+  /** Looks at every connection. */
   clients(): ClientCounts
   /** Takes no new connection or request; resolves when the last answer is out. */
   stop(): Promise<void>

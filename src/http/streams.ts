@@ -11,6 +11,10 @@ export interface StreamLine {
   streamEnded(request: ConnectedRequest, isComplete: boolean): void
 }
 
+/**
+ * Frames the pieces of one answer, as chunks (RFC 9112, 7.1) or as they are. The framing comes in pieces of its own:
+ * the bytes are not copied.
+ */
 export class StreamSink implements AnswerSink {
   readonly #connection: StreamLine
   readonly #request: ConnectedRequest

@@ -19,6 +19,10 @@ const textHeader = 7
 /** Bytes of a header's value by its type; 'counted' = a u16 before it says how many. */
 const valueBytes: readonly (number | 'counted')[] = [0, 0, 1, 2, 4, 8, 'counted', 'counted', 8, 16]
 
+/**
+ * The bytes are no event stream, or were damaged on their way: a wrong checksum, length or header. Nothing may be pushed
+ * after it.
+ */
 export class EventStreamError extends Error {
   override readonly name = 'EventStreamError'
 }

@@ -4,6 +4,7 @@
  */
 import { createHash, createHmac } from 'node:crypto'
 
+/** As AWS hands them out: for good, or for a while with a token. */
 export interface AwsCredentials {
   readonly accessKeyId: string
   readonly secretAccessKey: string
@@ -11,7 +12,8 @@ export interface AwsCredentials {
   readonly sessionToken?: string | undefined
 }
 
-export interface AwsScope {
+/** What a signature is good for, for some minutes around its time. */
+interface AwsScope {
   /** `us-east-1` */
   readonly region: string
   /** The name to sign for, which may differ from the host's. */

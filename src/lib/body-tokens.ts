@@ -23,6 +23,10 @@ const unreadKeys: ReadonlySet<string> = new Set([
 /** Where a string is the address of a file, and not a text about one. */
 const addressKeys: ReadonlySet<string> = new Set(['url', 'image_url', 'file_url', 'fileUri', 'file_uri', 'file_id'])
 
+/**
+ * For calls that end without a report of the upstream. Files count by their own measure, those named by an address as
+ * large pictures. A body of more than 256 KiB is not parsed, only looked through.
+ */
 export function bodyTokens(body: JsonBody): number {
   if (body.size > parseBytesMax) return scannedTokens(body.bytes)
   const reading = new Reading()

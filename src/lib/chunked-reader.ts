@@ -13,8 +13,9 @@ const trailerBytesMax = 16 * 1024
 const noBytes = Buffer.alloc(0)
 
 /** `more` = all bytes are used up; `body` = see `piece`. */
-export type ChunkEvent = 'more' | 'body' | 'end'
+type ChunkEvent = 'more' | 'body' | 'end'
 
+/** One body at a time. Extensions and trailers are checked, and thrown away. Nothing may be read after an error. */
 export class ChunkedReader {
   /** The bytes of the event `body`: a view of what was read. */
   piece: Uint8Array = noBytes

@@ -6,6 +6,7 @@ export interface Clock {
   monotonicMs(): number
 }
 
+/** The machine's own; tests bring one that they can set. */
 export const systemClock: Clock = {
   epochMs: () => Date.now(),
   monotonicMs: () => performance.now(),

@@ -3,6 +3,7 @@
  * peer costs twice the others, and of those that follow one another only the first does.
  */
 
+/** What one task throws is thrown again later: the others of its turn still run. */
 export interface TurnTask {
   endOfTurn(): void
 }

@@ -32,6 +32,7 @@ const splitters: Record<Framing, () => FrameSplitter> = {
   'aws-event-stream': () => new EventStreamSplitter(),
 }
 
+/** A fresh one for each stream: it holds what is not complete yet. */
 export function frameSplitter(framing: Framing = 'sse'): FrameSplitter {
   return splitters[framing]()
 }

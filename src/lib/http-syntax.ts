@@ -1,9 +1,14 @@
 /** The bytes of HTTP/1.1 (RFC 9110, 9112), as both ends of a connection check them. */
 
+/** CR: only ever in front of LF. */
 export const carriageReturn = 13
+/** LF: ends a line behind CR, and never alone. */
 export const lineFeed = 10
+/** SP, as in a request line; with TAB the white space around values. */
 export const space = 32
+/** TAB: white space, and allowed inside of values. */
 export const tab = 9
+/** Ends a header's name; nothing may stand before it. */
 export const colon = 58
 
 const lengthDigitsMax = 15

@@ -1,7 +1,7 @@
 /** Width and height of a picture from the beginning of its file: PNG, GIF, WebP and JPEG. */
 
 /** Pixels. */
-export interface ImageSize {
+interface ImageSize {
   readonly width: number
   readonly height: number
 }

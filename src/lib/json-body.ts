@@ -28,7 +28,8 @@ export class JsonBodyError extends Error {
   }
 }
 
-export interface JsonLimits {
+/** What a body may have; one that has more is refused. */
+interface JsonLimits {
   /** Nested objects and arrays. */
   readonly depth: number
   /** Top-level fields: the largest known request has about 50. */
@@ -38,7 +39,7 @@ export interface JsonLimits {
 }
 
 /** 64, 1,000 and 200,000: far above any real request, far below what stalls the process (research, threat 18). */
-export const defaultJsonLimits: JsonLimits = { depth: 64, fields: 1000, tokens: 200_000 }
+const defaultJsonLimits: JsonLimits = { depth: 64, fields: 1000, tokens: 200_000 }
 
 /** Above this size a body is never parsed or written anew as a whole by the forward lane. */
 const parseWholeBytesMax = 256 * 1024
@@ -54,6 +55,7 @@ export type Edit = { readonly set: string; readonly json: string } | { readonly 
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false })
 
+/** Keeps the bytes it was read from and never changes them; nobody else may either, as long as it is used. */
 export class JsonBody {
   readonly bytes: Uint8Array
   /** Bytes. */

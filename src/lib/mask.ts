@@ -1,5 +1,6 @@
 /** Makes what is shown free of secrets: wherever their values stand, and in headers that are there to hold some. */
 
+/** Stands wherever a secret stood, whatever its length. */
 export const masked = '[redacted]'
 /** Shorter values are no secrets, and would tear holes into everything else. */
 const secretCharactersMin = 4
@@ -7,6 +8,7 @@ const secretHeader = /^(authorization|proxy-authorization|cookie|set-cookie)$|(^
 const secretParameter = /(^|[-_])(key|token|secret|password|sig|signature|credential)s?$/i
 const scheme = /^(Bearer|Basic|Key|Token) /i
 
+/** Finds each of the secrets as it is and as a URL spells it. Those of fewer than 4 characters are not looked for. */
 export class Mask {
   readonly #values: readonly string[]
 

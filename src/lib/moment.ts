@@ -1,6 +1,6 @@
 /** Points in time as people write them: ISO 8601, checked against the calendar. */
 
-export interface Moment {
+interface Moment {
   /** Since 1970. Of a date without a time: the beginning of the day, UTC. */
   readonly ms: number
   /** A date without a time. */

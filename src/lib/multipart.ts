@@ -8,6 +8,7 @@ export class MultipartError extends Error {
   override readonly name = 'MultipartError'
 }
 
+/** The head of a part, its escapes undone: what the parser finds, and `multipartHead` writes. */
 export interface PartHead {
   readonly name: string
   /** Undefined = a field, not a file. */
@@ -22,7 +23,8 @@ export type MultipartEvent =
   | { readonly type: 'data'; readonly bytes: Uint8Array }
   | { readonly type: 'end' }
 
-export interface MultipartLimits {
+/** What a form may have; one that has more is refused. */
+interface MultipartLimits {
   readonly partsMax: number
   /** Bytes of the header lines of one part. */
   readonly headBytesMax: number
@@ -51,6 +53,7 @@ export function boundaryOf(contentType: string): string {
 
 type State = 'preamble' | 'boundary' | 'head' | 'content' | 'epilogue'
 
+/** One instance a form. Text after the closing boundary is ignored, more than 1 KiB before the first one refused. */
 export class MultipartParser {
   readonly #delimiter: Buffer
   readonly #limits: MultipartLimits

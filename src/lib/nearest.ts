@@ -16,27 +16,38 @@ export function nearest(word: string, candidates: Iterable<string>): string | un
   return best
 }
 
-/** Letters inserted, left out, changed or swapped with their neighbour. What is not below `limit` is some number that is not, either. */
+/**
+ * Letters inserted, left out, changed or swapped with their neighbour. What is not below `limit` is some number that is
+ * not, either: only the cells that fewer letters than `limit` can shift are counted, beside them stands `limit`.
+ */
 function editDistance(a: string, b: string, limit: number): number {
   if (Math.abs(a.length - b.length) >= limit) return limit
-  let beforeLast: number[] = []
-  let last = Array.from({ length: b.length + 1 }, (_, at) => at)
+  let beforeLast = new Int32Array(b.length + 2)
+  let last = new Int32Array(b.length + 2)
+  for (let j = 1; j <= b.length; j++) last[j] = j
+  let row = new Int32Array(b.length + 2)
   let lastLeast = 0
   for (let i = 1; i <= a.length; i++) {
-    const row = [i]
-    let rowLeast = i
-    for (let j = 1; j <= b.length; j++) {
-      const change = a[i - 1] === b[j - 1] ? 0 : 1
+    const from = Math.max(1, i - limit + 1)
+    const to = Math.min(b.length, i + limit - 1)
+    row[from - 1] = from === 1 ? i : limit
+    let rowLeast = row[from - 1]!
+    const letter = a.charCodeAt(i - 1)
+    for (let j = from; j <= to; j++) {
+      const change = letter === b.charCodeAt(j - 1) ? 0 : 1
       let least = Math.min(last[j]! + 1, row[j - 1]! + 1, last[j - 1]! + change)
-      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) least = Math.min(least, beforeLast[j - 2]! + 1)
-      row.push(least)
+      if (i > 1 && j > 1 && letter === b.charCodeAt(j - 2) && a.charCodeAt(i - 2) === b.charCodeAt(j - 1)) least = Math.min(least, beforeLast[j - 2]! + 1)
+      row[j] = least
       if (least < rowLeast) rowLeast = least
     }
+    row[to + 1] = limit
     // A swap reaches back two rows, and adds one.
     if (rowLeast >= limit && lastLeast + 1 >= limit) return limit
     lastLeast = rowLeast
+    const free = beforeLast
     beforeLast = last
     last = row
+    row = free
   }
   return last[b.length]!
 }

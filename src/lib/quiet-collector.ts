@@ -10,7 +10,8 @@ const warmTouches = 100
 const burstTouches = 1000
 const burstLooks = 6
 
-export interface QuietCollectorOptions {
+/** Asked twice a second at most. */
+interface QuietCollectorOptions {
   /** Work is under way that a pause of some milliseconds would disturb. */
   readonly isBusy: () => boolean
   /** What calls left to be done is not done yet; what it needs would only be fetched again. */

@@ -4,6 +4,7 @@ const newline = 10
 const carriageReturn = 13
 const tailLength = 3
 
+/** A message of a stream, of any framing, is larger than its splitter allows. Nothing may be pushed after it. */
 export class FrameTooLargeError extends Error {
   override readonly name = 'FrameTooLargeError'
 }

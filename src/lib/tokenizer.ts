@@ -4,13 +4,16 @@
  */
 import { moduleBeside } from './module-beside.ts'
 
+/** A vocabulary, by tiktoken's name. */
 export type Encoding = 'o200k_base' | 'cl100k_base'
 
+/** To the thread, which gets the next one only after its reply. */
 export interface TokenizerRequest {
   readonly encoding: Encoding
   readonly texts: readonly string[]
 }
 
+/** From the thread: `loaded`, then `counted` with a count for each text in order. Both for every request. */
 export type TokenizerReply = { readonly kind: 'loaded' } | { readonly kind: 'counted'; readonly counts: readonly number[] }
 
 /**
@@ -29,7 +32,8 @@ export function encodingOf(model: string): Encoding | undefined {
   return families.find(({ pattern }) => pattern.test(name))?.encoding
 }
 
-export interface TokenizerOptions {
+/** Each has a default; characters are UTF-16 units. */
+interface TokenizerOptions {
   /** How long the thread waits for more before it ends. */
   readonly idleMs?: number
   /** For one request, once the vocabulary is there: some texts take time by the square of their length. */
@@ -53,6 +57,7 @@ const defaults: Required<TokenizerOptions> = {
   waitingMax: 16,
 }
 
+/** Texts are counted one request after the other. Costs nothing before the first; idle, it keeps no process alive. */
 export class Tokenizer {
   readonly #limits: Required<TokenizerOptions>
   readonly #waiting: Waiting[] = []

@@ -30,6 +30,10 @@ export interface Answer {
   readonly contentType?: string
 }
 
+/**
+ * What goes out, and how the answer is read. For one exchange: `answer` (which throws GatewayError) or one relay. A
+ * failed attempt is planned anew.
+ */
 export interface Attempt {
   readonly head: CallHead
   readonly body: readonly BodyPiece[]

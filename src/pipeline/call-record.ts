@@ -8,7 +8,7 @@ import type { Usage, UsageSource } from '../core/usage.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { JsonBody } from '../lib/json-body.ts'
 
-export interface CallStart {
+interface CallStart {
   readonly id: string
   readonly operation: Operation
   readonly route: string
@@ -22,6 +22,9 @@ export interface CallStart {
 const noDeployments: readonly Deployment[] = []
 const nothingDropped: readonly string[] = []
 
+/**
+ * The fields are those of `Call`. Each is there from the beginning, even when it is undefined: that keeps the shape.
+ */
 export class CallRecord implements Call {
   readonly id: string
   readonly operation: Operation

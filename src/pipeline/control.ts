@@ -4,8 +4,16 @@ import type { GatewayError } from '../core/errors.ts'
 import { clientClosed } from '../core/request.ts'
 import type { UpstreamExchange } from '../core/transport.ts'
 
+/**
+ * Told once how a call ended. `status` is what the client got: a stream that broke off still says 200. `error` is
+ * undefined after a success.
+ */
 export type Settle = (call: Call, outcome: Outcome, status: number, error: GatewayError | undefined) => void
 
+/**
+ * One per call. It listens for the client from the beginning; whether the client had left even before that, its maker
+ * asks with `left`.
+ */
 export class CallControl {
   readonly call: Call
   /** Answers whoever waits for the call when the client leaves: what was under way never comes back. */

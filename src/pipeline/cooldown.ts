@@ -23,6 +23,9 @@ export interface Rest {
   readonly error: GatewayError
 }
 
+/**
+ * Of this process alone. A rest is as long as the upstream asks for, else as the settings say, and a minute at most.
+ */
 export class Cooldowns {
   readonly #clock: Clock
   readonly #report: (rest: Rest) => void
@@ -43,6 +46,7 @@ export class Cooldowns {
     if (this.#health.size > 0) this.#health.delete(keyOf(deployment))
   }
 
+  /** Counts the failure. Told to `report` when a rest begins with it, not when one becomes longer. */
   failed(deployment: Deployment, error: GatewayError, settings: RouterSettings): void {
     const nowMs = this.#clock.monotonicMs()
     const before = this.#health.get(keyOf(deployment))
@@ -65,6 +69,7 @@ export class Cooldowns {
     return health ? Math.max(health.restsUntilMs - this.#clock.monotonicMs(), 0) : 0
   }
 
+  /** It rests by the word of its provider: it is not chosen even where all others rest too. */
   isRateLimited(deployment: Deployment): boolean {
     return this.#health.get(keyOf(deployment))?.rateLimited === true && this.restMs(deployment) > 0
   }

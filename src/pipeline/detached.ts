@@ -4,6 +4,7 @@ import type { DetachedRuns } from '../core/ports.ts'
 const runsMax = 1000
 const stopMs = 5000
 
+/** At most 1000 runs, one for an id. What a run throws is dropped: it has to report by itself. */
 export class DetachedWork implements DetachedRuns {
   readonly #runs = new Map<string, { controller: AbortController; done: Promise<void> }>()
   #stopped = false

@@ -20,7 +20,7 @@ import { readForm } from './upload.ts'
 /** Answers are objects that describe files. */
 const answerBytesMax = 4 * 1024 * 1024
 
-export interface FileCallParts {
+interface FileCallParts {
   readonly transport: Transport
   readonly clock: Clock
   /** What admits a call or refuses it, and hears of its end: the limits of the key. */
@@ -30,6 +30,7 @@ export interface FileCallParts {
   settings(): { readonly bodyBytesMax: number }
 }
 
+/** Binds the parts. Files of providers that answer by themselves are kept in here, in memory. */
 export function createFileCalls(parts: FileCallParts): FileCalls {
   const { uploadDirectory: directory } = parts
   const sender = new Sender(parts)

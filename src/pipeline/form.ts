@@ -4,7 +4,7 @@ import type { Upload, UploadPart } from '../core/upload.ts'
 import type { Edit } from '../lib/json-body.ts'
 import { fieldName, multipartEnd, multipartHead } from '../lib/multipart.ts'
 
-export interface WrittenForm {
+interface WrittenForm {
   readonly contentType: string
   readonly body: readonly BodyPiece[]
 }

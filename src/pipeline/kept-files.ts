@@ -42,6 +42,10 @@ const dialects: ReadonlyMap<string, Dialect> = new Map<string, Dialect>([
   ['images/generations', 'openai-images'],
 ])
 
+/**
+ * One per process. `answer` is like an upstream's: what is wrong is a status and an error in OpenAI's shape. Batches
+ * run in turns of the event loop, 20 lines in each.
+ */
 export class KeptFiles {
   readonly #clock: Clock
   readonly #files = new Map<string, KeptFile>()

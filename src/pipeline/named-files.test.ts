@@ -25,10 +25,12 @@ interface Options {
   readonly records?: Partial<FileRecord>[]
   readonly bodyBytesMax?: number
   readonly role?: 'admin' | 'key'
+  /** Models that the key may not use. */
+  readonly hidden?: readonly string[]
 }
 
 /** A call that names the files, each in a message of its own. */
-function rig(ids: readonly string[], candidates: readonly Deployment[], { content, records, bodyBytesMax = 1e8, role = 'key' }: Options = {}) {
+function rig(ids: readonly string[], candidates: readonly Deployment[], { content, records, bodyBytesMax = 1e8, role = 'key', hidden = [] }: Options = {}) {
   const asked: (string | null)[] = []
   const fetched: string[] = []
   const known = new Map((records ?? ids.map(id => ({ id }))).map(record => [record.id, { upstreamId: `up-${record.id}`, deploymentId: 'home', filename: 'a.txt', bytes: 3, ...record } as FileRecord]))
@@ -40,6 +42,7 @@ function rig(ids: readonly string[], candidates: readonly Deployment[], { conten
     fileCalls: { bytes: async ({ path, deployment }) => (fetched.push(`${deployment.id} ${path}`), (nowMs += 5), content ? content() : Buffer.from('abc')) },
     clock: { epochMs: () => 0, monotonicMs: () => nowMs },
     settings: () => ({ deployments: [home, twin, far], bodyBytesMax }),
+    mayCall: (_caller, model) => !hidden.includes(model),
   })
   return { call, asked, fetched, placed: async () => (await place(call, openaiChat), call), place: () => place(call, openaiChat) }
 }
@@ -131,4 +134,13 @@ test('what travelled with a call is freed when the call is over, also when it en
   expect(await messageOf(left.placed())).toStartWith('client-closed')
   expect(given.map(bytes => bytes.length)).toEqual([0, 0])
   expect(left.call.namedFiles).toBeUndefined()
+})
+
+test('the model that keeps a file is only named to whoever may use it', async () => {
+  const id = newId('file')
+  const said = (hidden: string[], candidates = [far]) => messageOf(rig([id], candidates, { ...failing('upstream-credentials'), hidden }).placed())
+  expect(await said([])).toContain("is kept by the upstream of the model 'model-home' (openai), not by that of 'm', and")
+  const hidden = await said(['model-home'])
+  expect(hidden).toContain(`the file '${id}' is kept by another upstream (openai) than that of 'm', and its content is not handed out there; upload it with \`model\`: 'm', or send its content as \`file_data\``)
+  expect(hidden).not.toContain('model-home')
 })

@@ -2,7 +2,7 @@
  * Uploaded files that a call names: found for its key, and said to each upstream in its own words. A deployment that
  * keeps them gets its own ids; where a model has none, the content travels with the call, if anybody hands it out.
  */
-import type { Call } from '../core/call.ts'
+import type { Call, Caller } from '../core/call.ts'
 import { nativeProfile } from '../core/deployment.ts'
 import type { Deployment } from '../core/deployment.ts'
 import { GatewayError, toGatewayError, unprocessable } from '../core/errors.ts'
@@ -29,11 +29,13 @@ const inlineBytesMax = 16 * 1024 * 1024
 /** Where a body does not have these bytes, no part of it names a file. */
 const idField = Buffer.from('file_id')
 
-export interface NamedFilesParts {
+interface NamedFilesParts {
   readonly files: Pick<FileStore, 'find'>
   readonly fileCalls: Pick<FileCalls, 'bytes'>
   readonly clock: Clock
   settings(): Pick<Settings, 'deployments' | 'bodyBytesMax'>
+  /** Which models may be named to this caller. */
+  mayCall(caller: Caller, model: string): boolean
 }
 
 /**
@@ -42,6 +44,7 @@ export interface NamedFilesParts {
  */
 export type PlaceFiles = (call: Call, format: Format) => Promise<void> | undefined
 
+/** Binds the parts. A call whose files were placed has `namedFiles`, released when it is settled. */
 export function createPlaceFiles(parts: NamedFilesParts): PlaceFiles {
   return (call, format) => {
     if ((call.operation !== 'chat' && call.operation !== 'count-tokens') || !mentionsFiles(call.body!)) return undefined
@@ -246,13 +249,18 @@ class PlacedFiles implements NamedFiles {
       return refused(reference, `the file '${id}' is kept by an upstream that is no longer in the gateway's configuration; upload it again${contentInstead(reference, ', or ')}`)
     const account = accountOf(deployment)
     const isHome = account === accountOf(home)
+    // A key for an alias must not learn the name behind it.
+    const isKnown = this.#parts.mayCall(this.#naming.call.caller, home.modelName)
     const takesUploads = account !== undefined && !isHome && !isInProcess(deployment)
     const remedies = [
       ...(takesUploads ? [`upload it with \`model\`: '${model}'`] : []),
-      ...(isHome ? [] : [`call '${home.modelName}'`]),
+      ...(isHome || !isKnown ? [] : [`call '${home.modelName}'`]),
       ...(reference.instead === undefined ? [] : [contentInstead(reference)]),
     ]
-    const where = `the upstream of the model '${home.modelName}' (${home.target.provider.name})${isHome ? '' : `, not by that of '${model}'`}`
+    const provider = home.target.provider.name
+    const where = isHome || isKnown
+      ? `the upstream of the model '${isKnown ? home.modelName : model}' (${provider})${isHome ? '' : `, not by that of '${model}'`}`
+      : `another upstream (${provider}) than that of '${model}'`
     return refused(reference, `the file '${id}' is kept by ${where}, and ${why}; ${remedies.join(', or ') || 'leave it out'}`)
   }
 }

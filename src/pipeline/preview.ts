@@ -14,15 +14,19 @@ import type { Attempt } from './attempt.ts'
 import { openCall } from './call-record.ts'
 import type { PlaceFiles } from './named-files.ts'
 
-export interface PreviewParts {
+interface PreviewParts {
   readonly clock: Clock
   /** Finds the call's candidates, or refuses it. */
   readonly access: Policy
   readonly placeFiles: PlaceFiles
 }
 
-export type PreviewCall = (request: HttpRequest, caller: Caller, call: ModelCall, bytes: Uint8Array) => Promise<CallPreview>
+type PreviewCall = (request: HttpRequest, caller: Caller, call: ModelCall, bytes: Uint8Array) => Promise<CallPreview>
 
+/**
+ * Binds the parts. `bytes` is the body to be shown. Rejects where body or access would have the call refused; no limit
+ * is asked. No model is called, but files that the body names may be fetched. Secrets are masked.
+ */
 export function createPreviewCall({ clock, access, placeFiles }: PreviewParts): PreviewCall {
   return async (request, caller, asked, bytes) => {
     const call = openCall(clock, request, caller, { operation: asked.format.operation, route: asked.route })

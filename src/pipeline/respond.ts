@@ -6,6 +6,7 @@ import type { Format } from '../core/format.ts'
 import type { Reply } from '../core/policy.ts'
 import type { Clock } from '../lib/clock.ts'
 
+/** What answers are made with. `settings` is asked for every answer: a reload may change the prefix of headers. */
 export interface RespondParts {
   readonly clock: Clock
   settings(): { readonly headerPrefix: string }
@@ -13,6 +14,10 @@ export interface RespondParts {
   costText(nanoUsd: bigint): string
 }
 
+/**
+ * Once a call: its headers are `call.responseHeaders` itself, with more added. A stream's cost is not among them, as it
+ * is not known when they go out.
+ */
 export function respond(parts: RespondParts, call: Call, reply: Reply): Answer {
   const headers = answerHeaders(parts, call)
   headers['content-type'] = reply.contentType
@@ -23,6 +28,10 @@ export function respond(parts: RespondParts, call: Call, reply: Reply): Answer {
   return { status: reply.status, headers, body: reply.body }
 }
 
+/**
+ * An error in the words of the client's dialect, with the status of its kind; `retry-after` where the error says how
+ * long. Once a call, as `respond`.
+ */
 export function respondError(parts: RespondParts, call: Call, format: Format, error: GatewayError): Answer {
   const headers = answerHeaders(parts, call)
   headers['content-type'] = 'application/json'

@@ -30,7 +30,7 @@ const retryBudgetMax = 20
 const nothingTried: ReadonlySet<Deployment> = new Set()
 const nothingGranted: Granted = new Map()
 
-export interface RouterParts {
+interface RouterParts {
   readonly transport: Transport
   readonly timers: TimerWheel
   readonly clock: Clock
@@ -42,7 +42,7 @@ export interface RouterParts {
   reportRest?(rest: Rest): void
 }
 
-export interface RoutedCall {
+interface RoutedCall {
   readonly control: CallControl
   readonly format: Format
   readonly settings: RouterSettings
@@ -65,6 +65,10 @@ interface Run extends RoutedCall {
   readonly granted: Granted
 }
 
+/**
+ * One for all calls: they share what rests, the upstreams' tokens, and the budget of repeats on a deployment that
+ * failed. Every call adds a fifth of a repeat to it, up to 20.
+ */
 export class Router {
   readonly #parts: RouterParts
   readonly #cooldowns: Cooldowns

@@ -21,7 +21,7 @@ import type { ReplyTaker, Router } from './route.ts'
 import { readForm } from './upload.ts'
 import { completeUsage } from './usage.ts'
 
-export interface ServeParts extends RespondParts {
+interface ServeParts extends RespondParts {
   readonly policies: readonly Policy[]
   readonly router: Router
   readonly placeFiles: PlaceFiles
@@ -32,7 +32,7 @@ export interface ServeParts extends RespondParts {
   cost(usage: Usage, prices: Prices | null, atMs: number): bigint | null
 }
 
-export type CallModel = (request: HttpRequest, caller: Caller, call: ModelCall) => Promise<Answer>
+type CallModel = (request: HttpRequest, caller: Caller, call: ModelCall) => Promise<Answer>
 
 /** Binds the parts; the result is what every model endpoint calls. Its promise never rejects. */
 export function createCallModel(parts: ServeParts): CallModel {

@@ -5,6 +5,10 @@ import type { FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ReadableFile } from '../core/transport.ts'
 
+/**
+ * Several files may lie in it behind one another, each read by its offset. `open` and `append` reject with the system's
+ * error (ENOSPC, EMFILE). After `close`, which may come at any time, nothing is written any more.
+ */
 export class Spool implements ReadableFile {
   #handle: FileHandle | undefined
   #bytes = 0
@@ -22,6 +26,7 @@ export class Spool implements ReadableFile {
     return new Spool(handle)
   }
 
+  /** Written so far: where the next file begins. */
   get bytes(): number {
     return this.#bytes
   }

@@ -15,7 +15,7 @@ const holdBytesMax = 256 * 1024
 const holdMs = 2000
 const heartbeatMs = 15_000
 
-export interface StreamSource {
+interface StreamSource {
   readonly exchange: UpstreamExchange
   readonly body: UpstreamBody
   readonly relay: StreamRelay
@@ -34,7 +34,7 @@ export function openStream(
   return pump.opened
 }
 
-export interface Upkeep {
+interface Upkeep {
   readonly timers: TimerWheel
   /** Sent to a client that has heard nothing for a while; means nothing in its dialect. Empty = nothing may be sent. */
   readonly heartbeat: string

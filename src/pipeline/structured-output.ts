@@ -25,6 +25,7 @@ import { writtenCharacters } from './usage.ts'
 /** Asked again at most so often: a model that fails three times does not understand the schema. */
 const retriesMax = 2
 
+/** A translated call whose answer has to be JSON that fits `contract`. */
 export interface JsonQuestion extends TranslatedStream {
   readonly target: Target
   readonly contract: JsonContract
@@ -266,7 +267,7 @@ function noteUsage(call: Call, { body, usage }: WholeAnswer): void {
 }
 
 /** What is sent when an answer has to be asked for again. */
-export interface NextCall {
+interface NextCall {
   readonly head: CallHead
   readonly body: readonly BodyPiece[]
 }
@@ -283,7 +284,7 @@ export interface AnswerCheck {
   streamed(): NextCall | undefined
 }
 
-export interface Asking {
+interface Asking {
   readonly check: AnswerCheck
   readonly clock: Clock
   readonly timers: TimerWheel

@@ -72,6 +72,7 @@ export class AnswerState {
 /** Streams of this dialect may be over without a frame that says so. */
 export const endsSilently = ({ isLast, endsSilently: some }: ChatAdapter): boolean => isLast === undefined || some === true
 
+/** How the upstream's answer to one call is read, and how it is written for the client. */
 export interface TranslatedStream {
   readonly adapter: ChatAdapter
   readonly format: ChatFormat
@@ -79,6 +80,10 @@ export interface TranslatedStream {
   readonly publicModel: string
 }
 
+/**
+ * Once it is terminated or has failed, further bytes are ignored. What the client has been given before a failure was
+ * right as far as it went.
+ */
 export class TranslatedRelay implements StreamRelay {
   terminated = false
   readonly #state = new AnswerState()

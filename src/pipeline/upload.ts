@@ -12,13 +12,14 @@ import { Spool } from './spool.ts'
 /** What is needed of a request that carries a form. */
 export type FormRequest = Pick<HttpRequest, 'headers' | 'body'>
 
-export interface UploadLimits {
+interface UploadLimits {
   /** The whole body. */
   readonly bytesMax: number
   /** Where large files wait. */
   readonly directory: string
 }
 
+/** A form read to its end. Whoever has it closes `upload` once it is sent: until then its files hold memory or disk. */
 export interface ReadForm {
   /** The fields as one JSON object; a file is `{filename, content_type, bytes}`. */
   readonly body: JsonBody

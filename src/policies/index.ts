@@ -8,7 +8,8 @@ import { observe } from './observe.ts'
 import { rateLimit } from './rate-limit.ts'
 import { recordLedger } from './record-ledger.ts'
 
-export interface PolicyParts {
+/** `settings` and `models` are asked anew for each call: a reload replaces them. */
+interface PolicyParts {
   readonly ledger: Ledger
   readonly limiter: Limiter
   settings(): Settings

@@ -4,6 +4,7 @@ import { GatewayError } from '../core/errors.ts'
 import type { ModelDirectory } from '../core/ports.ts'
 import type { Policy } from '../core/policy.ts'
 
+/** Sets the call's `candidates`. Throws `model-not-found`, for patterns too, or `model-forbidden`. */
 export function modelAccess(models: () => ModelDirectory): Policy {
   return {
     name: 'model-access',

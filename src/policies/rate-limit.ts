@@ -21,6 +21,10 @@ function remembered(make: ScopesOf): ScopesOf {
   }
 }
 
+/**
+ * Reserves a token for every 4 bytes of the body, 16,384 at most; the end of the call puts in what it really used.
+ * Throws `rate-limited` with the time to wait. Sets OpenAI's `x-ratelimit-*` headers.
+ */
 export function rateLimit(limiter: Limiter, settings: () => Settings): Policy {
   const scopesOf = remembered((caller, { userLimits, rateLimitCounts }) => {
     const scopes = limitScopes(caller, userLimits)
@@ -43,7 +47,7 @@ export function rateLimit(limiter: Limiter, settings: () => Settings): Policy {
 }
 
 /** What the front door asks for every request of a key, when requests are what the limit counts. */
-export type CountRequest = (caller: Caller) => CountedRequest | Promise<CountedRequest> | undefined
+type CountRequest = (caller: Caller) => CountedRequest | Promise<CountedRequest> | undefined
 
 /** undefined = nothing to count: calls are what the limit counts, or this caller has none. */
 export function countRequests(limiter: Limiter, settings: () => Settings): CountRequest {

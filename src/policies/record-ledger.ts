@@ -4,6 +4,7 @@ import type { Ledger, LedgerRow } from '../core/ports.ts'
 import type { Policy } from '../core/policy.ts'
 import type { Usage } from '../core/usage.ts'
 
+/** Its records survive kill -9 from the moment it has heard of the end, as long as the journal can be written. */
 export function recordLedger(ledger: Ledger): Policy {
   return {
     name: 'record-ledger',

@@ -6,6 +6,10 @@ import type { CompatibleRow } from './openai-compatible/row.ts'
 
 const noDeveloper = { noDeveloperRole: true }
 
+/**
+ * The hosts, by `Provider.name`, which stands before the slash of a `model`. A host has chat and embeddings unless its row
+ * denies them, and nothing else unless its row claims it.
+ */
 export const catalog = {
   openai: {
     baseUrl: 'https://api.openai.com/v1', apiKeyEnv: ['OPENAI_API_KEY'], maxTokensField: 'max_completion_tokens', newestParams: true,

@@ -16,8 +16,7 @@ export { localModels } from './local/index.ts'
 
 const native = { anthropic, local, gemini, vertex_ai: vertex, cohere, mistral, ollama, azure, azure_ai: azureAi, bedrock } satisfies Record<string, Provider>
 
-export type ProviderName = keyof typeof native | keyof typeof catalog
-
+/** All of them, made once when this file is loaded. The key is `Provider.name`: what stands before the slash of a `model`. */
 export const providers: ReadonlyMap<string, Provider> = new Map<string, Provider>([
   ...Object.entries(native),
   ...Object.entries(catalog).map(([name, row]): [string, Provider] => [name, openaiCompatible(name, row)]),

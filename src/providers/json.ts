@@ -5,12 +5,14 @@ import type { Json } from '../lib/json-values.ts'
 
 const countMax = 1_000_000_000
 
+/** What is no object reads as an empty one, so that members of foreign JSON can be asked for without a check. */
 export const objectOf = (value: unknown): Json => (isObject(value) ? value : {})
 
 /** A count that can be believed: an integer from 0 to 10^9. */
 export const countOf = (value: unknown): number | undefined =>
   typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= countMax ? value : undefined
 
+/** The error of an answer that cannot be read, to be thrown; `what` ends its message, and is seen by the client. */
 export const broken = (what: string): GatewayError =>
   new GatewayError('upstream-broken', `the upstream's answer does not follow its protocol: ${what}`)
 

@@ -7,6 +7,7 @@
 import { atEndOfTurn } from '../lib/end-of-turn.ts'
 import type { TurnTask } from '../lib/end-of-turn.ts'
 
+/** How long an answer is waited for. The first of the two to pass ends the wait. */
 export interface Patience {
   /** Without any answer on the connection. */
   readonly silenceMs: number
@@ -20,6 +21,10 @@ interface Waiting {
   sentMs: number
 }
 
+/**
+ * The waits on one connection, all on one timer. An answer that comes after its wait is dropped, but shows that the
+ * connection lives.
+ */
 export class AnswerWatch implements TurnTask {
   readonly #late: () => Error
   #asked: Waiting[] = []

@@ -9,6 +9,10 @@ const answerTimeoutMs = 5000
 /** OpenAI's own limit (Assistants guide, "Managing Threads and Messages"). */
 const messagesMax = 100_000
 
+/**
+ * Over the table `assistant_objects`. Whatever goes wrong in a statement is `overloaded`; beyond 100,000 messages a
+ * thread throws `invalid-request`.
+ */
 export function createAssistantStore(database: Database): AssistantStore {
   const { sql } = database
   return {

@@ -10,7 +10,7 @@ export interface TestDatabase {
   remove(): Promise<void>
 }
 
-export interface TestServer {
+interface TestServer {
   readonly name: 'SQLite' | 'Postgres'
   create(): Promise<TestDatabase>
 }

@@ -6,6 +6,10 @@ import { answerInTime, toNumber } from './open.ts'
 import type { Database } from './open.ts'
 
 
+/**
+ * Over the table `upstream_files`. Whatever goes wrong in a statement is `overloaded`; what can be no id of ours is not
+ * found, without a question to the database.
+ */
 export function createFileStore({ sql }: Database): FileStore {
   return {
     find: (kind, id, keyId) => available(findOne(sql, { kind, id, keyId })),

@@ -9,6 +9,7 @@ import type { Database } from './open.ts'
 
 const pepperLengthMin = 32
 
+/** What the running gateway does with its two secrets; neither can be had from it. */
 export interface Installation {
   /** HMAC-SHA256 under the pepper, lower-case hex. */
   hashKey(keyText: string): string
@@ -30,17 +31,18 @@ export interface Installation {
 }
 
 /** `followed` = another one is valid from now on. */
-export type MasterKeyChange = 'none' | 'followed' | 'stored-again'
+type MasterKeyChange = 'none' | 'followed' | 'stored-again'
 
-export interface KeptMasterKey {
+interface KeptMasterKey {
   /** The key that was made and shown. */
   readonly made: string | undefined
   /** Another master key was kept until now; it is no longer one, whatever the next start is given. */
   readonly replaced: boolean
 }
 
+/** The secrets that the operator gives: MODELGATE_MASTER_KEY and MODELGATE_KEY_PEPPER. */
 export interface InstallationOptions {
-  /** The master key from now on; absent = the one that is kept, and at the first start of all a new one. */
+  /** The master key from now on, blanks around it left out; absent = the one that is kept, and at the first start of all a new one. */
   readonly masterKey?: Secret | undefined
   /** Base64 or any text of 32 characters and more; else one is made and kept in the database. */
   readonly pepper?: Secret | undefined

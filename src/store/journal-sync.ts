@@ -3,13 +3,14 @@ import { listSegments, segmentPath } from './journal.ts'
 import { syncData, syncNames } from './sync.ts'
 import type { Trouble } from './trouble.ts'
 
-export interface JournalSyncOptions {
+interface JournalSyncOptions {
   readonly directory: string
   /** Whose segments, see `SegmentName`. */
   readonly start: string
   readonly trouble: Trouble
 }
 
+/** One per journal that this process writes. A round that fails is told to `trouble`, and made up for by the next. */
 export class JournalSync {
   readonly #options: JournalSyncOptions
   /** New data since the last round. */

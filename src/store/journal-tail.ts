@@ -10,7 +10,7 @@ import { decodeRecord, encodeIntent, readIntent } from './ledger-record.ts'
 import type { ColumnValue, LedgerIntent } from './ledger-record.ts'
 
 /** Whose journal is read, and how. */
-export interface JournalTailOptions {
+interface JournalTailOptions {
   readonly directory: string
   /** Whose segments, see `SegmentName`. */
   readonly start: string

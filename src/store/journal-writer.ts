@@ -18,7 +18,7 @@ const handedLengthMax = 1024 * 1024
 const endedKeptMax = 4
 
 /** Where the journal is, and who makes its next segment. */
-export interface JournalWriterOptions {
+interface JournalWriterOptions {
   readonly directory: string
   /** Names this start of this process, see `SegmentName`. */
   readonly start: string
@@ -86,6 +86,10 @@ export class JournalWriter {
     return this.#lost
   }
 
+  /**
+   * One record. Never throws: what the disk does not take waits in memory, and what has no room there is lost, and
+   * counted.
+   */
   append(text: string): void {
     if (this.#waiting.length === 0 && this.#current?.append(text) === true) return
     this.#appendElsewhere(text)

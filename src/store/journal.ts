@@ -23,7 +23,7 @@ const recordHeaderBytes = 8
 const endMark = -1
 
 /** A segment's file name: `START.NUMBER.journal`. `start` names one start of one process. */
-export interface SegmentName {
+interface SegmentName {
   readonly start: string
   readonly sequence: number
 }
@@ -84,7 +84,9 @@ export function createSegmentFile(path: string, options: { bytes: number; durabl
 
 /** Where a journal's next record will stand, or how far it has been read. */
 export interface JournalPosition {
+  /** Of the segment, from 1. */
   readonly sequence: number
+  /** In bytes, from its beginning. */
   readonly offset: number
 }
 
@@ -160,7 +162,7 @@ function identityOf(path: string): string | undefined {
 }
 
 /** What stands at a reader's place. `bad` = a record that was torn, damaged or is being written. */
-export type SegmentItem = { readonly text: string; readonly next: number } | 'end' | 'empty' | 'bad'
+type SegmentItem = { readonly text: string; readonly next: number } | 'end' | 'empty' | 'bad'
 
 /** Reads one segment, also while it is written. Memory: two records, whatever the segment's size. */
 export class SegmentReader {

@@ -16,7 +16,7 @@ const pollMs = 500
 /** How long known keys go on working while the database does not answer (research, fault D2). */
 const staleMsMax = 15 * 60 * 1000
 
-export interface KeyDirectoryOptions {
+interface KeyDirectoryOptions {
   readonly store: Pick<KeyStore, 'find'>
   readonly clock: Clock
   hashKey(keyText: string): string
@@ -26,6 +26,10 @@ export interface KeyDirectoryOptions {
   reportReachable(reachable: boolean, reason?: string): void
 }
 
+/**
+ * Gives deleted keys to nobody; blocked and expired ones are the caller's to refuse. `start` comes before the first
+ * call and `stop` after the last. A `lookup` that has to ask rejects as the store does (`overloaded`).
+ */
 export class CachedKeyDirectory implements KeyDirectory {
   readonly #options: KeyDirectoryOptions
   readonly #known = new LRUCache<string, VirtualKey>({ max: knownMax })

@@ -6,7 +6,7 @@ import type { Clock } from '../lib/clock.ts'
 import { answerInTime, toNumber, toNumberOrNull, transaction, whileAvailable } from './open.ts'
 import type { Database } from './open.ts'
 
-export interface KeyStoreOptions {
+interface KeyStoreOptions {
   readonly database: Database
   readonly clock: Clock
   /** Called after each committed change, with the hash of the key that changed. */
@@ -44,6 +44,10 @@ async function checkQuota(tx: SQL, userId: string | null, { keysOfUserMax, nowMs
 
 const available = <T>(work: Promise<T>): Promise<T> => whileAvailable('keys', work)
 
+/**
+ * Over the table `virtual_keys`. Changes come one at a time on all replicas, by the lock on the revision; deleted keys
+ * keep their row and are found no more.
+ */
 export function createKeyStore({ database, clock, onChange }: KeyStoreOptions): KeyStore {
   const { sql } = database
   const inTransaction = <T>(work: (tx: SQL) => Promise<T>) => available(transaction(database, work))

@@ -16,7 +16,7 @@ export interface LedgerPage {
 }
 
 /** A statement with `$1`, `$2`, ... for its values, and how many rows a page has. */
-export interface LedgerStatement {
+interface LedgerStatement {
   readonly text: string
   readonly values: readonly (string | number)[]
   readonly pageRows: number

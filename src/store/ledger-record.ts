@@ -168,7 +168,7 @@ function bounded(values: readonly unknown[]): string {
  * A record of the journal, read back. `values` stand in the order of `ledgerColumns`; there are as many as there are
  * `plainColumns` when the call used nothing but tokens.
  */
-export type LedgerRecord =
+type LedgerRecord =
   /** Nearly every intent is settled a moment later: its fields are read by `readIntent`, when they are needed. */
   | { readonly kind: 'intent'; readonly id: string }
   | { readonly kind: 'settlement'; readonly id: string; readonly values: readonly ColumnValue[] }

@@ -14,7 +14,7 @@ import { encodeIntent, encodeSettlement } from './ledger-record.ts'
 import type { LedgerIntent } from './ledger-record.ts'
 import type { LedgerReply, LedgerRequest, LedgerWriterSettings } from './ledger-writer.ts'
 
-export interface LedgerOptions {
+interface LedgerOptions {
   /** `sqlite:PATH` or `postgres://...`; table `ledger` is there already. */
   readonly databaseUrl: string
   /** For this process alone, see `lockDataDirectory`. Made when it is not there. */

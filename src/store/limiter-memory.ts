@@ -76,6 +76,10 @@ class Scope {
   }
 }
 
+/**
+ * A minute is the last 60 s, in steps of 250 ms. A call that is refused counts nowhere, and one that alone is larger
+ * than its token limit passes when nothing else counts: else it never would. Releasing twice does nothing.
+ */
 export class MemoryLimiter implements Limiter {
   readonly #clock: Clock
   readonly #scopes = new Map<string, Scope>()

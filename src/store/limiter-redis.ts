@@ -1,5 +1,6 @@
 /**
- * The same limits across replicas: one script a call, on Redis' own clock. Redis gone = each replica by itself.
+ * The same limits across replicas: one script to take, one to give back, on Redis' own clock. Redis gone = each replica by
+ * itself.
  * What cannot be given back then waits until Redis answers; what nobody gives back (a replica was killed) lapses.
  */
 import { createHash } from 'node:crypto'
@@ -167,7 +168,7 @@ return {known}`)
 const kinds = ['requests', 'tokens', 'parallel_requests'] as const
 const windowMs = 60_000
 
-export interface RedisLimiterOptions {
+interface RedisLimiterOptions {
   readonly url: string
   /** What decides while Redis does not answer. */
   readonly fallback: Limiter
@@ -198,6 +199,10 @@ interface Release {
   attempts: number
 }
 
+/**
+ * Limits that all replicas with one Redis share. `start` comes before the first `take`, which never rejects: without an
+ * answer in time the fallback decides. `close` gives nothing back: what is held then lapses.
+ */
 export class RedisLimiter implements Limiter {
   readonly #options: RedisLimiterOptions
   readonly #client: RedisClient

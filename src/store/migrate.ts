@@ -1,4 +1,4 @@
-/** Brings the database to the shape this program knows: numbered steps, each in a transaction, one migrator at a time. */
+/** Brings the database to the shape this program knows: numbered steps, all in one transaction, one migrator at a time. */
 import type { SQL } from 'bun'
 import { first } from './migrations/0001-keys-and-ledger.ts'
 import { second } from './migrations/0002-responses.ts'
@@ -8,6 +8,10 @@ import { fifth } from './migrations/0005-ledger-units.ts'
 import { transaction } from './open.ts'
 import type { Database } from './open.ts'
 
+/**
+ * One step, by a number that grows. `up` runs in the transaction of `migrate`, on SQLite and on Postgres. A step that
+ * was released never changes: databases out there have it behind them.
+ */
 export interface Migration {
   readonly id: number
   readonly name: string

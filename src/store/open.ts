@@ -3,6 +3,10 @@ import { SQL } from 'bun'
 import { GatewayError } from '../core/errors.ts'
 import { openSqliteConnection } from './sqlite.ts'
 
+/**
+ * One open database, for everything in `store/`. `close` lets what is under way end, on Postgres for a second at most;
+ * nothing can be asked afterwards.
+ */
 export interface Database {
   readonly sql: SQL
   readonly kind: 'sqlite' | 'postgres'
@@ -88,6 +92,7 @@ export function toNumber(value: unknown): number {
   return Number(value)
 }
 
+/** As `toNumber`, for columns that may be null. */
 export function toNumberOrNull(value: unknown): number | null {
   return value === null || value === undefined ? null : Number(value)
 }

@@ -8,13 +8,13 @@ const pollMs = 1000
 const endedTurns = 20
 const endedTurnMs = 25
 
-export interface ReplicaClaim {
+interface ReplicaClaim {
   /** false = the database lost our claim (it restarted, say) and another replica has it now. */
   readonly held: boolean
   release(): Promise<void>
 }
 
-export interface ClaimOptions {
+interface ClaimOptions {
   /** Another replica has taken the claim (`false`), or it is ours again. */
   reportHeld(held: boolean): void
 }

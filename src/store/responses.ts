@@ -11,13 +11,14 @@ const deletionBatch = 500
 const deletionIntervalMs = 10 * 60_000
 const conversationTurnsMax = 1000
 
-export interface ResponseStoreOptions {
+interface ResponseStoreOptions {
   readonly database: Database
   readonly clock: Clock
   /** Called when an answer could not be kept, or old ones could not be deleted. */
   report(problem: string): void
 }
 
+/** The store while it deletes what has expired, every ten minutes. */
 export interface RunningResponseStore extends ResponseStore {
   /** Deletes what has expired, batch by batch; how many there were. */
   deleteExpired(): Promise<number>
@@ -25,6 +26,7 @@ export interface RunningResponseStore extends ResponseStore {
   stop(): void
 }
 
+/** Over the tables `responses` and `response_items`. The regular deletion runs from now on, until `stop`. */
 export function createResponseStore({ database, clock, report }: ResponseStoreOptions): RunningResponseStore {
   const { sql } = database
   const deleteExpired = () => deleteOld(database, clock)

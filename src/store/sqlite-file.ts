@@ -26,6 +26,7 @@ export interface SchemaMark {
 export const schemaMarkQuery = `select (select max(id) from migrations) as migration,
   (select value from installation where name = 'pepper') as pepper`
 
+/** Reads what `schemaMarkQuery` gave; undefined = no row, or one of a database in which no migration has run. */
 export function schemaMark(row: unknown): SchemaMark | undefined {
   if (typeof row !== 'object' || row === null) return undefined
   const { migration, pepper } = row as { migration?: unknown; pepper?: unknown }
@@ -48,7 +49,7 @@ interface Opened {
 }
 
 /** What `prepare` saw, for `confirm`. */
-export interface Prepared {
+interface Prepared {
   readonly id: string | undefined
   /** Not the file that was opened last. */
   readonly isReplacement: boolean

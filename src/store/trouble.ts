@@ -4,7 +4,7 @@
 const repeatMs = 60_000
 
 /** What is told, and to whom. */
-export interface TroubleOptions {
+interface TroubleOptions {
   /** `the journal cannot be synced`: a reason follows. */
   readonly begins: string
   /** `the journal is synced again`. */

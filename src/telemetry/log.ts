@@ -5,13 +5,16 @@ import type { GatewayError } from '../core/errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import { ByteWriter } from './byte-writer.ts'
 
+/** The least that is written; `off` = nothing. */
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'off'
 const ranks: Record<LogLevel, number> = { debug: 0, info: 1, warn: 2, error: 3, off: 4 }
 const textLengthMax = 4000
 const droppedShownMax = 50
 
+/** Undefined = left out. Strings are cut after 4000 characters. */
 export type LogFields = Readonly<Record<string, string | number | boolean | null | undefined>>
 
+/** Never throws, and never waits for whoever reads the lines. */
 export interface Logger {
   debug(message: string, fields?: LogFields): void
   info(message: string, fields?: LogFields): void
@@ -19,11 +22,13 @@ export interface Logger {
   error(message: string, fields?: LogFields): void
   /** One line for a settled call. */
   call(settlement: Settlement): void
+  /** Resolves when what was logged so far is written, or after `timeoutMs`. */
   drain(timeoutMs: number): Promise<void>
-  /** Lines lost because nobody read the output in time. */
+  /** Lines lost since the start because nobody read the output in time, or it could not be written. */
   dropped(): number
 }
 
+/** `descriptor` = the open file that lines go to, by its number; absent = standard output. */
 export function createLogger(options: { level: LogLevel; clock: Clock; descriptor?: number }): Logger {
   const writer = new ByteWriter(options.descriptor ?? 1)
   const rank = ranks[options.level]

@@ -12,7 +12,7 @@ const goneMax = 50
 const overheadBounds = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25, 1]
 
 /** What is read at the moment of a scrape. */
-export interface Gauges {
+interface Gauges {
   upstreamConnections(): { busy: number; idle: number }
   /** `max`: Infinity = not limited. `closedIdle` and `turnedAway` count since the start. */
   clientConnections(): { busy: number; idle: number; max: number; closedIdle: number; turnedAway: number }
@@ -25,7 +25,8 @@ export interface Gauges {
   droppedLogLines(): number
 }
 
-export interface Metrics {
+/** The counters of calls, and the page that Prometheus reads. */
+interface Metrics {
   call(settlement: Settlement): void
   /** After a reload: these are all there are. */
   configured(deployments: readonly Deployment[]): void
@@ -68,6 +69,7 @@ class Series {
   }
 }
 
+/** Counts from 0 at each start, in memory alone; `gauges` are read at each `text()`. */
 export function createMetrics(gauges: Gauges): Metrics {
   const all = new Map<string, Series>()
   return {

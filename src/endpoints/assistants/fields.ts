@@ -9,6 +9,7 @@ const json = z.record(z.string(), z.unknown())
 const isEmpty = (value: unknown): boolean =>
   typeof value !== 'object' || value === null ? value == null : Object.values(value).every(isEmpty)
 
+/** At most 16 pairs, with names of up to 64 characters and texts of up to 512. */
 export const metadataField = z
   .record(z.string().max(64), z.string().max(512))
   .refine(pairs => Object.keys(pairs).length <= 16, 'has more than 16 pairs')
@@ -24,11 +25,13 @@ const functionTool = z.strictObject({
   }),
 })
 
+/** At most `most` functions; the vendor's own tools are refused. */
 export const toolsField = (most: number) => z.array(z.discriminatedUnion('type', [functionTool], toolTypes)).max(most).nullish()
 
 /** Only what names no file. */
 export const toolResourcesField = json.refine(isEmpty, noFiles).nullish()
 
+/** Only an empty list. */
 export const attachmentsField = z.array(z.unknown()).max(0, noFiles).nullish()
 
 const effort = z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'])
@@ -59,7 +62,9 @@ export const samplingFields = {
   reasoning_effort: effort.nullish(),
 }
 
+/** A public name; `checkModel` says whether the key may call it. */
 export const modelField = z.string().min(1).max(256)
+/** OpenAI's limit, in characters. */
 export const instructionsField = z.string().max(256_000).nullish()
 
 const choices = z.discriminatedUnion(
@@ -68,8 +73,10 @@ const choices = z.discriminatedUnion(
   'must be "none", "auto", "required" or {"type": "function", "function": {"name": ...}}',
 )
 
+/** Whether a function that is named is among the tools, the call of the model finds out. */
 export const toolChoiceField = z.union([z.enum(['none', 'auto', 'required']), choices]).nullish()
 
+/** `last_messages` = so many of the newest; `auto` = all that `max_prompt_tokens` has room for. */
 export const truncationField = z
   .strictObject({ type: z.enum(['auto', 'last_messages']), last_messages: z.number().int().min(1).nullish() })
   .refine(value => value.type === 'auto' || value.last_messages != null, {

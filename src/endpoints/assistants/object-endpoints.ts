@@ -23,6 +23,7 @@ export const docUnder = (tag: string) => (summary: string, more: Partial<Endpoin
   summary, tag, response: { type: 'object' }, ...more,
 })
 
+/** `summary` = of the OpenAPI document. 404 as `find` says. */
 export function retrieveEndpoint({ paths, tag, find }: ObjectPath, summary: string): Endpoint {
   return {
     method: 'GET',
@@ -41,7 +42,7 @@ export function metadataEndpoint({ paths, tag, find }: ObjectPath, summary: stri
     method: 'POST',
     paths,
     auth: 'key',
-    doc: docUnder(tag)(summary, { request: schemaOf(schema) }),
+    doc: docUnder(tag)(summary, { request: schemaOf(schema), requestOptional: true }),
     async handle(request, services, caller) {
       const object = await find(request, services, caller!)
       const { metadata } = await readAssistantJson(request, services, schema)
@@ -50,6 +51,7 @@ export function metadataEndpoint({ paths, tag, find }: ObjectPath, summary: stri
   }
 }
 
+/** With all that stands in the object. 404 as `find` says, and when somebody else has deleted it meanwhile. */
 export function deleteEndpoint({ paths, tag, find }: ObjectPath, summary: string): Endpoint {
   return {
     method: 'DELETE',

@@ -18,6 +18,7 @@ const endpoints = new Set(
     .flatMap(path => [`/v1/${path}`, `/${path}`]),
 )
 
+/** For one file, whose lines come in their order. Keeps each `custom_id` (OpenAI's limit is 50,000), and no line. */
 export class BatchLines {
   readonly #services: Services
   readonly #caller: Caller

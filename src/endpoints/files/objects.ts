@@ -23,6 +23,7 @@ export async function findRecord(services: Services, caller: Caller, asked: { ki
   return record
 }
 
+/** 404 in OpenAI's words. `param` = where the request names the object. */
 export function notFound(kind: FileKind, id: string, param: string): GatewayError {
   return new GatewayError('not-found', `No such ${kind === 'file' ? 'File object' : 'Batch object'}: ${id.slice(0, 100)}`, { param })
 }
@@ -81,6 +82,7 @@ export function publicFile(answer: Fields, record: Pick<FileRecord, 'id' | 'upst
   }
 }
 
+/** 0 = the upstream does not say how many. */
 export function bytesIn(answer: Fields): number {
   const { bytes } = answer
   return typeof bytes === 'number' && Number.isSafeInteger(bytes) && bytes >= 0 ? bytes : 0

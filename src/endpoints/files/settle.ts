@@ -16,6 +16,7 @@ const ends: Readonly<Record<string, Pick<LedgerRow, 'outcome' | 'status' | 'erro
   cancelled: { outcome: 'client_closed', status: 499, error_kind: 'client-closed' },
 }
 
+/** Of a batch as clients see it, whose status is in small letters. */
 export function hasEnded({ status }: Readonly<Fields>): boolean {
   return typeof status === 'string' && Object.hasOwn(ends, status)
 }
@@ -80,7 +81,7 @@ function costOf(usage: Usage, prices: Prices | null, atMs: number): bigint | nul
 }
 
 /** The 128 bits of the batch's id, written as all request ids are. */
-export function requestId(batchId: string): string {
+function requestId(batchId: string): string {
   const hex = batchId.slice(batchId.indexOf('_') + 1)
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
 }

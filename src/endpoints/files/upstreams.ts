@@ -1,6 +1,6 @@
 /** Which upstream keeps a file: what the client says, within what its key may use. */
 import { mayUseModel } from '../../accounts/key.ts'
-import { callableDeployments } from '../../accounts/model-access.ts'
+import { callableDeployments, mayCall } from '../../accounts/model-access.ts'
 import type { Caller } from '../../core/call.ts'
 import type { Deployment } from '../../core/deployment.ts'
 import type { Services } from '../../core/endpoint.ts'
@@ -8,7 +8,7 @@ import { GatewayError } from '../../core/errors.ts'
 import { accountOf } from '../../core/files.ts'
 
 /** Where the client wants a file to go; all of it may be missing. */
-export interface Wish {
+interface Wish {
   /** Public names; the file goes where all of them are. */
   readonly models: readonly string[]
   /** `custom_llm_provider`. */
@@ -31,7 +31,7 @@ export function chooseUpstream(services: Services, caller: Caller, wish: Wish): 
   if (open.length === 1) return open[0]!
   // A model may be served by several upstreams: the first will do.
   if (wish.models.length > 0 && open.length > 0) return open[0]!
-  const choices = shownChoices(open.length > 0 ? open : [...accounts.values()])
+  const choices = shownChoices(services, caller, wish, open.length > 0 ? open : [...accounts.values()])
   if (accounts.size === 0) throw refused('none of the models that this key may use is at an upstream that takes files')
   if (open.length === 0)
     throw refused(`no upstream of the provider '${wish.provider!.slice(0, 60)}' takes files for this key; name one of these as \`model\`: ${choices}`, 'custom_llm_provider')
@@ -74,9 +74,13 @@ function byAccount(deployments: readonly Deployment[]): Map<string, Deployment> 
 
 const choicesShownMax = 20
 
-function shownChoices(deployments: readonly Deployment[]): string {
-  const names = deployments.slice(0, choicesShownMax).map(one => `'${one.modelName}' (${one.target.provider.name})`)
-  return names.join(', ')
+/** By the names that the caller may use: behind an alias there may be one that it must not know. */
+function shownChoices(services: Services, caller: Caller, { models }: Wish, deployments: readonly Deployment[]): string {
+  const index = services.models()
+  const nameOf = (one: Deployment) =>
+    [one.modelName, ...models, ...caller.key.models].find(name => mayCall(caller, name, index.settings) && (name === one.modelName || index.resolve(name).includes(one)))
+  const shown = deployments.slice(0, choicesShownMax).map(one => [nameOf(one), one.target.provider.name])
+  return shown.flatMap(([name, provider]) => (name === undefined ? [] : [`'${name}' (${provider})`])).join(', ')
 }
 
 function refused(message: string, param = 'model'): GatewayError {

@@ -19,7 +19,8 @@ const renewalMs = 5000
 /** A run that was not renewed for this long is gone with its process. */
 export const staleMs = 60_000
 
-export interface BackgroundCall {
+/** What a run needs once its client has its answer. */
+interface BackgroundCall {
   readonly request: HttpRequest
   readonly services: Services
   readonly caller: Caller

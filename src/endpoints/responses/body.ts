@@ -4,13 +4,15 @@ import { madeRequest, readBody } from '../../core/request.ts'
 import type { Client } from '../../core/request.ts'
 import { JsonBody, JsonBodyError } from '../../lib/json-body.ts'
 
-export interface ReadRequest {
+/** A request that can still be called, and its body for who has to look into it first. */
+interface ReadRequest {
   /** To be called in place of the original, whose body is gone. */
   readonly request: HttpRequest
   /** Undefined = not readable; the call itself says why. */
   readonly body: JsonBody | undefined
 }
 
+/** The body of `request` is used up afterwards. Wrong, large or encoded bodies throw nothing here: the call refuses them. */
 export async function readRequest(request: HttpRequest, services: Services): Promise<ReadRequest> {
   if (request.headers.has('content-encoding')) return { request, body: undefined }
   let bytes: Uint8Array

@@ -7,7 +7,8 @@ import type { JsonBody } from '../../lib/json-body.ts'
 
 type Item = Record<string, unknown>
 
-export interface Conversation {
+/** A call as its upstream shall see it, and what is kept of it. */
+interface Conversation {
   /** The body with everything that it refers to in `input`. */
   readonly bytes: Uint8Array
   /** The items of this call alone, each with an id. */
@@ -15,7 +16,10 @@ export interface Conversation {
   readonly previousId: string | null
 }
 
-/** Only for bodies without problems. Throws when something is referred to that this key does not have. */
+/**
+ * Only for bodies without problems. Throws `invalid-request` for a reference to what this key does not have, or to a
+ * response that has not ended.
+ */
 export async function readConversation(body: JsonBody, keyId: string, services: Services): Promise<Conversation> {
   const sent = itemsOf(body.get('input'))
   const previousId = body.get('previous_response_id')

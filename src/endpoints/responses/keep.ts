@@ -18,6 +18,10 @@ export interface KeptCall {
   readonly background: boolean
 }
 
+/**
+ * To be stored under `response.id`. Made now, it expires after `response_retention_days`, 30 days unless said. `response`
+ * is held, not copied.
+ */
 export function recordOf(call: KeptCall, response: Fields, services: Services, deploymentId: string | null): StoredResponse {
   const settings = services.settings()
   const nowMs = services.epochMs()

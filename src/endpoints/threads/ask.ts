@@ -11,7 +11,7 @@ import type { Fields } from '../kept-objects.ts'
 import type { Ending } from './run-object.ts'
 import type { Turn } from './turn.ts'
 
-export type Failure = Extract<Ending, { status: 'failed' }>
+type Failure = Extract<Ending, { status: 'failed' }>
 
 /** What is still needed of the request that began a run, once that request is answered. */
 export interface Origin {
@@ -20,11 +20,13 @@ export interface Origin {
   readonly userAgent: string
 }
 
+/** Holds nothing of the request itself, which is answered before its run ends. */
 export function originOf({ headers, path, clientAddress }: HttpRequest): Origin {
   return { path, clientAddress, userAgent: headers.get('user-agent') ?? '' }
 }
 
-export interface Question {
+/** One call of the model; `signal` ends it. */
+interface Question {
   readonly services: Services
   readonly caller: Caller
   readonly origin: Origin
@@ -33,6 +35,7 @@ export interface Question {
   readonly signal: AbortSignal
 }
 
+/** How a question ended; what was answered is in its turn. */
 export interface Asked {
   /** Absent = the answer came to its end. */
   readonly failure?: Failure
@@ -70,17 +73,19 @@ async function readAnswer(response: Response, signal: AbortSignal, turn: Turn): 
 
 const cut = { failure: serverFailure('the answer of the model has no end') }
 
+/** `message` is for clients to read. */
 export function serverFailure(message: string): Failure {
   return { status: 'failed', code: 'server_error', message }
 }
 
 /** A status as runs name failures; they have three words. */
-export function failureOf(status: number, body: Fields): Failure {
+function failureOf(status: number, body: Fields): Failure {
   const { message } = (body.error ?? {}) as Fields
   const code = status === 429 ? 'rate_limit_exceeded' : [400, 413, 422].includes(status) ? 'invalid_prompt' : 'server_error'
   return { status: 'failed', code, message: typeof message === 'string' ? message : 'the call of the model failed' }
 }
 
+/** Clients read the message of a GatewayError; of any other error only that the gateway failed. */
 export function failureOfError(error: unknown): Failure {
   if (!(error instanceof GatewayError)) return serverFailure('the gateway failed on this run')
   return failureOf(error.status, { error: { message: error.message } })

@@ -10,6 +10,10 @@ const heartbeatMs = 15_000
 /** What a run tells while it goes on. Nobody listens = nothing happens. */
 export type Emit = (event: string, data: object) => void
 
+/**
+ * For one client. Its heartbeat beats from the start, so that `end` must be called. Once the client has left, or was let
+ * go, nothing is sent and nothing throws.
+ */
 export class EventSink {
   readonly #stream: ReadableStream<Uint8Array>
   #controller!: ReadableStreamDefaultController<Uint8Array>

@@ -18,7 +18,8 @@ const renewalMs = 5000
 /** An answer that is paid for is not given up because the database is away for a moment. */
 const storeAgainMs = [250, 1000, 4000]
 
-export interface RunWork {
+/** What the work on a run needs once its request is answered. */
+interface RunWork {
   readonly services: Services
   readonly caller: Caller
   readonly origin: Origin
@@ -29,7 +30,7 @@ export interface RunWork {
 }
 
 /** Holds a place among the runs of this process until the run is stored: nothing is kept that cannot be worked on. */
-export interface Place {
+interface Place {
   go(work: RunWork): void
   release(): void
 }

@@ -23,6 +23,7 @@ const part = z.discriminatedUnion(
   'must be "text" or "image_url"; files are not kept for assistants, so send a picture as its URL',
 )
 
+/** OpenAI API reference, "Create message", of which files are the one part that is refused. */
 export const messageBody = z
   .strictObject({
     role: z.enum(['user', 'assistant']),
@@ -35,7 +36,7 @@ export const messageBody = z
     error: 'of a message of the assistant may only be text; send pictures in a message of the user',
   })
 
-export type MessageBody = z.infer<typeof messageBody>
+type MessageBody = z.infer<typeof messageBody>
 type Thread = Pick<AssistantObject, 'id' | 'keyId'>
 
 /** A message that a client adds. */

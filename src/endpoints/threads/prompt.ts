@@ -12,8 +12,12 @@ import { stepsOf } from './run-object.ts'
 const pageSize = 200
 
 /** A chat request; or which limit of the run leaves no room for one. */
-export type Prompt = { readonly body: Fields } | { readonly limit: 'max_prompt_tokens' | 'max_completion_tokens' }
+type Prompt = { readonly body: Fields } | { readonly limit: 'max_prompt_tokens' | 'max_completion_tokens' }
 
+/**
+ * With the whole thread, or as many of its newest messages as the run wants or `max_prompt_tokens` has room for (about).
+ * `stream` = ask for events. Throws `too-large` when the messages are more than a body may hold.
+ */
 export async function promptOf(services: Services, run: AssistantObject, stream: boolean): Promise<Prompt> {
   const { body } = run
   const used = (body.usage ?? {}) as Fields

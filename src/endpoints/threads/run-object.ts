@@ -29,26 +29,31 @@ const runFields = {
   parallel_tool_calls: z.boolean().nullish(),
 }
 
+/** What a thread is made of (OpenAI API reference, "Create thread"), by itself or together with a run. */
 export const threadFields = {
   messages: z.array(messageBody).nullish(),
   tool_resources: toolResourcesField,
   metadata: metadataField,
 }
 
+/** OpenAI API reference, "Create run". null = as the assistant says, or as if it had not been sent. */
 export const runBody = z.strictObject({
   ...runFields,
   additional_instructions: instructionsField,
   additional_messages: z.array(messageBody).nullish(),
 })
 
+/** OpenAI API reference, "Create thread and run". What would be added to a thread stands in `thread` itself. */
 export const threadAndRunBody = z.strictObject({
   ...runFields,
   tool_resources: toolResourcesField,
   thread: z.strictObject(threadFields).nullish(),
 })
 
+/** Of either path: a run with a new thread has none of the `additional_` fields. */
 export type RunBody = z.infer<typeof runBody>
 
+/** Queued and not stored yet. What `asked` leaves open the assistant says; its additional instructions are added to either. */
 export function newRun(services: Services, thread: Pick<AssistantObject, 'id' | 'keyId'>, assistant: AssistantObject, asked: RunBody): AssistantObject {
   const given = assistant.body
   const nowMs = services.epochMs()
@@ -157,6 +162,7 @@ export async function stepsOf(services: Services, run: AssistantObject): Promise
   return found?.objects ?? []
 }
 
+/** The stored ones that have not ended: the calls whose outputs a run waits for, or none. */
 export async function openSteps(services: Services, run: AssistantObject): Promise<AssistantObject[]> {
   return (await stepsOf(services, run)).filter(step => step.body.status === 'in_progress')
 }

@@ -220,6 +220,10 @@ const oneStep: ObjectPath = {
   },
 }
 
+/**
+ * 404 for runs of other keys and threads. 400 for a thread that another run holds and for what the status of a run does
+ * not allow; 503 when this process works on too many.
+ */
 export const runEndpoints: readonly Endpoint[] = [
   create,
   createWithThread,

@@ -8,6 +8,7 @@ import type { FindObject } from '../assistants/object-endpoints.ts'
 import type { Fields } from '../kept-objects.ts'
 import { currentRun } from './run-object.ts'
 
+/** Of the caller's key; not stored yet. */
 export function newThread(services: Services, caller: Caller, metadata: Fields | null | undefined): AssistantObject {
   return newObject(services, { kind: 'thread', keyId: caller.key.id }, { metadata: metadata ?? {}, tool_resources: null })
 }

@@ -25,12 +25,14 @@ const messageReasons: Partial<Record<TurnEnd['status'], string>> = {
   expired: 'run_expired',
 }
 
+/** What a turn made, to be stored in one step with its run. */
 export interface TurnObjects {
   readonly put: AssistantObject[]
   /** To be told once the objects are stored. */
   readonly events: (readonly [event: string, data: object])[]
 }
 
+/** Tells its events while it is filled, and stores nothing. `end` may be called again, when its objects could not be stored. */
 export class Turn {
   /** OpenAI's finish reason; empty = the answer has not ended. */
   finish = ''

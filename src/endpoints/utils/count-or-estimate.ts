@@ -9,6 +9,7 @@ import { estimateInput } from '../../core/input-tokens.ts'
 import type { JsonBody } from '../../lib/json-body.ts'
 import { readRequest } from '../responses/body.ts'
 
+/** A call whose answer is one number, so that another can be put in its place. */
 export interface CountCall extends ModelCall {
   readonly format: UnaryFormat<'count-tokens'>
 }

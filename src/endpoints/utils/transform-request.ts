@@ -39,6 +39,7 @@ const kindsByType: ReadonlyMap<string, Kind> = new Map(
   ]),
 )
 
+/** Every name that `call_type` may have. */
 export const callTypes = [...kindsByType.keys()]
 /** Bodies of these are forms with files. */
 const formTypes: ReadonlySet<string> = new Set(['transcription', 'translation', 'image_edit', 'image_variation'].flatMap(name => [name, `a${name}`]))
@@ -48,12 +49,13 @@ const wrongType = (given: unknown): string =>
     ? 'takes a form with files, which cannot be shown as JSON'
     : `must be one of ${callTypes.join(', ')}`
 
+/** The body of the path. What is inside of `request_body` the format of its `call_type` checks. */
 export const transformBody = z.strictObject({
   call_type: z.enum(callTypes as [string, ...string[]], { error: issue => wrongType(issue.input) }),
   request_body: z.record(z.string(), z.unknown()),
 })
 
-export type TransformBody = z.infer<typeof transformBody>
+type TransformBody = z.infer<typeof transformBody>
 
 /** Failures of the transformation are an answer, as at the peer; what the caller may not do stays refused. */
 export async function transformRequest(

@@ -9,12 +9,13 @@ import type { ThinkingDisplay } from './decode.ts'
 import { broken } from './error.ts'
 import { sealSignature, unprovenIndex } from './seal.ts'
 
+/** One event of a block in the dialect's own words, without its index: whoever writes the blocks counts them. */
 export type Step =
   | { readonly type: 'start'; readonly block: Fields }
   | { readonly type: 'delta'; readonly delta: Fields }
   | { readonly type: 'stop' }
 
-export type ChoiceEvent = Extract<ChatEvent, { choice: number }>
+type ChoiceEvent = Extract<ChatEvent, { choice: number }>
 type Reasoning = Extract<ChatEvent, { type: 'reasoning' }>
 type Finish = Extract<ChatEvent, { type: 'finish' }>
 

@@ -8,6 +8,7 @@ import { inspectCount } from './inspect.ts'
 import { count } from './usage.ts'
 import { readWishes } from '../openai-chat/wishes.ts'
 
+/** A forwarded answer passes byte for byte; without a count that can be believed it is `upstream-broken`. */
 export const anthropicCountTokens: UnaryFormat<'count-tokens'> = {
   dialect: 'anthropic-count-tokens',
   operation: 'count-tokens',

@@ -18,6 +18,7 @@ interface MarkedRequest extends ChatRequest {
   [display]?: ThinkingDisplay
 }
 
+/** `none` also for requests of other formats. */
 export function thinkingDisplay(request: ChatRequest): ThinkingDisplay {
   return (request as MarkedRequest)[display] ?? 'none'
 }

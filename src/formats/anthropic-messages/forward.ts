@@ -15,6 +15,10 @@ const answerLimits = { depth: 256, fields: 1000, tokens: 8_000_000 }
 /** What the client's bytes were written for: only the client knows. */
 const clientHeaders = ['anthropic-version', 'anthropic-beta']
 
+/**
+ * Also for `count_tokens`. Where marked thinking or citations are found, `messages` is written anew without them, and
+ * `dropped` names them.
+ */
 export function messagesEdits(body: JsonBody, quirks: ForwardQuirks): { edits: Edit[]; dropped: string[] } {
   const edits: Edit[] = []
   const dropped: string[] = []
@@ -38,6 +42,7 @@ export function messagesEdits(body: JsonBody, quirks: ForwardQuirks): { edits: E
   return { edits, dropped }
 }
 
+/** `anthropic-version` and `anthropic-beta`, unchanged; undefined = the client sent neither. */
 export function messagesHeaders(client: RequestHeaders): Record<string, string> | undefined {
   let found: Record<string, string> | undefined
   for (const name of clientHeaders) {
@@ -68,6 +73,7 @@ function answer(bytes: Uint8Array, publicModel: string): ForwardedAnswer {
   return { body: pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces), usage: readUsage(body.get('usage')) }
 }
 
+/** `answer` throws `upstream-broken` for what is no finished message, or the error that the upstream put in its place. */
 export const messagesForward: ForwardRules = {
   edits: messagesEdits,
   answer,

@@ -10,6 +10,7 @@ const hints: ReadonlyMap<string, string> = new Map(Object.entries<string>({
   function: '; results of tools are `tool_result` blocks in a user message',
 }))
 
+/** Looks into every block until `problems` is full. Kinds of blocks that are not known here pass. */
 export function checkMessages(value: unknown, problems: ProblemList): void {
   if (!Array.isArray(value)) return problems.wrong(['messages'], 'an array of messages', value)
   if (value.length === 0)
@@ -35,6 +36,7 @@ function checkContent(content: unknown, path: Path, problems: ProblemList): void
   for (let at = 0; at < content.length && !problems.full; at++) checkBlock(content[at], [...path, at], problems)
 }
 
+/** A string, or an array of text blocks: `system` holds nothing else. */
 export function checkSystem(value: unknown, problems: ProblemList): void {
   if (typeof value === 'string') return
   if (!Array.isArray(value)) return problems.wrong(['system'], 'a string or an array of text blocks', value)
@@ -90,6 +92,7 @@ function checkSource(source: unknown, path: Path, problems: ProblemList): void {
   if (source.type === 'content') checkContent(source.content, [...path, 'content'], problems)
 }
 
+/** Absent, null or any object: which types and lifetimes exist is the upstream's to judge. */
 export function checkCacheControl(value: unknown, path: Path, problems: ProblemList): void {
   if (value != null && !isObject(value)) problems.wrong(path, 'an object such as {"type": "ephemeral"}', value)
 }

@@ -20,6 +20,10 @@ const leadingType = /^\s*\{\s*"type"\s*:\s*"([a-z_]+)"/
 /** Where a delta says something. Inside of strings quotes are escaped, so that the name of a field is one. */
 const saying = /"(?:text|thinking|partial_json)"\s*:\s*"/g
 
+/**
+ * Complete at a stop reason; a complete stream without `message_stop` gets one. The events `[DONE]` and whatever follows
+ * the end are left out.
+ */
 export class MessagesRelay implements StreamRelay {
   started = false
   complete = false

@@ -20,6 +20,7 @@ const ownPrefix = 'modelgate-'
 /** Signatures that name their vendor and place, as providers of other dialects write them: `vendor/kind/000/...`. */
 const placed = /^[a-z_]+\/[a-z]+\/\d{3,6}\//
 
+/** The `signature` for the client, to be read by `openSignature`; undefined or empty = nobody signed. */
 export function sealSignature(signature: string | undefined): string {
   if (signature === undefined || signature === '') return unsigned
   return placed.test(signature) ? foreignPrefix + signature : signature

@@ -18,7 +18,7 @@ const finishReasons: Readonly<Record<FinishReason, string>> = {
 const audioType = 'audio/L16;codec=pcm;rate=24000'
 const shownCharactersMax = 200
 
-export type ChoiceEvent = Extract<ChatEvent, { choice: number }>
+type ChoiceEvent = Extract<ChatEvent, { choice: number }>
 
 /** One candidate, fed with events in order. */
 export class Candidate {

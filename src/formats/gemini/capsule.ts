@@ -12,6 +12,7 @@ export type SealedThought = { text: string; signature: string } | { redacted: st
 const mark = 'modelgate-thoughts:'
 const markBase64 = Buffer.from(mark).toString('base64').replace(/=*$/, '').slice(0, -1)
 
+/** Base64 for `thoughtSignature`, to be read by `openThoughts`. Encoded, not encrypted. */
 export function sealThoughts(thoughts: readonly SealedThought[]): string {
   return Buffer.from(mark + JSON.stringify(thoughts), 'utf8').toString('base64')
 }

@@ -33,6 +33,7 @@ function decode(body: JsonBody): ChatRequest {
   return decodeFields(isObject(inner) ? inner : {})
 }
 
+/** Never forwarded: see `noForward`. */
 export const geminiCountTokens: UnaryFormat<'count-tokens'> = {
   dialect: 'gemini-named-inside',
   operation: 'count-tokens',

@@ -8,7 +8,7 @@ import { openThoughts } from './capsule.ts'
 import { partKinds } from './inspect-contents.ts'
 import { camel, entryPath, objectsOf, textOrEmpty } from './words.ts'
 
-export interface DecodedContents {
+interface DecodedContents {
   readonly messages: Message[]
   /** Fields of parts that the hub has no word for, by their names. */
   readonly dropped: ReadonlySet<string>

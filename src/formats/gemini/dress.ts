@@ -43,6 +43,9 @@ class ArrayDress implements StreamDress {
   }
 }
 
+/** A fresh dress for each stream: an array knows whether it has begun. */
 export type MakeDress = () => StreamDress
+/** For `alt=sse`. */
 export const sseDress: MakeDress = () => new SseDress()
+/** What Google streams when `alt` is not given. */
 export const arrayDress: MakeDress = () => new ArrayDress()

@@ -105,6 +105,7 @@ const metadata = ({ usage }: EmbeddingsResult): object =>
 
 const shared = { dialect: 'gemini-named-inside', operation: 'embeddings', errorBody: geminiErrorBody, forward: noForward } as const
 
+/** One content, all its texts together one vector. `decode` throws `unprocessable` for parts that are no text. */
 export const geminiEmbedContent: EmbeddingsFormat = {
   ...shared,
   inspect: inspectOne,
@@ -112,6 +113,7 @@ export const geminiEmbedContent: EmbeddingsFormat = {
   encode: (result, _model, request) => ({ embedding: values(result, request)[0], ...metadata(result) }),
 }
 
+/** Up to 2048 requests, one vector each, in order. Wishes that differ between them are `unprocessable`. */
 export const geminiBatchEmbedContents: EmbeddingsFormat = {
   ...shared,
   inspect: inspectBatch,

@@ -7,6 +7,10 @@ import { answerLimits, GenerateRelay } from './relay.ts'
 import { readUsage } from './usage.ts'
 import { broken } from './words.ts'
 
+/**
+ * `dress` = what streams are wrapped in; whole answers know none. `answer` throws `upstream-broken` for what is no JSON
+ * object, or has neither `candidates` nor `promptFeedback`.
+ */
 export function generateForward(dress: MakeDress): ForwardRules {
   return {
     modelInPath: true,

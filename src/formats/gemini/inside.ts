@@ -9,4 +9,5 @@ function neverForwarded(): never {
   throw new GatewayError('internal', 'bodies that name the model inside are never forwarded')
 }
 
+/** Every function throws `internal`: no deployment speaks the dialect `gemini-named-inside`, so none is ever called. */
 export const noForward: ForwardRules = { modelInPath: true, edits: neverForwarded, answer: neverForwarded, relay: neverForwarded }

@@ -10,6 +10,7 @@ export const partKinds = [
 ] as const
 const contentExample = '{"role": "user", "parts": [{"text": ...}]}'
 
+/** A list of contents or one without its brackets, looked into until `problems` is full. */
 export function checkContents(value: unknown, problems: ProblemList): void {
   const list = listOf(value)
   if (list.length === 0)

@@ -130,6 +130,7 @@ const checks: Readonly<Record<string, Check>> = {
   labels: objectField('labels'),
   serviceTier: stringField('serviceTier'),
 }
+/** By name in both spellings; they also judge the request that `countTokens` may hold. */
 export const generateChecks = checksOf(checks)
 
 const missingContents = '`contents` is missing; send [{"role": "user", "parts": [{"text": ...}]}]'

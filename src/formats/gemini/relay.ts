@@ -20,6 +20,7 @@ const eventBytesMax = 64 * 1024 * 1024
 /** An answer may be far larger than a request; the limits only stop what would stall the process. */
 export const answerLimits = { depth: 256, fields: 1000, tokens: 8_000_000 }
 
+/** Complete when every candidate that began has its finish reason, or the prompt was blocked. One `dress` a stream. */
 export class GenerateRelay implements StreamRelay {
   started = false
   terminated = false

@@ -15,7 +15,8 @@ export function camel(fields: Fields): Fields {
   return out
 }
 
-export function camelName(name: string): string {
+/** `max_output_tokens` -> `maxOutputTokens` */
+function camelName(name: string): string {
   return name.replace(/_+([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())
 }
 
@@ -48,7 +49,9 @@ export function listOf(value: unknown): unknown[] {
   return value === undefined || value === null ? [] : [value]
 }
 
+/** As `listOf`, without entries that are no objects. */
 export const objectsOf = (value: unknown): Fields[] => listOf(value).filter(isObject)
+/** Anything but a string counts as empty: absent, null, or of a type that only a broken upstream sends. */
 export const textOrEmpty = (value: unknown): string => (typeof value === 'string' ? value : '')
 
 /** The place of an entry: lists of one without brackets have no numbers. */
@@ -59,6 +62,7 @@ export function entryPath(path: Path, list: unknown, at: number): Path {
 /** A word of one of Google's enums. */
 export const enumWord = (value: unknown): string => textOrEmpty(value).toUpperCase()
 
+/** `upstream-broken`; `message` is a whole sentence for the client. */
 export function broken(message: string, cause?: unknown): GatewayError {
   return new GatewayError('upstream-broken', message, cause === undefined ? {} : { cause })
 }

@@ -10,6 +10,7 @@ import type { StreamDress } from './dress.ts'
 import { geminiErrorBody } from './error.ts'
 import { usageMetadata } from './usage.ts'
 
+/** One `dress` a stream. Throws `upstream-broken` for a tool call that never began (`Candidate.take`). */
 export class GenerateWriter implements EventWriter {
   readonly #dress: StreamDress
   readonly #model: string

@@ -5,7 +5,7 @@ import type { Usage } from '../../core/usage.ts'
 import { annotation, imageObject, redactedBlock, thinkingBlock } from './shared.ts'
 
 /** Sound in OpenAI's names; `expires_at` in seconds since 1970, 0 = unknown. */
-export interface GatheredAudio {
+interface GatheredAudio {
   id: string
   expires_at: number
   transcript: string
@@ -35,7 +35,7 @@ export interface GatheredChoice {
 }
 
 /** A whole answer; `createdS` in seconds since 1970. */
-export interface GatheredAnswer {
+interface GatheredAnswer {
   id: string
   createdS: number | undefined
   choices: GatheredChoice[]

@@ -129,7 +129,7 @@ export function stringArray(field: string): Check {
 }
 
 /** A map whose values are all strings. */
-export function stringMap(field: string): Check {
+function stringMap(field: string): Check {
   return (value, problems) => {
     if (!isObject(value)) return problems.wrong([field], 'an object of strings', value)
     for (const [key, item] of Object.entries(value)) {

@@ -7,6 +7,10 @@ import type { Fields } from './checks.ts'
 /** Endings after which the text need not be whole, or is none: the client sees why. */
 const otherEndings: ReadonlySet<unknown> = new Set(['length', 'content_filter', 'tool_calls', 'function_call'])
 
+/**
+ * One text a choice, but for choices that were cut or refused, or that call. `schema` throws `invalid-request` when
+ * `response_format` is not valid JSON.
+ */
 export const strictChatSchema: StrictSchema = {
   field: 'response_format',
   schema(body: JsonBody) {
@@ -29,6 +33,7 @@ export function textsOf(parts: unknown): string {
   return objectsIn(parts).map(part => (typeof part.text === 'string' ? part.text : '')).join('')
 }
 
+/** Entries that are no objects are passed over; anything but an array has none. */
 export function objectsIn(list: unknown): Fields[] {
   return Array.isArray(list) ? list.filter(isObject) : []
 }

@@ -2,7 +2,7 @@
 import type { Path, ProblemList } from './checks.ts'
 
 /** What differs between `prompt` and `input`. */
-export interface TextsRule {
+interface TextsRule {
   readonly field: string
   /** Texts a call. */
   readonly most: number

@@ -3,9 +3,11 @@ import type { ChatRequest } from '../../core/chat.ts'
 import type { Fields } from '../openai-chat/checks.ts'
 import { ToolNames } from './tools.ts'
 
+/** Goes with the request from `decode` to whoever writes its answer. */
 export interface ResponsesContext {
   /** The client's body. */
   readonly fields: Fields
+  /** The client's tools behind the flat names that upstreams are told. */
   readonly names: ToolNames
 }
 
@@ -16,6 +18,7 @@ interface MarkedRequest extends ChatRequest {
   [responsesContext]?: ResponsesContext
 }
 
+/** Marks `request` itself, and returns it. */
 export function withContext(request: ChatRequest, context: ResponsesContext): ChatRequest {
   const marked: MarkedRequest = request
   marked[responsesContext] = context

@@ -9,7 +9,7 @@ import { unseal } from './sealed.ts'
 import { customArguments } from './tools.ts'
 import type { ClientTool, ToolNames } from './tools.ts'
 
-export interface DecodedItems {
+interface DecodedItems {
   readonly messages: Message[]
   readonly dropped: string[]
 }

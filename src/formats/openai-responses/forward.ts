@@ -13,7 +13,6 @@ import { failureOf } from './response-object.ts'
 import { sealPrefix, unseal } from './sealed.ts'
 import { readUsage } from './usage.ts'
 
-/** An answer may be far larger than a request; the limits only stop what would stall the process. */
 /** Done here: an upstream knows neither our ids nor our runs. */
 const ownFields = new Set(['previous_response_id', 'conversation', 'background'])
 
@@ -60,6 +59,7 @@ function answer(bytes: Uint8Array, publicModel: string): ForwardedAnswer {
   }
 }
 
+/** `answer` throws `upstream-broken` for what is no response, and the upstream's own error for one that failed. */
 export const responsesForward: ForwardRules = {
   edits,
   answer,

@@ -7,16 +7,19 @@ import type { Proof } from './sealed.ts'
 import { customInput } from './tools.ts'
 import type { ClientTool } from './tools.ts'
 
+/** `incomplete` = the answer was cut, by its length or by a filter, while the item was open. */
 export type ItemStatus = 'completed' | 'incomplete'
 /** Makes one event; `fields` = its own fields as JSON, without braces. */
-export type Send = (type: string, fields: string) => string
+type Send = (type: string, fields: string) => string
 
-export interface Place {
+/** Where an item stands in the response. */
+interface Place {
   readonly id: string
   /** Position in `output`. */
   readonly index: number
 }
 
+/** An item from `response.output_item.added` to `response.output_item.done`. */
 export interface OpenItem {
   readonly index: number
   open(send: Send): string

@@ -23,6 +23,10 @@ const wholeEvents = new Set([
   'response.created', 'response.queued', 'response.in_progress', 'response.completed', 'response.incomplete', 'response.failed',
 ])
 
+/**
+ * Complete at `response.completed` or `response.incomplete`, which also end it. `previousId` = the client's
+ * `previous_response_id`, which the upstream never saw and the answer repeats; anything but a string = none.
+ */
 export class ResponsesRelay implements StreamRelay {
   started = false
   complete = false

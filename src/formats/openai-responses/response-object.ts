@@ -6,8 +6,6 @@ import type { Fields } from '../openai-chat/checks.ts'
 import { createdOr } from '../openai-chat/shared.ts'
 import { objectOf } from './inspect.ts'
 
-export type ResponseStatus = 'queued' | 'in_progress' | 'completed' | 'incomplete' | 'failed' | 'cancelled'
-
 /** Random: upstreams repeat theirs, and stored answers are found by it. */
 export function newResponseId(): string {
   return `resp_${crypto.randomUUID().replaceAll('-', '')}`

@@ -11,6 +11,7 @@ const redactedPrefix = 'modelgate-redacted-'
 /** What every text of ours begins with: no other vendor could read it. */
 export const sealPrefix = 'modelgate-'
 
+/** What a vendor wants back with its thinking; where both are given, `redacted` counts. */
 export interface Proof {
   readonly signature?: string
   readonly redacted?: string

@@ -4,6 +4,7 @@ import type { JsonBody } from '../../lib/json-body.ts'
 import { isObject, readField } from '../openai-chat/checks.ts'
 import { objectsIn, textsOf } from '../openai-chat/strict.ts'
 
+/** `schema` throws `invalid-request` when `text` is not valid JSON. */
 export const strictResponseSchema: StrictSchema = {
   field: 'text',
   schema(body: JsonBody) {

@@ -63,7 +63,7 @@ function shortened(name: string, key: string): string {
   return `${name.slice(0, nameLengthMax - hashLength - 1)}_${hash}`
 }
 
-export interface ReadTools {
+interface ReadTools {
   readonly tools: Tool[]
   readonly names: ToolNames
   /** Types of tools that only their vendor can run. */

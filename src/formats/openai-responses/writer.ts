@@ -17,6 +17,7 @@ import { usageObject } from './usage.ts'
 
 type Of<T extends ChatEvent['type']> = Extract<ChatEvent, { type: T }>
 
+/** One instance a response, under an id of its own. `fail` gives what was told so far as `response.failed`. */
 export class ResponsesWriter implements EventWriter {
   /** The answer so far; complete after `end`. */
   readonly response: Fields

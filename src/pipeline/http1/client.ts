@@ -20,6 +20,7 @@ import { prepareHead } from './request-head.ts'
 import { tunnelRequest } from './tunnel.ts'
 import type { TlsSettings } from './wire.ts'
 
+/** All of it may be left out. The clock is the system's unless a test brings its own. */
 export interface Http1Options {
   readonly clock?: Clock
   /** Free connections kept per origin; the oldest is closed when one more comes. Default 256. */

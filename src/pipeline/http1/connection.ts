@@ -44,6 +44,7 @@ export interface Way {
 /** `queued` = the request goes out at the end of this turn. */
 type Phase = 'connecting' | 'queued' | 'head' | 'body' | 'idle' | 'closed'
 
+/** It carries one exchange at a time. Once closed it stays so: the owner hears of it, and makes another. */
 export class Connection extends TimerEntry implements Line, TurnTask, TunnelUser {
   /** As long as the peer said it keeps the connection; Infinity = it said nothing. */
   keepAliveMs = Infinity

@@ -25,6 +25,7 @@ const connectProblems: Readonly<Record<string, string>> = {
 /** Who cannot be reached, as the beginning of a sentence. */
 export const upstreamSubject = 'the upstream cannot be reached'
 
+/** Not even the proxy is there: as `upstreamSubject`, the beginning of a sentence. */
 export function proxySubject({ name }: UpstreamProxy): string {
   return `the proxy ${name} cannot be reached`
 }
@@ -77,6 +78,7 @@ export function proxyRefused({ name, authorization }: UpstreamProxy, status: num
   return new GatewayError('upstream-unreachable', `the proxy ${name} ${problem} (status ${status})`)
 }
 
+/** The proxy hung up after CONNECT, or TLS could not begin inside. `cause` is the system's error, if there was one. */
 export function proxyCut({ name }: UpstreamProxy, cause: unknown): GatewayError {
   const message = `the proxy ${name} closed the connection instead of connecting to the upstream`
   return new GatewayError('upstream-unreachable', message, { cause })
@@ -93,7 +95,7 @@ export function shuttingDown(): GatewayError {
 }
 
 /** What the upstream was waited for when time ran out. */
-export type Awaited = 'first-byte' | 'next-byte' | 'end'
+type Awaited = 'first-byte' | 'next-byte' | 'end'
 
 /** Time ran out on a connection that stood. */
 export function timedOut(awaited: Awaited, limitMs: number): GatewayError {

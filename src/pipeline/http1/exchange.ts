@@ -22,6 +22,10 @@ const unclaimedBytesMax = 256 * 1024
 const smallPieceBytes = 1024
 const blockBytes = 16 * 1024
 
+/**
+ * The bytes it receives become its own: they go to the sink, or are freed once they are joined. While nobody has asked
+ * for the body, 256 KiB of it are kept.
+ */
 export class Exchange implements UpstreamExchange, UpstreamResponse, UpstreamBody {
   readonly request: UpstreamRequest
   readonly prepared: PreparedHead

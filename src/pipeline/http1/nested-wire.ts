@@ -7,6 +7,7 @@ import type { TLSSocket } from 'node:tls'
 import { isIP } from 'node:net'
 import type { Hop, TlsSettings, Wire, WireUser } from './wire.ts'
 
+/** Unlike other wires it is handed over at once, before it is connected; `onHandshake` tells when it may be used. */
 export class NestedWire implements Wire {
   readonly #stream: TLSSocket
   #user: WireUser

@@ -4,7 +4,7 @@ import { Connection } from './connection.ts'
 import type { Owner, Way } from './connection.ts'
 import type { Exchange } from './exchange.ts'
 
-export interface PoolSettings {
+interface PoolSettings {
   readonly wheel: TimerWheel
   readonly way: Way
   readonly idleMax: number
@@ -14,6 +14,10 @@ export interface PoolSettings {
 /** A peer that announces its keep-alive limit closes at that moment: a request must not be under way then. */
 const keepAliveMarginMs = 1000
 
+/**
+ * An exchange never waits for a connection of another: without a kept one it gets a new one, so what is busy has no
+ * limit here.
+ */
 export class Pool implements Owner {
   readonly wheel: TimerWheel
   readonly #settings: PoolSettings

@@ -8,7 +8,7 @@ export interface Writable {
 }
 
 /** Head and body up to this size go out joined, in one system call and one packet train. */
-export const joinedBytesMax = 64 * 1024
+const joinedBytesMax = 64 * 1024
 /** A large piece is offered in parts, so that TLS never encrypts megabytes ahead of the network. */
 const sliceBytesMax = 256 * 1024
 /** Shared by all connections: its bytes never outlive one synchronous call. */
@@ -16,8 +16,12 @@ const scratch = Buffer.allocUnsafeSlow(joinedBytesMax)
 const none: readonly BodyPiece[] = []
 
 /** `unreadable` = a file of the body ended before its length, or was closed; or bytes were freed that are not out yet. */
-export type WriteState = 'done' | 'waiting' | 'closed' | 'unreadable'
+type WriteState = 'done' | 'waiting' | 'closed' | 'unreadable'
 
+/**
+ * One per connection, for one request after another. Beyond 64 KiB a request's body is held, not copied: its bytes must
+ * not change until `done`.
+ */
 export class RequestWriter {
   #pieces: readonly BodyPiece[] = none
   #piece = 0

@@ -7,6 +7,7 @@ import {
 export const headBytesMax = 64 * 1024
 const headerLinesMax = 200
 
+/** A final response's head that passed every check. Made by `parseHead`. */
 export interface ResponseHead {
   /** 100..599. */
   readonly status: number

@@ -8,7 +8,7 @@ import type { ResponseHead } from './response-head.ts'
 import { headBytesMax, MalformedResponseError, parseHead, startsLikeHttp } from './response-head.ts'
 
 /** What `next` found. `more` = all bytes are used up; `body` = see `piece`. */
-export type ParserEvent = 'more' | 'head' | 'body' | 'end'
+type ParserEvent = 'more' | 'head' | 'body' | 'end'
 
 type State = 'head' | 'length' | 'chunks' | 'until-close' | 'done'
 
@@ -19,6 +19,10 @@ const interimResponsesMax = 16
 const partialBytesKept = 4096
 const noBytes = Buffer.alloc(0)
 
+/**
+ * One per connection: `feed` and `next` until `end`, then `reset`. 1xx responses are skipped (RFC 9110, 15.2). Nothing
+ * is copied but the parts of a head that was cut.
+ */
 export class ResponseParser {
   /** Valid from the event `head` on. */
   head: ResponseHead | undefined

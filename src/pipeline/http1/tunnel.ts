@@ -28,6 +28,9 @@ export interface TunnelUser extends WireUser {
   tunnelFailed(error: GatewayError): void
 }
 
+/**
+ * CONNECT with the head's end (RFC 9110, 9.3.6). Holds the proxy's credentials where it has any: never to be logged.
+ */
 export function tunnelRequest({ hostname, port }: Origin, proxy: UpstreamProxy): Buffer {
   const target = `${hostname.includes(':') ? `[${hostname}]` : hostname}:${port}`
   const lines = `CONNECT ${target} HTTP/1.1\r\nhost: ${target}\r\nuser-agent: modelgate\r\n`

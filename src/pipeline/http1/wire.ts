@@ -14,6 +14,7 @@ export interface Wire extends Writable {
 export interface WireUser {
   /** TCP stands. With TLS the handshake is still to come. */
   onOpen(wire: Wire): void
+  /** Only with TLS: it stands, or `error` says why not. */
   onHandshake(success: boolean, error: Error | null): void
   onData(chunk: Buffer): void
   onDrain(): void

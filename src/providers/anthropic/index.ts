@@ -59,6 +59,10 @@ function fault(status: number, body: unknown): UpstreamFault {
   return { ...general, kind: kind ?? general.kind, code: type }
 }
 
+/**
+ * `anthropic/...`: clients that speak Messages are forwarded, to its token counter too; all others are translated.
+ * `anthropic_version` and `anthropic_beta` of the configuration become headers.
+ */
 export const anthropic: Provider = {
   name: 'anthropic',
   defaultBaseUrl: 'https://api.anthropic.com/v1',

@@ -2,6 +2,12 @@
 
 /** The first that is held to a schema ("Structured outputs"). */
 export const firstWithSchema = 405
+/** Claude that thinks, by a budget of tokens ("Extended thinking"). */
+export const firstThinking = 307
+/** Claude that can choose how long to think ("Adaptive thinking"). */
+export const firstAdaptive = 406
+/** From here on that is all it takes: budgets and sampling are refused. */
+export const onlyAdaptive = 407
 /** The first that calls tools. */
 export const firstWithTools = 300
 

@@ -154,7 +154,7 @@ function finish({ stop_reason: reason, stop_sequence: sequence }: Json, calls: n
 }
 
 /** The error that an `error` object describes. */
-export function errorOf(error: unknown): GatewayError {
+function errorOf(error: unknown): GatewayError {
   const { type, message } = isObject(error) ? error : {}
   const kind = errorKinds.get(textOf(type)) ?? 'upstream-failed'
   return new GatewayError(kind, textOf(message) || 'the upstream failed', { code: textOf(type) || undefined })

@@ -4,7 +4,9 @@ import type { Target } from '../../core/deployment.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { argumentsObject } from '../../core/tool-arguments.ts'
 import { readSignature } from '../gemini/signature.ts'
-import { reasoningOf } from './reasoning.ts'
+import { claudeVersion, firstThinking, onlyAdaptive } from './model.ts'
+import { askedBudget, claudeThinking } from './reasoning.ts'
+import type { ClaudeThinking } from './reasoning.ts'
 import { answerTool, jsonPlan } from './structured.ts'
 import type { JsonPlan } from './structured.ts'
 
@@ -13,23 +15,23 @@ type Json = Record<string, unknown>
 const maxTokensDefault = 8192
 const maxTokensOfOldModels = 4096
 
-export interface AnthropicBody {
+interface AnthropicBody {
   readonly body: Json
   readonly dropped: readonly string[]
 }
 
-/** The body, and what it could not carry, by OpenAI's names. */
+/** The body, and what it could not carry, by OpenAI's names. Throws `invalid-request` for audio. */
 export function messagesBody(request: ChatRequest, target: Target): AnthropicBody {
   const dropped = droppedFields(request)
   const { system, turns } = conversation(request.messages)
-  const reasoning = reasoningOf(request, maxTokens(request, target))
-  const body: Json = { model: target.model, max_tokens: reasoning.maxTokens, messages: turns }
-  const plan = jsonPlan(request, target.model, reasoning.thinking !== undefined)
+  const tokens = maxTokens(request, target)
+  const reasoning = thinkingOf(request, { target, turns, tokens, dropped })
+  const body: Json = { model: target.model, max_tokens: reasoning?.maxTokens ?? tokens, messages: turns }
+  const plan = jsonPlan(request, target.model, reasoning !== undefined)
   const systemBlocks = plan.instruction === undefined ? system : [...system, { type: 'text', text: plan.instruction }]
   if (systemBlocks.length > 0) body.system = systemBlocks
-  if (reasoning.thinking) body.thinking = reasoning.thinking
-  else if (reasoning.lost) dropped.push(request.reasoning?.effort === undefined ? 'thinking' : 'reasoning_effort')
-  sampling(request, body, { dropped, fixed: reasoning.thinking !== undefined || isSamplingFixed(target) })
+  if (reasoning) body.thinking = reasoning.thinking
+  sampling(request, body, { dropped, fixed: reasoning !== undefined || isSamplingFixed(target) })
   const stops = (request.stop ?? []).filter(stop => stop.trim() !== '')
   if (stops.length > 0) body.stop_sequences = stops
   if (stops.length < (request.stop?.length ?? 0)) dropped.push('stop')
@@ -38,12 +40,44 @@ export function messagesBody(request: ChatRequest, target: Target): AnthropicBod
   if (request.serviceTier === 'auto') body.service_tier = 'auto'
   else if (request.serviceTier === 'default') body.service_tier = 'standard_only'
   else if (request.serviceTier !== undefined) dropped.push('service_tier')
-  if (plan.outputConfig) body.output_config = plan.outputConfig
+  const outputConfig = { ...(reasoning?.effort !== undefined && { effort: reasoning.effort }), ...plan.outputConfig }
+  if (Object.keys(outputConfig).length > 0) body.output_config = outputConfig
   dropped.push(...(plan.lost ?? []))
   if (request.extra.format === 'anthropic-messages')
     for (const [name, value] of Object.entries(request.extra.fields)) body[name] ??= value
   if (request.stream) body.stream = true
   return { body, dropped }
+}
+
+interface Planning {
+  readonly target: Target
+  readonly turns: readonly Turn[]
+  readonly tokens: number
+  readonly dropped: string[]
+}
+
+/** Undefined = none is asked for, or this call cannot have any, which `dropped` says then. */
+function thinkingOf(request: ChatRequest, { target, turns, tokens, dropped }: Planning): ClaudeThinking | undefined {
+  if (askedBudget(request) === 0) return undefined
+  const isClaude = target.model.includes('claude')
+  const planned = claudeThinking(request, {
+    // Others who speak this dialect know it as it was at first.
+    version: isClaude ? claudeVersion(target.model) : firstThinking,
+    maxTokens: tokens,
+    forced: request.toolChoice === 'required' || typeof request.toolChoice === 'object',
+    unsignedCalls: isClaude && hasUnsignedCalls(turns),
+    dropped,
+  })
+  if (!planned) dropped.push(request.reasoning?.effort === undefined ? 'thinking' : 'reasoning_effort')
+  // It keeps its thoughts to itself otherwise.
+  else if (planned.thinking.type === 'adaptive') planned.thinking.display = 'summarized'
+  return planned
+}
+
+/** OpenAI's clients send a call back without the thinking that led to it. */
+function hasUnsignedCalls(turns: readonly Turn[]): boolean {
+  const last = turns.findLast(one => one.role === 'assistant')?.content ?? []
+  return last.some(one => one.type === 'tool_use') && !String(last[0]!.type).endsWith('thinking')
 }
 
 function maxTokens(request: ChatRequest, target: Target): number {
@@ -78,12 +112,13 @@ const wantsDetail = (part: Part): boolean => part.type === 'image' && part.detai
 /** From this version of the API on `temperature`, `top_p` and `top_k` are refused, whatever they say. */
 const versionOfFixedSampling = '2026-10-21'
 
-function isSamplingFixed({ options, headers }: Target): boolean {
+function isSamplingFixed({ model, options, headers }: Target): boolean {
+  if (model.includes('claude') && claudeVersion(model) >= onlyAdaptive) return true
   const version = headers['anthropic-version'] ?? options.anthropic_version
   return typeof version === 'string' && /^\d{4}-/.test(version) && version >= versionOfFixedSampling
 }
 
-/** OpenAI allows temperatures up to 2, Anthropic up to 1. `fixed` = none: thinking allows none, nor do newer versions of the API. */
+/** OpenAI allows temperatures up to 2, Anthropic up to 1. `fixed` = none: thinking allows none, nor do Claude since 4.7 and newer versions of the API. */
 function sampling(request: ChatRequest, body: Json, { dropped, fixed }: { dropped: string[]; fixed: boolean }): void {
   const { temperature, topP, topK } = request
   if (temperature !== undefined) {

@@ -5,7 +5,7 @@
 import { isObject } from '../../lib/json-values.ts'
 import type { Json } from '../../lib/json-values.ts'
 
-export interface OutputSchema {
+interface OutputSchema {
   readonly schema: Json
   /** Keywords that constrain values and that are not enforced. */
   readonly lost: readonly string[]
@@ -20,6 +20,7 @@ const formats: ReadonlySet<unknown> = new Set([
   'date-time', 'time', 'date', 'duration', 'email', 'hostname', 'uri', 'ipv4', 'ipv6', 'uuid',
 ])
 
+/** A copy of the schema; the given one is not changed. Bedrock takes the same subset. */
 export function outputSchema(schema: Json): OutputSchema {
   const lost = new Set<string>()
   return { schema: clean(schema, lost), lost: [...lost] }

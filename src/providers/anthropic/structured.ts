@@ -9,6 +9,7 @@ type JsonSchema = Extract<ResponseFormat, { type: 'json-schema' }>
 /** The tool whose arguments are the answer. The reader knows it by this name: it sees no request. */
 export const answerTool = 'gateway_json_answer'
 
+/** What a `response_format` adds to a call: one of the first three, or nothing where plain text is wanted. */
 export interface JsonPlan {
   /** The body's `output_config`. */
   readonly outputConfig?: Json

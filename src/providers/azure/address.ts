@@ -13,6 +13,7 @@ const responsesSince = '2025-03'
 /** `api_version` words for the v1 form, as the peer's users write them. */
 const v1Words = new Set(['v1', 'latest', 'preview'])
 
+/** The operator's own headers win over those of the dialect and the credentials. */
 export function azureHead(target: Target, dialect: CompatibleDialect): CallHead {
   return { url: azureUrl(target, dialect), headers: { ...contentHeaders(dialect), ...keyHeaders(target), ...target.headers } }
 }

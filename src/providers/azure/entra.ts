@@ -44,6 +44,10 @@ function cloudOf(baseUrl: string): Cloud {
   return otherClouds.find(cloud => hostname.endsWith(cloud.suffix)) ?? publicCloud
 }
 
+/**
+ * Fetches tokens where `tenant_id`, `client_id` and `client_secret` are all configured; else calls go by the key in their
+ * head. Throws `upstream-credentials` where there is neither, and on an answer without a token.
+ */
 export const entraAuthorization: Authorization = {
   headers(call, _target, { token }): Record<string, string> {
     if (token !== undefined) return { authorization: `Bearer ${token}` }

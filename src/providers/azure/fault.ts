@@ -3,6 +3,7 @@ import type { UpstreamFault } from '../../core/provider.ts'
 import { isObject } from '../../lib/json-values.ts'
 import { generalFault } from '../fault.ts'
 
+/** The general rule, but for what the filter refused: `content-policy`, with the categories in the message. */
 export function azureFault(status: number, body: unknown): UpstreamFault {
   const general = generalFault(status, body)
   const error = isObject(body) && isObject(body.error) ? body.error : {}

@@ -13,6 +13,10 @@ const at = (dialect: CompatibleDialect): MakeHead => target => azureHead(target,
 const chatHead = at('openai-chat')
 const embeddingsHead = at('openai-embeddings')
 
+/**
+ * `azure/...`: OpenAI's dialects are forwarded. `api_base` names the resource; `model` names the deployment, unless the
+ * address does.
+ */
 export const azure: Provider = {
   name: 'azure',
   apiKeyEnv: ['AZURE_API_KEY', 'AZURE_OPENAI_API_KEY'],

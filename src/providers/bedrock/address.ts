@@ -11,9 +11,9 @@ export const regionPattern = /^[a-z]{2,4}(?:-[a-z]+){1,3}-\d{1,2}$/
 /** Ids and ARNs; a name that begins with a dot could leave the path. */
 const modelPattern = /^[A-Za-z0-9][A-Za-z0-9._:/-]{0,2047}$/
 
-export type BedrockAction = 'converse' | 'converse-stream' | 'invoke' | 'count-tokens'
+type BedrockAction = 'converse' | 'converse-stream' | 'invoke' | 'count-tokens'
 
-/** The call of `action` at the target's model. */
+/** The call of `action` at the target's model. Throws what `modelId` and `regionOf` throw. */
 export function bedrockHead(target: Target, action: BedrockAction): CallHead {
   return {
     url: `${baseUrl(target)}/model/${encodeURIComponent(modelId(target))}/${action}`,
@@ -36,9 +36,10 @@ function baseUrl(target: Target): string {
   return target.baseUrl === regionalBaseUrl ? regionalUrl(regionOf(target)) : target.baseUrl
 }
 
+/** `region` becomes part of the host's name: it has to fit `regionPattern`, which is not checked here. */
 export const regionalUrl = (region: string): string => `https://bedrock-runtime.${region}.amazonaws.com`
 
-/** The region to sign for: as configured, else as the host's name says. */
+/** The region to sign for: as configured, else as the host's name says; else throws `upstream-credentials`. */
 export function regionOf(target: Target): string {
   const region = target.options.aws_region_name ?? hostRegion(target.baseUrl)
   if (typeof region === 'string' && regionPattern.test(region)) return region
@@ -48,7 +49,7 @@ export function regionOf(target: Target): string {
   )
 }
 
-/** `https://bedrock-runtime.eu-west-1.amazonaws.com`, also with `-fips`, or inside a private network. */
+/** Of `https://bedrock-runtime.eu-west-1.amazonaws.com`, also with `-fips` or inside a private network; undefined = another host. */
 export function hostRegion(url: string): string | undefined {
   return /\bbedrock-runtime(?:-fips)?\.([a-z0-9-]+)\.(?:amazonaws\.com|vpce\.amazonaws\.com|api\.aws)/.exec(url)?.[1]
 }

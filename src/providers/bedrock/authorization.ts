@@ -24,6 +24,10 @@ function credentialsOf({ options }: Target): AwsCredentials {
   )
 }
 
+/**
+ * Adds nothing where the head holds a key. Else signs by Signature Version 4 for the service `bedrock`; throws
+ * `upstream-credentials` without credentials or a region.
+ */
 export const bedrockAuthorization: Authorization = {
   headers(call, target, { epochMs }): Record<string, string> {
     if (call.headers.authorization !== undefined) return {}

@@ -9,6 +9,7 @@ import { converseBody } from './request.ts'
 /** `us.anthropic...`: an inference profile across regions. */
 const profilePrefix = /^(?:us|us-gov|eu|apac|jp|au|ca|global)\.(?=[a-z0-9]+\.)/
 
+/** What Converse would be sent, less what says nothing about the input. Throws what `converseBody` throws. */
 export function countCall(request: ChatRequest, target: Target): TranslatedCall {
   const { body, dropped } = converseBody(request, target)
   const { messages, system, toolConfig, additionalModelRequestFields } = body

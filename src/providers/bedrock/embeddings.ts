@@ -17,6 +17,10 @@ import { bedrockHead, modelId } from './address.ts'
 const notOnBedrock: readonly string[] = ['model', 'priority']
 const inputTokensHeader = 'x-amzn-bedrock-input-token-count'
 
+/**
+ * Throws `invalid-request` for models that are neither Titan nor Cohere's, and `unprocessable` for several texts or token
+ * ids, which Titan does not take.
+ */
 export function embeddingsCall(request: EmbeddingsRequest, target: Target): TranslatedCall {
   const id = modelId(target)
   const head = bedrockHead(target, 'invoke')

@@ -19,7 +19,7 @@ const audioFormats: ReadonlySet<string> = new Set([
 ])
 const documentNameLengthMax = 200
 
-/** Throws `invalid-request` for what Converse cannot take. */
+/** Throws `invalid-request` for what Converse cannot take, as the two below. */
 export function imageBlock({ source }: Extract<Part, { type: 'image' }>): Json {
   const format = formatOf(source, imageFormats, 'image', 'PNG, JPEG, GIF or WebP')
   return { image: { format, source: sourceOf(source) } }
@@ -31,6 +31,7 @@ export function documentBlock({ source, name }: Extract<Part, { type: 'document'
   return { document: { format, name: uniqueName(name, names), source: sourceOf(source) } }
 }
 
+/** `format` is a name or an `audio/...` type; the bytes stay base64, unlooked at. */
 export function audioBlock({ data, format }: Extract<Part, { type: 'audio' }>): Json {
   const name = format.toLowerCase().replace(/^audio\//, '')
   if (!audioFormats.has(name)) throw refused(`the audio format "${name.slice(0, 20)}" is not taken by this model; send WAV or MP3`)

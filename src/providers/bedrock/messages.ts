@@ -13,6 +13,7 @@ const toolIdLengthMax = 64
 /** Converse refuses texts that are empty or blank; something has to stand where one is demanded. */
 const placeholder = '.'
 
+/** Ready for the body: `messages` begin with the user and take turns. Empty `system` = leave it out. */
 export interface Conversation {
   readonly system: Json[]
   readonly messages: { role: Role; content: Json[] }[]

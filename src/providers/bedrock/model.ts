@@ -6,6 +6,7 @@ import { claudeVersion, firstWithSchema } from '../anthropic/model.ts'
 
 type Family = 'claude' | 'nova' | 'mistral' | 'cohere' | 'gpt-oss' | 'other' | 'hidden'
 
+/** Read from the id alone: nobody is asked. */
 export interface BedrockModel {
   /** `hidden` = an ARN that does not say what is behind it: everything is sent, and the service judges. */
   readonly family: Family
@@ -29,12 +30,6 @@ const noSystemPrompt = /amazon\.titan|mistral\.mistral-7b|mistral\.mixtral|coher
 /** Open weights for which AWS documents structured output. */
 const schemaModels =
   /openai\.gpt-oss|qwen\.qwen3|google\.gemma-3|nvidia\.nemotron|minimax\.|moonshot|deepseek\.v3|mistral\.(?:ministral|magistral|voxtral|mistral-large-3)/
-
-/** Claude that thinks, by a budget of tokens. */
-export const firstThinking = 307
-/** Claude that chooses how long to think; from `onlyAdaptive` on, budgets are refused. */
-export const firstAdaptive = 406
-export const onlyAdaptive = 407
 
 /** `id` is a model id, the id of an inference profile (`us.anthropic...`) or an ARN. */
 export function bedrockModel(id: string): BedrockModel {

@@ -3,16 +3,14 @@
  * Sources: docs.claude.com "Extended thinking", "Adaptive thinking"; docs.aws.amazon.com/nova "Extended thinking";
  * the model card of gpt-oss.
  */
-import type { ChatRequest, ReasoningEffort } from '../../core/chat.ts'
+import type { ChatRequest } from '../../core/chat.ts'
 import type { Json } from '../../lib/json-values.ts'
-import { reasoningOf } from '../anthropic/reasoning.ts'
-import { firstAdaptive, firstThinking, onlyAdaptive } from './model.ts'
+import { claudeThinking, effortOfBudget } from '../anthropic/reasoning.ts'
 import type { BedrockModel } from './model.ts'
 
-const maxTokensDefault = 8192
 const novaWithThinking = 200
 
-export interface ThinkingContext {
+interface ThinkingContext {
   readonly model: BedrockModel
   /** What the client or the operator allows; undefined = the model's own limit. */
   readonly maxTokens: number | undefined
@@ -23,14 +21,17 @@ export interface ThinkingContext {
   readonly dropped: string[]
 }
 
+/** What goes into a call. No `fields` = nothing is said about thinking, and the model does as it does. */
 export interface Thinking {
   /** For `additionalModelRequestFields`. */
   readonly fields: Json
   /** The model thinks because it was asked to. */
   readonly on: boolean
+  /** Raised where a budget would leave no room for an answer; undefined = the model's own limit. */
   readonly maxTokens: number | undefined
 }
 
+/** A wish that this call cannot have goes into `context.dropped`, and the call goes on without it. */
 export function thinkingOf(request: ChatRequest, context: ThinkingContext): Thinking {
   const { reasoning } = request
   const { model, maxTokens, dropped } = context
@@ -51,31 +52,11 @@ export function thinkingOf(request: ChatRequest, context: ThinkingContext): Thin
 const fieldOf = ({ reasoning }: ChatRequest): string => (reasoning?.effort === undefined ? 'thinking' : 'reasoning_effort')
 
 /** Undefined = this call cannot have any thinking. */
-function claude(request: ChatRequest, { model, maxTokens, forced, unsignedCalls, dropped }: ThinkingContext): Thinking | undefined {
-  const { effort, budgetTokens } = request.reasoning!
-  if (model.version < firstThinking || forced) return undefined
-  if (model.version >= onlyAdaptive || (model.version >= firstAdaptive && budgetTokens === undefined)) {
-    if (budgetTokens !== undefined) dropped.push('thinking.budget_tokens')
-    const level = effort === undefined || effort === 'none' ? effortOfBudget(budgetTokens) : adaptiveEffort(effort, model)
-    const fields = { thinking: { type: 'adaptive' }, ...(level && { output_config: { effort: level } }) }
-    return { fields, on: true, maxTokens }
-  }
-  // With a budget, the turn that called a tool has to begin with the thinking that led to it.
-  if (unsignedCalls) return undefined
-  const planned = reasoningOf(request, maxTokens ?? maxTokensDefault)
-  return planned.thinking && { fields: { thinking: planned.thinking }, on: true, maxTokens: planned.maxTokens }
-}
-
-function adaptiveEffort(effort: Exclude<ReasoningEffort, 'none'>, { version }: BedrockModel): string {
-  if (effort === 'minimal') return 'low'
-  return effort === 'xhigh' && version < onlyAdaptive ? 'max' : effort
-}
-
-/** The effort that comes near a budget; undefined = the model's own. */
-function effortOfBudget(budgetTokens: number | undefined): string | undefined {
-  if (budgetTokens === undefined) return undefined
-  if (budgetTokens <= 2048) return 'low'
-  return budgetTokens <= 8192 ? 'medium' : 'high'
+function claude(request: ChatRequest, context: ThinkingContext): Thinking | undefined {
+  const planned = claudeThinking(request, { ...context, version: context.model.version })
+  if (!planned) return undefined
+  const { thinking, effort, maxTokens } = planned
+  return { fields: { thinking, ...(effort !== undefined && { output_config: { effort } }) }, on: true, maxTokens }
 }
 
 /** Nova's highest effort allows no limits and no sampling: where there are any, the next is as near as it gets. */

@@ -4,10 +4,11 @@ import type { Target } from '../../core/deployment.ts'
 import { unprocessable } from '../../core/errors.ts'
 import { isObject } from '../../lib/json-values.ts'
 import type { Json } from '../../lib/json-values.ts'
+import { onlyAdaptive } from '../anthropic/model.ts'
 import { modelId } from './address.ts'
 import { conversation } from './messages.ts'
 import type { Conversation } from './messages.ts'
-import { bedrockModel, onlyAdaptive } from './model.ts'
+import { bedrockModel } from './model.ts'
 import type { BedrockModel } from './model.ts'
 import { thinkingOf } from './reasoning.ts'
 import type { Thinking } from './reasoning.ts'
@@ -20,12 +21,15 @@ const serviceTiers: ReadonlySet<string> = new Set(['default', 'flex', 'priority'
 /** Where the answer says which stop sequence ended it. */
 const stopSequencePath = '/stop_sequence'
 
-export interface ConverseBody {
+interface ConverseBody {
   readonly body: Json
   readonly dropped: readonly string[]
 }
 
-/** The body, and what it could not carry, by OpenAI's names. */
+/**
+ * The body, and what it could not carry, by OpenAI's names. Throws `model-not-found` for a name that is no id,
+ * `invalid-request` for media that Converse does not take, `unprocessable` for a field of Converse that is no object.
+ */
 export function converseBody(request: ChatRequest, target: Target): ConverseBody {
   const model = bedrockModel(modelId(target))
   const dropped = droppedFields(request)

@@ -7,6 +7,7 @@ import type { BedrockModel } from './model.ts'
 
 type JsonSchema = Extract<ResponseFormat, { type: 'json-schema' }>
 
+/** What a `response_format` adds to a call: one of the first three, or nothing where plain text is wanted. */
 export interface JsonPlan {
   /** The body's `outputConfig`. */
   readonly outputConfig?: Json
@@ -20,6 +21,7 @@ export interface JsonPlan {
   readonly lost?: readonly string[]
 }
 
+/** JSON without a schema is only asked for. A forced tool is planned only where the client offers none of its own. */
 export function jsonPlan({ responseFormat: format, tools }: ChatRequest, model: BedrockModel): JsonPlan {
   if (!format || format.type === 'text') return {}
   if (format.type === 'json-object') return { instruction: 'Answer with one valid JSON object and nothing else.' }

@@ -11,7 +11,7 @@ type Json = Record<string, unknown>
 const ownFields = new Set(['input_type', 'truncate', 'max_tokens', 'priority'])
 const imageUrl = /^data:image\/[a-z0-9.+-]+;base64,/i
 
-/** A `data:image/...` among the inputs is an image. */
+/** A `data:image/...` among the inputs is an image. Throws `invalid-request` for token ids. */
 export function embedBody(request: EmbeddingsRequest, model: string): Omit<TranslatedCall, 'head'> {
   const inputs = request.inputs.map(text)
   const dropped = Object.keys(request.extra.fields).filter(name => !ownFields.has(name))
@@ -39,6 +39,7 @@ function part(input: string): Json {
   return imageUrl.test(input) ? { type: 'image_url', image_url: { url: input } } : { type: 'text', text: input }
 }
 
+/** Throws `upstream-broken` when there is not one vector for each input. Usage is what Cohere bills, images included. */
 export function embedResult(body: unknown, request: EmbeddingsRequest): EmbeddingsResult {
   const { embeddings, meta } = (body ?? {}) as { embeddings?: unknown; meta?: Json }
   // Older models answer with the list itself.

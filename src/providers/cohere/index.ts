@@ -25,6 +25,7 @@ function fault(status: number, body: unknown): UpstreamFault {
   return status === 498 ? { ...general, kind: 'content-policy' } : general
 }
 
+/** `cohere/...`: calls in its own rerank dialect are forwarded, everything else is translated. */
 export const cohere: Provider = {
   name: 'cohere',
   defaultBaseUrl: 'https://api.cohere.com',

@@ -5,13 +5,13 @@ import { address } from '../openai-compatible/request.ts'
 
 type Json = Record<string, unknown>
 
-export interface Conversation {
+interface Conversation {
   readonly messages: Json[]
   /** For the field `documents`. */
   readonly documents: Json[]
 }
 
-/** Adds to `dropped` what no message can carry. */
+/** Adds to `dropped` what no message can carry. Throws `invalid-request` for parts that Cohere does not take. */
 export function conversation(messages: readonly Message[], dropped: string[]): Conversation {
   const documents: Json[] = []
   const written = messages.flatMap(message => {

@@ -15,7 +15,10 @@ const stopsMax = 5
 /** Tokens to think with; the higher efforts have no limit but the model's. */
 const budgetOfEffort: Readonly<Partial<Record<ReasoningEffort, number>>> = { minimal: 512, low: 1024, medium: 4096 }
 
-/** The body, and what it could not carry, by OpenAI's names. */
+/**
+ * The body, and what it could not carry, by OpenAI's names. Throws `invalid-request` for parts that Cohere does not take,
+ * `unprocessable` for `documents` that are no list.
+ */
 export function chatBody(request: ChatRequest, target: Target): Omit<TranslatedCall, 'head'> {
   const dropped = droppedFields(request)
   const { messages, documents } = conversation(request.messages, dropped)

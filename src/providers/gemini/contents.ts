@@ -9,14 +9,14 @@ import { mediaPart } from './media.ts'
 import type { GeminiModel } from './model.ts'
 import { readSignature, skipSignatureCheck } from './signature.ts'
 
-export interface Conversation {
+interface Conversation {
   readonly systemInstruction: Json | undefined
   readonly contents: readonly Json[]
   /** What messages carried and Gemini has no place for. */
   readonly dropped: readonly string[]
 }
 
-export interface ConversationOptions {
+interface ConversationOptions {
   readonly model: GeminiModel
   /** The host takes `id` on calls and their results. */
   readonly callIds: boolean

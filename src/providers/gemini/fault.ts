@@ -31,6 +31,7 @@ const keyWords = /api key (not valid|expired|not found)/i
 /** The status of an error that comes inside a stream, when it has none of its own. */
 const statusDefault = 500
 
+/** Bodies of another form are read by the general rule. A wrong key counts as one, though AI Studio answers 400. */
 export function googleFault(status: number, body: unknown): UpstreamFault {
   const error = errorObject(body)
   if (!error) return generalFault(status, body)

@@ -11,9 +11,10 @@ const imagenRatios = ['1:1', '3:4', '4:3', '9:16', '16:9']
 const geminiRatios = [...imagenRatios, '2:3', '3:2', '4:5', '5:4', '21:9']
 const imagenCountMax = 4
 
+/** Imagen is asked by `predict`, any other model by `generateContent`. */
 export const isImagen = (model: string): boolean => model.includes('imagen')
 
-/** The body for either kind of model. Throws `invalid-request` for a size that is none. */
+/** The body for either kind of model. Throws `invalid-request` for no true size, or too many pictures for Imagen. */
 export function imagesBody(request: ImagesRequest, model: string): GeminiBody {
   const dropped = Object.entries({
     quality: request.quality === 'auto' ? undefined : request.quality,
@@ -87,7 +88,10 @@ function valueOf(ratio: string): number {
   return width! / height!
 }
 
-/** Answers of either kind. The vendor tells no time for Imagen: `createdS` is then 0. */
+/**
+ * Answers of either kind. The vendor tells no time for Imagen: `createdS` is then 0. Throws `content-policy` when every
+ * picture was held back, `upstream-failed` on words alone.
+ */
 export function imagesResult(body: unknown): ImagesResult {
   if (isObject(body) && !Array.isArray(body.candidates) && !isObject(body.promptFeedback)) return imagenResult(body)
   const result: ImagesResult = { createdS: 0, images: [] }

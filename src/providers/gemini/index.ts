@@ -33,13 +33,14 @@ function head(target: Target, action: string): CallHead {
 const generateHead = (target: Target, stream: boolean): CallHead =>
   head(target, stream ? 'streamGenerateContent?alt=sse' : 'generateContent')
 
-/** What OpenAI's names of it are; Vertex AI takes the same. */
+/** What chat understands, in OpenAI's names; on Vertex AI too. */
 export const geminiChatParams: readonly string[] = [
   'messages', 'model', 'max_tokens', 'max_completion_tokens', 'temperature', 'top_p', 'top_k', 'n', 'stop', 'seed', 'stream',
   'stream_options', 'presence_penalty', 'frequency_penalty', 'logprobs', 'top_logprobs', 'tools', 'tool_choice', 'functions',
   'function_call', 'response_format', 'reasoning_effort', 'thinking', 'modalities', 'audio', 'web_search_options', 'safety_settings', 'cached_content',
 ]
 
+/** `gemini/...`: clients that speak Gemini are forwarded, all others are translated. */
 export const gemini: Provider = {
   name: 'gemini',
   defaultBaseUrl: 'https://generativelanguage.googleapis.com/v1beta',

@@ -1,5 +1,6 @@
 /** What a Gemini model's name says about it. Names nobody knows count as old: every model takes the old words. */
 
+/** Read from the name alone: Google is not asked. */
 export interface GeminiModel {
   /** `2.5` of `gemini-2.5-pro`; 0 = not known or not a Gemini model. */
   readonly version: number
@@ -13,6 +14,7 @@ export interface GeminiModel {
 /** The newest family that `-latest` names may stand for. */
 const latestVersion = 3
 
+/** `name` with or without `models/` before it. Never throws. */
 export function geminiModel(name: string): GeminiModel {
   const found = /gemini-(\d+(?:\.\d+)?)/.exec(name)
   const latest = /gemini-(pro|flash|flash-lite)-latest/.test(name)

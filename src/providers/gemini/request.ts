@@ -13,20 +13,24 @@ import { speechConfig } from './voice.ts'
 
 const stopsMax = 5
 
+/** A body for `generateContent` or `predict`; `dropped` = what it could not carry, by OpenAI's names. */
 export interface GeminiBody {
   readonly body: Json
   readonly dropped: readonly string[]
 }
 
 /** What differs between AI Studio and Vertex AI. */
-export interface HostWords {
+interface HostWords {
   /** Calls and their results carry ids. */
   readonly callIds: boolean
   /** Files carry their names (`displayName`): Vertex AI's alone. */
   readonly fileNames: boolean
 }
 
-/** The body, and what it could not carry, by OpenAI's names. */
+/**
+ * The body, and what it could not carry, by OpenAI's names. Throws `invalid-request` for messages that Gemini cannot be
+ * sent, and for schemas that are too large for older models once their references are written out.
+ */
 export function generateBody(request: ChatRequest, target: Target, host: HostWords): GeminiBody {
   const model = geminiModel(target.model)
   const talk = conversation(request.messages, { model, ...host })

@@ -12,6 +12,7 @@ const depthMax = 32
 /** All keywords and choices of those parts. */
 const wordsMax = 100_000
 
+/** A copy that Gemini takes; the given schema is not changed. */
 export interface CleanSchema {
   readonly schema: Json
   /** Keywords that constrain values and that Gemini does not know. */

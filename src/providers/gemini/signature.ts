@@ -11,7 +11,7 @@
  */
 export type SignedKind = 'call' | 'text' | 'note'
 
-export interface PlacedSignature {
+interface PlacedSignature {
   /** `note` = the thought itself. */
   readonly kind: SignedKind
   /** Which call of the message, from 0; 0 for the others. */
@@ -21,6 +21,7 @@ export interface PlacedSignature {
 
 const placed = /^gemini\/(call|text|note)\/(\d{3,6})\//
 
+/** The text that travels with the client; `readSignature` takes it apart again. */
 export function placeSignature({ kind, index, signature }: PlacedSignature): string {
   return `gemini/${kind}/${String(index).padStart(3, '0')}/${signature}`
 }

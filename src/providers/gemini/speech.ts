@@ -59,7 +59,7 @@ function noSound(reason: string): GatewayError {
 }
 
 /** RIFF head of 44 bytes before the samples. */
-export function wavFile(samples: Uint8Array, samplesPerSecond: number): Uint8Array {
+function wavFile(samples: Uint8Array, samplesPerSecond: number): Uint8Array {
   const head = Buffer.alloc(wavHeadBytes)
   head.write('RIFF', 0, 'latin1')
   head.writeUInt32LE(wavHeadBytes - 8 + samples.length, 4)

@@ -7,13 +7,13 @@ const similarVoices: ReadonlyMap<string, string> = new Map(Object.entries<string
   nova: 'Zephyr', onyx: 'Orus', sage: 'Sulafat', shimmer: 'Achernar', verse: 'Rasalgethi',
 }))
 
-export interface Speech {
+interface Speech {
   readonly config: Json
   /** The voice asked for is OpenAI's; another stands in for it. */
   readonly replaced: boolean
 }
 
-/** Any other name goes to Google as it is, which knows its newest voices. */
+/** Any other name goes to Google, which knows its newest voices, with a capital letter as Google writes them. */
 export function speechConfig(voice: string): Speech {
   const similar = similarVoices.get(voice.toLowerCase())
   const name = similar ?? voice.charAt(0).toUpperCase() + voice.slice(1)

@@ -8,6 +8,7 @@ import type { Json } from '../../lib/json-values.ts'
 import { LocalRefusal } from './refusal.ts'
 import { synthesise } from './synthesise.ts'
 
+/** A text or one call, not yet in the words of an answer or of a stream. */
 export interface LocalChoice {
   readonly text: string
   readonly calls: readonly { id: string; name: string; arguments: string }[]
@@ -15,6 +16,7 @@ export interface LocalChoice {
   readonly finish: 'stop' | 'length' | 'tool_calls' | 'function_call'
 }
 
+/** What `answerChat` decided. Counts are estimates; the prompt counts once, however many choices there are. */
 export interface LocalAnswer {
   readonly id: string
   readonly choices: readonly LocalChoice[]
@@ -32,7 +34,7 @@ const charactersMax = 256 * 1024
 const countedLengthMax = 1024 * 1024
 
 /** Text of a message's content, whether a string or parts. */
-export function contentText(content: unknown): string {
+function contentText(content: unknown): string {
   if (typeof content === 'string') return content
   return objectsOf(content)
     .map(part => (typeof part.text === 'string' ? part.text : ''))

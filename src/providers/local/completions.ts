@@ -19,6 +19,10 @@ interface Written {
   readonly finish: LocalChoice['finish']
 }
 
+/**
+ * Answers a completion request of OpenAI's shape; the choices of the n-th prompt follow those of the ones before it.
+ * Throws LocalRefusal on wishes that it cannot keep, and on what would grow without bounds.
+ */
 export function answerCompletion(body: Json): InProcessAnswer {
   const prompts = promptsOf(body.prompt)
   const choicesEach = Math.max(Number(body.n ?? 1), 1)

@@ -12,7 +12,10 @@ const promptLengthMax = 32_000
 const cells = 8
 const pngSignature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
 
-/** Answers an image request of OpenAI's shape. `created` is fixed: the same request gives the same bytes. */
+/**
+ * Answers an image request of OpenAI's shape. `created` is fixed: the same request gives the same bytes. Throws
+ * LocalRefusal on what it cannot draw.
+ */
 export function answerImages(body: Json, createdS: number): object {
   const prompt = readPrompt(body.prompt)
   const count = readCount(body.n)

@@ -133,6 +133,10 @@ const ignored = [
 ]
 const quirks: ForwardQuirks = { drop: ignored }
 
+/**
+ * `local/...`: all of it happens in this process, and the same call has the same answer. What it refuses is a 400 in
+ * OpenAI's shape. It may throw on a body that no format has checked, such as the line of a batch.
+ */
 export const local: Provider = {
   name: 'local',
   defaultBaseUrl: 'local:',

@@ -13,6 +13,7 @@ export class LocalRefusal extends Error {
   }
 }
 
+/** Status 400. The message and the field at fault reach the client as they are. */
 export function refused({ message, param }: LocalRefusal): InProcessAnswer {
   const error = { message, type: 'invalid_request_error', param, code: null }
   return { status: 400, contentType: 'application/json', pieces: [JSON.stringify({ error })] }

@@ -11,7 +11,10 @@ interface Body {
   readonly documents: readonly string[]
 }
 
-/** Scores every document; the body is the hub's own, since no vendor's dialect is spoken here. */
+/**
+ * Scores every document from 0 to 1; the body is the hub's own, since no vendor's dialect is spoken here. Throws
+ * LocalRefusal on more than it could score in a moment.
+ */
 export function answerRerank({ query, documents }: Body): object {
   const length = documents.reduce((sum, one) => sum + one.length, query.length)
   if (documents.length > documentsMax || length > lengthMax)
@@ -26,8 +29,10 @@ export function answerRerank({ query, documents }: Body): object {
   return { scores, tokens: Math.ceil(length / 4) }
 }
 
+/** For `answerRerank` alone: the body never leaves this process. */
 export const rerankBody = ({ query, documents }: RerankRequest): Body => ({ query, documents })
 
+/** Reads what `answerRerank` wrote, unchecked. Of equal scores the earlier document comes first. */
 export function rerankResult(body: unknown, request: RerankRequest): RerankResult {
   const { scores, tokens } = body as { scores: number[]; tokens: number }
   const results = scores.map((score, index) => ({ index, score })).sort((a, b) => b.score - a.score || a.index - b.index)

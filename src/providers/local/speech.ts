@@ -13,7 +13,10 @@ const durationMsMax = 60_000
 const pieceBytes = 32 * 1024
 const loudness = 8000
 
-/** Answers a speech request of OpenAI's shape with audio, or with its events when `stream_format` is `sse`. */
+/**
+ * Answers a speech request of OpenAI's shape with audio, or with its events when `stream_format` is `sse`. Throws
+ * LocalRefusal on other formats, and on texts that OpenAI would not take either.
+ */
 export function answerSpeech(body: Json): InProcessAnswer {
   const text = readInput(body.input)
   const speed = typeof body.speed === 'number' && body.speed >= 0.25 && body.speed <= 4 ? body.speed : 1

@@ -9,7 +9,10 @@ type Json = Record<string, unknown>
 const formats = ['json', 'text', 'srt', 'vtt', 'verbose_json']
 const plainText = 'text/plain; charset=utf-8'
 
-/** Answers the fields of a transcription or translation form, as OpenAI does in each `response_format`. */
+/**
+ * Answers the fields of a transcription or translation form, as OpenAI does in each `response_format`. Throws LocalRefusal
+ * on what is no audio, and on subtitles of a file that does not say how long it is.
+ */
 export function answerTranscription(task: 'transcribe' | 'translate', body: Json, files: readonly InProcessFile[]): InProcessAnswer {
   const file = files.find(one => one.field === 'file')
   if (!file) throw new LocalRefusal('file', '`file` is missing; send an audio file')

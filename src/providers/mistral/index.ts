@@ -25,6 +25,7 @@ function fault(status: number, body: unknown): UpstreamFault {
   return status === 400 && unknownModel ? { ...general, kind: 'model-not-found' } : general
 }
 
+/** `mistral/...`: embeddings and transcriptions are forwarded; chat and moderations are translated for every client. */
 export const mistral: Provider = {
   name: 'mistral',
   defaultBaseUrl: 'https://api.mistral.ai/v1',

@@ -9,7 +9,7 @@ import { joinTexts } from '../openai-compatible/texts.ts'
 
 type Json = Record<string, unknown>
 
-export interface MistralMessage extends Json {
+interface MistralMessage extends Json {
   role: 'system' | 'user' | 'assistant' | 'tool'
 }
 
@@ -23,12 +23,13 @@ interface Context {
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
 
 /** Mistral's own ids stay; others become the same nine characters each time. */
-export function callId(id: string): string {
+function callId(id: string): string {
   if (/^[A-Za-z0-9]{9}$/.test(id)) return id
   const digest = createHash('sha256').update(id).digest()
   return Array.from(digest.subarray(0, 9), byte => alphabet[byte % alphabet.length]!).join('')
 }
 
+/** Where the rules want somebody to speak who did not, a word is put in: `.` of the user, `OK.` of the assistant. */
 export function mistralMessages(messages: readonly Message[], context: Context): MistralMessage[] {
   const out: MistralMessage[] = []
   for (const message of messages) {

@@ -7,6 +7,7 @@ import { isObject } from '../../lib/json-values.ts'
 
 const broken = (what: string) => new GatewayError('upstream-broken', `the upstream's answer does not follow its protocol: ${what}`)
 
+/** Texts that are judged together become one, with new lines between. Throws `invalid-request` for images. */
 export function moderationsBody(request: ModerationsRequest, model: string): Omit<TranslatedCall, 'head'> {
   const input = request.inputs.map(parts =>
     parts
@@ -19,6 +20,7 @@ export function moderationsBody(request: ModerationsRequest, model: string): Omi
   return { body: { model, input }, dropped: Object.keys(request.extra.fields) }
 }
 
+/** `flagged` = any category is. Throws `upstream-broken` unless there are categories for each input. */
 export function moderationsResult(body: unknown, request: ModerationsRequest): ModerationsResult {
   if (!isObject(body) || !Array.isArray(body.results)) throw broken('no results')
   if (body.results.length !== request.inputs.length)

@@ -28,6 +28,10 @@ export function isFillInTheMiddle(request: ChatRequest): boolean {
   return typeof suffix === 'string' && suffix !== ''
 }
 
+/**
+ * The body for `/chat/completions`, or for `/fim/completions` where a suffix asks for it, and what it could not carry.
+ * Throws `invalid-request` for a suffix to anything but one text of the user.
+ */
 export function mistralBody(request: ChatRequest, target: Target): Body {
   return isFillInTheMiddle(request) ? middleBody(request, target) : chatBody(request, target)
 }

@@ -8,6 +8,7 @@ import { usageOf } from './read.ts'
 
 const ownFields = new Set(['truncate', 'keep_alive', 'options'])
 
+/** A client's `keep_alive` wins over the operator's. Throws `invalid-request` for token ids. */
 export function embedBody(request: EmbeddingsRequest, target: Target): Omit<TranslatedCall, 'head'> {
   const fields = Object.entries(request.extra.fields)
   const dropped = fields.map(([name]) => name).filter(name => !ownFields.has(name))
@@ -25,6 +26,7 @@ export function embedBody(request: EmbeddingsRequest, target: Target): Omit<Tran
   return { body, dropped }
 }
 
+/** Throws `upstream-broken` when there is not one vector for each input. Without a count the usage is 0. */
 export function embedResult(body: unknown, request: EmbeddingsRequest): EmbeddingsResult {
   const answer = (body ?? {}) as Record<string, unknown>
   const { embeddings } = answer

@@ -23,6 +23,7 @@ function ollamaHead(target: Target, path: string): CallHead {
   }
 }
 
+/** `ollama/...`: completions and embeddings are forwarded to its `/v1`, chat is translated for every client. */
 export const ollama: Provider = {
   name: 'ollama',
   defaultBaseUrl: 'http://127.0.0.1:11434',

@@ -16,7 +16,10 @@ const ownOptions = new Set([
   'repeat_last_n', 'repeat_penalty', 'mirostat', 'mirostat_tau', 'mirostat_eta', 'penalize_newline',
 ])
 
-/** The body, and what it could not carry, by OpenAI's names. */
+/**
+ * The body, and what it could not carry, by OpenAI's names. Throws `invalid-request` for parts that Ollama does not take,
+ * `unprocessable` for `options` that are no object.
+ */
 export function chatBody(request: ChatRequest, target: Target): Omit<TranslatedCall, 'head'> {
   const dropped = droppedFields(request)
   const body: Json = { model: target.model, messages: conversation(request.messages, dropped), stream: request.stream }

@@ -5,6 +5,10 @@ import { readOpenaiUsage } from '../../core/openai-usage.ts'
 import type { MakeHead, TranslatedCall, UnaryAdapter } from '../../core/provider.ts'
 import type { CompatibleRow } from './row.ts'
 
+/**
+ * Asks for numbers where the host knows `encoding_format`, and reads base64 too. `row` says what it refuses or calls
+ * otherwise. Where it reports no usage, the counts are 0.
+ */
 export function embeddingsAdapter(
   head: MakeHead,
   row: Pick<CompatibleRow, 'embeddings' | 'quirks'>,
@@ -35,8 +39,8 @@ function embeddingsBody(
   return { body, dropped }
 }
 
-/** Throws `upstream-broken` when an entry is neither numbers nor base64. */
-export function embeddingsResult(body: unknown): EmbeddingsResult {
+/** Vectors by their `index`. Throws `upstream-broken` on one that cannot be or comes twice, and as `vector` does. */
+function embeddingsResult(body: unknown): EmbeddingsResult {
   const { data, usage } = (body ?? {}) as { data?: unknown; usage?: unknown }
   if (!Array.isArray(data)) throw new GatewayError('upstream-broken', "the upstream's answer has no `data`")
   const vectors: Float32Array[] = []
@@ -60,7 +64,10 @@ function inputOnly(usage: unknown): EmbeddingsResult['usage'] {
   return believed ?? { inputTokens: 0, outputTokens: 0 }
 }
 
-/** Numbers, or base64 of little-endian float32. */
+/**
+ * A list of numbers, which is not looked into, or base64 of little-endian float32, whose last odd bytes are left out.
+ * Throws `upstream-broken` on anything else.
+ */
 export function vector(embedding: unknown): Float32Array {
   if (Array.isArray(embedding)) return Float32Array.from(embedding as number[])
   if (typeof embedding === 'string') {

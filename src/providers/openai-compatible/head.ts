@@ -18,6 +18,7 @@ export const dialectPaths = {
   'jina-rerank': '/rerank',
 } as const satisfies Partial<Record<Dialect, string>>
 
+/** The dialects whose bytes a host may take under one of those paths. */
 export type CompatibleDialect = keyof typeof dialectPaths
 
 /** Forms with files: their body says its own type, with the boundary of its parts. */

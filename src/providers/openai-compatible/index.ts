@@ -23,6 +23,10 @@ export const openaiChatParams = [
   ...chatParams, 'modalities', 'audio', 'prediction', 'store', 'verbosity', 'web_search_options', 'prompt_cache_key', 'safety_identifier',
 ]
 
+/**
+ * `name` is that of the row. What the row claims to speak is forwarded; the adapters serve clients of other dialects, and
+ * calls that cannot go through as they are.
+ */
 export function openaiCompatible(name: string, row: CompatibleRow): Provider {
   return {
     name,

@@ -8,7 +8,7 @@ import { joinTexts } from './texts.ts'
 
 type Json = Record<string, unknown>
 
-/** The body and what it could not carry. */
+/** The body and what it could not carry. Throws `invalid-request` for an image that is only a file's id. */
 export function chatBody(request: ChatRequest, target: Target, row: CompatibleRow): Omit<TranslatedCall, 'head'> {
   const { fields, dropped } = chatFields(request, row)
   return { body: { model: target.model, messages: conversation(request.messages, row), ...fields }, dropped }
@@ -182,7 +182,7 @@ function contentPart(part: Part): Json {
   }
 }
 
-/** As a URL: `data:` for what comes inline. */
+/** As a URL: `data:` for what comes inline. Throws `invalid-request` for a file's id, which means nothing elsewhere. */
 export function address(source: Source): string {
   if ('url' in source) return source.url
   if ('data' in source) return `data:${source.mediaType};base64,${source.data}`

@@ -12,6 +12,7 @@ import type { Json } from '../../lib/json-values.ts'
 
 const broken = (what: string) => new GatewayError('upstream-broken', `the upstream's answer does not follow its protocol: ${what}`)
 
+/** `words` = how the host is told how many: `top_n` as Jina, `top_k` as Voyage. Results are best first in any case. */
 export function rerankAdapter(head: MakeHead, words: 'jina' | 'voyage'): UnaryAdapter<RerankRequest, RerankResult> {
   const topField = words === 'voyage' ? 'top_k' : 'top_n'
   return {

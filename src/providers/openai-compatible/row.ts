@@ -4,6 +4,7 @@ import type { ForwardQuirks } from '../../core/provider.ts'
 export interface CompatibleRow {
   /** Absent = the operator gives `api_base`. */
   readonly baseUrl?: string
+  /** Most usual first, as in `Provider`. */
   readonly apiKeyEnv: readonly string[]
   /** A server of one's own that asks for no key. */
   readonly keyless?: boolean

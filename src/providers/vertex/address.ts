@@ -11,9 +11,13 @@ const apiVersionDefault = 'v1'
 const project = /^[a-z0-9][a-z0-9.:-]{0,99}$/
 const location = /^[a-z0-9-]{1,40}$/
 
+/** Every other name is taken for one of Google's models. */
 export const isClaude = (model: string): boolean => model.startsWith('claude')
 
-/** The call of `action` (`generateContent`) at the target's model. */
+/**
+ * The call of `action` (`generateContent`) at the target's model. Throws `internal` for a configured project or location
+ * that could not stand in an address.
+ */
 export function vertexHead(target: Target, action: string): CallHead {
   return {
     url: `${base(target)}${parent(target)}/${resource(target.model)}:${action}`,

@@ -111,6 +111,10 @@ function assertion(credentials: Partial<Credentials>, epochMs: number): string {
 
 const base64url = (value: object): string => Buffer.from(JSON.stringify(value), 'utf8').toString('base64url')
 
+/**
+ * A target with an API key needs no token. Throws `upstream-credentials` for credentials that cannot be used, and on an
+ * answer without a token. Where credentials name a project that pays, so do calls (`x-goog-user-project`).
+ */
 export const vertexAuthorization: Authorization = {
   headers(_call, target, { token }): Record<string, string> {
     if (token === undefined) return {}

@@ -28,6 +28,7 @@ export function claudeCall(request: ChatRequest, target: Target): TranslatedCall
   }
 }
 
+/** `dropped` is what the whole call would lose, even where it says nothing about the input. */
 export function claudeCountCall(request: ChatRequest, target: Target): TranslatedCall {
   const { body, dropped } = messagesBody(request, target)
   const head = vertexHead(target, 'rawPredict')
@@ -37,7 +38,7 @@ export function claudeCountCall(request: ChatRequest, target: Target): Translate
   return { head: withBetas({ url, headers: head.headers }, target), body: wanted, dropped }
 }
 
-/** Undefined = not an answer of Claude's counter. */
+/** Undefined = not an answer of Claude's counter. Throws `upstream-broken` on a count that is none. */
 export function claudeCount(body: unknown): TokenCount | undefined {
   const { input_tokens: inputTokens } = (body ?? {}) as { input_tokens?: unknown }
   if (inputTokens === undefined) return undefined

@@ -5,6 +5,7 @@ import type { Json } from '../../lib/json-values.ts'
 import type { EmbeddingWish } from '../gemini/embeddings.ts'
 import { broken, countOf, objectOf, vectorOf } from '../json.ts'
 
+/** One instance for each text; the wish's settings are the same for all. */
 export function predictBody({ texts, taskType, title, dimensions, autoTruncate }: EmbeddingWish): Json {
   return {
     instances: texts.map(content => ({

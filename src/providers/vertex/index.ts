@@ -45,6 +45,7 @@ function fault(status: number, body: unknown): UpstreamFault | undefined {
   return isClaudes(body) ? anthropic.fault!(status, body) : googleFault(status, body)
 }
 
+/** `vertex_ai/...`: the model's name decides whose dialect it speaks. Gemini's is forwarded, Claude's never. */
 export const vertex: Provider = {
   name: 'vertex_ai',
   defaultBaseUrl: globalBaseUrl,
