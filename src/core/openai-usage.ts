@@ -39,3 +39,12 @@ export function readOpenaiUsage(value: unknown): Usage | undefined {
   if (outputAudio) result.outputAudioTokens = Math.min(outputAudio, outputTokens)
   return result
 }
+
+/**
+ * Of a chunk of a stream: beside its choices, where Groq has it as well (`x_groq.usage`), or inside of the choice that
+ * ends (platform.moonshot.ai/docs/api/chat).
+ */
+export function readChunkUsage(chunk: Readonly<Record<string, unknown>>): Usage | undefined {
+  const [choice] = Array.isArray(chunk.choices) ? (chunk.choices as unknown[]) : []
+  return readOpenaiUsage(chunk.usage) ?? readOpenaiUsage(details(chunk.x_groq).usage) ?? readOpenaiUsage(details(choice).usage)
+}

@@ -84,6 +84,8 @@ export interface ChatAdapter {
    * Absent = the dialect has none, and a stream is over when its bytes are.
    */
   isLast?(frame: Frame): boolean
+  /** Beside `isLast`: some of its models' streams have no such frame all the same (Gemini beside Claude). */
+  readonly endsSilently?: true
 }
 
 /**

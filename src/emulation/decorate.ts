@@ -19,6 +19,7 @@ export function decorated(adapter: ChatAdapter, emulation: Emulation): ChatAdapt
   return {
     ...(adapter.framing && { framing: adapter.framing }),
     ...(adapter.isLast && { isLast: frame => adapter.isLast!(frame) }),
+    ...(adapter.endsSilently && { endsSilently: true }),
     request: (request, target) => adapter.request(emulation.request?.(request) ?? request, target),
     result(body) {
       const events = adapter.result(body)

@@ -150,6 +150,14 @@ function includesUsage(body: JsonBody): boolean {
   return options?.include_usage === true
 }
 
+/** `n` for each prompt; a list of numbers is one prompt, as tokens. */
+function choicesOf(body: JsonBody): number {
+  const n = body.get('n')
+  const prompt = body.has('prompt') ? body.get('prompt') : undefined
+  const prompts = Array.isArray(prompt) && typeof prompt[0] !== 'number' ? prompt.length : 1
+  return Math.max(prompts, 1) * (typeof n === 'number' && n > 1 ? n : 1)
+}
+
 /** @openrouter/sdk refuses an answer without the key; null is enough (research/ecosystem 1.1). */
 const chatAnswer: AnswerShape = { mustHave: 'choices', nullable: ['system_fingerprint'] }
 const completionAnswer: AnswerShape = { mustHave: 'choices', nullable: [] }
@@ -160,7 +168,7 @@ export const openaiChatForward: ForwardRules = {
   edits: streamEdits,
   answer: (bytes, publicModel) => answerOf(bytes, publicModel, chatAnswer),
   relay: (publicModel, body) =>
-    new OpenaiRelay({ publicModel, showUsage: includesUsage(body), errorEvent: openaiErrorEvent }),
+    new OpenaiRelay({ publicModel, showUsage: includesUsage(body), choices: choicesOf(body), errorEvent: openaiErrorEvent }),
 }
 
 /** Text completions (API reference, "Completions", legacy); they stream as chats do. */

@@ -187,7 +187,7 @@ describe('speech', () => {
   const done = { type: 'speech.audio.done', usage: { input_tokens: 14, output_tokens: 101, total_tokens: 115 } }
 
   test('events pass as they are, with the usage of the last', () => {
-    for (const text of [sse(delta, delta, done), sse(delta, done).replaceAll('\n', '\r\n')])
+    for (const text of [sse(delta, delta, done), sse(delta, done).replaceAll('\n', '\r\n'), sse(delta, delta, done).replaceAll('\n\n', '\n\r\n')])
       expect(everyCut(relay, text)).toEqual({ out: text, started: true, complete: true, terminated: true, failure: undefined, usage: { inputTokens: 14, outputTokens: 101 } })
     // Nothing behind the last event counts.
     expect(everyCut(relay, sse(delta, done, '[DONE]', { error: 'late' }))).toMatchObject({ out: sse(delta, done), terminated: true, failure: undefined })
@@ -201,7 +201,7 @@ describe('speech', () => {
     expect(everyCut(relay, '')).toMatchObject({ out: '', started: false, failure: unfinished })
     // Half an event goes nowhere.
     expect(everyCut(relay, sse(delta) + sse(done).slice(0, 30))).toMatchObject({ out: sse(delta), failure: unfinished })
-    for (const error of [sse({ error: { message: 'no voice', code: 'c' } }), sse({ type: 'error', message: 'no voice' }), `event: error\n${sse({ message: 'no voice' })}`, sse({ error: 'no voice' })])
+    for (const error of [sse({ error: { message: 'no voice', code: 'c' } }), sse({ type: 'error', message: 'no voice' }), `event: error\n${sse({ message: 'no voice' })}`, sse({ error: 'no voice' }), sse({ object: 'error', message: 'no voice' })])
       expect(everyCut(relay, error)).toMatchObject({ out: '', started: false, failure: 'upstream-failed: no voice' })
     expect(everyCut(relay, sse('{"type":"speech.audio.done"'))).toMatchObject({ out: '', failure: 'upstream-broken: an event of the upstream is not valid JSON' })
     expect(everyCut(relay, sse(delta, '{"type":"speech.audio.delta","aud', done))).toMatchObject({ out: sse(delta), failure: 'upstream-broken: an event of the upstream is not valid JSON' })

@@ -4,7 +4,7 @@ import type { StreamRelay } from '../core/format.ts'
 import { readOpenaiUsage } from '../core/openai-usage.ts'
 import type { Usage } from '../core/usage.ts'
 import { looksLikeObject } from '../lib/object-text.ts'
-import { SseSplitter } from '../lib/sse.ts'
+import { lastEventEnd, SseSplitter } from '../lib/sse.ts'
 import { isObject } from './openai-chat/checks.ts'
 import { openaiErrorEvent } from './openai-error.ts'
 
@@ -162,7 +162,7 @@ export class EventRelay extends MediaRelay {
   }
 
   #relay(block: Buffer): Uint8Array {
-    const hasCrlf = block.includes('\r\n\r\n')
+    const hasCrlf = block.includes('\n\r\n')
     for (let from = 0; from < block.length; ) {
       const to = nextEventEnd(block, from, hasCrlf)
       for (const { event, data } of this.#splitter.push(block.subarray(from, to))) this.#see(event, data)
@@ -187,7 +187,7 @@ export class EventRelay extends MediaRelay {
     const isOfInterest = event === 'error' || data.includes('"error"') || data.includes('"usage"') || this.#rules.last.some(type => data.includes(type))
     const parsed = isOfInterest ? parseObject(data) : looksLikeObject(data) ? {} : undefined
     if (!parsed) this.failure = broken('an event of the upstream is not valid JSON')
-    else if (event === 'error' || parsed.type === 'error' || isFault(parsed.error)) this.failure = failureOf(parsed)
+    else if (event === 'error' || parsed.type === 'error' || parsed.object === 'error' || isFault(parsed.error)) this.failure = failureOf(parsed)
     else this.#content(parsed)
   }
 
@@ -232,18 +232,11 @@ function failureOf(parsed: Record<string, unknown>): GatewayError {
   })
 }
 
-/** Offset behind the last blank line; 0 when no event is complete. */
-function lastEventEnd(buffer: Buffer): number {
-  const lf = buffer.lastIndexOf('\n\n')
-  const crlf = buffer.lastIndexOf('\r\n\r\n')
-  return Math.max(lf < 0 ? 0 : lf + 2, crlf < 0 ? 0 : crlf + 4)
-}
-
 /** Offset behind the next blank line at or after `from`. */
 function nextEventEnd(block: Buffer, from: number, hasCrlf: boolean): number {
   const lf = block.indexOf('\n\n', from)
-  const crlf = hasCrlf ? block.indexOf('\r\n\r\n', from) : -1
-  return Math.min(lf < 0 ? block.length : lf + 2, crlf < 0 ? block.length : crlf + 4)
+  const crlf = hasCrlf ? block.indexOf('\n\r\n', from) : -1
+  return Math.min(lf < 0 ? block.length : lf + 2, crlf < 0 ? block.length : crlf + 3)
 }
 
 function broken(message: string): GatewayError {

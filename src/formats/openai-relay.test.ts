@@ -1,4 +1,6 @@
 import { expect, test } from 'bun:test'
+import { JsonBody } from '../lib/json-body.ts'
+import { openaiChatForward } from './openai-forward.ts'
 import { OpenaiRelay } from './openai-relay.ts'
 
 const chunk = (more: object) =>
@@ -183,4 +185,74 @@ test('errors with a name or in the words of vLLM are failures; an error that is 
   const fine = `data: {"error": null, "choices":[{"index":0,"delta":{"content":"a"},"finish_reason":"stop"}]}\n\n${done}`
   const relay = relayOf()
   expect([run(relay, every(fine, 11)), relay.failure]).toEqual([fine, undefined])
+})
+
+test("an error beside the fields of a chunk, as OpenRouter and Mistral write it, is a failure and no finished answer", () => {
+  const failed = { index: 0, delta: { content: '' }, finish_reason: 'error' }
+  const openRouter = chunk({ provider: 'openai', error: { code: 'server_error', message: 'Provider disconnected' }, choices: [failed] })
+  for (const [event, message] of [
+    [openRouter, 'Provider disconnected'],
+    [openRouter.replace('data: {', 'event: chunk\ndata: {').replace(',"error"', ',\ndata: "error" '), 'Provider disconnected'],
+    [delta({ content: '' }, 'error'), 'the upstream failed while it answered'],
+    [chunk({ choices: [{ ...failed, error: { message: 'too hot', code: 502 } }] }), 'too hot'],
+  ] as const)
+    for (const size of [1, 11, 1000]) {
+      const relay = relayOf()
+      expect(run(relay, every(delta({ content: 'a' }) + event + done, size))).toBe(delta({ content: 'a' }))
+      expect([relay.failure?.kind, relay.failure?.message, relay.complete]).toEqual(['upstream-failed', message, false])
+    }
+  const call = delta({ tool_calls: [{ index: 0, id: 'x', function: { name: 'error', arguments: '{"error":{"message":"mine"}}' } }] })
+  const fine = call + chunk({ error: null, choices: [{ index: 0, delta: { content: '"error"' }, finish_reason: 'stop' }] }) + done
+  const relay = relayOf()
+  expect([run(relay, every(fine, 11)), relay.failure]).toEqual([fine, undefined])
+})
+
+test('usage stands where Groq and Moonshot put it too, and a later report that says nothing takes none away', () => {
+  const usage = { prompt_tokens: 5, completion_tokens: 3, total_tokens: 8 }
+  const last = { index: 0, delta: {}, finish_reason: 'stop' }
+  for (const event of [chunk({ choices: [last], x_groq: { id: 'req', usage } }), chunk({ choices: [{ ...last, usage }] })])
+    for (const after of ['', chunk({ choices: [], usage: {} })]) {
+      const relay = relayOf({ showUsage: false })
+      expect(run(relay, every(delta({ content: 'a' }) + event + after + done, 40))).toBe(delta({ content: 'a' }) + event + done)
+      expect(relay.usage).toEqual({ inputTokens: 5, outputTokens: 3 })
+    }
+})
+
+test('a byte order mark before the first event is none of its words', () => {
+  for (let size = 1; size < 40; size++) {
+    const relay = relayOf({ publicModel: 'public' })
+    const out = run(relay, every(`\uFEFF${whole}`, size))
+    expect([out, relay.contentEvents]).toEqual([whole.replaceAll('"model":"up-2026"', '"model":"public"'), 2])
+  }
+})
+
+test('of several choices each has to finish, unless the host says that it is done', () => {
+  const choice = (index: number, text: string, finish: string | null = null) => chunk({ choices: [{ index, delta: { content: text }, finish_reason: finish }] })
+  const half = choice(0, 'a') + choice(1, 'b') + choice(0, '', 'stop')
+  const relayFor = (fields: object) => openaiChatForward.relay('up-2026', JsonBody.read(Buffer.from(JSON.stringify({ stream_options: { include_usage: true }, ...fields })))) as OpenaiRelay
+  for (const fields of [{ n: 2 }, { prompt: ['x', 'y'] }])
+    for (const size of [1, 50, 1000]) {
+      const cut = relayFor(fields)
+      run(cut, every(half, size))
+      expect([cut.failure?.kind, cut.terminated]).toEqual(['upstream-broken', false])
+      const both = chunk({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }, { index: 1, delta: {}, finish_reason: 'stop' }] })
+      for (const all of [half + choice(1, '', 'length'), both]) {
+        const whole = relayFor(fields)
+        expect([run(whole, every(all, size)), whole.failure]).toEqual([all + done, undefined])
+      }
+      const said = relayFor(fields)
+      expect([run(said, every(half + done, size)), said.failure]).toEqual([half + done, undefined])
+    }
+  for (const fields of [{ n: 1 }, { n: null }, { prompt: [1, 2, 3] }, { prompt: 'x', n: 1 }, {}]) expect(run(relayFor(fields), every(choice(0, '', 'stop'), 9))).toEndWith(done)
+})
+
+test('a blank line ends an event whatever line ends stand around it', () => {
+  for (const blank of ['\n\r\n', '\r\n\n', '\r\n\r\n']) {
+    const mixed = whole.split('\n\n').map((event, at) => event + (at % 2 === 0 ? blank : '\n\n')).join('').slice(0, -blank.length)
+    for (let size = 1; size < 200; size += size < 20 ? 1 : 37) {
+      const relay = relayOf({ publicModel: 'public', showUsage: false })
+      const out = run(relay, every(mixed, size))
+      expect([out.includes('"model":"up-2026"'), relay.usage?.inputTokens, relay.terminated]).toEqual([false, 5, true])
+    }
+  }
 })

@@ -5,9 +5,10 @@
  */
 import { GatewayError } from '../core/errors.ts'
 import type { StreamRelay } from '../core/format.ts'
-import { readOpenaiUsage } from '../core/openai-usage.ts'
+import { readChunkUsage } from '../core/openai-usage.ts'
 import type { Usage } from '../core/usage.ts'
 import { looksLikeObject } from '../lib/object-text.ts'
+import { lastEventEnd } from '../lib/sse.ts'
 
 const eventBytesMax = 8 * 1024 * 1024
 const nothing = new Uint8Array(0)
@@ -20,8 +21,12 @@ const usagePattern = /"usage":\s*\{/
 const modelPattern = /"model":\s*"[^"\\]*(?:\\.[^"\\]*)*"/
 const nullUsagePattern = /"usage":\s*null/y
 const noChoicesPattern = /"choices":\s*\[\s*\]/
-/** `{"error": ...}`, or `{"object": "error", message}` as Mistral and vLLM write it; no error may be called null. */
-const errorPattern = /^data:\s*\{\s*(?:"error":(?!\s*null)|"object":\s*"error")/
+/** In every event that reports a failure, and in few others: inside of texts quotes are escaped. */
+const errorWord = '"error"'
+/** A report that says something. */
+const countPattern = /"prompt_tokens":\s*\d/
+/** As Latin-1, which is how events are looked at. */
+const byteOrderMark = '\xef\xbb\xbf'
 /** A delta that says something: text, thinking, refusal or arguments that are not empty. */
 const contentPattern = /"(?:content|text|reasoning_content|reasoning|refusal|arguments)":\s*"(?!")/g
 
@@ -29,6 +34,8 @@ interface RelayOptions {
   readonly publicModel: string
   /** The client asked for the usage event; else it is held back. */
   readonly showUsage: boolean
+  /** So many the client asked for; each says how it ended. Absent = one. */
+  readonly choices?: number
   readonly errorEvent: (error: GatewayError) => string
 }
 
@@ -46,6 +53,8 @@ export class OpenaiRelay implements StreamRelay {
   contentCharacters = 0
   readonly #modelJson: string
   readonly #showUsage: boolean
+  /** Choices that have not finished. */
+  #unfinished: number
   /** Pieces of an event that is not complete yet. */
   #pending: Buffer[] = []
   #pendingBytes = 0
@@ -60,6 +69,7 @@ export class OpenaiRelay implements StreamRelay {
   constructor(options: RelayOptions) {
     this.errorEvent = options.errorEvent
     this.#showUsage = options.showUsage
+    this.#unfinished = options.choices ?? 1
     this.#modelJson = `"model":${JSON.stringify(options.publicModel)}`
   }
 
@@ -68,7 +78,7 @@ export class OpenaiRelay implements StreamRelay {
     if (event === undefined) return undefined
     try {
       const chunk = JSON.parse(latin1ToUtf8(dataOf(event) ?? '')) as Record<string, unknown>
-      return readOpenaiUsage(chunk.usage)
+      return readChunkUsage(chunk)
     } catch {
       return undefined
     }
@@ -133,9 +143,8 @@ export class OpenaiRelay implements StreamRelay {
   /** Complete events only. Latin-1 keeps every byte as one character, so the way back is exact. */
   #relay(block: Buffer): Uint8Array {
     const text = block.toString('latin1')
-    // Nearly every piece is one event; it skips the splitting.
-    const firstEnd = text.indexOf('\n\n')
-    if (firstEnd === text.length - 2 && firstEnd >= 0) {
+    // Nearly every piece is one event of one line; it skips the splitting.
+    if (text.indexOf('\n') === text.length - 2) {
       const event = this.#event(text)
       return event === text ? block : Buffer.from(event, 'latin1')
     }
@@ -155,6 +164,7 @@ export class OpenaiRelay implements StreamRelay {
 
   /** What is not one line of JSON: the end, comments, events with names, and what no client could read. */
   #odd(event: string): string {
+    if (event.startsWith(byteOrderMark)) return this.#event(event.slice(byteOrderMark.length))
     const data = dataOf(event)
     if (data === undefined) return event
     // By the rules of server-sent events this is none; clients that parse it all the same would break.
@@ -180,9 +190,12 @@ export class OpenaiRelay implements StreamRelay {
 
   /** `line` = the event as if it had one line of data and no name. */
   #chunk(event: string, line = event): string {
-    if (errorPattern.test(line)) {
+    if (line.includes(errorWord)) {
       this.failure = errorOf(line)
-      return ''
+      if (this.failure) {
+        this.#noteUsage(line)
+        return ''
+      }
     }
     if (!this.#answered) this.#answered = !noChoicesPattern.test(event)
     const content = event.match(contentPattern)
@@ -191,17 +204,25 @@ export class OpenaiRelay implements StreamRelay {
       this.contentEvents++
       this.#countCharacters(event)
     }
-    if (event.includes('"finish_reason":') && finishPattern.test(event)) {
-      this.complete = true
-      this.started = true
-    }
+    if (event.includes('"finish_reason":') && finishPattern.test(event)) this.#finish(event)
     const usageAt = event.indexOf('"usage":')
     if (usageAt < 0) return this.#restoreModel(event)
     if (usagePattern.test(event)) {
-      this.#usageEvent = event
+      this.#noteUsage(event)
       if (!this.#showUsage && noChoicesPattern.test(event)) return ''
     } else if (!this.#showUsage) return this.#restoreModel(withoutNullUsage(event, usageAt))
     return this.#restoreModel(event)
+  }
+
+  #finish(event: string): void {
+    this.started = true
+    // A chunk of nearly all hosts has one choice; most calls ask for no more.
+    this.#unfinished -= this.#unfinished > 1 ? event.split(finishPattern).length - 1 : 1
+    if (this.#unfinished <= 0) this.complete = true
+  }
+
+  #noteUsage(event: string): void {
+    if (countPattern.test(event)) this.#usageEvent = event
   }
 
   #restoreModel(event: string): string {
@@ -243,20 +264,8 @@ function withoutNullUsage(event: string, at: number): string {
   return before.endsWith(',') ? before.slice(0, -1) + event.slice(nullUsagePattern.lastIndex) : event
 }
 
-/** Offset behind the last blank line; 0 when no event is complete. */
-function lastEventEnd(buffer: Buffer): number {
-  const length = buffer.length
-  if (length >= 2 && buffer[length - 1] === 10) {
-    if (buffer[length - 2] === 10) return length
-    if (length >= 4 && buffer[length - 2] === 13 && buffer[length - 3] === 10 && buffer[length - 4] === 13) return length
-  }
-  const lf = buffer.lastIndexOf('\n\n')
-  const crlf = buffer.lastIndexOf('\r\n\r\n')
-  return Math.max(lf < 0 ? 0 : lf + 2, crlf < 0 ? 0 : crlf + 4)
-}
-
 function splitEvents(text: string): string[] {
-  return text.split(/(?<=\n\n|\r\n\r\n)/)
+  return text.split(/(?<=\n\n|\n\r\n)/)
 }
 
 /** The data of an event as one text; undefined when it has no such line. */
@@ -273,13 +282,18 @@ function broken(message: string): GatewayError {
   return new GatewayError('upstream-broken', message)
 }
 
-/** The upstream's own words about a failure inside a stream. */
-function errorOf(event: string): GatewayError {
+/**
+ * The upstream's own words about a failure inside a stream: `{error}`, alone or beside the fields of a chunk
+ * (openrouter.ai/docs/api/reference/streaming), `{object: "error", message}` as vLLM writes it, or a choice that
+ * finished with `error`. Undefined = the event is none: it only has the word.
+ */
+function errorOf(event: string): GatewayError | undefined {
   try {
-    const body = JSON.parse(latin1ToUtf8(event).replace(/^data:\s*/, '')) as { error?: unknown }
-    const error = body.error ?? body
-    const message = typeof error === 'string' ? error : (error as { message?: unknown } | null)?.message
-    const code = (error as { code?: unknown } | null)?.code
+    const body = JSON.parse(latin1ToUtf8(event).replace(/^data:\s*/, '')) as Words
+    const failed = Array.isArray(body.choices) ? (body.choices as (Words | null)[]).find(one => one?.finish_reason === 'error') : undefined
+    if (!body.error && body.object !== 'error' && !failed) return undefined
+    const error = body.error || (failed ? failed.error || 'the upstream failed while it answered' : body)
+    const { message, code } = typeof error === 'string' ? { message: error } : (error as Words)
     return new GatewayError('upstream-failed', typeof message === 'string' ? message : 'the upstream failed', {
       code: typeof code === 'string' ? code : undefined,
     })
@@ -287,3 +301,6 @@ function errorOf(event: string): GatewayError {
     return new GatewayError('upstream-broken', 'the upstream sent an error event that cannot be read', { cause })
   }
 }
+
+/** Of an error, or of what may have one. */
+type Words = Readonly<Record<string, unknown>>

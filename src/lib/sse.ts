@@ -72,6 +72,21 @@ export class SseSplitter implements FrameSplitter {
   }
 }
 
+/**
+ * Offset behind the last blank line of bytes that pass as they are; 0 = no event is complete. A line that ends with CR
+ * alone is not known here: no server writes one.
+ */
+export function lastEventEnd(buffer: Buffer): number {
+  const { length } = buffer
+  if (length >= 2 && buffer[length - 1] === newline) {
+    const before = buffer[length - 2]
+    if (before === newline || (before === carriageReturn && buffer[length - 3] === newline)) return length
+  }
+  const lf = buffer.lastIndexOf('\n\n')
+  const crlf = buffer.lastIndexOf('\n\r\n')
+  return Math.max(lf < 0 ? 0 : lf + 2, crlf < 0 ? 0 : crlf + 3)
+}
+
 /** The next blank line at or after `at`: where the event ends and where the next one starts. */
 function eventEnd(text: string, at: number): { from: number; to: number } | undefined {
   for (let i = at; i < text.length; i++) {

@@ -265,6 +265,7 @@ function seriesAttempt(call: Call, stream: TranslatedStream, target: Target): At
         return next && sent(next)
       },
       isOver: () => relay.isOver,
+      isUnsaid: () => relay.isUnsaid,
       streamed() {
         const next = relay.ended()
         return next && sent(next)
@@ -316,6 +317,7 @@ function checkedAttempt(call: Call, question: JsonQuestion): Attempt {
         }
       },
       isOver: () => relay.isOver,
+      isUnsaid: () => relay.isUnsaid,
       streamed() {
         const again = relay.ended()
         return again && sent(again)

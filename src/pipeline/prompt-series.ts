@@ -11,7 +11,7 @@ import type { Usage } from '../core/usage.ts'
 import { frameSplitter } from '../lib/frames.ts'
 import type { Frame, FrameSplitter } from '../lib/frames.ts'
 import { addUsage } from './structured-output.ts'
-import { AnswerState, unreadable } from './translate.ts'
+import { AnswerState, endsSilently, unreadable } from './translate.ts'
 import type { TranslatedStream } from './translate.ts'
 
 /** Which prompt's turn it is, and the events of all answers as those of one. */
@@ -112,6 +112,10 @@ export class SeriesRelay implements StreamRelay {
     this.#read = adapter.reader()
   }
 
+  /** All of the present answer is there, and no frame will say so. */
+  get isUnsaid(): boolean {
+    return this.#state.complete && endsSilently(this.#series.stream.adapter)
+  }
   get complete(): boolean {
     return this.#series.isLast && this.#state.complete
   }

@@ -6,6 +6,8 @@ import type { TimerWheel } from '../lib/timer-wheel.ts'
 /** The end of the bytes mostly comes with the last frame, or right behind it. */
 const waitMs = 1000
 const bytesMax = 64 * 1024
+/** Where no event says that the stream is over: by then usage and sources that follow the finish reason are there. */
+export const silenceMs = 10_000
 
 /**
  * Nobody waits for this any more: it is read, so that the connection can be used again, and closed when it takes too

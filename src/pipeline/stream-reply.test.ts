@@ -5,6 +5,7 @@ import { GatewayError } from '../core/errors.ts'
 import type { StreamRelay } from '../core/format.ts'
 import { clientClosed } from '../core/request.ts'
 import type { BodySink } from '../core/transport.ts'
+import { decorated } from '../emulation/decorate.ts'
 import { anthropicMessages } from '../formats/anthropic-messages.ts'
 import { geminiGenerate } from '../formats/gemini.ts'
 import { openaiChat } from '../formats/openai-chat.ts'
@@ -270,6 +271,10 @@ const endless: [string, () => StreamRelay][] = [
     adapter: providers.get('gemini')!.chat!, format: openaiChat, publicModel: 'm',
     request: { model: 'm', messages: [], stream: true, includeUsage: true, extra: { format: 'openai-chat', fields: {} } },
   })],
+  ['translated, at a host that speaks two dialects', () => new TranslatedRelay({
+    adapter: decorated(providers.get('vertex_ai')!.chat!, {}), format: openaiChat, publicModel: 'm',
+    request: { model: 'm', messages: [], stream: true, includeUsage: true, extra: { format: 'openai-chat', fields: {} } },
+  })],
 ]
 test.each(endless)('%s: a dialect without a word for the end is over ten seconds after its finish reason, not before', async (_, relay) => {
   const { send, advance, seen, ends, opened, control } = stream('', relay())
@@ -286,6 +291,20 @@ test.each(endless)('%s: a dialect without a word for the end is over ten seconds
   expect([seen.ended, ends.map(([outcome]) => outcome), seen.cancelled]).toEqual(['end', ['success'], 1])
   expect(control.call.progress?.usage).toMatchObject({ inputTokens: 5, outputTokens: 1 })
   for (const text of ['Hel', 'lo']) expect(seen.text).toContain(text)
+})
+
+test.each(endless)('%s: a deadline that is nearer than those ten seconds takes nothing from a complete answer, and a cut does', async (_, relay) => {
+  for (const [kind, text, outcome] of [
+    ['upstream-timeout', candidate('all', { finishReason: 'STOP' }), 'success'],
+    ['upstream-timeout', candidate('half'), 'upstream_cut'],
+    ['upstream-broken', candidate('all', { finishReason: 'STOP' }), 'upstream_cut'],
+  ] as const) {
+    const { send, seen, ends, opened, upstream } = stream('', relay())
+    send(text)
+    await opened
+    upstream.fail(new GatewayError(kind, 'the upstream sent nothing more'))
+    expect([ends.map(([how]) => how), seen.text.includes('sent nothing more'), seen.ended]).toEqual([[outcome], outcome !== 'success', 'end'])
+  }
 })
 
 test('where the dialect has a word for the end, a host that leaves it out is waited for', async () => {

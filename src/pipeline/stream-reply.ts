@@ -7,15 +7,13 @@ import type { BodySink, UpstreamBody, UpstreamExchange } from '../core/transport
 import { TimerEntry } from '../lib/timer-wheel.ts'
 import type { TimerWheel } from '../lib/timer-wheel.ts'
 import type { CallControl } from './control.ts'
-import { Remainder } from './remainder.ts'
+import { Remainder, silenceMs } from './remainder.ts'
 import { recordProgress } from './usage.ts'
 
 /** Held back until content is seen, so that an early failure can still go to another deployment. */
 const holdBytesMax = 256 * 1024
 const holdMs = 2000
 const heartbeatMs = 15_000
-/** Where no event says that the stream is over: by then usage and sources that follow the finish reason are there. */
-const silenceMs = 10_000
 
 interface StreamSource {
   readonly exchange: UpstreamExchange
@@ -130,7 +128,7 @@ class StreamPump extends TimerEntry implements BodySink, AnswerStream {
     if (this.#phase === 'holding' && (relay.started || relay.complete || this.#heldBytes > holdBytesMax))
       this.#open()
     if (relay.terminated) this.#endAhead()
-    else if (relay.endsSilently && relay.complete && !this.#paused) this.#wait(silenceMs)
+    else if (this.#isOverUnsaid && !this.#paused) this.#wait(silenceMs)
   }
 
   end(): void {
@@ -147,6 +145,8 @@ class StreamPump extends TimerEntry implements BodySink, AnswerStream {
   fail(error: GatewayError): void {
     // After the terminal event a cut connection takes nothing away from the client.
     if (this.#phase === 'closed') return this.#remainder?.over()
+    // The deployment's own limit came before ours: it is the same silence.
+    if (this.#isOverUnsaid && error.kind === 'upstream-timeout') return this.end()
     this.#break(error, '')
   }
 
@@ -154,8 +154,7 @@ class StreamPump extends TimerEntry implements BodySink, AnswerStream {
     if (this.#phase === 'holding') {
       this.#holdOn()
     } else if (this.#phase === 'flowing' && !this.#control.settled && !this.#paused) {
-      const { relay } = this.#source
-      if (relay.endsSilently && relay.complete) return this.#endUnsaid()
+      if (this.#isOverUnsaid) return this.#endUnsaid()
       if (this.#heartbeat) this.#sink?.write(this.#heartbeat)
       this.#wait(heartbeatMs)
     }
@@ -252,6 +251,12 @@ class StreamPump extends TimerEntry implements BodySink, AnswerStream {
     if (!this.#paused) return
     this.#paused = false
     body.resume()
+  }
+
+  /** All is there, and no event will say so. */
+  get #isOverUnsaid(): boolean {
+    const { relay } = this.#source
+    return relay.endsSilently === true && relay.complete
   }
 
   /** All is there, and the upstream says no more: its bytes need not end. */

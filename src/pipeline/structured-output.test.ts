@@ -225,10 +225,11 @@ describe('one exchange for several calls', () => {
     expect(upstream.log).toEqual(['pause 0', 'pause 1', 'resume 1', 'cancel 1'])
   })
 
-  /** A stream is over with a piece that ends in a full stop. */
+  /** A stream is over with a piece that ends in a full stop, and may be over with one that ends in a question mark. */
   async function ending(times: number) {
     let isOver = false
-    const started = start({ ...again(times), isOver: () => isOver })
+    let isUnsaid = false
+    const started = start({ ...again(times), isOver: () => isOver, isUnsaid: () => isUnsaid })
     const heard: string[] = []
     const { body } = await started.exchange.response
     body.pipe({
@@ -236,6 +237,7 @@ describe('one exchange for several calls', () => {
         const text = Buffer.from(bytes).toString()
         heard.push(text)
         isOver = text.endsWith('.')
+        isUnsaid = text.endsWith('?')
       },
       end: () => heard.push('end'),
       fail: error => heard.push(error.kind),
@@ -259,6 +261,40 @@ describe('one exchange for several calls', () => {
     upstream.sinks[1]!.fail(new GatewayError('upstream-timeout', 'idle'))
     pass(5000)
     expect([heard.length, upstream.log.filter(line => line.startsWith('cancel'))]).toEqual([4, []])
+  })
+
+  test('a dialect without a word for the end is over ten seconds after the answer is complete, and not while its reader pauses', async () => {
+    const { upstream, body, heard, say, pass } = await ending(1)
+    await say(0, 'half')
+    pass(20_000)
+    await say(0, 'one?')
+    pass(9900)
+    await say(0, 'more?')
+    body.pause()
+    pass(20_000)
+    body.resume()
+    pass(9900)
+    expect([upstream.sent.length, upstream.log.includes('cancel 0')]).toEqual([0, false])
+    pass(200)
+    await Bun.sleep(1)
+    expect([upstream.sent.length, upstream.log.includes('cancel 0')]).toEqual([1, true])
+    await say(1, 'two?')
+    // The deployment's own limit is the same silence; a cut is not.
+    upstream.sinks[1]!.fail(new GatewayError('upstream-timeout', 'idle'))
+    // A reader that goes on later asks nothing again.
+    body.pause()
+    body.resume()
+    pass(20_000)
+    expect(upstream.sent.length).toBe(1)
+    expect(heard).toEqual(['half', 'one?', 'more?', 'two?', 'end'])
+    const cut = await ending(0)
+    await cut.say(0, 'one?')
+    cut.upstream.sinks[0]!.fail(new GatewayError('upstream-broken', 'cut'))
+    const left = await ending(0)
+    await left.say(0, 'one?')
+    left.exchange.cancel()
+    for (const one of [cut, left]) one.pass(20_000)
+    expect([cut.heard, left.heard]).toEqual([['one?', 'upstream-broken'], ['one?']])
   })
 
   test('the bytes of a stream that is over are read on for a second, then its connection is closed', async () => {

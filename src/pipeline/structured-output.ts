@@ -15,9 +15,10 @@ import type { JsonContract } from '../emulation/index.ts'
 import type { Clock } from '../lib/clock.ts'
 import { frameSplitter } from '../lib/frames.ts'
 import type { Frame, FrameSplitter } from '../lib/frames.ts'
+import { TimerEntry } from '../lib/timer-wheel.ts'
 import type { TimerWheel } from '../lib/timer-wheel.ts'
-import { Remainder } from './remainder.ts'
-import { AnswerState, unreadable } from './translate.ts'
+import { Remainder, silenceMs } from './remainder.ts'
+import { AnswerState, endsSilently, unreadable } from './translate.ts'
 import type { TranslatedStream } from './translate.ts'
 import { writtenCharacters } from './usage.ts'
 
@@ -142,6 +143,11 @@ export class CheckedRelay implements StreamRelay {
     this.#writer = format.writer(publicModel, request)
     this.#splitter = frameSplitter(adapter.framing)
     this.#read = adapter.reader()
+  }
+
+  /** All of the present answer is there, and no frame will say so. */
+  get isUnsaid(): boolean {
+    return this.#state.complete && endsSilently(this.#dialogue.question.adapter)
   }
 
   /** An answer that may still be asked for again is not complete. */
@@ -272,6 +278,8 @@ export interface AnswerCheck {
   whole(bytes: Uint8Array): NextCall | undefined
   /** The attempt's relay has seen the frame that ends a stream, though its bytes may go on. */
   isOver(): boolean
+  /** All of an answer is there, in a dialect that has no such frame. */
+  isUnsaid?(): boolean
   /** Of the stream that the attempt's relay has just seen to its end. */
   streamed(): NextCall | undefined
 }
@@ -298,6 +306,30 @@ export function checkedExchange(first: UpstreamExchange, asking: Asking): Upstre
   return { response, cancel: () => body.cancel() }
 }
 
+/** Waits for the silence behind an answer whose end is not said. */
+class Silence extends TimerEntry {
+  readonly #timers: TimerWheel
+  #over: () => void = () => {}
+
+  constructor(timers: TimerWheel) {
+    super()
+    this.#timers = timers
+  }
+
+  await(over: () => void): void {
+    this.#over = over
+    this.#timers.touch(this, this.#timers.nowMs() + silenceMs)
+  }
+
+  cancel(): void {
+    this.#timers.cancel(this)
+  }
+
+  override expired(): void {
+    this.#over()
+  }
+}
+
 class CheckedBody implements UpstreamBody {
   readonly #asking: Asking
   readonly #startedMs: number
@@ -305,10 +337,14 @@ class CheckedBody implements UpstreamBody {
   #body: UpstreamBody | undefined
   #paused = false
   #cancelled = false
+  readonly #silence: Silence
+  /** Ends the present stream as its own end would; undefined = it has ended. */
+  #unsaid: (() => void) | undefined
 
   constructor(first: UpstreamExchange, asking: Asking) {
     this.#exchange = first
     this.#asking = asking
+    this.#silence = new Silence(asking.timers)
     this.#startedMs = asking.clock.monotonicMs()
   }
 
@@ -327,6 +363,7 @@ class CheckedBody implements UpstreamBody {
 
   pipe(sink: BodySink): void {
     const fail = (error: unknown): void => {
+      this.#hush()
       if (!this.#cancelled) sink.fail(toGatewayError(error))
     }
     const { check, timers } = this.#asking
@@ -334,25 +371,46 @@ class CheckedBody implements UpstreamBody {
     const body = this.#body!
     let remainder: Remainder | undefined
     const ended = (): void => {
+      this.#hush()
       const next = check.streamed()
       if (!next) return sink.end()
       this.#ask(next).then(() => {
         if (!this.#cancelled) this.pipe(sink)
       }, fail)
     }
+    this.#unsaid = () => {
+      exchange.cancel()
+      ended()
+    }
     body.pipe({
       data: bytes => {
         if (remainder) return remainder.data(bytes)
         sink.data(bytes)
-        if (this.#cancelled || !check.isOver()) return
+        if (this.#cancelled) return
+        if (!check.isOver()) return this.#listen()
         remainder = new Remainder(exchange, timers)
         body.resume()
         ended()
       },
-      fail: error => (remainder ? remainder.over() : fail(error)),
+      fail: error => {
+        if (remainder) return remainder.over()
+        // The deployment's own limit came before ours: it is the same silence.
+        if (error.kind === 'upstream-timeout' && check.isUnsaid?.()) ended()
+        else fail(error)
+      },
       end: () => (remainder ? remainder.over() : ended()),
     })
     if (this.#paused && !remainder) body.pause()
+  }
+
+  #listen(): void {
+    if (this.#unsaid && !this.#paused && this.#asking.check.isUnsaid?.()) this.#silence.await(this.#unsaid)
+    else this.#silence.cancel()
+  }
+
+  #hush(): void {
+    this.#unsaid = undefined
+    this.#silence.cancel()
   }
 
   async #ask(next: NextCall): Promise<void> {
@@ -368,16 +426,19 @@ class CheckedBody implements UpstreamBody {
 
   pause(): void {
     this.#paused = true
+    this.#silence.cancel()
     this.#body?.pause()
   }
 
   resume(): void {
     this.#paused = false
+    this.#listen()
     this.#body?.resume()
   }
 
   cancel(): void {
     this.#cancelled = true
+    this.#silence.cancel()
     this.#exchange.cancel()
   }
 }

@@ -113,10 +113,21 @@ describe('the last frame of a dialect is the end of its streams', () => {
     expect(markAt(gemini.push(sse([answer])))).toBe(-1)
     expect([gemini.complete, gemini.terminated]).toEqual([true, false])
     expect([gemini.end().endsWith(done), gemini.terminated]).toEqual([true, true])
+    const marked = relayOf('gemini')
+    marked.push(sse([answer]))
+    marked.push(Buffer.from(done))
+    expect([marked.failure, marked.end().endsWith(done)]).toEqual([undefined, true])
     const wordy = relayOf('anthropic')
     const delta = { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: '{"type":"message_stop"} [DONE]' }, message_stop: 'message_stop' }
     wordy.push(sse([...claude.slice(0, 2), delta]))
     expect([wordy.terminated, wordy.failure]).toEqual([false, undefined])
+  })
+
+  test('spaces around the mark are none of it, on either lane', () => {
+    for (const mark of ['data:[DONE]\n\n', 'data: [DONE] \n\n', 'data: [DONE]\t\r\n\r\n']) {
+      const relay = relayOf('openai')
+      expect([relay.push(Buffer.from(chunks + mark)).endsWith(done), relay.terminated, relay.failure]).toEqual([true, true, undefined])
+    }
   })
 
   test('an upstream for which something is played keeps its last frame', () => {

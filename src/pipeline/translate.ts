@@ -69,6 +69,9 @@ export class AnswerState {
   }
 }
 
+/** Streams of this dialect may be over without a frame that says so. */
+export const endsSilently = ({ isLast, endsSilently: some }: ChatAdapter): boolean => isLast === undefined || some === true
+
 /** How the upstream's answer to one call is read, and how it is written for the client. */
 export interface TranslatedStream {
   readonly adapter: ChatAdapter
@@ -108,7 +111,7 @@ export class TranslatedRelay implements StreamRelay {
     return this.#state.failure
   }
   get endsSilently(): boolean {
-    return this.#adapter.isLast === undefined
+    return endsSilently(this.#adapter)
   }
   get usage(): Usage | undefined {
     return this.#state.usage

@@ -190,3 +190,12 @@ describe('a request', () => {
     expect(anthropicCountTokens.forward.headers!(headers)).toEqual(forward.headers!(headers))
   })
 })
+
+test('an error without a type is a failure in the words of the host', () => {
+  for (const [event, message] of [
+    ['data: {"error":{"message":"GPU lost","type":"api_error"}}\n\n', 'GPU lost'], ['data: {"error":"GPU lost"}\n\n', 'GPU lost'],
+  ] as const) {
+    const { relay, text } = run([Buffer.from(cutWire + event)])
+    expect([relay.failure?.kind, relay.failure?.message, text.includes('GPU')]).toEqual(['upstream-failed', message, false])
+  }
+})

@@ -98,7 +98,7 @@ export class MessagesRelay implements StreamRelay {
         this.#stop()
         break
       case 'error':
-        this.failure = failureOf(parsed(data).error)
+        this.failure = failureIn(parsed(data).error)
     }
     return this.failure ? '' : namedEvent(type, data)
   }
@@ -151,8 +151,12 @@ function parsed(data: string): Fields {
   return value
 }
 
+/** Some hosts name an error as they would in a body, or say it in one word. */
+const failureIn = (error: unknown): GatewayError => failureOf(typeof error === 'string' ? { message: error } : error)
+
 function typeOf(data: string): string {
-  const { type } = parsed(data)
+  const { type, error } = parsed(data)
+  if (type === undefined && error) return 'error'
   if (typeof type !== 'string') throw broken('an event without a type')
   return type
 }

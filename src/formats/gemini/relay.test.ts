@@ -122,3 +122,14 @@ describe('whole answers', () => {
     expect(geminiGenerate.forward.edits(body, { drop: ['labels'] })).toEqual({ edits: [{ remove: 'labels' }, { remove: 'model' }], dropped: ['labels'] })
   })
 })
+
+test('a [DONE] that is not of this dialect takes nothing away', () => {
+  for (const size of [1, 1000]) {
+    const bytes = Buffer.concat([wire, Buffer.from('data: [DONE]\n\n')])
+    const pieces = Array.from({ length: Math.ceil(bytes.length / size) }, (_, at) => bytes.subarray(at * size, (at + 1) * size))
+    const { relay, text } = run(pieces)
+    expect([text, relay.failure]).toEqual([run([wire]).text, undefined])
+  }
+  const alone = run([Buffer.from('data: [DONE]\n\n')])
+  expect([alone.text, alone.relay.failure?.kind]).toEqual(['', 'upstream-broken'])
+})

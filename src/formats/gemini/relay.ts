@@ -57,6 +57,8 @@ export class GenerateRelay implements StreamRelay {
     let out = ''
     try {
       for (const { data } of this.#splitter.push(bytes)) {
+        // Some hosts end with a mark that this dialect does not know.
+        if (data.startsWith('[DONE]')) continue
         out += this.#take(data)
         if (this.failure) break
       }

@@ -127,3 +127,15 @@ describe('a stream', () => {
     expect(relay).toMatchObject({ complete: true, terminated: true, failure: undefined })
   })
 })
+
+test('an error without a type, as hosts of this dialect write it, is a failure in their words', () => {
+  for (const event of ['data: {"error":{"message":"GPU lost","code":"gpu","type":"server_error"}}\n\n', 'data: {"error": "GPU lost"}\r\n\r\n'])
+    for (const before of ['', opening + delta('a', 2)]) {
+      const relay = relayOf()
+      const out = String(relay.push(Buffer.from(before + event)))
+      expect([relay.failure?.kind, relay.failure?.message, out.includes('GPU')]).toEqual(['upstream-failed', 'GPU lost', false])
+    }
+  const relay = relayOf()
+  expect(relay.push(Buffer.from('data: {"error":null,"more":1}\n\n'))).toContain('"more":1')
+  expect(relay.failure).toBeUndefined()
+})

@@ -83,12 +83,11 @@ export class ResponsesRelay implements StreamRelay {
     // After the terminal event nothing may follow; some hosts send a `[DONE]` that this dialect does not know.
     if (this.terminated || data === '[DONE]') return ''
     if (!looksLikeObject(data)) throw new GatewayError('upstream-broken', "an event of the upstream's stream is not a JSON object")
-    const type = event ?? typePattern.exec(data)?.[1] ?? ''
+    const type = event ?? typePattern.exec(data)?.[1] ?? untyped(data)
     this.#sequence = Number(sequencePattern.exec(data)?.[1] ?? this.#sequence + 1)
     if (wholeEvents.has(type)) return this.#whole(type, data)
     if (type === 'error') {
-      const body: unknown = JSON.parse(data)
-      this.failure = failureOf(isObject(body) && isObject(body.error) ? body.error : body)
+      this.failure = failureIn(JSON.parse(data))
       return ''
     }
     if (type.endsWith('.delta')) this.#count(data)
@@ -129,4 +128,16 @@ export class ResponsesRelay implements StreamRelay {
     }
     return sseEvent(type, JSON.stringify(body))
   }
+}
+
+/** Some hosts write an error as they would in a body: `{error}`. Everything else passes without a name. */
+function untyped(data: string): string {
+  if (!data.includes('"error"')) return ''
+  const body: unknown = JSON.parse(data)
+  return isObject(body) && body.error ? 'error' : ''
+}
+
+function failureIn(body: unknown): GatewayError {
+  const error = isObject(body) && body.error ? body.error : body
+  return failureOf(typeof error === 'string' ? { message: error } : error)
 }

@@ -206,5 +206,6 @@ export function generateResult(body: unknown): ChatEvent[] {
 /** A fresh reader of a stream. Throws on what is not JSON. */
 export function generateReader(): (frame: Frame) => readonly ChatEvent[] {
   const reader = new AnswerReader()
-  return frame => reader.read(JSON.parse(frame.data))
+  // Some hosts end with a mark that this dialect does not know.
+  return ({ data }) => (data.startsWith('[DONE]') ? [] : reader.read(JSON.parse(data)))
 }

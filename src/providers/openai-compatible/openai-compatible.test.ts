@@ -63,6 +63,15 @@ describe('rerank', () => {
   })
 })
 
+test("usage of a stream stands where Groq and Moonshot put it too", () => {
+  const usage = { prompt_tokens: 5, completion_tokens: 3 }
+  const last = { index: 0, delta: {}, finish_reason: 'stop' }
+  for (const chunk of [{ choices: [last], usage }, { choices: [last], x_groq: { usage } }, { choices: [{ ...last, usage }] }]) {
+    const events = provider('moonshot').chat!.reader()({ data: JSON.stringify({ id: 'c', model: 'm', ...chunk }) })
+    expect(events).toContainEqual({ type: 'usage', usage: { inputTokens: 5, outputTokens: 3 } })
+  }
+})
+
 describe('embeddings', () => {
   const request = { model: 'p', inputs: ['a', 'b'], encoding: 'base64' as const, dimensions: 8, user: 'u', extra: { format: 'openai-embeddings', fields: { input_type: 'query' } } }
   const ask = (name: string, more: object = {}) => provider(name).embeddings!.request({ ...request, ...more }, targetOf(provider(name)))

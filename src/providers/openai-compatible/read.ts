@@ -1,7 +1,7 @@
 /** OpenAI's answers and streams as events, with the variations that its followers write. */
 import type { ChatEvent, FinishReason, Source } from '../../core/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
-import { readOpenaiUsage } from '../../core/openai-usage.ts'
+import { readChunkUsage } from '../../core/openai-usage.ts'
 import type { Frame } from '../../lib/frames.ts'
 import { isObject, listOf, textOf } from '../../lib/json-values.ts'
 import type { Json } from '../../lib/json-values.ts'
@@ -52,8 +52,8 @@ export function chatResult(body: unknown): ChatEvent[] {
   return errorLast(events)
 }
 
-/** The mark behind the last chunk. */
-export const isDone = ({ data }: Frame): boolean => data === '[DONE]'
+/** The mark behind the last chunk, whatever spaces follow it. No chunk begins with a bracket. */
+export const isDone = ({ data }: Frame): boolean => data.startsWith('[DONE]')
 
 /** A fresh reader of chunks. Throws on what is not JSON. */
 export function chatReader(): (frame: Frame) => readonly ChatEvent[] {
@@ -106,8 +106,7 @@ function finish(choice: number, { finish_reason: reason, error }: Json, sawCalls
 }
 
 function usageEvent(body: Json): ChatEvent | undefined {
-  const groq = isObject(body.x_groq) ? body.x_groq.usage : undefined
-  const usage = readOpenaiUsage(body.usage ?? groq)
+  const usage = readChunkUsage(body)
   return usage && { type: 'usage', usage }
 }
 

@@ -66,6 +66,7 @@ export const vertex: Provider = {
     reader: chatReader,
     // Gemini's streams have no last frame, and nothing in them looks like Claude's.
     isLast: isMessageStop,
+    endsSilently: true,
   },
   countTokens: {
     request(request, target): TranslatedCall {
