@@ -130,6 +130,19 @@ test('functions fit on a screen, files on ten', () => {
   expect(long).toEqual([])
 })
 
+test('what is exported says what name and type do not', () => {
+  const silent: string[] = []
+  for (const [file, text] of texts) {
+    const tree = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true)
+    for (const statement of tree.statements) {
+      const isExported = ts.canHaveModifiers(statement) && ts.getModifiers(statement)?.some(one => one.kind === ts.SyntaxKind.ExportKeyword)
+      if (isExported && ts.getJSDocCommentsAndTags(statement).length === 0)
+        silent.push(`${file}:${tree.getLineAndCharacterOfPosition(statement.getStart()).line + 1}`)
+    }
+  }
+  expect(silent).toEqual([])
+})
+
 const bans: { pattern: RegExp; instead: string; except?: string[] }[] = [
   { pattern: /\bDate\.now\(/, instead: 'lib/clock', except: ['lib/clock.ts'] },
   { pattern: /(?<![.\w])fetch\(/, instead: 'pipeline/http1' },
