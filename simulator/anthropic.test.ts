@@ -79,6 +79,14 @@ describe('Messages', () => {
     expect(whole.usage.output_tokens).toBe(kinds.length - 1)
   })
 
+  test('newer models refuse a budget and sampling, in the words of the vendor', async () => {
+    const asked = async (model: string, more: object) => (await send({ model, messages: user('say: hello'), ...more })).status
+    const budget = { thinking: { type: 'enabled', budget_tokens: 1024 } }
+    expect([await asked('claude-opus-4-7', budget), await asked('claude-opus-5', { temperature: 0.2 }), await asked('claude-mythos-5-1', { top_k: 3 })]).toEqual([400, 400, 400])
+    expect([await asked('claude-opus-4-7', { thinking: { type: 'adaptive' }, temperature: 1 }), await asked('claude-opus-4-6', budget), await asked('claude-opus-4-20250514', { temperature: 0 })])
+      .toEqual([200, 200, 200])
+  })
+
   test('tools: forced, asked for, streamed as the whole, and their results quoted', async () => {
     for (const [said, tool_choice] of [
       ['x', { type: 'any' }],

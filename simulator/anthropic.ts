@@ -39,6 +39,18 @@ function checkMessages(body: Json): Json[] {
   return messages
 }
 
+/** Claude since 4.7: "Migrating to Claude Opus 4.7" of the vendor's documentation. */
+const adaptiveOnly = /^claude-[a-z]+-(?:4-[789]|[5-9])(?!\d)/
+
+/** What newer models no longer take. */
+function refuseFormer({ model, thinking, ...body }: Json): void {
+  if (!adaptiveOnly.test(String(model))) return
+  for (const name of ['temperature', 'top_p', 'top_k'])
+    if (body[name] !== undefined && body[name] !== 1) throw new BadRequest(`\`${name}\` is deprecated for this model.`)
+  if (isJson(thinking) && thinking.type === 'enabled')
+    throw new BadRequest('"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.')
+}
+
 function readThinking(body: Json, maxTokens: number): number {
   const { thinking } = body
   if (!isJson(thinking) || thinking.type === 'disabled') return 0
@@ -75,6 +87,7 @@ export function readMessages(body: Json, model: string, mustLimit = true): Ask {
   // A message that only carries results is nothing the user said.
   const users = said.filter(content => !objectsOf(content).some(block => block.type === 'tool_result'))
   const texts = [textOf(body.system), ...messages.map(message => textOf(message.content))]
+  refuseFormer(body)
   return {
     model,
     userText: textOf(users.at(-1)),

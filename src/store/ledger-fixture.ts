@@ -71,6 +71,7 @@ export interface LedgerPlace {
   remove(): Promise<void>
 }
 
+/** A folder of its own and an empty ledger, in SQLite there or in a database of the server. To be removed by the caller. */
 export async function makePlace(postgresUrl?: string): Promise<LedgerPlace> {
   const directory = mkdtempSync(join(tmpdir(), 'ledger-'))
   const name = `ledger_${randomUUIDv7('hex').replaceAll('-', '')}`
@@ -133,11 +134,13 @@ export function ledgerRig() {
   }
 }
 
+/** A call that began and ended at once. */
 export function record(ledger: JournalledLedger, row: LedgerRow): void {
   ledger.begin(intentOf(row))
   ledger.settle(row)
 }
 
+/** Every row that the ledger has, newest first, page by page. */
 export async function allRows(ledger: JournalledLedger): Promise<LedgerRow[]> {
   const rows: LedgerRow[] = []
   for (let cursor: string | undefined; ; ) {

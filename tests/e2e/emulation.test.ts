@@ -183,7 +183,7 @@ describe('thinking', () => {
   test('another vendor understands the switch too, and nothing is reported lost', async () => {
     const on = await post('claude', { model: 'claude', max_tokens: 9000, messages: [user('say: hi')], chat_template_kwargs: { thinking_mode: 'on' } })
     expect([on.status, on.headers.get('x-proxy-dropped-params')]).toEqual([200, null])
-    expect(bodies()[0]).toMatchObject({ thinking: { type: 'enabled' } })
+    expect(bodies()[0]).toMatchObject({ thinking: { type: 'adaptive' } })
     expect(bodies()[0]).not.toHaveProperty('chat_template_kwargs')
     const other = await post('claude', { model: 'claude', messages: [user('say: hi')], chat_template_kwargs: { thinking_mode: 'on', more: 1 } })
     expect(other.headers.get('x-proxy-dropped-params')).toBe('chat_template_kwargs')
