@@ -240,6 +240,10 @@ test('of several choices each has to finish, unless the host says that it is don
         const whole = relayFor(fields)
         expect([run(whole, every(all, size)), whole.failure]).toEqual([all + done, undefined])
       }
+      // Some hosts say it of the same choice twice.
+      const twice = relayFor(fields)
+      run(twice, every(half + choice(0, '', 'stop'), size))
+      expect([twice.failure?.kind, twice.terminated]).toEqual(['upstream-broken', false])
       const said = relayFor(fields)
       expect([run(said, every(half + done, size)), said.failure]).toEqual([half + done, undefined])
     }

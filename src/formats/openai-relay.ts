@@ -40,7 +40,7 @@ interface RelayOptions {
 }
 
 /**
- * Complete at the first finish reason, or at `[DONE]` after an answer; a complete stream without `[DONE]` gets one.
+ * Complete when every choice has its finish reason, or at `[DONE]` after an answer; a complete stream without `[DONE]` gets one.
  * Fails on events of more than 8 MiB, or that are no JSON object, and on errors that the upstream reports in its stream.
  */
 export class OpenaiRelay implements StreamRelay {
@@ -53,8 +53,9 @@ export class OpenaiRelay implements StreamRelay {
   contentCharacters = 0
   readonly #modelJson: string
   readonly #showUsage: boolean
-  /** Choices that have not finished. */
-  #unfinished: number
+  readonly #choices: number
+  /** Where several were asked for: the indexes of those that have finished, which some hosts say twice. */
+  readonly #finished = new Set<unknown>()
   /** Pieces of an event that is not complete yet. */
   #pending: Buffer[] = []
   #pendingBytes = 0
@@ -69,7 +70,7 @@ export class OpenaiRelay implements StreamRelay {
   constructor(options: RelayOptions) {
     this.errorEvent = options.errorEvent
     this.#showUsage = options.showUsage
-    this.#unfinished = options.choices ?? 1
+    this.#choices = options.choices ?? 1
     this.#modelJson = `"model":${JSON.stringify(options.publicModel)}`
   }
 
@@ -216,9 +217,8 @@ export class OpenaiRelay implements StreamRelay {
 
   #finish(event: string): void {
     this.started = true
-    // A chunk of nearly all hosts has one choice; most calls ask for no more.
-    this.#unfinished -= this.#unfinished > 1 ? event.split(finishPattern).length - 1 : 1
-    if (this.#unfinished <= 0) this.complete = true
+    if (this.#choices > 1) for (const index of finishedIn(event)) this.#finished.add(index)
+    if (this.#choices === 1 || this.#finished.size >= this.#choices) this.complete = true
   }
 
   #noteUsage(event: string): void {
@@ -266,6 +266,16 @@ function withoutNullUsage(event: string, at: number): string {
 
 function splitEvents(text: string): string[] {
   return text.split(/(?<=\n\n|\n\r\n)/)
+}
+
+/** The indexes of the choices that finish in a chunk; none where it cannot be read. */
+function finishedIn(event: string): unknown[] {
+  try {
+    const { choices } = JSON.parse(dataOf(event) ?? '') as { choices: { index?: unknown; finish_reason?: unknown }[] }
+    return choices.filter(one => typeof one.finish_reason === 'string').map(one => one.index)
+  } catch {
+    return []
+  }
 }
 
 /** The data of an event as one text; undefined when it has no such line. */

@@ -206,3 +206,17 @@ test('an answer that never ended is an error, never an answer', () => {
   const error = new GatewayError('upstream-failed', 'boom')
   expect(() => openaiResponses.encode([start, { type: 'error', error }], 'm', requestOf())).toThrow('boom')
 })
+
+test('an answer that breaks off has its items in order, ended or not', () => {
+  const writer = openaiResponses.writer('m', requestOf({ tools }))
+  const events: ChatEvent[] = [
+    start,
+    { type: 'tool-call-start', choice: 0, index: 0, id: 'c1', name: 'f' },
+    { type: 'tool-call-start', choice: 0, index: 1, id: 'c2', name: 'f' },
+    { type: 'tool-call-arguments', choice: 0, index: 1, fragment: '{}' },
+    { type: 'tool-call-end', choice: 0, index: 1 },
+  ]
+  const all = read(events.map(event => writer.write(event)).join('') + writer.fail!(new GatewayError('upstream-broken', 'cut')))
+  const { output } = all.at(-1)!.response
+  expect(output.map((item: Json) => [item.call_id, item.status])).toEqual([['c1', 'incomplete'], ['c2', 'completed']])
+})

@@ -99,7 +99,8 @@ export class ResponsesWriter implements EventWriter {
   fail(error: GatewayError): string {
     const { response } = this
     const out = this.#begin()
-    response.output = [...this.#output, ...this.#unfinished()]
+    this.#keepUnfinished()
+    response.output = this.#output
     if (this.#usage) response.usage = usageObject(this.#usage)
     response.status = 'failed'
     response.error = responseError(error)
@@ -205,9 +206,10 @@ export class ResponsesWriter implements EventWriter {
     return out
   }
 
-  #unfinished(): Fields[] {
+  /** Each in its place: items end in any order, and would leave holes. */
+  #keepUnfinished(): void {
     const open: OpenItem[] = [...(this.#current ? [this.#current] : []), ...this.#calls.values()]
-    return open.sort((a, b) => a.index - b.index).map(item => item.object('incomplete'))
+    for (const item of open) this.#output[item.index] = item.object('incomplete')
   }
 
   /** The dialect knows pictures only as the result of a tool, in base64; one by address is written into the text. */

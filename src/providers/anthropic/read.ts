@@ -6,6 +6,7 @@ import type { Usage } from '../../core/usage.ts'
 import type { Frame } from '../../lib/frames.ts'
 import { isObject, textOf } from '../../lib/json-values.ts'
 import type { Json } from '../../lib/json-values.ts'
+import { broken } from '../json.ts'
 import { answerTool } from './structured.ts'
 
 const finishReasons: ReadonlyMap<string, FinishReason> = new Map(Object.entries<FinishReason>({
@@ -31,8 +32,6 @@ export const errorKinds: ReadonlyMap<string, FaultKind> = new Map(Object.entries
   api_error: 'upstream-failed',
   overloaded_error: 'upstream-overloaded',
 }))
-
-const broken = (what: string) => new GatewayError('upstream-broken', `the upstream's answer does not follow its protocol: ${what}`)
 
 /** Counts that can be believed, merged over the events of a stream: later reports replace earlier ones. */
 class UsageCounts {

@@ -3,14 +3,13 @@ import type { CacheControl, ChatRequest, Message, Part, Source, Tool } from '../
 import type { Target } from '../../core/deployment.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { argumentsObject } from '../../core/tool-arguments.ts'
+import type { Json } from '../../lib/json-values.ts'
 import { readSignature } from '../gemini/signature.ts'
 import { claudeVersion, firstThinking, onlyAdaptive } from './model.ts'
 import { askedBudget, claudeThinking } from './reasoning.ts'
 import type { ClaudeThinking } from './reasoning.ts'
 import { answerTool, jsonPlan } from './structured.ts'
 import type { JsonPlan } from './structured.ts'
-
-type Json = Record<string, unknown>
 
 const maxTokensDefault = 8192
 const maxTokensOfOldModels = 4096

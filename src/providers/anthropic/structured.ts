@@ -1,9 +1,9 @@
 /** How Claude's answer is made to fit `response_format`: by the API, by a forced tool, or only by asking. */
 import type { ChatRequest, ResponseFormat } from '../../core/chat.ts'
+import type { Json } from '../../lib/json-values.ts'
 import { claudeVersion, firstWithSchema, firstWithTools } from './model.ts'
 import { outputSchema } from './schema.ts'
 
-type Json = Record<string, unknown>
 type JsonSchema = Extract<ResponseFormat, { type: 'json-schema' }>
 
 /** The tool whose arguments are the answer. The reader knows it by this name: it sees no request. */
@@ -21,7 +21,8 @@ export interface JsonPlan {
   readonly lost?: readonly string[]
 }
 
-const jsonObjectWords = 'Answer with one valid JSON object and nothing else.'
+/** What asks for JSON of any shape. */
+export const jsonObjectWords = 'Answer with one valid JSON object and nothing else.'
 
 /** `thinks` = thinking is on, which no forced tool goes with. */
 export function jsonPlan({ responseFormat: format, tools }: ChatRequest, model: string, thinks: boolean): JsonPlan {

@@ -2,7 +2,7 @@
 import type { ChatRequest, ResponseFormat } from '../../core/chat.ts'
 import type { Json } from '../../lib/json-values.ts'
 import { outputSchema } from '../anthropic/schema.ts'
-import { answerTool, fitsTool, instructionOf } from '../anthropic/structured.ts'
+import { answerTool, fitsTool, instructionOf, jsonObjectWords } from '../anthropic/structured.ts'
 import type { BedrockModel } from './model.ts'
 
 type JsonSchema = Extract<ResponseFormat, { type: 'json-schema' }>
@@ -24,7 +24,7 @@ export interface JsonPlan {
 /** JSON without a schema is only asked for. A forced tool is planned only where the client offers none of its own. */
 export function jsonPlan({ responseFormat: format, tools }: ChatRequest, model: BedrockModel): JsonPlan {
   if (!format || format.type === 'text') return {}
-  if (format.type === 'json-object') return { instruction: 'Answer with one valid JSON object and nothing else.' }
+  if (format.type === 'json-object') return { instruction: jsonObjectWords }
   if (model.jsonSchema) {
     // AWS documents the same subset as Anthropic, and answers 400 to the rest.
     const { schema, lost } = outputSchema(format.schema)

@@ -2,10 +2,9 @@
 import type { EmbeddingsRequest, EmbeddingsResult } from '../../core/embeddings.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { TranslatedCall } from '../../core/provider.ts'
+import type { Json } from '../../lib/json-values.ts'
 import { vector } from '../openai-compatible/embeddings.ts'
 import { cohereUsage } from './read.ts'
-
-type Json = Record<string, unknown>
 
 /** Cohere's own fields that a client may send beside OpenAI's. */
 const ownFields = new Set(['input_type', 'truncate', 'max_tokens', 'priority'])

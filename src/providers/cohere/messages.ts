@@ -1,9 +1,8 @@
 /** A conversation in Cohere's messages; documents of users stand beside it (docs.cohere.com/v2/docs/rag-complete-example). */
 import type { Message, Part } from '../../core/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
+import type { Json } from '../../lib/json-values.ts'
 import { address } from '../openai-compatible/request.ts'
-
-type Json = Record<string, unknown>
 
 interface Conversation {
   readonly messages: Json[]

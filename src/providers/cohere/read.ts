@@ -8,6 +8,7 @@ import type { Usage } from '../../core/usage.ts'
 import type { Frame } from '../../lib/frames.ts'
 import { isObject, listOf, textOf } from '../../lib/json-values.ts'
 import type { Json } from '../../lib/json-values.ts'
+import { broken } from '../json.ts'
 import { errorLast } from '../fault.ts'
 
 const finishReasons: ReadonlyMap<string, FinishReason> = new Map(Object.entries<FinishReason>({
@@ -19,8 +20,6 @@ const finishReasons: ReadonlyMap<string, FinishReason> = new Map(Object.entries<
 }))
 
 const objectOf = (value: unknown): Json => (isObject(value) ? value : {})
-const broken = (what: string) => new GatewayError('upstream-broken', `the upstream's answer does not follow its protocol: ${what}`)
-
 /** A whole answer. Throws `upstream-broken` on another shape. */
 export function chatResult(body: unknown): ChatEvent[] {
   if (!isObject(body) || !isObject(body.message)) throw broken('no message')

@@ -3,9 +3,8 @@ import type { ChatRequest, ReasoningEffort, Tool } from '../../core/chat.ts'
 import type { Target } from '../../core/deployment.ts'
 import { unprocessable } from '../../core/errors.ts'
 import type { TranslatedCall } from '../../core/provider.ts'
+import type { Json } from '../../lib/json-values.ts'
 import { conversation } from './messages.ts'
-
-type Json = Record<string, unknown>
 
 /** Cohere's own fields that a client may send beside OpenAI's. */
 const ownFields = new Set(['documents', 'citation_options', 'safety_mode', 'strict_tools', 'priority', 'raw_prompting'])

@@ -1,11 +1,10 @@
 /** Text completions: each prompt is answered like a user's message (OpenAI API reference, "Completions", legacy). */
 import type { InProcessAnswer } from '../../core/provider.ts'
+import type { Json } from '../../lib/json-values.ts'
 import { answerChat, splitTokens } from './chat.ts'
 import type { LocalAnswer, LocalChoice } from './chat.ts'
 import { LocalRefusal } from './refusal.ts'
 import { createdS, events, includesUsage, json } from './wire.ts'
-
-type Json = Record<string, unknown>
 
 /** Prompts times choices of one call. */
 const answersMax = 2048

@@ -1,8 +1,7 @@
 /** Pictures without a model: a mirrored pattern of coloured cells that the prompt decides. Real PNG, and small. */
 import { deflateSync } from 'node:zlib'
+import type { Json } from '../../lib/json-values.ts'
 import { LocalRefusal } from './refusal.ts'
-
-type Json = Record<string, unknown>
 
 const countMax = 10
 const sideMin = 16

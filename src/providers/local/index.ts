@@ -4,6 +4,7 @@
  */
 import type { ModelMode } from '../../core/deployment.ts'
 import type { CallHead, ForwardQuirks, InProcessAnswer, InProcessFile, Provider } from '../../core/provider.ts'
+import type { Json } from '../../lib/json-values.ts'
 import { answerChat, splitTokens } from './chat.ts'
 import type { LocalAnswer, LocalChoice } from './chat.ts'
 import { generalFault } from '../fault.ts'
@@ -18,8 +19,6 @@ import { answerRerank, rerankBody, rerankResult } from './rerank.ts'
 import { answerSpeech } from './speech.ts'
 import { answerTranscription } from './transcriptions.ts'
 import { createdS, events, includesUsage, json } from './wire.ts'
-
-type Json = Record<string, unknown>
 
 /** Models that need no configuration. */
 export const localModels: readonly { modelName: string; mode: ModelMode }[] = [

@@ -1,7 +1,6 @@
 /** Moderation without a model: a short list of words. Deterministic, for tests and first steps, never a safeguard. */
+import type { Json } from '../../lib/json-values.ts'
 import { LocalRefusal } from './refusal.ts'
-
-type Json = Record<string, unknown>
 
 const inputsMax = 2048
 const lengthMax = 2_000_000

@@ -1,8 +1,7 @@
 /** Speech without a voice: one tone a character, so that a longer text really sounds longer. WAV and PCM only. */
 import type { InProcessAnswer } from '../../core/provider.ts'
+import type { Json } from '../../lib/json-values.ts'
 import { LocalRefusal } from './refusal.ts'
-
-type Json = Record<string, unknown>
 
 /** As OpenAI's `pcm`: 24 kHz, 16 bits, little-endian, one channel, no header. */
 const samplesPerSecond = 24_000

@@ -1,10 +1,9 @@
 /** Transcription without a model: it says what the file is, and that nobody has listened to it. */
 import type { InProcessAnswer, InProcessFile } from '../../core/provider.ts'
+import type { Json } from '../../lib/json-values.ts'
 import { readAudioFile } from './audio-file.ts'
 import type { AudioFile } from './audio-file.ts'
 import { LocalRefusal } from './refusal.ts'
-
-type Json = Record<string, unknown>
 
 const formats = ['json', 'text', 'srt', 'vtt', 'verbose_json']
 const plainText = 'text/plain; charset=utf-8'

@@ -4,10 +4,9 @@
  */
 import { createHash } from 'node:crypto'
 import type { Message, Part } from '../../core/chat.ts'
+import type { Json } from '../../lib/json-values.ts'
 import { address } from '../openai-compatible/request.ts'
 import { joinTexts } from '../openai-compatible/texts.ts'
-
-type Json = Record<string, unknown>
 
 interface MistralMessage extends Json {
   role: 'system' | 'user' | 'assistant' | 'tool'

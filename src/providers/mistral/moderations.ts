@@ -4,8 +4,7 @@ import type { ModerationsRequest, ModerationsResult, ModerationVerdict } from '.
 import { readOpenaiUsage } from '../../core/openai-usage.ts'
 import type { TranslatedCall } from '../../core/provider.ts'
 import { isObject } from '../../lib/json-values.ts'
-
-const broken = (what: string) => new GatewayError('upstream-broken', `the upstream's answer does not follow its protocol: ${what}`)
+import { broken } from '../json.ts'
 
 /** Texts that are judged together become one, with new lines between. Throws `invalid-request` for images. */
 export function moderationsBody(request: ModerationsRequest, model: string): Omit<TranslatedCall, 'head'> {

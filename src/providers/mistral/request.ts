@@ -3,11 +3,11 @@ import type { ChatRequest } from '../../core/chat.ts'
 import type { Target } from '../../core/deployment.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { TranslatedCall } from '../../core/provider.ts'
+import type { Json } from '../../lib/json-values.ts'
 import { chatFields } from '../openai-compatible/request.ts'
 import { joinTexts } from '../openai-compatible/texts.ts'
 import { mistralMessages } from './messages.ts'
 
-type Json = Record<string, unknown>
 type Body = Omit<TranslatedCall, 'head'>
 
 /** OpenAI's fields that Mistral does not have; it answers 422 to any field it does not know. */

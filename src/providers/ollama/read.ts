@@ -5,9 +5,8 @@ import type { Usage } from '../../core/usage.ts'
 import type { Frame } from '../../lib/frames.ts'
 import { isObject, listOf, textOf } from '../../lib/json-values.ts'
 import type { Json } from '../../lib/json-values.ts'
+import { broken } from '../json.ts'
 import { generalFault } from '../fault.ts'
-
-const broken = (what: string) => new GatewayError('upstream-broken', `the upstream's answer does not follow its protocol: ${what}`)
 
 /** A whole answer. Throws `upstream-broken` on another shape. */
 export function chatResult(body: unknown): ChatEvent[] {

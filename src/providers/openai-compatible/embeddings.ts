@@ -3,6 +3,7 @@ import type { EmbeddingsRequest, EmbeddingsResult } from '../../core/embeddings.
 import { GatewayError } from '../../core/errors.ts'
 import { readOpenaiUsage } from '../../core/openai-usage.ts'
 import type { MakeHead, TranslatedCall, UnaryAdapter } from '../../core/provider.ts'
+import { vectorOf } from '../json.ts'
 import type { CompatibleRow } from './row.ts'
 
 /**
@@ -69,10 +70,9 @@ function inputOnly(usage: unknown): EmbeddingsResult['usage'] {
  * Throws `upstream-broken` on anything else.
  */
 export function vector(embedding: unknown): Float32Array {
-  if (Array.isArray(embedding) && embedding.every(one => typeof one === 'number')) return Float32Array.from(embedding as number[])
   if (typeof embedding === 'string') {
     const bytes = Buffer.from(embedding, 'base64')
     return new Float32Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength - (bytes.byteLength % 4)))
   }
-  throw new GatewayError('upstream-broken', "the upstream's answer has an embedding that is no vector")
+  return vectorOf(embedding)
 }

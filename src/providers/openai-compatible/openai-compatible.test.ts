@@ -89,8 +89,8 @@ describe('embeddings', () => {
     const result = read({ data: [{ index: 1, embedding: [2] }, { index: 0, embedding: [1] }], usage: { total_tokens: 9 } })
     expect([result.vectors.map(one => [...one]), result.usage]).toEqual([[[1], [2]], { inputTokens: 9, outputTokens: 0 }])
     const one = { embedding: [1] }
-    for (const data of [[{ ...one, index: 4_000_000_000 }], [{ ...one, index: -1 }], [{ ...one, index: 0 }, { ...one, index: 0 }], [{ embedding: null }], [null]])
-      expect(() => read({ data })).toThrow("the upstream's answer has")
+    for (const data of [[{ ...one, index: 4_000_000_000 }], [{ ...one, index: -1 }], [{ ...one, index: 0 }, { ...one, index: 0 }], [{ embedding: null }], [{ embedding: ['x', null] }], [null]])
+      expect(() => read({ data })).toThrow("the upstream's answer")
     expect(() => read(null)).toThrow('no `data`')
   })
 })

@@ -3,10 +3,9 @@ import type { ChatRequest, Message, Part, ResponseFormat, Source, Tool } from '.
 import type { Target } from '../../core/deployment.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { TranslatedCall } from '../../core/provider.ts'
+import type { Json } from '../../lib/json-values.ts'
 import type { CompatibleRow } from './row.ts'
 import { joinTexts } from './texts.ts'
-
-type Json = Record<string, unknown>
 
 /** The body and what it could not carry. Throws `invalid-request` for an image that is only a file's id. */
 export function chatBody(request: ChatRequest, target: Target, row: CompatibleRow): Omit<TranslatedCall, 'head'> {

@@ -2,15 +2,13 @@
  * Reranking as Jina writes it and most hosts repeat it (docs: "Reranker API"; Together, SiliconFlow, vLLM), and as
  * Voyage does. Cohere's answers have the same `results`, so they are read here too.
  */
-import { GatewayError } from '../../core/errors.ts'
 import { readOpenaiUsage } from '../../core/openai-usage.ts'
 import type { MakeHead, TranslatedCall, UnaryAdapter } from '../../core/provider.ts'
 import type { RerankRequest, RerankResult } from '../../core/rerank.ts'
 import type { Usage } from '../../core/usage.ts'
 import { isObject } from '../../lib/json-values.ts'
 import type { Json } from '../../lib/json-values.ts'
-
-const broken = (what: string) => new GatewayError('upstream-broken', `the upstream's answer does not follow its protocol: ${what}`)
+import { broken } from '../json.ts'
 
 /** `words` = how the host is told how many: `top_n` as Jina, `top_k` as Voyage. Results are best first in any case. */
 export function rerankAdapter(head: MakeHead, words: 'jina' | 'voyage'): UnaryAdapter<RerankRequest, RerankResult> {
