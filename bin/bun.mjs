@@ -12,7 +12,8 @@ function candidates() {
   const arch = process.arch === 'arm64' ? 'aarch64' : process.arch
   const base = `bun-${process.platform === 'win32' ? 'windows' : process.platform}-${arch}`
   if (process.platform !== 'linux') return [base, `${base}-baseline`]
-  const musl = existsSync('/etc/alpine-release') || spawnSync('ldd', ['--version'], { encoding: 'utf8' }).stderr?.includes('musl')
+  const musl =
+    existsSync('/etc/alpine-release') || spawnSync('ldd', ['--version'], { encoding: 'utf8' }).stderr?.includes('musl')
   const libc = musl ? `${base}-musl` : base
   return process.arch === 'x64' && !hasAvx2() ? [`${libc}-baseline`] : [libc, `${libc}-baseline`]
 }
@@ -43,7 +44,10 @@ export function findBun() {
     }
   }
   const file = process.platform === 'win32' ? 'bun.exe' : 'bun'
-  const places = [...candidates().map(name => inPackage(`@oven/${name}`, 'bin', file)), inPackage('bun', 'bin', 'bun.exe')]
+  const places = [
+    ...candidates().map(name => inPackage(`@oven/${name}`, 'bin', file)),
+    inPackage('bun', 'bin', 'bun.exe'),
+  ]
   return places.find(isBinary)
 }
 

@@ -2,7 +2,21 @@
 // time of starting (docs/decisions/0008); joining them takes Bun a tenth of a second, once for every change of them.
 import { spawnSync } from 'node:child_process'
 import { createHash, randomUUID } from 'node:crypto'
-import { closeSync, existsSync, fsyncSync, lstatSync, mkdirSync, openSync, readFileSync, readdirSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { basename, dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -17,7 +31,10 @@ const olderKept = 2
 const makingMsMax = 60_000
 
 /** Bun takes settings, other modules in place of ours, and modules to run first, from the folder it is called in. */
-const ownSettings = [`--config=${join(root, 'bin/bunfig.toml')}`, `--tsconfig-override=${join(root, 'bin/bun-tsconfig.json')}`]
+const ownSettings = [
+  `--config=${join(root, 'bin/bunfig.toml')}`,
+  `--tsconfig-override=${join(root, 'bin/bun-tsconfig.json')}`,
+]
 
 /**
  * What keeps the folder that a user happens to be in out of the program: its `bunfig.toml`, `tsconfig.json` and `.env`,
@@ -74,7 +91,9 @@ function packageFile(name) {
 function isWhole(bundle) {
   try {
     const sizes = JSON.parse(readFileSync(join(bundle, sizesFile), 'utf8'))
-    return 'main.js' in sizes && Object.entries(sizes).every(([name, bytes]) => statSync(join(bundle, name)).size === bytes)
+    return (
+      'main.js' in sizes && Object.entries(sizes).every(([name, bytes]) => statSync(join(bundle, name)).size === bytes)
+    )
   } catch {
     return false
   }
@@ -88,7 +107,10 @@ function makeBundle(bun, bundle) {
     mkdirSync(draft, { recursive: true })
     joinModules(bun, draft)
     const names = readdirSync(draft)
-    writeFileSync(join(draft, sizesFile), JSON.stringify(Object.fromEntries(names.map(name => [name, statSync(join(draft, name)).size]))))
+    writeFileSync(
+      join(draft, sizesFile),
+      JSON.stringify(Object.fromEntries(names.map(name => [name, statSync(join(draft, name)).size]))),
+    )
     for (const name of [...names, sizesFile]) sync(join(draft, name))
     // Somebody saved a file, or pulled, meanwhile: this is neither the old program nor the new one.
     if (basename(bundle) !== fingerprint(bun)) throw new Error('the sources change')
@@ -101,13 +123,34 @@ function makeBundle(bun, bundle) {
 
 function joinModules(bun, draft) {
   const entries = [source, join(root, 'src/store/ledger-worker.ts'), join(root, 'src/lib/tokenizer-worker.ts')]
-  const options = ['--target=bun', '--splitting', '--sourcemap=linked', '--minify-whitespace', '--minify-syntax', '--external=gpt-tokenizer']
+  const options = [
+    '--target=bun',
+    '--splitting',
+    '--sourcemap=linked',
+    '--minify-whitespace',
+    '--minify-syntax',
+    '--external=gpt-tokenizer',
+  ]
   // What the environment says is read when the program runs, not when it is made: Bun would write NODE_ENV into it.
   const late = ['--env=disable', '--no-env-file', '--define=process.env.NODE_ENV:process.env.NODE_ENV']
-  const words = ['build', ...ownSettings, ...entries, ...options, ...late, '--entry-naming=[name].[ext]', `--outdir=${draft}`]
+  const words = [
+    'build',
+    ...ownSettings,
+    ...entries,
+    ...options,
+    ...late,
+    '--entry-naming=[name].[ext]',
+    `--outdir=${draft}`,
+  ]
   // BUN_OPTIONS is meant for the program: with --watch Bun would join modules for ever.
   const env = { SystemRoot: process.env.SystemRoot }
-  const { status } = spawnSync(bun, words, { cwd: root, env, stdio: 'ignore', timeout: makingMsMax, killSignal: 'SIGKILL' })
+  const { status } = spawnSync(bun, words, {
+    cwd: root,
+    env,
+    stdio: 'ignore',
+    timeout: makingMsMax,
+    killSignal: 'SIGKILL',
+  })
   if (status !== 0) throw new Error('Bun could not join the modules')
 }
 
@@ -145,7 +188,10 @@ function removeOlder(bundle) {
   const changedMs = path => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0
   const nowMs = changedMs(bundle)
   const names = readdirSync(folder)
-  const bundles = names.filter(name => /^[0-9a-f]{16}$/.test(name)).map(name => join(folder, name)).filter(path => path !== bundle)
+  const bundles = names
+    .filter(name => /^[0-9a-f]{16}$/.test(name))
+    .map(name => join(folder, name))
+    .filter(path => path !== bundle)
   const older = bundles.sort((one, other) => changedMs(other) - changedMs(one)).slice(olderKept)
   // Left by who was killed while he made one.
   const drafts = names.filter(name => /^[0-9a-f]{16}\.[0-9a-f-]+$/.test(name)).map(name => join(folder, name))

@@ -57,22 +57,22 @@ const openaiEmbeddings: Answerer = ({ body, model, seed, usageOf }) =>
 
 /** What does not depend on the dialect, or has a path of its own. */
 const common: Record<Exclude<Endpoint, 'models' | 'ollama-models' | 'files'>, Answerer> = {
-  'chat': openaiChat,
-  'completions': ({ body, model, think: answer, usageOf }) =>
+  chat: openaiChat,
+  completions: ({ body, model, think: answer, usageOf }) =>
     writeCompletion(readCompletion(body, model).map(answer), body, usageOf(openaiUsage)),
   'fill-in': mistralFillIn,
-  'embeddings': openaiEmbeddings,
-  'responses': openaiResponses,
+  embeddings: openaiEmbeddings,
+  responses: openaiResponses,
   'input-tokens': inputTokens,
-  'moderations': openaiModerations,
-  'images': openaiImages,
+  moderations: openaiModerations,
+  images: openaiImages,
   'image-forms': openaiImages,
-  'speech': openaiSpeech,
-  'transcriptions': openaiTranscriptions,
-  'messages': ({ body, model, think: answer, usageOf }) =>
+  speech: openaiSpeech,
+  transcriptions: openaiTranscriptions,
+  messages: ({ body, model, think: answer, usageOf }) =>
     writeMessage(answer(readMessages(body, model)), body, usageOf(anthropicUsage)),
   'count-tokens': ({ body, model }) => countedTokens(readMessages(body, model, false)),
-  'rerank': rerank,
+  rerank: rerank,
   'gemini-generate': geminiGenerate,
   'gemini-count': geminiCount,
   'gemini-embed': geminiEmbed,
@@ -125,8 +125,7 @@ export function answerOf(question: Question): Answer {
   const { route, model, seed, fault, script, request } = question
   if (script?.raw) return raw(script)
   const { endpoint, dialect } = route
-  if (endpoint === undefined)
-    throw new BadRequest(`Invalid URL (${request.method} ${request.target})`, { status: 404 })
+  if (endpoint === undefined) throw new BadRequest(`Invalid URL (${request.method} ${request.target})`, { status: 404 })
   if (endpoint === 'models') return modelsIn(dialect, route.model)
   if (endpoint === 'ollama-models') return ollamaModels()
   if (endpoint === 'files') return question.files.answer(request, question.body)

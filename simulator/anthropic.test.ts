@@ -36,9 +36,7 @@ describe('Messages', () => {
       'message_delta',
       'message_stop',
     ])
-    expect([...text.matchAll(/^event: (.*)$/gm)].map(([, name]) => name!)).toEqual(
-      events.map(event => event.type),
-    )
+    expect([...text.matchAll(/^event: (.*)$/gm)].map(([, name]) => name!)).toEqual(events.map(event => event.type))
     expect(events[0].message).toMatchObject({
       type: 'message',
       role: 'assistant',
@@ -80,11 +78,19 @@ describe('Messages', () => {
   })
 
   test('newer models refuse a budget and sampling, in the words of the vendor', async () => {
-    const asked = async (model: string, more: object) => (await send({ model, messages: user('say: hello'), ...more })).status
+    const asked = async (model: string, more: object) =>
+      (await send({ model, messages: user('say: hello'), ...more })).status
     const budget = { thinking: { type: 'enabled', budget_tokens: 1024 } }
-    expect([await asked('claude-opus-4-7', budget), await asked('claude-opus-5', { temperature: 0.2 }), await asked('claude-mythos-5-1', { top_k: 3 })]).toEqual([400, 400, 400])
-    expect([await asked('claude-opus-4-7', { thinking: { type: 'adaptive' }, temperature: 1 }), await asked('claude-opus-4-6', budget), await asked('claude-opus-4-20250514', { temperature: 0 })])
-      .toEqual([200, 200, 200])
+    expect([
+      await asked('claude-opus-4-7', budget),
+      await asked('claude-opus-5', { temperature: 0.2 }),
+      await asked('claude-mythos-5-1', { top_k: 3 }),
+    ]).toEqual([400, 400, 400])
+    expect([
+      await asked('claude-opus-4-7', { thinking: { type: 'adaptive' }, temperature: 1 }),
+      await asked('claude-opus-4-6', budget),
+      await asked('claude-opus-4-20250514', { temperature: 0 }),
+    ]).toEqual([200, 200, 200])
   })
 
   test('tools: forced, asked for, streamed as the whole, and their results quoted', async () => {
@@ -132,8 +138,7 @@ describe('Messages', () => {
     const image = { type: 'image', source: { type: 'url', url: 'x' } }
     expect((await send({ messages: user([image]) })).body.content[0].text).toContain('1 image.')
     const cached = user(`cached: 5\ncache-write: 3\n${'x'.repeat(14)}`)
-    const { usage } = (await send({ messages: cached, system: [{ type: 'text', text: 'y'.repeat(40) }] }))
-      .body
+    const { usage } = (await send({ messages: cached, system: [{ type: 'text', text: 'y'.repeat(40) }] })).body
     expect(usage).toMatchObject({
       input_tokens: 20 - 8,
       cache_read_input_tokens: 5,

@@ -20,8 +20,7 @@ function textOf(content: unknown): string {
 
 function imagesIn(content: unknown): number {
   return objectsOf(content).reduce(
-    (sum, block) =>
-      sum + (block.type === 'image' ? 1 : block.type === 'tool_result' ? imagesIn(block.content) : 0),
+    (sum, block) => sum + (block.type === 'image' ? 1 : block.type === 'tool_result' ? imagesIn(block.content) : 0),
     0,
   )
 }
@@ -48,7 +47,9 @@ function refuseFormer({ model, thinking, ...body }: Json): void {
   for (const name of ['temperature', 'top_p', 'top_k'])
     if (body[name] !== undefined && body[name] !== 1) throw new BadRequest(`\`${name}\` is deprecated for this model.`)
   if (isJson(thinking) && thinking.type === 'enabled')
-    throw new BadRequest('"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.')
+    throw new BadRequest(
+      '"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.',
+    )
 }
 
 function readThinking(body: Json, maxTokens: number): number {
@@ -102,9 +103,7 @@ export function readMessages(body: Json, model: string, mustLimit = true): Ask {
     parallelTools: !(isJson(body.tool_choice) && body.tool_choice.disable_parallel_tool_use === true),
     json: readFormat(body),
     maxTokens,
-    stop: Array.isArray(body.stop_sequences)
-      ? body.stop_sequences.filter(stop => typeof stop === 'string')
-      : [],
+    stop: Array.isArray(body.stop_sequences) ? body.stop_sequences.filter(stop => typeof stop === 'string') : [],
     choices: 1,
     reasoningTokens: readThinking(body, maxTokens),
   }
@@ -270,7 +269,7 @@ const types: Record<number, [string, string]> = {
 }
 
 const kinds: Record<string, string> = {
-  'quota': 'Your credit balance is too low to access the API. Please go to Plans & Billing to upgrade.',
+  quota: 'Your credit balance is too low to access the API. Please go to Plans & Billing to upgrade.',
   'context-length': 'prompt is too long: 210000 tokens > 200000 maximum',
   'content-filter': 'Output blocked by content filtering policy',
 }

@@ -20,15 +20,11 @@ const denied = (code: string, message: string): BadRequest => new BadRequest(mes
 /** Throws BadRequest for a call that AWS would not let in because of its signature. */
 export function checkAwsAuthorization(request: HttpRequest): void {
   const authorization = request.headers.get('authorization')
-  if (authorization === undefined)
-    throw denied('MissingAuthenticationTokenException', 'Missing Authentication Token')
+  if (authorization === undefined) throw denied('MissingAuthenticationTokenException', 'Missing Authentication Token')
   if (/^Bearer \S+$/.test(authorization)) return
   const found = form.exec(authorization)
   if (!found)
-    throw denied(
-      'IncompleteSignatureException',
-      'Authorization header does not have the form of Signature Version 4.',
-    )
+    throw denied('IncompleteSignatureException', 'Authorization header does not have the form of Signature Version 4.')
   const [, keyId, day, region, service, names, signature] = found as unknown as [
     string,
     string,
@@ -40,10 +36,7 @@ export function checkAwsAuthorization(request: HttpRequest): void {
   ]
   const time = request.headers.get('x-amz-date') ?? ''
   if (!/^\d{8}T\d{6}Z$/.test(time))
-    throw denied(
-      'IncompleteSignatureException',
-      "Authorization header requires existence of an 'X-Amz-Date' header.",
-    )
+    throw denied('IncompleteSignatureException', "Authorization header requires existence of an 'X-Amz-Date' header.")
   if (!time.startsWith(day))
     throw denied(
       'InvalidSignatureException',
@@ -68,10 +61,7 @@ function checkSignedHeaders(names: readonly string[], request: HttpRequest): voi
   const needed = ['host', ...[...request.headers.keys()].filter(name => name.startsWith('x-amz-'))]
   for (const name of needed)
     if (!names.includes(name))
-      throw denied(
-        'InvalidSignatureException',
-        `'${name}' must be a 'SignedHeader' in the AWS Authorization.`,
-      )
+      throw denied('InvalidSignatureException', `'${name}' must be a 'SignedHeader' in the AWS Authorization.`)
   for (const name of names)
     if (!request.headers.has(name))
       throw denied('InvalidSignatureException', `The signed header '${name}' was not sent.`)
@@ -85,9 +75,7 @@ interface Signing {
 
 function signatureOf(request: HttpRequest, { names, time, scope }: Signing): string {
   const [path, query = ''] = request.target.split('?', 2) as [string, string?]
-  const headers = names
-    .map(name => `${name}:${request.headers.get(name)!.trim().replace(/\s+/g, ' ')}\n`)
-    .join('')
+  const headers = names.map(name => `${name}:${request.headers.get(name)!.trim().replace(/\s+/g, ' ')}\n`).join('')
   const parts =
     query === ''
       ? []

@@ -41,8 +41,7 @@ function* judgedEvents(events: Iterable<StreamEvent>): Generator<StreamEvent> {
 
 function judgedAnswer(answer: Answer): Answer {
   const { content } = answer
-  if (typeof content !== 'string')
-    return { ...answer, content: judgedEvents(content as Iterable<StreamEvent>) }
+  if (typeof content !== 'string') return { ...answer, content: judgedEvents(content as Iterable<StreamEvent>) }
   const whole = { ...judged(JSON.parse(content) as Json), prompt_filter_results: promptJudgement }
   return { ...answer, content: JSON.stringify(whole) }
 }

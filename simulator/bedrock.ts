@@ -81,9 +81,7 @@ function readToolChoice({ toolChoice: choice }: Json): Ask['toolChoice'] {
 
 function resultText(result: Json): string {
   return objectsOf(result.content)
-    .map(block =>
-      typeof block.text === 'string' ? block.text : isJson(block.json) ? JSON.stringify(block.json) : '',
-    )
+    .map(block => (typeof block.text === 'string' ? block.text : isJson(block.json) ? JSON.stringify(block.json) : ''))
     .join('')
 }
 
@@ -99,9 +97,7 @@ function readThinking({ additionalModelRequestFields: fields }: Json): number {
       )
     return thinkingTokensMax
   }
-  return isJson(reasoningConfig) && reasoningConfig.type === 'enabled'
-    ? thinkingTokensMax
-    : tokensOfEffort(effort)
+  return isJson(reasoningConfig) && reasoningConfig.type === 'enabled' ? thinkingTokensMax : tokensOfEffort(effort)
 }
 
 /** The schema travels as text. */
@@ -144,9 +140,7 @@ function readConverse(body: Json, model: string): Ask {
     parallelTools: true,
     json: readFormat(body),
     maxTokens: readMaxTokens(config.maxTokens, 'inferenceConfig.maxTokens'),
-    stop: Array.isArray(config.stopSequences)
-      ? config.stopSequences.filter(stop => typeof stop === 'string')
-      : [],
+    stop: Array.isArray(config.stopSequences) ? config.stopSequences.filter(stop => typeof stop === 'string') : [],
     choices: 1,
     reasoningTokens: readThinking(body),
   }
@@ -169,15 +163,9 @@ export const bedrockCount: Answerer = ({ request, body, model }) => {
 const errors: Record<number, [string, string]> = {
   400: ['ValidationException', 'The request is not valid.'],
   403: ['AccessDeniedException', "You don't have access to the model with the specified model ID."],
-  404: [
-    'ResourceNotFoundException',
-    'Could not resolve the foundation model from the provided model identifier.',
-  ],
+  404: ['ResourceNotFoundException', 'Could not resolve the foundation model from the provided model identifier.'],
   408: ['ModelTimeoutException', 'Model has timed out in processing the request. Try your request again.'],
-  424: [
-    'ModelErrorException',
-    'The system encountered an unexpected error during processing. Try your request again.',
-  ],
+  424: ['ModelErrorException', 'The system encountered an unexpected error during processing. Try your request again.'],
   429: ['ThrottlingException', 'Too many requests, please wait before trying again.'],
   500: [
     'InternalServerException',
@@ -187,13 +175,12 @@ const errors: Record<number, [string, string]> = {
 }
 
 const kinds: Record<string, string> = {
-  'quota': 'Too many tokens per day, please wait before trying again.',
+  quota: 'Too many tokens per day, please wait before trying again.',
   'context-length': 'The model returned the following errors: Input is too long for requested model.',
   'content-filter': 'The request was blocked by the content policy.',
 }
 
-const errorOf = ({ status }: ErrorWords): [string, string] =>
-  errors[status] ?? errors[status >= 500 ? 500 : 400]!
+const errorOf = ({ status }: ErrorWords): [string, string] => errors[status] ?? errors[status >= 500 ? 500 : 400]!
 
 /** The name of the exception, which AWS sends in the header `x-amzn-errortype`. */
 export const bedrockErrorType = (words: ErrorWords): string => words.code ?? errorOf(words)[0]

@@ -103,8 +103,7 @@ function choose(ask: Ask, given: Draft, random: () => number): ReplyChoice {
     left -= taken.length
     return taken
   }
-  const thought =
-    given.reasoning ?? (ask.reasoningTokens > 0 ? textOfTokens(ask.reasoningTokens, random) : '')
+  const thought = given.reasoning ?? (ask.reasoningTokens > 0 ? textOfTokens(ask.reasoningTokens, random) : '')
   const reasoning = within(tokensOf(thought))
   const stopped = stopAt(given.text, ask.stop)
   const text = within(tokensOf(stopped.text))
@@ -125,10 +124,7 @@ function choose(ask: Ask, given: Draft, random: () => number): ReplyChoice {
 }
 
 function tokensOfChoice(choice: ReplyChoice): number {
-  return choice.calls.reduce(
-    (sum, call) => sum + call.pieces.length,
-    choice.text.length + choice.reasoning.length,
-  )
+  return choice.calls.reduce((sum, call) => sum + call.pieces.length, choice.text.length + choice.reasoning.length)
 }
 
 /** The answer to `ask`; a script decides what it says of it. */

@@ -47,8 +47,7 @@ function embeddingsOf(vectors: readonly Float32Array[], types: readonly unknown[
   return Object.fromEntries(
     types.map(type => {
       const kind = kinds[String(type)]
-      if (!kind)
-        throw refused(`embedding type ${String(type)} is not one of ${Object.keys(kinds).join(', ')}.`)
+      if (!kind) throw refused(`embedding type ${String(type)} is not one of ${Object.keys(kinds).join(', ')}.`)
       return [String(type), vectors.map(kind)]
     }),
   )
@@ -59,8 +58,7 @@ export function embedAnswer(body: Json, context: { model: string; seed: number; 
   const { texts, images } = inputsOf(body)
   if (texts.length > inputsMax)
     throw refused(`total number of texts must be at most ${inputsMax} - received ${texts.length}.`)
-  if (!inputTypes.has(body.input_type))
-    throw refused('valid input_type must be provided with the provided model')
+  if (!inputTypes.has(body.input_type)) throw refused('valid input_type must be provided with the provided model')
   const { output_dimension: dimensions = dimensionsDefault, embedding_types: types = ['float'] } = body
   if (typeof dimensions !== 'number' || !Number.isInteger(dimensions) || dimensions < 1 || dimensions > 1536)
     throw refused('output_dimension must be one of 256, 512, 1024 or 1536.')

@@ -87,17 +87,14 @@ function readChat(body: Json, model: string): Ask {
     userText: textOf(user?.content),
     key: JSON.stringify([messages, body.seed ?? null]),
     inputTokens: countTokens(messages.map(message => resultText(message.content)).join('')),
-    images: messages.flatMap(message => objectsOf(message.content)).filter(part => part.type === 'image_url')
-      .length,
+    images: messages.flatMap(message => objectsOf(message.content)).filter(part => part.type === 'image_url').length,
     ...(results.length > 0 && { toolResult: results.join(' ') }),
     tools: tools.map(tool => ({ name: String(tool.name ?? ''), schema: tool.parameters, takesText: false })),
     toolChoice: body.tool_choice === 'REQUIRED' ? 'required' : body.tool_choice === 'NONE' ? 'none' : 'auto',
     parallelTools: true,
     json: format.type === 'json_object' ? { schema: format.json_schema ?? format.schema } : undefined,
     maxTokens: readMaxTokens(body.max_tokens, 'max_tokens'),
-    stop: Array.isArray(body.stop_sequences)
-      ? body.stop_sequences.filter(stop => typeof stop === 'string')
-      : [],
+    stop: Array.isArray(body.stop_sequences) ? body.stop_sequences.filter(stop => typeof stop === 'string') : [],
     choices: 1,
     reasoningTokens: readThinking(body),
   }
@@ -142,11 +139,7 @@ function wholeMessage(choice: ReplyChoice): Json {
 
 const delta = (type: string, message: Json, index = 0): Json => ({ type, index, delta: { message } })
 
-function* contentEvents(
-  kind: 'thinking' | 'text',
-  pieces: readonly string[],
-  index: number,
-): Generator<StreamEvent> {
+function* contentEvents(kind: 'thinking' | 'text', pieces: readonly string[], index: number): Generator<StreamEvent> {
   yield namedEvent(delta('content-start', { content: { type: kind, [kind]: '' } }, index), 'start')
   for (const piece of pieces)
     yield namedEvent(delta('content-delta', { content: { [kind]: piece } }, index), 'delta', 1)
@@ -157,11 +150,7 @@ function* callEvents(call: ReplyCall, index: number): Generator<StreamEvent> {
   const started = { ...callHead(call), function: { name: call.name, arguments: '' } }
   yield namedEvent(delta('tool-call-start', { tool_calls: started }, index), 'start')
   for (const piece of call.pieces)
-    yield namedEvent(
-      delta('tool-call-delta', { tool_calls: { function: { arguments: piece } } }, index),
-      'delta',
-      1,
-    )
+    yield namedEvent(delta('tool-call-delta', { tool_calls: { function: { arguments: piece } } }, index), 'delta', 1)
   yield namedEvent({ type: 'tool-call-end', index }, 'start')
 }
 
@@ -184,10 +173,7 @@ function* chatEvents(reply: Reply, usage: Json | undefined): Generator<StreamEve
 
 /** A generation that fails ends like any other, but with its reason. */
 function failure(): StreamEvent {
-  return namedEvent(
-    { type: 'message-end', delta: { finish_reason: 'ERROR', error: 'internal server error' } },
-    'error',
-  )
+  return namedEvent({ type: 'message-end', delta: { finish_reason: 'ERROR', error: 'internal server error' } }, 'error')
 }
 
 /** Version 2 of the chat. Throws BadRequest. */
@@ -195,8 +181,7 @@ export const cohereChat: Answerer = ({ body, model, think, usageOf }): Answer =>
   const reply = think(readChat(body, model))
   const usage = usageOf(cohereUsage)(reply.usage)
   const billable = { inputTokens: reply.usage.inputTokens, outputTokens: reply.usage.outputTokens }
-  if (body.stream === true)
-    return { status: 200, headers: [], content: chatEvents(reply, usage), billable, failure }
+  if (body.stream === true) return { status: 200, headers: [], content: chatEvents(reply, usage), billable, failure }
   const choice = reply.choices[0]!
   return jsonAnswer(
     {
@@ -223,9 +208,8 @@ const messages: Record<number, string> = {
 }
 
 const kinds: Record<string, string> = {
-  'quota': 'monthly quota exceeded for your key',
-  'context-length':
-    'too many tokens: total number of tokens in the prompt cannot exceed 128000 - received 140000.',
+  quota: 'monthly quota exceeded for your key',
+  'context-length': 'too many tokens: total number of tokens in the prompt cannot exceed 128000 - received 140000.',
   'content-filter': 'invalid request: content policy violation',
 }
 

@@ -223,11 +223,7 @@ function withInvalidBytes(text: string): Uint8Array {
 }
 
 /** The bytes of an event, with whatever the framing of its stream puts around them. */
-function bytesOf(
-  delivery: Delivery,
-  event: StreamEvent,
-  payload: Uint8Array = Buffer.from(event.text),
-): Uint8Array {
+function bytesOf(delivery: Delivery, event: StreamEvent, payload: Uint8Array = Buffer.from(event.text)): Uint8Array {
   return delivery.answer.encode?.(payload, event) ?? payload
 }
 
@@ -311,12 +307,9 @@ async function sendEvents(delivery: Delivery, framing: Framing): Promise<void> {
   if (framing === 'chunked') connection.send(lastChunk)
   const isCut =
     fault !== undefined &&
-    [
-      'truncated-json',
-      'error-in-stream',
-      'error-first',
-      ...(delivery.answer.encode ? ['bad-crc'] : []),
-    ].includes(fault.name)
+    ['truncated-json', 'error-in-stream', 'error-first', ...(delivery.answer.encode ? ['bad-crc'] : [])].includes(
+      fault.name,
+    )
   return settle(delivery, framing, isCut ? 'cut' : 'complete')
 }
 
@@ -355,17 +348,9 @@ async function sendWhole(delivery: Delivery, content: string | Uint8Array): Prom
   if (breakOf(fault) && !isHead) return sendHalf(delivery, body)
   const giantBytes = fault?.name === 'giant-event' && body[0] === 123 ? fault.number('bytes') : undefined
   const framing: Framing =
-    fault?.name === 'close-delimited'
-      ? 'close'
-      : fault?.name === 'split-utf8' && !isHead
-        ? 'chunked'
-        : 'length'
+    fault?.name === 'close-delimited' ? 'close' : fault?.name === 'split-utf8' && !isHead ? 'chunked' : 'length'
   const off =
-    fault?.name === 'length-short'
-      ? -fault.number('by')
-      : fault?.name === 'length-long'
-        ? fault.number('by')
-        : 0
+    fault?.name === 'length-short' ? -fault.number('by') : fault?.name === 'length-long' ? fault.number('by') : 0
   const more = giantBytes === undefined ? 0 : giantBytes + '"padding":"",'.length
   sendHead(delivery, framing, Math.max(body.length + off + more, 0))
   if (!isHead) {
@@ -395,8 +380,7 @@ function joined(delivery: Delivery, events: Iterable<StreamEvent>): Delivery {
 export async function deliver(given: Delivery): Promise<void> {
   const { connection, fault, entry, truth } = given
   connection.onClose = () => truth.finish(entry, 'client-closed')
-  const isLying =
-    fault?.name === 'length-short' || fault?.name === 'length-long' || fault?.name === 'bad-status-line'
+  const isLying = fault?.name === 'length-short' || fault?.name === 'length-long' || fault?.name === 'bad-status-line'
   const delivery = isLying && isEvents(given.answer.content) ? joined(given, given.answer.content) : given
   // Status 0 is the answer of `flaky;code=0`.
   if (fault?.name === 'refuse' || fault?.name === 'reset' || given.answer.status === 0) {

@@ -56,18 +56,12 @@ for (const [name, dialect] of Object.entries(spoken))
           billable: billed,
           tokensSent: billed.outputTokens,
         })
-        expect([whole.calls.length > 0, whole.reasoning !== '']).toEqual([
-          wish.tool === true,
-          wish.thinks === true,
-        ])
+        expect([whole.calls.length > 0, whole.reasoning !== '']).toEqual([wish.tool === true, wish.thinks === true])
       }
     })
 
     test('a script decides about text, calls and thinking', async () => {
-      simulator.script(
-        { text: 'call' },
-        { reasoning: 'so', toolCalls: [{ name: 'f', arguments: { a: [1] } }] },
-      )
+      simulator.script({ text: 'call' }, { reasoning: 'so', toolCalls: [{ name: 'f', arguments: { a: [1] } }] })
       simulator.script({ text: 'talk' }, { reasoning: 'hm', text: 'hey' })
       for (const stream of [false, true]) {
         const called = await hearIn(simulator, dialect, says('call', { stream, thinks: true }))
@@ -79,9 +73,7 @@ for (const [name, dialect] of Object.entries(spoken))
 
     test('the same seed gives the same bytes, another seed others', async () => {
       const bytes = async (one: Simulator, stream: boolean) =>
-        Buffer.from(await (await askIn(one, dialect, says('tell me', { stream }))).arrayBuffer()).toString(
-          'latin1',
-        )
+        Buffer.from(await (await askIn(one, dialect, says('tell me', { stream }))).arrayBuffer()).toString('latin1')
       const [twin, stranger] = await Promise.all([startSimulator({ seed: 5 }), startSimulator({ seed: 6 })])
       for (const stream of [false, true]) {
         const own = await bytes(simulator, stream)
@@ -102,11 +94,7 @@ for (const [name, dialect] of Object.entries(spoken))
     test('the end, the usage or all of the JSON may be missing', async () => {
       expect((await disturbed(dialect, 'no-finish')).heard.finish).toBe('')
       const silent = (await disturbed(dialect, 'no-usage')).heard
-      expect([silent.text.length, silent.inputTokens, silent.outputTokens]).toEqual([
-        48,
-        undefined,
-        undefined,
-      ])
+      expect([silent.text.length, silent.inputTokens, silent.outputTokens]).toEqual([48, undefined, undefined])
       expect((await disturbed(dialect, 'truncated-json')).isWhole).toBe(false)
       expect(truth().finished).toBe('cut')
       const whole = await (await askIn(simulator, dialect, says('say: x'), 'sim#no-finish')).json()
@@ -141,9 +129,7 @@ for (const [name, dialect] of Object.entries(spoken))
         ['context-length', /too (?:long|many|large)|maximum|exceeds/i],
         ['content-filter', /policy|content|filter/i],
       ] as const) {
-        const text = await (
-          await askIn(simulator, dialect, says('x'), `sim#status;code=400;kind=${kind}`)
-        ).text()
+        const text = await (await askIn(simulator, dialect, says('x'), `sim#status;code=400;kind=${kind}`)).text()
         expect(text).toMatch(word)
       }
       const unknown = await askIn(simulator, dialect, says('x'), 'sim#nope')

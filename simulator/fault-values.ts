@@ -31,16 +31,16 @@ const header: Reader = text =>
 
 /** By the name of the parameter, whatever the fault. */
 const general: Readonly<Record<string, Reader>> = {
-  'ms': number(`milliseconds from 0 to ${msMax}`, value => value >= 0 && value <= msMax),
-  'at': upTo(Number.MAX_SAFE_INTEGER),
-  'bytes': upTo(Number.MAX_SAFE_INTEGER),
-  'by': upTo(Number.MAX_SAFE_INTEGER),
-  'count': upTo(headersMax),
-  'code': number(answerStatuses, isAnswerStatus),
-  'p': number('a chance from 0 to 1', value => value >= 0 && value <= 1),
-  'how': oneOf('fin', 'rst'),
-  'when': oneOf('idle', 'next'),
-  'to': header,
+  ms: number(`milliseconds from 0 to ${msMax}`, value => value >= 0 && value <= msMax),
+  at: upTo(Number.MAX_SAFE_INTEGER),
+  bytes: upTo(Number.MAX_SAFE_INTEGER),
+  by: upTo(Number.MAX_SAFE_INTEGER),
+  count: upTo(headersMax),
+  code: number(answerStatuses, isAnswerStatus),
+  p: number('a chance from 0 to 1', value => value >= 0 && value <= 1),
+  how: oneOf('fin', 'rst'),
+  when: oneOf('idle', 'next'),
+  to: header,
   'retry-after': header,
   'retry-after-ms': header,
 }

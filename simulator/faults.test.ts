@@ -11,8 +11,7 @@ beforeAll(async () => {
 beforeEach(() => simulator.reset())
 afterAll(() => simulator.stop())
 
-const kept = (fault: string, more: object = {}, said?: string) =>
-  rawExchange(simulator, chat(fault, more, said))
+const kept = (fault: string, more: object = {}, said?: string) => rawExchange(simulator, chat(fault, more, said))
 /** On a connection that the simulator closes after the answer: nothing to wait for. */
 const closing = (sent: string) => sent.replace('host: x', 'host: x\r\nconnection: close')
 const raw = (fault: string, more: object = {}, said?: string) =>
@@ -22,18 +21,9 @@ const truth = () => simulator.truth.last()!
 
 describe('asking for a fault', () => {
   test('works by suffix, by value, in brackets, by header; the header counts', () => {
-    const values = (spec: string) => [
-      parseFault(spec).name,
-      parseFault(spec).number('at'),
-      parseFault(spec).tokenMs,
-    ]
+    const values = (spec: string) => [parseFault(spec).name, parseFault(spec).number('at'), parseFault(spec).tokenMs]
     expect(values('cut')).toEqual(['cut', 3, 0])
-    for (const spec of [
-      'cut;at=5;token-ms=2',
-      'cut=5;token-ms=2',
-      'cut(at=5,token-ms=2)',
-      'cut ; at = 5; token-ms=2',
-    ])
+    for (const spec of ['cut;at=5;token-ms=2', 'cut=5;token-ms=2', 'cut(at=5,token-ms=2)', 'cut ; at = 5; token-ms=2'])
       expect(values(spec)).toEqual(['cut', 5, 2])
     expect(parseFault('token-ms=20').tokenMs).toBe(20)
     expect(parseFault('redirect;to=http://a/?b=c').text('to')).toBe('http://a/?b=c')
@@ -58,11 +48,7 @@ describe('asking for a fault', () => {
       expect(status).toBe(400)
       for (const name of Object.keys(faultKinds)) expect(text).toContain(name)
     }
-    const byHeader = await ask(
-      simulator,
-      { path: '/v1/models', headers: { 'x-simulate': 'status;code=503' } },
-      {},
-    )
+    const byHeader = await ask(simulator, { path: '/v1/models', headers: { 'x-simulate': 'status;code=503' } }, {})
     expect(byHeader.status).toBe(503)
     expect(truth().fault).toBe('status;code=503')
   })
@@ -240,8 +226,7 @@ describe('whole answers', () => {
   test('usage can be missing or absurd, in both dialects', async () => {
     const ask400 = async (path: string, model: string) =>
       JSON.parse(
-        (await ask(simulator, path, { model, max_tokens: 50, messages: [{ role: 'user', content: 'x' }] }))
-          .text,
+        (await ask(simulator, path, { model, max_tokens: 50, messages: [{ role: 'user', content: 'x' }] })).text,
       )
     for (const path of ['/v1/chat/completions', '/v1/messages']) {
       expect((await ask400(path, 'sim#no-usage')).usage).toBeUndefined()
@@ -348,11 +333,7 @@ describe('a connection that is kept', () => {
     expect([idle.end, bodyOf(idle).isWhole]).toEqual(['fin', true])
     expect(idle.tookMs).toBeGreaterThan(28)
     expect((await kept('reset-idle;ms=30;how=rst')).end).toBe('rst')
-    const next = await rawExchange(simulator, [
-      chat('reset-idle;when=next;how=rst'),
-      ...Array(20).fill(''),
-      chat(''),
-    ])
+    const next = await rawExchange(simulator, [chat('reset-idle;when=next;how=rst'), ...Array(20).fill(''), chat('')])
     expect([next.end, next.text.match(/HTTP\/1.1 200/g)?.length]).toEqual(['rst', 1])
     const stays = await kept('reset-idle;when=next')
     expect(stays.end).toBe('open')

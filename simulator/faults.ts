@@ -16,15 +16,15 @@ export interface FaultKind {
 const atEvents = 3
 
 const table = {
-  'refuse': { params: {}, about: 'takes the request and closes (FIN) without a byte' },
-  'reset': { params: {}, about: 'takes the request and resets (RST) without a byte' },
+  refuse: { params: {}, about: 'takes the request and closes (FIN) without a byte' },
+  reset: { params: {}, about: 'takes the request and resets (RST) without a byte' },
   'reset-idle': {
     params: { ms: 50, when: 'idle', how: 'fin' },
     about: 'answers, then closes the idle connection after ms; when=next: on the next bytes; how=fin or rst',
   },
   'half-close': { params: { ms: 0 }, about: 'answers, keeps alive, sends FIN after ms and goes on reading' },
-  'unsolicited': { params: { ms: 0 }, about: 'answers, then sends an answer nobody asked for after ms' },
-  'hang': { params: {}, about: 'never answers' },
+  unsolicited: { params: { ms: 0 }, about: 'answers, then sends an answer nobody asked for after ms' },
+  hang: { params: {}, about: 'never answers' },
   'hang-mid': {
     params: { at: atEvents },
     about: 'stops after at events (half of a whole answer) and stays open',
@@ -33,10 +33,10 @@ const table = {
     params: { ms: 0 },
     about: 'says all of a stream, and ends its body only after ms (0 = never)',
   },
-  'slow': { params: { ms: 1000 }, about: 'waits ms before the headers' },
+  slow: { params: { ms: 1000 }, about: 'waits ms before the headers' },
   'token-ms': { params: { ms: 20 }, about: 'one event each ms; also a parameter of every other fault' },
-  'drip': { params: { ms: 1 }, about: 'one byte of the body each ms' },
-  'cut': {
+  drip: { params: { ms: 1 }, about: 'one byte of the body each ms' },
+  cut: {
     params: { at: atEvents, bytes: 0 },
     about: 'FIN after at events and bytes more; half of a whole answer',
   },
@@ -79,19 +79,19 @@ const table = {
   },
   'error-first': { params: {}, about: 'an error event is the first; a whole answer is status 500' },
   '429': {
-    params: { 'retry-after': '1', 'retry-after-ms': '', 'kind': '' },
+    params: { 'retry-after': '1', 'retry-after-ms': '', kind: '' },
     about: 'status 429; the headers as given, none when empty; kind=quota',
   },
-  'status': {
+  status: {
     params: { code: 500, kind: '' },
     about: 'status code; kind=quota, context-length or content-filter',
   },
   'html-error': { params: { code: 502 }, about: 'status code with a page of HTML' },
-  'redirect': {
+  redirect: {
     params: { to: '', code: 307 },
     about: 'a redirect; without to: to the same path under /redirected',
   },
-  'flaky': {
+  flaky: {
     params: { p: 0.3, code: 500 },
     about: 'with chance p fails by status code, or reset for code=0',
   },
@@ -162,8 +162,7 @@ export function parseFault(spec: string): Fault {
       const near = suggestion(param, Object.keys(values))
       throw new UnknownFault(`fault "${name}" has no parameter "${param}"${near}; there are: ${listing()}`)
     }
-    if (seen.has(param))
-      throw new UnknownFault(`"${param}" of fault "${name}" is given twice; leave one out`)
+    if (seen.has(param)) throw new UnknownFault(`"${param}" of fault "${name}" is given twice; leave one out`)
     seen.add(param)
     values[param] = valueOf(name as FaultName, param, text ?? '')
   }

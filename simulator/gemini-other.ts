@@ -30,8 +30,7 @@ interface Wish {
 
 function dimensionsOf(value: unknown): number {
   if (value === undefined) return dimensionsDefault
-  if (typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= dimensionsMax)
-    return value
+  if (typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= dimensionsMax) return value
   throw invalid(`output_dimensionality must be between 1 and ${dimensionsMax}.`)
 }
 
@@ -67,9 +66,7 @@ export const geminiEmbeds: Answerer = ({ body, model, seed }) => {
         .replace(/^models\//, '')
         .split('#', 1)[0] !== model
     )
-      throw invalid(
-        `* BatchEmbedContentsRequest.requests[${at}].model: the model does not match the one of the path`,
-      )
+      throw invalid(`* BatchEmbedContentsRequest.requests[${at}].model: the model does not match the one of the path`)
   const wishes = requests.map(embedWish)
   const inputTokens = wishes.reduce((sum, { text }) => sum + countTokens(text), 0)
   return jsonAnswer(
@@ -83,8 +80,7 @@ export const geminiPredict: Answerer = ({ body, model, seed }) => {
   const instances = objectsOf(body.instances)
   const parameters = isJson(body.parameters) ? body.parameters : {}
   if (instances.length === 0) throw invalid('Invalid instances: at least one instance is required.')
-  if (typeof instances[0]!.prompt === 'string')
-    return painted(instances[0]!.prompt, { parameters, model, seed })
+  if (typeof instances[0]!.prompt === 'string') return painted(instances[0]!.prompt, { parameters, model, seed })
   const wishes = instances.map(one => ({
     text: String(one.content ?? ''),
     dimensions: dimensionsOf(parameters.outputDimensionality),

@@ -76,8 +76,7 @@ function readToolChoice(toolConfig: unknown): Ask['toolChoice'] {
   const calling = isJson(toolConfig) ? toolConfig.functionCallingConfig : undefined
   if (!isJson(calling)) return 'auto'
   const [only, ...more] = Array.isArray(calling.allowedFunctionNames) ? calling.allowedFunctionNames : []
-  if (calling.mode === 'ANY')
-    return only !== undefined && more.length === 0 ? { name: String(only) } : 'required'
+  if (calling.mode === 'ANY') return only !== undefined && more.length === 0 ? { name: String(only) } : 'required'
   return calling.mode === 'NONE' ? 'none' : 'auto'
 }
 
@@ -98,9 +97,7 @@ export function readGenerate(body: Json, model: string): Ask {
   const config = configOf(body)
   const { candidateCount: choices = 1 } = config
   if (typeof choices !== 'number' || !Number.isInteger(choices) || choices < 1 || choices > choicesMax)
-    throw invalid(
-      `* GenerateContentRequest.generation_config.candidate_count: must be in the range [1, ${choicesMax}]`,
-    )
+    throw invalid(`* GenerateContentRequest.generation_config.candidate_count: must be in the range [1, ${choicesMax}]`)
   const system = isJson(body.systemInstruction) ? body.systemInstruction : {}
   const parts = contents.flatMap(content => objectsOf(content.parts))
   const results = objectsOf(contents.at(-1)!.parts).filter(part => isJson(part.functionResponse))
@@ -125,9 +122,7 @@ export function readGenerate(body: Json, model: string): Ask {
         ? { schema: plainSchema(config.responseJsonSchema ?? config.responseSchema) }
         : undefined,
     maxTokens: readMaxTokens(config.maxOutputTokens, 'max_output_tokens'),
-    stop: Array.isArray(config.stopSequences)
-      ? config.stopSequences.filter(stop => typeof stop === 'string')
-      : [],
+    stop: Array.isArray(config.stopSequences) ? config.stopSequences.filter(stop => typeof stop === 'string') : [],
     choices,
     reasoningTokens: readThinking(config),
     paints: wants(config, 'IMAGE'),
@@ -149,8 +144,8 @@ function geminiUsage(usage: ReplyUsage): Json {
 }
 
 const finishReasons = {
-  'stop': 'STOP',
-  'length': 'MAX_TOKENS',
+  stop: 'STOP',
+  length: 'MAX_TOKENS',
   'tool-calls': 'STOP',
   'content-filter': 'SAFETY',
 } as const

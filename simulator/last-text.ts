@@ -5,9 +5,7 @@ import { textOf } from './openai-chat.ts'
 /** The last message of the user; of a prompt, an input or a query when there are no messages. */
 export function lastText(body: unknown): string {
   if (!isJson(body)) return ''
-  const turns = [body.messages, body.contents, body.input].find(
-    list => Array.isArray(list) && list.some(hasRole),
-  )
+  const turns = [body.messages, body.contents, body.input].find(list => Array.isArray(list) && list.some(hasRole))
   if (Array.isArray(turns)) return textOfTurn(turns.findLast(turn => hasRole(turn) && turn.role === 'user'))
   return textOf(body.prompt) || textOf(body.input) || textOf(body.query)
 }

@@ -74,9 +74,7 @@ function wavOf(samples: Buffer): Buffer {
 function mp3Of(text: string): Buffer {
   const frame = Buffer.alloc(417)
   frame.set([0xff, 0xfb, 0x90, 0x00])
-  return Buffer.concat(
-    Array.from({ length: Math.max(Math.ceil(soundSeconds(text) / 0.026), 1) }, () => frame),
-  )
+  return Buffer.concat(Array.from({ length: Math.max(Math.ceil(soundSeconds(text) / 0.026), 1) }, () => frame))
 }
 
 /** How these files begin; what follows is no sound. */

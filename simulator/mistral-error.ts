@@ -11,7 +11,7 @@ const causes: Record<number, [type: string, code: string, message: string]> = {
 }
 
 const kinds: Record<string, string> = {
-  'quota': 'You have exceeded your monthly quota.',
+  quota: 'You have exceeded your monthly quota.',
   'context-length':
     'Prompt contains 140000 tokens and 0 draft tokens, too large for model with 131072 maximum context length',
   'content-filter': 'The request was refused by the content policy.',

@@ -109,16 +109,12 @@ function checkOrder(messages: readonly Json[]): void {
     if (message.role === 'system' && before === 'assistant')
       throw refused("Unexpected role 'system' after role 'assistant'", '3230')
     if (message.role === 'developer')
-      throw new BadRequest(
-        "Input tag 'developer' found using 'role' does not match any of the expected tags",
-        { status: 422, param: `messages.${at}.role` },
-      )
+      throw new BadRequest("Input tag 'developer' found using 'role' does not match any of the expected tags", {
+        status: 422,
+        param: `messages.${at}.role`,
+      })
     for (const call of calls) checkId(call.id)
-    if (
-      message.role === 'assistant' &&
-      calls.length === 0 &&
-      (message.content === '' || message.content == null)
-    )
+    if (message.role === 'assistant' && calls.length === 0 && (message.content === '' || message.content == null))
       throw refused('Assistant message must have either content or tool_calls, but not none.', '3240')
     open += calls.length
   }
@@ -146,11 +142,7 @@ function readMistral(body: Json, model: string): Ask {
     model,
   )
   checkOrder(objectsOf(body.messages))
-  if (
-    body.reasoning_effort !== undefined &&
-    body.reasoning_effort !== 'high' &&
-    body.reasoning_effort !== 'none'
-  )
+  if (body.reasoning_effort !== undefined && body.reasoning_effort !== 'high' && body.reasoning_effort !== 'none')
     throw new BadRequest("Input should be 'high' or 'none'", {
       status: 422,
       param: 'reasoning_effort',
@@ -185,10 +177,7 @@ const thought = (text: string): Json => ({ type: 'thinking', thinking: [{ type: 
 function contentOf(choice: ReplyChoice): unknown {
   const text = choice.text.join('')
   if (choice.reasoning.length === 0) return text
-  return [
-    { ...thought(choice.reasoning.join('')), closed: true },
-    ...(text === '' ? [] : [{ type: 'text', text }]),
-  ]
+  return [{ ...thought(choice.reasoning.join('')), closed: true }, ...(text === '' ? [] : [{ type: 'text', text }])]
 }
 
 const headOf = (reply: Reply, object: string): Json => ({
@@ -239,8 +228,7 @@ const failure = (): StreamEvent => dataEvent(mistralError({ status: 500 }), 'err
 function write(reply: Reply, { body, usageOf }: Talk): Answer {
   const usage = usageOf(mistralUsage)(reply.usage)
   const billable = { inputTokens: reply.usage.inputTokens, outputTokens: reply.usage.outputTokens }
-  if (body.stream === true)
-    return { status: 200, headers: [], content: chatEvents(reply, usage), billable, failure }
+  if (body.stream === true) return { status: 200, headers: [], content: chatEvents(reply, usage), billable, failure }
   const choices = reply.choices.map((choice, index) => ({
     index,
     finish_reason: finishReason(choice),

@@ -103,12 +103,7 @@ const doneOf = (choice: ReplyChoice, usage: Json | undefined): Json => ({
 
 function* chatLines(reply: Reply, usage: Json | undefined): Generator<StreamEvent> {
   const choice = reply.choices[0]!
-  const line = (
-    message: Json,
-    kind: StreamEvent['kind'],
-    tokens: number,
-    more: Json = { done: false },
-  ): StreamEvent =>
+  const line = (message: Json, kind: StreamEvent['kind'], tokens: number, more: Json = { done: false }): StreamEvent =>
     lineEvent(
       {
         model: reply.model,
@@ -191,7 +186,7 @@ const messages: Record<number, string> = {
 }
 
 const kinds: Record<string, string> = {
-  'quota': "you've reached your hourly usage limit, please upgrade to continue",
+  quota: "you've reached your hourly usage limit, please upgrade to continue",
   'context-length': 'the input length exceeds the context length',
   'content-filter': 'refused by the content policy',
 }
@@ -200,9 +195,6 @@ const kinds: Record<string, string> = {
 export function ollamaError(words: ErrorWords): Json {
   return {
     error:
-      words.message ??
-      kinds[words.kind ?? ''] ??
-      messages[words.status] ??
-      messages[words.status >= 500 ? 500 : 400]!,
+      words.message ?? kinds[words.kind ?? ''] ?? messages[words.status] ?? messages[words.status >= 500 ? 500 : 400]!,
   }
 }

@@ -57,11 +57,7 @@ export const openaiSpeech: Answerer = ({ body, model, seed, usageOf }) => {
         param: 'response_format',
       },
     )
-  const sound = soundOf(
-    String(format),
-    input,
-    randomOf(hash(`${model}\n${JSON.stringify(voice)}\n${input}`, seed)),
-  )
+  const sound = soundOf(String(format), input, randomOf(hash(`${model}\n${JSON.stringify(voice)}\n${input}`, seed)))
   const billed = plain(countTokens(input), Math.ceil(soundSeconds(input) * tokensOfSecond))
   const common = { status: 200, billable: billed, failure: openaiFailure }
   if (body.stream_format === 'sse') {
@@ -74,11 +70,13 @@ export const openaiSpeech: Answerer = ({ body, model, seed, usageOf }) => {
   return {
     ...common,
     headers: [['content-type', type]],
-    content: all.map((piece, at): StreamEvent => ({
-      text: piece.toString('base64'),
-      kind: 'delta',
-      tokens: tokensAt(at),
-    })),
+    content: all.map(
+      (piece, at): StreamEvent => ({
+        text: piece.toString('base64'),
+        kind: 'delta',
+        tokens: tokensAt(at),
+      }),
+    ),
     encode: payload => Buffer.from(Buffer.from(payload).toString('latin1'), 'base64'),
   }
 }
@@ -128,8 +126,7 @@ function clock(seconds: number, point: string): string {
 }
 
 function* heardEvents(reply: Reply, text: string, usage: Json | undefined): Generator<StreamEvent> {
-  for (const delta of reply.choices[0]!.text)
-    yield namedEvent({ type: 'transcript.text.delta', delta }, 'delta', 1)
+  for (const delta of reply.choices[0]!.text) yield namedEvent({ type: 'transcript.text.delta', delta }, 'delta', 1)
   yield namedEvent({ type: 'transcript.text.done', text, ...(usage && { usage }) }, 'finish')
 }
 
@@ -160,10 +157,8 @@ export const openaiTranscriptions: Answerer = talk => {
     }
   const times = (point: string) => `${clock(0, point)} --> ${clock(seconds, point)}`
   if (format === 'text') return textAnswer(`${text}\n`, 'text/plain; charset=utf-8', billable)
-  if (format === 'srt')
-    return textAnswer(`1\n${times(',')}\n${text}\n\n`, 'text/plain; charset=utf-8', billable)
-  if (format === 'vtt')
-    return textAnswer(`WEBVTT\n\n${times('.')}\n${text}\n\n`, 'text/vtt; charset=utf-8', billable)
+  if (format === 'srt') return textAnswer(`1\n${times(',')}\n${text}\n\n`, 'text/plain; charset=utf-8', billable)
+  if (format === 'vtt') return textAnswer(`WEBVTT\n\n${times('.')}\n${text}\n\n`, 'text/vtt; charset=utf-8', billable)
   const reported = usage ? { usage } : {}
   if (format === 'json') return jsonAnswer({ text, ...reported }, billable)
   if (format !== 'verbose_json' && format !== 'diarized_json')
@@ -185,7 +180,5 @@ function segmentsOf(format: string, reply: Reply, seconds: number): Json[] {
   if (format === 'diarized_json')
     return [{ type: 'transcript.text.segment', id: 'seg_0', start: 0, end: seconds, text, speaker: 'A' }]
   const rest = { temperature: 0, avg_logprob: -0.2, compression_ratio: 1, no_speech_prob: 0.01 }
-  return [
-    { id: 0, seek: 0, start: 0, end: seconds, text, tokens: [...reply.choices[0]!.text.keys()], ...rest },
-  ]
+  return [{ id: 0, seek: 0, start: 0, end: seconds, text, tokens: [...reply.choices[0]!.text.keys()], ...rest }]
 }

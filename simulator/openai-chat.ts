@@ -81,9 +81,7 @@ function readToolChoice(value: unknown): Ask['toolChoice'] {
 function readFormat(value: unknown): Ask['json'] {
   if (!isJson(value)) return undefined
   if (value.type === 'json_object') return {}
-  return value.type === 'json_schema' && isJson(value.json_schema)
-    ? { schema: value.json_schema.schema }
-    : undefined
+  return value.type === 'json_schema' && isJson(value.json_schema) ? { schema: value.json_schema.schema } : undefined
 }
 
 function checkMessages(body: Json): Json[] {
@@ -101,10 +99,7 @@ function checkMessages(body: Json): Json[] {
   messages.forEach((message, at) => {
     if (roles.has(String(message.role))) return
     const param = `messages[${at}].role`
-    throw new BadRequest(
-      `Invalid value: '${message.role}'. Supported values are: ${[...roles].join(', ')}.`,
-      { param },
-    )
+    throw new BadRequest(`Invalid value: '${message.role}'. Supported values are: ${[...roles].join(', ')}.`, { param })
   })
   return messages
 }
@@ -117,9 +112,7 @@ export function readChat(body: Json, model: string): Ask {
     if (message.role === 'tool') results.push(textOf(message.content))
     else results.length = 0
   }
-  const images = messages
-    .flatMap(message => objectsOf(message.content))
-    .filter(part => part.type === 'image_url')
+  const images = messages.flatMap(message => objectsOf(message.content)).filter(part => part.type === 'image_url')
   const user = messages.findLast(message => message.role === 'user')
   return {
     model,
@@ -249,28 +242,22 @@ interface ChunkWriter {
   (choices: Json[], kind: StreamEvent['kind'], tokens?: number): StreamEvent
 }
 
-function* choiceEvents(
-  choice: ReplyChoice,
-  index: number,
-  context: { chunk: ChunkWriter; shape: ChatShape },
-) {
+function* choiceEvents(choice: ReplyChoice, index: number, context: { chunk: ChunkWriter; shape: ChatShape }) {
   const { chunk, shape } = context
   const one = (delta: Json, finish: string | null, probabilities: Json | null = null): Json[] => [
     { index, delta, logprobs: probabilities, finish_reason: finish },
   ]
   yield chunk(one({ role: 'assistant', content: '', refusal: null }, null), 'start')
-  for (const [delta, probabilities] of deltasOf(choice, shape))
-    yield chunk(one(delta, null, probabilities), 'delta', 1)
+  for (const [delta, probabilities] of deltasOf(choice, shape)) yield chunk(one(delta, null, probabilities), 'delta', 1)
   for (const [at, call] of choice.calls.entries())
-    for (const [delta, tokens] of callDeltas(call, at))
-      yield chunk(one({ tool_calls: [delta] }, null), 'delta', tokens)
+    for (const [delta, tokens] of callDeltas(call, at)) yield chunk(one({ tool_calls: [delta] }, null), 'delta', tokens)
   if (choice.images.length > 0) yield chunk(one({ images: imageParts(choice) }, null), 'start')
   yield chunk(one({}, finishReason(choice)), 'finish')
 }
 
 /** The events of several choices in turn, as the vendor mixes them: one each, until all are at their end. */
 export function* interleave(streams: Iterator<StreamEvent>[]): Generator<StreamEvent> {
-  for (let open = streams; open.length > 0;) {
+  for (let open = streams; open.length > 0; ) {
     const next: Iterator<StreamEvent>[] = []
     for (const stream of open) {
       const step = stream.next()
@@ -282,11 +269,7 @@ export function* interleave(streams: Iterator<StreamEvent>[]): Generator<StreamE
   }
 }
 
-function* chatEvents(
-  reply: Reply,
-  shape: ChatShape,
-  usageOf: UsageOf<Json | undefined>,
-): Generator<StreamEvent> {
+function* chatEvents(reply: Reply, shape: ChatShape, usageOf: UsageOf<Json | undefined>): Generator<StreamEvent> {
   const head = {
     id: `chatcmpl-${reply.id}`,
     object: 'chat.completion.chunk',

@@ -16,11 +16,7 @@ const isTokens = (value: unknown): value is number[] =>
 function promptsOf(value: unknown): (string | number[])[] {
   if (typeof value === 'string') return [value]
   if (isTokens(value)) return [value]
-  if (
-    Array.isArray(value) &&
-    value.length > 0 &&
-    value.every(one => typeof one === 'string' || isTokens(one))
-  )
+  if (Array.isArray(value) && value.length > 0 && value.every(one => typeof one === 'string' || isTokens(one)))
     return value
   if (value === undefined) return ['<|endoftext|>']
   throw new BadRequest("Invalid type for 'prompt': expected a string or an array of strings or token ids.", {
@@ -82,11 +78,7 @@ function linesOf(replies: readonly Reply[], body: Json): Line[] {
     }))
 }
 
-function* lineEvents(
-  line: Line,
-  body: Json,
-  chunk: (choice: Json, kind: StreamEvent['kind']) => StreamEvent,
-) {
+function* lineEvents(line: Line, body: Json, chunk: (choice: Json, kind: StreamEvent['kind']) => StreamEvent) {
   const choice = (text: string, more: Json): Json => ({ text, index: line.index, logprobs: null, ...more })
   if (line.echoed) yield chunk(choice(line.echoed, { finish_reason: null }), 'start')
   let offset = line.echoed.length
@@ -98,11 +90,7 @@ function* lineEvents(
 }
 
 /** The answer to a text completion request, whole or as a stream. */
-export function writeCompletion(
-  replies: readonly Reply[],
-  body: Json,
-  usageOf: UsageOf<Json | undefined>,
-): Answer {
+export function writeCompletion(replies: readonly Reply[], body: Json, usageOf: UsageOf<Json | undefined>): Answer {
   const sum = (pick: (usage: Reply['usage']) => number) =>
     replies.reduce((total, reply) => total + pick(reply.usage), 0)
   const billed = {
@@ -132,8 +120,7 @@ export function writeCompletion(
     const content = JSON.stringify({ ...head, choices, ...(usage ? { usage } : {}) })
     return { status: 200, headers: [], content, billable }
   }
-  const mayReport =
-    isJson(body.stream_options) && body.stream_options.include_usage === true && usage !== undefined
+  const mayReport = isJson(body.stream_options) && body.stream_options.include_usage === true && usage !== undefined
   const none = mayReport ? { usage: null } : {}
   const chunk = (choice: Json, kind: StreamEvent['kind']) =>
     dataEvent({ ...head, choices: [choice], ...none }, kind, kind === 'delta' ? 1 : 0)

@@ -46,12 +46,11 @@ const causes: Record<string, { message: string; type: string; code: string | nul
     code: null,
   },
   '503': {
-    message:
-      'The server is currently overloaded with other requests. Sorry about that! You can retry your request.',
+    message: 'The server is currently overloaded with other requests. Sorry about that! You can retry your request.',
     type: 'server_error',
     code: null,
   },
-  'quota': {
+  quota: {
     message: 'You exceeded your current quota, please check your plan and billing details.',
     type: 'insufficient_quota',
     code: 'insufficient_quota',

@@ -31,8 +31,14 @@ test('files are kept, listed, handed out where a vendor does, deleted, and forgo
   expect(await ask('GET', `/v1/files/${picture.id}`)).toEqual([200, picture])
   const content = await fetch(`${simulator.url}/v1/files/${picture.id}/content`)
   expect([content.headers.get('content-type'), await content.bytes()]).toEqual(['application/octet-stream', bytes])
-  expect(await ask('GET', `/v1/files/${document.id}/content`)).toMatchObject([400, { error: { message: 'Not allowed to download files of purpose: user_data' } }])
-  expect(await ask('DELETE', `/v1/files/${picture.id}`)).toEqual([200, { id: picture.id, object: 'file', deleted: true }])
+  expect(await ask('GET', `/v1/files/${document.id}/content`)).toMatchObject([
+    400,
+    { error: { message: 'Not allowed to download files of purpose: user_data' } },
+  ])
+  expect(await ask('DELETE', `/v1/files/${picture.id}`)).toEqual([
+    200,
+    { id: picture.id, object: 'file', deleted: true },
+  ])
   expect((await ask('GET', `/v1/files/${picture.id}`))[0]).toBe(404)
   expect((await ask('PUT', '/v1/files'))[0]).toBe(405)
   expect((await ask('POST', `/v1/files/${document.id}`))[0]).toBe(405)

@@ -35,7 +35,12 @@ export class KeptFiles {
     const [, id, action] = /\/files(?:\/([^/]+)(?:\/(content))?)?$/.exec(target.split('?', 1)[0]!)!
     if (id === undefined) {
       if (method === 'POST') return jsonAnswer(this.#keep(body))
-      if (method === 'GET') return jsonAnswer({ object: 'list', data: [...this.#files.values()].map(file => file.object).reverse(), has_more: false })
+      if (method === 'GET')
+        return jsonAnswer({
+          object: 'list',
+          data: [...this.#files.values()].map(file => file.object).reverse(),
+          has_more: false,
+        })
       throw wrongMethod(method, target)
     }
     const file = this.#files.get(decodeURIComponent(id))
@@ -51,9 +56,25 @@ export class KeptFiles {
     const bytes = contentOf(file)
     if (!bytes) throw new BadRequest("'file' is a required property")
     if (typeof purpose !== 'string') throw new BadRequest("'purpose' is a required property")
-    const id = `file-${[0, 1, 2].map(part => hash(`file ${++this.#count} ${part}`, this.#seed).toString(36).padStart(7, '0')).join('')}`
+    const id = `file-${[0, 1, 2]
+      .map(part =>
+        hash(`file ${++this.#count} ${part}`, this.#seed)
+          .toString(36)
+          .padStart(7, '0'),
+      )
+      .join('')}`
     const { filename } = file as FormFile
-    const object = { id, object: 'file', bytes: bytes.length, created_at: createdS, expires_at: null, filename, purpose, status: 'processed', status_details: null }
+    const object = {
+      id,
+      object: 'file',
+      bytes: bytes.length,
+      created_at: createdS,
+      expires_at: null,
+      filename,
+      purpose,
+      status: 'processed',
+      status_details: null,
+    }
     this.#files.set(id, { object, content: bytes })
     return object
   }
@@ -62,9 +83,17 @@ export class KeptFiles {
 function content({ object, content: bytes }: KeptFile): Answer {
   const purpose = String(object.purpose)
   if (!downloadable.has(purpose)) throw new BadRequest(`Not allowed to download files of purpose: ${purpose}`)
-  return { status: 200, headers: [['content-type', 'application/octet-stream']], content: bytes, billable: nothingToBill }
+  return {
+    status: 200,
+    headers: [['content-type', 'application/octet-stream']],
+    content: bytes,
+    billable: nothingToBill,
+  }
 }
 
 function wrongMethod(method: string, target: string): BadRequest {
-  return new BadRequest(`Not allowed to ${method} on ${target} (HINT: Perhaps you meant to use a different HTTP method?)`, { status: 405 })
+  return new BadRequest(
+    `Not allowed to ${method} on ${target} (HINT: Perhaps you meant to use a different HTTP method?)`,
+    { status: 405 },
+  )
 }

@@ -108,8 +108,7 @@ function wholePicture(picture: Buffer, { body, model, seed }: Talk): Json {
   const isOld = model.includes('dall-e')
   const id = randomId(randomOf(hash(picture.toString('latin1'), seed)), 24)
   const revised = isOld ? { revised_prompt: `${String(body.prompt ?? '')}, in one colour` } : {}
-  if (isOld && body.response_format !== 'b64_json')
-    return { ...revised, url: `https://images.invalid/${id}.png` }
+  if (isOld && body.response_format !== 'b64_json') return { ...revised, url: `https://images.invalid/${id}.png` }
   return { ...revised, b64_json: picture.toString('base64') }
 }
 

@@ -38,27 +38,20 @@ describe('OpenAI', () => {
       const events: { type: string; sequence_number: number }[] = []
       stream.on('event', event => void events.push(event))
       const { output_text: _, ...final } = await stream.finalResponse()
-      expect(final.output.map(item => item.type)).toEqual(
-        JSON.parse(text).output.map((item: any) => item.type),
-      )
+      expect(final.output.map(item => item.type)).toEqual(JSON.parse(text).output.map((item: any) => item.type))
       expect(events.map(event => event.sequence_number)).toEqual(events.map((__, at) => at))
       // The vendor itself writes `usage: null` until there is some; its document does not say so.
       const asDocumented = (event: any) =>
-        event.response?.usage === null
-          ? { ...event, response: { ...event.response, usage: undefined } }
-          : event
+        event.response?.usage === null ? { ...event, response: { ...event.response, usage: undefined } } : event
       if (check)
         for (const event of events)
           expect([event.type, check('ResponseStreamEvent', asDocumented(event))]).toEqual([event.type, []])
     }
     expect(
-      (await post('/v1/responses', { model: 'sim', input: 'x', previous_response_id: 'resp_1' })).body.error
-        .code,
+      (await post('/v1/responses', { model: 'sim', input: 'x', previous_response_id: 'resp_1' })).body.error.code,
     ).toBe('previous_response_not_found')
     const orphan = [{ type: 'function_call_output', call_id: 'c', output: 'x' }]
-    expect((await post('/v1/responses', { model: 'sim', input: orphan })).text).toContain(
-      'No tool call found',
-    )
+    expect((await post('/v1/responses', { model: 'sim', input: orphan })).text).toContain('No tool call found')
     expect((await post('/v1/responses/input_tokens', { model: 'sim', input: 'x'.repeat(9) })).body).toEqual({
       object: 'response.input_tokens',
       input_tokens: 3,
@@ -109,10 +102,7 @@ describe('OpenAI', () => {
         body: JSON.stringify({ model, input, voice: 'alloy', response_format: 'pcm' }),
       })
     const response = await speak('tts', 'x'.repeat(100))
-    expect([response.headers.get('content-type'), (await response.bytes()).length]).toEqual([
-      'audio/pcm',
-      48_000,
-    ])
+    expect([response.headers.get('content-type'), (await response.bytes()).length]).toEqual(['audio/pcm', 48_000])
     expect(simulator.truth.last()).toMatchObject({
       finished: 'complete',
       billable: { inputTokens: 25, outputTokens: 20 },

@@ -39,12 +39,7 @@ export function vectorOf(input: string | number[], dimensions: number, seedText:
 /** How long vectors are to be; throws BadRequest. */
 export function openaiDimensions(value: unknown, otherwise: number): number {
   const dimensions = value ?? otherwise
-  if (
-    typeof dimensions === 'number' &&
-    Number.isInteger(dimensions) &&
-    dimensions >= 1 &&
-    dimensions <= dimensionsMax
-  )
+  if (typeof dimensions === 'number' && Number.isInteger(dimensions) && dimensions >= 1 && dimensions <= dimensionsMax)
     return dimensions
   throw new BadRequest(`Invalid 'dimensions': expected an integer from 1 to ${dimensionsMax}.`, {
     param: 'dimensions',
@@ -64,10 +59,7 @@ export function answerEmbeddings(
     const embedding = isBase64 ? Buffer.from(vector.buffer).toString('base64') : [...vector]
     return { object: 'embedding', index, embedding }
   })
-  const inputTokens = inputs.reduce(
-    (sum, one) => sum + (typeof one === 'string' ? countTokens(one) : one.length),
-    0,
-  )
+  const inputTokens = inputs.reduce((sum, one) => sum + (typeof one === 'string' ? countTokens(one) : one.length), 0)
   const billed: ReplyUsage = {
     inputTokens,
     outputTokens: 0,

@@ -32,8 +32,7 @@ function reasoningItem(pieces: readonly string[], id: string): Item {
   const deltas = function* (): Generator<Delta> {
     const part = { type: 'summary_text', text: '' }
     yield [{ type: 'response.reasoning_summary_part.added', ...place, part }, 'start', 0]
-    for (const delta of pieces)
-      yield [{ type: 'response.reasoning_summary_text.delta', ...place, delta }, 'delta', 1]
+    for (const delta of pieces) yield [{ type: 'response.reasoning_summary_text.delta', ...place, delta }, 'delta', 1]
     yield [{ type: 'response.reasoning_summary_text.done', ...place, text }, 'start', 0]
     yield [{ type: 'response.reasoning_summary_part.done', ...place, part: { ...part, text } }, 'start', 0]
   }
@@ -163,10 +162,7 @@ function* responseEvents(reply: Reply, head: Json, done: Json): Generator<Stream
 /** What the vendor says when an answer under way fails. */
 function failure(sequence: number): StreamEvent {
   const message = 'An error occurred while processing your request. You can retry your request.'
-  return namedEvent(
-    { type: 'error', code: 'server_error', message, param: null, sequence_number: sequence },
-    'error',
-  )
+  return namedEvent({ type: 'error', code: 'server_error', message, param: null, sequence_number: sequence }, 'error')
 }
 
 /** The answer to a request for a response, whole or as a stream. */

@@ -58,15 +58,13 @@ describe("OpenAI's document", () => {
     test(`accepts the answer to ${what}, whole and streamed`, async () => {
       const whole = (await send(body)).body
       conforms('CreateChatCompletionResponse', whole)
-      for (const key of ['system_fingerprint', 'service_tier', 'usage', 'created'])
-        expect(whole).toHaveProperty(key)
+      for (const key of ['system_fingerprint', 'service_tier', 'usage', 'created']) expect(whole).toHaveProperty(key)
       expect(whole.choices[0].message.refusal).toBeNull()
       for (const options of [{}, { stream_options: { include_usage: true } }]) {
         const events = await stream({ ...body, ...options })
         expect(events.pop()).toBe('[DONE]')
         for (const event of events) {
-          if (!JSON.stringify(event).includes('"custom"'))
-            conforms('CreateChatCompletionStreamResponse', event)
+          if (!JSON.stringify(event).includes('"custom"')) conforms('CreateChatCompletionStreamResponse', event)
           expect(event.id).toBe(whole.id)
         }
       }
@@ -144,9 +142,7 @@ describe('chat', () => {
     expect((await send({ messages: user('tokens: 17') })).body.usage.completion_tokens).toBe(17)
     expect(await content('I never say: this')).not.toContain('this')
     const [before, after] = [user('say: old'), user('say: new')]
-    expect(
-      await content('', { messages: [...before, { role: 'assistant', content: 'old' }, ...after] }),
-    ).toBe('new')
+    expect(await content('', { messages: [...before, { role: 'assistant', content: 'old' }, ...after] })).toBe('new')
   })
 
   test('limits and stop sequences end the text and say so', async () => {
@@ -169,8 +165,7 @@ describe('chat', () => {
   })
 
   test('logprobs stand beside the tokens they are of', async () => {
-    const whole = (await send({ messages: user('say: hello'), logprobs: true, top_logprobs: 2 })).body
-      .choices[0]
+    const whole = (await send({ messages: user('say: hello'), logprobs: true, top_logprobs: 2 })).body.choices[0]
     expect(whole.logprobs.content.map((one: any) => one.token)).toEqual(['hell', 'o'])
     expect(whole.logprobs.content[0].bytes).toEqual([104, 101, 108, 108])
     expect(whole.logprobs.content[0].top_logprobs.length).toBe(2)
@@ -253,8 +248,7 @@ describe('chat', () => {
 
   test('images are counted, reasoning is shown and billed', async () => {
     const image = { type: 'image_url', image_url: { url: 'data:,' } }
-    const seen = async (...parts: object[]) =>
-      (await send({ messages: user(parts) })).body.choices[0].message.content
+    const seen = async (...parts: object[]) => (await send({ messages: user(parts) })).body.choices[0].message.content
     expect(await seen(image)).toContain('1 image.')
     expect(await seen(image, { type: 'text', text: 'and' }, image)).toContain('2 images.')
     const thought = (await send({ messages: user('say: ok'), reasoning_effort: 'low' })).body
@@ -294,10 +288,7 @@ describe('the other endpoints', () => {
     expect(body.usage.completion_tokens).toBe(2 + 2 + 16 + 16)
     const echo = (await send({ prompt: 'say: me', echo: true }, '/v1/completions')).body
     expect(echo.choices[0].text).toBe('say: meme')
-    const events = await stream(
-      { prompt: 'say: aaaabbbb', stream_options: { include_usage: true } },
-      '/v1/completions',
-    )
+    const events = await stream({ prompt: 'say: aaaabbbb', stream_options: { include_usage: true } }, '/v1/completions')
     expect(textOf(events.slice(0, -1))).toBe('aaaabbbb')
     expect(events.at(-2).usage.completion_tokens).toBe(2)
   })

@@ -111,8 +111,7 @@ function decoded(text: string): string {
 function dialectOf(path: string, { headers }: HttpRequest): Dialect {
   if (headers.has('anthropic-version')) return 'anthropic'
   if (path.includes('/mistral/')) return 'mistral'
-  if (path.includes('/openai/deployments/') || (headers.has('api-key') && path.includes('/openai/')))
-    return 'azure'
+  if (path.includes('/openai/deployments/') || (headers.has('api-key') && path.includes('/openai/'))) return 'azure'
   if (/\/v1(?:alpha|beta)\d*\//.test(path) || headers.has('x-goog-api-key')) return 'gemini'
   return 'openai'
 }

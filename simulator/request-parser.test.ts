@@ -60,9 +60,7 @@ describe('the request parser', () => {
   test('tells once that a client waits for 100 Continue', () => {
     let told = 0
     const parser = new RequestParser(() => told++)
-    parser.push(
-      Buffer.from('POST / HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\ncontent-length: 2\r\n\r\n'),
-    )
+    parser.push(Buffer.from('POST / HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\ncontent-length: 2\r\n\r\n'))
     expect(parser.push(Buffer.from('{}')).length).toBe(1)
     expect(told).toBe(1)
   })
@@ -84,11 +82,7 @@ describe('the request parser', () => {
     ['a negative length', 'POST / HTTP/1.1\r\nhost: a\r\ncontent-length: -1\r\n\r\n', 400],
     ['a length of a terabyte', 'POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 1000000000000\r\n\r\n', 413],
     ['another transfer encoding', 'POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: gzip\r\n\r\n', 501],
-    [
-      'a chunk size that is none',
-      'POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\nxyz\r\n',
-      400,
-    ],
+    ['a chunk size that is none', 'POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\nxyz\r\n', 400],
     [
       'a chunk longer than its size',
       'POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n1\r\nabc\r\n',

@@ -43,8 +43,7 @@ function readHeaders(lines: string[]): Map<string, string> {
   for (const line of lines) {
     const colon = line.indexOf(':')
     const name = line.slice(0, colon)
-    if (colon < 1 || !tokenPattern.test(name))
-      throw new RequestError(400, `not a header: ${line.slice(0, 80)}`)
+    if (colon < 1 || !tokenPattern.test(name)) throw new RequestError(400, `not a header: ${line.slice(0, 80)}`)
     const value = line.slice(colon + 1).trim()
     if (/[\0\r\n]/.test(value)) throw new RequestError(400, `a control character in header ${name}`)
     const key = name.toLowerCase()
@@ -68,8 +67,7 @@ function readHead(text: string): Head {
     throw new RequestError(501, `transfer-encoding ${encoding}`)
   if (encoding !== undefined && lengthText !== undefined)
     throw new RequestError(400, 'content-length beside transfer-encoding')
-  if (lengthText !== undefined && !/^\d{1,15}$/.test(lengthText))
-    throw new RequestError(400, 'bad content-length')
+  if (lengthText !== undefined && !/^\d{1,15}$/.test(lengthText)) throw new RequestError(400, 'bad content-length')
   const length = encoding === undefined ? Number(lengthText ?? 0) : -1
   if (length > bodyBytesMax) throw new RequestError(413, 'the body is too large')
   const connection = (headers.get('connection') ?? '').toLowerCase()

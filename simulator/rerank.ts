@@ -40,15 +40,13 @@ export const rerank: Answerer = ({ body, model, seed, request }) => {
     .sort((a, b) => b.relevance_score - a.relevance_score)
     .slice(0, limit)
   const tokens =
-    countTokens(query) * documents.length +
-    documents.reduce((sum, document) => sum + countTokens(document), 0)
+    countTokens(query) * documents.length + documents.reduce((sum, document) => sum + countTokens(document), 0)
   if (path.endsWith('/v2/rerank')) {
     const meta = { api_version: { version: '2' }, billed_units: { search_units: 1 } }
     return jsonAnswer({ id: randomId(randomOf(hash(query, seed)), 24), results, meta })
   }
   const billable = { inputTokens: tokens, outputTokens: 0 }
-  if (isVoyage)
-    return jsonAnswer({ object: 'list', data: results, model, usage: { total_tokens: tokens } }, billable)
+  if (isVoyage) return jsonAnswer({ object: 'list', data: results, model, usage: { total_tokens: tokens } }, billable)
   // Jina gives the documents back unless it is told not to.
   const shown =
     body.return_documents === false

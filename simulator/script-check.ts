@@ -73,7 +73,8 @@ function oneOf(...words: string[]): Check {
 /** A part that is looked for: the empty one would be found everywhere. */
 const part: Check = (value, field) => {
   if (value instanceof RegExp) return
-  if (value === '') throw new ScriptError(field, `"${field}" is empty and would fit every request; leave it out to mean that`)
+  if (value === '')
+    throw new ScriptError(field, `"${field}" is empty and would fit every request; leave it out to mean that`)
   text(value, field)
 }
 
@@ -88,8 +89,10 @@ const modelName: Check = (value, field) => {
 const headers: Check = (value, field) => {
   if (!isJson(value)) throw wrong(field, 'an object of texts by header name', value)
   for (const [name, one] of Object.entries(value)) {
-    if (!isHeaderName(name)) throw new ScriptError(`${field}.${name}`, `"${field}" has ${shown(name)}, which is no header name`)
-    if (typeof one !== 'string' || !isHeaderValue(one)) throw wrong(`${field}.${name}`, 'a text of printable ASCII', one)
+    if (!isHeaderName(name))
+      throw new ScriptError(`${field}.${name}`, `"${field}" has ${shown(name)}, which is no header name`)
+    if (typeof one !== 'string' || !isHeaderValue(one))
+      throw wrong(`${field}.${name}`, 'a text of printable ASCII', one)
   }
 }
 
@@ -98,8 +101,12 @@ const sentHeaders: Check = (value, field) => {
   for (const [name, one] of Object.entries(value as Json)) {
     const lower = name.toLowerCase()
     if (lower === 'transfer-encoding' || lower === 'connection')
-      throw new ScriptError(`${field}.${name}`, `"${field}.${name}" is the simulator's own; for broken framing give a \`fault\``)
-    if (lower === 'content-length' && !/^\d{1,15}$/.test(one as string)) throw wrong(`${field}.${name}`, 'a number of bytes', one)
+      throw new ScriptError(
+        `${field}.${name}`,
+        `"${field}.${name}" is the simulator's own; for broken framing give a \`fault\``,
+      )
+    if (lower === 'content-length' && !/^\d{1,15}$/.test(one as string))
+      throw wrong(`${field}.${name}`, 'a number of bytes', one)
   }
 }
 
@@ -133,7 +140,8 @@ const base64: Check = (value, field) => {
 }
 
 const mediaType: Check = (value, field) => {
-  if (typeof value !== 'string' || !/^[\w.+-]+\/[\w.+-]+$/.test(value)) throw wrong(field, 'a media type such as image/png', value)
+  if (typeof value !== 'string' || !/^[\w.+-]+\/[\w.+-]+$/.test(value))
+    throw wrong(field, 'a media type such as image/png', value)
 }
 
 const match = object({ model: modelName, path: part, text: part, headers })
@@ -154,7 +162,10 @@ const reply: Check = (value, field) => {
   const { raw, fault: _, times: __, ...rest } = value as Json
   const [unsaid] = Object.keys(rest).filter(name => rest[name] !== undefined)
   if (raw !== undefined && unsaid !== undefined)
-    throw new ScriptError(`${field}.${unsaid}`, `"${field}.${unsaid}" is not said beside "${field}.raw"; leave one of them out`)
+    throw new ScriptError(
+      `${field}.${unsaid}`,
+      `"${field}.${unsaid}" is not said beside "${field}.raw"; leave one of them out`,
+    )
 }
 
 const script = object({ match, reply }, ['match', 'reply'])
@@ -167,7 +178,11 @@ export function checkScript(given: { match: unknown; reply: unknown }): void {
 
 /** The body of `POST /__script`, which may be anything. Throws ScriptError. */
 export function readScript(body: unknown, isRead: boolean): { match: Json; reply: Json } {
-  if (!isRead) throw new ScriptError('body', `the body is ${body === undefined ? 'empty' : 'no JSON'}; send {"match": {...}, "reply": {...}}`)
+  if (!isRead)
+    throw new ScriptError(
+      'body',
+      `the body is ${body === undefined ? 'empty' : 'no JSON'}; send {"match": {...}, "reply": {...}}`,
+    )
   script(body, '')
   return body as { match: Json; reply: Json }
 }

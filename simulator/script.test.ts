@@ -40,7 +40,11 @@ const wrong: [unknown, string, string][] = [
   [{ ...good, reply: { text: 3 } }, 'reply.text', 'got 3'],
   [{ ...good, reply: { text: null } }, 'reply.text', 'got null'],
   [{ ...good, reply: { reasoning: {} } }, 'reply.reasoning', 'a text'],
-  ...[0, '1', -1, 1.5, null].map((times): [unknown, string, string] => [{ ...good, reply: { text: 'x', times } }, 'reply.times', 'a whole number from 1']),
+  ...[0, '1', -1, 1.5, null].map((times): [unknown, string, string] => [
+    { ...good, reply: { text: 'x', times } },
+    'reply.times',
+    'a whole number from 1',
+  ]),
   [{ ...good, reply: { toolCalls: 'x' } }, 'reply.toolCalls', 'a list'],
   [{ ...good, reply: { toolCalls: [{ name: 'f' }, 'x'] } }, 'reply.toolCalls[1]', 'an object of name'],
   [{ ...good, reply: { toolCalls: [{ arguments: {} }] } }, 'reply.toolCalls[0].name', 'missing'],
@@ -50,11 +54,23 @@ const wrong: [unknown, string, string][] = [
   [{ ...good, reply: { finish: 'tool_calls' } }, 'reply.finish', 'tool-calls'],
   [{ ...good, reply: { fault: 'cutt;at=2' } }, 'reply.fault', 'did you mean "cut"?'],
   [{ ...good, reply: { fault: 'flaky;p=2' } }, 'reply.fault', 'from 0 to 1'],
-  ...['x', 99, 600, 200.5, 204, '200'].map((status): [unknown, string, string] => [{ ...good, reply: { raw: { status, body: '' } } }, 'reply.raw.status', 'from 200 to 599']),
+  ...['x', 99, 600, 200.5, 204, '200'].map((status): [unknown, string, string] => [
+    { ...good, reply: { raw: { status, body: '' } } },
+    'reply.raw.status',
+    'from 200 to 599',
+  ]),
   [{ ...good, reply: { raw: { status: 200 } } }, 'reply.raw.body', 'missing'],
   [{ ...good, reply: { raw: { body: { a: 1 } } } }, 'reply.raw.body', 'write it as text'],
-  [{ ...good, reply: { raw: { body: '', headers: { 'x-a': 'b\r\nc: d' } } } }, 'reply.raw.headers.x-a', 'printable ASCII'],
-  [{ ...good, reply: { raw: { body: '', headers: { 'Transfer-Encoding': 'chunked' } } } }, 'reply.raw.headers.Transfer-Encoding', 'fault'],
+  [
+    { ...good, reply: { raw: { body: '', headers: { 'x-a': 'b\r\nc: d' } } } },
+    'reply.raw.headers.x-a',
+    'printable ASCII',
+  ],
+  [
+    { ...good, reply: { raw: { body: '', headers: { 'Transfer-Encoding': 'chunked' } } } },
+    'reply.raw.headers.Transfer-Encoding',
+    'fault',
+  ],
   [{ ...good, reply: { raw: { body: '' }, text: 'x' } }, 'reply.text', 'leave one of them out'],
   [[good], 'body', 'an object of match, reply'],
   [JSON.parse('{"match": {"__proto__": {}}, "reply": {}}'), 'match.__proto__', 'not known'],
@@ -72,7 +88,10 @@ describe('POST /__script', () => {
     })
 
   test('what is no JSON, or nothing at all, is refused as such', async () => {
-    for (const [body, words] of [['{"match":', 'no JSON'], ['', 'empty']] as const) {
+    for (const [body, words] of [
+      ['{"match":', 'no JSON'],
+      ['', 'empty'],
+    ] as const) {
       const sent = `POST /__script HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: ${body.length}\r\n\r\n${body}`
       const { text } = await rawExchange(simulator, sent)
       expect(text).toStartWith('HTTP/1.1 400 ')
@@ -84,8 +103,15 @@ describe('POST /__script', () => {
     const full = {
       match: { model: 'm', path: '/chat', text: 'hel', headers: { 'X-Test': 'Yes' } },
       reply: {
-        text: 'SCRIPTED', reasoning: 'hm', finish: 'length', fault: 'slow;ms=1', times: 1,
-        toolCalls: [{ name: 'f', arguments: { a: 1 }, id: 'call_1' }, { name: 'g', arguments: '{' }],
+        text: 'SCRIPTED',
+        reasoning: 'hm',
+        finish: 'length',
+        fault: 'slow;ms=1',
+        times: 1,
+        toolCalls: [
+          { name: 'f', arguments: { a: 1 }, id: 'call_1' },
+          { name: 'g', arguments: '{' },
+        ],
         images: [{ data: 'AAAA', mediaType: 'image/png' }],
       },
     }
@@ -95,7 +121,9 @@ describe('POST /__script', () => {
     expect(simulator.truth.last()!.fault).toBe('slow;ms=1')
     // It was for one request.
     expect(await answer('m', { 'x-test': 'Yes' })).not.toContain('SCRIPTED')
-    expect((await script({ match: {}, reply: { raw: { status: 503, headers: { 'x-a': 'b' }, body: 'SCRIPTED' } } })).status).toBe(200)
+    expect(
+      (await script({ match: {}, reply: { raw: { status: 503, headers: { 'x-a': 'b' }, body: 'SCRIPTED' } } })).status,
+    ).toBe(200)
     const { text } = await rawExchange(simulator, chat(''))
     expect(text).toMatch(/^HTTP\/1\.1 503 [^]*\r\nx-a: b\r\n[^]*SCRIPTED$/)
   })

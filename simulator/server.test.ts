@@ -42,8 +42,7 @@ describe('determinism', () => {
   })
 
   test('a fault does not change the words', async () => {
-    const content = async (model: string) =>
-      JSON.parse(await say('hello', { model })).choices[0].message.content
+    const content = async (model: string) => JSON.parse(await say('hello', { model })).choices[0].message.content
     expect(await content('sim#no-usage')).toBe(await content('sim'))
   })
 })
@@ -95,8 +94,7 @@ describe('scripts', () => {
     expect(await say('two')).toContain('"special"')
     expect(await say('three')).toContain('"general"')
     expect(
-      (await ask(simulator, { path: '/v1/chat/completions', headers: { 'x-special': 'yes' } }, question('x')))
-        .text,
+      (await ask(simulator, { path: '/v1/chat/completions', headers: { 'x-special': 'yes' } }, question('x'))).text,
     ).toContain('by function')
     simulator.reset()
     expect(await say('one')).not.toContain('"general"')
@@ -112,22 +110,14 @@ describe('scripts', () => {
     expect(message.tool_calls).toEqual([
       { id: 'call_X', type: 'function', function: { name: 'f', arguments: '{"a":1}' } },
     ])
-    const anthropic = JSON.parse(
-      (await ask(simulator, '/v1/messages', question('call', { max_tokens: 50 }))).text,
-    )
+    const anthropic = JSON.parse((await ask(simulator, '/v1/messages', question('call', { max_tokens: 50 }))).text)
     expect(anthropic.content.map((block: any) => block.type)).toEqual(['thinking', 'text', 'tool_use'])
-    simulator.script(
-      { text: 'odd' },
-      { toolCalls: [{ name: 'f', arguments: '{not json' }], finish: 'content-filter' },
-    )
+    simulator.script({ text: 'odd' }, { toolCalls: [{ name: 'f', arguments: '{not json' }], finish: 'content-filter' })
     expect(await say('odd')).toContain('"arguments":"{not json"')
     expect(await say('odd')).toContain('"finish_reason":"content_filter"')
     simulator.script({ text: 'broken' }, { fault: 'status;code=418' })
     expect((await ask(simulator, '/v1/chat/completions', question('broken'))).status).toBe(418)
-    simulator.script(
-      { text: 'raw' },
-      { raw: { status: 207, headers: { 'X-A': 'b' }, body: Uint8Array.of(0xff, 0) } },
-    )
+    simulator.script({ text: 'raw' }, { raw: { status: 207, headers: { 'X-A': 'b' }, body: Uint8Array.of(0xff, 0) } })
     const raw = await rawExchange(simulator, chat('', {}, 'raw'))
     expect(raw.text).toStartWith('HTTP/1.1 207 ')
     expect(raw.text).toContain('x-a: b\r\n')
@@ -145,7 +135,7 @@ describe('scripts', () => {
 
 describe('the truth log', () => {
   test('has one whole entry for each request, without credentials', async () => {
-    const headers = { 'authorization': 'Bearer secret-1', 'x-api-key': 'secret-2', 'x-request-id': 'r-9' }
+    const headers = { authorization: 'Bearer secret-1', 'x-api-key': 'secret-2', 'x-request-id': 'r-9' }
     await ask(
       simulator,
       { path: '/v1/chat/completions?a=1', headers },
@@ -164,7 +154,7 @@ describe('the truth log', () => {
       eventsSent: 12 + 3,
       tokensSent: 12,
       billable: { inputTokens: 3, outputTokens: 12 },
-      headers: { 'authorization': 'present', 'x-api-key': 'present', 'x-request-id': 'r-9' },
+      headers: { authorization: 'present', 'x-api-key': 'present', 'x-request-id': 'r-9' },
       body: { stream: true },
     })
     expect(entry.closedMs! - entry.startedMs).toBeGreaterThan(13)
@@ -205,9 +195,7 @@ describe('the truth log', () => {
       expect(entry.finished).toBe('client-closed')
       expect(entry.closedMs! - leftMs).toBeLessThan(50)
       expect(entry.tokensSent).toBeLessThan(100)
-      const seen = eventsOf(
-        received.slice(received.indexOf('data: ')).replaceAll(/\r\n[0-9a-f]+\r\n/g, ''),
-      ).length
+      const seen = eventsOf(received.slice(received.indexOf('data: ')).replaceAll(/\r\n[0-9a-f]+\r\n/g, '')).length
       expect(entry.eventsSent).toBeGreaterThanOrEqual(seen)
       socket.destroy()
     })
@@ -232,10 +220,7 @@ describe('the truth log', () => {
 
 describe('many at once', () => {
   test('500 paced streams keep their pace', async () => {
-    const sent = chat('token-ms=20', { stream: true }, 'tokens: 20').replace(
-      'host: x',
-      'host: x\r\nconnection: close',
-    )
+    const sent = chat('token-ms=20', { stream: true }, 'tokens: 20').replace('host: x', 'host: x\r\nconnection: close')
     const results = await Promise.all(Array.from({ length: 500 }, () => rawExchange(simulator, sent, 2500)))
     for (const result of results) expect(eventsOf(bodyOf(result).body.toString()).at(-1)).toBe('[DONE]')
     const took = simulator.truth.entries.map(entry => entry.closedMs! - entry.startedMs).sort((a, b) => a - b)

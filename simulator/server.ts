@@ -144,23 +144,21 @@ class SimulatorServer implements ConnectionOwner {
     return entry
   }
 
-  #answer(
-    arrival: Arrival,
-    context: { entry: TruthEntry; requestId: string },
-  ): { answer: Answer; fault?: Fault } {
+  #answer(arrival: Arrival, context: { entry: TruthEntry; requestId: string }): { answer: Answer; fault?: Fault } {
     const { route, request } = arrival
     const spoken = { dialect: route.dialect, requestId: context.requestId }
     try {
       const fault = arrival.spec ? parseFault(arrival.spec) : undefined
       const body = arrival.isRead ? arrival.body : undefined
       const healthy = request.method === 'HEAD' && route.endpoint !== 'models'
-      const answer = healthy ? plain(200, {}) : answerOf({ ...arrival, body, seed: this.seed, fault, files: this.files })
+      const answer = healthy
+        ? plain(200, {})
+        : answerOf({ ...arrival, body, seed: this.seed, fault, files: this.files })
       if (!fault) return { answer }
       const more = { n: context.entry.n, seed: this.seed, target: request.target, url: this.url }
       return { answer: spoil(answer, fault, { ...spoken, ...more }), fault }
     } catch (error) {
-      if (error instanceof UnknownFault)
-        return { answer: errorAnswer({ status: 400, message: error.message }, spoken) }
+      if (error instanceof UnknownFault) return { answer: errorAnswer({ status: 400, message: error.message }, spoken) }
       // Bodies nested too deeply, for one; an unhandled rejection would end the whole process.
       if (!(error instanceof BadRequest))
         return { answer: errorAnswer({ status: 500, message: String(error) }, spoken) }

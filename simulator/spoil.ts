@@ -42,9 +42,7 @@ function absurd(usage: Json, kind: string): Json {
   let at = 0
   const spoil = (value: unknown): unknown => {
     if (typeof value === 'number') return values[at++ % values.length]
-    return isJson(value)
-      ? Object.fromEntries(Object.entries(value).map(([key, one]) => [key, spoil(one)]))
-      : value
+    return isJson(value) ? Object.fromEntries(Object.entries(value).map(([key, one]) => [key, spoil(one)])) : value
   }
   return spoil(usage) as Json
 }
@@ -131,9 +129,7 @@ function withoutFinish(answer: Answer, dialect: Dialect): Answer {
 /** Where the text of a delta begins in its event; -1 when it has none. */
 export function textStart(event: string): number {
   const found =
-    /"(?:content|text|thinking|tool_plan|reasoning_content|arguments|partial_json|delta|input)":"(?!")/.exec(
-      event,
-    )
+    /"(?:content|text|thinking|tool_plan|reasoning_content|arguments|partial_json|delta|input)":"(?!")/.exec(event)
   return found ? found.index + found[0].length : -1
 }
 

@@ -31,10 +31,7 @@ const person = {
     pair: { type: 'array', prefixItems: [{ type: 'string' }, { type: 'number' }], items: false },
     many: { type: 'array', items: { type: 'boolean' }, minItems: 3, maxItems: 3 },
     both: {
-      allOf: [
-        { type: 'object', properties: { p: { type: 'string' } }, required: ['p'] },
-        { required: ['q'] },
-      ],
+      allOf: [{ type: 'object', properties: { p: { type: 'string' } }, required: ['p'] }, { required: ['q'] }],
     },
   },
   required: ['name', 'age', 'ratio', 'kind', 'fixed', 'pair', 'many', 'both'],
@@ -68,9 +65,7 @@ for (const [name, schema] of Object.entries(schemas))
 
 test('the seed decides the value', () => {
   expect(synthesise(person, randomOf(4))).toEqual(synthesise(person, randomOf(4)))
-  const values = new Set(
-    Array.from({ length: 20 }, (_, seed) => JSON.stringify(synthesise(person, randomOf(seed)))),
-  )
+  const values = new Set(Array.from({ length: 20 }, (_, seed) => JSON.stringify(synthesise(person, randomOf(seed)))))
   expect(values.size).toBeGreaterThan(5)
 })
 
@@ -83,12 +78,9 @@ test('hostile schemas end', () => {
   }
   expect(() => synthesise(endless, randomOf(1))).not.toThrow()
   expect(synthesise({ $ref: '#/no/such' }, randomOf(1))).toBeString()
-  expect(
-    JSON.stringify(synthesise({ type: 'array', minItems: 1e9, items: {} }, randomOf(1))).length,
-  ).toBeLessThan(100_000)
-  const odd = synthesise(
-    { type: 'object', properties: JSON.parse('{"__proto__":{"type":"boolean"}}') },
-    randomOf(1),
+  expect(JSON.stringify(synthesise({ type: 'array', minItems: 1e9, items: {} }, randomOf(1))).length).toBeLessThan(
+    100_000,
   )
+  const odd = synthesise({ type: 'object', properties: JSON.parse('{"__proto__":{"type":"boolean"}}') }, randomOf(1))
   expect(Object.keys(odd as object)).toEqual(['__proto__'])
 })

@@ -53,9 +53,7 @@ function flatten(schema: Schema, context: Context, depth: number): Schema {
 }
 
 function typeOf(schema: Schema): string {
-  const named = Array.isArray(schema.type)
-    ? (schema.type.find(type => type !== 'null') ?? 'null')
-    : schema.type
+  const named = Array.isArray(schema.type) ? (schema.type.find(type => type !== 'null') ?? 'null') : schema.type
   if (typeof named === 'string') return named
   if (isObject(schema.properties)) return 'object'
   if (schema.items !== undefined || schema.prefixItems !== undefined) return 'array'
@@ -80,8 +78,7 @@ const formats: Record<string, string> = {
 const names = ['amber', 'birch', 'cedar', 'delta', 'ember', 'fjord', 'grove', 'heron']
 
 function textFor(schema: Schema, context: Context): string {
-  if (typeof schema.format === 'string' && Object.hasOwn(formats, schema.format))
-    return formats[schema.format]!
+  if (typeof schema.format === 'string' && Object.hasOwn(formats, schema.format)) return formats[schema.format]!
   const text = names[Math.floor(context.random() * names.length)]!
   const atLeast = text.padEnd(Math.min(numberOf(schema.minLength, 0), 100_000), 'x')
   return atLeast.slice(0, Math.max(numberOf(schema.maxLength, atLeast.length), 0))
@@ -116,8 +113,7 @@ function arrayFor(schema: Schema, context: Context, depth: number): unknown[] {
   const first = listOf(schema.prefixItems).map(item => valueFor(item, context, depth + 1))
   const wanted = depth < depthMax ? Math.min(1, numberOf(schema.maxItems, 1)) : 0
   const length = Math.max(numberOf(schema.minItems, 0), schema.items === false ? 0 : wanted)
-  for (let at = first.length; at < Math.min(length, 1000); at++)
-    first.push(valueFor(schema.items, context, depth + 1))
+  for (let at = first.length; at < Math.min(length, 1000); at++) first.push(valueFor(schema.items, context, depth + 1))
   return first
 }
 
@@ -131,8 +127,7 @@ function valueFor(given: unknown, context: Context, depth: number): unknown {
   if (options.length > 0) {
     const { anyOf: _any, oneOf: _one, ...shared } = schema
     const isNull = (option: unknown) => isObject(option) && option.type === 'null'
-    const option =
-      depth >= depthMax ? (options.find(isNull) ?? options.at(-1)) : options.find(one => !isNull(one))
+    const option = depth >= depthMax ? (options.find(isNull) ?? options.at(-1)) : options.find(one => !isNull(one))
     return valueFor(isObject(option) ? { ...shared, ...option } : options[0], context, depth + 1)
   }
   const type = typeOf(schema)

@@ -17,11 +17,7 @@ interface RawResult {
 }
 
 /** Sends text over a new connection and reads until its end, or for `limitMs`. */
-export function rawExchange(
-  simulator: Simulator,
-  sent: string | string[],
-  limitMs = 150,
-): Promise<RawResult> {
+export function rawExchange(simulator: Simulator, sent: string | string[], limitMs = 150): Promise<RawResult> {
   const startMs = performance.now()
   const chunks: Buffer[] = []
   return new Promise(resolve => {
@@ -70,11 +66,10 @@ export function bodyOf(result: RawResult): { head: string; body: Buffer; isWhole
   const head = result.bytes.toString('latin1', 0, Math.max(split, 0))
   const rest = result.bytes.subarray(split + 4)
   const length = /content-length: (\d+)/.exec(head)
-  if (length)
-    return { head, body: rest.subarray(0, Number(length[1])), isWhole: rest.length >= Number(length[1]) }
+  if (length) return { head, body: rest.subarray(0, Number(length[1])), isWhole: rest.length >= Number(length[1]) }
   if (!head.includes('transfer-encoding: chunked')) return { head, body: rest, isWhole: result.end === 'fin' }
   const parts: Buffer[] = []
-  for (let at = 0; ;) {
+  for (let at = 0; ; ) {
     const line = rest.indexOf('\r\n', at)
     const size = line < 0 ? Number.NaN : Number.parseInt(rest.toString('latin1', at, line), 16)
     if (size === 0) return { head, body: Buffer.concat(parts), isWhole: true }
@@ -132,8 +127,6 @@ export function openaiChecks(): ((schema: string, value: unknown) => string[]) |
   ajv.addSchema({ $id: 'openai', components: { schemas: asJsonSchema(components.schemas) } })
   return (schema, value) => {
     const validate = ajv.getSchema(`openai#/components/schemas/${schema}`)!
-    return validate(value)
-      ? []
-      : (validate.errors ?? []).map(error => `${error.instancePath} ${error.message}`)
+    return validate(value) ? [] : (validate.errors ?? []).map(error => `${error.instancePath} ${error.message}`)
   }
 }

@@ -73,7 +73,7 @@ const lines = (bytes: Buffer): any[] =>
 /** AWS's messages, both checksums checked: a reader of the tests' own. */
 export function awsMessages(bytes: Buffer): { name: string; kind: string; value: any }[] {
   const messages = []
-  for (let at = 0; at < bytes.length;) {
+  for (let at = 0; at < bytes.length; ) {
     const [total, headerBytes] = [bytes.readUInt32BE(at), bytes.readUInt32BE(at + 4)]
     const message = bytes.subarray(at, at + total)
     if (message.length < total) throw new Error('a message is cut')
@@ -81,7 +81,7 @@ export function awsMessages(bytes: Buffer): { name: string; kind: string; value:
     if (crc32(message.subarray(0, total - 4)) !== message.readUInt32BE(total - 4))
       throw new Error('wrong message checksum')
     const headers = new Map<string, string>()
-    for (let place = 12; place < 12 + headerBytes;) {
+    for (let place = 12; place < 12 + headerBytes; ) {
       const nameEnd = place + 1 + message[place]!
       const valueBytes = message.readUInt16BE(nameEnd + 1)
       headers.set(
@@ -158,8 +158,7 @@ const geminiWith = (streamed: string, events: SpokenDialect['events']): SpokenDi
   hear(value, heard) {
     for (const candidate of value.candidates ?? []) {
       for (const part of candidate.content.parts) {
-        if (part.functionCall)
-          heard.calls.push({ name: part.functionCall.name, arguments: part.functionCall.args })
+        if (part.functionCall) heard.calls.push({ name: part.functionCall.name, arguments: part.functionCall.args })
         else if (part.inlineData) heard.images.push(part.inlineData.data)
         else if (part.thought) heard.reasoning += part.text
         else heard.text += part.text
@@ -259,15 +258,13 @@ const anthropic: SpokenDialect = {
   events: sse,
   hear(value, heard) {
     for (const block of value.content ?? [value.content_block ?? {}]) {
-      if (block.type === 'tool_use')
-        heard.calls.push({ name: block.name, arguments: value.content ? block.input : '' })
+      if (block.type === 'tool_use') heard.calls.push({ name: block.name, arguments: value.content ? block.input : '' })
       heard.text += block.text ?? ''
       heard.reasoning += block.thinking ?? ''
     }
     heard.text += value.delta?.text ?? ''
     heard.reasoning += value.delta?.thinking ?? ''
-    if (value.delta?.partial_json)
-      callPiece(heard, heard.calls.length - 1, undefined, value.delta.partial_json)
+    if (value.delta?.partial_json) callPiece(heard, heard.calls.length - 1, undefined, value.delta.partial_json)
     heard.finish = value.stop_reason ?? value.delta?.stop_reason ?? heard.finish
     const usage = value.usage ?? value.message?.usage
     heard.inputTokens = usage?.input_tokens ?? heard.inputTokens
@@ -329,12 +326,12 @@ const mistral: SpokenDialect = {
 export const spoken: Readonly<Record<string, SpokenDialect>> = {
   'OpenAI chat': openaiChat,
   'OpenAI responses': responses,
-  'Azure': {
+  Azure: {
     ...openaiChat,
     path: () => '/openai/deployments/{model}/chat/completions?api-version=2024-10-21',
   },
-  'Mistral': mistral,
-  'Anthropic': anthropic,
+  Mistral: mistral,
+  Anthropic: anthropic,
   'Anthropic at Vertex AI': {
     ...anthropic,
     path: stream =>
@@ -342,9 +339,9 @@ export const spoken: Readonly<Record<string, SpokenDialect>> = {
   },
   'Gemini, events': geminiWith('streamGenerateContent?alt=sse', sse),
   'Gemini, array': geminiWith('streamGenerateContent', bytes => JSON.parse(bytes.toString('utf8'))),
-  'Cohere': cohere,
-  'Ollama': ollama,
-  'Bedrock': bedrock,
+  Cohere: cohere,
+  Ollama: ollama,
+  Bedrock: bedrock,
 }
 
 /** Asks in a dialect; the model may carry a fault. */
@@ -359,22 +356,16 @@ export async function askIn(
   return fetch(url, {
     method: 'POST',
     body,
-    headers: { 'authorization': 'Bearer k', 'content-type': 'application/json' },
+    headers: { authorization: 'Bearer k', 'content-type': 'application/json' },
   })
 }
 
 /** The whole of an answer in a dialect; arguments that came as text are parsed. */
-export async function hearIn(
-  simulator: Simulator,
-  dialect: SpokenDialect,
-  wish: Wish,
-  model = 'sim',
-): Promise<Heard> {
+export async function hearIn(simulator: Simulator, dialect: SpokenDialect, wish: Wish, model = 'sim'): Promise<Heard> {
   const bytes = Buffer.from(await (await askIn(simulator, dialect, wish, model)).arrayBuffer())
   const heard = nothing()
   for (const value of wish.stream ? dialect.events(bytes) : [JSON.parse(bytes.toString('utf8'))])
     dialect.hear(value, heard)
-  for (const call of heard.calls)
-    if (typeof call.arguments === 'string') call.arguments = JSON.parse(call.arguments)
+  for (const call of heard.calls) if (typeof call.arguments === 'string') call.arguments = JSON.parse(call.arguments)
   return heard
 }

@@ -16,7 +16,7 @@ export function countTokens(text: string): number {
 /** The text in pieces of at most four UTF-16 units, no surrogate pair split. Joined they are the text. */
 export function tokensOf(text: string): string[] {
   const tokens: string[] = []
-  for (let at = 0; at < text.length;) {
+  for (let at = 0; at < text.length; ) {
     let end = Math.min(at + charactersPerToken, text.length)
     const last = text.charCodeAt(end - 1)
     if (end < text.length && last >= 0xd800 && last < 0xdc00) end--
@@ -37,8 +37,6 @@ export function sentence(random: () => number): string {
 export function textOfTokens(count: number, random: () => number): string {
   const pieces: string[] = []
   for (let at = 0; at < count; at++)
-    pieces.push(
-      `${words[Math.floor(random() * words.length)]!.slice(0, 3)} `.padStart(charactersPerToken, '~'),
-    )
+    pieces.push(`${words[Math.floor(random() * words.length)]!.slice(0, 3)} `.padStart(charactersPerToken, '~'))
   return pieces.join('')
 }

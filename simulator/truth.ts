@@ -65,9 +65,7 @@ const credentials = new Set([
 
 /** The headers of a request, safe to print. */
 export function withoutCredentials(headers: ReadonlyMap<string, string>): Record<string, string> {
-  return Object.fromEntries(
-    [...headers].map(([name, value]) => [name, credentials.has(name) ? 'present' : value]),
-  )
+  return Object.fromEntries([...headers].map(([name, value]) => [name, credentials.has(name) ? 'present' : value]))
 }
 
 /** A path, safe to print: Google's keys may stand in the query. */
@@ -111,8 +109,7 @@ export class TruthLog {
 
   totals(): TruthTotals {
     const count = (how: Finish | undefined) => this.entries.filter(entry => entry.finished === how).length
-    const sum = (pick: (entry: TruthEntry) => number) =>
-      this.entries.reduce((total, entry) => total + pick(entry), 0)
+    const sum = (pick: (entry: TruthEntry) => number) => this.entries.reduce((total, entry) => total + pick(entry), 0)
     return {
       requests: this.entries.length,
       open: count(undefined),

@@ -51,9 +51,7 @@ describe('Gemini', () => {
     }))
       pieces.push(chunk.text ?? '')
     expect(pieces.join('')).toBe('hello there')
-    const tools = [
-      { functionDeclarations: [{ name: 'get_weather', parametersJsonSchema: weather.parameters }] },
-    ]
+    const tools = [{ functionDeclarations: [{ name: 'get_weather', parametersJsonSchema: weather.parameters }] }]
     const called = await client.models.generateContent({ model, contents: 'use the tool', config: { tools } })
     expect([called.functionCalls![0]!.name, typeof called.functionCalls![0]!.args!.city]).toEqual([
       'get_weather',
@@ -102,23 +100,17 @@ describe('Gemini', () => {
       'missing a thought_signature',
     )
     expect(
-      (await post(path.replace('-3-', '-2.5-'), { ...declared, contents: [...contents, bare, result] }))
-        .status,
+      (await post(path.replace('-3-', '-2.5-'), { ...declared, contents: [...contents, bare, result] })).status,
     ).toBe(200)
   })
 
   test('Vertex AI: embeddings and pictures by predict', async () => {
     const at = (model: string) => `/v1/projects/p/locations/l/publishers/google/models/${model}:predict`
-    const { predictions } = (
-      await post(at('text-embedding-005'), { instances: [{ content: 'x'.repeat(8) }] })
-    ).body
-    expect([
-      predictions[0].embeddings.values.length,
-      predictions[0].embeddings.statistics.token_count,
-    ]).toEqual([768, 2])
-    const painted = (
-      await post(at('imagen-4'), { instances: [{ prompt: 'x' }], parameters: { sampleCount: 2 } })
-    ).body
+    const { predictions } = (await post(at('text-embedding-005'), { instances: [{ content: 'x'.repeat(8) }] })).body
+    expect([predictions[0].embeddings.values.length, predictions[0].embeddings.statistics.token_count]).toEqual([
+      768, 2,
+    ])
+    const painted = (await post(at('imagen-4'), { instances: [{ prompt: 'x' }], parameters: { sampleCount: 2 } })).body
     expect(painted.predictions.map((one: any) => one.mimeType)).toEqual(['image/png', 'image/png'])
   })
 })
@@ -143,10 +135,7 @@ describe('Cohere', () => {
       tools,
       toolChoice: 'REQUIRED',
     })
-    expect([called.finishReason, called.message.toolCalls![0]!.function!.name]).toEqual([
-      'TOOL_CALL',
-      'get_weather',
-    ])
+    expect([called.finishReason, called.message.toolCalls![0]!.function!.name]).toEqual(['TOOL_CALL', 'get_weather'])
     const { embeddings } = await client.embed({
       model: 'sim',
       texts: ['a', 'b'],
@@ -184,9 +173,7 @@ describe('Mistral', () => {
       retryConfig: { strategy: 'none' },
     })
     const messages = [{ role: 'user' as const, content: 'say: hello there' }]
-    expect((await client.chat.complete({ model: 'sim', messages })).choices[0]!.message!.content).toBe(
-      'hello there',
-    )
+    expect((await client.chat.complete({ model: 'sim', messages })).choices[0]!.message!.content).toBe('hello there')
     let text = ''
     let tokens: number | undefined
     for await (const { data } of await client.chat.stream({ model: 'sim', messages })) {
@@ -236,11 +223,7 @@ describe('Mistral', () => {
         /Unexpected role 'user' after role 'tool'/,
       ],
       [{ messages: [user('x'), { role: 'assistant', content: 'y' }] }, 400, /Expected last role/],
-      [
-        { messages: [user('x'), { role: 'assistant', content: '' }, user('z')] },
-        400,
-        /either content or tool_calls/,
-      ],
+      [{ messages: [user('x'), { role: 'assistant', content: '' }, user('z')] }, 400, /either content or tool_calls/],
       [{ messages: [{ role: 'developer', content: 'x' }, user('x')] }, 422, /developer/],
     ])
   })
@@ -270,9 +253,9 @@ describe('Ollama', () => {
     expect(await (await fetch(`${simulator.url}/api/tags`)).json()).toMatchObject({
       models: [{ name: 'sim-chat' }, {}, {}, {}],
     })
-    expect(
-      (await post('/api/chat', { model: 'sim', messages: [user([{ type: 'text', text: 'x' }])] })).text,
-    ).toContain('cannot unmarshal array')
+    expect((await post('/api/chat', { model: 'sim', messages: [user([{ type: 'text', text: 'x' }])] })).text).toContain(
+      'cannot unmarshal array',
+    )
   })
 })
 
@@ -324,11 +307,9 @@ describe('Bedrock', () => {
 
   test('a signature has to be whole, and that of the known key has to be right', async () => {
     const time = '20250101T000000Z'
-    const signed = (
-      more: { scope?: string; names?: string; signature?: string; id?: string; date?: string } = {},
-    ) => ({
+    const signed = (more: { scope?: string; names?: string; signature?: string; id?: string; date?: string } = {}) => ({
       'x-amz-date': more.date ?? time,
-      'authorization': `AWS4-HMAC-SHA256 Credential=${more.id ?? 'AKIAANYONE0000000000'}/${more.scope ?? '20250101/us-east-1/bedrock/aws4_request'}, SignedHeaders=${more.names ?? 'host;x-amz-date'}, Signature=${more.signature ?? 'a'.repeat(64)}`,
+      authorization: `AWS4-HMAC-SHA256 Credential=${more.id ?? 'AKIAANYONE0000000000'}/${more.scope ?? '20250101/us-east-1/bedrock/aws4_request'}, SignedHeaders=${more.names ?? 'host;x-amz-date'}, Signature=${more.signature ?? 'a'.repeat(64)}`,
     })
     expect((await post(path, body, signed())).status).toBe(200)
     const wrong: [Record<string, string>, RegExp][] = [
@@ -384,9 +365,9 @@ describe('Bedrock', () => {
       dimensions: 256,
     })
     expect([titan.body.embedding.length, titan.body.inputTextTokenCount]).toEqual([256, 2])
-    expect(
-      (await post('/model/amazon.titan-embed-text-v2%3A0/invoke', { inputText: 'x', more: 1 })).text,
-    ).toContain('extraneous key')
+    expect((await post('/model/amazon.titan-embed-text-v2%3A0/invoke', { inputText: 'x', more: 1 })).text).toContain(
+      'extraneous key',
+    )
     expect((await post('/model/sim/count-tokens', { input: { converse: body } })).body).toEqual({
       inputTokens: 2,
     })

@@ -70,7 +70,8 @@ export async function startAudioUpstream(): Promise<AudioUpstream> {
     answer(upstream, folder, request, response).catch((error: unknown) => {
       if (response.headersSent) return response.destroy()
       const { message } = error as Error
-      if (!(error instanceof Refusal)) return sendJson(response, 500, { error: { message, type: 'server_error', param: null, code: null } })
+      if (!(error instanceof Refusal))
+        return sendJson(response, 500, { error: { message, type: 'server_error', param: null, code: null } })
       sendJson(response, 400, { error: { message, type: 'invalid_request_error', param: error.param, code: null } })
     })
   })
@@ -85,15 +86,23 @@ export async function startAudioUpstream(): Promise<AudioUpstream> {
   return upstream
 }
 
-async function answer(upstream: AudioUpstream, folder: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function answer(
+  upstream: AudioUpstream,
+  folder: string,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
   const path = request.url ?? ''
   const pieces: Uint8Array[] = []
   for await (const piece of request) pieces.push(piece as Uint8Array)
   const body = Buffer.concat(pieces)
-  if (path === '/v1/audio/speech') return speak(upstream, JSON.parse(body.toString('utf8')) as Record<string, unknown>, response)
+  if (path === '/v1/audio/speech')
+    return speak(upstream, JSON.parse(body.toString('utf8')) as Record<string, unknown>, response)
   if (path === '/v1/audio/transcriptions' || path === '/v1/audio/translations')
     return hear(upstream, folder, path, await readForm(body, request.headers['content-type'] ?? ''), response)
-  sendJson(response, 404, { error: { message: `no ${path} here`, type: 'invalid_request_error', param: null, code: null } })
+  sendJson(response, 404, {
+    error: { message: `no ${path} here`, type: 'invalid_request_error', param: null, code: null },
+  })
 }
 
 function sendJson(response: ServerResponse, status: number, value: unknown): void {
@@ -113,11 +122,17 @@ const cutAfterBytes = 40_000
  * `whole` knows its length before it speaks, `live` sends what the child says as it says it. `cut-whole` and
  * `cut-live` do the same and break the connection in the middle.
  */
-async function speak(upstream: AudioUpstream, fields: Record<string, unknown>, response: ServerResponse): Promise<void> {
+async function speak(
+  upstream: AudioUpstream,
+  fields: Record<string, unknown>,
+  response: ServerResponse,
+): Promise<void> {
   const voice = voices[String(fields.voice)]
   const format = fields.response_format ?? 'mp3'
-  if (voice === undefined) throw new Refusal('voice', `no voice '${fields.voice}' here; there are ${Object.keys(voices).join(', ')}`)
-  if (format !== 'wav' && format !== 'pcm') throw new Refusal('response_format', `this voice makes wav and pcm, not ${format}`)
+  if (voice === undefined)
+    throw new Refusal('voice', `no voice '${fields.voice}' here; there are ${Object.keys(voices).join(', ')}`)
+  if (format !== 'wav' && format !== 'pcm')
+    throw new Refusal('response_format', `this voice makes wav and pcm, not ${format}`)
   const child = startVoice(String(fields.input), voice, typeof fields.speed === 'number' ? fields.speed : 1)
   const spoken: Spoken = { fields, processId: child.pid, sent: [], end: 'making' }
   upstream.spoken.push(spoken)
@@ -137,7 +152,8 @@ async function speak(upstream: AudioUpstream, fields: Record<string, unknown>, r
       response.on('drain', go).on('close', go)
     })
   }
-  if (fields.model === 'live' || fields.model === 'cut-live') await sayLive(upstream, spoken, child.stdout, response, send)
+  if (fields.model === 'live' || fields.model === 'cut-live')
+    await sayLive(upstream, spoken, child.stdout, response, send)
   else await sayWhole(spoken, await new Response(child.stdout).bytes(), response, send)
   await child.exited
 }
@@ -147,14 +163,34 @@ type Send = (bytes: Uint8Array) => Promise<void> | undefined
 /** The text goes through stdin: one that begins with a dash is no option. A blank line is a pause. */
 function startVoice(text: string, voice: string, speed: number) {
   const escaped = text.replaceAll('&', '&amp;').replaceAll('<', '&lt;')
-  return Bun.spawn(['espeak-ng', '-m', '-v', voice, '-s', String(Math.round(wordsPerMinute * speed)), '-g', '10', '--stdin', '--stdout'], {
-    stdin: Buffer.from(escaped.replaceAll(/\n\s*\n/g, ' <break time="1500ms"/> '), 'utf8'),
-    stdout: 'pipe',
-    stderr: 'ignore',
-  })
+  return Bun.spawn(
+    [
+      'espeak-ng',
+      '-m',
+      '-v',
+      voice,
+      '-s',
+      String(Math.round(wordsPerMinute * speed)),
+      '-g',
+      '10',
+      '--stdin',
+      '--stdout',
+    ],
+    {
+      stdin: Buffer.from(escaped.replaceAll(/\n\s*\n/g, ' <break time="1500ms"/> '), 'utf8'),
+      stdout: 'pipe',
+      stderr: 'ignore',
+    },
+  )
 }
 
-async function sayLive(upstream: AudioUpstream, spoken: Spoken, audio: ReadableStream<Uint8Array>, response: ServerResponse, send: Send): Promise<void> {
+async function sayLive(
+  upstream: AudioUpstream,
+  spoken: Spoken,
+  audio: ReadableStream<Uint8Array>,
+  response: ServerResponse,
+  send: Send,
+): Promise<void> {
   response.writeHead(200, { 'content-type': 'audio/wav' })
   const reader = audio.getReader()
   let bytes = 0
@@ -221,14 +257,28 @@ async function readForm(body: Buffer, contentType: string): Promise<Form> {
   const at = body.indexOf('filename=')
   const head = at < 0 ? '' : body.toString('latin1', body.lastIndexOf('\r\n--', at), body.indexOf('\r\n\r\n', at))
   const fileType = /^content-type: *(.*)$/im.exec(head)?.[1]?.trim() ?? ''
-  return { data: await new Response(new Uint8Array(body), { headers: { 'content-type': contentType } }).formData(), fileType }
+  return {
+    data: await new Response(new Uint8Array(body), { headers: { 'content-type': contentType } }).formData(),
+    fileType,
+  }
 }
 
-async function hear(upstream: AudioUpstream, folder: string, path: string, form: Form, response: ServerResponse): Promise<void> {
+async function hear(
+  upstream: AudioUpstream,
+  folder: string,
+  path: string,
+  form: Form,
+  response: ServerResponse,
+): Promise<void> {
   const file = form.data.get('file')
   if (!(file instanceof File)) throw new Refusal('file', 'there is no file')
   const bytes = await file.bytes()
-  const heard: Heard = { path, fields: textFields(form.data), file: { name: file.name, type: form.fileType, bytes: bytes.length, sha256: sha256(bytes) }, answer: '' }
+  const heard: Heard = {
+    path,
+    fields: textFields(form.data),
+    file: { name: file.name, type: form.fileType, bytes: bytes.length, sha256: sha256(bytes) },
+    answer: '',
+  }
   upstream.heard.push(heard)
   const wave = readWave(bytes)
   if (!wave) throw new Refusal('file', 'Invalid file format. Supported formats: wav of 16 bits')
@@ -254,13 +304,27 @@ function textFields(form: FormData): Heard['fields'] {
 async function listen(folder: string, wave: Wave, prompt: string): Promise<Utterance[]> {
   const heardSamples = wave.samples.subarray(0, heardSMax * wave.sampleRateHz)
   const base = join(folder, crypto.randomUUID())
-  writeFileSync(`${base}.wav`, writeWave({ samples: resampled(heardSamples, wave.sampleRateHz, earHz), sampleRateHz: earHz }))
+  writeFileSync(
+    `${base}.wav`,
+    writeWave({ samples: resampled(heardSamples, wave.sampleRateHz, earHz), sampleRateHz: earHz }),
+  )
   const vocabulary = [...new Set(prompt.toLowerCase().match(/[a-z']+/g))]
-  if (vocabulary.length > 0) writeFileSync(`${base}.gram`, `#JSGF V1.0;\ngrammar prompt;\npublic <prompt> = ( ${vocabulary.join(' | ')} )+ ;\n`)
+  if (vocabulary.length > 0)
+    writeFileSync(`${base}.gram`, `#JSGF V1.0;\ngrammar prompt;\npublic <prompt> = ( ${vocabulary.join(' | ')} )+ ;\n`)
   const child = Bun.spawn(
     [
-      'pocketsphinx_continuous', '-infile', `${base}.wav`, '-hmm', join(earModel, 'en-us'), '-dict', join(earModel, 'cmudict-en-us.dict'),
-      ...(vocabulary.length > 0 ? ['-jsgf', `${base}.gram`] : ['-lm', join(earModel, 'en-us.lm.bin')]), '-time', 'yes', '-logfn', '/dev/null',
+      'pocketsphinx_continuous',
+      '-infile',
+      `${base}.wav`,
+      '-hmm',
+      join(earModel, 'en-us'),
+      '-dict',
+      join(earModel, 'cmudict-en-us.dict'),
+      ...(vocabulary.length > 0 ? ['-jsgf', `${base}.gram`] : ['-lm', join(earModel, 'en-us.lm.bin')]),
+      '-time',
+      'yes',
+      '-logfn',
+      '/dev/null',
     ],
     { stdout: 'pipe', stderr: 'ignore' },
   )
@@ -281,7 +345,14 @@ function readReport(report: string): Utterance[] {
     const [, word, start, end, probability] = timed as unknown as [string, string, string, string, string]
     // Silence, noise and the ends of a sentence are no words.
     if (/^[a-z']/.test(word))
-      utterances.at(-1)?.push({ word: word.replace(/\(\d+\)$/, ''), start: Number(start), end: Number(end), probability: Number(probability) })
+      utterances
+        .at(-1)
+        ?.push({
+          word: word.replace(/\(\d+\)$/, ''),
+          start: Number(start),
+          end: Number(end),
+          probability: Number(probability),
+        })
   }
   return utterances.filter(words => words.length > 0)
 }
@@ -302,7 +373,9 @@ function written(format: string, { path, fields }: Heard, utterances: readonly U
   const cues = utterances.map(words => ({ start: words[0]!.start, end: words.at(-1)!.end, text: textOf(words), words }))
   if (format === 'text') return `${text}\n`
   if (format === 'srt')
-    return cues.map(({ start, end, text }, at) => `${at + 1}\n${clockTime(start, ',')} --> ${clockTime(end, ',')}\n${text}\n\n`).join('')
+    return cues
+      .map(({ start, end, text }, at) => `${at + 1}\n${clockTime(start, ',')} --> ${clockTime(end, ',')}\n${text}\n\n`)
+      .join('')
   if (format === 'vtt')
     return `WEBVTT\n\n${cues.map(({ start, end, text }) => `${clockTime(start, '.')} --> ${clockTime(end, '.')}\n${text}\n\n`).join('')}`
   if (format === 'json') return JSON.stringify({ text, usage: { type: 'duration', seconds: Math.ceil(seconds) } })
@@ -312,12 +385,15 @@ function written(format: string, { path, fields }: Heard, utterances: readonly U
     language: 'english',
     duration: seconds,
     text,
-    ...(wanted.includes('segment') && { segments: cues.map(({ words, ...cue }, id) => ({ id, ...cue, avg_logprob: averageLog(words) })) }),
+    ...(wanted.includes('segment') && {
+      segments: cues.map(({ words, ...cue }, id) => ({ id, ...cue, avg_logprob: averageLog(words) })),
+    }),
     ...(wanted.includes('word') && { words: utterances.flat().map(({ word, start, end }) => ({ word, start, end })) }),
   })
 }
 
-const averageLog = (words: Utterance): number => words.reduce((sum, { probability }) => sum + Math.log(probability), 0) / words.length
+const averageLog = (words: Utterance): number =>
+  words.reduce((sum, { probability }) => sum + Math.log(probability), 0) / words.length
 
 /** `00:01:02,345`. */
 function clockTime(seconds: number, separator: string): string {
@@ -337,7 +413,8 @@ export interface Wave {
 
 export const headerBytes = 44
 
-export const durationS = ({ samples, sampleRateHz }: Pick<Wave, 'samples' | 'sampleRateHz'>): number => samples.length / sampleRateHz
+export const durationS = ({ samples, sampleRateHz }: Pick<Wave, 'samples' | 'sampleRateHz'>): number =>
+  samples.length / sampleRateHz
 
 /** Undefined = no WAV of 16-bit PCM. A length that a stream left open ends with the file. */
 export function readWave(bytes: Uint8Array): Wave | undefined {

@@ -10,7 +10,16 @@ import { targetOf } from './provider-rig.ts'
 
 type Json = Record<string, unknown>
 
-const tools = [{ type: 'function', function: { name: 'get_weather', description: 'x', parameters: { type: 'object', properties: { city: { type: 'string' } } } } }]
+const tools = [
+  {
+    type: 'function',
+    function: {
+      name: 'get_weather',
+      description: 'x',
+      parameters: { type: 'object', properties: { city: { type: 'string' } } },
+    },
+  },
+]
 const functions = [tools[0]!.function]
 const schema = { type: 'object', properties: { a: { type: 'string' } }, required: ['a'], additionalProperties: false }
 
@@ -26,19 +35,39 @@ const withTools = (...values: unknown[]): Probe => ({ values, beside: { tools } 
 
 /** One for each field that a client of chat completions may send and a provider may declare. */
 const probes: Readonly<Record<string, Probe>> = {
-  max_tokens: plain(2048), max_completion_tokens: plain(2048), temperature: plain(0.3), top_p: plain(0.4), top_k: plain(7), n: plain(2), stop: plain(['END']),
-  seed: plain(11), frequency_penalty: plain(0.5), presence_penalty: plain(0.5), logit_bias: plain({ 5: 1 }), logprobs: plain(true),
+  max_tokens: plain(2048),
+  max_completion_tokens: plain(2048),
+  temperature: plain(0.3),
+  top_p: plain(0.4),
+  top_k: plain(7),
+  n: plain(2),
+  stop: plain(['END']),
+  seed: plain(11),
+  frequency_penalty: plain(0.5),
+  presence_penalty: plain(0.5),
+  logit_bias: plain({ 5: 1 }),
+  logprobs: plain(true),
   top_logprobs: { values: [2], beside: { logprobs: true } },
-  tools: plain(tools), functions: plain(functions),
+  tools: plain(tools),
+  functions: plain(functions),
   tool_choice: withTools('required', { type: 'function', function: { name: 'get_weather' } }),
   function_call: { values: [{ name: 'get_weather' }], beside: { functions } },
   parallel_tool_calls: withTools(false),
   response_format: plain({ type: 'json_object' }, { type: 'json_schema', json_schema: { name: 'x', schema } }),
-  reasoning_effort: plain('high', 'low'), thinking: plain({ type: 'enabled', budget_tokens: 1500 }),
-  user: plain('ada'), metadata: plain({ a: 'b' }), service_tier: plain('default', 'flex', 'priority'),
-  modalities: plain(['text', 'image']), audio: { values: [{ voice: 'Kore', format: 'pcm16' }], beside: { modalities: ['audio'] } },
-  prediction: plain({ type: 'content', content: 'x' }), store: plain(true), verbosity: plain('low'), web_search_options: plain({}),
-  prompt_cache_key: plain('k'), safety_identifier: plain('u'), safety_settings: plain([{ category: 'HARM_CATEGORY_HARASSMENT', threshold: 'BLOCK_NONE' }]),
+  reasoning_effort: plain('high', 'low'),
+  thinking: plain({ type: 'enabled', budget_tokens: 1500 }),
+  user: plain('ada'),
+  metadata: plain({ a: 'b' }),
+  service_tier: plain('default', 'flex', 'priority'),
+  modalities: plain(['text', 'image']),
+  audio: { values: [{ voice: 'Kore', format: 'pcm16' }], beside: { modalities: ['audio'] } },
+  prediction: plain({ type: 'content', content: 'x' }),
+  store: plain(true),
+  verbosity: plain('low'),
+  web_search_options: plain({}),
+  prompt_cache_key: plain('k'),
+  safety_identifier: plain('u'),
+  safety_settings: plain([{ category: 'HARM_CATEGORY_HARASSMENT', threshold: 'BLOCK_NONE' }]),
   cached_content: plain('cachedContents/1'),
 }
 /** Always there; a stream's report of usage is the gateway's own work, whatever the upstream says. */
@@ -50,9 +79,16 @@ const aws = { aws_region_name: 'us-east-1' }
 /** Models of each provider that together can all that the provider can, and what its address needs. */
 const models: Readonly<Record<string, readonly Partial<Target>[]>> = {
   anthropic: [{ model: 'claude-sonnet-4-5' }, { model: 'claude-opus-4-7' }],
-  bedrock: [{ model: 'anthropic.claude-sonnet-4-5-20250929-v1:0', options: aws }, { model: 'amazon.nova-pro-v1:0', options: aws }, { model: 'meta.llama3-3-70b-instruct-v1:0', options: aws }],
+  bedrock: [
+    { model: 'anthropic.claude-sonnet-4-5-20250929-v1:0', options: aws },
+    { model: 'amazon.nova-pro-v1:0', options: aws },
+    { model: 'meta.llama3-3-70b-instruct-v1:0', options: aws },
+  ],
   gemini: [{ model: 'gemini-2.0-flash' }, { model: 'gemini-2.5-flash' }, { model: 'gemini-3-pro-preview' }],
-  vertex_ai: [{ model: 'gemini-2.5-flash', options: google }, { model: 'claude-sonnet-4-5@20250929', options: google }],
+  vertex_ai: [
+    { model: 'gemini-2.5-flash', options: google },
+    { model: 'claude-sonnet-4-5@20250929', options: google },
+  ],
   mistral: [{ model: 'mistral-large-latest' }, { model: 'magistral-medium-latest' }],
   cohere: [{ model: 'command-a-reasoning-08-2025' }],
   ollama: [{ model: 'llama3.2' }, { model: 'gpt-oss:20b' }],
@@ -70,7 +106,10 @@ function translated(target: Target, fields: Json): TranslatedCall {
 
 /** By which a loss may also be reported. */
 const otherNames: Readonly<Record<string, readonly string[]>> = {
-  functions: ['tools'], function_call: ['tool_choice'], thinking: ['reasoning', 'reasoning_effort'], reasoning_effort: ['reasoning', 'thinking'],
+  functions: ['tools'],
+  function_call: ['tool_choice'],
+  thinking: ['reasoning', 'reasoning_effort'],
+  reasoning_effort: ['reasoning', 'thinking'],
 }
 
 type Outcome = 'taken' | 'dropped' | 'refused' | 'silently lost'
@@ -97,12 +136,18 @@ const translators = [...providers.values()].filter(one => one.chat)
 describe.each(translators.map(one => one.name))('%s', name => {
   const provider = providers.get(name)!
   const targets = (models[name] ?? [{}]).map(more => targetOf(provider, more))
-  const outcomes = new Map(Object.entries(probes).map(([param, probe]) => [param, targets.map(target => outcome(target, param, probe))]))
+  const outcomes = new Map(
+    Object.entries(probes).map(([param, probe]) => [param, targets.map(target => outcome(target, param, probe))]),
+  )
   const outcomesOf = (param: string): readonly Outcome[] => outcomes.get(param) ?? []
 
   test('what it declares is carried upstream, for one of its models at least', () => {
     const declared = provider.chatParams.filter(param => !always.includes(param))
-    expect(declared.filter(param => !outcomesOf(param).includes('taken')).map(param => `${param}: ${outcomesOf(param).join()}`)).toEqual([])
+    expect(
+      declared
+        .filter(param => !outcomesOf(param).includes('taken'))
+        .map(param => `${param}: ${outcomesOf(param).join()}`),
+    ).toEqual([])
     expect(always.filter(param => !provider.chatParams.includes(param))).toEqual([])
     expect(new Set(provider.chatParams).size).toBe(provider.chatParams.length)
   })
@@ -111,7 +156,9 @@ describe.each(translators.map(one => one.name))('%s', name => {
     // Whose bytes are forwarded as they come, or in whose dialect they are written, is the judge of fields that nobody here knows.
     if (provider.speaks['openai-chat']) return
     const judgedThere = name === 'mistral' ? ['safety_settings', 'cached_content'] : []
-    const others = Object.keys(probes).filter(param => !provider.chatParams.includes(param) && !judgedThere.includes(param))
+    const others = Object.keys(probes).filter(
+      param => !provider.chatParams.includes(param) && !judgedThere.includes(param),
+    )
     const wrong = (param: string) => outcomesOf(param).some(was => was === 'taken' || was === 'silently lost')
     expect(others.filter(wrong).map(param => `${param}: ${outcomesOf(param).join()}`)).toEqual([])
   })
@@ -130,19 +177,43 @@ test('a host without chat declares nothing', () => {
 describe('local', () => {
   const local = providers.get('local')!
   const answer = (fields: Json) => {
-    const { pieces } = local.answer!({ url: 'local:chat', headers: {} }, { model: 'simulated-chat', messages: [{ role: 'user', content: 'one two three four get_weather END five' }], ...fields })
+    const { pieces } = local.answer!(
+      { url: 'local:chat', headers: {} },
+      {
+        model: 'simulated-chat',
+        messages: [{ role: 'user', content: 'one two three four get_weather END five' }],
+        ...fields,
+      },
+    )
     return pieces.join('')
   }
 
   test('what it declares changes its answer', () => {
     // Fields that only mean something beside others, or under their newer name.
-    const beside: Readonly<Record<string, Json>> = { tool_choice: { tools }, function_call: { functions }, top_logprobs: { logprobs: true } }
+    const beside: Readonly<Record<string, Json>> = {
+      tool_choice: { tools },
+      function_call: { functions },
+      top_logprobs: { logprobs: true },
+    }
     const values: Json = {
-      max_tokens: 2, max_completion_tokens: 2, n: 2, response_format: { type: 'json_object' }, seed: 5, stop: ['END'], tools, tool_choice: 'none',
-      functions, function_call: 'none', logprobs: true, top_logprobs: 2,
+      max_tokens: 2,
+      max_completion_tokens: 2,
+      n: 2,
+      response_format: { type: 'json_object' },
+      seed: 5,
+      stop: ['END'],
+      tools,
+      tool_choice: 'none',
+      functions,
+      function_call: 'none',
+      logprobs: true,
+      top_logprobs: 2,
     }
     // It makes one call at most, so that neither value of `parallel_tool_calls` could be disobeyed.
     for (const param of local.chatParams.filter(one => ![...always, 'parallel_tool_calls'].includes(one)))
-      expect([param, answer({ ...beside[param], [param]: values[param] }) === answer(beside[param] ?? {})]).toEqual([param, false])
+      expect([param, answer({ ...beside[param], [param]: values[param] }) === answer(beside[param] ?? {})]).toEqual([
+        param,
+        false,
+      ])
   })
 })

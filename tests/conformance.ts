@@ -6,7 +6,8 @@ import addFormats from 'ajv-formats'
 
 const file = join(import.meta.dir, '../../shared/spec/openai-openapi.json')
 const available = existsSync(file)
-if (!available) console.log('skipped: conformance to the OpenAI document (../shared/spec/openai-openapi.json is not here)')
+if (!available)
+  console.log('skipped: conformance to the OpenAI document (../shared/spec/openai-openapi.json is not here)')
 
 let ajv: Ajv2020 | undefined
 
@@ -23,7 +24,11 @@ function withNull(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(withNull)
   if (typeof schema !== 'object' || schema === null) return schema
   const { nullable, ...rest } = Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, withNull(value)]))
-  return nullable === true ? { anyOf: [rest, { type: 'null' }] } : typeof nullable === 'object' ? { nullable, ...rest } : rest
+  return nullable === true
+    ? { anyOf: [rest, { type: 'null' }] }
+    : typeof nullable === 'object'
+      ? { nullable, ...rest }
+      : rest
 }
 
 /** Throws with every deviation when `value` is not what the schema of that name says. */

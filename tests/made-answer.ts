@@ -12,10 +12,21 @@ export async function madeAnswer(response: Response): Promise<Answer> {
 }
 
 /** A request whose client stays until `signal` aborts. */
-export function requestOf(path: string, body: object | undefined, more: Partial<RequestParts> = {}, signal = new AbortController().signal): HttpRequest {
+export function requestOf(
+  path: string,
+  body: object | undefined,
+  more: Partial<RequestParts> = {},
+  signal = new AbortController().signal,
+): HttpRequest {
   const [plain, query] = path.split('?')
   return madeRequest({
-    path: plain!, params: {}, query: new URLSearchParams(query), headers: new Headers(), id: 'id',
-    bytes: Buffer.from(body ? JSON.stringify(body) : ''), client: new SignalClient(signal, ''), ...more,
+    path: plain!,
+    params: {},
+    query: new URLSearchParams(query),
+    headers: new Headers(),
+    id: 'id',
+    bytes: Buffer.from(body ? JSON.stringify(body) : ''),
+    client: new SignalClient(signal, ''),
+    ...more,
   })
 }

@@ -7,14 +7,24 @@ import { Secret } from '../src/lib/secret.ts'
 
 export function targetOf(provider: Provider, more: Partial<Target> = {}): Target {
   return {
-    provider, model: 'up-model', baseUrl: provider.defaultBaseUrl ?? 'https://host.example', apiKey: new Secret('canary'), headers: {}, options: {}, ...more,
+    provider,
+    model: 'up-model',
+    baseUrl: provider.defaultBaseUrl ?? 'https://host.example',
+    apiKey: new Secret('canary'),
+    headers: {},
+    options: {},
+    ...more,
   }
 }
 
 export function chatRequest(more: Partial<ChatRequest> = {}): ChatRequest {
   return {
-    model: 'public', stream: false, includeUsage: false, messages: [{ role: 'user', parts: [{ type: 'text', text: 'hi' }] }],
-    extra: { format: 'openai-chat', fields: {} }, ...more,
+    model: 'public',
+    stream: false,
+    includeUsage: false,
+    messages: [{ role: 'user', parts: [{ type: 'text', text: 'hi' }] }],
+    extra: { format: 'openai-chat', fields: {} },
+    ...more,
   }
 }
 
@@ -25,7 +35,8 @@ export function joined(events: readonly ChatEvent[]): ChatEvent[] {
     const last = out.at(-1)
     if (event.type === 'text' && last?.type === 'text') last.text += event.text
     else if (event.type === 'reasoning' && last?.type === 'reasoning') last.text = `${last.text}${event.text}`
-    else if (event.type === 'tool-call-arguments' && last?.type === 'tool-call-arguments') last.fragment += event.fragment
+    else if (event.type === 'tool-call-arguments' && last?.type === 'tool-call-arguments')
+      last.fragment += event.fragment
     else if (event.type === 'tool-call-start' && /^call_[0-9a-f]{24}$/.test(event.id)) out.push({ ...event, id: '?' })
     else out.push({ ...event })
   }
@@ -49,4 +60,5 @@ export const namedEvents = (events: readonly object[]): string =>
   events.map(event => `event: ${(event as { type: string }).type}\ndata: ${JSON.stringify(event)}\n\n`).join('')
 
 /** Events without names. */
-export const dataEvents = (events: readonly object[]): string => events.map(event => `data: ${JSON.stringify(event)}\n\n`).join('')
+export const dataEvents = (events: readonly object[]): string =>
+  events.map(event => `data: ${JSON.stringify(event)}\n\n`).join('')

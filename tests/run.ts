@@ -11,9 +11,9 @@ const fileTimeoutMs = 240_000
 const leftoversMs = 10_000
 const only = process.argv.slice(2)
 
-const files = [
-  ...new Glob('{src,simulator,tests}/**/*.test.ts').scanSync(root),
-].filter(file => only.length === 0 || only.some(part => file.includes(part)))
+const files = [...new Glob('{src,simulator,tests}/**/*.test.ts').scanSync(root)].filter(
+  file => only.length === 0 || only.some(part => file.includes(part)),
+)
 if (files.length === 0) {
   console.log(`no test file has ${only.map(part => `'${part}'`).join(' or ')} in its path`)
   process.exit(1)

@@ -41,7 +41,11 @@ export class HandClock implements Clock {
   }
 }
 
-export const text = (body: string, status = 200): Answer => ({ status, headers: { 'content-type': 'text/plain' }, body })
+export const text = (body: string, status = 200): Answer => ({
+  status,
+  headers: { 'content-type': 'text/plain' },
+  body,
+})
 
 /** As the router refuses, in short. */
 export const refuse: ServerOptions['refuse'] = ({ status, message }) => text(`refused: ${message}`, status)
@@ -94,7 +98,11 @@ export function serverRig(handle: Handler = echo, options: Pick<ServerOptions, '
     server.cut()
   })
   return {
-    server, port, clock, requests, reports,
+    server,
+    port,
+    clock,
+    requests,
+    reports,
     client() {
       const client = new RawClient(port)
       clients.push(client)
@@ -162,7 +170,8 @@ export class RawClient {
       found = readAnswers(this.heard, this.ended, methods).answers
       return found.length >= count || this.closed
     }, `${count} answers`)
-    if (found.length < count) throw new Error(`closed after ${found.length} answers: ${JSON.stringify(this.heard.slice(0, 500))}`)
+    if (found.length < count)
+      throw new Error(`closed after ${found.length} answers: ${JSON.stringify(this.heard.slice(0, 500))}`)
     return found
   }
 
@@ -172,7 +181,11 @@ export class RawClient {
 }
 
 /** Reads answers strictly; `rest` is what is no complete answer. Throws when it is no HTTP. */
-export function readAnswers(heard: string, ended: boolean, methods: readonly string[] = []): { answers: ReadAnswer[]; rest: string } {
+export function readAnswers(
+  heard: string,
+  ended: boolean,
+  methods: readonly string[] = [],
+): { answers: ReadAnswer[]; rest: string } {
   const answers: ReadAnswer[] = []
   let rest = heard
   for (;;) {
@@ -202,7 +215,11 @@ interface BodyContext {
   readonly method: string
 }
 
-function bodyOf(heard: string, start: number, { status, headers, ended, method }: BodyContext): { body: string; end: number } | undefined {
+function bodyOf(
+  heard: string,
+  start: number,
+  { status, headers, ended, method }: BodyContext,
+): { body: string; end: number } | undefined {
   if (status < 200 || status === 204 || status === 304 || method === 'HEAD') return { body: '', end: start }
   if (headers['transfer-encoding'] === 'chunked') return chunksOf(heard, start)
   const length = headers['content-length']
@@ -302,7 +319,10 @@ export class FakeLine implements Host {
 
   constructor(handle: Handler = echo) {
     this.#handle = handle
-    this.connection = new ClientConnection(this, this.socket as unknown as ConstructorParameters<typeof ClientConnection>[1])
+    this.connection = new ClientConnection(
+      this,
+      this.socket as unknown as ConstructorParameters<typeof ClientConnection>[1],
+    )
   }
 
   handle(request: IncomingRequest): Answer | Promise<Answer> {

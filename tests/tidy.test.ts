@@ -22,7 +22,17 @@ const mayImport: Record<string, string[]> = {
   http: ['core'],
   config: ['core', 'providers', 'policies', 'accounts'],
   app: [
-    'core', 'formats', 'providers', 'accounts', 'store', 'telemetry', 'pipeline', 'policies', 'endpoints', 'config', 'http',
+    'core',
+    'formats',
+    'providers',
+    'accounts',
+    'store',
+    'telemetry',
+    'pipeline',
+    'policies',
+    'endpoints',
+    'config',
+    'http',
   ],
   cli: ['core', 'accounts', 'config', 'store', 'providers', 'telemetry', 'app'],
   'main.ts': ['cli'],
@@ -85,8 +95,14 @@ test('no module is part of a circle of run-time imports', () => {
 
 test('every provider, policy and endpoint is registered', () => {
   const helpers = new Set([
-    'providers/fault.ts', 'providers/json.ts', 'providers/catalog.ts', 'endpoints/router.ts', 'endpoints/credentials.ts',
-    'endpoints/checked-input.ts', 'endpoints/kept-objects.ts', 'endpoints/openapi-schemas.ts',
+    'providers/fault.ts',
+    'providers/json.ts',
+    'providers/catalog.ts',
+    'endpoints/router.ts',
+    'endpoints/credentials.ts',
+    'endpoints/checked-input.ts',
+    'endpoints/kept-objects.ts',
+    'endpoints/openapi-schemas.ts',
   ])
   const missing: string[] = []
   for (const folder of ['providers', 'policies', 'endpoints']) {
@@ -106,7 +122,8 @@ test('no file outside providers/ names a provider', async () => {
   for (const [file, text] of texts) {
     if (['providers', 'config', 'cli'].includes(top(file))) continue
     for (const name of providers.keys())
-      if (!words.has(name) && new RegExp(`[=(:\\[] ?['"\`]${name}['"\`]`).test(text)) wrong.push(`${file} names ${name}`)
+      if (!words.has(name) && new RegExp(`[=(:\\[] ?['"\`]${name}['"\`]`).test(text))
+        wrong.push(`${file} names ${name}`)
   }
   // Model lists say `owned_by: 'openai'` because clients of the peer compare it.
   expect(wrong.filter(line => line !== 'formats/openai-models.ts names openai')).toEqual([])
@@ -135,7 +152,9 @@ test('what is exported says what name and type do not', () => {
   for (const [file, text] of texts) {
     const tree = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true)
     for (const statement of tree.statements) {
-      const isExported = ts.canHaveModifiers(statement) && ts.getModifiers(statement)?.some(one => one.kind === ts.SyntaxKind.ExportKeyword)
+      const isExported =
+        ts.canHaveModifiers(statement) &&
+        ts.getModifiers(statement)?.some(one => one.kind === ts.SyntaxKind.ExportKeyword)
       if (isExported && ts.getJSDocCommentsAndTags(statement).length === 0)
         silent.push(`${file}:${tree.getLineAndCharacterOfPosition(statement.getStart()).line + 1}`)
     }

@@ -57,15 +57,26 @@ test('the short way and the long way are the same to the nano-dollar', () => {
 
 test('a long input has other prices for everything, from the first token above the line', () => {
   const long = { input: 6_000_000_000n, output: 22_500_000_000n, cacheRead: 600_000_000n }
-  const tiered = { ...prices, tiers: [{ aboveInputTokens: 200_000, prices: long }, { aboveInputTokens: 500_000, prices: { ...long, input: 9_000_000_000n } }] }
+  const tiered = {
+    ...prices,
+    tiers: [
+      { aboveInputTokens: 200_000, prices: long },
+      { aboveInputTokens: 500_000, prices: { ...long, input: 9_000_000_000n } },
+    ],
+  }
   expect(cost({ inputTokens: 200_000, outputTokens: 10 }, tiered)).toBe(200_000n * 3000n + 10n * 15_000n)
   expect(cost({ inputTokens: 200_001, outputTokens: 10 }, tiered)).toBe(200_001n * 6000n + 10n * 22_500n)
-  expect(cost({ inputTokens: 200_001, outputTokens: 0, cachedInputTokens: 200_000 }, tiered)).toBe(6000n + 200_000n * 600n)
+  expect(cost({ inputTokens: 200_001, outputTokens: 0, cachedInputTokens: 200_000 }, tiered)).toBe(
+    6000n + 200_000n * 600n,
+  )
   expect(cost({ inputTokens: 500_001, outputTokens: 0 }, tiered)).toBe(500_001n * 9000n)
 })
 
 test('prices change at a moment, and only then', () => {
-  const later = [{ fromMs: 1000, prices: { input: 1_000_000_000n, output: 0n } }, { fromMs: 2000, prices: { input: 2_000_000_000n, output: 0n } }]
+  const later = [
+    { fromMs: 1000, prices: { input: 1_000_000_000n, output: 0n } },
+    { fromMs: 2000, prices: { input: 2_000_000_000n, output: 0n } },
+  ]
   const changing = { input: 5_000_000_000n, output: 0n, later }
   const at = (atMs: number) => costNanoUsd({ inputTokens: 1, outputTokens: 0 }, changing, atMs)
   expect([0, 999, 1000, 1999, 2000, 9999].map(at)).toEqual([5000n, 5000n, 1000n, 1000n, 2000n, 2000n])
@@ -87,13 +98,38 @@ const units: [string, Usage, Prices, bigint | null][] = [
   ['characters', { ...none, characters: 1234 }, { character: 15_000_000_000n }, 18_510_000n],
   ['fractions of seconds', { ...none, audioSeconds: 8.47 }, { audioSecond: 100_000_000_000n }, 847_000n],
   ['a third of a price', { ...none, audioSeconds: 3 }, { audioSecond: 30_833_333_333n }, 92_500n],
-  ['audio shorter than the least that is billed', { ...none, audioSeconds: 0.5 }, { audioSecond: 100_000_000_000n, audioSecondsMin: 10 }, 1_000_000n],
+  [
+    'audio shorter than the least that is billed',
+    { ...none, audioSeconds: 0.5 },
+    { audioSecond: 100_000_000_000n, audioSecondsMin: 10 },
+    1_000_000n,
+  ],
   ['search units', { ...none, searchUnits: 2 }, { searchUnit: one / 500n }, 4_000_000n],
-  ['a fee for the call', { inputTokens: 1, outputTokens: 1 }, { input: 1_000_000_000n, output: 1_000_000_000n, request: one / 200n }, 5_002_000n],
+  [
+    'a fee for the call',
+    { inputTokens: 1, outputTokens: 1 },
+    { input: 1_000_000_000n, output: 1_000_000_000n, request: one / 200n },
+    5_002_000n,
+  ],
   ['a unit without a price', { ...none, images: 1 }, { input: 5n, output: 5n }, null],
-  ['one unit priced and the other not', { ...none, characters: 10, audioSeconds: 4 }, { character: one }, 10_000_000_000n],
-  ['tokens that are the bill, beside a count of pictures', { inputTokens: 1000, outputTokens: 0, images: 1 }, { input: 5_000_000_000n, output: 0n }, 5_000_000n],
-  ['tokens without a price, beside seconds with one', { inputTokens: 30, outputTokens: 5, audioSeconds: 10 }, { audioSecond: 100_000_000_000n }, 1_000_000n],
+  [
+    'one unit priced and the other not',
+    { ...none, characters: 10, audioSeconds: 4 },
+    { character: one },
+    10_000_000_000n,
+  ],
+  [
+    'tokens that are the bill, beside a count of pictures',
+    { inputTokens: 1000, outputTokens: 0, images: 1 },
+    { input: 5_000_000_000n, output: 0n },
+    5_000_000n,
+  ],
+  [
+    'tokens without a price, beside seconds with one',
+    { inputTokens: 30, outputTokens: 5, audioSeconds: 10 },
+    { audioSecond: 100_000_000_000n },
+    1_000_000n,
+  ],
   ['tokens without a price', { inputTokens: 30, outputTokens: 5 }, { audioSecond: 100_000_000_000n }, null],
   ['output without a price', { inputTokens: 30, outputTokens: 5 }, { input: 1n }, null],
   ['an embedding has no output', { inputTokens: 1000, outputTokens: 0 }, { input: 20_000_000n }, 20_000n],
@@ -101,11 +137,19 @@ const units: [string, Usage, Prices, bigint | null][] = [
   ['all for free', { ...none, images: 1, characters: 5 }, { input: 0n, output: 0n }, 0n],
   ['free tokens, dear pictures', { ...none, images: 1 }, { input: 0n, output: 0n, image: one }, 1_000_000_000n],
 ]
-for (const [name, usage, given, expected] of units) test(`other units: ${name}`, () => expect(cost(usage, given)).toBe(expected))
+for (const [name, usage, given, expected] of units)
+  test(`other units: ${name}`, () => expect(cost(usage, given)).toBe(expected))
 
 test('tokens of pictures and of reasoning', () => {
-  const painter = { input: 300_000_000n, output: 2_500_000_000n, outputImage: 30_000_000_000n, inputImage: 600_000_000n }
-  expect(cost({ inputTokens: 100, outputTokens: 1300, outputImageTokens: 1290, inputImageTokens: 90 }, painter)).toBe(10n * 300n + 90n * 600n + 10n * 2500n + 1290n * 30_000n)
+  const painter = {
+    input: 300_000_000n,
+    output: 2_500_000_000n,
+    outputImage: 30_000_000_000n,
+    inputImage: 600_000_000n,
+  }
+  expect(cost({ inputTokens: 100, outputTokens: 1300, outputImageTokens: 1290, inputImageTokens: 90 }, painter)).toBe(
+    10n * 300n + 90n * 600n + 10n * 2500n + 1290n * 30_000n,
+  )
   // Not said which: the dear price, never the cheap one.
   expect(cost({ inputTokens: 0, outputTokens: 1300, images: 1 }, painter)).toBe(1300n * 30_000n)
   expect(cost({ inputTokens: 0, outputTokens: 1300 }, painter)).toBe(1300n * 2500n)

@@ -29,7 +29,8 @@ export function pricesAt(prices: Prices, atMs: number): Prices {
 
 /** Nearly every call: plain text, small enough that a number holds the sum exactly. Undefined = it does not. */
 function costInNumbers(usage: Usage, prices: Prices): bigint | undefined {
-  if (usage.cachedInputTokens || usage.cacheWriteTokens || usage.inputAudioTokens || usage.outputAudioTokens) return undefined
+  if (usage.cachedInputTokens || usage.cacheWriteTokens || usage.inputAudioTokens || usage.outputAudioTokens)
+    return undefined
   if (usage.inputImageTokens || usage.outputImageTokens || hasOtherUnits(usage) || prices.request) return undefined
   if (usage.reasoningTokens && prices.reasoning !== undefined) return undefined
   // Embeddings have no price for output, and no output.

@@ -26,8 +26,16 @@ const duration = z.string().transform((text, context) => {
 /** As users of the peer know them. null = as if it had not been sent when the key was made. */
 export const keyFields = {
   key_alias: keyName.nullable().optional(),
-  duration: duration.nullable().optional().describe('Time to live from now: 45s, 15m, 12h, 30d, 2w, 1mo; null = for ever.'),
-  models: z.array(keyName).max(1000).nullable().optional().describe('Names, `prefix/*` patterns or access groups; empty or null = every model.'),
+  duration: duration
+    .nullable()
+    .optional()
+    .describe('Time to live from now: 45s, 15m, 12h, 30d, 2w, 1mo; null = for ever.'),
+  models: z
+    .array(keyName)
+    .max(1000)
+    .nullable()
+    .optional()
+    .describe('Names, `prefix/*` patterns or access groups; empty or null = every model.'),
   user_id: keyName.nullable().optional(),
   team_id: keyName.nullable().optional(),
   metadata: z.record(z.string(), z.unknown()).nullable().optional(),

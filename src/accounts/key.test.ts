@@ -22,12 +22,17 @@ test('a key may use what its list names: names, patterns, the names and patterns
     [['constructor'], 'odd', true],
     [['toString'], 'odd', false],
   ]
-  for (const [models, model, may] of cases) expect([models, model, mayUseModel(keyFor(...models), model, groups)]).toEqual([models, model, may])
+  for (const [models, model, may] of cases)
+    expect([models, model, mayUseModel(keyFor(...models), model, groups)]).toEqual([models, model, may])
 })
 
 test('a key follows its groups when they are read anew', () => {
   const key = keyFor('fast')
-  expect([mayUseModel(key, 'tiny', { fast: ['tiny'] }), mayUseModel(key, 'tiny', { fast: ['other'] }), mayUseModel(key, 'tiny', {})]).toEqual([true, false, false])
+  expect([
+    mayUseModel(key, 'tiny', { fast: ['tiny'] }),
+    mayUseModel(key, 'tiny', { fast: ['other'] }),
+    mayUseModel(key, 'tiny', {}),
+  ]).toEqual([true, false, false])
 })
 
 test('a long list of models costs little for each model that is looked up, on a key and in a group', () => {

@@ -17,10 +17,13 @@ const distinctCharactersMin = 10
 export function masterKeyProblem(text: string): string | undefined {
   const key = text.trim()
   const remedy = 'make one with: echo "sk-$(openssl rand -base64 32)"'
-  if (/[^\x21-\x7e]/.test(key)) return `holds a space, a line end or a character beyond ASCII, so that no client can send it; ${remedy}`
+  if (/[^\x21-\x7e]/.test(key))
+    return `holds a space, a line end or a character beyond ASCII, so that no client can send it; ${remedy}`
   if (key.length < masterKeyLengthMin) return `is shorter than ${masterKeyLengthMin} characters; ${remedy}`
-  if (new Set(key.replace(/^sk-/, '')).size < distinctCharactersMin) return `repeats too few different characters to be random; ${remedy}`
-  if (/^(sk-)?(1234|test|example|changeme|password)/i.test(key)) return `begins like an example from documentation; ${remedy}`
+  if (new Set(key.replace(/^sk-/, '')).size < distinctCharactersMin)
+    return `repeats too few different characters to be random; ${remedy}`
+  if (/^(sk-)?(1234|test|example|changeme|password)/i.test(key))
+    return `begins like an example from documentation; ${remedy}`
   return undefined
 }
 
@@ -69,7 +72,8 @@ export function readDuration(text: string): { readonly ms: number } | { readonly
   if (!found) return { problem: 'must be a number and a unit: 45s, 15m, 12h, 30d, 2w, 1mo' }
   const ms = Number(found[1]) * unitMs[found[2]!]!
   if (ms === 0) return { problem: 'must be at least 1s' }
-  if (ms > durationMsMax) return { problem: 'must be at most 365000d (1000 years); leave it out for a key without an end' }
+  if (ms > durationMsMax)
+    return { problem: 'must be at most 365000d (1000 years); leave it out for a key without an end' }
   return { ms }
 }
 

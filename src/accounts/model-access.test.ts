@@ -23,14 +23,30 @@ const listed = indexOf({ text: `model_list:\n${entry('fast-chat')}${entry('secre
 
 test('a misspelt model is answered with the name that was meant, if the key may know it', () => {
   const lists = 'GET /v1/models lists those that do'
-  expect(asked(listed, 'fast-chta')).toEqual(['model-not-found', 'model', `the model 'fast-chta' does not exist, did you mean 'fast-chat'? ${lists}`])
-  expect(asked(listed, 'secret-chta', callerFor('other'))).toEqual(['model-not-found', 'model', `the model 'secret-chta' does not exist; ${lists}`])
-  expect(asked(listed, 'something-else')).toEqual(['model-not-found', 'model', `the model 'something-else' does not exist; ${lists}, and names like open/* work, too`])
+  expect(asked(listed, 'fast-chta')).toEqual([
+    'model-not-found',
+    'model',
+    `the model 'fast-chta' does not exist, did you mean 'fast-chat'? ${lists}`,
+  ])
+  expect(asked(listed, 'secret-chta', callerFor('other'))).toEqual([
+    'model-not-found',
+    'model',
+    `the model 'secret-chta' does not exist; ${lists}`,
+  ])
+  expect(asked(listed, 'something-else')).toEqual([
+    'model-not-found',
+    'model',
+    `the model 'something-else' does not exist; ${lists}, and names like open/* work, too`,
+  ])
   expect(asked(listed, 'secret-chat', callerFor('fast-chat'))).toEqual([
-    'model-forbidden', 'model', "this key may not use the model 'secret-chat'; GET /v1/models lists those it may use",
+    'model-forbidden',
+    'model',
+    "this key may not use the model 'secret-chat'; GET /v1/models lists those it may use",
   ])
   expect(asked(listed, 'fast-chat', callerFor('fast-chat'))).toEqual(['fast-chat'])
-  expect(asked(listed, 'x'.repeat(5000))[2]).toHaveLength(200 + '...'.length + `the model '' does not exist; ${lists}, and names like open/* work, too`.length)
+  expect(asked(listed, 'x'.repeat(5000))[2]).toHaveLength(
+    200 + '...'.length + `the model '' does not exist; ${lists}, and names like open/* work, too`.length,
+  )
 })
 
 test('without a configuration, a model of a provider without a key names the variable to set', () => {
@@ -38,12 +54,16 @@ test('without a configuration, a model of a provider without a key names the var
   expect(asked(bare, 'openai/gpt-4.1-mini')[2]).toBe(
     "the model 'openai/gpt-4.1-mini' does not exist: this gateway offers nothing of 'openai' yet; set OPENAI_API_KEY where the gateway runs, and start it again",
   )
-  expect(asked(bare, 'ollama/llama3')[2]).toContain('have it running before the gateway starts, or put it into the `model_list`')
+  expect(asked(bare, 'ollama/llama3')[2]).toContain(
+    'have it running before the gateway starts, or put it into the `model_list`',
+  )
   expect(asked(bare, 'azure/gpt')[2]).toContain('put it into the `model_list` of a configuration, with its `api_base`')
   expect(asked(bare, 'groq/llama')).toEqual(['groq/*'])
   expect(asked(bare, 'local/simulated-chta')[2]).toContain("did you mean 'local/simulated-chat'?")
   expect(asked(bare, 'gpt-4.1-mini-of-long-ago')[2]).toContain('and names like groq/* work, too')
-  expect(asked(indexOf({ environment: { OPENAI_API_KEY: 'sk 1' } }), 'openai/gpt-5')[2]).toContain('the key in OPENAI_API_KEY has a blank')
+  expect(asked(indexOf({ environment: { OPENAI_API_KEY: 'sk 1' } }), 'openai/gpt-5')[2]).toContain(
+    'the key in OPENAI_API_KEY has a blank',
+  )
   // Where a model list stands, a key in the environment would change nothing.
   expect(asked(listed, 'openai/gpt-5')[2]).not.toContain('OPENAI_API_KEY')
 })
@@ -51,5 +71,7 @@ test('without a configuration, a model of a provider without a key names the var
 test('what the operator has to set is told to whoever may use the model', () => {
   const bare = indexOf({ environment: { OPENAI_API_KEY: 'sk 1' } })
   expect(asked(bare, 'openai/gpt-5', callerFor('openai/*'))[2]).toContain('the key in OPENAI_API_KEY has a blank')
-  expect(asked(bare, 'openai/gpt-5', callerFor('groq/*'))[2]).toBe("the model 'openai/gpt-5' does not exist; GET /v1/models lists those that do")
+  expect(asked(bare, 'openai/gpt-5', callerFor('groq/*'))[2]).toBe(
+    "the model 'openai/gpt-5' does not exist; GET /v1/models lists those that do",
+  )
 })

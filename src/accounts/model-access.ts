@@ -8,7 +8,11 @@ import { nearest } from '../lib/nearest.ts'
 import { mayUseModel } from './key.ts'
 
 /** The master key may call everything. */
-export function mayCall({ role, key }: Caller, model: string, { accessGroups }: Pick<Settings, 'accessGroups'>): boolean {
+export function mayCall(
+  { role, key }: Caller,
+  model: string,
+  { accessGroups }: Pick<Settings, 'accessGroups'>,
+): boolean {
   return role === 'admin' || mayUseModel(key, model, accessGroups)
 }
 
@@ -18,9 +22,14 @@ export function visibleDeployments(caller: Caller, model: string, index: ModelDi
 }
 
 /** The deployments behind a model that the caller may call; else why there are none, and what helps. */
-export function callableDeployments(caller: Caller, model: string, index: ModelDirectory): readonly Deployment[] | GatewayError {
+export function callableDeployments(
+  caller: Caller,
+  model: string,
+  index: ModelDirectory,
+): readonly Deployment[] | GatewayError {
   const found = index.resolve(model)
-  if (found.length === 0) return new GatewayError('model-not-found', unknownModel(caller, model, index), { param: 'model' })
+  if (found.length === 0)
+    return new GatewayError('model-not-found', unknownModel(caller, model, index), { param: 'model' })
   if (mayCall(caller, model, index.settings)) return found
   const why = `this key may not use the model '${shownModel(model)}'; GET /v1/models lists those it may use`
   return new GatewayError('model-forbidden', why, { param: 'model' })
@@ -44,8 +53,10 @@ function unknownModel(caller: Caller, model: string, index: ModelDirectory): str
   const absent = `the model '${shownModel(model)}' does not exist`
   const [provider = ''] = model.split('/', 1)
   const { notOffered = {} } = settings
-  if (model.includes('/') && Object.hasOwn(notOffered, provider) && mayUse(model)) return `${absent}: this gateway offers nothing of '${provider}' yet; ${notOffered[provider]}`
-  const near = model.length <= shownLengthMax ? nearest(model, index.names().slice(0, namesComparedMax).filter(mayUse)) : undefined
+  if (model.includes('/') && Object.hasOwn(notOffered, provider) && mayUse(model))
+    return `${absent}: this gateway offers nothing of '${provider}' yet; ${notOffered[provider]}`
+  const near =
+    model.length <= shownLengthMax ? nearest(model, index.names().slice(0, namesComparedMax).filter(mayUse)) : undefined
   if (near !== undefined) return `${absent}, did you mean '${near}'? GET /v1/models lists those that do`
   const patterns = index.wildcardNames().filter(mayUse).slice(0, patternsShownMax)
   const also = patterns.length > 0 ? `, and names like ${patterns.join(', ')} work, too` : ''

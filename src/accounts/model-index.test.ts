@@ -6,40 +6,79 @@ import { providers } from '../providers/index.ts'
 import { ModelIndex } from './model-index.ts'
 
 const index = (models: string) => {
-  const { settings, mistakes } = readSettings({ text: `model_list:\n${models}`, file: 'c.yaml', environment: {}, providers })
+  const { settings, mistakes } = readSettings({
+    text: `model_list:\n${models}`,
+    file: 'c.yaml',
+    environment: {},
+    providers,
+  })
   expect(mistakes).toEqual([])
   return new ModelIndex(settings!, concreteModel)
 }
-const entry = (name: string, params: string, info = '{}') => `  - model_name: ${name}\n    proxy_params: { ${params} }\n    model_info: ${info}\n`
+const entry = (name: string, params: string, info = '{}') =>
+  `  - model_name: ${name}\n    proxy_params: { ${params} }\n    model_info: ${info}\n`
 
 test('a model behind a pattern has its own prices, abilities and profile', () => {
   const models = index(entry('openai/*', 'model: openai/*, api_key: k') + entry('own/*', 'model: "hosted_vllm/org/*"'))
   const [four] = models.resolve('openai/gpt-4o')
-  expect(four).toMatchObject({ target: { model: 'gpt-4o' }, priceSource: 'catalogue', prices: { input: 2_500_000_000n }, info: { supports_vision: true } })
+  expect(four).toMatchObject({
+    target: { model: 'gpt-4o' },
+    priceSource: 'catalogue',
+    prices: { input: 2_500_000_000n },
+    info: { supports_vision: true },
+  })
   expect(four!.profile).toBe(nativeProfile)
   expect(models.resolve('openai/text-embedding-3-small')[0]!.mode).toBe('embedding')
   const [forced] = models.resolve('own/instruct-v4-27b-it')
-  expect(forced).toMatchObject({ target: { model: 'org/instruct-v4-27b-it' }, prices: null, profile: { toolCalling: 'forced-only', alternateRoles: true } })
+  expect(forced).toMatchObject({
+    target: { model: 'org/instruct-v4-27b-it' },
+    prices: null,
+    profile: { toolCalling: 'forced-only', alternateRoles: true },
+  })
   expect(models.resolve('own/x-guard')[0]!.profile.guard).toBe(true)
   expect(models.resolve('own/plain')[0]!.profile).toBe(nativeProfile)
   expect(models.resolve('own/plain')).toBe(models.resolve('own/plain'))
 })
 
 test('what is declared for the pattern counts for all of its models', () => {
-  const models = index(entry('g/*', 'model: openai/*, api_key: k, input_cost_per_token: 0.000001', '{ tool_calling: prompted, output_cost_per_token: 0.000002 }'))
-  expect(models.resolve('g/gpt-4o')[0]).toMatchObject({ prices: { input: 1_000_000_000n, output: 2_000_000_000n }, priceSource: 'config', profile: { toolCalling: 'prompted' } })
+  const models = index(
+    entry(
+      'g/*',
+      'model: openai/*, api_key: k, input_cost_per_token: 0.000001',
+      '{ tool_calling: prompted, output_cost_per_token: 0.000002 }',
+    ),
+  )
+  expect(models.resolve('g/gpt-4o')[0]).toMatchObject({
+    prices: { input: 1_000_000_000n, output: 2_000_000_000n },
+    priceSource: 'config',
+    profile: { toolCalling: 'prompted' },
+  })
   expect(models.resolve('g/gpt-4o')[0]!.prices).not.toHaveProperty('cacheRead')
 })
 
 test('other names of a provider work in both places', () => {
-  for (const params of ['model: command-r, custom_llm_provider: cohere_chat', 'model: cohere_chat/command-r, custom_llm_provider: cohere_chat', 'model: cohere_chat/command-r'])
-    expect(index(entry('m', `${params}, api_key: k`)).resolve('m')[0]!.target).toMatchObject({ provider: { name: 'cohere' }, model: 'command-r' })
-  expect(index(entry('m', 'model: llama3, custom_llm_provider: ollama_chat')).resolve('m')[0]!.target).toMatchObject({ provider: { name: 'ollama' }, model: 'llama3' })
-  expect(index(entry('m', 'model: openai/gpt-oss-20b, custom_llm_provider: groq, api_key: k')).resolve('m')[0]!.target).toMatchObject({ provider: { name: 'groq' }, model: 'openai/gpt-oss-20b' })
+  for (const params of [
+    'model: command-r, custom_llm_provider: cohere_chat',
+    'model: cohere_chat/command-r, custom_llm_provider: cohere_chat',
+    'model: cohere_chat/command-r',
+  ])
+    expect(index(entry('m', `${params}, api_key: k`)).resolve('m')[0]!.target).toMatchObject({
+      provider: { name: 'cohere' },
+      model: 'command-r',
+    })
+  expect(index(entry('m', 'model: llama3, custom_llm_provider: ollama_chat')).resolve('m')[0]!.target).toMatchObject({
+    provider: { name: 'ollama' },
+    model: 'llama3',
+  })
+  expect(
+    index(entry('m', 'model: openai/gpt-oss-20b, custom_llm_provider: groq, api_key: k')).resolve('m')[0]!.target,
+  ).toMatchObject({ provider: { name: 'groq' }, model: 'openai/gpt-oss-20b' })
 })
 
 test('a name longer than any model has fits no pattern, so that nobody remembers it', () => {
-  const models = index(entry('own/*', 'model: "hosted_vllm/org/*"') + entry(`${'n'.repeat(600)}`, 'model: hosted_vllm/org/m'))
+  const models = index(
+    entry('own/*', 'model: "hosted_vllm/org/*"') + entry(`${'n'.repeat(600)}`, 'model: hosted_vllm/org/m'),
+  )
   const arn = `own/${'a'.repeat(496)}`
   expect(models.resolve(arn)[0]!.target.model).toBe(`org/${'a'.repeat(496)}`)
   expect(models.resolve(`${arn}a`)).toEqual([])

@@ -29,7 +29,12 @@ export const unitKeys = {
 } as const satisfies Record<string, keyof Prices>
 
 /** Those that have other prices for long inputs, under `..._above_200k_tokens`. */
-export const tieredKeys = ['input_cost_per_token', 'output_cost_per_token', 'cache_read_input_token_cost', 'cache_creation_input_token_cost'] as const
+export const tieredKeys = [
+  'input_cost_per_token',
+  'output_cost_per_token',
+  'cache_read_input_token_cost',
+  'cache_creation_input_token_cost',
+] as const
 
 /** Shown for every model: null = not known. */
 const always: readonly string[] = tieredKeys

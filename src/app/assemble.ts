@@ -48,8 +48,12 @@ export function assemble({ options, source, store, logger, clients }: Assembling
   let index = new ModelIndex(source.current(), concreteModel)
   const settings = () => index.settings
   const metrics = createMetrics({
-    upstreamConnections: () => transport.connections(), clientConnections: clients, ledger: store.ledger, droppedLogLines: () => logger.dropped(),
-    restingDeployments: () => router.resting(), databaseReachable: () => store.databaseReachable(),
+    upstreamConnections: () => transport.connections(),
+    clientConnections: clients,
+    ledger: store.ledger,
+    droppedLogLines: () => logger.dropped(),
+    restingDeployments: () => router.resting(),
+    databaseReachable: () => store.databaseReachable(),
     redisReachable: store.redisReachable,
   })
   const policies = createPolicies({
@@ -61,7 +65,14 @@ export function assemble({ options, source, store, logger, clients }: Assembling
     count: settlement => metrics.call(settlement),
   })
   const access = modelAccess(() => index)
-  const router = new Router({ transport, timers, clock, random: Math.random, access, reportRest: rest => logger.warn('a deployment failed and rests, others go first', restFields(rest)) })
+  const router = new Router({
+    transport,
+    timers,
+    clock,
+    random: Math.random,
+    access,
+    reportRest: rest => logger.warn('a deployment failed and rests, others go first', restFields(rest)),
+  })
   let draining = false
   const detached = new DetachedWork()
   const tokenizer = new Tokenizer()
@@ -70,7 +81,15 @@ export function assemble({ options, source, store, logger, clients }: Assembling
     settings,
     models: () => index,
     callModel: createCallModel({
-      policies, router, clock, settings, placeFiles, uploadDirectory, resolve: model => index.resolve(model), cost: costNanoUsd, costText: nanoUsdToText,
+      policies,
+      router,
+      clock,
+      settings,
+      placeFiles,
+      uploadDirectory,
+      resolve: model => index.resolve(model),
+      cost: costNanoUsd,
+      costText: nanoUsdToText,
     }),
     previewCall: createPreviewCall({ clock, access, placeFiles }),
     tokenizer,
@@ -91,7 +110,8 @@ export function assemble({ options, source, store, logger, clients }: Assembling
     endpoints,
     services,
     identify: identifier(store),
-    reportInternal: ({ cause }, { id, method, path }) => logger.error('a request failed', { request_id: id, method, path, error: stackOf(cause) }),
+    reportInternal: ({ cause }, { id, method, path }) =>
+      logger.error('a request failed', { request_id: id, method, path, error: stackOf(cause) }),
     metricsRequireKey: () => settings().metricsRequireKey,
     countRequest: countRequests(store.limiter, settings),
   })
@@ -112,17 +132,27 @@ export function assemble({ options, source, store, logger, clients }: Assembling
   }
 }
 
-function tellReload(logger: Logger, { applied, problems, atNextStart }: ReloadReport, settings: ModelIndex['settings']): void {
+function tellReload(
+  logger: Logger,
+  { applied, problems, atNextStart }: ReloadReport,
+  settings: ModelIndex['settings'],
+): void {
   if (!applied) return logger.error('the configuration was not changed', { problems: problems.join('\n') })
   const { own, builtIn } = countModels(settings)
   logger.info('the configuration was read anew', { models: own, built_in_models: builtIn })
-  if (atNextStart) logger.warn('a setting was changed that takes effect at the next start', { settings: atNextStart.join(', ') })
+  if (atNextStart)
+    logger.warn('a setting was changed that takes effect at the next start', { settings: atNextStart.join(', ') })
 }
 
 function restFields({ deployment, restMs, failsInARow, error }: Rest): LogFields {
   return {
-    deployment: deployment.id, model: deployment.modelName, provider: deployment.target.provider.name,
-    rest_ms: restMs, failures: failsInARow, error: error.kind, error_message: error.message,
+    deployment: deployment.id,
+    model: deployment.modelName,
+    provider: deployment.target.provider.name,
+    rest_ms: restMs,
+    failures: failsInARow,
+    error: error.kind,
+    error_message: error.message,
   }
 }
 
@@ -131,9 +161,19 @@ type FilesOf = Pick<Assembling, 'options' | 'store'> & { settings(): ModelIndex[
 /** Files on their way to upstreams, by themselves and named in other calls. */
 function assembleFiles({ options, store, settings }: FilesOf, transport: ReturnType<typeof createHttp1Transport>) {
   const uploadDirectory = join(options.dataDirectory, 'uploads')
-  const fileCalls = createFileCalls({ transport, clock, settings, uploadDirectory, limits: rateLimit(store.limiter, settings) })
+  const fileCalls = createFileCalls({
+    transport,
+    clock,
+    settings,
+    uploadDirectory,
+    limits: rateLimit(store.limiter, settings),
+  })
   const placeFiles = createPlaceFiles({
-    files: store.files, fileCalls, clock, settings, mayCall: (caller, model) => mayCall(caller, model, settings()),
+    files: store.files,
+    fileCalls,
+    clock,
+    settings,
+    mayCall: (caller, model) => mayCall(caller, model, settings()),
   })
   return { uploadDirectory, fileCalls, placeFiles }
 }
@@ -147,9 +187,12 @@ function readiness(store: Store, draining: boolean): { ready: boolean; details: 
     ready,
     details: {
       db: database,
-      redis: store.redisReachable === undefined ? 'not configured' : store.redisReachable() ? 'connected' : 'disconnected',
+      redis:
+        store.redisReachable === undefined ? 'not configured' : store.redisReachable() ? 'connected' : 'disconnected',
       ledger: store.ledger.healthy ? (store.ledger.failure() ?? 'ok') : 'the journal cannot be written (disk full?)',
-      ...(!store.isOnlyReplica() && { replicas: 'another replica runs on this database, and there is no REDIS_URL to share limits' }),
+      ...(!store.isOnlyReplica() && {
+        replicas: 'another replica runs on this database, and there is no REDIS_URL to share limits',
+      }),
       ...(draining && { draining: true }),
     },
   }

@@ -5,8 +5,17 @@ import { systemClock as clock } from '../lib/clock.ts'
 import type { Store } from './store.ts'
 
 const masterKeyRecord: VirtualKey = {
-  id: 'master', alias: 'master key', userId: null, teamId: null, models: [], expiresAtMs: null, blocked: false,
-  requestsPerMinute: null, tokensPerMinute: null, parallelRequests: null, metadata: {},
+  id: 'master',
+  alias: 'master key',
+  userId: null,
+  teamId: null,
+  models: [],
+  expiresAtMs: null,
+  blocked: false,
+  requestsPerMinute: null,
+  tokensPerMinute: null,
+  parallelRequests: null,
+  metadata: {},
 }
 
 /** Key text to caller; synchronous for every key that is known here, and for the master key: it needs no database. */

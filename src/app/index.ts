@@ -29,7 +29,10 @@ export type Announcement = Pick<RunningServer, 'url' | 'models' | 'warnings' | '
  * Starts everything and serves. Throws with a reason fit for the operator when it cannot. `announce` is called once and
  * writes out what it is given before it returns: a master key that was made is stored only after that.
  */
-export async function startServer(options: ServeOptions, announce: (what: Announcement) => void = () => {}): Promise<RunningServer> {
+export async function startServer(
+  options: ServeOptions,
+  announce: (what: Announcement) => void = () => {},
+): Promise<RunningServer> {
   const { environment } = options
   const logger = createLogger({ level: logLevel(environment), clock })
   const source = openSettings({ configFile: options.configFile, environment, providers })
@@ -77,11 +80,13 @@ async function serveStore({ options, logger, source, lock, store, announce }: Se
     limit: limitOf(connectionsMax, parts.door, logger),
   })
   const facts = { url: server.url, models: countModels(source.current()), warnings: source.current().warnings }
-  const firstMasterKey = await keepMasterKey(store, logger, made => announce({ ...facts, firstMasterKey: made })).catch((error: unknown) => {
-    void server.stop()
-    server.cut()
-    throw error
-  })
+  const firstMasterKey = await keepMasterKey(store, logger, made => announce({ ...facts, firstMasterKey: made })).catch(
+    (error: unknown) => {
+      void server.stop()
+      server.cut()
+      throw error
+    },
+  )
   source.watch(report => parts.reloaded(report))
   return {
     ...facts,
@@ -97,22 +102,38 @@ async function serveStore({ options, logger, source, lock, store, announce }: Se
       source.close()
       collector.stop()
       parts.draining()
-      const cutRequests = await stopServing(server, { environment, logger, upstreamCalls: parts.transport.connections().busy })
+      const cutRequests = await stopServing(server, {
+        environment,
+        logger,
+        upstreamCalls: parts.transport.connections().busy,
+      })
       await endAll([
-        () => parts.detached.stop(), () => parts.tokenizer.stop(), () => parts.transport.close(), () => store.close(), () => lock.release(),
-        () => logger.info('the gateway has stopped', { cut_requests: cutRequests }), () => logger.drain(1000),
+        () => parts.detached.stop(),
+        () => parts.tokenizer.stop(),
+        () => parts.transport.close(),
+        () => store.close(),
+        () => lock.release(),
+        () => logger.info('the gateway has stopped', { cut_requests: cutRequests }),
+        () => logger.drain(1000),
       ])
     },
   }
 }
 
 /** The key that was made at this first start, if any. */
-async function keepMasterKey({ installation }: Store, logger: Logger, show: (made: string | undefined) => void): Promise<string | undefined> {
+async function keepMasterKey(
+  { installation }: Store,
+  logger: Logger,
+  show: (made: string | undefined) => void,
+): Promise<string | undefined> {
   const { made, replaced } = await installation.keepMasterKey(show)
   if (replaced)
-    logger.warn('the given master key replaces the one that was kept, which is no longer valid here nor on other replicas', {
-      master_key_hash: installation.masterKeyName(),
-    })
+    logger.warn(
+      'the given master key replaces the one that was kept, which is no longer valid here nor on other replicas',
+      {
+        master_key_hash: installation.masterKeyName(),
+      },
+    )
   return made
 }
 
@@ -125,9 +146,13 @@ function limitOf(max: number, door: FrontDoor, logger: Logger): ConnectionLimit 
     max,
     turnAway: request => door.turnAway(request, new GatewayError('overloaded', message, { retryAfterMs: fullRetryMs })),
     reached: ({ turnedAway }) =>
-      logger.warn(`clients are turned away, as many as can be served are connected; let the process open more files (ulimit -n), set ${connectionsVariable}, or run more replicas`, {
-        connections_max: max, turned_away: turnedAway,
-      }),
+      logger.warn(
+        `clients are turned away, as many as can be served are connected; let the process open more files (ulimit -n), set ${connectionsVariable}, or run more replicas`,
+        {
+          connections_max: max,
+          turned_away: turnedAway,
+        },
+      ),
   }
 }
 

@@ -18,10 +18,15 @@ interface Stopping extends Pick<ServeOptions, 'environment'> {
  * Load balancers get time to look away, streams get time to end; what is left then is told so, and cut. Answers how
  * many requests were.
  */
-export async function stopServing(server: HttpServer, { environment, logger, upstreamCalls }: Stopping): Promise<number> {
+export async function stopServing(
+  server: HttpServer,
+  { environment, logger, upstreamCalls }: Stopping,
+): Promise<number> {
   const limitMs = Number(environment.MODELGATE_DRAIN_MS || drainMs)
   logger.info('the gateway stops; what is under way may end', {
-    open_requests: server.clients().busy, upstream_calls: upstreamCalls, drain_ms: limitMs,
+    open_requests: server.clients().busy,
+    upstream_calls: upstreamCalls,
+    drain_ms: limitMs,
   })
   await Bun.sleep(Number(environment.MODELGATE_DRAIN_DELAY_MS || 0))
   const ended = server.stop()

@@ -45,7 +45,10 @@ export interface Store {
 export async function openStore(options: ServeOptions, logger: Logger): Promise<Store> {
   const database = await openDatabase(options.databaseUrl)
   await migrate(database)
-  const replica = options.redisUrl === undefined ? await claimSingleReplica(options.databaseUrl, { reportHeld: held => tellClaim(held, logger) }) : undefined
+  const replica =
+    options.redisUrl === undefined
+      ? await claimSingleReplica(options.databaseUrl, { reportHeld: held => tellClaim(held, logger) })
+      : undefined
   const installation = await openInstallation(database, { masterKey: options.masterKey, pepper: options.keyPepper })
   let reachable = true
   let directory: CachedKeyDirectory | undefined
@@ -61,7 +64,8 @@ export async function openStore(options: ServeOptions, logger: Logger): Promise<
     reportReachable(now, reason) {
       reachable = now
       if (now) logger.info('the database answers again')
-      else logger.error('the database does not answer; known keys keep working, calls are kept in the journal', { reason })
+      else
+        logger.error('the database does not answer; known keys keep working, calls are kept in the journal', { reason })
     },
   })
   await directory.start()
@@ -72,7 +76,11 @@ export async function openStore(options: ServeOptions, logger: Logger): Promise<
     clock,
     report: problem => logger.error('the ledger reports a problem', { problem }),
   })
-  const responses = createResponseStore({ database, clock, report: problem => logger.error('the response store reports a problem', { problem }) })
+  const responses = createResponseStore({
+    database,
+    clock,
+    report: problem => logger.error('the response store reports a problem', { problem }),
+  })
   return {
     database,
     installation,
@@ -88,7 +96,12 @@ export async function openStore(options: ServeOptions, logger: Logger): Promise<
     isOnlyReplica: () => replica?.held ?? true,
     close: () =>
       endAll([
-        () => responses.stop(), () => directory.stop(), () => ledger.close(), () => redis?.close(), () => replica?.release(), () => database.close(),
+        () => responses.stop(),
+        () => directory.stop(),
+        () => ledger.close(),
+        () => redis?.close(),
+        () => replica?.release(),
+        () => database.close(),
       ]),
   }
 }
@@ -106,7 +119,10 @@ async function followMasterKey(installation: Installation, logger: Logger): Prom
 
 function tellClaim(held: boolean, logger: Logger): void {
   if (held) logger.info('this is the only replica on the database again')
-  else logger.error('another replica runs on this database, and without REDIS_URL limits are counted by each: not ready until it ends; stop one of them or set REDIS_URL')
+  else
+    logger.error(
+      'another replica runs on this database, and without REDIS_URL limits are counted by each: not ready until it ends; stop one of them or set REDIS_URL',
+    )
 }
 
 async function openRedis(url: string | undefined, logger: Logger): Promise<RedisLimiter | undefined> {
@@ -117,7 +133,10 @@ async function openRedis(url: string | undefined, logger: Logger): Promise<Redis
     reportReachable: (reachable, reason) =>
       reachable
         ? logger.info('Redis answers again')
-        : logger.error('Redis does not answer; limits hold for each replica by itself', { server: new URL(url).host, reason }),
+        : logger.error('Redis does not answer; limits hold for each replica by itself', {
+            server: new URL(url).host,
+            reason,
+          }),
   })
   await limiter.start()
   return limiter

@@ -32,7 +32,11 @@ type Checked = Pick<SettingsReading, 'settings' | 'mistakes' | 'warnings'>
 
 /** A file that cannot be read is a mistake like others, so that machines find it in the same place. */
 function checked(file: string, environment: CommandInput['environment']): Checked {
-  const unreadable = (message: string): Checked => ({ settings: undefined, mistakes: [`${file}: ${message}`], warnings: [] })
+  const unreadable = (message: string): Checked => ({
+    settings: undefined,
+    mistakes: [`${file}: ${message}`],
+    warnings: [],
+  })
   if (!existsSync(file)) return unreadable('no such file')
   let text: string
   try {

@@ -26,7 +26,11 @@ async function run(words: readonly string[], environment: Readonly<Record<string
   stdout.write = ((text: string) => ((printed.out += text), true)) as typeof stdout.write
   stderr.write = ((text: string) => ((printed.error += text), true)) as typeof stderr.write
   try {
-    const code = await main(words, { MODELGATE_DATA_DIR: join(folder, 'data'), MODELGATE_DISCOVER: '0', ...environment })
+    const code = await main(words, {
+      MODELGATE_DATA_DIR: join(folder, 'data'),
+      MODELGATE_DISCOVER: '0',
+      ...environment,
+    })
     return { code, ...printed }
   } finally {
     stdout.write = writeOut
@@ -34,7 +38,17 @@ async function run(words: readonly string[], environment: Readonly<Record<string
   }
 }
 
-const commands = ['serve', 'check', 'keys create', 'keys list', 'keys revoke', 'models list', 'config schema', 'simulate', 'version']
+const commands = [
+  'serve',
+  'check',
+  'keys create',
+  'keys list',
+  'keys revoke',
+  'models list',
+  'config schema',
+  'simulate',
+  'version',
+]
 const config = (text: string) => {
   const file = join(folder, 'config.yaml')
   writeFileSync(file, text)
@@ -89,9 +103,15 @@ describe('help and wrong words', () => {
     expect([word.code, word.out]).toEqual([2, ''])
     expect(word.error).toStartWith("there is no command 'keys lits', did you mean 'keys list'? these are there:\n")
     expect(word.error).toContain('modelgate keys create')
-    expect((await run(['models', 'xyzzy'])).error).toStartWith("there is no command 'models xyzzy'; these are there:\n  modelgate models list")
-    expect((await run(['serve', '--nonsense'])).error).toBe("Unknown option '--nonsense'; modelgate serve takes --config, --port, --host, --data-dir\n")
-    expect((await run(['version', '--nonsense'])).error).toBe("Unknown option '--nonsense'; modelgate version takes no flags\n")
+    expect((await run(['models', 'xyzzy'])).error).toStartWith(
+      "there is no command 'models xyzzy'; these are there:\n  modelgate models list",
+    )
+    expect((await run(['serve', '--nonsense'])).error).toBe(
+      "Unknown option '--nonsense'; modelgate serve takes --config, --port, --host, --data-dir\n",
+    )
+    expect((await run(['version', '--nonsense'])).error).toBe(
+      "Unknown option '--nonsense'; modelgate version takes no flags\n",
+    )
   })
 
   const wrong: [string[], string][] = [
@@ -136,7 +156,10 @@ describe('help and wrong words', () => {
     [{ REDIS_URL: 'foo' }, 'REDIS_URL must begin with redis:// or rediss://'],
     [{ REDIS_URL: 'http://:secret-word@h/' }, 'REDIS_URL must begin with redis:// or rediss://'],
     [{ DATABASE_URL: 'mysql://u:secret-word@h/x' }, 'DATABASE_URL must begin with postgres://'],
-    [{ DATABASE_URL: 'postgres://u:secret-word#1@h/x' }, 'DATABASE_URL is no address that can be read; special characters of user and password are written with a percent sign'],
+    [
+      { DATABASE_URL: 'postgres://u:secret-word#1@h/x' },
+      'DATABASE_URL is no address that can be read; special characters of user and password are written with a percent sign',
+    ],
     [{ REDIS_URL: 'redis://u:secret-word#1@h' }, 'REDIS_URL is no address that can be read'],
   ]
   for (const [environment, message] of wrongEnvironment)
@@ -166,7 +189,9 @@ describe('check', () => {
   })
 
   test('each mistake is a line with file, line and column; nothing goes to stdout', async () => {
-    const file = config('model_list:\n  - model_name: a\n    proxy_params: { model: 5 }\nrouter_settings: { num_retries: -1 }\nlitellm_setings: {}\n')
+    const file = config(
+      'model_list:\n  - model_name: a\n    proxy_params: { model: 5 }\nrouter_settings: { num_retries: -1 }\nlitellm_setings: {}\n',
+    )
     const { code, out, error } = await run(['check', file])
     expect([code, out]).toEqual([1, ''])
     const lines = error.trim().split('\n')
@@ -190,28 +215,42 @@ describe('check', () => {
     expect([code, error]).toEqual([1, `${join(folder, 'nowhere.yaml')}: no such file\n`])
     const json = await run(['check', '--json', join(folder, 'nowhere.yaml')])
     expect([json.code, json.error]).toEqual([1, ''])
-    expect(JSON.parse(json.out)).toEqual({ ok: false, mistakes: [`${join(folder, 'nowhere.yaml')}: no such file`], warnings: [] })
+    expect(JSON.parse(json.out)).toEqual({
+      ok: false,
+      mistakes: [`${join(folder, 'nowhere.yaml')}: no such file`],
+      warnings: [],
+    })
   })
 
   test('an empty file is refused, by every command that reads it', async () => {
     for (const text of ['', '\n \n', '# later\n', '---\n']) {
       const file = config(text)
-      for (const words of [['check', file], ['models', 'list', '--config', file], ['serve', '--port', '0', '--config', file]]) {
+      for (const words of [
+        ['check', file],
+        ['models', 'list', '--config', file],
+        ['serve', '--port', '0', '--config', file],
+      ]) {
         const { code, out, error } = await run(words)
         expect([code, out]).toEqual([1, ''])
         expect(error).toStartWith(`${file}:1:1 the file is empty; give it a \`model_list\``)
       }
     }
-    expect((await run(['check', config('model_list: []\n')])).out).toMatch(/ is good: \d+ models, all of them built-in\n$/)
+    expect((await run(['check', config('model_list: []\n')])).out).toMatch(
+      / is good: \d+ models, all of them built-in\n$/,
+    )
   })
 
   test('beside mistakes, what has no effect is told as well', async () => {
     const file = config('model_list: 5\nrouter_settings: { routing_strategy: simple-shuffle }\n')
     const { error } = await run(['check', file])
     expect(error.trim().split('\n')).toEqual([
-      expect.stringContaining('model_list: must be a list'), `warning: ${file}:2:20 router_settings.routing_strategy: is not supported yet and has no effect`,
+      expect.stringContaining('model_list: must be a list'),
+      `warning: ${file}:2:20 router_settings.routing_strategy: is not supported yet and has no effect`,
     ])
-    expect(JSON.parse((await run(['check', '--json', file])).out)).toMatchObject({ ok: false, warnings: [expect.stringContaining('routing_strategy')] })
+    expect(JSON.parse((await run(['check', '--json', file])).out)).toMatchObject({
+      ok: false,
+      warnings: [expect.stringContaining('routing_strategy')],
+    })
   })
 
   test('a folder instead of a file', async () => {
@@ -223,7 +262,24 @@ describe('check', () => {
 
 describe('keys', () => {
   test('created, listed, revoked by id, alias or text', async () => {
-    const key = (await run(['keys', 'create', '--alias', 'ci', '--user', 'u', '--model', 'a', '--model', 'b/*', '--duration', '30d', '--rpm', '5'])).out.trim()
+    const key = (
+      await run([
+        'keys',
+        'create',
+        '--alias',
+        'ci',
+        '--user',
+        'u',
+        '--model',
+        'a',
+        '--model',
+        'b/*',
+        '--duration',
+        '30d',
+        '--rpm',
+        '5',
+      ])
+    ).out.trim()
     expect(key).toMatch(/^sk-[A-Za-z0-9_-]{43}$/)
     const second = JSON.parse((await run(['keys', 'create', '--json'])).out) as { key: string; token_id: string }
     const list = await run(['keys', 'list'])
@@ -234,7 +290,12 @@ describe('keys', () => {
     const rows = JSON.parse((await run(['keys', 'list', '--json'])).out) as Record<string, unknown>[]
     expect(rows.length).toBe(2)
     expect(rows.every(row => !('hash' in row))).toBe(true)
-    expect(rows.find(row => row.alias === 'ci')).toMatchObject({ userId: 'u', models: ['a', 'b/*'], requestsPerMinute: 5, createdBy: 'cli' })
+    expect(rows.find(row => row.alias === 'ci')).toMatchObject({
+      userId: 'u',
+      models: ['a', 'b/*'],
+      requestsPerMinute: 5,
+      createdBy: 'cli',
+    })
     for (const named of [key, second.token_id]) expect((await run(['keys', 'revoke', named])).out).toBe('revoked\n')
     const again = await run(['keys', 'revoke', key])
     expect([again.code, again.out]).toEqual([1, ''])
@@ -254,15 +315,23 @@ describe('keys', () => {
     const words = ['keys', 'create', '--user', 'u']
     const environment = { MODELGATE_CONFIG: config(goodConfig) }
     const made = [await run(words, environment), await run(words, environment), await run(words, environment)]
-    expect(made.map(one => [one.code, one.error.includes('already has 2 key(s)')])).toEqual([[0, false], [0, false], [1, true]])
+    expect(made.map(one => [one.code, one.error.includes('already has 2 key(s)')])).toEqual([
+      [0, false],
+      [0, false],
+      [1, true],
+    ])
     const unchecked = await run(words)
     expect([unchecked.code, unchecked.out]).toEqual([0, expect.stringMatching(/^sk-\S{43}\n$/)])
-    expect(unchecked.error).toBe('note: no configuration was read, so that max_keys_per_user was not checked; name it with --config or MODELGATE_CONFIG\n')
+    expect(unchecked.error).toBe(
+      'note: no configuration was read, so that max_keys_per_user was not checked; name it with --config or MODELGATE_CONFIG\n',
+    )
     expect((await run(['keys', 'create'])).error).toBe('')
   })
 
   test('a list stays a table, whatever older versions have stored', async () => {
-    const { token_id: id } = JSON.parse((await run(['keys', 'create', '--json', '--alias', 'one', '--model', 'm'])).out) as { token_id: string }
+    const { token_id: id } = JSON.parse(
+      (await run(['keys', 'create', '--json', '--alias', 'one', '--model', 'm'])).out,
+    ) as { token_id: string }
     await run(['keys', 'create', '--alias', '\u6f22\u5b57', '--duration', '1s'])
     const sql = new SQL(`sqlite:${join(folder, 'data', 'modelgate.sqlite')}`)
     await sql`update virtual_keys set alias = ${'a\nb\u001b[31m\u2028\u202e'}, user_id = ${'u'.repeat(3000)}, models = '[""]' where id = ${id}`
@@ -274,27 +343,39 @@ describe('keys', () => {
     expect(odd).toContain('a\\u{a}b\\u{1b}[31m\\u{2028}\\u{202e}  ')
     expect(odd).toMatch(/ u{97}\.\.\. {2}'' +active$/)
     expect(lines.some(line => / all +1970-01-01 00:00 {2}expired$/.test(line))).toBe(true)
-    const starts = lines.map(line => Bun.stringWidth(/^.*(STATE|active|expired)$/.exec(line)![0].replace(/(STATE|active|expired)$/, '')))
+    const starts = lines.map(line =>
+      Bun.stringWidth(/^.*(STATE|active|expired)$/.exec(line)![0].replace(/(STATE|active|expired)$/, '')),
+    )
     expect(new Set(starts).size).toBe(1)
   })
 
   test('a directory without a database is no list of keys, and is not made; the first key makes it', async () => {
     const directory = join(folder, 'typo')
-    for (const words of [['keys', 'list'], ['keys', 'revoke', 'ci']]) {
+    for (const words of [
+      ['keys', 'list'],
+      ['keys', 'revoke', 'ci'],
+    ]) {
       const { code, out, error } = await run([...words, '--data-dir', directory])
       expect([code, out]).toEqual([1, ''])
       expect(error).toStartWith(`the data directory ${directory} cannot be used: it holds no database; `)
       expect(error).toContain('--data-dir')
     }
     const elsewhere = await run(['keys', 'list'], { DATABASE_URL: `sqlite:${join(folder, 'no.sqlite')}` })
-    expect([elsewhere.code, elsewhere.error]).toEqual([1, `there is no database at ${join(folder, 'no.sqlite')}; check DATABASE_URL (or general_settings.database_url)\n`])
+    expect([elsewhere.code, elsewhere.error]).toEqual([
+      1,
+      `there is no database at ${join(folder, 'no.sqlite')}; check DATABASE_URL (or general_settings.database_url)\n`,
+    ])
     expect(readdirSync(folder)).toEqual([])
     expect((await run(['keys', 'create', '--data-dir', directory])).code).toBe(0)
-    expect((JSON.parse((await run(['keys', 'list', '--json', '--data-dir', directory])).out) as unknown[]).length).toBe(1)
+    expect((JSON.parse((await run(['keys', 'list', '--json', '--data-dir', directory])).out) as unknown[]).length).toBe(
+      1,
+    )
   })
 
   test('a database that cannot be reached is an error with its reason, exit code 1', async () => {
-    const { code, out, error } = await run(['keys', 'list'], { DATABASE_URL: 'postgres://nobody:secret-word@127.0.0.1:1/x' })
+    const { code, out, error } = await run(['keys', 'list'], {
+      DATABASE_URL: 'postgres://nobody:secret-word@127.0.0.1:1/x',
+    })
     expect([code, out]).toEqual([1, ''])
     expect(error).toStartWith('the database at 127.0.0.1:1 cannot be used: ')
     expect(error).toContain('check DATABASE_URL')
@@ -302,7 +383,10 @@ describe('keys', () => {
   })
 
   test('an alias that several keys share revokes none of them', async () => {
-    const made = [await run(['keys', 'create', '--alias', 'ci', '--json']), await run(['keys', 'create', '--alias', 'ci'])]
+    const made = [
+      await run(['keys', 'create', '--alias', 'ci', '--json']),
+      await run(['keys', 'create', '--alias', 'ci']),
+    ]
     const refused = await run(['keys', 'revoke', 'ci'])
     expect([refused.code, refused.out]).toEqual([1, ''])
     expect(refused.error).toContain("2 keys have the alias 'ci'; name the one by its id")
@@ -313,7 +397,10 @@ describe('keys', () => {
 
   test('a data directory that cannot be one is named, with the flag that gives another', async () => {
     const file = config('')
-    for (const words of [['serve', '--port', '0'], ['keys', 'list']])
+    for (const words of [
+      ['serve', '--port', '0'],
+      ['keys', 'list'],
+    ])
       for (const directory of [file, join(file, 'below')]) {
         const { code, out, error } = await run([...words, '--data-dir', directory])
         expect([code, out]).toEqual([1, ''])
@@ -343,25 +430,40 @@ describe('what there is', () => {
     const table = await run(['models', 'list', '--config', file])
     expect(table.out).toMatch(/^NAME +UPSTREAM +MODE +PRICE +SOURCE\n/)
     expect(table.out).toMatch(/mine +custom_openai\/x +chat +unknown +.*config\.yaml:2/)
-    const rows = JSON.parse((await run(['models', 'list', '--json', '--config', file])).out) as { name: string; id: string }[]
-    expect(rows.find(row => row.name === 'mine')).toMatchObject({ provider: 'custom_openai', model: 'x', mode: 'chat', priced: false })
+    const rows = JSON.parse((await run(['models', 'list', '--json', '--config', file])).out) as {
+      name: string
+      id: string
+    }[]
+    expect(rows.find(row => row.name === 'mine')).toMatchObject({
+      provider: 'custom_openai',
+      model: 'x',
+      mode: 'chat',
+      priced: false,
+    })
     const bad = await run(['models', 'list', '--config', config('model_list: 5\n')])
     expect([bad.code, bad.out]).toEqual([1, ''])
   })
 
   test('without a file, the environment decides', async () => {
-    const rows = JSON.parse((await run(['models', 'list', '--json'], { MISTRAL_API_KEY: 'k' })).out) as { name: string; source: string }[]
+    const rows = JSON.parse((await run(['models', 'list', '--json'], { MISTRAL_API_KEY: 'k' })).out) as {
+      name: string
+      source: string
+    }[]
     expect(rows.find(row => row.name === 'mistral/*')?.source).toBe('MISTRAL_API_KEY')
     expect(rows.some(row => row.source === 'local')).toBe(true)
   })
 
   test('the schema is JSON Schema of the file', async () => {
-    const schema = JSON.parse((await run(['config', 'schema'])).out) as { type: string; properties: Record<string, unknown> }
+    const schema = JSON.parse((await run(['config', 'schema'])).out) as {
+      type: string
+      properties: Record<string, unknown>
+    }
     expect(schema.type).toBe('object')
     expect(Object.keys(schema.properties)).toContain('model_list')
   })
 
   test('the version is that of the package', async () => {
-    for (const words of [['version'], ['--version']]) expect((await run(words)).out).toStartWith(`modelgate ${packageJson.version} (bun `)
+    for (const words of [['version'], ['--version']])
+      expect((await run(words)).out).toStartWith(`modelgate ${packageJson.version} (bun `)
   })
 })

@@ -71,7 +71,12 @@ function parseWords(command: Command, words: readonly string[]): Parsed {
     Object.entries(command.flags).map(([name, flag]) => [name, { type: flag.type, multiple: flag.multiple ?? false }]),
   )
   try {
-    const { values, positionals } = parseArgs({ args: withNumbers(command, words), options, allowPositionals: true, strict: true })
+    const { values, positionals } = parseArgs({
+      args: withNumbers(command, words),
+      options,
+      allowPositionals: true,
+      strict: true,
+    })
     return { flags: values as FlagValues, positionals }
   } catch (error) {
     throw new UsageError(explainedMistake(command, error as Error & { code?: string }))

@@ -21,14 +21,16 @@ export function explained(thrown: unknown, used: Used): unknown {
 
 function listening(code: string, reason: string, { host, port }: Used): string {
   // Bun says so of some addresses that are not this machine's as well.
-  if (code === 'EADDRINUSE') return `cannot listen on port ${port} of ${host}: another program uses it, or this machine has no such address; choose others with --port and --host`
+  if (code === 'EADDRINUSE')
+    return `cannot listen on port ${port} of ${host}: another program uses it, or this machine has no such address; choose others with --port and --host`
   if (code === 'EACCES') return `port ${port} is not for everyone: ${reason}; choose one from 1024 with --port`
   return `cannot listen on '${host}': ${reason}; give --host an address of this machine, or 0.0.0.0 for all of them`
 }
 
 function storing(code: string, thrown: Error, { dataDirectory, databaseUrl }: Used): string | undefined {
   const { path } = thrown as Error & { path?: string }
-  if (code.startsWith('ERR_POSTGRES_')) return `the database at ${hostOf(databaseUrl)} cannot be used: ${thrown.message}; check DATABASE_URL (or general_settings.database_url)`
+  if (code.startsWith('ERR_POSTGRES_'))
+    return `the database at ${hostOf(databaseUrl)} cannot be used: ${thrown.message}; check DATABASE_URL (or general_settings.database_url)`
   const inDirectory = typeof path === 'string' && (path.startsWith(dataDirectory) || dataDirectory.startsWith(path))
   if (!inDirectory && !fileTroubles.includes(code)) return undefined
   return `the data directory ${dataDirectory} cannot be used: ${thrown.message}; give one that can be written with --data-dir`

@@ -11,11 +11,22 @@ import { simulate } from './simulate.ts'
 import { version } from './version.ts'
 
 const commands: readonly Command[] = [
-  serve, check, keysCreate, keysList, keysRevoke, modelsList, configSchemaCommand, simulate, version,
+  serve,
+  check,
+  keysCreate,
+  keysList,
+  keysRevoke,
+  modelsList,
+  configSchemaCommand,
+  simulate,
+  version,
 ]
 
 /** Returns the exit code: 0 good, 1 failed, 2 called wrongly. */
-export async function main(words: readonly string[], environment: Readonly<Record<string, string | undefined>>): Promise<number> {
+export async function main(
+  words: readonly string[],
+  environment: Readonly<Record<string, string | undefined>>,
+): Promise<number> {
   const [first, second] = words
   if (first === undefined || first === '--help' || first === '-h' || first === 'help') {
     print(overview())
@@ -46,7 +57,10 @@ function overview(): string {
 function unknown(first: string, second: string | undefined): number {
   const group = commands.filter(one => one.name.startsWith(`${first} `))
   if (group.length > 0) return unknownOf(group, first, second)
-  const near = nearest(first, commands.map(one => one.name.split(' ')[0]!))
+  const near = nearest(
+    first,
+    commands.map(one => one.name.split(' ')[0]!),
+  )
   printError(`there is no command '${first}'${near ? `, did you mean '${near}'?` : ';'} modelgate --help lists them`)
   return 2
 }
@@ -58,7 +72,12 @@ function unknownOf(group: readonly Command[], first: string, second: string | un
     print(list)
     return second === undefined ? 2 : 0
   }
-  const near = nearest(second, group.map(one => one.name.slice(first.length + 1)))
-  printError(`there is no command '${first} ${second}'${near ? `, did you mean '${first} ${near}'?` : ';'} these are there:\n${list}`)
+  const near = nearest(
+    second,
+    group.map(one => one.name.slice(first.length + 1)),
+  )
+  printError(
+    `there is no command '${first} ${second}'${near ? `, did you mean '${first} ${near}'?` : ';'} these are there:\n${list}`,
+  )
   return 2
 }

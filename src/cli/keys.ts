@@ -16,7 +16,16 @@ import { openDatabase } from '../store/open.ts'
 import type { Command, CommandInput, FlagValues } from './command.ts'
 import { print, printError, table, UsageError } from './command.ts'
 import { explained } from './failures.ts'
-import { configFile, configFlag, databaseUrl, dataDirectory, dataFlag, generalSettings, jsonFlag, nonEmpty } from './options.ts'
+import {
+  configFile,
+  configFlag,
+  databaseUrl,
+  dataDirectory,
+  dataFlag,
+  generalSettings,
+  jsonFlag,
+  nonEmpty,
+} from './options.ts'
 
 const listMax = 1000
 
@@ -30,7 +39,9 @@ async function withKnownKeys<T>(input: CommandInput, work: KeyWork<T>): Promise<
   if (path === undefined || existsSync(path)) return withKeys(input, work)
   const directory = dataDirectory(flags, environment)
   if (path.startsWith(directory))
-    throw new Error(`the data directory ${directory} cannot be used: it holds no database; name that of the gateway with --data-dir (or MODELGATE_DATA_DIR)`)
+    throw new Error(
+      `the data directory ${directory} cannot be used: it holds no database; name that of the gateway with --data-dir (or MODELGATE_DATA_DIR)`,
+    )
   throw new Error(`there is no database at ${path}; check DATABASE_URL (or general_settings.database_url)`)
 }
 
@@ -51,7 +62,9 @@ async function withKeys<T>({ flags, environment }: CommandInput, work: KeyWork<T
 }
 
 /** Flags by the fields of `POST /key/generate`, whose rules hold here too. */
-const flagOfField: Readonly<Record<keyof Pick<KeyFields, 'key_alias' | 'user_id' | 'team_id' | 'models' | 'duration'> | LimitField, string>> = {
+const flagOfField: Readonly<
+  Record<keyof Pick<KeyFields, 'key_alias' | 'user_id' | 'team_id' | 'models' | 'duration'> | LimitField, string>
+> = {
   key_alias: 'alias',
   user_id: 'user',
   team_id: 'team',
@@ -120,10 +133,19 @@ export const keysCreate: Command = {
     const { flags, environment } = input
     const keyText = mintKey()
     // Before anything is opened: a wrong flag changes nothing.
-    const record = newKey({ id: randomUUIDv7(), keyText, fields: fieldsOf(flags), nowMs: systemClock.epochMs(), createdBy: 'cli' })
-    const keysOfUserMax = record.userId === null ? null : (generalSettings(flags, environment).max_keys_per_user ?? null)
+    const record = newKey({
+      id: randomUUIDv7(),
+      keyText,
+      fields: fieldsOf(flags),
+      nowMs: systemClock.epochMs(),
+      createdBy: 'cli',
+    })
+    const keysOfUserMax =
+      record.userId === null ? null : (generalSettings(flags, environment).max_keys_per_user ?? null)
     if (record.userId !== null && configFile(flags, environment) === undefined)
-      printError('note: no configuration was read, so that max_keys_per_user was not checked; name it with --config or MODELGATE_CONFIG')
+      printError(
+        'note: no configuration was read, so that max_keys_per_user was not checked; name it with --config or MODELGATE_CONFIG',
+      )
     await withKeys(input, (keys, hashKey) => keys.insert({ ...record, hash: hashKey(keyText) }, keysOfUserMax))
     print(flags.json ? JSON.stringify({ key: keyText, token_id: record.id }) : keyText)
     return 0
@@ -139,12 +161,27 @@ export const keysList: Command = {
     const keys = await withKnownKeys(input, allKeys)
     const nowMs = systemClock.epochMs()
     const date = (ms: number | null) => (ms === null ? '' : new Date(ms).toISOString().slice(0, 16).replace('T', ' '))
-    if (input.flags.json) print(JSON.stringify(keys.map(({ hash: _, ...shown }) => shown), null, 2))
+    if (input.flags.json)
+      print(
+        JSON.stringify(
+          keys.map(({ hash: _, ...shown }) => shown),
+          null,
+          2,
+        ),
+      )
     else
       print(
         table(
           ['ID', 'KEY', 'ALIAS', 'USER', 'MODELS', 'EXPIRES', 'STATE'],
-          keys.map(one => [one.id, one.hint, one.alias ?? '', one.userId ?? '', modelsText(one), date(one.expiresAtMs), keyProblem(one, nowMs) ?? 'active']),
+          keys.map(one => [
+            one.id,
+            one.hint,
+            one.alias ?? '',
+            one.userId ?? '',
+            modelsText(one),
+            date(one.expiresAtMs),
+            keyProblem(one, nowMs) ?? 'active',
+          ]),
         ),
       )
     return 0
@@ -162,7 +199,8 @@ async function allKeys(store: KeyStore): Promise<KeyRecord[]> {
 }
 
 /** An empty name, of a key of an older version, opens no model at all. */
-const modelsText = ({ models }: KeyRecord): string => (models.length === 0 ? 'all' : models.map(name => name || "''").join(','))
+const modelsText = ({ models }: KeyRecord): string =>
+  models.length === 0 ? 'all' : models.map(name => name || "''").join(',')
 
 /** Takes the word for a text, then for an id, then for an alias. Throws when it is none, or an alias of several. */
 export const keysRevoke: Command = {
@@ -174,7 +212,8 @@ export const keysRevoke: Command = {
     const [named] = input.positionals
     if (named === undefined) throw new UsageError('name the key: modelgate keys revoke ID')
     const gone = await withKnownKeys(input, async (keys, hashKey) => {
-      const found = (await keys.find({ hash: hashKey(named) })) ?? (await keys.find({ id: named })) ?? (await onlyOne(keys, named))
+      const found =
+        (await keys.find({ hash: hashKey(named) })) ?? (await keys.find({ id: named })) ?? (await onlyOne(keys, named))
       return found !== undefined && (await keys.delete(found.id))
     })
     if (!gone) throw new Error(`no key is '${named}'; modelgate keys list shows them`)
@@ -186,6 +225,7 @@ export const keysRevoke: Command = {
 /** Several keys may share an alias: which of them is meant, nobody may guess. */
 async function onlyOne(keys: KeyStore, alias: string): Promise<KeyRecord | undefined> {
   const { keys: found, total } = await keys.list({ alias, limit: 2, offset: 0 })
-  if (total > 1) throw new Error(`${total} keys have the alias '${alias}'; name the one by its id: modelgate keys list shows them`)
+  if (total > 1)
+    throw new Error(`${total} keys have the alias '${alias}'; name the one by its id: modelgate keys list shows them`)
   return found[0]
 }

@@ -27,7 +27,13 @@ export const modelsList: Command = {
       print(
         table(
           ['NAME', 'UPSTREAM', 'MODE', 'PRICE', 'SOURCE'],
-          rows.map(one => [one.name, `${one.provider}/${one.model}`, one.mode, one.priced ? 'known' : 'unknown', one.source]),
+          rows.map(one => [
+            one.name,
+            `${one.provider}/${one.model}`,
+            one.mode,
+            one.priced ? 'known' : 'unknown',
+            one.source,
+          ]),
         ),
       )
     return 0

@@ -10,7 +10,11 @@ import { UsageError } from './command.ts'
 /** Read by `configFile`. */
 export const configFlag: Flag = { type: 'string', value: 'FILE', help: 'Configuration file (MODELGATE_CONFIG)' }
 /** Read by `dataDirectory`. */
-export const dataFlag: Flag = { type: 'string', value: 'DIR', help: 'Data directory (MODELGATE_DATA_DIR; default .modelgate)' }
+export const dataFlag: Flag = {
+  type: 'string',
+  value: 'DIR',
+  help: 'Data directory (MODELGATE_DATA_DIR; default .modelgate)',
+}
 /** Where it is given, standard output is one JSON value. */
 export const jsonFlag: Flag = { type: 'boolean', help: 'Write JSON' }
 
@@ -28,7 +32,9 @@ export function dataDirectory(flags: FlagValues, environment: Environment): stri
 
 /** `general_settings` of the configuration file, for what decides before anything is served. Throws ConfigError. */
 export function generalSettings(flags: FlagValues, environment: Environment): NonNullable<Config['general_settings']> {
-  return openSettings({ configFile: configFile(flags, environment), environment, providers }).config().general_settings ?? {}
+  return (
+    openSettings({ configFile: configFile(flags, environment), environment, providers }).config().general_settings ?? {}
+  )
 }
 
 /** `DATABASE_URL`, else the configuration file's, else the embedded database in the data directory. Throws UsageError and ConfigError. */
@@ -37,7 +43,10 @@ export function databaseUrl(flags: FlagValues, environment: Environment): string
   const given = fromEnvironment ?? generalSettings(flags, environment).database_url
   if (given === undefined) return `sqlite:${join(dataDirectory(flags, environment), 'modelgate.sqlite')}`
   const problem = databaseUrlProblem(given)
-  if (problem !== undefined) throw new UsageError(`${fromEnvironment === undefined ? 'general_settings.database_url' : 'DATABASE_URL'} ${problem}`)
+  if (problem !== undefined)
+    throw new UsageError(
+      `${fromEnvironment === undefined ? 'general_settings.database_url' : 'DATABASE_URL'} ${problem}`,
+    )
   return given
 }
 
@@ -52,7 +61,8 @@ export function redisUrl(environment: Environment): string | undefined {
 /** 0 = any free port. Throws UsageError with `from`, the flag or variable that the value is of. */
 export function portNumber(value: string, from: string): number {
   const port = Number(value)
-  if (!Number.isInteger(port) || port < 0 || port > 65_535) throw new UsageError(`${from} must be a port from 0 to 65535; got '${value}'`)
+  if (!Number.isInteger(port) || port < 0 || port > 65_535)
+    throw new UsageError(`${from} must be a port from 0 to 65535; got '${value}'`)
   return port
 }
 

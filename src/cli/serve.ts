@@ -8,7 +8,18 @@ import { Secret } from '../lib/secret.ts'
 import type { Command, CommandInput } from './command.ts'
 import { printError, UsageError } from './command.ts'
 import { explained } from './failures.ts'
-import { configFile, configFlag, databaseUrl, dataDirectory, dataFlag, generalSettings, nonEmpty, portNumber, redisUrl, text } from './options.ts'
+import {
+  configFile,
+  configFlag,
+  databaseUrl,
+  dataDirectory,
+  dataFlag,
+  generalSettings,
+  nonEmpty,
+  portNumber,
+  redisUrl,
+  text,
+} from './options.ts'
 
 /** One Ctrl-C may come several times: from the terminal, from npm, from the launcher. Later ones mean impatience. */
 const sameSignalMs = 1000
@@ -38,10 +49,13 @@ export const serve: Command = {
       const stop = () => {
         if (stoppingSinceMs === undefined) {
           stoppingSinceMs = systemClock.monotonicMs()
-          server.stop().then(() => resolve(0), (thrown: unknown) => {
-            printError(`not everything ended well: ${thrown instanceof Error ? thrown.message : String(thrown)}`)
-            resolve(1)
-          })
+          server.stop().then(
+            () => resolve(0),
+            (thrown: unknown) => {
+              printError(`not everything ended well: ${thrown instanceof Error ? thrown.message : String(thrown)}`)
+              resolve(1)
+            },
+          )
         } else if (systemClock.monotonicMs() - stoppingSinceMs > sameSignalMs) process.exit(1)
       }
       process.on('SIGTERM', stop)
@@ -76,7 +90,8 @@ function checkEnvironment(environment: CommandInput['environment']): void {
     throw new UsageError(`MODELGATE_LOG_LEVEL must be one of ${logLevels.join(', ')}; got '${level}'`)
   for (const name of ['MODELGATE_DRAIN_DELAY_MS', 'MODELGATE_DRAIN_MS']) {
     const value = nonEmpty(environment[name])
-    if (value !== undefined && !/^\d{1,9}$/.test(value)) throw new UsageError(`${name} must be a whole number of milliseconds; got '${value}'`)
+    if (value !== undefined && !/^\d{1,9}$/.test(value))
+      throw new UsageError(`${name} must be a whole number of milliseconds; got '${value}'`)
   }
 }
 
@@ -91,7 +106,10 @@ function serveOptions({ flags, environment }: CommandInput) {
   return {
     configFile: file,
     host: text(flags.host) ?? nonEmpty(environment.HOST) ?? '127.0.0.1',
-    port: text(flags.port) !== undefined ? portNumber(text(flags.port)!, '--port') : portNumber(nonEmpty(environment.PORT) ?? '4000', 'PORT'),
+    port:
+      text(flags.port) !== undefined
+        ? portNumber(text(flags.port)!, '--port')
+        : portNumber(nonEmpty(environment.PORT) ?? '4000', 'PORT'),
     dataDirectory: directory,
     masterKey: masterKey === undefined ? undefined : new Secret(masterKey),
     keyPepper: pepper === undefined ? undefined : new Secret(pepper),
@@ -151,7 +169,9 @@ function isNullDevice(descriptor: number): boolean {
 }
 
 function unshown(why: string): Error {
-  return new Error(`the master key of the first start cannot be shown, so none was made: ${why}; set MODELGATE_MASTER_KEY, or start once at a terminal`)
+  return new Error(
+    `the master key of the first start cannot be shown, so none was made: ${why}; set MODELGATE_MASTER_KEY, or start once at a terminal`,
+  )
 }
 
 /** A stray failure is logged and the process lives; a reload is asked for by SIGHUP. */

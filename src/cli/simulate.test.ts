@@ -3,8 +3,16 @@ import { expect, test } from 'bun:test'
 import { startSimulator } from '../../simulator/index.ts'
 
 async function run(...words: string[]) {
-  const child = Bun.spawn([process.execPath, `${import.meta.dir}/../main.ts`, 'simulate', ...words], { stdout: 'pipe', stderr: 'pipe', timeout: 8000 })
-  const [out, error, code] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text(), child.exited])
+  const child = Bun.spawn([process.execPath, `${import.meta.dir}/../main.ts`, 'simulate', ...words], {
+    stdout: 'pipe',
+    stderr: 'pipe',
+    timeout: 8000,
+  })
+  const [out, error, code] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ])
   expect([out, error.trim().split('\n').length]).toEqual(['', 1])
   return { error, code }
 }
@@ -14,7 +22,9 @@ test('a port that is taken is named, with what to do', async () => {
   const { error, code } = await run('--port', String(other.port))
   await other.stop()
   expect(code).toBe(1)
-  expect(error).toContain(`cannot listen on port ${other.port} of 127.0.0.1: another program uses it; choose another with --port`)
+  expect(error).toContain(
+    `cannot listen on port ${other.port} of 127.0.0.1: another program uses it; choose another with --port`,
+  )
 })
 
 test('an address that this machine does not have', async () => {

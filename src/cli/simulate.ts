@@ -40,7 +40,9 @@ function explained(thrown: unknown, host: string, port: number): unknown {
 }
 
 function listening(code: string, host: string, port: number): string {
-  if (code === 'EADDRINUSE') return `cannot listen on port ${port} of ${host}: another program uses it; choose another with --port, or --port 0 for any that is free`
-  if (code === 'EACCES') return `cannot listen on port ${port} of ${host}: it is not for everyone; choose one from 1024 with --port`
+  if (code === 'EADDRINUSE')
+    return `cannot listen on port ${port} of ${host}: another program uses it; choose another with --port, or --port 0 for any that is free`
+  if (code === 'EACCES')
+    return `cannot listen on port ${port} of ${host}: it is not for everyone; choose one from 1024 with --port`
   return `cannot listen on '${host}': this machine has no such address; give --host one that it has, or 0.0.0.0 for all of them`
 }

@@ -26,18 +26,23 @@ type BedrockReading = { baseUrl: string; options: Record<string, unknown> } | Mi
 /** The environment's names are those of AWS's SDKs and of the peer; an API key alone needs no other credentials. */
 export function bedrockOptions(params: BedrockParams, environment: Environment, hasApiKey: boolean): BedrockReading {
   const { api_base: base, aws_bedrock_runtime_endpoint: own } = params
-  if (base !== undefined && own !== undefined) return mistake('two addresses; give either `api_base` or `aws_bedrock_runtime_endpoint`')
+  if (base !== undefined && own !== undefined)
+    return mistake('two addresses; give either `api_base` or `aws_bedrock_runtime_endpoint`')
   const endpoint = base ?? own ?? endpointOf(environment)
   if (endpoint !== undefined && !/^https?:\/\/[^\s/]/.test(endpoint))
     return mistake('the endpoint of Bedrock in the environment must be an http:// or https:// address')
-  const region = params.aws_region_name ?? arnRegion(params.model) ?? hostRegion(endpoint ?? '') ?? regionOf(environment)
+  const region =
+    params.aws_region_name ?? arnRegion(params.model) ?? hostRegion(endpoint ?? '') ?? regionOf(environment)
   if (region === undefined) return mistake('no region: give `aws_region_name`, or set AWS_REGION')
   if (!regionPattern.test(region)) return mistake('the AWS region must be one such as `us-east-1`', 'aws_region_name')
   if (hasApiKey && (params.aws_access_key_id ?? params.aws_secret_access_key) !== undefined)
     return mistake('two ways to sign in; give either `api_key` or `aws_access_key_id` and `aws_secret_access_key`')
   const credentials = hasApiKey ? {} : credentialsOf(params, environment)
   if ('message' in credentials) return credentials as Mistake
-  return { baseUrl: (endpoint ?? regionalUrl(region)).replace(/\/+$/, ''), options: { aws_region_name: region, ...credentials } }
+  return {
+    baseUrl: (endpoint ?? regionalUrl(region)).replace(/\/+$/, ''),
+    options: { aws_region_name: region, ...credentials },
+  }
 }
 
 function mistake(message: string, field?: string): Mistake {
@@ -49,9 +54,16 @@ function credentialsOf(params: BedrockParams, environment: Environment): Record<
   const own = params.aws_access_key_id !== undefined || params.aws_secret_access_key !== undefined
   const [id, secret, token] = own
     ? [params.aws_access_key_id, params.aws_secret_access_key, params.aws_session_token]
-    : [environment.AWS_ACCESS_KEY_ID, environment.AWS_SECRET_ACCESS_KEY, params.aws_session_token ?? environment.AWS_SESSION_TOKEN]
+    : [
+        environment.AWS_ACCESS_KEY_ID,
+        environment.AWS_SECRET_ACCESS_KEY,
+        params.aws_session_token ?? environment.AWS_SESSION_TOKEN,
+      ]
   if (own && (!id || !secret))
-    return mistake('`aws_access_key_id` and `aws_secret_access_key` belong together; give both', id ? 'aws_access_key_id' : 'aws_secret_access_key')
+    return mistake(
+      '`aws_access_key_id` and `aws_secret_access_key` belong together; give both',
+      id ? 'aws_access_key_id' : 'aws_secret_access_key',
+    )
   if (!id || !secret)
     return mistake(
       'no credentials: give `api_key` or `aws_access_key_id` and `aws_secret_access_key`, ' +
@@ -69,10 +81,17 @@ function arnRegion(model: string): string | undefined {
   return /\barn:aws[a-z-]*:bedrock:([a-z0-9-]+):/.exec(model)?.[1]
 }
 
-function endpointOf({ AWS_ENDPOINT_URL_BEDROCK_RUNTIME: sdk, AWS_BEDROCK_RUNTIME_ENDPOINT: peer }: Environment): string | undefined {
+function endpointOf({
+  AWS_ENDPOINT_URL_BEDROCK_RUNTIME: sdk,
+  AWS_BEDROCK_RUNTIME_ENDPOINT: peer,
+}: Environment): string | undefined {
   return sdk || peer || undefined
 }
 
-function regionOf({ AWS_REGION: region, AWS_DEFAULT_REGION: byDefault, AWS_REGION_NAME: peer }: Environment): string | undefined {
+function regionOf({
+  AWS_REGION: region,
+  AWS_DEFAULT_REGION: byDefault,
+  AWS_REGION_NAME: peer,
+}: Environment): string | undefined {
   return region || byDefault || peer || undefined
 }

@@ -7,9 +7,20 @@ import type { ModelMode } from '../core/deployment.ts'
 
 /** Flags that `/model/info` shows for every model: true, false, or null for not known. The peer's names. */
 export const flags = [
-  'supports_system_messages', 'supports_vision', 'supports_audio_input', 'supports_audio_output', 'supports_video_input', 'supports_pdf_input',
-  'supports_image_output', 'supports_function_calling', 'supports_parallel_function_calling', 'supports_tool_choice', 'supports_response_schema',
-  'supports_reasoning', 'supports_prompt_caching', 'supports_web_search',
+  'supports_system_messages',
+  'supports_vision',
+  'supports_audio_input',
+  'supports_audio_output',
+  'supports_video_input',
+  'supports_pdf_input',
+  'supports_image_output',
+  'supports_function_calling',
+  'supports_parallel_function_calling',
+  'supports_tool_choice',
+  'supports_response_schema',
+  'supports_reasoning',
+  'supports_prompt_caching',
+  'supports_web_search',
 ] as const
 
 /** As `/model/info` shows it and `model_info` takes it. */
@@ -33,33 +44,88 @@ interface Family {
 const named = (pattern: string): RegExp => new RegExp(`(?:^|[/.])(?:${pattern})`)
 
 const limits = (input: number, output: number): Capabilities => ({ max_input_tokens: input, max_output_tokens: output })
-const text: Capabilities = { mode: 'chat', supports_system_messages: true, supports_vision: false, supports_audio_input: false, supports_audio_output: false }
+const text: Capabilities = {
+  mode: 'chat',
+  supports_system_messages: true,
+  supports_vision: false,
+  supports_audio_input: false,
+  supports_audio_output: false,
+}
 const tools: Capabilities = { ...text, supports_function_calling: true, supports_tool_choice: true }
 const sight: Capabilities = { ...tools, supports_vision: true }
 const strict: Capabilities = { supports_response_schema: true, supports_parallel_function_calling: true }
 const thinking: Capabilities = { supports_reasoning: true }
 const plain: Capabilities = { supports_reasoning: false }
 const cached: Capabilities = { supports_prompt_caching: true }
-const embedding = (input: number, size: number): Capabilities => ({ mode: 'embedding', max_input_tokens: input, output_vector_size: size })
+const embedding = (input: number, size: number): Capabilities => ({
+  mode: 'embedding',
+  max_input_tokens: input,
+  output_vector_size: size,
+})
 
 /** developers.openai.com/api/docs/models. */
 const openai: readonly Family[] = [
-  { pattern: named('gpt-6'), is: { ...sight, ...strict, ...thinking, ...cached, ...limits(922_000, 128_000), supports_pdf_input: true } },
+  {
+    pattern: named('gpt-6'),
+    is: { ...sight, ...strict, ...thinking, ...cached, ...limits(922_000, 128_000), supports_pdf_input: true },
+  },
   { pattern: named('gpt-5(?:[.-]\\d)?-chat'), is: { ...sight, ...cached, ...plain, max_output_tokens: 16_384 } },
   { pattern: named('gpt-5[^/]*-image'), is: { supports_image_output: true, supports_vision: true } },
-  { pattern: named('gpt-5(?:[.-][12])?(?:-(?:mini|nano|pro|codex|20\\d\\d)[^/]*)?$'), is: { ...sight, ...strict, ...thinking, ...cached, ...limits(272_000, 128_000), supports_pdf_input: true } },
-  { pattern: named('gpt-5'), is: { ...sight, ...strict, ...thinking, ...cached, max_output_tokens: 128_000, supports_pdf_input: true } },
-  { pattern: named('gpt-4\\.1'), is: { ...sight, ...strict, ...plain, ...cached, ...limits(1_047_576, 32_768), supports_pdf_input: true } },
-  { pattern: named('gpt-4o[^/]*-transcribe|gpt-transcribe|whisper'), is: { mode: 'audio_transcription', supports_audio_input: true } },
+  {
+    pattern: named('gpt-5(?:[.-][12])?(?:-(?:mini|nano|pro|codex|20\\d\\d)[^/]*)?$'),
+    is: { ...sight, ...strict, ...thinking, ...cached, ...limits(272_000, 128_000), supports_pdf_input: true },
+  },
+  {
+    pattern: named('gpt-5'),
+    is: { ...sight, ...strict, ...thinking, ...cached, max_output_tokens: 128_000, supports_pdf_input: true },
+  },
+  {
+    pattern: named('gpt-4\\.1'),
+    is: { ...sight, ...strict, ...plain, ...cached, ...limits(1_047_576, 32_768), supports_pdf_input: true },
+  },
+  {
+    pattern: named('gpt-4o[^/]*-transcribe|gpt-transcribe|whisper'),
+    is: { mode: 'audio_transcription', supports_audio_input: true },
+  },
   { pattern: named('gpt-4o[^/]*-tts|tts-1'), is: { mode: 'audio_speech', supports_audio_output: true } },
-  { pattern: named('gpt-4o[^/]*-audio|gpt-audio'), is: { ...tools, ...plain, ...limits(128_000, 16_384), supports_audio_input: true, supports_audio_output: true } },
-  { pattern: named('gpt-4o(?!.*(?:realtime|search))'), is: { ...sight, ...strict, ...plain, ...cached, ...limits(128_000, 16_384), supports_pdf_input: true } },
-  { pattern: named('gpt-4-turbo'), is: { ...sight, ...plain, ...limits(128_000, 4096), supports_parallel_function_calling: true, supports_response_schema: false } },
-  { pattern: named('gpt-4(?:-0613)?$'), is: { ...tools, ...plain, ...limits(8192, 8192), supports_response_schema: false } },
-  { pattern: named('gpt-3\\.5-turbo(?!-instruct)'), is: { ...tools, ...plain, ...limits(16_385, 4096), supports_response_schema: false } },
-  { pattern: named('o1-(?:mini|preview)'), is: { ...text, ...thinking, supports_system_messages: false, supports_function_calling: false } },
-  { pattern: named('o3-mini'), is: { ...tools, ...thinking, ...cached, ...limits(200_000, 100_000), supports_response_schema: true } },
-  { pattern: named('o[134](?:-|$)'), is: { ...sight, ...thinking, ...cached, ...limits(200_000, 100_000), supports_response_schema: true } },
+  {
+    pattern: named('gpt-4o[^/]*-audio|gpt-audio'),
+    is: { ...tools, ...plain, ...limits(128_000, 16_384), supports_audio_input: true, supports_audio_output: true },
+  },
+  {
+    pattern: named('gpt-4o(?!.*(?:realtime|search))'),
+    is: { ...sight, ...strict, ...plain, ...cached, ...limits(128_000, 16_384), supports_pdf_input: true },
+  },
+  {
+    pattern: named('gpt-4-turbo'),
+    is: {
+      ...sight,
+      ...plain,
+      ...limits(128_000, 4096),
+      supports_parallel_function_calling: true,
+      supports_response_schema: false,
+    },
+  },
+  {
+    pattern: named('gpt-4(?:-0613)?$'),
+    is: { ...tools, ...plain, ...limits(8192, 8192), supports_response_schema: false },
+  },
+  {
+    pattern: named('gpt-3\\.5-turbo(?!-instruct)'),
+    is: { ...tools, ...plain, ...limits(16_385, 4096), supports_response_schema: false },
+  },
+  {
+    pattern: named('o1-(?:mini|preview)'),
+    is: { ...text, ...thinking, supports_system_messages: false, supports_function_calling: false },
+  },
+  {
+    pattern: named('o3-mini'),
+    is: { ...tools, ...thinking, ...cached, ...limits(200_000, 100_000), supports_response_schema: true },
+  },
+  {
+    pattern: named('o[134](?:-|$)'),
+    is: { ...sight, ...thinking, ...cached, ...limits(200_000, 100_000), supports_response_schema: true },
+  },
   { pattern: named('gpt-oss'), is: { ...tools, ...thinking, ...limits(131_072, 131_072) } },
   { pattern: named('gpt-image|dall-e'), is: { mode: 'image_generation', supports_image_output: true } },
   { pattern: named('text-embedding-3-large'), is: embedding(8192, 3072) },
@@ -71,33 +137,69 @@ const claude: Capabilities = { ...sight, ...cached, supports_parallel_function_c
 
 /** platform.claude.com/docs/en/models: one page a model. */
 const anthropic: readonly Family[] = [
-  { pattern: named('claude-(?:opus|sonnet|haiku|fable)-[5-9]'), is: { ...claude, ...thinking, ...limits(1_000_000, 128_000), supports_response_schema: true } },
-  { pattern: named('claude-opus-4[.-][6-9]'), is: { ...claude, ...thinking, max_output_tokens: 128_000, supports_response_schema: true } },
-  { pattern: named('claude-(?:opus|sonnet|haiku)-4[.-][5-9](?!\\d)'), is: { ...claude, ...thinking, max_output_tokens: 64_000, supports_response_schema: true } },
+  {
+    pattern: named('claude-(?:opus|sonnet|haiku|fable)-[5-9]'),
+    is: { ...claude, ...thinking, ...limits(1_000_000, 128_000), supports_response_schema: true },
+  },
+  {
+    pattern: named('claude-opus-4[.-][6-9]'),
+    is: { ...claude, ...thinking, max_output_tokens: 128_000, supports_response_schema: true },
+  },
+  {
+    pattern: named('claude-(?:opus|sonnet|haiku)-4[.-][5-9](?!\\d)'),
+    is: { ...claude, ...thinking, max_output_tokens: 64_000, supports_response_schema: true },
+  },
   { pattern: named('claude-(?:opus-4|4-opus)'), is: { ...claude, ...thinking, ...limits(200_000, 32_000) } },
   { pattern: named('claude-(?:sonnet-4|4-sonnet|3[.-]7)'), is: { ...claude, ...thinking, ...limits(200_000, 64_000) } },
   { pattern: named('claude-3[.-]5'), is: { ...claude, ...plain, ...limits(200_000, 8192) } },
   { pattern: named('claude-3'), is: { ...sight, ...plain, ...cached, ...limits(200_000, 4096) } },
 ]
 
-const gemini: Capabilities = { ...sight, ...strict, ...cached, supports_audio_input: true, supports_video_input: true, supports_pdf_input: true }
+const gemini: Capabilities = {
+  ...sight,
+  ...strict,
+  ...cached,
+  supports_audio_input: true,
+  supports_video_input: true,
+  supports_pdf_input: true,
+}
 
 /** ai.google.dev/gemini-api/docs/models and .../embeddings, .../imagen. */
 const google: readonly Family[] = [
-  { pattern: named('gemini-[^/]*-tts'), is: { mode: 'audio_speech', max_input_tokens: 8192, supports_audio_output: true } },
+  {
+    pattern: named('gemini-[^/]*-tts'),
+    is: { mode: 'audio_speech', max_input_tokens: 8192, supports_audio_output: true },
+  },
   { pattern: named('gemini-embedding-001'), is: embedding(2048, 3072) },
   { pattern: named('gemini-embedding'), is: { mode: 'embedding' } },
-  { pattern: named('gemini-[^/]*-image'), is: { mode: 'chat', supports_vision: true, supports_image_output: true, supports_function_calling: false } },
+  {
+    pattern: named('gemini-[^/]*-image'),
+    is: { mode: 'chat', supports_vision: true, supports_image_output: true, supports_function_calling: false },
+  },
   { pattern: named('imagen-'), is: { mode: 'image_generation', supports_image_output: true } },
-  { pattern: named('gemini-(?:live|[^/]*(?:native-audio|live))'), is: { supports_audio_input: true, supports_audio_output: true } },
-  { pattern: named('gemini-(?:2\\.5|[3-9])'), is: { ...gemini, ...thinking, ...limits(1_048_576, 65_536), supports_web_search: true } },
-  { pattern: named('gemini-2\\.0'), is: { ...gemini, ...plain, ...limits(1_048_576, 8192), supports_web_search: true } },
+  {
+    pattern: named('gemini-(?:live|[^/]*(?:native-audio|live))'),
+    is: { supports_audio_input: true, supports_audio_output: true },
+  },
+  {
+    pattern: named('gemini-(?:2\\.5|[3-9])'),
+    is: { ...gemini, ...thinking, ...limits(1_048_576, 65_536), supports_web_search: true },
+  },
+  {
+    pattern: named('gemini-2\\.0'),
+    is: { ...gemini, ...plain, ...limits(1_048_576, 8192), supports_web_search: true },
+  },
   { pattern: named('gemini-1\\.5'), is: { ...gemini, ...plain, max_output_tokens: 8192 } },
 ]
 
 /** docs.mistral.ai/models, docs.x.ai/developers/models, docs.cohere.com/docs/models, api-docs.deepseek.com. */
 const vendors: readonly Family[] = [
-  { pattern: named('mistral-(?:large-(?:latest|251\\d|26)|medium|small-(?:latest|25\\d\\d|26))|pixtral|ministral-[^/]*2512'), is: { ...sight, ...strict } },
+  {
+    pattern: named(
+      'mistral-(?:large-(?:latest|251\\d|26)|medium|small-(?:latest|25\\d\\d|26))|pixtral|ministral-[^/]*2512',
+    ),
+    is: { ...sight, ...strict },
+  },
   { pattern: named('mistral-(?:large|small)|ministral|devstral|codestral-(?!embed)'), is: { ...tools, ...strict } },
   { pattern: named('magistral'), is: { ...sight, ...thinking } },
   { pattern: named('voxtral'), is: { supports_audio_input: true } },
@@ -134,7 +236,10 @@ const open: readonly Family[] = [
   { pattern: named('kimi-k2-(?:instruct|0|turbo)'), is: { ...tools, ...plain } },
   { pattern: named('glm-4\\.[5-9]v'), is: { ...sight, ...thinking } },
   { pattern: named('glm-4\\.[5-9]'), is: { ...tools, ...thinking } },
-  { pattern: named('nova-(?:lite|pro|premier)'), is: { ...sight, supports_video_input: true, supports_pdf_input: true } },
+  {
+    pattern: named('nova-(?:lite|pro|premier)'),
+    is: { ...sight, supports_video_input: true, supports_pdf_input: true },
+  },
   { pattern: named('nova-micro'), is: tools },
   { pattern: named('titan-embed-text-v2'), is: embedding(8192, 1024) },
   { pattern: named('voyage-3(?:\\.5)?(?:-large|-lite)?$'), is: { mode: 'embedding', max_input_tokens: 32_000 } },

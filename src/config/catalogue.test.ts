@@ -11,14 +11,17 @@ import { catalogPrices } from './prices.ts'
 const path = `${import.meta.dir}/prices.json`
 const extract = JSON.parse(readFileSync(path, 'utf8')) as Extract
 const library = await import('@pydantic/genai-prices').catch(() => undefined)
-if (!library) process.stdout.write('skipped: the price extract is not compared, because @pydantic/genai-prices is not installed\n')
+if (!library)
+  process.stdout.write('skipped: the price extract is not compared, because @pydantic/genai-prices is not installed\n')
 
 const now = Date.parse('2026-11-21T12:00:00Z')
 
 test('the extract is small, and says where it is from', () => {
   expect(statSync(path).size).toBeLessThan(150_000)
   expect(extract.notice).toContain('@pydantic/genai-prices')
-  expect(readFileSync(`${import.meta.dir}/../../NOTICE`, 'utf8')).toMatch(/Copyright \(c\) Pydantic Services Inc\.[^]*WITHOUT WARRANTY/)
+  expect(readFileSync(`${import.meta.dir}/../../NOTICE`, 'utf8')).toMatch(
+    /Copyright \(c\) Pydantic Services Inc\.[^]*WITHOUT WARRANTY/,
+  )
 })
 
 test('names are found by the rules of the library', () => {
@@ -41,7 +44,8 @@ test('a rule without a price hides the rules behind it, and a model that is give
 })
 
 test('tiers, dates, hours, and what is not counted in tokens', () => {
-  const cost = (provider: string, model: string, usage: Usage, atMs = now) => costNanoUsd(usage, catalogPrices(provider, model), atMs)
+  const cost = (provider: string, model: string, usage: Usage, atMs = now) =>
+    costNanoUsd(usage, catalogPrices(provider, model), atMs)
   const tokens = (inputTokens: number) => ({ inputTokens, outputTokens: 0 })
   expect(cost('gemini', 'gemini-2.5-pro', tokens(200_000))).toBe(250_000_000n)
   expect(cost('gemini', 'gemini-2.5-pro', tokens(200_001))).toBe(500_002_500n)
@@ -65,14 +69,22 @@ describe.skipIf(!library)('compared with the library', () => {
 
   const usages: Usage[] = [
     { inputTokens: 1000, outputTokens: 500 },
-    { inputTokens: 150_000, outputTokens: 500, cachedInputTokens: 20_000, cacheWriteTokens: 3000, cacheWriteOneHourTokens: 1000 },
+    {
+      inputTokens: 150_000,
+      outputTokens: 500,
+      cachedInputTokens: 20_000,
+      cacheWriteTokens: 3000,
+      cacheWriteOneHourTokens: 1000,
+    },
     { inputTokens: 290_000, outputTokens: 9000, reasoningTokens: 4000, cachedInputTokens: 7 },
     { inputTokens: 5000, outputTokens: 700, inputAudioTokens: 900, outputAudioTokens: 100 },
     { inputTokens: 5000, outputTokens: 700, inputImageTokens: 900, outputImageTokens: 100 },
     { inputTokens: 0, outputTokens: 0, audioSeconds: 3.5 },
     { inputTokens: 0, outputTokens: 0, audioSeconds: 7200 },
   ]
-  const moments = ['2025-01-01T12:00:00Z', '2026-08-18T02:00:00Z', '2026-11-21T20:00:00Z', '2027-02-01T00:00:00Z'].map(text => new Date(text))
+  const moments = ['2025-01-01T12:00:00Z', '2026-08-18T02:00:00Z', '2026-11-21T20:00:00Z', '2027-02-01T00:00:00Z'].map(
+    text => new Date(text),
+  )
 
   test('every model of every provider costs the same', async () => {
     const all = (await library!.waitForUpdate())!
@@ -87,7 +99,8 @@ describe.skipIf(!library)('compared with the library', () => {
             const ours = costNanoUsd(usage, prices, at.getTime())
             if (theirs === undefined || ours === null) continue
             compared++
-            if (Math.abs(Number(ours) / 1e9 - theirs) > 1e-9 + theirs * 1e-12) throw new Error(`${name}/${model} ${JSON.stringify(usage)} ${at.toISOString()}: ${ours} and ${theirs}`)
+            if (Math.abs(Number(ours) / 1e9 - theirs) > 1e-9 + theirs * 1e-12)
+              throw new Error(`${name}/${model} ${JSON.stringify(usage)} ${at.toISOString()}: ${ours} and ${theirs}`)
           }
       }
     }
@@ -102,7 +115,12 @@ describe.skipIf(!library)('compared with the library', () => {
         const theirs = theirCost(id, model, usages[0]!, moments[2]!)
         const ours = costNanoUsd(usages[0]!, catalogPrices(name, model), now)
         // A zero of the library is often only a gap, and models without a price for output take none.
-        if (theirs && ours === null && costNanoUsd({ inputTokens: 1000, outputTokens: 0 }, catalogPrices(name, model), now) === null) missing.push(`${name}/${model}`)
+        if (
+          theirs &&
+          ours === null &&
+          costNanoUsd({ inputTokens: 1000, outputTokens: 0 }, catalogPrices(name, model), now) === null
+        )
+          missing.push(`${name}/${model}`)
       }
     expect(missing).toEqual([])
   })
@@ -113,7 +131,11 @@ describe.skipIf(!library)('compared with the library', () => {
     const walk = (match: object): void => {
       for (const value of Object.values(match)) {
         if (typeof value !== 'string') (value as object[]).forEach(walk)
-        else if (!value.startsWith('^')) names.add(value.replace(/-(20\d\d)-(\d\d)-(\d\d)$/, '-$1$2$3')).add(value).add(`${value}-x`)
+        else if (!value.startsWith('^'))
+          names
+            .add(value.replace(/-(20\d\d)-(\d\d)-(\d\d)$/, '-$1$2$3'))
+            .add(value)
+            .add(`${value}-x`)
       }
     }
     for (const model of provider.models) {
@@ -141,7 +163,9 @@ describe.skipIf(!library)('compared with the library', () => {
     set('input_audio_seconds', usage.audioSeconds)
     const found = library!.calcPrice({}, model, { providerId: id, timestamp: at })
     if (!found) return undefined
-    const byHour = Array.isArray(found.model.prices) && found.model.prices.some(({ constraint }) => constraint?.type === 'time_of_date')
+    const byHour =
+      Array.isArray(found.model.prices) &&
+      found.model.prices.some(({ constraint }) => constraint?.type === 'time_of_date')
     return byHour ? undefined : library!.calcPrice(given, model, { providerId: id, timestamp: at })!.total_price
   }
 })

@@ -15,7 +15,11 @@ export type ExtractedMatch = string | readonly ExtractedMatch[] | { readonly and
 export type ExtractedPrices = Readonly<Record<string, number | readonly number[]>>
 
 /** Which names, the context window (0 = not known), and the prices: one set, or one for each first day. */
-export type ExtractedModel = readonly [ExtractedMatch, number, ExtractedPrices | readonly (readonly [string, ExtractedPrices])[]]
+export type ExtractedModel = readonly [
+  ExtractedMatch,
+  number,
+  ExtractedPrices | readonly (readonly [string, ExtractedPrices])[],
+]
 
 /** prices.json, as scripts/extract-prices.ts writes it. Of a host, `fallbacks` are the vendors whose models it serves. */
 export interface Extract {
@@ -23,7 +27,9 @@ export interface Extract {
   readonly version: string
   /** Our name of a provider -> the library's. */
   readonly names: Readonly<Record<string, string>>
-  readonly providers: Readonly<Record<string, { readonly fallbacks: readonly string[]; readonly models: readonly ExtractedModel[] }>>
+  readonly providers: Readonly<
+    Record<string, { readonly fallbacks: readonly string[]; readonly models: readonly ExtractedModel[] }>
+  >
 }
 
 /** What the list says of one model. */
@@ -67,7 +73,8 @@ function findModel(id: string, name: string): ExtractedModel | undefined {
 }
 
 function matches(match: ExtractedMatch, name: string): boolean {
-  if (typeof match !== 'string') return 'and' in match ? match.and.every(one => matches(one, name)) : match.some(one => matches(one, name))
+  if (typeof match !== 'string')
+    return 'and' in match ? match.and.every(one => matches(one, name)) : match.some(one => matches(one, name))
   const text = match.slice(1)
   switch (match[0]) {
     case '=':
@@ -85,24 +92,46 @@ function matches(match: ExtractedMatch, name: string): boolean {
 
 /** `model-20250929` as `model-2025-09-29`: vendors write their dates either way. A date that does not exist stays. */
 function withDashedDates(name: string): string {
-  return name.replace(/-(20\d{2})(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])(?=-|:|$)/g, (text, year: string, month: string, day: string) => {
-    const date = new Date(`${year}-${month}-${day}T00:00:00Z`)
-    return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(`${year}-${month}-${day}`) ? `-${year}-${month}-${day}` : text
-  })
+  return name.replace(
+    /-(20\d{2})(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])(?=-|:|$)/g,
+    (text, year: string, month: string, day: string) => {
+      const date = new Date(`${year}-${month}-${day}T00:00:00Z`)
+      return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(`${year}-${month}-${day}`)
+        ? `-${year}-${month}-${day}`
+        : text
+    },
+  )
 }
 
 function allPrices(given: ExtractedModel[2]): Prices | null {
-  const eras = Array.isArray(given) ? (given as readonly (readonly [string, ExtractedPrices])[]) : [['', given as ExtractedPrices] as const]
+  const eras = Array.isArray(given)
+    ? (given as readonly (readonly [string, ExtractedPrices])[])
+    : [['', given as ExtractedPrices] as const]
   const [first, ...later] = eras.map(([day, prices]) => ({ day, prices: eraPrices(prices) }))
-  const replaced = later.map(({ day, prices }): LaterPrices => ({ fromMs: Date.parse(`${day}T00:00:00Z`), prices: prices ?? {} }))
+  const replaced = later.map(
+    ({ day, prices }): LaterPrices => ({ fromMs: Date.parse(`${day}T00:00:00Z`), prices: prices ?? {} }),
+  )
   if (!first?.prices && replaced.length === 0) return null
   return { ...first?.prices, ...(replaced.length > 0 && { later: replaced }) }
 }
 
 /** The names of the extract, and how many digits make dollars for their count nano-dollars a million. */
 const scales: readonly [name: string, price: keyof Prices, digits: number, divisor: bigint][] = [
-  ...(['input', 'output', 'cacheRead', 'cacheWrite', 'cacheWriteOneHour', 'inputAudio', 'outputAudio', 'inputImage', 'outputImage', 'reasoning',
-    'character'] as const).map((name): [string, keyof Prices, number, bigint] => [name, name, 9, 1n]),
+  ...(
+    [
+      'input',
+      'output',
+      'cacheRead',
+      'cacheWrite',
+      'cacheWriteOneHour',
+      'inputAudio',
+      'outputAudio',
+      'inputImage',
+      'outputImage',
+      'reasoning',
+      'character',
+    ] as const
+  ).map((name): [string, keyof Prices, number, bigint] => [name, name, 9, 1n]),
   ['audioHour', 'audioSecond', 15, 3600n],
   ['searchUnits1000', 'searchUnit', 12, 1n],
   ['requests1000', 'request', 12, 1n],
@@ -111,8 +140,12 @@ const scales: readonly [name: string, price: keyof Prices, digits: number, divis
 function eraPrices(given: ExtractedPrices): Prices | null {
   const base = pricesAbove(given, -1)
   if (Object.keys(base).length === 0) return null
-  const starts = new Set(Object.values(given).flatMap(price => (typeof price === 'number' ? [] : price.filter((_, at) => at % 2 === 1))))
-  const tiers = [...starts].sort((a, b) => a - b).map((start): PriceTier => ({ aboveInputTokens: start, prices: pricesAbove(given, start) }))
+  const starts = new Set(
+    Object.values(given).flatMap(price => (typeof price === 'number' ? [] : price.filter((_, at) => at % 2 === 1))),
+  )
+  const tiers = [...starts]
+    .sort((a, b) => a - b)
+    .map((start): PriceTier => ({ aboveInputTokens: start, prices: pricesAbove(given, start) }))
   return { ...base, ...(tiers.length > 0 && { tiers }) }
 }
 

@@ -41,7 +41,10 @@ export interface BuildContext {
 }
 
 /** One entry. A text instead of a deployment is the mistake in it, with the path inside the entry. */
-export function buildDeployment(entry: ModelEntry, context: BuildContext): Deployment | { path: string[]; message: string } {
+export function buildDeployment(
+  entry: ModelEntry,
+  context: BuildContext,
+): Deployment | { path: string[]; message: string } {
   const params = entry.proxy_params
   const named = splitModel(withProvider(params))
   const providerName = named.provider ?? (params.api_base && !params.custom_llm_provider ? 'custom_openai' : undefined)
@@ -49,7 +52,10 @@ export function buildDeployment(entry: ModelEntry, context: BuildContext): Deplo
   if (!provider) return unknownProvider(params.model, params.custom_llm_provider, context.providers)
   const given = params.api_base ?? provider.defaultBaseUrl
   if (given === undefined)
-    return { path: ['proxy_params'], message: `the provider ${provider.name} has no address of its own; give \`api_base\`` }
+    return {
+      path: ['proxy_params'],
+      message: `the provider ${provider.name} has no address of its own; give \`api_base\``,
+    }
   // An entry with AWS credentials of its own means those.
   const signs = provider.name === 'bedrock' && (params.aws_access_key_id ?? params.aws_secret_access_key) !== undefined
   const variable = signs ? undefined : keyVariable(provider, context.environment)
@@ -57,9 +63,11 @@ export function buildDeployment(entry: ModelEntry, context: BuildContext): Deplo
   if (apiKey === undefined && !provider.keyless && params.api_base === undefined)
     return { path: ['proxy_params'], message: `no key: give \`api_key\`, or set ${provider.apiKeyEnv.join(' or ')}` }
   if (apiKey !== undefined && !isKeyText(apiKey)) return { path: ['proxy_params'], message: unusableKey(variable) }
-  const vertex = provider.name === 'vertex_ai' ? vertexOptions(params, context.environment, apiKey !== undefined) : undefined
+  const vertex =
+    provider.name === 'vertex_ai' ? vertexOptions(params, context.environment, apiKey !== undefined) : undefined
   if (vertex && 'message' in vertex) return vertex
-  const bedrock = provider.name === 'bedrock' ? bedrockOptions(params, context.environment, apiKey !== undefined) : undefined
+  const bedrock =
+    provider.name === 'bedrock' ? bedrockOptions(params, context.environment, apiKey !== undefined) : undefined
   if (bedrock && 'message' in bedrock) return bedrock
   const { model } = named
   const { baseUrl, apiVersion } = readAddress(given)
@@ -78,7 +86,14 @@ export function buildDeployment(entry: ModelEntry, context: BuildContext): Deplo
         ...vertex?.options,
         ...bedrock?.options,
         ...(apiVersion !== undefined && { api_version: apiVersion }),
-        ...pick(params, ['api_version', 'organization', 'project', 'anthropic_version', 'anthropic_beta', 'max_tokens']),
+        ...pick(params, [
+          'api_version',
+          'organization',
+          'project',
+          'anthropic_version',
+          'anthropic_beta',
+          'max_tokens',
+        ]),
         ...pick(params, ['tenant_id', 'client_id', 'num_ctx', 'keep_alive']),
         ...secrets(params, ['client_secret', 'azure_ad_token']),
       },
@@ -98,7 +113,10 @@ function unknownProvider(model: string, given: string | undefined, providers: Pr
   if (word === undefined)
     return { path, message: `must be \`provider/model\`, for example \`openai/${model}\`; or give \`api_base\`` }
   const near = nearest(word, providers.keys())
-  return { path, message: `unknown provider \`${word}\`${near ? `, did you mean \`${near}\`?` : '; give `api_base` for any OpenAI-compatible host'}` }
+  return {
+    path,
+    message: `unknown provider \`${word}\`${near ? `, did you mean \`${near}\`?` : '; give `api_base` for any OpenAI-compatible host'}`,
+  }
 }
 
 /** The variable that holds a key of this provider. */
@@ -116,7 +134,10 @@ function timeouts(params: ModelEntry['proxy_params'], context: BuildContext): Ti
   return {
     connectMs: ms(params.connect_timeout, defaultTimeouts.connectMs),
     firstByteMs,
-    streamFirstByteMs: ms(params.stream_timeout ?? params.timeout ?? context.streamTimeoutS, defaultTimeouts.streamFirstByteMs),
+    streamFirstByteMs: ms(
+      params.stream_timeout ?? params.timeout ?? context.streamTimeoutS,
+      defaultTimeouts.streamFirstByteMs,
+    ),
     idleMs: ms(params.idle_timeout, defaultTimeouts.idleMs),
     totalMs: ms(params.total_timeout, defaultTimeouts.totalMs),
   }
@@ -132,7 +153,9 @@ function pick(from: Record<string, unknown>, names: readonly string[]): Record<s
 
 /** As `pick`, for what must never be shown. */
 function secrets(from: Record<string, unknown>, names: readonly string[]): Record<string, Secret> {
-  return Object.fromEntries(names.flatMap(name => (typeof from[name] === 'string' ? [[name, new Secret(from[name])]] : [])))
+  return Object.fromEntries(
+    names.flatMap(name => (typeof from[name] === 'string' ? [[name, new Secret(from[name])]] : [])),
+  )
 }
 
 /** The built-in models; always there unless switched off. */
@@ -142,7 +165,11 @@ export function localDeployments(context: Omit<BuildContext, 'origin'>): Deploym
     const entry: ModelEntry = {
       model_name: modelName,
       proxy_params: { model: modelName },
-      model_info: { mode, description: 'Simulated: no model behind it.', ...(mode === 'embedding' && { output_vector_size: 1024 }) },
+      model_info: {
+        mode,
+        description: 'Simulated: no model behind it.',
+        ...(mode === 'embedding' && { output_vector_size: 1024 }),
+      },
     }
     return buildDeployment(entry, { ...context, origin }) as Deployment
   })
@@ -163,7 +190,10 @@ export interface EnvironmentOffer {
 }
 
 /** Without a model list: `provider/*` for every provider whose key is in the environment. `warn` hears of keys that are none. */
-export function environmentDeployments(context: Omit<BuildContext, 'origin'>, warn: (text: string) => void): EnvironmentOffer {
+export function environmentDeployments(
+  context: Omit<BuildContext, 'origin'>,
+  warn: (text: string) => void,
+): EnvironmentOffer {
   const deployments: Deployment[] = []
   const missing: Record<string, string> = {}
   for (const provider of context.providers.values()) {

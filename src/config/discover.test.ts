@@ -29,22 +29,47 @@ function providersAt(addresses: Readonly<Record<string, string>>): Map<string, P
 // docs.ollama.com/api/tags; docs.vllm.ai "List models"; llama.cpp tools/server/README.md.
 const ollamaTags = {
   models: [
-    { name: 'gemma3:latest', model: 'gemma3:latest', size: 3338801804, details: { format: 'gguf', family: 'gemma', families: ['gemma'] } },
+    {
+      name: 'gemma3:latest',
+      model: 'gemma3:latest',
+      size: 3338801804,
+      details: { format: 'gguf', family: 'gemma', families: ['gemma'] },
+    },
     { name: 'all-minilm:latest', model: 'all-minilm:latest', details: { family: 'bert' } },
   ],
 }
 const vllmModels = {
   object: 'list',
-  data: [{ id: 'facebook/opt-125m', object: 'model', created: 1677610602, owned_by: 'vllm', root: 'facebook/opt-125m', parent: null, max_model_len: 2048 }],
+  data: [
+    {
+      id: 'facebook/opt-125m',
+      object: 'model',
+      created: 1677610602,
+      owned_by: 'vllm',
+      root: 'facebook/opt-125m',
+      parent: null,
+      max_model_len: 2048,
+    },
+  ],
 }
 const lmStudioModels = {
   object: 'list',
-  data: [{ id: 'qwen2-vl-7b-instruct', object: 'model' }, { id: 'text-embedding-nomic-embed-text-v1.5', object: 'model' }],
+  data: [
+    { id: 'qwen2-vl-7b-instruct', object: 'model' },
+    { id: 'text-embedding-nomic-embed-text-v1.5', object: 'model' },
+  ],
 }
-const llamaModels = { object: 'list', data: [{ id: '/home/me/my models/Qwen3-8B.Q4_K_M.gguf', object: 'model', owned_by: 'llamacpp' }] }
+const llamaModels = {
+  object: 'list',
+  data: [{ id: '/home/me/my models/Qwen3-8B.Q4_K_M.gguf', object: 'model', owned_by: 'llamacpp' }],
+}
 
 const context = (all: ReadonlyMap<string, Provider>, environment = {}) => ({
-  providers: all, environment, timeoutS: undefined, streamTimeoutS: undefined, dropParams: true,
+  providers: all,
+  environment,
+  timeoutS: undefined,
+  streamTimeoutS: undefined,
+  dropParams: true,
 })
 
 test('all four servers are found, each by its own list, without a key', async () => {
@@ -74,14 +99,25 @@ test('all four servers are found, each by its own list, without a key', async ()
   const [first] = deployments
   expect(first!.origin).toEqual({ kind: 'discovered', where: all.get('ollama')!.defaultBaseUrl! })
   expect(first!.target.apiKey).toBeUndefined()
-  expect(asked.sort()).toEqual(['GET /api/tags null', 'GET /v1/models null', 'GET /v1/models null', 'GET /v1/models null'])
+  expect(asked.sort()).toEqual([
+    'GET /api/tags null',
+    'GET /v1/models null',
+    'GET /v1/models null',
+    'GET /v1/models null',
+  ])
 })
 
 test('two files of one name keep their folders', async () => {
   const all = providersAt({})
-  const found = ['/a/x.gguf', '/b/x.gguf', 'C:\\models\\y.gguf'].map(model => ({ provider: 'llamafile', model, embedding: false }))
+  const found = ['/a/x.gguf', '/b/x.gguf', 'C:\\models\\y.gguf'].map(model => ({
+    provider: 'llamafile',
+    model,
+    embedding: false,
+  }))
   expect(discoveredDeployments(found, context(all)).map(one => one.modelName)).toEqual([
-    'llamafile//a/x.gguf', 'llamafile//b/x.gguf', 'llamafile/y.gguf',
+    'llamafile//a/x.gguf',
+    'llamafile//b/x.gguf',
+    'llamafile/y.gguf',
   ])
 })
 
@@ -100,7 +136,10 @@ test('an absurdly long list is cut', async () => {
 const endless = () =>
   new ReadableStream<Uint8Array>({ pull: controller => controller.enqueue(new Uint8Array(65_536).fill(32)) })
 const foreign: [string, Answer][] = [
-  ['a web page', () => new Response('<!doctype html><title>Jenkins</title>', { headers: { 'content-type': 'text/html' } })],
+  [
+    'a web page',
+    () => new Response('<!doctype html><title>Jenkins</title>', { headers: { 'content-type': 'text/html' } }),
+  ],
   ['JSON of another kind', () => Response.json({ status: 'ok', models: 7, data: 'x', object: 'list' })],
   ['JSON null', () => Response.json(null)],
   ['a list that is no model list', () => Response.json([1, 2])],
@@ -108,7 +147,10 @@ const foreign: [string, Answer][] = [
   ['an error that holds a list', () => Response.json({ ...vllmModels, ...ollamaTags }, { status: 500 })],
   ['an endless answer', () => new Response(endless())],
   ['an answer that never comes', () => new Promise<Response>(() => {})],
-  ['packed bytes', () => new Response(gzipSync(JSON.stringify(vllmModels)), { headers: { 'content-encoding': 'gzip' } })],
+  [
+    'packed bytes',
+    () => new Response(gzipSync(JSON.stringify(vllmModels)), { headers: { 'content-encoding': 'gzip' } }),
+  ],
   ['deep nesting', () => new Response('['.repeat(200_000))],
 ]
 for (const [what, answer] of foreign)
@@ -142,7 +184,8 @@ for (const [what, bytes] of raw)
   for (const closes of [true, false])
     test(`${what}, ${closes ? 'then the end' : 'then silence'}, is nobody`, async () => {
       const listener = Bun.listen({
-        hostname: '127.0.0.1', port: 0,
+        hostname: '127.0.0.1',
+        port: 0,
         socket: {
           data(socket) {
             socket.write(bytes)
@@ -166,9 +209,12 @@ test("a proxy of the environment is not asked for this machine's loopback", asyn
     const found = await discoverModels(new Map([['hosted_vllm', { defaultBaseUrl: '${server}' }]]))
     process.stdout.write(JSON.stringify(found))`
   const child = Bun.spawn([process.execPath, '-e', script], {
-    stdout: 'pipe', env: { ...process.env, HTTP_PROXY: proxy, http_proxy: proxy, NO_PROXY: '', no_proxy: '' },
+    stdout: 'pipe',
+    env: { ...process.env, HTTP_PROXY: proxy, http_proxy: proxy, NO_PROXY: '', no_proxy: '' },
   })
-  expect(JSON.parse(await new Response(child.stdout).text())).toEqual([{ provider: 'hosted_vllm', model: 'facebook/opt-125m', embedding: false }])
+  expect(JSON.parse(await new Response(child.stdout).text())).toEqual([
+    { provider: 'hosted_vllm', model: 'facebook/opt-125m', embedding: false },
+  ])
   expect(proxied).toBe(0)
 })
 

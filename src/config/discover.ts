@@ -125,7 +125,10 @@ function textOf(value: unknown, name: string): string | undefined {
 }
 
 /** `provider/model` for each. */
-export function discoveredDeployments(found: readonly DiscoveredModel[], context: Omit<BuildContext, 'origin'>): Deployment[] {
+export function discoveredDeployments(
+  found: readonly DiscoveredModel[],
+  context: Omit<BuildContext, 'origin'>,
+): Deployment[] {
   const names = found.map(one => `${one.provider}/${publicName(one.model)}`)
   return found.flatMap(({ provider, model, embedding }, at) => {
     const name = names[at]!

@@ -22,9 +22,16 @@ export function entryProblems({ model_name: name, proxy_params: params }: ModelE
   if (starsIn(name) > 1) add(['model_name'], oneStar)
   if (starsIn(params.model) > 1) add(inModel, oneStar)
   else if (starsIn(params.model) === 1 && starsIn(name) === 0)
-    add(inModel, 'has a `*`, and `model_name` has none to say what it stands for; name one model, or write a `model_name` such as `my/*`')
+    add(
+      inModel,
+      'has a `*`, and `model_name` has none to say what it stands for; name one model, or write a `model_name` such as `my/*`',
+    )
   const { provider, model } = splitModel(withProvider(params))
-  if (model.trim() === '') add(inModel, `names no model; write ${provider === undefined ? 'provider/model' : `${provider}/ and the model's name at the upstream`}`)
+  if (model.trim() === '')
+    add(
+      inModel,
+      `names no model; write ${provider === undefined ? 'provider/model' : `${provider}/ and the model's name at the upstream`}`,
+    )
   const address = queryProblem(params) ?? operationProblem(params)
   if (address !== undefined) add(['proxy_params', 'api_base'], address)
   return problems
@@ -47,12 +54,18 @@ interface Address {
 export function readAddress(text: string): Address {
   const at = text.indexOf('?')
   const query = new URLSearchParams(at < 0 ? '' : text.slice(at + 1))
-  return { baseUrl: (at < 0 ? text : text.slice(0, at)).replace(/\/+$/, ''), apiVersion: query.get('api-version') ?? undefined }
+  return {
+    baseUrl: (at < 0 ? text : text.slice(0, at)).replace(/\/+$/, ''),
+    apiVersion: query.get('api-version') ?? undefined,
+  }
 }
 
 /** Vendors' pages show addresses with the path of a call, which every call would then have twice. */
 function operationProblem({ api_base: address = '' }: Params): string | undefined {
-  const [operation] = /\/(chat\/completions|completions|(?<=\/v\d+\w*\/)(embeddings|responses|messages|rerank|models))\/*$/.exec(address) ?? []
+  const [operation] =
+    /\/(chat\/completions|completions|(?<=\/v\d+\w*\/)(embeddings|responses|messages|rerank|models))\/*$/.exec(
+      address,
+    ) ?? []
   return operation && `ends in \`${operation}\`, which the gateway puts behind it; take that out`
 }
 
@@ -64,7 +77,11 @@ function queryProblem(params: Params): string | undefined {
   if (!['azure', 'azure_ai'].includes(provider))
     return 'has a query (`?...`), and the paths of calls are put behind the address; take it out, and give what it says in `extra_headers` if the upstream allows it'
   const { apiVersion } = readAddress(address)
-  const others = [...new URLSearchParams(address.slice(address.indexOf('?') + 1)).keys()].filter(key => key !== 'api-version')
+  const others = [...new URLSearchParams(address.slice(address.indexOf('?') + 1)).keys()].filter(
+    key => key !== 'api-version',
+  )
   if (others.length > 0 || !apiVersion) return 'has a query with more than `api-version`; take that out'
-  return version === undefined || version === apiVersion ? undefined : 'has another `api-version` than `api_version` says; keep one'
+  return version === undefined || version === apiVersion
+    ? undefined
+    : 'has another `api-version` than `api_version` says; keep one'
 }

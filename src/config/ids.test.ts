@@ -19,8 +19,20 @@ test('how a place is reached and used is no part of the id', () => {
   // Stored files and the ledger name it: a change of how it is made needs a migration.
   expect(only(plain).id).toBe('c1494399dab00e31ccac0a407c2f9aef')
   for (const more of [
-    'proxy: false', 'proxy: "http://own:2"', 'proxy: "http://a:b@own:2"', 'timeout: 5', 'stream_timeout: 5', 'connect_timeout: 5', 'idle_timeout: 5',
-    'total_timeout: 5', 'weight: 2', 'order: 1', 'drop_params: false', 'max_tokens: 9', 'input_cost_per_token: 0.1', 'extra_headers: { x-a: b }',
+    'proxy: false',
+    'proxy: "http://own:2"',
+    'proxy: "http://a:b@own:2"',
+    'timeout: 5',
+    'stream_timeout: 5',
+    'connect_timeout: 5',
+    'idle_timeout: 5',
+    'total_timeout: 5',
+    'weight: 2',
+    'order: 1',
+    'drop_params: false',
+    'max_tokens: 9',
+    'input_cost_per_token: 0.1',
+    'extra_headers: { x-a: b }',
   ])
     expect(only(`${plain}, ${more}`).id, more).toBe(only(plain).id)
   expect(only(plain.replace('api_key: k', 'api_key: other')).id).toBe(only(plain).id)
@@ -32,9 +44,17 @@ test('another model, address, region or account is another deployment', () => {
   const vertex = 'model: vertex_ai/gemini-2.5-pro, api_key: k'
   const bedrock = 'model: bedrock/a.b, api_key: k'
   const found = [
-    plain, plain.replace('4o', '5'), `${plain}, api_base: "https://x.example"`, `${plain}, organization: o`, `${plain}, project: p`,
-    vertex, `${vertex}, vertex_project: p-1, vertex_location: global`, `${vertex}, vertex_project: p-1, vertex_location: us-central1`,
-    `${bedrock}, aws_region_name: us-east-1`, `${bedrock}, aws_region_name: us-west-2`, azure,
+    plain,
+    plain.replace('4o', '5'),
+    `${plain}, api_base: "https://x.example"`,
+    `${plain}, organization: o`,
+    `${plain}, project: p`,
+    vertex,
+    `${vertex}, vertex_project: p-1, vertex_location: global`,
+    `${vertex}, vertex_project: p-1, vertex_location: us-central1`,
+    `${bedrock}, aws_region_name: us-east-1`,
+    `${bedrock}, aws_region_name: us-west-2`,
+    azure,
   ].flatMap(params => read(entry(params)).deployments.map(one => one.id))
   expect(found.length).toBeGreaterThan(8)
   expect(new Set(found).size).toBe(found.length)

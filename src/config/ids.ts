@@ -12,19 +12,43 @@ type Params = ModelEntry['proxy_params']
 
 /** What makes it another place: the provider, the address, the model there, and whose account it is. No secrets. */
 const placeFields: ReadonlySet<string> = new Set<keyof Params>([
-  'model', 'custom_llm_provider', 'api_base', 'organization', 'project', 'tenant_id', 'client_id',
-  'vertex_project', 'vertex_location', 'aws_region_name', 'aws_bedrock_runtime_endpoint',
+  'model',
+  'custom_llm_provider',
+  'api_base',
+  'organization',
+  'project',
+  'tenant_id',
+  'client_id',
+  'vertex_project',
+  'vertex_location',
+  'aws_region_name',
+  'aws_bedrock_runtime_endpoint',
 ])
 
 /** Rotated, and not to be guessed from a hash. */
 const secretFields: ReadonlySet<string> = new Set<keyof Params>([
-  'api_key', 'extra_headers', 'vertex_credentials', 'client_secret', 'azure_ad_token',
-  'aws_access_key_id', 'aws_secret_access_key', 'aws_session_token',
+  'api_key',
+  'extra_headers',
+  'vertex_credentials',
+  'client_secret',
+  'azure_ad_token',
+  'aws_access_key_id',
+  'aws_secret_access_key',
+  'aws_session_token',
 ])
 
 /** The given id, or that of the place. Stable over restarts and the same on every replica. */
 export function placeIdOf(entry: ModelEntry): string {
-  return entry.model_info?.id ?? hashOf(entry, 'place', Object.entries(entry.proxy_params).filter(([name]) => placeFields.has(name)).map(placeValue))
+  return (
+    entry.model_info?.id ??
+    hashOf(
+      entry,
+      'place',
+      Object.entries(entry.proxy_params)
+        .filter(([name]) => placeFields.has(name))
+        .map(placeValue),
+    )
+  )
 }
 
 /**
@@ -54,10 +78,20 @@ function placeValue([name, value]: [string, unknown]): [string, unknown] {
 
 function settingsIdOf(entry: ModelEntry): string {
   const visible = Object.entries(entry.proxy_params).filter(([name]) => !secretFields.has(name))
-  return hashOf(entry, 'settings', visible.map(([name, value]) => [name, name === 'proxy' ? proxyWithoutSecrets(value as NonNullable<Params['proxy']>) : value]))
+  return hashOf(
+    entry,
+    'settings',
+    visible.map(([name, value]) => [
+      name,
+      name === 'proxy' ? proxyWithoutSecrets(value as NonNullable<Params['proxy']>) : value,
+    ]),
+  )
 }
 
 function hashOf(entry: ModelEntry, of: 'place' | 'settings', fields: [string, unknown][]): string {
   const sorted = fields.sort(([a], [b]) => (a < b ? -1 : 1))
-  return createHash('sha256').update(JSON.stringify([of, entry.model_name, sorted])).digest('hex').slice(0, 32)
+  return createHash('sha256')
+    .update(JSON.stringify([of, entry.model_name, sorted]))
+    .digest('hex')
+    .slice(0, 32)
 }

@@ -24,11 +24,17 @@ interface NamedModel {
   readonly provider: string
 }
 
-type Facts = Pick<Deployment, 'mode' | 'prices' | 'priceSource' | 'info' | 'judgesSchemas'> & { readonly profile: ModelProfile }
+type Facts = Pick<Deployment, 'mode' | 'prices' | 'priceSource' | 'info' | 'judgesSchemas'> & {
+  readonly profile: ModelProfile
+}
 
 /** Not known, until somebody says otherwise. */
 const unknown = Object.freeze({
-  context_window: null, max_input_tokens: null, max_output_tokens: null, supported_modalities: null, supported_output_modalities: null,
+  context_window: null,
+  max_input_tokens: null,
+  max_output_tokens: null,
+  supported_modalities: null,
+  supported_output_modalities: null,
   ...Object.fromEntries(flags.map(flag => [flag, null])),
 })
 
@@ -75,7 +81,11 @@ function modalities(mode: ModelMode, known: Readonly<Record<string, unknown>>): 
       if (typeof known.supports_vision !== 'boolean' && hears.length === 0) return {}
       return {
         supported_modalities: input,
-        supported_output_modalities: ['text', ...(says('supports_image_output') ? ['image'] : []), ...(says('supports_audio_output') ? ['audio'] : [])],
+        supported_output_modalities: [
+          'text',
+          ...(says('supports_image_output') ? ['image'] : []),
+          ...(says('supports_audio_output') ? ['audio'] : []),
+        ],
       }
     default:
       return { supported_modalities: ['text', ...sees] }

@@ -36,9 +36,21 @@ export function idMistakes(reading: ConfigReading, { entries, others }: Built): 
     if (id === undefined) continue
     const other = owners.get(id)
     if (other !== undefined && given !== undefined)
-      mistakes.push(mistakeAt(reading, ['model_list', at, 'model_info', 'id'], `\`${id}\` is also the id of ${other}; ids must differ`))
+      mistakes.push(
+        mistakeAt(
+          reading,
+          ['model_list', at, 'model_info', 'id'],
+          `\`${id}\` is also the id of ${other}; ids must differ`,
+        ),
+      )
     else if (other !== undefined)
-      mistakes.push(mistakeAt(reading, ['model_list', at], `is the same as ${other}; keep one, or give one a \`model_info.id\` of its own`))
+      mistakes.push(
+        mistakeAt(
+          reading,
+          ['model_list', at],
+          `is the same as ${other}; keep one, or give one a \`model_info.id\` of its own`,
+        ),
+      )
     else owners.set(id, reading.lineOf(['model_list', at]))
   }
   return mistakes
@@ -58,11 +70,14 @@ export function nameFindings(config: Config, reading: ConfigReading, { entries, 
     return problem === undefined ? [] : [mistakeAt(reading, aliasPath(alias), problem)]
   })
   const idle = [...aliases.keys()].filter(alias => names.has(alias))
-  const warnings = idle.map(alias => mistakeAt(reading, aliasPath(alias), 'is also the `model_name` of a model, which wins: the alias has no effect'))
+  const warnings = idle.map(alias =>
+    mistakeAt(reading, aliasPath(alias), 'is also the `model_name` of a model, which wins: the alias has no effect'),
+  )
   for (const section of ['router_settings', 'settings'] as const)
     for (const [at, map] of (config[section]?.fallbacks ?? []).entries())
       for (const [from, to] of Object.entries(map))
-        for (const problem of fallbackProblems(from, to, known)) mistakes.push(mistakeAt(reading, [section, 'fallbacks', at, from], problem))
+        for (const problem of fallbackProblems(from, to, known))
+          mistakes.push(mistakeAt(reading, [section, 'fallbacks', at, from], problem))
   return { mistakes, warnings }
 }
 
@@ -72,7 +87,8 @@ interface Known {
   readonly aliases: ReadonlyMap<string, string>
 }
 
-const answers = (name: string, { names }: Known): boolean => [...names].some(one => wildcardRest(one, name) !== undefined)
+const answers = (name: string, { names }: Known): boolean =>
+  [...names].some(one => wildcardRest(one, name) !== undefined)
 
 function nobody(name: string, { names }: Known): string {
   const near = nearest(name, names)
@@ -87,7 +103,9 @@ function aliasProblem(alias: string, name: string, known: Known): string | undef
   if (name.includes('*')) return onePattern(name)
   if (answers(name, known)) return undefined
   // Also what keeps aliases from going in a circle.
-  return known.aliases.has(name) ? `\`${name}\` is an alias too, and aliases of aliases are not followed; name the model` : nobody(name, known)
+  return known.aliases.has(name)
+    ? `\`${name}\` is an alias too, and aliases of aliases are not followed; name the model`
+    : nobody(name, known)
 }
 
 /** `*` on the left stands for every model that has no list of its own. */
@@ -100,6 +118,7 @@ function fallbackProblems(from: string, to: readonly string[], known: Known): st
     return exists(name) ? [] : [nobody(name, known)]
   })
   if (from === '*') return problems
-  if (from.includes('*')) return [`nobody asks for the pattern \`${from}\` itself; name one model, or \`*\` for all of them`, ...problems]
+  if (from.includes('*'))
+    return [`nobody asks for the pattern \`${from}\` itself; name one model, or \`*\` for all of them`, ...problems]
   return exists(from) ? problems : [nobody(from, known), ...problems]
 }

@@ -39,11 +39,13 @@ export function readOutline(text: string, file: string): Outline | readonly stri
     return `${file}:${line}:${col}`
   }
   const broken = document.errors.filter(error => error.code !== 'MULTIPLE_DOCS')
-  if (broken.length > 0) return broken.map(error => `${place(error.pos[0])} ${error.code === 'BAD_ALIAS' ? star : error.message}`)
+  if (broken.length > 0)
+    return broken.map(error => `${place(error.pos[0])} ${error.code === 'BAD_ALIAS' ? star : error.message}`)
   const unresolved = aliasesWhere(document, meant => meant === undefined)
   if (unresolved.length > 0) return unresolved.map(offset => `${place(offset)} ${star}`)
   const endless = aliasesWhere(document, (meant, above) => meant !== undefined && above.includes(meant))
-  if (endless.length > 0) return endless.map(offset => `${place(offset)} an alias inside of what it stands for has no end; write it out`)
+  if (endless.length > 0)
+    return endless.map(offset => `${place(offset)} an alias inside of what it stands for has no end; write it out`)
   const more = document.errors.map(error => error.pos[0])
   const many = 'a second document begins here; the file must hold one: take out the `---`, or what follows it'
   let value: unknown
@@ -52,7 +54,8 @@ export function readOutline(text: string, file: string): Outline | readonly stri
   } catch (error) {
     return [`${file}:1:1 ${(error as Error).message}`]
   }
-  if (value === null || value === undefined) return [more.length > 0 ? `${place(more[0]!)} ${many}` : `${file}:1:1 ${empty}`]
+  if (value === null || value === undefined)
+    return [more.length > 0 ? `${place(more[0]!)} ${many}` : `${file}:1:1 ${empty}`]
   const keys = wrongKeys(document.contents, [], offset => lines.linePos(offset).line)
   return { document, value, findings: [...more.map(offset => ({ path: [], message: many, offset })), ...keys], place }
 }
@@ -62,10 +65,14 @@ const empty =
   'the file is empty; give it a `model_list`, write `model_list: []` to offer no models but the built-in ones, ' +
   'or name no file and the keys of the environment decide'
 
-const star = 'a text that begins with `*` must stand in quotes, as "*": without them it is the name of an anchor, and there is none'
+const star =
+  'a text that begins with `*` must stand in quotes, as "*": without them it is the name of an anchor, and there is none'
 
 /** Where aliases stand whose meaning is so. One inside of its own anchor has no end for whoever follows it. */
-function aliasesWhere(document: Document.Parsed, isSo: (meant: Node | undefined, above: readonly unknown[]) => boolean): number[] {
+function aliasesWhere(
+  document: Document.Parsed,
+  isSo: (meant: Node | undefined, above: readonly unknown[]) => boolean,
+): number[] {
   const offsets: number[] = []
   visit(document, {
     Alias(_key, alias, above) {
@@ -86,7 +93,8 @@ function wrongKeys(node: unknown, path: Path, lineOf: (offset: number) => number
     const offset = key.range?.[0] ?? 0
     const earlier = first.get(name)
     // JavaScript would take it for something else, and it would be lost.
-    if (name === '__proto__') return [{ path: [...path, name], message: 'cannot be a name here; choose another', atKey: true, offset }]
+    if (name === '__proto__')
+      return [{ path: [...path, name], message: 'cannot be a name here; choose another', atKey: true, offset }]
     const inside = wrongKeys(value, [...path, name], lineOf)
     // `<<` takes in what an anchor holds, and may do so several times.
     if (earlier === undefined || name === '<<') {
@@ -99,7 +107,11 @@ function wrongKeys(node: unknown, path: Path, lineOf: (offset: number) => number
 }
 
 /** Where the value at `path` starts; as deep as the document goes. `namesOf` = other names of a key. */
-export function offsetOf(document: Document.Parsed, { path, atKey, offset: known }: Finding, namesOf: (key: string) => readonly string[]): number {
+export function offsetOf(
+  document: Document.Parsed,
+  { path, atKey, offset: known }: Finding,
+  namesOf: (key: string) => readonly string[],
+): number {
   if (known !== undefined) return known
   let node = document.contents as Node | null
   let offset = node?.range?.[0] ?? 0

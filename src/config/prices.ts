@@ -16,7 +16,8 @@ export type UnitPriceKey = keyof typeof unitKeys
 /** What the operator wrote for a model: dollars for one. */
 export type GivenPrices = { readonly [key in TokenPriceKey | UnitPriceKey]?: number | undefined }
 
-const tieredKey = (key: (typeof tieredKeys)[number], threshold: (typeof thresholds)[number]): TieredKey => `${key}_above_${threshold}k_tokens`
+const tieredKey = (key: (typeof tieredKeys)[number], threshold: (typeof thresholds)[number]): TieredKey =>
+  `${key}_above_${threshold}k_tokens`
 
 /** All of them: what the schema takes and an entry may give. */
 export const tokenPriceKeys = [
@@ -37,7 +38,16 @@ export function nanoUsdPerMillion(dollars: number): bigint {
  * Vendors whose batches cost half of the list price: OpenAI and Azure ("Batch API"), Anthropic ("Batch processing"),
  * Google ("Batch mode", Gemini API and Vertex AI), Amazon ("Batch inference"), Mistral ("Batch"), Groq ("Batch API").
  */
-const halfPriceBatches: ReadonlySet<string> = new Set(['openai', 'azure', 'anthropic', 'gemini', 'vertex_ai', 'bedrock', 'mistral', 'groq'])
+const halfPriceBatches: ReadonlySet<string> = new Set([
+  'openai',
+  'azure',
+  'anthropic',
+  'gemini',
+  'vertex_ai',
+  'bedrock',
+  'mistral',
+  'groq',
+])
 
 /** The catalogue's prices; null when it does not know the model, or not its price. */
 export function catalogPrices(provider: string, model: string): Prices | null {
@@ -58,13 +68,21 @@ function withHalfPriceBatches(prices: Prices): Prices {
 
 /** Of tokens: a batch of pictures or audio is not cheaper by the same rule. */
 function halved(prices: Prices): Prices {
-  const tokens = Object.values(tokenKeys).flatMap(name => (prices[name] === undefined ? [] : [[name, (prices[name] + 1n) / 2n]]))
-  const tiers = prices.tiers?.map(({ aboveInputTokens, prices: above }): PriceTier => ({ aboveInputTokens, prices: halved(above) }))
+  const tokens = Object.values(tokenKeys).flatMap(name =>
+    prices[name] === undefined ? [] : [[name, (prices[name] + 1n) / 2n]],
+  )
+  const tiers = prices.tiers?.map(
+    ({ aboveInputTokens, prices: above }): PriceTier => ({ aboveInputTokens, prices: halved(above) }),
+  )
   return { ...prices, ...Object.fromEntries(tokens), ...(tiers && { tiers }) }
 }
 
 /** The prices of a deployment and who says so. `speaks` = its seconds are of audio made, not heard. */
-export function resolvePrices(given: GivenPrices, listed: Prices | null, speaks: boolean): { prices: Prices | null; priceSource: PriceSource } {
+export function resolvePrices(
+  given: GivenPrices,
+  listed: Prices | null,
+  speaks: boolean,
+): { prices: Prices | null; priceSource: PriceSource } {
   const isGiven = [...tokenPriceKeys, ...unitPriceKeys].some(key => given[key] !== undefined)
   if (!isGiven) return { prices: listed, priceSource: listed ? 'catalogue' : 'unknown' }
   return { prices: overlaid(remaining(listed, given), given, speaks), priceSource: 'config' }

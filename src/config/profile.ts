@@ -26,7 +26,10 @@ interface Family {
  */
 const families: readonly Family[] = [
   // `...-v4-27b-it`: version 4 exactly, 27B exactly, instruction-tuned.
-  { pattern: /(?:^|[-_])v4[-_]27b[-_](?:it|instruct)$/i, profile: { toolCalling: 'forced-only', alternateRoles: true } },
+  {
+    pattern: /(?:^|[-_])v4[-_]27b[-_](?:it|instruct)$/i,
+    profile: { toolCalling: 'forced-only', alternateRoles: true },
+  },
   // `...-v3.5-70b-R`: a version, a size, and the capital R at the end. `command-r` and `deepseek-r1` are others.
   { pattern: /(?:^|[-_])[vV]\d+(?:\.\d+)?[-_]\d+[bB]-R$/, profile: { toolCalling: 'after-think', thinking: 'tags' } },
   // `guard` as a word. Llama Guard judges conversations too; `safeguard` and `guardian` models take system prompts.
@@ -35,8 +38,24 @@ const families: readonly Family[] = [
 
 /** Hosts of a single vendor's models: whatever their names look like, they are none of the families. */
 const singleVendors: ReadonlySet<string> = new Set([
-  'openai', 'azure', 'anthropic', 'gemini', 'vertex_ai', 'mistral', 'cohere', 'deepseek', 'xai', 'perplexity', 'moonshot', 'zai', 'minimax',
-  'ai21_chat', 'inception', 'stepfun', 'upstage', 'local',
+  'openai',
+  'azure',
+  'anthropic',
+  'gemini',
+  'vertex_ai',
+  'mistral',
+  'cohere',
+  'deepseek',
+  'xai',
+  'perplexity',
+  'moonshot',
+  'zai',
+  'minimax',
+  'ai21_chat',
+  'inception',
+  'stepfun',
+  'upstage',
+  'local',
 ])
 
 /**
@@ -44,7 +63,17 @@ const singleVendors: ReadonlySet<string> = new Set([
  * knows which software, in which version and with which settings, stands behind the address.
  */
 const schemaKeepers: ReadonlySet<string> = new Set([
-  'openai', 'azure', 'anthropic', 'gemini', 'vertex_ai', 'mistral', 'cohere', 'xai', 'groq', 'cerebras', 'fireworks_ai',
+  'openai',
+  'azure',
+  'anthropic',
+  'gemini',
+  'vertex_ai',
+  'mistral',
+  'cohere',
+  'xai',
+  'groq',
+  'cerebras',
+  'fireworks_ai',
 ])
 
 /** true = schemas are sent as they are, and it is not certain that the answers keep to them. */

@@ -11,7 +11,8 @@ function read(text: string | undefined, environment: Environment = {}) {
   return readSettings({ text, file: text === undefined ? undefined : 'config.yaml', environment, providers })
 }
 
-const entry = (params = '', name = 'm') => `  - model_name: ${name}\n    proxy_params: { model: openai/gpt-4o, api_key: k${params} }\n`
+const entry = (params = '', name = 'm') =>
+  `  - model_name: ${name}\n    proxy_params: { model: openai/gpt-4o, api_key: k${params} }\n`
 
 function deployments(text: string | undefined, environment?: Environment): readonly Deployment[] {
   const { settings, mistakes } = read(text, environment)
@@ -29,12 +30,27 @@ const environments: [what: string, environment: Environment, toHttps: string, to
   ['nothing', {}, '', ''],
   ['HTTPS_PROXY', { HTTPS_PROXY: 'http://up:3128' }, 'up:3128', ''],
   ['HTTP_PROXY', { HTTP_PROXY: 'http://up:3128/' }, '', 'up:3128'],
-  ['lower case wins', { HTTPS_PROXY: 'http://up:1', https_proxy: 'http://low:2', HTTP_PROXY: 'http://up:3', http_proxy: 'http://low:4' }, 'low:2', 'low:4'],
+  [
+    'lower case wins',
+    { HTTPS_PROXY: 'http://up:1', https_proxy: 'http://low:2', HTTP_PROXY: 'http://up:3', http_proxy: 'http://low:4' },
+    'low:2',
+    'low:4',
+  ],
   ['ALL_PROXY is for what has no other', { ALL_PROXY: 'http://all:1', HTTP_PROXY: 'http://up:2' }, 'all:1', 'up:2'],
   ['all_proxy', { all_proxy: 'http://low:1', ALL_PROXY: 'http://all:1' }, 'low:1', 'low:1'],
-  ['empty is unset', { https_proxy: '', HTTPS_PROXY: ' ', ALL_PROXY: 'http://all:1', http_proxy: '' }, 'all:1', 'all:1'],
+  [
+    'empty is unset',
+    { https_proxy: '', HTTPS_PROXY: ' ', ALL_PROXY: 'http://all:1', http_proxy: '' },
+    'all:1',
+    'all:1',
+  ],
   ['no scheme means http', { HTTPS_PROXY: 'proxy.example:3128' }, 'proxy.example:3128', ''],
-  ['a scheme has its port', { HTTPS_PROXY: 'https://proxy.example', HTTP_PROXY: 'http://proxy.example' }, 'https:proxy.example:443', 'proxy.example:80'],
+  [
+    'a scheme has its port',
+    { HTTPS_PROXY: 'https://proxy.example', HTTP_PROXY: 'http://proxy.example' },
+    'https:proxy.example:443',
+    'proxy.example:80',
+  ],
   ['IPv6', { HTTPS_PROXY: 'http://[fd00::1]:3128' }, '[fd00::1]:3128', ''],
   ['NO_PROXY', { ALL_PROXY: 'http://all:1', NO_PROXY: 'example.org, upstream.example:8000' }, 'all:1', ''],
   ['no_proxy wins', { ALL_PROXY: 'http://all:1', no_proxy: 'example.org', NO_PROXY: '*' }, 'all:1', 'all:1'],
@@ -43,11 +59,16 @@ const environments: [what: string, environment: Environment, toHttps: string, to
 for (const [what, environment, toHttps, toHttp] of environments)
   test(`the environment: ${what}`, () => {
     const [one] = deployments(`model_list:\n${entry()}`, environment)
-    expect([way(one!, 'https://upstream.example/v1'), way(one!, 'http://upstream.example:8000/v1')]).toEqual([toHttps, toHttp])
+    expect([way(one!, 'https://upstream.example/v1'), way(one!, 'http://upstream.example:8000/v1')]).toEqual([
+      toHttps,
+      toHttp,
+    ])
   })
 
 test('models without a file are reached through it as well, and the variables of the file count after those of the process', () => {
-  const found = deployments(undefined, { OPENAI_API_KEY: 'k', HTTPS_PROXY: 'http://up:1' }).find(one => one.modelName === 'openai/*')
+  const found = deployments(undefined, { OPENAI_API_KEY: 'k', HTTPS_PROXY: 'http://up:1' }).find(
+    one => one.modelName === 'openai/*',
+  )
   expect(way(found!, 'https://api.openai.com/v1')).toBe('up:1')
   const text = `model_list:\n${entry()}environment_variables: { HTTPS_PROXY: "http://file:1", HTTP_PROXY: "http://file:2" }\n`
   const [one] = deployments(text, { HTTPS_PROXY: 'http://process:1' })
@@ -55,15 +76,19 @@ test('models without a file are reached through it as well, and the variables of
 })
 
 test('without any proxy a deployment carries no rules', () => {
-  expect(deployments(`model_list:\n${entry()}${entry(', proxy: false', 'n')}`, { NO_PROXY: 'a.example' }).map(one => one.proxies)).toEqual(
-    Array.from(deployments(`model_list:\n${entry()}${entry('', 'n')}`), () => undefined),
-  )
+  expect(
+    deployments(`model_list:\n${entry()}${entry(', proxy: false', 'n')}`, { NO_PROXY: 'a.example' }).map(
+      one => one.proxies,
+    ),
+  ).toEqual(Array.from(deployments(`model_list:\n${entry()}${entry('', 'n')}`), () => undefined))
 })
 
 test('a setting wins: of the deployment, then of the file, then the environment', () => {
   const list = `model_list:\n${entry()}${entry(', proxy: "http://own:2"', 'n')}${entry(', proxy: false', 'o')}`
   const ways = (text: string, url = 'https://a.example') =>
-    deployments(text, { ALL_PROXY: 'http://environment:1', NO_PROXY: 'exempt.example' }).slice(0, 3).map(one => way(one, url))
+    deployments(text, { ALL_PROXY: 'http://environment:1', NO_PROXY: 'exempt.example' })
+      .slice(0, 3)
+      .map(one => way(one, url))
   expect(ways(list)).toEqual(['environment:1', 'own:2', ''])
   const general = `${list}general_settings: { proxy: "http://general:3" }\n`
   expect(ways(general)).toEqual(['general:3', 'own:2', ''])
@@ -74,7 +99,10 @@ test('a setting wins: of the deployment, then of the file, then the environment'
 
 test('this machine is reached straight, save through a proxy of the deployment that NO_PROXY does not end', () => {
   const list = `model_list:\n${entry()}${entry(', proxy: "http://own:2"', 'n')}general_settings: { proxy: "http://general:3" }\n`
-  const ways = (url: string, environment: Environment = {}) => deployments(list, environment).slice(0, 2).map(one => way(one, url))
+  const ways = (url: string, environment: Environment = {}) =>
+    deployments(list, environment)
+      .slice(0, 2)
+      .map(one => way(one, url))
   for (const url of ['http://localhost:11434', 'http://127.0.0.1:8000', 'https://[::1]']) {
     expect(ways(url)).toEqual(['', 'own:2'])
     expect(ways(url, { NO_PROXY: 'localhost,127.0.0.0/8,::1' })).toEqual(['', ''])
@@ -97,14 +125,19 @@ test('user and password become Basic credentials; nothing that is shown holds th
   expect(proxy.authorization!.reveal()).toBe(`Basic ${Buffer.from('us@er:p#ss:wörd').toString('base64')}`)
   expect(proxyOf('http://user@own:2').proxy.authorization!.reveal()).toBe(`Basic ${btoa('user:')}`)
   const shown = [JSON.stringify(one.proxies), JSON.stringify(proxy), Bun.inspect(one, { depth: 9 }), one.id].join()
-  for (const secret of ['us@er', 'us%40er', 'p#ss', 'p%23ss', proxy.authorization!.reveal().slice(6)]) expect(shown).not.toContain(secret)
-  const keys = ['http://a:b@own:2', 'http://a:c@own:2', 'http://own:2', 'https://own:2', 'http://own:3'].map(setting => proxyOf(setting).proxy.key)
+  for (const secret of ['us@er', 'us%40er', 'p#ss', 'p%23ss', proxy.authorization!.reveal().slice(6)])
+    expect(shown).not.toContain(secret)
+  const keys = ['http://a:b@own:2', 'http://a:c@own:2', 'http://own:2', 'https://own:2', 'http://own:3'].map(
+    setting => proxyOf(setting).proxy.key,
+  )
   expect(new Set(keys).size).toBe(keys.length)
   expect(proxyOf('http://own:2/').proxy.key).toBe(proxyOf('http://own:2').proxy.key)
 })
 
 test('equal settings share their rules, so that their connections are shared', () => {
-  const [one, other] = deployments(`model_list:\n${entry(', proxy: "http://own:2"')}${entry(', proxy: "http://own:2", weight: 2')}`)
+  const [one, other] = deployments(
+    `model_list:\n${entry(', proxy: "http://own:2"')}${entry(', proxy: "http://own:2", weight: 2')}`,
+  )
   expect(one!.proxies).toBe(other!.proxies!)
 })
 
@@ -125,12 +158,18 @@ test('what is no proxy is a mistake with its place, and is not shown', () => {
     expect(proxyProblem(setting)).toStartWith(problem)
     const { mistakes } = read(`model_list:\n${entry(`, proxy: "${setting}"`)}`)
     expect(mistakes).toEqual([expect.stringContaining(`config.yaml:3:62 model_list.0.proxy_params.proxy: ${problem}`)])
-    expect(read(`general_settings: { proxy: "${setting}" }\n`).mistakes).toEqual([expect.stringContaining(`general_settings.proxy: ${problem}`)])
+    expect(read(`general_settings: { proxy: "${setting}" }\n`).mistakes).toEqual([
+      expect.stringContaining(`general_settings.proxy: ${problem}`),
+    ])
     expect(mistakes.join()).not.toContain('hunter2')
   }
   for (const wrong of ['true', '5', '{ url: "http://u:hunter2@p:1" }', 'null']) {
     const { mistakes } = read(`model_list:\n${entry(`, proxy: ${wrong}`)}`)
-    expect(mistakes).toEqual([expect.stringMatching(/^config\.yaml:3:62 model_list\.0\.proxy_params\.proxy: must be the URL of a proxy.*or false for none; got (nothing|a (boolean|number|map))$/)])
+    expect(mistakes).toEqual([
+      expect.stringMatching(
+        /^config\.yaml:3:62 model_list\.0\.proxy_params\.proxy: must be the URL of a proxy.*or false for none; got (nothing|a (boolean|number|map))$/,
+      ),
+    ])
   }
 })
 
@@ -164,7 +203,9 @@ test('a variable that cannot be used is a mistake as soon as a deployment needs 
 
 test('what NO_PROXY does not name is warned of', () => {
   const warnings = (environment: Environment) =>
-    read(`model_list:\n${entry()}`, { NO_PROXY: 'a.example,10.0.0.0/99', ...environment }).settings!.warnings.filter(one => one.startsWith('NO_PROXY'))
+    read(`model_list:\n${entry()}`, { NO_PROXY: 'a.example,10.0.0.0/99', ...environment }).settings!.warnings.filter(
+      one => one.startsWith('NO_PROXY'),
+    )
   expect(warnings({})).toEqual([])
   expect(warnings({ HTTPS_PROXY: 'http://p:1' })).toEqual([
     'NO_PROXY: `10.0.0.0/99` is no host, address or range, as example.com, 10.1.2.3 or 10.0.0.0/8; it has no effect',

@@ -30,7 +30,8 @@ export function proxyProblem(text: string): string | undefined {
 function readProxy(text: string): Choice {
   const trimmed = text.trim()
   const [, scheme = 'http'] = /^([A-Za-z][A-Za-z0-9+.-]*):\/\//.exec(trimmed) ?? []
-  if (!/^https?$/i.test(scheme)) return { problem: `proxies of the kind ${scheme.toLowerCase()} are not supported; give an http:// or https:// one` }
+  if (!/^https?$/i.test(scheme))
+    return { problem: `proxies of the kind ${scheme.toLowerCase()} are not supported; give an http:// or https:// one` }
   const address = trimmed.includes('://') ? trimmed : `http://${trimmed}`
   if (!URL.canParse(address)) return { problem: unreadable }
   const url = new URL(address)
@@ -44,7 +45,10 @@ function readProxy(text: string): Choice {
   const name = `${url.hostname}:${port}`
   return {
     proxy: {
-      key: `${url.protocol}//${name} ${createHash('sha256').update(authorization ?? '').digest('hex').slice(0, 16)}`,
+      key: `${url.protocol}//${name} ${createHash('sha256')
+        .update(authorization ?? '')
+        .digest('hex')
+        .slice(0, 16)}`,
       name,
       secure,
       hostname: url.hostname.startsWith('[') ? url.hostname.slice(1, -1) : url.hostname,
@@ -97,7 +101,8 @@ class SharedRules implements ProxyRules {
     const choice = this.#choiceFor(url)
     if (!choice) return undefined
     if ('proxy' in choice) return choice.proxy
-    const message = 'the proxy that the gateway should use for this upstream is not set correctly; the log says what is wrong'
+    const message =
+      'the proxy that the gateway should use for this upstream is not set correctly; the log says what is wrong'
     throw new GatewayError('upstream-unreachable', message, { cause: new Error(choice.problem) })
   }
 
@@ -154,7 +159,8 @@ export class ProxySettings {
     // Without a proxy the list means nothing.
     const unreadable = this.#shared ? this.#noProxy.unreadable : []
     this.warnings = unreadable.map(
-      entry => `${noProxy?.name}: \`${entry}\` is no host, address or range, as example.com, 10.1.2.3 or 10.0.0.0/8; it has no effect`,
+      entry =>
+        `${noProxy?.name}: \`${entry}\` is no host, address or range, as example.com, 10.1.2.3 or 10.0.0.0/8; it has no effect`,
     )
   }
 
@@ -185,7 +191,9 @@ export class ProxySettings {
 
 function choiceOf(variable: ReturnType<typeof firstOf>): Choice | undefined {
   const choice = variable && readProxy(variable.value)
-  return choice && 'problem' in choice ? { problem: `${variable.name}: ${choice.problem}; or set general_settings.proxy` } : choice
+  return choice && 'problem' in choice
+    ? { problem: `${variable.name}: ${choice.problem}; or set general_settings.proxy` }
+    : choice
 }
 
 /** An empty variable counts as none, as with curl. */

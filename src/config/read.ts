@@ -28,7 +28,10 @@ export interface ConfigReading {
 }
 
 /** Reads, resolves references to the environment, checks. `file` is only for messages. */
-export function readConfig(text: string, { file, environment }: { file: string; environment: Environment }): ConfigReading {
+export function readConfig(
+  text: string,
+  { file, environment }: { file: string; environment: Environment },
+): ConfigReading {
   const outline = readOutline(text, file)
   if (!('document' in outline)) return failed(outline)
   const { document, place } = outline
@@ -47,11 +50,17 @@ export function readConfig(text: string, { file, environment }: { file: string; 
   findings.push(...unset)
   const offset = (finding: Finding) => offsetOf(document, finding, namesOf)
   const where = (finding: Finding) => place(offset(finding))
-  const shown = (finding: Finding) => oneLine(`${where(finding)} ${finding.path.join('.') || 'file'}: ${finding.message}`)
+  const shown = (finding: Finding) =>
+    oneLine(`${where(finding)} ${finding.path.join('.') || 'file'}: ${finding.message}`)
   const all = [...outline.findings, ...findings]
   return {
     // Of a key that stands twice the last value is checked like any other.
-    ...(checked.success && all.length === 0 ? whole(checked.data) : salvage(resolved, findings.map(finding => finding.path))),
+    ...(checked.success && all.length === 0
+      ? whole(checked.data)
+      : salvage(
+          resolved,
+          findings.map(finding => finding.path),
+        )),
     mistakes: all.sort((a, b) => offset(a) - offset(b)).map(shown),
     warnings: warned.map(shown),
     lineOf: path => where({ path, message: '' }).replace(/:\d+$/, ''),
@@ -79,7 +88,8 @@ function renamed(value: unknown, path: Path, findings: Finding[]): unknown {
   for (const [key, one] of Object.entries(value)) {
     // Names in free maps (headers, environment) are the user's own.
     const ours = path.length <= 3 && Object.hasOwn(otherNames, key) && !isFreeMap(path) ? otherNames[key]! : key
-    if (Object.hasOwn(out, ours)) findings.push({ path: [...path, key], message: `is the same as \`${ours}\`; keep one`, atKey: true })
+    if (Object.hasOwn(out, ours))
+      findings.push({ path: [...path, key], message: `is the same as \`${ours}\`; keep one`, atKey: true })
     out[ours] = renamed(one, [...path, key], findings)
   }
   return out
@@ -87,7 +97,9 @@ function renamed(value: unknown, path: Path, findings: Finding[]): unknown {
 
 function isFreeMap(path: Path): boolean {
   const last = path.at(-1)
-  return last === 'environment_variables' || last === 'extra_headers' || last === 'headers' || last === 'model_group_alias'
+  return (
+    last === 'environment_variables' || last === 'extra_headers' || last === 'headers' || last === 'model_group_alias'
+  )
 }
 
 function withoutUnsupported(value: unknown, path: Path, warned: Finding[]): unknown {
@@ -96,7 +108,8 @@ function withoutUnsupported(value: unknown, path: Path, warned: Finding[]): unkn
   const out: Record<string, unknown> = {}
   for (const [key, one] of Object.entries(value)) {
     const pattern = [...path.map(part => (typeof part === 'number' ? '*' : part)), key].join('.')
-    if (notSupportedYet.has(pattern)) warned.push({ path: [...path, key], message: 'is not supported yet and has no effect', atKey: true })
+    if (notSupportedYet.has(pattern))
+      warned.push({ path: [...path, key], message: 'is not supported yet and has no effect', atKey: true })
     else out[key] = withoutUnsupported(one, [...path, key], warned)
   }
   return out
@@ -122,7 +135,9 @@ const wholeReference = 'os.environ/'
 function withEnvironment(value: unknown, path: Path, resolving: Resolving): unknown {
   if (Array.isArray(value)) return value.map((one, at) => withEnvironment(one, [...path, at], resolving))
   if (isObject(value))
-    return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, withEnvironment(one, [...path, key], resolving)]))
+    return Object.fromEntries(
+      Object.entries(value).map(([key, one]) => [key, withEnvironment(one, [...path, key], resolving)]),
+    )
   if (typeof value !== 'string') return value
   const wrong = (message: string): string => {
     resolving.findings.push({ path, message })
@@ -137,12 +152,17 @@ function withEnvironment(value: unknown, path: Path, resolving: Resolving): unkn
   if (value.startsWith(wholeReference)) {
     const name = value.slice(wholeReference.length)
     // Not shown: it may be what should stand in the variable.
-    if (!/^[^\s=]+$/.test(name)) return wrong('`os.environ/` must be followed by the name of an environment variable, which has no blanks, as os.environ/NAME')
+    if (!/^[^\s=]+$/.test(name))
+      return wrong(
+        '`os.environ/` must be followed by the name of an environment variable, which has no blanks, as os.environ/NAME',
+      )
     return take(name, undefined)
   }
   // Also `$NAME`, as shells write it: nobody would fill it in.
   if (/^\$[A-Z][A-Z0-9_]*$/.test(value) && secretName.test(String(path.at(-1))))
-    return wrong(`names a variable as shells do, which is not filled in here; write \${${value.slice(1)}} or os.environ/${value.slice(1)}`)
+    return wrong(
+      `names a variable as shells do, which is not filled in here; write \${${value.slice(1)}} or os.environ/${value.slice(1)}`,
+    )
   // Sent to a provider as it stands, a reference that is not closed would be a wrong key and look like one.
   if (value.replace(reference, '').includes('${'))
     wrong('`${` begins the name of an environment variable; write ${NAME} or ${NAME:-default}')
@@ -172,7 +192,11 @@ function fromIssue(issue: z.core.$ZodIssue, root: unknown): Finding[] {
 const shownCharactersMax = 60
 const secretName = /key|secret|(?<!per_\w*)token$|^proxy$|credentials|password|headers$|url$|base$|endpoint$/
 /** Maps whose keys are the operator's own. */
-const secretMaps: ReadonlySet<string | number> = new Set(['extra_headers', 'environment_variables', 'vertex_credentials'])
+const secretMaps: ReadonlySet<string | number> = new Set([
+  'extra_headers',
+  'environment_variables',
+  'vertex_credentials',
+])
 
 /** `; got "heavy"`: never what may be a secret, by itself or as a part of a map or of a text that should have been a map. */
 function shownValue(issue: z.core.$ZodIssue, path: Path, got: unknown): string {
@@ -192,7 +216,8 @@ function kindOf(value: unknown): string {
 
 function valueAt(root: unknown, path: Path): unknown {
   let at: unknown = root
-  for (const part of path) at = typeof at === 'object' && at !== null ? (at as Record<string | number, unknown>)[part] : undefined
+  for (const part of path)
+    at = typeof at === 'object' && at !== null ? (at as Record<string | number, unknown>)[part] : undefined
   return at
 }
 
@@ -201,7 +226,11 @@ function knownKeys(path: Path): string[] {
   let schema: unknown = configSchema
   for (const part of path) {
     schema = unwrapped(schema)
-    const { shape, element, valueType } = schema as { shape?: Record<string, unknown>; element?: unknown; valueType?: unknown }
+    const { shape, element, valueType } = schema as {
+      shape?: Record<string, unknown>
+      element?: unknown
+      valueType?: unknown
+    }
     schema = typeof part === 'number' ? element : (shape?.[part] ?? valueType)
   }
   const { shape } = (unwrapped(schema) ?? {}) as { shape?: Record<string, unknown> }

@@ -80,6 +80,7 @@ function takeOut(root: unknown, path: Path, lost: Set<string>): boolean {
 
 function valueAt(root: unknown, path: Path): unknown {
   let at = root
-  for (const part of path) at = typeof at === 'object' && at !== null ? (at as Record<string | number, unknown>)[part] : undefined
+  for (const part of path)
+    at = typeof at === 'object' && at !== null ? (at as Record<string | number, unknown>)[part] : undefined
   return at
 }

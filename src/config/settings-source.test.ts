@@ -30,13 +30,21 @@ interface Wish {
   readonly from?: ReadonlyMap<string, Provider>
 }
 
-function openSource({ configFile, environment = { MODELGATE_DISCOVER: '0' }, from = providers }: Wish = {}): SettingsSource {
+function openSource({
+  configFile,
+  environment = { MODELGATE_DISCOVER: '0' },
+  from = providers,
+}: Wish = {}): SettingsSource {
   const source = openSettings({ configFile, environment, providers: from })
   open.push(source)
   return source
 }
 
-const names = (source: SettingsSource) => source.current().deployments.filter(one => one.origin.kind !== 'built-in').map(one => one.modelName)
+const names = (source: SettingsSource) =>
+  source
+    .current()
+    .deployments.filter(one => one.origin.kind !== 'built-in')
+    .map(one => one.modelName)
 
 /** The next reports of a watched source, one at a time. */
 function reports(source: SettingsSource): () => Promise<ReloadReport> {
@@ -51,7 +59,10 @@ function reports(source: SettingsSource): () => Promise<ReloadReport> {
 }
 
 test('the first reading names every mistake, with its line', () => {
-  writeFileSync(file, 'model_list:\n  - model_name: a\n    proxy_params: { model: nobody/x }\n  - model_name: b\n    proxy_params: { model: 5 }\n')
+  writeFileSync(
+    file,
+    'model_list:\n  - model_name: a\n    proxy_params: { model: nobody/x }\n  - model_name: b\n    proxy_params: { model: 5 }\n',
+  )
   let thrown: unknown
   try {
     openSource({ configFile: file })
@@ -98,7 +109,10 @@ test('a change of the file is seen, whether it was written, replaced or linked a
 })
 
 test('a config map is followed: the file is a link into a folder that is swapped', async () => {
-  for (const [version, name] of [['1', 'a'], ['2', 'b']] as const) {
+  for (const [version, name] of [
+    ['1', 'a'],
+    ['2', 'b'],
+  ] as const) {
     mkdirSync(join(folder, `..${version}`))
     writeFileSync(join(folder, `..${version}`, 'config.yaml'), listOf(name))
   }
@@ -164,14 +178,19 @@ test('a file that is written in pieces is read when the last one has come', asyn
 })
 
 test('what only a start reads is named as long as it differs, unless the environment decides it anyway', () => {
-  const withSettings = (key: string, database: string) => writeFileSync(file, `${listOf('a')}general_settings: { master_key: ${key}, database_url: "${database}" }\n`)
+  const withSettings = (key: string, database: string) =>
+    writeFileSync(file, `${listOf('a')}general_settings: { master_key: ${key}, database_url: "${database}" }\n`)
   const [one, two] = ['sk-4fT9qL2vX8mB6nR1cW7yK3pZ5dH0gJab', 'sk-8xQ2wE5rT7yU9iO1pA3sD4fG6hJ0kLcd']
   withSettings(one, 'sqlite:a.db')
   const source = openSource({ configFile: file })
-  const withDatabase = openSource({ configFile: file, environment: { MODELGATE_DISCOVER: '0', DATABASE_URL: 'sqlite:c.db' } })
+  const withDatabase = openSource({
+    configFile: file,
+    environment: { MODELGATE_DISCOVER: '0', DATABASE_URL: 'sqlite:c.db' },
+  })
   expect(source.reload()).toEqual({ applied: true, problems: [] })
   withSettings(two, 'sqlite:b.db')
-  for (let round = 0; round < 2; round++) expect(source.reload().atNextStart).toEqual(['general_settings.master_key', 'general_settings.database_url'])
+  for (let round = 0; round < 2; round++)
+    expect(source.reload().atNextStart).toEqual(['general_settings.master_key', 'general_settings.database_url'])
   expect(withDatabase.reload().atNextStart).toEqual(['general_settings.master_key'])
   withSettings(one, 'sqlite:a.db')
   expect(source.reload()).toEqual({ applied: true, problems: [] })
@@ -184,16 +203,23 @@ function modelServer() {
   let listed = ['one']
   let asked = 0
   const server = Bun.serve({
-    hostname: '127.0.0.1', port: 0,
+    hostname: '127.0.0.1',
+    port: 0,
     fetch() {
       asked++
       return Response.json({ object: 'list', data: listed.map(id => ({ id })) })
     },
   })
   const from = new Map<string, Provider>(providers)
-  for (const name of ['ollama', 'lm_studio', 'llamafile']) from.set(name, { ...providers.get(name)!, defaultBaseUrl: 'http://127.0.0.1:1' })
+  for (const name of ['ollama', 'lm_studio', 'llamafile'])
+    from.set(name, { ...providers.get(name)!, defaultBaseUrl: 'http://127.0.0.1:1' })
   from.set('hosted_vllm', { ...providers.get('hosted_vllm')!, defaultBaseUrl: `${server.url.href}v1` })
-  return { from, asked: () => asked, list: (...ids: string[]) => (listed = ids), [Symbol.dispose]: () => void server.stop(true) }
+  return {
+    from,
+    asked: () => asked,
+    list: (...ids: string[]) => (listed = ids),
+    [Symbol.dispose]: () => void server.stop(true),
+  }
 }
 
 test('without a file, models of this machine come and go with each look', async () => {

@@ -63,7 +63,11 @@ export function openSettings({ configFile, environment, providers }: SourceOptio
     try {
       if (configFile !== undefined) text = readFileSync(configFile, 'utf8')
     } catch (error) {
-      return { settings: undefined, config: {}, mistakes: [`${configFile}: cannot be read: ${(error as Error).message}`] }
+      return {
+        settings: undefined,
+        config: {},
+        mistakes: [`${configFile}: cannot be read: ${(error as Error).message}`],
+      }
     }
     return readSettings({ text, file: configFile, environment, providers, discovered })
   }
@@ -124,7 +128,9 @@ const readAtStart = [
 /** Names of settings that are other ones than at the start, and were read then only. */
 function changedForStart(started: Config, now: Config, environment: Environment): string[] {
   return readAtStart
-    .filter(([key, variable]) => !environment[variable] && started.general_settings?.[key] !== now.general_settings?.[key])
+    .filter(
+      ([key, variable]) => !environment[variable] && started.general_settings?.[key] !== now.general_settings?.[key],
+    )
     .map(([key]) => `general_settings.${key}`)
 }
 

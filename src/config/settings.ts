@@ -58,7 +58,12 @@ export function readSettings(input: SettingsInput): SettingsReading {
   mistakes.push(...proxies.mistakes(deployments), ...idMistakes(reading, built), ...names.mistakes)
   warnings.push(...proxies.warnings, ...names.warnings)
   if (mistakes.length > 0)
-    return { settings: undefined, config: reading.mistakes.length > 0 ? {} : config, mistakes: inOrder(mistakes), warnings }
+    return {
+      settings: undefined,
+      config: reading.mistakes.length > 0 ? {} : config,
+      mistakes: inOrder(mistakes),
+      warnings,
+    }
   warnings.push(...unpriced(deployments))
   const { settings: common = {}, router_settings: router = {}, general_settings: general = {} } = config
   const limits = common.default_internal_user_params ?? {}
@@ -82,7 +87,9 @@ export function readSettings(input: SettingsInput): SettingsReading {
     accessGroups: accessGroups(deployments),
     ...(built.missing && { notOffered: withoutOffered(built.missing, deployments) }),
     metricsRequireKey: general.require_auth_for_metrics_endpoint ?? false,
-    ...(general.response_retention_days !== undefined && { responseRetentionMs: general.response_retention_days * 86_400_000 }),
+    ...(general.response_retention_days !== undefined && {
+      responseRetentionMs: general.response_retention_days * 86_400_000,
+    }),
     bodyBytesMax: Math.floor((general.max_request_size_mb ?? bodyMbDefault) * 1024 * 1024),
     file: input.file ?? null,
     warnings,
@@ -91,7 +98,10 @@ export function readSettings(input: SettingsInput): SettingsReading {
 }
 
 /** Some servers of this machine are found without a key of theirs. */
-function withoutOffered(missing: EnvironmentOffer['missing'], deployments: readonly Deployment[]): EnvironmentOffer['missing'] {
+function withoutOffered(
+  missing: EnvironmentOffer['missing'],
+  deployments: readonly Deployment[],
+): EnvironmentOffer['missing'] {
   const offered = new Set(deployments.map(one => one.target.provider.name))
   return Object.fromEntries(Object.entries(missing).filter(([provider]) => !offered.has(provider)))
 }
@@ -132,14 +142,20 @@ function build(
     } else if (lost.length === 0 || (isAboutProvider(built.path) && !lost.some(path => addresses.has(path))))
       add(at, built)
   }
-  const offer = reading.entries === undefined ? environmentDeployments(context, text => void warnings.push(text)) : undefined
+  const offer =
+    reading.entries === undefined ? environmentDeployments(context, text => void warnings.push(text)) : undefined
   const others = offer ? [...offer.deployments, ...discoveredDeployments(input.discovered ?? [], context)] : []
   if (!general.disable_local_models) others.push(...localDeployments(context))
   return { entries, others, missing: offer?.missing }
 }
 
 /** What decides which provider an entry means. Other mistakes of an entry may only follow from what it has lost. */
-const addresses: ReadonlySet<string> = new Set(['proxy_params', 'proxy_params.model', 'proxy_params.custom_llm_provider', 'proxy_params.api_base'])
+const addresses: ReadonlySet<string> = new Set([
+  'proxy_params',
+  'proxy_params.model',
+  'proxy_params.custom_llm_provider',
+  'proxy_params.api_base',
+])
 const isAboutProvider = (path: readonly string[]): boolean => path[1] === 'model' || path[1] === 'custom_llm_provider'
 
 /** By line and column; what has none stays where it is. */
@@ -160,7 +176,8 @@ function unpriced(deployments: readonly Deployment[]): string[] {
   if (missing.length === 0) return []
   const named = missing.slice(0, namedMax).join(', ')
   const more = missing.length > namedMax ? ` and ${missing.length - namedMax} more` : ''
-  const fix = 'their calls cost null; give input_cost_per_token and output_cost_per_token, or output_cost_per_image and the like'
+  const fix =
+    'their calls cost null; give input_cost_per_token and output_cost_per_token, or output_cost_per_image and the like'
   return [`no price is known for ${missing.length} of the models: ${named}${more}; ${fix}`]
 }
 

@@ -20,6 +20,7 @@ const models = (count: number): string => `${count} ${count === 1 ? 'model' : 'm
 /** `6 models` and what follows: `, and 7 built-in ones`. */
 export function modelWords({ own, builtIn }: ModelCounts): { models: string; more: string } {
   if (builtIn === 0) return { models: models(own), more: '' }
-  if (own === 0) return { models: models(builtIn), more: builtIn === 1 ? ', which is built-in' : ', all of them built-in' }
+  if (own === 0)
+    return { models: models(builtIn), more: builtIn === 1 ? ', which is built-in' : ', all of them built-in' }
   return { models: models(own), more: `, and ${builtIn} built-in ${builtIn === 1 ? 'one' : 'ones'}` }
 }

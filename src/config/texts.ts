@@ -5,7 +5,16 @@
  * (pipeline/http1/request-head.ts; RFC 9110, 7.6.1).
  */
 export const unsentHeaders: ReadonlySet<string> = new Set([
-  'host', 'content-length', 'transfer-encoding', 'connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'upgrade', 'expect',
+  'host',
+  'content-length',
+  'transfer-encoding',
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'upgrade',
+  'expect',
   'accept-encoding',
 ])
 
@@ -28,11 +37,13 @@ export function isModelName(text: string): boolean {
 export function addressProblem(text: string): string | undefined {
   if (!URL.canParse(text)) return undefined
   const { username, password, hash } = new URL(text)
-  if (username || password) return 'holds a user or a password, which are not sent; give them as `api_key` or in `extra_headers`'
+  if (username || password)
+    return 'holds a user or a password, which are not sent; give them as `api_key` or in `extra_headers`'
   return hash ? 'has a part behind `#`, which is never sent; take it out' : undefined
 }
 
-const unreadable = 'is no address that can be read; special characters of user and password are written with a percent sign: `#` is %23, `@` is %40, `/` is %2F'
+const unreadable =
+  'is no address that can be read; special characters of user and password are written with a percent sign: `#` is %23, `@` is %40, `/` is %2F'
 
 /** The problem is never shown with the text: it may hold a password. */
 export function databaseUrlProblem(text: string): string | undefined {
@@ -42,6 +53,7 @@ export function databaseUrlProblem(text: string): string | undefined {
 
 /** As for the database. The schemes are those that Bun's client takes. */
 export function redisUrlProblem(text: string): string | undefined {
-  if (!/^(redis|rediss|valkey|valkeys|redis\+tls|redis\+unix|redis\+tls\+unix):\/\/./.test(text)) return 'must begin with redis:// or rediss://, as in redis://127.0.0.1:6379'
+  if (!/^(redis|rediss|valkey|valkeys|redis\+tls|redis\+unix|redis\+tls\+unix):\/\/./.test(text))
+    return 'must begin with redis:// or rediss://, as in redis://127.0.0.1:6379'
   return URL.canParse(text) ? undefined : unreadable
 }

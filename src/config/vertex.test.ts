@@ -3,10 +3,19 @@ import { vertexOptions } from './vertex.ts'
 
 test('a variable that is empty is none: the next one counts', () => {
   const read = (environment: Record<string, string>) => vertexOptions({}, environment, true)
-  expect(read({ VERTEXAI_PROJECT: '', GOOGLE_CLOUD_PROJECT: 'real', VERTEXAI_LOCATION: '', GOOGLE_CLOUD_LOCATION: 'global' }))
-    .toEqual({ options: { vertex_project: 'real', vertex_location: 'global' } })
-  expect(vertexOptions({}, { VERTEXAI_PROJECT: '', GOOGLE_CLOUD_PROJECT: '' }, false)).toMatchObject({ message: expect.stringContaining('no project') })
+  expect(
+    read({
+      VERTEXAI_PROJECT: '',
+      GOOGLE_CLOUD_PROJECT: 'real',
+      VERTEXAI_LOCATION: '',
+      GOOGLE_CLOUD_LOCATION: 'global',
+    }),
+  ).toEqual({ options: { vertex_project: 'real', vertex_location: 'global' } })
+  expect(vertexOptions({}, { VERTEXAI_PROJECT: '', GOOGLE_CLOUD_PROJECT: '' }, false)).toMatchObject({
+    message: expect.stringContaining('no project'),
+  })
   // A file that is named is not passed over without a word.
-  expect(vertexOptions({}, { VERTEXAI_CREDENTIALS: '', GOOGLE_APPLICATION_CREDENTIALS: '/no/such/file' }, false))
-    .toMatchObject({ message: expect.stringContaining('cannot be read') })
+  expect(
+    vertexOptions({}, { VERTEXAI_CREDENTIALS: '', GOOGLE_APPLICATION_CREDENTIALS: '/no/such/file' }, false),
+  ).toMatchObject({ message: expect.stringContaining('cannot be read') })
 })

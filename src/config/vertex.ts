@@ -18,20 +18,30 @@ type VertexReading = { options: Record<string, unknown> } | { path: string[]; me
 
 /** The environment's names are those of Google's SDKs and of the peer; an API key alone needs no project. */
 export function vertexOptions(params: VertexParams, environment: Environment, hasApiKey: boolean): VertexReading {
-  const given = params.vertex_credentials ?? (environment.VERTEXAI_CREDENTIALS || environment.GOOGLE_APPLICATION_CREDENTIALS || undefined)
+  const given =
+    params.vertex_credentials ??
+    (environment.VERTEXAI_CREDENTIALS || environment.GOOGLE_APPLICATION_CREDENTIALS || undefined)
   const path = ['proxy_params', ...(params.vertex_credentials === undefined ? [] : ['vertex_credentials'])]
   let credentials: string | undefined
   if (given !== undefined && given !== '' && !hasApiKey) {
     credentials = credentialsText(given)
-    if (credentials === undefined) return { path, message: 'the file of the Google credentials cannot be read; give its path or its JSON text' }
+    if (credentials === undefined)
+      return { path, message: 'the file of the Google credentials cannot be read; give its path or its JSON text' }
     const problem = credentialsProblem(credentials)
     if (problem !== undefined) return { path, message: `the Google credentials cannot be used: the text ${problem}` }
   }
   const project =
-    params.vertex_project ?? (environment.VERTEXAI_PROJECT || environment.GOOGLE_CLOUD_PROJECT || (credentials && credentialsProject(credentials)))
+    params.vertex_project ??
+    (environment.VERTEXAI_PROJECT ||
+      environment.GOOGLE_CLOUD_PROJECT ||
+      (credentials && credentialsProject(credentials)))
   if (project === undefined && !hasApiKey)
-    return { path: ['proxy_params'], message: 'no project: give `vertex_project`, or set VERTEXAI_PROJECT or GOOGLE_CLOUD_PROJECT' }
-  const location = params.vertex_location ?? (environment.VERTEXAI_LOCATION || environment.GOOGLE_CLOUD_LOCATION || undefined)
+    return {
+      path: ['proxy_params'],
+      message: 'no project: give `vertex_project`, or set VERTEXAI_PROJECT or GOOGLE_CLOUD_PROJECT',
+    }
+  const location =
+    params.vertex_location ?? (environment.VERTEXAI_LOCATION || environment.GOOGLE_CLOUD_LOCATION || undefined)
   return {
     options: {
       ...(project !== undefined && { vertex_project: project }),

@@ -6,7 +6,15 @@ import type { Deployment } from './deployment.ts'
 import type { GatewayError } from './errors.ts'
 import type { Format } from './format.ts'
 import type { FileCalls } from './files.ts'
-import type { AssistantStore, DetachedRuns, FileStore, KeyStore, Ledger, ModelDirectory, ResponseStore } from './ports.ts'
+import type {
+  AssistantStore,
+  DetachedRuns,
+  FileStore,
+  KeyStore,
+  Ledger,
+  ModelDirectory,
+  ResponseStore,
+} from './ports.ts'
 import type { Client, RequestBody, RequestHeaders } from './request.ts'
 import type { Settings } from './settings.ts'
 

@@ -49,7 +49,11 @@ export interface FileCalls {
    * Runs `work` under the limits of the caller, which it may hold for longer than it takes to begin an answer.
    * Throws `rate-limited`.
    */
-  limited(request: HttpRequest, caller: Caller, work: (hold: (until: Promise<void>) => void) => Promise<Answer>): Promise<Answer>
+  limited(
+    request: HttpRequest,
+    caller: Caller,
+    work: (hold: (until: Promise<void>) => void) => Promise<Answer>,
+  ): Promise<Answer>
   /** The client's form; close `upload` when it was sent. Throws `invalid-request`, `too-large`, `client-closed`. */
   readForm(request: HttpRequest): Promise<{ body: JsonBody; upload: Upload }>
   /** The upload with the lines of one part rewritten; closing it closes both. Empty lines are left out. */
@@ -67,7 +71,9 @@ export function accountOf({ target }: Deployment): string | undefined {
   if (!provider.files) return undefined
   const { url, headers } = provider.files.head(target, '/files')
   // Where calls are signed, the credentials are not in the headers.
-  const signing = provider.authorization ? Object.entries(options).map(([name, value]) => [name, value instanceof Secret ? value.reveal() : value]) : []
+  const signing = provider.authorization
+    ? Object.entries(options).map(([name, value]) => [name, value instanceof Secret ? value.reveal() : value])
+    : []
   return JSON.stringify([provider.name, url, headers, signing])
 }
 

@@ -143,7 +143,12 @@ export interface UnaryFormat<O extends keyof UnaryOperations> extends FormatBase
   /** Only for bodies without problems. Throws GatewayError for what only shows on a closer look. */
   decode(body: JsonBody): UnaryOperations[O]['request']
   /** `model` is the public name, `upstream` the upstream's answer as it came. */
-  encode(result: UnaryOperations[O]['result'], model: string, request: UnaryOperations[O]['request'], upstream?: unknown): object
+  encode(
+    result: UnaryOperations[O]['result'],
+    model: string,
+    request: UnaryOperations[O]['request'],
+    upstream?: unknown,
+  ): object
 }
 
 /** A dialect of embeddings. */

@@ -32,7 +32,8 @@ export function estimateInput({ messages, tools = [], responseFormat }: ChatRequ
 }
 
 /** Gives the texts to the sink; the result is what is not text. */
-const addParts = (parts: readonly Part[], texts: TextSink): number => parts.reduce((sum, part) => sum + addPart(part, texts), 0)
+const addParts = (parts: readonly Part[], texts: TextSink): number =>
+  parts.reduce((sum, part) => sum + addPart(part, texts), 0)
 
 function addPart(part: Part, texts: TextSink): number {
   switch (part.type) {
@@ -77,7 +78,10 @@ export interface CountableInput {
  * OpenAI's rules for what surrounds the texts (OpenAI Cookbook, "How to count tokens with tiktoken", sections 6 and 7).
  * Texts are then exact; pictures, files and earlier calls of tools, of which it says nothing, are as estimated.
  */
-export function countableInput({ messages, tools = [], responseFormat }: ChatRequest, encoding: Encoding): CountableInput {
+export function countableInput(
+  { messages, tools = [], responseFormat }: ChatRequest,
+  encoding: Encoding,
+): CountableInput {
   const texts: string[] = []
   const sink: TextSink = { add: text => void texts.push(text) }
   // Every answer begins as a message of the assistant.

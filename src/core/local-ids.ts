@@ -9,7 +9,9 @@ export function replacedIds(text: string, ids: ReadonlyMap<string, string>): str
   const whole = ids.get(text)
   if (whole !== undefined) return whole
   // The longest first: an id may begin with another.
-  const inside = [...ids.keys()].filter(id => id.length >= idLengthMin && text.includes(id)).sort((a, b) => b.length - a.length)
+  const inside = [...ids.keys()]
+    .filter(id => id.length >= idLengthMin && text.includes(id))
+    .sort((a, b) => b.length - a.length)
   if (inside.length === 0) return text
   return text.replace(new RegExp(inside.map(id => RegExp.escape(id)).join('|'), 'g'), id => ids.get(id)!)
 }
@@ -19,5 +21,12 @@ export function withLocalIds(error: GatewayError, ids: ReadonlyMap<string, strin
   const message = replacedIds(error.message, ids)
   if (message === error.message) return error
   const { cause, code, status, retryAfterMs, problems } = error
-  return new GatewayError(error.kind, message, { cause, code, status, retryAfterMs, problems, param: error.param ?? undefined })
+  return new GatewayError(error.kind, message, {
+    cause,
+    code,
+    status,
+    retryAfterMs,
+    problems,
+    param: error.param ?? undefined,
+  })
 }

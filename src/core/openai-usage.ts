@@ -5,9 +5,7 @@ const tokensMax = 1_000_000_000
 
 /** A count that can be believed: an integer from 0 to 10^9. */
 function count(value: unknown): number | undefined {
-  return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= tokensMax
-    ? value
-    : undefined
+  return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= tokensMax ? value : undefined
 }
 
 function details(value: unknown): Record<string, unknown> {
@@ -46,5 +44,9 @@ export function readOpenaiUsage(value: unknown): Usage | undefined {
  */
 export function readChunkUsage(chunk: Readonly<Record<string, unknown>>): Usage | undefined {
   const [choice] = Array.isArray(chunk.choices) ? (chunk.choices as unknown[]) : []
-  return readOpenaiUsage(chunk.usage) ?? readOpenaiUsage(details(chunk.x_groq).usage) ?? readOpenaiUsage(details(choice).usage)
+  return (
+    readOpenaiUsage(chunk.usage) ??
+    readOpenaiUsage(details(chunk.x_groq).usage) ??
+    readOpenaiUsage(details(choice).usage)
+  )
 }

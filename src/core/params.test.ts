@@ -13,7 +13,11 @@ interface Wanted {
 }
 
 function deployment({ provider = 'openai', profile = {}, info = {}, target = {} }: Wanted): Deployment {
-  return { target: targetOf(providers.get(provider)!, target), profile: { ...nativeProfile, ...profile }, info } as unknown as Deployment
+  return {
+    target: targetOf(providers.get(provider)!, target),
+    profile: { ...nativeProfile, ...profile },
+    info,
+  } as unknown as Deployment
 }
 
 const params = (...wanted: Wanted[]) => supportedParams(wanted.map(deployment))
@@ -26,12 +30,24 @@ test('what the provider takes, where nothing else is known', () => {
 })
 
 test('models of one provider differ', () => {
-  const bedrock = (model: string) => params({ provider: 'bedrock', target: { model, options: { aws_region_name: 'us-east-1' } } })
-  const [claude, llama] = [bedrock('anthropic.claude-sonnet-4-5-20250929-v1:0'), bedrock('meta.llama3-3-70b-instruct-v1:0')]
+  const bedrock = (model: string) =>
+    params({ provider: 'bedrock', target: { model, options: { aws_region_name: 'us-east-1' } } })
+  const [claude, llama] = [
+    bedrock('anthropic.claude-sonnet-4-5-20250929-v1:0'),
+    bedrock('meta.llama3-3-70b-instruct-v1:0'),
+  ]
   expect(lost(llama, claude)).toEqual(['tool_choice', 'function_call', 'reasoning_effort', 'top_k', 'thinking'])
-  const vertex = (model: string) => params({ provider: 'vertex_ai', target: { model, options: { vertex_project: 'p', vertex_location: 'us-central1' } } })
+  const vertex = (model: string) =>
+    params({
+      provider: 'vertex_ai',
+      target: { model, options: { vertex_project: 'p', vertex_location: 'us-central1' } },
+    })
   expect(lost(vertex('claude-sonnet-4-5'), vertex('gemini-2.5-flash'))).toContain('seed')
-  expect(lost(vertex('gemini-2.5-flash'), vertex('claude-sonnet-4-5'))).toEqual(['parallel_tool_calls', 'user', 'service_tier'])
+  expect(lost(vertex('gemini-2.5-flash'), vertex('claude-sonnet-4-5'))).toEqual([
+    'parallel_tool_calls',
+    'user',
+    'service_tier',
+  ])
   const gemini = (model: string) => params({ provider: 'gemini', target: { model } })
   expect(lost(gemini('gemini-2.0-flash'), gemini('gemini-2.5-flash'))).toEqual(['reasoning_effort', 'thinking'])
 })
@@ -39,21 +55,41 @@ test('models of one provider differ', () => {
 test('abilities that the model lacks take their fields away', () => {
   const all = params({})
   expect(lost(params({ profile: { toolCalling: 'none' } }), all)).toEqual(all.filter(one => toolParams.includes(one)))
-  expect(lost(params({ info: { supports_function_calling: false } }), all)).toEqual(all.filter(one => toolParams.includes(one)))
-  expect(lost(params({ info: { supports_reasoning: false, supports_parallel_function_calling: false } }), all)).toEqual(['parallel_tool_calls', 'reasoning_effort'])
+  expect(lost(params({ info: { supports_function_calling: false } }), all)).toEqual(
+    all.filter(one => toolParams.includes(one)),
+  )
+  expect(lost(params({ info: { supports_reasoning: false, supports_parallel_function_calling: false } }), all)).toEqual(
+    ['parallel_tool_calls', 'reasoning_effort'],
+  )
   // Not known is not the same as no.
   expect(params({ info: { supports_function_calling: null, supports_reasoning: true } })).toEqual(all)
   expect(params({ profile: { guard: true, toolCalling: 'none' } })).toEqual([
-    'messages', 'model', 'max_tokens', 'max_completion_tokens', 'seed', 'stream', 'stream_options', 'temperature', 'user', 'metadata',
+    'messages',
+    'model',
+    'max_tokens',
+    'max_completion_tokens',
+    'seed',
+    'stream',
+    'stream_options',
+    'temperature',
+    'user',
+    'metadata',
   ])
 })
 
 test('what the gateway plays for the model counts as taken', () => {
   const ollama = (profile: Partial<ModelProfile>, info = {}) => params({ provider: 'ollama', profile, info })
-  expect(lost(ollama({}), ollama({ toolCalling: 'prompted' }))).toEqual(['tool_choice', 'parallel_tool_calls', 'function_call'])
+  expect(lost(ollama({}), ollama({ toolCalling: 'prompted' }))).toEqual([
+    'tool_choice',
+    'parallel_tool_calls',
+    'function_call',
+  ])
   expect(ollama({ toolCalling: 'prompted' }, { supports_function_calling: false })).toContain('tools')
   const provider = { ...providers.get('ollama')!, chatParams: ['model', 'messages'] }
-  expect([params({ target: { provider } }), params({ target: { provider }, profile: { structuredOutput: 'none' } })]).toEqual([
+  expect([
+    params({ target: { provider } }),
+    params({ target: { provider }, profile: { structuredOutput: 'none' } }),
+  ]).toEqual([
     ['model', 'messages'],
     ['model', 'messages', 'response_format'],
   ])

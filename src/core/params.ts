@@ -5,7 +5,18 @@ import { GatewayError } from './errors.ts'
 
 const toolParams = ['tools', 'tool_choice', 'parallel_tool_calls', 'functions', 'function_call']
 /** What a safety classifier reads: it judges one message and writes one word. */
-const guardParams: ReadonlySet<string> = new Set(['model', 'messages', 'stream', 'stream_options', 'max_tokens', 'max_completion_tokens', 'temperature', 'seed', 'user', 'metadata'])
+const guardParams: ReadonlySet<string> = new Set([
+  'model',
+  'messages',
+  'stream',
+  'stream_options',
+  'max_tokens',
+  'max_completion_tokens',
+  'temperature',
+  'seed',
+  'user',
+  'metadata',
+])
 
 /** Fields that mean nothing to a model without the ability; `model_info` and the catalogue say false, true or nothing. */
 const paramsOfFlag: Readonly<Record<string, readonly string[]>> = {
@@ -28,7 +39,9 @@ function paramsOf({ target, profile, info }: Deployment): string[] {
   const params = [...new Set([...chatParams.filter(param => isTaken(param, target)), ...played(profile)])]
   if (profile.guard) return params.filter(param => guardParams.has(param))
   const without = new Set(
-    Object.entries(paramsOfFlag).flatMap(([flag, names]) => (info[flag] === false ? names.filter(name => !isPlayed(name, profile)) : [])),
+    Object.entries(paramsOfFlag).flatMap(([flag, names]) =>
+      info[flag] === false ? names.filter(name => !isPlayed(name, profile)) : [],
+    ),
   )
   if (profile.toolCalling === 'none') for (const param of toolParams) without.add(param)
   return params.filter(param => !without.has(param))
@@ -39,7 +52,10 @@ const isPlayed = (param: string, profile: ModelProfile): boolean => playsTools(p
 
 /** What the gateway does for the model, whatever its host takes. */
 function played(profile: ModelProfile): string[] {
-  return [...(playsTools(profile) ? toolParams : []), ...(profile.structuredOutput === 'native' ? [] : ['response_format'])]
+  return [
+    ...(playsTools(profile) ? toolParams : []),
+    ...(profile.structuredOutput === 'native' ? [] : ['response_format']),
+  ]
 }
 
 const tools: Tool[] = [{ name: 'name', parameters: { type: 'object', properties: {} } }]
@@ -60,10 +76,16 @@ const wishes: Readonly<Record<string, readonly Partial<ChatRequest>[]>> = {
   top_logprobs: [{ logprobs: true, topLogprobs: 1 }],
   tools: [{ tools }],
   functions: [{ tools }],
-  tool_choice: [{ tools, toolChoice: 'required' }, { tools, toolChoice: { name: 'name' } }],
+  tool_choice: [
+    { tools, toolChoice: 'required' },
+    { tools, toolChoice: { name: 'name' } },
+  ],
   function_call: [{ tools, toolChoice: { name: 'name' } }],
   parallel_tool_calls: [{ tools, parallelToolCalls: false }],
-  response_format: [{ responseFormat: { type: 'json-object' } }, { responseFormat: { type: 'json-schema', name: 'name', schema } }],
+  response_format: [
+    { responseFormat: { type: 'json-object' } },
+    { responseFormat: { type: 'json-schema', name: 'name', schema } },
+  ],
   reasoning_effort: [{ reasoning: { effort: 'high' } }, { reasoning: { effort: 'low' } }],
   thinking: [{ reasoning: { budgetTokens: 2048 } }],
   user: [{ user: 'user' }],
@@ -96,6 +118,9 @@ function isTaken(param: string, target: Target): boolean {
 }
 
 const bare: ChatRequest = {
-  model: 'model', messages: [{ role: 'user', parts: [{ type: 'text', text: 'text' }] }], stream: false, includeUsage: false,
+  model: 'model',
+  messages: [{ role: 'user', parts: [{ type: 'text', text: 'text' }] }],
+  stream: false,
+  includeUsage: false,
   extra: { format: 'openai-chat', fields: {} },
 }

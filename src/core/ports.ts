@@ -175,7 +175,17 @@ export interface LedgerQuery {
 /** Append-only record of every call. Appending is synchronous and survives kill -9 when it returns. */
 export interface Ledger {
   /** Before the call is dispatched. */
-  begin(intent: { request_id: string; started_at_ms: number; route: string; operation: string; model: string; key_id: string; user_id: string | null; team_id: string | null; stream: boolean }): void
+  begin(intent: {
+    request_id: string
+    started_at_ms: number
+    route: string
+    operation: string
+    model: string
+    key_id: string
+    user_id: string | null
+    team_id: string | null
+    stream: boolean
+  }): void
   settle(row: LedgerRow): void
   /** Newest first. Sees every call that was settled before it was asked. */
   query(query: LedgerQuery): Promise<{ rows: LedgerRow[]; nextCursor: string | null }>
@@ -297,7 +307,10 @@ export interface AssistantStore {
    * Changes an object that nobody else changes meanwhile. `edit` sees it as it is now and gives undefined to leave it.
    * The object as it then is; undefined = it was left, or is gone.
    */
-  change(id: string, edit: (object: AssistantObject) => AssistantChange | undefined): Promise<AssistantObject | undefined>
+  change(
+    id: string,
+    edit: (object: AssistantObject) => AssistantChange | undefined,
+  ): Promise<AssistantObject | undefined>
   /** Marks an active run as alive. Its status; undefined = it has ended or is gone. */
   renew(runId: string, nowMs: number): Promise<string | undefined>
   /** With everything that stands in it. true = it was there. */

@@ -15,7 +15,8 @@ export interface Client {
 }
 
 /** What ends a call whose client left. */
-export const clientClosed = (): GatewayError => new GatewayError('client-closed', 'the client closed the connection before the answer was complete')
+export const clientClosed = (): GatewayError =>
+  new GatewayError('client-closed', 'the client closed the connection before the answer was complete')
 
 /** The headers of a request. */
 export interface RequestHeaders {
@@ -48,14 +49,20 @@ export function readBody(body: RequestBody, bytesMax: number): Promise<Uint8Arra
 
 /** What a body beyond the limit is told. */
 export function bodyTooLarge(bytesMax: number): GatewayError {
-  return new GatewayError('too-large', `the body is larger than ${bytesMax} bytes, the limit of this gateway; its operator can raise max_request_size_mb`)
+  return new GatewayError(
+    'too-large',
+    `the body is larger than ${bytesMax} bytes, the limit of this gateway; its operator can raise max_request_size_mb`,
+  )
 }
 
 /** Bodies are read as they are: a compressed one could unfold without end. Throws `unsupported-media`. */
 export function checkEncoding(headers: RequestHeaders): void {
   const encoding = headers.get('content-encoding')
   if (encoding && encoding !== 'identity')
-    throw new GatewayError('unsupported-media', `content-encoding '${encoding}' is not accepted; send the body as it is`)
+    throw new GatewayError(
+      'unsupported-media',
+      `content-encoding '${encoding}' is not accepted; send the body as it is`,
+    )
 }
 
 /** The outline of a client's JSON. Throws `invalid-request`, with the place, when it is not one JSON object within the limits. */
@@ -102,9 +109,23 @@ export interface RequestParts extends Pick<HttpRequest, 'id' | 'path' | 'params'
 }
 
 /** A request with this body, to be answered like one from the wire. */
-export function madeRequest({ method = 'POST', bytes, client, id, path, params, query, headers }: RequestParts): HttpRequest {
+export function madeRequest({
+  method = 'POST',
+  bytes,
+  client,
+  id,
+  path,
+  params,
+  query,
+  headers,
+}: RequestParts): HttpRequest {
   return {
-    method, id, path, params, query, headers,
+    method,
+    id,
+    path,
+    params,
+    query,
+    headers,
     body: new BytesBody(bytes),
     clientAddress: client.clientAddress,
     get left() {

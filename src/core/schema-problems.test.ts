@@ -3,12 +3,20 @@ import { z } from 'zod'
 import { fieldsOf, problemsIn } from './schema-problems.ts'
 
 const said = (schema: z.ZodType, value: unknown) =>
-  problemsIn(schema.safeParse(value).error!.issues, value, 'body').map(({ loc, msg, type }) => `${loc.slice(1).join('.')} ${msg} (${type})`)
+  problemsIn(schema.safeParse(value).error!.issues, value, 'body').map(
+    ({ loc, msg, type }) => `${loc.slice(1).join('.')} ${msg} (${type})`,
+  )
 
 const schema = z.strictObject({
-  name: z.string().min(1).max(3), size: z.number().int().min(1).max(100).optional(), kind: z.enum(['a', 'b']).optional(), one: z.literal('x').optional(),
-  list: z.array(z.string()).min(1).max(2).optional(), map: z.record(z.string(), z.string()).optional(), on: z.boolean().optional(),
-  own: z.string().regex(/^x/, 'must begin with x').optional(), form: z.email().optional(),
+  name: z.string().min(1).max(3),
+  size: z.number().int().min(1).max(100).optional(),
+  kind: z.enum(['a', 'b']).optional(),
+  one: z.literal('x').optional(),
+  list: z.array(z.string()).min(1).max(2).optional(),
+  map: z.record(z.string(), z.string()).optional(),
+  on: z.boolean().optional(),
+  own: z.string().regex(/^x/, 'must begin with x').optional(),
+  form: z.email().optional(),
   either: z.union([z.literal('auto'), z.strictObject({ type: z.string() })]).optional(),
 })
 
@@ -19,7 +27,9 @@ test('field, problem and remedy, without the words of the library', () => {
   expect(one({ name: null })).toEqual(['name must be a string; got null (invalid_type)'])
   expect(one({ name: '' })).toEqual(['name must be a string of at least 1 character; got "" (too_small)'])
   expect(one({ name: 'long' })).toEqual(['name must be a string of at most 3 characters; got "long" (too_big)'])
-  expect(one({ name: 'x'.repeat(5000) })).toEqual(['name must be a string of at most 3 characters; got a string of 5000 characters (too_big)'])
+  expect(one({ name: 'x'.repeat(5000) })).toEqual([
+    'name must be a string of at most 3 characters; got a string of 5000 characters (too_big)',
+  ])
   expect(one({ size: 0 })).toEqual(['size must be a number of at least 1; got 0 (too_small)'])
   expect(one({ size: 1000 })).toEqual(['size must be a number of at most 100; got 1000 (too_big)'])
   expect(one({ size: 1.5 })).toEqual(['size must be an integer; got 1.5 (invalid_type)'])
@@ -39,10 +49,15 @@ test('field, problem and remedy, without the words of the library', () => {
 })
 
 test('of a field that may be several things, all of them are named', () => {
-  const either = z.object({ content: z.union([z.string().min(1), z.array(z.string()).min(1)]), mode: z.union([z.literal('auto'), z.strictObject({ type: z.string() })]).optional() })
+  const either = z.object({
+    content: z.union([z.string().min(1), z.array(z.string()).min(1)]),
+    mode: z.union([z.literal('auto'), z.strictObject({ type: z.string() })]).optional(),
+  })
   expect(said(either, {})).toEqual(['content is missing; send a string or an array (missing)'])
   expect(said(either, { content: 5 })).toEqual(['content must be a string or an array; got 5 (invalid_type)'])
-  expect(said(either, { content: '' })).toEqual(['content must be a string of at least 1 character; got "" (too_small)'])
+  expect(said(either, { content: '' })).toEqual([
+    'content must be a string of at least 1 character; got "" (too_small)',
+  ])
   expect(said(either, { content: 'x', mode: 5 })).toEqual(['mode must be "auto" or an object; got 5 (invalid_type)'])
 })
 
@@ -51,8 +66,12 @@ test('at most twenty', () => {
 })
 
 test('of an unknown field the one that was meant is named, where the fields are known', () => {
-  const strict = z.strictObject({ models: z.array(z.string()).optional(), inner: z.strictObject({ model: z.string() }).optional() })
-  const messages = (value: object) => problemsIn(strict.safeParse(value).error!.issues, value, 'body', fieldsOf(strict)).map(one => one.msg)
+  const strict = z.strictObject({
+    models: z.array(z.string()).optional(),
+    inner: z.strictObject({ model: z.string() }).optional(),
+  })
+  const messages = (value: object) =>
+    problemsIn(strict.safeParse(value).error!.issues, value, 'body', fieldsOf(strict)).map(one => one.msg)
   expect(messages({ model: ['x'] })).toEqual(['is not a known field here, did you mean `models`?'])
   expect(messages({ temperature: 1 })).toEqual(['is not a known field here; leave it out'])
   // Deeper fields have other names.

@@ -12,9 +12,16 @@ const shownLengthMax = 60
 const ownWords = /^(?:Invalid|Too|Unrecognized)\b/
 
 /** One entry a problem, as 422 answers list them. `value` = what the schema was given, `known` = its outermost fields. */
-export function problemsIn(issues: readonly Issue[], value: unknown, place: Place, known: readonly string[] = []): Problem[] {
+export function problemsIn(
+  issues: readonly Issue[],
+  value: unknown,
+  place: Place,
+  known: readonly string[] = [],
+): Problem[] {
   const problems = issues.slice(0, problemsMax).flatMap(issue => problemsOf(issue, value, place))
-  return problems.map(problem => (problem.type === 'unknown_field' && problem.loc.length === 2 ? withNearest(problem, known) : problem))
+  return problems.map(problem =>
+    problem.type === 'unknown_field' && problem.loc.length === 2 ? withNearest(problem, known) : problem,
+  )
 }
 
 /** The outermost fields of a schema, for `problemsIn`. */
@@ -35,12 +42,18 @@ function problemsOf(issue: Issue, value: unknown, place: Place): Problem[] {
   const kinds = issue.code === 'invalid_union' ? kindsWanted(issue.errors) : undefined
   if (kinds !== undefined) {
     const given = valueAt(value, path)
-    return [{ loc: [place, ...path], msg: wordsFor(kinds, given), type: given === undefined ? 'missing' : 'invalid_type' }]
+    return [
+      { loc: [place, ...path], msg: wordsFor(kinds, given), type: given === undefined ? 'missing' : 'invalid_type' },
+    ]
   }
   const closest = issue.code === 'invalid_union' ? closestOf(issue.errors) : undefined
   if (closest) return closest.flatMap(one => problemsOf({ ...one, path: [...issue.path, ...one.path] }, value, place))
   if (issue.code === 'unrecognized_keys')
-    return issue.keys.map(key => ({ loc: [place, ...path, key], msg: 'is not a known field here; leave it out', type: 'unknown_field' }))
+    return issue.keys.map(key => ({
+      loc: [place, ...path, key],
+      msg: 'is not a known field here; leave it out',
+      type: 'unknown_field',
+    }))
   const given = valueAt(value, path)
   const msg = ownWords.test(issue.message) ? wordsFor(typeWanted(issue), given) : issue.message
   return [{ loc: [place, ...path], msg, type: given === undefined ? 'missing' : issue.code }]
@@ -49,7 +62,11 @@ function problemsOf(issue: Issue, value: unknown, place: Place): Problem[] {
 /** What a field may be, where it is none of it: `a string or an array`. undefined = it is one, and something about it is wrong. */
 function kindsWanted(branches: readonly Issue[][]): string | undefined {
   const wanted = branches.map(([issue, ...more]) => {
-    const isKind = issue && more.length === 0 && issue.path.length === 0 && (issue.code === 'invalid_type' || issue.code === 'invalid_value')
+    const isKind =
+      issue &&
+      more.length === 0 &&
+      issue.path.length === 0 &&
+      (issue.code === 'invalid_type' || issue.code === 'invalid_value')
     return isKind ? wantedBy(issue) : undefined
   })
   return wanted.length > 0 && wanted.every(one => one !== undefined) ? wanted.join(' or ') : undefined
@@ -64,7 +81,11 @@ function closestOf(branches: readonly Issue[][]): Issue[] | undefined {
 
 function valueAt(value: unknown, path: readonly (string | number)[]): unknown {
   let at = value
-  for (const part of path) at = typeof at === 'object' && at !== null && Object.hasOwn(at, part) ? (at as Record<string | number, unknown>)[part] : undefined
+  for (const part of path)
+    at =
+      typeof at === 'object' && at !== null && Object.hasOwn(at, part)
+        ? (at as Record<string | number, unknown>)[part]
+        : undefined
   return at
 }
 
@@ -79,7 +100,14 @@ function wordsFor(wanted: string | undefined, given: unknown): string {
 }
 
 const types: Readonly<Record<string, string>> = {
-  string: 'a string', number: 'a number', int: 'an integer', boolean: 'true or false', array: 'an array', object: 'an object', record: 'an object', null: 'null',
+  string: 'a string',
+  number: 'a number',
+  int: 'an integer',
+  boolean: 'true or false',
+  array: 'an array',
+  object: 'an object',
+  record: 'an object',
+  null: 'null',
 }
 
 function typeWanted(issue: Issue): string | undefined {
@@ -91,7 +119,9 @@ function typeWanted(issue: Issue): string | undefined {
     case 'too_big':
       return sized(issue.origin, `at most ${issue.maximum}`, Number(issue.maximum))
     case 'invalid_value':
-      return issue.values.length === 1 ? JSON.stringify(issue.values[0]) : `one of ${issue.values.map(value => JSON.stringify(value)).join(', ')}`
+      return issue.values.length === 1
+        ? JSON.stringify(issue.values[0])
+        : `one of ${issue.values.map(value => JSON.stringify(value)).join(', ')}`
     default:
       return undefined
   }

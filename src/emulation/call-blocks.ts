@@ -22,7 +22,7 @@ type Opening =
   | { readonly kind: 'none' }
   /** More text decides. */
   | { readonly kind: 'partial' }
-  | { readonly kind: 'block'; readonly block: Block; /** Characters of the opener. */ readonly length: number }
+  | { readonly kind: 'block'; readonly block: Block /** Characters of the opener. */; readonly length: number }
 
 const none: Opening = { kind: 'none' }
 const partial: Opening = { kind: 'partial' }
@@ -73,7 +73,9 @@ function listOpening(text: string, offered: OfferedTools): Opening {
       : { kind: 'block', block: new ListBlock(offered, '"\''), length: 0 }
   const isWhole = found[0].length === text.length || /^\s$/.test(text.slice(found[0].length))
   if (!isWhole) return none
-  const mayBecome = [...offered.keys()].some(name => name.startsWith(found[1]!) || `default_api.${name}`.startsWith(found[1]!))
+  const mayBecome = [...offered.keys()].some(
+    name => name.startsWith(found[1]!) || `default_api.${name}`.startsWith(found[1]!),
+  )
   return mayBecome ? partial : none
 }
 
@@ -115,13 +117,19 @@ class FenceBlock implements Block {
     const content = block.slice(block.indexOf('\n') + 1, block.lastIndexOf(fence))
     if (this.#label === 'json') return readJsonCalls(content, this.#offered, true)
     if (!callLabels.has(this.#label)) return undefined
-    return readJsonCalls(content, this.#offered) ?? readPythonCalls(content, this.#offered) ?? readXmlCalls(content, this.#offered)
+    return (
+      readJsonCalls(content, this.#offered) ??
+      readPythonCalls(content, this.#offered) ??
+      readXmlCalls(content, this.#offered)
+    )
   }
 
   /** Some models close the fence in the line of the call itself. */
   callsAtEnd(block: string): WrittenCall[] | undefined {
     const trimmed = block.trimEnd()
-    return trimmed.endsWith(fence) && trimmed.length > block.indexOf('\n') + fence.length ? this.calls(trimmed) : undefined
+    return trimmed.endsWith(fence) && trimmed.length > block.indexOf('\n') + fence.length
+      ? this.calls(trimmed)
+      : undefined
   }
 }
 

@@ -30,10 +30,18 @@ function refusal(run: () => unknown): [number, string | null, string] {
 
 describe('a guard model', () => {
   const ask = (messages: Message[]) =>
-    emulate(chat([]), { ...nativeProfile, guard: true, toolCalling: 'none' }, { model: 'g', messages, stream: false, includeUsage: false, extra: { format: 'openai-chat', fields: {} } })
+    emulate(
+      chat([]),
+      { ...nativeProfile, guard: true, toolCalling: 'none' },
+      { model: 'g', messages, stream: false, includeUsage: false, extra: { format: 'openai-chat', fields: {} } },
+    )
 
   test('the three input modes pass untouched', () => {
-    for (const text of ['How do I knit?', 'Human user:How?\nAI assistant:Like this..', 'Human user:\nAI assistant:Like this..'])
+    for (const text of [
+      'How do I knit?',
+      'Human user:How?\nAI assistant:Like this..',
+      'Human user:\nAI assistant:Like this..',
+    ])
       expect(ask([said('user', text)])).toBeUndefined()
   })
 
@@ -55,26 +63,47 @@ describe('a guard model', () => {
 })
 
 describe('moderations by a guard model', () => {
-  const request = (inputs: ModerationsRequest['inputs']): ModerationsRequest => ({ model: 'g', inputs, extra: { format: 'openai-moderations', fields: { x: 1 } } })
-  const verdict = (text: string) => moderationsByGuard(chat([{ type: 'text', choice: 0, text }, { type: 'usage', usage: { inputTokens: 3, outputTokens: 1 } }])).result({}, request([]))
+  const request = (inputs: ModerationsRequest['inputs']): ModerationsRequest => ({
+    model: 'g',
+    inputs,
+    extra: { format: 'openai-moderations', fields: { x: 1 } },
+  })
+  const verdict = (text: string) =>
+    moderationsByGuard(
+      chat([
+        { type: 'text', choice: 0, text },
+        { type: 'usage', usage: { inputTokens: 3, outputTokens: 1 } },
+      ]),
+    ).result({}, request([]))
 
   test('one text becomes one user message; what has no place is named', () => {
     const adapter = chat([])
-    expect(moderationsByGuard(adapter).request(request([[{ type: 'text', text: 'hi' }]]), {} as Target).dropped).toEqual(['x'])
+    expect(
+      moderationsByGuard(adapter).request(request([[{ type: 'text', text: 'hi' }]]), {} as Target).dropped,
+    ).toEqual(['x'])
     expect(adapter.asked).toMatchObject({ stream: false, messages: [said('user', 'hi')] })
   })
 
   test('several texts and images are refused by their field', () => {
     const by = moderationsByGuard(chat([]))
-    const [status, param, message] = refusal(() => by.request(request([[{ type: 'text', text: 'a' }], [{ type: 'text', text: 'b' }]]), {} as Target))
+    const [status, param, message] = refusal(() =>
+      by.request(request([[{ type: 'text', text: 'a' }], [{ type: 'text', text: 'b' }]]), {} as Target),
+    )
     expect([status, param]).toEqual([422, 'input'])
     expect(message).toContain('2 entries')
     expect(refusal(() => by.request(request([[{ type: 'image', source: { url: 'u' } }]]), {} as Target))[0]).toBe(422)
   })
 
   test('safe, unsafe, and neither', () => {
-    expect(verdict('safe')).toEqual({ verdicts: [{ flagged: false, categories: { unsafe: false }, scores: { unsafe: 0 } }], usage: { inputTokens: 3, outputTokens: 1 } })
-    expect(verdict('\n\nunsafe\nS1,S2').verdicts[0]).toEqual({ flagged: true, categories: { unsafe: true }, scores: { unsafe: 1 } })
+    expect(verdict('safe')).toEqual({
+      verdicts: [{ flagged: false, categories: { unsafe: false }, scores: { unsafe: 0 } }],
+      usage: { inputTokens: 3, outputTokens: 1 },
+    })
+    expect(verdict('\n\nunsafe\nS1,S2').verdicts[0]).toEqual({
+      flagged: true,
+      categories: { unsafe: true },
+      scores: { unsafe: 1 },
+    })
     expect(refusal(() => verdict('I think it is fine'))[0]).toBe(502)
     expect(refusal(() => verdict('safely'))[0]).toBe(502)
   })

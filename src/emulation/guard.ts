@@ -35,7 +35,9 @@ export function moderationsByGuard(chat: ChatAdapter): UnaryAdapter<ModerationsR
     request(request, target) {
       const [input, ...more] = request.inputs
       if (!input || more.length > 0)
-        throw inputProblem(`has ${request.inputs.length} entries, and a guard model judges one text a call; send one call for each`)
+        throw inputProblem(
+          `has ${request.inputs.length} entries, and a guard model judges one text a call; send one call for each`,
+        )
       if (input.some(part => part.type !== 'text'))
         throw inputProblem('has an image, and a guard model judges text only; send the text alone')
       const text = input.map(part => (part.type === 'text' ? part.text : '')).join('\n')
@@ -69,7 +71,9 @@ function verdictOf(events: readonly ChatEvent[]): ModerationsResult {
   }
   const word = /^\W*(safe|unsafe)\b/i.exec(text)?.[1]?.toLowerCase()
   if (word === undefined)
-    throw new GatewayError('upstream-broken', 'the guard model answered neither `safe` nor `unsafe`', { cause: text.slice(0, 200) })
+    throw new GatewayError('upstream-broken', 'the guard model answered neither `safe` nor `unsafe`', {
+      cause: text.slice(0, 200),
+    })
   const flagged = word === 'unsafe'
   const verdict = { flagged, categories: { unsafe: flagged }, scores: { unsafe: flagged ? 1 : 0 } }
   return { verdicts: [verdict], ...(usage && { usage }) }

@@ -72,9 +72,14 @@ const isMessage = (value: unknown): value is Pick<Message, 'role'> =>
   typeof value === 'object' && value !== null && 'role' in value && typeof value.role === 'string'
 
 /** From the model outwards: events pass the first one first, requests the last one first. */
-function* chosen(profile: ModelProfile, request: ChatRequest, contract: JsonContract | undefined): Generator<Emulation> {
+function* chosen(
+  profile: ModelProfile,
+  request: ChatRequest,
+  contract: JsonContract | undefined,
+): Generator<Emulation> {
   const tools = promptTools(profile, request)
-  if (profile.alternateRoles && (contract || !takesTurns(tools ? retellCalls(request) : request.messages))) yield alternateTurns
+  if (profile.alternateRoles && (contract || !takesTurns(tools ? retellCalls(request) : request.messages)))
+    yield alternateTurns
   if (profile.thinking !== 'separate') yield splitThinking(request, profile.thinking === 'tags-open')
   const mayCall = (request.tools?.length ?? 0) > 0 && request.toolChoice !== 'none'
   if (contract) yield promptJson(profile, contract, mayCall)

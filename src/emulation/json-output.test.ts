@@ -9,7 +9,11 @@ import { schemaProblems, unknownReference } from './json-schema.ts'
 
 const person = {
   type: 'object',
-  properties: { name: { type: 'string', minLength: 1 }, age: { type: 'integer', minimum: 0 }, tags: { type: 'array', items: { $ref: '#/$defs/tag' }, maxItems: 2 } },
+  properties: {
+    name: { type: 'string', minLength: 1 },
+    age: { type: 'integer', minimum: 0 },
+    tags: { type: 'array', items: { $ref: '#/$defs/tag' }, maxItems: 2 },
+  },
   required: ['name', 'age'],
   additionalProperties: false,
   $defs: { tag: { enum: ['a', 'b'] } },
@@ -20,8 +24,11 @@ describe('schemas', () => {
   test('problems say where and what', () => {
     expect(schemaProblems(person, { name: 'Ada', age: 3, tags: ['a'] })).toEqual([])
     expect(schemaProblems(person, { name: '', age: 1.5, tags: ['a', 'c', 'b'], more: 1 })).toEqual([
-      '`$.name` must have at least 1 characters', '`$.age` must be of type integer', '`$.tags` must have at most 2 items',
-      '`$.tags[1]` must be one of ["a","b"]', '`$.more` is not a property of the schema',
+      '`$.name` must have at least 1 characters',
+      '`$.age` must be of type integer',
+      '`$.tags` must have at most 2 items',
+      '`$.tags[1]` must be one of ["a","b"]',
+      '`$.more` is not a property of the schema',
     ])
     expect(schemaProblems(person, [])).toEqual(['`$` must be of type object'])
   })
@@ -30,27 +37,77 @@ describe('schemas', () => {
     const ajv = new Ajv2020({ strict: false, validateFormats: false, multipleOfPrecision: 9 })
     const schemas: Record<string, unknown>[] = [
       person,
-      { type: ['string', 'null'], maxLength: 2 }, { const: { b: 1, a: [1] } }, { enum: [1, '1', null] }, { multipleOf: 0.1 },
-      { exclusiveMinimum: 1, exclusiveMaximum: 3 }, { prefixItems: [{ type: 'integer' }], items: { type: 'string' } },
-      { type: 'array', uniqueItems: true, minItems: 1 }, { contains: { type: 'integer' }, minContains: 2, maxContains: 2 },
+      { type: ['string', 'null'], maxLength: 2 },
+      { const: { b: 1, a: [1] } },
+      { enum: [1, '1', null] },
+      { multipleOf: 0.1 },
+      { exclusiveMinimum: 1, exclusiveMaximum: 3 },
+      { prefixItems: [{ type: 'integer' }], items: { type: 'string' } },
+      { type: 'array', uniqueItems: true, minItems: 1 },
+      { contains: { type: 'integer' }, minContains: 2, maxContains: 2 },
       { patternProperties: { '^x': { type: 'integer' } }, additionalProperties: { type: 'string' } },
-      { propertyNames: { maxLength: 2 }, minProperties: 1, maxProperties: 2 }, { dependentRequired: { a: ['b'] } },
-      { dependentSchemas: { a: { required: ['name'] } } }, { anyOf: [{ type: 'integer' }, { minLength: 2 }] },
-      { oneOf: [{ type: 'number' }, { type: 'integer' }, { type: 'string' }] }, { not: { type: 'object' } },
-      { if: { type: 'integer' }, then: { minimum: 2 }, else: { type: 'string' } }, { allOf: [{ required: ['a'] }, { required: ['b'] }] },
-      { pattern: '^[a-z]+$' }, { $ref: '#/$defs/node', $defs: { node: { type: 'object', properties: { next: { $ref: '#/$defs/node' }, v: { type: 'integer' } } } } },
-      { properties: { a: false } }, {},
+      { propertyNames: { maxLength: 2 }, minProperties: 1, maxProperties: 2 },
+      { dependentRequired: { a: ['b'] } },
+      { dependentSchemas: { a: { required: ['name'] } } },
+      { anyOf: [{ type: 'integer' }, { minLength: 2 }] },
+      { oneOf: [{ type: 'number' }, { type: 'integer' }, { type: 'string' }] },
+      { not: { type: 'object' } },
+      { if: { type: 'integer' }, then: { minimum: 2 }, else: { type: 'string' } },
+      { allOf: [{ required: ['a'] }, { required: ['b'] }] },
+      { pattern: '^[a-z]+$' },
+      {
+        $ref: '#/$defs/node',
+        $defs: { node: { type: 'object', properties: { next: { $ref: '#/$defs/node' }, v: { type: 'integer' } } } },
+      },
+      { properties: { a: false } },
+      {},
     ]
     const values: unknown[] = [
-      null, true, 0, 1, 2, 3, 1.5, 0.3, -1, '', 'a', 'abc', '1', 'A1', [], [1], [1, 'a'], [1, 1], ['a', 'a'], [1, 2, 3], {}, { a: 1 }, { a: 1, b: 2 },
-      { b: 1, a: [1] }, { a: [1], b: 1 }, { x1: 1 }, { x1: 'a' }, { y: 'a' }, { y: 1 }, { long: 1 }, { name: 'Ada', age: 3 }, { name: 'Ada', age: 3, tags: ['c'] },
-      { next: { next: { v: 'x' } } }, { next: { v: 1 } }, [{ a: 1, b: 2 }, { b: 2, a: 1 }],
+      null,
+      true,
+      0,
+      1,
+      2,
+      3,
+      1.5,
+      0.3,
+      -1,
+      '',
+      'a',
+      'abc',
+      '1',
+      'A1',
+      [],
+      [1],
+      [1, 'a'],
+      [1, 1],
+      ['a', 'a'],
+      [1, 2, 3],
+      {},
+      { a: 1 },
+      { a: 1, b: 2 },
+      { b: 1, a: [1] },
+      { a: [1], b: 1 },
+      { x1: 1 },
+      { x1: 'a' },
+      { y: 'a' },
+      { y: 1 },
+      { long: 1 },
+      { name: 'Ada', age: 3 },
+      { name: 'Ada', age: 3, tags: ['c'] },
+      { next: { next: { v: 'x' } } },
+      { next: { v: 1 } },
+      [
+        { a: 1, b: 2 },
+        { b: 2, a: 1 },
+      ],
     ]
     for (const schema of schemas) {
       const validate = ajv.compile(schema)
       for (const value of values) {
         const mine = schemaProblems(schema, value).length === 0
-        if (mine !== validate(value)) throw new Error(`${JSON.stringify(schema)} on ${JSON.stringify(value)}: ajv says ${!mine}`)
+        if (mine !== validate(value))
+          throw new Error(`${JSON.stringify(schema)} on ${JSON.stringify(value)}: ajv says ${!mine}`)
       }
     }
   })
@@ -58,7 +115,9 @@ describe('schemas', () => {
   test('hostile schemas end: endless references, exploding choices, evil patterns', () => {
     const from = performance.now()
     expect(schemaProblems({ $ref: '#' }, 1)).toEqual([])
-    const nested = Array.from({ length: 40 }).reduce<Record<string, unknown>>(inner => ({ anyOf: [inner, inner] }), { type: 'string' })
+    const nested = Array.from({ length: 40 }).reduce<Record<string, unknown>>(inner => ({ anyOf: [inner, inner] }), {
+      type: 'string',
+    })
     schemaProblems(nested, 1)
     expect(schemaProblems({ pattern: '^(a+)+$' }, `${'a'.repeat(50)}!`)).toEqual([])
     expect(schemaProblems({ pattern: '(?=(a+))\\1b' }, 'a'.repeat(150))).toEqual([])
@@ -79,7 +138,11 @@ describe('schemas', () => {
 
 describe('answers', () => {
   const good: [string, string, string][] = [
-    ['as it is, digits and all', ' {"name":"Ada","age":12345678901234567890} ', '{"name":"Ada","age":12345678901234567890}'],
+    [
+      'as it is, digits and all',
+      ' {"name":"Ada","age":12345678901234567890} ',
+      '{"name":"Ada","age":12345678901234567890}',
+    ],
     ['in a fence', 'Here:\n```json\n{"name":"Ada","age":1}\n```\nDone.', '{"name":"Ada","age":1}'],
     ['in Python', "{'name': 'Ada', 'age': 1, 'tags': ['a',],}", '{"name":"Ada","age":1,"tags":["a"]}'],
     ['in prose', 'Sure {here}: {"name":"Ada","age":1} as asked', '{"name":"Ada","age":1}'],
@@ -90,13 +153,18 @@ describe('answers', () => {
     expect(judgeJson('{"name":"Ada","age":', contract)).toEqual({ problem: 'it is not one complete JSON value' })
     expect(judgeJson('', contract)).toEqual({ problem: 'it is not one complete JSON value' })
     expect(judgeJson('{"name":"Ada"}', contract)).toEqual({ problem: '`$.age` is missing' })
-    expect(judgeJson('[1]', { format: { type: 'json-object' }, schema: { type: 'object' } })).toEqual({ problem: '`$` must be of type object' })
+    expect(judgeJson('[1]', { format: { type: 'json-object' }, schema: { type: 'object' } })).toEqual({
+      problem: '`$` must be of type object',
+    })
   })
 })
 
 describe('what the model is asked', () => {
   const request: ChatRequest = {
-    model: 'm', stream: false, includeUsage: false, extra: { format: 'openai-chat', fields: {} },
+    model: 'm',
+    stream: false,
+    includeUsage: false,
+    extra: { format: 'openai-chat', fields: {} },
     messages: [{ role: 'user', parts: [{ type: 'text', text: 'Who?' }] }],
     responseFormat: { ...contract.format, strict: true, description: 'a person' },
   }

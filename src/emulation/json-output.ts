@@ -62,7 +62,8 @@ export function promptJson(profile: ModelProfile, contract: JsonContract, mayCal
 
 function instruction({ format }: JsonContract, mayCall: boolean): string {
   const answer = mayCall ? 'Unless you call a function, answer' : 'Answer'
-  if (format.type === 'json-object') return `${answer} with one JSON object and nothing else: no other words, no code fence.`
+  if (format.type === 'json-object')
+    return `${answer} with one JSON object and nothing else: no other words, no code fence.`
   return [
     `${answer} with one JSON value and nothing else: no other words, no code fence.`,
     `It must match this JSON Schema${format.description ? ` (${format.description})` : ''}:`,

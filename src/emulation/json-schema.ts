@@ -71,7 +71,12 @@ class References {
   #anchored(name: string): unknown {
     const { $defs } = this.#root
     // Of two equal names the first counts.
-    this.#anchors ??= new Map(Object.values(isObject($defs) ? $defs : {}).filter(isObject).reverse().map(one => [one.$anchor, one]))
+    this.#anchors ??= new Map(
+      Object.values(isObject($defs) ? $defs : {})
+        .filter(isObject)
+        .reverse()
+        .map(one => [one.$anchor, one]),
+    )
     return this.#anchors.get(name)
   }
 }
@@ -166,8 +171,10 @@ class SchemaCheck {
     const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf } = schema
     if (typeof minimum === 'number' && value < minimum) this.#problem(path, `must be at least ${minimum}`)
     if (typeof maximum === 'number' && value > maximum) this.#problem(path, `must be at most ${maximum}`)
-    if (typeof exclusiveMinimum === 'number' && value <= exclusiveMinimum) this.#problem(path, `must be greater than ${exclusiveMinimum}`)
-    if (typeof exclusiveMaximum === 'number' && value >= exclusiveMaximum) this.#problem(path, `must be less than ${exclusiveMaximum}`)
+    if (typeof exclusiveMinimum === 'number' && value <= exclusiveMinimum)
+      this.#problem(path, `must be greater than ${exclusiveMinimum}`)
+    if (typeof exclusiveMaximum === 'number' && value >= exclusiveMaximum)
+      this.#problem(path, `must be less than ${exclusiveMaximum}`)
     if (typeof multipleOf === 'number' && multipleOf > 0) {
       // 0.3 / 0.1 is not quite 3.
       const times = value / multipleOf
@@ -181,17 +188,23 @@ class SchemaCheck {
     if (typeof minLength === 'number' || typeof maxLength === 'number') {
       this.#spend(value.length / charactersPerStep)
       const length = charactersIn(value)
-      if (typeof minLength === 'number' && length < minLength) this.#problem(path, `must have at least ${minLength} characters`)
-      if (typeof maxLength === 'number' && length > maxLength) this.#problem(path, `must have at most ${maxLength} characters`)
+      if (typeof minLength === 'number' && length < minLength)
+        this.#problem(path, `must have at least ${minLength} characters`)
+      if (typeof maxLength === 'number' && length > maxLength)
+        this.#problem(path, `must have at most ${maxLength} characters`)
     }
-    if (typeof pattern === 'string' && this.#tries(pattern, value) === false) this.#problem(path, `must match the pattern ${pattern}`)
+    if (typeof pattern === 'string' && this.#tries(pattern, value) === false)
+      this.#problem(path, `must match the pattern ${pattern}`)
   }
 
   #list(schema: Json, value: readonly unknown[], path: string, depth: number): void {
     const { minItems, maxItems, prefixItems, items, contains, minContains, maxContains } = schema
-    if (typeof minItems === 'number' && value.length < minItems) this.#problem(path, `must have at least ${minItems} items`)
-    if (typeof maxItems === 'number' && value.length > maxItems) this.#problem(path, `must have at most ${maxItems} items`)
-    if (schema.uniqueItems === true && new Set(value.map(one => this.#canonical(one))).size < value.length) this.#problem(path, 'must not repeat an item')
+    if (typeof minItems === 'number' && value.length < minItems)
+      this.#problem(path, `must have at least ${minItems} items`)
+    if (typeof maxItems === 'number' && value.length > maxItems)
+      this.#problem(path, `must have at most ${maxItems} items`)
+    if (schema.uniqueItems === true && new Set(value.map(one => this.#canonical(one))).size < value.length)
+      this.#problem(path, 'must not repeat an item')
     const heads = Array.isArray(prefixItems) ? prefixItems : Array.isArray(items) ? items : []
     const rest = Array.isArray(items) ? schema.additionalItems : items
     value.forEach((item, at) => this.run(at < heads.length ? heads[at] : rest, item, `${path}[${at}]`, depth + 1))
@@ -257,9 +270,11 @@ class SchemaCheck {
       this.#problem(path, `must match one of the ${anyOf.length} schemas of \`anyOf\``)
     if (Array.isArray(oneOf)) {
       const count = oneOf.filter(one => this.#spend(1) && this.#matches(one, value, depth)).length
-      if (count !== 1) this.#problem(path, `must match exactly one of the ${oneOf.length} schemas of \`oneOf\`, and matches ${count}`)
+      if (count !== 1)
+        this.#problem(path, `must match exactly one of the ${oneOf.length} schemas of \`oneOf\`, and matches ${count}`)
     }
-    if (schema.not !== undefined && this.#matches(schema.not, value, depth)) this.#problem(path, 'must not match the schema of `not`')
+    if (schema.not !== undefined && this.#matches(schema.not, value, depth))
+      this.#problem(path, 'must not match the schema of `not`')
     if (schema.if === undefined) return
     this.run(this.#matches(schema.if, value, depth) ? schema.then : schema.else, value, path, depth + 1)
   }

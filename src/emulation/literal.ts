@@ -15,12 +15,30 @@ export interface Literal {
 
 const depthMax = 64
 const words: Readonly<Record<string, string>> = {
-  true: 'true', True: 'true', false: 'false', False: 'false', null: 'null', None: 'null',
+  true: 'true',
+  True: 'true',
+  false: 'false',
+  False: 'false',
+  null: 'null',
+  None: 'null',
 }
-const escapes: ReadonlyMap<string, string> = new Map(Object.entries<string>({
-  n: '\n', t: '\t', r: '\r', b: '\b', f: '\f', v: '\v', a: '\x07', '0': '\0',
-  '\\': '\\', '/': '/', "'": "'", '"': '"', '\n': '',
-}))
+const escapes: ReadonlyMap<string, string> = new Map(
+  Object.entries<string>({
+    n: '\n',
+    t: '\t',
+    r: '\r',
+    b: '\b',
+    f: '\f',
+    v: '\v',
+    a: '\x07',
+    '0': '\0',
+    '\\': '\\',
+    '/': '/',
+    "'": "'",
+    '"': '"',
+    '\n': '',
+  }),
+)
 
 /** What stands at a place is no literal. Never leaves this folder. */
 export class NotLiteral extends Error {
@@ -185,7 +203,12 @@ export class LiteralReader {
       if (sign) throw new NotLiteral('a sign without a number')
       return undefined
     }
-    const json = sign + written.replaceAll('_', '').replace(/^\./, '0.').replace(/\.(?=$|[eE])/, '.0')
+    const json =
+      sign +
+      written
+        .replaceAll('_', '')
+        .replace(/^\./, '0.')
+        .replace(/\.(?=$|[eE])/, '.0')
     if (!/^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(json)) throw new NotLiteral(`no number: ${json}`)
     return { json }
   }

@@ -2,7 +2,8 @@
 import type { Message, Part } from '../core/chat.ts'
 
 /** `developer` is OpenAI's newer word for `system`. */
-export const isSystem = (message: Pick<Message, 'role'>): boolean => message.role === 'system' || message.role === 'developer'
+export const isSystem = (message: Pick<Message, 'role'>): boolean =>
+  message.role === 'system' || message.role === 'developer'
 
 /** The conversation with `text` at the end of its first system message, or with a system message of its own. */
 export function withInstruction(messages: readonly Message[], text: string): Message[] {

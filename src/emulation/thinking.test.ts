@@ -6,11 +6,18 @@ import type { ChatAdapter } from '../core/provider.ts'
 import { emulate } from './index.ts'
 
 const request: ChatRequest = {
-  model: 'm', stream: true, includeUsage: false, extra: { format: 'openai-chat', fields: {} },
+  model: 'm',
+  stream: true,
+  includeUsage: false,
+  extra: { format: 'openai-chat', fields: {} },
   messages: [{ role: 'user', parts: [{ type: 'text', text: 'hi' }] }],
 }
 
-function split(pieces: readonly (string | ChatEvent)[], thinking: ModelProfile['thinking'], more: Partial<ChatRequest> = {}): ChatEvent[] {
+function split(
+  pieces: readonly (string | ChatEvent)[],
+  thinking: ModelProfile['thinking'],
+  more: Partial<ChatRequest> = {},
+): ChatEvent[] {
   const events: ChatEvent[] = [
     ...pieces.map((piece): ChatEvent => (typeof piece === 'string' ? { type: 'text', choice: 0, text: piece } : piece)),
     { type: 'finish', choice: 0, reason: 'stop' },
@@ -68,31 +75,49 @@ describe('thinking in the text', () => {
   test('nothing waits but what may become a tag', () => {
     const events = split(['<think>', 'a', 'b <', 'c', '</thi', 'nk>', 'd', '<e'], 'tags')
     expect(events.map(event => ('text' in event ? `${event.type}:${event.text}` : event.type))).toEqual([
-      'reasoning:a', 'reasoning:b ', 'reasoning:<c', 'text:d', 'text:<e', 'finish',
+      'reasoning:a',
+      'reasoning:b ',
+      'reasoning:<c',
+      'text:d',
+      'text:<e',
+      'finish',
     ])
   })
 
   test('switched off, or split by the host itself, the text begins as text', () => {
     expect(heard(split(['Hello'], 'tags-open', { reasoning: { enabled: false } }))).toEqual(['', 'Hello'])
-    expect(heard(split([{ type: 'reasoning', choice: 0, text: 'hm' }, 'Hello </think>'], 'tags-open'))).toEqual(['hm', 'Hello </think>'])
+    expect(heard(split([{ type: 'reasoning', choice: 0, text: 'hm' }, 'Hello </think>'], 'tags-open'))).toEqual([
+      'hm',
+      'Hello </think>',
+    ])
   })
 
   test('choices are told apart', () => {
     const piece = (choice: number, text: string): ChatEvent => ({ type: 'text', choice, text })
-    const events = split([piece(0, '<think>a'), piece(1, 'x'), piece(0, '</think>b'), { type: 'finish', choice: 1, reason: 'stop' }], 'tags')
-    expect(events.map(event => ('text' in event && 'choice' in event ? `${event.choice}${event.type[0]}${event.text}` : event.type))).toEqual([
-      '0ra', '0tb', '1tx', 'finish', 'finish',
-    ])
+    const events = split(
+      [piece(0, '<think>a'), piece(1, 'x'), piece(0, '</think>b'), { type: 'finish', choice: 1, reason: 'stop' }],
+      'tags',
+    )
+    expect(
+      events.map(event =>
+        'text' in event && 'choice' in event ? `${event.choice}${event.type[0]}${event.text}` : event.type,
+      ),
+    ).toEqual(['0ra', '0tb', '1tx', 'finish', 'finish'])
   })
 
-  const seen = (events: readonly ChatEvent[]) => events.map(event => ('text' in event ? `${event.type}:${event.text}` : event.type))
+  const seen = (events: readonly ChatEvent[]) =>
+    events.map(event => ('text' in event ? `${event.type}:${event.text}` : event.type))
 
   test('without an opener nothing is said before it is clear what it is; switched off, it is text at once', () => {
     expect(seen(split(['a', 'b </th', 'ink> c', 'd'], 'tags'))).toEqual(['reasoning:ab ', 'text:c', 'text:d', 'finish'])
     expect(seen(split(['a', 'b'], 'tags'))).toEqual(['text:ab', 'finish'])
     expect(seen(split(['a', 'b'], 'tags', { reasoning: { enabled: false } }))).toEqual(['text:a', 'text:b', 'finish'])
     // An opener in the middle is talked about: what stands before it is text, and so is the rest.
-    expect(seen(split(['a <thi', 'nk> b', '</think>'], 'tags'))).toEqual(['text:a <think> b', 'text:</think>', 'finish'])
+    expect(seen(split(['a <thi', 'nk> b', '</think>'], 'tags'))).toEqual([
+      'text:a <think> b',
+      'text:</think>',
+      'finish',
+    ])
   })
 
   test('what was said before a call is said before it', () => {

@@ -121,7 +121,8 @@ class ThinkingSplitter {
 
   /** The answer ended, or turned out to need no splitting: what is held back is what it looks like. */
   stop(): Piece[] {
-    const kind = this.#phase === 'thinking' || (this.#phase === 'start' && this.#unopened === 'thinking') ? 'reasoning' : 'text'
+    const kind =
+      this.#phase === 'thinking' || (this.#phase === 'start' && this.#unopened === 'thinking') ? 'reasoning' : 'text'
     const text = this.#weighed.take() + this.#held
     this.#held = ''
     this.#phase = 'text'

@@ -11,7 +11,9 @@ export function describeTools(tools: readonly Tool[], choice: ToolChoice, parall
   return [
     '# Functions',
     'You can call these functions. Each line is one of them, with the JSON Schema of its arguments:',
-    ...tools.map(tool => JSON.stringify({ name: tool.name, description: tool.description, parameters: tool.parameters ?? {} })),
+    ...tools.map(tool =>
+      JSON.stringify({ name: tool.name, description: tool.description, parameters: tool.parameters ?? {} }),
+    ),
     '',
     'To call a function, write a block of exactly this form, with the arguments as a JSON object:',
     callBlock('function_name', '{"argument":"value"}'),

@@ -9,14 +9,21 @@ import { emulate } from './index.ts'
 const weather: Tool = {
   name: 'get_weather',
   description: 'The weather of a city',
-  parameters: { type: 'object', properties: { city: { type: 'string' }, days: { type: 'integer' } }, required: ['city'] },
+  parameters: {
+    type: 'object',
+    properties: { city: { type: 'string' }, days: { type: 'integer' } },
+    required: ['city'],
+  },
 }
 const clock: Tool = { name: 'get_time' }
 const target = { model: 'up' } as Target
 
 function ask(more: Partial<ChatRequest> = {}): ChatRequest {
   return {
-    model: 'm', stream: false, includeUsage: false, tools: [weather, clock],
+    model: 'm',
+    stream: false,
+    includeUsage: false,
+    tools: [weather, clock],
     messages: [{ role: 'user', parts: [{ type: 'text', text: 'Weather?' }] }],
     extra: { format: 'openai-chat', fields: {} },
     ...more,
@@ -26,7 +33,10 @@ function ask(more: Partial<ChatRequest> = {}): ChatRequest {
 const prompted: ModelProfile = { ...nativeProfile, toolCalling: 'prompted' }
 
 /** An upstream that says `pieces` and shows what it was asked. */
-function upstream(pieces: readonly (string | ChatEvent)[], reason: 'stop' | 'length' = 'stop'): ChatAdapter & { asked?: ChatRequest } {
+function upstream(
+  pieces: readonly (string | ChatEvent)[],
+  reason: 'stop' | 'length' = 'stop',
+): ChatAdapter & { asked?: ChatRequest } {
   const events: ChatEvent[] = [
     { type: 'start', id: 'x', model: 'up' },
     ...pieces.map((piece): ChatEvent => (typeof piece === 'string' ? { type: 'text', choice: 0, text: piece } : piece)),
@@ -84,23 +94,73 @@ const fence = (label: string, content: string) => `\`\`\`${label}\n${content}\n\
 /** Text of a model -> the calls in it and the text that stays. */
 const notations: Record<string, [string, object[], string]> = {
   'our own': [fence('tool_code', '{"name":"get_weather","arguments":{"city":"Paris"}}'), [paris], ''],
-  'with text around it': [`I look.\n\n${fence('tool_code', '{"name":"get_weather","arguments":{"city":"Paris"}}')}\nWait.`, [paris], 'I look.\n\nWait.'],
-  'parameters, CRLF and a list': ['```json\r\n[{"name":"get_weather","parameters":{"city":"Paris"}},{"name":"get_time","arguments":{}}]\r\n```', [paris, { name: 'get_time', arguments: {} }], ''],
-  'OpenAI\'s own object': [fence('json', '{"id":"1","type":"function","function":{"name":"get_weather","arguments":"{\\"city\\":\\"Paris\\"}"}}'), [paris], ''],
+  'with text around it': [
+    `I look.\n\n${fence('tool_code', '{"name":"get_weather","arguments":{"city":"Paris"}}')}\nWait.`,
+    [paris],
+    'I look.\n\nWait.',
+  ],
+  'parameters, CRLF and a list': [
+    '```json\r\n[{"name":"get_weather","parameters":{"city":"Paris"}},{"name":"get_time","arguments":{}}]\r\n```',
+    [paris, { name: 'get_time', arguments: {} }],
+    '',
+  ],
+  "OpenAI's own object": [
+    fence(
+      'json',
+      '{"id":"1","type":"function","function":{"name":"get_weather","arguments":"{\\"city\\":\\"Paris\\"}"}}',
+    ),
+    [paris],
+    '',
+  ],
   'fence closed in its own line, at the end': ['```tool_code\nget_weather(city="Paris")```', [paris], ''],
-  'python': [fence('tool_code', 'get_weather(city="Par\\u0069s")'), [paris], ''],
-  'python printed, with a comment': [fence('tool_code', '# now\nprint(default_api.get_weather(city=\'Paris\'))  # done'), [paris], ''],
-  'python by position, several lines': [fence('tool_code', 'get_weather("Paris", 3)\nget_time()'), [{ name: 'get_weather', arguments: { city: 'Paris', days: 3 } }, { name: 'get_time', arguments: {} }], ''],
+  python: [fence('tool_code', 'get_weather(city="Par\\u0069s")'), [paris], ''],
+  'python printed, with a comment': [
+    fence('tool_code', "# now\nprint(default_api.get_weather(city='Paris'))  # done"),
+    [paris],
+    '',
+  ],
+  'python by position, several lines': [
+    fence('tool_code', 'get_weather("Paris", 3)\nget_time()'),
+    [
+      { name: 'get_weather', arguments: { city: 'Paris', days: 3 } },
+      { name: 'get_time', arguments: {} },
+    ],
+    '',
+  ],
   'python with nested values': [
     fence('tool_code', `get_weather(city="a'b" "c", days=-1_000, x=[1.5, None, {'k': (True, "\\n")}], y=0x1f)`),
-    [{ name: 'get_weather', arguments: { city: "a'bc", days: -1000, x: [1.5, null, { k: [true, '\n'] }], y: 31 } }], '',
+    [{ name: 'get_weather', arguments: { city: "a'bc", days: -1000, x: [1.5, null, { k: [true, '\n'] }], y: 31 } }],
+    '',
   ],
-  'a bare list': ['[get_weather(city="]Paris["), get_time()]', [{ name: 'get_weather', arguments: { city: ']Paris[' } }, { name: 'get_time', arguments: {} }], ''],
-  'Hermes, twice': ['<tool_call>\n{"name": "get_weather", "arguments": {"city": "Paris"}}\n</tool_call>\n<tool_call>{"name":"get_time","arguments":{}}</tool_call>', [paris, { name: 'get_time', arguments: {} }], ''],
-  'Qwen coder': ['<tool_call>\n<function=get_weather>\n<parameter=city>\n12\n</parameter>\n<parameter=days>\n3\n</parameter>\n</function>\n</tool_call>', [{ name: 'get_weather', arguments: { city: '12', days: 3 } }], ''],
+  'a bare list': [
+    '[get_weather(city="]Paris["), get_time()]',
+    [
+      { name: 'get_weather', arguments: { city: ']Paris[' } },
+      { name: 'get_time', arguments: {} },
+    ],
+    '',
+  ],
+  'Hermes, twice': [
+    '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Paris"}}\n</tool_call>\n<tool_call>{"name":"get_time","arguments":{}}</tool_call>',
+    [paris, { name: 'get_time', arguments: {} }],
+    '',
+  ],
+  'Qwen coder': [
+    '<tool_call>\n<function=get_weather>\n<parameter=city>\n12\n</parameter>\n<parameter=days>\n3\n</parameter>\n</function>\n</tool_call>',
+    [{ name: 'get_weather', arguments: { city: '12', days: 3 } }],
+    '',
+  ],
   'XML alone': ['Ok. <function=get_weather><parameter=city>Paris</parameter></function>', [paris], 'Ok.'],
-  'Llama': ['<|python_tag|>{"name": "get_weather", "parameters": {"city": "Paris"}}; {"name": "get_time", "parameters": {}}', [paris, { name: 'get_time', arguments: {} }], ''],
-  'Mistral': ['[TOOL_CALLS] [{"name": "get_weather", "arguments": {"city": "Pa]ris"}}]', [{ name: 'get_weather', arguments: { city: 'Pa]ris' } }], ''],
+  Llama: [
+    '<|python_tag|>{"name": "get_weather", "parameters": {"city": "Paris"}}; {"name": "get_time", "parameters": {}}',
+    [paris, { name: 'get_time', arguments: {} }],
+    '',
+  ],
+  Mistral: [
+    '[TOOL_CALLS] [{"name": "get_weather", "arguments": {"city": "Pa]ris"}}]',
+    [{ name: 'get_weather', arguments: { city: 'Pa]ris' } }],
+    '',
+  ],
 }
 
 /** What has to stay as it is, character by character. */
@@ -120,8 +180,18 @@ const plainTexts = [
   '<tool_call>{"name":"get_weather"',
   '<tool_call>{"name":"stranger","arguments":{}}</tool_call>',
   '<function=stranger><parameter=a>1</parameter></function>',
-  '[TOOL_CALLS] none', '[get_weather(city="Par', '[get_weather] is a function', '[stranger(a=1)]', 'see [get_weather(city="x")]',
-  '<|python_tag|>import os', '<|python_tag|>', '```', '``', '[', '<', '',
+  '[TOOL_CALLS] none',
+  '[get_weather(city="Par',
+  '[get_weather] is a function',
+  '[stranger(a=1)]',
+  'see [get_weather(city="x")]',
+  '<|python_tag|>import os',
+  '<|python_tag|>',
+  '```',
+  '``',
+  '[',
+  '<',
+  '',
 ]
 
 describe('calls in the text', () => {
@@ -147,7 +217,9 @@ describe('calls in the text', () => {
     const random = (below: number) => (seed = (seed * 1103515245 + 12345) % 2147483648) % below
     const parts = [...Object.values(notations).map(([text]) => text), ...plainTexts, '\n', ' ', '\n\n', 'word ']
     for (let round = 0; round < 400; round++) {
-      const text = Array.from({ length: 1 + random(5) }, () => parts[random(parts.length)]).join(['', '\n', ' '][random(3)])
+      const text = Array.from({ length: 1 + random(5) }, () => parts[random(parts.length)]).join(
+        ['', '\n', ' '][random(3)],
+      )
       const expected = answer([text])
       const pieces: string[] = []
       for (let at = 0; at < text.length; ) {
@@ -160,16 +232,37 @@ describe('calls in the text', () => {
   })
 
   test('numbers keep all digits, __proto__ is a plain key, deep nesting is text', () => {
-    const events = emulate(upstream([fence('tool_code', '{"name":"get_time","arguments":{"id":12345678901234567890,"__proto__":{"a":1}}}')]), prompted, ask())!.adapter.result({})
-    expect(events.find(event => event.type === 'tool-call-arguments')).toMatchObject({ fragment: '{"id":12345678901234567890,"__proto__":{"a":1}}' })
+    const events = emulate(
+      upstream([fence('tool_code', '{"name":"get_time","arguments":{"id":12345678901234567890,"__proto__":{"a":1}}}')]),
+      prompted,
+      ask(),
+    )!.adapter.result({})
+    expect(events.find(event => event.type === 'tool-call-arguments')).toMatchObject({
+      fragment: '{"id":12345678901234567890,"__proto__":{"a":1}}',
+    })
     const deep = fence('tool_code', `get_time(a=${'['.repeat(5000)}${']'.repeat(5000)})`)
     expect(answer([deep]).text).toBe(deep)
   })
 
   test('text passes at once; only what may become a marker waits', () => {
-    const read = emulate(upstream(['Hello ', 'there ``', 'x <tool', 'box> ', '```json\n{"answer"', ': 1, ', '"b": 2}\n```']), prompted, ask())!.adapter.reader()
+    const read = emulate(
+      upstream(['Hello ', 'there ``', 'x <tool', 'box> ', '```json\n{"answer"', ': 1, ', '"b": 2}\n```']),
+      prompted,
+      ask(),
+    )!.adapter.reader()
     const heard = Array.from({ length: 10 }, (_, at) => hear(read({ data: String(at) })).text)
-    expect(heard).toEqual(['', 'Hello', ' there', ' ``x', ' <toolbox>', ' ```json\n{"answer"', ': 1,', ' "b": 2}\n```', '', ''])
+    expect(heard).toEqual([
+      '',
+      'Hello',
+      ' there',
+      ' ``x',
+      ' <toolbox>',
+      ' ```json\n{"answer"',
+      ': 1,',
+      ' "b": 2}\n```',
+      '',
+      '',
+    ])
   })
 
   test('a long plain answer in small pieces is quick', () => {
@@ -185,7 +278,11 @@ describe('calls in the text', () => {
     const two = fence('tool_code', 'get_time()\nget_weather(city="Paris")')
     expect(answer([two], ask({ parallelToolCalls: false })).calls).toEqual([{ name: 'get_time', arguments: {} }])
     expect(answer([two], ask({ toolChoice: { name: 'get_weather' } })).text).toBe(two)
-    const cut = emulate(upstream([fence('tool_code', 'get_time()'), '\n```tool_code\nget'], 'length'), prompted, ask())!.adapter.result({})
+    const cut = emulate(
+      upstream([fence('tool_code', 'get_time()'), '\n```tool_code\nget'], 'length'),
+      prompted,
+      ask(),
+    )!.adapter.result({})
     expect(hear(cut)).toMatchObject({ finish: 'length', calls: [{ name: 'get_time' }], text: '```tool_code\nget' })
   })
 
@@ -195,7 +292,10 @@ describe('calls in the text', () => {
       { type: 'tool-call-arguments', choice: 0, index: 0, fragment: '{}' },
       { type: 'tool-call-end', choice: 0, index: 0 },
     ]
-    expect(answer([fence('tool_code', 'get_weather(city="Paris")'), ...native]).calls).toEqual([paris, { name: 'get_time', arguments: {} }])
+    expect(answer([fence('tool_code', 'get_weather(city="Paris")'), ...native]).calls).toEqual([
+      paris,
+      { name: 'get_time', arguments: {} },
+    ])
   })
 })
 
@@ -206,16 +306,24 @@ describe('after the thinking only', () => {
   test('a call inside the thinking is none, one after it is', () => {
     const text = `<think>\nI could do ${call}\n</think>\n\nOk.\n${call}`
     const expected: Heard = { text: 'Ok.', reasoning: `I could do ${call}\n`, calls: [paris], finish: 'tool-calls' }
-    for (let at = 0; at < text.length; at++) expect(answer([text.slice(0, at), text.slice(at)], ask(), reasoner)).toEqual(expected)
+    for (let at = 0; at < text.length; at++)
+      expect(answer([text.slice(0, at), text.slice(at)], ask(), reasoner)).toEqual(expected)
   })
 
   test('a thinking that the template opened ends at its tag; without any end nothing is a call', () => {
     const text = `plan ${call}</think>${call}`
     for (let at = 0; at < text.length; at++)
-      expect(answer([text.slice(0, at), text.slice(at)], ask(), reasoner)).toEqual({ text: '', reasoning: `plan ${call}`, calls: [paris], finish: 'tool-calls' })
+      expect(answer([text.slice(0, at), text.slice(at)], ask(), reasoner)).toEqual({
+        text: '',
+        reasoning: `plan ${call}`,
+        calls: [paris],
+        finish: 'tool-calls',
+      })
     expect(answer([call], ask(), reasoner).calls).toEqual([])
     expect(answer([call], ask({ reasoning: { enabled: false } }), reasoner).calls).toEqual([paris])
-    expect(answer([{ type: 'reasoning', choice: 0, text: 'hm' }, call], ask(), { ...reasoner, thinking: 'separate' }).calls).toEqual([paris])
+    expect(
+      answer([{ type: 'reasoning', choice: 0, text: 'hm' }, call], ask(), { ...reasoner, thinking: 'separate' }).calls,
+    ).toEqual([paris])
   })
 })
 
@@ -230,7 +338,8 @@ describe('what the model is asked', () => {
   }
   const forcedOnly: ModelProfile = { ...nativeProfile, toolCalling: 'forced-only', alternateRoles: true }
   const system: Message = { role: 'system', parts: [{ type: 'text', text: 'Be kind.', cache: { type: 'ephemeral' } }] }
-  const words = (message: Message | undefined) => message?.parts.map(part => ('text' in part ? part.text : `<${part.type}>`)).join('')
+  const words = (message: Message | undefined) =>
+    message?.parts.map(part => ('text' in part ? part.text : `<${part.type}>`)).join('')
 
   test('tools stand in the system prompt, deterministic, with the choice in words', () => {
     const request = ask({ messages: [system, ...ask().messages], parallelToolCalls: false })
@@ -239,7 +348,9 @@ describe('what the model is asked', () => {
     expect([first.tools, first.toolChoice, first.parallelToolCalls]).toEqual([undefined, undefined, undefined])
     expect(first.messages.map(message => message.role)).toEqual(['system', 'user'])
     expect(first.messages[0]!.parts[0]).toEqual(system.parts[0]!)
-    expect(words(first.messages[0])).toContain('{"name":"get_weather","description":"The weather of a city","parameters":{"type":"object"')
+    expect(words(first.messages[0])).toContain(
+      '{"name":"get_weather","description":"The weather of a city","parameters":{"type":"object"',
+    )
     expect(words(first.messages[0])).toContain('at most one function')
     expect(words(asked(prompted, ask({ toolChoice: 'required' })).messages[0])).toContain('must call at least one')
     const named = words(asked(prompted, ask({ toolChoice: { name: 'get_time' } })).messages[0])
@@ -258,9 +369,15 @@ describe('what the model is asked', () => {
   test('a client that describes its tools by hand is left alone', () => {
     const byHand = ask({
       tools: undefined,
-      messages: [system, ...ask().messages, { role: 'assistant', parts: [{ type: 'text', text: fence('tool_code', 'f()') }] }, { role: 'user', parts: [{ type: 'text', text: 'sunny' }] }],
+      messages: [
+        system,
+        ...ask().messages,
+        { role: 'assistant', parts: [{ type: 'text', text: fence('tool_code', 'f()') }] },
+        { role: 'user', parts: [{ type: 'text', text: 'sunny' }] },
+      ],
     })
-    for (const profile of [prompted, forcedOnly, { ...prompted, toolCalling: 'none' as const }]) expect(emulate(upstream([]), profile, byHand)).toBeUndefined()
+    for (const profile of [prompted, forcedOnly, { ...prompted, toolCalling: 'none' as const }])
+      expect(emulate(upstream([]), profile, byHand)).toBeUndefined()
   })
 
   const history: Message[] = [
@@ -274,7 +391,12 @@ describe('what the model is asked', () => {
       ],
     },
     { role: 'tool', parts: [{ type: 'tool-result', callId: 'a', parts: [{ type: 'text', text: 'sunny ```` 21' }] }] },
-    { role: 'tool', parts: [{ type: 'tool-result', callId: 'b', isError: true, parts: [{ type: 'image', source: { url: 'http://x' } }] }] },
+    {
+      role: 'tool',
+      parts: [
+        { type: 'tool-result', callId: 'b', isError: true, parts: [{ type: 'image', source: { url: 'http://x' } }] },
+      ],
+    },
     { role: 'user', parts: [{ type: 'text', text: 'And?' }] },
   ]
 
@@ -287,11 +409,24 @@ describe('what the model is asked', () => {
     expect(words(messages[3])).toBe(
       'Result of get_weather:\n`````tool_output\nsunny ```` 21\n`````\n\nThe call of get_time failed:\n```tool_output\n\n```<image>And?',
     )
-    expect(asked(prompted, ask({ messages: history })).messages.map(message => message.role)).toEqual(['system', 'user', 'assistant', 'user', 'user'])
+    expect(asked(prompted, ask({ messages: history })).messages.map(message => message.role)).toEqual([
+      'system',
+      'user',
+      'assistant',
+      'user',
+      'user',
+    ])
   })
 
   test('several texts of one result stay apart', () => {
-    const result: Part = { type: 'tool-result', callId: 'a', parts: [{ type: 'text', text: 'first page' }, { type: 'text', text: 'second page' }] }
+    const result: Part = {
+      type: 'tool-result',
+      callId: 'a',
+      parts: [
+        { type: 'text', text: 'first page' },
+        { type: 'text', text: 'second page' },
+      ],
+    }
     const { messages } = asked(prompted, ask({ messages: [...history.slice(0, 2), { role: 'tool', parts: [result] }] }))
     expect(words(messages.at(-1))).toContain('\nfirst page\nsecond page\n')
   })
@@ -309,10 +444,23 @@ describe('what the model is asked', () => {
   test('turns: neighbours joined, late system words said by the user, the user first', () => {
     const say = (role: Message['role'], text: string): Message => ({ role, parts: [{ type: 'text', text }] })
     const turns: ModelProfile = { ...nativeProfile, alternateRoles: true }
-    const request = ask({ tools: undefined, messages: [system, say('developer', 'd'), say('assistant', 'a'), say('user', 'b'), say('system', 'c'), say('user', 'e')] })
+    const request = ask({
+      tools: undefined,
+      messages: [
+        system,
+        say('developer', 'd'),
+        say('assistant', 'a'),
+        say('user', 'b'),
+        say('system', 'c'),
+        say('user', 'e'),
+      ],
+    })
     const { messages } = asked(turns, request)
     expect(messages.map(message => [message.role, words(message)])).toEqual([
-      ['system', 'Be kind.\n\nd'], ['user', '(The assistant speaks first.)'], ['assistant', 'a'], ['user', 'b\n\nc\n\ne'],
+      ['system', 'Be kind.\n\nd'],
+      ['user', '(The assistant speaks first.)'],
+      ['assistant', 'a'],
+      ['user', 'b\n\nc\n\ne'],
     ])
     expect(emulate(upstream([]), turns, ask())).toBeUndefined()
   })

@@ -26,7 +26,11 @@ export function promptTools(profile: ModelProfile, request: ChatRequest): Emulat
   const offered = offeredTools(request)
   return {
     request: prompted,
-    filter: () => perChoice(() => new ChoiceCalls(request, offered, toolCalling === 'after-think'), (calls, event) => calls.take(event)),
+    filter: () =>
+      perChoice(
+        () => new ChoiceCalls(request, offered, toolCalling === 'after-think'),
+        (calls, event) => calls.take(event),
+      ),
   }
 }
 

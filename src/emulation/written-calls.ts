@@ -43,7 +43,15 @@ export function readJsonCalls(text: string, offered: OfferedTools, strict = fals
 }
 
 /** The keys that a call may have. Any other key (`description`, say) makes it a tool's definition, or plain data. */
-export const callKeys: ReadonlySet<string> = new Set(['name', 'arguments', 'parameters', 'args', 'id', 'type', 'function'])
+export const callKeys: ReadonlySet<string> = new Set([
+  'name',
+  'arguments',
+  'parameters',
+  'args',
+  'id',
+  'type',
+  'function',
+])
 
 function jsonCall(value: Literal, offered: OfferedTools, strict: boolean): WrittenCall {
   const { entries } = value
@@ -147,7 +155,10 @@ function xmlParameters(text: string, properties: Record<string, unknown>): Map<s
     const opening = /^<parameter=([^>\s]+)>/.exec(rest)
     const end = rest.indexOf('</parameter>')
     if (!opening || end < 0) return undefined
-    const written = rest.slice(opening[0].length, end).replace(/^\r?\n/, '').replace(/\r?\n$/, '')
+    const written = rest
+      .slice(opening[0].length, end)
+      .replace(/^\r?\n/, '')
+      .replace(/\r?\n$/, '')
     given.set(opening[1]!, typedText(written, properties[opening[1]!]))
     rest = rest.slice(end + '</parameter>'.length).trim()
   }

@@ -2,9 +2,23 @@
 import { z } from 'zod'
 import { jsonAnswer } from '../core/answer.ts'
 import type { Endpoint } from '../core/endpoint.ts'
-import { changeBody, checkModel, findObject, listObjects, newObject, pageParameters, readAssistantJson, schemaOf } from './assistants/common.ts'
 import {
-  instructionsField, metadataField, modelField, samplingFields, toolResourcesField, toolsField,
+  changeBody,
+  checkModel,
+  findObject,
+  listObjects,
+  newObject,
+  pageParameters,
+  readAssistantJson,
+  schemaOf,
+} from './assistants/common.ts'
+import {
+  instructionsField,
+  metadataField,
+  modelField,
+  samplingFields,
+  toolResourcesField,
+  toolsField,
 } from './assistants/fields.ts'
 import { deleteEndpoint, docUnder, retrieveEndpoint } from './assistants/object-endpoints.ts'
 import type { ObjectPath } from './assistants/object-endpoints.ts'
@@ -32,19 +46,23 @@ const create: Endpoint = {
   async handle(request, services, caller) {
     const body = await readAssistantJson(request, services, createBody)
     checkModel(services, caller!, body.model)
-    const assistant = newObject(services, { kind: 'assistant', keyId: caller!.key.id }, {
-      name: body.name ?? null,
-      description: body.description ?? null,
-      model: body.model,
-      instructions: body.instructions ?? null,
-      tools: body.tools ?? [],
-      tool_resources: null,
-      metadata: body.metadata ?? {},
-      temperature: body.temperature ?? null,
-      top_p: body.top_p ?? null,
-      response_format: body.response_format ?? 'auto',
-      reasoning_effort: body.reasoning_effort ?? null,
-    })
+    const assistant = newObject(
+      services,
+      { kind: 'assistant', keyId: caller!.key.id },
+      {
+        name: body.name ?? null,
+        description: body.description ?? null,
+        model: body.model,
+        instructions: body.instructions ?? null,
+        tools: body.tools ?? [],
+        tool_resources: null,
+        metadata: body.metadata ?? {},
+        temperature: body.temperature ?? null,
+        top_p: body.top_p ?? null,
+        response_format: body.response_format ?? 'auto',
+        reasoning_effort: body.reasoning_effort ?? null,
+      },
+    )
     await services.assistants.insert([assistant])
     return jsonAnswer(assistant.body)
   },
@@ -68,7 +86,10 @@ const modify: Endpoint = {
   method: 'POST',
   paths: one.paths,
   auth: 'key',
-  doc: doc('Change an assistant; only the fields sent change', { request: schemaOf(modifyBody), requestOptional: true }),
+  doc: doc('Change an assistant; only the fields sent change', {
+    request: schemaOf(modifyBody),
+    requestOptional: true,
+  }),
   async handle(request, services, caller) {
     const assistant = await one.find(request, services, caller!)
     const { tool_resources: _, ...changes } = await readAssistantJson(request, services, modifyBody)
@@ -89,5 +110,9 @@ const modify: Endpoint = {
  * not call, before anything is kept.
  */
 export const assistantEndpoints: readonly Endpoint[] = [
-  list, create, retrieveEndpoint(one, 'An assistant'), modify, deleteEndpoint(one, 'Delete an assistant; its threads and runs stay'),
+  list,
+  create,
+  retrieveEndpoint(one, 'An assistant'),
+  modify,
+  deleteEndpoint(one, 'Delete an assistant; its threads and runs stay'),
 ]

@@ -3,7 +3,11 @@ import type { Format } from '../core/format.ts'
 import { openaiSpeech } from '../formats/openai-speech.ts'
 import { openaiTranscriptions, openaiTranslations } from '../formats/openai-transcriptions.ts'
 
-function endpoint(name: 'speech' | 'transcriptions' | 'translations', format: Format, doc: Omit<EndpointDoc, 'tag'>): Endpoint {
+function endpoint(
+  name: 'speech' | 'transcriptions' | 'translations',
+  format: Format,
+  doc: Omit<EndpointDoc, 'tag'>,
+): Endpoint {
   return {
     method: 'POST',
     paths: [

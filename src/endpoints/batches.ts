@@ -8,7 +8,16 @@ import { GatewayError, unprocessable } from '../core/errors.ts'
 import type { FileCall } from '../core/files.ts'
 import type { FileRecord } from '../core/ports.ts'
 import { readJsonAs, readQuery } from './checked-input.ts'
-import { aboutObject, deploymentOf, findRecord, idIn, newId, optionalMs, publicBatch, upstreamPath } from './files/objects.ts'
+import {
+  aboutObject,
+  deploymentOf,
+  findRecord,
+  idIn,
+  newId,
+  optionalMs,
+  publicBatch,
+  upstreamPath,
+} from './files/objects.ts'
 import { hasEnded, recordBatch } from './files/settle.ts'
 import { callable } from './files/upstreams.ts'
 import { ownerOf, pathsOf } from './kept-objects.ts'
@@ -17,11 +26,20 @@ import type { Fields } from './kept-objects.ts'
 const batchSchema = {
   type: 'object',
   properties: {
-    id: { type: 'string' }, object: { const: 'batch' }, status: { type: 'string' }, input_file_id: { type: 'string' },
-    output_file_id: { type: ['string', 'null'] }, error_file_id: { type: ['string', 'null'] },
+    id: { type: 'string' },
+    object: { const: 'batch' },
+    status: { type: 'string' },
+    input_file_id: { type: 'string' },
+    output_file_id: { type: ['string', 'null'] },
+    error_file_id: { type: ['string', 'null'] },
   },
 }
-const doc = (summary: string, more: Partial<EndpointDoc> = {}): EndpointDoc => ({ summary, tag: 'Batches', response: batchSchema, ...more })
+const doc = (summary: string, more: Partial<EndpointDoc> = {}): EndpointDoc => ({
+  summary,
+  tag: 'Batches',
+  response: batchSchema,
+  ...more,
+})
 
 /** Nothing else gets through: some upstreams have fields that replace the model of the lines, or the file itself. */
 const createBody = z.strictObject({
@@ -37,19 +55,30 @@ const create: Endpoint = {
   method: 'POST',
   paths: pathsOf('/batches'),
   auth: 'key',
-  doc: doc('Run the requests of a file that was sent with the purpose `batch`', { request: z.toJSONSchema(createBody, { io: 'input' }) }),
+  doc: doc('Run the requests of a file that was sent with the purpose `batch`', {
+    request: z.toJSONSchema(createBody, { io: 'input' }),
+  }),
   handle: (request, services, caller) =>
     services.fileCalls.limited(request, caller!, async () => {
       const { custom_llm_provider: provider, ...fields } = await readJsonAs(request, createBody)
       const input = await inputFile(services, caller!, fields.input_file_id)
       const deployment = deploymentOf(services, input)
       if (provider && provider !== deployment.target.provider.name)
-        throw new GatewayError('invalid-request', 'a batch runs where its input file is; leave `custom_llm_provider` out, or send the file there', {
-          param: 'custom_llm_provider',
-        })
+        throw new GatewayError(
+          'invalid-request',
+          'a batch runs where its input file is; leave `custom_llm_provider` out, or send the file there',
+          {
+            param: 'custom_llm_provider',
+          },
+        )
       const answer = await aboutObject(input, 'input_file_id', () =>
         services.fileCalls.json({
-          request, deployment, method: 'POST', path: '/batches', body: { json: { ...fields, input_file_id: input.upstreamId } }, outlivesClient: true,
+          request,
+          deployment,
+          method: 'POST',
+          path: '/batches',
+          body: { json: { ...fields, input_file_id: input.upstreamId } },
+          outlivesClient: true,
         }),
       )
       const record = await keep(services, request, { input, deployment, upstreamId: idIn(answer) })
@@ -63,7 +92,11 @@ interface Started {
   readonly upstreamId: string
 }
 
-async function keep(services: Services, request: HttpRequest, { input, deployment, upstreamId }: Started): Promise<FileRecord> {
+async function keep(
+  services: Services,
+  request: HttpRequest,
+  { input, deployment, upstreamId }: Started,
+): Promise<FileRecord> {
   const id = newId('batch')
   const record: FileRecord = {
     id,
@@ -84,7 +117,9 @@ async function keep(services: Services, request: HttpRequest, { input, deploymen
   } catch (error) {
     // Nobody could ever ask for it, and its cost would be in no ledger.
     const path = upstreamPath(record, '/cancel')
-    await services.fileCalls.json({ request, deployment, method: 'POST', path, outlivesClient: true }).catch(() => undefined)
+    await services.fileCalls
+      .json({ request, deployment, method: 'POST', path, outlivesClient: true })
+      .catch(() => undefined)
     throw error
   }
 }
@@ -93,9 +128,13 @@ async function keep(services: Services, request: HttpRequest, { input, deploymen
 async function inputFile(services: Services, caller: Caller, id: string): Promise<FileRecord> {
   const record = await findRecord(services, caller, { kind: 'file', id, param: 'input_file_id' })
   if (record.purpose !== 'batch')
-    throw new GatewayError('invalid-request', `the file '${record.id}' was sent with the purpose '${record.purpose}'; a batch needs one with the purpose 'batch'`, {
-      param: 'input_file_id',
-    })
+    throw new GatewayError(
+      'invalid-request',
+      `the file '${record.id}' was sent with the purpose '${record.purpose}'; a batch needs one with the purpose 'batch'`,
+      {
+        param: 'input_file_id',
+      },
+    )
   for (const model of record.models) {
     const found = callable(services, caller, model)
     if (typeof found === 'string') throw new GatewayError('model-forbidden', found, { param: 'input_file_id' })
@@ -112,7 +151,12 @@ async function shown(services: Services, request: HttpRequest, record: FileRecor
   return body
 }
 
-async function ask(services: Services, request: HttpRequest, record: FileRecord, limits: Pick<FileCall, 'totalMs'> = {}): Promise<Fields> {
+async function ask(
+  services: Services,
+  request: HttpRequest,
+  record: FileRecord,
+  limits: Pick<FileCall, 'totalMs'> = {},
+): Promise<Fields> {
   const deployment = deploymentOf(services, record)
   const answer = await aboutObject(record, 'batch_id', () =>
     services.fileCalls.json({ request, deployment, method: 'GET', path: upstreamPath(record), ...limits }),
@@ -127,7 +171,11 @@ const retrieve: Endpoint = {
   doc: doc('A batch, as its upstream sees it now'),
   handle: (request, services, caller) =>
     services.fileCalls.limited(request, caller!, async () => {
-      const record = await findRecord(services, caller!, { kind: 'batch', id: request.params.batch_id!, param: 'batch_id' })
+      const record = await findRecord(services, caller!, {
+        kind: 'batch',
+        id: request.params.batch_id!,
+        param: 'batch_id',
+      })
       return jsonAnswer(await ask(services, request, record))
     }),
 }
@@ -139,7 +187,11 @@ const cancel: Endpoint = {
   doc: doc('Cancel a batch that has not ended'),
   handle: (request, services, caller) =>
     services.fileCalls.limited(request, caller!, async () => {
-      const record = await findRecord(services, caller!, { kind: 'batch', id: request.params.batch_id!, param: 'batch_id' })
+      const record = await findRecord(services, caller!, {
+        kind: 'batch',
+        id: request.params.batch_id!,
+        param: 'batch_id',
+      })
       const deployment = deploymentOf(services, record)
       const answer = await aboutObject(record, 'batch_id', () =>
         services.fileCalls.json({ request, deployment, method: 'POST', path: upstreamPath(record, '/cancel') }),
@@ -167,11 +219,22 @@ const list: Endpoint = {
     services.fileCalls.limited(request, caller!, async () => {
       const query = readQuery(request, listQuery)
       const found = await services.files.list({ kind: 'batch', keyId: ownerOf(caller!), order: 'desc', ...query })
-      if (!found) throw unprocessable([{ loc: ['query', 'after'], msg: 'no batch of this key has this id', type: 'invalid' }])
+      if (!found)
+        throw unprocessable([{ loc: ['query', 'after'], msg: 'no batch of this key has this id', type: 'invalid' }])
       const data: Fields[] = []
       for (let at = 0; at < found.records.length; at += askedAtOnceMax)
-        data.push(...(await Promise.all(found.records.slice(at, at + askedAtOnceMax).map(record => current(services, request, record)))))
-      return jsonAnswer({ object: 'list', data, first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null, has_more: found.hasMore })
+        data.push(
+          ...(await Promise.all(
+            found.records.slice(at, at + askedAtOnceMax).map(record => current(services, request, record)),
+          )),
+        )
+      return jsonAnswer({
+        object: 'list',
+        data,
+        first_id: data[0]?.id ?? null,
+        last_id: data.at(-1)?.id ?? null,
+        has_more: found.hasMore,
+      })
     }),
 }
 

@@ -10,7 +10,11 @@ import { JsonBody, JsonBodyError } from '../lib/json-body.ts'
 const bytesMaxDefault = 1024 * 1024
 
 /** Reads and checks a JSON body; none = an empty object. Throws 400 for what is not one JSON object, 422 for what the schema refuses. */
-export async function readJsonAs<T>({ headers, body }: HttpRequest, schema: z.ZodType<T>, bytesMax = bytesMaxDefault): Promise<T> {
+export async function readJsonAs<T>(
+  { headers, body }: HttpRequest,
+  schema: z.ZodType<T>,
+  bytesMax = bytesMaxDefault,
+): Promise<T> {
   checkEncoding(headers)
   const bytes = await readBody(body, bytesMax)
   return check(schema, bytes.length === 0 ? {} : parsed(bytes), 'body')
@@ -29,7 +33,9 @@ function parsed(bytes: Uint8Array): Record<string, unknown> {
 export function readQuery<T>(request: HttpRequest, schema: z.ZodType<T>): T {
   const doubled = fieldsOf(schema).filter(name => request.query.getAll(name).length > 1)
   if (doubled.length > 0)
-    throw unprocessable(doubled.map(name => ({ loc: ['query', name], msg: 'is given more than once; send it once', type: 'invalid' })))
+    throw unprocessable(
+      doubled.map(name => ({ loc: ['query', name], msg: 'is given more than once; send it once', type: 'invalid' })),
+    )
   return check(schema, Object.fromEntries(request.query), 'query')
 }
 

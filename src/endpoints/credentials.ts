@@ -38,18 +38,26 @@ function bearer(value: string): string {
   if (value.startsWith('Bearer ')) return value.slice(7).trim()
   const [scheme, rest] = value.split(' ', 2)
   if (scheme!.toLowerCase() === 'bearer' && rest) return value.slice(scheme!.length + 1).trim()
-  const slip = scheme!.toLowerCase() === 'bearer' ? '; there is nothing behind Bearer: is the variable that holds the key empty?' : ''
+  const slip =
+    scheme!.toLowerCase() === 'bearer'
+      ? '; there is nothing behind Bearer: is the variable that holds the key empty?'
+      : ''
   throw new GatewayError('unauthenticated', `the Authorization header must be \`Bearer <key>\`${slip}`)
 }
 
 /** For a key that nobody has. The same words whether it never was or is no longer good: nobody can feel around for keys. */
 export function unknownKey(keyText: string): GatewayError {
-  return new GatewayError('unauthenticated', slipIn(keyText) ?? 'the API key is not known, was revoked, is blocked, or has expired; ask whoever runs this gateway for another')
+  return new GatewayError(
+    'unauthenticated',
+    slipIn(keyText) ??
+      'the API key is not known, was revoked, is blocked, or has expired; ask whoever runs this gateway for another',
+  )
 }
 
 function slipIn(keyText: string): string | undefined {
   if (/^bearer /i.test(keyText)) return 'the header says Bearer twice; send `Authorization: Bearer <key>`'
-  if (/^(\$|os\.environ\/|<)/.test(keyText)) return 'the API key is the name of a variable, not its value; does it stand in single quotes?'
+  if (/^(\$|os\.environ\/|<)/.test(keyText))
+    return 'the API key is the name of a variable, not its value; does it stand in single quotes?'
   if (/^(["']).*\1$/.test(keyText)) return 'the API key stands in quotes; leave them out'
   return undefined
 }

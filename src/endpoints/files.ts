@@ -12,7 +12,17 @@ import type { Upload, UploadPart } from '../core/upload.ts'
 import type { JsonBody } from '../lib/json-body.ts'
 import { readQuery } from './checked-input.ts'
 import { BatchLines } from './files/batch-lines.ts'
-import { aboutObject, bytesIn, deploymentOf, findRecord, idIn, newId, notFound, publicFile, upstreamPath } from './files/objects.ts'
+import {
+  aboutObject,
+  bytesIn,
+  deploymentOf,
+  findRecord,
+  idIn,
+  newId,
+  notFound,
+  publicFile,
+  upstreamPath,
+} from './files/objects.ts'
 import { chooseUpstream } from './files/upstreams.ts'
 import { ownerOf, pathsOf } from './kept-objects.ts'
 import type { Fields } from './kept-objects.ts'
@@ -20,11 +30,20 @@ import type { Fields } from './kept-objects.ts'
 const fileSchema = {
   type: 'object',
   properties: {
-    id: { type: 'string' }, object: { const: 'file' }, bytes: { type: 'integer' }, created_at: { type: 'integer' },
-    filename: { type: 'string' }, purpose: { type: 'string' },
+    id: { type: 'string' },
+    object: { const: 'file' },
+    bytes: { type: 'integer' },
+    created_at: { type: 'integer' },
+    filename: { type: 'string' },
+    purpose: { type: 'string' },
   },
 }
-const doc = (summary: string, more: Partial<EndpointDoc> = {}): EndpointDoc => ({ summary, tag: 'Files', response: fileSchema, ...more })
+const doc = (summary: string, more: Partial<EndpointDoc> = {}): EndpointDoc => ({
+  summary,
+  tag: 'Files',
+  response: fileSchema,
+  ...more,
+})
 
 const where = 'A model of the upstream that the file goes to; not needed when only one upstream takes files.'
 
@@ -43,7 +62,10 @@ const create: Endpoint = {
         file: { type: 'string', format: 'binary' },
         purpose: { type: 'string', examples: ['batch'] },
         model: { type: 'string', description: where },
-        target_model_names: { type: 'string', description: 'The same for several models, with commas between; all must be at one upstream.' },
+        target_model_names: {
+          type: 'string',
+          description: 'The same for several models, with commas between; all must be at one upstream.',
+        },
         custom_llm_provider: { type: 'string', description: 'Narrows the choice to the upstreams of a provider.' },
       },
       required: ['file', 'purpose'],
@@ -70,19 +92,23 @@ async function send(services: Services, caller: Caller, { request, body, upload 
   const file = fileOf(upload)
   const purpose = body.get('purpose')
   if (typeof purpose !== 'string' || !/^[\w-]{1,64}$/.test(purpose))
-    throw unprocessable([{ loc: ['body', 'purpose'], msg: 'is missing or not one word, such as "batch"', type: 'missing' }])
+    throw unprocessable([
+      { loc: ['body', 'purpose'], msg: 'is missing or not one word, such as "batch"', type: 'missing' },
+    ])
   const deployment = chooseUpstream(services, caller, wishOf(request, body))
   const edits = routingFields.map(name => ({ remove: name }))
   const call = { request, deployment, method: 'POST', path: '/files' } as const
-  const post = (sent: Upload): Promise<Fields> => services.fileCalls.json({ ...call, body: { upload: sent, edits } }).catch(noFiles)
+  const post = (sent: Upload): Promise<Fields> =>
+    services.fileCalls.json({ ...call, body: { upload: sent, edits } }).catch(noFiles)
   const sent = { purpose, filename: file.filename!, deployment, keyId: caller.key.id }
-  if (purpose !== 'batch')
-    return keep(services, request, { ...sent, models: [], answer: await post(upload) })
+  if (purpose !== 'batch') return keep(services, request, { ...sent, models: [], answer: await post(upload) })
   const lines = new BatchLines(services, caller, deployment)
   const rewritten = await services.fileCalls.rewriteLines(upload, file, (line, number) => lines.rewrite(line, number))
   try {
     if (lines.count === 0)
-      throw new GatewayError('invalid-request', 'the file has no requests; a batch needs at least one line of JSON', { param: 'file' })
+      throw new GatewayError('invalid-request', 'the file has no requests; a batch needs at least one line of JSON', {
+        param: 'file',
+      })
     return await keep(services, request, { ...sent, models: lines.models, answer: await post(rewritten) })
   } finally {
     rewritten.close()
@@ -92,7 +118,10 @@ async function send(services: Services, caller: Caller, { request, body, upload 
 /** The path itself is what an upstream does not find here: no model, and no file. */
 function noFiles(error: unknown): never {
   if (!(error instanceof GatewayError) || error.kind !== 'model-not-found') throw error
-  throw new GatewayError('upstream-refused', `the upstream takes no files: ${error.message}`, { status: error.status, cause: error })
+  throw new GatewayError('upstream-refused', `the upstream takes no files: ${error.message}`, {
+    status: error.status,
+    cause: error,
+  })
 }
 
 function fileOf({ parts }: Upload): UploadPart {
@@ -100,9 +129,12 @@ function fileOf({ parts }: Upload): UploadPart {
   const [file] = files
   // Databases refuse some of these characters, and no file's name needs any.
   if (/[\0-\x1f\x7f]/.test(file?.filename ?? ''))
-    throw unprocessable([{ loc: ['body', 'file'], msg: 'has control characters in its filename; leave them out', type: 'invalid' }])
+    throw unprocessable([
+      { loc: ['body', 'file'], msg: 'has control characters in its filename; leave them out', type: 'invalid' },
+    ])
   if (file?.name === 'file' && files.length === 1) return file
-  const msg = files.length === 0 ? 'is missing; send the file as a part with a filename' : 'must be the only part with a filename'
+  const msg =
+    files.length === 0 ? 'is missing; send the file as a part with a filename' : 'must be the only part with a filename'
   throw unprocessable([{ loc: ['body', 'file'], msg, type: files.length === 0 ? 'missing' : 'invalid' }])
 }
 
@@ -110,11 +142,13 @@ function fileOf({ parts }: Upload): UploadPart {
 function wishOf({ query }: HttpRequest, body: JsonBody): { models: string[]; provider: string | undefined } {
   const said = (name: (typeof routingFields)[number]): string[] => {
     const values = body.has(name) ? [body.get(name)].flat() : query.getAll(name)
-    if (values.some(value => typeof value !== 'string')) throw unprocessable([{ loc: ['body', name], msg: 'must be a text, not a file', type: 'wrong_type' }])
+    if (values.some(value => typeof value !== 'string'))
+      throw unprocessable([{ loc: ['body', name], msg: 'must be a text, not a file', type: 'wrong_type' }])
     return (values as string[]).map(value => value.trim()).filter(value => value !== '')
   }
   const providers = said('custom_llm_provider')
-  if (providers.length > 1) throw unprocessable([{ loc: ['body', 'custom_llm_provider'], msg: 'is there twice; give one', type: 'invalid' }])
+  if (providers.length > 1)
+    throw unprocessable([{ loc: ['body', 'custom_llm_provider'], msg: 'is there twice; give one', type: 'invalid' }])
   const listed = said('target_model_names').flatMap(names => names.split(',').map(name => name.trim()))
   return { models: [...new Set([...said('model'), ...listed])].filter(name => name !== ''), provider: providers[0] }
 }
@@ -132,12 +166,20 @@ async function keep(services: Services, request: HttpRequest, { answer, deployme
   const upstreamId = idIn(answer)
   const createdAtMs = services.epochMs()
   const made = { ...sent, id: newId('file'), upstreamId, createdAtMs, bytes: bytesIn(answer) }
-  const record: FileRecord = { ...made, kind: 'file', deploymentId: deployment.id, body: publicFile(answer, made), recorded: false }
+  const record: FileRecord = {
+    ...made,
+    kind: 'file',
+    deploymentId: deployment.id,
+    body: publicFile(answer, made),
+    recorded: false,
+  }
   try {
     return { ...(await services.files.put(record)).body }
   } catch (error) {
     // Nobody could ever ask for it, or delete it.
-    await services.fileCalls.json({ request, deployment, method: 'DELETE', path: upstreamPath(record), outlivesClient: true }).catch(() => undefined)
+    await services.fileCalls
+      .json({ request, deployment, method: 'DELETE', path: upstreamPath(record), outlivesClient: true })
+      .catch(() => undefined)
     throw error
   }
 }
@@ -156,7 +198,10 @@ const list: Endpoint = {
   doc: doc('The files of this key; with the master key, all', {
     query: {
       after: { schema: { type: 'string' }, description: '`last_id` of the page before.' },
-      limit: { schema: { type: 'integer', default: 10_000, minimum: 1, maximum: 10_000 }, description: 'Files a page.' },
+      limit: {
+        schema: { type: 'integer', default: 10_000, minimum: 1, maximum: 10_000 },
+        description: 'Files a page.',
+      },
       order: { schema: { enum: ['asc', 'desc'], default: 'desc' }, description: 'By the time of creation.' },
       purpose: { schema: { type: 'string' }, description: 'Only files with this purpose.' },
     },
@@ -165,16 +210,30 @@ const list: Endpoint = {
   async handle(request, services, caller) {
     const query = readQuery(request, listQuery)
     const found = await services.files.list({ kind: 'file', keyId: ownerOf(caller!), ...query })
-    if (!found) throw unprocessable([{ loc: ['query', 'after'], msg: 'no file of this key has this id', type: 'invalid' }])
+    if (!found)
+      throw unprocessable([{ loc: ['query', 'after'], msg: 'no file of this key has this id', type: 'invalid' }])
     const data = found.records.map(record => record.body)
-    return jsonAnswer({ object: 'list', data, first_id: data[0]?.id ?? '', last_id: data.at(-1)?.id ?? '', has_more: found.hasMore })
+    return jsonAnswer({
+      object: 'list',
+      data,
+      first_id: data[0]?.id ?? '',
+      last_id: data.at(-1)?.id ?? '',
+      has_more: found.hasMore,
+    })
   },
 }
 
 /** Finds the file of the path and prepares a call about it. */
-async function about({ request, services, caller }: Asked, method: FileCall['method'], rest = ''): Promise<{ record: FileRecord; call: FileCall }> {
+async function about(
+  { request, services, caller }: Asked,
+  method: FileCall['method'],
+  rest = '',
+): Promise<{ record: FileRecord; call: FileCall }> {
   const record = await findRecord(services, caller, { kind: 'file', id: request.params.file_id!, param: 'file_id' })
-  return { record, call: { request, deployment: deploymentOf(services, record), method, path: upstreamPath(record, rest) } }
+  return {
+    record,
+    call: { request, deployment: deploymentOf(services, record), method, path: upstreamPath(record, rest) },
+  }
 }
 
 interface Asked {
@@ -221,7 +280,10 @@ const content: Endpoint = {
   method: 'GET',
   paths: pathsOf('/files/{file_id}/content'),
   auth: 'key',
-  doc: doc('The bytes of a file, as its upstream keeps them', { response: { type: 'string', contentEncoding: 'binary' }, responseType: 'application/octet-stream' }),
+  doc: doc('The bytes of a file, as its upstream keeps them', {
+    response: { type: 'string', contentEncoding: 'binary' },
+    responseType: 'application/octet-stream',
+  }),
   handle: (request, services, caller) =>
     services.fileCalls.limited(request, caller!, async hold => {
       const { record, call } = await about({ request, services, caller: caller! }, 'GET', '/content')

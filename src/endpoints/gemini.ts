@@ -91,14 +91,21 @@ const streamGenerateContent = actionAt({
   name: 'streamGenerateContent',
   doc: {
     summary: "Generate an answer as a stream, in Gemini's dialect",
-    query: { alt: { schema: { enum: ['sse', 'json'], default: 'json' }, description: 'Server-sent events, or one JSON array.' } },
+    query: {
+      alt: {
+        schema: { enum: ['sse', 'json'], default: 'json' },
+        description: 'Server-sent events, or one JSON array.',
+      },
+    },
     request: generateRequest,
     response: { type: 'array', items: generateResponse },
   },
   call(request) {
     const alt = request.query.get('alt') ?? 'json'
     if (alt !== 'sse' && alt !== 'json')
-      throw new GatewayError('invalid-request', "`alt` must be 'sse' for server-sent events or 'json' for an array", { param: 'alt' })
+      throw new GatewayError('invalid-request', "`alt` must be 'sse' for server-sent events or 'json' for an array", {
+        param: 'alt',
+      })
     return { format: alt === 'sse' ? geminiGenerate : geminiGenerateArray, stream: true }
   },
 })
@@ -115,7 +122,11 @@ const countTokens: Endpoint = {
   },
   errorBody: geminiErrorBody,
   handle: (request, services, caller) =>
-    countOrEstimate(request, services, caller!, { format: geminiCountTokens, stream: false, ...calledBy(request, 'countTokens') }),
+    countOrEstimate(request, services, caller!, {
+      format: geminiCountTokens,
+      stream: false,
+      ...calledBy(request, 'countTokens'),
+    }),
 }
 
 const embedContent = actionAt({
@@ -132,7 +143,11 @@ const batchEmbedContents = actionAt({
   name: 'batchEmbedContents',
   doc: {
     summary: "Embed several contents, in Gemini's dialect",
-    request: { type: 'object', required: ['requests'], properties: { requests: { type: 'array', minItems: 1, items: embedRequest } } },
+    request: {
+      type: 'object',
+      required: ['requests'],
+      properties: { requests: { type: 'array', minItems: 1, items: embedRequest } },
+    },
     response: { type: 'object', properties: { embeddings: { type: 'array', items: { type: 'object' } } } },
   },
   call: () => ({ format: geminiBatchEmbedContents, stream: false }),
@@ -214,9 +229,13 @@ export function geminiModelAnswer(asked: string, services: Services, caller: Cal
   const index = services.models()
   const found = mayCall(caller, id, index.settings) ? entry(index, id) : undefined
   if (found) return jsonAnswer(found)
-  throw new GatewayError('model-not-found', `the model '${id.slice(0, shownCharactersMax)}' does not exist or is not yours to use`, {
-    param: 'model',
-  })
+  throw new GatewayError(
+    'model-not-found',
+    `the model '${id.slice(0, shownCharactersMax)}' does not exist or is not yours to use`,
+    {
+      param: 'model',
+    },
+  )
 }
 
 /** Before the lists of OpenAI's dialect: under `/v1` an action looks like a model's name. */

@@ -18,7 +18,10 @@ export const readiness: Endpoint = {
   doc: { summary: 'Ready for traffic', tag: 'Health', response: { type: 'object' } },
   handle(_request, services) {
     const { ready, details } = services.readiness()
-    return jsonAnswer({ status: ready ? 'healthy' : 'unhealthy', ...details, version: services.version }, ready ? 200 : 503)
+    return jsonAnswer(
+      { status: ready ? 'healthy' : 'unhealthy', ...details, version: services.version },
+      ready ? 200 : 503,
+    )
   },
 }
 

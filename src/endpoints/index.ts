@@ -16,12 +16,22 @@ import { modelInfo, modelsList, modelsOne } from './models.ts'
 import { moderations } from './moderations.ts'
 import { openapiEndpoints } from './openapi.ts'
 import {
-  responsesCancel, responsesCreate, responsesDelete, responsesInputItems, responsesInputTokens, responsesRetrieve,
+  responsesCancel,
+  responsesCreate,
+  responsesDelete,
+  responsesInputItems,
+  responsesInputTokens,
+  responsesRetrieve,
 } from './responses.ts'
 import { rerank, rerankTwo } from './rerank.ts'
 import { spendLogs } from './spend.ts'
 import { threadEndpoints } from './threads.ts'
-import { supportedCompatParams, supportedOpenaiParams, tokenCounterEndpoint, transformRequestEndpoint } from './utils.ts'
+import {
+  supportedCompatParams,
+  supportedOpenaiParams,
+  tokenCounterEndpoint,
+  transformRequestEndpoint,
+} from './utils.ts'
 
 const working: Endpoint[] = [
   chatCompletions,

@@ -15,7 +15,9 @@ for (const backend of backends())
     const statuses = (responses: readonly Response[]) => responses.map(one => one.status).sort()
 
     test('of 30 creations at once as many succeed as the user may have; the others say why', async () => {
-      const answers = await Promise.all(Array.from({ length: 30 }, () => gateway.admin('/key/generate', { user_id: 'crowd' })))
+      const answers = await Promise.all(
+        Array.from({ length: 30 }, () => gateway.admin('/key/generate', { user_id: 'crowd' })),
+      )
       expect(statuses(answers)).toEqual([...Array<number>(3).fill(200), ...Array<number>(27).fill(409)])
       const refused = answers.find(one => one.status === 409)!
       const { error } = (await refused.json()) as { error: { message: string; param: string } }
@@ -38,7 +40,11 @@ for (const backend of backends())
     })
 
     test('control characters are refused by name; a key named by them is simply not there', async () => {
-      const refused = await gateway.admin('/key/generate', { key_alias: 'a\u0000b', user_id: 'line\nbreak', models: ['ok', '\u007f'] })
+      const refused = await gateway.admin('/key/generate', {
+        key_alias: 'a\u0000b',
+        user_id: 'line\nbreak',
+        models: ['ok', '\u007f'],
+      })
       expect(refused.status).toBe(422)
       const { detail } = (await refused.json()) as { detail: { loc: (string | number)[]; msg: string }[] }
       expect(detail.map(one => one.loc.slice(1).join('.')).sort()).toEqual(['key_alias', 'models.1', 'user_id'])
@@ -55,7 +61,9 @@ for (const backend of backends())
       const twins = [await gateway.key({ key_alias: 'twin' }), await gateway.key({ key_alias: 'twin' })]
       const refused = await gateway.admin('/key/delete', { key_aliases: ['twin'] })
       expect(refused.status).toBe(409)
-      expect(((await refused.json()) as { error: { message: string } }).error.message).toContain('2 keys have the alias')
+      expect(((await refused.json()) as { error: { message: string } }).error.message).toContain(
+        '2 keys have the alias',
+      )
       for (const twin of twins) expect((await gateway.admin(`/key/info?key=${twin}`)).status).toBe(200)
       expect((await gateway.admin('/key/delete', { keys: [twins[0]] })).status).toBe(200)
       expect((await gateway.admin('/key/delete', { key_aliases: ['twin'] })).status).toBe(200)
@@ -65,16 +73,23 @@ for (const backend of backends())
     test('a key learns nothing of other keys, not even which there are', async () => {
       const [own, other] = await Promise.all([gateway.key({}), gateway.key({})])
       const ask = async (key: string) => {
-        const answer = await fetch(`${gateway.url}/key/info${key && `?key=${key}`}`, { headers: { authorization: `Bearer ${own}` } })
+        const answer = await fetch(`${gateway.url}/key/info${key && `?key=${key}`}`, {
+          headers: { authorization: `Bearer ${own}` },
+        })
         return { status: answer.status, body: (await answer.json()) as { info?: { token_id: string } } }
       }
       const self = await ask('')
-      expect([self.status, (await ask(own)).status, (await ask(self.body.info!.token_id)).status]).toEqual([200, 200, 200])
+      expect([self.status, (await ask(own)).status, (await ask(self.body.info!.token_id)).status]).toEqual([
+        200, 200, 200,
+      ])
       const foreign = await ask(other)
       expect(foreign.status).toBe(403)
       expect(await ask('sk-of-nobody')).toEqual(foreign)
       const master = await gateway.admin('/key/info')
-      expect([master.status, await master.text()]).toEqual([404, expect.stringContaining('the master key is no virtual key')])
+      expect([master.status, await master.text()]).toEqual([
+        404,
+        expect.stringContaining('the master key is no virtual key'),
+      ])
     })
 
     test('a wrong field is told in words that name the remedy', async () => {
@@ -83,8 +98,11 @@ for (const backend of backends())
         return ((await answer.json()) as { detail: { msg: string }[] }).detail.map(one => one.msg)
       }
       expect(await messages('/key/update', {})).toEqual(['is missing; send a string'])
-      expect(await messages('/key/generate', { rpm_limit: 0, tpm_limit: 'x', max_parallel_requests: 1.5, key_alias: '' })).toEqual([
-        'must not be empty', ...Array<string>(3).fill('must be a whole number from 1 to 1000000000, or null for no limit'),
+      expect(
+        await messages('/key/generate', { rpm_limit: 0, tpm_limit: 'x', max_parallel_requests: 1.5, key_alias: '' }),
+      ).toEqual([
+        'must not be empty',
+        ...Array<string>(3).fill('must be a whole number from 1 to 1000000000, or null for no limit'),
       ])
     })
 
@@ -107,9 +125,28 @@ for (const backend of backends())
     })
 
     test('null is the default of every field, and a duration is told what is wrong with it', async () => {
-      const nulls = { models: null, metadata: null, blocked: null, duration: null, key_alias: null, user_id: null, team_id: null, rpm_limit: null }
+      const nulls = {
+        models: null,
+        metadata: null,
+        blocked: null,
+        duration: null,
+        key_alias: null,
+        user_id: null,
+        team_id: null,
+        rpm_limit: null,
+      }
       const made = await gateway.admin('/key/generate', nulls)
-      expect([made.status, await made.json()]).toEqual([200, expect.objectContaining({ models: [], metadata: {}, blocked: false, expires: null, key_alias: null, rpm_limit: null })])
+      expect([made.status, await made.json()]).toEqual([
+        200,
+        expect.objectContaining({
+          models: [],
+          metadata: {},
+          blocked: false,
+          expires: null,
+          key_alias: null,
+          rpm_limit: null,
+        }),
+      ])
       const key = await gateway.key({ models: ['chat-model'], metadata: { a: 1 }, blocked: true })
       const updated = await gateway.admin('/key/update', { key, ...nulls })
       expect(await updated.json()).toMatchObject({ models: [], metadata: {}, blocked: false })
@@ -123,20 +160,44 @@ for (const backend of backends())
       expect(await refused('365001d')).toStartWith('must be at most 365000d')
       expect(await refused('3 weeks')).toBe('must be a number and a unit: 45s, 15m, 12h, 30d, 2w, 1mo')
       expect(await refused('0d')).toBe('must be at least 1s')
-      const longest = (await (await gateway.admin('/key/generate', { duration: '365000d' })).json()) as { expires: string }
+      const longest = (await (await gateway.admin('/key/generate', { duration: '365000d' })).json()) as {
+        expires: string
+      }
       expect(new Date(longest.expires).getUTCFullYear()).toBeGreaterThan(3000)
     })
 
     test('nothing is given twice: no field of a body, no parameter of a query', async () => {
       const post = async (path: string, body: string) => {
-        const answer = await fetch(`${gateway.url}${path}`, { method: 'POST', headers: { authorization: `Bearer ${masterKey}` }, body })
+        const answer = await fetch(`${gateway.url}${path}`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${masterKey}` },
+          body,
+        })
         return [answer.status, ((await answer.json()) as { error: { message: string } }).error.message]
       }
-      expect(await post('/key/generate', '{"rpm_limit":1,"rpm_limit":1000}')).toEqual([400, 'the field "rpm_limit" is given twice (at byte 15)'])
-      expect(await post('/key/update', '{"key":"a","key":"b"}')).toEqual([400, expect.stringContaining('"key" is given twice')])
+      expect(await post('/key/generate', '{"rpm_limit":1,"rpm_limit":1000}')).toEqual([
+        400,
+        'the field "rpm_limit" is given twice (at byte 15)',
+      ])
+      expect(await post('/key/update', '{"key":"a","key":"b"}')).toEqual([
+        400,
+        expect.stringContaining('"key" is given twice'),
+      ])
       expect(await post('/key/generate', '[]')).toEqual([400, expect.stringContaining('must be a JSON object')])
-      expect((await fetch(`${gateway.url}/key/generate`, { method: 'POST', headers: { authorization: `Bearer ${masterKey}` } })).status).toBe(200)
-      for (const query of ['/key/list?size=1&size=2', '/key/info?key=a&key=b', '/spend/logs?limit=1&limit=2', '/utils/supported_openai_params?model=a&model=a']) {
+      expect(
+        (
+          await fetch(`${gateway.url}/key/generate`, {
+            method: 'POST',
+            headers: { authorization: `Bearer ${masterKey}` },
+          })
+        ).status,
+      ).toBe(200)
+      for (const query of [
+        '/key/list?size=1&size=2',
+        '/key/info?key=a&key=b',
+        '/spend/logs?limit=1&limit=2',
+        '/utils/supported_openai_params?model=a&model=a',
+      ]) {
         const answer = await gateway.admin(query)
         const { detail } = (await answer.json()) as { detail: { loc: string[]; msg: string }[] }
         expect([query, answer.status, detail[0]!.msg]).toEqual([query, 422, 'is given more than once; send it once'])
@@ -150,7 +211,10 @@ for (const backend of backends())
         const answer = await fetch(`${gateway.url}/v1/models`, { headers: { authorization: `Bearer ${text}` } })
         return [answer.status, ((await answer.json()) as { error: { message: string } }).error.message]
       }
-      expect(await words(key)).toEqual([401, 'the API key is not known, was revoked, is blocked, or has expired; ask whoever runs this gateway for another'])
+      expect(await words(key)).toEqual([
+        401,
+        'the API key is not known, was revoked, is blocked, or has expired; ask whoever runs this gateway for another',
+      ])
       expect(await words('sk-of-nobody')).toEqual(await words(key))
       const slips: [text: string, said: string][] = [
         ['Bearer sk-x', 'says Bearer twice'],
@@ -164,6 +228,9 @@ for (const backend of backends())
     test('a compressed body is refused as such', async () => {
       const headers = { authorization: `Bearer ${masterKey}`, 'content-encoding': 'gzip' }
       const answer = await fetch(`${gateway.url}/key/generate`, { method: 'POST', headers, body: Bun.gzipSync('{}') })
-      expect([answer.status, await answer.text()]).toEqual([415, expect.stringContaining("content-encoding 'gzip' is not accepted")])
+      expect([answer.status, await answer.text()]).toEqual([
+        415,
+        expect.stringContaining("content-encoding 'gzip' is not accepted"),
+      ])
     })
   })

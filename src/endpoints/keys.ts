@@ -13,7 +13,10 @@ const updateBody = z.strictObject({ key: keyName, ...keyFields })
 const infoQuery = z.object({ key: z.string().optional() })
 const oneKey = z.strictObject({ key: keyName })
 const deleteBody = z
-  .strictObject({ keys: z.array(keyName).min(1).max(1000).optional(), key_aliases: z.array(keyName).min(1).max(1000).optional() })
+  .strictObject({
+    keys: z.array(keyName).min(1).max(1000).optional(),
+    key_aliases: z.array(keyName).min(1).max(1000).optional(),
+  })
   .refine(body => body.keys || body.key_aliases, 'give `keys` or `key_aliases`')
 const listQuery = z.strictObject({
   page: z.coerce.number().int().min(1).default(1),
@@ -98,7 +101,9 @@ export const keyInfo: Endpoint = {
   async handle(request, services, caller) {
     const { key: named } = readQuery(request, infoQuery)
     if (caller!.role === 'admin' && named === undefined)
-      throw new GatewayError('not-found', 'the master key is no virtual key; name one: /key/info?key=...', { param: 'key' })
+      throw new GatewayError('not-found', 'the master key is no virtual key; name one: /key/info?key=...', {
+        param: 'key',
+      })
     const record = await lookForKey(services, named ?? caller!.key.id)
     // The same for keys that are there and for keys that are not: nobody can feel around for them.
     if (caller!.role !== 'admin' && record?.id !== caller!.key.id)
@@ -149,7 +154,10 @@ export const keyUpdate: Endpoint = {
   async handle(request, services) {
     const { key, ...fields } = await readJsonAs(request, updateBody)
     const record = await findKey(services, key)
-    return jsonAnswer({ key: record.hint, ...shown(await change(services, record, keyChanges(fields, services.epochMs()))) })
+    return jsonAnswer({
+      key: record.hint,
+      ...shown(await change(services, record, keyChanges(fields, services.epochMs()))),
+    })
   },
 }
 
@@ -200,7 +208,10 @@ async function findAlias(services: Services, alias: string): Promise<KeyRecord> 
   const [record] = keys
   if (!record) throw new GatewayError('not-found', `no key has the alias '${alias}'`, { param: 'key_aliases' })
   if (total > 1)
-    throw new GatewayError('conflict', `${total} keys have the alias '${alias}'; delete by \`keys\` (GET /key/list?key_alias=... has their tokens)`, { param: 'key_aliases' })
+    throw new GatewayError(
+      'conflict',
+      `${total} keys have the alias '${alias}'; delete by \`keys\` (GET /key/list?key_alias=... has their tokens)`,
+      { param: 'key_aliases' },
+    )
   return record
 }
-

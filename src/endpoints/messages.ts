@@ -10,7 +10,11 @@ const inputFields = {
   messages: {
     type: 'array',
     minItems: 1,
-    items: { type: 'object', required: ['role', 'content'], properties: { role: { enum: ['user', 'assistant', 'system'] }, content } },
+    items: {
+      type: 'object',
+      required: ['role', 'content'],
+      properties: { role: { enum: ['user', 'assistant', 'system'] }, content },
+    },
   },
   system: content,
   tools: { type: 'array', items: { type: 'object' } },
@@ -47,7 +51,8 @@ const message = {
   },
 }
 const query: EndpointDoc['query'] = { beta: { schema: { type: 'boolean' }, description: 'Accepted and ignored.' } }
-const paths = (rest: string): string[] => ['/v1/messages', '/messages', '/anthropic/v1/messages'].map(base => base + rest)
+const paths = (rest: string): string[] =>
+  ['/v1/messages', '/messages', '/anthropic/v1/messages'].map(base => base + rest)
 
 /** Anthropic's SDKs look for the id of the call in a header of its own name. */
 async function named(request: HttpRequest, answer: Promise<Answer>): Promise<Answer> {
@@ -61,7 +66,13 @@ export const messages: Endpoint = {
   method: 'POST',
   paths: paths(''),
   auth: 'key',
-  doc: { summary: "Create a message, in Anthropic's dialect", tag: 'Messages', query, request: messagesRequest, response: message },
+  doc: {
+    summary: "Create a message, in Anthropic's dialect",
+    tag: 'Messages',
+    query,
+    request: messagesRequest,
+    response: message,
+  },
   errorBody: anthropicErrorBody,
   handle: (request, services, caller) =>
     named(request, services.callModel(request, caller!, { format: anthropicMessages, route: '/v1/messages' })),
@@ -81,5 +92,8 @@ export const messagesCountTokens: Endpoint = {
   },
   errorBody: anthropicErrorBody,
   handle: (request, services, caller) =>
-    named(request, countOrEstimate(request, services, caller!, { format: anthropicCountTokens, route: '/v1/messages/count_tokens' })),
+    named(
+      request,
+      countOrEstimate(request, services, caller!, { format: anthropicCountTokens, route: '/v1/messages/count_tokens' }),
+    ),
 }

@@ -6,7 +6,12 @@ import type { HttpRequest, Services } from '../core/endpoint.ts'
 import { modelInfo } from './models.ts'
 
 const deployment = {
-  id: 'd', modelName: 'm', mode: 'chat', info: {}, prices: null, origin: { kind: 'environment', where: 'X' },
+  id: 'd',
+  modelName: 'm',
+  mode: 'chat',
+  info: {},
+  prices: null,
+  origin: { kind: 'environment', where: 'X' },
   target: { provider: { name: 'p' }, model: 'x', baseUrl: 'http://user:p@ss-canary@host:1/v1?key=query-canary' },
 }
 // Configurations are refused with such an address; what the environment says is not.
@@ -23,5 +28,7 @@ test.each([
   const answer = await modelInfo.handle({ query: new URLSearchParams() } as HttpRequest, services, caller)
   const text = await toResponse(answer).text()
   expect(text).not.toContain('canary')
-  expect((JSON.parse(text) as { data: { proxy_params: { api_base?: string } }[] }).data[0]!.proxy_params.api_base).toBe(address as string)
+  expect((JSON.parse(text) as { data: { proxy_params: { api_base?: string } }[] }).data[0]!.proxy_params.api_base).toBe(
+    address as string,
+  )
 })

@@ -52,9 +52,15 @@ export const modelsList: Endpoint = {
       include_metadata: booleanParameter('Add `metadata.fallbacks`.'),
       fallback_type: { schema: { enum: fallbackTypes }, description: 'Which fallbacks `include_metadata` adds.' },
       scope: { schema: { enum: ['expand'] }, description: 'Administrators: every model of the gateway.' },
-      limit: { schema: { type: 'integer', minimum: 1, maximum: pageModelsMax }, description: 'Models a page; else the list is whole.' },
+      limit: {
+        schema: { type: 'integer', minimum: 1, maximum: pageModelsMax },
+        description: 'Models a page; else the list is whole.',
+      },
       after_id: { schema: { type: 'string' }, description: 'Those behind this model: `last_id` of the page before.' },
-      before_id: { schema: { type: 'string' }, description: 'Those just before this model: `first_id` of the page behind.' },
+      before_id: {
+        schema: { type: 'string' },
+        description: 'Those just before this model: `first_id` of the page behind.',
+      },
     },
     response: { $ref: '#/components/schemas/ModelList' },
   },
@@ -68,7 +74,9 @@ export const modelsList: Endpoint = {
     const page = pageOf(ids, readQuery(request, pageQuery))
     const data = page.ids.map(id => {
       const entry = listedModel(id, index.resolve(id)[0], services)
-      return options.metadata ? { ...entry, metadata: { fallbacks: fallbacksOf(services, id, options.fallbackType) } } : entry
+      return options.metadata
+        ? { ...entry, metadata: { fallbacks: fallbacksOf(services, id, options.fallbackType) } }
+        : entry
     })
     return jsonAnswer({
       object: 'list',
@@ -94,9 +102,13 @@ interface ModelPage {
 }
 
 /** The whole list unless a page is asked for: OpenAI's clients know no second one. */
-function pageOf(ids: readonly string[], { limit = ids.length, after_id: after, before_id: before }: z.infer<typeof pageQuery>): ModelPage {
+function pageOf(
+  ids: readonly string[],
+  { limit = ids.length, after_id: after, before_id: before }: z.infer<typeof pageQuery>,
+): ModelPage {
   const refuse = (name: string, msg: string) => unprocessable([{ loc: ['query', name], msg, type: 'invalid' }])
-  if (after !== undefined && before !== undefined) throw refuse('before_id', 'cannot stand beside after_id; send one of them')
+  if (after !== undefined && before !== undefined)
+    throw refuse('before_id', 'cannot stand beside after_id; send one of them')
   const placeOf = (name: string, id: string): number => {
     const at = ids.indexOf(id)
     if (at < 0) throw refuse(name, 'is none of the listed models; send first_id or last_id of a page')
@@ -161,10 +173,16 @@ function visibleIds(index: ModelDirectory, caller: Caller, options: ListOptions)
 }
 
 /** The list's entry of a model: what its first deployment can do and costs. */
-function listedModel(id: string, deployment: Deployment | undefined, services: Services): { id: string } & Record<string, unknown> {
+function listedModel(
+  id: string,
+  deployment: Deployment | undefined,
+  services: Services,
+): { id: string } & Record<string, unknown> {
   if (!deployment) return listEntry(id, {})
   const { info, mode, prices, priceSource = null } = deployment
-  const shown = Object.entries(info).filter(([key]) => key.startsWith('supports_') || key.startsWith('supported_') || key === 'max_input_tokens')
+  const shown = Object.entries(info).filter(
+    ([key]) => key.startsWith('supports_') || key.startsWith('supported_') || key === 'max_input_tokens',
+  )
   const now = prices && pricesAt(prices, services.epochMs())
   return {
     ...listEntry(id, info),
@@ -187,7 +205,12 @@ function fallbacksOf(services: Services, id: string, type: string): readonly str
 /** GET /models/{id}: 404 both for what does not exist and for what the key may not see. */
 export const modelsOne: Endpoint = {
   method: 'GET',
-  paths: ['/models/{model_id+}', '/v1/models/{model_id+}', '/openai/v1/models/{model_id+}', '/anthropic/v1/models/{model_id+}'],
+  paths: [
+    '/models/{model_id+}',
+    '/v1/models/{model_id+}',
+    '/openai/v1/models/{model_id+}',
+    '/anthropic/v1/models/{model_id+}',
+  ],
   auth: 'key',
   doc: { summary: 'One model', tag: 'Models', response: { $ref: '#/components/schemas/Model' } },
   handle(request, services, caller) {
@@ -195,9 +218,13 @@ export const modelsOne: Endpoint = {
     if (isGeminiClient(request)) return inGemini(() => geminiModelAnswer(id, services, caller!))
     const [deployment] = visibleDeployments(caller!, id, services.models())
     if (!deployment)
-      throw new GatewayError('model-not-found', `the model '${id.slice(0, 200)}' does not exist or is not yours to use`, {
-        param: 'model_id',
-      })
+      throw new GatewayError(
+        'model-not-found',
+        `the model '${id.slice(0, 200)}' does not exist or is not yours to use`,
+        {
+          param: 'model_id',
+        },
+      )
     return jsonAnswer(listedModel(id, deployment, services))
   },
 }
@@ -212,7 +239,9 @@ export const modelInfo: Endpoint = {
   doc: {
     summary: 'Details of deployments: mode, prices, limits',
     tag: 'Models',
-    query: { proxy_model_id: { schema: { type: 'string' }, description: 'Only this deployment (`x-proxy-model-id`).' } },
+    query: {
+      proxy_model_id: { schema: { type: 'string' }, description: 'Only this deployment (`x-proxy-model-id`).' },
+    },
     response: { $ref: '#/components/schemas/ModelInfoList' },
   },
   handle(request, services, caller) {

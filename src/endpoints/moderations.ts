@@ -31,7 +31,9 @@ function defaultJudge(services: Services, caller: Caller): string | undefined {
   const settings = services.settings()
   const { deployments } = settings
   const own = deployments.filter(one => one.origin.kind !== 'built-in')
-  const usable = (own.length > 0 ? own : deployments).filter(one => !one.modelName.includes('*') && mayCall(caller, one.modelName, settings))
+  const usable = (own.length > 0 ? own : deployments).filter(
+    one => !one.modelName.includes('*') && mayCall(caller, one.modelName, settings),
+  )
   const judge = usable.find(one => one.mode === 'moderation') ?? usable.find(one => one.profile.guard)
   return judge?.modelName
 }

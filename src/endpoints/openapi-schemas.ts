@@ -8,7 +8,9 @@ const object = (properties: object, required: string[] = []) => ({ type: 'object
 
 /** Fields of embeddings that would choose host, key or code: no body does. */
 const neverUsed: readonly (readonly [string, object])[] = [
-  ...['api_base', 'api_version', 'api_key', 'api_type', 'proxy_call_id', 'logger_fn'].map(name => [name, nullable('string')] as const),
+  ...['api_base', 'api_version', 'api_key', 'api_type', 'proxy_call_id', 'logger_fn'].map(
+    name => [name, nullable('string')] as const,
+  ),
   ['custom_llm_provider', { anyOf: [text, { type: 'object' }, { type: 'null' }] }],
   ['proxy_logging_obj', nullable('object')],
   ['caching', { type: 'boolean', default: false }],
@@ -27,10 +29,22 @@ const gatewayWishes = {
     anyOf: [listOf({ anyOf: [text, object({ model: text }, ['model'])] }), { type: 'null' }],
     description: 'Models to try after this one; [] = none.',
   },
-  context_window_fallback_dict: nullable('object', { additionalProperties: text, description: 'Model -> the model for conversations that are too long for it.' }),
-  timeout: nullable('number', { minimum: 0, maximum: 86_400, description: 'Seconds that an attempt may take, a stream until it begins; 0 = as configured.' }),
-  drop_params: nullable('boolean', { description: 'true = fields that the model lacks are left out and named in a header; false = they are refused.' }),
-  guardrails: { anyOf: [listOf(text), { type: 'null' }], description: 'Refused unless drop_params is true: there are none.' },
+  context_window_fallback_dict: nullable('object', {
+    additionalProperties: text,
+    description: 'Model -> the model for conversations that are too long for it.',
+  }),
+  timeout: nullable('number', {
+    minimum: 0,
+    maximum: 86_400,
+    description: 'Seconds that an attempt may take, a stream until it begins; 0 = as configured.',
+  }),
+  drop_params: nullable('boolean', {
+    description: 'true = fields that the model lacks are left out and named in a header; false = they are refused.',
+  }),
+  guardrails: {
+    anyOf: [listOf(text), { type: 'null' }],
+    description: 'Refused unless drop_params is true: there are none.',
+  },
   caching: nullable('boolean'),
   cache: object({ 'no-cache': { type: 'boolean' } }),
 }
@@ -92,19 +106,41 @@ const imageFields = {
   user: text,
 }
 
-const audioFields = { file, model: text, prompt: text, response_format: { enum: ['json', 'text', 'srt', 'verbose_json', 'vtt'] }, temperature: { type: 'number' } }
+const audioFields = {
+  file,
+  model: text,
+  prompt: text,
+  response_format: { enum: ['json', 'text', 'srt', 'verbose_json', 'vtt'] },
+  temperature: { type: 'number' },
+}
 
 /** Pictures, audio and moderation. */
 const mediaSchemas: Readonly<Record<string, object>> = {
-  ModerationRequest: object({ input: { anyOf: [text, listOf(text), listOf({ type: 'object' })] }, model: text }, ['input']),
+  ModerationRequest: object({ input: { anyOf: [text, listOf(text), listOf({ type: 'object' })] }, model: text }, [
+    'input',
+  ]),
   Moderation: object({
     id: text,
     model: text,
-    results: listOf(object({ flagged: { type: 'boolean' }, categories: { type: 'object' }, category_scores: { type: 'object' } })),
+    results: listOf(
+      object({ flagged: { type: 'boolean' }, categories: { type: 'object' }, category_scores: { type: 'object' } }),
+    ),
   }),
   ImageRequest: object({ ...imageFields, model: text, prompt: text, style: nullable('string') }, ['model', 'prompt']),
-  ImageEditRequest: object({ ...imageFields, model: text, image: { anyOf: [file, listOf(file)] }, mask: file, prompt: text }, ['model', 'image', 'prompt']),
-  ImageVariationRequest: object({ model: text, image: file, n: imageFields.n, size: imageFields.size, response_format: imageFields.response_format }, ['model', 'image']),
+  ImageEditRequest: object(
+    { ...imageFields, model: text, image: { anyOf: [file, listOf(file)] }, mask: file, prompt: text },
+    ['model', 'image', 'prompt'],
+  ),
+  ImageVariationRequest: object(
+    {
+      model: text,
+      image: file,
+      n: imageFields.n,
+      size: imageFields.size,
+      response_format: imageFields.response_format,
+    },
+    ['model', 'image'],
+  ),
   Images: object({
     created: { type: 'integer' },
     data: listOf(object({ url: text, b64_json: text, revised_prompt: text })),
@@ -133,7 +169,16 @@ const mediaSchemas: Readonly<Record<string, object>> = {
     ['file', 'model'],
   ),
   TranslationRequest: object(audioFields, ['file', 'model']),
-  Transcription: object({ text, language: text, duration: { type: 'number' }, segments: listOf({ type: 'object' }), usage: { type: 'object' } }, ['text']),
+  Transcription: object(
+    {
+      text,
+      language: text,
+      duration: { type: 'number' },
+      segments: listOf({ type: 'object' }),
+      usage: { type: 'object' },
+    },
+    ['text'],
+  ),
 }
 
 const utilitySchemas: Readonly<Record<string, object>> = {
@@ -141,9 +186,15 @@ const utilitySchemas: Readonly<Record<string, object>> = {
     {
       model: text,
       prompt: { anyOf: [text, listOf(text), { type: 'null' }] },
-      messages: { anyOf: [listOf({ type: 'object' }), { type: 'null' }], description: "OpenAI's or Anthropic's; one of prompt, messages and contents." },
+      messages: {
+        anyOf: [listOf({ type: 'object' }), { type: 'null' }],
+        description: "OpenAI's or Anthropic's; one of prompt, messages and contents.",
+      },
       contents: { anyOf: [listOf({ type: 'object' }), { type: 'null' }], description: "Gemini's." },
-      system: { anyOf: [text, listOf({ type: 'object' }), { type: 'null' }], description: "Anthropic's, beside messages." },
+      system: {
+        anyOf: [text, listOf({ type: 'object' }), { type: 'null' }],
+        description: "Anthropic's, beside messages.",
+      },
       tools: { anyOf: [listOf({ type: 'object' }), { type: 'null' }] },
     },
     ['model'],
@@ -152,13 +203,19 @@ const utilitySchemas: Readonly<Record<string, object>> = {
     total_tokens: { type: 'integer' },
     request_model: text,
     model_used: text,
-    tokenizer_type: { ...text, description: '`openai_tokenizer`, `estimate`, or `NAME_api` of the provider that counted.' },
+    tokenizer_type: {
+      ...text,
+      description: '`openai_tokenizer`, `estimate`, or `NAME_api` of the provider that counted.',
+    },
     original_response: { description: "The answer of the provider's counter; null when it was not asked." },
     error: { type: 'boolean', description: "The provider's counter failed; the count was made here." },
     error_message: nullable('string'),
     status_code: nullable('integer'),
   }),
-  TransformRequest: object({ call_type: { ...text, examples: ['acompletion'] }, request_body: { type: 'object' } }, ['call_type', 'request_body']),
+  TransformRequest: object({ call_type: { ...text, examples: ['acompletion'] }, request_body: { type: 'object' } }, [
+    'call_type',
+    'request_body',
+  ]),
   RawRequest: object({
     raw_request_api_base: nullable('string'),
     raw_request_body: nullable('object'),
@@ -245,7 +302,13 @@ export const schemas: Readonly<Record<string, object>> = {
     },
     ['prompt'],
   ),
-  Completion: object({ id: text, object: { const: 'text_completion' }, model: text, choices: listOf({ type: 'object' }), usage }),
+  Completion: object({
+    id: text,
+    object: { const: 'text_completion' },
+    model: text,
+    choices: listOf({ type: 'object' }),
+    usage,
+  }),
   EmbeddingsRequest: object(
     {
       model: text,
@@ -254,7 +317,12 @@ export const schemas: Readonly<Record<string, object>> = {
       dimensions: nullable('integer', { minimum: 1 }),
       user: nullable('string'),
       timeout: gatewayWishes.timeout,
-      ...Object.fromEntries(neverUsed.map(([name, schema]) => [name, { ...schema, description: 'Accepted for compatibility and never used.' }])),
+      ...Object.fromEntries(
+        neverUsed.map(([name, schema]) => [
+          name,
+          { ...schema, description: 'Accepted for compatibility and never used.' },
+        ]),
+      ),
     },
     ['model', 'input'],
   ),

@@ -61,12 +61,22 @@ function operation({ method, auth, doc }: Endpoint, path: string): object {
         schema: parameter.schema,
       })),
     ],
-    ...(doc.request && { requestBody: { required: !doc.requestOptional, content: { [doc.requestType ?? 'application/json']: { schema: doc.request } } } }),
+    ...(doc.request && {
+      requestBody: {
+        required: !doc.requestOptional,
+        content: { [doc.requestType ?? 'application/json']: { schema: doc.request } },
+      },
+    }),
     responses: {
-      200: { description: 'Success', content: { [doc.responseType ?? 'application/json']: { schema: doc.response ?? {} } } },
+      200: {
+        description: 'Success',
+        content: { [doc.responseType ?? 'application/json']: { schema: doc.response ?? {} } },
+      },
       ...(auth !== 'none' && { 401: errorAnswer('AuthenticationError: no valid key', 'Error') }),
       ...(doc.request && { 422: errorAnswer('UnprocessableEntityError: the body is not valid', 'ValidationError') }),
-      ...(callTags.includes(doc.tag) && doc.request && Object.fromEntries(callErrors.map(([status, text]) => [status, errorAnswer(text, 'Error')]))),
+      ...(callTags.includes(doc.tag) &&
+        doc.request &&
+        Object.fromEntries(callErrors.map(([status, text]) => [status, errorAnswer(text, 'Error')]))),
       default: errorAnswer('Any other failure', 'Error'),
     },
   }
@@ -136,7 +146,8 @@ const docsAsset: Endpoint = {
   async handle(request): Promise<Answer> {
     const asset = request.params.asset!
     const headers = (type: string) => ({ 'content-type': type, 'cache-control': 'max-age=3600', ...securityHeaders })
-    if (asset === 'start.js') return { status: 200, headers: headers('text/javascript; charset=utf-8'), body: startScript }
+    if (asset === 'start.js')
+      return { status: 200, headers: headers('text/javascript; charset=utf-8'), body: startScript }
     const type = Object.hasOwn(assets, asset) ? assets[asset] : undefined
     if (!type) throw new GatewayError('not-found', 'the documentation has no such part')
     const folder = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))

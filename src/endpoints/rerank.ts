@@ -25,7 +25,12 @@ const response = {
     usage: { type: 'object', description: 'Not in version 2.' },
   },
 }
-const doc: EndpointDoc = { summary: 'Order documents by how well they answer a query', tag: 'Reranking', request, response }
+const doc: EndpointDoc = {
+  summary: 'Order documents by how well they answer a query',
+  tag: 'Reranking',
+  request,
+  response,
+}
 
 const rerankAt = (format: UnaryFormat<'rerank'>, route: string, paths: readonly string[]): Endpoint => ({
   method: 'POST',

@@ -13,7 +13,11 @@ type Json = Record<string, any>
 const caller = { role: 'key', key: { id: 'key' } } as Caller
 const nowMs = 1_000_000
 
-function servicesWith(answer: () => Response, store: Partial<Services['responses']>, detached: Partial<Services['detached']> = {}): Services {
+function servicesWith(
+  answer: () => Response,
+  store: Partial<Services['responses']>,
+  detached: Partial<Services['detached']> = {},
+): Services {
   return {
     settings: () => ({ bodyBytesMax: 1_000_000, headerPrefix: 'x-proxy' }),
     models: () => ({ resolve: () => [] }),
@@ -24,7 +28,14 @@ function servicesWith(answer: () => Response, store: Partial<Services['responses
   } as unknown as Services
 }
 
-const response = { id: 'resp_1', object: 'response', status: 'completed', store: true, previous_response_id: null, output: [] }
+const response = {
+  id: 'resp_1',
+  object: 'response',
+  status: 'completed',
+  store: true,
+  previous_response_id: null,
+  output: [],
+}
 const pieces = (chunks: (string | Uint8Array)[]) =>
   new Response(
     new ReadableStream({
@@ -50,7 +61,8 @@ describe('an answer that cannot be kept', () => {
 
   test('also in a stream, where nothing else changes', async () => {
     const delta = 'event: response.output_text.delta\ndata: {"delta":"event: response.completed\\n é"}\n\n'
-    const last = (store: boolean) => `event: response.completed\ndata: ${JSON.stringify({ type: 'response.completed', response: { ...response, store } })}\n\n`
+    const last = (store: boolean) =>
+      `event: response.completed\ndata: ${JSON.stringify({ type: 'response.completed', response: { ...response, store } })}\n\n`
     const services = servicesWith(() => pieces([delta, ': keep-alive\n\n', delta + last(true)]), failing)
     const answer = await create(services, { model: 'm', input: 'x', stream: true })
     expect(await answer.text()).toBe(`${delta}: keep-alive\n\n${delta}${last(false)}`)
@@ -74,7 +86,9 @@ test('the end of a stream waits for the store', async () => {
   expect(await Promise.race([end, Bun.sleep(20).then(() => 'waits')])).toBe('waits')
   saved.resolve(true)
   expect(Buffer.from((await end).value!).toString()).toBe(last)
-  expect(records).toMatchObject([{ id: 'resp_1', keyId: 'key', deploymentId: 'd', status: 'completed', expiresAtMs: nowMs + 30 * 86_400_000 }])
+  expect(records).toMatchObject([
+    { id: 'resp_1', keyId: 'key', deploymentId: 'd', status: 'completed', expiresAtMs: nowMs + 30 * 86_400_000 },
+  ])
 })
 
 test('an error is passed on as it is, and nothing is kept', async () => {
@@ -93,12 +107,29 @@ test('a run too many is refused, and leaves nothing behind', async () => {
 
 describe('a run in the background', () => {
   const record = (fields: Partial<StoredResponse>): StoredResponse => ({
-    id: 'resp_1', keyId: 'key', previousId: null, deploymentId: null, status: 'in_progress', background: true, input: [],
-    response: { ...response, status: 'in_progress' }, updatedAtMs: nowMs, createdAtMs: 0, expiresAtMs: nowMs * 2, ...fields,
+    id: 'resp_1',
+    keyId: 'key',
+    previousId: null,
+    deploymentId: null,
+    status: 'in_progress',
+    background: true,
+    input: [],
+    response: { ...response, status: 'in_progress' },
+    updatedAtMs: nowMs,
+    createdAtMs: 0,
+    expiresAtMs: nowMs * 2,
+    ...fields,
   })
-  const retrieve = async (found: StoredResponse, finish: (record: StoredResponse) => Promise<boolean>): Promise<Json> => {
+  const retrieve = async (
+    found: StoredResponse,
+    finish: (record: StoredResponse) => Promise<boolean>,
+  ): Promise<Json> => {
     const services = servicesWith(() => Response.json({}), { find: async () => found, finish })
-    const answer = await responsesRetrieve.handle(requestOf('/v1/responses/resp_1', undefined, { params: { id: 'resp_1' } }), services, caller)
+    const answer = await responsesRetrieve.handle(
+      requestOf('/v1/responses/resp_1', undefined, { params: { id: 'resp_1' } }),
+      services,
+      caller,
+    )
     return (await toResponse(answer).json()) as Json
   }
 
@@ -117,18 +148,31 @@ describe('a run in the background', () => {
     const finished: StoredResponse[] = []
     const seen: Json[] = []
     const services = {
-      ...servicesWith(() => Response.json({}), {
-        save: async () => true, renew: async () => true, finish: async one => finished.push(one) > 0,
-      }, { start: (_, work) => ((run = work), true) }),
+      ...servicesWith(
+        () => Response.json({}),
+        {
+          save: async () => true,
+          renew: async () => true,
+          finish: async one => finished.push(one) > 0,
+        },
+        { start: (_, work) => ((run = work), true) },
+      ),
       callModel: async (request: HttpRequest) => {
-        seen.push({ aborted: request.left, body: JSON.parse(Buffer.from(await readBody(request.body, 1e6)).toString()) })
+        seen.push({
+          aborted: request.left,
+          body: JSON.parse(Buffer.from(await readBody(request.body, 1e6)).toString()),
+        })
         return madeAnswer(Response.json({ ...response, id: 'resp_upstream' }, { headers: { 'x-proxy-model-id': 'd' } }))
       },
     } as unknown as Services
-    const queued = (await (await create(services, { model: 'm', input: 'x', background: true, metadata: { a: 'b' } })).json()) as Json
+    const queued = (await (
+      await create(services, { model: 'm', input: 'x', background: true, metadata: { a: 'b' } })
+    ).json()) as Json
     expect(seen).toEqual([])
     await run!(new AbortController().signal)
     expect(seen).toEqual([{ aborted: false, body: { model: 'm', input: 'x', background: true, metadata: { a: 'b' } } }])
-    expect(finished).toMatchObject([{ id: queued.id, status: 'completed', deploymentId: 'd', response: { id: queued.id, background: true } }])
+    expect(finished).toMatchObject([
+      { id: queued.id, status: 'completed', deploymentId: 'd', response: { id: queued.id, background: true } },
+    ])
   })
 })

@@ -40,7 +40,12 @@ const requestSchema = {
 }
 const responseSchema = {
   type: 'object',
-  properties: { id: { type: 'string' }, object: { const: 'response' }, status: { type: 'string' }, output: { type: 'array' } },
+  properties: {
+    id: { type: 'string' },
+    object: { const: 'response' },
+    status: { type: 'string' },
+    output: { type: 'array' },
+  },
 }
 
 function doc(summary: string, more: Partial<EndpointDoc> = {}): EndpointDoc {
@@ -73,9 +78,13 @@ async function create(original: HttpRequest, services: Services, caller: Caller)
 }
 
 function checkBackground(stream: unknown, store: unknown): void {
-  if (store === false) throw refused('store', 'a response in the background can only be fetched when it is stored; leave `store` out')
+  if (store === false)
+    throw refused('store', 'a response in the background can only be fetched when it is stored; leave `store` out')
   if (stream === true)
-    throw refused('stream', 'a response in the background is not streamed here; leave `stream` out, poll GET /v1/responses/{id}, and add ?stream=true once it has ended')
+    throw refused(
+      'stream',
+      'a response in the background is not streamed here; leave `stream` out, poll GET /v1/responses/{id}, and add ?stream=true once it has ended',
+    )
 }
 
 function refused(param: string, message: string): GatewayError {
@@ -87,7 +96,10 @@ export const responsesInputTokens: Endpoint = {
   method: 'POST',
   paths: paths('/input_tokens'),
   auth: 'key',
-  doc: doc('Count the input tokens of a response, by the counter of its provider', { request: requestSchema, response: { type: 'object' } }),
+  doc: doc('Count the input tokens of a response, by the counter of its provider', {
+    request: requestSchema,
+    response: { type: 'object' },
+  }),
   async handle(original, services, caller) {
     const asked: CountCall = { format: openaiInputTokens, route: '/v1/responses/input_tokens' }
     const { request, body } = await readRequest(original, services)
@@ -106,7 +118,9 @@ async function find(request: HttpRequest, services: Services, caller: Caller): P
   if (!runs || services.epochMs() - record.updatedAtMs < staleMs) return record
   const response = failed(record, 'the gateway process that worked on this response has ended')
   const ended = { ...record, status: 'failed', response, updatedAtMs: services.epochMs() }
-  return (await services.responses.finish(ended)) ? ended : ((await services.responses.find(caller.key.id, id)) ?? ended)
+  return (await services.responses.finish(ended))
+    ? ended
+    : ((await services.responses.find(caller.key.id, id)) ?? ended)
 }
 
 function notFound(id: string): GatewayError {
@@ -125,8 +139,15 @@ export const responsesRetrieve: Endpoint = {
   auth: 'key',
   doc: doc('A stored response', {
     query: {
-      stream: { schema: { enum: ['true', 'false'], default: 'false' }, description: 'The response as server-sent events, once it has ended.' },
-      starting_after: { schema: { type: 'integer', minimum: 0 }, description: 'With `stream`, of a response made in the background: only the events after the one of this number.' },
+      stream: {
+        schema: { enum: ['true', 'false'], default: 'false' },
+        description: 'The response as server-sent events, once it has ended.',
+      },
+      starting_after: {
+        schema: { type: 'integer', minimum: 0 },
+        description:
+          'With `stream`, of a response made in the background: only the events after the one of this number.',
+      },
     },
   }),
   async handle(request, services, caller) {
@@ -135,11 +156,17 @@ export const responsesRetrieve: Endpoint = {
     if (stream !== 'true') return jsonAnswer(response)
     if (!canReplay(response)) {
       const status = String(response.status)
-      throw refused('stream', `a response that is ${status} is not streamed here; leave \`stream\` out and poll GET /v1/responses/{id}`)
+      throw refused(
+        'stream',
+        `a response that is ${status} is not streamed here; leave \`stream\` out and poll GET /v1/responses/{id}`,
+      )
     }
     // Of a stream that was told while the answer was made, the numbers are others.
     if (after >= 0 && !background)
-      throw refused('starting_after', 'only a response created with `background: true` can be streamed from a certain event; leave `starting_after` out')
+      throw refused(
+        'starting_after',
+        'only a response created with `background: true` can be streamed from a certain event; leave `starting_after` out',
+      )
     const headers = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' }
     return { status: 200, headers, body: replayResponse(response, after) }
   },
@@ -168,11 +195,15 @@ export const responsesCancel: Endpoint = {
   async handle(request, services, caller) {
     const record = await find(request, services, caller!)
     if (!record.background)
-      throw refused('response_id', 'only a response created with `background: true` can be cancelled; close the connection to end another')
+      throw refused(
+        'response_id',
+        'only a response created with `background: true` can be cancelled; close the connection to end another',
+      )
     const response = { ...record.response, status: 'cancelled' }
     const cancelled = { ...record, status: 'cancelled', response, updatedAtMs: services.epochMs() }
     // What has ended already stays what it is.
-    if (!(await services.responses.finish(cancelled))) return jsonAnswer((await find(request, services, caller!)).response)
+    if (!(await services.responses.finish(cancelled)))
+      return jsonAnswer((await find(request, services, caller!)).response)
     abortBackground(record, services)
     return jsonAnswer(response)
   },
@@ -192,7 +223,10 @@ export const responsesInputItems: Endpoint = {
   doc: doc('The input items of a stored response', {
     query: {
       limit: { schema: { type: 'integer', default: 20, maximum: 100 }, description: 'Items a page.' },
-      order: { schema: { enum: ['asc', 'desc'], default: 'desc' }, description: 'By the order in which they were sent.' },
+      order: {
+        schema: { enum: ['asc', 'desc'], default: 'desc' },
+        description: 'By the order in which they were sent.',
+      },
       after: { schema: { type: 'string' }, description: '`last_id` of the page before.' },
     },
     response: { type: 'object' },

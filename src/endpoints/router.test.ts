@@ -29,7 +29,9 @@ async function turnedAway(...request: Parameters<typeof wire>) {
 test('each dialect says in its own words that there is no room', async () => {
   const chat = await turnedAway('POST', '/v1/chat/completions?x=1', { origin: 'http://page' })
   expect(chat).toMatchObject({ status: 503, headers: { 'retry-after': '1', 'access-control-allow-origin': '*' } })
-  expect(JSON.parse(chat.text)).toMatchObject({ error: { message: 'full; try again', type: 'api_error', code: 'overloaded' } })
+  expect(JSON.parse(chat.text)).toMatchObject({
+    error: { message: 'full; try again', type: 'api_error', code: 'overloaded' },
+  })
   const messages = await turnedAway('POST', '/v1/messages')
   expect(messages).toMatchObject({ status: 503, headers: { 'retry-after': '1' } })
   expect(JSON.parse(messages.text)).toMatchObject({ type: 'error', error: { message: 'full; try again' } })
@@ -39,7 +41,11 @@ test('each dialect says in its own words that there is no room', async () => {
 })
 
 test('a path or method that is not there is no reason to look further', async () => {
-  for (const [method, target] of [['GET', '/no/such'], ['PATCH', '/v1/chat/completions'], ['OPTIONS', '*']] as const)
+  for (const [method, target] of [
+    ['GET', '/no/such'],
+    ['PATCH', '/v1/chat/completions'],
+    ['OPTIONS', '*'],
+  ] as const)
     expect(await turnedAway(method, target)).toMatchObject({ status: 503, headers: { 'retry-after': '1' } })
 })
 

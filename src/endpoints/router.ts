@@ -157,7 +157,12 @@ function enter(
   return performCounted(parts, endpoint, request, { caller, counted })
 }
 
-function perform(parts: FrontDoorParts, endpoint: Endpoint, request: RoutedRequest, caller: Caller): Answer | Promise<Answer> {
+function perform(
+  parts: FrontDoorParts,
+  endpoint: Endpoint,
+  request: RoutedRequest,
+  caller: Caller,
+): Answer | Promise<Answer> {
   if (endpoint.auth === 'admin' && caller.role !== 'admin')
     throw new GatewayError('forbidden', 'this operation needs the master key')
   return finish(parts, endpoint, request, endpoint.handle(request, parts.services, caller))
@@ -189,7 +194,12 @@ function finish(
   return withCors(request.headers, answer)
 }
 
-function finishLater(parts: FrontDoorParts, endpoint: Endpoint, request: RoutedRequest, answer: Promise<Answer>): Promise<Answer> {
+function finishLater(
+  parts: FrontDoorParts,
+  endpoint: Endpoint,
+  request: RoutedRequest,
+  answer: Promise<Answer>,
+): Promise<Answer> {
   return answer.then(
     made => withCors(request.headers, made),
     thrown => failed(parts, endpoint, request, thrown),
@@ -234,7 +244,9 @@ function slipIn(path: string): string {
 function otherMethod(head: WireHead, methods: ReadonlyMap<string, Endpoint>): Answer {
   if (head.method === 'HEAD' && methods.has('GET')) return withCors(head, nothing())
   const allowed = [...methods.keys()].join(', ')
-  const answer = errorAnswer(new GatewayError('method-not-allowed', `${head.method} is not allowed here; use ${allowed}`))
+  const answer = errorAnswer(
+    new GatewayError('method-not-allowed', `${head.method} is not allowed here; use ${allowed}`),
+  )
   answer.headers.allow = allowed
   return withCors(head, answer)
 }
@@ -256,6 +268,9 @@ function preflight(head: WireHead): Answer {
 /** Only for browsers: everyone else saves the work. */
 function withCors(head: RequestHeaders, answer: Answer): Answer {
   if (!head.has('origin')) return answer
-  const cors = { 'access-control-allow-origin': '*', 'access-control-expose-headers': Object.keys(answer.headers).join(', ') }
+  const cors = {
+    'access-control-allow-origin': '*',
+    'access-control-expose-headers': Object.keys(answer.headers).join(', '),
+  }
   return { ...answer, headers: { ...answer.headers, ...cors } }
 }

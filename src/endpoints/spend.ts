@@ -12,7 +12,10 @@ import { readQuery } from './checked-input.ts'
 const moment = z.string().transform((text, context) => {
   const read = readMoment(text)
   if (read) return read
-  context.addIssue({ code: 'custom', message: 'must be a date of the calendar: 2026-11-21, 2026-11-21T08:00:00Z or with an offset such as +02:00' })
+  context.addIssue({
+    code: 'custom',
+    message: 'must be a date of the calendar: 2026-11-21, 2026-11-21T08:00:00Z or with an offset such as +02:00',
+  })
   return z.NEVER
 })
 const word = z.string().min(1).max(255)
@@ -47,7 +50,10 @@ export const spendLogs: Endpoint = {
       request_id: { schema: { type: 'string' }, description: 'One call (`x-request-id`).' },
       outcome: { schema: { type: 'string' }, description: 'success, error, client_closed, upstream_cut, interrupted.' },
       start_date: { schema: { type: 'string' }, description: `From here on, inclusive. ${dateForms}` },
-      end_date: { schema: { type: 'string' }, description: `A date: up to its end, the day included. With a time: up to here, exclusive. ${dateForms}` },
+      end_date: {
+        schema: { type: 'string' },
+        description: `A date: up to its end, the day included. With a time: up to here, exclusive. ${dateForms}`,
+      },
       limit: { schema: { type: 'integer', default: 50, maximum: 1000 }, description: 'Rows a page.' },
       cursor: { schema: { type: 'string' }, description: '`next_cursor` of the page before.' },
     },
@@ -83,7 +89,10 @@ function ledgerQuery(query: z.infer<typeof spendQuery>, caller: Caller): LedgerQ
 const dayMs = 86_400_000
 
 /** An end without a time is the whole of its day, as users of the peer know it. */
-function rangeOf({ start_date: start, end_date: end }: z.infer<typeof spendQuery>): { fromMs?: number | undefined; toMs?: number | undefined } {
+function rangeOf({ start_date: start, end_date: end }: z.infer<typeof spendQuery>): {
+  fromMs?: number | undefined
+  toMs?: number | undefined
+} {
   const fromMs = start?.ms
   const lastMs = end && (end.isDay ? end.ms + dayMs - 1 : end.ms)
   if (fromMs !== undefined && lastMs !== undefined && fromMs > lastMs)

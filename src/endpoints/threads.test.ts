@@ -45,7 +45,8 @@ afterEach(async () => {
 })
 
 const usage = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5, prompt_tokens_details: {} }
-const whole = (message: Json, finish_reason: string | null) => Response.json({ choices: [{ index: 0, message, finish_reason }], usage })
+const whole = (message: Json, finish_reason: string | null) =>
+  Response.json({ choices: [{ index: 0, message, finish_reason }], usage })
 
 const services = (more: Partial<Services> = {}): Services =>
   ({
@@ -63,22 +64,38 @@ async function ask(method: string, path: string, body?: object, more: Partial<Se
   const parts = plain!.split('/')
   const match = (pattern: string) => {
     const names = pattern.split('/')
-    return names.length === parts.length && names.every((name, at) => name.startsWith('{') || name === parts[at]) ? names : undefined
+    return names.length === parts.length && names.every((name, at) => name.startsWith('{') || name === parts[at])
+      ? names
+      : undefined
   }
   const endpoint = [...assistantEndpoints, ...threadEndpoints]
     .filter(one => one.method === method && match(one.paths[0]!))
     .sort((a, b) => a.paths[0]!.split('{').length - b.paths[0]!.split('{').length)[0]!
   const names = match(endpoint.paths[0]!)!
-  const params = Object.fromEntries(names.flatMap((name, at) => (name.startsWith('{') ? [[name.slice(1, -1), parts[at]!]] : [])))
+  const params = Object.fromEntries(
+    names.flatMap((name, at) => (name.startsWith('{') ? [[name.slice(1, -1), parts[at]!]] : [])),
+  )
   const answered = await endpoint.handle(requestOf(path, body, { method, params }), services(more), caller)
   return toResponse(answered)
 }
 const json = async (...asked: Parameters<typeof ask>): Promise<Json> => (await (await ask(...asked)).json()) as Json
-const failing = (...asked: Parameters<typeof ask>) => ask(...asked).then(() => undefined, error => error as GatewayError)
+const failing = (...asked: Parameters<typeof ask>) =>
+  ask(...asked).then(
+    () => undefined,
+    error => error as GatewayError,
+  )
 
 async function begin(more: Json = {}, parts: Partial<Services> = {}): Promise<Json> {
-  const assistant = await json('POST', '/assistants', { model: 'm', tools: [{ type: 'function', function: { name: 'f' } }] })
-  return json('POST', '/threads/runs', { assistant_id: assistant.id, thread: { messages: [{ role: 'user', content: 'hi' }] }, ...more }, parts)
+  const assistant = await json('POST', '/assistants', {
+    model: 'm',
+    tools: [{ type: 'function', function: { name: 'f' } }],
+  })
+  return json(
+    'POST',
+    '/threads/runs',
+    { assistant_id: assistant.id, thread: { messages: [{ role: 'user', content: 'hi' }] }, ...more },
+    parts,
+  )
 }
 const now = (run: Json) => json('GET', `/threads/${run.thread_id}/runs/${run.id}`)
 async function until(run: Json, status: string): Promise<Json> {
@@ -106,7 +123,11 @@ describe('a run that nobody works on', () => {
     nowMs += 59_000
     expect((await now(run)).status).toBe('queued')
     nowMs += 1000
-    expect(await now(run)).toMatchObject({ status: 'failed', last_error: { code: 'server_error', message: expect.stringContaining('has ended') }, failed_at: 1060 })
+    expect(await now(run)).toMatchObject({
+      status: 'failed',
+      last_error: { code: 'server_error', message: expect.stringContaining('has ended') },
+      failed_at: 1060,
+    })
     expect((await json('GET', `/threads/${run.thread_id}/runs`)).data[0].status).toBe('failed')
   })
 
@@ -131,16 +152,24 @@ test('a run that waits too long for its tools is expired, with its step', async 
   answer = () => whole(calls, 'tool_calls')
   const run = await until(await begin(), 'requires_action')
   nowMs += 10 * 60_000
-  const expired = await failing('POST', `/threads/${run.thread_id}/runs/${run.id}/submit_tool_outputs`, { tool_outputs: [{ tool_call_id: 'c', output: 'x' }] })
+  const expired = await failing('POST', `/threads/${run.thread_id}/runs/${run.id}/submit_tool_outputs`, {
+    tool_outputs: [{ tool_call_id: 'c', output: 'x' }],
+  })
   expect(expired?.message).toBe('Runs in status "expired" do not accept tool outputs.')
-  expect((await json('GET', `/threads/${run.thread_id}/runs/${run.id}/steps`)).data[0]).toMatchObject({ status: 'expired', expired_at: 1600 })
+  expect((await json('GET', `/threads/${run.thread_id}/runs/${run.id}/steps`)).data[0]).toMatchObject({
+    status: 'expired',
+    expired_at: 1600,
+  })
 })
 
 test('a gateway that stops says so on the runs it leaves behind', async () => {
   answer = never
   const run = await until(await begin(), 'in_progress')
   await detached.stop()
-  expect(await now(run)).toMatchObject({ status: 'failed', last_error: { message: expect.stringContaining('stopped') } })
+  expect(await now(run)).toMatchObject({
+    status: 'failed',
+    last_error: { message: expect.stringContaining('stopped') },
+  })
 })
 
 test('a process that works on too much takes no run, and keeps nothing of it', async () => {
@@ -164,14 +193,27 @@ test('a database that is away for a moment costs no answer', async () => {
       }),
   }
   const run = await begin({}, { assistants: shaky })
-  expect(await until(run, 'completed')).toMatchObject({ usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 } })
+  expect(await until(run, 'completed')).toMatchObject({
+    usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
+  })
   expect(failures).toBeLessThan(1)
 })
 
 test('a failure of the gateway itself ends the run, and its listener hears of it', async () => {
-  const broken: AssistantStore = { ...store, change: (id, edit) => store.change(id, one => edit(one)).then(one => (one?.body.status === 'in_progress' ? Promise.reject(new Error('bug')) : one)) }
+  const broken: AssistantStore = {
+    ...store,
+    change: (id, edit) =>
+      store
+        .change(id, one => edit(one))
+        .then(one => (one?.body.status === 'in_progress' ? Promise.reject(new Error('bug')) : one)),
+  }
   const assistant = await json('POST', '/assistants', { model: 'm' })
-  const response = await ask('POST', '/threads/runs', { assistant_id: assistant.id, stream: true }, { assistants: broken })
+  const response = await ask(
+    'POST',
+    '/threads/runs',
+    { assistant_id: assistant.id, stream: true },
+    { assistants: broken },
+  )
   const text = await response.text()
   expect(text).toContain('event: error\ndata: {"error":')
   expect(text).not.toContain('bug')
@@ -190,7 +232,9 @@ test('answers that are none fail the run', async () => {
   ]
   for (const [said, message] of answers) {
     answer = said
-    expect(await until(await begin(), 'failed')).toMatchObject({ last_error: { code: 'server_error', message: expect.stringContaining(message) } })
+    expect(await until(await begin(), 'failed')).toMatchObject({
+      last_error: { code: 'server_error', message: expect.stringContaining(message) },
+    })
   }
 })
 
@@ -198,21 +242,36 @@ test('a thread larger than any body is refused, unless its last messages are eno
   const messages = Array.from({ length: 12 }, () => ({ role: 'user', content: 'x'.repeat(700) }))
   const run = await until(await begin({ thread: { messages } }), 'completed')
   await ask('POST', `/threads/${run.thread_id}/messages`, { role: 'user', content: 'y'.repeat(5000) })
-  const again = (more: object) => json('POST', `/threads/${run.thread_id}/runs`, { assistant_id: run.assistant_id, ...more })
-  expect(await until(await again({}), 'failed')).toMatchObject({ last_error: { code: 'invalid_prompt', message: expect.stringContaining('last_messages') } })
+  const again = (more: object) =>
+    json('POST', `/threads/${run.thread_id}/runs`, { assistant_id: run.assistant_id, ...more })
+  expect(await until(await again({}), 'failed')).toMatchObject({
+    last_error: { code: 'invalid_prompt', message: expect.stringContaining('last_messages') },
+  })
   await until(await again({ truncation_strategy: { type: 'last_messages', last_messages: 3 } }), 'completed')
 })
 
 describe('a streamed answer', () => {
-  const chunk = (delta: Json, finish_reason: string | null = null) => `data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason }] })}\n\n`
+  const chunk = (delta: Json, finish_reason: string | null = null) =>
+    `data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason }] })}\n\n`
   const said = [
-    chunk({ role: 'assistant', content: '' }), ': keep-alive\n\n', chunk({ content: 'Grüße ' }), chunk({ content: '✓' }), chunk({ refusal: 'no' }),
+    chunk({ role: 'assistant', content: '' }),
+    ': keep-alive\n\n',
+    chunk({ content: 'Grüße ' }),
+    chunk({ content: '✓' }),
+    chunk({ refusal: 'no' }),
     chunk({ images: [{ type: 'image_url', image_url: { url: 'data:image/png;base64,AA==' } }] }),
     // Call ids that are empty, or there twice, would make outputs ambiguous.
     chunk({ tool_calls: [{ index: 3, id: 'c', type: 'function', function: { name: 'f', arguments: '' } }] }),
-    chunk({ tool_calls: [{ index: 3, function: { arguments: '{"a":' } }, { index: 7, id: 'c', type: 'function', function: { name: 'g', arguments: '{}' } }] }),
-    chunk({ tool_calls: [{ index: 3, function: { arguments: '1}' } }] }), chunk({}, 'tool_calls'),
-    `data: ${JSON.stringify({ choices: [], usage })}\n\n`, 'data: [DONE]\n\n',
+    chunk({
+      tool_calls: [
+        { index: 3, function: { arguments: '{"a":' } },
+        { index: 7, id: 'c', type: 'function', function: { name: 'g', arguments: '{}' } },
+      ],
+    }),
+    chunk({ tool_calls: [{ index: 3, function: { arguments: '1}' } }] }),
+    chunk({}, 'tool_calls'),
+    `data: ${JSON.stringify({ choices: [], usage })}\n\n`,
+    'data: [DONE]\n\n',
   ].join('')
   const streamed = (bytes: Buffer, size: number) =>
     new Response(
@@ -231,17 +290,33 @@ describe('a streamed answer', () => {
       answer = () => streamed(Buffer.from(said), size)
       const assistant = await json('POST', '/assistants', { model: 'm' })
       const text = await (await ask('POST', '/threads/runs', { assistant_id: assistant.id, stream: true })).text()
-      const events = text.split('\n\n').filter(block => block.startsWith('event: thread.')).map(block => block.split('\n').map(line => line.slice(line.indexOf(' ') + 1)) as [string, string])
+      const events = text
+        .split('\n\n')
+        .filter(block => block.startsWith('event: thread.'))
+        .map(block => block.split('\n').map(line => line.slice(line.indexOf(' ') + 1)) as [string, string])
       const run = JSON.parse(events.at(-1)![1])
-      expect(run).toMatchObject({ status: 'requires_action', usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 } })
+      expect(run).toMatchObject({
+        status: 'requires_action',
+        usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
+      })
       const [one, other] = run.required_action.submit_tool_outputs.tool_calls
-      expect([one.id, one.function, other.function]).toEqual(['c', { name: 'f', arguments: '{"a":1}' }, { name: 'g', arguments: '{}' }])
+      expect([one.id, one.function, other.function]).toEqual([
+        'c',
+        { name: 'f', arguments: '{"a":1}' },
+        { name: 'g', arguments: '{}' },
+      ])
       expect(other.id).toMatch(/^call_./)
       const message = (await json('GET', `/threads/${run.thread_id}/messages`)).data[0]
       expect(message.content).toEqual([
-        { type: 'text', text: { value: 'Grüße ✓', annotations: [] } }, { type: 'refusal', refusal: 'no' }, { type: 'image_url', image_url: { url: 'data:image/png;base64,AA==' } },
+        { type: 'text', text: { value: 'Grüße ✓', annotations: [] } },
+        { type: 'refusal', refusal: 'no' },
+        { type: 'image_url', image_url: { url: 'data:image/png;base64,AA==' } },
       ])
-      results.push(events.map(([event, data]) => [event, JSON.parse(data).delta ?? null]).map(one => JSON.stringify(one).replaceAll(other.id, 'other')))
+      results.push(
+        events
+          .map(([event, data]) => [event, JSON.parse(data).delta ?? null])
+          .map(one => JSON.stringify(one).replaceAll(other.id, 'other')),
+      )
     }
     for (const result of results) expect(result).toEqual(results[0])
   })
@@ -250,7 +325,11 @@ describe('a streamed answer', () => {
     const end = said.indexOf('data: {"choices":[{"index":0,"delta":{"images"')
     const endings: [string, string, string][] = [
       [said.slice(0, end), 'server_error', 'has no end'],
-      [`${said.slice(0, end)}data: {"error":{"message":"gone wrong","type":"api_error"}}\n\n`, 'server_error', 'gone wrong'],
+      [
+        `${said.slice(0, end)}data: {"error":{"message":"gone wrong","type":"api_error"}}\n\n`,
+        'server_error',
+        'gone wrong',
+      ],
       [`${said.slice(0, end)}data: {not json\n\n`, 'server_error', 'gateway failed'],
     ]
     for (const [text, code, message] of endings) {
@@ -259,16 +338,25 @@ describe('a streamed answer', () => {
       const events = await (await ask('POST', '/threads/runs', { assistant_id: assistant.id, stream: true })).text()
       const run = JSON.parse(/event: thread.run.failed\ndata: (.*)/.exec(events)![1]!)
       expect(run.last_error).toEqual({ code, message: expect.stringContaining(message) })
-      expect((await json('GET', `/threads/${run.thread_id}/messages`)).data[0]).toMatchObject({ status: 'incomplete', content: [{ text: { value: 'Grüße ✓' } }, { refusal: 'no' }] })
+      expect((await json('GET', `/threads/${run.thread_id}/messages`)).data[0]).toMatchObject({
+        status: 'incomplete',
+        content: [{ text: { value: 'Grüße ✓' } }, { refusal: 'no' }],
+      })
     }
   })
 
   test('of a stream that stands still is left when the run is cancelled', async () => {
     let left = false
     answer = () =>
-      new Response(new ReadableStream({ start: controller => controller.enqueue(Buffer.from(chunk({ content: 'a' }))), cancel: () => void (left = true) }), {
-        headers: { 'content-type': 'text/event-stream' },
-      })
+      new Response(
+        new ReadableStream({
+          start: controller => controller.enqueue(Buffer.from(chunk({ content: 'a' }))),
+          cancel: () => void (left = true),
+        }),
+        {
+          headers: { 'content-type': 'text/event-stream' },
+        },
+      )
     const assistant = await json('POST', '/assistants', { model: 'm' })
     const response = await ask('POST', '/threads/runs', { assistant_id: assistant.id, stream: true })
     const reader = response.body!.getReader()

@@ -2,7 +2,14 @@
 import { z } from 'zod'
 import { jsonAnswer } from '../core/answer.ts'
 import type { Endpoint } from '../core/endpoint.ts'
-import { deleteObject, findObject, listObjects, pageParameters, readAssistantJson, schemaOf } from './assistants/common.ts'
+import {
+  deleteObject,
+  findObject,
+  listObjects,
+  pageParameters,
+  readAssistantJson,
+  schemaOf,
+} from './assistants/common.ts'
 import { metadataField, toolResourcesField } from './assistants/fields.ts'
 import { deleteEndpoint, docUnder, metadataEndpoint, retrieveEndpoint } from './assistants/object-endpoints.ts'
 import type { ObjectPath } from './assistants/object-endpoints.ts'
@@ -41,7 +48,13 @@ const remove: Endpoint = {
   async handle(request, services, caller) {
     const thread = await findThread(request, services, caller!)
     // Only the last run can be at work.
-    const runs = await services.assistants.list({ kind: 'run', keyId: null, parentId: thread.id, limit: 1, order: 'desc' })
+    const runs = await services.assistants.list({
+      kind: 'run',
+      keyId: null,
+      parentId: thread.id,
+      limit: 1,
+      order: 'desc',
+    })
     const answer = await deleteObject(services, thread)
     for (const run of runs?.objects ?? []) services.detached.cancel(workId(run))
     return answer
@@ -58,7 +71,12 @@ const addMessage: Endpoint = {
   async handle(request, services, caller) {
     const thread = await findThread(request, services, caller!)
     const message = newMessage(services, thread, await readAssistantJson(request, services, messageBody))
-    await appendToThread(services, thread, [message], run => `Can't add messages to ${thread.id} while a run ${run} is active.`)
+    await appendToThread(
+      services,
+      thread,
+      [message],
+      run => `Can't add messages to ${thread.id} while a run ${run} is active.`,
+    )
     return jsonAnswer(message.body)
   },
 }
@@ -79,7 +97,8 @@ const listMessages: Endpoint = {
 const oneMessage: ObjectPath = {
   paths: messagePaths('/{message_id}'),
   tag: 'Threads',
-  find: ({ params }, services, caller) => findObject(services, caller, { kind: 'message', id: params.message_id!, parentId: params.thread_id! }),
+  find: ({ params }, services, caller) =>
+    findObject(services, caller, { kind: 'message', id: params.message_id!, parentId: params.thread_id! }),
 }
 
 /**

@@ -15,7 +15,11 @@ import { transformBody, transformRequest } from './utils/transform-request.ts'
 const reference = (name: string) => ({ $ref: `#/components/schemas/${name}` })
 
 /** Python's clients write True. */
-const flag = z.string().toLowerCase().pipe(z.enum(['true', 'false', '1', '0', ''], { error: 'must be true or false' })).optional()
+const flag = z
+  .string()
+  .toLowerCase()
+  .pipe(z.enum(['true', 'false', '1', '0', ''], { error: 'must be true or false' }))
+  .optional()
 
 /** POST /utils/token_counter: for a model that is not here, by the tokenizer that its name tells of. */
 export const tokenCounterEndpoint: Endpoint = {
@@ -25,7 +29,12 @@ export const tokenCounterEndpoint: Endpoint = {
   doc: {
     summary: 'Count the tokens of a text or of the input of a chat',
     tag: 'Utilities',
-    query: { call_endpoint: { schema: { type: 'boolean', default: false }, description: "Ask the provider's own counter, where it has one." } },
+    query: {
+      call_endpoint: {
+        schema: { type: 'boolean', default: false },
+        description: "Ask the provider's own counter, where it has one.",
+      },
+    },
     request: reference('TokenCountRequest'),
     response: reference('TokenCount'),
   },
@@ -53,7 +62,10 @@ const paramsAt = (name: 'supported_compat_params' | 'supported_openai_params'): 
     response: { type: 'object', properties: { [name]: { type: 'array', items: { type: 'string' } } } },
   },
   handle(request, services, caller) {
-    const { model } = readQuery(request, z.object({ model: z.string({ error: 'is missing; name one of GET /v1/models' }).min(1, 'must not be empty') }))
+    const { model } = readQuery(
+      request,
+      z.object({ model: z.string({ error: 'is missing; name one of GET /v1/models' }).min(1, 'must not be empty') }),
+    )
     return jsonAnswer({ [name]: paramsOf(model, services, caller!) })
   },
 })
@@ -71,14 +83,22 @@ function paramsOf(model: string, services: Services, caller: Caller): string[] {
   const [first] = deployments
   const shown = model.slice(0, 200)
   if (!first)
-    throw new GatewayError('model-not-found', `the model '${shown}' does not exist or is not yours to use; GET /v1/models lists those that are`, { param: 'model' })
+    throw new GatewayError(
+      'model-not-found',
+      `the model '${shown}' does not exist or is not yours to use; GET /v1/models lists those that are`,
+      { param: 'model' },
+    )
   const params = supportedParams(deployments.filter(one => one.mode === first.mode))
   const chats = first.mode === 'chat' || first.mode === 'completion'
   if (chats && params.length > 0) return params
   const kind = chats ? 'has no chat' : `is ${article(first.mode)} ${first.mode.replace('_', ' ')} model`
-  throw new GatewayError('invalid-request', `the model '${shown}' ${kind}; only fields of chat completions are listed here, /docs has those of other calls`, {
-    param: 'model',
-  })
+  throw new GatewayError(
+    'invalid-request',
+    `the model '${shown}' ${kind}; only fields of chat completions are listed here, /docs has those of other calls`,
+    {
+      param: 'model',
+    },
+  )
 }
 
 /**
@@ -95,5 +115,11 @@ export const transformRequestEndpoint: Endpoint = {
     request: reference('TransformRequest'),
     response: reference('RawRequest'),
   },
-  handle: async (request, services, caller) => transformRequest(request, services, caller!, await readJsonAs(request, transformBody, services.settings().bodyBytesMax)),
+  handle: async (request, services, caller) =>
+    transformRequest(
+      request,
+      services,
+      caller!,
+      await readJsonAs(request, transformBody, services.settings().bodyBytesMax),
+    ),
 }

@@ -15,7 +15,8 @@ export function fileField(field: string, most = 1): Check {
     if (files.length > most) return problems.wrong([field], what, value)
     for (const file of files) {
       if (!isFile(file)) problems.wrong([field], what, typeof file === 'string' ? 'text' : file)
-      else if (file.bytes === 0) problems.add([field], `\`${field}\` is an empty file; send one with content`, 'out_of_range')
+      else if (file.bytes === 0)
+        problems.add([field], `\`${field}\` is an empty file; send one with content`, 'out_of_range')
     }
   }
 }
@@ -24,7 +25,8 @@ export function fileField(field: string, most = 1): Check {
 export function formNumber(field: string, least: number, most: number): Check {
   const what = `a number between ${least} and ${most}`
   return (value, problems) => {
-    if (typeof value !== 'string' || !/^[+-]?\d*\.?\d+(e[+-]?\d+)?$/i.test(value.trim())) return problems.wrong([field], what, value)
+    if (typeof value !== 'string' || !/^[+-]?\d*\.?\d+(e[+-]?\d+)?$/i.test(value.trim()))
+      return problems.wrong([field], what, value)
     const number = Number(value)
     if (!(number >= least && number <= most)) problems.outOfRange([field], what, value)
   }

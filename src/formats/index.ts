@@ -9,5 +9,11 @@ export { openaiModerations } from './openai-moderations.ts'
 export { openaiSpeech } from './openai-speech.ts'
 export { openaiTranscriptions, openaiTranslations } from './openai-transcriptions.ts'
 export { openaiInputTokens, openaiResponses } from './openai-responses.ts'
-export { geminiBatchEmbedContents, geminiCountTokens, geminiEmbedContent, geminiGenerate, geminiGenerateArray } from './gemini.ts'
+export {
+  geminiBatchEmbedContents,
+  geminiCountTokens,
+  geminiEmbedContent,
+  geminiGenerate,
+  geminiGenerateArray,
+} from './gemini.ts'
 export { cohereRerank, jinaRerank } from './rerank.ts'

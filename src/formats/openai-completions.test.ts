@@ -11,9 +11,7 @@ const decode = (fields: object): ChatRequest => {
   return openaiCompletions.decode(body)
 }
 const pathsOf = (fields: object) =>
-  openaiCompletions
-    .inspect(bodyOf(fields))
-    .problems.map(({ loc, type }) => `${loc.slice(1).join('.')}:${type}`)
+  openaiCompletions.inspect(bodyOf(fields)).problems.map(({ loc, type }) => `${loc.slice(1).join('.')}:${type}`)
 
 const refused: [string, object, string[]][] = [
   ['no prompt', {}, ['prompt:missing']],
@@ -56,8 +54,15 @@ describe('emulating a completion', () => {
       caching: true,
     })
     expect(request).toEqual({
-      model: 'm', messages: [{ role: 'user', parts: [{ type: 'text', text: 'Once' }] }], stream: false,
-      includeUsage: false, maxOutputTokens: 5, choices: 2, stop: ['.'], logprobs: true, topLogprobs: 2,
+      model: 'm',
+      messages: [{ role: 'user', parts: [{ type: 'text', text: 'Once' }] }],
+      stream: false,
+      includeUsage: false,
+      maxOutputTokens: 5,
+      choices: 2,
+      stop: ['.'],
+      logprobs: true,
+      topLogprobs: 2,
       extra: { format: 'openai-completions', fields: { min_p: 0.5 } },
     })
   })
@@ -84,9 +89,13 @@ describe('emulating a completion', () => {
   })
 
   for (const [field, fields] of [
-    ['echo', { echo: true, logprobs: 0 }], ['best_of', { best_of: 2 }], ['best_of', { best_of: 3, n: 2 }],
-    ['max_tokens', { max_tokens: 0 }], ['prompt', { prompt: Array<string>(43).fill('x'), n: 3 }],
-    ['prompt', { prompt: [1, 2] }], ['prompt', { prompt: [[1]] }],
+    ['echo', { echo: true, logprobs: 0 }],
+    ['best_of', { best_of: 2 }],
+    ['best_of', { best_of: 3, n: 2 }],
+    ['max_tokens', { max_tokens: 0 }],
+    ['prompt', { prompt: Array<string>(43).fill('x'), n: 3 }],
+    ['prompt', { prompt: [1, 2] }],
+    ['prompt', { prompt: [[1]] }],
   ] as [string, object][])
     test(`refuses ${JSON.stringify(fields).slice(0, 60)} with 400 and its name`, () => {
       try {
@@ -125,7 +134,10 @@ describe('answering a completion', () => {
   test('a whole answer has text, index, logprobs and reason', () => {
     const body: any = openaiCompletions.encode(events, 'public', decode({ prompt: 'x' }))
     expect(body).toMatchObject({
-      id: 'cmpl-7', object: 'text_completion', created: 1700000000, model: 'public',
+      id: 'cmpl-7',
+      object: 'text_completion',
+      created: 1700000000,
+      model: 'public',
       choices: [
         { text: 'Once "\n upon', index: 0, finish_reason: 'stop' },
         { text: 'Twice', index: 1, logprobs: null, finish_reason: 'length' },
@@ -133,8 +145,10 @@ describe('answering a completion', () => {
       usage: { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 },
     })
     expect(body.choices[0].logprobs).toEqual({
-      tokens: ['Once', ' "\n', ' upon'], token_logprobs: [-1, -1, -1],
-      top_logprobs: [{ z: -2 }, { z: -2 }, { z: -2 }], text_offset: [0, 4, 7],
+      tokens: ['Once', ' "\n', ' upon'],
+      token_logprobs: [-1, -1, -1],
+      top_logprobs: [{ z: -2 }, { z: -2 }, { z: -2 }],
+      text_offset: [0, 4, 7],
     })
   })
 
@@ -172,7 +186,10 @@ describe('answering a completion', () => {
     const frames = answers.map(event => writer.write(event)).filter(frame => frame !== '')
     const choices = frames.map(frame => JSON.parse(frame.slice('data: '.length)).choices[0])
     expect(choices.map(choice => [choice.index, choice.text, choice.finish_reason])).toEqual([
-      [0, 'Q: a', null], [0, 'b', null], [0, '', 'stop'], [1, 'R: ', 'stop'],
+      [0, 'Q: a', null],
+      [0, 'b', null],
+      [0, '', 'stop'],
+      [1, 'R: ', 'stop'],
     ])
   })
 })

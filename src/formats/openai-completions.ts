@@ -108,10 +108,7 @@ function refuseWhatCannotBeEmulated(fields: Fields): void {
   const bestOf = fields.best_of ?? 0
   // Asking for as many as one gets, or for one, changes nothing.
   if (typeof bestOf === 'number' && bestOf > 1 && bestOf !== (fields.n ?? 1))
-    throw refused(
-      'best_of',
-      'cannot choose among hidden answers; leave it out, or set `n` to the same number',
-    )
+    throw refused('best_of', 'cannot choose among hidden answers; leave it out, or set `n` to the same number')
   if (fields.max_tokens === 0) throw refused('max_tokens', 'always answers; send at least 1')
 }
 

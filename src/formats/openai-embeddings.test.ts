@@ -4,9 +4,7 @@ import { openaiEmbeddings } from './openai-embeddings.ts'
 
 const bodyOf = (fields: object) => JsonBody.read(Buffer.from(JSON.stringify(fields)))
 const pathsOf = (fields: object) =>
-  openaiEmbeddings
-    .inspect(bodyOf(fields))
-    .problems.map(({ loc, type }) => `${loc.slice(1).join('.')}:${type}`)
+  openaiEmbeddings.inspect(bodyOf(fields)).problems.map(({ loc, type }) => `${loc.slice(1).join('.')}:${type}`)
 
 const refused: [string, object, string[]][] = [
   ['no input', {}, ['input:missing']],
@@ -67,7 +65,11 @@ describe('decoding an embeddings body', () => {
       }),
     )
     expect(request).toEqual({
-      model: 'm', inputs: ['a'], encoding: 'float', user: 'u', dimensions: 8,
+      model: 'm',
+      inputs: ['a'],
+      encoding: 'float',
+      user: 'u',
+      dimensions: 8,
       extra: { format: 'openai-embeddings', fields: { input_type: 'query' } },
     })
   })
@@ -79,8 +81,7 @@ describe('decoding an embeddings body', () => {
 })
 
 describe('encoding vectors', () => {
-  const request = (encoding_format: string) =>
-    openaiEmbeddings.decode(bodyOf({ input: ['a', 'b'], encoding_format }))
+  const request = (encoding_format: string) => openaiEmbeddings.decode(bodyOf({ input: ['a', 'b'], encoding_format }))
   // A view into a larger buffer: only its own bytes may go out.
   const wide = new Float32Array([9, 0.5, -1.25, 9])
   const result = {
@@ -90,7 +91,9 @@ describe('encoding vectors', () => {
 
   test('floats are numbers', () => {
     expect(openaiEmbeddings.encode(result, 'public', request('float'))).toEqual({
-      object: 'list', model: 'public', usage: { prompt_tokens: 4, total_tokens: 4 },
+      object: 'list',
+      model: 'public',
+      usage: { prompt_tokens: 4, total_tokens: 4 },
       data: [
         { object: 'embedding', index: 0, embedding: [0.5, -1.25] },
         { object: 'embedding', index: 1, embedding: [Math.fround(1e-30), 2] },
@@ -104,7 +107,7 @@ describe('encoding vectors', () => {
     expect([bytes.length, bytes.readFloatLE(0), bytes.readFloatLE(4)]).toEqual([8, 0.5, -1.25])
   })
 
-  test('vectors that are not numbers, or not one an input, are the upstream\'s fault', () => {
+  test("vectors that are not numbers, or not one an input, are the upstream's fault", () => {
     const broken = { ...result, vectors: [new Float32Array([NaN]), new Float32Array([1])] }
     expect(() => openaiEmbeddings.encode(broken, 'm', request('float'))).toThrow('not a number')
     const short = { ...result, vectors: result.vectors.slice(1) }

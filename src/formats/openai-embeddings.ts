@@ -34,11 +34,7 @@ const missing = '`input` is missing; send a text, an array of texts, or token id
  */
 const embeddingChecks: ReadonlyMap<string, Check> = new Map<string, Check>([
   ['model', stringField('model')],
-  [
-    'input',
-    (value, problems) =>
-      checkTexts({ field: 'input', most: inputsMax, emptyAllowed: false }, value, problems),
-  ],
+  ['input', (value, problems) => checkTexts({ field: 'input', most: inputsMax, emptyAllowed: false }, value, problems)],
   ['encoding_format', oneOf(['encoding_format'], ['float', 'base64'])],
   ['dimensions', integerBetween('dimensions', 1)],
   ['user', stringField('user')],
@@ -101,10 +97,7 @@ function base64Of(vector: Float32Array): string {
 function encodeVector(vector: Float32Array, index: number, encoding: 'float' | 'base64'): object {
   // JSON has no word for these: they would arrive as null.
   if (!vector.every(Number.isFinite))
-    throw new GatewayError(
-      'upstream-broken',
-      `the upstream's vector ${index} holds a value that is not a number`,
-    )
+    throw new GatewayError('upstream-broken', `the upstream's vector ${index} holds a value that is not a number`)
   const embedding = encoding === 'base64' ? base64Of(vector) : Array.from(vector)
   return { object: 'embedding', index, embedding }
 }

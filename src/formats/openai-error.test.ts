@@ -3,7 +3,7 @@ import { faults, GatewayError, unprocessable } from '../core/errors.ts'
 import type { FaultKind } from '../core/errors.ts'
 import { openaiErrorBody, openaiErrorEvent } from './openai-error.ts'
 
-test('an error body has OpenAI\'s four keys and the specification\'s name, and never the cause', () => {
+test("an error body has OpenAI's four keys and the specification's name, and never the cause", () => {
   const error = new GatewayError('upstream-timeout', 'too slow', { cause: new Error('secret host') })
   expect(openaiErrorBody(error)).toEqual({
     error: {

@@ -109,7 +109,11 @@ function modelValue(text: string): { from: number; to: number } | undefined {
 /** Any answer, by its outline: an answer of megabytes is never copied. */
 function forwardOutlined(bytes: Uint8Array, publicModel: string, shape: AnswerShape): ForwardedAnswer {
   const body = readAnswer(bytes, shape.mustHave)
-  return forwardAnswer(body, publicModel, shape.nullable.filter(name => !body.has(name)).map(name => ({ set: name, json: 'null' })))
+  return forwardAnswer(
+    body,
+    publicModel,
+    shape.nullable.filter(name => !body.has(name)).map(name => ({ set: name, json: 'null' })),
+  )
 }
 
 /**
@@ -126,8 +130,7 @@ export function readAnswer(bytes: Uint8Array, mustHave: string): JsonBody {
       cause,
     })
   }
-  if (!body.has(mustHave))
-    throw new GatewayError('upstream-broken', `the upstream's answer has no \`${mustHave}\``)
+  if (!body.has(mustHave)) throw new GatewayError('upstream-broken', `the upstream's answer has no \`${mustHave}\``)
   return body
 }
 
@@ -168,7 +171,12 @@ export const openaiChatForward: ForwardRules = {
   edits: streamEdits,
   answer: (bytes, publicModel) => answerOf(bytes, publicModel, chatAnswer),
   relay: (publicModel, body) =>
-    new OpenaiRelay({ publicModel, showUsage: includesUsage(body), choices: choicesOf(body), errorEvent: openaiErrorEvent }),
+    new OpenaiRelay({
+      publicModel,
+      showUsage: includesUsage(body),
+      choices: choicesOf(body),
+      errorEvent: openaiErrorEvent,
+    }),
 }
 
 /** Text completions (API reference, "Completions", legacy); they stream as chats do. */

@@ -69,10 +69,23 @@ const editChecks: ReadonlyMap<string, Check> = new Map<string, Check>([
   ['mask', fileField('mask')],
 ])
 
-const variationChecks: ReadonlyMap<string, Check> = new Map<string, Check>([...formChecks, ['image', fileField('image')]])
+const variationChecks: ReadonlyMap<string, Check> = new Map<string, Check>([
+  ...formChecks,
+  ['image', fileField('image')],
+])
 
 const knownFields: ReadonlySet<string> = new Set([
-  'model', 'prompt', 'n', 'size', 'quality', 'style', 'background', 'output_format', 'response_format', 'user', 'stream',
+  'model',
+  'prompt',
+  'n',
+  'size',
+  'quality',
+  'style',
+  'background',
+  'output_format',
+  'response_format',
+  'user',
+  'stream',
   'partial_images',
 ])
 
@@ -87,7 +100,8 @@ function inspector({ checks, required }: Rules): (body: JsonBody) => Inspection 
     const list = new ProblemList()
     checkFields(body, checks, list)
     for (const [field, what] of Object.entries(required))
-      if (!body.has(field) || (body.sizeOf(field) <= 4 && readField(body, field) === null)) list.wrong([field], what, undefined)
+      if (!body.has(field) || (body.sizeOf(field) <= 4 && readField(body, field) === null))
+        list.wrong([field], what, undefined)
     const stream = readField(body, 'stream')
     return {
       model: textOf(body, 'model'),
@@ -102,10 +116,21 @@ function decode(body: JsonBody): ImagesRequest {
   const fields: Fields = parseChecked(body, generationChecks)
   if (fields.stream === true)
     throw unprocessable([
-      { loc: ['body', 'stream'], msg: 'is not offered by this model; leave it out to get the pictures at once', type: 'unsupported' },
+      {
+        loc: ['body', 'stream'],
+        msg: 'is not offered by this model; leave it out to get the pictures at once',
+        type: 'unsupported',
+      },
     ])
   const text = (name: string) => (typeof fields[name] === 'string' ? fields[name] : undefined)
-  const [size, quality, style, background, outputFormat, user] = ['size', 'quality', 'style', 'background', 'output_format', 'user'].map(text)
+  const [size, quality, style, background, outputFormat, user] = [
+    'size',
+    'quality',
+    'style',
+    'background',
+    'output_format',
+    'user',
+  ].map(text)
   return {
     model: textOf(body, 'model'),
     prompt: fields.prompt as string,
@@ -125,7 +150,8 @@ function decode(body: JsonBody): ImagesRequest {
 /** Bytes can become an address (`data:`); an address stays one, because nothing is fetched here. */
 function encodeImage(source: Source, response: ImagesRequest['response']): Record<string, string> {
   if ('url' in source) return { url: source.url }
-  if (!('data' in source)) throw new GatewayError('upstream-broken', 'the upstream answered with a picture that only it can read')
+  if (!('data' in source))
+    throw new GatewayError('upstream-broken', 'the upstream answered with a picture that only it can read')
   return response === 'url' ? { url: `data:${source.mediaType};base64,${source.data}` } : { b64_json: source.data }
 }
 
@@ -152,7 +178,8 @@ function encode({ createdS, images, usage }: ImagesResult, _model: string, reque
 function answer(bytes: Uint8Array, publicModel: string): ForwardedAnswer {
   const body = readAnswer(bytes, 'data')
   const pictures = body.get('data')
-  if (!Array.isArray(pictures)) throw new GatewayError('upstream-broken', "the upstream's `data` is no list of pictures")
+  if (!Array.isArray(pictures))
+    throw new GatewayError('upstream-broken', "the upstream's `data` is no list of pictures")
   const reported = readMediaUsage(body.get('usage'))
   const usage: Usage = { ...(reported ?? { inputTokens: 0, outputTokens: 0 }), images: pictures.length }
   // Answers with pictures name no model; where one does, it is the client's name for it.

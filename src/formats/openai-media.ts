@@ -87,7 +87,8 @@ export class WholeRelay extends MediaRelay {
   push(bytes: Uint8Array): Uint8Array {
     this.#pieces.push(bytes)
     this.#bytes += bytes.length
-    if (this.#bytes > wholeBytesMax) this.failure = broken(`the upstream's answer is larger than ${wholeBytesMax} bytes`)
+    if (this.#bytes > wholeBytesMax)
+      this.failure = broken(`the upstream's answer is larger than ${wholeBytesMax} bytes`)
     return nothing
   }
 
@@ -99,7 +100,8 @@ export class WholeRelay extends MediaRelay {
       this.complete = true
       return body
     } catch (cause) {
-      this.failure = cause instanceof GatewayError ? cause : broken("the upstream's answer does not follow its protocol")
+      this.failure =
+        cause instanceof GatewayError ? cause : broken("the upstream's answer does not follow its protocol")
       return nothing
     }
   }
@@ -136,7 +138,8 @@ export class EventRelay extends MediaRelay {
     if (this.failure || this.terminated) return nothing
     this.#pending.push(bytes)
     this.#pendingBytes += bytes.length
-    if (this.#pendingBytes > eventBytesMax) this.failure = broken(`an event of the upstream's stream is larger than ${eventBytesMax} bytes`)
+    if (this.#pendingBytes > eventBytesMax)
+      this.failure = broken(`an event of the upstream's stream is larger than ${eventBytesMax} bytes`)
     // Joined only when an event has ended, so that a giant one is not copied once a piece.
     const seam = Buffer.concat([this.#tail, bytes])
     this.#tail = seam.subarray(-3)
@@ -152,7 +155,8 @@ export class EventRelay extends MediaRelay {
     // Some servers leave the last blank line out; half an event is worth nothing.
     const rest = Buffer.concat([...this.#pending, Buffer.from('\n\n')])
     const last = !this.failure && !this.terminated && isWhole(rest) ? this.#relay(rest) : nothing
-    if (!this.failure && !this.complete) this.failure = broken('the upstream ended its stream without finishing the answer')
+    if (!this.failure && !this.complete)
+      this.failure = broken('the upstream ended its stream without finishing the answer')
     this.terminated = this.complete
     return last
   }
@@ -184,10 +188,15 @@ export class EventRelay extends MediaRelay {
     }
     this.contentEvents++
     // Base64 holds neither quotes nor dots: the large events are never parsed.
-    const isOfInterest = event === 'error' || data.includes('"error"') || data.includes('"usage"') || this.#rules.last.some(type => data.includes(type))
+    const isOfInterest =
+      event === 'error' ||
+      data.includes('"error"') ||
+      data.includes('"usage"') ||
+      this.#rules.last.some(type => data.includes(type))
     const parsed = isOfInterest ? parseObject(data) : looksLikeObject(data) ? {} : undefined
     if (!parsed) this.failure = broken('an event of the upstream is not valid JSON')
-    else if (event === 'error' || parsed.type === 'error' || parsed.object === 'error' || isFault(parsed.error)) this.failure = failureOf(parsed)
+    else if (event === 'error' || parsed.type === 'error' || parsed.object === 'error' || isFault(parsed.error))
+      this.failure = failureOf(parsed)
     else this.#content(parsed)
   }
 
@@ -209,7 +218,11 @@ function isWhole(event: Uint8Array): boolean {
 /** Each picture of a stream reports its own. */
 function added(before: Usage | undefined, usage: Usage): Usage {
   if (!before) return usage
-  return { ...usage, inputTokens: before.inputTokens + usage.inputTokens, outputTokens: before.outputTokens + usage.outputTokens }
+  return {
+    ...usage,
+    inputTokens: before.inputTokens + usage.inputTokens,
+    outputTokens: before.outputTokens + usage.outputTokens,
+  }
 }
 
 const isFault = (error: unknown): boolean => isObject(error) || (typeof error === 'string' && error !== '')

@@ -3,7 +3,16 @@ import { GatewayError } from '../core/errors.ts'
 import type { Inspection, UnaryFormat } from '../core/format.ts'
 import type { ModerationPart, ModerationsRequest, ModerationsResult, ModerationVerdict } from '../core/moderations.ts'
 import type { JsonBody } from '../lib/json-body.ts'
-import { checkFields, isObject, parseChecked, ProblemList, readField, stringField, textOf, unknownFields } from './openai-chat/checks.ts'
+import {
+  checkFields,
+  isObject,
+  parseChecked,
+  ProblemList,
+  readField,
+  stringField,
+  textOf,
+  unknownFields,
+} from './openai-chat/checks.ts'
 import type { Check, Path } from './openai-chat/checks.ts'
 import { readWishes } from './openai-chat/wishes.ts'
 import { openaiErrorBody } from './openai-error.ts'
@@ -54,7 +63,8 @@ function checkPart(part: unknown, path: Path, problems: ProblemList): void {
     if (typeof part.text !== 'string') problems.wrong([...path, 'text'], 'a string', part.text)
   } else if (part.type === 'image_url') {
     const { image_url: image } = part
-    if (!isObject(image) || typeof image.url !== 'string') problems.wrong([...path, 'image_url'], 'an object with a `url`', image)
+    if (!isObject(image) || typeof image.url !== 'string')
+      problems.wrong([...path, 'image_url'], 'an object with a `url`', image)
   } else problems.unknownValue([...path, 'type'], '"text" or "image_url"', part.type)
 }
 
@@ -100,8 +110,14 @@ function encodeVerdict(verdict: ModerationVerdict, parts: readonly ModerationPar
   const hasImage = parts.some(part => part.type === 'image')
   return {
     flagged: verdict.flagged,
-    categories: Object.fromEntries([...flags, ...Object.entries(verdict.categories).filter(([name]) => !isKnown(name))]),
-    category_scores: Object.fromEntries([...scores, ...Object.entries(verdict.scores).filter(([name]) => !isKnown(name))]),
+    categories: Object.fromEntries([
+      ...flags,
+      ...Object.entries(verdict.categories).filter(([name]) => !isKnown(name)),
+    ]),
+    category_scores: Object.fromEntries([
+      ...scores,
+      ...Object.entries(verdict.scores).filter(([name]) => !isKnown(name)),
+    ]),
     category_applied_input_types: Object.fromEntries(
       // Only a category that was judged has looked at anything.
       names.map(name => {

@@ -100,7 +100,7 @@ test('a stream cut at any byte before its finish is never complete', () => {
   }
 })
 
-test('an error event becomes a failure in the upstream\'s words, not data', () => {
+test("an error event becomes a failure in the upstream's words, not data", () => {
   const relay = relayOf()
   const out = run(relay, every(`${delta({ content: 'a' })}data: {"error":{"message":"GPU lost","code":"gpu"}}\n\n`, 9))
   expect(out).toBe(delta({ content: 'a' }))
@@ -153,11 +153,22 @@ test('a stream without a chunk is no answer; one without a finish reason is, if 
 })
 
 test('an event that is not a JSON object breaks the stream, and what came before it went out', () => {
-  for (const broken of ['{"choices":[{"delta":{"content":"ca', 'rubbish', '[1]', 'null', '"text"', '{', '}', '<html>{}</html>'])
+  for (const broken of [
+    '{"choices":[{"delta":{"content":"ca',
+    'rubbish',
+    '[1]',
+    'null',
+    '"text"',
+    '{',
+    '}',
+    '<html>{}</html>',
+  ])
     for (const end of ['\n\n', '\r\n\r\n'])
       for (const size of [1, 7, 1000]) {
         const relay = relayOf()
-        expect(run(relay, every(`${delta({ content: 'a' })}data: ${broken}${end}${done}`, size))).toBe(delta({ content: 'a' }))
+        expect(run(relay, every(`${delta({ content: 'a' })}data: ${broken}${end}${done}`, size))).toBe(
+          delta({ content: 'a' }),
+        )
         expect([relay.failure?.kind, relay.terminated]).toEqual(['upstream-broken', false])
       }
 })
@@ -169,7 +180,12 @@ test('unusual events pass: names, numbers, several lines of data, spaces; events
   for (let size = 1; size < 80; size++) {
     const relay = relayOf()
     expect(run(relay, every(odd.replace('retry', 'data:\n\ndata: \n\nretry'), size))).toBe(odd)
-    expect([relay.failure, relay.terminated, relay.contentEvents, relay.usage?.inputTokens]).toEqual([undefined, true, 2, 5])
+    expect([relay.failure, relay.terminated, relay.contentEvents, relay.usage?.inputTokens]).toEqual([
+      undefined,
+      true,
+      2,
+      5,
+    ])
   }
 })
 
@@ -187,12 +203,19 @@ test('errors with a name or in the words of vLLM are failures; an error that is 
   expect([run(relay, every(fine, 11)), relay.failure]).toEqual([fine, undefined])
 })
 
-test("an error beside the fields of a chunk, as OpenRouter and Mistral write it, is a failure and no finished answer", () => {
+test('an error beside the fields of a chunk, as OpenRouter and Mistral write it, is a failure and no finished answer', () => {
   const failed = { index: 0, delta: { content: '' }, finish_reason: 'error' }
-  const openRouter = chunk({ provider: 'openai', error: { code: 'server_error', message: 'Provider disconnected' }, choices: [failed] })
+  const openRouter = chunk({
+    provider: 'openai',
+    error: { code: 'server_error', message: 'Provider disconnected' },
+    choices: [failed],
+  })
   for (const [event, message] of [
     [openRouter, 'Provider disconnected'],
-    [openRouter.replace('data: {', 'event: chunk\ndata: {').replace(',"error"', ',\ndata: "error" '), 'Provider disconnected'],
+    [
+      openRouter.replace('data: {', 'event: chunk\ndata: {').replace(',"error"', ',\ndata: "error" '),
+      'Provider disconnected',
+    ],
     [delta({ content: '' }, 'error'), 'the upstream failed while it answered'],
     [chunk({ choices: [{ ...failed, error: { message: 'too hot', code: 502 } }] }), 'too hot'],
   ] as const)
@@ -201,8 +224,11 @@ test("an error beside the fields of a chunk, as OpenRouter and Mistral write it,
       expect(run(relay, every(delta({ content: 'a' }) + event + done, size))).toBe(delta({ content: 'a' }))
       expect([relay.failure?.kind, relay.failure?.message, relay.complete]).toEqual(['upstream-failed', message, false])
     }
-  const call = delta({ tool_calls: [{ index: 0, id: 'x', function: { name: 'error', arguments: '{"error":{"message":"mine"}}' } }] })
-  const fine = call + chunk({ error: null, choices: [{ index: 0, delta: { content: '"error"' }, finish_reason: 'stop' }] }) + done
+  const call = delta({
+    tool_calls: [{ index: 0, id: 'x', function: { name: 'error', arguments: '{"error":{"message":"mine"}}' } }],
+  })
+  const fine =
+    call + chunk({ error: null, choices: [{ index: 0, delta: { content: '"error"' }, finish_reason: 'stop' }] }) + done
   const relay = relayOf()
   expect([run(relay, every(fine, 11)), relay.failure]).toEqual([fine, undefined])
 })
@@ -210,10 +236,15 @@ test("an error beside the fields of a chunk, as OpenRouter and Mistral write it,
 test('usage stands where Groq and Moonshot put it too, and a later report that says nothing takes none away', () => {
   const usage = { prompt_tokens: 5, completion_tokens: 3, total_tokens: 8 }
   const last = { index: 0, delta: {}, finish_reason: 'stop' }
-  for (const event of [chunk({ choices: [last], x_groq: { id: 'req', usage } }), chunk({ choices: [{ ...last, usage }] })])
+  for (const event of [
+    chunk({ choices: [last], x_groq: { id: 'req', usage } }),
+    chunk({ choices: [{ ...last, usage }] }),
+  ])
     for (const after of ['', chunk({ choices: [], usage: {} })]) {
       const relay = relayOf({ showUsage: false })
-      expect(run(relay, every(delta({ content: 'a' }) + event + after + done, 40))).toBe(delta({ content: 'a' }) + event + done)
+      expect(run(relay, every(delta({ content: 'a' }) + event + after + done, 40))).toBe(
+        delta({ content: 'a' }) + event + done,
+      )
       expect(relay.usage).toEqual({ inputTokens: 5, outputTokens: 3 })
     }
 })
@@ -227,15 +258,25 @@ test('a byte order mark before the first event is none of its words', () => {
 })
 
 test('of several choices each has to finish, unless the host says that it is done', () => {
-  const choice = (index: number, text: string, finish: string | null = null) => chunk({ choices: [{ index, delta: { content: text }, finish_reason: finish }] })
+  const choice = (index: number, text: string, finish: string | null = null) =>
+    chunk({ choices: [{ index, delta: { content: text }, finish_reason: finish }] })
   const half = choice(0, 'a') + choice(1, 'b') + choice(0, '', 'stop')
-  const relayFor = (fields: object) => openaiChatForward.relay('up-2026', JsonBody.read(Buffer.from(JSON.stringify({ stream_options: { include_usage: true }, ...fields })))) as OpenaiRelay
+  const relayFor = (fields: object) =>
+    openaiChatForward.relay(
+      'up-2026',
+      JsonBody.read(Buffer.from(JSON.stringify({ stream_options: { include_usage: true }, ...fields }))),
+    ) as OpenaiRelay
   for (const fields of [{ n: 2 }, { prompt: ['x', 'y'] }])
     for (const size of [1, 50, 1000]) {
       const cut = relayFor(fields)
       run(cut, every(half, size))
       expect([cut.failure?.kind, cut.terminated]).toEqual(['upstream-broken', false])
-      const both = chunk({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }, { index: 1, delta: {}, finish_reason: 'stop' }] })
+      const both = chunk({
+        choices: [
+          { index: 0, delta: {}, finish_reason: 'stop' },
+          { index: 1, delta: {}, finish_reason: 'stop' },
+        ],
+      })
       for (const all of [half + choice(1, '', 'length'), both]) {
         const whole = relayFor(fields)
         expect([run(whole, every(all, size)), whole.failure]).toEqual([all + done, undefined])
@@ -247,12 +288,17 @@ test('of several choices each has to finish, unless the host says that it is don
       const said = relayFor(fields)
       expect([run(said, every(half + done, size)), said.failure]).toEqual([half + done, undefined])
     }
-  for (const fields of [{ n: 1 }, { n: null }, { prompt: [1, 2, 3] }, { prompt: 'x', n: 1 }, {}]) expect(run(relayFor(fields), every(choice(0, '', 'stop'), 9))).toEndWith(done)
+  for (const fields of [{ n: 1 }, { n: null }, { prompt: [1, 2, 3] }, { prompt: 'x', n: 1 }, {}])
+    expect(run(relayFor(fields), every(choice(0, '', 'stop'), 9))).toEndWith(done)
 })
 
 test('a blank line ends an event whatever line ends stand around it', () => {
   for (const blank of ['\n\r\n', '\r\n\n', '\r\n\r\n']) {
-    const mixed = whole.split('\n\n').map((event, at) => event + (at % 2 === 0 ? blank : '\n\n')).join('').slice(0, -blank.length)
+    const mixed = whole
+      .split('\n\n')
+      .map((event, at) => event + (at % 2 === 0 ? blank : '\n\n'))
+      .join('')
+      .slice(0, -blank.length)
     for (let size = 1; size < 200; size += size < 20 ? 1 : 37) {
       const relay = relayOf({ publicModel: 'public', showUsage: false })
       const out = run(relay, every(mixed, size))

@@ -281,7 +281,12 @@ function finishedIn(event: string): unknown[] {
 /** The data of an event as one text; undefined when it has no such line. */
 function dataOf(event: string): string | undefined {
   const lines = event.split(/\r\n|\n|\r/).filter(line => line.startsWith('data:'))
-  return lines.length === 0 ? undefined : lines.map(line => line.slice('data:'.length)).join('\n').trim()
+  return lines.length === 0
+    ? undefined
+    : lines
+        .map(line => line.slice('data:'.length))
+        .join('\n')
+        .trim()
 }
 
 function latin1ToUtf8(text: string): string {
@@ -300,7 +305,9 @@ function broken(message: string): GatewayError {
 function errorOf(event: string): GatewayError | undefined {
   try {
     const body = JSON.parse(latin1ToUtf8(event).replace(/^data:\s*/, '')) as Words
-    const failed = Array.isArray(body.choices) ? (body.choices as (Words | null)[]).find(one => one?.finish_reason === 'error') : undefined
+    const failed = Array.isArray(body.choices)
+      ? (body.choices as (Words | null)[]).find(one => one?.finish_reason === 'error')
+      : undefined
     if (!body.error && body.object !== 'error' && !failed) return undefined
     const error = body.error || (failed ? failed.error || 'the upstream failed while it answered' : body)
     const { message, code } = typeof error === 'string' ? { message: error } : (error as Words)

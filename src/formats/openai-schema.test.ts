@@ -40,9 +40,7 @@ function validators() {
 
 const bodyOf = (fields: object) => JsonBody.read(Buffer.from(JSON.stringify(fields)))
 const chatRequest = (fields: object) =>
-  openaiChat.decode(
-    bodyOf({ model: 'm', messages: [{ role: 'user', content: 'x' }], stream: true, ...fields }),
-  )
+  openaiChat.decode(bodyOf({ model: 'm', messages: [{ role: 'user', content: 'x' }], stream: true, ...fields }))
 const token = {
   token: 'a',
   logprob: -1,
@@ -75,17 +73,18 @@ const requests = {
 }
 
 const chunksOf = (text: string) =>
-  text.split('\n\n').filter(frame => frame.startsWith('data: {')).map(frame => JSON.parse(frame.slice(6)))
+  text
+    .split('\n\n')
+    .filter(frame => frame.startsWith('data: {'))
+    .map(frame => JSON.parse(frame.slice(6)))
 
-describe.if(atHand)('OpenAI\'s schema', () => {
+describe.if(atHand)("OpenAI's schema", () => {
   const problemsOf = atHand ? validators() : () => () => []
 
   test('finds what is wrong, so that it can find nothing', () => {
     const check = problemsOf('CreateChatCompletionResponse')
     const whole: any = openaiChat.encode(events, 'm', requests.plain)
-    expect(check({ ...whole, choices: [{ ...whole.choices[0], finish_reason: 'tool-calls' }] })).not.toEqual(
-      [],
-    )
+    expect(check({ ...whole, choices: [{ ...whole.choices[0], finish_reason: 'tool-calls' }] })).not.toEqual([])
     expect(check({ ...whole, usage: { ...whole.usage, prompt_tokens: '3' } })).not.toEqual([])
     expect(problemsOf('CreateChatCompletionStreamResponse')(whole)).not.toEqual([])
   })

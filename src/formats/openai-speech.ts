@@ -52,7 +52,12 @@ function inspect(body: JsonBody): Inspection {
   for (const field of ['input', 'voice'])
     if (!body.has(field) || (body.sizeOf(field) <= 4 && readField(body, field) === null))
       list.wrong([field], field === 'input' ? 'the text to be spoken' : 'the name of a voice', undefined)
-  return { model: textOf(body, 'model'), stream: textOf(body, 'stream_format') === 'sse', endUser: '', problems: list.problems }
+  return {
+    model: textOf(body, 'model'),
+    stream: textOf(body, 'stream_format') === 'sse',
+    endUser: '',
+    problems: list.problems,
+  }
 }
 
 function decode(body: JsonBody): SpeechRequest {
@@ -89,6 +94,13 @@ export const openaiSpeech: SpeechFormat = {
         ? new EventRelay({ last: ['speech.audio.done'], lastCount: 1 })
         : new ByteRelay(),
     // JSON, HTML or text under a good status is no audio.
-    streamTypes: ['audio/', 'text/event-stream', 'application/octet-stream', 'binary/octet-stream', 'application/ogg', 'video/ogg'],
+    streamTypes: [
+      'audio/',
+      'text/event-stream',
+      'application/octet-stream',
+      'binary/octet-stream',
+      'application/ogg',
+      'video/ogg',
+    ],
   },
 }

@@ -34,7 +34,11 @@ function checkDocuments(value: unknown, problems: Problems): void {
   const what = 'an array of texts, or of objects such as {"text": ...}'
   if (!Array.isArray(value)) return problems.wrong(['documents'], what, value)
   if (value.length === 0 || value.length > documentsMax)
-    return problems.add(['documents'], `\`documents\` must have 1 to ${documentsMax} entries; got ${value.length}`, 'out_of_range')
+    return problems.add(
+      ['documents'],
+      `\`documents\` must have 1 to ${documentsMax} entries; got ${value.length}`,
+      'out_of_range',
+    )
   for (let at = 0; at < value.length && !problems.full; at++) {
     const one: unknown = value[at]
     if (typeof one !== 'string' && !(isObject(one) && Object.keys(one).length > 0))
@@ -58,7 +62,15 @@ const rerankChecks: ReadonlyMap<string, Check> = new Map<string, Check>([
   ['user', stringField('user')],
 ])
 /** `return_documents` stays among the others: this file reads it from there. */
-const knownFields: ReadonlySet<string> = new Set(['model', 'query', 'documents', 'top_n', 'rank_fields', 'max_tokens_per_doc', 'user'])
+const knownFields: ReadonlySet<string> = new Set([
+  'model',
+  'query',
+  'documents',
+  'top_n',
+  'rank_fields',
+  'max_tokens_per_doc',
+  'user',
+])
 
 function inspect(body: JsonBody): Inspection {
   const list = new ProblemList()
@@ -103,14 +115,17 @@ function documentText(value: unknown, wanted: ReadonlyMap<unknown, number> | und
   const own = Object.keys(document)
   const names = wanted ? own.filter(name => wanted.has(name)).sort((a, b) => wanted.get(a)! - wanted.get(b)!) : own
   const [only] = names
-  if (names.length === 1 && (only === 'text' || wanted) && typeof document[only!] === 'string') return document[only!] as string
+  if (names.length === 1 && (only === 'text' || wanted) && typeof document[only!] === 'string')
+    return document[only!] as string
   if (!wanted && typeof document.text === 'string') return document.text
   return names.map(name => `${name}: ${lineOf(document[name])}`).join('\n')
 }
 
 /** The fields to look at and their places in the order; undefined = all. Made once: there may be thousands of documents. */
 function wantedFields(rankFields: unknown): ReadonlyMap<unknown, number> | undefined {
-  return Array.isArray(rankFields) && rankFields.length > 0 ? new Map(rankFields.map((name, at) => [name, at])) : undefined
+  return Array.isArray(rankFields) && rankFields.length > 0
+    ? new Map(rankFields.map((name, at) => [name, at]))
+    : undefined
 }
 
 const lineOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))
@@ -187,7 +202,10 @@ function cohereEdits(body: JsonBody): { edits: Edit[]; dropped: string[] } {
   const documents = readField(body, 'documents')
   if (Array.isArray(documents) && documents.some(isObject)) {
     const wanted = wantedFields(readField(body, 'rank_fields'))
-    edits.push({ set: 'documents', json: JSON.stringify(documents.map(one => (isObject(one) ? documentText(one, wanted) : one))) })
+    edits.push({
+      set: 'documents',
+      json: JSON.stringify(documents.map(one => (isObject(one) ? documentText(one, wanted) : one))),
+    })
   }
   for (const name of ['rank_fields', 'return_documents']) if (body.has(name)) edits.push({ remove: name })
   return { edits, dropped: readField(body, 'return_documents') === true ? ['return_documents'] : [] }
@@ -200,7 +218,11 @@ export const cohereRerank: UnaryFormat<'rerank'> = {
   inspect,
   wishes: readWishes,
   decode: decodeAs('cohere-rerank'),
-  encode: (result, _model, request) => ({ id: crypto.randomUUID(), results: results(result, request), meta: meta(result.usage, '2') }),
+  encode: (result, _model, request) => ({
+    id: crypto.randomUUID(),
+    results: results(result, request),
+    meta: meta(result.usage, '2'),
+  }),
   errorBody,
   forward: forwardRules(cohereEdits),
 }

@@ -17,7 +17,14 @@ const inputFields = ['messages', 'prompt', 'contents']
 const isGiven = (body: JsonBody, field: string): boolean => body.has(field) && readField(body, field) !== null
 
 /** Blocks that only Anthropic's dialect has. */
-const anthropicBlocks: ReadonlySet<unknown> = new Set(['tool_use', 'tool_result', 'thinking', 'redacted_thinking', 'document', 'search_result'])
+const anthropicBlocks: ReadonlySet<unknown> = new Set([
+  'tool_use',
+  'tool_result',
+  'thinking',
+  'redacted_thinking',
+  'document',
+  'search_result',
+])
 
 const isAnthropicBlock = (part: unknown): boolean =>
   isObject(part) && (anthropicBlocks.has(part.type) || (part.type === 'image' && isObject(part.source)))
@@ -29,12 +36,16 @@ function isAnthropic(body: JsonBody): boolean {
   if (Array.isArray(tools) && tools.some(tool => isObject(tool) && tool.input_schema !== undefined)) return true
   return (
     Array.isArray(messages) &&
-    messages.some(message => isObject(message) && Array.isArray(message.content) && message.content.some(isAnthropicBlock))
+    messages.some(
+      message => isObject(message) && Array.isArray(message.content) && message.content.some(isAnthropicBlock),
+    )
   )
 }
 
 /** The format that the input is written in; undefined = a prompt. */
-function dialectOf(body: JsonBody): { inspect(body: JsonBody): Inspection; decode(body: JsonBody): ChatRequest } | undefined {
+function dialectOf(
+  body: JsonBody,
+): { inspect(body: JsonBody): Inspection; decode(body: JsonBody): ChatRequest } | undefined {
   if (isGiven(body, 'contents')) return geminiCountTokens
   if (!isGiven(body, 'messages')) return undefined
   return isAnthropic(body) ? anthropicCountTokens : openaiChat
@@ -47,11 +58,17 @@ function inspect(body: JsonBody): Inspection {
   const model = textOf(body, 'model')
   if (model === '') list.wrong(['model'], 'the name of a model', readField(body, 'model'))
   const given = inputFields.filter(field => isGiven(body, field))
-  if (given.length === 0) list.add(['messages'], `send one of ${inputFields.join(', ')}: there is nothing to count`, 'missing')
+  if (given.length === 0)
+    list.add(['messages'], `send one of ${inputFields.join(', ')}: there is nothing to count`, 'missing')
   else if (given.length > 1) list.add([given[1]!], `send one of ${given.join(', ')}, not several`, 'invalid')
   else if (given[0] === 'prompt') checkPrompt(readField(body, 'prompt'), list)
   const problems = given.length === 1 ? (dialectOf(body)?.inspect(body).problems ?? []) : []
-  return { model, stream: false, endUser: '', problems: [...list.problems, ...problems.filter(({ loc }) => loc[1] !== 'model')] }
+  return {
+    model,
+    stream: false,
+    endUser: '',
+    problems: [...list.problems, ...problems.filter(({ loc }) => loc[1] !== 'model')],
+  }
 }
 
 function checkPrompt(prompt: unknown, list: ProblemList): void {
@@ -72,7 +89,13 @@ function decode(body: JsonBody): ChatRequest {
   const dialect = dialectOf(body)
   if (dialect) return { ...dialect.decode(body), stream: false }
   const message: Message = { role: 'user', parts: (promptTexts(body) ?? []).map(text => ({ type: 'text', text })) }
-  return { model: textOf(body, 'model'), messages: [message], stream: false, includeUsage: false, extra: { format: 'openai-chat', fields: {} } }
+  return {
+    model: textOf(body, 'model'),
+    messages: [message],
+    stream: false,
+    includeUsage: false,
+    extra: { format: 'openai-chat', fields: {} },
+  }
 }
 
 /** For the provider's own counter; its answer is kept as it came. */

@@ -4,7 +4,12 @@ import type { HeadParts } from './answer-head.ts'
 import { HandStream } from '../../tests/server-rig.ts'
 
 const parts = (given: Partial<HeadParts> = {}): HeadParts => ({
-  status: 200, headers: {}, framing: 2, connection: '', epochMs: Date.UTC(2026, 10, 21, 13, 0, 5), ...given,
+  status: 200,
+  headers: {},
+  framing: 2,
+  connection: '',
+  epochMs: Date.UTC(2026, 10, 21, 13, 0, 5),
+  ...given,
 })
 const headText = (given: HeadParts): string => {
   const head = new AnswerHead(given)
@@ -44,7 +49,18 @@ test('a head never needs more room than it says', () => {
 test('no value and no name can end its line or frame the body', () => {
   for (const value of ['a\r\nset-cookie: x', 'a\nb', 'a\rb', 'a\0', '\x7f', '\x1b', 'snow \u2603'])
     expect(() => headText(parts({ headers: { 'x-a': value } }))).toThrow('the header x-a cannot be sent')
-  const names = ['', 'x a', 'x:', 'x\r\ny', 'x\u2603', 'content-length', 'Transfer-Encoding', 'connection', 'date', 'upgrade']
+  const names = [
+    '',
+    'x a',
+    'x:',
+    'x\r\ny',
+    'x\u2603',
+    'content-length',
+    'Transfer-Encoding',
+    'connection',
+    'date',
+    'upgrade',
+  ]
   for (const name of names)
     for (let again = 0; again < 2; again++)
       expect(() => headText(parts({ headers: { [name]: '1' } }))).toThrow('cannot have a header named')

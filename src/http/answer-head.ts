@@ -4,11 +4,30 @@ import { isToken } from '../lib/http-syntax.ts'
 
 /** RFC 9110, 15: what clients print. */
 const reasons: Readonly<Record<number, string>> = {
-  200: 'OK', 201: 'Created', 202: 'Accepted', 204: 'No Content', 302: 'Found', 304: 'Not Modified',
-  400: 'Bad Request', 401: 'Unauthorized', 403: 'Forbidden', 404: 'Not Found', 405: 'Method Not Allowed', 408: 'Request Timeout',
-  409: 'Conflict', 413: 'Content Too Large', 415: 'Unsupported Media Type', 417: 'Expectation Failed',
-  422: 'Unprocessable Content', 429: 'Too Many Requests', 431: 'Request Header Fields Too Large',
-  500: 'Internal Server Error', 501: 'Not Implemented', 502: 'Bad Gateway', 503: 'Service Unavailable', 504: 'Gateway Timeout',
+  200: 'OK',
+  201: 'Created',
+  202: 'Accepted',
+  204: 'No Content',
+  302: 'Found',
+  304: 'Not Modified',
+  400: 'Bad Request',
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  404: 'Not Found',
+  405: 'Method Not Allowed',
+  408: 'Request Timeout',
+  409: 'Conflict',
+  413: 'Content Too Large',
+  415: 'Unsupported Media Type',
+  417: 'Expectation Failed',
+  422: 'Unprocessable Content',
+  429: 'Too Many Requests',
+  431: 'Request Header Fields Too Large',
+  500: 'Internal Server Error',
+  501: 'Not Implemented',
+  502: 'Bad Gateway',
+  503: 'Service Unavailable',
+  504: 'Gateway Timeout',
   505: 'HTTP Version Not Supported',
 }
 
@@ -84,7 +103,8 @@ const statusLines = new Map<number, string>()
 
 function statusLine(status: number): string {
   let line = statusLines.get(status)
-  if (line === undefined) statusLines.set(status, (line = `HTTP/1.1 ${status} ${reasons[status] ?? 'Status'}\r\ndate: `))
+  if (line === undefined)
+    statusLines.set(status, (line = `HTTP/1.1 ${status} ${reasons[status] ?? 'Status'}\r\ndate: `))
   return line
 }
 
@@ -120,7 +140,8 @@ const goodNamesMax = 1000
 const framingNames = new Set(['connection', 'content-length', 'date', 'keep-alive', 'transfer-encoding', 'upgrade'])
 
 function checkName(name: string): void {
-  if (!isToken(name) || framingNames.has(name.toLowerCase())) throw new Error(`an answer cannot have a header named ${name}`)
+  if (!isToken(name) || framingNames.has(name.toLowerCase()))
+    throw new Error(`an answer cannot have a header named ${name}`)
   if (goodNames.size < goodNamesMax) goodNames.add(name)
 }
 

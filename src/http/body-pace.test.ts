@@ -5,7 +5,9 @@ test('nothing at all: five seconds from when it is wanted', () => {
   const pace = new BodyPace()
   pace.wanted(1000)
   expect(pace.dueMs).toBe(6000)
-  expect(pace.problem).toBe('the body came too slowly: less than 240 bytes a second on average, beyond 5 s of grace; send the request again, its body at once')
+  expect(pace.problem).toBe(
+    'the body came too slowly: less than 240 bytes a second on average, beyond 5 s of grace; send the request again, its body at once',
+  )
 })
 
 test('240 bytes buy a second, whenever they came', () => {

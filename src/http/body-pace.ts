@@ -49,7 +49,8 @@ export class BodyPace {
 
   /** What to tell the client once that is so. */
   get problem(): string {
-    if (this.#creditMs > gapMs) return `nothing of the body came for ${gapMs / 1000} s; send the request again, its body without a pause`
+    if (this.#creditMs > gapMs)
+      return `nothing of the body came for ${gapMs / 1000} s; send the request again, its body without a pause`
     return `the body came too slowly: less than ${bytesPerSecondMin} bytes a second on average, beyond ${graceMs / 1000} s of grace; send the request again, its body at once`
   }
 }

@@ -2,7 +2,9 @@ import { expect, test } from 'bun:test'
 import { connectionLimit, descriptorsIn, descriptorsMax } from './connection-limit.ts'
 
 // proc_pid_limits(5), as Linux 6 writes it.
-const limits = (files: string): string => `Limit                     Soft Limit           Hard Limit           Units     
+const limits = (
+  files: string,
+): string => `Limit                     Soft Limit           Hard Limit           Units     
 Max cpu time              unlimited            unlimited            seconds   
 Max core file size        0                    unlimited            bytes     
 Max processes             63448                63448                processes 
@@ -41,5 +43,7 @@ test('a setting is followed as far as it can be', () => {
       'raise that limit (ulimit -n, LimitNOFILE= of systemd, --ulimit nofile= of Docker) or lower the variable',
   )
   for (const bad of ['0', '-1', '1e3', 'many', '1.5', ' 5', '99999999'])
-    expect(() => connectionLimit(bad, 1024)).toThrow(`MODELGATE_MAX_CONNECTIONS must be a whole number of connections from 1 to 9999999; got '${bad}'`)
+    expect(() => connectionLimit(bad, 1024)).toThrow(
+      `MODELGATE_MAX_CONNECTIONS must be a whole number of connections from 1 to 9999999; got '${bad}'`,
+    )
 })

@@ -43,7 +43,8 @@ export function connectionLimit(setting: string | undefined, descriptors: number
 
 function checkedSetting(setting: string, descriptors: number | undefined): number {
   const max = /^\d{1,7}$/.test(setting) ? Number(setting) : 0
-  if (max === 0) throw new Error(`${connectionsVariable} must be a whole number of connections from 1 to 9999999; got '${setting}'`)
+  if (max === 0)
+    throw new Error(`${connectionsVariable} must be a whole number of connections from 1 to 9999999; got '${setting}'`)
   const needed = descriptorsKept + 2 * max
   if (descriptors !== undefined && needed > descriptors)
     throw new Error(

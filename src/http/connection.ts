@@ -25,7 +25,8 @@ type Phase = 'head' | 'request' | 'body' | 'ending' | 'closed'
 
 const blankLine = Buffer.from('\r\n\r\n')
 const left = (): GatewayError => new GatewayError('client-closed', 'the client left while sending its body')
-const tooLate = (): GatewayError => new GatewayError('client-closed', 'the request is answered: the rest of its body is not read')
+const tooLate = (): GatewayError =>
+  new GatewayError('client-closed', 'the request is answered: the rest of its body is not read')
 
 /** Belongs to one `Host`. `close` and `lost` may be called at any time and more than once. */
 export class ClientConnection extends TimerEntry implements BodySource, StreamLine, TurnTask {
@@ -407,7 +408,9 @@ export class ClientConnection extends TimerEntry implements BodySource, StreamLi
     const { status, headers, body } = this.#host.refuse(refusal)
     const text = String(body)
     const framing = Buffer.byteLength(text)
-    this.#outbox.add(new AnswerHead({ status, headers, framing, connection: 'close', epochMs: this.#host.clock.epochMs() }))
+    this.#outbox.add(
+      new AnswerHead({ status, headers, framing, connection: 'close', epochMs: this.#host.clock.epochMs() }),
+    )
     this.#outbox.add(text)
     this.#host.flushSoon(this)
   }

@@ -78,9 +78,26 @@ test('targets that are none of these are refused', () => {
 
 test('request lines that two readers could read in two ways are refused', () => {
   for (const first of [
-    'GET  /a HTTP/1.1', ' GET /a HTTP/1.1', 'GET\t/a HTTP/1.1', 'GET /a  HTTP/1.1', 'GET /a HTTP/1.1 ', 'GET /a b HTTP/1.1',
-    'GET /a', 'GET  HTTP/1.1', 'GET /a http/1.1', 'GET /a HTTP/1.10', 'GET /a HTTP/01.1', 'GET /a HTTP/2.0', 'GET /a HTTP/1.2', 'GET /a HTTP/0.9',
-    'G(T /a HTTP/1.1', 'G\x00T /a HTTP/1.1', '/a HTTP/1.1', '\rGET /a HTTP/1.1', 'GET /a HTTP/1.1\r', 'GET /a\rHTTP/1.1',
+    'GET  /a HTTP/1.1',
+    ' GET /a HTTP/1.1',
+    'GET\t/a HTTP/1.1',
+    'GET /a  HTTP/1.1',
+    'GET /a HTTP/1.1 ',
+    'GET /a b HTTP/1.1',
+    'GET /a',
+    'GET  HTTP/1.1',
+    'GET /a http/1.1',
+    'GET /a HTTP/1.10',
+    'GET /a HTTP/01.1',
+    'GET /a HTTP/2.0',
+    'GET /a HTTP/1.2',
+    'GET /a HTTP/0.9',
+    'G(T /a HTTP/1.1',
+    'G\x00T /a HTTP/1.1',
+    '/a HTTP/1.1',
+    '\rGET /a HTTP/1.1',
+    'GET /a HTTP/1.1\r',
+    'GET /a\rHTTP/1.1',
   ])
     expect(`${refusal(head(first)).status} ${first}`).toMatch(/^(400|505) /)
   expect(refusal('PRI * HTTP/2.0\r\n\r\n').status).toBe(505)
@@ -98,8 +115,18 @@ test('the length of a body is digits, once', () => {
 test('a transfer coding is chunked and nothing else, and never beside a length or in HTTP/1.0', () => {
   expect(read(post('Transfer-Encoding: Chunked')).chunked).toBe(true)
   const wrong = [
-    '', 'identity', 'gzip, chunked', 'chunked, chunked', 'chunked,', ',chunked', 'xchunked', 'chunked;q=1', '"chunked"',
-    'chunk', 'chunked\xa0', 'chunked chunked',
+    '',
+    'identity',
+    'gzip, chunked',
+    'chunked, chunked',
+    'chunked,',
+    ',chunked',
+    'xchunked',
+    'chunked;q=1',
+    '"chunked"',
+    'chunk',
+    'chunked\xa0',
+    'chunked chunked',
   ]
   for (const value of wrong) expect([value, refusal(post(`transfer-encoding: ${value}`)).status]).toEqual([value, 501])
   expect(refusal(post('transfer-encoding: chunked', 'transfer-encoding: chunked')).status).toBe(400)
@@ -111,9 +138,27 @@ test('a transfer coding is chunked and nothing else, and never beside a length o
 
 test('header lines that two readers could read in two ways are refused', () => {
   for (const line of [
-    'x-a : 1', ': 1', 'x-a', 'x a: 1', ' x-a: 1', '\tfolded', 'x-a: 1\r\n folded', 'x-a: 1\r\n\tfolded', 'x\xe9: 1', 'x-a: b\x00c',
-    'x-a: b\rc', 'x-a: b\nx-b: c', 'x-a: b\n\r\nx', 'x-a: \x7f', 'x-a: \x1b[0m', 'x-a: 1\n', '\nx-a: 1', 'content-length\x0b: 5',
-    'transfer-encoding\x00: chunked', '(x): 1', 'x-a:1\r\r\n x',
+    'x-a : 1',
+    ': 1',
+    'x-a',
+    'x a: 1',
+    ' x-a: 1',
+    '\tfolded',
+    'x-a: 1\r\n folded',
+    'x-a: 1\r\n\tfolded',
+    'x\xe9: 1',
+    'x-a: b\x00c',
+    'x-a: b\rc',
+    'x-a: b\nx-b: c',
+    'x-a: b\n\r\nx',
+    'x-a: \x7f',
+    'x-a: \x1b[0m',
+    'x-a: 1\n',
+    '\nx-a: 1',
+    'content-length\x0b: 5',
+    'transfer-encoding\x00: chunked',
+    '(x): 1',
+    'x-a:1\r\r\n x',
   ])
     expect([line, refusal(post(line)).status]).toEqual([line, 400])
 })
@@ -129,7 +174,8 @@ test('one Host, well-formed; only HTTP/1.0 may do without', () => {
 })
 
 test('who keeps the connection', () => {
-  const keeps = (version: string, ...lines: string[]): boolean => read(head(`GET / HTTP/${version}`, ...lines)).keepAlive
+  const keeps = (version: string, ...lines: string[]): boolean =>
+    read(head(`GET / HTTP/${version}`, ...lines)).keepAlive
   expect(keeps('1.1')).toBe(true)
   expect(keeps('1.1', 'connection: keep-alive')).toBe(true)
   expect(keeps('1.1', 'connection: Close')).toBe(false)
@@ -164,7 +210,16 @@ test('a beginning that can never become a head is refused at once; any beginning
     }
   }
   const tlsHello = '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03'
-  for (const text of [tlsHello, '\x00', ' GET', '\n', '\rG', '{"a":1}', 'GET / HTTP/1.1\n', 'GET / HTTP/1.1\r\nhost: a\nb: c'])
+  for (const text of [
+    tlsHello,
+    '\x00',
+    ' GET',
+    '\n',
+    '\rG',
+    '{"a":1}',
+    'GET / HTTP/1.1\n',
+    'GET / HTTP/1.1\r\nhost: a\nb: c',
+  ])
     expect([text, hopeless(text)]).toEqual([text, true])
   const good = post('x-a: 1')
   for (let length = 1; length < good.length; length++) expect(hopeless(good.slice(0, length))).toBe(false)

@@ -1,6 +1,17 @@
 /** The head of an HTTP/1.1 request, read strictly: whatever two readers could understand differently is refused. */
 import type { RequestHeaders } from '../core/request.ts'
-import { carriageReturn, colon, fieldValue, hasWord, isNamed, lineFeed, parseDigits, space, tab, tokenBytes } from '../lib/http-syntax.ts'
+import {
+  carriageReturn,
+  colon,
+  fieldValue,
+  hasWord,
+  isNamed,
+  lineFeed,
+  parseDigits,
+  space,
+  tab,
+  tokenBytes,
+} from '../lib/http-syntax.ts'
 
 /** Bytes of request line and headers together. */
 export const headBytesMax = 64 * 1024
@@ -54,7 +65,8 @@ export class RequestHead implements RequestHeaders {
     this.chunked = encoding !== null
     if (encoding !== null && encoding.toLowerCase() !== 'chunked')
       throw new RefusedRequest(501, 'transfer-encoding must be chunked; send the body as it is')
-    if (encoding !== null && (length !== null || this.isOld)) throw refused('the length of the body is given in two ways')
+    if (encoding !== null && (length !== null || this.isOld))
+      throw refused('the length of the body is given in two ways')
     this.contentLength = length === null ? -1 : parseDigits(length)
     if (length !== null && this.contentLength < 0) throw refused('content-length is not a number')
     const connection = this.get('connection')?.toLowerCase() ?? ''
@@ -113,7 +125,8 @@ export class RequestHead implements RequestHeaders {
  */
 export function refuseHopeless(bytes: Buffer, from: number): void {
   const [first] = bytes
-  if (tokenBytes[first!] !== 1 && (first !== carriageReturn || bytes.length > 1)) throw refused('the request line has no method')
+  if (tokenBytes[first!] !== 1 && (first !== carriageReturn || bytes.length > 1))
+    throw refused('the request line has no method')
   for (let at = bytes.indexOf(lineFeed, from); at >= 0; at = bytes.indexOf(lineFeed, at + 1))
     if (bytes[at - 1] !== carriageReturn) throw refused('a line of the head does not end in CR LF')
 }
@@ -134,7 +147,8 @@ function visibleEnd(bytes: Buffer, from: number): number {
 function methodText(bytes: Buffer, start: number, end: number): string {
   const first = bytes[start]
   const length = end - start
-  if (length === 4 && first === 80 && bytes[start + 1] === 79 && bytes[start + 2] === 83 && bytes[start + 3] === 84) return 'POST'
+  if (length === 4 && first === 80 && bytes[start + 1] === 79 && bytes[start + 2] === 83 && bytes[start + 3] === 84)
+    return 'POST'
   if (length === 3 && first === 71 && bytes[start + 1] === 69 && bytes[start + 2] === 84) return 'GET'
   return bytes.toString('latin1', start, end)
 }
@@ -158,19 +172,22 @@ function versionIsOld(bytes: Buffer, at: number): boolean {
     if (bytes[at + i] !== versionStart[i]) throw new RefusedRequest(505, 'only HTTP/1.1 is spoken here')
   const minor = bytes[at + 7]
   if (minor !== 48 && minor !== 49) throw new RefusedRequest(505, 'only HTTP/1.1 is spoken here')
-  if (bytes[at + 8] !== carriageReturn || bytes[at + 9] !== lineFeed) throw refused('the request line does not end in CR LF')
+  if (bytes[at + 8] !== carriageReturn || bytes[at + 9] !== lineFeed)
+    throw refused('the request line does not end in CR LF')
   return minor === 48
 }
 
 function linesOf(bytes: Buffer, start: number, end: number): number[] {
   const lines: number[] = []
   for (let at = start; at < end; ) {
-    if (lines.length === headerLinesMax * offsetsPerLine) throw new RefusedRequest(431, `more than ${headerLinesMax} header lines`)
+    if (lines.length === headerLinesMax * offsetsPerLine)
+      throw new RefusedRequest(431, `more than ${headerLinesMax} header lines`)
     const nameEnd = tokenEnd(bytes, at)
     // This refuses empty names, a space before the colon, folded lines and lines without a colon.
     if (nameEnd === at || bytes[nameEnd] !== colon) throw refused('a header line without a proper name')
     let valueEnd = nameEnd + 1
-    for (let byte = bytes[valueEnd]!; (byte >= space && byte !== 127) || byte === tab; byte = bytes[valueEnd]!) valueEnd++
+    for (let byte = bytes[valueEnd]!; (byte >= space && byte !== 127) || byte === tab; byte = bytes[valueEnd]!)
+      valueEnd++
     if (bytes[valueEnd] !== carriageReturn || bytes[valueEnd + 1] !== lineFeed)
       throw refused('a control character in a header line')
     lines.push(at, nameEnd, nameEnd + 1, valueEnd)

@@ -35,14 +35,23 @@ interface NodeAnswer {
   body: string
 }
 
-function nodeAsk(agent: Agent, path: string, body?: Buffer | string, headers: Record<string, string> = {}): Promise<NodeAnswer> {
+function nodeAsk(
+  agent: Agent,
+  path: string,
+  body?: Buffer | string,
+  headers: Record<string, string> = {},
+): Promise<NodeAnswer> {
   return new Promise((resolve, reject) => {
-    const request = nodeRequest(`${url}${path}`, { agent, method: body === undefined ? 'GET' : 'POST', headers }, response => {
-      const pieces: Buffer[] = []
-      response.on('data', (piece: Buffer) => pieces.push(piece))
-      response.on('end', () => resolve({ status: response.statusCode!, body: Buffer.concat(pieces).toString() }))
-      response.on('error', reject)
-    })
+    const request = nodeRequest(
+      `${url}${path}`,
+      { agent, method: body === undefined ? 'GET' : 'POST', headers },
+      response => {
+        const pieces: Buffer[] = []
+        response.on('data', (piece: Buffer) => pieces.push(piece))
+        response.on('end', () => resolve({ status: response.statusCode!, body: Buffer.concat(pieces).toString() }))
+        response.on('error', reject)
+      },
+    )
     request.on('error', reject)
     request.end(body)
   })
@@ -54,8 +63,10 @@ test('1,000 requests over 50 connections of node:http: every answer is its reque
   const agent = new Agent({ keepAlive: true, maxSockets: 50 })
   const before = rig.requests.length
   const answers = await Promise.all(
-    Array.from({ length: 1000 }, (_, i) => nodeAsk(agent, `slow${i}`, `body ${i} ${'x'.repeat(i * 7)}`)))
-  for (const [i, answer] of answers.entries()) expect(answer.body).toBe(expected(`slow${i}`, `body ${i} ${'x'.repeat(i * 7)}`))
+    Array.from({ length: 1000 }, (_, i) => nodeAsk(agent, `slow${i}`, `body ${i} ${'x'.repeat(i * 7)}`)),
+  )
+  for (const [i, answer] of answers.entries())
+    expect(answer.body).toBe(expected(`slow${i}`, `body ${i} ${'x'.repeat(i * 7)}`))
   expect(rig.requests.length - before).toBe(1000)
   expect(rig.server.connections).toBeLessThanOrEqual(50)
   agent.destroy()
@@ -74,25 +85,36 @@ test('node:http: chunked bodies, streams, large answers', async () => {
 
 test('Bun\u2019s fetch: keep-alive, streams, 20 MB there and back', async () => {
   const answers = await Promise.all(
-    Array.from({ length: 200 }, (_, i) => fetch(`${url}slow${i}`, { method: 'POST', body: `b${i}` }).then(answer => answer.text())))
+    Array.from({ length: 200 }, (_, i) =>
+      fetch(`${url}slow${i}`, { method: 'POST', body: `b${i}` }).then(answer => answer.text()),
+    ),
+  )
   for (const [i, answer] of answers.entries()) expect(answer).toBe(expected(`slow${i}`, `b${i}`))
   expect(await (await fetch(`${url}stream`)).text()).toBe('0;1;2;3;4;5;6;7;8;9;')
   expect((await (await fetch(`${url}large`)).text()).length).toBe(20_000_000)
-  expect(await (await fetch(`${url}length`, { method: 'POST', body: Buffer.alloc(20_000_000) })).text()).toBe('20000000')
+  expect(await (await fetch(`${url}length`, { method: 'POST', body: Buffer.alloc(20_000_000) })).text()).toBe(
+    '20000000',
+  )
 })
 
 /** Runs a program to its end. */
 async function run(command: string[], input?: Uint8Array): Promise<string> {
   const child = Bun.spawn(command, { stdin: input ?? 'ignore', stdout: 'pipe', stderr: 'pipe' })
-  const [output, errors, code] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text(), child.exited])
+  const [output, errors, code] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ])
   return code === 0 ? output : `exit ${code}: ${output} ${errors}`
 }
 
 const node = Bun.which('node')
 if (!node) console.log('skipped: clients of Node (no node here)')
 
-test.skipIf(!node)('Node: fetch and http, 1,000 requests over 50 connections, and 20 MB to a handler that does not read', async () => {
-  const script = `
+test.skipIf(!node)(
+  'Node: fetch and http, 1,000 requests over 50 connections, and 20 MB to a handler that does not read',
+  async () => {
+    const script = `
     const http = require('node:http')
     const url = ${JSON.stringify(url)}
     const agent = new http.Agent({ keepAlive: true, maxSockets: 50 })
@@ -124,28 +146,37 @@ test.skipIf(!node)('Node: fetch and http, 1,000 requests over 50 connections, an
       process.exit(0)
     }
     main().catch(thrown => { console.log(String(thrown && thrown.stack) + String(thrown && thrown.cause)); process.exit(1) })`
-  expect(JSON.parse(await run([node!, '-e', script]))).toEqual({
-    wrong: 0,
-    waits: 'continued 5',
-    early: ['413 you sent too much'],
-    wrongFetched: 0,
-    streamed: '0;1;2;3;4;5;6;7;8;9;',
-    refused: 'you sent too much',
-  })
-}, 20_000)
+    expect(JSON.parse(await run([node!, '-e', script]))).toEqual({
+      wrong: 0,
+      waits: 'continued 5',
+      early: ['413 you sent too much'],
+      wrongFetched: 0,
+      streamed: '0;1;2;3;4;5;6;7;8;9;',
+      refused: 'you sent too much',
+    })
+  },
+  20_000,
+)
 
 const curl = Bun.which('curl')
 if (!curl) console.log('skipped: curl (not here)')
 
-test.skipIf(!curl)('curl: 20 MB with and without a word to wait for, chunked, HTTP/1.0, HEAD, several on one connection', async () => {
-  const ask = (...options: string[]): Promise<string> => run([curl!, '-sS', '--max-time', '10', ...options], Buffer.alloc(20_000_000, 'c'))
-  const send = ['-X', 'POST', '--data-binary', '@-']
-  expect(await ask(...send, `${url}length`)).toBe('20000000')
-  expect(await ask(...send, '-H', 'expect: 100-continue', `${url}length`)).toBe('20000000')
-  expect(await ask(...send, '-H', 'expect:', '-H', 'transfer-encoding: chunked', `${url}length`)).toBe('20000000')
-  for (const expectation of ['expect:', 'expect: 100-continue'])
-    expect(await ask(...send, '-H', expectation, '-w', ' %{http_code}', `${url}early`)).toBe('you sent too much 413')
-  expect(await ask('-0', `${url}stream`)).toBe('0;1;2;3;4;5;6;7;8;9;')
-  expect(await ask('-I', '-w', '%{http_code}', '-o', '/dev/null', `${url}a`)).toBe('200')
-  expect(await ask(`${url}a`, `${url}stream`, `${url}b`, '-w', ' %{num_connects};')).toBe('GET /a [] 1;0;1;2;3;4;5;6;7;8;9; 0;GET /b [] 0;')
-}, 20_000)
+test.skipIf(!curl)(
+  'curl: 20 MB with and without a word to wait for, chunked, HTTP/1.0, HEAD, several on one connection',
+  async () => {
+    const ask = (...options: string[]): Promise<string> =>
+      run([curl!, '-sS', '--max-time', '10', ...options], Buffer.alloc(20_000_000, 'c'))
+    const send = ['-X', 'POST', '--data-binary', '@-']
+    expect(await ask(...send, `${url}length`)).toBe('20000000')
+    expect(await ask(...send, '-H', 'expect: 100-continue', `${url}length`)).toBe('20000000')
+    expect(await ask(...send, '-H', 'expect:', '-H', 'transfer-encoding: chunked', `${url}length`)).toBe('20000000')
+    for (const expectation of ['expect:', 'expect: 100-continue'])
+      expect(await ask(...send, '-H', expectation, '-w', ' %{http_code}', `${url}early`)).toBe('you sent too much 413')
+    expect(await ask('-0', `${url}stream`)).toBe('0;1;2;3;4;5;6;7;8;9;')
+    expect(await ask('-I', '-w', '%{http_code}', '-o', '/dev/null', `${url}a`)).toBe('200')
+    expect(await ask(`${url}a`, `${url}stream`, `${url}b`, '-w', ' %{num_connects};')).toBe(
+      'GET /a [] 1;0;1;2;3;4;5;6;7;8;9; 0;GET /b [] 0;',
+    )
+  },
+  20_000,
+)

@@ -51,7 +51,11 @@ function limitRig(max: number): LimitRig {
     return client
   }
   return {
-    ...rig, reached, turnedAway, finish, arrived,
+    ...rig,
+    reached,
+    turnedAway,
+    finish,
+    arrived,
     async idle() {
       const client = await arrived()
       client.send(get('/'))
@@ -111,7 +115,11 @@ test('a connection that has just come, or has just been used, stays: the new one
   rig.clock.advance(900)
   const third = await rig.arrived()
   third.send('POST /v1/chat HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\n\r\nhello')
-  expect(await third.answer()).toMatchObject({ status: 503, body: 'full', headers: { 'retry-after': '1', connection: 'close' } })
+  expect(await third.answer()).toMatchObject({
+    status: 503,
+    body: 'full',
+    headers: { 'retry-after': '1', connection: 'close' },
+  })
   await until(() => third.ended, 'the end')
   expect(third.error).toBeUndefined()
   expect(rig.turnedAway.length).toBe(1)
@@ -143,7 +151,12 @@ test('nobody who is in the middle of something is closed, however long it takes'
   expect(rig.server.clients()).toMatchObject({ idle: 0, closedIdle: 0, turnedAway: 1 })
   for (const finish of rig.finish) finish()
   body.send('x'.repeat(16))
-  for (const [client, count] of [[slow, 1], [body, 1], [pipelined, 3], [leaving, 1]] as const)
+  for (const [client, count] of [
+    [slow, 1],
+    [body, 1],
+    [pipelined, 3],
+    [leaving, 1],
+  ] as const)
     expect((await client.answers(count)).every(answer => answer.status === 200)).toBe(true)
   late.socket.destroy()
   // A place that became free is free.

@@ -9,7 +9,8 @@ import type { IncomingRequest } from './connected-request.ts'
 
 afterEach(closeRigs)
 
-const post = (length: number, more = ''): string => `POST / HTTP/1.1\r\nhost: x\r\ncontent-length: ${length}\r\n${more}\r\n`
+const post = (length: number, more = ''): string =>
+  `POST / HTTP/1.1\r\nhost: x\r\ncontent-length: ${length}\r\n${more}\r\n`
 
 /** Says how much came, or why not all. */
 async function whole(request: IncomingRequest): Promise<Answer> {
@@ -26,20 +27,26 @@ function failure(thrown: unknown): Answer {
 }
 
 /** Reads piece by piece, as an upload does that goes to disk; `work` comes after each. */
-const pieces = (work: () => Promise<void>, seen: { bytes: number }) => async (request: IncomingRequest): Promise<Answer> => {
-  try {
-    for (let piece = await request.body.next(); piece; piece = await request.body.next()) {
-      seen.bytes += piece.length
-      await work()
+const pieces =
+  (work: () => Promise<void>, seen: { bytes: number }) =>
+  async (request: IncomingRequest): Promise<Answer> => {
+    try {
+      for (let piece = await request.body.next(); piece; piece = await request.body.next()) {
+        seen.bytes += piece.length
+        await work()
+      }
+      return text(`${seen.bytes} bytes`)
+    } catch (thrown) {
+      return failure(thrown)
     }
-    return text(`${seen.bytes} bytes`)
-  } catch (thrown) {
-    return failure(thrown)
   }
-}
 
 /** Sends `bytes` every `everyMs` until there is an answer, for at most `forMs`. Returns how long it went on, in ms. */
-async function drip(rig: ServerRig, client: RawClient, { bytes, everyMs, forMs }: { bytes: string; everyMs: number; forMs: number }): Promise<number> {
+async function drip(
+  rig: ServerRig,
+  client: RawClient,
+  { bytes, everyMs, forMs }: { bytes: string; everyMs: number; forMs: number },
+): Promise<number> {
   let passedMs = 0
   while (client.heard === '' && passedMs < forMs) {
     client.send(bytes)
@@ -51,7 +58,8 @@ async function drip(rig: ServerRig, client: RawClient, { bytes, everyMs, forMs }
   return passedMs
 }
 
-const tooSlow = 'body-timeout: the body came too slowly: less than 240 bytes a second on average, beyond 5 s of grace; send the request again, its body at once'
+const tooSlow =
+  'body-timeout: the body came too slowly: less than 240 bytes a second on average, beyond 5 s of grace; send the request again, its body at once'
 
 async function expectRefused(rig: ServerRig, client: RawClient, why: string): Promise<void> {
   expect(await client.answer()).toMatchObject({ status: 408, body: why, headers: { connection: 'close' } })
@@ -122,7 +130,11 @@ test('nothing for a minute is too long for everybody', async () => {
   await settle()
   expect(client.heard).toBe('')
   rig.clock.advance(1200)
-  await expectRefused(rig, client, 'body-timeout: nothing of the body came for 60 s; send the request again, its body without a pause')
+  await expectRefused(
+    rig,
+    client,
+    'body-timeout: nothing of the body came for 60 s; send the request again, its body without a pause',
+  )
 })
 
 test('a body that nobody asks for yet is not too slow; then it has five seconds', async () => {

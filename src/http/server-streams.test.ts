@@ -8,9 +8,13 @@ afterEach(closeRigs)
 const get = (target: string, version = '1.1'): string => `GET ${target} HTTP/${version}\r\nhost: x\r\n\r\n`
 
 /** A client that has asked for a stream, and the stream's sink. */
-async function asked(version = '1.1'): Promise<{ rig: ServerRig; client: RawClient; stream: HandStream; sink: AnswerSink }> {
+async function asked(
+  version = '1.1',
+): Promise<{ rig: ServerRig; client: RawClient; stream: HandStream; sink: AnswerSink }> {
   const stream = new HandStream()
-  const rig = serverRig(request => (request.head.target === '/s' ? { status: 200, headers: {}, body: stream } : text('after')))
+  const rig = serverRig(request =>
+    request.head.target === '/s' ? { status: 200, headers: {}, body: stream } : text('after'),
+  )
   const client = rig.client()
   client.send(get('/s', version))
   await until(() => stream.sink !== undefined, 'the sink')
@@ -165,16 +169,21 @@ test('a pulled stream: its pieces, its pace, its failure', async () => {
   const rig = serverRig(({ head: { target } }) => ({
     status: 200,
     headers: {},
-    body: new ReadableStream<Uint8Array>({
-      async pull(controller) {
-        pulled++
-        if (target === '/fails' && pulled > 2) throw new Error('the source broke')
-        if (target === '/short' && pulled > 3) return controller.close()
-        await Bun.sleep(0)
-        controller.enqueue(pulled === 2 ? new Uint8Array(0) : Buffer.alloc(target === '/endless' ? 64 * 1024 : 10, 'p'))
+    body: new ReadableStream<Uint8Array>(
+      {
+        async pull(controller) {
+          pulled++
+          if (target === '/fails' && pulled > 2) throw new Error('the source broke')
+          if (target === '/short' && pulled > 3) return controller.close()
+          await Bun.sleep(0)
+          controller.enqueue(
+            pulled === 2 ? new Uint8Array(0) : Buffer.alloc(target === '/endless' ? 64 * 1024 : 10, 'p'),
+          )
+        },
+        cancel: () => void cancels++,
       },
-      cancel: () => void cancels++,
-    }, { highWaterMark: 0 }),
+      { highWaterMark: 0 },
+    ),
   }))
   const client = rig.client()
   client.send(get('/short'))
@@ -214,7 +223,9 @@ test('streams that fail in their own calls cut the connection, and others go on'
     stream[where] = () => {
       throw new Error(where)
     }
-    const rig = serverRig(request => (request.head.target === '/s' ? { status: 200, headers: {}, body: stream } : text('good')))
+    const rig = serverRig(request =>
+      request.head.target === '/s' ? { status: 200, headers: {}, body: stream } : text('good'),
+    )
     const client = rig.client()
     client.send(get('/s'))
     if (where === 'cancel') {

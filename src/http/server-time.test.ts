@@ -3,7 +3,17 @@ import { afterEach, expect, test } from 'bun:test'
 import type { Answer } from '../core/answer.ts'
 import type { GatewayError } from '../core/errors.ts'
 import { readBody } from '../core/request.ts'
-import { closeRigs, echo, FakeLine, HandStream, readAnswers, serverRig, settle, text, until } from '../../tests/server-rig.ts'
+import {
+  closeRigs,
+  echo,
+  FakeLine,
+  HandStream,
+  readAnswers,
+  serverRig,
+  settle,
+  text,
+  until,
+} from '../../tests/server-rig.ts'
 import { listen } from './server.ts'
 
 afterEach(closeRigs)
@@ -70,7 +80,11 @@ test('a body has a minute between two pieces; then the handler hears of it, and 
   }
   expect(client.heard).toBe('')
   rig.clock.advance(61_000)
-  expect(await client.answer()).toMatchObject({ status: 408, body: 'POST /half failed: body-timeout', headers: { connection: 'close' } })
+  expect(await client.answer()).toMatchObject({
+    status: 408,
+    body: 'POST /half failed: body-timeout',
+    headers: { connection: 'close' },
+  })
   await until(() => client.ended, 'the end')
 })
 
@@ -196,7 +210,10 @@ test('whoever asks and asks without reading an answer is not asked for more', as
 test('so much pipelined behind a slow call that the client has to wait; then all of it is answered', async () => {
   let finish: (answer: Answer) => void = () => {}
   const rig = serverRig(request =>
-    request.head.target === '/slow' ? new Promise(resolve => (finish = resolve)) : Promise.resolve(text(request.head.target)))
+    request.head.target === '/slow'
+      ? new Promise(resolve => (finish = resolve))
+      : Promise.resolve(text(request.head.target)),
+  )
   const client = rig.client()
   client.send(get('/slow'))
   await until(() => rig.requests.length === 1, 'the request')
@@ -220,13 +237,19 @@ test('a client that leaves, at any point: heard once, nothing left behind', asyn
       request.onLeft(() => lefts++)
       if (request.head.target === '/stream') return { status: 200, headers: {}, body: stream }
       if (request.head.target === '/early') return text('early')
-      if (request.head.target === '/pieces') request.body.next().catch((error: GatewayError) => failures.push(`next ${error.kind}`))
+      if (request.head.target === '/pieces')
+        request.body.next().catch((error: GatewayError) => failures.push(`next ${error.kind}`))
       else readBody(request.body, 100).catch((error: GatewayError) => failures.push(`whole ${error.kind}`))
       return never()
     })
     const starts: [string, number][] = [
-      ['', 0], ['GET / HT', 0], [get('/waits'), 2], [half, 2], [half.replace('/half', '/pieces').replace('hello', ''), 2],
-      [half.replace('/half', '/early'), 0], [get('/stream'), 2],
+      ['', 0],
+      ['GET / HT', 0],
+      [get('/waits'), 2],
+      [half, 2],
+      [half.replace('/half', '/pieces').replace('hello', ''), 2],
+      [half.replace('/half', '/early'), 0],
+      [get('/stream'), 2],
     ]
     for (const [bytes, expected] of starts) {
       lefts = 0
@@ -306,7 +329,8 @@ test('a thousand connections that come, ask and go leave nothing', async () => {
     for (const client of clients) client.send(get('/'))
     await Promise.all(clients.map(client => client.answer()))
     expect(rig.server.connections).toBe(100)
-    for (const [i, client] of clients.entries()) if (i % 2) client.socket.end()
+    for (const [i, client] of clients.entries())
+      if (i % 2) client.socket.end()
       else client.socket.destroy()
     await until(() => rig.server.connections === 0, 'all gone')
   }
@@ -393,7 +417,9 @@ test('a client that does not answer the goodbye does not hold the stop', async (
 
 test('cut: whoever is left is gone at once, and hears of it once', async () => {
   const stream = new HandStream()
-  const rig = serverRig(request => (request.head.target === '/stream' ? { status: 200, headers: {}, body: stream } : never()))
+  const rig = serverRig(request =>
+    request.head.target === '/stream' ? { status: 200, headers: {}, body: stream } : never(),
+  )
   const clients = ['/stream', '/waits'].map(target => {
     const client = rig.client()
     client.send(get(target))
@@ -413,12 +439,26 @@ test('cut: whoever is left is gone at once, and hears of it once', async () => {
 test('stop of a server that nobody uses ends at once; an address that is taken is an error', async () => {
   const rig = serverRig()
   const { clock } = rig
-  expect(() => listen({
-    hostname: '127.0.0.1', port: rig.port, clock, wheel: clock.wheel, handle: () => text(''), refuse: () => text(''), report: () => {},
-  })).toThrow()
+  expect(() =>
+    listen({
+      hostname: '127.0.0.1',
+      port: rig.port,
+      clock,
+      wheel: clock.wheel,
+      handle: () => text(''),
+      refuse: () => text(''),
+      report: () => {},
+    }),
+  ).toThrow()
   await rig.server.stop()
   const again = listen({
-    hostname: '127.0.0.1', port: rig.port, clock, wheel: clock.wheel, handle: () => text(''), refuse: () => text(''), report: () => {},
+    hostname: '127.0.0.1',
+    port: rig.port,
+    clock,
+    wheel: clock.wheel,
+    handle: () => text(''),
+    refuse: () => text(''),
+    report: () => {},
   })
   expect(again.url).toBe(rig.server.url)
   await again.stop()

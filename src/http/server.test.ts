@@ -2,12 +2,23 @@ import { afterEach, expect, test } from 'bun:test'
 import type { Answer } from '../core/answer.ts'
 import { GatewayError } from '../core/errors.ts'
 import { readBody } from '../core/request.ts'
-import { closeRigs, echo, FakeLine, HandStream, readAnswers, serverRig, settle, text, until } from '../../tests/server-rig.ts'
+import {
+  closeRigs,
+  echo,
+  FakeLine,
+  HandStream,
+  readAnswers,
+  serverRig,
+  settle,
+  text,
+  until,
+} from '../../tests/server-rig.ts'
 import type { IncomingRequest } from './connected-request.ts'
 
 afterEach(closeRigs)
 
-const get = (target: string, ...lines: string[]): string => ['GET ' + target + ' HTTP/1.1', 'Host: x', ...lines, '', ''].join('\r\n')
+const get = (target: string, ...lines: string[]): string =>
+  ['GET ' + target + ' HTTP/1.1', 'Host: x', ...lines, '', ''].join('\r\n')
 const post = (target: string, body: string, ...lines: string[]): string =>
   ['POST ' + target + ' HTTP/1.1', 'Host: x', `Content-Length: ${body.length}`, ...lines, '', ''].join('\r\n') + body
 
@@ -97,7 +108,12 @@ test('HEAD, 204 and 304 have no body, whatever the handler gives, and the connec
       streams.push(new HandStream())
       return { status: 200, headers: {}, body: streams.at(-1)! }
     }
-    if (target === '/pulled') return { status: 204, headers: {}, body: new ReadableStream({ cancel: () => void streams.push(new HandStream()) }) }
+    if (target === '/pulled')
+      return {
+        status: 204,
+        headers: {},
+        body: new ReadableStream({ cancel: () => void streams.push(new HandStream()) }),
+      }
     if (target === '/nothing') return { status: 200, headers: {}, body: null }
     return text('body', Number(target.slice(1)))
   })
@@ -107,8 +123,16 @@ test('HEAD, 204 and 304 have no body, whatever the handler gives, and the connec
   client.send(targets.map((target, i) => get(target).replace('GET', methods[i]!)).join(''))
   const answers = await client.answers(8, methods)
   expect(answers.map(answer => answer.status)).toEqual([200, 200, 204, 304, 200, 204, 200, 200])
-  expect(answers.map(answer => answer.headers['content-length'])).toEqual(
-    ['4', undefined, undefined, undefined, undefined, undefined, '0', '4'])
+  expect(answers.map(answer => answer.headers['content-length'])).toEqual([
+    '4',
+    undefined,
+    undefined,
+    undefined,
+    undefined,
+    undefined,
+    '0',
+    '4',
+  ])
   expect(answers[1]!.headers['transfer-encoding']).toBe('chunked')
   expect(answers[7]!.body).toBe('body')
   expect(streams[0]).toMatchObject({ cancels: 1, pipes: 0 })
@@ -133,7 +157,11 @@ test('text that is not ASCII: the length counts bytes, in whole answers and in c
 
 test('large answers arrive whole: text and bytes, larger than every buffer', async () => {
   const large = '\u00e9'.repeat(3_000_000)
-  const rig = serverRig(request => ({ status: 200, headers: {}, body: request.head.target === '/text' ? large : Buffer.from(large) }))
+  const rig = serverRig(request => ({
+    status: 200,
+    headers: {},
+    body: request.head.target === '/text' ? large : Buffer.from(large),
+  }))
   const client = rig.client()
   client.send(get('/text') + get('/bytes') + get('/text'))
   await until(() => client.bytes > 18_000_000, 'three answers of 6 MB')
@@ -178,8 +206,14 @@ test('what could smuggle a request is refused, and nothing after it is looked at
   for (const [bytes, status] of bad) {
     const client = rig.client()
     client.send(bytes + smuggled)
-    const answer = await client.answer().catch((thrown: unknown) => ({ status: String(thrown), headers: { connection: '' } }))
-    expect([bytes.slice(0, 100), answer.status, answer.headers.connection]).toEqual([bytes.slice(0, 100), status, 'close'])
+    const answer = await client
+      .answer()
+      .catch((thrown: unknown) => ({ status: String(thrown), headers: { connection: '' } }))
+    expect([bytes.slice(0, 100), answer.status, answer.headers.connection]).toEqual([
+      bytes.slice(0, 100),
+      status,
+      'close',
+    ])
     await until(() => client.ended, 'the end')
     client.send(smuggled)
   }
@@ -191,13 +225,32 @@ test('broken chunks: the handler hears of it and answers, and nothing after them
   const rig = serverRig()
   const chunked = `${plain}transfer-encoding: chunked\r\n\r\n`
   for (const body of [
-    'x\r\n', '\r\n', '-1\r\na', '+1\r\na\r\n', ' 1\r\na\r\n', '1 \r\na\r\n', '0x1\r\na\r\n', '1\na\r\n', '1\r\nab\r\n', '1\r\na\n', '1\r\na\rb',
-    'fffffffffffffffff\r\na', '10000000001\r\na', '1;a\nb\r\na\r\n', `1;${'x'.repeat(1100)}\r\na\r\n`, '0\r\n folded\r\n\r\n',
-    `0\r\nx: ${'y'.repeat(17_000)}\r\n\r\n`, '0\r\na\n\r\n', '0\r\n\rx',
+    'x\r\n',
+    '\r\n',
+    '-1\r\na',
+    '+1\r\na\r\n',
+    ' 1\r\na\r\n',
+    '1 \r\na\r\n',
+    '0x1\r\na\r\n',
+    '1\na\r\n',
+    '1\r\nab\r\n',
+    '1\r\na\n',
+    '1\r\na\rb',
+    'fffffffffffffffff\r\na',
+    '10000000001\r\na',
+    '1;a\nb\r\na\r\n',
+    `1;${'x'.repeat(1100)}\r\na\r\n`,
+    '0\r\n folded\r\n\r\n',
+    `0\r\nx: ${'y'.repeat(17_000)}\r\n\r\n`,
+    '0\r\na\n\r\n',
+    '0\r\n\rx',
   ]) {
     const client = rig.client()
     client.send(chunked + body + smuggled)
-    expect([body.slice(0, 50), (await client.answer()).body]).toEqual([body.slice(0, 50), 'POST /x failed: invalid-request'])
+    expect([body.slice(0, 50), (await client.answer()).body]).toEqual([
+      body.slice(0, 50),
+      'POST /x failed: invalid-request',
+    ])
     await until(() => client.ended, 'the end')
   }
   // Broken only after the handler has asked.
@@ -239,8 +292,15 @@ test('an answer whose header would be two is not sent: the client is cut off, it
 })
 
 test('a handler that fails all the same never leaves a client waiting, pipelined or not', async () => {
-  for (const handle of [() => { throw new Error('at once') }, () => Promise.reject(new Error('later'))] as (() => Promise<Answer>)[]) {
-    const rig = serverRig(request => (request.head.target === '/good' ? Bun.sleep(1).then(() => text('good')) : handle()))
+  for (const handle of [
+    () => {
+      throw new Error('at once')
+    },
+    () => Promise.reject(new Error('later')),
+  ] as (() => Promise<Answer>)[]) {
+    const rig = serverRig(request =>
+      request.head.target === '/good' ? Bun.sleep(1).then(() => text('good')) : handle(),
+    )
     const client = rig.client()
     client.send(get('/good') + get('/bad') + get('/good'))
     await until(() => client.closed, 'the cut')

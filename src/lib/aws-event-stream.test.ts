@@ -35,8 +35,11 @@ const split = (bytes: Uint8Array, size = bytes.length): Frame[] => {
 test.each([
   ['nothing', '000000100000000005c248eb7d98c8ff', ''],
   ['a payload', '0000001d00000000fd528c5a7b27666f6f273a27626172277dc3653936', "{'foo':'bar'}"],
-  ['a header and a payload',
-    '0000003d0000002007fd83960c636f6e74656e742d747970650700106170706c69636174696f6e2f6a736f6e7b27666f6f273a27626172277d8d9c08b1', "{'foo':'bar'}"],
+  [
+    'a header and a payload',
+    '0000003d0000002007fd83960c636f6e74656e742d747970650700106170706c69636174696f6e2f6a736f6e7b27666f6f273a27626172277d8d9c08b1',
+    "{'foo':'bar'}",
+  ],
 ])('a published message: %s', (_, hex, data) => {
   expect(split(Buffer.from(hex, 'hex'))).toEqual([{ data }])
 })
@@ -71,15 +74,28 @@ test('a buffer that is used again does not change what is held', () => {
 
 test('headers of every type are passed over; the names are found among them', () => {
   const others = [0, 1].map(type => header('flag', type, Buffer.alloc(0)))
-  const sized = [[2, 1], [3, 2], [4, 4], [5, 8], [8, 8], [9, 16]].map(([type, size]) => header('n', type!, Buffer.alloc(size!, 7)))
+  const sized = [
+    [2, 1],
+    [3, 2],
+    [4, 4],
+    [5, 8],
+    [8, 8],
+    [9, 16],
+  ].map(([type, size]) => header('n', type!, Buffer.alloc(size!, 7)))
   const bytes = header('b', 6, Buffer.from([0, 3, 1, 2, 3]))
   const all = Buffer.concat([...others, text(':message-type', 'event'), ...sized, bytes, text(':event-type', 'late')])
   expect(split(message(all, '{}'))).toEqual([{ event: 'late', data: '{}' }])
 })
 
 test('an error without a model of its own keeps its words', () => {
-  const headers = [text(':message-type', 'error'), text(':error-code', 'InternalError'), text(':error-message', 'it "broke"')]
-  expect(split(message(Buffer.concat(headers), ''))).toEqual([{ event: 'error', data: '{"code":"InternalError","message":"it \\"broke\\""}' }])
+  const headers = [
+    text(':message-type', 'error'),
+    text(':error-code', 'InternalError'),
+    text(':error-message', 'it "broke"'),
+  ]
+  expect(split(message(Buffer.concat(headers), ''))).toEqual([
+    { event: 'error', data: '{"code":"InternalError","message":"it \\"broke\\""}' },
+  ])
 })
 
 describe('bytes that lie', () => {

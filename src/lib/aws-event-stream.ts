@@ -79,16 +79,19 @@ export class EventStreamSplitter implements FrameSplitter {
 
 /** The length that a prelude announces, once its CRC has shown that it can be believed. */
 function totalLength(prelude: Buffer, bytesMax: number): number {
-  if (crc32(prelude.subarray(0, 8)) !== prelude.readUInt32BE(8)) throw new EventStreamError('the checksum of a prelude is wrong')
+  if (crc32(prelude.subarray(0, 8)) !== prelude.readUInt32BE(8))
+    throw new EventStreamError('the checksum of a prelude is wrong')
   const total = prelude.readUInt32BE(0)
   if (total > bytesMax) throw new FrameTooLargeError(`an event of the stream is larger than ${bytesMax} bytes`)
-  if (total < messageBytesMin + prelude.readUInt32BE(4)) throw new EventStreamError('a message is shorter than its headers')
+  if (total < messageBytesMin + prelude.readUInt32BE(4))
+    throw new EventStreamError('a message is shorter than its headers')
   return total
 }
 
 function readMessage(message: Buffer): Frame {
   const end = message.length - crcBytes
-  if (crc32(message.subarray(0, end)) !== message.readUInt32BE(end)) throw new EventStreamError('the checksum of a message is wrong')
+  if (crc32(message.subarray(0, end)) !== message.readUInt32BE(end))
+    throw new EventStreamError('the checksum of a message is wrong')
   const payloadFrom = preludeBytes + message.readUInt32BE(4)
   const headers = readHeaders(message.subarray(preludeBytes, payloadFrom))
   const data = message.toString('utf8', payloadFrom, end)

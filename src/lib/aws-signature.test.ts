@@ -7,8 +7,18 @@ const credentials = { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'wJalrXUtnFEM
 const scope = { region: 'us-east-1', service: 'service' }
 const epochMs = Date.UTC(2015, 7, 30, 12, 36)
 const root = 'https://example.amazonaws.com/'
-const get = (url: string, headers: Record<string, string> = {}): SignedCall => ({ method: 'GET', url, headers, body: [] })
-const post = (headers: Record<string, string> = {}, body = ''): SignedCall => ({ method: 'POST', url: root, headers, body: [Buffer.from(body)] })
+const get = (url: string, headers: Record<string, string> = {}): SignedCall => ({
+  method: 'GET',
+  url,
+  headers,
+  body: [],
+})
+const post = (headers: Record<string, string> = {}, body = ''): SignedCall => ({
+  method: 'POST',
+  url: root,
+  headers,
+  body: [Buffer.from(body)],
+})
 const signature = (headers: Record<string, string>) => headers.authorization!.split('Signature=')[1]!
 
 const vanilla = '5fa00fa31553b73ebf1942676e86291e8372ff2a2260956d9b8aae1d763fbf31'
@@ -19,11 +29,27 @@ test.each([
   ['normalize-path/get-relative', get(`${root}example/..`), vanilla],
   ['normalize-path/get-slash-dot-slash', get(`${root}./`), vanilla],
   ['normalize-path/get-slash', get(`${root}/`), vanilla],
-  ['get-vanilla-query-order-key-case', get(`${root}?Param2=value2&Param1=value1`), 'b97d918cfa904a5beff61c982a1b6f458b799221646efd99d3219ec94cdf2500'],
-  ['get-unreserved', get(`${root}-._~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz`), '07ef7494c76fa4850883e2b006601f940f8a34d404d0cfa977f52a65bbf5f24f'],
+  [
+    'get-vanilla-query-order-key-case',
+    get(`${root}?Param2=value2&Param1=value1`),
+    'b97d918cfa904a5beff61c982a1b6f458b799221646efd99d3219ec94cdf2500',
+  ],
+  [
+    'get-unreserved',
+    get(`${root}-._~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz`),
+    '07ef7494c76fa4850883e2b006601f940f8a34d404d0cfa977f52a65bbf5f24f',
+  ],
   ['post-vanilla', post(), '5da7c1a2acd57cee7505fc6676e4e544621c30862966e37dddb68e92efbe5d6b'],
-  ['post-header-key-sort', post({ 'My-Header1': 'value1' }), 'c5410059b04c1ee005303aed430f6e6645f61f4dc9e1461ec8f8916fdf18852c'],
-  ['post-x-www-form-urlencoded', post(form, 'Param1=value1'), 'ff11897932ad3f4e8b18135d722051e5ac45fc38421b1da7b9d196a0fe09473a'],
+  [
+    'post-header-key-sort',
+    post({ 'My-Header1': 'value1' }),
+    'c5410059b04c1ee005303aed430f6e6645f61f4dc9e1461ec8f8916fdf18852c',
+  ],
+  [
+    'post-x-www-form-urlencoded',
+    post(form, 'Param1=value1'),
+    'ff11897932ad3f4e8b18135d722051e5ac45fc38421b1da7b9d196a0fe09473a',
+  ],
 ])('%s', (_, call, expected) => {
   expect(signature(signAwsCall(call, credentials, scope, epochMs))).toBe(expected)
 })
@@ -43,11 +69,19 @@ describe('Bedrock: names with colons and slashes in the path (signatures of the 
   const bedrock = { region: 'us-east-1', service: 'bedrock' }
   const host = 'https://bedrock-runtime.us-east-1.amazonaws.com/model/'
   const call = (path: string): SignedCall => ({
-    method: 'POST', url: host + path, headers: { 'content-type': 'application/json' }, body: [Buffer.from('{"a"'), Buffer.from(':1}')],
+    method: 'POST',
+    url: host + path,
+    headers: { 'content-type': 'application/json' },
+    body: [Buffer.from('{"a"'), Buffer.from(':1}')],
   })
 
   test('a model id', () => {
-    const headers = signAwsCall(call('anthropic.claude-3-haiku-20240307-v1%3A0/converse'), credentials, bedrock, epochMs)
+    const headers = signAwsCall(
+      call('anthropic.claude-3-haiku-20240307-v1%3A0/converse'),
+      credentials,
+      bedrock,
+      epochMs,
+    )
     expect(signature(headers)).toBe('0c70a227e6ddbb2a912ba9cff13cfc09ea63f8a804f58da3ef19ece0d87d2abe')
   })
 

@@ -79,7 +79,10 @@ function canonicalPath(path: string): string {
 }
 
 function canonicalQuery(search: string): string {
-  const pairs = search.slice(1).split('&').filter(pair => pair !== '')
+  const pairs = search
+    .slice(1)
+    .split('&')
+    .filter(pair => pair !== '')
   return pairs
     .map((pair): [string, string] => {
       const at = pair.indexOf('=')
@@ -95,7 +98,10 @@ const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
 /** All but `A-Z a-z 0-9 - . _ ~` (RFC 3986); `encodeURIComponent` leaves five more. */
 function encode(text: string): string {
-  return encodeURIComponent(text).replace(/[!'()*]/g, character => `%${character.charCodeAt(0).toString(16).toUpperCase()}`)
+  return encodeURIComponent(text).replace(
+    /[!'()*]/g,
+    character => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+  )
 }
 
 const recode = (text: string): string => encode(decodeURIComponent(text))

@@ -10,15 +10,45 @@ const measuredCharactersMax = 8 * 1024
 
 /** What a model reads, by the names that the dialects have for it. */
 const textFields = [
-  'messages', 'prompt', 'suffix', 'input', 'instructions', 'system', 'contents', 'systemInstruction', 'system_instruction',
-  'content', 'requests', 'generateContentRequest', 'generate_content_request', 'query', 'documents',
+  'messages',
+  'prompt',
+  'suffix',
+  'input',
+  'instructions',
+  'system',
+  'contents',
+  'systemInstruction',
+  'system_instruction',
+  'content',
+  'requests',
+  'generateContentRequest',
+  'generate_content_request',
+  'query',
+  'documents',
 ]
 /** Definitions: names and braces of their JSON are read too. */
 const jsonFields = ['tools', 'functions']
 /** Words of the protocol, and ciphers that only their vendor reads. */
 const unreadKeys: ReadonlySet<string> = new Set([
-  'role', 'type', 'id', 'tool_call_id', 'tool_use_id', 'call_id', 'cache_control', 'media_type', 'mimeType', 'mime_type', 'format',
-  'detail', 'filename', 'signature', 'thoughtSignature', 'thought_signature', 'model', 'taskType', 'task_type',
+  'role',
+  'type',
+  'id',
+  'tool_call_id',
+  'tool_use_id',
+  'call_id',
+  'cache_control',
+  'media_type',
+  'mimeType',
+  'mime_type',
+  'format',
+  'detail',
+  'filename',
+  'signature',
+  'thoughtSignature',
+  'thought_signature',
+  'model',
+  'taskType',
+  'task_type',
 ])
 /** Where a string is the address of a file, and not a text about one. */
 const addressKeys: ReadonlySet<string> = new Set(['url', 'image_url', 'file_url', 'fileUri', 'file_uri', 'file_id'])
@@ -54,11 +84,13 @@ class Reading {
     else if (typeof value === 'number') this.#others += 1
     else if (Array.isArray(value)) for (const item of value) this.add(item, key)
     else if (typeof value === 'object' && value !== null)
-      for (const [name, item] of Object.entries(value)) if (!unreadKeys.has(name) && typeof item !== 'boolean') this.add(item, name)
+      for (const [name, item] of Object.entries(value))
+        if (!unreadKeys.has(name) && typeof item !== 'boolean') this.add(item, name)
   }
 
   #addString(text: string, key: string): void {
-    if (text.startsWith('data:text/')) return this.#texts.add(Buffer.from(text.slice(text.indexOf(',') + 1), 'base64').toString('utf8'))
+    if (text.startsWith('data:text/'))
+      return this.#texts.add(Buffer.from(text.slice(text.indexOf(',') + 1), 'base64').toString('utf8'))
     const data = inlineFile(text)
     if (data !== undefined) this.#others += fileTokens(data)
     else if (addressKeys.has(key)) this.#others += imageTokens(undefined)
@@ -88,7 +120,10 @@ function scannedTokens(bytes: Uint8Array): number {
     const end = stringEnd(buffer, start)
     if (end < 0) break
     // Texts are looked at by their beginning alone.
-    if (end - start > fileCharactersMin && inlineFile(buffer.toString('latin1', start + 1, start + 1 + fileCharactersMin)) !== undefined) {
+    if (
+      end - start > fileCharactersMin &&
+      inlineFile(buffer.toString('latin1', start + 1, start + 1 + fileCharactersMin)) !== undefined
+    ) {
       fileBytes += end - start
       tokens += fileTokens(inlineFile(buffer.toString('latin1', start + 1, end))!)
     }

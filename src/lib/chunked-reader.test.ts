@@ -9,7 +9,8 @@ function read(pieces: readonly Buffer[], reader = new ChunkedReader(why => new E
     for (let at = 0; ; at = reader.at) {
       const event = reader.read(bytes, at)
       if (event === 'body') body += Buffer.from(reader.piece).toString()
-      else if (event === 'end') return { body, rest: Buffer.concat([bytes.subarray(reader.at), ...pieces.slice(index + 1)]).toString() }
+      else if (event === 'end')
+        return { body, rest: Buffer.concat([bytes.subarray(reader.at), ...pieces.slice(index + 1)]).toString() }
       else break
     }
   }
@@ -21,7 +22,8 @@ const bytes = Buffer.from('5;name="v"\r\nhello\r\n00A\r\n, world!\r\n\r\n0\r\nx-
 test('the body is the same wherever its bytes are cut, and what follows stays', () => {
   const whole = read([bytes])
   expect(whole).toEqual({ body: 'hello, world!\r\n', rest: 'GET /next' })
-  for (let cut = 1; cut < bytes.length; cut++) expect(read([bytes.subarray(0, cut), bytes.subarray(cut)])).toEqual(whole)
+  for (let cut = 1; cut < bytes.length; cut++)
+    expect(read([bytes.subarray(0, cut), bytes.subarray(cut)])).toEqual(whole)
   expect(read(Array.from(bytes, byte => Buffer.of(byte)))).toEqual(whole)
 })
 
@@ -35,10 +37,22 @@ test('a cut body has no end, and after a reset the next one is read', () => {
 
 test('what two readers could read differently is refused', () => {
   const cases: [string, string][] = [
-    ['\r\n', 'without a size'], ['g\r\n', 'without a size'], ['0x1\r\nx', 'not hexadecimal'], ['1 \r\nx', 'not hexadecimal'], ['-1\r\n', 'without a size'],
-    ['1\nx', 'not hexadecimal'], ['1\r\nxy', 'framing is broken'], ['1\r\nx\n', 'framing is broken'], ['1\rx', 'framing is broken'],
-    [`${'0'.repeat(17)}\r\n`, 'out of range'], ['fffffffffff\r\n', 'out of range'], [`1;${'e'.repeat(2000)}\r\n`, 'too long'], ['1;\0\r\n', 'control character'],
-    ['0\r\n folded: x\r\n', 'folded'], [`0\r\n${'t: x\r\n'.repeat(5000)}`, 'too long'], ['0\r\nt: \0\r\n', 'control character'],
+    ['\r\n', 'without a size'],
+    ['g\r\n', 'without a size'],
+    ['0x1\r\nx', 'not hexadecimal'],
+    ['1 \r\nx', 'not hexadecimal'],
+    ['-1\r\n', 'without a size'],
+    ['1\nx', 'not hexadecimal'],
+    ['1\r\nxy', 'framing is broken'],
+    ['1\r\nx\n', 'framing is broken'],
+    ['1\rx', 'framing is broken'],
+    [`${'0'.repeat(17)}\r\n`, 'out of range'],
+    ['fffffffffff\r\n', 'out of range'],
+    [`1;${'e'.repeat(2000)}\r\n`, 'too long'],
+    ['1;\0\r\n', 'control character'],
+    ['0\r\n folded: x\r\n', 'folded'],
+    [`0\r\n${'t: x\r\n'.repeat(5000)}`, 'too long'],
+    ['0\r\nt: \0\r\n', 'control character'],
   ]
   for (const [given, why] of cases) expect(() => read([Buffer.from(given)])).toThrow(why)
 })

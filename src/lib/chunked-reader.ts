@@ -2,8 +2,17 @@
 import { carriageReturn, hexDigit, lineFeed } from './http-syntax.ts'
 
 type State =
-  | 'size' | 'extension' | 'size-lf' | 'data' | 'data-cr' | 'data-lf'
-  | 'trailer-start' | 'trailer-line' | 'trailer-lf' | 'final-lf' | 'done'
+  | 'size'
+  | 'extension'
+  | 'size-lf'
+  | 'data'
+  | 'data-cr'
+  | 'data-lf'
+  | 'trailer-start'
+  | 'trailer-line'
+  | 'trailer-lf'
+  | 'final-lf'
+  | 'done'
 
 const semicolon = 59
 const sizeDigitsMax = 16

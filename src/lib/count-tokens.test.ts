@@ -21,7 +21,8 @@ const heads = {
 }
 
 test('sizes of pictures', () => {
-  for (const [kind, head] of Object.entries(heads)) expect([kind, imageSize(head)]).toEqual([kind, { width: 1000, height: 500 }])
+  for (const [kind, head] of Object.entries(heads))
+    expect([kind, imageSize(head)]).toEqual([kind, { width: 1000, height: 500 }])
 })
 
 test('files that are cut, empty or something else have no size, and nothing is read past their end', () => {
@@ -44,13 +45,23 @@ test('pictures by their area', () => {
     return head.toString('base64')
   }
   // The vendor's own examples: 200x200, 1000x1000, 1092x1092.
-  expect([imageTokens(png(200, 200)), imageTokens(png(1000, 1000)), imageTokens(png(1092, 1092))]).toEqual([54, 1334, 1590])
-  expect([imageTokens(png(1, 1)), imageTokens(png(8000, 100)), imageTokens(png(8000, 8000)), imageTokens(undefined), imageTokens('????')]).toEqual([1, 41, 1600, 1600, 1600])
+  expect([imageTokens(png(200, 200)), imageTokens(png(1000, 1000)), imageTokens(png(1092, 1092))]).toEqual([
+    54, 1334, 1590,
+  ])
+  expect([
+    imageTokens(png(1, 1)),
+    imageTokens(png(8000, 100)),
+    imageTokens(png(8000, 8000)),
+    imageTokens(undefined),
+    imageTokens('????'),
+  ]).toEqual([1, 41, 1600, 1600, 1600])
 })
 
 test('pages of a PDF', () => {
   const pdf = Buffer.from('%PDF-1.4 /Type /Pages /Kids [] /Type /Page /x /Type/Page>>').toString('base64')
-  expect([pdfTokens(pdf), pdfTokens(undefined), pdfTokens(Buffer.alloc(250_000).toString('base64'))]).toEqual([4500, 2250, 6750])
+  expect([pdfTokens(pdf), pdfTokens(undefined), pdfTokens(Buffer.alloc(250_000).toString('base64'))]).toEqual([
+    4500, 2250, 6750,
+  ])
 })
 
 test('texts: about right for prose, and for texts of any length in bounded time', () => {

@@ -8,7 +8,16 @@ test('every step is tried, in order, and the first error is told', async () => {
     done.push(name)
     if (error) throw new Error(error)
   }
-  await expect(endAll([step('a'), step('b', 'first'), () => { throw new Error('second') }, step('c')])).rejects.toThrow('first')
+  await expect(
+    endAll([
+      step('a'),
+      step('b', 'first'),
+      () => {
+        throw new Error('second')
+      },
+      step('c'),
+    ]),
+  ).rejects.toThrow('first')
   expect(done).toEqual(['a', 'b', 'c'])
   await endAll([step('d')])
   expect(done.at(-1)).toBe('d')

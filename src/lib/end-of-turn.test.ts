@@ -5,10 +5,12 @@ const task = (work: () => void) => ({ endOfTurn: work })
 
 test('tasks run in order after the events and microtasks of the turn, and what they ask for runs in the next', async () => {
   const seen: string[] = []
-  atEndOfTurn(task(() => {
-    seen.push('first')
-    atEndOfTurn(task(() => seen.push('later')))
-  }))
+  atEndOfTurn(
+    task(() => {
+      seen.push('first')
+      atEndOfTurn(task(() => seen.push('later')))
+    }),
+  )
   atEndOfTurn(task(() => seen.push('second')))
   queueMicrotask(() => seen.push('microtask'))
   seen.push('now')
@@ -19,11 +21,18 @@ test('tasks run in order after the events and microtasks of the turn, and what t
 })
 
 test('a task that throws does not keep the others from running', async () => {
-  const child = Bun.spawn([process.execPath, '-e', `
+  const child = Bun.spawn(
+    [
+      process.execPath,
+      '-e',
+      `
     const { atEndOfTurn } = await import(${JSON.stringify(`${import.meta.dir}/end-of-turn.ts`)})
     process.on('uncaughtException', error => console.log('caught ' + error.message))
     atEndOfTurn({ endOfTurn() { throw new Error('broken') } })
     atEndOfTurn({ endOfTurn() { console.log('ran') } })
-  `], { stdout: 'pipe' })
+  `,
+    ],
+    { stdout: 'pipe' },
+  )
   expect((await new Response(child.stdout).text()).trim().split('\n').sort()).toEqual(['caught broken', 'ran'])
 })

@@ -3,7 +3,8 @@
  * megabytes hang on them. Nobody may read them afterwards. Bytes that share their memory with others stay.
  */
 export function freeBytes({ buffer, byteLength }: Uint8Array): void {
-  if (byteLength >= freedBytesMin && byteLength === buffer.byteLength && buffer instanceof ArrayBuffer) buffer.transfer(0)
+  if (byteLength >= freedBytesMin && byteLength === buffer.byteLength && buffer instanceof ArrayBuffer)
+    buffer.transfer(0)
 }
 
 /** Smaller ones are not worth the call, and may lie in a pool. */

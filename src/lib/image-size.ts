@@ -11,8 +11,10 @@ export function imageSize(bytes: Uint8Array): ImageSize | undefined {
   const file = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const head = file.toString('latin1', 0, 16)
   let size: ImageSize | undefined
-  if (head.startsWith('\x89PNG\r\n\x1a\n')) size = file.length < 24 ? undefined : { width: file.readUInt32BE(16), height: file.readUInt32BE(20) }
-  else if (head.startsWith('GIF8')) size = file.length < 10 ? undefined : { width: file.readUInt16LE(6), height: file.readUInt16LE(8) }
+  if (head.startsWith('\x89PNG\r\n\x1a\n'))
+    size = file.length < 24 ? undefined : { width: file.readUInt32BE(16), height: file.readUInt32BE(20) }
+  else if (head.startsWith('GIF8'))
+    size = file.length < 10 ? undefined : { width: file.readUInt16LE(6), height: file.readUInt16LE(8) }
   else if (head.startsWith('RIFF') && head.startsWith('WEBP', 8)) size = webpSize(file)
   else if (head.startsWith('\xff\xd8')) size = jpegSize(file)
   return size && size.width > 0 && size.height > 0 ? size : undefined

@@ -26,7 +26,12 @@ test('replaces, adds and removes fields and keeps every other byte', () => {
   const text = '{ "a":1 ,\t"b" : [1, 2],"c":"\\"}{\\\\" }'
   expect(edited(text, [{ set: 'b', json: '7' }])).toBe('{ "a":1 ,\t"b" : 7,"c":"\\"}{\\\\" }')
   expect(JSON.parse(edited(text, [{ set: 'd', json: 'null' }]))).toEqual({ a: 1, b: [1, 2], c: '"}{\\', d: null })
-  expect(edited('{}', [{ set: 'x', json: '1' }, { set: 'y', json: '2' }])).toBe('{"x":1,"y":2}')
+  expect(
+    edited('{}', [
+      { set: 'x', json: '1' },
+      { set: 'y', json: '2' },
+    ]),
+  ).toBe('{"x":1,"y":2}')
 })
 
 test('any set of edits gives the same object as editing the parsed value', () => {
@@ -96,7 +101,11 @@ test('says where: in small bodies, in fields of large ones, behind a byte order 
   expect(place(() => large.get('n'))).toBe(3 + 9 + text.length + 1 + 5 + 3)
   const broken = bytes(`{"text":"${text}","s":"ab"}`)
   broken[broken.length - 3] = 0xff
-  for (const work of [(body: JsonBody) => body.get('s'), (body: JsonBody) => body.rawText('s'), (body: JsonBody) => body.parse()])
+  for (const work of [
+    (body: JsonBody) => body.get('s'),
+    (body: JsonBody) => body.rawText('s'),
+    (body: JsonBody) => body.parse(),
+  ])
     expect(place(() => work(JsonBody.read(broken)))).toBe(broken.length - 3)
 })
 
@@ -118,7 +127,10 @@ test('a byte order mark is no part of the body', () => {
   const body = JsonBody.read(bytes('\u{FEFF} {"model":"m","a":1}'))
   expect([body.get('model'), body.size]).toEqual(['m', 20])
   const sent = (edits: Parameters<JsonBody['edited']>[0]) => Buffer.concat(body.edited(edits)).toString()
-  expect([sent([]), sent([{ set: 'model', json: '"other"' }])]).toEqual([' {"model":"m","a":1}', ' {"model":"other","a":1}'])
+  expect([sent([]), sent([{ set: 'model', json: '"other"' }])]).toEqual([
+    ' {"model":"m","a":1}',
+    ' {"model":"other","a":1}',
+  ])
   expect(() => JsonBody.read(bytes('\u{FEFF}\u{FEFF}{}'))).toThrow(JsonBodyError)
 })
 
@@ -128,7 +140,8 @@ test('bombs are refused in milliseconds', () => {
     `{"a":[${'{},'.repeat(4_000_000)}{}]}`,
     `{${Array.from({ length: 400_000 }, (_, at) => `"k${at}":1`).join(',')}}`,
   ].map(bytes)
-  for (const bomb of bombs) expect(bestMs(() => expect(() => JsonBody.read(bomb)).toThrow(JsonBodyError))).toBeLessThan(50)
+  for (const bomb of bombs)
+    expect(bestMs(() => expect(() => JsonBody.read(bomb)).toThrow(JsonBodyError))).toBeLessThan(50)
 })
 
 test('a large body is outlined without being copied or parsed', () => {

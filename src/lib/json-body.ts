@@ -186,7 +186,10 @@ function parseText(bytes: Uint8Array, from: number): unknown {
   try {
     return JSON.parse(text)
   } catch (cause) {
-    throw new JsonBodyError(`the body is not valid JSON: ${(cause as Error).message}`, placeOf(jsonFaultAt(bytes), from))
+    throw new JsonBodyError(
+      `the body is not valid JSON: ${(cause as Error).message}`,
+      placeOf(jsonFaultAt(bytes), from),
+    )
   }
 }
 
@@ -243,16 +246,14 @@ function outline(bytes: Uint8Array, limits: JsonLimits): Outline {
       continue
     }
     if (isStructural[byte] === 0) continue
-    if (++tokens > limits.tokens)
-      throw new JsonBodyError(`the body has more than ${limits.tokens} JSON elements`, at)
+    if (++tokens > limits.tokens) throw new JsonBodyError(`the body has more than ${limits.tokens} JSON elements`, at)
     if (byte === openBrace || byte === openBracket) {
       if (++depth > limits.depth) throw new JsonBodyError(`the body is nested deeper than ${limits.depth}`, at)
     } else if (byte === closeBrace || byte === closeBracket) {
       if (depth === 1) {
         if (valueStart >= 0) addSpan(spans, key, { keyStart, valueStart, valueEnd: trimEnd(bytes, at) }, limits)
         const rest = skipSpace(bytes, at + 1)
-        if (byte !== closeBrace || rest < bytes.length)
-          throw new JsonBodyError('the body is not one JSON object', rest)
+        if (byte !== closeBrace || rest < bytes.length) throw new JsonBodyError('the body is not one JSON object', rest)
         return { spans, end: at }
       }
       depth--
@@ -280,8 +281,27 @@ function addSpan(spans: Map<string, Span>, key: string, span: Span, limits: Json
 /** Keys of nearly every request, by their length: no string has to be made for them. */
 const usualKeys: string[][] = []
 for (const key of [
-  'model', 'messages', 'stream', 'temperature', 'max_tokens', 'max_completion_tokens', 'top_p', 'tools', 'tool_choice', 'stream_options',
-  'response_format', 'stop', 'user', 'seed', 'n', 'input', 'encoding_format', 'system', 'metadata', 'instructions', 'contents',
+  'model',
+  'messages',
+  'stream',
+  'temperature',
+  'max_tokens',
+  'max_completion_tokens',
+  'top_p',
+  'tools',
+  'tool_choice',
+  'stream_options',
+  'response_format',
+  'stop',
+  'user',
+  'seed',
+  'n',
+  'input',
+  'encoding_format',
+  'system',
+  'metadata',
+  'instructions',
+  'contents',
 ])
   (usualKeys[key.length] ??= []).push(key)
 
@@ -317,7 +337,8 @@ function skipSpace(bytes: Uint8Array, at: number): number {
 }
 
 function trimEnd(bytes: Uint8Array, end: number): number {
-  while (end > 0 && (bytes[end - 1] === 32 || bytes[end - 1] === 10 || bytes[end - 1] === 13 || bytes[end - 1] === 9)) end--
+  while (end > 0 && (bytes[end - 1] === 32 || bytes[end - 1] === 10 || bytes[end - 1] === 13 || bytes[end - 1] === 9))
+    end--
   return end
 }
 

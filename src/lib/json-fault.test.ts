@@ -5,8 +5,36 @@ const fault = (text: string) => jsonFaultAt(new TextEncoder().encode(text))
 
 /** The sign § stands before the byte at fault. */
 const faults = [
-  '{"a":§NaN}', '{"a":1,§}', '[1,§]', '{"a":[1,{"b":§undefined}]}', '{§\'a\':1}', '{"a"§ 1}', '{"a":1§ "b":2}', '[1§ 2]', '{"a":1§]', '§', ' §', '[§', '[1§',
-  '"a§\n"', '"a§\\x"', '"a§\\u12g4"', '"a§\\u12', '"open§', '0§1', '1§.', '1§e', '§+1', '§.5', '-§', '§tru', 'true§x', '{"ü":"€",§}', '[]§[]', '{}§ x', '§}',
+  '{"a":§NaN}',
+  '{"a":1,§}',
+  '[1,§]',
+  '{"a":[1,{"b":§undefined}]}',
+  "{§'a':1}",
+  '{"a"§ 1}',
+  '{"a":1§ "b":2}',
+  '[1§ 2]',
+  '{"a":1§]',
+  '§',
+  ' §',
+  '[§',
+  '[1§',
+  '"a§\n"',
+  '"a§\\x"',
+  '"a§\\u12g4"',
+  '"a§\\u12',
+  '"open§',
+  '0§1',
+  '1§.',
+  '1§e',
+  '§+1',
+  '§.5',
+  '-§',
+  '§tru',
+  'true§x',
+  '{"ü":"€",§}',
+  '[]§[]',
+  '{}§ x',
+  '§}',
 ]
 for (const marked of faults)
   test(`the fault of ${JSON.stringify(marked)}`, () => {
@@ -22,13 +50,38 @@ for (const marked of faults)
 test('finds nothing where the platform finds nothing, and something wherever it does', () => {
   let seed = 11
   const random = (below: number) => ((seed = (seed * 1103515245 + 12345) % 2147483648), seed % below)
-  const pieces = ['{', '}', '[', ']', ',', ':', '"a"', '"\\u00e9\\n"', '"é"', '1', '-0.5e+3', 'true', 'null', ' ', '\n', '{"a":1}', '[1,2]', '"', '\\', 'x', '\u0001']
+  const pieces = [
+    '{',
+    '}',
+    '[',
+    ']',
+    ',',
+    ':',
+    '"a"',
+    '"\\u00e9\\n"',
+    '"é"',
+    '1',
+    '-0.5e+3',
+    'true',
+    'null',
+    ' ',
+    '\n',
+    '{"a":1}',
+    '[1,2]',
+    '"',
+    '\\',
+    'x',
+    '\u0001',
+  ]
   const good = '{"a" : [1, {"b": null, "c": "x\\"y"}, [], {} ], "d": -1.5E2 }'
   let parsed = 0
   for (let round = 0; round < 20_000; round++) {
     const at = random(good.length)
     const piece = pieces[random(pieces.length)]!
-    const text = [good.slice(0, at) + piece + good.slice(at + random(3)), Array.from({ length: random(6) }, () => pieces[random(pieces.length)]).join('')][random(2)]!
+    const text = [
+      good.slice(0, at) + piece + good.slice(at + random(3)),
+      Array.from({ length: random(6) }, () => pieces[random(pieces.length)]).join(''),
+    ][random(2)]!
     let isGood = true
     try {
       JSON.parse(text)

@@ -11,7 +11,8 @@ const closeBracket = 93
 const letterU = 117
 
 const isSpace = (byte: number | undefined): boolean => byte === 32 || byte === 10 || byte === 13 || byte === 9
-const isHex = (byte: number): boolean => (byte >= 48 && byte <= 57) || (byte >= 65 && byte <= 70) || (byte >= 97 && byte <= 102)
+const isHex = (byte: number): boolean =>
+  (byte >= 48 && byte <= 57) || (byte >= 65 && byte <= 70) || (byte >= 97 && byte <= 102)
 /** Behind a backslash, but for `u`. */
 const escapes: ReadonlySet<number> = new Set(Buffer.from('"\\/bfnrt'))
 const wordOrNumber = /^(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)/
@@ -107,11 +108,13 @@ class Reader {
   }
 
   #wordOrNumber(): boolean {
-    const [found] = wordOrNumber.exec(Buffer.from(this.#bytes.subarray(this.at, this.at + wordBytesMax)).toString('latin1')) ?? []
+    const [found] =
+      wordOrNumber.exec(Buffer.from(this.#bytes.subarray(this.at, this.at + wordBytesMax)).toString('latin1')) ?? []
     if (found === undefined) return false
     this.at += found.length
     // A longer number goes on; whether it is one, its first digits have said.
-    if (found.length === wordBytesMax) while (/[\d.eE+-]/.test(String.fromCharCode(this.#bytes[this.at] ?? 0))) this.at++
+    if (found.length === wordBytesMax)
+      while (/[\d.eE+-]/.test(String.fromCharCode(this.#bytes[this.at] ?? 0))) this.at++
     return true
   }
 

@@ -30,7 +30,13 @@ for (const [name, { framing, text }] of Object.entries(inputs))
     const bytes = Buffer.from(text)
     expect(split(framing, bytes, [])).toEqual({ data: texts, rest: '' })
     for (let at = 0; at <= bytes.length; at++) expect(split(framing, bytes, [at]).data).toEqual(texts)
-    expect(split(framing, bytes, Array.from(bytes, (_, at) => at)).data).toEqual(texts)
+    expect(
+      split(
+        framing,
+        bytes,
+        Array.from(bytes, (_, at) => at),
+      ).data,
+    ).toEqual(texts)
   })
 
 test('what is cut off in the middle stays visible', () => {

@@ -57,7 +57,8 @@ abstract class HoldingSplitter implements FrameSplitter {
     // Not `slice`: of a Buffer that is a view of memory which may be used again.
     this.#held.push(new Uint8Array(bytes))
     this.#heldBytes += bytes.length
-    if (this.#heldBytes > bytesMax) throw new FrameTooLargeError(`an event of the stream is larger than ${bytesMax} bytes`)
+    if (this.#heldBytes > bytesMax)
+      throw new FrameTooLargeError(`an event of the stream is larger than ${bytesMax} bytes`)
   }
 }
 

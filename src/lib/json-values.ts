@@ -4,7 +4,8 @@
 export type Json = Record<string, unknown>
 
 /** An object, not an array and not null. */
-export const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
+export const isObject = (value: unknown): value is Json =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 /** Anything but an array is an empty one. */
 export const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])
 /** The objects of an array. */

@@ -4,7 +4,8 @@
 export const masked = '[redacted]'
 /** Shorter values are no secrets, and would tear holes into everything else. */
 const secretCharactersMin = 4
-const secretHeader = /^(authorization|proxy-authorization|cookie|set-cookie)$|(^|[-_])(key|token|secret|password|credential|signature)s?($|[-_])/i
+const secretHeader =
+  /^(authorization|proxy-authorization|cookie|set-cookie)$|(^|[-_])(key|token|secret|password|credential|signature)s?($|[-_])/i
 const secretParameter = /(^|[-_])(key|token|secret|password|sig|signature|credential)s?$/i
 const scheme = /^(Bearer|Basic|Key|Token) /i
 
@@ -15,7 +16,9 @@ export class Mask {
   constructor(secrets: readonly string[]) {
     const long = secrets.filter(value => value.length >= secretCharactersMin)
     // The longest first: one secret may be a part of another.
-    this.#values = [...new Set(long.flatMap(value => [value, encodeURIComponent(value)]))].sort((a, b) => b.length - a.length)
+    this.#values = [...new Set(long.flatMap(value => [value, encodeURIComponent(value)]))].sort(
+      (a, b) => b.length - a.length,
+    )
   }
 
   text(text: string): string {

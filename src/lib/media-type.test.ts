@@ -15,8 +15,11 @@ test('the beginning of a file wins over its name', () => {
 test('text is text, by its own name or as plain text; what is none is never called so', () => {
   expect(mediaTypeOf(Buffer.from('a,b\n'), 'a.CSV')).toBe('text/csv')
   expect(mediaTypeOf(Buffer.from('# é'), 'read.me.md')).toBe('text/markdown')
-  for (const name of ['a.json', 'a.py', 'a.jsonl', 'Makefile', '', 'a.b/../c', '.pdf']) expect(mediaTypeOf(Buffer.from('{"a":1}'), name)).toBe('text/plain')
+  for (const name of ['a.json', 'a.py', 'a.jsonl', 'Makefile', '', 'a.b/../c', '.pdf'])
+    expect(mediaTypeOf(Buffer.from('{"a":1}'), name)).toBe('text/plain')
   expect(mediaTypeOf(latin1('caf\xe9'), 'a.txt')).toBe('application/octet-stream')
   expect(mediaTypeOf(Buffer.from('a\0b'), 'a')).toBe('application/octet-stream')
-  expect(mediaTypeOf(latin1('PK\x03\x04\xff'), 'a.docx')).toBe('application/vnd.openxmlformats-officedocument.wordprocessingml.document')
+  expect(mediaTypeOf(latin1('PK\x03\x04\xff'), 'a.docx')).toBe(
+    'application/vnd.openxmlformats-officedocument.wordprocessingml.document',
+  )
 })

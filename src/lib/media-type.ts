@@ -16,7 +16,9 @@ const beginnings: readonly (readonly [mediaType: string, start: string, later?: 
 export function mediaTypeOf(bytes: Uint8Array, filename: string): string {
   const file = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const head = file.toString('latin1', 0, 16)
-  const known = beginnings.find(([, start, later]) => head.startsWith(start) && (later === undefined || head.startsWith(later, 8)))
+  const known = beginnings.find(
+    ([, start, later]) => head.startsWith(start) && (later === undefined || head.startsWith(later, 8)),
+  )
   if (known) return known[0]
   const named = typeByName(filename)
   if (!isUtf8(file) || file.includes(0)) return named.startsWith('text/') ? unknownType : named

@@ -49,7 +49,8 @@ describe('reading a form', () => {
   test('whole, at every cut in two, and byte by byte, in memory that is used again', () => {
     const bytes = Buffer.from(hard, 'latin1')
     expect(parse([bytes])).toEqual(hardParts)
-    for (let at = 0; at <= bytes.length; at++) expect(parse([bytes.subarray(0, at), bytes.subarray(at)])).toEqual(hardParts)
+    for (let at = 0; at <= bytes.length; at++)
+      expect(parse([bytes.subarray(0, at), bytes.subarray(at)])).toEqual(hardParts)
     const shared = Buffer.alloc(1)
     function* single() {
       for (const byte of bytes) {
@@ -69,13 +70,17 @@ describe('reading a form', () => {
     const boundary = boundaryOf(written.headers.get('content-type')!)
     const parts = parse([await written.bytes()], boundary)
     expect(parts.map(one => [one.name, one.filename, one.text])).toEqual([
-      ['model', undefined, 'm'], ['timestamp_granularities[]', undefined, 'word'], ['file', 'naïve "name".wav', 'abc'],
+      ['model', undefined, 'm'],
+      ['timestamp_granularities[]', undefined, 'word'],
+      ['file', 'naïve "name".wav', 'abc'],
     ])
     expect(parts.map(one => fieldName(one.name))).toEqual(['model', 'timestamp_granularities', 'file'])
   })
 
   test('a preamble, blanks after a boundary, an epilogue, other headers and filename*', () => {
-    const [part] = whole(`before\r\n--B \t\r\nX-Other: 1\r\ncontent-disposition: form-data; filename=plain.wav; name=file; filename*=UTF-8''na%C3%AFve.wav\r\n\r\nx\r\n--B--\r\nafter --B`)
+    const [part] = whole(
+      `before\r\n--B \t\r\nX-Other: 1\r\ncontent-disposition: form-data; filename=plain.wav; name=file; filename*=UTF-8''na%C3%AFve.wav\r\n\r\nx\r\n--B--\r\nafter --B`,
+    )
     expect(part).toEqual({ name: 'file', filename: 'naïve.wav', contentType: undefined, text: 'x' })
   })
 
@@ -93,12 +98,20 @@ describe('reading a form', () => {
     ['no head', form('\r\nx'), 'content-disposition'],
     ['no name', form('content-disposition: form-data\r\n\r\nx'), 'with a name'],
     ['an attachment', form('content-disposition: attachment; name="a"\r\n\r\nx'), 'with a name'],
-    ['two dispositions', form(`content-disposition: form-data; name="a"\r\n${field('b', 'c')}`), 'two content-disposition'],
+    [
+      'two dispositions',
+      form(`content-disposition: form-data; name="a"\r\n${field('b', 'c')}`),
+      'two content-disposition',
+    ],
     ['no colon', form(`nonsense\r\n${field('a', 'b')}`), 'name: value'],
     ['a folded header', form(`content-disposition: form-data;\r\n name="a"\r\n\r\nx`), 'name: value'],
     ['base64', form(`content-transfer-encoding: base64\r\n${field('a', 'b')}`), "encoded as 'base64'"],
     ['65 parts', form(...Array(65).fill(field('a', 'b'))), 'more than 64 parts'],
-    ['a bad filename*', form(`content-disposition: form-data; name="a"; filename*=UTF-8''%E0%A4%A\r\n\r\nx`), 'filename*'],
+    [
+      'a bad filename*',
+      form(`content-disposition: form-data; name="a"; filename*=UTF-8''%E0%A4%A\r\n\r\nx`),
+      'filename*',
+    ],
   ]
   for (const [what, text, reason] of refused)
     test(`refuses ${what}, wherever it is cut`, () => {
@@ -112,10 +125,14 @@ describe('reading a form', () => {
     expect(() => whole(form(...Array(100_000).fill(field('a', 'b'))))).toThrow('more than 64 parts')
     const dashes = '-'.repeat(70)
     expect(parse([Buffer.alloc(8_000_000, 45)], dashes)).toEqual([])
-    const halves = Buffer.from(`--${dashes}\r\n${field('a', `\r\n--${'-'.repeat(69)}`.repeat(200_000))}\r\n--${dashes}--`)
+    const halves = Buffer.from(
+      `--${dashes}\r\n${field('a', `\r\n--${'-'.repeat(69)}`.repeat(200_000))}\r\n--${dashes}--`,
+    )
     expect(parse([halves], dashes)[0]!.text.length).toBe(73 * 200_000)
     const small = Array.from({ length: 100_000 }, () => Buffer.from('\r\n--'))
-    expect(parse([Buffer.from(`--B\r\n${field('a', '')}`), ...small, Buffer.from('\r\n--B--')])[0]!.text.length).toBe(400_000)
+    expect(parse([Buffer.from(`--B\r\n${field('a', '')}`), ...small, Buffer.from('\r\n--B--')])[0]!.text.length).toBe(
+      400_000,
+    )
     expect(performance.now() - fromMs).toBeLessThan(2000)
   })
 })
@@ -123,7 +140,17 @@ describe('reading a form', () => {
 test('boundaries of content types', () => {
   expect(boundaryOf('multipart/form-data; boundary=abc')).toBe('abc')
   expect(boundaryOf('Multipart/Form-Data; charset=utf-8; BOUNDARY="a b:c"')).toBe('a b:c')
-  for (const wrong of ['', 'application/json', 'multipart/mixed; boundary=a', 'multipart/form-data', 'multipart/form-data; boundary=', 'multipart/form-data; boundary="a "', `multipart/form-data; boundary=${'a'.repeat(71)}`, 'multipart/form-data; boundary="a\\"b"', 'multipart/form-data; boundary=ä'])
+  for (const wrong of [
+    '',
+    'application/json',
+    'multipart/mixed; boundary=a',
+    'multipart/form-data',
+    'multipart/form-data; boundary=',
+    'multipart/form-data; boundary="a "',
+    `multipart/form-data; boundary=${'a'.repeat(71)}`,
+    'multipart/form-data; boundary="a\\"b"',
+    'multipart/form-data; boundary=ä',
+  ])
     expect(() => boundaryOf(wrong)).toThrow(MultipartError)
 })
 

@@ -42,7 +42,9 @@ const noBytes = Buffer.alloc(0)
 export function boundaryOf(contentType: string): string {
   const [type, parameters] = headerValue(contentType)
   if (type.toLowerCase() !== 'multipart/form-data')
-    throw new MultipartError(`the content-type must be multipart/form-data; got ${type ? `'${type.slice(0, 100)}'` : 'none'}`)
+    throw new MultipartError(
+      `the content-type must be multipart/form-data; got ${type ? `'${type.slice(0, 100)}'` : 'none'}`,
+    )
   const boundary = parameters.get('boundary')
   if (boundary === undefined) throw new MultipartError('the content-type multipart/form-data has no boundary')
   // RFC 2046, section 5.1.1: at most 70 of these characters, and no space at the end.
@@ -85,7 +87,8 @@ export class MultipartParser {
   /** The bytes have ended: throws MultipartError when the form has not. */
   end(): void {
     if (this.#state === 'epilogue') return
-    if (this.#state === 'preamble') throw new MultipartError('the form does not begin with the boundary of its content-type')
+    if (this.#state === 'preamble')
+      throw new MultipartError('the form does not begin with the boundary of its content-type')
     throw new MultipartError('the form ends before its closing boundary')
   }
 
@@ -217,7 +220,8 @@ function headerValue(text: string): [string, Map<string, string>] {
   for (let found = pattern.exec(text); found; found = pattern.exec(text)) {
     const name = found[1]!.toLowerCase()
     // Browsers write quotes and line ends as %22, %0D, %0A; other clients put a backslash before a quote only.
-    const value = found[2] === undefined ? found[3]!.trim() : found[2].replace(/\\(["\\])/g, '$1').replaceAll('%22', '"')
+    const value =
+      found[2] === undefined ? found[3]!.trim() : found[2].replace(/\\(["\\])/g, '$1').replaceAll('%22', '"')
     if (!parameters.has(name)) parameters.set(name, value)
   }
   return [text.slice(0, start).trim(), parameters]

@@ -4,7 +4,13 @@ import { nearest } from './nearest.ts'
 test('letters inserted, left out, changed or swapped are seen through; what is further away is not guessed', () => {
   const names = ['api_key', 'api_base', 'model', 'weight']
   const cases: [string, string | undefined][] = [
-    ['api_kye', 'api_key'], ['apikey', 'api_key'], ['Model', 'model'], ['models', 'model'], ['wieght', 'weight'], ['temperature', undefined], ['', undefined],
+    ['api_kye', 'api_key'],
+    ['apikey', 'api_key'],
+    ['Model', 'model'],
+    ['models', 'model'],
+    ['wieght', 'weight'],
+    ['temperature', undefined],
+    ['', undefined],
   ]
   for (const [word, meant] of cases) expect([word, nearest(word, names)]).toEqual([word, meant])
 })
@@ -26,11 +32,19 @@ test('long names that differ only at their end cost little, too', () => {
 
 test('the nearest of several wins, as a distance counted in full has it', () => {
   const distance = (a: string, b: string): number => {
-    const rows = Array.from({ length: a.length + 1 }, (_, i) => Array.from({ length: b.length + 1 }, (_, j) => (i === 0 ? j : i)))
+    const rows = Array.from({ length: a.length + 1 }, (_, i) =>
+      Array.from({ length: b.length + 1 }, (_, j) => (i === 0 ? j : i)),
+    )
     for (let i = 1; i <= a.length; i++)
       for (let j = 1; j <= b.length; j++) {
-        const swapped = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1] ? rows[i - 2]![j - 2]! + 1 : Infinity
-        rows[i]![j] = Math.min(rows[i - 1]![j]! + 1, rows[i]![j - 1]! + 1, rows[i - 1]![j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1), swapped)
+        const swapped =
+          i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1] ? rows[i - 2]![j - 2]! + 1 : Infinity
+        rows[i]![j] = Math.min(
+          rows[i - 1]![j]! + 1,
+          rows[i]![j - 1]! + 1,
+          rows[i - 1]![j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1),
+          swapped,
+        )
       }
     return rows[a.length]![b.length]!
   }
@@ -41,6 +55,10 @@ test('the nearest of several wins, as a distance counted in full has it', () => 
     const [asked, names] = [word(), [word(), word(), word()]]
     const most = Math.min(Math.max(2, Math.floor(asked.length / 3)), 6)
     const best = Math.min(...names.map(name => distance(asked, name)))
-    expect([asked, names, nearest(asked, names)]).toEqual([asked, names, best > most ? undefined : names.find(name => distance(asked, name) === best)])
+    expect([asked, names, nearest(asked, names)]).toEqual([
+      asked,
+      names,
+      best > most ? undefined : names.find(name => distance(asked, name) === best),
+    ])
   }
 })

@@ -36,7 +36,8 @@ function editDistance(a: string, b: string, limit: number): number {
     for (let j = from; j <= to; j++) {
       const change = letter === b.charCodeAt(j - 1) ? 0 : 1
       let least = Math.min(last[j]! + 1, row[j - 1]! + 1, last[j - 1]! + change)
-      if (i > 1 && j > 1 && letter === b.charCodeAt(j - 2) && a.charCodeAt(i - 2) === b.charCodeAt(j - 1)) least = Math.min(least, beforeLast[j - 2]! + 1)
+      if (i > 1 && j > 1 && letter === b.charCodeAt(j - 2) && a.charCodeAt(i - 2) === b.charCodeAt(j - 1))
+        least = Math.min(least, beforeLast[j - 2]! + 1)
       row[j] = least
       if (least < rowLeast) rowLeast = least
     }

@@ -18,7 +18,8 @@ interface Exception {
   matches(hostname: string): boolean
 }
 
-const namePattern = /^(?=.{1,253}$)[\p{L}\p{N}_]([\p{L}\p{N}_-]*[\p{L}\p{N}_])?(\.[\p{L}\p{N}_]([\p{L}\p{N}_-]*[\p{L}\p{N}_])?)*$/u
+const namePattern =
+  /^(?=.{1,253}$)[\p{L}\p{N}_]([\p{L}\p{N}_-]*[\p{L}\p{N}_])?(\.[\p{L}\p{N}_]([\p{L}\p{N}_-]*[\p{L}\p{N}_])?)*$/u
 
 /** `host`, `.suffix`, `*.suffix`, addresses, `address/bits`, each also with `:port`; `*` = every host. */
 export class NoProxy {
@@ -46,7 +47,9 @@ export class NoProxy {
 
 function exceptionOf(entry: string): Exception | undefined {
   if (entry === '*') return { port: undefined, matches: () => true }
-  const [, host = '', digits] = isIPv6(entry) ? [entry, entry] : (/^(\[[^\]]*\]|[^:]*)(?::(\d{1,5}))?$/.exec(entry) ?? [])
+  const [, host = '', digits] = isIPv6(entry)
+    ? [entry, entry]
+    : (/^(\[[^\]]*\]|[^:]*)(?::(\d{1,5}))?$/.exec(entry) ?? [])
   const port = digits === undefined ? undefined : Number(digits)
   if (port !== undefined && (port < 1 || port > 65_535)) return undefined
   // Of a range the brackets, if any, are around the address alone, so that it has no port: `fd00::/8`, `10.0.0.0/8`.

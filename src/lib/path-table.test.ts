@@ -27,9 +27,17 @@ test.each([
   expect(table.find(path)).toEqual({ value, params })
 })
 
-test.each(['/', '/v1', '/docs', '/docs/a/b', '/engines/chat/completions', '/v1/models/%ZZ', '/V1/models', '/engines//chat/completions', '/engines/a//chat/completions', '/v1/models//x'])(
-  '%s is not',
-  path => {
-    expect(table.find(path)).toBeUndefined()
-  },
-)
+test.each([
+  '/',
+  '/v1',
+  '/docs',
+  '/docs/a/b',
+  '/engines/chat/completions',
+  '/v1/models/%ZZ',
+  '/V1/models',
+  '/engines//chat/completions',
+  '/engines/a//chat/completions',
+  '/v1/models//x',
+])('%s is not', path => {
+  expect(table.find(path)).toBeUndefined()
+})

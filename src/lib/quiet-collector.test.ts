@@ -2,7 +2,10 @@ import { expect, test } from 'bun:test'
 import { join } from 'node:path'
 
 test('memory of a burst is given back once it is over, and not while work is under way', async () => {
-  const child = Bun.spawn([process.execPath, '-e', `
+  const child = Bun.spawn([
+    process.execPath,
+    '-e',
+    `
     const { QuietCollector } = await import(${JSON.stringify(join(import.meta.dir, 'quiet-collector.ts'))})
     let busy = true
     const collector = new QuietCollector({ isBusy: () => busy, isSettling: () => false })
@@ -18,14 +21,20 @@ test('memory of a burst is given back once it is over, and not while work is und
     await Bun.sleep(2200)
     console.log(JSON.stringify({ before, whileBusy, after: rss() }))
     collector.stop()
-  `])
+  `,
+  ])
   const { before, whileBusy, after } = JSON.parse(await new Response(child.stdout).text()) as Record<string, number>
   expect(whileBusy! - before!).toBeGreaterThan(60)
   expect(after! - before!).toBeLessThan(40)
 }, 15_000)
 
-test.skipIf(process.platform !== 'linux')('what starting needed is given back, and after a burst again, once nothing is left to be done', async () => {
-  const child = Bun.spawn([process.execPath, '-e', `
+test.skipIf(process.platform !== 'linux')(
+  'what starting needed is given back, and after a burst again, once nothing is left to be done',
+  async () => {
+    const child = Bun.spawn([
+      process.execPath,
+      '-e',
+      `
     const { QuietCollector } = await import(${JSON.stringify(join(import.meta.dir, 'quiet-collector.ts'))})
     const { readFileSync } = await import('node:fs')
     const fileKb = () => Number(/RssFile:\\s+(\\d+)/.exec(readFileSync('/proc/self/status', 'utf8'))[1])
@@ -62,13 +71,16 @@ test.skipIf(process.platform !== 'linux')('what starting needed is given back, a
     figures.afterLongWork = fileKb()
     console.log(JSON.stringify(figures))
     collector.stop()
-  `])
-  const kb = JSON.parse(await new Response(child.stdout).text()) as Record<string, number>
-  expect(kb.quiet).toBeLessThan(kb.started! - 4096)
-  // A few calls are no burst: what they brought back stays, and the next ones find it.
-  expect(kb.afterFew).toBeGreaterThan(kb.fewCalls! - 1024)
-  expect(kb.settling).toBeGreaterThan(kb.manyCalls! - 1024)
-  expect(kb.settled).toBeLessThan(kb.manyCalls! - 2048)
-  // Few calls that take long, streams for one, bring as much back as many short ones.
-  expect(kb.afterLongWork).toBeLessThan(kb.longWork! - 2048)
-}, 30_000)
+  `,
+    ])
+    const kb = JSON.parse(await new Response(child.stdout).text()) as Record<string, number>
+    expect(kb.quiet).toBeLessThan(kb.started! - 4096)
+    // A few calls are no burst: what they brought back stays, and the next ones find it.
+    expect(kb.afterFew).toBeGreaterThan(kb.fewCalls! - 1024)
+    expect(kb.settling).toBeGreaterThan(kb.manyCalls! - 1024)
+    expect(kb.settled).toBeLessThan(kb.manyCalls! - 2048)
+    // Few calls that take long, streams for one, bring as much back as many short ones.
+    expect(kb.afterLongWork).toBeLessThan(kb.longWork! - 2048)
+  },
+  30_000,
+)

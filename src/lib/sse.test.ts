@@ -1,7 +1,8 @@
 import { expect, test } from 'bun:test'
 import { FrameTooLargeError, SseSplitter } from './sse.ts'
 
-const text = ': comment\n\ndata: one ✓\n\nevent: named\r\ndata: a\r\ndata: b\r\n\r\ndata:no space\r\rid: 1\n\ndata: {"x":"😀"}\n\n'
+const text =
+  ': comment\n\ndata: one ✓\n\nevent: named\r\ndata: a\r\ndata: b\r\n\r\ndata:no space\r\rid: 1\n\ndata: {"x":"😀"}\n\n'
 const expected = [{ data: 'one ✓' }, { event: 'named', data: 'a\nb' }, { data: 'no space' }, { data: '{"x":"😀"}' }]
 
 test('events are the same wherever the bytes are cut', () => {

@@ -25,7 +25,12 @@ test('too much, too slow or too many: no count, and the next one works', async (
   expect(await small.count('o200k_base', ['x'.repeat(300_000)])).toBeUndefined()
   expect(performance.now() - startedMs).toBeLessThan(20_000)
   expect(small.loaded).toBe(false)
-  expect(await Promise.all([1, 2, 3, 4].map(() => small.count('o200k_base', ['x'])))).toEqual([[1], [1], [1], undefined])
+  expect(await Promise.all([1, 2, 3, 4].map(() => small.count('o200k_base', ['x'])))).toEqual([
+    [1],
+    [1],
+    [1],
+    undefined,
+  ])
   small.stop()
 })
 
@@ -42,9 +47,33 @@ test('the thread ends when nobody counts, and when it is stopped', async () => {
 })
 
 test('models by their vocabulary', () => {
-  const o200k = ['gpt-4o', 'openai/gpt-4o-mini', 'gpt-4.1-nano', 'gpt-5', 'gpt-5.2-codex', 'o1', 'o3-mini', 'O4-mini', 'gpt-oss-120b', 'ft:gpt-4o:acme::x', 'openai/gpt-5:free']
+  const o200k = [
+    'gpt-4o',
+    'openai/gpt-4o-mini',
+    'gpt-4.1-nano',
+    'gpt-5',
+    'gpt-5.2-codex',
+    'o1',
+    'o3-mini',
+    'O4-mini',
+    'gpt-oss-120b',
+    'ft:gpt-4o:acme::x',
+    'openai/gpt-5:free',
+  ]
   const cl100k = ['gpt-4', 'gpt-4-turbo', 'gpt-3.5-turbo', 'gpt-35-turbo', 'text-embedding-3-large', 'davinci-002']
-  const unknown = ['claude-sonnet-4-5', 'gemini-2.5-pro', 'llama-3', 'gpt-2', 'gpt-neo', 'o', 'o2d', 'gpt-45', 'phi-4', 'omni', '']
+  const unknown = [
+    'claude-sonnet-4-5',
+    'gemini-2.5-pro',
+    'llama-3',
+    'gpt-2',
+    'gpt-neo',
+    'o',
+    'o2d',
+    'gpt-45',
+    'phi-4',
+    'omni',
+    '',
+  ]
   expect(o200k.filter(name => encodingOf(name) !== 'o200k_base')).toEqual([])
   expect(cl100k.filter(name => encodingOf(name) !== 'cl100k_base')).toEqual([])
   expect(unknown.filter(name => encodingOf(name) !== undefined)).toEqual([])

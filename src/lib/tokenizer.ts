@@ -14,21 +14,30 @@ export interface TokenizerRequest {
 }
 
 /** From the thread: `loaded`, then `counted` with a count for each text in order. Both for every request. */
-export type TokenizerReply = { readonly kind: 'loaded' } | { readonly kind: 'counted'; readonly counts: readonly number[] }
+export type TokenizerReply =
+  | { readonly kind: 'loaded' }
+  | { readonly kind: 'counted'; readonly counts: readonly number[] }
 
 /**
  * Names of models by vocabulary, as OpenAI publishes them (github.com/openai/tiktoken, tiktoken/model.py). The first
  * match counts; other vendors' vocabularies are not public, or not within reach.
  */
 const families: readonly { readonly pattern: RegExp; readonly encoding: Encoding }[] = [
-  { pattern: /^(gpt-4o|gpt-4\.[15]|gpt-([5-9]|oss)|chatgpt-|chat-latest|o\d(-|$)|codex-mini|computer-use-preview)/, encoding: 'o200k_base' },
+  {
+    pattern: /^(gpt-4o|gpt-4\.[15]|gpt-([5-9]|oss)|chatgpt-|chat-latest|o\d(-|$)|codex-mini|computer-use-preview)/,
+    encoding: 'o200k_base',
+  },
   { pattern: /^(gpt-4|gpt-3\.5|gpt-35)(-|$)/, encoding: 'cl100k_base' },
   { pattern: /^(text-embedding-(3-(small|large)|ada-002)|davinci-002|babbage-002)$/, encoding: 'cl100k_base' },
 ]
 
 /** By a model's name, also behind an organisation (`openai/gpt-5`) or fine-tuned (`ft:gpt-4o:...`); undefined = not known. */
 export function encodingOf(model: string): Encoding | undefined {
-  const name = model.slice(model.lastIndexOf('/') + 1).toLowerCase().replace(/^ft:/, '').split(':')[0]!
+  const name = model
+    .slice(model.lastIndexOf('/') + 1)
+    .toLowerCase()
+    .replace(/^ft:/, '')
+    .split(':')[0]!
   return families.find(({ pattern }) => pattern.test(name))?.encoding
 }
 

@@ -60,12 +60,18 @@ export function wishesOf(call: Call, format: Format): CallWishes {
 }
 
 /** Plans the call of `deployment`. Throws GatewayError when it cannot serve this operation. */
-export function planAttempt(call: Call, format: Format, deployment: Deployment, wishes = wishesOf(call, format)): Attempt {
+export function planAttempt(
+  call: Call,
+  format: Format,
+  deployment: Deployment,
+  wishes = wishesOf(call, format),
+): Attempt {
   checkMode(call, deployment)
   checkEssentials(wishes)
   const planned = plannedAttempt(call, format, deployment)
   const attempt = withWishes(call.namedFiles ? withLocalAnswer(planned, call.namedFiles.localIds) : planned, wishes)
-  if (attempt.dropped.length > 0 && !(wishes.dropParams ?? deployment.dropParams)) throw lossRefused(attempt.dropped, call.model)
+  if (attempt.dropped.length > 0 && !(wishes.dropParams ?? deployment.dropParams))
+    throw lossRefused(attempt.dropped, call.model)
   return deployment.judgesSchemas ? judgedAttempt(call, format, attempt) : attempt
 }
 
@@ -114,14 +120,30 @@ function sentBody(call: Call, deployment: Deployment): JsonBody {
 
 /** What a model of each mode is called with, and where. */
 const modes: Readonly<Record<Deployment['mode'], { what: string; operations: readonly Operation[]; path: string }>> = {
-  chat: { what: 'a chat model', operations: ['chat', 'completions', 'moderations', 'count-tokens'], path: '/v1/chat/completions' },
-  completion: { what: 'a text completion model', operations: ['chat', 'completions', 'count-tokens'], path: '/v1/completions' },
+  chat: {
+    what: 'a chat model',
+    operations: ['chat', 'completions', 'moderations', 'count-tokens'],
+    path: '/v1/chat/completions',
+  },
+  completion: {
+    what: 'a text completion model',
+    operations: ['chat', 'completions', 'count-tokens'],
+    path: '/v1/completions',
+  },
   embedding: { what: 'an embedding model', operations: ['embeddings', 'count-tokens'], path: '/v1/embeddings' },
   moderation: { what: 'a moderation model', operations: ['moderations'], path: '/v1/moderations' },
   rerank: { what: 'a reranking model', operations: ['rerank'], path: '/v1/rerank' },
-  image_generation: { what: 'an image generation model', operations: ['images', 'chat'], path: '/v1/images/generations' },
+  image_generation: {
+    what: 'an image generation model',
+    operations: ['images', 'chat'],
+    path: '/v1/images/generations',
+  },
   audio_speech: { what: 'a speech model', operations: ['speech', 'chat'], path: '/v1/audio/speech' },
-  audio_transcription: { what: 'an audio transcription model', operations: ['transcriptions', 'chat'], path: '/v1/audio/transcriptions' },
+  audio_transcription: {
+    what: 'an audio transcription model',
+    operations: ['transcriptions', 'chat'],
+    path: '/v1/audio/transcriptions',
+  },
 }
 
 /** Only a mode that somebody declared can contradict a call. */
@@ -129,11 +151,9 @@ function checkMode(call: Call, deployment: Deployment): void {
   if (deployment.info.mode === undefined) return
   const { what, operations, path } = modes[deployment.mode]
   if (operations.includes(call.operation)) return
-  throw new GatewayError(
-    'invalid-request',
-    `the model '${call.model}' is ${what}; use ${path}, or another model`,
-    { param: 'model' },
-  )
+  throw new GatewayError('invalid-request', `the model '${call.model}' is ${what}; use ${path}, or another model`, {
+    param: 'model',
+  })
 }
 
 function lossRefused(dropped: readonly string[], model: string): GatewayError {
@@ -221,7 +241,14 @@ function translateAttempt(call: Call, format: Format, deployment: Deployment, bo
 function chatAttempt(call: Call, format: ChatFormat, deployment: Deployment, body: JsonBody): Attempt | undefined {
   const { target } = deployment
   const adapter = target.provider.chat
-  return adapter && translatedAttempt(call, { adapter, format, request: hubRequest(call, format, body), publicModel: call.model }, target)
+  return (
+    adapter &&
+    translatedAttempt(
+      call,
+      { adapter, format, request: hubRequest(call, format, body), publicModel: call.model },
+      target,
+    )
+  )
 }
 
 function hubRequest(call: Call, format: ChatFormat, body: JsonBody): ChatRequest {
@@ -323,7 +350,10 @@ function checkedAttempt(call: Call, question: JsonQuestion): Attempt {
         return again && sent(again)
       },
     },
-    answer: () => ({ body: JSON.stringify(format.encode(dialogue.events, publicModel, request)), usage: dialogue.usage }),
+    answer: () => ({
+      body: JSON.stringify(format.encode(dialogue.events, publicModel, request)),
+      usage: dialogue.usage,
+    }),
     relay: () => relay,
   }
 }
@@ -389,9 +419,13 @@ function sent(translated: TranslatedCall, request?: ChatRequest): Pick<Attempt, 
   const understood = request?.understoodExtra ?? []
   const missing = request?.essentialExtra?.find(name => translated.dropped.includes(name))
   if (missing !== undefined)
-    throw new GatewayError('invalid-request', `\`${missing}\`: the model '${request!.model}' does not know it; leave it out, or use a model that does`, {
-      param: missing,
-    })
+    throw new GatewayError(
+      'invalid-request',
+      `\`${missing}\`: the model '${request!.model}' does not know it; leave it out, or use a model that does`,
+      {
+        param: missing,
+      },
+    )
   const dropped = request?.dropped ? [...new Set([...request.dropped, ...translated.dropped])] : translated.dropped
   return {
     head: translated.head,

@@ -71,7 +71,12 @@ export class CallRecord implements Call {
 }
 
 /** The record of a call that begins now. `what` = what is asked for, and under which path it is counted. */
-export function openCall(clock: Clock, request: HttpRequest, caller: Caller, what: Pick<CallStart, 'operation' | 'route'>): CallRecord {
+export function openCall(
+  clock: Clock,
+  request: HttpRequest,
+  caller: Caller,
+  what: Pick<CallStart, 'operation' | 'route'>,
+): CallRecord {
   return new CallRecord({
     id: request.id,
     operation: what.operation,

@@ -39,7 +39,9 @@ export class Cooldowns {
 
   /** Those that rest now. */
   resting(): Deployment[] {
-    return [...this.#health.values()].filter(health => health.restsUntilMs > this.#clock.monotonicMs()).map(health => health.deployment)
+    return [...this.#health.values()]
+      .filter(health => health.restsUntilMs > this.#clock.monotonicMs())
+      .map(health => health.deployment)
   }
 
   succeeded(deployment: Deployment): void {

@@ -23,25 +23,39 @@ function rig(body?: string, totalMs = 0): Rig {
   let cancelled = 0
   const leave = new AbortController()
   const response: UpstreamResponse = {
-    status: 200, header: () => undefined,
+    status: 200,
+    header: () => undefined,
     body: { bytes: async () => Buffer.from(body ?? ''), pipe() {}, pause() {}, resume() {} },
   }
   const transport: Transport = {
     send(request) {
       sent.push(request)
-      return { response: body === undefined ? new Promise(() => {}) : Promise.resolve(response), cancel: () => void cancelled++ }
+      return {
+        response: body === undefined ? new Promise(() => {}) : Promise.resolve(response),
+        cancel: () => void cancelled++,
+      }
     },
     connections: () => ({ busy: 0, idle: 0 }),
     close() {},
   }
   const request = requestOf('/v1/files', undefined, { method: 'GET', id: 'r' }, leave.signal)
   const provider = providers.get('openai')!
-  const deployment = { id: 'd', target: targetOf(provider, { model: 'm', baseUrl: 'http://up/v1' }), timeouts: timeouts({ totalMs }) } as Deployment
+  const deployment = {
+    id: 'd',
+    target: targetOf(provider, { model: 'm', baseUrl: 'http://up/v1' }),
+    timeouts: timeouts({ totalMs }),
+  } as Deployment
   return {
-    sent, leave, cancelled: () => cancelled,
+    sent,
+    leave,
+    cancelled: () => cancelled,
     call: fields => ({ request, deployment, method: 'GET', path: '/files/x', ...fields }),
     calls: createFileCalls({
-      transport, clock: { epochMs: () => 0, monotonicMs: () => 0 }, limits: { name: 'none' }, uploadDirectory: '/nowhere', settings: () => ({ bodyBytesMax: 10 }),
+      transport,
+      clock: { epochMs: () => 0, monotonicMs: () => 0 },
+      limits: { name: 'none' },
+      uploadDirectory: '/nowhere',
+      settings: () => ({ bodyBytesMax: 10 }),
     }),
   }
 }
@@ -50,7 +64,14 @@ test('a call goes to the path under the base, with JSON only where there is a bo
   const { calls, call, sent } = rig('{"id":"a"}')
   expect(await calls.json(call())).toEqual({ id: 'a' })
   expect(await calls.json(call({ method: 'POST', path: '/batches', body: { json: { a: 'é' } } }))).toEqual({ id: 'a' })
-  expect(sent.map(({ method, head, body }) => [method, head.url, head.headers['content-type'], Buffer.concat(body as Uint8Array[]).toString()])).toEqual([
+  expect(
+    sent.map(({ method, head, body }) => [
+      method,
+      head.url,
+      head.headers['content-type'],
+      Buffer.concat(body as Uint8Array[]).toString(),
+    ]),
+  ).toEqual([
     ['GET', 'http://up/v1/files/x', undefined, ''],
     ['POST', 'http://up/v1/batches', 'application/json', '{"a":"é"}'],
   ])
@@ -62,7 +83,9 @@ test('the shorter limit of time counts', async () => {
     await calls.json(call(totalMs === undefined ? {} : { totalMs }))
     return sent[0]!.timeouts.totalMs
   }
-  expect([await limits(0), await limits(9), await limits(0, 5), await limits(9, 5), await limits(3, 5)]).toEqual([0, 9, 5, 5, 3])
+  expect([await limits(0), await limits(9), await limits(0, 5), await limits(9, 5), await limits(3, 5)]).toEqual([
+    0, 9, 5, 5, 3,
+  ])
 })
 
 test("the client's leaving ends a call at once, unless the call outlives it", async () => {

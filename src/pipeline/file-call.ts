@@ -5,7 +5,14 @@ import { GatewayError } from '../core/errors.ts'
 import type { FileCall, FileCalls, FileContent } from '../core/files.ts'
 import type { Policy } from '../core/policy.ts'
 import { checkEncoding, clientClosed } from '../core/request.ts'
-import type { BodyPiece, BodySink, ExchangeTimeouts, Transport, UpstreamExchange, UpstreamResponse } from '../core/transport.ts'
+import type {
+  BodyPiece,
+  BodySink,
+  ExchangeTimeouts,
+  Transport,
+  UpstreamExchange,
+  UpstreamResponse,
+} from '../core/transport.ts'
 import type { Clock } from '../lib/clock.ts'
 import { JsonBody, JsonBodyError } from '../lib/json-body.ts'
 import { Authorizer } from './authorize.ts'
@@ -35,7 +42,8 @@ export function createFileCalls(parts: FileCallParts): FileCalls {
   const { uploadDirectory: directory } = parts
   const sender = new Sender(parts)
   return {
-    limited: (request, caller, work) => limited(parts, openCall(parts.clock, request, caller, { operation: 'files', route: request.path }), work),
+    limited: (request, caller, work) =>
+      limited(parts, openCall(parts.clock, request, caller, { operation: 'files', route: request.path }), work),
     async readForm(request) {
       checkEncoding(request.headers)
       return readForm(request, { bytesMax: parts.settings().bodyBytesMax, directory })
@@ -47,11 +55,20 @@ export function createFileCalls(parts: FileCallParts): FileCalls {
   }
 }
 
-async function limited({ limits, clock }: FileCallParts, call: Call, work: Parameters<FileCalls['limited']>[2]): Promise<Answer> {
+async function limited(
+  { limits, clock }: FileCallParts,
+  call: Call,
+  work: Parameters<FileCalls['limited']>[2],
+): Promise<Answer> {
   await limits.admit?.(call)
   const end = (status: number): void =>
     limits.settled?.({
-      call, outcome: 'success', status, error: undefined, costNanoUsd: null, durationMs: clock.monotonicMs() - call.startedMs,
+      call,
+      outcome: 'success',
+      status,
+      error: undefined,
+      costNanoUsd: null,
+      durationMs: clock.monotonicMs() - call.startedMs,
     })
   let held: Promise<void> | undefined
   try {
@@ -104,12 +121,15 @@ class Sender {
     const head = provider.files.head(deployment.target, call.path)
     const sent = {
       method: call.method,
-      head: contentType === undefined ? head : { url: head.url, headers: { ...head.headers, 'content-type': contentType } },
+      head:
+        contentType === undefined ? head : { url: head.url, headers: { ...head.headers, 'content-type': contentType } },
       body: pieces,
       timeouts: timeoutsOf(call),
       proxies: deployment.proxies,
     }
-    const authorized = provider.authorization ? await this.#authorizer.authorize(sent, deployment.target, provider.authorization) : sent
+    const authorized = provider.authorization
+      ? await this.#authorizer.authorize(sent, deployment.target, provider.authorization)
+      : sent
     // Whoever left meanwhile is not served any more.
     if (call.request.left && !call.outlivesClient) throw clientClosed()
     return this.#parts.transport.send(authorized)
@@ -117,7 +137,8 @@ class Sender {
 
   async #success({ deployment }: FileCall, exchange: UpstreamExchange): Promise<UpstreamResponse> {
     const response = await exchange.response
-    if (response.status < 200 || response.status >= 300) throw await readFault(deployment, response, this.#parts.clock.epochMs())
+    if (response.status < 200 || response.status >= 300)
+      throw await readFault(deployment, response, this.#parts.clock.epochMs())
     return response
   }
 }
@@ -130,7 +151,8 @@ function timeoutsOf({ deployment: { timeouts }, totalMs }: FileCall): ExchangeTi
 
 function written({ body }: FileCall): { contentType: string | undefined; pieces: readonly BodyPiece[] } {
   if (body === undefined) return { contentType: undefined, pieces: [] }
-  if ('json' in body) return { contentType: 'application/json', pieces: [Buffer.from(JSON.stringify(body.json), 'utf8')] }
+  if ('json' in body)
+    return { contentType: 'application/json', pieces: [Buffer.from(JSON.stringify(body.json), 'utf8')] }
   const form = editedForm(body.upload, body.edits)
   return { contentType: form.contentType, pieces: form.body }
 }
@@ -146,7 +168,11 @@ function readObject(bytes: Uint8Array): Record<string, unknown> {
 }
 
 /** Waits for a part of the exchange; a failure ends it at once, and so does the client's leaving unless the call outlives it. */
-function answered<T>({ request, outlivesClient }: FileCall, exchange: UpstreamExchange, wait: () => Promise<T>): Promise<T> {
+function answered<T>(
+  { request, outlivesClient }: FileCall,
+  exchange: UpstreamExchange,
+  wait: () => Promise<T>,
+): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     let waiting = true
     const fail = (error: unknown): void => {

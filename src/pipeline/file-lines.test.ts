@@ -34,7 +34,13 @@ async function openInTheEnd(): Promise<number> {
 function uploadOf(content: readonly BodyPiece[], close = () => {}): { upload: Upload; part: UploadPart } {
   const length = content.reduce((sum, piece) => sum + piece.length, 0)
   const part: UploadPart = { name: 'file', filename: 'x.jsonl', contentType: undefined, content, bytes: length }
-  const purpose: UploadPart = { name: 'purpose', filename: undefined, contentType: undefined, content: [bytes('batch')], bytes: 5 }
+  const purpose: UploadPart = {
+    name: 'purpose',
+    filename: undefined,
+    contentType: undefined,
+    content: [bytes('batch')],
+    bytes: 5,
+  }
   return { part, upload: { parts: [purpose, part], close } }
 }
 
@@ -70,11 +76,15 @@ test('the same lines wherever the bytes are cut; blank lines keep their number a
 })
 
 test('lines around the size of a read, from a file that begins elsewhere', async () => {
-  const lines = [65_534, 65_535, 65_536, 65_537, 1, 200_000].map((length, at) => String.fromCharCode(97 + at).repeat(length))
+  const lines = [65_534, 65_535, 65_536, 65_537, 1, 200_000].map((length, at) =>
+    String.fromCharCode(97 + at).repeat(length),
+  )
   const spool = await Spool.open(folder)
   await spool.append(bytes(`before${lines.join('\n')}after`))
   const length = spool.bytes - 'beforeafter'.length
-  expect(await numbered([{ file: spool, offset: 6, length }])).toBe(lines.map((line, at) => `${at + 1}:${line}\n`).join(''))
+  expect(await numbered([{ file: spool, offset: 6, length }])).toBe(
+    lines.map((line, at) => `${at + 1}:${line}\n`).join(''),
+  )
   spool.close()
   await expect(numbered([{ file: spool, offset: 6, length }])).rejects.toMatchObject({ kind: 'internal' })
 })
@@ -82,11 +92,16 @@ test('lines around the size of a read, from a file that begins elsewhere', async
 test('a refused line ends it, and nothing stays open', async () => {
   const { upload, part } = uploadOf([bytes('a\nb\nc\n')])
   const seen: number[] = []
-  const refuse = rewriteLines(upload, part, (line, number) => {
-    seen.push(number)
-    if (number === 2) throw new GatewayError('invalid-request', `line ${number} is bad`)
-    return [line]
-  }, folder)
+  const refuse = rewriteLines(
+    upload,
+    part,
+    (line, number) => {
+      seen.push(number)
+      if (number === 2) throw new GatewayError('invalid-request', `line ${number} is bad`)
+      return [line]
+    },
+    folder,
+  )
   await expect(refuse).rejects.toMatchObject({ kind: 'invalid-request', message: 'line 2 is bad' })
   expect(seen).toEqual([1, 2])
   expect(await openInTheEnd()).toBe(0)
@@ -96,7 +111,10 @@ test('a line without an end is refused with its number before it fills the memor
   const piece = new Uint8Array(1024 * 1024).fill(120)
   const { upload, part } = uploadOf([bytes('a\n'), ...Array.from({ length: 64 }, () => piece)])
   await expect(rewriteLines(upload, part, line => [line], folder)).rejects.toMatchObject({
-    kind: 'invalid-request', status: 400, param: 'file', message: 'line 2 of the file is longer than 8388608 bytes',
+    kind: 'invalid-request',
+    status: 400,
+    param: 'file',
+    message: 'line 2 of the file is longer than 8388608 bytes',
   })
 })
 
@@ -121,11 +139,16 @@ test('sixty megabytes pass with a part of them in memory', async () => {
   const before = process.memoryUsage().rss
   let peak = before
   let count = 0
-  const rewritten = await rewriteLines(upload, part, (one, number) => {
-    count = number
-    if (number % 64 === 0) peak = Math.max(peak, process.memoryUsage().rss)
-    return [one]
-  }, folder)
+  const rewritten = await rewriteLines(
+    upload,
+    part,
+    (one, number) => {
+      count = number
+      if (number % 64 === 0) peak = Math.max(peak, process.memoryUsage().rss)
+      return [one]
+    },
+    folder,
+  )
   const sizes = [count, rewritten.parts[1]!.bytes, spool.bytes]
   rewritten.close()
   spool.close()

@@ -14,7 +14,12 @@ const newline = 10
 const lineEnd = Buffer.from('\n', 'latin1')
 
 /** The upload with the lines of `part` rewritten; closing it closes both. Keeps nothing when `rewrite` throws. */
-export async function rewriteLines(upload: Upload, part: UploadPart, rewrite: RewriteLine, directory: string): Promise<Upload> {
+export async function rewriteLines(
+  upload: Upload,
+  part: UploadPart,
+  rewrite: RewriteLine,
+  directory: string,
+): Promise<Upload> {
   const spool = await Spool.open(directory)
   try {
     const block = Buffer.allocUnsafe(blockBytes)
@@ -40,7 +45,11 @@ export async function rewriteLines(upload: Upload, part: UploadPart, rewrite: Re
       throw new GatewayError('overloaded', 'the gateway has no room for the file now; try again later', { cause })
     throw cause
   }
-  const rewritten: UploadPart = { ...part, content: [{ file: spool, offset: 0, length: spool.bytes }], bytes: spool.bytes }
+  const rewritten: UploadPart = {
+    ...part,
+    content: [{ file: spool, offset: 0, length: spool.bytes }],
+    bytes: spool.bytes,
+  }
   return {
     parts: upload.parts.map(one => (one === part ? rewritten : one)),
     close() {
@@ -67,7 +76,9 @@ function* linesOf(content: readonly BodyPiece[]): Generator<NumberedLine> {
   const hold = (bytes: Uint8Array): void => {
     heldBytes += bytes.length
     if (heldBytes > lineBytesMax)
-      throw new GatewayError('invalid-request', `line ${number} of the file is longer than ${lineBytesMax} bytes`, { param: 'file' })
+      throw new GatewayError('invalid-request', `line ${number} of the file is longer than ${lineBytesMax} bytes`, {
+        param: 'file',
+      })
     held.push(bytes)
   }
   const take = (): NumberedLine => {

@@ -49,9 +49,18 @@ const block: Pick<PartKind, 'inside' | 'instead'> = { inside: 'source', instead:
 
 const kinds: ReadonlyMap<unknown, PartKind> = new Map<unknown, PartKind>([
   ['file', { inside: 'file', instead: 'file_data', inlined: chatPart }],
-  ['input_file', { instead: 'file_data', inlined: (part, file) => pictureUrl(part, file, 'input_image') ?? inputFile(part, file) }],
-  ['input_image', { isPicture: true, instead: 'image_url', inlined: (part, file) => pictureUrl(part, file, 'input_image') }],
-  ['computer_screenshot', { isPicture: true, instead: 'image_url', inlined: (part, file) => pictureUrl(part, file, 'computer_screenshot') }],
+  [
+    'input_file',
+    { instead: 'file_data', inlined: (part, file) => pictureUrl(part, file, 'input_image') ?? inputFile(part, file) },
+  ],
+  [
+    'input_image',
+    { isPicture: true, instead: 'image_url', inlined: (part, file) => pictureUrl(part, file, 'input_image') },
+  ],
+  [
+    'computer_screenshot',
+    { isPicture: true, instead: 'image_url', inlined: (part, file) => pictureUrl(part, file, 'computer_screenshot') },
+  ],
   ['document', { ...block, inlined: (part, file) => pictureBlock(part, file) ?? documentBlock(part, file) }],
   ['image', { ...block, isPicture: true, inlined: pictureBlock }],
   ['container_upload', {}],
@@ -105,22 +114,29 @@ function mapPart(part: Fields, path: Path, visit: Visit): unknown {
     const { inside } = kind
     const holder = inside ? part[inside] : part
     const id = isObject(holder) ? holder.file_id : undefined
-    if (typeof id === 'string' && isLocalFileId(id)) return visit(partReference(part, kind, { id, path: [...path, ...(inside ? [inside] : []), 'file_id'] }))
+    if (typeof id === 'string' && isLocalFileId(id))
+      return visit(partReference(part, kind, { id, path: [...path, ...(inside ? [inside] : []), 'file_id'] }))
   }
   // Claude's results of tools, and its documents made of blocks.
   const { content, source } = part
-  if (part.type === 'tool_result' && Array.isArray(content)) return { ...part, content: mapParts(content, [...path, 'content'], visit) }
+  if (part.type === 'tool_result' && Array.isArray(content))
+    return { ...part, content: mapParts(content, [...path, 'content'], visit) }
   if (part.type === 'document' && isObject(source) && Array.isArray(source.content))
     return { ...part, source: { ...source, content: mapParts(source.content, [...path, 'source', 'content'], visit) } }
   return part
 }
 
-function partReference(part: Fields, { inside, isPicture = false, instead, inlined }: PartKind, at: Pick<FileReference, 'id' | 'path'>): FileReference {
+function partReference(
+  part: Fields,
+  { inside, isPicture = false, instead, inlined }: PartKind,
+  at: Pick<FileReference, 'id' | 'path'>,
+): FileReference {
   return {
     ...at,
     isPicture,
     instead,
-    withId: id => (inside ? { ...part, [inside]: { ...(part[inside] as Fields), file_id: id } } : { ...part, file_id: id }),
+    withId: id =>
+      inside ? { ...part, [inside]: { ...(part[inside] as Fields), file_id: id } } : { ...part, file_id: id },
     inlined: file => inlined?.(part, file),
   }
 }
@@ -131,7 +147,14 @@ function mapTool(tool: Fields, path: Path, visit: Visit): Fields {
   if (tool.type !== 'code_interpreter' || !isObject(container) || !Array.isArray(container.file_ids)) return tool
   const ids = container.file_ids.map((id: unknown, at) =>
     typeof id === 'string' && isLocalFileId(id)
-      ? visit({ id, path: [...path, 'container', 'file_ids', at], isPicture: false, instead: undefined, withId: other => other, inlined: () => undefined })
+      ? visit({
+          id,
+          path: [...path, 'container', 'file_ids', at],
+          isPicture: false,
+          instead: undefined,
+          withId: other => other,
+          inlined: () => undefined,
+        })
       : id,
   )
   return { ...tool, container: { ...container, file_ids: ids } }

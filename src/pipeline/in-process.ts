@@ -9,9 +9,17 @@ import type { Attempt } from './attempt.ts'
 const fileHeadBytes = 64 * 1024
 
 /** Asks a provider that answers by itself; of a form it sees the fields and how each file begins. */
-export function answerInProcess(answer: NonNullable<Provider['answer']>, attempt: Attempt, call: Call): InProcessAnswer {
+export function answerInProcess(
+  answer: NonNullable<Provider['answer']>,
+  attempt: Attempt,
+  call: Call,
+): InProcessAnswer {
   if (call.upload)
-    return answer(attempt.head, call.body!.parse(), call.upload.parts.filter(part => part.filename !== undefined).map(fileOf))
+    return answer(
+      attempt.head,
+      call.body!.parse(),
+      call.upload.parts.filter(part => part.filename !== undefined).map(fileOf),
+    )
   return answer(attempt.head, JSON.parse(Buffer.concat(attempt.body as Uint8Array[]).toString('utf8')))
 }
 
@@ -97,4 +105,5 @@ class InProcessBody implements UpstreamBody {
   }
 }
 
-const bytesOf = (piece: string | Uint8Array): Uint8Array => (typeof piece === 'string' ? Buffer.from(piece, 'utf8') : piece)
+const bytesOf = (piece: string | Uint8Array): Uint8Array =>
+  typeof piece === 'string' ? Buffer.from(piece, 'utf8') : piece

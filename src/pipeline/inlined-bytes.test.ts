@@ -10,12 +10,17 @@ test('contents of every length stand where their marks stood, as often as they d
   for (const length of [0, 1, 2, 3, 1000, slice - 1, slice, slice + 1, slice + 2, 3 * slice + 5]) {
     const [one, other] = [newMark(), newMark()]
     // A view into memory of others, too.
-    const contents = new Map([[one, filled(length)], [other, filled(length + 9).subarray(7)]])
+    const contents = new Map([
+      [one, filled(length)],
+      [other, filled(length + 9).subarray(7)],
+    ])
     const marked = Buffer.from(JSON.stringify({ a: `data:x;base64,${other}`, b: [one, 'é', `${one}`], c: 5 }))
     const cut = marked.indexOf(one) + 10
     const body = withContents([marked.subarray(0, cut), marked.subarray(cut)], contents)
     const base64 = (mark: string) => Buffer.from(contents.get(mark)!).toString('base64')
-    expect(Buffer.from(body).toString()).toBe(JSON.stringify({ a: `data:x;base64,${base64(other)}`, b: [base64(one), 'é', base64(one)], c: 5 }))
+    expect(Buffer.from(body).toString()).toBe(
+      JSON.stringify({ a: `data:x;base64,${base64(other)}`, b: [base64(one), 'é', base64(one)], c: 5 }),
+    )
   }
 })
 

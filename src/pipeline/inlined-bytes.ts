@@ -22,7 +22,9 @@ interface Place {
 export function withContents(pieces: readonly Uint8Array[], contents: ReadonlyMap<string, Uint8Array>): Uint8Array {
   const marked = Buffer.concat(pieces)
   const places = placesIn(marked, contents)
-  const out = Buffer.allocUnsafeSlow(places.reduce((sum, { mark, bytes }) => sum - mark.length + base64Length(bytes), marked.length))
+  const out = Buffer.allocUnsafeSlow(
+    places.reduce((sum, { mark, bytes }) => sum - mark.length + base64Length(bytes), marked.length),
+  )
   let read = 0
   let end = 0
   for (const { from, mark, bytes } of places) {
@@ -38,7 +40,8 @@ export function withContents(pieces: readonly Uint8Array[], contents: ReadonlyMa
 function placesIn(marked: Buffer, contents: ReadonlyMap<string, Uint8Array>): Place[] {
   const places: Place[] = []
   for (const [mark, bytes] of contents)
-    for (let from = marked.indexOf(mark); from >= 0; from = marked.indexOf(mark, from + mark.length)) places.push({ from, mark, bytes })
+    for (let from = marked.indexOf(mark); from >= 0; from = marked.indexOf(mark, from + mark.length))
+      places.push({ from, mark, bytes })
   return places.sort((a, b) => a.from - b.from)
 }
 
@@ -47,6 +50,7 @@ const base64Length = ({ length }: Uint8Array): number => Math.ceil(length / 3) *
 function writeBase64(out: Buffer, at: number, { buffer, byteOffset, length }: Uint8Array): number {
   const bytes = Buffer.from(buffer, byteOffset, length)
   let end = at
-  for (let from = 0; from < length; from += sliceBytes) end += out.write(bytes.toString('base64', from, from + sliceBytes), end, 'latin1')
+  for (let from = 0; from < length; from += sliceBytes)
+    end += out.write(bytes.toString('base64', from, from + sliceBytes), end, 'latin1')
   return end
 }

@@ -61,15 +61,20 @@ export class KeptFiles {
   answer({ deployment, method, path, body }: FileCall): InProcessAnswer {
     const [, kind, id = '', action] = path.split('?')[0]!.split('/').map(decodeURIComponent)
     if (kind === 'files' && method === 'POST' && body && 'upload' in body) return this.#keepForm(body.upload)
-    if (kind === 'batches' && method === 'POST' && body && 'json' in body && id === '') return this.#start(deployment.target, body.json as Fields)
+    if (kind === 'batches' && method === 'POST' && body && 'json' in body && id === '')
+      return this.#start(deployment.target, body.json as Fields)
     const file = kind === 'files' ? this.#files.get(id) : undefined
-    if (file && action === 'content') return { status: 200, contentType: 'application/octet-stream', pieces: [file.content] }
+    if (file && action === 'content')
+      return { status: 200, contentType: 'application/octet-stream', pieces: [file.content] }
     if (file && method === 'DELETE') return this.#delete(id, file)
     if (file) return json(file.object)
     const batch = kind === 'batches' ? this.#batches.get(id) : undefined
     if (batch && action === 'cancel') return this.#cancel(batch)
     if (batch) return json(batch)
-    return refused(404, `there is no such ${kind === 'files' ? 'file' : 'batch'} here any more: the built-in models keep theirs in memory`)
+    return refused(
+      404,
+      `there is no such ${kind === 'files' ? 'file' : 'batch'} here any more: the built-in models keep theirs in memory`,
+    )
   }
 
   #nowS(): number {
@@ -80,7 +85,11 @@ export class KeptFiles {
     const file = parts.find(part => part.filename !== undefined)!
     if (file.bytes > fileBytesMax) return refused(413, `the built-in models take files of up to ${fileBytesMax} bytes`)
     const purpose = parts.find(part => part.name === 'purpose')
-    return this.#keep(readAll(file.content, file.bytes), file.filename!, purpose ? readAll(purpose.content, purpose.bytes).toString('utf8') : 'user_data')
+    return this.#keep(
+      readAll(file.content, file.bytes),
+      file.filename!,
+      purpose ? readAll(purpose.content, purpose.bytes).toString('utf8') : 'user_data',
+    )
   }
 
   #keep(content: Buffer, filename: string, purpose: string): InProcessAnswer {
@@ -88,7 +97,15 @@ export class KeptFiles {
       return refused(413, `the built-in models keep ${bytesMax} bytes and ${objectsMax} files at most; delete some`)
     // Never the same again: what was kept before a restart must not be found under it.
     const id = `file-${randomUUIDv7()}`
-    const object = { id, object: 'file', bytes: content.length, created_at: this.#nowS(), filename, purpose, status: 'processed' }
+    const object = {
+      id,
+      object: 'file',
+      bytes: content.length,
+      created_at: this.#nowS(),
+      filename,
+      purpose,
+      status: 'processed',
+    }
     this.#files.set(id, { object, content })
     this.#bytes += content.length
     return json(object)
@@ -103,15 +120,35 @@ export class KeptFiles {
   #start(target: Target, { input_file_id, endpoint, completion_window, metadata }: Fields): InProcessAnswer {
     const input = this.#files.get(String(input_file_id))
     if (!input) return refused(404, 'the input file of the batch is not here any more')
-    if (this.#running >= runningMax) return refused(429, `the built-in models run ${runningMax} batches at a time; try again in a moment`)
+    if (this.#running >= runningMax)
+      return refused(429, `the built-in models run ${runningMax} batches at a time; try again in a moment`)
     if (this.#batches.size >= objectsMax) this.#batches.delete(this.#batches.keys().next().value!)
-    const lines = input.content.toString('utf8').split('\n').filter(line => line.trim() !== '')
+    const lines = input.content
+      .toString('utf8')
+      .split('\n')
+      .filter(line => line.trim() !== '')
     const nowS = this.#nowS()
     const object: Fields = {
-      id: `batch_${randomUUIDv7()}`, object: 'batch', endpoint, errors: null, input_file_id, completion_window, status: 'in_progress',
-      output_file_id: null, error_file_id: null, created_at: nowS, in_progress_at: nowS, expires_at: nowS + 86_400, finalizing_at: null,
-      completed_at: null, failed_at: null, expired_at: null, cancelling_at: null, cancelled_at: null,
-      request_counts: { total: lines.length, completed: 0, failed: 0 }, metadata: metadata ?? null,
+      id: `batch_${randomUUIDv7()}`,
+      object: 'batch',
+      endpoint,
+      errors: null,
+      input_file_id,
+      completion_window,
+      status: 'in_progress',
+      output_file_id: null,
+      error_file_id: null,
+      created_at: nowS,
+      in_progress_at: nowS,
+      expires_at: nowS + 86_400,
+      finalizing_at: null,
+      completed_at: null,
+      failed_at: null,
+      expired_at: null,
+      cancelling_at: null,
+      cancelled_at: null,
+      request_counts: { total: lines.length, completed: 0, failed: 0 },
+      metadata: metadata ?? null,
     }
     this.#batches.set(object.id as string, object)
     this.#running++
@@ -132,24 +169,37 @@ export class KeptFiles {
     const problem = this.#keepResults(run)
     object[problem === undefined ? 'completed_at' : 'failed_at'] = object.finalizing_at
     object.status = problem === undefined ? 'completed' : 'failed'
-    if (problem !== undefined) object.errors = { object: 'list', data: [{ code: 'no_room_for_results', message: problem, param: null, line: null }] }
+    if (problem !== undefined)
+      object.errors = {
+        object: 'list',
+        data: [{ code: 'no_room_for_results', message: problem, param: null, line: null }],
+      }
   }
 
   /** undefined = they are kept; else why not. What has been kept of them is named all the same. */
   #keepResults({ object, results }: Run): string | undefined {
-    const files = [['output_file_id', results.output, 'output'], ['error_file_id', results.errors, 'error']] as const
+    const files = [
+      ['output_file_id', results.output, 'output'],
+      ['error_file_id', results.errors, 'error'],
+    ] as const
     for (const [field, lines, name] of files) {
       if (lines.length === 0) continue
-      const kept = this.#keep(Buffer.from(`${lines.join('\n')}\n`), `${String(object.id)}_${name}.jsonl`, 'batch_output')
+      const kept = this.#keep(
+        Buffer.from(`${lines.join('\n')}\n`),
+        `${String(object.id)}_${name}.jsonl`,
+        'batch_output',
+      )
       const answer = JSON.parse(String(kept.pieces[0])) as Fields
-      if (kept.status !== 200) return `the results of the batch cannot be kept: ${String((answer.error as Fields).message)}`
+      if (kept.status !== 200)
+        return `the results of the batch cannot be kept: ${String((answer.error as Fields).message)}`
       object[field] = answer.id
     }
     return undefined
   }
 
   #cancel(object: Fields): InProcessAnswer {
-    if (object.status !== 'in_progress') return refused(409, `the batch is ${String(object.status)}: it cannot be cancelled`)
+    if (object.status !== 'in_progress')
+      return refused(409, `the batch is ${String(object.status)}: it cannot be cancelled`)
     object.status = 'cancelled'
     object.cancelling_at = this.#nowS()
     object.cancelled_at = object.cancelling_at
@@ -195,7 +245,8 @@ function answerLine(target: Target, line: string): LineResult {
   const { provider } = target
   const dialect = dialects.get(url.replace(/^\/(v1\/)?/, ''))
   const head = dialect && provider.speaks[dialect]?.(target, false)
-  if (!head || !provider.answer) return { custom_id, status: 400, body: errorOf(400, `${url} cannot be asked in a batch of the built-in models`) }
+  if (!head || !provider.answer)
+    return { custom_id, status: 400, body: errorOf(400, `${url} cannot be asked in a batch of the built-in models`) }
   try {
     const answer = provider.answer(head, { ...body, stream: false })
     return { custom_id, status: answer.status, body: JSON.parse(answer.pieces.join('')) }
@@ -216,10 +267,18 @@ function readAll(content: readonly BodyPiece[], bytes: number): Buffer {
   return all
 }
 
-const json = (body: unknown): InProcessAnswer => ({ status: 200, contentType: 'application/json', pieces: [JSON.stringify(body)] })
+const json = (body: unknown): InProcessAnswer => ({
+  status: 200,
+  contentType: 'application/json',
+  pieces: [JSON.stringify(body)],
+})
 
-const errorOf = (status: number, message: string) => ({ error: { message, type: status === 404 ? 'not_found_error' : 'invalid_request_error', param: null, code: null } })
+const errorOf = (status: number, message: string) => ({
+  error: { message, type: status === 404 ? 'not_found_error' : 'invalid_request_error', param: null, code: null },
+})
 
 const refused = (status: number, message: string): InProcessAnswer => ({
-  status, contentType: 'application/json', pieces: [JSON.stringify(errorOf(status, message))],
+  status,
+  contentType: 'application/json',
+  pieces: [JSON.stringify(errorOf(status, message))],
 })

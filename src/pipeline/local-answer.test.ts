@@ -13,18 +13,29 @@ import { TranslatedRelay } from './translate.ts'
 
 const [theirs, ours] = ['file-theirs-0123456789', 'file-ours-9876543210']
 const ids = new Map([[theirs, ours]])
-const request: ChatRequest = { model: 'm', messages: [], stream: true, includeUsage: false, extra: { format: 'openai-responses', fields: {} } }
+const request: ChatRequest = {
+  model: 'm',
+  messages: [],
+  stream: true,
+  includeUsage: false,
+  extra: { format: 'openai-responses', fields: {} },
+}
 const textOf = (output: Uint8Array | string): string => Buffer.from(output as string).toString()
 
 function local(relay: StreamRelay, answer = ''): Attempt {
   const attempt: Attempt = {
-    head: { url: '', headers: {} }, body: [], streamTypes: [], dropped: [], relay: () => relay,
+    head: { url: '', headers: {} },
+    body: [],
+    streamTypes: [],
+    dropped: [],
+    relay: () => relay,
     answer: () => ({ body: Buffer.from(answer), usage: undefined }),
   }
   return withLocalAnswer(attempt, ids)
 }
 
-const forwarded = (): StreamRelay => openaiChat.forward.relay('m', JsonBody.read(Buffer.from('{"model":"m","stream":true,"messages":[]}')))
+const forwarded = (): StreamRelay =>
+  openaiChat.forward.relay('m', JsonBody.read(Buffer.from('{"model":"m","stream":true,"messages":[]}')))
 const translated = (): StreamRelay =>
   new TranslatedRelay({ adapter: providers.get('gemini')!.chat!, format: openaiResponses, request, publicModel: 'm' })
 
@@ -35,7 +46,11 @@ const gemini = (text: string): string =>
 
 describe('in a stream', () => {
   test('in its events', () => {
-    const out = textOf(local(forwarded()).relay('').push(Buffer.from(`${chunk(`see ${theirs} ✓`)}\n\n`)))
+    const out = textOf(
+      local(forwarded())
+        .relay('')
+        .push(Buffer.from(`${chunk(`see ${theirs} ✓`)}\n\n`)),
+    )
     expect(out).toContain(`see ${ours} ✓`)
     expect(out).not.toContain(theirs)
   })
@@ -60,7 +75,9 @@ describe('in a stream', () => {
   })
 
   test('in the event of an error', () => {
-    const event = local(forwarded()).relay('').errorEvent(new GatewayError('upstream-failed', `no file ${theirs}`))
+    const event = local(forwarded())
+      .relay('')
+      .errorEvent(new GatewayError('upstream-failed', `no file ${theirs}`))
     expect(event).toContain(`no file ${ours}`)
     expect(event).not.toContain(theirs)
   })

@@ -50,13 +50,16 @@ export function createPlaceFiles(parts: NamedFilesParts): PlaceFiles {
     if ((call.operation !== 'chat' && call.operation !== 'count-tokens') || !mentionsFiles(call.body!)) return undefined
     const references = fileReferences(call.body!)
     // What is only estimated is never asked for by its id.
-    if (references.length === 0 || (call.operation === 'count-tokens' && call.candidates.every(isInProcess))) return undefined
+    if (references.length === 0 || (call.operation === 'count-tokens' && call.candidates.every(isInProcess)))
+      return undefined
     return placeFiles(parts, { call, format, references })
   }
 }
 
 function mentionsFiles({ bytes }: JsonBody): boolean {
-  return (Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)).includes(idField)
+  return (Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)).includes(
+    idField,
+  )
 }
 
 const isInProcess = ({ target }: Deployment): boolean => target.provider.answer !== undefined
@@ -83,17 +86,27 @@ async function placeFiles(parts: NamedFilesParts, naming: Naming): Promise<void>
 }
 
 /** By our id. The same words for what is another key's and for what never was. */
-async function findRecords(files: NamedFilesParts['files'], { call, references }: Naming): Promise<Map<string, FileRecord>> {
+async function findRecords(
+  files: NamedFilesParts['files'],
+  { call, references }: Naming,
+): Promise<Map<string, FileRecord>> {
   const { caller } = call
   const first = new Map(references.toReversed().map(reference => [reference.id, reference]))
   if (first.size > filesMax)
-    throw refused(references[filesMax]!, `is one of ${first.size} uploaded files that this call names; name at most ${filesMax}`)
+    throw refused(
+      references[filesMax]!,
+      `is one of ${first.size} uploaded files that this call names; name at most ${filesMax}`,
+    )
   const owner = caller.role === 'admin' ? null : caller.key.id
   const found = await Promise.all([...first.keys()].map(id => files.find('file', id, owner)))
   const records = new Map(found.flatMap(record => (record ? [[record.id, record]] : [])))
   const unknown = references.find(({ id }) => !records.has(id))
   if (!unknown) return records
-  throw refused(unknown, `this key has no file '${unknown.id}'; GET /v1/files lists those it has, POST /v1/files adds one${contentInstead(unknown, ', or ')}`, 'not_found')
+  throw refused(
+    unknown,
+    `this key has no file '${unknown.id}'; GET /v1/files lists those it has, POST /v1/files adds one${contentInstead(unknown, ', or ')}`,
+    'not_found',
+  )
 }
 
 /** Of a file: its content, or why there is none. */
@@ -150,7 +163,8 @@ class PlacedFiles implements NamedFiles {
     const edits = rewriteReferences(original, reference => {
       if (this.#goesById(reference, deployment)) return reference.withId(this.#records.get(reference.id)!.upstreamId)
       const content = this.#contents.get(reference.id)
-      if (!content || 'failure' in content) throw new GatewayError('internal', `the file '${reference.id}' was not fetched for '${deployment.id}'`)
+      if (!content || 'failure' in content)
+        throw new GatewayError('internal', `the file '${reference.id}' was not fetched for '${deployment.id}'`)
       contents.set(content.file.data, content.bytes)
       return reference.inlined(content.file)
     })
@@ -184,19 +198,30 @@ class PlacedFiles implements NamedFiles {
   async #makeReady(deployment: Deployment, model: string): Promise<void> {
     const foreign = this.#foreign(deployment)
     const { body } = this.#naming.call
-    const bytesMax = Math.max(Math.min(inlineBytesMax, Math.floor((this.#parts.settings().bodyBytesMax - body!.size) * 0.75)), 0)
+    const bytesMax = Math.max(
+      Math.min(inlineBytesMax, Math.floor((this.#parts.settings().bodyBytesMax - body!.size) * 0.75)),
+      0,
+    )
     const sumOf = (bytesOf: (id: string) => number): number => foreign.reduce((sum, { id }) => sum + bytesOf(id), 0)
     const check = (bytes: number): void => {
       if (bytes > bytesMax)
-        throw this.#cannot(foreign[0]!, { deployment, model, why: `${bytes} bytes of files cannot travel with a call: at most ${bytesMax} can` })
+        throw this.#cannot(foreign[0]!, {
+          deployment,
+          model,
+          why: `${bytes} bytes of files cannot travel with a call: at most ${bytesMax} can`,
+        })
     }
     check(sumOf(id => this.#records.get(id)!.bytes))
     for (const reference of foreign) {
-      if (reference.instead === undefined) throw this.#cannot(reference, { deployment, model, why: 'only an id will do here' })
+      if (reference.instead === undefined)
+        throw this.#cannot(reference, { deployment, model, why: 'only an id will do here' })
       const content = await this.#content(reference.id, bytesMax)
       if ('failure' in content) throw this.#unfetched(reference, content.failure, { deployment, model })
       if (reference.inlined(content.file) === undefined)
-        throw refused(reference, `the file '${reference.id}' is ${content.file.mediaType}, and no picture; send it as a document, or a PNG, JPEG, GIF or WebP file here`)
+        throw refused(
+          reference,
+          `the file '${reference.id}' is ${content.file.mediaType}, and no picture; send it as a document, or a PNG, JPEG, GIF or WebP file here`,
+        )
     }
     check(sumOf(id => (this.#contents.get(id) as { bytes: Uint8Array }).bytes.length))
   }
@@ -204,8 +229,11 @@ class PlacedFiles implements NamedFiles {
   async #content(id: string, bytesMax: number): Promise<Content> {
     const known = this.#contents.get(id)
     if (known) return known
-    const content = await this.#download(id, bytesMax).catch((thrown: unknown): Content => ({ failure: toGatewayError(thrown) }))
-    if ('failure' in content && (content.failure.kind === 'client-closed' || content.failure.kind === 'internal')) throw content.failure
+    const content = await this.#download(id, bytesMax).catch(
+      (thrown: unknown): Content => ({ failure: toGatewayError(thrown) }),
+    )
+    if ('failure' in content && (content.failure.kind === 'client-closed' || content.failure.kind === 'internal'))
+      throw content.failure
     if (this.#isReleased) {
       if ('bytes' in content) freeBytes(content.bytes)
       throw clientClosed()
@@ -233,12 +261,21 @@ class PlacedFiles implements NamedFiles {
 
   #unfetched(reference: FileReference, failure: GatewayError, asked: Asked): GatewayError {
     const { id, path } = reference
-    if (failure.kind === 'model-not-found') return refused(reference, `the file '${id}' is gone at the upstream that kept it; upload it again`, 'not_found')
-    if (!passing.has(failure.kind)) return this.#cannot(reference, { ...asked, why: 'its content is not handed out there' })
+    if (failure.kind === 'model-not-found')
+      return refused(reference, `the file '${id}' is gone at the upstream that kept it; upload it again`, 'not_found')
+    if (!passing.has(failure.kind))
+      return this.#cannot(reference, { ...asked, why: 'its content is not handed out there' })
     const { cause, status, retryAfterMs, message } = withLocalIds(failure, this.localIds)
-    return new GatewayError(failure.kind, `${path.join('.')}: the file '${id}' cannot be fetched from the upstream that keeps it: ${message}`, {
-      cause, status, retryAfterMs, param: path.join('.'),
-    })
+    return new GatewayError(
+      failure.kind,
+      `${path.join('.')}: the file '${id}' cannot be fetched from the upstream that keeps it: ${message}`,
+      {
+        cause,
+        status,
+        retryAfterMs,
+        param: path.join('.'),
+      },
+    )
   }
 
   /** 422: where the file is, why that does not help, and what does. */
@@ -246,7 +283,10 @@ class PlacedFiles implements NamedFiles {
     const { id } = reference
     const home = this.#homes.get(id)
     if (!home)
-      return refused(reference, `the file '${id}' is kept by an upstream that is no longer in the gateway's configuration; upload it again${contentInstead(reference, ', or ')}`)
+      return refused(
+        reference,
+        `the file '${id}' is kept by an upstream that is no longer in the gateway's configuration; upload it again${contentInstead(reference, ', or ')}`,
+      )
     const account = accountOf(deployment)
     const isHome = account === accountOf(home)
     // A key for an alias must not learn the name behind it.
@@ -258,10 +298,14 @@ class PlacedFiles implements NamedFiles {
       ...(reference.instead === undefined ? [] : [contentInstead(reference)]),
     ]
     const provider = home.target.provider.name
-    const where = isHome || isKnown
-      ? `the upstream of the model '${isKnown ? home.modelName : model}' (${provider})${isHome ? '' : `, not by that of '${model}'`}`
-      : `another upstream (${provider}) than that of '${model}'`
-    return refused(reference, `the file '${id}' is kept by ${where}, and ${why}; ${remedies.join(', or ') || 'leave it out'}`)
+    const where =
+      isHome || isKnown
+        ? `the upstream of the model '${isKnown ? home.modelName : model}' (${provider})${isHome ? '' : `, not by that of '${model}'`}`
+        : `another upstream (${provider}) than that of '${model}'`
+    return refused(
+      reference,
+      `the file '${id}' is kept by ${where}, and ${why}; ${remedies.join(', or ') || 'leave it out'}`,
+    )
   }
 }
 
@@ -272,12 +316,22 @@ interface Asked {
 
 /** Failures of the upstream that has the file which say nothing of the file. */
 const passing: ReadonlySet<FaultKind> = new Set<FaultKind>([
-  'upstream-rate-limited', 'upstream-timeout', 'upstream-unreachable', 'upstream-overloaded', 'upstream-failed', 'upstream-broken', 'overloaded',
+  'upstream-rate-limited',
+  'upstream-timeout',
+  'upstream-unreachable',
+  'upstream-overloaded',
+  'upstream-failed',
+  'upstream-broken',
+  'overloaded',
 ])
 
 function isForwarded({ target, profile }: Deployment, { dialect }: Format): boolean {
   const { provider } = target
-  return profile === nativeProfile && provider.speaks[dialect] !== undefined && provider.forwards?.(target, dialect) !== false
+  return (
+    profile === nativeProfile &&
+    provider.speaks[dialect] !== undefined &&
+    provider.forwards?.(target, dialect) !== false
+  )
 }
 
 function contentInstead({ instead }: FileReference, before = ''): string {

@@ -37,7 +37,11 @@ export function createPreviewCall({ clock, access, placeFiles }: PreviewParts): 
     try {
       const deployment = firstOf(call.candidates)
       const attempt = planAttempt(call, asked.format, deployment)
-      return shown(attempt, { deployment, epochMs: clock.epochMs(), hidden: [...(call.namedFiles?.localIds.keys() ?? [])] })
+      return shown(attempt, {
+        deployment,
+        epochMs: clock.epochMs(),
+        hidden: [...(call.namedFiles?.localIds.keys() ?? [])],
+      })
     } finally {
       // No settlement comes to do it.
       call.namedFiles?.release()
@@ -52,7 +56,8 @@ function readBody(call: Call, { format, model, stream }: ModelCall, bytes: Uint8
   if (inspection.problems.length > 0) throw unprocessable(inspection.problems)
   call.model = model || inspection.model
   call.stream = stream ?? inspection.stream
-  if (!call.model) throw unprocessable([{ loc: ['body', 'model'], msg: 'is missing; name one of GET /v1/models', type: 'missing' }])
+  if (!call.model)
+    throw unprocessable([{ loc: ['body', 'model'], msg: 'is missing; name one of GET /v1/models', type: 'missing' }])
 }
 
 /** Weights leave the choice among equals to chance; the first of them speaks for all. */
@@ -82,7 +87,8 @@ function shown(attempt: Attempt, { deployment, epochMs, hidden }: Planned): Call
 }
 
 /** Bodies of JSON are always in memory. */
-const bodyText = ({ body }: Attempt): string => Buffer.concat(body.filter(piece => piece instanceof Uint8Array)).toString('utf8')
+const bodyText = ({ body }: Attempt): string =>
+  Buffer.concat(body.filter(piece => piece instanceof Uint8Array)).toString('utf8')
 
 /** The headers that are made when the call leaves. A token that has to be asked for is not asked for. */
 function proof({ head, body }: Attempt, target: Target, epochMs: number): CallHead['headers'] {

@@ -10,7 +10,13 @@ import type { TranslatedStream } from './translate.ts'
 
 const user = (text: string): Message[] => [{ role: 'user', parts: [{ type: 'text', text }] }]
 const requestOf = (fields: Partial<ChatRequest> = {}): ChatRequest => ({
-  model: 'm', stream: true, includeUsage: true, extra: { format: 'f', fields: {} }, messages: user('A'), series: [user('B'), user('C')], ...fields,
+  model: 'm',
+  stream: true,
+  includeUsage: true,
+  extra: { format: 'f', fields: {} },
+  messages: user('A'),
+  series: [user('B'), user('C')],
+  ...fields,
 })
 /** Frames are events as JSON; what is sent is the request itself. */
 const adapter: ChatAdapter = {
@@ -34,17 +40,23 @@ const answer = (id: string, ...texts: string[]): ChatEvent[] => [
 ]
 const merged = [
   { type: 'start', id: 'x1', model: 'm' },
-  { type: 'text', choice: 0, text: 'a ✓' }, { type: 'text', choice: 1, text: 'b' },
-  { type: 'finish', choice: 0, reason: 'stop' }, { type: 'finish', choice: 1, reason: 'stop' },
+  { type: 'text', choice: 0, text: 'a ✓' },
+  { type: 'text', choice: 1, text: 'b' },
+  { type: 'finish', choice: 0, reason: 'stop' },
+  { type: 'finish', choice: 1, reason: 'stop' },
   // An upstream that gives one choice where two were asked for leaves the second place empty.
-  { type: 'text', choice: 2, text: 'c' }, { type: 'finish', choice: 2, reason: 'stop' },
-  { type: 'text', choice: 4, text: 'd' }, { type: 'text', choice: 5, text: 'e' },
-  { type: 'finish', choice: 4, reason: 'stop' }, { type: 'finish', choice: 5, reason: 'stop' },
+  { type: 'text', choice: 2, text: 'c' },
+  { type: 'finish', choice: 2, reason: 'stop' },
+  { type: 'text', choice: 4, text: 'd' },
+  { type: 'text', choice: 5, text: 'e' },
+  { type: 'finish', choice: 4, reason: 'stop' },
+  { type: 'finish', choice: 5, reason: 'stop' },
   { type: 'usage', usage: { inputTokens: 30, outputTokens: 9 } },
 ]
 const answers = [answer('x1', 'a ✓', 'b'), answer('x2', 'c'), answer('x3', 'd', 'e')]
 const two = requestOf({ choices: 2 })
-const sse = (events: readonly ChatEvent[]) => Buffer.from(events.map(event => `data: ${JSON.stringify(event)}\n\n`).join(''))
+const sse = (events: readonly ChatEvent[]) =>
+  Buffer.from(events.map(event => `data: ${JSON.stringify(event)}\n\n`).join(''))
 const promptOf = (call: { body: unknown } | undefined) => (call?.body as ChatRequest | undefined)?.messages
 
 describe('whole answers', () => {
@@ -60,7 +72,9 @@ describe('whole answers', () => {
   })
 
   test('a choice more than was asked for would be taken for the next prompt: broken', () => {
-    expect(() => new GatheredSeries(seriesOf()).take(answer('x', 'a', 'b'), undefined)).toThrow('more than the 1 choice(s)')
+    expect(() => new GatheredSeries(seriesOf()).take(answer('x', 'a', 'b'), undefined)).toThrow(
+      'more than the 1 choice(s)',
+    )
   })
 })
 
@@ -93,14 +107,21 @@ describe('streams', () => {
   })
 
   test('each is over with the frame that says so, wherever it is cut; what comes behind it is not read', () => {
-    const marked: ChatAdapter = { ...adapter, reader: () => frame => (frame.data === '[DONE]' ? [] : [JSON.parse(frame.data) as ChatEvent]), isLast: ({ data }) => data === '[DONE]' }
+    const marked: ChatAdapter = {
+      ...adapter,
+      reader: () => frame => (frame.data === '[DONE]' ? [] : [JSON.parse(frame.data) as ChatEvent]),
+      isLast: ({ data }) => data === '[DONE]',
+    }
     const whole = run(answers.map(sse), 100_000).out
     for (let size = 1; size < 80; size++) {
-      const relay = new SeriesRelay(new PromptSeries({ adapter: marked, format, request: two, publicModel: 'm' }, {} as Target))
+      const relay = new SeriesRelay(
+        new PromptSeries({ adapter: marked, format, request: two, publicModel: 'm' }, {} as Target),
+      )
       let out = ''
       for (const [n, events] of answers.entries()) {
         const bytes = Buffer.concat([sse(events), Buffer.from('data: [DONE]\n\ndata: rubbish\n\n')])
-        for (let at = 0; at < bytes.length && !relay.isOver; at += size) out += relay.push(bytes.subarray(at, at + size))
+        for (let at = 0; at < bytes.length && !relay.isOver; at += size)
+          out += relay.push(bytes.subarray(at, at + size))
         expect([relay.isOver, relay.failure]).toEqual([true, undefined])
         expect(relay.ended() === undefined).toBe(n === 2)
       }
@@ -111,10 +132,16 @@ describe('streams', () => {
 
   test('a last line without its end is not lost', () => {
     const open = (events: readonly ChatEvent[]) => Buffer.from(events.map(event => JSON.stringify(event)).join('\n'))
-    const parts = [answer('x1', 'a').slice(0, -1), answer('x2', 'b').slice(0, -1), answer('x3', 'c').slice(0, -1)].map(open)
+    const parts = [answer('x1', 'a').slice(0, -1), answer('x2', 'b').slice(0, -1), answer('x3', 'c').slice(0, -1)].map(
+      open,
+    )
     const { out, relay } = run(parts, 7, requestOf(), { ...adapter, framing: 'ndjson' })
     expect(relay.failure).toBeUndefined()
-    expect(out.match(/"choice":\d,"reason"/g)).toEqual(['"choice":0,"reason"', '"choice":1,"reason"', '"choice":2,"reason"'])
+    expect(out.match(/"choice":\d,"reason"/g)).toEqual([
+      '"choice":0,"reason"',
+      '"choice":1,"reason"',
+      '"choice":2,"reason"',
+    ])
   })
 
   test('what was answered is counted when a later stream is cut, broken or reports an error', () => {
@@ -125,11 +152,18 @@ describe('streams', () => {
       [sse(answer('x2', 'b', 'c')), 'upstream-broken'],
     ] as const) {
       const { relay, asked, out } = run([sse(answer('x1', 'a')), broken], 11, requestOf())
-      expect([relay.failure?.kind, relay.terminated, relay.usage, asked[1]]).toEqual([kind, false, { inputTokens: 10, outputTokens: 3 }, undefined])
+      expect([relay.failure?.kind, relay.terminated, relay.usage, asked[1]]).toEqual([
+        kind,
+        false,
+        { inputTokens: 10, outputTokens: 3 },
+        undefined,
+      ])
       expect(out).not.toContain('END')
     }
     const reporting = { ...adapter, reader: () => () => [{ type: 'error', error } as ChatEvent] }
-    const relay = new SeriesRelay(new PromptSeries({ adapter: reporting, format, request: requestOf(), publicModel: 'm' }, {} as Target))
+    const relay = new SeriesRelay(
+      new PromptSeries({ adapter: reporting, format, request: requestOf(), publicModel: 'm' }, {} as Target),
+    )
     relay.push(Buffer.from('data: x\n\n'))
     expect([relay.failure, relay.errorEvent(error)]).toEqual([error, 'ERROR upstream-overloaded'])
   })

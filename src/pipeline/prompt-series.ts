@@ -47,7 +47,10 @@ export class PromptSeries {
     if (event.type === 'usage' || (event.type === 'start' && this.#at > 0)) return undefined
     if (event.type === 'start' || event.type === 'error') return event
     if (event.choice >= this.#choicesEach)
-      throw new GatewayError('upstream-broken', `the upstream gave more than the ${this.#choicesEach} choice(s) it was asked for`)
+      throw new GatewayError(
+        'upstream-broken',
+        `the upstream gave more than the ${this.#choicesEach} choice(s) it was asked for`,
+      )
     return { ...event, choice: this.#at * this.#choicesEach + event.choice }
   }
 

@@ -83,7 +83,8 @@ function answerHeaders(parts: RespondParts, call: Call): Record<string, string> 
   headers['x-request-id'] = call.id
   headers[names.callId] = call.id
   if (call.deployment) headers[names.modelId] = call.deployment.id
-  if (call.model && call.model.length <= modelLengthMax && isHeaderSafe(call.model)) headers[names.modelGroup] = call.model
+  if (call.model && call.model.length <= modelLengthMax && isHeaderSafe(call.model))
+    headers[names.modelGroup] = call.model
   headers[names.retries] = String(call.retries ?? 0)
   headers[names.fallbacks] = String(call.fallbacks)
   const overheadMs = parts.clock.monotonicMs() - call.startedMs - call.upstreamMs

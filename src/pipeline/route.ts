@@ -113,7 +113,8 @@ export class Router {
     if (!first) return this.#recoverFor(taker, routed, undefined)
     this.#attempt(routed, first, {
       answered: reply => taker.answered(reply),
-      failed: thrown => this.#recoverFor(taker, routed, { deployment: first, error: this.#failed(routed, first, thrown) }),
+      failed: thrown =>
+        this.#recoverFor(taker, routed, { deployment: first, error: this.#failed(routed, first, thrown) }),
     })
   }
 
@@ -155,12 +156,17 @@ export class Router {
 
   /** A conversation that is too long needs a larger model; other failures that may pass need any other. */
   async #fallBack(routed: Run, error: GatewayError): Promise<Reply> {
-    const { wishes, settings, control: { call } } = routed
+    const {
+      wishes,
+      settings,
+      control: { call },
+    } = routed
     const others = [...(wishes.fallbacks ?? settings.fallbacks[call.model] ?? settings.fallbacks['*'] ?? [])]
     const larger = largerModels(call.model, wishes)
     let last = error
     for (;;) {
-      const name = last.kind === 'context-too-long' ? larger.shift() : last.retry === 'never' ? undefined : others.shift()
+      const name =
+        last.kind === 'context-too-long' ? larger.shift() : last.retry === 'never' ? undefined : others.shift()
       if (name === undefined) throw last
       const found = routed.granted.get(name) ?? routed.resolve(name)
       const group = call.namedFiles ? await call.namedFiles.among(found, name).catch(() => []) : found
@@ -257,8 +263,13 @@ export class Router {
       return taker.failed(error)
     }
     call.dropped = attempt.dropped
-    const limited = wishes.timeoutMs === undefined ? deployment : { ...deployment, timeouts: shortened(deployment.timeouts, call.stream, wishes.timeoutMs) }
-    const exchange = attempt.check ? this.#sendChecked(call, attempt, attempt.check, limited) : this.#send(call, attempt, limited)
+    const limited =
+      wishes.timeoutMs === undefined
+        ? deployment
+        : { ...deployment, timeouts: shortened(deployment.timeouts, call.stream, wishes.timeoutMs) }
+    const exchange = attempt.check
+      ? this.#sendChecked(call, attempt, attempt.check, limited)
+      : this.#send(call, attempt, limited)
     control.carries(exchange, this.#parts.clock.monotonicMs())
     exchange.response.then(
       response => this.#answer(control, { attempt, exchange, response, deployment, format }, taker),
@@ -273,7 +284,8 @@ export class Router {
       return void readFault(deployment, response, this.#parts.clock.epochMs()).then(failed, failed)
     const { call } = control
     call.answered = true
-    if (call.stream || attempt.streamed) return void this.#stream(control, arrived).then(reply => taker.answered(reply), failed)
+    if (call.stream || attempt.streamed)
+      return void this.#stream(control, arrived).then(reply => taker.answered(reply), failed)
     const bytes = response.body.whole?.(answerBytesMax)
     if (bytes) return this.#whole(control, arrived, bytes, taker)
     response.body.bytes(answerBytesMax).then(later => this.#whole(control, arrived, later, taker), failed)
@@ -288,7 +300,8 @@ export class Router {
       clock,
       timers,
       totalMs: timeouts.totalMs,
-      send: (next, totalMs) => this.#send(call, { ...attempt, ...next }, { ...deployment, timeouts: { ...timeouts, totalMs } }),
+      send: (next, totalMs) =>
+        this.#send(call, { ...attempt, ...next }, { ...deployment, timeouts: { ...timeouts, totalMs } }),
       fault: response => readFault(deployment, response, clock.epochMs()),
     })
   }
@@ -306,7 +319,9 @@ export class Router {
     }
     if (!provider.authorization) return this.#parts.transport.send(request)
     return deferredExchange(
-      this.#authorizer.authorize(request, target, provider.authorization).then(proven => this.#parts.transport.send(proven)),
+      this.#authorizer
+        .authorize(request, target, provider.authorization)
+        .then(proven => this.#parts.transport.send(proven)),
     )
   }
 
@@ -364,7 +379,10 @@ function largerModels(model: string, { contextFallbacks }: CallWishes): string[]
 
 function streamingOf({ streaming = eventStream }: Format, given: string): { contentType: string; heartbeat: string } {
   if (streaming !== 'as-upstream') return streaming
-  return { contentType: given, heartbeat: given.toLowerCase().startsWith('text/event-stream') ? eventStream.heartbeat : '' }
+  return {
+    contentType: given,
+    heartbeat: given.toLowerCase().startsWith('text/event-stream') ? eventStream.heartbeat : '',
+  }
 }
 
 /** An exchange that is not on its way yet: a cancel before that stops it from ever leaving. */

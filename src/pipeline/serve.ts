@@ -72,7 +72,9 @@ class Serving implements BodyReader, ReplyTaker {
     if (control.left) return control.clientLeft()
     try {
       if ('multipart' in asked.format)
-        takeForm(parts, request, control).then(body => this.#serve(body)).catch(thrown => this.failed(thrown))
+        takeForm(parts, request, control)
+          .then(body => this.#serve(body))
+          .catch(thrown => this.failed(thrown))
       else this.#read(request, parts.settings().bodyBytesMax)
     } catch (thrown) {
       this.failed(thrown)
@@ -120,9 +122,7 @@ class Serving implements BodyReader, ReplyTaker {
     call.endUser = inspection.endUser
     if (inspection.problems.length > 0) throw unprocessable(inspection.problems)
     if (!call.model) {
-      throw unprocessable([
-        { loc: ['body', 'model'], msg: 'is missing; name one of GET /v1/models', type: 'missing' },
-      ])
+      throw unprocessable([{ loc: ['body', 'model'], msg: 'is missing; name one of GET /v1/models', type: 'missing' }])
     }
     this.#admit(0)
   }
@@ -198,7 +198,8 @@ function settleCall(parts: ServeParts, { call, outcome, status, error }: Ending)
     outcome,
     status,
     error,
-    costNanoUsd: call.usage && call.deployment ? parts.cost(call.usage, call.deployment.prices, call.startedAtMs) : null,
+    costNanoUsd:
+      call.usage && call.deployment ? parts.cost(call.usage, call.deployment.prices, call.startedAtMs) : null,
     durationMs: parts.clock.monotonicMs() - call.startedMs,
   }
   call.costNanoUsd = settlement.costNanoUsd

@@ -51,15 +51,39 @@ function speak(upstream: Upstream, adapter: SpeechAdapter | undefined, fields: o
     close() {},
   }
   const head = { url: 'http://x/speech', headers: {} }
-  const provider = { name: 'p', speaks: adapter ? {} : { 'openai-speech': () => head }, ...(adapter && { speech: adapter }) } as unknown as Provider
+  const provider = {
+    name: 'p',
+    speaks: adapter ? {} : { 'openai-speech': () => head },
+    ...(adapter && { speech: adapter }),
+  } as unknown as Provider
   const deployment = {
-    id: 'd', modelName: 'm', target: { provider, model: 'tts', headers: {}, options: {} }, mode: 'audio_speech', weight: 1, order: 0,
-    timeouts: { connectMs: 0, firstByteMs: 0, streamFirstByteMs: 0, idleMs: 0, totalMs: 0 }, prices: null, dropParams: true, info: {},
-    profile: { toolCalling: 'native', thinking: 'separate', alternateRoles: false, structuredOutput: 'native', guard: false },
+    id: 'd',
+    modelName: 'm',
+    target: { provider, model: 'tts', headers: {}, options: {} },
+    mode: 'audio_speech',
+    weight: 1,
+    order: 0,
+    timeouts: { connectMs: 0, firstByteMs: 0, streamFirstByteMs: 0, idleMs: 0, totalMs: 0 },
+    prices: null,
+    dropParams: true,
+    info: {},
+    profile: {
+      toolCalling: 'native',
+      thinking: 'separate',
+      alternateRoles: false,
+      structuredOutput: 'native',
+      guard: false,
+    },
   } as unknown as Deployment
   const call = new CallRecord({
-    id: 'c', operation: 'speech', route: '/v1/audio/speech', caller: {} as never, client: { clientAddress: '', left: false, onLeft() {} },
-    userAgent: '', startedAtMs: 0, startedMs: 0,
+    id: 'c',
+    operation: 'speech',
+    route: '/v1/audio/speech',
+    caller: {} as never,
+    client: { clientAddress: '', left: false, onLeft() {} },
+    userAgent: '',
+    startedAtMs: 0,
+    startedMs: 0,
   })
   call.body = JsonBody.read(Buffer.from(JSON.stringify({ model: 'm', input: 'hello', voice: 'v', ...fields })))
   call.model = 'm'
@@ -68,11 +92,17 @@ function speak(upstream: Upstream, adapter: SpeechAdapter | undefined, fields: o
   const control = new CallControl(call, (_call, outcome) => outcomes.push(outcome))
   const router = new Router({ transport, timers, clock, random: () => 0, access: { name: 'access' } })
   const settings = { retries: 0, allowedFails: 3, cooldownMs: 0, fallbacks: {} }
-  const reply = new Promise<Reply>((answered, failed) => router.run({ control, format: openaiSpeech, settings, resolve: () => [] }, { answered, failed }))
+  const reply = new Promise<Reply>((answered, failed) =>
+    router.run({ control, format: openaiSpeech, settings, resolve: () => [] }, { answered, failed }),
+  )
   return { reply, call, sinks, sent, outcomes, advance }
 }
 
-const failure = (promise: Promise<unknown>) => promise.then(() => undefined, (error: GatewayError) => error)
+const failure = (promise: Promise<unknown>) =>
+  promise.then(
+    () => undefined,
+    (error: GatewayError) => error,
+  )
 
 const inJson: SpeechAdapter = {
   request: (request, target) => ({
@@ -81,21 +111,31 @@ const inJson: SpeechAdapter = {
     dropped: request.speed === undefined ? [] : ['speed'],
   }),
   result: body => ({
-    audio: Buffer.from((body as { data: string }).data, 'base64'), mediaType: 'audio/wav', usage: { inputTokens: 2, outputTokens: 30, outputAudioTokens: 30 },
+    audio: Buffer.from((body as { data: string }).data, 'base64'),
+    mediaType: 'audio/wav',
+    usage: { inputTokens: 2, outputTokens: 30, outputAudioTokens: 30 },
   }),
 }
 
 test('audio inside JSON is unwrapped and gets its own content type', async () => {
-  const { reply, call, sent } = speak({ contentType: 'application/json', body: '{"data":"QUJD"}' }, inJson, { speed: 2 })
+  const { reply, call, sent } = speak({ contentType: 'application/json', body: '{"data":"QUJD"}' }, inJson, {
+    speed: 2,
+  })
   const { body, contentType, status } = await reply
   expect([status, contentType, Buffer.from(body as Uint8Array).toString()]).toEqual([200, 'audio/wav', 'ABC'])
   expect(sent).toEqual([{ model: 'tts', text: 'hello', voice: 'v', as: 'mp3' }])
-  expect([call.usage, call.usageSource, call.dropped]).toEqual([{ inputTokens: 2, outputTokens: 30, outputAudioTokens: 30 }, 'upstream', ['speed']])
+  expect([call.usage, call.usageSource, call.dropped]).toEqual([
+    { inputTokens: 2, outputTokens: 30, outputAudioTokens: 30 },
+    'upstream',
+    ['speed'],
+  ])
 })
 
-test('an answer that cannot be unwrapped is the upstream\'s fault', async () => {
+test("an answer that cannot be unwrapped is the upstream's fault", async () => {
   for (const body of ['{}', 'RIFF', ''])
-    expect((await failure(speak({ contentType: 'application/json', body }, inJson).reply))?.kind).toBe('upstream-broken')
+    expect((await failure(speak({ contentType: 'application/json', body }, inJson).reply))?.kind).toBe(
+      'upstream-broken',
+    )
 })
 
 test('events are refused where only audio is made, before anything is sent', async () => {
@@ -106,7 +146,10 @@ test('events are refused where only audio is made, before anything is sent', asy
 
 const { result: _, ...bytesAdapter } = inJson
 
-for (const [what, adapter] of [['forwarded', undefined], ['translated', bytesAdapter]] as const)
+for (const [what, adapter] of [
+  ['forwarded', undefined],
+  ['translated', bytesAdapter],
+] as const)
   test(`${what} audio flows as it comes, and a silent upstream is not filled with words`, async () => {
     const { reply, sinks, outcomes, advance } = speak({ contentType: 'audio/ogg; codecs=OPUS' }, adapter)
     await Bun.sleep(1)

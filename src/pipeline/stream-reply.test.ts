@@ -20,9 +20,16 @@ import { TranslatedRelay } from './translate.ts'
 /** Passes text on; what is in brackets is for nobody, as the pings of a vendor are. */
 function wordRelay(): StreamRelay {
   const relay = {
-    started: false, complete: false, terminated: false, failure: undefined, usage: undefined, characters: 0,
+    started: false,
+    complete: false,
+    terminated: false,
+    failure: undefined,
+    usage: undefined,
+    characters: 0,
     push(bytes: Uint8Array) {
-      const text = Buffer.from(bytes).toString().replace(/\[.*?\]/g, '')
+      const text = Buffer.from(bytes)
+        .toString()
+        .replace(/\[.*?\]/g, '')
       if (text !== '') relay.started = true
       if (text.endsWith('!')) relay.terminated = relay.complete = true
       return text
@@ -42,13 +49,25 @@ function stream(heartbeat = '<alive>', relay = wordRelay()) {
   let leave: (why: GatewayError) => void = () => {}
   const client = { clientAddress: '', left: false, onLeft: (listener: typeof leave) => void (leave = listener) }
   const call = new CallRecord({
-    id: 'c', operation: 'chat', route: '/v1/chat/completions', caller: {} as never, client, userAgent: '', startedAtMs: 0, startedMs: performance.now(),
+    id: 'c',
+    operation: 'chat',
+    route: '/v1/chat/completions',
+    caller: {} as never,
+    client,
+    userAgent: '',
+    startedAtMs: 0,
+    startedMs: performance.now(),
   })
   const ends: [string, number, number][] = []
   const control = new CallControl(call, (settled, outcome, status) => ends.push([outcome, status, settled.firstByteMs]))
   let upstream!: BodySink
   const seen = { text: '', ended: '', paused: 0, resumed: 0, cancelled: 0 }
-  const body = { bytes: async () => new Uint8Array(), pipe: (sink: BodySink) => void (upstream = sink), pause: () => void seen.paused++, resume: () => void seen.resumed++ }
+  const body = {
+    bytes: async () => new Uint8Array(),
+    pipe: (sink: BodySink) => void (upstream = sink),
+    pause: () => void seen.paused++,
+    resume: () => void seen.resumed++,
+  }
   const exchange = { response: new Promise<never>(() => {}), cancel: () => void seen.cancelled++ }
   control.carries(exchange, 0)
   const sink: AnswerSink & { full: boolean } = {
@@ -65,7 +84,18 @@ function stream(heartbeat = '<alive>', relay = wordRelay()) {
   })
   opened.catch(() => {})
   const send = (text: string) => upstream.data(Buffer.from(text))
-  return { advance, send, seen, sink, ends, opened, upstream, control, isOpen: () => Bun.sleep(0).then(() => isOpen), leave: (why: GatewayError) => leave(why) }
+  return {
+    advance,
+    send,
+    seen,
+    sink,
+    ends,
+    opened,
+    upstream,
+    control,
+    isOpen: () => Bun.sleep(0).then(() => isOpen),
+    leave: (why: GatewayError) => leave(why),
+  }
 }
 
 test('an upstream that is heard of, but says nothing for the client yet, opens the stream after two seconds', async () => {
@@ -167,28 +197,50 @@ const spoken = [
   { id: 'c', model: 'up', choices: [{ index: 0, delta: { role: 'assistant', content: 'Hi' }, finish_reason: null }] },
   { id: 'c', model: 'up', choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] },
   { id: 'c', model: 'up', choices: [], usage: { prompt_tokens: 5, completion_tokens: 1, total_tokens: 6 } },
-].map(chunk => `data: ${JSON.stringify(chunk)}\n\n`).join('')
-const lanes: [string, string, () => StreamRelay][] = [
-  ['forwarded', 'data: [DONE]\n\n', () => openaiChat.forward.relay('m', JsonBody.read(Buffer.from('{"model":"m","stream":true,"messages":[]}')))],
-  ['translated', 'event: message_stop\ndata: {"type":"message_stop"}\n\n', () => new TranslatedRelay({
-    adapter: providers.get('openai')!.chat!, format: anthropicMessages, publicModel: 'm',
-    request: { model: 'm', messages: [], stream: true, includeUsage: true, extra: { format: 'anthropic-messages', fields: {} } },
-  })],
 ]
-test.each(lanes)('%s: an upstream that is done, but keeps its connection open, has succeeded when it says so', async (_, mark, relay) => {
-  const { send, seen, ends, opened, upstream, control } = stream('', relay())
-  send(spoken)
-  await opened
-  expect([ends, seen.text.includes(mark)]).toEqual([[], false])
-  send('data: [DONE]\n\n')
-  expect(ends.map(([outcome, status]) => [outcome, status])).toEqual([['success', 200]])
-  expect(control.call.progress?.usage).toMatchObject({ inputTokens: 5, outputTokens: 1 })
-  expect([seen.text.endsWith(mark), seen.ended]).toEqual([true, 'end'])
-  const { text } = seen
-  // What the idle limit makes of it later takes nothing away.
-  upstream.fail(new GatewayError('upstream-timeout', 'idle'))
-  expect([seen.text === text, seen.ended, ends.length]).toEqual([true, 'end', 1])
-})
+  .map(chunk => `data: ${JSON.stringify(chunk)}\n\n`)
+  .join('')
+const lanes: [string, string, () => StreamRelay][] = [
+  [
+    'forwarded',
+    'data: [DONE]\n\n',
+    () => openaiChat.forward.relay('m', JsonBody.read(Buffer.from('{"model":"m","stream":true,"messages":[]}'))),
+  ],
+  [
+    'translated',
+    'event: message_stop\ndata: {"type":"message_stop"}\n\n',
+    () =>
+      new TranslatedRelay({
+        adapter: providers.get('openai')!.chat!,
+        format: anthropicMessages,
+        publicModel: 'm',
+        request: {
+          model: 'm',
+          messages: [],
+          stream: true,
+          includeUsage: true,
+          extra: { format: 'anthropic-messages', fields: {} },
+        },
+      }),
+  ],
+]
+test.each(lanes)(
+  '%s: an upstream that is done, but keeps its connection open, has succeeded when it says so',
+  async (_, mark, relay) => {
+    const { send, seen, ends, opened, upstream, control } = stream('', relay())
+    send(spoken)
+    await opened
+    expect([ends, seen.text.includes(mark)]).toEqual([[], false])
+    send('data: [DONE]\n\n')
+    expect(ends.map(([outcome, status]) => [outcome, status])).toEqual([['success', 200]])
+    expect(control.call.progress?.usage).toMatchObject({ inputTokens: 5, outputTokens: 1 })
+    expect([seen.text.endsWith(mark), seen.ended]).toEqual([true, 'end'])
+    const { text } = seen
+    // What the idle limit makes of it later takes nothing away.
+    upstream.fail(new GatewayError('upstream-timeout', 'idle'))
+    expect([seen.text === text, seen.ended, ends.length]).toEqual([true, 'end', 1])
+  },
+)
 
 test.each(lanes)('%s: the body ends with the last frame, wherever the bytes are cut', async (_, mark, relay) => {
   const bytes = Buffer.from(`${spoken}data: [DONE]\n\n`)
@@ -248,7 +300,12 @@ test('a stream of nothing but its end opens nothing: another deployment may answ
   for (const [, , relay] of lanes) {
     const { send, seen, ends, opened } = stream('', relay())
     send(': ping\n\ndata: [DONE]\n\n')
-    expect(await opened.then(() => 'open', (error: GatewayError) => error.kind)).toBe('upstream-broken')
+    expect(
+      await opened.then(
+        () => 'open',
+        (error: GatewayError) => error.kind,
+      ),
+    ).toBe('upstream-broken')
     expect([seen.text, seen.cancelled, ends]).toEqual(['', 1, []])
   }
 })
@@ -259,53 +316,93 @@ test('an event that is not JSON becomes an error event, and the record says that
     send(spoken.slice(0, spoken.indexOf('\n\n') + 2))
     await opened
     send('data: {"choices":[{"index":0,"delta":{"content":"Hi th\n\ndata: [DONE]\n\n')
-    expect([seen.text.includes('Hi th'), seen.text.includes(mark), seen.text.includes('"error"'), seen.ended]).toEqual([false, false, true, 'end'])
+    expect([seen.text.includes('Hi th'), seen.text.includes(mark), seen.text.includes('"error"'), seen.ended]).toEqual([
+      false,
+      false,
+      true,
+      'end',
+    ])
     expect(ends.map(([outcome]) => outcome)).toEqual(['upstream_cut'])
   }
 })
 
-const candidate = (text: string, more: object = {}) => `data: ${JSON.stringify({ candidates: [{ content: { role: 'model', parts: [{ text }] }, ...more }], usageMetadata: { promptTokenCount: 5, candidatesTokenCount: 1 } })}\n\n`
+const candidate = (text: string, more: object = {}) =>
+  `data: ${JSON.stringify({ candidates: [{ content: { role: 'model', parts: [{ text }] }, ...more }], usageMetadata: { promptTokenCount: 5, candidatesTokenCount: 1 } })}\n\n`
 const endless: [string, () => StreamRelay][] = [
   ['forwarded', () => geminiGenerate.forward.relay('m', JsonBody.read(Buffer.from('{"contents":[]}')))],
-  ['translated', () => new TranslatedRelay({
-    adapter: providers.get('gemini')!.chat!, format: openaiChat, publicModel: 'm',
-    request: { model: 'm', messages: [], stream: true, includeUsage: true, extra: { format: 'openai-chat', fields: {} } },
-  })],
-  ['translated, at a host that speaks two dialects', () => new TranslatedRelay({
-    adapter: decorated(providers.get('vertex_ai')!.chat!, {}), format: openaiChat, publicModel: 'm',
-    request: { model: 'm', messages: [], stream: true, includeUsage: true, extra: { format: 'openai-chat', fields: {} } },
-  })],
+  [
+    'translated',
+    () =>
+      new TranslatedRelay({
+        adapter: providers.get('gemini')!.chat!,
+        format: openaiChat,
+        publicModel: 'm',
+        request: {
+          model: 'm',
+          messages: [],
+          stream: true,
+          includeUsage: true,
+          extra: { format: 'openai-chat', fields: {} },
+        },
+      }),
+  ],
+  [
+    'translated, at a host that speaks two dialects',
+    () =>
+      new TranslatedRelay({
+        adapter: decorated(providers.get('vertex_ai')!.chat!, {}),
+        format: openaiChat,
+        publicModel: 'm',
+        request: {
+          model: 'm',
+          messages: [],
+          stream: true,
+          includeUsage: true,
+          extra: { format: 'openai-chat', fields: {} },
+        },
+      }),
+  ],
 ]
-test.each(endless)('%s: a dialect without a word for the end is over ten seconds after its finish reason, not before', async (_, relay) => {
-  const { send, advance, seen, ends, opened, control } = stream('', relay())
-  send(candidate('Hel'))
-  await opened
-  advance(14_000)
-  send(candidate('lo', { finishReason: 'STOP' }))
-  advance(9500)
-  // What follows is still a part of it, and counts the time anew.
-  send(candidate(' there', { finishReason: 'STOP' }))
-  advance(9800)
-  expect([seen.ended, ends.length, seen.cancelled]).toEqual(['', 0, 0])
-  advance(300)
-  expect([seen.ended, ends.map(([outcome]) => outcome), seen.cancelled]).toEqual(['end', ['success'], 1])
-  expect(control.call.progress?.usage).toMatchObject({ inputTokens: 5, outputTokens: 1 })
-  for (const text of ['Hel', 'lo']) expect(seen.text).toContain(text)
-})
-
-test.each(endless)('%s: a deadline that is nearer than those ten seconds takes nothing from a complete answer, and a cut does', async (_, relay) => {
-  for (const [kind, text, outcome] of [
-    ['upstream-timeout', candidate('all', { finishReason: 'STOP' }), 'success'],
-    ['upstream-timeout', candidate('half'), 'upstream_cut'],
-    ['upstream-broken', candidate('all', { finishReason: 'STOP' }), 'upstream_cut'],
-  ] as const) {
-    const { send, seen, ends, opened, upstream } = stream('', relay())
-    send(text)
+test.each(endless)(
+  '%s: a dialect without a word for the end is over ten seconds after its finish reason, not before',
+  async (_, relay) => {
+    const { send, advance, seen, ends, opened, control } = stream('', relay())
+    send(candidate('Hel'))
     await opened
-    upstream.fail(new GatewayError(kind, 'the upstream sent nothing more'))
-    expect([ends.map(([how]) => how), seen.text.includes('sent nothing more'), seen.ended]).toEqual([[outcome], outcome !== 'success', 'end'])
-  }
-})
+    advance(14_000)
+    send(candidate('lo', { finishReason: 'STOP' }))
+    advance(9500)
+    // What follows is still a part of it, and counts the time anew.
+    send(candidate(' there', { finishReason: 'STOP' }))
+    advance(9800)
+    expect([seen.ended, ends.length, seen.cancelled]).toEqual(['', 0, 0])
+    advance(300)
+    expect([seen.ended, ends.map(([outcome]) => outcome), seen.cancelled]).toEqual(['end', ['success'], 1])
+    expect(control.call.progress?.usage).toMatchObject({ inputTokens: 5, outputTokens: 1 })
+    for (const text of ['Hel', 'lo']) expect(seen.text).toContain(text)
+  },
+)
+
+test.each(endless)(
+  '%s: a deadline that is nearer than those ten seconds takes nothing from a complete answer, and a cut does',
+  async (_, relay) => {
+    for (const [kind, text, outcome] of [
+      ['upstream-timeout', candidate('all', { finishReason: 'STOP' }), 'success'],
+      ['upstream-timeout', candidate('half'), 'upstream_cut'],
+      ['upstream-broken', candidate('all', { finishReason: 'STOP' }), 'upstream_cut'],
+    ] as const) {
+      const { send, seen, ends, opened, upstream } = stream('', relay())
+      send(text)
+      await opened
+      upstream.fail(new GatewayError(kind, 'the upstream sent nothing more'))
+      expect([ends.map(([how]) => how), seen.text.includes('sent nothing more'), seen.ended]).toEqual([
+        [outcome],
+        outcome !== 'success',
+        'end',
+      ])
+    }
+  },
+)
 
 test('where the dialect has a word for the end, a host that leaves it out is waited for', async () => {
   for (const [, mark, relay] of lanes) {

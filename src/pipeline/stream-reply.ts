@@ -25,11 +25,7 @@ interface StreamSource {
  * Holds the stream back until its first content, then hands it over. The promise rejects with what
  * broke before that point: nothing has been sent and the router may try elsewhere.
  */
-export function openStream(
-  source: StreamSource,
-  control: CallControl,
-  upkeep: Upkeep,
-): Promise<AnswerStream> {
+export function openStream(source: StreamSource, control: CallControl, upkeep: Upkeep): Promise<AnswerStream> {
   const pump = new StreamPump(source, control, upkeep)
   return pump.opened
 }
@@ -125,8 +121,7 @@ class StreamPump extends TimerEntry implements BodySink, AnswerStream {
     // What tells the client that it has everything may only go out after the record is safe.
     if (relay.terminated) this.#settleSuccess()
     this.#send(out)
-    if (this.#phase === 'holding' && (relay.started || relay.complete || this.#heldBytes > holdBytesMax))
-      this.#open()
+    if (this.#phase === 'holding' && (relay.started || relay.complete || this.#heldBytes > holdBytesMax)) this.#open()
     if (relay.terminated) this.#endAhead()
     else if (this.#isOverUnsaid && !this.#paused) this.#wait(silenceMs)
   }

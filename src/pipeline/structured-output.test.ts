@@ -15,7 +15,10 @@ import { TimerWheel } from '../lib/timer-wheel.ts'
 
 const schema = { type: 'object', required: ['a'] }
 const request: ChatRequest = {
-  model: 'm', stream: true, includeUsage: true, extra: { format: 'openai-chat', fields: {} },
+  model: 'm',
+  stream: true,
+  includeUsage: true,
+  extra: { format: 'openai-chat', fields: {} },
   messages: [{ role: 'user', parts: [{ type: 'text', text: 'Ask' }] }],
 }
 
@@ -30,10 +33,15 @@ const format = {
   errorEvent: (error: GatewayError) => `ERROR ${error.kind}`,
 } as unknown as ChatFormat
 
-const dialogue = (by = format) => new JsonDialogue({
-  adapter, format: by, request, publicModel: 'm', target: {} as Target,
-  contract: { format: { type: 'json-schema', name: 'x', schema }, schema },
-})
+const dialogue = (by = format) =>
+  new JsonDialogue({
+    adapter,
+    format: by,
+    request,
+    publicModel: 'm',
+    target: {} as Target,
+    contract: { format: { type: 'json-schema', name: 'x', schema }, schema },
+  })
 
 const said = (...texts: string[]): ChatEvent[] => [
   { type: 'start', id: 'x', model: 'm' },
@@ -42,10 +50,14 @@ const said = (...texts: string[]): ChatEvent[] => [
   ...texts.map((_, choice): ChatEvent => ({ type: 'finish', choice, reason: 'stop' })),
   { type: 'usage', usage: { inputTokens: 10, outputTokens: 3, cachedInputTokens: 1 } },
 ]
-const sse = (events: readonly ChatEvent[]) => Buffer.from(events.map(event => `data: ${JSON.stringify(event)}\n\n`).join(''))
+const sse = (events: readonly ChatEvent[]) =>
+  Buffer.from(events.map(event => `data: ${JSON.stringify(event)}\n\n`).join(''))
 
 describe('a stream that has to fit', () => {
-  function run(answers: readonly ChatEvent[][], size: number): { relay: CheckedRelay; out: string; asked: ChatRequest[] } {
+  function run(
+    answers: readonly ChatEvent[][],
+    size: number,
+  ): { relay: CheckedRelay; out: string; asked: ChatRequest[] } {
     const relay = new CheckedRelay(dialogue())
     const asked: ChatRequest[] = []
     for (const answer of answers) {
@@ -86,8 +98,17 @@ describe('a stream that has to fit', () => {
 })
 
 test('behind the frame that ends a stream nothing is gathered, wherever it is cut', () => {
-  const marked: ChatAdapter = { ...adapter, reader: () => frame => (frame.data === '[DONE]' ? [] : [JSON.parse(frame.data) as ChatEvent]), isLast: ({ data }) => data === '[DONE]' }
-  const bytes = Buffer.concat([sse(said('{"a":1}')), Buffer.from('data: [DONE]\n\n'), sse(said('more')), Buffer.from('data: rubbish\n\n')])
+  const marked: ChatAdapter = {
+    ...adapter,
+    reader: () => frame => (frame.data === '[DONE]' ? [] : [JSON.parse(frame.data) as ChatEvent]),
+    isLast: ({ data }) => data === '[DONE]',
+  }
+  const bytes = Buffer.concat([
+    sse(said('{"a":1}')),
+    Buffer.from('data: [DONE]\n\n'),
+    sse(said('more')),
+    Buffer.from('data: rubbish\n\n'),
+  ])
   for (let size = 1; size < 80; size++) {
     const relay = new CheckedRelay(new JsonDialogue({ ...dialogue().question, adapter: marked }))
     for (let at = 0; at < bytes.length && !relay.isOver; at += size) relay.push(bytes.subarray(at, at + size))
@@ -100,7 +121,8 @@ test('behind the frame that ends a stream nothing is gathered, wherever it is cu
 describe('a stream that breaks says so in its own dialect', () => {
   const broken = new GatewayError('upstream-broken', 'cut ✓')
   const types = (text: string) => [...text.matchAll(/^event: (.*)$/gm)].map(([, type]) => type)
-  const documents = (text: string) => [...text.matchAll(/^data: (.*)$/gm)].map(([, data]) => JSON.parse(data!) as Record<string, any>)
+  const documents = (text: string) =>
+    [...text.matchAll(/^data: (.*)$/gm)].map(([, data]) => JSON.parse(data!) as Record<string, any>)
 
   test('Responses: a failed response, numbered on from what went before', () => {
     const relay = new CheckedRelay(dialogue(openaiResponses))
@@ -110,7 +132,12 @@ describe('a stream that breaks says so in its own dialect', () => {
     expect(types(out)).toEqual(['response.created', 'response.in_progress', 'response.failed'])
     const [created, , failed] = documents(out)
     expect(documents(out).map(event => event.sequence_number)).toEqual([0, 1, 2])
-    expect(failed!.response).toMatchObject({ id: created!.response.id, status: 'failed', model: 'm', error: { message: relay.failure!.message } })
+    expect(failed!.response).toMatchObject({
+      id: created!.response.id,
+      status: 'failed',
+      model: 'm',
+      error: { message: relay.failure!.message },
+    })
 
     const finished = new CheckedRelay(dialogue(openaiResponses))
     finished.push(sse(said('{"a":1}')))
@@ -125,7 +152,9 @@ describe('a stream that breaks says so in its own dialect', () => {
     const anthropic = new CheckedRelay(dialogue(anthropicMessages)).errorEvent(broken)
     expect(types(anthropic)).toEqual(['error'])
     expect(documents(anthropic)).toEqual([{ type: 'error', error: { type: 'api_error', message: 'cut ✓' } }])
-    expect(documents(new CheckedRelay(dialogue(openaiChat)).errorEvent(broken))).toMatchObject([{ error: { message: 'cut ✓' } }])
+    expect(documents(new CheckedRelay(dialogue(openaiChat)).errorEvent(broken))).toMatchObject([
+      { error: { message: 'cut ✓' } },
+    ])
   })
 })
 
@@ -160,7 +189,10 @@ describe('one exchange for several calls', () => {
     const clock = { epochMs: () => nowMs, monotonicMs: () => nowMs }
     const timers = new TimerWheel(clock, 50)
     const exchange = checkedExchange(upstream.exchange(), {
-      check, totalMs, clock, timers,
+      check,
+      totalMs,
+      clock,
+      timers,
       send: (_next, left) => {
         upstream.sent.push({ totalMs: left })
         return upstream.exchange()
@@ -179,7 +211,11 @@ describe('one exchange for several calls', () => {
     const ask = () => (left-- > 0 ? next : undefined)
     return { whole: ask, isOver: () => false, streamed: ask }
   }
-  const failure = (run: Promise<unknown>) => run.then(() => 'none', (error: GatewayError) => error.kind)
+  const failure = (run: Promise<unknown>) =>
+    run.then(
+      () => 'none',
+      (error: GatewayError) => error.kind,
+    )
 
   test('whole answers: the last one, and the time that is left', async () => {
     const { exchange, upstream, pass } = start(again(2), 1000)
@@ -211,7 +247,11 @@ describe('one exchange for several calls', () => {
     const { exchange, upstream } = start(again(1))
     const { body } = await exchange.response
     const heard: string[] = []
-    body.pipe({ data: bytes => heard.push(Buffer.from(bytes).toString()), end: () => heard.push('end'), fail: error => heard.push(error.kind) })
+    body.pipe({
+      data: bytes => heard.push(Buffer.from(bytes).toString()),
+      end: () => heard.push('end'),
+      fail: error => heard.push(error.kind),
+    })
     upstream.sinks[0]!.data(Buffer.from('one'))
     upstream.sinks[0]!.end()
     body.pause()

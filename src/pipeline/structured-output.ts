@@ -101,7 +101,11 @@ function finishedTexts(events: readonly ChatEvent[]): Map<number, string> {
 }
 
 /** The events with each text in one piece before its choice's end, and one report of the whole usage. */
-function withTexts(events: readonly ChatEvent[], texts: ReadonlyMap<number, string>, usage: Usage | undefined): ChatEvent[] {
+function withTexts(
+  events: readonly ChatEvent[],
+  texts: ReadonlyMap<number, string>,
+  usage: Usage | undefined,
+): ChatEvent[] {
   const result: ChatEvent[] = []
   for (const event of events) {
     if (event.type === 'usage' || (event.type === 'text' && texts.has(event.choice))) continue
@@ -239,7 +243,11 @@ type ReadAnswer<Answer> = (bytes: Uint8Array, head: AnswerHead) => Answer
  * For a host that is believed to keep to schemas: `read`, and a look at what came. Nothing is asked again, for the
  * host was told the schema. Undefined = this call has no strict schema.
  */
-export function judgedAnswer<Answer extends WholeAnswer>(call: Call, strict: StrictSchema, read: ReadAnswer<Answer>): ReadAnswer<Answer> | undefined {
+export function judgedAnswer<Answer extends WholeAnswer>(
+  call: Call,
+  strict: StrictSchema,
+  read: ReadAnswer<Answer>,
+): ReadAnswer<Answer> | undefined {
   const schema = strict.schema(call.body!)
   if (!schema) return undefined
   checkReferences(schema, [strict.field])
@@ -250,9 +258,14 @@ export function judgedAnswer<Answer extends WholeAnswer>(call: Call, strict: Str
       const problem = misfit(one, schema)
       if (problem === undefined) continue
       noteUsage(call, answer)
-      throw new GatewayError('schema-mismatch', `the answer of the model '${call.model}' does not fit ${strict.field}: ${problem}`, {
-        param: strict.field, cause: one.slice(0, 2000),
-      })
+      throw new GatewayError(
+        'schema-mismatch',
+        `the answer of the model '${call.model}' does not fit ${strict.field}: ${problem}`,
+        {
+          param: strict.field,
+          cause: one.slice(0, 2000),
+        },
+      )
     }
     return answer
   }
@@ -416,8 +429,10 @@ class CheckedBody implements UpstreamBody {
   async #ask(next: NextCall): Promise<void> {
     const { clock, totalMs } = this.#asking
     const leftMs = totalMs === 0 ? 0 : totalMs - (clock.monotonicMs() - this.#startedMs)
-    if (leftMs < 0) throw new GatewayError('upstream-timeout', 'no time was left to ask the upstream for the rest of the answer')
-    if (this.#cancelled) throw new GatewayError('client-closed', 'the client closed the connection before the answer was complete')
+    if (leftMs < 0)
+      throw new GatewayError('upstream-timeout', 'no time was left to ask the upstream for the rest of the answer')
+    if (this.#cancelled)
+      throw new GatewayError('client-closed', 'the client closed the connection before the answer was complete')
     this.#exchange = this.#asking.send(next, leftMs)
     const response = await this.#exchange.response
     if (response.status < 200 || response.status >= 300) throw await this.#asking.fault(response)

@@ -70,7 +70,8 @@ export class AnswerState {
 }
 
 /** Streams of this dialect may be over without a frame that says so. */
-export const endsSilently = ({ isLast, endsSilently: some }: ChatAdapter): boolean => isLast === undefined || some === true
+export const endsSilently = ({ isLast, endsSilently: some }: ChatAdapter): boolean =>
+  isLast === undefined || some === true
 
 /** How the upstream's answer to one call is read, and how it is written for the client. */
 export interface TranslatedStream {
@@ -176,10 +177,7 @@ export class TranslatedRelay implements StreamRelay {
 }
 
 /** A whole answer through the hub. Throws `upstream-broken` on a shape the provider's reader does not know. */
-export function translateAnswer(
-  stream: TranslatedStream,
-  bytes: Uint8Array,
-): { body: string; state: AnswerState } {
+export function translateAnswer(stream: TranslatedStream, bytes: Uint8Array): { body: string; state: AnswerState } {
   const { events, state } = readAnswer(stream.adapter, bytes)
   return {
     body: JSON.stringify(stream.format.encode(events, stream.publicModel, stream.request)),
@@ -198,8 +196,7 @@ export function readAnswer(adapter: ChatAdapter, bytes: Uint8Array): { events: C
   const state = new AnswerState()
   const heard = events.filter(event => state.see(event))
   if (state.failure) throw state.failure
-  if (!state.complete)
-    throw new GatewayError('upstream-broken', "the upstream's answer has no finish reason")
+  if (!state.complete) throw new GatewayError('upstream-broken', "the upstream's answer has no finish reason")
   return { events: heard, state }
 }
 

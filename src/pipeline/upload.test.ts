@@ -45,7 +45,10 @@ const large = Uint8Array.from({ length: 700_000 }, (_, at) => at % 251)
 const larger = Uint8Array.from({ length: 900_000 }, (_, at) => at % 13)
 
 const failure = (request: FormRequest, given = limits) =>
-  readForm(request, given).then(() => undefined, (thrown: GatewayError) => thrown)
+  readForm(request, given).then(
+    () => undefined,
+    (thrown: GatewayError) => thrown,
+  )
 
 describe('reading a form', () => {
   test('fields become JSON; small files stay in memory, large ones go to one file without a name', async () => {
@@ -106,7 +109,8 @@ describe('reading a form', () => {
     expect(bytesOf(upload.parts[0]!.content).every((byte, at) => byte === (at & 255))).toBe(true)
   })
 
-  const part = (name: string, value: string, more = '') => `--B\r\ncontent-disposition: form-data; name="${name}"${more}\r\n\r\n${value}\r\n`
+  const part = (name: string, value: string, more = '') =>
+    `--B\r\ncontent-disposition: form-data; name="${name}"${more}\r\n\r\n${value}\r\n`
   const refused: [string, FormRequest, string, string][] = [
     ['JSON', rawRequest('{}', 'application/json'), 'unsupported-media', 'must be multipart/form-data'],
     ['no boundary', rawRequest('x', 'multipart/form-data'), 'unsupported-media', 'no boundary'],
@@ -114,7 +118,14 @@ describe('reading a form', () => {
     ['a cut body', rawRequest(part('a', 'b')), 'invalid-request', 'closing boundary'],
     ['a field without end', rawRequest(`${part('a', 'x'.repeat(1_100_000))}--B--`), 'invalid-request', 'field `a`'],
     ['ten large fields', rawRequest(`${part('a', 'x'.repeat(1_000_000)).repeat(9)}--B--`), 'too-large', '5000000'],
-    ['a field of bytes', rawRequest(Buffer.concat([Buffer.from(part('a', '')).subarray(0, -2), Uint8Array.of(255), Buffer.from('\r\n--B--')])), 'invalid-request', 'UTF-8'],
+    [
+      'a field of bytes',
+      rawRequest(
+        Buffer.concat([Buffer.from(part('a', '')).subarray(0, -2), Uint8Array.of(255), Buffer.from('\r\n--B--')]),
+      ),
+      'invalid-request',
+      'UTF-8',
+    ],
     ['a large file', rawRequest(`${part('f', 'x'.repeat(6_000_000), '; filename="f"')}--B--`), 'too-large', '5000000'],
   ]
   for (const [what, request, kind, words] of refused)
@@ -125,7 +136,10 @@ describe('reading a form', () => {
     })
 
   test('many fields are refused by what they are together', async () => {
-    const error = await failure(rawRequest(`${part('a', 'x'.repeat(1_000_000)).repeat(9)}--B--`), { ...limits, bytesMax: 1e9 })
+    const error = await failure(rawRequest(`${part('a', 'x'.repeat(1_000_000)).repeat(9)}--B--`), {
+      ...limits,
+      bytesMax: 1e9,
+    })
     expect(error?.message).toContain('8388608 bytes together')
   })
 
@@ -146,11 +160,14 @@ describe('reading a form', () => {
     if (before > 0) expect(open() - before).toBeLessThan(5)
   })
 
-  test('a directory that cannot be written is the gateway\'s fault, not the client\'s', async () => {
+  test("a directory that cannot be written is the gateway's fault, not the client's", async () => {
     const blocked = join(directory, 'blocked')
     writeFileSync(blocked, '')
     chmodSync(blocked, 0o400)
-    const thrown = await failure(formRequest(form => form.append('file', new File([large], 'f'))), { ...limits, directory: blocked })
+    const thrown = await failure(
+      formRequest(form => form.append('file', new File([large], 'f'))),
+      { ...limits, directory: blocked },
+    )
     rmSync(blocked)
     expect(thrown).toBeInstanceOf(Error)
     expect(thrown?.kind).toBeUndefined()
@@ -158,7 +175,11 @@ describe('reading a form', () => {
 })
 
 describe('writing a form anew', () => {
-  const read = (form: FormData) => readForm(formRequest(to => form.forEach((value, name) => to.append(name, value))), limits)
+  const read = (form: FormData) =>
+    readForm(
+      formRequest(to => form.forEach((value, name) => to.append(name, value))),
+      limits,
+    )
 
   /** Names, file names, types and contents, as an upstream would read them. */
   function parsed(written: ReturnType<typeof editedForm>) {
@@ -181,14 +202,27 @@ describe('writing a form anew', () => {
     form.append('timestamp_granularities[]', 'segment')
     form.append('prompt', 'naïve\r\n--B--')
     const made: ReadForm = await read(form)
-    const written = editedForm(made.upload, [{ remove: 'api_base' }, { set: 'model', json: '"whisper-1"' }, { set: 'temperature', json: '0.5' }])
+    const written = editedForm(made.upload, [
+      { remove: 'api_base' },
+      { set: 'model', json: '"whisper-1"' },
+      { set: 'temperature', json: '0.5' },
+    ])
     const parts = parsed(written)
     expect(parts.map(({ name, filename, text }) => [name, filename, text.length > 100 ? text.length : text])).toEqual([
-      ['model', undefined, 'whisper-1'], ['temperature', undefined, '0.5'], ['timestamp_granularities[]', undefined, 'word'],
-      ['timestamp_granularities[]', undefined, 'segment'], ['prompt', undefined, Buffer.from('naïve\r\n--B--').toString('latin1')], ['file', 'a "quoted" näme.wav', 700_000],
+      ['model', undefined, 'whisper-1'],
+      ['temperature', undefined, '0.5'],
+      ['timestamp_granularities[]', undefined, 'word'],
+      ['timestamp_granularities[]', undefined, 'segment'],
+      ['prompt', undefined, Buffer.from('naïve\r\n--B--').toString('latin1')],
+      ['file', 'a "quoted" näme.wav', 700_000],
     ])
     expect(Buffer.from(parts.at(-1)!.text, 'latin1').equals(large)).toBe(true)
-    expect(parsed(editedForm(made.upload, [{ remove: 'timestamp_granularities' }])).map(one => one.name)).toEqual(['model', 'api_base', 'prompt', 'file'])
+    expect(parsed(editedForm(made.upload, [{ remove: 'timestamp_granularities' }])).map(one => one.name)).toEqual([
+      'model',
+      'api_base',
+      'prompt',
+      'file',
+    ])
     made.upload.close()
   })
 

@@ -130,9 +130,16 @@ class Collector implements Upload {
     this.#fieldsBytes += bytes.length
     const { name } = this.#head!
     if (this.#bytes > fieldBytesMax)
-      throw new GatewayError('invalid-request', `the field \`${shown(name)}\` of the form is larger than ${fieldBytesMax} bytes; a file needs a filename`, { param: shown(name) })
+      throw new GatewayError(
+        'invalid-request',
+        `the field \`${shown(name)}\` of the form is larger than ${fieldBytesMax} bytes; a file needs a filename`,
+        { param: shown(name) },
+      )
     if (this.#fieldsBytes > fieldsBytesMax)
-      throw new GatewayError('invalid-request', `the fields of the form are larger than ${fieldsBytesMax} bytes together`)
+      throw new GatewayError(
+        'invalid-request',
+        `the fields of the form are larger than ${fieldsBytesMax} bytes together`,
+      )
     this.#keep(bytes)
   }
 
@@ -152,9 +159,7 @@ class Collector implements Upload {
   #end(): void {
     const { name, filename, contentType } = this.#head!
     const content: BodyPiece[] =
-      this.#spooledFrom < 0
-        ? this.#pieces
-        : [{ file: this.#spool!, offset: this.#spooledFrom, length: this.#bytes }]
+      this.#spooledFrom < 0 ? this.#pieces : [{ file: this.#spool!, offset: this.#spooledFrom, length: this.#bytes }]
     this.parts.push({ name, filename, contentType, content, bytes: this.#bytes })
     this.#pieces = []
   }
@@ -182,7 +187,11 @@ function valueOf({ name, filename, contentType, content, bytes }: UploadPart): u
   try {
     return decoder.decode(Buffer.concat(content as Uint8Array[]))
   } catch (cause) {
-    throw new GatewayError('invalid-request', `the field \`${shown(name)}\` of the form is not valid UTF-8; a file needs a filename`, { param: shown(name), cause })
+    throw new GatewayError(
+      'invalid-request',
+      `the field \`${shown(name)}\` of the form is not valid UTF-8; a file needs a filename`,
+      { param: shown(name), cause },
+    )
   }
 }
 

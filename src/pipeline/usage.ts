@@ -33,7 +33,16 @@ export function completeUsage(call: Call): void {
 
 const parseCharactersMax = 256 * 1024
 /** Names of the fields that hold what a model wrote, in the answers of all dialects. */
-const writtenFields = new Set(['content', 'text', 'reasoning_content', 'refusal', 'arguments', 'thinking', 'partial_json', 'input'])
+const writtenFields = new Set([
+  'content',
+  'text',
+  'reasoning_content',
+  'refusal',
+  'arguments',
+  'thinking',
+  'partial_json',
+  'input',
+])
 
 /** How many characters the model wrote in a whole answer; of a large one its length, which is nearly all text. */
 export function writtenCharacters(answer: Uint8Array | string): number {

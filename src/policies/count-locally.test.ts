@@ -6,9 +6,19 @@ import type { Provider } from '../core/provider.ts'
 import { estimateInput } from '../core/input-tokens.ts'
 import { countLocally } from './count-locally.ts'
 
-const provider = (name: string, more: Partial<Provider> = {}) => ({ name, apiKeyEnv: [], speaks: { 'openai-chat': () => ({ url: '', headers: {} }) }, chatParams: [], ...more }) as Provider
+const provider = (name: string, more: Partial<Provider> = {}) =>
+  ({
+    name,
+    apiKeyEnv: [],
+    speaks: { 'openai-chat': () => ({ url: '', headers: {} }) },
+    chatParams: [],
+    ...more,
+  }) as Provider
 const deployment = (of: Provider) => ({ id: of.name, target: { provider: of, model: 'up' } }) as unknown as Deployment
-const counter = { request: () => ({ head: { url: 'u', headers: {} }, body: {}, dropped: [] }), result: () => ({ inputTokens: 1 }) }
+const counter = {
+  request: () => ({ head: { url: 'u', headers: {} }, body: {}, dropped: [] }),
+  result: () => ({ inputTokens: 1 }),
+}
 const plain = deployment(provider('plain', { authorization: { headers: () => ({}) } }))
 const counting = deployment(provider('counting', { countTokens: counter }))
 
@@ -28,7 +38,12 @@ test('without one the same deployment answers by itself, and says that it guesse
   const call = admitted([plain], 'count-tokens', policy)
   const [made] = call.candidates
   const { provider: estimating } = made!.target
-  expect([made!.id, made!.target.model, estimating.name, estimating.authorization]).toEqual(['plain', 'up', 'plain', undefined])
+  expect([made!.id, made!.target.model, estimating.name, estimating.authorization]).toEqual([
+    'plain',
+    'up',
+    'plain',
+    undefined,
+  ])
   expect(call.responseHeaders).toEqual({ 'x-token-count-source': 'estimate' })
   // One for each deployment, not one for each call.
   expect(admitted([plain], 'count-tokens', policy).candidates[0]).toBe(made!)
@@ -40,5 +55,10 @@ test('without one the same deployment answers by itself, and says that it guesse
 })
 
 const requestOf = (parts: ChatRequest['messages'][0]['parts'], more: Partial<ChatRequest> = {}): ChatRequest => ({
-  model: 'm', stream: false, includeUsage: true, messages: [{ role: 'user', parts }], extra: { format: 'x', fields: {} }, ...more,
+  model: 'm',
+  stream: false,
+  includeUsage: true,
+  messages: [{ role: 'user', parts }],
+  extra: { format: 'x', fields: {} },
+  ...more,
 })

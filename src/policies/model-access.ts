@@ -14,7 +14,11 @@ export function modelAccess(models: () => ModelDirectory): Policy {
       if (candidates instanceof GatewayError) throw candidates
       // The lists show patterns to who asks for them; an upstream asked for the model `*` knows none.
       if (call.model.includes('*') && index.wildcardNames().includes(call.model)) {
-        throw new GatewayError('model-not-found', `'${shownModel(call.model)}' is a pattern; name one model that fits it`, { param: 'model' })
+        throw new GatewayError(
+          'model-not-found',
+          `'${shownModel(call.model)}' is a pattern; name one model that fits it`,
+          { param: 'model' },
+        )
       }
       call.candidates = candidates
     },

@@ -8,12 +8,29 @@ import { modelAccess } from './model-access.ts'
 import { rateLimit } from './rate-limit.ts'
 
 const noLimits = { requestsPerMinute: null, tokensPerMinute: null, parallelRequests: null }
-const key = { id: 'k1', alias: null, userId: 'ada', teamId: null, models: [] as string[], ...noLimits, metadata: {}, expiresAtMs: null, blocked: false }
+const key = {
+  id: 'k1',
+  alias: null,
+  userId: 'ada',
+  teamId: null,
+  models: [] as string[],
+  ...noLimits,
+  metadata: {},
+  expiresAtMs: null,
+  blocked: false,
+}
 
 function callOf(changes: Record<string, unknown> = {}): Call {
   return {
-    model: 'fast', caller: { role: 'key', key }, body: { size: 400 }, client: { left: false }, candidates: [], responseHeaders: {}, taken: undefined,
-    usage: undefined, ...changes,
+    model: 'fast',
+    caller: { role: 'key', key },
+    body: { size: 400 },
+    client: { left: false },
+    candidates: [],
+    responseHeaders: {},
+    taken: undefined,
+    usage: undefined,
+    ...changes,
   } as unknown as Call
 }
 
@@ -28,7 +45,12 @@ const refusal = (act: () => unknown): GatewayError => {
 
 describe('model access', () => {
   const deployment = { id: 'd' }
-  const index = { settings: { accessGroups: {} }, resolve: (name: string) => (name === 'fast' ? [deployment] : []), names: () => ['fast'], wildcardNames: () => [] } as unknown as ModelDirectory
+  const index = {
+    settings: { accessGroups: {} },
+    resolve: (name: string) => (name === 'fast' ? [deployment] : []),
+    names: () => ['fast'],
+    wildcardNames: () => [],
+  } as unknown as ModelDirectory
   const policy = modelAccess(() => index)
 
   test('finds the deployments of a model the key may use', () => {
@@ -38,15 +60,25 @@ describe('model access', () => {
   })
 
   test('a model that does not exist is 404 before it is 403, and a long name is cut', () => {
-    const error = refusal(() => policy.admit!(callOf({ model: 'x'.repeat(5000), caller: { role: 'key', key: { ...key, models: ['other'] } } })))
+    const error = refusal(() =>
+      policy.admit!(callOf({ model: 'x'.repeat(5000), caller: { role: 'key', key: { ...key, models: ['other'] } } })),
+    )
     expect([error.kind, error.status, error.message.length < 400]).toEqual(['model-not-found', 404, true])
   })
 
   test('a pattern is no model, though the lists show it', () => {
-    const patterns = { settings: { accessGroups: {} }, resolve: () => [deployment], wildcardNames: () => ['open/*'] } as unknown as ModelDirectory
+    const patterns = {
+      settings: { accessGroups: {} },
+      resolve: () => [deployment],
+      wildcardNames: () => ['open/*'],
+    } as unknown as ModelDirectory
     const error = refusal(() => modelAccess(() => patterns).admit!(callOf({ model: 'open/*' })))
-    expect([error.kind, error.message]).toEqual(['model-not-found', "'open/*' is a pattern; name one model that fits it"])
-    for (const model of ['open/one', 'open/a*b']) expect(() => modelAccess(() => patterns).admit!(callOf({ model }))).not.toThrow()
+    expect([error.kind, error.message]).toEqual([
+      'model-not-found',
+      "'open/*' is a pattern; name one model that fits it",
+    ])
+    for (const model of ['open/one', 'open/a*b'])
+      expect(() => modelAccess(() => patterns).admit!(callOf({ model }))).not.toThrow()
   })
 
   test('a key with a list may use nothing else; the master key may use everything', () => {
@@ -59,10 +91,13 @@ describe('model access', () => {
 })
 
 describe('rate limit', () => {
-  const settingsOf = (userLimits: object) => () => ({ userLimits: { ...noLimits, ...userLimits } }) as unknown as Settings
+  const settingsOf = (userLimits: object) => () =>
+    ({ userLimits: { ...noLimits, ...userLimits } }) as unknown as Settings
   const state = (remaining: number) => ({ limit: 10, remaining, resetMs: 60_000 })
 
-  function limiterThat(answer: (scopes: readonly LimitScope[], tokens: number) => LimitVerdict | Promise<LimitVerdict>) {
+  function limiterThat(
+    answer: (scopes: readonly LimitScope[], tokens: number) => LimitVerdict | Promise<LimitVerdict>,
+  ) {
     const asked: { scopes: readonly LimitScope[]; tokens: number }[] = []
     const limiter: Limiter = {
       take(scopes, tokens) {
@@ -81,14 +116,23 @@ describe('rate limit', () => {
 
   test('what was taken is given back once, with the tokens that were really used', () => {
     const released: number[] = []
-    const { limiter, asked } = limiterThat(() => ({ allowed: true, requests: state(9), tokens: state(5), release: tokens => void released.push(tokens) }))
+    const { limiter, asked } = limiterThat(() => ({
+      allowed: true,
+      requests: state(9),
+      tokens: state(5),
+      release: tokens => void released.push(tokens),
+    }))
     const policy = rateLimit(limiter, settingsOf({ requestsPerMinute: 10 }))
     const call = callOf()
     policy.admit!(call)
     expect(asked).toEqual([{ scopes: [{ id: 'user:ada', ...noLimits, requestsPerMinute: 10 }], tokens: 100 }])
     expect(call.responseHeaders).toEqual({
-      'x-ratelimit-limit-requests': '10', 'x-ratelimit-remaining-requests': '9', 'x-ratelimit-reset-requests': '60s',
-      'x-ratelimit-limit-tokens': '10', 'x-ratelimit-remaining-tokens': '5', 'x-ratelimit-reset-tokens': '60s',
+      'x-ratelimit-limit-requests': '10',
+      'x-ratelimit-remaining-requests': '9',
+      'x-ratelimit-reset-requests': '60s',
+      'x-ratelimit-limit-tokens': '10',
+      'x-ratelimit-remaining-tokens': '5',
+      'x-ratelimit-reset-tokens': '60s',
     })
     call.usage = { inputTokens: 3, outputTokens: 4 }
     const ended = { call } as never
@@ -108,13 +152,22 @@ describe('rate limit', () => {
   })
 
   test('a refusal is 429 with the wait and the state, for a limiter here and one that is far', async () => {
-    const verdict: LimitVerdict = { allowed: false, scope: 'user:ada', kind: 'requests', state: state(0), retryAfterMs: 1500 }
+    const verdict: LimitVerdict = {
+      allowed: false,
+      scope: 'user:ada',
+      kind: 'requests',
+      state: state(0),
+      retryAfterMs: 1500,
+    }
     for (const answer of [() => verdict, () => Promise.resolve(verdict)]) {
       const call = callOf()
       const { limiter } = limiterThat(answer)
       const error = await Promise.resolve()
         .then(() => rateLimit(limiter, settingsOf({ requestsPerMinute: 10 })).admit!(call))
-        .then(() => undefined, (thrown: GatewayError) => thrown)
+        .then(
+          () => undefined,
+          (thrown: GatewayError) => thrown,
+        )
       expect([error?.kind, error?.status, error?.retryAfterMs]).toEqual(['rate-limited', 429, 1500])
       expect(error!.message).toContain('this user reached: 10 requests per minute')
       expect(call.responseHeaders['x-ratelimit-remaining-requests']).toBe('0')

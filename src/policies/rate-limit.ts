@@ -56,7 +56,12 @@ export function countRequests(limiter: Limiter, settings: () => Settings): Count
       ? []
       : limitScopes(caller, userLimits)
           .filter(scope => scope.requestsPerMinute !== null)
-          .map(({ id, requestsPerMinute }) => ({ id: `${id}:requests`, requestsPerMinute, tokensPerMinute: null, parallelRequests: null })),
+          .map(({ id, requestsPerMinute }) => ({
+            id: `${id}:requests`,
+            requestsPerMinute,
+            tokensPerMinute: null,
+            parallelRequests: null,
+          })),
   )
   return caller => {
     const scopes = scopesOf(caller, settings())

@@ -35,7 +35,8 @@ export function readErrorBody(body: unknown): Said {
   // Some hosts wrap the object in a list.
   if (Array.isArray(body)) return readErrorBody(body[0])
   const outer = body as Record<string, unknown>
-  const inner = typeof outer.error === 'object' && outer.error !== null ? (outer.error as Record<string, unknown>) : outer
+  const inner =
+    typeof outer.error === 'object' && outer.error !== null ? (outer.error as Record<string, unknown>) : outer
   const message = [outer.error, inner.message, outer.message, outer.detail].find(one => typeof one === 'string')
   const code = [inner.code, inner.type].find(one => typeof one === 'string')
   return {
@@ -65,7 +66,8 @@ function kindOf(status: number, { message, code }: Said): FaultKind {
   if (status === 502) return 'upstream-broken'
   if (status >= 500) return 'upstream-failed'
   if (code === 'context_length_exceeded' || contextWords.test(message)) return 'context-too-long'
-  if (code === 'content_policy_violation' || code === 'content_filter' || policyWords.test(message)) return 'content-policy'
+  if (code === 'content_policy_violation' || code === 'content_filter' || policyWords.test(message))
+    return 'content-policy'
   if (status === 404) return 'model-not-found'
   if (status === 413) return 'too-large'
   return 'upstream-refused'

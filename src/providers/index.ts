@@ -14,7 +14,18 @@ import { vertex } from './vertex/index.ts'
 
 export { localModels } from './local/index.ts'
 
-const native = { anthropic, local, gemini, vertex_ai: vertex, cohere, mistral, ollama, azure, azure_ai: azureAi, bedrock } satisfies Record<string, Provider>
+const native = {
+  anthropic,
+  local,
+  gemini,
+  vertex_ai: vertex,
+  cohere,
+  mistral,
+  ollama,
+  azure,
+  azure_ai: azureAi,
+  bedrock,
+} satisfies Record<string, Provider>
 
 /** All of them, made once when this file is loaded. The key is `Provider.name`: what stands before the slash of a `model`. */
 export const providers: ReadonlyMap<string, Provider> = new Map<string, Provider>([

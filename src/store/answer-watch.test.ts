@@ -30,7 +30,10 @@ function ask(): Promise<string> {
 
 test('no answer is late after the time that was given, and a failure comes at once', async () => {
   const watch = newWatch()
-  const ends = await Promise.all([end(watch.inTime(never(), silence(60))), end(watch.inTime(Promise.reject(new Error('closed')), silence(60)))])
+  const ends = await Promise.all([
+    end(watch.inTime(never(), silence(60))),
+    end(watch.inTime(Promise.reject(new Error('closed')), silence(60))),
+  ])
   expect(ends.map(([what]) => what)).toEqual(['late', 'closed'])
   expect(ends[0]![1]).toBeWithin(58, 150)
   expect(ends[1]![1]).toBeLessThan(30)
@@ -50,7 +53,10 @@ test('an answer that came while this process was busy is in time', async () => {
 test('a question waits in its queue while others are answered, but not for ever', async () => {
   const watch = newWatch()
   for (const ms of [40, 80, 120]) void watch.inTime(after(ms), silence(60))
-  const [patient, other] = await Promise.all([end(watch.inTime(never(), silence(60))), end(watch.inTime(never(), silence(60, 100)))])
+  const [patient, other] = await Promise.all([
+    end(watch.inTime(never(), silence(60))),
+    end(watch.inTime(never(), silence(60, 100))),
+  ])
   expect([patient[0], other[0]]).toEqual(['late', 'late'])
   expect(patient[1]).toBeWithin(175, 260)
   expect(other[1]).toBeWithin(98, 170)

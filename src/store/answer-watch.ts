@@ -75,11 +75,14 @@ export class AnswerWatch implements TurnTask {
     if (nextMs >= this.#lookMs) return
     clearTimeout(this.#timer)
     this.#lookMs = nextMs
-    this.#timer = setTimeout(() => {
-      this.#lookMs = -Infinity
-      // Two ends of turns, so that the sockets were read in between.
-      setImmediate(() => setImmediate(() => this.#look()))
-    }, Math.max(nextMs - nowMs, 1))
+    this.#timer = setTimeout(
+      () => {
+        this.#lookMs = -Infinity
+        // Two ends of turns, so that the sockets were read in between.
+        setImmediate(() => setImmediate(() => this.#look()))
+      },
+      Math.max(nextMs - nowMs, 1),
+    )
   }
 
   #look(): void {

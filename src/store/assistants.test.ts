@@ -8,11 +8,20 @@ import { openDatabase } from './open.ts'
 import type { Database } from './open.ts'
 
 const object = (id: string, fields: Partial<AssistantObject> = {}): AssistantObject => ({
-  id, kind: 'message', keyId: 'key', parentId: 't', runId: null, active: false, updatedAtMs: 1000,
-  body: { id, text: 'a\u0000"\\é\ud800' }, hidden: {}, ...fields,
+  id,
+  kind: 'message',
+  keyId: 'key',
+  parentId: 't',
+  runId: null,
+  active: false,
+  updatedAtMs: 1000,
+  body: { id, text: 'a\u0000"\\é\ud800' },
+  hidden: {},
+  ...fields,
 })
 const thread = (id = 't') => object(id, { kind: 'thread', parentId: null })
-const run = (id: string, fields: Partial<AssistantObject> = {}) => object(id, { kind: 'run', active: true, body: { status: 'queued' }, ...fields })
+const run = (id: string, fields: Partial<AssistantObject> = {}) =>
+  object(id, { kind: 'run', active: true, body: { status: 'queued' }, ...fields })
 
 for (const server of testServers('assistants'))
   describe(server.name, () => {
@@ -38,11 +47,15 @@ for (const server of testServers('assistants'))
 
     test('what is stored is found, by its kind and by its own key only; the operator sees all', async () => {
       await store.insert([thread(), object('m1')])
-      expect(await store.find('message', 'm1', 'key')).toEqual({ ...object('m1'), body: JSON.parse(JSON.stringify(object('m1').body)) })
+      expect(await store.find('message', 'm1', 'key')).toEqual({
+        ...object('m1'),
+        body: JSON.parse(JSON.stringify(object('m1').body)),
+      })
       expect(await store.find('message', 'm1', 'other')).toBeUndefined()
       expect(await store.find('run', 'm1', 'key')).toBeUndefined()
       expect(await store.find('message', 'm1', null)).toBeDefined()
-      for (const id of ['m\u0000', "m' or 1=1", '', 'x'.repeat(100)]) expect(await store.find('message', id, null)).toBeUndefined()
+      for (const id of ['m\u0000', "m' or 1=1", '', 'x'.repeat(100)])
+        expect(await store.find('message', id, null)).toBeUndefined()
     })
 
     test('pages, in both orders and directions', async () => {
@@ -62,7 +75,8 @@ for (const server of testServers('assistants'))
     })
 
     test('assistants are listed by their making, messages also by their run', async () => {
-      const assistant = (id: string, updatedAtMs: number, keyId = 'key') => object(id, { kind: 'assistant', parentId: null, updatedAtMs, keyId })
+      const assistant = (id: string, updatedAtMs: number, keyId = 'key') =>
+        object(id, { kind: 'assistant', parentId: null, updatedAtMs, keyId })
       await store.insert([assistant('x', 3), assistant('y', 1), assistant('z', 2, 'other')])
       const list = async (keyId: string | null) =>
         (await store.list({ kind: 'assistant', keyId, limit: 9, order: 'asc' }))!.objects.map(one => one.id).join(' ')
@@ -73,10 +87,13 @@ for (const server of testServers('assistants'))
 
     test('a thread takes one run at a time, whoever asks at once, and nothing else while it runs', async () => {
       await store.insert([thread()])
-      const results = await Promise.all(Array.from({ length: 8 }, (_, at) => store.append('t', [object(`m${at}`), run(`r${at}`)])))
+      const results = await Promise.all(
+        Array.from({ length: 8 }, (_, at) => store.append('t', [object(`m${at}`), run(`r${at}`)])),
+      )
       const added = results.flatMap((result, at) => (result === 'added' ? [at] : []))
       expect(added.length).toBe(1)
-      for (const result of results) if (result !== 'added') expect(result).toMatchObject({ id: `r${added[0]}`, active: true })
+      for (const result of results)
+        if (result !== 'added') expect(result).toMatchObject({ id: `r${added[0]}`, active: true })
       // All or none: the message of a run that was refused is not there.
       expect(await ids({})).toBe(`m${added[0]}`)
       expect(await store.append('t', [object('late')])).toMatchObject({ id: `r${added[0]}` })
@@ -95,8 +112,16 @@ for (const server of testServers('assistants'))
     })
 
     test('a change sees what is there, and stores all that belongs to it or nothing', async () => {
-      await store.insert([thread(), run('r', { body: { status: 'in_progress', n: 0 } }), object('s', { kind: 'step', parentId: 'r' })])
-      await Promise.all(Array.from({ length: 10 }, () => store.change('r', now => ({ body: { ...now.body, n: Number(now.body.n) + 1 } }))))
+      await store.insert([
+        thread(),
+        run('r', { body: { status: 'in_progress', n: 0 } }),
+        object('s', { kind: 'step', parentId: 'r' }),
+      ])
+      await Promise.all(
+        Array.from({ length: 10 }, () =>
+          store.change('r', now => ({ body: { ...now.body, n: Number(now.body.n) + 1 } })),
+        ),
+      )
       expect((await store.find('run', 'r', null))?.body.n).toBe(10)
       expect(await store.change('r', () => undefined)).toBeUndefined()
       expect(await store.change('nobody', () => ({}))).toBeUndefined()
@@ -105,7 +130,9 @@ for (const server of testServers('assistants'))
       expect(changed?.active).toBe(false)
       expect((await store.find('step', 's', null))?.body).toEqual({ done: true })
       expect(await ids({})).toBe('m')
-      await expect(store.change('r', () => ({ body: { lost: true }, put: [object('x', { parentId: 'nobody' })] }))).rejects.toMatchObject({ kind: 'overloaded' })
+      await expect(
+        store.change('r', () => ({ body: { lost: true }, put: [object('x', { parentId: 'nobody' })] })),
+      ).rejects.toMatchObject({ kind: 'overloaded' })
       expect((await store.find('run', 'r', null))?.body.lost).toBeUndefined()
     })
 
@@ -120,7 +147,12 @@ for (const server of testServers('assistants'))
     test('a thread goes with all that is in it', async () => {
       await store.insert([thread(), run('r'), object('m'), object('s', { kind: 'step', parentId: 'r' })])
       expect(await store.delete('t')).toBe(true)
-      for (const [kind, id] of [['run', 'r'], ['message', 'm'], ['step', 's']] as const) expect(await store.find(kind, id, null)).toBeUndefined()
+      for (const [kind, id] of [
+        ['run', 'r'],
+        ['message', 'm'],
+        ['step', 's'],
+      ] as const)
+        expect(await store.find(kind, id, null)).toBeUndefined()
       expect(await store.delete('t')).toBe(false)
     })
 

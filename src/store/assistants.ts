@@ -61,7 +61,10 @@ async function rowOf(sql: SQL, kind: AssistantKind, id: string): Promise<Row | u
   return rows[0]
 }
 
-async function list(sql: SQL, query: AssistantQuery): Promise<{ objects: AssistantObject[]; hasMore: boolean } | undefined> {
+async function list(
+  sql: SQL,
+  query: AssistantQuery,
+): Promise<{ objects: AssistantObject[]; hasMore: boolean } | undefined> {
   const { kind, keyId, parentId, runId, limit, order, after, before } = query
   const cursor = after ?? before
   const backwards = after === undefined && before !== undefined
@@ -90,9 +93,14 @@ async function list(sql: SQL, query: AssistantQuery): Promise<{ objects: Assista
   return { objects: backwards ? objects.reverse() : objects, hasMore: rows.length > limit }
 }
 
-async function append(tx: SQL, threadId: string, objects: readonly AssistantObject[]): Promise<'added' | 'gone' | AssistantObject> {
+async function append(
+  tx: SQL,
+  threadId: string,
+  objects: readonly AssistantObject[],
+): Promise<'added' | 'gone' | AssistantObject> {
   // The row is the lock under which a thread grows: messages keep their order, and no two runs begin.
-  const threads = (await tx`update assistant_objects set active = active where id = ${threadId} returning id`) as unknown[]
+  const threads =
+    (await tx`update assistant_objects set active = active where id = ${threadId} returning id`) as unknown[]
   if (threads.length === 0) return 'gone'
   const [busy] = (await tx`select * from assistant_objects where parent_id = ${threadId} and active = 1`) as Row[]
   if (busy) return toObject(busy)
@@ -118,7 +126,9 @@ async function insert(tx: SQL, objects: readonly AssistantObject[]): Promise<voi
 
 async function lastPosition(tx: SQL, kind: AssistantKind, parentId: string): Promise<number> {
   const rows = (await tx`
-    select max(position) as last from assistant_objects where parent_id = ${parentId} and kind = ${kind}`) as { last: unknown }[]
+    select max(position) as last from assistant_objects where parent_id = ${parentId} and kind = ${kind}`) as {
+    last: unknown
+  }[]
   return toNumber(rows[0]?.last ?? 0)
 }
 
@@ -154,7 +164,10 @@ async function replace(tx: SQL, { id, active, updatedAtMs, body, hidden }: Assis
 
 async function renew(sql: SQL, runId: string, nowMs: number): Promise<string | undefined> {
   const rows = (await sql`
-    update assistant_objects set updated_at_ms = ${nowMs} where id = ${runId} and active = 1 returning body`) as Pick<Row, 'body'>[]
+    update assistant_objects set updated_at_ms = ${nowMs} where id = ${runId} and active = 1 returning body`) as Pick<
+    Row,
+    'body'
+  >[]
   return rows[0] && String((JSON.parse(rows[0].body) as Record<string, unknown>).status)
 }
 

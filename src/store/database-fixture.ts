@@ -19,12 +19,18 @@ interface TestServer {
 export function testServers(what: string): TestServer[] {
   const { TEST_DATABASE_URL: url } = process.env
   if (!url) process.stderr.write(`skipped: ${what} on Postgres (set TEST_DATABASE_URL)\n`)
-  return [{ name: 'SQLite', create: createSqlite }, ...(url ? [{ name: 'Postgres' as const, create: () => createPostgres(url) }] : [])]
+  return [
+    { name: 'SQLite', create: createSqlite },
+    ...(url ? [{ name: 'Postgres' as const, create: () => createPostgres(url) }] : []),
+  ]
 }
 
 async function createSqlite(): Promise<TestDatabase> {
   const folder = mkdtempSync(join(tmpdir(), 'modelgate-store-'))
-  return { url: `sqlite:${join(folder, 'x.sqlite')}`, remove: async () => rmSync(folder, { recursive: true, force: true }) }
+  return {
+    url: `sqlite:${join(folder, 'x.sqlite')}`,
+    remove: async () => rmSync(folder, { recursive: true, force: true }),
+  }
 }
 
 async function createPostgres(serverUrl: string): Promise<TestDatabase> {

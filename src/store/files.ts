@@ -5,7 +5,6 @@ import type { FileKind, FileQuery, FileRecord, FileStore } from '../core/ports.t
 import { answerInTime, toNumber } from './open.ts'
 import type { Database } from './open.ts'
 
-
 /**
  * Over the table `upstream_files`. Whatever goes wrong in a statement is `overloaded`; what can be no id of ours is not
  * found, without a question to the database.
@@ -33,7 +32,10 @@ function isId(id: string): boolean {
   return /^[\w-]{1,64}$/.test(id)
 }
 
-async function findOne(sql: SQL, { kind, id, keyId }: { kind: FileKind; id: string; keyId: string | null }): Promise<FileRecord | undefined> {
+async function findOne(
+  sql: SQL,
+  { kind, id, keyId }: { kind: FileKind; id: string; keyId: string | null },
+): Promise<FileRecord | undefined> {
   if (!isId(id)) return undefined
   const [row] = (await sql`select * from upstream_files where id = ${id} and kind = ${kind}`) as Row[]
   return row && (keyId === null || row.key_id === keyId) ? toRecord(row) : undefined
@@ -41,7 +43,10 @@ async function findOne(sql: SQL, { kind, id, keyId }: { kind: FileKind; id: stri
 
 type There = Pick<FileRecord, 'kind' | 'keyId' | 'deploymentId' | 'upstreamId'>
 
-async function findUpstream(sql: SQL, { kind, keyId, deploymentId, upstreamId }: There): Promise<FileRecord | undefined> {
+async function findUpstream(
+  sql: SQL,
+  { kind, keyId, deploymentId, upstreamId }: There,
+): Promise<FileRecord | undefined> {
   const [row] = (await sql`
     select * from upstream_files
     where key_id = ${keyId} and kind = ${kind} and deployment_id = ${deploymentId} and upstream_id = ${upstreamId}`) as Row[]
@@ -55,7 +60,11 @@ async function put(sql: SQL, record: FileRecord): Promise<FileRecord> {
   return stored
 }
 
-async function update(sql: SQL, id: string, { body, bytes, recorded }: Parameters<FileStore['update']>[1]): Promise<void> {
+async function update(
+  sql: SQL,
+  id: string,
+  { body, bytes, recorded }: Parameters<FileStore['update']>[1],
+): Promise<void> {
   await sql`
     update upstream_files set
       body = coalesce(${body === undefined ? null : JSON.stringify(body)}, body),
@@ -76,7 +85,9 @@ async function list(sql: SQL, query: FileQuery): Promise<{ records: FileRecord[]
   if (after !== undefined) {
     const place = await findOne(sql, { kind, id: after, keyId })
     if (!place) return undefined
-    conditions.push(`(created_at_ms, id) ${order === 'asc' ? '>' : '<'} (${value(place.createdAtMs)}, ${value(place.id)})`)
+    conditions.push(
+      `(created_at_ms, id) ${order === 'asc' ? '>' : '<'} (${value(place.createdAtMs)}, ${value(place.id)})`,
+    )
   }
   // One row more than the page says whether there is another.
   const rows = (await sql.unsafe(

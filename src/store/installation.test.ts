@@ -13,7 +13,10 @@ import type { Database } from './open.ts'
 const strong = 'sk-Zq3vX8mB6nR1cW7yK2pT5dH0gJ4fL9aE'
 
 /** A whole start: what was shown, and whether the master key was replaced. */
-async function start(database: Database, options: InstallationOptions = {}): Promise<Installation & { shown?: string; replaced: boolean }> {
+async function start(
+  database: Database,
+  options: InstallationOptions = {},
+): Promise<Installation & { shown?: string; replaced: boolean }> {
   const opened = await openInstallation(database, options)
   let shown: string | undefined
   let times = 0
@@ -74,7 +77,11 @@ for (const server of testServers('the installation'))
     test('a start that fails, or cannot show its key, stores none: the next one shows another', async () => {
       await openInstallation(database, {})
       const unread = await openInstallation(database, {})
-      const error = await unread.keepMasterKey(() => { throw new Error('nobody reads') }).catch((thrown: unknown) => thrown)
+      const error = await unread
+        .keepMasterKey(() => {
+          throw new Error('nobody reads')
+        })
+        .catch((thrown: unknown) => thrown)
       expect(error).toMatchObject({ message: 'nobody reads' })
       expect(await database.sql`select name from installation where name = 'master_key_hash'`).toHaveLength(0)
       const next = await start(database)
@@ -125,9 +132,15 @@ for (const server of testServers('the installation'))
       const newest = `${strong}x`
       const one = await start(database, { masterKey: new Secret(newest) })
       const two = await start(database)
-      for (const { name, value } of backup) await database.sql`update installation set value = ${value} where name = ${name}`
-      expect([await one.followMasterKey(), await two.followMasterKey(), await one.followMasterKey()]).toEqual(['stored-again', 'none', 'none'])
-      for (const running of [one, two, await start(database)]) expect([strong, newest].map(running.isMasterKey)).toEqual([false, true])
+      for (const { name, value } of backup)
+        await database.sql`update installation set value = ${value} where name = ${name}`
+      expect([await one.followMasterKey(), await two.followMasterKey(), await one.followMasterKey()]).toEqual([
+        'stored-again',
+        'none',
+        'none',
+      ])
+      for (const running of [one, two, await start(database)])
+        expect([strong, newest].map(running.isMasterKey)).toEqual([false, true])
       // A backup of before there was one at all.
       await database.sql`delete from installation where name like 'master_key%'`
       expect(await two.followMasterKey()).toBe('stored-again')
@@ -158,7 +171,10 @@ for (const server of testServers('the installation'))
 
     test('keys are hashed by HMAC-SHA256 under the pepper', async () => {
       const pepper = 'a pepper of thirty-two characters'
-      const { hashKey } = await openInstallation(database, { masterKey: new Secret(strong), pepper: new Secret(pepper) })
+      const { hashKey } = await openInstallation(database, {
+        masterKey: new Secret(strong),
+        pepper: new Secret(pepper),
+      })
       expect(hashKey('sk-é')).toBe(createHmac('sha256', pepper).update('sk-é').digest('hex'))
     })
 

@@ -76,7 +76,11 @@ export async function openInstallation(database: Database, options: Installation
     isMasterKey: keyText => timingSafeEqual(Buffer.from(hashKey(keyText), 'hex'), digest),
     masterKeyName: () => valid.slice(0, nameLength),
     async keepMasterKey(show) {
-      const { before, now } = await keep(database, { hash: valid, isGiven: given !== undefined, show: isFirst => show(isFirst ? made : undefined) })
+      const { before, now } = await keep(database, {
+        hash: valid,
+        isGiven: given !== undefined,
+        show: isFirst => show(isFirst ? made : undefined),
+      })
       const replaced = given !== undefined && before !== undefined && before.hash !== valid
       revision = now.revision
       // Another replica was faster: its key is the one, and ours is never shown.
@@ -105,19 +109,28 @@ interface MasterKeyRow {
 }
 
 async function findMasterKey(sql: SQL): Promise<MasterKeyRow | undefined> {
-  const rows = (await sql`select name, value from installation where name in (${masterKeyRow}, ${revisionRow})`) as { name: string; value: string }[]
+  const rows = (await sql`select name, value from installation where name in (${masterKeyRow}, ${revisionRow})`) as {
+    name: string
+    value: string
+  }[]
   const valueOf = (name: string) => rows.find(row => row.name === name)?.value
   const hash = valueOf(masterKeyRow)
   return hash === undefined ? undefined : { hash, revision: Number(valueOf(revisionRow) ?? 0) }
 }
 
 async function write(tx: SQL, { hash, revision }: MasterKeyRow): Promise<void> {
-  for (const [name, value] of [[masterKeyRow, hash], [revisionRow, String(revision)]])
+  for (const [name, value] of [
+    [masterKeyRow, hash],
+    [revisionRow, String(revision)],
+  ])
     await tx`insert into installation (name, value) values (${name}, ${value}) on conflict (name) do update set value = excluded.value`
 }
 
 /** Returns what was kept until now, and what is. Of replicas that start at once each waits for the one before. */
-function keep(database: Database, { hash, isGiven, show }: { hash: string; isGiven: boolean; show(isFirst: boolean): void }) {
+function keep(
+  database: Database,
+  { hash, isGiven, show }: { hash: string; isGiven: boolean; show(isFirst: boolean): void },
+) {
   return transaction(database, async (tx): Promise<{ before: MasterKeyRow | undefined; now: MasterKeyRow }> => {
     // Takes the lock of the row, whether it is there or not.
     const inserted = (await tx`
@@ -143,7 +156,10 @@ function storeAgain(database: Database, { hash, revision }: MasterKeyRow): Promi
 }
 
 /** How keys are hashed here, for who has nothing to do with the master key. */
-export async function openKeyHash(database: Database, givenPepper: Secret | undefined): Promise<Installation['hashKey']> {
+export async function openKeyHash(
+  database: Database,
+  givenPepper: Secret | undefined,
+): Promise<Installation['hashKey']> {
   const pepper = await openPepper(database, givenPepper)
   // An HMAC, as the pepper is its key: half the time and a quarter of the garbage of node:crypto's.
   return keyText => new CryptoHasher('sha256', pepper.reveal()).update(keyText).digest('hex')
@@ -152,7 +168,9 @@ export async function openKeyHash(database: Database, givenPepper: Secret | unde
 async function openPepper(database: Database, given: Secret | undefined): Promise<Secret> {
   if (!given) return new Secret(await keepFirst(database, 'pepper', randomBytes(32).toString('base64')))
   if (given.reveal().length < pepperLengthMin)
-    throw new Error(`MODELGATE_KEY_PEPPER is shorter than ${pepperLengthMin} characters; make one with: openssl rand -base64 32`)
+    throw new Error(
+      `MODELGATE_KEY_PEPPER is shorter than ${pepperLengthMin} characters; make one with: openssl rand -base64 32`,
+    )
   return given
 }
 

@@ -1,14 +1,20 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test'
 import {
-  existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { JournalTail, openCallsPath } from './journal-tail.ts'
 import { JournalWriter } from './journal-writer.ts'
-import {
-  createSegmentFile, firstRecordAt, listSegments, segmentPath, SegmentReader, SegmentWriter,
-} from './journal.ts'
+import { createSegmentFile, firstRecordAt, listSegments, segmentPath, SegmentReader, SegmentWriter } from './journal.ts'
 import { exampleRow, intentOf } from './ledger-fixture.ts'
 import { decodeRecord, encodeIntent, encodeSettlement, readIntent } from './ledger-record.ts'
 
@@ -34,8 +40,7 @@ function segmentWith(texts: readonly string[], sequence = 1, bytes = 64 * 1024):
 function replay(live = false): string[] {
   const tail = new JournalTail({ directory, start, live, report: problem => problems.push(problem) })
   const ids: string[] = []
-  for (let rows = tail.read(7); rows.length > 0; rows = tail.read(7))
-    ids.push(...rows.map(row => String(row[0])))
+  for (let rows = tail.read(7); rows.length > 0; rows = tail.read(7)) ids.push(...rows.map(row => String(row[0])))
   if (!live) tail.deleteAll()
   return ids
 }
@@ -125,7 +130,11 @@ test('every text comes back as it was, at any offset to the buffer of the reader
 test('a hostile row fits into one record and comes back storable', () => {
   const evil = '\0'.repeat(100_000) + '\ud800'
   const row = exampleRow({
-    model: evil, user_agent: evil, end_user: '😀'.repeat(50_000), duration_ms: NaN, attempts: 1e300,
+    model: evil,
+    user_agent: evil,
+    end_user: '😀'.repeat(50_000),
+    duration_ms: NaN,
+    attempts: 1e300,
   })
   const text = encodeSettlement(row)
   expect(Buffer.byteLength(text)).toBeLessThan(60_000)
@@ -312,7 +321,13 @@ test('the directory is removed just before a roll: nothing is written where nobo
 })
 
 /** A writer with a full first segment, and records that wait: another thing has the name of the second. Then the first is removed. */
-function waitingWriter(): { writer: JournalWriter; ids: string[]; inJournal: number; removeFirst(): void; giveRoom(): void } {
+function waitingWriter(): {
+  writer: JournalWriter
+  ids: string[]
+  inJournal: number
+  removeFirst(): void
+  giveRoom(): void
+} {
   const { writer } = slowWriter()
   const taken = segmentPath(directory, { start, sequence: 2 })
   mkdirSync(taken)

@@ -8,7 +8,15 @@
  * power loss.
  */
 import {
-  closeSync, fdatasyncSync, openSync, readdirSync, readSync, renameSync, rmSync, statSync, writeSync,
+  closeSync,
+  fdatasyncSync,
+  openSync,
+  readdirSync,
+  readSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
 } from 'node:fs'
 import { join } from 'node:path'
 
@@ -92,9 +100,7 @@ export interface JournalPosition {
 
 /** true = everything before `wanted` is before `reached` too. */
 export function hasReached(reached: JournalPosition, wanted: JournalPosition): boolean {
-  return reached.sequence === wanted.sequence
-    ? reached.offset >= wanted.offset
-    : reached.sequence > wanted.sequence
+  return reached.sequence === wanted.sequence ? reached.offset >= wanted.offset : reached.sequence > wanted.sequence
 }
 
 /** A segment that this process writes. */

@@ -33,7 +33,10 @@ function rig() {
     reportReachable: (reachable, reason) => void reports.push([reachable, reason]),
   })
   return {
-    directory, stored, changes, reports,
+    directory,
+    stored,
+    changes,
+    reports,
     finds: () => finds,
     hold: () => {
       const { promise, resolve } = Promise.withResolvers<void>()
@@ -96,7 +99,10 @@ test('why the database does not answer is told once, and that it answers again',
   await directory.poll()
   mendDatabase()
   await directory.poll()
-  expect(reports).toEqual([[false, 'Error: down'], [true, undefined]])
+  expect(reports).toEqual([
+    [false, 'Error: down'],
+    [true, undefined],
+  ])
 })
 
 test('polls that find nothing new forget nothing', async () => {
@@ -127,7 +133,11 @@ test('a file that was moved away may come back as a backup of a moment ago: no k
   expect(await directory.lookup('sk-1')).toBeUndefined()
 })
 
-for (const [what, revisions] of [['fewer', [1, 2]], ['other and more', [1, 2, 9, 10]], ['no', []]] as const)
+for (const [what, revisions] of [
+  ['fewer', [1, 2]],
+  ['other and more', [1, 2, 9, 10]],
+  ['no', []],
+] as const)
   test(`a restored backup with ${what} changes: no known key outlives it`, async () => {
     const { directory, stored, changes } = rig()
     for (const revision of [1, 2, 3, 4, 5]) changes.push({ hash: `key ${revision}`, revision })

@@ -30,7 +30,11 @@ for (const server of testServers('keys'))
       made = await server.create()
       database = await open()
       await migrate(database)
-      keys = createKeyStore({ database, clock: { epochMs: () => nowMs, monotonicMs: () => nowMs }, onChange: hash => changed.push(hash) })
+      keys = createKeyStore({
+        database,
+        clock: { epochMs: () => nowMs, monotonicMs: () => nowMs },
+        onChange: hash => changed.push(hash),
+      })
     })
     afterEach(async () => {
       for (const one of more.splice(0)) await one.close()
@@ -40,16 +44,38 @@ for (const server of testServers('keys'))
     const record = (fields: Partial<KeyRecord> = {}): KeyRecord => {
       const id = randomUUIDv7()
       return {
-        id, hash: `hash of ${id}`, hint: 'sk-...abcd', alias: null, userId: null, teamId: null, models: [], expiresAtMs: null, blocked: false,
-        requestsPerMinute: null, tokensPerMinute: null, parallelRequests: null, metadata: {}, createdAtMs: nowMs, createdBy: 'master',
-        updatedAtMs: nowMs, ...fields,
+        id,
+        hash: `hash of ${id}`,
+        hint: 'sk-...abcd',
+        alias: null,
+        userId: null,
+        teamId: null,
+        models: [],
+        expiresAtMs: null,
+        blocked: false,
+        requestsPerMinute: null,
+        tokensPerMinute: null,
+        parallelRequests: null,
+        metadata: {},
+        createdAtMs: nowMs,
+        createdBy: 'master',
+        updatedAtMs: nowMs,
+        ...fields,
       }
     }
 
     test('a key comes back exactly, by hash, id and alias', async () => {
       const full = record({
-        alias: 'é "\'; drop table virtual_keys; -- 🔑', userId: 'u', teamId: 't', models: ['a', 'b/*'], expiresAtMs: 253_402_300_799_999, blocked: true,
-        requestsPerMinute: 1_000_000_000, tokensPerMinute: 1, parallelRequests: 2, metadata: { deep: [1.5, null, 'x\u0000y'], __proto__x: {} },
+        alias: 'é "\'; drop table virtual_keys; -- 🔑',
+        userId: 'u',
+        teamId: 't',
+        models: ['a', 'b/*'],
+        expiresAtMs: 253_402_300_799_999,
+        blocked: true,
+        requestsPerMinute: 1_000_000_000,
+        tokensPerMinute: 1,
+        parallelRequests: 2,
+        metadata: { deep: [1.5, null, 'x\u0000y'], __proto__x: {} },
       })
       await keys.insert(full)
       await keys.insert(record())
@@ -77,7 +103,8 @@ for (const server of testServers('keys'))
       await keys.insert(gone)
       expect(await keys.delete(gone.id)).toBe(true)
       expect(await keys.delete(gone.id)).toBe(false)
-      for (const by of [{ hash: gone.hash }, { id: gone.id }, { alias: 'gone' }]) expect(await keys.find(by)).toBeUndefined()
+      for (const by of [{ hash: gone.hash }, { id: gone.id }, { alias: 'gone' }])
+        expect(await keys.find(by)).toBeUndefined()
       expect(await keys.update(gone.id, { blocked: false })).toBeUndefined()
       expect((await keys.list({ limit: 10, offset: 0 })).total).toBe(0)
     })
@@ -125,14 +152,17 @@ for (const server of testServers('keys'))
 
     /** Inserts of a process of its own, all at once; says how many went in. */
     const insertElsewhere = (count: number, more: string) =>
-      inOtherProcess(made.url, `
+      inOtherProcess(
+        made.url,
+        `
         const template = ${JSON.stringify(record())}
         const works = Array.from({ length: ${count} }, () => {
           const id = crypto.randomUUID()
           return keys.insert({ ...template, id, hash: 'hash of ' + id, userId: 'u' }${more})
         })
         const settled = await Promise.allSettled(works)
-        process.stdout.write(String(settled.filter(one => one.status === 'fulfilled').length))`)
+        process.stdout.write(String(settled.filter(one => one.status === 'fulfilled').length))`,
+      )
 
     test('changes of two processes become visible in their order: a poll never misses one', async () => {
       const seen: string[] = []
@@ -159,7 +189,11 @@ for (const server of testServers('keys'))
       const errors = settled.flatMap(one => (one.status === 'rejected' ? [one.reason as unknown] : []))
       for (const error of errors) {
         expect(error).toBeInstanceOf(GatewayError)
-        expect([(error as GatewayError).kind, (error as GatewayError).status, (error as GatewayError).param]).toEqual(['conflict', 409, 'user_id'])
+        expect([(error as GatewayError).kind, (error as GatewayError).status, (error as GatewayError).param]).toEqual([
+          'conflict',
+          409,
+          'user_id',
+        ])
         expect((error as GatewayError).message).toContain('already has 7 key(s)')
       }
       return { good: settled.length - errors.length, refused: errors.length }
@@ -182,13 +216,22 @@ for (const server of testServers('keys'))
       for (const one of own) await keys.insert(one, 7)
       const others = Array.from({ length: 20 }, () => record({ userId: 'v' }))
       for (const one of others) await keys.insert(one, null)
-      expect(await outcomes(others.map(one => keys.update(one.id, { userId: 'u' }, 7)))).toEqual({ good: 1, refused: 19 })
+      expect(await outcomes(others.map(one => keys.update(one.id, { userId: 'u' }, 7)))).toEqual({
+        good: 1,
+        refused: 19,
+      })
       // Full: what stays with its user may still be changed, and one place is free after a deletion.
-      expect(await outcomes([keys.update(own[0]!.id, { userId: 'u', blocked: true }, 7)])).toEqual({ good: 1, refused: 0 })
+      expect(await outcomes([keys.update(own[0]!.id, { userId: 'u', blocked: true }, 7)])).toEqual({
+        good: 1,
+        refused: 0,
+      })
       expect(await outcomes([keys.insert(record({ userId: 'u' }), 7)])).toEqual({ good: 0, refused: 1 })
       await keys.delete(own[0]!.id)
       expect(await outcomes([keys.insert(record({ userId: 'u' }), 7)])).toEqual({ good: 1, refused: 0 })
-      expect(await outcomes([keys.insert(record({ userId: null }), 7), keys.insert(record({ userId: 'u' }))])).toEqual({ good: 2, refused: 0 })
+      expect(await outcomes([keys.insert(record({ userId: null }), 7), keys.insert(record({ userId: 'u' }))])).toEqual({
+        good: 2,
+        refused: 0,
+      })
     })
 
     test('expired keys leave their place, blocked ones keep it; a key that comes back needs a place', async () => {
@@ -199,11 +242,23 @@ for (const server of testServers('keys'))
       nowMs += 1000
       const expired = record({ userId: 'v', expiresAtMs: nowMs - 1 })
       await keys.insert(expired)
-      expect(await outcomes(Array.from({ length: 20 }, () => keys.insert(record({ userId: 'u' }), 7)))).toEqual({ good: 1, refused: 19 })
+      expect(await outcomes(Array.from({ length: 20 }, () => keys.insert(record({ userId: 'u' }), 7)))).toEqual({
+        good: 1,
+        refused: 19,
+      })
       // Neither a change nor a move of what has expired takes a place; more time does.
-      expect(await outcomes([keys.update(brief.id, { alias: 'x', blocked: true }, 7), keys.update(expired.id, { userId: 'u' }, 7)])).toEqual({ good: 2, refused: 0 })
-      for (const expiresAtMs of [nowMs + 1, null]) expect(await outcomes([keys.update(brief.id, { expiresAtMs }, 7)])).toEqual({ good: 0, refused: 1 })
+      expect(
+        await outcomes([
+          keys.update(brief.id, { alias: 'x', blocked: true }, 7),
+          keys.update(expired.id, { userId: 'u' }, 7),
+        ]),
+      ).toEqual({ good: 2, refused: 0 })
+      for (const expiresAtMs of [nowMs + 1, null])
+        expect(await outcomes([keys.update(brief.id, { expiresAtMs }, 7)])).toEqual({ good: 0, refused: 1 })
       expect((await keys.find({ id: brief.id }))?.expiresAtMs).toBe(brief.expiresAtMs)
-      expect(await outcomes([keys.update(expired.id, { userId: 'w', expiresAtMs: null }, 7)])).toEqual({ good: 1, refused: 0 })
+      expect(await outcomes([keys.update(expired.id, { userId: 'w', expiresAtMs: null }, 7)])).toEqual({
+        good: 1,
+        refused: 0,
+      })
     })
   })

@@ -194,7 +194,10 @@ function toRecord(row: Row): KeyRecord {
 }
 
 /** Hashes of the keys that changed after `revision`, deleted ones included, and the revision they bring. */
-export async function keyChangesSince(database: Database, revision: number): Promise<{ hashes: string[]; revision: number }> {
+export async function keyChangesSince(
+  database: Database,
+  revision: number,
+): Promise<{ hashes: string[]; revision: number }> {
   const changes = database.sql`
     select hash, revision from virtual_keys where revision > ${revision} order by revision limit 10000`
   const rows = await answerInTime<{ hash: string; revision: unknown }[]>(changes)

@@ -33,9 +33,15 @@ async function rig() {
 
 const row = (id: string): ColumnValue[] => {
   const fields = exampleRow({ request_id: id }) as unknown as Record<string, ColumnValue>
-  return ledgerColumns.map(({ name }) => (typeof fields[name] === 'boolean' ? Number(fields[name]) : (fields[name] ?? null)))
+  return ledgerColumns.map(({ name }) =>
+    typeof fields[name] === 'boolean' ? Number(fields[name]) : (fields[name] ?? null),
+  )
 }
-const refusal = (work: Promise<unknown>) => work.then(() => undefined, error => error as Error)
+const refusal = (work: Promise<unknown>) =>
+  work.then(
+    () => undefined,
+    error => error as Error,
+  )
 
 function idsIn(file: string): string[] {
   const other = new Sqlite(file, { readwrite: true, create: false })
@@ -132,7 +138,11 @@ function traffic(ledger: Awaited<ReturnType<typeof openLedger>>) {
 async function running(place: LedgerPlace) {
   const reports: string[] = []
   const ledger = await openLedger({
-    databaseUrl: place.databaseUrl, journalDirectory: place.journal, clock: systemClock, report: text => reports.push(text), segmentBytes: 65_536,
+    databaseUrl: place.databaseUrl,
+    journalDirectory: place.journal,
+    clock: systemClock,
+    report: text => reports.push(text),
+    segmentBytes: 65_536,
   })
   cleanups.push(() => ledger.close())
   return { ledger, reports, calls: traffic(ledger) }

@@ -157,7 +157,9 @@ test('a row that the database refuses on a full disk holds nothing up, and is ke
   const [at, disk] = [await place(), smallDisk()]
   if (disk === undefined) return
   const database = new Database(at.databaseUrl.slice('sqlite:'.length))
-  database.run("create trigger no before insert on ledger when new.model = 'cursed' begin select raise(abort, 'cursed'); end")
+  database.run(
+    "create trigger no before insert on ledger when new.model = 'cursed' begin select raise(abort, 'cursed'); end",
+  )
   database.close()
   const ledger = await open(at, { journal: disk.journal, segmentBytes: 65_536 })
   await ledger.flush()

@@ -120,7 +120,10 @@ export function ledgerRig() {
       cleanups.push(() => made.remove())
       return made
     },
-    async open(at: LedgerPlace, options: { readonly segmentBytes?: number; readonly journal?: string } = {}): Promise<JournalledLedger> {
+    async open(
+      at: LedgerPlace,
+      options: { readonly segmentBytes?: number; readonly journal?: string } = {},
+    ): Promise<JournalledLedger> {
       const ledger = await openLedger({
         databaseUrl: at.databaseUrl,
         journalDirectory: options.journal ?? at.journal,

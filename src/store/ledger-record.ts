@@ -159,9 +159,7 @@ function hasUnits(row: LedgerUnits): boolean {
 function bounded(values: readonly unknown[]): string {
   const text = JSON.stringify(values)
   if (text.length <= recordLengthMax) return text
-  return JSON.stringify(
-    values.map(value => (typeof value === 'string' ? value.slice(0, hostileTextLengthMax) : value)),
-  )
+  return JSON.stringify(values.map(value => (typeof value === 'string' ? value.slice(0, hostileTextLengthMax) : value)))
 }
 
 /**

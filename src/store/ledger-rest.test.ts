@@ -39,7 +39,8 @@ async function stored(rows: () => number, wanted: number): Promise<void> {
 
 /** Times that any thread of this process began to wait. */
 function waits(): number {
-  const of = (task: string) => Number(/^voluntary_ctxt_switches:\s+(\d+)/m.exec(readFileSync(`/proc/self/task/${task}/status`, 'utf8'))![1])
+  const of = (task: string) =>
+    Number(/^voluntary_ctxt_switches:\s+(\d+)/m.exec(readFileSync(`/proc/self/task/${task}/status`, 'utf8'))![1])
   return readdirSync('/proc/self/task').reduce((sum, task) => sum + of(task), 0)
 }
 
@@ -57,18 +58,22 @@ test('whenever a call ends, around the moment of going to rest as well, its row 
   )
 }, 30_000)
 
-test.skipIf(process.platform !== 'linux')('a ledger that nobody uses does nothing', async () => {
-  const { ledger, rows } = await openOne()
-  record(ledger)
-  await stored(rows, 1)
-  await Bun.sleep(2500)
-  const before = waits()
-  await Bun.sleep(2000)
-  // Looking twenty times a second made 150 of them.
-  expect(waits() - before).toBeLessThan(75)
-  record(ledger)
-  await stored(rows, 2)
-}, 15_000)
+test.skipIf(process.platform !== 'linux')(
+  'a ledger that nobody uses does nothing',
+  async () => {
+    const { ledger, rows } = await openOne()
+    record(ledger)
+    await stored(rows, 1)
+    await Bun.sleep(2500)
+    const before = waits()
+    await Bun.sleep(2000)
+    // Looking twenty times a second made 150 of them.
+    expect(waits() - before).toBeLessThan(75)
+    record(ledger)
+    await stored(rows, 2)
+  },
+  15_000,
+)
 
 test('what is asked of a resting worker is answered at once', async () => {
   const { ledger } = await openOne()

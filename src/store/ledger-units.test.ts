@@ -21,13 +21,27 @@ import { openDatabase } from './open.ts'
 import type { Database } from './open.ts'
 
 const none: LedgerUnits = {
-  cache_write_one_hour_tokens: null, input_audio_tokens: null, output_audio_tokens: null, input_image_tokens: null,
-  output_image_tokens: null, images: null, audio_microseconds: null, characters: null, search_units: null,
+  cache_write_one_hour_tokens: null,
+  input_audio_tokens: null,
+  output_audio_tokens: null,
+  input_image_tokens: null,
+  output_image_tokens: null,
+  images: null,
+  audio_microseconds: null,
+  characters: null,
+  search_units: null,
 }
 /** Every unit with a value of its own, so that none can stand in another's place. */
 const every: LedgerUnits = {
-  cache_write_one_hour_tokens: 1, input_audio_tokens: 2, output_audio_tokens: 3, input_image_tokens: 4,
-  output_image_tokens: 5, images: 0, audio_microseconds: Number.MAX_SAFE_INTEGER, characters: 4_000_000_000, search_units: 1.1,
+  cache_write_one_hour_tokens: 1,
+  input_audio_tokens: 2,
+  output_audio_tokens: 3,
+  input_image_tokens: 4,
+  output_image_tokens: 5,
+  images: 0,
+  audio_microseconds: Number.MAX_SAFE_INTEGER,
+  characters: 4_000_000_000,
+  search_units: 1.1,
 }
 const unitNames = Object.keys(none) as (keyof LedgerUnits)[]
 
@@ -62,7 +76,10 @@ async function makePlace(create: () => Promise<TestDatabase>): Promise<Place> {
 
 async function open(place: Place, problems: string[] = []): Promise<JournalledLedger> {
   const ledger = await openLedger({
-    databaseUrl: place.url, journalDirectory: place.journal, clock: systemClock, report: problem => problems.push(problem),
+    databaseUrl: place.url,
+    journalDirectory: place.journal,
+    clock: systemClock,
+    report: problem => problems.push(problem),
   })
   cleanups.push(() => ledger.close())
   return ledger
@@ -82,7 +99,9 @@ async function makeOldDatabase({ sql }: Database, rows: readonly string[]): Prom
   }
   const names = plainColumns.map(column => column.name)
   for (const row of rows) {
-    const values = (JSON.parse(row) as unknown[]).slice(1).map(value => (typeof value === 'boolean' ? Number(value) : value))
+    const values = (JSON.parse(row) as unknown[])
+      .slice(1)
+      .map(value => (typeof value === 'boolean' ? Number(value) : value))
     const places = values.map((_, at) => `$${at + 1}`)
     await sql.unsafe(`insert into ledger (${names.join(', ')}) values (${places.join(', ')})`, values)
   }
@@ -94,7 +113,13 @@ for (const server of testServers('units in the ledger'))
       const place = await makePlace(server.create)
       await migrate(place.database)
       const ledger = await open(place)
-      const changes = [every, none, ...unitNames.map(name => ({ [name]: every[name] })), { audio_microseconds: 1 }, none]
+      const changes = [
+        every,
+        none,
+        ...unitNames.map(name => ({ [name]: every[name] })),
+        { audio_microseconds: 1 },
+        none,
+      ]
       const rows = changes.map((units, at) => exampleRow({ ...units, started_at_ms: 5000 - at }))
       for (const row of rows) record(ledger, row)
       expect((await ledger.query({ limit: 100 })).rows).toEqual(rows)
@@ -106,12 +131,17 @@ for (const server of testServers('units in the ledger'))
       const ledger = await open(place)
       // A tenth of a second: as fractions they would not add up to five seconds.
       for (let at = 0; at < 50; at++)
-        record(ledger, exampleRow({ audio_microseconds: 100_000, characters: at, images: at % 2 ? 1 : null, search_units: 0.5 }))
+        record(
+          ledger,
+          exampleRow({ audio_microseconds: 100_000, characters: at, images: at % 2 ? 1 : null, search_units: 0.5 }),
+        )
       await ledger.flush()
       const [sums] = (await place.database.sql.unsafe(
         'select sum(audio_microseconds) as audio, sum(characters) as characters, count(images) as calls, sum(search_units) as searches from ledger',
       )) as Record<string, unknown>[]
-      expect([Number(sums!.audio), Number(sums!.characters), Number(sums!.calls), Number(sums!.searches)]).toEqual([5_000_000, 1225, 25, 25])
+      expect([Number(sums!.audio), Number(sums!.characters), Number(sums!.calls), Number(sums!.searches)]).toEqual([
+        5_000_000, 1225, 25, 25,
+      ])
     })
 
     test('hostile counts are mended, and hold nothing up', async () => {
@@ -120,15 +150,24 @@ for (const server of testServers('units in the ledger'))
       const problems: string[] = []
       const ledger = await open(place, problems)
       const hostile = exampleRow({
-        started_at_ms: 2, images: 1e300, audio_microseconds: -1e300, characters: NaN, search_units: Infinity,
-        input_audio_tokens: 1.9, output_audio_tokens: 'x' as unknown as number,
+        started_at_ms: 2,
+        images: 1e300,
+        audio_microseconds: -1e300,
+        characters: NaN,
+        search_units: Infinity,
+        input_audio_tokens: 1.9,
+        output_audio_tokens: 'x' as unknown as number,
       })
       const after = exampleRow({ started_at_ms: 1, images: 1 })
       record(ledger, hostile)
       record(ledger, after)
       const mended = {
-        images: Number.MAX_SAFE_INTEGER, audio_microseconds: -Number.MAX_SAFE_INTEGER, characters: null, search_units: null,
-        input_audio_tokens: 1, output_audio_tokens: 0,
+        images: Number.MAX_SAFE_INTEGER,
+        audio_microseconds: -Number.MAX_SAFE_INTEGER,
+        characters: null,
+        search_units: null,
+        input_audio_tokens: 1,
+        output_audio_tokens: 0,
       }
       expect((await ledger.query({ limit: 100 })).rows).toEqual([{ ...hostile, ...mended }, after])
       expect(problems).toEqual([])
@@ -145,7 +184,13 @@ for (const server of testServers('units in the ledger'))
       createSegmentFile(path, { bytes: 65_536, durable: false })
       const writer = new SegmentWriter(path, 3)
       // The first was in the database already when its process died: nothing may be there twice.
-      for (const text of [oldSettlement(stored), oldIntent(openInJournal), oldIntent(journalled), oldSettlement(journalled)]) writer.append(text)
+      for (const text of [
+        oldSettlement(stored),
+        oldIntent(openInJournal),
+        oldIntent(journalled),
+        oldSettlement(journalled),
+      ])
+        writer.append(text)
       const listed = { ...intentOf(exampleRow({ request_id: openInList })) }
       writeFileSync(join(place.journal, `${start}.open.json`), JSON.stringify([listed]))
 
@@ -158,7 +203,14 @@ for (const server of testServers('units in the ledger'))
       const settled = exampleRow()
       for (const id of [stored, journalled]) expect(rows.get(id)).toEqual({ ...settled, request_id: id })
       for (const id of [openInJournal, openInList])
-        expect(rows.get(id)).toMatchObject({ ...none, outcome: 'interrupted', usage_source: 'none', cost_nano_usd: null, input_tokens: null, key_id: 'key-1' })
+        expect(rows.get(id)).toMatchObject({
+          ...none,
+          outcome: 'interrupted',
+          usage_source: 'none',
+          cost_nano_usd: null,
+          input_tokens: null,
+          key_id: 'key-1',
+        })
       expect(rows.get(fresh.request_id)).toEqual(fresh)
       expect(rows.size).toBe(5)
       await ledger.close()
@@ -177,7 +229,10 @@ test('each unit alone is enough to be written, and comes back in its place', () 
     const row = exampleRow({ [name]: 6 })
     const decoded = decodeRecord(encodeSettlement(row))
     const found = decoded?.kind === 'settlement' ? decoded.values : []
-    expect(Object.fromEntries(ledgerColumns.map((column, at) => [column.name, found[at]]))).toEqual({ ...row, stream: 1 })
+    expect(Object.fromEntries(ledgerColumns.map((column, at) => [column.name, found[at]]))).toEqual({
+      ...row,
+      stream: 1,
+    })
   }
 })
 
@@ -190,7 +245,8 @@ test('a record of any version since the first is read; a longer or shorter one i
     const values = decoded?.kind === 'settlement' ? decoded.values : []
     expect(values.length).toBe(length === plainColumns.length + 1 ? plainColumns.length : ledgerColumns.length)
     for (const [at, value] of values.entries())
-      if (ledgerColumns[at]!.name !== 'stream') expect(value).toBe(at + 1 < length ? (row[ledgerColumns[at]!.name] as number) : null)
+      if (ledgerColumns[at]!.name !== 'stream')
+        expect(value).toBe(at + 1 < length ? (row[ledgerColumns[at]!.name] as number) : null)
   }
   for (const wrong of [fields.slice(0, plainColumns.length), [...fields, 1], [1], [], [2, ...fields.slice(1)]])
     expect(decodeRecord(JSON.stringify(wrong))).toBeUndefined()

@@ -91,10 +91,12 @@ export class LedgerWriter {
   #refusedTorn = false
   readonly #readTrouble = this.#trouble('the journal cannot be read', 'the journal can be read again')
   readonly #deleteTrouble = this.#trouble(
-    'what is stored cannot be deleted from the journal', 'what is stored is deleted from the journal again',
+    'what is stored cannot be deleted from the journal',
+    'what is stored is deleted from the journal again',
   )
   readonly #refusedTrouble = this.#trouble(
-    'rows that the database refused cannot be written to their file', 'rows that the database refused are in their file',
+    'rows that the database refused cannot be written to their file',
+    'rows that the database refused are in their file',
   )
   #database: Promise<LedgerDatabase> | undefined
   /** Why the database does not take rows; null = it does. */
@@ -111,7 +113,11 @@ export class LedgerWriter {
     this.#settings = settings
     this.#send = send
     const { directory, start } = settings
-    this.#sync = new JournalSync({ directory, start, trouble: this.#trouble('the journal cannot be synced', 'the journal is synced again') })
+    this.#sync = new JournalSync({
+      directory,
+      start,
+      trouble: this.#trouble('the journal cannot be synced', 'the journal is synced again'),
+    })
   }
 
   /**
@@ -192,7 +198,9 @@ export class LedgerWriter {
     try {
       starts = this.#startsOfTheDead()
     } catch (error) {
-      return this.#problem(`journals of earlier processes cannot be read and are left for the next start: ${String(error)}`)
+      return this.#problem(
+        `journals of earlier processes cannot be read and are left for the next start: ${String(error)}`,
+      )
     }
     for (const start of starts) {
       try {
@@ -211,8 +219,7 @@ export class LedgerWriter {
     for (const file of filesOf(directory).sort()) {
       const start = /^(\d{13,}-[\w-]+)\.(?:\d{8,}\.journal|open\.json)$/.exec(file)?.[1]
       if (start !== undefined && start !== own) starts.add(start)
-      else if (file.endsWith('.tmp') && !file.startsWith(`${own}.`))
-        rmSync(join(directory, file), { force: true })
+      else if (file.endsWith('.tmp') && !file.startsWith(`${own}.`)) rmSync(join(directory, file), { force: true })
     }
     return starts
   }
@@ -268,7 +275,9 @@ export class LedgerWriter {
 
   /** Nothing is left to be tried again. */
   #mayRest(tail: JournalTail): boolean {
-    return this.#failure === null && this.#refused.length === 0 && this.#sync.isDone && !tail.isHeldUp && !tail.hasFinished
+    return (
+      this.#failure === null && this.#refused.length === 0 && this.#sync.isDone && !tail.isHeldUp && !tail.hasFinished
+    )
   }
 
   /** Until the main thread has something new: a process at rest needs neither processor nor pages of the program. */

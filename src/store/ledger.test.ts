@@ -25,11 +25,26 @@ for (const { name, url, skip } of servers) {
     const ledger = await open(await place(url))
     const full = exampleRow({ cost_nano_usd: '9007199254740993', end_user: 'é"\'; drop table ledger; --' })
     const bare = exampleRow({
-      started_at_ms: full.started_at_ms - 1, stream: false, cost_nano_usd: null, error_kind: 'internal',
-      outcome: 'error', deployment_id: null, provider: null, upstream_model: null, key_alias: null,
-      user_id: null, team_id: null, input_tokens: null, output_tokens: null, cache_write_tokens: null,
-      reasoning_tokens: null, first_byte_ms: null, client_address: null, user_agent: null,
-      usage_source: 'none', model: '',
+      started_at_ms: full.started_at_ms - 1,
+      stream: false,
+      cost_nano_usd: null,
+      error_kind: 'internal',
+      outcome: 'error',
+      deployment_id: null,
+      provider: null,
+      upstream_model: null,
+      key_alias: null,
+      user_id: null,
+      team_id: null,
+      input_tokens: null,
+      output_tokens: null,
+      cache_write_tokens: null,
+      reasoning_tokens: null,
+      first_byte_ms: null,
+      client_address: null,
+      user_agent: null,
+      usage_source: 'none',
+      model: '',
     })
     record(ledger, full)
     record(ledger, bare)
@@ -39,7 +54,10 @@ for (const { name, url, skip } of servers) {
   test.skipIf(skip)(`${name}: hostile texts are stored, mended, and hold nothing up`, async () => {
     const ledger = await open(await place(url))
     const hostile = exampleRow({
-      model: 'a\0b\ud800', user_agent: '\0'.repeat(200_000), input_tokens: 1e300, attempts: NaN,
+      model: 'a\0b\ud800',
+      user_agent: '\0'.repeat(200_000),
+      input_tokens: 1e300,
+      attempts: NaN,
     })
     const after = exampleRow()
     record(ledger, hostile)
@@ -72,11 +90,20 @@ for (const { name, url, skip } of servers) {
   test.skipIf(skip)(`${name}: every filter narrows, together they meet`, async () => {
     const ledger = await open(await place(url))
     const row = exampleRow({
-      key_id: 'k', user_id: 'u', team_id: 't', model: 'm', outcome: 'error', started_at_ms: 500,
+      key_id: 'k',
+      user_id: 'u',
+      team_id: 't',
+      model: 'm',
+      outcome: 'error',
+      started_at_ms: 500,
     })
     record(ledger, row)
     const others: Partial<LedgerRow>[] = [
-      { key_id: 'x' }, { user_id: 'x' }, { team_id: null }, { model: 'x' }, { outcome: 'success' },
+      { key_id: 'x' },
+      { user_id: 'x' },
+      { team_id: null },
+      { model: 'x' },
+      { outcome: 'success' },
     ]
     for (const other of others)
       record(ledger, exampleRow({ ...row, ...other, request_id: crypto.randomUUID(), started_at_ms: 400 }))
@@ -112,9 +139,14 @@ for (const { name, url, skip } of servers) {
     expect(rows).toHaveLength(2)
     expect(rows.find(row => row.request_id === done.request_id)).toEqual(done)
     expect(rows.find(row => row.request_id === open1.request_id)).toMatchObject({
-      outcome: 'interrupted', status: 500, usage_source: 'none', cost_nano_usd: null, input_tokens: null,
+      outcome: 'interrupted',
+      status: 500,
+      usage_source: 'none',
+      cost_nano_usd: null,
+      input_tokens: null,
       key_id: open1.key_id,
-      stream: true, started_at_ms: open1.started_at_ms,
+      stream: true,
+      started_at_ms: open1.started_at_ms,
     })
     await first.close()
     // Only now, with its process gone, the living call counts as interrupted.

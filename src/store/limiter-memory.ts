@@ -178,8 +178,7 @@ class Taken {
     for (let at = 0; at < taking.limits.length; at++) {
       const scope = taking.held[at]!
       const { requestsPerMinute, tokensPerMinute } = taking.limits[at]!
-      if (requestsPerMinute !== null)
-        this.requests = tighter(this.requests, requestsPerMinute, scope.requests)
+      if (requestsPerMinute !== null) this.requests = tighter(this.requests, requestsPerMinute, scope.requests)
       if (tokensPerMinute !== null) this.tokens = tighter(this.tokens, tokensPerMinute, scope.tokens)
     }
   }

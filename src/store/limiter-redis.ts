@@ -240,7 +240,10 @@ export class RedisLimiter implements Limiter {
   async start(): Promise<void> {
     await this.#tick()
     await this.#explaining
-    this.#timer = setInterval(() => void (this.#ticking ??= this.#tick().finally(() => (this.#ticking = undefined))), tickMs)
+    this.#timer = setInterval(
+      () => void (this.#ticking ??= this.#tick().finally(() => (this.#ticking = undefined))),
+      tickMs,
+    )
     this.#timer.unref()
   }
 
@@ -314,7 +317,12 @@ export class RedisLimiter implements Limiter {
       const [known] = await this.#script(probeScript, [this.#probeKey], [], backgroundPatience)
       await this.#sendWaiting()
       // A Redis that came back so fast that nobody noticed may have come back empty.
-      if (known === 0 || !this.#reachable || performance.now() - this.#renewedMs >= (this.#options.renewalMs ?? renewalMs)) await this.#renew()
+      if (
+        known === 0 ||
+        !this.#reachable ||
+        performance.now() - this.#renewedMs >= (this.#options.renewalMs ?? renewalMs)
+      )
+        await this.#renew()
     } catch (error) {
       if (this.#reachable) return this.#lost(error)
       return this.#explain(error)
@@ -331,7 +339,10 @@ export class RedisLimiter implements Limiter {
   #connect(): Promise<void> {
     return (this.#connecting ??= this.#client
       .connect()
-      .then(() => {}, () => {})
+      .then(
+        () => {},
+        () => {},
+      )
       .finally(() => (this.#connecting = undefined)))
   }
 
@@ -386,7 +397,12 @@ export class RedisLimiter implements Limiter {
   }
 
   /** The script's answer; rejects when Redis failed or took too long. */
-  async #script({ text, sha1 }: Script, keys: readonly string[], values: readonly (string | number)[], patience = callPatience): Promise<number[]> {
+  async #script(
+    { text, sha1 }: Script,
+    keys: readonly string[],
+    values: readonly (string | number)[],
+    patience = callPatience,
+  ): Promise<number[]> {
     const parameters = [String(keys.length), ...keys, ...values.map(String)]
     let answer: unknown
     try {
@@ -413,7 +429,10 @@ function refused(scopes: readonly LimitScope[], answer: readonly number[]): Limi
 }
 
 /** The tightest of all scopes, per kind. */
-function states(scopes: readonly LimitScope[], answer: readonly number[]): { requests?: LimitState; tokens?: LimitState } {
+function states(
+  scopes: readonly LimitScope[],
+  answer: readonly number[],
+): { requests?: LimitState; tokens?: LimitState } {
   let requests: LimitState | undefined
   let tokens: LimitState | undefined
   scopes.forEach((scope, at) => {

@@ -16,7 +16,11 @@ class TestClock implements Clock {
 }
 
 const scope = (id: string, more: Partial<LimitScope> = {}): LimitScope => ({
-  id, requestsPerMinute: null, tokensPerMinute: null, parallelRequests: null, ...more,
+  id,
+  requestsPerMinute: null,
+  tokensPerMinute: null,
+  parallelRequests: null,
+  ...more,
 })
 const release = (verdict: LimitVerdict, tokens = 0) => verdict.allowed && verdict.release(tokens)
 
@@ -110,7 +114,10 @@ async function openWire() {
     const redis = connect(port, host)
     client.on('data', bytes => pass(() => redis.write(bytes)))
     redis.on('data', bytes => pass(() => client.write(bytes)))
-    for (const [one, other] of [[client, redis], [redis, client]] as const) {
+    for (const [one, other] of [
+      [client, redis],
+      [redis, client],
+    ] as const) {
       one.on('error', () => other.destroy())
       one.on('close', () => pass(() => other.destroy()))
     }
@@ -235,7 +242,11 @@ describe.if(url !== undefined)('on Redis', () => {
     await until('it sees Redis again', () => one.limiter.reachable)
     expect(one.changes).toEqual(['timeout: Redis gave no answer in time', true])
     expect(await slots(admin, limits)).toEqual([])
-    const [a, b, c] = [await two.limiter.take(limits, 0), await two.limiter.take(limits, 0), await two.limiter.take(limits, 0)]
+    const [a, b, c] = [
+      await two.limiter.take(limits, 0),
+      await two.limiter.take(limits, 0),
+      await two.limiter.take(limits, 0),
+    ]
     expect([a.allowed, b.allowed, c.allowed]).toEqual([true, true, false])
     expect(a).toMatchObject({ tokens: { remaining: 10_000 - 510 - 1010 } })
   })
@@ -287,7 +298,7 @@ describe.if(url !== undefined)('on Redis', () => {
     expect((await living.limiter.take(limits, 0)).allowed).toBe(true)
   })
 
-  test('a call that ends after its slot lapsed books its tokens once, and frees nobody else\'s slot', async () => {
+  test("a call that ends after its slot lapsed books its tokens once, and frees nobody else's slot", async () => {
     const [one, two] = await Promise.all([open(), open()])
     const admin = openAdmin()
     const limits = newKey({ parallelRequests: 1, tokensPerMinute: 1000 })
@@ -299,7 +310,9 @@ describe.if(url !== undefined)('on Redis', () => {
     release(late, 300)
     await until('it is booked', async () => {
       const all = (await admin.send('HGETALL', [countsOf(limits)])) as Record<string, string>
-      return Object.entries(all).reduce((sum, [name, value]) => sum + (name.startsWith('t') ? Number(value) : 0), 0) === 300
+      return (
+        Object.entries(all).reduce((sum, [name, value]) => sum + (name.startsWith('t') ? Number(value) : 0), 0) === 300
+      )
     })
     expect((await one.limiter.take(limits, 0)).allowed).toBe(false)
     release(next, 0)

@@ -8,7 +8,9 @@ import { openDatabase } from './open.ts'
 import type { Database } from './open.ts'
 
 const ids = async (database: Database) =>
-  ((await database.sql`select id, name from migrations order by id`) as { id: number; name: string }[]).map(row => Number(row.id))
+  ((await database.sql`select id, name from migrations order by id`) as { id: number; name: string }[]).map(row =>
+    Number(row.id),
+  )
 
 for (const server of testServers('migrations'))
   describe(server.name, () => {

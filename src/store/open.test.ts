@@ -74,7 +74,11 @@ for (const server of servers)
       await database.sql`create table t (n bigint, m bigint)`
       await database.sql`insert into t (n, m) values (${Number.MAX_SAFE_INTEGER}, ${null})`
       const [row] = (await database.sql`select n, m, (select count(*) from t) as c from t`) as Record<string, unknown>[]
-      expect([toNumberOrNull(row!.n), toNumberOrNull(row!.m), toNumber(row!.c)]).toEqual([Number.MAX_SAFE_INTEGER, null, 1])
+      expect([toNumberOrNull(row!.n), toNumberOrNull(row!.m), toNumber(row!.c)]).toEqual([
+        Number.MAX_SAFE_INTEGER,
+        null,
+        1,
+      ])
     })
   })
 

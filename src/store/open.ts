@@ -56,7 +56,10 @@ export function transaction<T>(database: Database, work: (tx: SQL) => Promise<T>
 /** Rejects when the database says nothing for 5 s: Bun.SQL has no timeout of its own (research 5.8). */
 export async function answerInTime<T>(work: Promise<T>): Promise<T> {
   const late = Promise.withResolvers<never>()
-  const timer = setTimeout(() => late.reject(new Error(`the database gave no answer within ${answerTimeoutMs} ms`)), answerTimeoutMs)
+  const timer = setTimeout(
+    () => late.reject(new Error(`the database gave no answer within ${answerTimeoutMs} ms`)),
+    answerTimeoutMs,
+  )
   try {
     return await Promise.race([work, late.promise])
   } finally {
@@ -84,7 +87,10 @@ export async function whileAvailable<T>(what: string, work: Promise<T>): Promise
  */
 export function isOfStatement(error: unknown): boolean {
   const { errno, code } = error as { errno?: unknown; code?: unknown }
-  return /^(?:(22|23|42|54)...|57014)$/.test(String(errno)) || /^SQLITE_(ERROR|CONSTRAINT|MISMATCH|TOOBIG|RANGE)/.test(String(code))
+  return (
+    /^(?:(22|23|42|54)...|57014)$/.test(String(errno)) ||
+    /^SQLITE_(ERROR|CONSTRAINT|MISMATCH|TOOBIG|RANGE)/.test(String(code))
+  )
 }
 
 /** Integers arrive as number, string or bigint, depending on the database. */

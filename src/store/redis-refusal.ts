@@ -19,7 +19,11 @@ export async function refusalOfRedis(url: string): Promise<string | undefined> {
   return knock(address, scheme[1] === 's', [...words, ['PING']].map(command).join(''))
 }
 
-async function knock(address: { hostname: string; port: number }, tls: boolean, question: string): Promise<string | undefined> {
+async function knock(
+  address: { hostname: string; port: number },
+  tls: boolean,
+  question: string,
+): Promise<string | undefined> {
   const { promise, resolve } = Promise.withResolvers<string | undefined>()
   const timer = setTimeout(() => resolve(`timeout: no answer within ${deadlineMs} ms`), deadlineMs)
   let answer = ''
@@ -43,7 +47,10 @@ async function knock(address: { hostname: string; port: number }, tls: boolean, 
     return await promise
   } finally {
     clearTimeout(timer)
-    connecting.then(socket => void socket.end(), () => {})
+    connecting.then(
+      socket => void socket.end(),
+      () => {},
+    )
   }
 }
 

@@ -29,8 +29,18 @@ async function open() {
   const sessions = async () =>
     (await admin`
       select pid, application_name as name from pg_stat_activity
-      where datname = current_database() and application_name like 'modelgate-replica%'`) as { pid: number; name: string }[]
-  return { url: made.url, claim, told, admin, sessions, end: (pid: number) => admin`select pg_terminate_backend(${pid})` }
+      where datname = current_database() and application_name like 'modelgate-replica%'`) as {
+      pid: number
+      name: string
+    }[]
+  return {
+    url: made.url,
+    claim,
+    told,
+    admin,
+    sessions,
+    end: (pid: number) => admin`select pg_terminate_backend(${pid})`,
+  }
 }
 
 /** Another replica's start; undefined = refused. */
@@ -71,7 +81,9 @@ describe.skipIf(!postgres)('Postgres', () => {
     // As after a cut of the network: the server still has a session by our name, with the lock.
     const stale = new SQL(url, { max: 1, connection: { application_name: first!.name } })
     cleanups.push(() => stale.close())
-    const [row] = (await stale`select pg_advisory_lock(7203612) as locked, pg_backend_pid() as pid`) as { pid: number }[]
+    const [row] = (await stale`select pg_advisory_lock(7203612) as locked, pg_backend_pid() as pid`) as {
+      pid: number
+    }[]
     await until('it was ended', async () => (await sessions()).every(one => one.pid !== row!.pid))
     await Bun.sleep(2500)
     expect([claim.held, told]).toEqual([true, []])

@@ -24,7 +24,10 @@ interface ClaimOptions {
  * does the same. Throws the reason when another one runs. The claim ends with the connection, and is taken again
  * within a second or two when the connection comes back.
  */
-export async function claimSingleReplica(databaseUrl: string, options?: ClaimOptions): Promise<ReplicaClaim | undefined> {
+export async function claimSingleReplica(
+  databaseUrl: string,
+  options?: ClaimOptions,
+): Promise<ReplicaClaim | undefined> {
   if (databaseUrl.startsWith('sqlite:')) return undefined
   const claim = new Claim(databaseUrl, options)
   if (!(await claim.take())) {
@@ -85,7 +88,10 @@ class Claim implements ReplicaClaim {
   }
 
   watch(): void {
-    this.#timer = setInterval(() => void (this.#polling ??= this.#poll().finally(() => (this.#polling = undefined))), pollMs)
+    this.#timer = setInterval(
+      () => void (this.#polling ??= this.#poll().finally(() => (this.#polling = undefined))),
+      pollMs,
+    )
     this.#timer.unref()
   }
 

@@ -26,20 +26,40 @@ async function openPostgres() {
   const url = new URL(postgresUrl!)
   url.pathname = `/${name}`
   const database = await openDatabase(url.href)
-  return { database, close: async () => { await admin.unsafe(`drop database ${name} with (force)`); await admin.close() } }
+  return {
+    database,
+    close: async () => {
+      await admin.unsafe(`drop database ${name} with (force)`)
+      await admin.close()
+    },
+  }
 }
 
-for (const [name, open] of [['SQLite', openSqlite], ...(postgresUrl ? [['Postgres', openPostgres] as const] : [])] as const)
+for (const [name, open] of [
+  ['SQLite', openSqlite],
+  ...(postgresUrl ? [['Postgres', openPostgres] as const] : []),
+] as const)
   describe(name, () => {
     let opened: { database: Database; close(): Promise<void> }
     let store: RunningResponseStore
     let nowMs = 1000
     const problems: string[] = []
     const record = (fields: Partial<StoredResponse> & { id: string }): StoredResponse => ({
-      keyId: 'key', previousId: null, deploymentId: 'd', status: 'completed', background: false,
+      keyId: 'key',
+      previousId: null,
+      deploymentId: 'd',
+      status: 'completed',
+      background: false,
       input: [{ type: 'message', id: `in_${fields.id}` }],
-      response: { id: fields.id, status: 'completed', output: [{ id: `out_${fields.id}`, type: 'message', text: 'a\u0000"\\é' }] },
-      createdAtMs: nowMs, updatedAtMs: nowMs, expiresAtMs: 10_000, ...fields,
+      response: {
+        id: fields.id,
+        status: 'completed',
+        output: [{ id: `out_${fields.id}`, type: 'message', text: 'a\u0000"\\é' }],
+      },
+      createdAtMs: nowMs,
+      updatedAtMs: nowMs,
+      expiresAtMs: 10_000,
+      ...fields,
     })
 
     beforeEach(async () => {
@@ -77,7 +97,8 @@ for (const [name, open] of [['SQLite', openSqlite], ...(postgresUrl ? [['Postgre
     })
 
     test('a conversation comes oldest first, whole or not at all', async () => {
-      for (let at = 0; at < 30; at++) await store.save(record({ id: `r${at}`, previousId: at === 0 ? null : `r${at - 1}` }))
+      for (let at = 0; at < 30; at++)
+        await store.save(record({ id: `r${at}`, previousId: at === 0 ? null : `r${at - 1}` }))
       const turns = await store.conversation('key', 'r29', 1_000_000)
       expect(turns?.map(turn => turn.id)).toEqual(Array.from({ length: 30 }, (_, at) => `r${at}`))
       expect(await store.conversation('other', 'r29', 1_000_000)).toBeUndefined()
@@ -100,7 +121,10 @@ for (const [name, open] of [['SQLite', openSqlite], ...(postgresUrl ? [['Postgre
       await store.save(record({ id: 's' }))
       const found = await store.items('key', ['out_r', 'out_s', 'out_x', 'out_r'])
       expect([...found.keys()].sort()).toEqual(['out_r', 'out_s'])
-      expect(found.get('out_r')).toEqual({ item: { id: 'out_r', type: 'message', text: 'a\u0000"\\é' }, deploymentId: 'd' })
+      expect(found.get('out_r')).toEqual({
+        item: { id: 'out_r', type: 'message', text: 'a\u0000"\\é' },
+        deploymentId: 'd',
+      })
       await store.delete('key', 'r')
       expect([...(await store.items('key', ['out_r', 'out_s'])).keys()]).toEqual(['out_s'])
       expect((await store.items('key', [])).size).toBe(0)
@@ -109,7 +133,12 @@ for (const [name, open] of [['SQLite', openSqlite], ...(postgresUrl ? [['Postgre
     test('a run is renewed and finished once; who cancelled it wins', async () => {
       await store.save(record({ id: 'r', status: 'queued', background: true }))
       expect(await store.renew('key', 'r', 2000)).toBe(true)
-      expect(await store.find('key', 'r')).toMatchObject({ status: 'in_progress', updatedAtMs: 2000, background: true, response: { status: 'in_progress' } })
+      expect(await store.find('key', 'r')).toMatchObject({
+        status: 'in_progress',
+        updatedAtMs: 2000,
+        background: true,
+        response: { status: 'in_progress' },
+      })
       expect(await store.finish(record({ id: 'r', status: 'cancelled' }))).toBe(true)
       expect(await store.renew('key', 'r', 3000)).toBe(false)
       expect(await store.finish(record({ id: 'r', status: 'completed' }))).toBe(false)

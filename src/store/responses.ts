@@ -64,7 +64,9 @@ export function createResponseStore({ database, clock, report }: ResponseStoreOp
 /** Without the database there are no stored responses; everything else goes on. */
 function available<T>(work: Promise<T>): Promise<T> {
   return answerInTime(work).catch(cause => {
-    throw cause instanceof GatewayError ? cause : new GatewayError('overloaded', 'stored responses cannot be reached now; try again later', { cause })
+    throw cause instanceof GatewayError
+      ? cause
+      : new GatewayError('overloaded', 'stored responses cannot be reached now; try again later', { cause })
   })
 }
 
@@ -73,7 +75,11 @@ async function changed(statement: Promise<unknown>): Promise<boolean> {
   return ((await statement) as unknown[]).length > 0
 }
 
-async function findOne(sql: SQL, clock: Clock, { keyId, id }: Pick<Asked, 'keyId' | 'id'>): Promise<StoredResponse | undefined> {
+async function findOne(
+  sql: SQL,
+  clock: Clock,
+  { keyId, id }: Pick<Asked, 'keyId' | 'id'>,
+): Promise<StoredResponse | undefined> {
   const rows = (await sql`
     select * from responses where key_id = ${keyId} and id = ${id} and expires_at_ms > ${clock.epochMs()}`) as Row[]
   return rows[0] && toRecord(rows[0])
@@ -119,7 +125,8 @@ async function readConversation(sql: SQL, clock: Clock, asked: Asked): Promise<S
       where one.key_id = ${keyId} and one.expires_at_ms > ${nowMs}
         and chain.turn < ${conversationTurnsMax} and chain.total <= ${bytesMax}
     )
-    select id, previous_id, total from chain order by turn desc`) as Pick<Row, 'id' | 'previous_id'>[] & { total: unknown }[]
+    select id, previous_id, total from chain order by turn desc`) as Pick<Row, 'id' | 'previous_id'>[] &
+    { total: unknown }[]
   const [oldest] = turns
   if (!oldest) return undefined
   if (toNumber(oldest.total) > bytesMax)
@@ -127,9 +134,13 @@ async function readConversation(sql: SQL, clock: Clock, asked: Asked): Promise<S
       param: 'previous_response_id',
     })
   if (oldest.previous_id !== null && turns.length >= conversationTurnsMax)
-    throw new GatewayError('too-large', `the stored conversation has more than ${conversationTurnsMax} turns; start a new one`, {
-      param: 'previous_response_id',
-    })
+    throw new GatewayError(
+      'too-large',
+      `the stored conversation has more than ${conversationTurnsMax} turns; start a new one`,
+      {
+        param: 'previous_response_id',
+      },
+    )
   if (oldest.previous_id !== null) return undefined
   const rows = (await sql`
     select * from responses where key_id = ${keyId} and id in ${sql(turns.map(turn => turn.id))}`) as Row[]
@@ -147,10 +158,14 @@ async function readItems(sql: SQL, keyId: string, ids: readonly string[]): Promi
   const rows = (await sql`
     select distinct responses.id, responses.response, responses.deployment_id from response_items
     join responses on responses.key_id = response_items.key_id and responses.id = response_items.response_id
-    where response_items.key_id = ${keyId} and response_items.item_id in ${sql([...wanted])}`) as Pick<Row, 'response' | 'deployment_id'>[]
+    where response_items.key_id = ${keyId} and response_items.item_id in ${sql([...wanted])}`) as Pick<
+    Row,
+    'response' | 'deployment_id'
+  >[]
   for (const row of rows)
     for (const item of listOf((JSON.parse(row.response) as Record<string, unknown>).output))
-      if (typeof item.id === 'string' && wanted.has(item.id)) found.set(item.id, { item, deploymentId: row.deployment_id })
+      if (typeof item.id === 'string' && wanted.has(item.id))
+        found.set(item.id, { item, deploymentId: row.deployment_id })
   return found
 }
 

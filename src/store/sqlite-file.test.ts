@@ -19,13 +19,16 @@ test('a refused file is not looked into again for a second, unless it changes', 
   await Bun.sleep(1020)
   expect(file.prepare().isReplacement).toBe(true)
   expect(() => file.checkSchema(undefined, { migration: 1, pepper: null })).toThrow('has not the tables')
-  for (let at = 0; at < 3; at++) expect(() => file.prepare()).toThrow(/^the SQLite file .* cannot be used: it has not the tables/)
+  for (let at = 0; at < 3; at++)
+    expect(() => file.prepare()).toThrow(/^the SQLite file .* cannot be used: it has not the tables/)
   utimesSync(path, 1, 2)
   expect(() => file.prepare()).toThrow('has not changed for')
   await Bun.sleep(1020)
   // It may be another one inside, for all that can be seen from here.
   expect(file.prepare().isReplacement).toBe(true)
-  expect(() => file.checkSchema({ migration: 2, pepper: null }, { migration: 1, pepper: null })).toThrow('restart the gateway')
+  expect(() => file.checkSchema({ migration: 2, pepper: null }, { migration: 1, pepper: null })).toThrow(
+    'restart the gateway',
+  )
   expect(() => file.prepare()).toThrow('restart the gateway')
   await Bun.sleep(1020)
   const prepared = file.prepare()

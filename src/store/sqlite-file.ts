@@ -77,11 +77,14 @@ export class SqliteFile {
     const opened = this.#opened
     if (!opened) return
     const found = this.#look(this.#path)
-    if (!found) throw this.#moved('was deleted or moved away while it was in use: put it back, or a backup in its place')
+    if (!found)
+      throw this.#moved('was deleted or moved away while it was in use: put it back, or a backup in its place')
     if (found.id !== opened.id) throw this.#replaced()
     const wal = opened.logs.find(log => log.suffix === '-wal')?.id
     if (this.#isInUse && wal !== undefined && this.#look(`${opened.realPath}-wal`)?.id !== wal)
-      throw this.#moved('has lost its log (-wal), which was deleted or replaced while it was in use: restart the gateway')
+      throw this.#moved(
+        'has lost its log (-wal), which was deleted or replaced while it was in use: restart the gateway',
+      )
   }
 
   /**
@@ -106,7 +109,8 @@ export class SqliteFile {
   /** After the first read on a new connection, when the logs are there. Throws when the file changed under it. */
   confirm(prepared: Prepared): void {
     const found = this.#look(this.#path)
-    if (!found || (prepared.id !== undefined && found.id !== prepared.id)) throw this.#moved('was replaced while it was opened')
+    if (!found || (prepared.id !== undefined && found.id !== prepared.id))
+      throw this.#moved('was replaced while it was opened')
     const realPath = realpathSync(this.#path)
     const logs = (['-wal', '-shm'] as const).map(suffix => ({ suffix, id: this.#look(realPath + suffix)?.id }))
     this.#opened = { realPath, id: found.id, logs }
@@ -149,7 +153,9 @@ export class SqliteFile {
     if (!found) throw this.unusable('it has not the tables of this program; put a backup of this gateway in its place')
     if (!expected) return
     if (found.pepper !== expected.pepper)
-      throw this.unusable('it belongs to another installation, its keys are hashed differently; put a backup of this one in its place')
+      throw this.unusable(
+        'it belongs to another installation, its keys are hashed differently; put a backup of this one in its place',
+      )
     if (found.migration !== expected.migration)
       throw this.unusable(
         `it has migration ${found.migration} and ${expected.migration} is needed; restart the gateway, which brings an older one up to date`,

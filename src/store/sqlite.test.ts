@@ -1,7 +1,16 @@
 /** The SQLite file is locked by another process, deleted, or replaced in use: nothing hangs, nothing is lost in silence. */
 import { afterAll, expect, test } from 'bun:test'
 import { Database as Sqlite } from 'bun:sqlite'
-import { copyFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { GatewayError } from '../core/errors.ts'
@@ -54,7 +63,11 @@ function change(file: string, statement: string): void {
   other.close()
 }
 
-const refusal = (work: Promise<unknown>) => work.then(() => undefined, error => error as Error)
+const refusal = (work: Promise<unknown>) =>
+  work.then(
+    () => undefined,
+    error => error as Error,
+  )
 const own = (names: string[]) => names.filter(name => name !== 'keys_revision')
 const namesOf = async (database: Database) =>
   own(((await database.sql`select name from installation order by name`) as { name: string }[]).map(row => row.name))
@@ -108,12 +121,20 @@ test('locked for long: 503 before callers give up, with Retry-After, and nothing
   const { released } = await holdLock(here.path, 5200)
   const loop = watchLoop()
   const from = performance.now()
-  const [plain, whole] = await Promise.all([refusal(whileAvailable('keys', here.put('a'))), refusal(whileAvailable('keys', here.putInTransaction('b')))])
+  const [plain, whole] = await Promise.all([
+    refusal(whileAvailable('keys', here.put('a'))),
+    refusal(whileAvailable('keys', here.putInTransaction('b'))),
+  ])
   expect(performance.now() - from).toBeLessThan(5000)
   expect(loop.stop()).toBeLessThan(250)
   for (const error of [plain, whole]) {
     expect(error).toBeInstanceOf(GatewayError)
-    expect(error).toMatchObject({ kind: 'overloaded', status: 503, retryAfterMs: 1000, message: expect.stringContaining('locked by another program') })
+    expect(error).toMatchObject({
+      kind: 'overloaded',
+      status: 503,
+      retryAfterMs: 1000,
+      message: expect.stringContaining('locked by another program'),
+    })
   }
   await released
   await Bun.sleep(200)
@@ -166,7 +187,9 @@ test('a transaction that meets a lock after it began fails at once, and is not p
 test('many processes may open a new file at once', async () => {
   const here = await rig()
   const url = `sqlite:${join(here.folder, 'new.sqlite')}`
-  const ends = await Promise.all(Array.from({ length: 10 }, () => inOtherProcess(url, 'await migrate(database); process.stdout.write("opened")')))
+  const ends = await Promise.all(
+    Array.from({ length: 10 }, () => inOtherProcess(url, 'await migrate(database); process.stdout.write("opened")')),
+  )
   expect(ends).toEqual(ends.map(() => 'opened'))
 }, 20_000)
 
@@ -176,8 +199,14 @@ test.concurrent('deleted: nothing counts, no empty file is made, a backup in its
   backUp(here.path, here.backup)
   rmSync(here.path)
   for (const work of [here.put('lost'), here.putInTransaction('lost'), here.names()])
-    expect(await refusal(work)).toMatchObject({ name: 'DatabaseMoved', message: expect.stringContaining('was deleted or moved away') })
-  expect(await refusal(whileAvailable('keys', here.put('lost')))).toMatchObject({ kind: 'overloaded', retryAfterMs: 1000 })
+    expect(await refusal(work)).toMatchObject({
+      name: 'DatabaseMoved',
+      message: expect.stringContaining('was deleted or moved away'),
+    })
+  expect(await refusal(whileAvailable('keys', here.put('lost')))).toMatchObject({
+    kind: 'overloaded',
+    retryAfterMs: 1000,
+  })
   expect(existsSync(here.path)).toBe(false)
   renameSync(here.backup, here.path)
   await here.comeBack()
@@ -203,7 +232,9 @@ test.concurrent('replaced by a backup: it does not get the log of the old file, 
   await here.put('b')
   renameSync(here.path, join(here.folder, 'away'))
   renameSync(here.backup, here.path)
-  expect(await refusal(here.putInTransaction('lost'))).toMatchObject({ message: expect.stringContaining('was replaced') })
+  expect(await refusal(here.putInTransaction('lost'))).toMatchObject({
+    message: expect.stringContaining('was replaced'),
+  })
   await here.comeBack()
   expect(await here.names()).toEqual(['a'])
   await here.putInTransaction('c')
@@ -256,14 +287,22 @@ const strangers: [string, string, (file: string, path: string) => void][] = [
   ['an empty file', 'has not the tables', file => writeFileSync(file, '')],
   ['no database', 'cannot be used', file => writeFileSync(file, 'x'.repeat(10_000))],
   ['a database of another program', 'has not the tables', file => change(file, 'create table t (n integer)')],
-  ['a backup of an older program', 'restart the gateway', (file, path) => {
-    backUp(path, file)
-    change(file, 'delete from migrations where id = (select max(id) from migrations)')
-  }],
-  ['a database of another installation', 'another installation', (file, path) => {
-    backUp(path, file)
-    change(file, "insert into installation (name, value) values ('pepper', 'another')")
-  }],
+  [
+    'a backup of an older program',
+    'restart the gateway',
+    (file, path) => {
+      backUp(path, file)
+      change(file, 'delete from migrations where id = (select max(id) from migrations)')
+    },
+  ],
+  [
+    'a database of another installation',
+    'another installation',
+    (file, path) => {
+      backUp(path, file)
+      change(file, "insert into installation (name, value) values ('pepper', 'another')")
+    },
+  ],
 ]
 for (const [what, reason, make] of strangers)
   test.concurrent(`replaced by ${what}: it is left as it is, and the reason is told; a right one is used after it`, async () => {
@@ -276,7 +315,10 @@ for (const [what, reason, make] of strangers)
     renameSync(stranger, here.path)
     await refusal(here.put('lost'))
     await Bun.sleep(1100)
-    expect(await refusal(here.put('lost'))).toMatchObject({ name: 'DatabaseMoved', message: expect.stringContaining(reason) })
+    expect(await refusal(here.put('lost'))).toMatchObject({
+      name: 'DatabaseMoved',
+      message: expect.stringContaining(reason),
+    })
     expect(readFileSync(here.path).equals(bytes)).toBe(true)
     copyFileSync(here.backup, `${here.path}.copy`)
     renameSync(`${here.path}.copy`, here.path)
@@ -288,7 +330,10 @@ test('a log that is deleted in use is told: what it holds would be gone', async 
   const here = await rig()
   await here.put('a')
   rmSync(`${here.path}-wal`)
-  expect(await refusal(here.put('b'))).toMatchObject({ name: 'DatabaseMoved', message: expect.stringContaining('restart') })
+  expect(await refusal(here.put('b'))).toMatchObject({
+    name: 'DatabaseMoved',
+    message: expect.stringContaining('restart'),
+  })
 })
 
 test('stopped after the file was replaced: the next start reads the backup as it is', async () => {

@@ -38,7 +38,9 @@ function facade(connection: SqliteConnection): SQL {
     return isStatement ? connection.use(async sql => await apply(sql)) : apply(connection.current)
   }
   return Object.defineProperties(call, {
-    unsafe: { value: (text: string, values?: unknown[]) => connection.use(async sql => await sql.unsafe(text, values)) },
+    unsafe: {
+      value: (text: string, values?: unknown[]) => connection.use(async sql => await sql.unsafe(text, values)),
+    },
     begin: { value: (mode: string, work: (tx: unknown) => Promise<unknown>) => connection.begin(mode, work) },
     close: { value: () => connection.close() },
   }) as unknown as SQL
@@ -63,7 +65,10 @@ class SqliteConnection {
 
   async open(): Promise<void> {
     // A lock that another process holds while it starts or ends is not always waited for by SQLite itself.
-    this.#sql = await untilUnlocked(() => this.#connect(undefined), () => true)
+    this.#sql = await untilUnlocked(
+      () => this.#connect(undefined),
+      () => true,
+    )
     chmodSync(this.#path, 0o600)
   }
 
@@ -79,7 +84,10 @@ class SqliteConnection {
       return work(tx)
     }
     // The lock is taken at the beginning; what has begun is not played twice.
-    return this.use(sql => sql.begin(mode, run), () => !begun)
+    return this.use(
+      sql => sql.begin(mode, run),
+      () => !begun,
+    )
   }
 
   async close(): Promise<void> {

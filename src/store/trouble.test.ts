@@ -5,7 +5,10 @@ function rig() {
   const told: string[] = []
   const time = { ms: 5 }
   const trouble = new Trouble({
-    begins: 'it fails', ends: 'it works', report: problem => told.push(problem), nowMs: () => time.ms,
+    begins: 'it fails',
+    ends: 'it works',
+    report: problem => told.push(problem),
+    nowMs: () => time.ms,
   })
   return { told, time, trouble }
 }

@@ -23,7 +23,11 @@ test('lines arrive whole, in order, whatever their characters', async () => {
 })
 
 test('a reader that does not read costs lines, not memory or time', async () => {
-  const child = Bun.spawn([process.execPath, '-e', `
+  const child = Bun.spawn(
+    [
+      process.execPath,
+      '-e',
+      `
     const { ByteWriter } = await import(${JSON.stringify(join(import.meta.dir, 'byte-writer.ts'))})
     const writer = new ByteWriter(1)
     const from = performance.now()
@@ -32,7 +36,10 @@ test('a reader that does not read costs lines, not memory or time', async () => 
     await Bun.sleep(100)
     process.stderr.write(JSON.stringify({ dropped: writer.dropped, spent }))
     process.exit(0)
-  `], { stdout: 'pipe', stderr: 'pipe' })
+  `,
+    ],
+    { stdout: 'pipe', stderr: 'pipe' },
+  )
   // Nobody reads its stdout: the pipe is full after 64 KiB.
   const { dropped, spent } = JSON.parse(await new Response(child.stderr).text()) as { dropped: number; spent: number }
   expect(dropped).toBeGreaterThan(150_000)
@@ -40,7 +47,11 @@ test('a reader that does not read costs lines, not memory or time', async () => 
 })
 
 test('a reader that is gone costs lines, and every one of them is counted', async () => {
-  const child = Bun.spawn([process.execPath, '-e', `
+  const child = Bun.spawn(
+    [
+      process.execPath,
+      '-e',
+      `
     const { ByteWriter } = await import(${JSON.stringify(join(import.meta.dir, 'byte-writer.ts'))})
     const writer = new ByteWriter(1)
     writer.line('first')
@@ -53,7 +64,10 @@ test('a reader that is gone costs lines, and every one of them is counted', asyn
     await writer.drain(1000)
     process.stderr.write(JSON.stringify([before, writer.dropped]))
     process.exit(0)
-  `], { stdin: 'pipe', stdout: 'pipe', stderr: 'pipe' })
+  `,
+    ],
+    { stdin: 'pipe', stdout: 'pipe', stderr: 'pipe' },
+  )
   const reader = child.stdout.getReader()
   expect(new TextDecoder().decode((await reader.read()).value)).toBe('first\n')
   await reader.cancel()

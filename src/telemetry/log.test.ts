@@ -27,20 +27,57 @@ async function written(level: LogLevel, act: (logger: ReturnType<typeof createLo
 function settlement(changes: Record<string, unknown> = {}, ending: Partial<Settlement> = {}): Settlement {
   const key = { id: 'key-1', alias: 'ci', userId: 'ada', teamId: null }
   const call = {
-    id: '0198-x', route: '/v1/chat/completions', model: 'fast', stream: false, attempts: 1, firstByteMs: 12.34, usageSource: 'upstream',
-    usage: { inputTokens: 3, outputTokens: 4 }, client: { clientAddress: '127.0.0.1' }, userAgent: 'test/1', dropped: [],
-    caller: { role: 'key', key }, deployment: { id: 'd-1', target: { provider: { name: 'p' } } }, ...changes,
+    id: '0198-x',
+    route: '/v1/chat/completions',
+    model: 'fast',
+    stream: false,
+    attempts: 1,
+    firstByteMs: 12.34,
+    usageSource: 'upstream',
+    usage: { inputTokens: 3, outputTokens: 4 },
+    client: { clientAddress: '127.0.0.1' },
+    userAgent: 'test/1',
+    dropped: [],
+    caller: { role: 'key', key },
+    deployment: { id: 'd-1', target: { provider: { name: 'p' } } },
+    ...changes,
   }
-  return { call, outcome: 'success', status: 200, error: undefined, costNanoUsd: 123n, durationMs: 20.04, ...ending } as unknown as Settlement
+  return {
+    call,
+    outcome: 'success',
+    status: 200,
+    error: undefined,
+    costNanoUsd: 123n,
+    durationMs: 20.04,
+    ...ending,
+  } as unknown as Settlement
 }
 
 test('a call is one line of JSON with its names, counts and times', async () => {
   const [line, ...more] = await written('info', logger => logger.call(settlement()))
   expect(more).toEqual([])
   expect(JSON.parse(line!)).toEqual({
-    time: '2026-11-21T09:08:07.065Z', level: 'info', message: 'call', request_id: '0198-x', route: '/v1/chat/completions', model: 'fast',
-    deployment: 'd-1', provider: 'p', status: 200, outcome: 'success', stream: false, attempts: 1, duration_ms: 20, first_byte_ms: 12.3,
-    input_tokens: 3, output_tokens: 4, usage_source: 'upstream', cost_nano_usd: 123, key: 'key-1', user: 'ada', client: '127.0.0.1',
+    time: '2026-11-21T09:08:07.065Z',
+    level: 'info',
+    message: 'call',
+    request_id: '0198-x',
+    route: '/v1/chat/completions',
+    model: 'fast',
+    deployment: 'd-1',
+    provider: 'p',
+    status: 200,
+    outcome: 'success',
+    stream: false,
+    attempts: 1,
+    duration_ms: 20,
+    first_byte_ms: 12.3,
+    input_tokens: 3,
+    output_tokens: 4,
+    usage_source: 'upstream',
+    cost_nano_usd: 123,
+    key: 'key-1',
+    user: 'ada',
+    client: '127.0.0.1',
     user_agent: 'test/1',
   })
 })
@@ -49,18 +86,35 @@ test('what is remembered from one call never shows on another', async () => {
   const other = { key: { id: 'key-2', userId: null } }
   const lines = await written('info', logger => {
     logger.call(settlement())
-    logger.call(settlement({ model: 'slow', userAgent: 'other/2', caller: other, deployment: { id: 'd-2', target: { provider: { name: 'q' } } } }))
+    logger.call(
+      settlement({
+        model: 'slow',
+        userAgent: 'other/2',
+        caller: other,
+        deployment: { id: 'd-2', target: { provider: { name: 'q' } } },
+      }),
+    )
     logger.call(settlement({ deployment: undefined, usage: undefined, firstByteMs: -1 }, { costNanoUsd: null }))
   })
   const [first, second, third] = lines.map(line => JSON.parse(line) as Record<string, unknown>)
   expect([first!.model, first!.key, first!.deployment]).toEqual(['fast', 'key-1', 'd-1'])
-  expect([second!.model, second!.key, second!.user, second!.user_agent, second!.provider]).toEqual(['slow', 'key-2', null, 'other/2', 'q'])
-  expect([third!.deployment, third!.provider, third!.input_tokens, third!.first_byte_ms, third!.cost_nano_usd]).toEqual([null, null, null, null, null])
+  expect([second!.model, second!.key, second!.user, second!.user_agent, second!.provider]).toEqual([
+    'slow',
+    'key-2',
+    null,
+    'other/2',
+    'q',
+  ])
+  expect([third!.deployment, third!.provider, third!.input_tokens, third!.first_byte_ms, third!.cost_nano_usd]).toEqual(
+    [null, null, null, null, null],
+  )
 })
 
 test('hostile names stay inside their line and cannot steer a terminal', async () => {
   const evil = 'a"\n{"level":"error"}\u001b[31m\u202e\u2028\u0085\ud800'
-  const lines = await written('info', logger => logger.call(settlement({ model: evil, userAgent: evil, dropped: [evil] })))
+  const lines = await written('info', logger =>
+    logger.call(settlement({ model: evil, userAgent: evil, dropped: [evil] })),
+  )
   expect(lines.length).toBe(1)
   expect(lines[0]).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u2028-\u202e]/)
   const record = JSON.parse(lines[0]!) as { model: string; dropped_params: string[] }
@@ -69,13 +123,24 @@ test('hostile names stay inside their line and cannot steer a terminal', async (
 })
 
 test('fields that did not reach the model are named, a bounded number of them', async () => {
-  const [line] = await written('info', logger => logger.call(settlement({ dropped: Array.from({ length: 500 }, (_, at) => `field_${at}`) })))
+  const [line] = await written('info', logger =>
+    logger.call(settlement({ dropped: Array.from({ length: 500 }, (_, at) => `field_${at}`) })),
+  )
   expect((JSON.parse(line!) as { dropped_params: string[] }).dropped_params.length).toBe(50)
 })
 
 test('only faults of the gateway or its credentials are errors of the log, with their cause', async () => {
   const lines = await written('info', logger => {
-    logger.call(settlement({}, { outcome: 'error', status: 500, error: new GatewayError('internal', 'it failed', { cause: new Error('disk') }) }))
+    logger.call(
+      settlement(
+        {},
+        {
+          outcome: 'error',
+          status: 500,
+          error: new GatewayError('internal', 'it failed', { cause: new Error('disk') }),
+        },
+      ),
+    )
     logger.call(settlement({}, { outcome: 'error', status: 429, error: new GatewayError('rate-limited', 'slow down') }))
   })
   const [ours, theirs] = lines.map(line => JSON.parse(line) as Record<string, string>)
@@ -92,7 +157,10 @@ test('a level silences what is below it', async () => {
     logger.error('e')
     logger.call(settlement())
   }
-  expect((await written('warn', all)).map(line => (JSON.parse(line) as { message: string }).message)).toEqual(['w', 'e'])
+  expect((await written('warn', all)).map(line => (JSON.parse(line) as { message: string }).message)).toEqual([
+    'w',
+    'e',
+  ])
   expect(await written('off', all)).toEqual([])
   expect((await written('debug', all)).length).toBe(5)
 })

@@ -57,7 +57,11 @@ function isOurFault(error: GatewayError): boolean {
 }
 
 /** Built by template: half the cost of an object and its stringify, and no garbage that outlives the line. */
-function callLine(time: string, level: LogLevel, { call, outcome, status, error, costNanoUsd, durationMs }: Settlement): string {
+function callLine(
+  time: string,
+  level: LogLevel,
+  { call, outcome, status, error, costNanoUsd, durationMs }: Settlement,
+): string {
   const { usage, deployment } = call
   return (
     `{"time":"${time}","level":"${level}","message":"call","request_id":"${call.id}","route":"${call.route}"` +
@@ -113,7 +117,8 @@ export function stackOf(thrown: unknown): string {
 /** Where in the code it was is told of our own mistakes only: of a host that is down it says nothing, in every line. */
 function errorFields(error: GatewayError): string {
   const { cause: thrown } = error
-  const cause = thrown instanceof Error ? `,"cause":${text((error.kind === 'internal' && thrown.stack) || thrown.message)}` : ''
+  const cause =
+    thrown instanceof Error ? `,"cause":${text((error.kind === 'internal' && thrown.stack) || thrown.message)}` : ''
   return `,"error":"${error.kind}","error_message":${text(error.message)}${cause}`
 }
 
@@ -131,7 +136,10 @@ function text(value: string): string {
   const short = value.length > textLengthMax ? `${value.slice(0, textLengthMax)}...` : value
   const json = JSON.stringify(short)
   return /[\u007f-\u009f\u2028-\u202e\u2066-\u2069]/.test(json)
-    ? json.replace(/[\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g, found => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`)
+    ? json.replace(
+        /[\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g,
+        found => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`,
+      )
     : json
 }
 

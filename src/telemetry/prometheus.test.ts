@@ -5,17 +5,35 @@ import { createMetrics } from './prometheus.ts'
 
 const resting = (model: string) => ({ id: 'd-9', modelName: 'wild/*', target: { model } }) as Deployment
 const gauges = {
-  upstreamConnections: () => ({ busy: 2, idle: 3 }), ledger: { healthy: true, waitingBytes: () => 4096, lostRecords: () => 12 }, droppedLogLines: () => 7,
+  upstreamConnections: () => ({ busy: 2, idle: 3 }),
+  ledger: { healthy: true, waitingBytes: () => 4096, lostRecords: () => 12 },
+  droppedLogLines: () => 7,
   clientConnections: () => ({ busy: 5, idle: 6, max: 384, closedIdle: 8, turnedAway: 9 }),
-  databaseReachable: () => false, restingDeployments: () => [resting('a'), resting('b')],
+  databaseReachable: () => false,
+  restingDeployments: () => [resting('a'), resting('b')],
 }
 
 function settlement(changes: Record<string, unknown> = {}, ending: Partial<Settlement> = {}): Settlement {
   const call = {
-    route: '/v1/chat/completions', stream: false, firstByteMs: 20, upstreamMs: 29, usage: { inputTokens: 10, outputTokens: 5 },
-    deployment: { id: 'd-1', modelName: 'fast' }, candidates: [], model: 'fast', ...changes,
+    route: '/v1/chat/completions',
+    stream: false,
+    firstByteMs: 20,
+    upstreamMs: 29,
+    usage: { inputTokens: 10, outputTokens: 5 },
+    deployment: { id: 'd-1', modelName: 'fast' },
+    candidates: [],
+    model: 'fast',
+    ...changes,
   }
-  return { call, outcome: 'success', status: 200, error: undefined, costNanoUsd: 2_000_000_000n, durationMs: 30, ...ending } as unknown as Settlement
+  return {
+    call,
+    outcome: 'success',
+    status: 200,
+    error: undefined,
+    costNanoUsd: 2_000_000_000n,
+    durationMs: 30,
+    ...ending,
+  } as unknown as Settlement
 }
 
 const value = (text: string, start: string): number | undefined => {
@@ -50,7 +68,9 @@ test('counts, histograms and money add up', () => {
   expect(value(text, 'modelgate_ledger_waiting_bytes')).toBe(4096)
   expect(value(text, 'modelgate_ledger_lost_records_total')).toBe(12)
   expect(value(text, 'modelgate_database_reachable')).toBe(0)
-  expect(text.match(/^modelgate_deployment_resting\{.*$/gm)).toEqual(['modelgate_deployment_resting{model="wild/*",deployment="d-9"} 1'])
+  expect(text.match(/^modelgate_deployment_resting\{.*$/gm)).toEqual([
+    'modelgate_deployment_resting{model="wild/*",deployment="d-9"} 1',
+  ])
 })
 
 test('what is not counted in tokens has a series for each unit that was used', () => {
@@ -59,7 +79,12 @@ test('what is not counted in tokens has a series for each unit that was used', (
   expect(metrics.text()).not.toContain('modelgate_units_total{')
   metrics.call(settlement({ usage: { inputTokens: 0, outputTokens: 0, audioSeconds: 1.5 } }))
   metrics.call(settlement({ usage: { inputTokens: 0, outputTokens: 0, audioSeconds: 2, images: 0, characters: 7 } }))
-  metrics.call(settlement({ usage: { inputTokens: 0, outputTokens: 0, images: 3 }, deployment: { id: 'd-2', modelName: 'brush' } }))
+  metrics.call(
+    settlement({
+      usage: { inputTokens: 0, outputTokens: 0, images: 3 },
+      deployment: { id: 'd-2', modelName: 'brush' },
+    }),
+  )
   expect(metrics.text().match(/^modelgate_units_total\{.*$/gm)).toEqual([
     'modelgate_units_total{model="fast",deployment="d-1",unit="audio_seconds"} 3.5',
     'modelgate_units_total{model="fast",deployment="d-1",unit="characters"} 7',
@@ -69,10 +94,26 @@ test('what is not counted in tokens has a series for each unit that was used', (
 
 test('models that do not exist share one series, however many are asked for', () => {
   const metrics = createMetrics(gauges)
-  metrics.call(settlement({ deployment: undefined, candidates: [{ id: 'd-1', modelName: 'fast' }], usage: undefined }, { status: 429, outcome: 'error' }))
-  expect(metrics.text()).toContain('{route="/v1/chat/completions",model="fast",deployment="",status="429",outcome="error"} 1')
-  for (let at = 0; at < 1000; at++) metrics.call(settlement({ deployment: undefined, model: `no-such-${at}`, usage: undefined }, { status: 404, outcome: 'error' }))
-  const series = metrics.text().split('\n').filter(line => line.startsWith('modelgate_calls_total{'))
+  metrics.call(
+    settlement(
+      { deployment: undefined, candidates: [{ id: 'd-1', modelName: 'fast' }], usage: undefined },
+      { status: 429, outcome: 'error' },
+    ),
+  )
+  expect(metrics.text()).toContain(
+    '{route="/v1/chat/completions",model="fast",deployment="",status="429",outcome="error"} 1',
+  )
+  for (let at = 0; at < 1000; at++)
+    metrics.call(
+      settlement(
+        { deployment: undefined, model: `no-such-${at}`, usage: undefined },
+        { status: 404, outcome: 'error' },
+      ),
+    )
+  const series = metrics
+    .text()
+    .split('\n')
+    .filter(line => line.startsWith('modelgate_calls_total{'))
   expect(series.length).toBe(2)
   expect(series[1]).toEndWith(' 1000')
 })
@@ -82,31 +123,50 @@ test('a quote, a backslash or a line end in a name cannot break the exposition',
   metrics.call(settlement({ deployment: { id: 'd', modelName: 'a"b\\c\nd' } }))
   const lines = metrics.text().split('\n')
   expect(lines.some(line => line.includes('model="a\\"b\\\\c\\nd"'))).toBe(true)
-  for (const line of lines) expect(line === '' || line.startsWith('#') || /^[a-z_]+(\{.*\})? [-+0-9.eEInfNa]+$/.test(line)).toBe(true)
+  for (const line of lines)
+    expect(line === '' || line.startsWith('#') || /^[a-z_]+(\{.*\})? [-+0-9.eEInfNa]+$/.test(line)).toBe(true)
 })
 
 test('whether Redis answers is told where there is one', () => {
-  const line = (redisReachable?: () => boolean) => createMetrics({ ...gauges, redisReachable }).text().split('\n').find(one => one.startsWith('modelgate_redis_reachable'))
-  expect([line(), line(() => true), line(() => false)]).toEqual([undefined, 'modelgate_redis_reachable 1', 'modelgate_redis_reachable 0'])
+  const line = (redisReachable?: () => boolean) =>
+    createMetrics({ ...gauges, redisReachable })
+      .text()
+      .split('\n')
+      .find(one => one.startsWith('modelgate_redis_reachable'))
+  expect([line(), line(() => true), line(() => false)]).toEqual([
+    undefined,
+    'modelgate_redis_reachable 1',
+    'modelgate_redis_reachable 0',
+  ])
 })
 
 test('deployments that come and go with the configuration leave a bounded number of series', () => {
   const metrics = createMetrics(gauges)
   const stays = { id: 'd-1', modelName: 'fast' }
   metrics.call(settlement())
-  metrics.call(settlement({ deployment: undefined, candidates: [stays], usage: undefined }, { status: 429, outcome: 'error' }))
-  metrics.call(settlement({ deployment: undefined, model: 'no-such', usage: undefined }, { status: 404, outcome: 'error' }))
+  metrics.call(
+    settlement({ deployment: undefined, candidates: [stays], usage: undefined }, { status: 429, outcome: 'error' }),
+  )
+  metrics.call(
+    settlement({ deployment: undefined, model: 'no-such', usage: undefined }, { status: 404, outcome: 'error' }),
+  )
   for (let at = 0; at < 300; at++) {
     const edited = { id: `edited-${at}`, modelName: `name-${at}` }
     metrics.configured([stays, edited] as Deployment[])
     metrics.call(settlement({ deployment: edited, candidates: [edited] }))
-    metrics.call(settlement({ deployment: undefined, candidates: [edited], usage: undefined }, { status: 429, outcome: 'error' }))
+    metrics.call(
+      settlement({ deployment: undefined, candidates: [edited], usage: undefined }, { status: 429, outcome: 'error' }),
+    )
   }
   const text = metrics.text()
   const calls = text.match(/^modelgate_calls_total\{.*$/gm)!
   // Three that stay, two of the present deployment, and 50 of those that are gone: the last ones.
   expect(calls.length).toBe(55)
-  expect(calls.slice(0, 3).map(line => /status="\d+"/.exec(line)![0])).toEqual(['status="200"', 'status="429"', 'status="404"'])
+  expect(calls.slice(0, 3).map(line => /status="\d+"/.exec(line)![0])).toEqual([
+    'status="200"',
+    'status="429"',
+    'status="404"',
+  ])
   expect(text).toContain('deployment="edited-299"')
   expect(text).toContain('deployment="edited-280"')
   expect(text).not.toContain('deployment="edited-100"')

@@ -6,7 +6,12 @@ import { Exposition, HistogramValues } from './exposition.ts'
 
 const secondsBounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300]
 /** What is counted beside tokens: the label, and where usage has it. */
-const unitNames = [['images', 'images'], ['characters', 'characters'], ['audio_seconds', 'audioSeconds'], ['search_units', 'searchUnits']] as const
+const unitNames = [
+  ['images', 'images'],
+  ['characters', 'characters'],
+  ['audio_seconds', 'audioSeconds'],
+  ['search_units', 'searchUnits'],
+] as const
 /** Of deployments that are configured no more, so many series are kept: whoever scrapes gets to see their last calls. */
 const goneMax = 50
 const overheadBounds = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25, 1]
@@ -95,7 +100,9 @@ export function createMetrics(gauges: Gauges): Metrics {
 function goneOf(all: ReadonlyMap<string, Series>, deployments: readonly Deployment[]): string[] {
   const ids = new Set(deployments.map(one => one.id))
   const names = new Set(deployments.map(one => one.modelName).concat(''))
-  return [...all].filter(([, { model, deployment }]) => (deployment === '' ? !names.has(model) : !ids.has(deployment))).map(([key]) => key)
+  return [...all]
+    .filter(([, { model, deployment }]) => (deployment === '' ? !names.has(model) : !ids.has(deployment)))
+    .map(([key]) => key)
 }
 
 function observe(series: Series, { call, outcome, status, costNanoUsd, durationMs }: Settlement): void {
@@ -125,7 +132,10 @@ function expose(all: readonly Series[], gauges: Gauges): string {
         for (const [status, count] of byStatus) out.value(calls, { route, ...labels(series), status, outcome }, count)
   const duration = { name: 'modelgate_call_duration_seconds', help: 'From the arrival of a call to its last byte.' }
   for (const series of all) out.histogram(duration, labels(series), series.duration)
-  const firstByte = { name: 'modelgate_first_byte_seconds', help: 'From the arrival of a call to the first byte of its answer.' }
+  const firstByte = {
+    name: 'modelgate_first_byte_seconds',
+    help: 'From the arrival of a call to the first byte of its answer.',
+  }
   for (const series of all) out.histogram(firstByte, labels(series), series.firstByte)
   const overhead = { name: 'modelgate_overhead_seconds', help: "The gateway's own part of a whole answer's duration." }
   for (const series of all) out.histogram(overhead, labels(series), series.overhead)
@@ -153,23 +163,61 @@ function exposeProcess(out: Exposition, gauges: Gauges): void {
   // A wildcard rests once for each model that was asked for; its series is one.
   const once = new Map(gauges.restingDeployments().map(one => [one.id, one]))
   for (const { id, modelName } of once.values()) out.value(resting, { model: modelName, deployment: id }, 1)
-  out.value(gauge('modelgate_database_reachable', '1 while the database answers.'), {}, gauges.databaseReachable() ? 1 : 0)
-  if (gauges.redisReachable) out.value(gauge('modelgate_redis_reachable', '1 while Redis answers and limits are shared.'), {}, gauges.redisReachable() ? 1 : 0)
+  out.value(
+    gauge('modelgate_database_reachable', '1 while the database answers.'),
+    {},
+    gauges.databaseReachable() ? 1 : 0,
+  )
+  if (gauges.redisReachable)
+    out.value(
+      gauge('modelgate_redis_reachable', '1 while Redis answers and limits are shared.'),
+      {},
+      gauges.redisReachable() ? 1 : 0,
+    )
   exposeClients(out, gauges.clientConnections())
   out.value(gauge('modelgate_ledger_healthy', '1 while the journal can be written.'), {}, gauges.ledger.healthy ? 1 : 0)
-  out.value(gauge('modelgate_ledger_waiting_bytes', 'Journal and memory that are not in the database yet.'), {}, gauges.ledger.waitingBytes())
-  out.value(counter('modelgate_ledger_lost_records_total', 'Records of calls that nothing could take: neither journal nor database nor memory.'), {}, gauges.ledger.lostRecords())
-  out.value(counter('modelgate_log_lines_dropped_total', 'Log lines lost because nobody read them, or they could not be written.'), {}, gauges.droppedLogLines())
+  out.value(
+    gauge('modelgate_ledger_waiting_bytes', 'Journal and memory that are not in the database yet.'),
+    {},
+    gauges.ledger.waitingBytes(),
+  )
+  out.value(
+    counter(
+      'modelgate_ledger_lost_records_total',
+      'Records of calls that nothing could take: neither journal nor database nor memory.',
+    ),
+    {},
+    gauges.ledger.lostRecords(),
+  )
+  out.value(
+    counter(
+      'modelgate_log_lines_dropped_total',
+      'Log lines lost because nobody read them, or they could not be written.',
+    ),
+    {},
+    gauges.droppedLogLines(),
+  )
   out.value(gauge('process_resident_memory_bytes', 'Resident memory of the process.'), {}, process.memoryUsage.rss())
   const { user, system } = process.cpuUsage()
   out.value(counter('process_cpu_seconds_total', 'User and system CPU time of the process.'), {}, (user + system) / 1e6)
 }
 
-function exposeClients(out: Exposition, { busy, idle, max, closedIdle, turnedAway }: ReturnType<Gauges['clientConnections']>): void {
+function exposeClients(
+  out: Exposition,
+  { busy, idle, max, closedIdle, turnedAway }: ReturnType<Gauges['clientConnections']>,
+): void {
   const connections = gauge('modelgate_client_connections', 'Open sockets of clients.')
   out.value(connections, { state: 'busy' }, busy)
   out.value(connections, { state: 'idle' }, idle)
   out.value(gauge('modelgate_client_connections_max', 'So many sockets of clients may be open at once.'), {}, max)
-  out.value(counter('modelgate_client_connections_closed_idle_total', 'Idle sockets closed because the limit was reached.'), {}, closedIdle)
-  out.value(counter('modelgate_client_connections_turned_away_total', 'New sockets refused because the limit was reached.'), {}, turnedAway)
+  out.value(
+    counter('modelgate_client_connections_closed_idle_total', 'Idle sockets closed because the limit was reached.'),
+    {},
+    closedIdle,
+  )
+  out.value(
+    counter('modelgate_client_connections_turned_away_total', 'New sockets refused because the limit was reached.'),
+    {},
+    turnedAway,
+  )
 }

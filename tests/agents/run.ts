@@ -46,8 +46,13 @@ const agents: Agent[] = [
     command: ({ base, key, prompt }) => ({
       args: ['claude', '-p', prompt, '--allowedTools', 'Read'],
       env: {
-        ANTHROPIC_BASE_URL: base, ANTHROPIC_AUTH_TOKEN: key, ANTHROPIC_MODEL: 'chat-model', ANTHROPIC_SMALL_FAST_MODEL: 'chat-model',
-        ANTHROPIC_DEFAULT_HAIKU_MODEL: 'chat-model', CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1', DISABLE_AUTOUPDATER: '1',
+        ANTHROPIC_BASE_URL: base,
+        ANTHROPIC_AUTH_TOKEN: key,
+        ANTHROPIC_MODEL: 'chat-model',
+        ANTHROPIC_SMALL_FAST_MODEL: 'chat-model',
+        ANTHROPIC_DEFAULT_HAIKU_MODEL: 'chat-model',
+        CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+        DISABLE_AUTOUPDATER: '1',
       },
     }),
     read: (tools, file) => (tools.includes('Read') ? { name: 'Read', arguments: { file_path: file } } : undefined),
@@ -75,8 +80,20 @@ const agents: Agent[] = [
     name: 'opencode',
     model: 'claude-model',
     command({ base, key, work, prompt }) {
-      const provider = { npm: '@ai-sdk/openai-compatible', options: { baseURL: `${base}/v1`, apiKey: key }, models: { 'claude-model': { name: 'm' } } }
-      writeFileSync(join(work, 'opencode.json'), JSON.stringify({ $schema: 'https://opencode.ai/config.json', provider: { gw: provider }, autoupdate: false, share: 'disabled' }))
+      const provider = {
+        npm: '@ai-sdk/openai-compatible',
+        options: { baseURL: `${base}/v1`, apiKey: key },
+        models: { 'claude-model': { name: 'm' } },
+      }
+      writeFileSync(
+        join(work, 'opencode.json'),
+        JSON.stringify({
+          $schema: 'https://opencode.ai/config.json',
+          provider: { gw: provider },
+          autoupdate: false,
+          share: 'disabled',
+        }),
+      )
       return {
         args: ['opencode', 'run', '--model', 'gw/claude-model', prompt],
         env: { OPENCODE_DISABLE_MODELS_FETCH: '1', OPENCODE_DISABLE_AUTOUPDATE: '1' },
@@ -89,7 +106,13 @@ const agents: Agent[] = [
     model: 'chat-model',
     command({ base, key, home, prompt }) {
       mkdirSync(join(home, '.gemini'), { recursive: true })
-      writeFileSync(join(home, '.gemini/settings.json'), JSON.stringify({ security: { auth: { selectedType: 'gemini-api-key' } }, privacy: { usageStatisticsEnabled: false } }))
+      writeFileSync(
+        join(home, '.gemini/settings.json'),
+        JSON.stringify({
+          security: { auth: { selectedType: 'gemini-api-key' } },
+          privacy: { usageStatisticsEnabled: false },
+        }),
+      )
       return {
         args: ['gemini', '-m', 'chat-model', '-p', prompt, '--skip-trust'],
         env: { GEMINI_API_KEY: key, GOOGLE_GEMINI_BASE_URL: base },
@@ -109,7 +132,11 @@ function install(): string {
   mkdirSync(folder, { recursive: true })
   if (!Object.keys(versions).every(name => existsSync(join(folder, 'node_modules', name)))) {
     writeFileSync(join(folder, 'package.json'), JSON.stringify(wanted))
-    const done = Bun.spawnSync(['npm', 'install', '--no-audit', '--no-fund', '--loglevel=error'], { cwd: folder, stdout: 'inherit', stderr: 'inherit' })
+    const done = Bun.spawnSync(['npm', 'install', '--no-audit', '--no-fund', '--loglevel=error'], {
+      cwd: folder,
+      stdout: 'inherit',
+      stderr: 'inherit',
+    })
     if (done.exitCode !== 0) throw new Error('the agents cannot be installed')
   }
   return join(folder, 'node_modules/.bin')
@@ -130,8 +157,18 @@ async function run(agent: Agent, bin: string, turn: Turn): Promise<{ output: str
   const { args, env } = agent.command(turn)
   const child = Bun.spawn([join(bin, args[0]!), ...args.slice(1)], {
     cwd: turn.work,
-    env: { PATH: process.env.PATH!, HOME: turn.home, TERM: 'dumb', CI: '1', GW_KEY: turn.key, XDG_CONFIG_HOME: join(turn.home, '.config'), ...env },
-    stdin: 'ignore', stdout: 'pipe', stderr: 'pipe',
+    env: {
+      PATH: process.env.PATH!,
+      HOME: turn.home,
+      TERM: 'dumb',
+      CI: '1',
+      GW_KEY: turn.key,
+      XDG_CONFIG_HOME: join(turn.home, '.config'),
+      ...env,
+    },
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'pipe',
   })
   const timer = setTimeout(() => child.kill(), turnMs)
   const [output, errors] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()])
@@ -155,17 +192,28 @@ async function check(agent: Agent, bin: string): Promise<string[]> {
     const turn = { base: gateway.url, key, home, work }
     simulator.script(({ body }) => says(body, 'PLEASE-ANSWER'), { text: 'TEXT-TURN-DONE' })
     const text = await run(agent, bin, { ...turn, prompt: 'PLEASE-ANSWER with two words' })
-    if (!text.output.includes('TEXT-TURN-DONE')) problems.push(`text turn (exit ${text.code}): ${text.output.slice(-1500)}`)
+    if (!text.output.includes('TEXT-TURN-DONE'))
+      problems.push(`text turn (exit ${text.code}): ${text.output.slice(-1500)}`)
     const call = agent.read(offeredTools(gateway), file)
     if (!call) return [...problems, `offers no tool to read files: ${offeredTools(gateway).join(', ')}`]
     simulator.script(({ body }) => says(body, canary), { text: 'TOOL-TURN-DONE' })
-    simulator.script(({ body }) => says(body, 'PLEASE-READ') && !says(body, canary) && offered(body), { toolCalls: [call], times: 1 })
+    simulator.script(({ body }) => says(body, 'PLEASE-READ') && !says(body, canary) && offered(body), {
+      toolCalls: [call],
+      times: 1,
+    })
     const tool = await run(agent, bin, { ...turn, prompt: 'PLEASE-READ the file secret.txt' })
-    if (!tool.output.includes('TOOL-TURN-DONE')) problems.push(`tool turn (exit ${tool.code}): ${tool.output.slice(-1500)}`)
+    if (!tool.output.includes('TOOL-TURN-DONE'))
+      problems.push(`tool turn (exit ${tool.code}): ${tool.output.slice(-1500)}`)
     const rows = await gateway.rows()
     const failed = rows.filter(row => row.status !== 200)
-    if (failed.length > 0) problems.push(`calls that failed: ${failed.map(row => `${row.route} ${row.status} ${row.error_kind}`).join('; ')}`)
-    if (problems.length === 0) console.log(`ok   ${agent.name}: text and tool turn, ${rows.length} calls, upstream ${simulator.truth.entries.at(-1)!.path}`)
+    if (failed.length > 0)
+      problems.push(
+        `calls that failed: ${failed.map(row => `${row.route} ${row.status} ${row.error_kind}`).join('; ')}`,
+      )
+    if (problems.length === 0)
+      console.log(
+        `ok   ${agent.name}: text and tool turn, ${rows.length} calls, upstream ${simulator.truth.entries.at(-1)!.path}`,
+      )
   } finally {
     await gateway.stop()
     rmSync(home, { recursive: true, force: true })

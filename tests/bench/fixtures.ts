@@ -82,7 +82,13 @@ export const foreignAnswerBody = JSON.stringify({
   content: [{ type: 'text', text: 'The capital of France is Paris, and the river that runs through it is the Seine.' }],
   stop_reason: 'end_turn',
   stop_sequence: null,
-  usage: { input_tokens: 38, cache_creation_input_tokens: 0, cache_read_input_tokens: 0, output_tokens: 19, service_tier: 'standard' },
+  usage: {
+    input_tokens: 38,
+    cache_creation_input_tokens: 0,
+    cache_read_input_tokens: 0,
+    output_tokens: 19,
+    service_tier: 'standard',
+  },
 })
 
 const foreign = (data: { type: string }) => `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`
@@ -91,17 +97,29 @@ export const foreignFirstEvents =
   foreign({
     type: 'message_start',
     message: {
-      id: 'msg_01XFDUDYJgAACzvnptvVoYEL', type: 'message', role: 'assistant', model: 'claude-sonnet-4-5-20250929', content: [],
-      stop_reason: null, stop_sequence: null, usage: { input_tokens: 38, output_tokens: 1 },
+      id: 'msg_01XFDUDYJgAACzvnptvVoYEL',
+      type: 'message',
+      role: 'assistant',
+      model: 'claude-sonnet-4-5-20250929',
+      content: [],
+      stop_reason: null,
+      stop_sequence: null,
+      usage: { input_tokens: 38, output_tokens: 1 },
     },
   } as { type: string }) +
   foreign({ type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } } as { type: string })
 export const foreignMiddleEvent = foreign({
-  type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: ' Seine' },
+  type: 'content_block_delta',
+  index: 0,
+  delta: { type: 'text_delta', text: ' Seine' },
 } as { type: string })
 export const foreignLastEvents =
   foreign({ type: 'content_block_stop', index: 0 } as { type: string }) +
-  foreign({ type: 'message_delta', delta: { stop_reason: 'end_turn', stop_sequence: null }, usage: { output_tokens: 250 } } as { type: string }) +
+  foreign({
+    type: 'message_delta',
+    delta: { stop_reason: 'end_turn', stop_sequence: null },
+    usage: { output_tokens: 250 },
+  } as { type: string }) +
   foreign({ type: 'message_stop' })
 
 /** A chat request of about `bytes`, nearly all of it one inline image. */
@@ -110,7 +128,13 @@ export function largeBody(bytes: number): string {
   return JSON.stringify({
     model,
     messages: [
-      { role: 'user', content: [{ type: 'text', text: 'What is this?' }, { type: 'image_url', image_url: { url: image } }] },
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'What is this?' },
+          { type: 'image_url', image_url: { url: image } },
+        ],
+      },
     ],
   })
 }

@@ -9,7 +9,11 @@ export const coreOfLoad = 1
 const started: Subprocess[] = []
 
 /** Starts a program on one core; it ends with the bench at the latest. */
-export function startPinned(core: number, command: string[], env: Record<string, string> = {}): Subprocess<'ignore', 'pipe', 'inherit'> {
+export function startPinned(
+  core: number,
+  command: string[],
+  env: Record<string, string> = {},
+): Subprocess<'ignore', 'pipe', 'inherit'> {
   const child = Bun.spawn(['taskset', '-c', String(core), ...command], {
     stdin: 'ignore',
     stdout: 'pipe',

@@ -3,8 +3,15 @@ import { expect, test } from 'bun:test'
 import { join } from 'node:path'
 
 async function run(...words: string[]): Promise<{ code: number; out: string; error: string }> {
-  const child = Bun.spawn([process.execPath, join(import.meta.dir, 'run.ts'), ...words], { stdout: 'pipe', stderr: 'pipe' })
-  const [out, error, code] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text(), child.exited])
+  const child = Bun.spawn([process.execPath, join(import.meta.dir, 'run.ts'), ...words], {
+    stdout: 'pipe',
+    stderr: 'pipe',
+  })
+  const [out, error, code] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ])
   return { code, out, error }
 }
 

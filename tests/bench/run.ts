@@ -10,7 +10,17 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { answerBody, foreignAnswerBody, largeBody, model, requestBody } from './fixtures.ts'
 import {
-  coreOfLoad, coreUnderTest, cpuUs, familyOf, median, memoryMb, percentile, resetPeak, startPinned, stopAll, waitFor,
+  coreOfLoad,
+  coreUnderTest,
+  cpuUs,
+  familyOf,
+  median,
+  memoryMb,
+  percentile,
+  resetPeak,
+  startPinned,
+  stopAll,
+  waitFor,
 } from './machine.ts'
 
 const usage = `npm run bench -- [flags]
@@ -45,7 +55,9 @@ function readFlags() {
 }
 
 function wholeNumber(name: string, text: string): number {
-  return /^[1-9]\d{0,4}$/.test(text) ? Number(text) : calledWrongly(`--${name} must be a whole number from 1; got '${text}'`)
+  return /^[1-9]\d{0,4}$/.test(text)
+    ? Number(text)
+    : calledWrongly(`--${name} must be a whole number from 1; got '${text}'`)
 }
 
 const values = readFlags()
@@ -61,7 +73,8 @@ const restMs = 10_000
 const seconds = wholeNumber('seconds', values.seconds)
 const parts = values.only.split(',')
 for (const part of parts)
-  if (!['calls', 'streams', 'translate', 'bodies'].includes(part)) calledWrongly(`--only takes calls, streams, translate, bodies; got '${part}'`)
+  if (!['calls', 'streams', 'translate', 'bodies'].includes(part))
+    calledWrongly(`--only takes calls, streams, translate, bodies; got '${part}'`)
 if (values.peer !== undefined && !URL.canParse(values.peer)) calledWrongly(`--peer must be a URL; got '${values.peer}'`)
 const root = join(import.meta.dir, '../..')
 const folder = mkdtempSync(join(tmpdir(), 'modelgate-bench-'))
@@ -116,8 +129,13 @@ async function startNginx(): Promise<Subject> {
   await waitFor(`http://127.0.0.1:${ports.nginx}/`)
   const pids = familyOf(child.pid)
   return {
-    name: 'nginx', base: `http://127.0.0.1:${ports.nginx}`, key: 'none', streamPath: '/streams/v1/chat/completions', bodyPath: '/bodies/v1/chat/completions',
-    pids, idleMb: memoryMb(pids, 'now'),
+    name: 'nginx',
+    base: `http://127.0.0.1:${ports.nginx}`,
+    key: 'none',
+    streamPath: '/streams/v1/chat/completions',
+    bodyPath: '/bodies/v1/chat/completions',
+    pids,
+    idleMb: memoryMb(pids, 'now'),
   }
 }
 
@@ -126,9 +144,20 @@ async function startGateway(): Promise<Subject> {
   const deployment = (name: string, port: number, provider = 'custom_openai') => `
   - model_name: ${name}
     proxy_params: { model: ${provider}/${model}, api_base: "http://127.0.0.1:${port}/v1", api_key: bench, input_cost_per_token: 0.000003, output_cost_per_token: 0.000015 }`
-  writeFileSync(config, `model_list:${deployment(model, ports.upstream)}${deployment('bench-stream', ports.streams)}${deployment('bench-body', ports.bodies)}${deployment('bench-foreign', ports.upstream, 'anthropic')}${deployment('bench-foreign-stream', ports.foreignStreams, 'anthropic')}\n`)
+  writeFileSync(
+    config,
+    `model_list:${deployment(model, ports.upstream)}${deployment('bench-stream', ports.streams)}${deployment('bench-body', ports.bodies)}${deployment('bench-foreign', ports.upstream, 'anthropic')}${deployment('bench-foreign-stream', ports.foreignStreams, 'anthropic')}\n`,
+  )
   const command = [
-    'node', join(root, 'bin/modelgate.mjs'), 'serve', '--config', config, '--port', String(ports.gateway), '--data-dir', join(folder, 'data'),
+    'node',
+    join(root, 'bin/modelgate.mjs'),
+    'serve',
+    '--config',
+    config,
+    '--port',
+    String(ports.gateway),
+    '--data-dir',
+    join(folder, 'data'),
   ]
   // The log goes through a pipe that is read, as a container's log is.
   const child = startPinned(coreUnderTest, command, { MODELGATE_MASTER_KEY: masterKey })
@@ -146,7 +175,12 @@ async function startGateway(): Promise<Subject> {
   await Bun.sleep(quietMs)
   const gateway = pids.filter(pid => pid !== child.pid || pids.length === 1)
   return {
-    name: 'modelgate', base, key, streamPath: '/engines/bench-stream/chat/completions', bodyPath: '/engines/bench-body/chat/completions', pids: gateway,
+    name: 'modelgate',
+    base,
+    key,
+    streamPath: '/engines/bench-stream/chat/completions',
+    bodyPath: '/engines/bench-body/chat/completions',
+    pids: gateway,
     idleMb: memoryMb(gateway, 'now'),
   }
 }
@@ -159,7 +193,9 @@ async function drain(stream: ReadableStream<Uint8Array>): Promise<void> {
 async function settled(gateway: Subject): Promise<number> {
   const from = performance.now()
   for (;;) {
-    const text = await (await fetch(`${gateway.base}/metrics`, { headers: { authorization: `Bearer ${gateway.key}` } })).text()
+    const text = await (
+      await fetch(`${gateway.base}/metrics`, { headers: { authorization: `Bearer ${gateway.key}` } })
+    ).text()
     const waiting = Number(/^modelgate_ledger_waiting_bytes (\d+)/m.exec(text)?.[1])
     if (waiting === 0) return performance.now() - from
     if (!(waiting > 0)) throw new Error(`the metrics do not say how much of the ledger waits:\n${text.slice(0, 300)}`)
@@ -178,7 +214,16 @@ async function measureCalls(subject: Subject, durationS: number, path = '/v1/cha
   const cpuBefore = subject.pids.length > 0 ? cpuUs(subject.pids) : 0
   const child = startPinned(
     coreOfLoad,
-    ['wrk', '-t1', '-c64', `-d${durationS}s`, '--latency', '-s', join(import.meta.dir, 'chat.lua'), `${subject.base}${path}`],
+    [
+      'wrk',
+      '-t1',
+      '-c64',
+      `-d${durationS}s`,
+      '--latency',
+      '-s',
+      join(import.meta.dir, 'chat.lua'),
+      `${subject.base}${path}`,
+    ],
     { BENCH_BODY: requestBody, BENCH_KEY: subject.key },
   )
   const text = await new Response(child.stdout).text()
@@ -206,7 +251,13 @@ interface StreamFigures {
 
 async function measureStreams(subject: Subject, path = subject.streamPath): Promise<StreamFigures> {
   const child = startPinned(coreOfLoad, [
-    process.execPath, join(import.meta.dir, 'stream-client.ts'), subject.base, path, subject.key, '500', String(seconds),
+    process.execPath,
+    join(import.meta.dir, 'stream-client.ts'),
+    subject.base,
+    path,
+    subject.key,
+    '500',
+    String(seconds),
   ])
   let cpuBefore = 0
   let text = ''
@@ -292,8 +343,12 @@ async function measureTranslation(nginx: Subject, gateway: Subject, line: Line):
 
 async function measureMemory(subjects: readonly Subject[], gateway: Subject, line: Line): Promise<void> {
   const print = (name: string, mb: number[]) => line(name, mb, mb[1]! / mb[0]!, 0)
-  const measured = (which: 'now' | 'private') => subjects.map(one => (one.pids.length > 0 ? memoryMb(one.pids, which) : Number.NaN))
-  print('memory idle, MB', subjects.map(one => one.idleMb))
+  const measured = (which: 'now' | 'private') =>
+    subjects.map(one => (one.pids.length > 0 ? memoryMb(one.pids, which) : Number.NaN))
+  print(
+    'memory idle, MB',
+    subjects.map(one => one.idleMb),
+  )
   print('memory at the end of the load, MB', measured('now'))
   const settledMs = await settled(gateway)
   line('the ledger is written after, s', [0, settledMs / 1000], Number.NaN)
@@ -311,8 +366,21 @@ function row(cells: (string | number)[]): string {
 const fixed = (value: number, digits = 1) => (Number.isFinite(value) ? value.toFixed(digits) : '-')
 
 async function main(): Promise<void> {
-  startPinned(coreOfLoad, [process.execPath, join(import.meta.dir, 'stream-upstream.ts'), String(ports.streams), '100000', '20'])
-  startPinned(coreOfLoad, [process.execPath, join(import.meta.dir, 'stream-upstream.ts'), String(ports.foreignStreams), '100000', '20', 'foreign'])
+  startPinned(coreOfLoad, [
+    process.execPath,
+    join(import.meta.dir, 'stream-upstream.ts'),
+    String(ports.streams),
+    '100000',
+    '20',
+  ])
+  startPinned(coreOfLoad, [
+    process.execPath,
+    join(import.meta.dir, 'stream-upstream.ts'),
+    String(ports.foreignStreams),
+    '100000',
+    '20',
+    'foreign',
+  ])
   startPinned(coreOfLoad, [process.execPath, join(import.meta.dir, 'body-upstream.ts'), String(ports.bodies)])
   await waitFor(`http://127.0.0.1:${ports.bodies}/`)
   const nginx = await startNginx()
@@ -320,7 +388,13 @@ async function main(): Promise<void> {
   const subjects = [nginx, gateway]
   if (values.peer)
     subjects.push({
-      name: 'peer', base: values.peer, key: values['peer-key'], streamPath: '/v1/chat/completions', bodyPath: '/v1/chat/completions', pids: [], idleMb: Number.NaN,
+      name: 'peer',
+      base: values.peer,
+      key: values['peer-key'],
+      streamPath: '/v1/chat/completions',
+      bodyPath: '/v1/chat/completions',
+      pids: [],
+      idleMb: Number.NaN,
     })
   const report: Record<string, unknown> = { rounds, seconds, bun: Bun.version }
   console.log(row(['', ...subjects.map(one => one.name), 'ratio']))
@@ -358,12 +432,18 @@ async function main(): Promise<void> {
   if (parts.includes('bodies'))
     for (const mib of [1, 10]) {
       const figures = []
-      for (const one of subjects.filter(subject => subject.pids.length > 0)) figures.push(await measureBodies(one, mib << 20))
+      for (const one of subjects.filter(subject => subject.pids.length > 0))
+        figures.push(await measureBodies(one, mib << 20))
       const memory = figures.map(one => one.memoryPerBody)
       line(`${mib} MiB bodies: memory / (size x in flight)`, memory, memory[1]! / memory[0]!, 2)
       const slow = figures.map(one => one.smallP99Ms / one.smallP99AloneMs)
       line(`${mib} MiB bodies: p99 of small calls, x alone`, slow, slow[1]! / slow[0]!, 2)
-      line(`${mib} MiB bodies: p99 of small calls, ms`, figures.map(one => one.smallP99Ms), figures[1]!.smallP99Ms / figures[0]!.smallP99Ms, 2)
+      line(
+        `${mib} MiB bodies: p99 of small calls, ms`,
+        figures.map(one => one.smallP99Ms),
+        figures[1]!.smallP99Ms / figures[0]!.smallP99Ms,
+        2,
+      )
     }
   const results = join(import.meta.dir, 'results')
   mkdirSync(results, { recursive: true })

@@ -1,5 +1,12 @@
 /** An upstream that streams events at a fixed pace, cheaply enough to share a core with the load. */
-import { firstEvent, foreignFirstEvents, foreignLastEvents, foreignMiddleEvent, lastEvents, middleEvent } from './fixtures.ts'
+import {
+  firstEvent,
+  foreignFirstEvents,
+  foreignLastEvents,
+  foreignMiddleEvent,
+  lastEvents,
+  middleEvent,
+} from './fixtures.ts'
 
 const [port, events, gapMs] = process.argv.slice(2, 5).map(Number) as [number, number, number]
 const isForeign = process.argv[5] === 'foreign'

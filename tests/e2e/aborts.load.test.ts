@@ -14,7 +14,9 @@ test('1,000 aborts at random points: no open upstream, one row each, the truth l
     const seen = new Map<string, number>()
     const one = async (at: number) => {
       const controller = new AbortController()
-      const model = ['fault/sim#token-ms=4', 'claude-fault/sim#token-ms=4', 'fault/sim#slow;ms=60', 'fault/sim#hang'][at % 4]!
+      const model = ['fault/sim#token-ms=4', 'claude-fault/sim#token-ms=4', 'fault/sim#slow;ms=60', 'fault/sim#hang'][
+        at % 4
+      ]!
       // Whoever leaves before its request has been read is no call: on a busy machine that takes a while.
       setTimeout(() => controller.abort(), 40 + random() * 150)
       try {
@@ -22,7 +24,11 @@ test('1,000 aborts at random points: no open upstream, one row each, the truth l
           method: 'POST',
           signal: controller.signal,
           headers: { authorization: `Bearer ${key}` },
-          body: JSON.stringify({ model, stream: at % 4 !== 2, messages: [{ role: 'user', content: `tokens: 200 (${at})` }] }),
+          body: JSON.stringify({
+            model,
+            stream: at % 4 !== 2,
+            messages: [{ role: 'user', content: `tokens: 200 (${at})` }],
+          }),
         })
         let bytes = 0
         for await (const piece of response.body as unknown as AsyncIterable<Uint8Array>) {
@@ -52,7 +58,9 @@ test('1,000 aborts at random points: no open upstream, one row each, the truth l
     expect(attempted - truth.length).toBeLessThanOrEqual(clients * 0.1)
     const billed = rows.reduce((sum, row) => sum + (row.output_tokens ?? 0), 0)
     const produced = truth.reduce((sum, entry) => sum + entry.tokensSent, 0)
-    console.log(`1,000 aborts: ${rows.length} rows, ${truth.length} upstream requests, tokens sent ${produced}, in the ledger ${billed}`)
+    console.log(
+      `1,000 aborts: ${rows.length} rows, ${truth.length} upstream requests, tokens sent ${produced}, in the ledger ${billed}`,
+    )
     // What was on the wire when its stream was cut was sent and never read: nothing on an idle machine (0.2 % in all), up
     // to a few events a call where others want the processor too. Never may the ledger hold what was not sent.
     expect(produced - billed).toBeLessThanOrEqual(attempted * 4)

@@ -4,7 +4,8 @@ import Anthropic from '@anthropic-ai/sdk'
 import { masterKey, startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
 
-const entry = (name: string) => `  - { model_name: ${name}, proxy_params: { model: custom_openai/${name}, api_base: "{simulator}/v1", api_key: canary }, model_info: { id: ${name} } }\n`
+const entry = (name: string) =>
+  `  - { model_name: ${name}, proxy_params: { model: custom_openai/${name}, api_base: "{simulator}/v1", api_key: canary }, model_info: { id: ${name} } }\n`
 const config = `model_list:
 ${['one', 'two', 'three', 'four', 'five'].map(entry).join('')}
   - { model_name: hidden, proxy_params: { model: custom_openai/x, api_base: "http://127.0.0.1:1/v1", api_key: canary }, model_info: { id: hidden } }
@@ -23,14 +24,19 @@ type Json = Record<string, unknown>
 interface Seen {
   status: number
   headers: Headers
-  body: Json & { data: Json[]; detail?: { loc: string[]; msg: string }[]; error: { message: string; param: string | null } }
+  body: Json & {
+    data: Json[]
+    detail?: { loc: string[]; msg: string }[]
+    error: { message: string; param: string | null }
+  }
 }
 async function seen(response: Response | Promise<Response>): Promise<Seen> {
   const { status, headers } = await response
   return { status, headers, body: (await (await response).json()) as Seen['body'] }
 }
 const get = (path: string) => seen(gateway.admin(path))
-const chat = (model: string) => seen(gateway.admin('/v1/chat/completions', { model, messages: [{ role: 'user', content: 'say: hi' }] }))
+const chat = (model: string) =>
+  seen(gateway.admin('/v1/chat/completions', { model, messages: [{ role: 'user', content: 'say: hi' }] }))
 
 test('the ledger by dates: a day is whole, a time is exclusive, no zone is UTC', async () => {
   const { headers } = await chat('three')
@@ -50,15 +56,27 @@ test('the ledger by dates: a day is whole, a time is exclusive, no zone is UTC',
   expect(await found(`end_date=${day(ms - dayMs)}`)).toBe(0)
   expect(await found(`start_date=${iso(ms)}&end_date=${iso(ms)}`)).toBe(0)
   expect(await found(`start_date=${iso(ms)}&end_date=${iso(ms + 1)}`)).toBe(1)
-  expect(await found(`start_date=${iso(ms).replace('Z', '')}&end_date=${iso(ms + 1).replace('Z', '').replace('T', ' ')}`)).toBe(1)
+  expect(
+    await found(
+      `start_date=${iso(ms).replace('Z', '')}&end_date=${iso(ms + 1)
+        .replace('Z', '')
+        .replace('T', ' ')}`,
+    ),
+  ).toBe(1)
   // The same moment on another clock, as curl sends it without encoding.
   expect(await found(`start_date=${iso(ms + 7_200_000).replace('Z', '+02:00')}`)).toBe(1)
-  expect(await found(`start_date=${day(ms)}&end_date=${day(ms - dayMs)}`)).toMatchObject({ loc: ['query', 'end_date'], msg: 'is before start_date; swap them' })
+  expect(await found(`start_date=${day(ms)}&end_date=${day(ms - dayMs)}`)).toMatchObject({
+    loc: ['query', 'end_date'],
+    msg: 'is before start_date; swap them',
+  })
   for (const wrong of ['2026-02-30', '11/21/2026', '2026', ''])
-    expect(await found(`start_date=${wrong}`)).toMatchObject({ loc: ['query', 'start_date'], msg: expect.stringContaining('must be a date of the calendar: 2026-11-21, 2026-11-21T08:00:00Z') })
+    expect(await found(`start_date=${wrong}`)).toMatchObject({
+      loc: ['query', 'start_date'],
+      msg: expect.stringContaining('must be a date of the calendar: 2026-11-21, 2026-11-21T08:00:00Z'),
+    })
 })
 
-test('models in pages, as Anthropic\'s clients ask', async () => {
+test("models in pages, as Anthropic's clients ask", async () => {
   const page = async (query: string) => {
     const { body } = await get(`/v1/models?${query}`)
     return [body.data.map(one => one.id).join(), body.has_more, body.first_id, body.last_id]
@@ -91,7 +109,9 @@ test('a model is the same in the list and alone', async () => {
 })
 
 test('a deployment is named once', async () => {
-  expect((await get('/model/info?proxy_model_id=one&proxy_model_id=two')).body.detail).toMatchObject([{ loc: ['query', 'proxy_model_id'] }])
+  expect((await get('/model/info?proxy_model_id=one&proxy_model_id=two')).body.detail).toMatchObject([
+    { loc: ['query', 'proxy_model_id'] },
+  ])
   expect((await get('/model/info?proxy_model_id=one')).body.data.map(one => one.model_name)).toEqual(['one'])
 })
 
@@ -100,7 +120,10 @@ test('retries are those of one model, fallbacks are counted apart', async () => 
     const { status, headers } = await chat('one')
     return [status, headers.get('x-proxy-attempted-retries'), headers.get('x-proxy-attempted-fallbacks')]
   }
-  const fails = (name: string) => gateway.simulator.script(request => request.model === name, { raw: { status: 500, body: '{"error":{"message":"broken"}}' } })
+  const fails = (name: string) =>
+    gateway.simulator.script(request => request.model === name, {
+      raw: { status: 500, body: '{"error":{"message":"broken"}}' },
+    })
   expect(await counted()).toEqual([200, '0', '0'])
   fails('one')
   expect(await counted()).toEqual([200, '2', '1'])
@@ -116,11 +139,16 @@ test('the place of a mistake in the JSON is its own', async () => {
   const at = Buffer.byteLength(bad.slice(0, bad.indexOf('NaN')))
   for (const path of ['/v1/chat/completions', '/key/generate']) {
     const { status, body } = await send(path, bad)
-    expect([status, body.error.message]).toEqual([400, expect.stringMatching(new RegExp(`^the body is not valid JSON: .*\\(at byte ${at}\\)$`))])
+    expect([status, body.error.message]).toEqual([
+      400,
+      expect.stringMatching(new RegExp(`^the body is not valid JSON: .*\\(at byte ${at}\\)$`)),
+    ])
   }
   const binary = Buffer.from('{"model":"one","messages":[],"user":"ab"}')
   binary[binary.length - 3] = 0xff
-  expect((await send('/v1/chat/completions', binary)).body.error.message).toBe(`the body is not valid UTF-8 (at byte ${binary.length - 3})`)
+  expect((await send('/v1/chat/completions', binary)).body.error.message).toBe(
+    `the body is not valid UTF-8 (at byte ${binary.length - 3})`,
+  )
 })
 
 test('a path without the model that it should name is none', async () => {

@@ -22,17 +22,28 @@ for (const backend of backends())
         headers: { authorization: `Bearer ${key}` },
         body: JSON.stringify({ model: 'chat-model', messages: [{ role: 'user', content: 'say: hi' }], ...body }),
       })
-    const json = async (response: Response) => (await response.json()) as Record<string, never> & { [key: string]: unknown }
+    const json = async (response: Response) =>
+      (await response.json()) as Record<string, never> & { [key: string]: unknown }
 
     test('the four path forms; the deployment of the path wins over the body', async () => {
       const key = await gateway.key()
-      for (const path of ['/chat/completions', '/v1/chat/completions/', '/compat/deployments/claude-model/chat/completions', '/openai/deployments/claude-model/chat/completions?api-version=1', '/engines/claude-model/chat/completions']) {
+      for (const path of [
+        '/chat/completions',
+        '/v1/chat/completions/',
+        '/compat/deployments/claude-model/chat/completions',
+        '/openai/deployments/claude-model/chat/completions?api-version=1',
+        '/engines/claude-model/chat/completions',
+      ]) {
         const response = await chat(key, {}, path)
         expect(response.status).toBe(200)
-        expect(response.headers.get('x-proxy-model-id')).toBe(path.includes('claude') ? 'claude-deployment' : 'chat-deployment')
+        expect(response.headers.get('x-proxy-model-id')).toBe(
+          path.includes('claude') ? 'claude-deployment' : 'chat-deployment',
+        )
       }
       const completion = await fetch(`${gateway.url}/completions?model=chat-model`, {
-        method: 'POST', headers: { 'x-api-key': key }, body: JSON.stringify({ model: 'other', prompt: 'say: x' }),
+        method: 'POST',
+        headers: { 'x-api-key': key },
+        body: JSON.stringify({ model: 'other', prompt: 'say: x' }),
       })
       expect(completion.status).toBe(200)
     })
@@ -41,16 +52,23 @@ for (const backend of backends())
       const key = await gateway.key({ models: ['chat-model', 'fault/*'] })
       const list = (await json(await get('/models', key))) as unknown as { data: { id: string; type: string }[] }
       expect(list.data.map(one => one.id)).toEqual(['chat-model'])
-      const wild = (await json(await get('/v1/models?return_wildcard_routes=true', key))) as unknown as { data: { id: string }[] }
+      const wild = (await json(await get('/v1/models?return_wildcard_routes=true', key))) as unknown as {
+        data: { id: string }[]
+      }
       expect(wild.data.map(one => one.id)).toEqual(['chat-model', 'fault/*'])
       expect((await get('/v1/models/claude-model', key)).status).toBe(404)
       expect((await get('/v1/models/chat-model', key)).status).toBe(200)
       expect((await get('/v1/models?scope=all', key)).status).toBe(400)
       expect((await get('/v1/models?fallback_type=x', key)).status).toBe(400)
       const refused = await chat(key, { model: 'claude-model' })
-      expect([refused.status, ((await refused.json()) as { error: { name: string } }).error.name]).toEqual([403, 'PermissionDeniedError'])
+      expect([refused.status, ((await refused.json()) as { error: { name: string } }).error.name]).toEqual([
+        403,
+        'PermissionDeniedError',
+      ])
       expect((await chat(key, { model: 'nope' })).status).toBe(404)
-      const codex = (await json(await get('/v1/models?client_version=0.1', key))) as unknown as { models: { slug: string }[] }
+      const codex = (await json(await get('/v1/models?client_version=0.1', key))) as unknown as {
+        models: { slug: string }[]
+      }
       expect(codex.models[0]?.slug).toBe('chat-model')
     })
 
@@ -59,7 +77,9 @@ for (const backend of backends())
       const text = await (await get('/model/info?proxy_model_id=chat-deployment', key)).text()
       expect(text).not.toContain('canary')
       expect(text).not.toContain('127.0.0.1')
-      const admin = (await (await gateway.admin('/v1/model/info')).json()) as { data: { proxy_params: { api_base?: string } }[] }
+      const admin = (await (await gateway.admin('/v1/model/info')).json()) as {
+        data: { proxy_params: { api_base?: string } }[]
+      }
       expect(JSON.stringify(admin)).not.toContain('canary')
       expect(admin.data[0]?.proxy_params.api_base).toContain('127.0.0.1')
     })
@@ -101,7 +121,9 @@ for (const backend of backends())
 
     test('requests a minute, tokens and parallel calls are limited, streams included', async () => {
       const key = await gateway.key({ rpm_limit: 3 })
-      const statuses = (await Promise.all(Array.from({ length: 8 }, () => chat(key, { stream: true })))).map(one => one.status)
+      const statuses = (await Promise.all(Array.from({ length: 8 }, () => chat(key, { stream: true })))).map(
+        one => one.status,
+      )
       expect(statuses.filter(status => status === 200).length).toBe(3)
       expect(statuses.filter(status => status === 429).length).toBe(5)
       const slow = await gateway.key({ max_parallel_requests: 1 })
@@ -119,8 +141,14 @@ for (const backend of backends())
       for (let at = 0; at < 5; at++) ids.push((await chat(key)).headers.get('x-request-id')!)
       const bad = await chat(key, { temperature: 'hot' })
       ids.push(bad.headers.get('x-request-id')!)
-      const page = (await (await get('/spend/logs?limit=4', key)).json()) as { data: Record<string, unknown>[]; next_cursor: string }
-      const rest = (await (await get(`/spend/logs?limit=4&cursor=${page.next_cursor}`, key)).json()) as { data: Record<string, unknown>[]; next_cursor: null }
+      const page = (await (await get('/spend/logs?limit=4', key)).json()) as {
+        data: Record<string, unknown>[]
+        next_cursor: string
+      }
+      const rest = (await (await get(`/spend/logs?limit=4&cursor=${page.next_cursor}`, key)).json()) as {
+        data: Record<string, unknown>[]
+        next_cursor: null
+      }
       const rows = [...page.data, ...rest.data]
       expect(rows.map(row => row.request_id).sort()).toEqual(ids.sort())
       expect(rest.next_cursor).toBeNull()
@@ -138,7 +166,12 @@ for (const backend of backends())
       ['a list', '[]', 400, 'object'],
       ['two models', '{"model":"a","model":"b"}', 400, 'twice'],
       ['no messages', '{"model":"chat-model"}', 422, 'messages'],
-      ['a hot temperature', '{"model":"chat-model","messages":[{"role":"user","content":"x"}],"temperature":"hot"}', 422, 'temperature'],
+      [
+        'a hot temperature',
+        '{"model":"chat-model","messages":[{"role":"user","content":"x"}],"temperature":"hot"}',
+        422,
+        'temperature',
+      ],
       ['a deep bomb', `{"model":"chat-model","messages":${'['.repeat(1_000_000)}`, 400, 'nested'],
       ['a wide bomb', `{"model":"chat-model","messages":[${'{},'.repeat(2_000_000)}{}]}`, 400, 'elements'],
     ]
@@ -146,7 +179,11 @@ for (const backend of backends())
       test(`bad input (${name}) is ${status} and goes nowhere`, async () => {
         const before = gateway.simulator.truth.entries.length
         const from = performance.now()
-        const response = await fetch(`${gateway.url}/v1/chat/completions`, { method: 'POST', headers: { authorization: `Bearer ${masterKey}` }, body })
+        const response = await fetch(`${gateway.url}/v1/chat/completions`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${masterKey}` },
+          body,
+        })
         const text = await response.text()
         expect(response.status).toBe(status)
         expect(text).toContain(word)
@@ -158,7 +195,13 @@ for (const backend of backends())
       const response = await fetch(`${gateway.url}/v1/embeddings`, {
         method: 'POST',
         headers: { authorization: `Bearer ${masterKey}` },
-        body: JSON.stringify({ model: 'embedding-model', input: ['x'], api_base: 'http://127.0.0.1:9/', api_key: 'theirs', timeout: 1 }),
+        body: JSON.stringify({
+          model: 'embedding-model',
+          input: ['x'],
+          api_base: 'http://127.0.0.1:9/',
+          api_key: 'theirs',
+          timeout: 1,
+        }),
       })
       expect(response.status).toBe(200)
       const sent = gateway.simulator.truth.entries.at(-1)!.body as Record<string, unknown>
@@ -169,14 +212,26 @@ for (const backend of backends())
       for (const path of ['/', '/api/hello', '/v1/models', '/health/liveliness'])
         expect((await fetch(`${gateway.url}${path}`, { method: 'HEAD' })).status).toBe(200)
       const preflight = await fetch(`${gateway.url}/v1/chat/completions`, {
-        method: 'OPTIONS', headers: { origin: 'https://a.example', 'access-control-request-headers': 'x-any, authorization' },
+        method: 'OPTIONS',
+        headers: { origin: 'https://a.example', 'access-control-request-headers': 'x-any, authorization' },
       })
       expect(preflight.headers.get('access-control-allow-headers')).toBe('x-any, authorization')
-      expect((await get('/v1/models', masterKey, { origin: 'https://a.example' })).headers.get('access-control-allow-origin')).toBe('*')
-      expect(((await (await get('/v1/v1/models', masterKey)).json()) as { error: { message: string } }).error.message).toContain('twice')
+      expect(
+        (await get('/v1/models', masterKey, { origin: 'https://a.example' })).headers.get(
+          'access-control-allow-origin',
+        ),
+      ).toBe('*')
+      expect(
+        ((await (await get('/v1/v1/models', masterKey)).json()) as { error: { message: string } }).error.message,
+      ).toContain('twice')
       expect((await fetch(`${gateway.url}/v1/chat/completions`)).status).toBe(405)
-      const two = await fetch(`${gateway.url}/v1/models`, { headers: { authorization: `Bearer ${masterKey}`, 'x-api-key': 'sk-other' } })
-      expect([two.status, ((await two.json()) as { error: { message: string } }).error.message]).toEqual([401, expect.stringContaining('x-api-key')])
+      const two = await fetch(`${gateway.url}/v1/models`, {
+        headers: { authorization: `Bearer ${masterKey}`, 'x-api-key': 'sk-other' },
+      })
+      expect([two.status, ((await two.json()) as { error: { message: string } }).error.message]).toEqual([
+        401,
+        expect.stringContaining('x-api-key'),
+      ])
       for (const header of ['x-api-key', 'api-key', 'x-goog-api-key'])
         expect((await fetch(`${gateway.url}/v1/models`, { headers: { [header]: masterKey } })).status).toBe(200)
     })
@@ -184,9 +239,13 @@ for (const backend of backends())
     test('health, metrics and the API document', async () => {
       expect(await (await fetch(`${gateway.url}/health/liveliness`)).json()).toBe("I'm alive!")
       expect((await fetch(`${gateway.url}/health/readiness`)).status).toBe(200)
-      expect(await (await fetch(`${gateway.url}/metrics`)).text()).toContain('modelgate_calls_total{route="/v1/chat/completions"')
+      expect(await (await fetch(`${gateway.url}/metrics`)).text()).toContain(
+        'modelgate_calls_total{route="/v1/chat/completions"',
+      )
       const document = (await (await fetch(`${gateway.url}/openapi.json`)).json()) as { paths: Record<string, unknown> }
-      expect(Object.keys(document.paths)).toEqual(expect.arrayContaining(['/v1/chat/completions', '/engines/{model}/embeddings', '/key/generate']))
+      expect(Object.keys(document.paths)).toEqual(
+        expect.arrayContaining(['/v1/chat/completions', '/engines/{model}/embeddings', '/key/generate']),
+      )
       const page = await fetch(`${gateway.url}/docs`)
       expect(await page.text()).not.toContain('http')
       expect((await fetch(`${gateway.url}/docs/swagger-ui-bundle.js`)).status).toBe(200)

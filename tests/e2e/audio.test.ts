@@ -7,7 +7,16 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import OpenAI, { toFile } from 'openai'
-import { durationS, headerBytes, loudness, missingPrograms, readWave, sha256, startAudioUpstream, writeWave } from '../audio-upstream.ts'
+import {
+  durationS,
+  headerBytes,
+  loudness,
+  missingPrograms,
+  readWave,
+  sha256,
+  startAudioUpstream,
+  writeWave,
+} from '../audio-upstream.ts'
 import type { AudioUpstream } from '../audio-upstream.ts'
 import { until } from '../raw-upstream.ts'
 import { masterKey, startGateway } from './harness.ts'
@@ -41,7 +50,8 @@ router_settings: { num_retries: 0 }
 `
 
 /** What the ear is told to expect: more than is ever said, so that it can be wrong. */
-const vocabulary = 'hello world yellow river window orange music morning friend zero one two three four five six seven eight nine'
+const vocabulary =
+  'hello world yellow river window orange music morning friend zero one two three four five six seven eight nine'
 const long = 'one two three four five six seven eight nine and then once more. '.repeat(40)
 
 const wordsIn = (text: string): string[] => text.toLowerCase().match(/[a-z]+/g) ?? []
@@ -82,7 +92,11 @@ const form = (file: Uint8Array, fields: Record<string, string> = {}) => {
   return made
 }
 const hear = (file: Uint8Array, fields: Record<string, string> = {}, path = 'transcriptions') =>
-  fetch(`${gateway.url}/v1/audio/${path}`, { method: 'POST', headers: { authorization: `Bearer ${key}` }, body: form(file, fields) })
+  fetch(`${gateway.url}/v1/audio/${path}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}` },
+    body: form(file, fields),
+  })
 
 const wavs = new Map<string, Uint8Array>()
 /** A text as the gateway's voice says it; spoken once for all tests. */
@@ -112,8 +126,16 @@ test("a file that is no audio gets the upstream's own 400", async () => {
   const { error } = (await response.json()) as { error: { message: string; param: string; type: string } }
   expect([error.param, error.type]).toEqual(['file', 'invalid_request_error'])
   expect(error.message).toContain('Invalid file format')
-  expect(await rowOf(response)).toMatchObject({ operation: 'transcriptions', outcome: 'error', status: 400, attempts: 1, cost_nano_usd: null })
-  const refused = await client.audio.transcriptions.create({ model: 'ear', file: await toFile(Buffer.from('no'), 'a.mp3') }).catch((error: unknown) => error)
+  expect(await rowOf(response)).toMatchObject({
+    operation: 'transcriptions',
+    outcome: 'error',
+    status: 400,
+    attempts: 1,
+    cost_nano_usd: null,
+  })
+  const refused = await client.audio.transcriptions
+    .create({ model: 'ear', file: await toFile(Buffer.from('no'), 'a.mp3') })
+    .catch((error: unknown) => error)
   expect(refused).toBeInstanceOf(OpenAI.BadRequestError)
 })
 
@@ -123,24 +145,47 @@ describe.skipIf(missing.length > 0)('speech', () => {
     expect([response.status, response.headers.get('content-type')]).toEqual([200, 'audio/wav'])
     const wav = await response.bytes()
     expect(sha256(wav)).toBe(sha256(sentBytes()))
-    expect(upstream.spoken.at(-1)!.fields).toEqual({ model: 'whole', voice: 'alloy', response_format: 'wav', input: 'hello world' })
+    expect(upstream.spoken.at(-1)!.fields).toEqual({
+      model: 'whole',
+      voice: 'alloy',
+      response_format: 'wav',
+      input: 'hello world',
+    })
     const wave = readWave(wav)!
     expect([wave.sampleRateHz, wave.channels, wave.samples.length]).toEqual([22_050, 1, (wav.length - headerBytes) / 2])
     expect(durationS(wave)).toBeGreaterThan(0.7)
     expect(durationS(wave)).toBeLessThan(3)
     expect(loudness(wave.samples)).toBeGreaterThan(500)
     const row = await rowOf(response)
-    expect(row).toMatchObject({ operation: 'speech', route: '/v1/audio/speech', model: 'voice', upstream_model: 'whole', outcome: 'success', status: 200 })
+    expect(row).toMatchObject({
+      operation: 'speech',
+      route: '/v1/audio/speech',
+      model: 'voice',
+      upstream_model: 'whole',
+      outcome: 'success',
+      status: 200,
+    })
     // 11 characters for $0.000015 each.
     expect([row.cost_nano_usd, row.usage_source]).toEqual(['165000', 'estimated'])
   })
 
   test('through the official SDK: other voices, faster, longer', async () => {
     const ask = async (fields: { voice?: string; speed?: number; input?: string }) => {
-      const response = await client.audio.speech.create({ model: 'voice', voice: 'alloy', response_format: 'wav', input: long.slice(0, 200), ...fields })
+      const response = await client.audio.speech.create({
+        model: 'voice',
+        voice: 'alloy',
+        response_format: 'wav',
+        input: long.slice(0, 200),
+        ...fields,
+      })
       return readWave(await response.bytes())!
     }
-    const [plain, fast, other, short] = [await ask({}), await ask({ speed: 2 }), await ask({ voice: 'nova' }), await ask({ input: 'one' })]
+    const [plain, fast, other, short] = [
+      await ask({}),
+      await ask({ speed: 2 }),
+      await ask({ voice: 'nova' }),
+      await ask({ input: 'one' }),
+    ]
     expect(durationS(fast) / durationS(plain)).toBeLessThan(0.75)
     expect(durationS(short)).toBeLessThan(durationS(plain) / 5)
     expect(Buffer.from(other.samples.buffer).equals(Buffer.from(plain.samples.buffer))).toBe(false)
@@ -159,7 +204,10 @@ describe.skipIf(missing.length > 0)('speech', () => {
   })
 
   test("what the voice refuses is refused in the upstream's words", async () => {
-    for (const [fields, param] of [[{ voice: 'nobody' }, 'voice'], [{ response_format: 'mp3' }, 'response_format']] as const) {
+    for (const [fields, param] of [
+      [{ voice: 'nobody' }, 'voice'],
+      [{ response_format: 'mp3' }, 'response_format'],
+    ] as const) {
       const response = await say({ input: 'hello', ...fields })
       const { error } = (await response.json()) as { error: { param: string; message: string } }
       expect([response.status, error.param]).toEqual([400, param])
@@ -200,7 +248,10 @@ describe.skipIf(missing.length > 0)('speech', () => {
     await until(() => !isAlive(spoken.processId), 'the voice is gone')
     expect(spoken.end).toBe('client-left')
     // What was ordered is paid whole.
-    expect(await rowOf(response)).toMatchObject({ outcome: 'client_closed', cost_nano_usd: String(long.length * 15_000) })
+    expect(await rowOf(response)).toMatchObject({
+      outcome: 'client_closed',
+      cost_nano_usd: String(long.length * 15_000),
+    })
   })
 
   for (const model of ['cut-whole', 'cut-live'])
@@ -213,7 +264,12 @@ describe.skipIf(missing.length > 0)('speech', () => {
       const read = async () => {
         for (let piece = await reader.read(); !piece.done; piece = await reader.read()) pieces.push(piece.value)
       }
-      expect(await read().then(() => 'whole', () => 'cut')).toBe('cut')
+      expect(
+        await read().then(
+          () => 'whole',
+          () => 'cut',
+        ),
+      ).toBe('cut')
       expect(upstream.spoken.at(-1)!.end).toBe('cut')
       // What came before is real, in order, and nothing was made up.
       const got = Buffer.concat(pieces)
@@ -241,8 +297,17 @@ describe.skipIf(missing.length > 0)('transcription', () => {
       const response = await hear(wav, { response_format: format, 'timestamp_granularities[]': 'word' })
       const text = await response.text()
       expect([format, response.status, text]).toEqual([format, 200, upstream.heard.at(-1)!.answer])
-      expect(upstream.heard.at(-1)!.fields).toMatchObject({ model: 'whisper-1', response_format: format, prompt: vocabulary })
-      expect(upstream.heard.at(-1)!.file).toEqual({ name: 'said.wav', type: 'audio/wav', bytes: wav.length, sha256: sha256(wav) })
+      expect(upstream.heard.at(-1)!.fields).toMatchObject({
+        model: 'whisper-1',
+        response_format: format,
+        prompt: vocabulary,
+      })
+      expect(upstream.heard.at(-1)!.file).toEqual({
+        name: 'said.wav',
+        type: 'audio/wav',
+        bytes: wav.length,
+        sha256: sha256(wav),
+      })
       return { text, type: response.headers.get('content-type') }
     }
     const json = await ask('json')
@@ -256,13 +321,21 @@ describe.skipIf(missing.length > 0)('transcription', () => {
     const vtt = await ask('vtt')
     expect(vtt.type).toBe('text/vtt')
     expect(vtt.text).toMatch(new RegExp(`^WEBVTT\n\n${cue}${cue}$`))
-    expect(JSON.parse((await ask('verbose_json')).text)).toMatchObject({ task: 'transcribe', text, words: expect.any(Array) })
+    expect(JSON.parse((await ask('verbose_json')).text)).toMatchObject({
+      task: 'transcribe',
+      text,
+      words: expect.any(Array),
+    })
   })
 
   test('through the official SDK: segments and words with their times', async () => {
     const wav = await spokenWav(paused)
     const heard = await client.audio.transcriptions.create({
-      model: 'ear', file: await toFile(wav, 'said.wav'), prompt: vocabulary, response_format: 'verbose_json', timestamp_granularities: ['word', 'segment'],
+      model: 'ear',
+      file: await toFile(wav, 'said.wav'),
+      prompt: vocabulary,
+      response_format: 'verbose_json',
+      timestamp_granularities: ['word', 'segment'],
     })
     const lengthS = durationS(readWave(wav)!)
     expect(heard.duration).toBeCloseTo(lengthS, 6)
@@ -277,7 +350,11 @@ describe.skipIf(missing.length > 0)('transcription', () => {
     })
     // The pause is where it was made.
     expect(segments[1]!.start - segments[0]!.end).toBeGreaterThan(1)
-    const plain = await client.audio.transcriptions.create({ model: 'ear', file: await toFile(wav, 'said.wav'), prompt: vocabulary })
+    const plain = await client.audio.transcriptions.create({
+      model: 'ear',
+      file: await toFile(wav, 'said.wav'),
+      prompt: vocabulary,
+    })
     expect(plain.text).toBe(heard.text)
   })
 
@@ -290,8 +367,20 @@ describe.skipIf(missing.length > 0)('transcription', () => {
       return rowOf(response)
     }
     const said = await row({ response_format: 'json' })
-    expect(said).toMatchObject({ operation: 'transcriptions', route: '/v1/audio/transcriptions', model: 'ear', upstream_model: 'whisper-1', user_id: 'listener', outcome: 'success' })
-    expect([said.usage_source, said.cost_nano_usd, said.input_tokens, said.output_tokens]).toEqual(['upstream', String(Math.ceil(seconds) * 100_000), 0, 0])
+    expect(said).toMatchObject({
+      operation: 'transcriptions',
+      route: '/v1/audio/transcriptions',
+      model: 'ear',
+      upstream_model: 'whisper-1',
+      user_id: 'listener',
+      outcome: 'success',
+    })
+    expect([said.usage_source, said.cost_nano_usd, said.input_tokens, said.output_tokens]).toEqual([
+      'upstream',
+      String(Math.ceil(seconds) * 100_000),
+      0,
+      0,
+    ])
     const verbose = await row({ response_format: 'verbose_json' })
     expect([verbose.usage_source, verbose.cost_nano_usd]).toEqual(['upstream', String(Math.round(seconds * 100_000))])
     // Subtitles do not say how long they took: nobody guesses.
@@ -304,8 +393,17 @@ describe.skipIf(missing.length > 0)('transcription', () => {
     const response = await hear(await spokenWav('yellow window'), { response_format: 'verbose_json' }, 'translations')
     expect(await response.json()).toMatchObject({ task: 'translate', text: expect.stringContaining('yellow') })
     expect(upstream.heard.at(-1)).toMatchObject({ path: '/v1/audio/translations', fields: { model: 'whisper-1' } })
-    expect(await rowOf(response)).toMatchObject({ operation: 'transcriptions', route: '/v1/audio/translations', outcome: 'success', usage_source: 'upstream' })
-    const { text } = await client.audio.translations.create({ model: 'ear', file: await toFile(await spokenWav('hello world'), 'a.wav'), prompt: vocabulary })
+    expect(await rowOf(response)).toMatchObject({
+      operation: 'transcriptions',
+      route: '/v1/audio/translations',
+      outcome: 'success',
+      usage_source: 'upstream',
+    })
+    const { text } = await client.audio.translations.create({
+      model: 'ear',
+      file: await toFile(await spokenWav('hello world'), 'a.wav'),
+      prompt: vocabulary,
+    })
     expect(overlap('hello world', text)).toBe(1)
   })
 
@@ -315,8 +413,17 @@ describe.skipIf(missing.length > 0)('transcription', () => {
       return answer.choices[0]!.message.content!
     }
     const said = await chat('say: hello world')
-    const spoken = await client.audio.speech.create({ model: 'voice', voice: 'alloy', input: said, response_format: 'wav' })
-    const heard = await client.audio.transcriptions.create({ model: 'ear', file: await toFile(await spoken.bytes(), 'said.wav'), prompt: vocabulary })
+    const spoken = await client.audio.speech.create({
+      model: 'voice',
+      voice: 'alloy',
+      input: said,
+      response_format: 'wav',
+    })
+    const heard = await client.audio.transcriptions.create({
+      model: 'ear',
+      file: await toFile(await spoken.bytes(), 'said.wav'),
+      prompt: vocabulary,
+    })
     const again = await chat(`say: ${heard.text}`)
     expect(overlap(said, again)).toBe(1)
     const operations = (await gateway.rows()).slice(0, 4).map(row => [row.operation, row.outcome])
@@ -332,12 +439,30 @@ describe.skipIf(missing.length > 0)('a large file', () => {
 
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'modelgate-audio-'))
-    writeFileSync(join(folder, 'config.yaml'), `general_settings: { max_request_size_mb: 100 }\n${config(upstream.url).replaceAll('{simulator}', upstream.url)}`)
+    writeFileSync(
+      join(folder, 'config.yaml'),
+      `general_settings: { max_request_size_mb: 100 }\n${config(upstream.url).replaceAll('{simulator}', upstream.url)}`,
+    )
     const { DATABASE_URL: _database, REDIS_URL: _redis, ...environment } = process.env
     // A process of its own: the memory that is looked at is to be the gateway's, not that of this test.
     child = Bun.spawn(
-      [process.execPath, join(import.meta.dir, '../../src/main.ts'), 'serve', '--config', join(folder, 'config.yaml'), '--port', '0', '--data-dir', join(folder, 'data')],
-      { stdin: 'ignore', stdout: 'ignore', stderr: 'pipe', env: { ...environment, MODELGATE_MASTER_KEY: masterKey, MODELGATE_DRAIN_DELAY_MS: '0' } },
+      [
+        process.execPath,
+        join(import.meta.dir, '../../src/main.ts'),
+        'serve',
+        '--config',
+        join(folder, 'config.yaml'),
+        '--port',
+        '0',
+        '--data-dir',
+        join(folder, 'data'),
+      ],
+      {
+        stdin: 'ignore',
+        stdout: 'ignore',
+        stderr: 'pipe',
+        env: { ...environment, MODELGATE_MASTER_KEY: masterKey, MODELGATE_DRAIN_DELAY_MS: '0' },
+      },
     )
     url = await greetedUrl(child.stderr)
   })
@@ -351,7 +476,8 @@ describe.skipIf(missing.length > 0)('a large file', () => {
   async function longWav(bytes: number): Promise<Uint8Array> {
     const said = readWave(await spokenWav('hello world'))!
     const samples = new Int16Array(bytes / 2)
-    for (let at = 0; at < samples.length; at += said.samples.length) samples.set(said.samples.subarray(0, samples.length - at), at)
+    for (let at = 0; at < samples.length; at += said.samples.length)
+      samples.set(said.samples.subarray(0, samples.length - at), at)
     return writeWave({ samples, sampleRateHz: said.sampleRateHz })
   }
 
@@ -359,10 +485,23 @@ describe.skipIf(missing.length > 0)('a large file', () => {
     const whole = new Response(form(file))
     const contentType = whole.headers.get('content-type')!
     const body = paced(await whole.bytes(), pieceMs)
-    const response = await fetch(`${url}/v1/audio/transcriptions`, { method: 'POST', headers: { authorization: `Bearer ${masterKey}`, 'content-type': contentType }, body })
+    const response = await fetch(`${url}/v1/audio/transcriptions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${masterKey}`, 'content-type': contentType },
+      body,
+    })
     const { text, usage } = (await response.json()) as { text: string; usage: { seconds: number } }
-    expect([response.status, usage.seconds, text.includes('hello world')]).toEqual([200, Math.ceil(durationS(readWave(file)!)), true])
-    expect(upstream.heard.at(-1)!.file).toEqual({ name: 'said.wav', type: 'audio/wav', bytes: file.length, sha256: sha256(file) })
+    expect([response.status, usage.seconds, text.includes('hello world')]).toEqual([
+      200,
+      Math.ceil(durationS(readWave(file)!)),
+      true,
+    ])
+    expect(upstream.heard.at(-1)!.file).toEqual({
+      name: 'said.wav',
+      type: 'audio/wav',
+      bytes: file.length,
+      sha256: sha256(file),
+    })
   }
 
   test(`of ${fileBytes / 1024 / 1024} MiB arrives byte for byte, and the gateway does not hold it in memory`, async () => {

@@ -1,7 +1,21 @@
 /** `bin/program.mjs`: what `npm start` runs is one file, made anew whenever its sources changed, and complete. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { Subprocess } from 'bun'
-import { appendFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, realpathSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import packageJson from '../../package.json' with { type: 'json' }
@@ -12,7 +26,8 @@ const masterKey = `sk-${Buffer.from(crypto.getRandomValues(new Uint8Array(32))).
 let project: string
 beforeAll(() => {
   project = mkdtempSync(join(tmpdir(), 'modelgate-bundle-'))
-  for (const name of ['bin', 'src', 'simulator', 'package.json', 'package-lock.json']) cpSync(join(root, name), join(project, name), { recursive: true, preserveTimestamps: true })
+  for (const name of ['bin', 'src', 'simulator', 'package.json', 'package-lock.json'])
+    cpSync(join(root, name), join(project, name), { recursive: true, preserveTimestamps: true })
   symlinkSync(join(root, 'node_modules'), join(project, 'node_modules'))
 })
 /** A test that fails leaves no gateway behind. */
@@ -27,17 +42,30 @@ const bundles = () => (existsSync(dist()) ? readdirSync(dist()).sort() : [])
 /** The packages it needs, one by one, as npm lays them out. */
 function linkPackages(folder: string): void {
   mkdirSync(join(folder, '@oven'), { recursive: true })
-  for (const name of [...Object.keys(packageJson.dependencies), ...readdirSync(join(root, 'node_modules/@oven')).map(name => `@oven/${name}`)])
+  for (const name of [
+    ...Object.keys(packageJson.dependencies),
+    ...readdirSync(join(root, 'node_modules/@oven')).map(name => `@oven/${name}`),
+  ])
     symlinkSync(realpathSync(join(root, 'node_modules', name)), join(folder, name))
 }
 let changes = 0
 const changeSource = () => appendFileSync(join(project, 'src/main.ts'), `// change ${++changes}\n`)
 
 /** Only what a new user has. */
-const environment = () => ({ PATH: process.env.PATH!, HOME: project, MODELGATE_MASTER_KEY: masterKey, MODELGATE_DISCOVER: '0' })
+const environment = () => ({
+  PATH: process.env.PATH!,
+  HOME: project,
+  MODELGATE_MASTER_KEY: masterKey,
+  MODELGATE_DISCOVER: '0',
+})
 
 function run(...words: string[]) {
-  const child = Bun.spawn(['node', join(project, 'bin/modelgate.mjs'), ...words], { cwd: project, env: environment(), stdout: 'pipe', stderr: 'pipe' })
+  const child = Bun.spawn(['node', join(project, 'bin/modelgate.mjs'), ...words], {
+    cwd: project,
+    env: environment(),
+    stdout: 'pipe',
+    stderr: 'pipe',
+  })
   children.add(child)
   return child
 }
@@ -51,7 +79,10 @@ async function outputOf(...words: string[]): Promise<string> {
 
 /** The words of the process that Bun runs the program by. */
 function programOf(launcherPid: number): string[] {
-  const words = (pid: number | string) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').filter(word => !word.startsWith('--'))
+  const words = (pid: number | string) =>
+    readFileSync(`/proc/${pid}/cmdline`, 'utf8')
+      .split('\0')
+      .filter(word => !word.startsWith('--'))
   const children = readFileSync(`/proc/${launcherPid}/task/${launcherPid}/children`, 'utf8').trim()
   return words(children === '' ? launcherPid : children.split(' ')[0]!)
 }
@@ -155,13 +186,21 @@ test('the environment is read by the program, not by who joins it', async () => 
   const original = readFileSync(file)
   appendFileSync(file, 'console.log(`as ${process.env.NODE_ENV}`)\n')
   for (const name of ['production', 'else']) {
-    const child = Bun.spawn(['node', join(project, 'bin/modelgate.mjs'), 'version'], { cwd: project, env: { ...environment(), NODE_ENV: name }, stdout: 'pipe' })
+    const child = Bun.spawn(['node', join(project, 'bin/modelgate.mjs'), 'version'], {
+      cwd: project,
+      env: { ...environment(), NODE_ENV: name },
+      stdout: 'pipe',
+    })
     expect(await new Response(child.stdout).text()).toContain(`as ${name}\n`)
   }
   writeFileSync(file, original)
   // Meant for the program. The one who joins modules would never come to an end with it.
   changeSource()
-  const child = Bun.spawn(['node', join(project, 'bin/modelgate.mjs'), 'version'], { cwd: project, env: { ...environment(), BUN_OPTIONS: '--watch' }, stdout: 'pipe' })
+  const child = Bun.spawn(['node', join(project, 'bin/modelgate.mjs'), 'version'], {
+    cwd: project,
+    env: { ...environment(), BUN_OPTIONS: '--watch' },
+    stdout: 'pipe',
+  })
   const first = await Promise.race([child.stdout.getReader().read(), Bun.sleep(8000)])
   child.kill()
   await child.exited
@@ -186,7 +225,10 @@ test('a project that cannot be written runs from its sources', async () => {
   const help = readFileSync(join(project, 'src/cli/version.ts'), 'utf8')
   writeFileSync(join(project, 'src/cli/version.ts'), 'this is no module')
   const child = run('version')
-  expect([await new Response(child.stderr).text(), await child.exited]).toEqual([expect.stringContaining('version.ts'), 1])
+  expect([await new Response(child.stderr).text(), await child.exited]).toEqual([
+    expect.stringContaining('version.ts'),
+    1,
+  ])
   writeFileSync(join(project, 'src/cli/version.ts'), help)
   expect([bundles(), await outputOf('version')]).toEqual([[], expect.stringContaining('modelgate ')])
 }, 30_000)
@@ -219,27 +261,48 @@ test('a dist that is a link to a folder elsewhere is left alone', async () => {
 test('installed as a package it has all it needs, no tests, and a bundle of its own; the folder of the caller has no say', async () => {
   const app = mkdtempSync(join(tmpdir(), 'modelgate-app-'))
   try {
-    const packed = Bun.spawnSync(['npm', 'pack', '--json', '--pack-destination', app], { cwd: root, env: environment(), stderr: 'ignore' })
-    const [pack] = JSON.parse(packed.stdout.toString()) as { filename: string; size: number; files: { path: string }[] }[]
-    expect(pack!.files.filter(({ path }) => /\.test\.ts$|^(tests|dist|scripts)\//.test(path) || path.startsWith('.'))).toEqual([])
+    const packed = Bun.spawnSync(['npm', 'pack', '--json', '--pack-destination', app], {
+      cwd: root,
+      env: environment(),
+      stderr: 'ignore',
+    })
+    const [pack] = JSON.parse(packed.stdout.toString()) as {
+      filename: string
+      size: number
+      files: { path: string }[]
+    }[]
+    expect(
+      pack!.files.filter(({ path }) => /\.test\.ts$|^(tests|dist|scripts)\//.test(path) || path.startsWith('.')),
+    ).toEqual([])
     expect(pack!.size).toBeLessThan(1_000_000)
     const installed = join(app, 'node_modules/modelgate')
     mkdirSync(installed, { recursive: true })
-    expect(Bun.spawnSync(['tar', 'xzf', join(app, pack!.filename), '-C', installed, '--strip-components=1']).exitCode).toBe(0)
+    expect(
+      Bun.spawnSync(['tar', 'xzf', join(app, pack!.filename), '-C', installed, '--strip-components=1']).exitCode,
+    ).toBe(0)
     linkPackages(join(app, 'node_modules'))
     // All of these Bun would take, from the folder it is called in.
     writeFileSync(join(app, 'strange.ts'), "console.log('a stranger')\nexport const z = {}\nexport default {}\n")
     writeFileSync(join(app, 'bunfig.toml'), 'preload = ["./strange.ts"]\n')
-    writeFileSync(join(app, 'tsconfig.json'), '{ "compilerOptions": { "baseUrl": ".", "paths": { "*": ["./strange.ts"] } } }')
+    writeFileSync(
+      join(app, 'tsconfig.json'),
+      '{ "compilerOptions": { "baseUrl": ".", "paths": { "*": ["./strange.ts"] } } }',
+    )
     writeFileSync(join(app, '.env'), 'MODELGATE_MASTER_KEY=short\n')
     const { MODELGATE_MASTER_KEY: _, ...env } = environment()
     const call = async (...words: string[]) => {
-      const child = Bun.spawn(['node', join(installed, 'bin/modelgate.mjs'), ...words], { cwd: app, env, stdout: 'pipe', stderr: 'pipe' })
+      const child = Bun.spawn(['node', join(installed, 'bin/modelgate.mjs'), ...words], {
+        cwd: app,
+        env,
+        stdout: 'pipe',
+        stderr: 'pipe',
+      })
       children.add(child)
       // A gateway that starts is ended; one that does not says why.
       let output = ''
       const read = async (stream: ReadableStream<Uint8Array>) => {
-        for await (const piece of stream) if ((output += new TextDecoder().decode(piece)).includes(' serves ')) child.kill()
+        for await (const piece of stream)
+          if ((output += new TextDecoder().decode(piece)).includes(' serves ')) child.kill()
       }
       await Promise.all([read(child.stdout), read(child.stderr)])
       return output
@@ -262,26 +325,59 @@ test('installed as a package it has all it needs, no tests, and a bundle of its 
 
 const canUnshare = Bun.spawnSync(['unshare', '-p', '-f', '--mount-proc', 'true'], { stderr: 'ignore' }).exitCode === 0
 if (!canUnshare) console.log('skipped: no right to make a process 1 (unshare -p)')
-test.skipIf(!canUnshare)('process 1 that is told to end while it makes the bundle ends', async () => {
-  changeSource()
-  const before = bundles()
-  const child = Bun.spawn(['unshare', '-p', '-f', '--mount-proc', 'node', join(project, 'bin/modelgate.mjs'), 'serve', '--port', '0', '--data-dir', join(project, 'data-1')], { cwd: project, env: environment(), stdout: 'ignore', stderr: 'ignore' })
-  for (let waitedMs = 0; bundles().every(name => before.includes(name)); waitedMs += 2) {
-    if (waitedMs > 5000) throw new Error('no draft')
-    await Bun.sleep(2)
-  }
-  const [first] = readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8').split(' ')
-  process.kill(Number(first), 'SIGTERM')
-  const code = await Promise.race([child.exited, Bun.sleep(5000).then(() => 'still there')])
-  if (code === 'still there') process.kill(Number(first), 'SIGKILL')
-  expect(code).toBe(143)
-}, 30_000)
+test.skipIf(!canUnshare)(
+  'process 1 that is told to end while it makes the bundle ends',
+  async () => {
+    changeSource()
+    const before = bundles()
+    const child = Bun.spawn(
+      [
+        'unshare',
+        '-p',
+        '-f',
+        '--mount-proc',
+        'node',
+        join(project, 'bin/modelgate.mjs'),
+        'serve',
+        '--port',
+        '0',
+        '--data-dir',
+        join(project, 'data-1'),
+      ],
+      { cwd: project, env: environment(), stdout: 'ignore', stderr: 'ignore' },
+    )
+    for (let waitedMs = 0; bundles().every(name => before.includes(name)); waitedMs += 2) {
+      if (waitedMs > 5000) throw new Error('no draft')
+      await Bun.sleep(2)
+    }
+    const [first] = readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8').split(' ')
+    process.kill(Number(first), 'SIGTERM')
+    const code = await Promise.race([child.exited, Bun.sleep(5000).then(() => 'still there')])
+    if (code === 'still there') process.kill(Number(first), 'SIGKILL')
+    expect(code).toBe(143)
+  },
+  30_000,
+)
 
 test('what is loaded late is there as well: both threads, prices, documents', async () => {
-  writeFileSync(join(project, 'config.yaml'), 'model_list:\n  - model_name: gpt-4o\n    proxy_params: { model: openai/gpt-4o, api_key: x, api_base: "http://127.0.0.1:9/v1" }\n')
-  const child = run('serve', '--config', join(project, 'config.yaml'), '--data-dir', join(project, 'data'), '--port', '0')
+  writeFileSync(
+    join(project, 'config.yaml'),
+    'model_list:\n  - model_name: gpt-4o\n    proxy_params: { model: openai/gpt-4o, api_key: x, api_base: "http://127.0.0.1:9/v1" }\n',
+  )
+  const child = run(
+    'serve',
+    '--config',
+    join(project, 'config.yaml'),
+    '--data-dir',
+    join(project, 'data'),
+    '--port',
+    '0',
+  )
   let output = ''
-  for (const stream of [child.stdout, child.stderr]) void (async () => { for await (const piece of stream) output += new TextDecoder().decode(piece) })()
+  for (const stream of [child.stdout, child.stderr])
+    void (async () => {
+      for await (const piece of stream) output += new TextDecoder().decode(piece)
+    })()
   for (let waitedMs = 0; !/serves \d+ models? on http/.test(output); waitedMs += 10) {
     if (waitedMs > 5000) throw new Error(output)
     await Bun.sleep(10)
@@ -289,17 +385,34 @@ test('what is loaded late is there as well: both threads, prices, documents', as
   const url = /serves \d+ models? on (http:[^\s)]+)/.exec(output)![1]!
   expect(programOf(child.pid)[1]).toBe(join(dist(), bundles()[0]!, 'main.js'))
   const call = (path: string, body: unknown) =>
-    fetch(url + path, { method: 'POST', headers: { authorization: `Bearer ${masterKey}`, 'content-type': 'application/json' }, body: JSON.stringify(body) })
-  expect((await call('/v1/chat/completions', { model: 'local/simulated-chat', messages: [{ role: 'user', content: 'Hello' }] })).status).toBe(200)
-  expect(await (await call('/utils/token_counter', { model: 'gpt-4o-mini', prompt: 'hello world' })).json()).toMatchObject({ total_tokens: 2, tokenizer_type: 'openai_tokenizer' })
-  const info = (await (await fetch(`${url}/v1/model/info`, { headers: { authorization: `Bearer ${masterKey}` } })).json()) as { data: { model_name: string; model_info: { input_cost_per_token: number } }[] }
+    fetch(url + path, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${masterKey}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+  expect(
+    (
+      await call('/v1/chat/completions', {
+        model: 'local/simulated-chat',
+        messages: [{ role: 'user', content: 'Hello' }],
+      })
+    ).status,
+  ).toBe(200)
+  expect(
+    await (await call('/utils/token_counter', { model: 'gpt-4o-mini', prompt: 'hello world' })).json(),
+  ).toMatchObject({ total_tokens: 2, tokenizer_type: 'openai_tokenizer' })
+  const info = (await (
+    await fetch(`${url}/v1/model/info`, { headers: { authorization: `Bearer ${masterKey}` } })
+  ).json()) as { data: { model_name: string; model_info: { input_cost_per_token: number } }[] }
   expect(info.data.find(one => one.model_name === 'gpt-4o')?.model_info.input_cost_per_token).toBe(0.0000025)
   expect(await (await fetch(`${url}/docs`)).text()).toContain('swagger')
   const script = /src="([^"]+swagger-ui-bundle[^"]*)"/.exec(await (await fetch(`${url}/docs`)).text())![1]!
   expect((await fetch(new URL(script, url))).status).toBe(200)
   expect(await (await fetch(`${url}/openapi.json`)).json()).toHaveProperty('paths')
   for (let waitedMs = 0; ; waitedMs += 20) {
-    const rows = (await (await fetch(`${url}/spend/logs`, { headers: { authorization: `Bearer ${masterKey}` } })).json()) as { data?: unknown[] } | unknown[]
+    const rows = (await (
+      await fetch(`${url}/spend/logs`, { headers: { authorization: `Bearer ${masterKey}` } })
+    ).json()) as { data?: unknown[] } | unknown[]
     if ((Array.isArray(rows) ? rows : rows.data!).length > 0) break
     if (waitedMs > 5000) throw new Error('no row in the ledger')
     await Bun.sleep(20)

@@ -31,11 +31,29 @@ afterEach(async () => {
 
 async function serve(configFile: string): Promise<Process> {
   let output = ''
-  child = spawn(process.execPath, [join(import.meta.dir, '../../src/main.ts'), 'serve', '--port', '0', '--config', configFile, '--data-dir', join(folder!, 'data')], {
-    env: { PATH: process.env.PATH, MODELGATE_DISCOVER: '0', MODELGATE_DRAIN_DELAY_MS: '0' } as unknown as NodeJS.ProcessEnv,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  for (const stream of [child.stdout!, child.stderr!]) stream.on('data', (piece: Buffer) => (output += piece.toString()))
+  child = spawn(
+    process.execPath,
+    [
+      join(import.meta.dir, '../../src/main.ts'),
+      'serve',
+      '--port',
+      '0',
+      '--config',
+      configFile,
+      '--data-dir',
+      join(folder!, 'data'),
+    ],
+    {
+      env: {
+        PATH: process.env.PATH,
+        MODELGATE_DISCOVER: '0',
+        MODELGATE_DRAIN_DELAY_MS: '0',
+      } as unknown as NodeJS.ProcessEnv,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    },
+  )
+  for (const stream of [child.stdout!, child.stderr!])
+    stream.on('data', (piece: Buffer) => (output += piece.toString()))
   const until = async (text: string): Promise<void> => {
     for (let turn = 0; turn < 500 && !output.includes(text); turn++) await Bun.sleep(20)
     if (!output.includes(text)) throw new Error(`"${text}" was not said within 10 s:\n${output}`)
@@ -51,7 +69,9 @@ test('a file that is emptied and written again drops no model meanwhile; what on
     `model_list:\n${names.map(name => `  - { model_name: ${name}, proxy_params: { model: custom_openai/x, api_base: "http://127.0.0.1:1/v1" } }\n`).join('')}general_settings: { master_key: ${key} }\n`
   writeFileSync(file, text(masterKey, 'one'))
   const gateway = await serve(file)
-  expect(gateway.output()).toMatch(/Modelgate serves 1 model on http:\S+ \(API: http:\S+\/docs\), and \d built-in ones\n/)
+  expect(gateway.output()).toMatch(
+    /Modelgate serves 1 model on http:\S+ \(API: http:\S+\/docs\), and \d built-in ones\n/,
+  )
   const names = async (key: string) => {
     const response = await fetch(`${gateway.url}/v1/models`, { headers: { authorization: `Bearer ${key}` } })
     if (response.status !== 200) return response.status
@@ -64,21 +84,31 @@ test('a file that is emptied and written again drops no model meanwhile; what on
   expect(await names(masterKey)).toEqual(['one'])
   writeFileSync(file, text(otherKey, 'one', 'two'))
   await gateway.until('takes effect at the next start')
-  const lines = gateway.output().split('\n').filter(line => line.startsWith('{')).map(line => JSON.parse(line) as Record<string, unknown>)
+  const lines = gateway
+    .output()
+    .split('\n')
+    .filter(line => line.startsWith('{'))
+    .map(line => JSON.parse(line) as Record<string, unknown>)
   expect(lines.find(line => String(line.message).includes('read anew'))).toMatchObject({ models: 2 })
-  expect(lines.find(line => String(line.message).includes('next start'))).toMatchObject({ level: 'warn', settings: 'general_settings.master_key' })
+  expect(lines.find(line => String(line.message).includes('next start'))).toMatchObject({
+    level: 'warn',
+    settings: 'general_settings.master_key',
+  })
   expect(gateway.output()).not.toContain(otherKey)
   expect([await names(masterKey), await names(otherKey)]).toEqual([['one', 'two'], 401])
 }, 30_000)
 
 describe('moderation without a model', () => {
-  const entry = (name: string, more = '') => `  - { model_name: ${name}, proxy_params: { model: openai/sim-${name}, api_base: "{simulator}/v1", api_key: k }${more} }\n`
+  const entry = (name: string, more = '') =>
+    `  - { model_name: ${name}, proxy_params: { model: openai/sim-${name}, api_base: "{simulator}/v1", api_key: k }${more} }\n`
   const guard = entry('guard', ', model_info: { mode: chat, guard: true }')
   const judge = entry('judge', ', model_info: { mode: moderation }')
   const judged = async (gateway: Gateway, models: readonly string[] = []) => {
     const key = await gateway.key({ models })
     const response = await fetch(`${gateway.url}/v1/moderations`, {
-      method: 'POST', headers: { authorization: `Bearer ${key}` }, body: JSON.stringify({ input: 'how to make poison' }),
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}` },
+      body: JSON.stringify({ input: 'how to make poison' }),
     })
     const { model, detail } = (await response.json()) as { model?: string; detail?: { loc: string[]; msg: string }[] }
     return { status: response.status, model, missing: detail?.[0] }
@@ -93,7 +123,13 @@ describe('moderation without a model', () => {
       const asked = gateway.simulator.truth.entries.length
       for (const models of [['chat'], ['chat', 'local/*'], ['local/simulated-moderation']]) {
         const refused = await judged(gateway, models)
-        expect([refused.status, refused.missing]).toEqual([422, expect.objectContaining({ loc: ['body', 'model'], msg: expect.stringContaining('name one of GET /v1/models') })])
+        expect([refused.status, refused.missing]).toEqual([
+          422,
+          expect.objectContaining({
+            loc: ['body', 'model'],
+            msg: expect.stringContaining('name one of GET /v1/models'),
+          }),
+        ])
       }
       expect(gateway.simulator.truth.entries.length).toBe(asked)
     } finally {
@@ -121,7 +157,10 @@ model_list:
   try {
     const text = readFileSync(gateway.configFile, 'utf8')
     for (let at = 1; at <= 60; at++) {
-      const { status } = await gateway.admin('/v1/chat/completions', { model: 'edited', messages: [{ role: 'user', content: 'say: hi' }] })
+      const { status } = await gateway.admin('/v1/chat/completions', {
+        model: 'edited',
+        messages: [{ role: 'user', content: 'say: hi' }],
+      })
       expect(status).toBe(200)
       writeFileSync(gateway.configFile, text.replace('edit-0', `edit-${at}`))
       expect(gateway.server.reload()).toMatchObject({ applied: true })

@@ -5,7 +5,8 @@ import { streamData } from '../conformance.ts'
 import { startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
 
-const host = '{ model: hosted_vllm/NAME, api_base: "{simulator}/v1", api_key: canary, input_cost_per_token: 0.000001, output_cost_per_token: 0.000002 }'
+const host =
+  '{ model: hosted_vllm/NAME, api_base: "{simulator}/v1", api_key: canary, input_cost_per_token: 0.000001, output_cost_per_token: 0.000002 }'
 const entry = (name: string, info: string) =>
   `  - model_name: acme/${name}\n    proxy_params: ${host.replace('NAME', `acme/${name}`)}\n    model_info: { id: ${name.replaceAll('/', '-')}${info} }\n`
 
@@ -45,7 +46,14 @@ interface Outcome {
   usage: Json | undefined
 }
 
-const weather = { type: 'function', function: { name: 'get_weather', description: 'Weather of a city', parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] } } }
+const weather = {
+  type: 'function',
+  function: {
+    name: 'get_weather',
+    description: 'Weather of a city',
+    parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+  },
+}
 const user = (content: string) => ({ role: 'user', content })
 
 const post = (model: string, more: object, path = '/v1/chat/completions') =>
@@ -72,12 +80,16 @@ function gathered(text: string): Outcome {
   const { message } = outcome
   for (const data of streamData(text)) {
     if (data === '[DONE]') continue
-    const chunk = data as { choices: { delta: Said & { tool_calls?: (ToolCall & { index: number })[] }; finish_reason: string | null }[]; usage?: Json }
+    const chunk = data as {
+      choices: { delta: Said & { tool_calls?: (ToolCall & { index: number })[] }; finish_reason: string | null }[]
+      usage?: Json
+    }
     if (chunk.usage) outcome.usage = chunk.usage
     const [choice] = chunk.choices
     if (!choice) continue
     if (choice.delta.content) message.content = (message.content ?? '') + choice.delta.content
-    if (choice.delta.reasoning_content) message.reasoning_content = (message.reasoning_content ?? '') + choice.delta.reasoning_content
+    if (choice.delta.reasoning_content)
+      message.reasoning_content = (message.reasoning_content ?? '') + choice.delta.reasoning_content
     for (const { index, ...call } of choice.delta.tool_calls ?? []) {
       const calls = (message.tool_calls ??= [])
       if (!calls[index]) calls[index] = call
@@ -90,7 +102,8 @@ function gathered(text: string): Outcome {
 
 const script = (model: string, reply: ScriptedReply, when: (request: ScriptRequest) => boolean = () => true) =>
   gateway.simulator.script(request => request.model === `acme/${model}` && when(request), reply)
-const bodies = () => gateway.simulator.truth.entries.map(one => one.body as Json & { messages: { role: string; content: string }[] })
+const bodies = () =>
+  gateway.simulator.truth.entries.map(one => one.body as Json & { messages: { role: string; content: string }[] })
 const knowsResult = (request: ScriptRequest) => JSON.stringify(request.body).includes('21 degrees')
 
 describe('a client that only knows `tools`', () => {
@@ -98,7 +111,9 @@ describe('a client that only knows `tools`', () => {
   const families: Record<string, ScriptedReply> = {
     'instruct-v4-27b-it': { text: `Let me look.\n\`\`\`tool_code\n${call}\n\`\`\`` },
     'instruct-v3-70b-it': { toolCalls: [{ name: 'get_weather', arguments: { city: 'Paris' } }] },
-    'reasoning-v3.5-70b-R': { text: `<think>\nI need the weather, so \`\`\`tool_code\n{}\n\`\`\`\n</think>\n\n\`\`\`json\n${call}\n\`\`\`` },
+    'reasoning-v3.5-70b-R': {
+      text: `<think>\nI need the weather, so \`\`\`tool_code\n{}\n\`\`\`\n</think>\n\n\`\`\`json\n${call}\n\`\`\``,
+    },
     'instruct-v4.5-27b-it': { toolCalls: [{ name: 'get_weather', arguments: { city: 'Paris' } }] },
     plain: { text: '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Paris"}}\n</tool_call>' },
   }
@@ -116,17 +131,26 @@ describe('a client that only knows `tools`', () => {
         expect(toolCall!.function.name).toBe('get_weather')
         expect(JSON.parse(toolCall!.function.arguments)).toEqual({ city: 'Paris' })
         expect(called.usage).toMatchObject({ total_tokens: expect.any(Number) })
-        const messages = [...asked, { role: 'assistant', ...called.message }, { role: 'tool', tool_call_id: toolCall!.id, content: '21 degrees' }]
+        const messages = [
+          ...asked,
+          { role: 'assistant', ...called.message },
+          { role: 'tool', tool_call_id: toolCall!.id, content: '21 degrees' },
+        ]
         const answered = await chat(model, stream, { messages, tools: [weather] })
         expect(answered).toMatchObject({ message: { content: 'It is sunny.' }, finish: 'stop' })
         const isNative = model.includes('v3-70b') || model.includes('v4.5')
         for (const body of bodies()) expect('tools' in body).toBe(isNative)
-        if (!isNative) expect(bodies()[1]!.messages.map(message => message.role)).toEqual(['system', 'user', 'assistant', 'user'])
+        if (!isNative)
+          expect(bodies()[1]!.messages.map(message => message.role)).toEqual(['system', 'user', 'assistant', 'user'])
       })
 
   test('forced, the v4 model gets its tools as they are', async () => {
     script('instruct-v4-27b-it', { toolCalls: [{ name: 'get_weather', arguments: { city: 'Rome' } }] })
-    const outcome = await chat('instruct-v4-27b-it', false, { messages: [user('x')], tools: [weather], tool_choice: 'required' })
+    const outcome = await chat('instruct-v4-27b-it', false, {
+      messages: [user('x')],
+      tools: [weather],
+      tool_choice: 'required',
+    })
     expect(outcome.message.tool_calls![0]!.function.name).toBe('get_weather')
     expect(bodies()[0]).toMatchObject({ tools: [weather], tool_choice: 'required' })
   })
@@ -142,7 +166,10 @@ describe('a client that only knows `tools`', () => {
 
   test('where nothing has to be played, what the hub has no words for passes, untouched', async () => {
     const clip = { type: 'video_url', video_url: { url: 'https://x/y.mp4' } }
-    const asked = [{ role: 'system', content: 'Be brief.' }, { role: 'user', content: [clip, { type: 'text', text: 'What is this?' }] }]
+    const asked = [
+      { role: 'system', content: 'Be brief.' },
+      { role: 'user', content: [clip, { type: 'text', text: 'What is this?' }] },
+    ]
     for (const model of ['instruct-v4-27b-it', 'plain', 'json', 'no-tools']) {
       gateway.simulator.reset()
       expect([model, (await post(model, { messages: asked, some_field: 1 })).status]).toEqual([model, 200])
@@ -151,7 +178,14 @@ describe('a client that only knows `tools`', () => {
     // With something to play, it has to be translated.
     expect((await post('plain', { messages: asked, tools: [weather] })).status).toBe(422)
     expect((await post('instruct-v4-27b-it', { messages: [...asked, asked[1]] })).status).toBe(422)
-    expect((await post('json', { messages: asked, response_format: { type: 'json_schema', json_schema: { name: 'x', schema: {} } } })).status).toBe(422)
+    expect(
+      (
+        await post('json', {
+          messages: asked,
+          response_format: { type: 'json_schema', json_schema: { name: 'x', schema: {} } },
+        })
+      ).status,
+    ).toBe(422)
   })
 
   test('a model without tools says so, by the field', async () => {
@@ -172,26 +206,46 @@ describe('thinking', () => {
       expect(outcome.message).toMatchObject({ content: 'Hello.', reasoning_content: 'hm, well\n' })
       expect(bodies()[0]).toMatchObject({ chat_template_kwargs: { thinking_mode: 'on' } })
       script('reasoning-v3.5-70b-R', { text: 'a plan\n</think>\n\nHello.' })
-      expect((await chat('reasoning-v3.5-70b-R', stream, more)).message).toMatchObject({ content: 'Hello.', reasoning_content: 'a plan\n' })
+      expect((await chat('reasoning-v3.5-70b-R', stream, more)).message).toMatchObject({
+        content: 'Hello.',
+        reasoning_content: 'a plan\n',
+      })
       script('open', { text: 'hm</think>Hello.' })
-      expect((await chat('open', stream, { messages: [user('hi')] })).message).toMatchObject({ content: 'Hello.', reasoning_content: 'hm' })
+      expect((await chat('open', stream, { messages: [user('hi')] })).message).toMatchObject({
+        content: 'Hello.',
+        reasoning_content: 'hm',
+      })
       script('open', { text: 'Hello at once.' })
       const off = { messages: [user('hi')], chat_template_kwargs: { thinking_mode: 'off' } }
       expect((await chat('open', stream, off)).message.content).toBe('Hello at once.')
     })
 
   test('another vendor understands the switch too, and nothing is reported lost', async () => {
-    const on = await post('claude', { model: 'claude', max_tokens: 9000, messages: [user('say: hi')], chat_template_kwargs: { thinking_mode: 'on' } })
+    const on = await post('claude', {
+      model: 'claude',
+      max_tokens: 9000,
+      messages: [user('say: hi')],
+      chat_template_kwargs: { thinking_mode: 'on' },
+    })
     expect([on.status, on.headers.get('x-proxy-dropped-params')]).toEqual([200, null])
     expect(bodies()[0]).toMatchObject({ thinking: { type: 'adaptive' } })
     expect(bodies()[0]).not.toHaveProperty('chat_template_kwargs')
-    const other = await post('claude', { model: 'claude', messages: [user('say: hi')], chat_template_kwargs: { thinking_mode: 'on', more: 1 } })
+    const other = await post('claude', {
+      model: 'claude',
+      messages: [user('say: hi')],
+      chat_template_kwargs: { thinking_mode: 'on', more: 1 },
+    })
     expect(other.headers.get('x-proxy-dropped-params')).toBe('chat_template_kwargs')
   })
 })
 
 describe('answers by a schema', () => {
-  const schema = { type: 'object', properties: { name: { type: 'string' }, age: { type: 'integer' } }, required: ['name', 'age'], additionalProperties: false }
+  const schema = {
+    type: 'object',
+    properties: { name: { type: 'string' }, age: { type: 'integer' } },
+    required: ['name', 'age'],
+    additionalProperties: false,
+  }
   const response_format = { type: 'json_schema', json_schema: { name: 'person', schema, strict: true } }
   const messages = [user('Who?')]
 
@@ -211,7 +265,10 @@ describe('answers by a schema', () => {
         expect(asked[2]!.messages.map(message => message.role)).toEqual(['system', 'user', 'assistant', 'user'])
         expect(asked[2]!.messages[3]!.content).toContain('`$.age` is missing')
         const { billableInputTokens, billableOutputTokens } = gateway.simulator.truth.totals()
-        expect(outcome.usage).toMatchObject({ prompt_tokens: billableInputTokens, completion_tokens: billableOutputTokens })
+        expect(outcome.usage).toMatchObject({
+          prompt_tokens: billableInputTokens,
+          completion_tokens: billableOutputTokens,
+        })
       })
     }
 
@@ -223,7 +280,12 @@ describe('answers by a schema', () => {
     expect(bodies()).toHaveLength(3)
     const row = (await gateway.rows()).find(one => one.request_id === response.headers.get('x-request-id'))!
     const { billableInputTokens, billableOutputTokens } = gateway.simulator.truth.totals()
-    expect(row).toMatchObject({ outcome: 'error', status: 500, input_tokens: billableInputTokens, output_tokens: billableOutputTokens })
+    expect(row).toMatchObject({
+      outcome: 'error',
+      status: 500,
+      input_tokens: billableInputTokens,
+      output_tokens: billableOutputTokens,
+    })
   })
 
   test('a stream that never fits ends with the error and without [DONE]', async () => {
@@ -236,7 +298,10 @@ describe('answers by a schema', () => {
 
   test('an answer cut by its length is given as it is; a failing second try is the failure of the call', async () => {
     script('plain', { text: '{"name": "A', finish: 'length' })
-    expect(await chat('plain', false, { messages, response_format })).toMatchObject({ message: { content: '{"name": "A' }, finish: 'length' })
+    expect(await chat('plain', false, { messages, response_format })).toMatchObject({
+      message: { content: '{"name": "A' },
+      finish: 'length',
+    })
     script('plain', { raw: { status: 503, body: '{"error":{"message":"busy"}}' } })
     script('plain', { text: 'no', times: 1 })
     expect((await post('plain', { messages, response_format })).status).toBe(503)
@@ -252,7 +317,11 @@ describe('answers by a schema', () => {
   }
   for (const [path, body] of Object.entries(strictly))
     test(`${path}: a host that is only believed to enforce schemas is asked once, and its answer is judged`, async () => {
-      for (const [text, problem] of [['not json', 'not JSON'], ['{"name": "Ada"}', '`$.age` is missing'], ['```json\n{"name":"Ada","age":1}\n```', 'not JSON']] as const) {
+      for (const [text, problem] of [
+        ['not json', 'not JSON'],
+        ['{"name": "Ada"}', '`$.age` is missing'],
+        ['```json\n{"name":"Ada","age":1}\n```', 'not JSON'],
+      ] as const) {
         gateway.simulator.reset()
         script(native, { text })
         const response = await post(native, body, path)
@@ -262,7 +331,12 @@ describe('answers by a schema', () => {
         expect(bodies()).toHaveLength(1)
         const row = (await gateway.rows()).find(one => one.request_id === response.headers.get('x-request-id'))!
         const { billableInputTokens, billableOutputTokens } = gateway.simulator.truth.totals()
-        expect(row).toMatchObject({ outcome: 'error', status: 500, input_tokens: billableInputTokens, output_tokens: billableOutputTokens })
+        expect(row).toMatchObject({
+          outcome: 'error',
+          status: 500,
+          input_tokens: billableInputTokens,
+          output_tokens: billableOutputTokens,
+        })
       }
       gateway.simulator.reset()
       script(native, { text: '{"name":"Ada","age":36}' })
@@ -290,7 +364,10 @@ describe('answers by a schema', () => {
   test('a call of a tool is no JSON answer, and is left alone', async () => {
     script('plain', { text: '```tool_code\nget_weather(city="Paris")\n```' })
     const outcome = await chat('plain', true, { messages, response_format, tools: [weather] })
-    expect(outcome).toMatchObject({ finish: 'tool_calls', message: { tool_calls: [{ function: { name: 'get_weather' } }] } })
+    expect(outcome).toMatchObject({
+      finish: 'tool_calls',
+      message: { tool_calls: [{ function: { name: 'get_weather' } }] },
+    })
     expect(bodies()).toHaveLength(1)
   })
 
@@ -305,7 +382,9 @@ describe('answers by a schema', () => {
     script('plain', { text: 'no', times: 1 })
     const leaving = new AbortController()
     const gone = fetch(`${gateway.url}/v1/chat/completions`, {
-      method: 'POST', headers: { authorization: `Bearer ${key}` }, signal: leaving.signal,
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}` },
+      signal: leaving.signal,
       body: JSON.stringify({ model: 'acme/plain', messages, response_format, stream: true }),
     }).then(response => response.text())
     const { entries } = gateway.simulator.truth
@@ -323,7 +402,10 @@ describe('a guard model', () => {
     const content = 'Human user:How?\nAI assistant:Like this..'
     expect((await chat('guard', false, { messages: [user(content)], stream: false })).message.content).toBe('unsafe')
     expect(bodies()[0]!.messages).toEqual([user(content)])
-    for (const messages of [[{ role: 'system', content: 's' }, user('x')], [user('a'), { role: 'assistant', content: 'b' }, user('c')]]) {
+    for (const messages of [
+      [{ role: 'system', content: 's' }, user('x')],
+      [user('a'), { role: 'assistant', content: 'b' }, user('c')],
+    ]) {
       const response = await post('guard', { messages })
       const { error } = (await response.json()) as { error: Json }
       expect([response.status, error.param]).toEqual([400, 'messages'])

@@ -11,9 +11,13 @@ const model = (name: string, target: string, base: string, more = '') => `  - mo
 `
 const config = standardConfig.replace(
   'router_settings',
-  model('openai', 'custom_openai', '{simulator}/v1') + model('claude', 'anthropic', '{simulator}') + model('command', 'cohere', '{simulator}') +
-    model('llama', 'ollama', '{simulator}') + model('gemini', 'gemini', '{simulator}') +
-    model('plain', 'custom_openai', '{simulator}/v1', '\n    model_info: { structured_output: none }') + 'router_settings',
+  model('openai', 'custom_openai', '{simulator}/v1') +
+    model('claude', 'anthropic', '{simulator}') +
+    model('command', 'cohere', '{simulator}') +
+    model('llama', 'ollama', '{simulator}') +
+    model('gemini', 'gemini', '{simulator}') +
+    model('plain', 'custom_openai', '{simulator}/v1', '\n    model_info: { structured_output: none }') +
+    'router_settings',
 )
 
 beforeAll(async () => {
@@ -23,11 +27,21 @@ beforeAll(async () => {
 afterAll(() => gateway?.stop())
 
 const post = (path: string, body: object) =>
-  fetch(gateway.url + path, { method: 'POST', headers: { authorization: `Bearer ${key}`, 'x-api-key': key }, body: JSON.stringify({ stream: true, ...body }) })
+  fetch(gateway.url + path, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'x-api-key': key },
+    body: JSON.stringify({ stream: true, ...body }),
+  })
 const messages = [{ role: 'user', content: 'say: all of it' }]
-const chat = (name: string, fault: string) => ['/v1/chat/completions', { model: `${name}/sim#${fault}`, messages, stream_options: { include_usage: true } }] as const
-const rowOf = async (response: Response) => (await gateway.rows(`&request_id=${response.headers.get('x-request-id')}`))[0]
-const sockets = async () => ((await (await fetch(new URL('/__sockets', gateway.simulator.url))).json()) as { open: number }).open
+const chat = (name: string, fault: string) =>
+  [
+    '/v1/chat/completions',
+    { model: `${name}/sim#${fault}`, messages, stream_options: { include_usage: true } },
+  ] as const
+const rowOf = async (response: Response) =>
+  (await gateway.rows(`&request_id=${response.headers.get('x-request-id')}`))[0]
+const sockets = async () =>
+  ((await (await fetch(new URL('/__sockets', gateway.simulator.url))).json()) as { open: number }).open
 
 const schema = { type: 'object', additionalProperties: false, required: ['a'], properties: { a: { type: 'integer' } } }
 const lanes: [string, string, object, string][] = [
@@ -37,8 +51,18 @@ const lanes: [string, string, object, string][] = [
   ['chat by Ollama', ...chat('llama', 'hang-end'), '[DONE]'],
   ['Messages, forwarded', '/v1/messages', { model: 'claude/sim#hang-end', max_tokens: 50, messages }, 'message_stop'],
   ['Messages by chat', '/v1/messages', { model: 'openai/sim#hang-end', max_tokens: 50, messages }, 'message_stop'],
-  ['Responses by chat', '/v1/responses', { model: 'openai/sim#hang-end', input: 'say: all of it' }, 'response.completed'],
-  ['a completion of several prompts', '/v1/completions', { model: 'claude/sim#hang-end', max_tokens: 50, prompt: ['say: one', 'say: two', 'say: all of it'] }, '[DONE]'],
+  [
+    'Responses by chat',
+    '/v1/responses',
+    { model: 'openai/sim#hang-end', input: 'say: all of it' },
+    'response.completed',
+  ],
+  [
+    'a completion of several prompts',
+    '/v1/completions',
+    { model: 'claude/sim#hang-end', max_tokens: 50, prompt: ['say: one', 'say: two', 'say: all of it'] },
+    '[DONE]',
+  ],
 ]
 
 describe('an upstream that is done, but keeps its connection open', () => {
@@ -64,14 +88,19 @@ describe('an upstream that is done, but keeps its connection open', () => {
     gateway.simulator.script({ model: 'plain' }, { text: 'no', times: 1 })
     const startMs = performance.now()
     const response = await post('/v1/chat/completions', {
-      model: 'plain/plain#hang-end', messages, response_format: { type: 'json_schema', json_schema: { name: 'x', schema, strict: true } },
+      model: 'plain/plain#hang-end',
+      messages,
+      response_format: { type: 'json_schema', json_schema: { name: 'x', schema, strict: true } },
     })
     const text = await response.text()
     expect(performance.now() - startMs).toBeLessThan(3000)
     expect([text.includes('{\\"a\\":1}'), text.endsWith('data: [DONE]\n\n')]).toEqual([true, true])
     const [first, second] = gateway.simulator.truth.entries.slice(-2)
     const row = await rowOf(response)
-    expect(row).toMatchObject({ outcome: 'success', input_tokens: first!.billable.inputTokens + second!.billable.inputTokens })
+    expect(row).toMatchObject({
+      outcome: 'success',
+      input_tokens: first!.billable.inputTokens + second!.billable.inputTokens,
+    })
   })
 
   test('a body that ends soon after gives the connection back', async () => {
@@ -86,7 +115,12 @@ describe('an upstream that is done, but keeps its connection open', () => {
   })
 
   test('a dialect without a word for the end is over some seconds later', async () => {
-    const asked = [post(...chat('gemini', 'hang-end')), post('/v1beta/models/gemini%2Fsim%23hang-end:streamGenerateContent?alt=sse', { contents: [{ role: 'user', parts: [{ text: 'say: all of it' }] }] })]
+    const asked = [
+      post(...chat('gemini', 'hang-end')),
+      post('/v1beta/models/gemini%2Fsim%23hang-end:streamGenerateContent?alt=sse', {
+        contents: [{ role: 'user', parts: [{ text: 'say: all of it' }] }],
+      }),
+    ]
     for (const response of await Promise.all(asked)) {
       const startMs = performance.now()
       const text = await response.text()
@@ -108,7 +142,10 @@ describe('a stream that cannot be read', () => {
     })
 
   test('nothing but [DONE] is an error of the upstream', async () => {
-    gateway.simulator.script({ model: 'empty' }, { raw: { status: 200, headers: { 'content-type': 'text/event-stream' }, body: 'data: [DONE]\n\n' } })
+    gateway.simulator.script(
+      { model: 'empty' },
+      { raw: { status: 200, headers: { 'content-type': 'text/event-stream' }, body: 'data: [DONE]\n\n' } },
+    )
     const response = await post('/v1/chat/completions', { model: 'openai/empty', messages })
     expect([response.status, (await response.text()).includes('without an answer')]).toEqual([502, true])
     expect(await rowOf(response)).toMatchObject({ outcome: 'error', status: 502 })

@@ -12,8 +12,12 @@ const example = (name: string) => readFileSync(join(folder, name), 'utf8')
 const models = {
   'minimal.yaml': ['gpt-4.1-mini', 'claude'],
   'hosted.yaml': [
-    'acme/instruct-v4-27b-it', 'acme/instruct-v3-70b-it', 'acme/reasoning-v3.5-70b-R', 'acme/instruct-v4.5-27b-it',
-    'acme/guard', 'acme/embedding',
+    'acme/instruct-v4-27b-it',
+    'acme/instruct-v3-70b-it',
+    'acme/reasoning-v3.5-70b-R',
+    'acme/instruct-v4.5-27b-it',
+    'acme/guard',
+    'acme/embedding',
   ],
 }
 
@@ -34,7 +38,12 @@ test('hosted.yaml: ten requests a minute a user, one key a user', async () => {
     fetch(`${gateway.url}/v1/chat/completions`, {
       method: 'POST',
       headers: { authorization: `Bearer ${key}` },
-      body: JSON.stringify({ model: 'local/simulated-chat', messages: [{ role: 'user', content: 'hi' }], stream: true, ...differing }),
+      body: JSON.stringify({
+        model: 'local/simulated-chat',
+        messages: [{ role: 'user', content: 'hi' }],
+        stream: true,
+        ...differing,
+      }),
     })
   const get = (path: string) => fetch(`${gateway.url}${path}`, { headers: { authorization: `Bearer ${key}` } })
   // "The rate limit applies to all requests made with a user's key": calls, listing, mistakes.
@@ -62,9 +71,15 @@ test('hosted.yaml: ten requests a minute a user, one key a user', async () => {
   const listing = await get('/v1/models')
   expect(listing.status).toBe(429)
   expect(await listing.json()).toMatchObject({ error: { message: expect.stringContaining('10 requests per minute') } })
-  const inBrowser = await fetch(`${gateway.url}/v1/models`, { headers: { authorization: `Bearer ${key}`, origin: 'https://chat.example' } })
+  const inBrowser = await fetch(`${gateway.url}/v1/models`, {
+    headers: { authorization: `Bearer ${key}`, origin: 'https://chat.example' },
+  })
   expect(inBrowser.headers.get('access-control-expose-headers')).toContain('x-ratelimit-remaining-requests')
-  const inAnthropic = await fetch(`${gateway.url}/v1/messages`, { method: 'POST', headers: { 'x-api-key': key }, body: '{}' })
+  const inAnthropic = await fetch(`${gateway.url}/v1/messages`, {
+    method: 'POST',
+    headers: { 'x-api-key': key },
+    body: '{}',
+  })
   expect(inAnthropic.status).toBe(429)
   expect(await inAnthropic.json()).toMatchObject({ type: 'error', error: { type: 'rate_limit_error' } })
   // The master key has no limits, and nobody's wrong key uses up anybody's.

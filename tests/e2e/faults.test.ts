@@ -58,7 +58,14 @@ for (const [lane, prefix] of Object.entries(lanes))
           expect(response.headers.get('content-type')).toContain('application/json')
         })
 
-    const cut = ['cut;at=5', 'cut-chunked;at=5', 'cut-reset;at=5', 'cut-close-delimited;at=5', 'hang-mid;at=5', 'error-in-stream;at=5']
+    const cut = [
+      'cut;at=5',
+      'cut-chunked;at=5',
+      'cut-reset;at=5',
+      'cut-close-delimited;at=5',
+      'hang-mid;at=5',
+      'error-in-stream;at=5',
+    ]
     for (const fault of cut)
       test(`${fault}: what came, then an error event, and no end mark`, async () => {
         const response = await ask(`${prefix}#${fault}`, { stream: true })
@@ -76,7 +83,10 @@ for (const [lane, prefix] of Object.entries(lanes))
         const response = await ask(`${prefix}#${fault}`, { stream: true }, 'say: Grüße ✓ 😀')
         const events = streamData(await response.text()) as { choices: { delta: { content?: string } }[] }[]
         expect(events.at(-1)).toBe('[DONE]' as never)
-        const text = events.slice(0, -1).map(event => event.choices[0]?.delta.content ?? '').join('')
+        const text = events
+          .slice(0, -1)
+          .map(event => event.choices[0]?.delta.content ?? '')
+          .join('')
         expect(text).toBe('Grüße ✓ 😀')
       })
 
@@ -101,7 +111,9 @@ for (const [lane, prefix] of Object.entries(lanes))
     test('unsolicited bytes on an idle connection never reach a client', async () => {
       for (let at = 0; at < 10; at++) {
         const response = await ask(`${prefix}#unsolicited`, {}, 'say: mine')
-        expect(((await response.json()) as { choices: { message: { content: string } }[] }).choices[0]!.message.content).toBe('mine')
+        expect(
+          ((await response.json()) as { choices: { message: { content: string } }[] }).choices[0]!.message.content,
+        ).toBe('mine')
       }
     })
 
@@ -121,14 +133,20 @@ test('a host where nobody listens is 503 APIConnectionError', async () => {
 })
 
 test('a client that leaves closes the upstream within 50 ms', async () => {
-  for (const [model, stream] of [['fault/sim#hang', false], ['fault/sim#hang', true], ['fault/sim#token-ms=20', true]] as const) {
+  for (const [model, stream] of [
+    ['fault/sim#hang', false],
+    ['fault/sim#hang', true],
+    ['fault/sim#token-ms=20', true],
+  ] as const) {
     const controller = new AbortController()
     const asked = fetch(`${gateway.url}/v1/chat/completions`, {
       method: 'POST',
       signal: controller.signal,
       headers: { authorization: `Bearer ${key}` },
       body: JSON.stringify({ model, stream, messages: [{ role: 'user', content: 'tokens: 1000' }] }),
-    }).then(response => response.text()).catch(() => 'left')
+    })
+      .then(response => response.text())
+      .catch(() => 'left')
     await Bun.sleep(120)
     const entry = gateway.simulator.truth.entries.at(-1)!
     expect(entry.finished).toBeUndefined()

@@ -21,7 +21,8 @@ export interface Backend {
 export function backends(): Backend[] {
   const list: Backend[] = [{ name: 'SQLite', open: async () => ({ close: async () => {} }) }]
   const { TEST_DATABASE_URL: databaseUrl, TEST_REDIS_URL: redisUrl } = process.env
-  if (databaseUrl && redisUrl) list.push({ name: 'Postgres and Redis', open: () => openPostgres(databaseUrl, redisUrl) })
+  if (databaseUrl && redisUrl)
+    list.push({ name: 'Postgres and Redis', open: () => openPostgres(databaseUrl, redisUrl) })
   else console.log('skipped: suites on Postgres and Redis (set TEST_DATABASE_URL and TEST_REDIS_URL)')
   return list
 }
@@ -88,7 +89,10 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
   const simulator = await startSimulator({ seed: options.seed ?? 1 })
   const folder = mkdtempSync(join(tmpdir(), 'modelgate-test-'))
   const configFile = join(folder, 'config.yaml')
-  writeFileSync(configFile, (options.config ?? standardConfig).replaceAll('{simulator}', simulator.url.replace(/\/$/, '')))
+  writeFileSync(
+    configFile,
+    (options.config ?? standardConfig).replaceAll('{simulator}', simulator.url.replace(/\/$/, '')),
+  )
   const dataDirectory = join(folder, 'data')
   const server = await startServer({
     configFile,

@@ -3,20 +3,35 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { connect } from 'node:net'
 import { endpoints } from '../../src/endpoints/index.ts'
 import {
-  chatBody, completionsBody, embeddingsBody, geminiBody, geminiEmbedBody, imagesBody, messagesBody, moderationsBody, pathsIn, poisoned, poisons,
-  rerankBody, responsesBody, speechBody,
+  chatBody,
+  completionsBody,
+  embeddingsBody,
+  geminiBody,
+  geminiEmbedBody,
+  imagesBody,
+  messagesBody,
+  moderationsBody,
+  pathsIn,
+  poisoned,
+  poisons,
+  rerankBody,
+  responsesBody,
+  speechBody,
 } from '../fuzz/hostile-bodies.ts'
 import type { Json } from '../fuzz/hostile-bodies.ts'
 import { Random, seedsOf } from '../property/random.ts'
 import { masterKey, standardConfig, startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
 
-const config = standardConfig.replace('router_settings', `  - model_name: gemini-model
+const config = standardConfig.replace(
+  'router_settings',
+  `  - model_name: gemini-model
     proxy_params: { model: gemini/gemini-2.5-flash, api_base: "{simulator}", api_key: upstream-key-canary-3, input_cost_per_token: 0.000001, output_cost_per_token: 0.000002 }
   - model_name: bare-model
     proxy_params: { model: hosted_vllm/bare, api_base: "{simulator}/v1", api_key: upstream-key-canary-4 }
     model_info: { tool_calling: prompted, structured_output: none }
-router_settings`)
+router_settings`,
+)
 
 const unhandled: unknown[] = []
 const noteUnhandled = (thrown: unknown): void => void unhandled.push(thrown)
@@ -34,8 +49,17 @@ afterAll(async () => {
   process.off('unhandledRejection', noteUnhandled)
 })
 
-const post = (path: string, body: string | Uint8Array<ArrayBuffer>, headers: Record<string, string> = {}, token = key) =>
-  fetch(`${gateway.url}${path}`, { method: 'POST', body, headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...headers } })
+const post = (
+  path: string,
+  body: string | Uint8Array<ArrayBuffer>,
+  headers: Record<string, string> = {},
+  token = key,
+) =>
+  fetch(`${gateway.url}${path}`, {
+    method: 'POST',
+    body,
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...headers },
+  })
 
 type DialectName = 'openai' | 'anthropic' | 'gemini'
 
@@ -49,7 +73,16 @@ interface Attack {
   readonly admin?: true
 }
 
-const assistant = { model: 'chat-model', name: 'a', instructions: 'i', tools: [{ type: 'function', function: { name: 'f', parameters: { type: 'object' } } }], metadata: { a: 'b' }, temperature: 1, top_p: 1, response_format: { type: 'text' } }
+const assistant = {
+  model: 'chat-model',
+  name: 'a',
+  instructions: 'i',
+  tools: [{ type: 'function', function: { name: 'f', parameters: { type: 'object' } } }],
+  metadata: { a: 'b' },
+  temperature: 1,
+  top_p: 1,
+  response_format: { type: 'text' },
+}
 const message = { role: 'user', content: [{ type: 'text', text: 'hi' }], metadata: { a: 'b' }, attachments: [] }
 let threadId = ''
 let assistantId = ''
@@ -68,11 +101,36 @@ const attacks: readonly Attack[] = [
   { at: '/v1/messages', body: { model: 'chat-model', ...messagesBody }, dialect: 'anthropic' },
   { at: '/v1/messages', body: { model: 'claude-model', ...messagesBody }, dialect: 'anthropic' },
   { at: '/v1/messages/count_tokens', body: { model: 'claude-model', ...messagesBody }, dialect: 'anthropic' },
-  { at: '/v1beta/models/{model+}:generateContent', path: () => '/v1beta/models/chat-model:generateContent', body: geminiBody, dialect: 'gemini' },
-  { at: '/v1beta/models/{model+}:streamGenerateContent', path: () => '/v1beta/models/gemini-model:streamGenerateContent?alt=sse', body: geminiBody, dialect: 'gemini' },
-  { at: '/v1beta/models/{model+}:countTokens', path: () => '/v1beta/models/gemini-model:countTokens', body: { generateContentRequest: { model: 'models/gemini-model', ...geminiBody } }, dialect: 'gemini' },
-  { at: '/v1beta/models/{model+}:embedContent', path: () => '/v1beta/models/embedding-model:embedContent', body: geminiEmbedBody, dialect: 'gemini' },
-  { at: '/v1beta/models/{model+}:batchEmbedContents', path: () => '/v1beta/models/embedding-model:batchEmbedContents', body: { requests: [{ model: 'models/embedding-model', ...geminiEmbedBody }] }, dialect: 'gemini' },
+  {
+    at: '/v1beta/models/{model+}:generateContent',
+    path: () => '/v1beta/models/chat-model:generateContent',
+    body: geminiBody,
+    dialect: 'gemini',
+  },
+  {
+    at: '/v1beta/models/{model+}:streamGenerateContent',
+    path: () => '/v1beta/models/gemini-model:streamGenerateContent?alt=sse',
+    body: geminiBody,
+    dialect: 'gemini',
+  },
+  {
+    at: '/v1beta/models/{model+}:countTokens',
+    path: () => '/v1beta/models/gemini-model:countTokens',
+    body: { generateContentRequest: { model: 'models/gemini-model', ...geminiBody } },
+    dialect: 'gemini',
+  },
+  {
+    at: '/v1beta/models/{model+}:embedContent',
+    path: () => '/v1beta/models/embedding-model:embedContent',
+    body: geminiEmbedBody,
+    dialect: 'gemini',
+  },
+  {
+    at: '/v1beta/models/{model+}:batchEmbedContents',
+    path: () => '/v1beta/models/embedding-model:batchEmbedContents',
+    body: { requests: [{ model: 'models/embedding-model', ...geminiEmbedBody }] },
+    dialect: 'gemini',
+  },
   { at: '/v1/embeddings', body: { model: 'embedding-model', ...embeddingsBody } },
   { at: '/v1/moderations', body: { model: 'local/simulated-moderation', ...moderationsBody } },
   { at: '/v1/images/generations', body: { model: 'local/simulated-image', ...imagesBody } },
@@ -84,41 +142,88 @@ const attacks: readonly Attack[] = [
   { at: '/v1/threads', body: { messages: [message], metadata: { a: 'b' }, tool_resources: {} } },
   { at: '/v1/threads/{thread_id}', path: () => `/v1/threads/${threadId}`, body: { metadata: { a: 'b' } } },
   { at: '/v1/threads/{thread_id}/messages', path: () => `/v1/threads/${threadId}/messages`, body: message },
-  { at: '/v1/threads/runs', body: { assistant_id: 'asst_x', thread: { messages: [message] }, instructions: 'i', stream: true, tools: assistant.tools, max_completion_tokens: 500, truncation_strategy: { type: 'last_messages', last_messages: 1 }, tool_choice: 'auto' } },
-  { at: '/v1/batches', body: { input_file_id: 'file-x', endpoint: '/v1/chat/completions', completion_window: '24h', metadata: { a: 'b' } } },
-  { at: '/utils/token_counter', body: { model: 'chat-model', messages: chatBody.messages, tools: chatBody.tools, prompt: null } },
-  { at: '/utils/transform_request', body: { call_type: 'completion', request_body: { model: 'claude-model', ...chatBody } } },
-  { at: '/key/generate', admin: true, body: { key_alias: null, models: ['chat-model'], max_budget: 1, rpm_limit: 1, tpm_limit: 1, duration: '1h', metadata: { a: 'b' }, aliases: { a: 'chat-model' } } },
-  { at: '/key/update', admin: true, body: { key: 'sk-x', models: ['chat-model'], max_budget: 1, metadata: { a: 'b' } } },
+  {
+    at: '/v1/threads/runs',
+    body: {
+      assistant_id: 'asst_x',
+      thread: { messages: [message] },
+      instructions: 'i',
+      stream: true,
+      tools: assistant.tools,
+      max_completion_tokens: 500,
+      truncation_strategy: { type: 'last_messages', last_messages: 1 },
+      tool_choice: 'auto',
+    },
+  },
+  {
+    at: '/v1/batches',
+    body: { input_file_id: 'file-x', endpoint: '/v1/chat/completions', completion_window: '24h', metadata: { a: 'b' } },
+  },
+  {
+    at: '/utils/token_counter',
+    body: { model: 'chat-model', messages: chatBody.messages, tools: chatBody.tools, prompt: null },
+  },
+  {
+    at: '/utils/transform_request',
+    body: { call_type: 'completion', request_body: { model: 'claude-model', ...chatBody } },
+  },
+  {
+    at: '/key/generate',
+    admin: true,
+    body: {
+      key_alias: null,
+      models: ['chat-model'],
+      max_budget: 1,
+      rpm_limit: 1,
+      tpm_limit: 1,
+      duration: '1h',
+      metadata: { a: 'b' },
+      aliases: { a: 'chat-model' },
+    },
+  },
+  {
+    at: '/key/update',
+    admin: true,
+    body: { key: 'sk-x', models: ['chat-model'], max_budget: 1, metadata: { a: 'b' } },
+  },
   { at: '/key/delete', admin: true, body: { keys: ['sk-x'] } },
 ]
 
 /** What is wrong with an answer; undefined = nothing. A 5xx may only be an upstream's. */
 async function complaint(response: Response, dialect: DialectName = 'openai'): Promise<string | undefined> {
   const text = await response.text()
-  if (response.status < 400) return text.includes('internal_error') ? `internal error inside a ${response.status}` : undefined
+  if (response.status < 400)
+    return text.includes('internal_error') ? `internal error inside a ${response.status}` : undefined
   const { error, type } = JSON.parse(text) as { error: Json; type?: string }
   if (text.includes('the gateway failed on this request')) return `internal: ${text}`
   // What a model without schemas wrote three times does not fit: said as such, and nobody's failure.
   if (response.status >= 500 && error.code !== 'json_schema_mismatch') return `${response.status}: ${text}`
   if (typeof error?.message !== 'string' || error.message === '') return `no message: ${text}`
-  const dressed = dialect === 'anthropic' ? type === 'error' && typeof error.type === 'string' : dialect === 'gemini' ? error.code === response.status && typeof error.status === 'string' : 'param' in error && 'code' in error && typeof error.type === 'string'
+  const dressed =
+    dialect === 'anthropic'
+      ? type === 'error' && typeof error.type === 'string'
+      : dialect === 'gemini'
+        ? error.code === response.status && typeof error.status === 'string'
+        : 'param' in error && 'code' in error && typeof error.type === 'string'
   return dressed ? undefined : `not a body of ${dialect}: ${text}`
 }
 
 /** Runs all, a few at a time. */
 async function inParallel<T>(list: readonly T[], run: (one: T) => Promise<void>): Promise<void> {
   const open = [...list.entries()].reverse()
-  await Promise.all(Array.from({ length: 8 }, async () => {
-    for (let next = open.pop(); next; next = open.pop()) await run(next[1])
-  }))
+  await Promise.all(
+    Array.from({ length: 8 }, async () => {
+      for (let next = open.pop(); next; next = open.pop()) await run(next[1])
+    }),
+  )
 }
 
 test('every POST path is attacked', () => {
   const known = new Set(attacks.map(one => one.at))
   const forms = /\/(audio\/(transcriptions|translations)|images\/(edits|variations)|files)$/
   // Their bodies are empty, or one field that is checked like the others.
-  const small = /\/(cancel|submit_tool_outputs)$|\/messages\/\{|\/runs(\/\{[a-z_]+\})?$|^\/key\/(block|unblock)$|:\{?[a-z]|\{model_id\+\}$/
+  const small =
+    /\/(cancel|submit_tool_outputs)$|\/messages\/\{|\/runs(\/\{[a-z_]+\})?$|^\/key\/(block|unblock)$|:\{?[a-z]|\{model_id\+\}$/
   const paths = endpoints.filter(one => one.method === 'POST').map(one => one.paths)
   expect(paths.filter(list => !list.some(path => known.has(path) || forms.test(path) || small.test(path)))).toEqual([])
 })
@@ -129,23 +234,28 @@ describe('bodies', () => {
     threadId = ((await (await post('/v1/threads', '{}')).json()) as { id: string }).id
   })
 
-  test.each(attacks.map(one => [`${one.at} ${String(one.body.model ?? '')}`, one] as const))('%s: what is wrong is refused in the words of the dialect', async (_name, { at, path, body, dialect, admin }) => {
-    const random = new Random(7)
-    const bodies = pathsIn(body).flatMap(place => seedsOf(3).map(() => ({ place, poison: random.pick(poisons) })))
-    const before = gateway.simulator.truth.entries.length
-    const complaints = new Map<string, string>()
-    let refused = 0
-    await inParallel(bodies, async ({ place, poison }) => {
-      const response = await post(path?.() ?? at, poisoned(body, place, poison), {}, admin ? masterKey : key)
-      if (response.status === 422) refused++
-      const found = await complaint(response, dialect)
-      if (found && !complaints.has(found.slice(0, 100))) complaints.set(found.slice(0, 100), `${found.slice(0, 600)} <- ${place.join('.')} = ${poison.slice(0, 80)}`)
-    })
-    expect([...complaints.values()]).toEqual([])
-    // A gateway's own refusal asks nobody; an answer that has to fit a schema may be asked for three times.
-    const most = body.model === 'bare-model' ? 3 : 1
-    expect(gateway.simulator.truth.entries.length - before).toBeLessThanOrEqual(most * (bodies.length - refused))
-  }, 60_000)
+  test.each(attacks.map(one => [`${one.at} ${String(one.body.model ?? '')}`, one] as const))(
+    '%s: what is wrong is refused in the words of the dialect',
+    async (_name, { at, path, body, dialect, admin }) => {
+      const random = new Random(7)
+      const bodies = pathsIn(body).flatMap(place => seedsOf(3).map(() => ({ place, poison: random.pick(poisons) })))
+      const before = gateway.simulator.truth.entries.length
+      const complaints = new Map<string, string>()
+      let refused = 0
+      await inParallel(bodies, async ({ place, poison }) => {
+        const response = await post(path?.() ?? at, poisoned(body, place, poison), {}, admin ? masterKey : key)
+        if (response.status === 422) refused++
+        const found = await complaint(response, dialect)
+        if (found && !complaints.has(found.slice(0, 100)))
+          complaints.set(found.slice(0, 100), `${found.slice(0, 600)} <- ${place.join('.')} = ${poison.slice(0, 80)}`)
+      })
+      expect([...complaints.values()]).toEqual([])
+      // A gateway's own refusal asks nobody; an answer that has to fit a schema may be asked for three times.
+      const most = body.model === 'bare-model' ? 3 : 1
+      expect(gateway.simulator.truth.entries.length - before).toBeLessThanOrEqual(most * (bodies.length - refused))
+    },
+    60_000,
+  )
 
   test('nothing was left unhandled', () => expect(unhandled).toEqual([]))
 })
@@ -171,64 +281,115 @@ describe('bombs', () => {
   const bombs: Readonly<Record<string, [() => string | Uint8Array<ArrayBuffer>, number[]]>> = {
     'a million levels': [() => chat('['.repeat(1_000_000)), [400]],
     'two million elements': [() => chat(`[${'{},'.repeat(2_000_000)}1]`), [400]],
-    'as many elements as are allowed': [() => chat(`[${'0,'.repeat(199_000)}1]`).replace('chat-model', 'claude-model'), [422]],
+    'as many elements as are allowed': [
+      () => chat(`[${'0,'.repeat(199_000)}1]`).replace('chat-model', 'claude-model'),
+      [422],
+    ],
     'a million fields': [() => `{${Array.from({ length: 1_000_000 }, (_, at) => `"${at}":1`).join(',')}}`, [400]],
     'a hundred thousand keys of one name': [() => `{"model":"chat-model"${',"a":1'.repeat(100_000)}}`, [400]],
     'the model twice': [() => '{"model":"chat-model","model":"claude-model","messages":[]}', [400]],
     'a string of sixty megabytes': [() => chat(`"${'x'.repeat(60_000_000)}"`), [200, 413]],
-    'an image of twenty megabytes': [() => chat(`[{"type":"image_url","image_url":{"url":"data:image/png;base64,${'A'.repeat(20_000_000)}"}}]`), [200]],
-    'a number of a million digits': [() => `{"model":"chat-model","messages":[],"seed":${'9'.repeat(1_000_000)}}`, [400, 422]],
+    'an image of twenty megabytes': [
+      () => chat(`[{"type":"image_url","image_url":{"url":"data:image/png;base64,${'A'.repeat(20_000_000)}"}}]`),
+      [200],
+    ],
+    'a number of a million digits': [
+      () => `{"model":"chat-model","messages":[],"seed":${'9'.repeat(1_000_000)}}`,
+      [400, 422],
+    ],
     'half a string': [() => '{"model":"chat-model","messages":[{"role":"user","content":"', [400]],
-    'backslashes': [() => `{"model":"${'\\'.repeat(5_000_001)}`, [400]],
-    'bytes that are no text': [() => new Uint8Array(Buffer.concat([Buffer.from('{"model":"'), Buffer.alloc(1000, 0xff), Buffer.from('"}')])), [400]],
+    backslashes: [() => `{"model":"${'\\'.repeat(5_000_001)}`, [400]],
+    'bytes that are no text': [
+      () => new Uint8Array(Buffer.concat([Buffer.from('{"model":"'), Buffer.alloc(1000, 0xff), Buffer.from('"}')])),
+      [400],
+    ],
     'white space': [() => ' '.repeat(5_000_000), [400]],
-    'nothing': [() => '', [400]],
+    nothing: [() => '', [400]],
     'a list': [() => '[{"model":"chat-model"}]', [400]],
     'a NUL': [() => '{"model":"chat-model"\0}', [400]],
-    'stop sequences without end': [() => JSON.stringify({ model: 'claude-model', messages: [{ role: 'user', content: 'x' }], stop: Array.from({ length: 60_000 }, (_, at) => `s${at}`) }), [400, 422]],
+    'stop sequences without end': [
+      () =>
+        JSON.stringify({
+          model: 'claude-model',
+          messages: [{ role: 'user', content: 'x' }],
+          stop: Array.from({ length: 60_000 }, (_, at) => `s${at}`),
+        }),
+      [400, 422],
+    ],
   }
-  test.each(Object.entries(bombs))('%s', async (_name, [make, statuses]) => {
-    const body = make()
-    const memoryBefore = process.memoryUsage.rss()
-    let best = Infinity
-    for (let tries = 0; tries < 3 && best > 100; tries++) {
-      best = Math.min(best, await longestBlockMs(async () => {
-        const response = await post('/v1/chat/completions', body)
-        expect(statuses).toContain(response.status)
-        await response.text()
-      }))
-    }
-    // The client and the simulator share this loop, and read and write the large ones too.
-    expect(best).toBeLessThan(body.length > 10_000_000 ? 1000 : 250)
-    expect(process.memoryUsage.rss() - memoryBefore).toBeLessThan(600 * 1024 * 1024)
-  }, 30_000)
+  test.each(Object.entries(bombs))(
+    '%s',
+    async (_name, [make, statuses]) => {
+      const body = make()
+      const memoryBefore = process.memoryUsage.rss()
+      let best = Infinity
+      for (let tries = 0; tries < 3 && best > 100; tries++) {
+        best = Math.min(
+          best,
+          await longestBlockMs(async () => {
+            const response = await post('/v1/chat/completions', body)
+            expect(statuses).toContain(response.status)
+            await response.text()
+          }),
+        )
+      }
+      // The client and the simulator share this loop, and read and write the large ones too.
+      expect(best).toBeLessThan(body.length > 10_000_000 ? 1000 : 250)
+      expect(process.memoryUsage.rss() - memoryBefore).toBeLessThan(600 * 1024 * 1024)
+    },
+    30_000,
+  )
 
   const everywhere: Readonly<Record<string, string>> = {
-    'a million levels': `{"a":${'['.repeat(1_000_000)}`, 'a list of three hundred thousand': `{"a":[${'0,'.repeat(300_000)}0]}`, 'no JSON': '{"a":', 'no object': '"x"', 'a NUL': '\0', 'a thousand levels, closed': `{"a":${'['.repeat(1000)}${']'.repeat(1000)}}`,
+    'a million levels': `{"a":${'['.repeat(1_000_000)}`,
+    'a list of three hundred thousand': `{"a":[${'0,'.repeat(300_000)}0]}`,
+    'no JSON': '{"a":',
+    'no object': '"x"',
+    'a NUL': '\0',
+    'a thousand levels, closed': `{"a":${'['.repeat(1000)}${']'.repeat(1000)}}`,
   }
-  test.each(Object.entries(everywhere))('every path: %s is refused in the words of its dialect', async (_name, body) => {
-    for (const { at, path, dialect, admin } of attacks) {
-      const startedMs = performance.now()
-      const response = await post(path?.() ?? at, body, {}, admin ? masterKey : key)
-      expect({ at, complaint: await complaint(response, dialect), refused: response.status >= 400 }).toEqual({ at, complaint: undefined, refused: true })
-      expect(performance.now() - startedMs).toBeLessThan(1000)
-    }
-  }, 60_000)
+  test.each(Object.entries(everywhere))(
+    'every path: %s is refused in the words of its dialect',
+    async (_name, body) => {
+      for (const { at, path, dialect, admin } of attacks) {
+        const startedMs = performance.now()
+        const response = await post(path?.() ?? at, body, {}, admin ? masterKey : key)
+        expect({ at, complaint: await complaint(response, dialect), refused: response.status >= 400 }).toEqual({
+          at,
+          complaint: undefined,
+          refused: true,
+        })
+        expect(performance.now() - startedMs).toBeLessThan(1000)
+      }
+    },
+    60_000,
+  )
 
-  test.each(['a', ' ', '1', '\u{1f600}', 'a b', '.,'].map(one => [one] as const))('eight megabytes of %j are counted without a stop', async piece => {
-    const body = JSON.stringify({ model: 'claude-model', prompt: piece.repeat(8_000_000 / Buffer.byteLength(piece)) })
-    let best = Infinity
-    for (let tries = 0; tries < 3 && best > 100; tries++)
-      best = Math.min(best, await longestBlockMs(async () => {
-        const response = await post('/utils/token_counter', body)
-        expect(response.status).toBe(200)
-        expect(((await response.json()) as { total_tokens: number }).total_tokens).toBeGreaterThanOrEqual(piece === ' ' ? 0 : 1_000)
-      }))
-    expect(best).toBeLessThan(400)
-  }, 30_000)
+  test.each(['a', ' ', '1', '\u{1f600}', 'a b', '.,'].map(one => [one] as const))(
+    'eight megabytes of %j are counted without a stop',
+    async piece => {
+      const body = JSON.stringify({ model: 'claude-model', prompt: piece.repeat(8_000_000 / Buffer.byteLength(piece)) })
+      let best = Infinity
+      for (let tries = 0; tries < 3 && best > 100; tries++)
+        best = Math.min(
+          best,
+          await longestBlockMs(async () => {
+            const response = await post('/utils/token_counter', body)
+            expect(response.status).toBe(200)
+            expect(((await response.json()) as { total_tokens: number }).total_tokens).toBeGreaterThanOrEqual(
+              piece === ' ' ? 0 : 1_000,
+            )
+          }),
+        )
+      expect(best).toBeLessThan(400)
+    },
+    30_000,
+  )
 
   test('compressed bodies are not unpacked', async () => {
-    const response = await post('/v1/chat/completions', Bun.gzipSync(Buffer.alloc(1_000_000)), { 'content-encoding': 'gzip' })
+    const response = await post('/v1/chat/completions', Bun.gzipSync(Buffer.alloc(1_000_000)), {
+      'content-encoding': 'gzip',
+    })
     expect(response.status).toBe(415)
   })
 
@@ -236,18 +397,28 @@ describe('bombs', () => {
   const forms: Readonly<Record<string, string>> = {
     'a hundred thousand parts': `${head('model')}x\r\n`.repeat(100_000),
     'a header without an end': `--b\r\ncontent-disposition: ${'x'.repeat(1_000_000)}`,
-    'boundaries': '--b\r\n'.repeat(300_000),
+    boundaries: '--b\r\n'.repeat(300_000),
     'no end': `${head('model')}${'x'.repeat(100_000)}`,
     'a field of two megabytes': `${head('model')}${'x'.repeat(2_000_000)}\r\n--b--`,
     'names of prototypes': `${head('__proto__')}x\r\n${head('constructor[]')}y\r\n--b--`,
-    'nothing': '',
+    nothing: '',
   }
-  const uploads = ['/v1/audio/transcriptions', '/v1/audio/translations', '/v1/images/edits', '/v1/images/variations', '/v1/files']
+  const uploads = [
+    '/v1/audio/transcriptions',
+    '/v1/audio/translations',
+    '/v1/images/edits',
+    '/v1/images/variations',
+    '/v1/files',
+  ]
   test.each(Object.entries(forms))('forms: %s', async (_name, form) => {
     for (const path of uploads) {
       const startedMs = performance.now()
       const response = await post(path, form, { 'content-type': 'multipart/form-data; boundary=b' })
-      expect({ path, complaint: await complaint(response), refused: response.status >= 400 }).toEqual({ path, complaint: undefined, refused: true })
+      expect({ path, complaint: await complaint(response), refused: response.status >= 400 }).toEqual({
+        path,
+        complaint: undefined,
+        refused: true,
+      })
       expect(performance.now() - startedMs).toBeLessThan(1500)
     }
   })
@@ -273,41 +444,117 @@ function raw(text: string): Promise<number> {
 
 describe('paths, queries and headers', () => {
   const targets = [
-    '/v1/models/..%2f..%2fetc%2fpasswd', '/v1/models/%00', '/v1/models/%', '/v1/models/%ff%fe', `/v1/models/${'a'.repeat(8000)}`, '/v1/models/a%0d%0ax:y', '/v1//chat/completions', '/v1/chat/completions/../../key/list',
-    '/v1/%2e%2e/key/list', '/v1\\key\\list', '/key%2flist', '/v1/responses/__proto__', '/v1/responses/%00', '/v1/threads/constructor', `/v1/threads/${'x'.repeat(4000)}`, '/v1/files/..%2f..%2fmodelgate.sqlite/content', '/docs/..%2f..%2fpackage.json', '/docs/__proto__',
-    '/utils/supported_openai_params?model=%00', '/spend/logs?limit=1e400', '/spend/logs?cursor=%ff', '/key/info?key=%F0%9F', `/v1/models?${'a=b&'.repeat(2000)}`, '/v1/models?return_wildcard_routes=[]', '/v1/assistants?limit=-1&after=%00', '/v1/assistants?order=__proto__', '/v1/files?purpose=%00&limit=x',
+    '/v1/models/..%2f..%2fetc%2fpasswd',
+    '/v1/models/%00',
+    '/v1/models/%',
+    '/v1/models/%ff%fe',
+    `/v1/models/${'a'.repeat(8000)}`,
+    '/v1/models/a%0d%0ax:y',
+    '/v1//chat/completions',
+    '/v1/chat/completions/../../key/list',
+    '/v1/%2e%2e/key/list',
+    '/v1\\key\\list',
+    '/key%2flist',
+    '/v1/responses/__proto__',
+    '/v1/responses/%00',
+    '/v1/threads/constructor',
+    `/v1/threads/${'x'.repeat(4000)}`,
+    '/v1/files/..%2f..%2fmodelgate.sqlite/content',
+    '/docs/..%2f..%2fpackage.json',
+    '/docs/__proto__',
+    '/utils/supported_openai_params?model=%00',
+    '/spend/logs?limit=1e400',
+    '/spend/logs?cursor=%ff',
+    '/key/info?key=%F0%9F',
+    `/v1/models?${'a=b&'.repeat(2000)}`,
+    '/v1/models?return_wildcard_routes=[]',
+    '/v1/assistants?limit=-1&after=%00',
+    '/v1/assistants?order=__proto__',
+    '/v1/files?purpose=%00&limit=x',
   ]
-  for (const [name, token] of [['a key', () => key], ['the master key', () => masterKey]] as const)
+  for (const [name, token] of [
+    ['a key', () => key],
+    ['the master key', () => masterKey],
+  ] as const)
     test(`paths and queries with ${name}: never a failure of the gateway`, async () => {
       const wrong: [string, number][] = []
       for (const target of targets)
         for (const method of ['GET', 'POST', 'DELETE']) {
-          const status = await raw(`${method} ${target} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${token()}\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}`)
+          const status = await raw(
+            `${method} ${target} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${token()}\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}`,
+          )
           if (status >= 500 || status === 0) wrong.push([`${method} ${target.slice(0, 60)}`, status])
         }
       expect(wrong).toEqual([])
     }, 30_000)
 
   test('a key opens no path of the operator, however it is written', async () => {
-    for (const target of ['/key/list', '/key/list/', '/v1/../key/list', '/v1/%2e%2e/key/list', '/KEY/LIST', '//key/list', '/key%2flist', '/key/list?x=/v1/models', '/key/./list'])
-      expect({ target, opens: (await raw(`GET ${target} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\nconnection: close\r\n\r\n`)) === 200 }).toEqual({ target, opens: false })
+    for (const target of [
+      '/key/list',
+      '/key/list/',
+      '/v1/../key/list',
+      '/v1/%2e%2e/key/list',
+      '/KEY/LIST',
+      '//key/list',
+      '/key%2flist',
+      '/key/list?x=/v1/models',
+      '/key/./list',
+    ])
+      expect({
+        target,
+        opens:
+          (await raw(
+            `GET ${target} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\nconnection: close\r\n\r\n`,
+          )) === 200,
+      }).toEqual({ target, opens: false })
   })
 
   test('floods and lies in headers', async () => {
     const line = 'POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\n'
     const auth = `authorization: Bearer ${key}\r\n`
     const floods = [
-      `${line}${auth}${'x-a: b\r\n'.repeat(5000)}\r\n`, `${line}authorization: Bearer ${'k'.repeat(100_000)}\r\n\r\n`, `${line}authorization: Bearer \0\r\n\r\n`,
-      `${line}authorization: Bearer ${key}, Bearer x\r\ncontent-length: 2\r\n\r\n{}`, `${line}${auth}content-length: -1\r\n\r\n`, `${line}${auth}content-length: 1e3\r\n\r\n`, `${line}${auth}transfer-encoding: chunked\r\ncontent-length: 2\r\n\r\n{}`,
-      `${line}${auth}transfer-encoding: chunked\r\n\r\nzz\r\n`, `${line}${auth}content-length: 999999999999\r\n\r\n`, `POST /v1/chat/completions HTTP/1.1\r\n${auth}\r\n`, `${line}${auth}content-type: ${'a;'.repeat(3000)}\r\ncontent-length: 2\r\n\r\n{}`,
+      `${line}${auth}${'x-a: b\r\n'.repeat(5000)}\r\n`,
+      `${line}authorization: Bearer ${'k'.repeat(100_000)}\r\n\r\n`,
+      `${line}authorization: Bearer \0\r\n\r\n`,
+      `${line}authorization: Bearer ${key}, Bearer x\r\ncontent-length: 2\r\n\r\n{}`,
+      `${line}${auth}content-length: -1\r\n\r\n`,
+      `${line}${auth}content-length: 1e3\r\n\r\n`,
+      `${line}${auth}transfer-encoding: chunked\r\ncontent-length: 2\r\n\r\n{}`,
+      `${line}${auth}transfer-encoding: chunked\r\n\r\nzz\r\n`,
+      `${line}${auth}content-length: 999999999999\r\n\r\n`,
+      `POST /v1/chat/completions HTTP/1.1\r\n${auth}\r\n`,
+      `${line}${auth}content-type: ${'a;'.repeat(3000)}\r\ncontent-length: 2\r\n\r\n{}`,
     ]
     for (const flood of floods) expect(await raw(flood)).toBeLessThan(500)
-    expect((await post('/v1/chat/completions', JSON.stringify({ model: 'chat-model', messages: [{ role: 'user', content: 'say: alive' }] }))).status).toBe(200)
+    expect(
+      (
+        await post(
+          '/v1/chat/completions',
+          JSON.stringify({ model: 'chat-model', messages: [{ role: 'user', content: 'say: alive' }] }),
+        )
+      ).status,
+    ).toBe(200)
   }, 40_000)
 })
 
 describe('money', () => {
-  const faults = ['', '', '', '#no-usage', '#bad-usage', '#cut;at=3', '#truncated-json', '#status;code=500', '#429', '#no-done', '#error-in-stream;at=2', '#reset', '#bad-chunk', '#html-error', '#cut-clean;at=3']
+  const faults = [
+    '',
+    '',
+    '',
+    '#no-usage',
+    '#bad-usage',
+    '#cut;at=3',
+    '#truncated-json',
+    '#status;code=500',
+    '#429',
+    '#no-done',
+    '#error-in-stream;at=2',
+    '#reset',
+    '#bad-chunk',
+    '#html-error',
+    '#cut-clean;at=3',
+  ]
   const prefixes = ['fault/sim', 'claude-fault/sim']
 
   /** A call in one of the dialects; `text` is found again in what the upstream was asked. */
@@ -322,14 +569,22 @@ describe('money', () => {
       case 3:
         return ['/v1/completions', { model, stream, prompt: text }]
       default:
-        return [`/v1beta/models/${encodeURIComponent(model)}:${stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`, { contents: [{ role: 'user', parts: [{ text }] }] }]
+        return [
+          `/v1beta/models/${encodeURIComponent(model)}:${stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`,
+          { contents: [{ role: 'user', parts: [{ text }] }] },
+        ]
     }
   }
 
   test('as many rows as calls, and the tokens that the upstream counted', async () => {
     const random = new Random(11)
     const calls = Array.from({ length: 100 * seedsOf(3).length }, (_, at) => {
-      const [path, body] = asked(random.int(4), `${random.pick(prefixes)}${random.pick(faults)}`, `say: ${'word '.repeat(1 + random.int(20))}end of call ${at}.`, random.chance(0.5))
+      const [path, body] = asked(
+        random.int(4),
+        `${random.pick(prefixes)}${random.pick(faults)}`,
+        `say: ${'word '.repeat(1 + random.int(20))}end of call ${at}.`,
+        random.chance(0.5),
+      )
       return { at, path, body }
     })
     const seen = new Map<string, number>()
@@ -342,13 +597,20 @@ describe('money', () => {
     expect(seen.size).toBe(calls.length)
     expect(rows.length).toBe(calls.length)
     let compared = 0
-    const truth = new Map(gateway.simulator.truth.entries.map(entry => [/end of call (\d+)\./.exec(JSON.stringify(entry.body))?.[1], entry]))
+    const truth = new Map(
+      gateway.simulator.truth.entries.map(entry => [
+        /end of call (\d+)\./.exec(JSON.stringify(entry.body))?.[1],
+        entry,
+      ]),
+    )
     const wrong: unknown[] = []
     for (const row of rows) {
-      for (const count of [row.input_tokens, row.output_tokens]) if (count !== null && !(Number.isInteger(count) && count >= 0)) wrong.push(row)
+      for (const count of [row.input_tokens, row.output_tokens])
+        if (count !== null && !(Number.isInteger(count) && count >= 0)) wrong.push(row)
       if (row.outcome !== 'success' || row.usage_source !== 'upstream') continue
       const { billable } = truth.get(String(seen.get(row.request_id)))!
-      if (row.input_tokens !== billable.inputTokens || row.output_tokens !== billable.outputTokens) wrong.push([row, billable])
+      if (row.input_tokens !== billable.inputTokens || row.output_tokens !== billable.outputTokens)
+        wrong.push([row, billable])
       else compared++
     }
     expect(wrong.slice(0, 3)).toEqual([])
@@ -358,7 +620,11 @@ describe('money', () => {
 
   test('nothing of all this has a number that cannot be, or a secret', async () => {
     const rows = await gateway.rows()
-    expect(rows.filter(row => [row.input_tokens, row.output_tokens].some(count => count !== null && !(count >= 0 && Number.isInteger(count))))).toEqual([])
+    expect(
+      rows.filter(row =>
+        [row.input_tokens, row.output_tokens].some(count => count !== null && !(count >= 0 && Number.isInteger(count))),
+      ),
+    ).toEqual([])
     expect(JSON.stringify(rows)).not.toContain('canary')
     expect(new Set(rows.map(row => row.request_id)).size).toBe(rows.length)
     expect(unhandled).toEqual([])

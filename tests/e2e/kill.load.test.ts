@@ -11,8 +11,22 @@ const root = join(import.meta.dir, '../..')
 
 async function start(folder: string, port: number) {
   const child = Bun.spawn(
-    [process.execPath, join(root, 'src/main.ts'), 'serve', '--config', join(folder, 'config.yaml'), '--port', String(port), '--data-dir', join(folder, 'data')],
-    { stdout: 'ignore', stderr: 'inherit', env: { ...process.env, MODELGATE_MASTER_KEY: masterKey, DATABASE_URL: '', REDIS_URL: '' } },
+    [
+      process.execPath,
+      join(root, 'src/main.ts'),
+      'serve',
+      '--config',
+      join(folder, 'config.yaml'),
+      '--port',
+      String(port),
+      '--data-dir',
+      join(folder, 'data'),
+    ],
+    {
+      stdout: 'ignore',
+      stderr: 'inherit',
+      env: { ...process.env, MODELGATE_MASTER_KEY: masterKey, DATABASE_URL: '', REDIS_URL: '' },
+    },
   )
   const until = performance.now() + 10_000
   for (;;) {
@@ -70,7 +84,9 @@ test('20 rounds of kill -9 under load lose and double nothing', async () => {
     const ids: string[] = []
     for (let cursor = ''; ; ) {
       const page = (await (
-        await fetch(`http://127.0.0.1:${port}/spend/logs?limit=1000${cursor}`, { headers: { authorization: `Bearer ${masterKey}` } })
+        await fetch(`http://127.0.0.1:${port}/spend/logs?limit=1000${cursor}`, {
+          headers: { authorization: `Bearer ${masterKey}` },
+        })
       ).json()) as { data: { request_id: string; outcome: string }[]; next_cursor: string | null }
       ids.push(...page.data.map(row => row.request_id))
       if (!page.next_cursor) break
@@ -80,7 +96,9 @@ test('20 rounds of kill -9 under load lose and double nothing', async () => {
     await child.exited
     const known = new Set(ids)
     const lost = [...complete].filter(id => !known.has(id))
-    console.log(`kill -9: ${rounds} rounds, ${complete.size} calls seen complete, ${ids.length} rows, ${lost.length} lost`)
+    console.log(
+      `kill -9: ${rounds} rounds, ${complete.size} calls seen complete, ${ids.length} rows, ${lost.length} lost`,
+    )
     expect(complete.size).toBeGreaterThan(rounds * 20)
     expect(lost).toEqual([])
     expect(known.size).toBe(ids.length)

@@ -33,7 +33,8 @@ function addPackage(name: string, file: string, make: (path: string) => void): v
 }
 const realBun = (path: string) => symlinkSync(process.execPath, path)
 /** As npm leaves it while install scripts are blocked. */
-const stub = (path: string) => writeFileSync(path, 'echo "Error: Bun\'s postinstall script was not run." >&2\nexit 1\n', { mode: 0o755 })
+const stub = (path: string) =>
+  writeFileSync(path, 'echo "Error: Bun\'s postinstall script was not run." >&2\nexit 1\n', { mode: 0o755 })
 
 interface Ended {
   readonly code: number | null
@@ -42,13 +43,24 @@ interface Ended {
 }
 
 async function node(words: readonly string[], environment: Record<string, string> = {}, cwd = project): Promise<Ended> {
-  const child = Bun.spawn(['node', ...words], { cwd, stdout: 'pipe', stderr: 'pipe', env: { PATH: process.env.PATH!, HOME: folder, ...environment } })
+  const child = Bun.spawn(['node', ...words], {
+    cwd,
+    stdout: 'pipe',
+    stderr: 'pipe',
+    env: { PATH: process.env.PATH!, HOME: folder, ...environment },
+  })
   const [out, error] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()])
   await child.exited
   return { code: child.exitCode, out, error }
 }
 const found = async () =>
-  (await node(['--input-type=module', '-e', "import('./bin/bun.mjs').then(({ findBun }) => process.stdout.write(String(findBun())))"])).out
+  (
+    await node([
+      '--input-type=module',
+      '-e',
+      "import('./bin/bun.mjs').then(({ findBun }) => process.stdout.write(String(findBun())))",
+    ])
+  ).out
 
 test('install scripts blocked: the platform package has the binary, `bun` only a stub', async () => {
   addPackage('bun', 'bun.exe', stub)
@@ -83,7 +95,8 @@ test('no Bun, or only the stub: the remedy and exit code 1', async () => {
 test('this very installation is found by the launcher', async () => {
   const { code, out } = await node(['bin/modelgate.mjs', 'version'], {}, root)
   expect([code, out]).toEqual([0, `modelgate ${packageJson.version} (bun ${Bun.version})\n`])
-  if (platformPackage !== undefined) expect(usual === `@oven/${platformPackage}` || platformPackage.includes('musl')).toBe(true)
+  if (platformPackage !== undefined)
+    expect(usual === `@oven/${platformPackage}` || platformPackage.includes('musl')).toBe(true)
 })
 
 test('from any folder and by a link, as npm puts it into a path', async () => {
@@ -94,7 +107,10 @@ test('from any folder and by a link, as npm puts it into a path', async () => {
 
 test('arguments, exit codes and the environment go through', async () => {
   addPackage(usual, 'bun', realBun)
-  writeFileSync(join(project, 'x.ts'), 'console.log(JSON.stringify([process.argv.slice(2), process.env.BUN_CONFIG_MAX_HTTP_REQUESTS, process.env.MINE])); process.exit(7)')
+  writeFileSync(
+    join(project, 'x.ts'),
+    'console.log(JSON.stringify([process.argv.slice(2), process.env.BUN_CONFIG_MAX_HTTP_REQUESTS, process.env.MINE])); process.exit(7)',
+  )
   const { code, out } = await node(['bin/bun.mjs', 'x.ts', '--flag', 'a b', ''], { MINE: 'yes' })
   expect([code, JSON.parse(out)]).toEqual([7, [['--flag', 'a b', ''], '5000', 'yes']])
   const given = await node(['bin/bun.mjs', 'x.ts'], { BUN_CONFIG_MAX_HTTP_REQUESTS: '9' })
@@ -104,7 +120,10 @@ test('arguments, exit codes and the environment go through', async () => {
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const)
   test(`${signal} to the launcher reaches Bun, and its exit code comes back`, async () => {
     addPackage(usual, 'bun', realBun)
-    writeFileSync(join(project, 'x.ts'), `process.on('${signal}', () => process.exit(9)); setInterval(() => {}, 1000); console.log('up')`)
+    writeFileSync(
+      join(project, 'x.ts'),
+      `process.on('${signal}', () => process.exit(9)); setInterval(() => {}, 1000); console.log('up')`,
+    )
     const child = Bun.spawn(['node', 'bin/bun.mjs', 'x.ts'], { cwd: project, stdout: 'pipe' })
     await child.stdout.getReader().read()
     child.kill(signal)
@@ -114,7 +133,10 @@ for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const)
 
 test('a Bun that dies by a signal takes the launcher with it by the same signal', async () => {
   addPackage(usual, 'bun', realBun)
-  const child = Bun.spawn(['node', 'bin/bun.mjs', '-e', "process.kill(process.pid, 'SIGTERM'); setInterval(() => {}, 1000)"], { cwd: project })
+  const child = Bun.spawn(
+    ['node', 'bin/bun.mjs', '-e', "process.kill(process.pid, 'SIGTERM'); setInterval(() => {}, 1000)"],
+    { cwd: project },
+  )
   await child.exited
   expect(child.signalCode).toBe('SIGTERM')
 })

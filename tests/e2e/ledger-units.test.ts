@@ -30,25 +30,46 @@ router_settings: { num_retries: 0 }
 
 /** Each vendor's documented answer, with the usage it reports. */
 const answers: Readonly<Record<string, () => Response>> = {
-  '/v1/images/generations': () => Response.json({ created: 5, data: [{ b64_json: 'QUI=' }, { b64_json: 'QUI=' }, { b64_json: 'QUI=' }] }),
+  '/v1/images/generations': () =>
+    Response.json({ created: 5, data: [{ b64_json: 'QUI=' }, { b64_json: 'QUI=' }, { b64_json: 'QUI=' }] }),
   '/v1/audio/speech': () => new Response(new Uint8Array(100), { headers: { 'content-type': 'audio/mpeg' } }),
-  '/v1/audio/transcriptions': () => Response.json({ task: 'transcribe', language: 'english', duration: 1.234567, text: 'Hi' }),
+  '/v1/audio/transcriptions': () =>
+    Response.json({ task: 'transcribe', language: 'english', duration: 1.234567, text: 'Hi' }),
   '/v2/rerank': () =>
-    Response.json({ id: 'r', results: [{ index: 0, relevance_score: 0.9 }], meta: { api_version: { version: '2' }, billed_units: { search_units: 2 } } }),
+    Response.json({
+      id: 'r',
+      results: [{ index: 0, relevance_score: 0.9 }],
+      meta: { api_version: { version: '2' }, billed_units: { search_units: 2 } },
+    }),
   '/v1/chat/completions': () =>
     Response.json({
-      id: 'chatcmpl-1', object: 'chat.completion', created: 5, model: 'talk-x',
+      id: 'chatcmpl-1',
+      object: 'chat.completion',
+      created: 5,
+      model: 'talk-x',
       choices: [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }],
       usage: {
-        prompt_tokens: 100, completion_tokens: 50, total_tokens: 150, prompt_tokens_details: { cached_tokens: 0, audio_tokens: 60 },
+        prompt_tokens: 100,
+        completion_tokens: 50,
+        total_tokens: 150,
+        prompt_tokens_details: { cached_tokens: 0, audio_tokens: 60 },
         completion_tokens_details: { reasoning_tokens: 0, audio_tokens: 40 },
       },
     }),
   '/v1/messages': () =>
     Response.json({
-      id: 'msg_1', type: 'message', role: 'assistant', model: 'cache-x', content: [{ type: 'text', text: 'Hi' }], stop_reason: 'end_turn', stop_sequence: null,
+      id: 'msg_1',
+      type: 'message',
+      role: 'assistant',
+      model: 'cache-x',
+      content: [{ type: 'text', text: 'Hi' }],
+      stop_reason: 'end_turn',
+      stop_sequence: null,
       usage: {
-        input_tokens: 10, output_tokens: 5, cache_read_input_tokens: 0, cache_creation_input_tokens: 300,
+        input_tokens: 10,
+        output_tokens: 5,
+        cache_read_input_tokens: 0,
+        cache_creation_input_tokens: 300,
         cache_creation: { ephemeral_5m_input_tokens: 100, ephemeral_1h_input_tokens: 200 },
       },
     }),
@@ -62,7 +83,8 @@ for (const backend of backends())
 
     beforeAll(async () => {
       upstream = Bun.serve({
-        port: 0, hostname: '127.0.0.1',
+        port: 0,
+        hostname: '127.0.0.1',
         async fetch(request) {
           await request.bytes()
           return answers[new URL(request.url).pathname]!()
@@ -79,18 +101,32 @@ for (const backend of backends())
     /** Makes a call and gives its row, as its own key sees it. */
     async function rowOf(path: string, body: object | FormData): Promise<Row> {
       const headers = { authorization: `Bearer ${key}` }
-      const response = await fetch(`${gateway.url}${path}`, { method: 'POST', headers, body: body instanceof FormData ? body : JSON.stringify(body) })
+      const response = await fetch(`${gateway.url}${path}`, {
+        method: 'POST',
+        headers,
+        body: body instanceof FormData ? body : JSON.stringify(body),
+      })
       await response.bytes()
       expect(response.status).toBe(200)
-      const found = await fetch(`${gateway.url}/spend/logs?request_id=${response.headers.get('x-request-id')}`, { headers })
+      const found = await fetch(`${gateway.url}/spend/logs?request_id=${response.headers.get('x-request-id')}`, {
+        headers,
+      })
       const { data } = (await found.json()) as { data: Row[] }
       expect(data.length).toBe(1)
       return data[0]!
     }
 
     const noUnits = {
-      cache_write_one_hour_tokens: null, input_audio_tokens: null, output_audio_tokens: null, input_image_tokens: null, output_image_tokens: null,
-      images: null, audio_microseconds: null, audio_seconds: null, characters: null, search_units: null,
+      cache_write_one_hour_tokens: null,
+      input_audio_tokens: null,
+      output_audio_tokens: null,
+      input_image_tokens: null,
+      output_image_tokens: null,
+      images: null,
+      audio_microseconds: null,
+      audio_seconds: null,
+      characters: null,
+      search_units: null,
     }
     const wav = () => {
       const form = new FormData()
@@ -116,7 +152,12 @@ for (const backend of backends())
 
     test('transcription, to the microsecond', async () => {
       const row = await rowOf('/v1/audio/transcriptions', wav())
-      expect(row).toMatchObject({ ...noUnits, audio_microseconds: 1_234_567, audio_seconds: 1.234567, cost_nano_usd: '123457' })
+      expect(row).toMatchObject({
+        ...noUnits,
+        audio_microseconds: 1_234_567,
+        audio_seconds: 1.234567,
+        cost_nano_usd: '123457',
+      })
     })
 
     test('reranking', async () => {
@@ -129,14 +170,20 @@ for (const backend of backends())
       expect(talk).toMatchObject({ ...noUnits, input_tokens: 100, input_audio_tokens: 60, output_audio_tokens: 40 })
       expect(talk.cost_nano_usd).toBe(String(40 * 1000 + 60 * 40_000 + 10 * 2000 + 40 * 80_000))
       const cached = await rowOf('/v1/messages', { model: 'cacher', max_tokens: 9, messages })
-      expect(cached).toMatchObject({ ...noUnits, input_tokens: 310, cache_write_tokens: 300, cache_write_one_hour_tokens: 200 })
+      expect(cached).toMatchObject({
+        ...noUnits,
+        input_tokens: 310,
+        cache_write_tokens: 300,
+        cache_write_one_hour_tokens: 200,
+      })
       expect(cached.cost_nano_usd).toBe(String(10 * 3000 + 100 * 3750 + 200 * 6000 + 5 * 15_000))
     })
 
     test('the metrics count them', async () => {
       const counts = async () => {
         const text = await (await gateway.admin('/metrics')).text()
-        const count = (unit: string) => Number(new RegExp(`^modelgate_units_total\\{[^}]*unit="${unit}"\\} (\\S+)$`, 'm').exec(text)?.[1] ?? 0)
+        const count = (unit: string) =>
+          Number(new RegExp(`^modelgate_units_total\\{[^}]*unit="${unit}"\\} (\\S+)$`, 'm').exec(text)?.[1] ?? 0)
         return ['images', 'characters', 'search_units', 'audio_seconds'].map(count)
       }
       const before = await counts()
@@ -150,7 +197,9 @@ for (const backend of backends())
 
     test('the documentation has every field of a row, and no other', async () => {
       const row = await rowOf('/v2/rerank', rerankWish)
-      const document = (await (await fetch(`${gateway.url}/openapi.json`)).json()) as { components: { schemas: Record<string, { properties: object }> } }
+      const document = (await (await fetch(`${gateway.url}/openapi.json`)).json()) as {
+        components: { schemas: Record<string, { properties: object }> }
+      }
       expect(Object.keys(document.components.schemas.SpendLog!.properties).sort()).toEqual(Object.keys(row).sort())
     })
   })

@@ -47,55 +47,94 @@ beforeAll(async () => {
   - model_name: failing-first
     proxy_params: { model: custom_openai/sim-chat, api_base: "{simulator}/v1", api_key: upstream-key-canary-1, order: 2 }
 router_settings:`
-  const config = standardConfig.replace('router_settings:', own.trimStart().replace(/^/, '  ')).replace('num_retries: 0', 'num_retries: 1')
+  const config = standardConfig
+    .replace('router_settings:', own.trimStart().replace(/^/, '  '))
+    .replace('num_retries: 0', 'num_retries: 1')
   gateway = await startGateway({ config })
   key = await gateway.key()
 })
 afterAll(() => gateway?.stop())
 
-const ask = (model: string, text: string, more: object = {}) => ({ model, max_tokens: 2000, messages: [{ role: 'user', content: text }], ...more })
-const post = (body: unknown, { path = '/v1/messages', headers = { 'x-api-key': key } as Record<string, string> } = {}) =>
-  fetch(`${gateway.url}${path}`, { method: 'POST', headers, body: JSON.stringify(body) })
+const ask = (model: string, text: string, more: object = {}) => ({
+  model,
+  max_tokens: 2000,
+  messages: [{ role: 'user', content: text }],
+  ...more,
+})
+const post = (
+  body: unknown,
+  { path = '/v1/messages', headers = { 'x-api-key': key } as Record<string, string> } = {},
+) => fetch(`${gateway.url}${path}`, { method: 'POST', headers, body: JSON.stringify(body) })
 const json = async (response: Response) => (await response.json()) as Message
 const eventsOf = async (response: Response): Promise<StreamEvent[]> =>
-  frameSplitter().push(await response.bytes()).map(({ event, data }) => {
-    const value = JSON.parse(data) as StreamEvent
-    expect(value.type).toBe(event!)
-    return value
-  })
+  frameSplitter()
+    .push(await response.bytes())
+    .map(({ event, data }) => {
+      const value = JSON.parse(data) as StreamEvent
+      expect(value.type).toBe(event!)
+      return value
+    })
 const said = (events: readonly StreamEvent[]): string => events.map(event => event.delta?.text ?? '').join('')
 const upstreamBody = () => gateway.simulator.truth.entries.at(-1)!.body as Record<string, unknown>
-const rowOf = async (response: Response) => (await gateway.rows(`&request_id=${response.headers.get('x-request-id')}`))[0]!
+const rowOf = async (response: Response) =>
+  (await gateway.rows(`&request_id=${response.headers.get('x-request-id')}`))[0]!
 
 for (const model of ['chat-model', 'claude-model'])
   describe(model, () => {
     test('whole and streamed, on every path and with every key header', async () => {
       const places: { path: string; headers?: Record<string, string> }[] = [
-        { path: '/v1/messages?beta=true' }, { path: '/messages', headers: { authorization: `Bearer ${key}` } },
+        { path: '/v1/messages?beta=true' },
+        { path: '/messages', headers: { authorization: `Bearer ${key}` } },
         { path: '/anthropic/v1/messages/', headers: { 'x-api-key': key, 'anthropic-version': '2026-10-21' } },
       ]
       for (const place of places) {
         const whole = await post(ask(model, 'say: hello there'), place)
-        expect([whole.status, whole.headers.get('content-type'), whole.headers.get('request-id')]).toEqual([200, 'application/json', whole.headers.get('x-request-id')])
+        expect([whole.status, whole.headers.get('content-type'), whole.headers.get('request-id')]).toEqual([
+          200,
+          'application/json',
+          whole.headers.get('x-request-id'),
+        ])
         const message = await json(whole)
-        expect(message).toMatchObject({ type: 'message', model, content: [{ type: 'text', text: 'hello there' }], stop_reason: 'end_turn' })
-        expect([message.id.startsWith('msg_'), message.usage.input_tokens! > 0, message.usage.output_tokens! > 0]).toEqual([true, true, true])
+        expect(message).toMatchObject({
+          type: 'message',
+          model,
+          content: [{ type: 'text', text: 'hello there' }],
+          stop_reason: 'end_turn',
+        })
+        expect([
+          message.id.startsWith('msg_'),
+          message.usage.input_tokens! > 0,
+          message.usage.output_tokens! > 0,
+        ]).toEqual([true, true, true])
 
         const streamed = await post(ask(model, 'say: hello there', { stream: true }), place)
         expect(streamed.headers.get('content-type')).toStartWith('text/event-stream')
         const events = await eventsOf(streamed)
         expect([said(events), events[0]!.message!.model]).toEqual(['hello there', model])
-        expect([events[0]!.type, events.at(-2)!.delta!.stop_reason, events.at(-1)!.type]).toEqual(['message_start', 'end_turn', 'message_stop'])
+        expect([events[0]!.type, events.at(-2)!.delta!.stop_reason, events.at(-1)!.type]).toEqual([
+          'message_start',
+          'end_turn',
+          'message_stop',
+        ])
         expect(events.at(-2)!.usage!.output_tokens).toBe(message.usage.output_tokens!)
       }
     })
 
     test('one row a call, with the usage of the upstream and the end user', async () => {
       for (const stream of [false, true]) {
-        const response = await post(ask(model, 'say: hello there\ncached: 3', { stream, metadata: { user_id: 'user-7' } }))
+        const response = await post(
+          ask(model, 'say: hello there\ncached: 3', { stream, metadata: { user_id: 'user-7' } }),
+        )
         await response.text()
         const row = await rowOf(response)
-        expect(row).toMatchObject({ operation: 'chat', route: '/v1/messages', outcome: 'success', usage_source: 'upstream', end_user: 'user-7', stream })
+        expect(row).toMatchObject({
+          operation: 'chat',
+          route: '/v1/messages',
+          outcome: 'success',
+          usage_source: 'upstream',
+          end_user: 'user-7',
+          stream,
+        })
         const { billable } = gateway.simulator.truth.entries.at(-1)!
         expect([row.input_tokens, row.output_tokens]).toEqual([billable.inputTokens, billable.outputTokens])
         expect(Number(row.cost_nano_usd)).toBeGreaterThan(0)
@@ -107,24 +146,50 @@ for (const model of ['chat-model', 'claude-model'])
       expect([cut.stop_reason, cut.usage.output_tokens]).toEqual(['max_tokens', 5])
       const stopped = await json(await post(ask(model, 'say: one END two', { stop_sequences: ['END'] })))
       expect(stopped.content[0]!.text!.trim()).toBe('one')
-      const schema = { type: 'object', properties: { age: { type: 'integer' } }, required: ['age'], additionalProperties: false }
-      const person = await json(await post(ask(model, 'a person', { output_config: { format: { type: 'json_schema', schema } } })))
+      const schema = {
+        type: 'object',
+        properties: { age: { type: 'integer' } },
+        required: ['age'],
+        additionalProperties: false,
+      }
+      const person = await json(
+        await post(ask(model, 'a person', { output_config: { format: { type: 'json_schema', schema } } })),
+      )
       expect(JSON.parse(person.content[0]!.text!)).toEqual({ age: expect.any(Number) })
     })
 
     test('a tool loop with a picture in the result', async () => {
-      const tools = [{ name: 'look', description: 'Looks', input_schema: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] } }]
-      const asked = await json(await post(ask(model, 'Look at Paris, use the tool', { tools, tool_choice: { type: 'tool', name: 'look', disable_parallel_tool_use: true } })))
+      const tools = [
+        {
+          name: 'look',
+          description: 'Looks',
+          input_schema: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+        },
+      ]
+      const asked = await json(
+        await post(
+          ask(model, 'Look at Paris, use the tool', {
+            tools,
+            tool_choice: { type: 'tool', name: 'look', disable_parallel_tool_use: true },
+          }),
+        ),
+      )
       const call = asked.content.find(block => block.type === 'tool_use')!
       expect([asked.stop_reason, call.name, Object.keys(call.input!)]).toEqual(['tool_use', 'look', ['city']])
       const streamed = await eventsOf(await post(ask(model, 'Look at Paris, use the tool', { tools, stream: true })))
       const input = streamed.map(event => event.delta?.partial_json ?? '').join('')
-      expect([streamed.find(event => event.content_block?.type === 'tool_use')!.content_block!.name, typeof (JSON.parse(input) as { city: unknown }).city]).toEqual(['look', 'string'])
+      expect([
+        streamed.find(event => event.content_block?.type === 'tool_use')!.content_block!.name,
+        typeof (JSON.parse(input) as { city: unknown }).city,
+      ]).toEqual(['look', 'string'])
       const pixel = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'iVBORw0KGgo=' } }
       const messages = [
         { role: 'user', content: 'Look at Paris' },
         { role: 'assistant', content: asked.content },
-        { role: 'user', content: [{ type: 'tool_result', tool_use_id: call.id, content: [{ type: 'text', text: 'sunny' }, pixel] }] },
+        {
+          role: 'user',
+          content: [{ type: 'tool_result', tool_use_id: call.id, content: [{ type: 'text', text: 'sunny' }, pixel] }],
+        },
       ]
       const answered = await json(await post({ model, max_tokens: 100, tools, messages }))
       // OpenAI takes no pictures in results: there it stands behind them, and is what the simulator speaks of.
@@ -135,13 +200,30 @@ for (const model of ['chat-model', 'claude-model'])
 
 describe('forwarded', () => {
   test("the client's bytes, its version and betas, the operator's key", async () => {
-    const sent = ask('claude-model', 'say: x', { system: [{ type: 'text', text: 'x-anthropic-billing-header: a' }], context_management: { edits: [] }, futureField: { a: 1 } })
-    const headers = { authorization: `Bearer ${key}`, 'anthropic-version': '2026-10-21', 'anthropic-beta': 'one-1,two-2', 'x-other': 'stays here' }
-    expect((await post({ ...sent, api_base: 'https://evil' }, { headers, path: '/v1/messages?beta=true' })).status).toBe(200)
+    const sent = ask('claude-model', 'say: x', {
+      system: [{ type: 'text', text: 'x-anthropic-billing-header: a' }],
+      context_management: { edits: [] },
+      futureField: { a: 1 },
+    })
+    const headers = {
+      authorization: `Bearer ${key}`,
+      'anthropic-version': '2026-10-21',
+      'anthropic-beta': 'one-1,two-2',
+      'x-other': 'stays here',
+    }
+    expect(
+      (await post({ ...sent, api_base: 'https://evil' }, { headers, path: '/v1/messages?beta=true' })).status,
+    ).toBe(200)
     const entry = gateway.simulator.truth.entries.at(-1)!
     expect(entry.body).toEqual({ ...sent, model: 'sim-claude' })
-    expect([entry.path, entry.headers['anthropic-version'], entry.headers['anthropic-beta'], entry.headers['x-api-key'], entry.headers['x-other'], entry.headers.authorization])
-      .toEqual(['/v1/messages', '2026-10-21', 'one-1,two-2', 'present', undefined, undefined])
+    expect([
+      entry.path,
+      entry.headers['anthropic-version'],
+      entry.headers['anthropic-beta'],
+      entry.headers['x-api-key'],
+      entry.headers['x-other'],
+      entry.headers.authorization,
+    ]).toEqual(['/v1/messages', '2026-10-21', 'one-1,two-2', 'present', undefined, undefined])
     // Without a version of its own the client gets the deployment's.
     await post(ask('claude-model', 'say: x'))
     expect(gateway.simulator.truth.entries.at(-1)!.headers['anthropic-version']).toBe('2023-06-01')
@@ -152,9 +234,16 @@ describe('forwarded', () => {
     const first = await json(await post(ask('claude-model', 'say: x', { thinking })))
     expect(first.content.map(block => block.type)).toEqual(['thinking', 'text'])
     const foreign = { type: 'thinking', thinking: 'elsewhere', signature: 'modelgate-unsigned' }
-    const messages = [{ role: 'user', content: 'say: x' }, { role: 'assistant', content: [foreign, ...first.content] }, { role: 'user', content: 'say: y' }]
+    const messages = [
+      { role: 'user', content: 'say: x' },
+      { role: 'assistant', content: [foreign, ...first.content] },
+      { role: 'user', content: 'say: y' },
+    ]
     const response = await post({ model: 'claude-model', max_tokens: 2000, thinking, messages })
-    expect([response.status, response.headers.get('x-proxy-dropped-params')]).toEqual([200, 'messages.content.thinking'])
+    expect([response.status, response.headers.get('x-proxy-dropped-params')]).toEqual([
+      200,
+      'messages.content.thinking',
+    ])
     expect((upstreamBody().messages as { content: unknown }[])[1]!.content).toEqual(first.content)
   })
 })
@@ -164,17 +253,39 @@ describe('translated', () => {
     const user = JSON.stringify({ device_id: 'd'.repeat(64), session_id: 's' })
     const body = {
       ...ask('chat-model', ''),
-      system: [{ type: 'text', text: 'x-anthropic-billing-header: cc=1' }, { type: 'text', text: 'You are an agent.', cache_control: { type: 'ephemeral' } }],
-      messages: [{ role: 'user', content: [{ type: 'text', text: 'say: ok', cache_control: { type: 'ephemeral' } }] }, { role: 'system', content: 'a reminder' }],
-      tools: [{ name: 'Bash', input_schema: { type: 'object' } }, { type: 'web_search_20250305', name: 'web_search' }],
-      thinking: { type: 'adaptive' }, output_config: { effort: 'high' }, context_management: { edits: [] }, metadata: { user_id: user },
+      system: [
+        { type: 'text', text: 'x-anthropic-billing-header: cc=1' },
+        { type: 'text', text: 'You are an agent.', cache_control: { type: 'ephemeral' } },
+      ],
+      messages: [
+        { role: 'user', content: [{ type: 'text', text: 'say: ok', cache_control: { type: 'ephemeral' } }] },
+        { role: 'system', content: 'a reminder' },
+      ],
+      tools: [
+        { name: 'Bash', input_schema: { type: 'object' } },
+        { type: 'web_search_20250305', name: 'web_search' },
+      ],
+      thinking: { type: 'adaptive' },
+      output_config: { effort: 'high' },
+      context_management: { edits: [] },
+      metadata: { user_id: user },
     }
     const response = await post(body, { path: '/v1/messages?beta=true' })
     expect(response.status).toBe(200)
-    expect(response.headers.get('x-proxy-dropped-params')!.split(',').sort()).toEqual(['cache_control', 'context_management', 'tools.web_search_20250305'])
+    expect(response.headers.get('x-proxy-dropped-params')!.split(',').sort()).toEqual([
+      'cache_control',
+      'context_management',
+      'tools.web_search_20250305',
+    ])
     expect(upstreamBody()).toMatchObject({
-      messages: [{ role: 'system', content: 'You are an agent.' }, { role: 'user', content: 'say: ok' }, { role: 'system', content: 'a reminder' }],
-      tools: [{ type: 'function', function: { name: 'Bash' } }], reasoning_effort: 'high', user: expect.stringMatching(/^[0-9a-f]{64}$/) as unknown,
+      messages: [
+        { role: 'system', content: 'You are an agent.' },
+        { role: 'user', content: 'say: ok' },
+        { role: 'system', content: 'a reminder' },
+      ],
+      tools: [{ type: 'function', function: { name: 'Bash' } }],
+      reasoning_effort: 'high',
+      user: expect.stringMatching(/^[0-9a-f]{64}$/) as unknown,
     })
     expect(JSON.stringify(upstreamBody())).not.toContain('billing')
     const [block] = (await json(response)).content
@@ -185,7 +296,10 @@ describe('translated', () => {
 
   test('what an upstream cannot take is refused where the operator wants that', async () => {
     const refused = await post(ask('strict-model', 'x', { context_management: {}, top_k: 5 }))
-    expect([refused.status, (await json(refused)).error]).toEqual([422, { type: 'invalid_request_error', message: expect.stringContaining('context_management') as string }])
+    expect([refused.status, (await json(refused)).error]).toEqual([
+      422,
+      { type: 'invalid_request_error', message: expect.stringContaining('context_management') as string },
+    ])
     const bash = await post(ask('chat-model', 'x', { tools: [{ type: 'bash_20250124', name: 'bash' }] }))
     expect([bash.status, (await json(bash)).error!.message]).toEqual([422, expect.stringContaining('tools.0.type')])
   })
@@ -229,12 +343,23 @@ describe('failures', () => {
       expect([stranger.status, answer.error!.type]).toEqual([401, 'authentication_error'])
       expect(answer.request_id).toBe(stranger.headers.get('x-request-id')!)
     }
-    const notJson = await fetch(`${gateway.url}/v1/messages`, { method: 'POST', headers: { 'x-api-key': key }, body: '{"model"' })
+    const notJson = await fetch(`${gateway.url}/v1/messages`, {
+      method: 'POST',
+      headers: { 'x-api-key': key },
+      body: '{"model"',
+    })
     expect([notJson.status, (await json(notJson)).error!.type]).toEqual([400, 'invalid_request_error'])
   })
 
   for (const prefix of ['fault/sim', 'claude-fault/sim']) {
-    for (const fault of ['cut;at=6', 'cut-chunked;at=6', 'cut-reset;at=6', 'cut-close-delimited;at=6', 'error-in-stream;at=6', 'no-finish'])
+    for (const fault of [
+      'cut;at=6',
+      'cut-chunked;at=6',
+      'cut-reset;at=6',
+      'cut-close-delimited;at=6',
+      'error-in-stream;at=6',
+      'no-finish',
+    ])
       test(`${prefix} ${fault}: what came, then an error event, and no end`, async () => {
         const response = await post(ask(`${prefix}#${fault}`, 'tokens: 20', { stream: true }))
         // What breaks together with the first content: nothing has gone out, so its status is still true.
@@ -266,7 +391,11 @@ describe('failures', () => {
 })
 
 describe('count_tokens', () => {
-  const body = (model: string, more: object = {}) => ({ model, messages: [{ role: 'user', content: 'Hello, Claude. How are you today?' }], ...more })
+  const body = (model: string, more: object = {}) => ({
+    model,
+    messages: [{ role: 'user', content: 'Hello, Claude. How are you today?' }],
+    ...more,
+  })
   const count = async (asked: object, path = '/v1/messages/count_tokens') => {
     const response = await post(asked, { path })
     return { response, tokens: ((await response.json()) as { input_tokens: number }).input_tokens }
@@ -275,26 +404,51 @@ describe('count_tokens', () => {
   test("by the vendor's counter, and free", async () => {
     const { response, tokens } = await count(body('claude-model'), '/v1/messages/count_tokens?beta=true')
     expect([response.status, tokens > 3, response.headers.get('x-token-count-source')]).toEqual([200, true, null])
-    expect(gateway.simulator.truth.entries.at(-1)).toMatchObject({ path: '/v1/messages/count_tokens', body: { ...body('sim-claude') } })
-    expect(await rowOf(response)).toMatchObject({ operation: 'count-tokens', route: '/v1/messages/count_tokens', input_tokens: 0, cost_nano_usd: '0' })
+    expect(gateway.simulator.truth.entries.at(-1)).toMatchObject({
+      path: '/v1/messages/count_tokens',
+      body: { ...body('sim-claude') },
+    })
+    expect(await rowOf(response)).toMatchObject({
+      operation: 'count-tokens',
+      route: '/v1/messages/count_tokens',
+      input_tokens: 0,
+      cost_nano_usd: '0',
+    })
   })
 
   test('estimated where nobody counts, without any call of the upstream', async () => {
     const before = gateway.simulator.truth.entries.length
     const { response, tokens } = await count(body('chat-model'), '/anthropic/v1/messages/count_tokens')
-    expect([response.status, response.headers.get('x-token-count-source'), response.headers.get('x-proxy-model-id')]).toEqual([200, 'estimate', 'chat-deployment'])
+    expect([
+      response.status,
+      response.headers.get('x-token-count-source'),
+      response.headers.get('x-proxy-model-id'),
+    ]).toEqual([200, 'estimate', 'chat-deployment'])
     expect(tokens).toBeWithin(8, 25)
-    const tools = [{ name: 'weather', description: 'The weather of a city', input_schema: { type: 'object', properties: { city: { type: 'string' } } } }]
+    const tools = [
+      {
+        name: 'weather',
+        description: 'The weather of a city',
+        input_schema: { type: 'object', properties: { city: { type: 'string' } } },
+      },
+    ]
     expect((await count(body('chat-model', { tools, system: 'Be brief.' }))).tokens).toBeGreaterThan(tokens + 20)
     // A host that nobody reaches can be counted for, and so can a built-in model.
     expect((await count(body('nobody'))).tokens).toBe(tokens)
     expect(gateway.simulator.truth.entries.length).toBe(before)
-    expect(await rowOf(response)).toMatchObject({ operation: 'count-tokens', outcome: 'success', deployment_id: 'chat-deployment', input_tokens: 0, cost_nano_usd: '0' })
+    expect(await rowOf(response)).toMatchObject({
+      operation: 'count-tokens',
+      outcome: 'success',
+      deployment_id: 'chat-deployment',
+      input_tokens: 0,
+      cost_nano_usd: '0',
+    })
   })
 
   test('it passes the policies: models of the key, limits, and one row a call', async () => {
     const narrow = await gateway.key({ models: ['claude-model'], rpm_limit: 2 })
-    const asNarrow = (model: string) => post(body(model), { path: '/v1/messages/count_tokens', headers: { 'x-api-key': narrow } })
+    const asNarrow = (model: string) =>
+      post(body(model), { path: '/v1/messages/count_tokens', headers: { 'x-api-key': narrow } })
     const refused = await asNarrow('chat-model')
     expect([refused.status, (await json(refused)).error!.type]).toEqual([403, 'permission_error'])
     const wide = await gateway.key({ models: ['chat-model'], rpm_limit: 1 })
@@ -308,13 +462,19 @@ describe('count_tokens', () => {
   test('the other dialects count the same way', async () => {
     const { tokens } = await count(body('chat-model'))
     const contents = [{ role: 'user', parts: [{ text: 'Hello, Claude. How are you today?' }] }]
-    const gemini = await fetch(`${gateway.url}/v1beta/models/chat-model:countTokens`, { method: 'POST', headers: { 'x-goog-api-key': key }, body: JSON.stringify({ contents }) })
+    const gemini = await fetch(`${gateway.url}/v1beta/models/chat-model:countTokens`, {
+      method: 'POST',
+      headers: { 'x-goog-api-key': key },
+      body: JSON.stringify({ contents }),
+    })
     expect(await gemini.json()).toEqual({ totalTokens: tokens })
   })
 })
 
 test('the paths are documented', async () => {
-  const document = (await (await fetch(`${gateway.url}/openapi.json`, { headers: { authorization: `Bearer ${masterKey}` } })).json()) as { paths: Record<string, unknown> }
+  const document = (await (
+    await fetch(`${gateway.url}/openapi.json`, { headers: { authorization: `Bearer ${masterKey}` } })
+  ).json()) as { paths: Record<string, unknown> }
   expect(Object.keys(document.paths)).toContain('/v1/messages')
   expect(Object.keys(document.paths)).toContain('/v1/messages/count_tokens')
 })

@@ -65,13 +65,24 @@ function startMediaUpstream() {
 }
 
 const sse = (...events: object[]) =>
-  new Response(events.map(event => `data: ${JSON.stringify(event)}\n\n`).join(''), { headers: { 'content-type': 'text/event-stream' } })
+  new Response(events.map(event => `data: ${JSON.stringify(event)}\n\n`).join(''), {
+    headers: { 'content-type': 'text/event-stream' },
+  })
 
 const answers: Record<string, (fields: Record<string, unknown>) => Response> = {
   '/v1/moderations': fields =>
-    Response.json({ id: 'modr-1', model: fields.model, results: [{ flagged: false, categories: {}, category_scores: {} }] }),
+    Response.json({
+      id: 'modr-1',
+      model: fields.model,
+      results: [{ flagged: false, categories: {}, category_scores: {} }],
+    }),
   '/v1/images/generations': fields => {
-    const usage = { total_tokens: 30, input_tokens: 10, output_tokens: 20, input_tokens_details: { text_tokens: 10, image_tokens: 0 } }
+    const usage = {
+      total_tokens: 30,
+      input_tokens: 10,
+      output_tokens: 20,
+      input_tokens_details: { text_tokens: 10, image_tokens: 0 },
+    }
     const done = { type: 'image_generation.completed', b64_json: 'QUI=', usage }
     if (fields.stream === true) return sse({ type: 'image_generation.partial_image', b64_json: 'QQ==' }, done)
     return Response.json({ created: 5, data: [{ b64_json: 'QUI=' }], ...(fields.model === 'tokens' && { usage }) })
@@ -84,10 +95,14 @@ const answers: Record<string, (fields: Record<string, unknown>) => Response> = {
 }
 
 function speech(fields: Record<string, unknown>): Response {
-  if (fields.model === 'refuses') return Response.json({ error: { message: 'no such voice', param: 'voice' } }, { status: 400 })
+  if (fields.model === 'refuses')
+    return Response.json({ error: { message: 'no such voice', param: 'voice' } }, { status: 400 })
   if (fields.model === 'lies') return Response.json({ error: 'under a good status' })
   if (fields.stream_format === 'sse')
-    return sse({ type: 'speech.audio.delta', audio: 'QUJD' }, { type: 'speech.audio.done', usage: { input_tokens: 4, output_tokens: 6, total_tokens: 10 } })
+    return sse(
+      { type: 'speech.audio.delta', audio: 'QUJD' },
+      { type: 'speech.audio.done', usage: { input_tokens: 4, output_tokens: 6, total_tokens: 10 } },
+    )
   let timer: Timer | undefined
   let count = 0
   const body = new ReadableStream<Uint8Array>({
@@ -109,11 +124,18 @@ function speech(fields: Record<string, unknown>): Response {
 
 function transcription(fields: Record<string, unknown>): Response {
   if (fields.stream === 'true' && fields.model !== 'whisper-1') {
-    const usage = { type: 'tokens', input_tokens: 14, input_token_details: { text_tokens: 0, audio_tokens: 14 }, output_tokens: 3, total_tokens: 17 }
+    const usage = {
+      type: 'tokens',
+      input_tokens: 14,
+      input_token_details: { text_tokens: 0, audio_tokens: 14 },
+      output_tokens: 3,
+      total_tokens: 17,
+    }
     return sse({ type: 'transcript.text.delta', delta: 'Hi' }, { type: 'transcript.text.done', text: 'Hi', usage })
   }
   const plain = { 'content-type': 'text/plain; charset=utf-8' }
-  if (fields.response_format === 'srt') return new Response('1\n00:00:00,000 --> 00:00:01,000\nHi\n\n', { headers: plain })
+  if (fields.response_format === 'srt')
+    return new Response('1\n00:00:00,000 --> 00:00:01,000\nHi\n\n', { headers: plain })
   if (fields.response_format === 'vtt') return new Response('WEBVTT\n\n', { headers: { 'content-type': 'text/vtt' } })
   if (fields.response_format === 'text') return new Response('Hi\n', { headers: plain })
   return Response.json({ text: 'Hi', usage: { type: 'duration', seconds: 9 } })
@@ -147,10 +169,18 @@ for (const backend of backends())
       await upstream?.stop(true)
     })
 
-    const post = (path: string, body: BodyInit | object, headers: Record<string, string> = {}, signal?: AbortSignal) => {
+    const post = (
+      path: string,
+      body: BodyInit | object,
+      headers: Record<string, string> = {},
+      signal?: AbortSignal,
+    ) => {
       const isRaw = body instanceof FormData || typeof body === 'string' || body instanceof Uint8Array
       return fetch(`${gateway.url}${path}`, {
-        method: 'POST', headers: { authorization: `Bearer ${key}`, ...headers }, body: isRaw ? (body as BodyInit) : JSON.stringify(body), signal: signal ?? null,
+        method: 'POST',
+        headers: { authorization: `Bearer ${key}`, ...headers },
+        body: isRaw ? (body as BodyInit) : JSON.stringify(body),
+        signal: signal ?? null,
       })
     }
     const form = (fields: Record<string, string>, file?: Uint8Array, name = 'a.wav') => {
@@ -174,27 +204,47 @@ for (const backend of backends())
     test('moderations without a model go to the first that judges, and come back under its public name', async () => {
       const response = await post('/moderations', { input: ['a', 'b'] })
       expect(await response.json()).toMatchObject({ model: 'judge' })
-      expect([last().path, last().fields]).toEqual(['/v1/moderations', { input: ['a', 'b'], model: 'omni-moderation-latest' }])
-      expect(await lastRow(response)).toMatchObject({ operation: 'moderations', route: '/v1/moderations', model: 'judge', status: 200, outcome: 'success', cost_nano_usd: '0' })
+      expect([last().path, last().fields]).toEqual([
+        '/v1/moderations',
+        { input: ['a', 'b'], model: 'omni-moderation-latest' },
+      ])
+      expect(await lastRow(response)).toMatchObject({
+        operation: 'moderations',
+        route: '/v1/moderations',
+        model: 'judge',
+        status: 200,
+        outcome: 'success',
+        cost_nano_usd: '0',
+      })
       expect((await client.moderations.create({ input: 'a', model: 'judge' })).results.length).toBe(1)
     })
 
     test('the built-in judge, whose verdicts are simulated, judges only when it is named', async () => {
       const limited = await gateway.key({ models: ['local/simulated-moderation'] })
       expect((await post('/v1/moderations', { input: 'a' }, { authorization: `Bearer ${limited}` })).status).toBe(422)
-      const judged = await new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: limited, maxRetries: 0 }).moderations.create({ input: 'I will kill you', model: 'local/simulated-moderation' })
+      const judged = await new OpenAI({
+        baseURL: `${gateway.url}/v1`,
+        apiKey: limited,
+        maxRetries: 0,
+      }).moderations.create({ input: 'I will kill you', model: 'local/simulated-moderation' })
       await expectConforms('CreateModerationResponse', judged)
       expect([judged.model, judged.results[0]!.flagged]).toEqual(['local/simulated-moderation', true])
       const none = await gateway.key({ models: ['media/x'] })
       const refused = await post('/v1/moderations', { input: 'a' }, { authorization: `Bearer ${none}` })
-      expect([refused.status, ((await refused.json()) as { detail: { loc: string[] }[] }).detail[0]!.loc]).toEqual([422, ['body', 'model']])
+      expect([refused.status, ((await refused.json()) as { detail: { loc: string[] }[] }).detail[0]!.loc]).toEqual([
+        422,
+        ['body', 'model'],
+      ])
     })
 
     test('a model that does not judge says so', async () => {
       const response = await post('/v1/moderations', { input: 'a', model: 'local/simulated-chat' })
       expect(response.status).toBe(400)
       const empty = await post('/v1/moderations', { model: 'judge' })
-      expect([empty.status, ((await empty.json()) as { detail: { type: string }[] }).detail[0]!.type]).toEqual([422, 'missing'])
+      expect([empty.status, ((await empty.json()) as { detail: { type: string }[] }).detail[0]!.type]).toEqual([
+        422,
+        'missing',
+      ])
     })
 
     // ---- pictures
@@ -203,7 +253,13 @@ for (const backend of backends())
       const priced = await post('/v1/images/generations', { model: 'media/tokens', prompt: 'a cat', n: 1 })
       await expectConforms('ImagesResponse', await priced.json())
       expect(last().fields).toEqual({ model: 'tokens', prompt: 'a cat', n: 1 })
-      expect(await lastRow(priced)).toMatchObject({ operation: 'images', input_tokens: 10, output_tokens: 20, cost_nano_usd: '50000', usage_source: 'upstream' })
+      expect(await lastRow(priced)).toMatchObject({
+        operation: 'images',
+        input_tokens: 10,
+        output_tokens: 20,
+        cost_nano_usd: '50000',
+        usage_source: 'upstream',
+      })
       const unpriced = await post('/images/generations', { model: 'media/pictures', prompt: 'a cat' })
       expect(await lastRow(unpriced)).toMatchObject({ status: 200, cost_nano_usd: null })
     })
@@ -218,26 +274,60 @@ for (const backend of backends())
     })
 
     test('edits and variations are forms with their pictures', async () => {
-      const image = (name: string, byte: number) => toFile(new Uint8Array(400_000).fill(byte), name, { type: 'image/png' })
-      await client.images.edit({ model: 'media/edit', prompt: 'x', image: [await image('a.png', 1), await image('b.png', 2)] })
+      const image = (name: string, byte: number) =>
+        toFile(new Uint8Array(400_000).fill(byte), name, { type: 'image/png' })
+      await client.images.edit({
+        model: 'media/edit',
+        prompt: 'x',
+        image: [await image('a.png', 1), await image('b.png', 2)],
+      })
       expect(last().fields).toEqual({ model: 'edit', prompt: 'x' })
-      expect(last().files).toEqual([1, 2].map(byte => `image[]: ${byte === 1 ? 'a' : 'b'}.png 400000 ${sha256(new Uint8Array(400_000).fill(byte))}`))
-      expect((await client.images.createVariation({ model: 'media/vary', image: await image('a.png', 1) })).data![0]!.url).toBe('https://a/b.png')
+      expect(last().files).toEqual(
+        [1, 2].map(
+          byte => `image[]: ${byte === 1 ? 'a' : 'b'}.png 400000 ${sha256(new Uint8Array(400_000).fill(byte))}`,
+        ),
+      )
+      expect(
+        (await client.images.createVariation({ model: 'media/vary', image: await image('a.png', 1) })).data![0]!.url,
+      ).toBe('https://a/b.png')
       const refused = await post('/v1/images/edits', form({ model: 'local/simulated-image', prompt: 'x' }))
-      expect([refused.status, ((await refused.json()) as { detail: { loc: string[] }[] }).detail[0]!.loc]).toEqual([422, ['body', 'image']])
+      expect([refused.status, ((await refused.json()) as { detail: { loc: string[] }[] }).detail[0]!.loc]).toEqual([
+        422,
+        ['body', 'image'],
+      ])
     })
 
     test('the built-in pictures are PNG', async () => {
-      const made = await client.images.generate({ model: 'local/simulated-image', prompt: 'a cat', size: '512x512', n: 2 })
-      expect(made.data!.map(one => Buffer.from(one.b64_json!, 'base64').toString('latin1', 1, 4))).toEqual(['PNG', 'PNG'])
-      const refused = await post('/v1/images/generations', { model: 'local/simulated-image', prompt: 'a', output_format: 'webp' })
-      expect([refused.status, ((await refused.json()) as { error: { message: string } }).error.message]).toEqual([400, 'the built-in image model makes png only'])
+      const made = await client.images.generate({
+        model: 'local/simulated-image',
+        prompt: 'a cat',
+        size: '512x512',
+        n: 2,
+      })
+      expect(made.data!.map(one => Buffer.from(one.b64_json!, 'base64').toString('latin1', 1, 4))).toEqual([
+        'PNG',
+        'PNG',
+      ])
+      const refused = await post('/v1/images/generations', {
+        model: 'local/simulated-image',
+        prompt: 'a',
+        output_format: 'webp',
+      })
+      expect([refused.status, ((await refused.json()) as { error: { message: string } }).error.message]).toEqual([
+        400,
+        'the built-in image model makes png only',
+      ])
     })
 
     // ---- speech
 
-    test('speech arrives while it is made, byte for byte, under the upstream\'s type', async () => {
-      const response = await post('/v1/audio/speech', { model: 'media/tts', input: 'hello there', voice: 'alloy', response_format: 'opus' })
+    test("speech arrives while it is made, byte for byte, under the upstream's type", async () => {
+      const response = await post('/v1/audio/speech', {
+        model: 'media/tts',
+        input: 'hello there',
+        voice: 'alloy',
+        response_format: 'opus',
+      })
       expect([response.status, response.headers.get('content-type')]).toEqual([200, 'audio/opus'])
       const reader = response.body!.getReader()
       const first = await reader.read()
@@ -246,14 +336,32 @@ for (const backend of backends())
       for (let piece = await reader.read(); !piece.done; piece = await reader.read()) pieces.push(piece.value)
       expect(performance.now() - firstMs).toBeGreaterThan(100)
       expect(Buffer.concat(pieces)).toEqual(Buffer.concat([1, 2, 3, 4, 5].map(byte => new Uint8Array(1000).fill(byte))))
-      expect(await lastRow(response)).toMatchObject({ operation: 'speech', outcome: 'success', stream: false, cost_nano_usd: null, usage_source: 'estimated', input_tokens: 0 })
+      expect(await lastRow(response)).toMatchObject({
+        operation: 'speech',
+        outcome: 'success',
+        stream: false,
+        cost_nano_usd: null,
+        usage_source: 'estimated',
+        input_tokens: 0,
+      })
     })
 
     test('speech as events reports its tokens', async () => {
-      const response = await post('/audio/speech', { model: 'media/tts', input: 'hi', voice: 'alloy', stream_format: 'sse' })
+      const response = await post('/audio/speech', {
+        model: 'media/tts',
+        input: 'hi',
+        voice: 'alloy',
+        stream_format: 'sse',
+      })
       expect(response.headers.get('content-type')).toBe('text/event-stream')
       expect(streamData(await response.text()).length).toBe(2)
-      expect(await lastRow(response)).toMatchObject({ stream: true, input_tokens: 4, output_tokens: 6, cost_nano_usd: '16000', usage_source: 'upstream' })
+      expect(await lastRow(response)).toMatchObject({
+        stream: true,
+        input_tokens: 4,
+        output_tokens: 6,
+        cost_nano_usd: '16000',
+        usage_source: 'upstream',
+      })
     })
 
     test('errors before the first byte have their true status', async () => {
@@ -270,14 +378,24 @@ for (const backend of backends())
     test('speech that is cut is cut for the client, not quietly shorter', async () => {
       const response = await post('/v1/audio/speech', { model: 'raw/cut-late', input: 'hello', voice: 'a' })
       expect(response.status).toBe(200)
-      expect(await response.bytes().then(() => 'whole', () => 'cut')).toBe('cut')
+      expect(
+        await response.bytes().then(
+          () => 'whole',
+          () => 'cut',
+        ),
+      ).toBe('cut')
       expect(await lastRow(response)).toMatchObject({ outcome: 'upstream_cut', error_kind: 'upstream-broken' })
     })
 
     test('a client that leaves stops the voice', async () => {
       const before = speechClosed
       const leaving = new AbortController()
-      const response = await post('/v1/audio/speech', { model: 'media/endless', input: 'x', voice: 'a' }, {}, leaving.signal)
+      const response = await post(
+        '/v1/audio/speech',
+        { model: 'media/endless', input: 'x', voice: 'a' },
+        {},
+        leaving.signal,
+      )
       await response.body!.getReader().read()
       leaving.abort()
       await until(() => speechClosed > before, 'the upstream is closed')
@@ -285,35 +403,72 @@ for (const backend of backends())
     })
 
     test('the built-in voice makes WAV, and its WAV is understood by the built-in ear', async () => {
-      const spoken = await client.audio.speech.create({ model: 'local/simulated-speech', input: 'x'.repeat(50), voice: 'alloy', response_format: 'wav' })
+      const spoken = await client.audio.speech.create({
+        model: 'local/simulated-speech',
+        input: 'x'.repeat(50),
+        voice: 'alloy',
+        response_format: 'wav',
+      })
       expect(spoken.headers.get('content-type')).toBe('audio/wav')
       const heard = await client.audio.transcriptions.create({
-        model: 'local/simulated-transcription', response_format: 'verbose_json', file: await toFile(await spoken.arrayBuffer(), 'x.wav'),
+        model: 'local/simulated-transcription',
+        response_format: 'verbose_json',
+        file: await toFile(await spoken.arrayBuffer(), 'x.wav'),
       })
       expect([heard.duration, heard.text.includes('24000 Hz')]).toEqual([1.5, true])
       const [row] = await gateway.rows()
-      expect(row).toMatchObject({ operation: 'transcriptions', model: 'local/simulated-transcription', cost_nano_usd: '0' })
-      const refused = await post('/v1/audio/speech', { model: 'local/simulated-speech', input: 'x', voice: 'a', response_format: 'mp3' })
-      expect([refused.status, ((await refused.json()) as { error: { message: string } }).error.message]).toEqual([400, expect.stringContaining('wav and pcm')])
+      expect(row).toMatchObject({
+        operation: 'transcriptions',
+        model: 'local/simulated-transcription',
+        cost_nano_usd: '0',
+      })
+      const refused = await post('/v1/audio/speech', {
+        model: 'local/simulated-speech',
+        input: 'x',
+        voice: 'a',
+        response_format: 'mp3',
+      })
+      expect([refused.status, ((await refused.json()) as { error: { message: string } }).error.message]).toEqual([
+        400,
+        expect.stringContaining('wav and pcm'),
+      ])
     })
 
     // ---- transcription
 
-    test('a file of 12 MB with its model behind it arrives unchanged under the upstream\'s model', async () => {
+    test("a file of 12 MB with its model behind it arrives unchanged under the upstream's model", async () => {
       const file = Uint8Array.from({ length: 12_000_000 }, (_, at) => (at * 7 + (at >> 10)) & 255)
-      const response = await post('/v1/audio/transcriptions', form({ model: 'media/whisper-1', language: 'en', 'timestamp_granularities[]': 'word', api_key: 'sk-x' }, file, 'näme x.wav'))
-      expect([response.status, await response.json()]).toEqual([200, { text: 'Hi', usage: { type: 'duration', seconds: 9 } }])
+      const response = await post(
+        '/v1/audio/transcriptions',
+        form(
+          { model: 'media/whisper-1', language: 'en', 'timestamp_granularities[]': 'word', api_key: 'sk-x' },
+          file,
+          'näme x.wav',
+        ),
+      )
+      expect([response.status, await response.json()]).toEqual([
+        200,
+        { text: 'Hi', usage: { type: 'duration', seconds: 9 } },
+      ])
       expect(last().fields).toEqual({ model: 'whisper-1', language: 'en', 'timestamp_granularities[]': 'word' })
       expect(last().files).toEqual([`file: näme x.wav 12000000 ${sha256(file)}`])
       expect(Number(last().headers.get('content-length'))).toBeGreaterThan(12_000_000)
       expect(last().headers.get('authorization')).toBe('Bearer k')
-      expect(await lastRow(response)).toMatchObject({ operation: 'transcriptions', outcome: 'success', cost_nano_usd: '900000', usage_source: 'upstream' })
+      expect(await lastRow(response)).toMatchObject({
+        operation: 'transcriptions',
+        outcome: 'success',
+        cost_nano_usd: '900000',
+        usage_source: 'upstream',
+      })
       expect(readdirSync(join(gateway.dataDirectory, 'uploads'))).toEqual([])
     })
 
     test('every response format passes with its type', async () => {
       const ask = async (format: string) => {
-        const response = await post('/audio/transcriptions', form({ model: 'media/whisper-1', response_format: format }, wav))
+        const response = await post(
+          '/audio/transcriptions',
+          form({ model: 'media/whisper-1', response_format: format }, wav),
+        )
         return [response.headers.get('content-type'), await response.text()]
       }
       expect(await ask('text')).toEqual(['text/plain; charset=utf-8', 'Hi\n'])
@@ -321,18 +476,27 @@ for (const backend of backends())
       expect(await ask('vtt')).toEqual(['text/vtt', 'WEBVTT\n\n'])
       const [row] = await gateway.rows()
       expect(row).toMatchObject({ usage_source: 'none', cost_nano_usd: null, input_tokens: null })
-      expect((await client.audio.translations.create({ model: 'media/w', file: await toFile(wav, 'a.wav') })).text).toBe('translated')
+      expect(
+        (await client.audio.translations.create({ model: 'media/w', file: await toFile(wav, 'a.wav') })).text,
+      ).toBe('translated')
     })
 
     test('streams, from models that can and from one that cannot', async () => {
-      const stream = await client.audio.transcriptions.create({ model: 'media/gpt-transcribe', file: await toFile(wav, 'a.wav'), stream: true })
+      const stream = await client.audio.transcriptions.create({
+        model: 'media/gpt-transcribe',
+        file: await toFile(wav, 'a.wav'),
+        stream: true,
+      })
       const events: string[] = []
       for await (const event of stream) events.push(event.type)
       expect(events).toEqual(['transcript.text.delta', 'transcript.text.done'])
       const [row] = await gateway.rows()
       expect(row).toMatchObject({ stream: true, input_tokens: 14, output_tokens: 3, outcome: 'success' })
       const whole = await post('/v1/audio/transcriptions', form({ model: 'media/whisper-1', stream: 'true' }, wav))
-      expect([whole.headers.get('content-type'), ((await whole.json()) as { text: string }).text]).toEqual([expect.stringContaining('application/json'), 'Hi'])
+      expect([whole.headers.get('content-type'), ((await whole.json()) as { text: string }).text]).toEqual([
+        expect.stringContaining('application/json'),
+        'Hi',
+      ])
     })
 
     test('another deployment gets the whole file again', async () => {
@@ -340,18 +504,41 @@ for (const backend of backends())
       const response = await post('/v1/audio/transcriptions', form({ model: 'both' }, file))
       expect([response.status, response.headers.get('x-proxy-attempted-retries')]).toEqual([200, '1'])
       expect(seen.slice(-2).map(one => [one.fields.model, one.files])).toEqual([
-        ['fails-first', [`file: a.wav 1000000 ${sha256(file)}`]], ['works', [`file: a.wav 1000000 ${sha256(file)}`]],
+        ['fails-first', [`file: a.wav 1000000 ${sha256(file)}`]],
+        ['works', [`file: a.wav 1000000 ${sha256(file)}`]],
       ])
     })
 
     const bad: [string, () => BodyInit, Record<string, string>, number, string][] = [
       ['no file', () => form({ model: 'media/x' }), {}, 422, 'file'],
       ['no model', () => form({}, wav), {}, 422, 'model'],
-      ['two models', () => { const made = form({ model: 'media/x' }, wav); made.append('model', 'media/y'); return made }, {}, 422, 'model'],
+      [
+        'two models',
+        () => {
+          const made = form({ model: 'media/x' }, wav)
+          made.append('model', 'media/y')
+          return made
+        },
+        {},
+        422,
+        'model',
+      ],
       ['JSON', () => '{"model":"media/x"}', { 'content-type': 'application/json' }, 415, 'multipart/form-data'],
-      ['a cut form', () => '--B\r\ncontent-disposition: form-data; name="model"\r\n\r\nx', { 'content-type': 'multipart/form-data; boundary=B' }, 400, 'closing boundary'],
+      [
+        'a cut form',
+        () => '--B\r\ncontent-disposition: form-data; name="model"\r\n\r\nx',
+        { 'content-type': 'multipart/form-data; boundary=B' },
+        400,
+        'closing boundary',
+      ],
       ['a compressed form', () => form({ model: 'media/x' }, wav), { 'content-encoding': 'gzip' }, 415, 'gzip'],
-      ['more than the limit', () => new Uint8Array(33 * 1024 * 1024), { 'content-type': 'multipart/form-data; boundary=B' }, 413, '33554432'],
+      [
+        'more than the limit',
+        () => new Uint8Array(33 * 1024 * 1024),
+        { 'content-type': 'multipart/form-data; boundary=B' },
+        413,
+        '33554432',
+      ],
       ['a text file field', () => form({ model: 'media/x', file: 'text' }), {}, 422, 'file'],
     ]
     for (const [name, body, headers, status, word] of bad)
@@ -360,18 +547,23 @@ for (const backend of backends())
         const response = await post('/v1/audio/transcriptions', body(), headers)
         const text = await response.text()
         expect([response.status, text.includes(word)]).toEqual([status, true])
-        if (status === 422) expect(Object.keys((JSON.parse(text) as { detail: object[] }).detail[0]!)).toEqual(['loc', 'msg', 'type'])
+        if (status === 422)
+          expect(Object.keys((JSON.parse(text) as { detail: object[] }).detail[0]!)).toEqual(['loc', 'msg', 'type'])
         expect(seen.length).toBe(before)
         expect(await lastRow(response)).toMatchObject({ outcome: 'error', status, attempts: 0 })
       })
 
     test('keys and limits hold for forms as for everything', async () => {
       const limited = await gateway.key({ models: ['media/a'], rpm_limit: 1 })
-      const ask = (model: string) => post('/v1/audio/transcriptions', form({ model }, wav), { authorization: `Bearer ${limited}` })
+      const ask = (model: string) =>
+        post('/v1/audio/transcriptions', form({ model }, wav), { authorization: `Bearer ${limited}` })
       expect((await ask('media/b')).status).toBe(403)
       expect((await ask('media/a')).status).toBe(200)
       expect((await ask('media/a')).status).toBe(429)
-      expect((await post('/v1/audio/transcriptions', form({ model: 'media/a' }, wav), { authorization: 'Bearer sk-nobody' })).status).toBe(401)
+      expect(
+        (await post('/v1/audio/transcriptions', form({ model: 'media/a' }, wav), { authorization: 'Bearer sk-nobody' }))
+          .status,
+      ).toBe(401)
     })
 
     test('a client that leaves in the middle of its file has one row, and nothing of it stays', async () => {
@@ -379,7 +571,9 @@ for (const backend of backends())
       const { hostname, port } = new URL(gateway.url)
       const socket = connect(Number(port), hostname)
       socket.on('error', () => {})
-      socket.write(`POST /v1/audio/transcriptions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${masterKey}\r\ncontent-type: multipart/form-data; boundary=B\r\ncontent-length: 9000000\r\n\r\n`)
+      socket.write(
+        `POST /v1/audio/transcriptions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${masterKey}\r\ncontent-type: multipart/form-data; boundary=B\r\ncontent-length: 9000000\r\n\r\n`,
+      )
       socket.write('--B\r\ncontent-disposition: form-data; name="file"; filename="f"\r\n\r\n')
       socket.write(new Uint8Array(2_000_000))
       await Bun.sleep(150)
@@ -401,13 +595,17 @@ for (const backend of backends())
       }
       const before = open()
       for (let at = 0; at < 20; at++)
-        await (await post('/v1/audio/transcriptions', form({ model: 'media/whisper-1' }, new Uint8Array(600_000)))).text()
+        await (
+          await post('/v1/audio/transcriptions', form({ model: 'media/whisper-1' }, new Uint8Array(600_000)))
+        ).text()
       await Bun.sleep(50)
       expect(open() - before).toBeLessThan(8)
     })
 
     test('the API document tells forms and audio from JSON', async () => {
-      const { paths } = (await (await fetch(`${gateway.url}/openapi.json`)).json()) as { paths: Record<string, { post: any }> }
+      const { paths } = (await (await fetch(`${gateway.url}/openapi.json`)).json()) as {
+        paths: Record<string, { post: any }>
+      }
       expect(Object.keys(paths['/v1/audio/transcriptions']!.post.requestBody.content)).toEqual(['multipart/form-data'])
       expect(Object.keys(paths['/audio/speech']!.post.responses[200].content)).toEqual(['audio/*'])
       expect(paths['/moderations']).toBeDefined()

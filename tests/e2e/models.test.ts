@@ -31,29 +31,75 @@ test('model info: limits, abilities, prices and who says so', async () => {
   const { data } = (await get('/v1/model/info')).body
   const infos = Object.fromEntries(data.map(one => [one.model_name, one.model_info as Json]))
   expect(infos.four).toMatchObject({
-    mode: 'chat', max_input_tokens: 128_000, max_output_tokens: 16_384, supports_vision: true, supports_reasoning: false, supports_web_search: null,
-    input_cost_per_token: 2.5e-6, output_cost_per_token: 1e-5, cache_read_input_token_cost: 1.25e-6, input_cost_per_token_batches: 1.25e-6, price_source: 'catalogue',
+    mode: 'chat',
+    max_input_tokens: 128_000,
+    max_output_tokens: 16_384,
+    supports_vision: true,
+    supports_reasoning: false,
+    supports_web_search: null,
+    input_cost_per_token: 2.5e-6,
+    output_cost_per_token: 1e-5,
+    cache_read_input_token_cost: 1.25e-6,
+    input_cost_per_token_batches: 1.25e-6,
+    price_source: 'catalogue',
   })
   // Since a day in 2025 it costs a fifth of what it did.
-  expect(infos.changed).toMatchObject({ supports_vision: false, supports_reasoning: true, max_output_tokens: 99, input_cost_per_token: 2e-6 })
+  expect(infos.changed).toMatchObject({
+    supports_vision: false,
+    supports_reasoning: true,
+    max_output_tokens: 99,
+    input_cost_per_token: 2e-6,
+  })
   expect(infos.long).toMatchObject({ input_cost_per_token: 1.25e-6, input_cost_per_token_above_200k_tokens: 2.5e-6 })
-  expect(infos.own).toMatchObject({ mode: 'image_generation', output_cost_per_image: 0.04, input_cost_per_token: null, price_source: 'config' })
-  expect(infos.dark).toMatchObject({ max_input_tokens: null, supports_vision: null, input_cost_per_token: null, price_source: 'unknown' })
+  expect(infos.own).toMatchObject({
+    mode: 'image_generation',
+    output_cost_per_image: 0.04,
+    input_cost_per_token: null,
+    price_source: 'config',
+  })
+  expect(infos.dark).toMatchObject({
+    max_input_tokens: null,
+    supports_vision: null,
+    input_cost_per_token: null,
+    price_source: 'unknown',
+  })
 })
 
-test('the list carries the same, in the shape that OpenAI\'s and Anthropic\'s clients read', async () => {
+test("the list carries the same, in the shape that OpenAI's and Anthropic's clients read", async () => {
   const { data } = (await get('/v1/models')).body
-  expect(data[0]).toMatchObject({ id: 'four', object: 'model', type: 'model', context_length: 128_000, mode: 'chat', supported_modalities: ['text', 'image'], input_cost_per_token: 2.5e-6, price_source: 'catalogue' })
-  expect((await get('/v1/models/four')).body).toMatchObject({ id: 'four', owned_by: 'openai', supports_function_calling: true })
+  expect(data[0]).toMatchObject({
+    id: 'four',
+    object: 'model',
+    type: 'model',
+    context_length: 128_000,
+    mode: 'chat',
+    supported_modalities: ['text', 'image'],
+    input_cost_per_token: 2.5e-6,
+    price_source: 'catalogue',
+  })
+  expect((await get('/v1/models/four')).body).toMatchObject({
+    id: 'four',
+    owned_by: 'openai',
+    supports_function_calling: true,
+  })
 })
 
-test('Google\'s client gets its own list under /v1/models, everyone else does not', async () => {
-  const google: Record<string, string>[] = [{ 'x-goog-api-key': key }, { authorization: `Bearer ${key}`, 'x-goog-api-client': 'google-genai-sdk/3.1.0' }]
+test("Google's client gets its own list under /v1/models, everyone else does not", async () => {
+  const google: Record<string, string>[] = [
+    { 'x-goog-api-key': key },
+    { authorization: `Bearer ${key}`, 'x-goog-api-client': 'google-genai-sdk/3.1.0' },
+  ]
   for (const headers of google) {
     const { body } = await get('/v1/models?pageSize=2', headers)
-    expect(body).toMatchObject({ models: [{ name: 'models/four', inputTokenLimit: 128_000, outputTokenLimit: 16_384 }, { name: 'models/changed' }], nextPageToken: '2' })
+    expect(body).toMatchObject({
+      models: [{ name: 'models/four', inputTokenLimit: 128_000, outputTokenLimit: 16_384 }, { name: 'models/changed' }],
+      nextPageToken: '2',
+    })
     expect((await get('/v1/models/four', headers)).body).toMatchObject({ name: 'models/four' })
-    expect(await get('/v1/models/nope', headers)).toMatchObject({ status: 404, body: { error: { code: 404, status: 'NOT_FOUND' } } })
+    expect(await get('/v1/models/nope', headers)).toMatchObject({
+      status: 404,
+      body: { error: { code: 404, status: 'NOT_FOUND' } },
+    })
     expect((await get('/v1/models?pageSize=none', headers)).status).toBe(400)
   }
   expect((await get('/v1/models', { 'x-api-key': key })).body.data[0]).toMatchObject({ id: 'four' })
@@ -63,17 +109,31 @@ test('switches of the query as Python writes them; what is no switch is 422 with
   const fallbacks = (await get('/v1/models?include_metadata=True&return_wildcard_routes=FALSE')).body.data[0]
   expect(fallbacks).toMatchObject({ id: 'four', metadata: { fallbacks: [] } })
   const wrong = await get('/v1/models?return_wildcard_routes=maybe')
-  expect(wrong).toMatchObject({ status: 422, body: { detail: [{ loc: ['query', 'return_wildcard_routes'], msg: 'must be true or false' }] } })
+  expect(wrong).toMatchObject({
+    status: 422,
+    body: { detail: [{ loc: ['query', 'return_wildcard_routes'], msg: 'must be true or false' }] },
+  })
   const count = (query: string) =>
-    fetch(`${gateway.url}/utils/token_counter?call_endpoint=${query}`, { method: 'POST', headers: { authorization: `Bearer ${key}` }, body: '{"model":"four","prompt":"hello"}' })
+    fetch(`${gateway.url}/utils/token_counter?call_endpoint=${query}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}` },
+      body: '{"model":"four","prompt":"hello"}',
+    })
   expect([(await count('False')).status, (await count('maybe')).status]).toEqual([200, 422])
 })
 
 test('the documentation finds its parts, however its address is written', async () => {
   for (const path of ['/', '/docs', '/docs/']) {
     const page = await fetch(`${gateway.url}${path}`)
-    const parts = [...(await page.text()).matchAll(/(?:href|src)="([^"]+)"/g)].map(found => new URL(found[1]!, page.url).href)
+    const parts = [...(await page.text()).matchAll(/(?:href|src)="([^"]+)"/g)].map(
+      found => new URL(found[1]!, page.url).href,
+    )
     expect(parts.length).toBe(3)
-    for (const part of parts) expect([part, (await fetch(part, { method: 'HEAD' })).status, (await fetch(part)).status]).toEqual([part, 200, 200])
+    for (const part of parts)
+      expect([part, (await fetch(part, { method: 'HEAD' })).status, (await fetch(part)).status]).toEqual([
+        part,
+        200,
+        200,
+      ])
   }
 })

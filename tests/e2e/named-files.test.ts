@@ -47,24 +47,38 @@ beforeEach(async () => {
 afterAll(() => gateway.stop())
 
 const clientOf = (apiKey: string) => new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey, maxRetries: 0 })
-const upload = (bytes: Buffer, name: string, purpose: 'user_data' | 'vision' | 'batch' = 'user_data', model = 'reader') =>
-  toFile(bytes, name).then(file => client.files.create({ file, purpose }, { query: { model } }))
+const upload = (
+  bytes: Buffer,
+  name: string,
+  purpose: 'user_data' | 'vision' | 'batch' = 'user_data',
+  model = 'reader',
+) => toFile(bytes, name).then(file => client.files.create({ file, purpose }, { query: { model } }))
 /** The simulator's own id of what was uploaded last. */
-const idThere = async () => (((await (await fetch(`${gateway.simulator.url}/v1/files`)).json()) as Json).data as Json[])[0]!.id as string
+const idThere = async () =>
+  (((await (await fetch(`${gateway.simulator.url}/v1/files`)).json()) as Json).data as Json[])[0]!.id as string
 /** The bodies of calls that the simulator got; none of ours may stand in them. */
 const sent = () => {
-  const bodies = gateway.simulator.truth.entries.filter(entry => entry.method === 'POST' && !entry.path.endsWith('/files')).map(entry => entry.body as Json)
+  const bodies = gateway.simulator.truth.entries
+    .filter(entry => entry.method === 'POST' && !entry.path.endsWith('/files'))
+    .map(entry => entry.body as Json)
   expect(JSON.stringify(bodies)).not.toMatch(/file-[0-9a-f]{32}/)
   return bodies
 }
 const asked = async (path: string, body: Json, caller = key): Promise<[number, Json]> => {
-  const response = await fetch(`${gateway.url}${path}`, { method: 'POST', headers: { authorization: `Bearer ${caller}` }, body: JSON.stringify(body) })
+  const response = await fetch(`${gateway.url}${path}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${caller}` },
+    body: JSON.stringify(body),
+  })
   const text = await response.text()
   expect(text).not.toContain('upstream-key')
   return [response.status, JSON.parse(text) as Json]
 }
 const named = (file_id: string) => ({ type: 'file' as const, file: { file_id } })
-const chatOf = (model: string, ...parts: Json[]): any => ({ model, messages: [{ role: 'user', content: [{ type: 'text', text: 'say: read' }, ...parts] }] })
+const chatOf = (model: string, ...parts: Json[]): any => ({
+  model,
+  messages: [{ role: 'user', content: [{ type: 'text', text: 'say: read' }, ...parts] }],
+})
 const chat = (model: string, ...parts: Json[]) => asked('/v1/chat/completions', chatOf(model, ...parts))
 
 test("a file that OpenAI's client uploads is read by its own id, at the only account that has it", async () => {
@@ -89,27 +103,47 @@ test('Responses keep our ids in what they store and continue with them; pictures
   const documentThere = await idThere()
   const picture = await upload(png, 'a.png', 'vision')
   const pictureThere = await idThere()
-  const content = [{ type: 'input_text' as const, text: 'say: one' }, { type: 'input_file' as const, file_id: document.id }, { type: 'input_image' as const, file_id: picture.id, detail: 'low' as const }]
+  const content = [
+    { type: 'input_text' as const, text: 'say: one' },
+    { type: 'input_file' as const, file_id: document.id },
+    { type: 'input_image' as const, file_id: picture.id, detail: 'low' as const },
+  ]
   const first = await client.responses.create({ model: 'reader', input: [{ role: 'user', content }] })
   const second = await client.responses.create({ model: 'reader', input: 'say: two', previous_response_id: first.id })
   expect([first.output_text, second.output_text]).toEqual(['one', 'two'])
   const there = [content[0]!, { ...content[1]!, file_id: documentThere }, { ...content[2]!, file_id: pictureThere }]
   expect(sent().map(body => body.input[0].content)).toEqual([there, there])
-  expect((await client.responses.inputItems.list(first.id)).data[0]).toMatchObject({ content: [{}, { file_id: document.id }, { file_id: picture.id }] })
+  expect((await client.responses.inputItems.list(first.id)).data[0]).toMatchObject({
+    content: [{}, { file_id: document.id }, { file_id: picture.id }],
+  })
 })
 
 test("Claude's words name a file for any dialect; what is said in texts, calls and metadata stays", async () => {
   const file = await upload(pdf, 'a.pdf')
   const there = await idThere()
   const anthropic = new Anthropic({ baseURL: gateway.url, apiKey: key, maxRetries: 0 })
-  const messages: any = [{ role: 'user', content: [{ type: 'document', title: 'A', source: { type: 'file', file_id: file.id } }, { type: 'text', text: 'say: yes' }] }]
+  const messages: any = [
+    {
+      role: 'user',
+      content: [
+        { type: 'document', title: 'A', source: { type: 'file', file_id: file.id } },
+        { type: 'text', text: 'say: yes' },
+      ],
+    },
+  ]
   const answer = await anthropic.messages.create({ model: 'reader', max_tokens: 10, messages })
   expect(answer.content).toMatchObject([{ text: 'yes' }])
   expect(sent().at(-1)!.messages[0].content[0]).toEqual(named(there))
 
-  const calls = [{ id: 'call_1', type: 'function', function: { name: 'open', arguments: JSON.stringify({ file_id: file.id }) } }]
+  const calls = [
+    { id: 'call_1', type: 'function', function: { name: 'open', arguments: JSON.stringify({ file_id: file.id }) } },
+  ]
   const body = { ...chatOf('reader', named(file.id)), metadata: { file_id: file.id } }
-  body.messages.push({ role: 'assistant', tool_calls: calls }, { role: 'tool', tool_call_id: 'call_1', content: file.id }, { role: 'user', content: `say: ${file.id}` })
+  body.messages.push(
+    { role: 'assistant', tool_calls: calls },
+    { role: 'tool', tool_call_id: 'call_1', content: file.id },
+    { role: 'user', content: `say: ${file.id}` },
+  )
   const [status, { choices }] = await asked('/v1/chat/completions', body)
   expect([status, choices[0].message.content]).toEqual([200, file.id])
   const got = gateway.simulator.truth.last()!.body as Json
@@ -121,17 +155,33 @@ test("another key's id and one that never was are refused alike; a vendor's own 
   const file = await upload(pdf, 'a.pdf')
   const stranger = await gateway.key()
   const never = `${file.id.slice(0, -4)}0000`
-  const [[status, theirs], [, nobodys]] = await Promise.all([asked('/v1/chat/completions', chatOf('reader', named(file.id)), stranger), asked('/v1/chat/completions', chatOf('reader', named(never)), stranger)])
+  const [[status, theirs], [, nobodys]] = await Promise.all([
+    asked('/v1/chat/completions', chatOf('reader', named(file.id)), stranger),
+    asked('/v1/chat/completions', chatOf('reader', named(never)), stranger),
+  ])
   expect([status, theirs.error.param]).toEqual([422, 'messages.0.content.1.file.file_id'])
   expect(theirs.error.message).toContain(`this key has no file '${file.id}'`)
   expect(theirs.error.message.replaceAll(file.id, never)).toBe(nobodys.error.message)
-  const [claudeStatus, claude] = await asked('/v1/messages', { model: 'reader', max_tokens: 9, messages: [{ role: 'user', content: [{ type: 'image', source: { type: 'file', file_id: file.id } }] }] }, stranger)
-  expect([claudeStatus, claude.error.message]).toEqual([422, expect.stringContaining('messages.0.content.0.source.file_id')])
+  const [claudeStatus, claude] = await asked(
+    '/v1/messages',
+    {
+      model: 'reader',
+      max_tokens: 9,
+      messages: [{ role: 'user', content: [{ type: 'image', source: { type: 'file', file_id: file.id } }] }],
+    },
+    stranger,
+  )
+  expect([claudeStatus, claude.error.message]).toEqual([
+    422,
+    expect.stringContaining('messages.0.content.0.source.file_id'),
+  ])
   expect(sent()).toEqual([])
 
   const own = ['file-6F2ksmvXxt4VdoqmHRw6kL', 'file-9f4c5e8ab1fa4f4e9d5e5b3b5b5f5f5f']
   for (const id of own) expect((await chat('elsewhere', named(id)))[0]).toBe(200)
-  expect(gateway.simulator.truth.entries.slice(-2).map(entry => (entry.body as Json).messages[0].content[1].file.file_id)).toEqual(own)
+  expect(
+    gateway.simulator.truth.entries.slice(-2).map(entry => (entry.body as Json).messages[0].content[1].file.file_id),
+  ).toEqual(own)
 })
 
 test('a model without the file gets its content, where the upstream hands it out', async () => {
@@ -144,11 +194,24 @@ test('a model without the file gets its content, where the upstream hands it out
   expect(sent().at(-1)!.messages[0].content[1]).toEqual({ type: 'image_url', image_url: { url } })
   // At home a translated dialect has no word for a picture's id.
   for (const model of ['plain', 'elsewhere'])
-    expect((await asked('/v1/responses', { model, input: [{ role: 'user', content: [{ type: 'input_image', file_id: picture.id }] }] }))[0]).toBe(200)
+    expect(
+      (
+        await asked('/v1/responses', {
+          model,
+          input: [{ role: 'user', content: [{ type: 'input_image', file_id: picture.id }] }],
+        })
+      )[0],
+    ).toBe(200)
   const [home, other] = sent().slice(-2)
-  expect([home!.messages[0].content, other!.input[0].content]).toEqual([[{ type: 'image_url', image_url: { url } }], [{ type: 'input_image', image_url: url }]])
+  expect([home!.messages[0].content, other!.input[0].content]).toEqual([
+    [{ type: 'image_url', image_url: { url } }],
+    [{ type: 'input_image', image_url: url }],
+  ])
   expect((await chat('claude', named(picture.id)))[0]).toBe(200)
-  expect(sent().at(-1)!.messages[0].content[1]).toEqual({ type: 'image', source: { type: 'base64', media_type: 'image/png', data: png.toString('base64') } })
+  expect(sent().at(-1)!.messages[0].content[1]).toEqual({
+    type: 'image',
+    source: { type: 'base64', media_type: 'image/png', data: png.toString('base64') },
+  })
 })
 
 test('a file of the built-in models travels to any other, until it is gone', async () => {
@@ -157,14 +220,32 @@ test('a file of the built-in models travels to any other, until it is gone', asy
   expect((await chat('local/simulated-chat', named(document.id)))[0]).toBe(200)
   expect((await chat('reader', named(document.id), named(text.id)))[0]).toBe(200)
   const [, one, two] = sent().at(-1)!.messages[0].content
-  expect(one).toEqual({ type: 'file', file: { filename: 'ä.pdf', file_data: `data:application/pdf;base64,${pdf.toString('base64')}` } })
-  expect(two.file).toEqual({ filename: 'notes.md', file_data: `data:text/markdown;base64,${Buffer.from('# Grüße\n').toString('base64')}` })
-  const content = [{ type: 'document', source: { type: 'file', file_id: text.id }, cache_control: { type: 'ephemeral' } }]
-  expect((await asked('/v1/messages', { model: 'claude', max_tokens: 9, messages: [{ role: 'user', content }] }))[0]).toBe(200)
+  expect(one).toEqual({
+    type: 'file',
+    file: { filename: 'ä.pdf', file_data: `data:application/pdf;base64,${pdf.toString('base64')}` },
+  })
+  expect(two.file).toEqual({
+    filename: 'notes.md',
+    file_data: `data:text/markdown;base64,${Buffer.from('# Grüße\n').toString('base64')}`,
+  })
+  const content = [
+    { type: 'document', source: { type: 'file', file_id: text.id }, cache_control: { type: 'ephemeral' } },
+  ]
+  expect(
+    (await asked('/v1/messages', { model: 'claude', max_tokens: 9, messages: [{ role: 'user', content }] }))[0],
+  ).toBe(200)
   expect(sent().at(-1)!.messages[0].content).toEqual([
-    { title: 'notes.md', type: 'document', source: { type: 'text', media_type: 'text/plain', data: '# Grüße\n' }, cache_control: { type: 'ephemeral' } },
+    {
+      title: 'notes.md',
+      type: 'document',
+      source: { type: 'text', media_type: 'text/plain', data: '# Grüße\n' },
+      cache_control: { type: 'ephemeral' },
+    },
   ])
-  const [status, body] = await asked('/v1/responses', { model: 'reader', input: [{ role: 'user', content: [{ type: 'input_image', file_id: document.id }] }] })
+  const [status, body] = await asked('/v1/responses', {
+    model: 'reader',
+    input: [{ role: 'user', content: [{ type: 'input_image', file_id: document.id }] }],
+  })
   expect([status, body.error.message]).toEqual([422, expect.stringContaining('is application/pdf, and no picture')])
   await client.files.delete(document.id)
   expect((await chat('reader', named(document.id)))[0]).toBe(422)
@@ -176,7 +257,8 @@ test('what nobody hands out is refused with the way out, and nothing is sent', a
   const calls = sent().length
   const [status, { error }] = await chat('elsewhere', named(file.id))
   expect([status, error.param, error.message]).toEqual([
-    422, 'messages.0.content.1.file.file_id',
+    422,
+    'messages.0.content.1.file.file_id',
     `messages.0.content.1.file.file_id: the file '${file.id}' is kept by the upstream of the model 'reader' (openai), not by that of 'elsewhere', and its content is not handed out there; upload it with \`model\`: 'elsewhere', or call 'reader', or send its content as \`file_data\``,
   ])
   const [, claude] = await chat('claude', named(file.id))
@@ -184,47 +266,109 @@ test('what nobody hands out is refused with the way out, and nothing is sent', a
   const tools = [{ type: 'code_interpreter', container: { type: 'auto', file_ids: [file.id] } }]
   const [, hosted] = await asked('/v1/responses', { model: 'elsewhere', input: 'x', tools })
   expect(hosted.error.message).toContain("tools.0.container.file_ids.0: the file '")
-  expect(hosted.error.message).toEndWith("only an id will do here; upload it with `model`: 'elsewhere', or call 'reader'")
+  expect(hosted.error.message).toEndWith(
+    "only an id will do here; upload it with `model`: 'elsewhere', or call 'reader'",
+  )
   expect(sent().length).toBe(calls)
   expect((await asked('/v1/responses', { model: 'twin', input: 'say: x', tools }))[0]).toBe(200)
   expect(sent().at(-1)!.tools[0].container.file_ids).toEqual([there])
   // The vendor repeats them in its answers.
-  const repeated = { id: 'resp_1', object: 'response', status: 'completed', model: 'sim-twin', output: [], tools: [{ type: 'code_interpreter', container: { type: 'auto', file_ids: [there] } }], metadata: { é: there } }
-  gateway.simulator.script({ model: 'sim-twin' }, { raw: { status: 200, headers: { 'content-type': 'application/json' }, body: JSON.stringify(repeated) } })
+  const repeated = {
+    id: 'resp_1',
+    object: 'response',
+    status: 'completed',
+    model: 'sim-twin',
+    output: [],
+    tools: [{ type: 'code_interpreter', container: { type: 'auto', file_ids: [there] } }],
+    metadata: { é: there },
+  }
+  gateway.simulator.script(
+    { model: 'sim-twin' },
+    { raw: { status: 200, headers: { 'content-type': 'application/json' }, body: JSON.stringify(repeated) } },
+  )
   const [, told] = await asked('/v1/responses', { model: 'twin', input: 'say: x', tools })
   expect([told.tools, told.metadata]).toEqual([tools, { é: file.id }])
-  const events = ['created', 'completed'].map(name => `event: response.${name}\ndata: ${JSON.stringify({ type: `response.${name}`, response: repeated })}\n\n`).join('')
-  gateway.simulator.script({ model: 'sim-twin' }, { raw: { status: 200, headers: { 'content-type': 'text/event-stream' }, body: events } })
-  const streamed = await (await fetch(`${gateway.url}/v1/responses`, { method: 'POST', headers: { authorization: `Bearer ${key}` }, body: JSON.stringify({ model: 'twin', input: 'x', tools, stream: true }) })).text()
-  expect([streamed.includes(there), streamed.split(file.id).length, streamed.includes('response.completed')]).toEqual([false, 5, true])
+  const events = ['created', 'completed']
+    .map(
+      name => `event: response.${name}\ndata: ${JSON.stringify({ type: `response.${name}`, response: repeated })}\n\n`,
+    )
+    .join('')
+  gateway.simulator.script(
+    { model: 'sim-twin' },
+    { raw: { status: 200, headers: { 'content-type': 'text/event-stream' }, body: events } },
+  )
+  const streamed = await (
+    await fetch(`${gateway.url}/v1/responses`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}` },
+      body: JSON.stringify({ model: 'twin', input: 'x', tools, stream: true }),
+    })
+  ).text()
+  expect([streamed.includes(there), streamed.split(file.id).length, streamed.includes('response.completed')]).toEqual([
+    false,
+    5,
+    true,
+  ])
 })
 
 test('fallbacks are only models that can be given the file; errors speak of our id', async () => {
   const file = await upload(pdf, 'a.pdf')
   const there = await idThere()
   const broken = 'unsteady/sim#status;code=500'
-  const [status, answer] = await asked('/v1/chat/completions', { ...chatOf(broken, named(file.id)), fallbacks: ['elsewhere', 'claude', 'twin'] })
+  const [status, answer] = await asked('/v1/chat/completions', {
+    ...chatOf(broken, named(file.id)),
+    fallbacks: ['elsewhere', 'claude', 'twin'],
+  })
   expect([status, answer.model]).toEqual([200, broken])
-  expect(sent().map(body => [body.model, body.messages[0].content[1].file.file_id])).toEqual([['sim#status;code=500', there], ['sim-twin', there]])
-  expect((await asked('/v1/chat/completions', { ...chatOf(broken, named(file.id)), fallbacks: ['elsewhere'] }))[0]).toBe(500)
-  gateway.simulator.script({ model: 'sim-twin' }, { raw: { status: 400, body: JSON.stringify({ error: { message: `The file ${there} has expired`, type: 'invalid_request_error' } }) } })
-  expect(await chat('twin', named(file.id))).toMatchObject([400, { error: { message: `The file ${file.id} has expired` } }])
+  expect(sent().map(body => [body.model, body.messages[0].content[1].file.file_id])).toEqual([
+    ['sim#status;code=500', there],
+    ['sim-twin', there],
+  ])
+  expect(
+    (await asked('/v1/chat/completions', { ...chatOf(broken, named(file.id)), fallbacks: ['elsewhere'] }))[0],
+  ).toBe(500)
+  gateway.simulator.script(
+    { model: 'sim-twin' },
+    {
+      raw: {
+        status: 400,
+        body: JSON.stringify({ error: { message: `The file ${there} has expired`, type: 'invalid_request_error' } }),
+      },
+    },
+  )
+  expect(await chat('twin', named(file.id))).toMatchObject([
+    400,
+    { error: { message: `The file ${file.id} has expired` } },
+  ])
 })
 
 test('a preview shows the call with the id hidden; counts and large bodies work, too', async () => {
   const file = await upload(pdf, 'a.pdf')
   const there = await idThere()
-  const [, preview] = await asked('/utils/transform_request', { call_type: 'completion', request_body: chatOf('reader', named(file.id)) })
+  const [, preview] = await asked('/utils/transform_request', {
+    call_type: 'completion',
+    request_body: chatOf('reader', named(file.id)),
+  })
   expect(preview.raw_request_body.messages[0].content[1]).toEqual(named('[redacted]'))
-  const [, refused] = await asked('/utils/transform_request', { call_type: 'completion', request_body: chatOf('elsewhere', named(file.id)) })
+  const [, refused] = await asked('/utils/transform_request', {
+    call_type: 'completion',
+    request_body: chatOf('elsewhere', named(file.id)),
+  })
   expect(refused.error).toContain('is not handed out there')
   // Nobody has to fetch a file for an estimate.
   const input = [{ role: 'user', content: [{ type: 'input_file', file_id: file.id }] }]
-  expect(await asked('/v1/responses/input_tokens', { model: 'plain', input })).toMatchObject([200, { input_tokens: expect.any(Number) }])
+  expect(await asked('/v1/responses/input_tokens', { model: 'plain', input })).toMatchObject([
+    200,
+    { input_tokens: expect.any(Number) },
+  ])
   const picture = await upload(png, 'a.png', 'vision')
   const messages = [{ role: 'user', content: [{ type: 'image', source: { type: 'file', file_id: picture.id } }] }]
   expect((await asked('/v1/messages/count_tokens', { model: 'claude', messages }))[0]).toBe(200)
-  expect(sent().at(-1)!.messages[0].content[0].source).toEqual({ type: 'base64', media_type: 'image/png', data: png.toString('base64') })
+  expect(sent().at(-1)!.messages[0].content[0].source).toEqual({
+    type: 'base64',
+    media_type: 'image/png',
+    data: png.toString('base64'),
+  })
   const long = 'x'.repeat(400_000)
   expect((await chat('reader', { type: 'text', text: long }, named(file.id)))[0]).toBe(200)
   expect(sent().at(-1)!.messages[0].content.slice(1)).toEqual([{ type: 'text', text: long }, named(there)])

@@ -79,7 +79,8 @@ function load(gateway: Gateway, key: string, clients = 8) {
       const from = performance.now()
       const response = await call(gateway, key, stream)
       const text = await response.text()
-      if (response.status === 200 && (!stream || text.endsWith('data: [DONE]\n\n'))) complete.add(response.headers.get('x-request-id')!)
+      if (response.status === 200 && (!stream || text.endsWith('data: [DONE]\n\n')))
+        complete.add(response.headers.get('x-request-id')!)
       else wrong.push(`${response.status} ${text.slice(0, 200)}`)
       slowestMs = Math.max(slowestMs, performance.now() - from)
       await Bun.sleep(20)
@@ -106,7 +107,10 @@ async function ledgerIds(gateway: Gateway, route: string): Promise<string[]> {
 }
 
 describe.skipIf(!real)('Postgres goes away and comes back', () => {
-  for (const [how, outageMs] of [['cut', 1500], ['stall', 3000]] as const)
+  for (const [how, outageMs] of [
+    ['cut', 1500],
+    ['stall', 3000],
+  ] as const)
     test(`${how}: known keys keep working, no call is lost or doubled`, async () => {
       const { gateway, postgres } = await startWired()
       const key = await gateway.key()
@@ -119,7 +123,11 @@ describe.skipIf(!real)('Postgres goes away and comes back', () => {
       postgres[how]()
       const before = clients.complete.size
       // What needs the database says so, and does not hang.
-      const [strange, made, logs] = await Promise.all([call(gateway, unknown), gateway.admin('/key/generate', {}), gateway.admin('/spend/logs')])
+      const [strange, made, logs] = await Promise.all([
+        call(gateway, unknown),
+        gateway.admin('/key/generate', {}),
+        gateway.admin('/spend/logs'),
+      ])
       for (const refused of [strange, made, logs]) {
         expect(refused.status).toBe(503)
         const { error } = (await refused.json()) as { error: { message: string } }
@@ -141,7 +149,9 @@ describe.skipIf(!real)('Postgres goes away and comes back', () => {
       expect(clients.wrong).toEqual([])
       const ids = await ledgerIds(gateway, '/v1/chat/completions')
       const lost = [...clients.complete].filter(id => !ids.includes(id))
-      console.log(`Postgres ${how}: ${clients.complete.size} calls, ${ids.length} rows, ${lost.length} lost, slowest call ${clients.slowestMs().toFixed(0)} ms`)
+      console.log(
+        `Postgres ${how}: ${clients.complete.size} calls, ${ids.length} rows, ${lost.length} lost, slowest call ${clients.slowestMs().toFixed(0)} ms`,
+      )
       expect([lost, new Set(ids).size]).toEqual([[], ids.length])
       expect(clients.slowestMs()).toBeLessThan(2000)
     }, 90_000)

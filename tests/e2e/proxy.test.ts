@@ -10,10 +10,31 @@ let proxy: RawUpstream
 let gateway: Gateway
 const lines: string[] = []
 
-const completion = { id: 'c', object: 'chat.completion', created: 1, model: 'x', choices: [{ index: 0, message: { role: 'assistant', content: 'hello' }, finish_reason: 'stop' }], usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 } }
-const chunk = { id: 'c', object: 'chat.completion.chunk', created: 1, model: 'x', choices: [{ index: 0, delta: { role: 'assistant', content: 'hello' }, finish_reason: 'stop' }] }
+const completion = {
+  id: 'c',
+  object: 'chat.completion',
+  created: 1,
+  model: 'x',
+  choices: [{ index: 0, message: { role: 'assistant', content: 'hello' }, finish_reason: 'stop' }],
+  usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
+}
+const chunk = {
+  id: 'c',
+  object: 'chat.completion.chunk',
+  created: 1,
+  model: 'x',
+  choices: [{ index: 0, delta: { role: 'assistant', content: 'hello' }, finish_reason: 'stop' }],
+}
 
-const file = { id: 'file-upstream1', object: 'file', bytes: 3, created_at: 1, filename: 'a.jsonl', purpose: 'user_data', status: 'processed' }
+const file = {
+  id: 'file-upstream1',
+  object: 'file',
+  bytes: 3,
+  created_at: 1,
+  filename: 'a.jsonl',
+  purpose: 'user_data',
+  status: 'processed',
+}
 
 function answerTo(request: string): string {
   if (request.startsWith('CONNECT')) return 'HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n'
@@ -37,10 +58,16 @@ beforeAll(async () => {
     config:
       'model_list:\n' +
       entry('environment', 'model: custom_openai/x, api_base: "http://models.invalid/v1", api_key: k') +
-      entry('own', `model: custom_openai/x, api_base: "http://own.invalid/v1", api_key: k, proxy: "http://user:hunter2hunter2@127.0.0.1:${proxy.port}"`) +
+      entry(
+        'own',
+        `model: custom_openai/x, api_base: "http://own.invalid/v1", api_key: k, proxy: "http://user:hunter2hunter2@127.0.0.1:${proxy.port}"`,
+      ) +
       entry('off', 'model: custom_openai/x, api_base: "http://off.invalid/v1", api_key: k, proxy: false') +
       entry('simulated', 'model: custom_openai/sim-chat, api_base: "{simulator}/v1", api_key: upstream-key-canary-1') +
-      entry('token', 'model: azure/x, api_base: "http://azure.invalid", api_version: "2024-10-21", tenant_id: t, client_id: c, client_secret: s') +
+      entry(
+        'token',
+        'model: azure/x, api_base: "http://azure.invalid", api_version: "2024-10-21", tenant_id: t, client_id: c, client_secret: s',
+      ) +
       'router_settings: { num_retries: 0 }\n' +
       `environment_variables: { HTTP_PROXY: "${proxy.url}", HTTPS_PROXY: "${proxy.url}" }\n`,
   })
@@ -66,7 +93,10 @@ test('a deployment has a proxy of its own with a password, or none; loopback nee
   expect((await chat('own')).status).toBe(200)
   expect(lines.splice(0)).toEqual(['POST http://own.invalid/v1/chat/completions HTTP/1.1 with a password'])
   const off = await chat('off')
-  expect([off.status, ((await off.json()) as { error: { message: string } }).error.message]).toEqual([503, expect.stringContaining('the upstream cannot be reached: its host name')])
+  expect([off.status, ((await off.json()) as { error: { message: string } }).error.message]).toEqual([
+    503,
+    expect.stringContaining('the upstream cannot be reached: its host name'),
+  ])
   expect((await chat('simulated')).status).toBe(200)
   expect(lines).toEqual([])
 })
@@ -76,7 +106,11 @@ test('files go the same way', async () => {
   body.set('purpose', 'user_data')
   body.set('model', 'own')
   body.set('file', new Blob(['{}\n']), 'a.jsonl')
-  const made = await fetch(`${gateway.url}/v1/files`, { method: 'POST', body, headers: { authorization: `Bearer ${masterKey}` } })
+  const made = await fetch(`${gateway.url}/v1/files`, {
+    method: 'POST',
+    body,
+    headers: { authorization: `Bearer ${masterKey}` },
+  })
   expect([made.status, await made.json()]).toMatchObject([200, { object: 'file', filename: 'a.jsonl' }])
   expect(lines).toEqual(['POST http://own.invalid/v1/files HTTP/1.1 with a password'])
 })
@@ -84,7 +118,10 @@ test('files go the same way', async () => {
 test('so do tokens of a service that is not the upstream; a refusal names the proxy, not its password', async () => {
   const refused = await chat('token')
   const { error } = (await refused.json()) as { error: { message: string } }
-  expect([refused.status, error.message]).toEqual([503, `the proxy 127.0.0.1:${proxy.port} does not allow connections to the upstream (status 403)`])
+  expect([refused.status, error.message]).toEqual([
+    503,
+    `the proxy 127.0.0.1:${proxy.port} does not allow connections to the upstream (status 403)`,
+  ])
   expect(lines).toEqual(['CONNECT login.microsoftonline.com:443 HTTP/1.1'])
 })
 

@@ -24,9 +24,22 @@ async function answer(request: Request): Promise<Response> {
   const body = (await request.json()) as Record<string, unknown>
   seen.push({ path, body })
   if (body.query === 'refuse') return Response.json({ id: 'x', message: 'no such thing' }, { status: 400 })
-  const results = [{ index: 1, relevance_score: 0.9 }, { index: 0, relevance_score: 0.2 }]
-  if (path === '/v2/rerank') return Response.json({ id: 'r', results, meta: { api_version: { version: '2' }, billed_units: { search_units: 1 } } })
-  return Response.json({ model: 'up', object: 'list', usage: { total_tokens: 15 }, results: results.map(one => ({ ...one, document: { text: 'd' } })) })
+  const results = [
+    { index: 1, relevance_score: 0.9 },
+    { index: 0, relevance_score: 0.2 },
+  ]
+  if (path === '/v2/rerank')
+    return Response.json({
+      id: 'r',
+      results,
+      meta: { api_version: { version: '2' }, billed_units: { search_units: 1 } },
+    })
+  return Response.json({
+    model: 'up',
+    object: 'list',
+    usage: { total_tokens: 15 },
+    results: results.map(one => ({ ...one, document: { text: 'd' } })),
+  })
 }
 
 beforeAll(async () => {
@@ -55,7 +68,11 @@ afterAll(async () => {
 })
 
 const post = (path: string, body: object) =>
-  fetch(`${gateway.url}${path}`, { method: 'POST', headers: { authorization: `Bearer ${key}` }, body: JSON.stringify({ query: 'q', documents: ['a', 'b'], ...body }) })
+  fetch(`${gateway.url}${path}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}` },
+    body: JSON.stringify({ query: 'q', documents: ['a', 'b'], ...body }),
+  })
 const ask = async (path: string, body: object) => {
   const response = await post(path, body)
   return { status: response.status, response, answer: (await response.json()) as Answer }
@@ -77,12 +94,21 @@ for (const path of ['/rerank', '/v1/rerank', '/v2/rerank'])
     })
 
 test('each upstream gets its own words', async () => {
-  const documents = [{ title: 'A', body: 'x' }, { title: 'B', body: 'y' }]
+  const documents = [
+    { title: 'A', body: 'x' },
+    { title: 'B', body: 'y' },
+  ]
   const wish = { documents, rank_fields: ['title'], max_tokens_per_doc: 100 }
   await ask('/v2/rerank', { model: 'cohere-model', ...wish })
-  expect(seen.at(-1)).toEqual({ path: '/v2/rerank', body: { model: 'rerank-up', query: 'q', documents: ['A', 'B'], max_tokens_per_doc: 100 } })
+  expect(seen.at(-1)).toEqual({
+    path: '/v2/rerank',
+    body: { model: 'rerank-up', query: 'q', documents: ['A', 'B'], max_tokens_per_doc: 100 },
+  })
   const { response } = await ask('/v2/rerank', { model: 'jina-model', ...wish, priority: 1 })
-  expect(seen.at(-1)).toEqual({ path: '/v1/rerank', body: { model: 'jina-up', query: 'q', documents: ['A', 'B'], return_documents: false } })
+  expect(seen.at(-1)).toEqual({
+    path: '/v1/rerank',
+    body: { model: 'jina-up', query: 'q', documents: ['A', 'B'], return_documents: false },
+  })
   expect(response.headers.get('x-proxy-dropped-params')!.split(',').sort()).toEqual(['max_tokens_per_doc', 'priority'])
 })
 
@@ -92,13 +118,16 @@ test('documents come back to those who ask', async () => {
     const { answer: found } = await ask(path, { model: 'local/simulated-rerank', documents, return_documents: true })
     const byIndex = new Map(found.results.map(one => [one.index, one.document]))
     expect([byIndex.get(0), byIndex.get(1)]).toEqual([{ text: 'a' }, { title: 'B' }])
-    expect((await ask(path, { model: 'local/simulated-rerank', documents })).answer.results[0]!.document).toBeUndefined()
+    expect(
+      (await ask(path, { model: 'local/simulated-rerank', documents })).answer.results[0]!.document,
+    ).toBeUndefined()
   }
 })
 
 test('the built-in one is an order, not a constant', async () => {
   const documents = ['the stock market fell today', 'how to feed a cat', 'cats and dogs']
-  const order = async (query: string) => (await ask('/v1/rerank', { model: 'local/simulated-rerank', query, documents, top_n: 1 })).answer.results
+  const order = async (query: string) =>
+    (await ask('/v1/rerank', { model: 'local/simulated-rerank', query, documents, top_n: 1 })).answer.results
   expect((await order('stock market'))[0]!.index).toBe(0)
   expect((await order('feed a cat'))[0]!.index).toBe(1)
   expect((await order('cats and dogs')).length).toBe(1)

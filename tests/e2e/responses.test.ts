@@ -17,32 +17,78 @@ function responsesUpstream() {
       const body = (await request.json()) as Json
       asked.push(body)
       const items = typeof body.input === 'string' ? [{ content: body.input }] : body.input
-      const said = JSON.stringify(items.at(-1).content ?? items.at(-1).output).includes('slow') ? 'slow' : `${items.length} items`
+      const said = JSON.stringify(items.at(-1).content ?? items.at(-1).output).includes('slow')
+        ? 'slow'
+        : `${items.length} items`
       if (said === 'slow') await Bun.sleep(1500)
       const id = `resp_up_${asked.length}`
       const message = {
-        id: `msg_up_${asked.length}`, type: 'message', role: 'assistant', status: 'completed',
+        id: `msg_up_${asked.length}`,
+        type: 'message',
+        role: 'assistant',
+        status: 'completed',
         content: [{ type: 'output_text', text: said, annotations: [], logprobs: [] }],
       }
       const thought = { id: `rs_up_${asked.length}`, type: 'reasoning', summary: [] }
-      const usage = { input_tokens: 10, input_tokens_details: { cached_tokens: 4 }, output_tokens: 5, output_tokens_details: { reasoning_tokens: 2 }, total_tokens: 15 }
-      const response = { id, object: 'response', model: body.model, status: 'completed', output: [thought, message], usage, error: null, previous_response_id: null, store: true }
+      const usage = {
+        input_tokens: 10,
+        input_tokens_details: { cached_tokens: 4 },
+        output_tokens: 5,
+        output_tokens_details: { reasoning_tokens: 2 },
+        total_tokens: 15,
+      }
+      const response = {
+        id,
+        object: 'response',
+        model: body.model,
+        status: 'completed',
+        output: [thought, message],
+        usage,
+        error: null,
+        previous_response_id: null,
+        store: true,
+      }
       if (!body.stream) return Response.json(response)
-      const event = (type: string, fields: Json) => `event: ${type}\ndata: ${JSON.stringify({ type, sequence_number: 0, ...fields })}\n\n`
-      const head = event('response.created', { response: { ...response, status: 'in_progress', output: [], usage: null } })
-      if (failing) return new Response(head + event('response.failed', { response: { ...response, status: 'failed', error: { code: 'server_error', message: 'boom' } } }), { headers: { 'content-type': 'text/event-stream' } })
-      const delta = event('response.output_text.delta', { item_id: message.id, output_index: 1, content_index: 0, delta: said })
-      return new Response(head + delta + event('response.completed', { response }), { headers: { 'content-type': 'text/event-stream' } })
+      const event = (type: string, fields: Json) =>
+        `event: ${type}\ndata: ${JSON.stringify({ type, sequence_number: 0, ...fields })}\n\n`
+      const head = event('response.created', {
+        response: { ...response, status: 'in_progress', output: [], usage: null },
+      })
+      if (failing)
+        return new Response(
+          head +
+            event('response.failed', {
+              response: { ...response, status: 'failed', error: { code: 'server_error', message: 'boom' } },
+            }),
+          { headers: { 'content-type': 'text/event-stream' } },
+        )
+      const delta = event('response.output_text.delta', {
+        item_id: message.id,
+        output_index: 1,
+        content_index: 0,
+        delta: said,
+      })
+      return new Response(head + delta + event('response.completed', { response }), {
+        headers: { 'content-type': 'text/event-stream' },
+      })
     },
   })
-  return { url: `http://127.0.0.1:${server.port}/v1`, asked, fail: (now: boolean) => void (failing = now), stop: () => server.stop(true) }
+  return {
+    url: `http://127.0.0.1:${server.port}/v1`,
+    asked,
+    fail: (now: boolean) => void (failing = now),
+    stop: () => server.stop(true),
+  }
 }
 
 const config = (upstream: string) =>
-  standardConfig.replace('model_list:', `model_list:
+  standardConfig.replace(
+    'model_list:',
+    `model_list:
   - model_name: native-model
     proxy_params: { model: openai/gpt-up, api_base: "${upstream}", api_key: upstream-key-canary-3, input_cost_per_token: 0.000001, output_cost_per_token: 0.000002 }
-    model_info: { id: native-deployment }`)
+    model_info: { id: native-deployment }`,
+  )
 
 for (const backend of backends())
   describe(`responses on ${backend.name}`, () => {
@@ -61,7 +107,9 @@ for (const backend of backends())
 
     const call = (method: string, path: string, body?: object, as = key) =>
       fetch(`${gateway.url}${path}`, {
-        method, headers: { authorization: `Bearer ${as}`, 'content-type': 'application/json' }, body: body && JSON.stringify(body),
+        method,
+        headers: { authorization: `Bearer ${as}`, 'content-type': 'application/json' },
+        body: body && JSON.stringify(body),
       })
     const json = async (answer: Promise<Response>, status = 200): Promise<Json> => {
       const response = await answer
@@ -71,12 +119,18 @@ for (const backend of backends())
     }
     const create = (body: object, status = 200) => json(call('POST', '/v1/responses', body), status)
     const textOf = (response: Json): string =>
-      response.output.filter((item: Json) => item.type === 'message').map((item: Json) => item.content.map((part: Json) => part.text).join('')).join('')
+      response.output
+        .filter((item: Json) => item.type === 'message')
+        .map((item: Json) => item.content.map((part: Json) => part.text).join(''))
+        .join('')
     const events = async (body: object): Promise<Json[]> => {
       return eventsIn(await (await call('POST', '/v1/responses', { ...body, stream: true })).text())
     }
     const eventsIn = (text: string): Json[] =>
-      text.split('\n\n').filter(block => block.startsWith('event:')).map(block => JSON.parse(block.slice(block.indexOf('data: ') + 6)))
+      text
+        .split('\n\n')
+        .filter(block => block.startsWith('event:'))
+        .map(block => JSON.parse(block.slice(block.indexOf('data: ') + 6)))
 
     for (const model of ['chat-model', 'claude-model', 'native-model'])
       test(`${model}: an answer is stored, found again, continued and deleted`, async () => {
@@ -86,23 +140,41 @@ for (const backend of backends())
           await expectConforms('Response', first)
         }
         expect(await json(call('GET', `/v1/responses/${first.id}`))).toEqual(first)
-        const second = (await events({ model, input: [{ role: 'user', content: 'say: two' }], previous_response_id: first.id })).at(-1)!.response
+        const second = (
+          await events({ model, input: [{ role: 'user', content: 'say: two' }], previous_response_id: first.id })
+        ).at(-1)!.response
         expect(second).toMatchObject({ status: 'completed', previous_response_id: first.id, model })
         expect(await json(call('GET', `/responses/${second.id}`))).toEqual(second)
         const third = await create({ model, input: 'tokens: 3', previous_response_id: second.id })
         // Two turns of question and answer, and the question: whatever the upstream, it has seen them all.
         if (model === 'native-model') expect(textOf(third)).toBe('7 items')
         const items = await json(call('GET', `/v1/responses/${third.id}/input_items?order=asc`))
-        expect(items).toMatchObject({ object: 'list', has_more: false, data: [{ type: 'message', role: 'user', content: [{ type: 'input_text', text: 'tokens: 3' }] }] })
+        expect(items).toMatchObject({
+          object: 'list',
+          has_more: false,
+          data: [{ type: 'message', role: 'user', content: [{ type: 'input_text', text: 'tokens: 3' }] }],
+        })
         await expectConforms('ResponseItemList', items)
-        expect(await json(call('DELETE', `/v1/responses/${first.id}`))).toEqual({ id: first.id, object: 'response', deleted: true })
+        expect(await json(call('DELETE', `/v1/responses/${first.id}`))).toEqual({
+          id: first.id,
+          object: 'response',
+          deleted: true,
+        })
         await json(call('GET', `/v1/responses/${first.id}`), 404)
         // A conversation with a hole is refused, never answered from half of it.
-        expect((await create({ model, input: 'x', previous_response_id: third.id }, 400)).error.code).toBe('previous_response_not_found')
+        expect((await create({ model, input: 'x', previous_response_id: third.id }, 400)).error.code).toBe(
+          'previous_response_not_found',
+        )
       })
 
     test('the upstream that chats sees the whole conversation', async () => {
-      const tools = [{ type: 'function', name: 'get_weather', parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] } }]
+      const tools = [
+        {
+          type: 'function',
+          name: 'get_weather',
+          parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+        },
+      ]
       for (const model of ['chat-model', 'claude-model']) {
         const asked = await create({ model, input: 'Weather? use the tool', tools, tool_choice: 'required' })
         const made = asked.output.find((item: Json) => item.type === 'function_call')
@@ -110,19 +182,30 @@ for (const backend of backends())
         const output = [{ type: 'function_call_output', call_id: made.call_id, output: 'sunny' }]
         expect(textOf(await create({ model, input: output, previous_response_id: asked.id, tools }))).toContain('sunny')
         // The same by reference, as @ai-sdk/openai does it.
-        const input = [{ role: 'user', content: 'Weather? use the tool' }, { type: 'item_reference', id: made.id }, ...output]
+        const input = [
+          { role: 'user', content: 'Weather? use the tool' },
+          { type: 'item_reference', id: made.id },
+          ...output,
+        ]
         expect(textOf(await create({ model, input, tools }))).toContain('sunny')
       }
     })
 
     test('thinking goes back to its vendor with its proof', async () => {
-      const asked = await create({ model: 'claude-model', input: 'say: deep', reasoning: { effort: 'low' }, max_output_tokens: 4000 })
+      const asked = await create({
+        model: 'claude-model',
+        input: 'say: deep',
+        reasoning: { effort: 'low' },
+        max_output_tokens: 4000,
+      })
       const [thought] = asked.output
       expect(thought.type).toBe('reasoning')
       expect(thought.encrypted_content).toMatch(/^modelgate-signature-./)
       expect(asked.usage.output_tokens).toBeGreaterThan(0)
       const input = [{ role: 'user', content: 'say: deep' }, ...asked.output, { role: 'user', content: 'say: more' }]
-      expect(textOf(await create({ model: 'claude-model', input, store: false, reasoning: { effort: 'low' } }))).toBe('more')
+      expect(textOf(await create({ model: 'claude-model', input, store: false, reasoning: { effort: 'low' } }))).toBe(
+        'more',
+      )
       // Another vendor gets the conversation without it, and the client is told.
       const native = await call('POST', '/v1/responses', { model: 'native-model', input })
       expect([native.status, native.headers.get('x-proxy-dropped-params')]).toEqual([200, 'input.encrypted_content'])
@@ -133,10 +216,17 @@ for (const backend of backends())
       const first = await create({ model: 'native-model', input: 'one' })
       await create({ model: 'native-model', input: 'two', previous_response_id: first.id })
       expect(upstream.asked.at(-1)).not.toHaveProperty('previous_response_id')
-      expect(upstream.asked.at(-1)!.input.slice(1)).toEqual([...first.output, { type: 'message', role: 'user', content: 'two' }])
+      expect(upstream.asked.at(-1)!.input.slice(1)).toEqual([
+        ...first.output,
+        { type: 'message', role: 'user', content: 'two' },
+      ])
       const foreign = await create({ model: 'chat-model', input: 'say: hi' })
       await create({ model: 'native-model', input: 'two', previous_response_id: foreign.id })
-      expect(upstream.asked.at(-1)!.input[1]).toEqual({ type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'hi', annotations: [] }] })
+      expect(upstream.asked.at(-1)!.input[1]).toEqual({
+        type: 'message',
+        role: 'assistant',
+        content: [{ type: 'output_text', text: 'hi', annotations: [] }],
+      })
     })
 
     test('every key has its own: another sees, continues, deletes and refers to nothing', async () => {
@@ -147,7 +237,10 @@ for (const backend of backends())
         await json(call('DELETE', `/v1/responses/${mine.id}`, undefined, as), 404)
         await json(call('POST', `/v1/responses/${mine.id}/cancel`, {}, as), 404)
         await json(call('GET', `/v1/responses/${mine.id}/input_items`, undefined, as), 404)
-        await json(call('POST', '/v1/responses', { model: 'native-model', input: 'x', previous_response_id: mine.id }, as), 400)
+        await json(
+          call('POST', '/v1/responses', { model: 'native-model', input: 'x', previous_response_id: mine.id }, as),
+          400,
+        )
         const before = upstream.asked.length
         const reference = { model: 'native-model', input: [{ type: 'item_reference', id: mine.output[1].id }] }
         expect((await json(call('POST', '/v1/responses', reference, as), 400)).error.code).toBe('item_not_found')
@@ -169,7 +262,9 @@ for (const backend of backends())
       const queued = await create({ model: 'native-model', input: 'slow', background: true })
       expect(queued).toMatchObject({ status: 'queued', background: true, output: [] })
       await expectConforms('Response', queued)
-      expect((await create({ model: 'native-model', input: 'x', previous_response_id: queued.id }, 400)).error.code).toBe('previous_response_in_progress')
+      expect(
+        (await create({ model: 'native-model', input: 'x', previous_response_id: queued.id }, 400)).error.code,
+      ).toBe('previous_response_in_progress')
       let now = queued
       const seen = new Set<string>()
       for (let at = 0; at < 100 && !['completed', 'failed'].includes(now.status); at++) {
@@ -178,7 +273,12 @@ for (const backend of backends())
         seen.add(now.status)
       }
       expect([...seen]).toEqual(['in_progress', 'completed'])
-      expect(now).toMatchObject({ id: queued.id, created_at: queued.created_at, model: 'native-model', background: true })
+      expect(now).toMatchObject({
+        id: queued.id,
+        created_at: queued.created_at,
+        model: 'native-model',
+        background: true,
+      })
       expect(textOf(now)).toBe('slow')
       const told = eventsIn(await (await call('GET', `/v1/responses/${queued.id}?stream=true`)).text())
       expect(told.at(-1)).toMatchObject({ type: 'response.completed', response: now })
@@ -216,9 +316,16 @@ for (const backend of backends())
         const told = eventsIn(await answer.text())
         expect(told.map(event => event.sequence_number)).toEqual(told.map((_, at) => at))
         expect(told.at(-1)).toMatchObject({ type: 'response.completed', response: done })
-        expect(told.filter(event => event.type === 'response.output_text.delta').map(event => event.delta).join('')).toBe(textOf(done))
+        expect(
+          told
+            .filter(event => event.type === 'response.output_text.delta')
+            .map(event => event.delta)
+            .join(''),
+        ).toBe(textOf(done))
         // A client that saw the first stream counted other events: it must not miss what it never had.
-        expect((await json(call('GET', `/v1/responses/${done.id}?stream=true&starting_after=2`), 400)).error.param).toBe('starting_after')
+        expect(
+          (await json(call('GET', `/v1/responses/${done.id}?stream=true&starting_after=2`), 400)).error.param,
+        ).toBe('starting_after')
         expect(await json(call('GET', `/v1/responses/${done.id}?stream=false`))).toEqual(done)
       }
     })
@@ -245,9 +352,15 @@ for (const backend of backends())
       const { error } = await json(call('GET', `/v1/responses/${running.id}?stream=true`), 400)
       expect([error.param, error.message]).toEqual(['stream', expect.stringContaining('poll GET /v1/responses/{id}')])
       await json(call('POST', `/v1/responses/${running.id}/cancel`, {}))
-      expect((await json(call('GET', `/v1/responses/${running.id}?stream=true`), 400)).error.message).toContain('cancelled')
+      expect((await json(call('GET', `/v1/responses/${running.id}?stream=true`), 400)).error.message).toContain(
+        'cancelled',
+      )
       await json(call('GET', `/v1/responses/${done.id}/input_items?after=none`), 422)
-      const broken = await fetch(`${gateway.url}/v1/responses`, { method: 'POST', headers: { authorization: `Bearer ${key}` }, body: '{"model":' })
+      const broken = await fetch(`${gateway.url}/v1/responses`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${key}` },
+        body: '{"model":',
+      })
       expect(broken.status).toBe(400)
     })
 
@@ -275,7 +388,10 @@ for (const backend of backends())
         expect(final.response.usage.output_tokens).toBeGreaterThan(0)
       }
       const cut = (await events({ model: 'fault/sim#cut', input: 'tokens: 30' })).at(-1)!
-      expect(cut).toMatchObject({ type: 'response.failed', response: { status: 'failed', error: { code: 'server_error' } } })
+      expect(cut).toMatchObject({
+        type: 'response.failed',
+        response: { status: 'failed', error: { code: 'server_error' } },
+      })
       expect(cut.response.output[0].content[0].text.length).toBeGreaterThan(0)
       expect((await json(call('GET', `/v1/responses/${cut.response.id}`))).status).toBe('failed')
       const [row] = await gateway.rows('&outcome=upstream_cut')
@@ -287,15 +403,30 @@ for (const backend of backends())
       expect([failed.status, ((await failed.json()) as Json).error.message]).toEqual([500, 'boom'])
       await events({ model: 'native-model', input: 'bill me' })
       const [billed] = await gateway.rows('&model=native-model')
-      expect(billed).toMatchObject({ outcome: 'success', usage_source: 'upstream', input_tokens: 10, output_tokens: 5, cached_input_tokens: 4, reasoning_tokens: 2 })
+      expect(billed).toMatchObject({
+        outcome: 'success',
+        usage_source: 'upstream',
+        input_tokens: 10,
+        output_tokens: 5,
+        cached_input_tokens: 4,
+        reasoning_tokens: 2,
+      })
     })
 
     test('Cursor sends a Responses body to its chat path and reads chat chunks', async () => {
       const post = (body: object) => call('POST', '/cursor/chat/completions', body)
       const whole = await json(post({ model: 'chat-model', input: [{ role: 'user', content: 'say: hi' }] }))
       expect([whole.object, whole.choices[0].message.content]).toEqual(['chat.completion', 'hi'])
-      const tools = [{ type: 'function', name: 'get_weather', parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] } }]
-      const streamed = await (await post({ model: 'claude-model', input: 'Weather? use the tool', tools, stream: true })).text()
+      const tools = [
+        {
+          type: 'function',
+          name: 'get_weather',
+          parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+        },
+      ]
+      const streamed = await (
+        await post({ model: 'claude-model', input: 'Weather? use the tool', tools, stream: true })
+      ).text()
       expect(streamed).toContain('"object":"chat.completion.chunk"')
       expect(streamed).toContain('"name":"get_weather"')
       expect(streamed).toEndWith('data: [DONE]\n\n')
@@ -306,7 +437,9 @@ for (const backend of backends())
     test('a client that leaves ends the call', async () => {
       const control = new AbortController()
       const response = await fetch(`${gateway.url}/v1/responses`, {
-        method: 'POST', headers: { authorization: `Bearer ${key}` }, signal: control.signal,
+        method: 'POST',
+        headers: { authorization: `Bearer ${key}` },
+        signal: control.signal,
         body: JSON.stringify({ model: 'fault/sim#token-ms=20', input: 'tokens: 500', stream: true }),
       })
       await response.body!.getReader().read()

@@ -30,11 +30,21 @@ async function until(what: string, condition: () => unknown, msMax = 10_000): Pr
 
 /** `modelgate serve` as a process of its own. */
 function serve(words: readonly string[], environment: Readonly<Record<string, string>> = {}) {
-  const child = Bun.spawn([process.execPath, join(import.meta.dir, '../../src/main.ts'), 'serve', '--data-dir', join(folder, 'data'), ...words], {
-    env: { PATH: process.env.PATH, HOME: folder, MODELGATE_DISCOVER: '0', ...environment },
-    stdout: 'pipe',
-    stderr: 'pipe',
-  })
+  const child = Bun.spawn(
+    [
+      process.execPath,
+      join(import.meta.dir, '../../src/main.ts'),
+      'serve',
+      '--data-dir',
+      join(folder, 'data'),
+      ...words,
+    ],
+    {
+      env: { PATH: process.env.PATH, HOME: folder, MODELGATE_DISCOVER: '0', ...environment },
+      stdout: 'pipe',
+      stderr: 'pipe',
+    },
+  )
   let output = ''
   const read = async (stream: ReadableStream<Uint8Array>) => {
     const decoder = new TextDecoder()
@@ -86,7 +96,10 @@ test('SIGTERM: clients, the log and the ledger are told what was cut', async () 
   cleanups.push(() => simulator.stop())
   const config = join(folder, 'config.yaml')
   writeFileSync(config, standardConfig.replaceAll('{simulator}', simulator.url.replace(/\/$/, '')))
-  const gateway = serve(['--port', '0', '--config', config], { MODELGATE_MASTER_KEY: masterKey, MODELGATE_DRAIN_MS: '300' })
+  const gateway = serve(['--port', '0', '--config', config], {
+    MODELGATE_MASTER_KEY: masterKey,
+    MODELGATE_DRAIN_MS: '300',
+  })
   const url = await gateway.url()
   const ask = (model: string, stream: boolean) =>
     fetch(`${url}/v1/chat/completions`, {
@@ -102,17 +115,28 @@ test('SIGTERM: clients, the log and the ledger are told what was cut', async () 
   expect(await gateway.end('SIGTERM')).toBe(0)
   const events = (await reading).trim().split('\n\n')
   expect(events.length).toBeGreaterThan(3)
-  expect(JSON.parse(events.at(-1)!.replace('data: ', ''))).toMatchObject({ error: { code: 'overloaded', message: expect.stringContaining('is stopping') } })
+  expect(JSON.parse(events.at(-1)!.replace('data: ', ''))).toMatchObject({
+    error: { code: 'overloaded', message: expect.stringContaining('is stopping') },
+  })
   expect([(await whole).status, (await whole).headers.get('retry-after')]).toEqual([503, '1'])
-  const lines = gateway.output().split('\n').filter(line => line.startsWith('{')).map(line => JSON.parse(line) as Record<string, unknown>)
+  const lines = gateway
+    .output()
+    .split('\n')
+    .filter(line => line.startsWith('{'))
+    .map(line => JSON.parse(line) as Record<string, unknown>)
   const named = (text: string) => lines.filter(line => String(line.message).includes(text))
-  expect(named('the gateway stops')).toEqual([expect.objectContaining({ open_requests: 2, upstream_calls: 2, drain_ms: 300 })])
+  expect(named('the gateway stops')).toEqual([
+    expect.objectContaining({ open_requests: 2, upstream_calls: 2, drain_ms: 300 }),
+  ])
   expect(named('are cut')).toEqual([expect.objectContaining({ level: 'warn', cut_requests: 2 })])
   expect(lines.at(-1)).toMatchObject({ message: 'the gateway has stopped', cut_requests: 2 })
   const next = serve(['--port', '0', '--config', config], { MODELGATE_MASTER_KEY: masterKey })
   const listed = await fetch(`${await next.url()}/spend/logs`, { headers: { authorization: `Bearer ${masterKey}` } })
   const rows = ((await listed.json()) as { data: { outcome: string; status: number; stream: boolean }[] }).data
-  expect(rows.map(row => [row.outcome, row.status, row.stream]).sort()).toEqual([['interrupted', 200, true], ['interrupted', 503, false]])
+  expect(rows.map(row => [row.outcome, row.status, row.stream]).sort()).toEqual([
+    ['interrupted', 200, true],
+    ['interrupted', 503, false],
+  ])
 }, 30_000)
 
 const real = backends().find(one => one.name !== 'SQLite')
@@ -134,7 +158,12 @@ describe.skipIf(!real)('two replicas on Postgres and Redis', () => {
     const [postgres, redis] = [await wire(store.databaseUrl!, 5432), await wire(store.redisUrl!, 6379)]
     const replica = async (name: string, key: string) => {
       const server = await startServer({
-        host: '127.0.0.1', port: 0, dataDirectory: join(folder, name), masterKey: new Secret(key), databaseUrl: postgres.url, redisUrl: redis.url,
+        host: '127.0.0.1',
+        port: 0,
+        dataDirectory: join(folder, name),
+        masterKey: new Secret(key),
+        databaseUrl: postgres.url,
+        redisUrl: redis.url,
         environment: { MODELGATE_LOG_LEVEL: 'off', MODELGATE_DISCOVER: '0', MODELGATE_DRAIN_DELAY_MS: '0' },
       })
       let stopped: Promise<void> | undefined
@@ -153,12 +182,14 @@ describe.skipIf(!real)('two replicas on Postgres and Redis', () => {
     const from = performance.now()
     await until('the first has learned it', async () => (await status(one.url, newKey)) === 200)
     expect(performance.now() - from).toBeLessThan(1500)
-    for (const { url } of [one, two]) expect([await status(url, masterKey), await status(url, newKey)]).toEqual([401, 200])
+    for (const { url } of [one, two])
+      expect([await status(url, masterKey), await status(url, newKey)]).toEqual([401, 200])
     // A restart with the old environment wins: on both.
     await one.stop()
     const again = await replica('one', masterKey)
     await until('the second has learned it', async () => (await status(two.url, newKey)) === 401)
-    for (const { url } of [again, two]) expect([await status(url, masterKey), await status(url, newKey)]).toEqual([200, 401])
+    for (const { url } of [again, two])
+      expect([await status(url, masterKey), await status(url, newKey)]).toEqual([200, 401])
   }, 30_000)
 
   test('the master key works while the database is away, at once', async () => {

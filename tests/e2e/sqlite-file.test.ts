@@ -103,7 +103,11 @@ for (const how of ['deleted', 'replaced'] as const)
       const { db, ledger } = await readiness(gateway)
       return db === 'connected' && ledger === 'ok'
     })
-    await until('a key that the backup has not is refused', async () => (await call(gateway, afterBackup)).status === 401, 2000)
+    await until(
+      'a key that the backup has not is refused',
+      async () => (await call(gateway, afterBackup)).status === 401,
+      2000,
+    )
     const made = await gateway.key({ key_alias: 'after' })
     expect((await call(gateway, made)).status).toBe(200)
     await Bun.sleep(300)

@@ -21,10 +21,15 @@ const running = new Set<ChildProcess>()
 /** What git would put into a clone, files not yet added included; of an unpacked archive everything but the packages. */
 function repositoryFiles(): string[] {
   if (!existsSync(join(root, '.git')))
-    return [...new Glob('**/*').scanSync({ cwd: root, dot: true })].filter(file => !/^(node_modules|dist|\.modelgate|data)\//.test(file))
+    return [...new Glob('**/*').scanSync({ cwd: root, dot: true })].filter(
+      file => !/^(node_modules|dist|\.modelgate|data)\//.test(file),
+    )
   const listed = Bun.spawnSync(['git', 'ls-files', '-z', '--cached', '--others', '--exclude-standard'], { cwd: root })
   if (listed.exitCode !== 0) throw new Error(`git ls-files: ${listed.stderr.toString()}`)
-  return listed.stdout.toString().split('\0').filter(file => file !== '' && existsSync(join(root, file)))
+  return listed.stdout
+    .toString()
+    .split('\0')
+    .filter(file => file !== '' && existsSync(join(root, file)))
 }
 
 beforeAll(() => {
@@ -57,11 +62,22 @@ interface Started {
 }
 
 /** Only what a new user has: no provider key, no configuration, an empty home. */
-const environment = () => ({ PATH: process.env.PATH, HOME: home, TMPDIR: dirname(clone), MODELGATE_DISCOVER: '0', npm_config_update_notifier: 'false' })
+const environment = () => ({
+  PATH: process.env.PATH,
+  HOME: home,
+  TMPDIR: dirname(clone),
+  MODELGATE_DISCOVER: '0',
+  npm_config_update_notifier: 'false',
+})
 
 async function start(command: string, words: readonly string[]): Promise<Started> {
   const fromMs = performance.now()
-  const child = spawn(command, words, { cwd: clone, env: environment() as NodeJS.ProcessEnv, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(command, words, {
+    cwd: clone,
+    env: environment() as NodeJS.ProcessEnv,
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
   running.add(child)
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (piece: Buffer) => (output += piece.toString()))
@@ -119,10 +135,16 @@ test('npm start: the first call and the first stream are answered within 5 s; Ct
   const streamMs = performance.now() - started.fromMs
   // What the greeting tells a new user to paste.
   const pasted = /^ {2}(curl .*)$/m.exec(started.output())![1]!
-  const shell = Bun.spawnSync(['sh', '-c', pasted], { env: environment() as Record<string, string>, stdout: 'pipe', stderr: 'ignore' })
+  const shell = Bun.spawnSync(['sh', '-c', pasted], {
+    env: environment() as Record<string, string>,
+    stdout: 'pipe',
+    stderr: 'ignore',
+  })
   expect(shell.stdout.toString()).toContain('"chat.completion"')
   expect(started.output().split(started.masterKey!).length - 1).toBe(2)
-  console.log(`npm start: ready after ${started.readyMs.toFixed(0)} ms, first call ${firstMs.toFixed(0)} ms, first stream ${streamMs.toFixed(0)} ms`)
+  console.log(
+    `npm start: ready after ${started.readyMs.toFixed(0)} ms, first call ${firstMs.toFixed(0)} ms, first stream ${streamMs.toFixed(0)} ms`,
+  )
   expect(firstMs).toBeLessThan(startMsMax)
   expect(streamMs).toBeLessThan(startMsMax)
   // With some shells npm ends itself by the signal, whatever its script said; the test below sees the gateway's own code.
@@ -138,7 +160,12 @@ test('npm start: the first call and the first stream are answered within 5 s; Ct
 test('npm start that is told to end takes the gateway with it', async () => {
   const started = await start('npm', ['start', '--', '--port', '0'])
   await started.terminate()
-  expect(await fetch(started.url).then(() => 'still there', () => 'gone')).toBe('gone')
+  expect(
+    await fetch(started.url).then(
+      () => 'still there',
+      () => 'gone',
+    ),
+  ).toBe('gone')
 }, 30_000)
 
 test('the gateway itself is ready within a second of its process', async () => {

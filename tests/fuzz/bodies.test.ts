@@ -20,8 +20,21 @@ import { providerOf, targets } from '../golden/targets.ts'
 import { Random, seedsOf } from '../property/random.ts'
 import { chatRequest } from '../provider-rig.ts'
 import {
-  chatBody, completionsBody, deep, embeddingsBody, geminiBody, geminiEmbedBody, imagesBody, messagesBody, moderationsBody, pathsIn, poisoned, poisons,
-  rerankBody, responsesBody, speechBody,
+  chatBody,
+  completionsBody,
+  deep,
+  embeddingsBody,
+  geminiBody,
+  geminiEmbedBody,
+  imagesBody,
+  messagesBody,
+  moderationsBody,
+  pathsIn,
+  poisoned,
+  poisons,
+  rerankBody,
+  responsesBody,
+  speechBody,
 } from './hostile-bodies.ts'
 import type { Json } from './hostile-bodies.ts'
 
@@ -37,8 +50,21 @@ afterAll(() => {
 })
 
 /** One of each kind of reader; hosts that share a reader with OpenAI's add nothing. */
-const kinds = new Set(['openai', 'together_ai', 'anthropic', 'gemini', 'vertex_ai', 'cohere', 'mistral', 'ollama', 'bedrock'])
-const grid = [...targets.values()].flat().map(one => one.target).filter(target => kinds.has(target.provider.name))
+const kinds = new Set([
+  'openai',
+  'together_ai',
+  'anthropic',
+  'gemini',
+  'vertex_ai',
+  'cohere',
+  'mistral',
+  'ollama',
+  'bedrock',
+])
+const grid = [...targets.values()]
+  .flat()
+  .map(one => one.target)
+  .filter(target => kinds.has(target.provider.name))
 
 const dialects: readonly { format: Format; body: Json }[] = [
   { format: formats.openaiChat, body: { model: 'm', ...chatBody } },
@@ -61,12 +87,21 @@ const dialects: readonly { format: Format; body: Json }[] = [
 ]
 
 function forward(format: Format, body: JsonBody): void {
-  for (const quirks of [{}, { drop: ['temperature'], rename: { max_completion_tokens: 'max_tokens' }, streamOptions: false }])
+  for (const quirks of [
+    {},
+    { drop: ['temperature'], rename: { max_completion_tokens: 'max_tokens' }, streamOptions: false },
+  ])
     Buffer.concat(body.edited(format.forward.edits(body, quirks).edits))
   if ('writer' in format) format.forward.relay('public', body)
 }
 
-const adapters = { embeddings: 'embeddings', rerank: 'rerank', moderations: 'moderations', images: 'images', 'count-tokens': 'countTokens' } as const
+const adapters = {
+  embeddings: 'embeddings',
+  rerank: 'rerank',
+  moderations: 'moderations',
+  images: 'images',
+  'count-tokens': 'countTokens',
+} as const
 
 /** The way of a body up to the bytes for the upstream, in both lanes and for every kind of upstream. */
 function translate(format: Format, body: JsonBody): void {
@@ -76,7 +111,8 @@ function translate(format: Format, body: JsonBody): void {
   bodyTokens(body)
   if (!('decode' in format)) return
   if ('writer' in format) return each(() => toProviders(format, body))
-  if (format.operation === 'speech') return each(() => grid.forEach(target => send(target.provider.speech?.request({ ...format.decode(body) }, target))))
+  if (format.operation === 'speech')
+    return each(() => grid.forEach(target => send(target.provider.speech?.request({ ...format.decode(body) }, target))))
   const unary = format as UnaryFormat<keyof UnaryOperations>
   each(() => {
     const request = unary.decode(body)
@@ -96,9 +132,14 @@ function each(run: () => void): void {
   }
 }
 
-const isClientError = (error: unknown): boolean => error instanceof GatewayError && error.status >= 400 && error.status < 500
+const isClientError = (error: unknown): boolean =>
+  error instanceof GatewayError && error.status >= 400 && error.status < 500
 
-function send(translated: { body: unknown; head: { url: string; headers: Readonly<Record<string, string>> }; dropped: readonly string[] } | undefined): void {
+function send(
+  translated:
+    | { body: unknown; head: { url: string; headers: Readonly<Record<string, string>> }; dropped: readonly string[] }
+    | undefined,
+): void {
   if (!translated) return
   JSON.parse(JSON.stringify(translated.body))
   new URL(translated.head.url)
@@ -142,7 +183,13 @@ function outcome(format: Format, text: string): 'accepted' | 'refused' | { faile
 
 /** The message and the first lines of the stack that are the gateway's own. */
 function placeOf(error: unknown): string {
-  const lines = error instanceof Error ? (error.stack ?? '').split('\n').filter(line => line.includes('/src/')).slice(0, 2) : []
+  const lines =
+    error instanceof Error
+      ? (error.stack ?? '')
+          .split('\n')
+          .filter(line => line.includes('/src/'))
+          .slice(0, 2)
+      : []
   return [String(error), ...lines.map(line => line.trim().replace(/.*\/src\//, 'src/'))].join(' < ')
 }
 
@@ -159,7 +206,8 @@ describe.each(dialects.map(one => [one.format.dialect, one] as const))('%s', (_n
       for (const poison of poisons) {
         const result = outcome(format, poisoned(body, path, poison))
         if (result === 'refused') refused++
-        else if (result !== 'accepted' && !failures.has(result.failed)) failures.set(result.failed, `${path.join('.')} = ${poison.slice(0, 60)}`)
+        else if (result !== 'accepted' && !failures.has(result.failed))
+          failures.set(result.failed, `${path.join('.')} = ${poison.slice(0, 60)}`)
       }
     expect([...failures]).toEqual([])
     expect(refused).toBeGreaterThan(20)
@@ -174,7 +222,8 @@ describe.each(dialects.map(one => [one.format.dialect, one] as const))('%s', (_n
         const poison = random.pick(poisons)
         // The pad is put in last: the search for the place of the poison does not read it.
         const result = outcome(format, poisoned(large, path, poison).replaceAll('@@pad@@', pad))
-        if (typeof result === 'object' && !failures.has(result.failed)) failures.set(result.failed, `${path.join('.')} = ${poison.slice(0, 60)}`)
+        if (typeof result === 'object' && !failures.has(result.failed))
+          failures.set(result.failed, `${path.join('.')} = ${poison.slice(0, 60)}`)
       }
     expect([...failures]).toEqual([])
   }, 30_000)
@@ -197,7 +246,8 @@ function withPad(value: unknown, state: { done: boolean }): unknown {
 }
 
 const repeat = <T>(count: number, make: (at: number) => T): T[] => Array.from({ length: count }, (_, at) => make(at))
-const map = (count: number, make: (at: number) => unknown): Json => Object.fromEntries(repeat(count, at => [`k${at}`, make(at)]))
+const map = (count: number, make: (at: number) => unknown): Json =>
+  Object.fromEntries(repeat(count, at => [`k${at}`, make(at)]))
 const turn = { role: 'user', content: 'x' }
 
 /** JSON schemas that are small to send and dear to read. */
@@ -205,27 +255,98 @@ const heavySchemas: Readonly<Record<string, Json>> = {
   'thousands of allOf': { type: 'object', allOf: repeat(8000, at => ({ properties: { [`p${at}`]: {} } })) },
   'thousands of required': { type: 'object', allOf: repeat(8000, at => ({ required: [`p${at}`] })) },
   'thousands of types beside thousands of words': { type: repeat(3000, () => 'string'), ...map(9000, () => 1) },
-  'one large definition, referred to thousands of times': { $defs: { x: map(9000, () => 1) }, anyOf: repeat(1900, () => ({ $ref: '#/$defs/x' })) },
-  'one large enum, referred to thousands of times': { $defs: { x: { enum: repeat(12_000, at => `e${at}`) } }, anyOf: repeat(1900, () => ({ $ref: '#/$defs/x' })) },
-  'anchors': { $defs: { ...map(7500, () => ({})), z: { $anchor: 'x' } }, anyOf: repeat(7500, () => ({ $ref: '#x' })) },
+  'one large definition, referred to thousands of times': {
+    $defs: { x: map(9000, () => 1) },
+    anyOf: repeat(1900, () => ({ $ref: '#/$defs/x' })),
+  },
+  'one large enum, referred to thousands of times': {
+    $defs: { x: { enum: repeat(12_000, at => `e${at}`) } },
+    anyOf: repeat(1900, () => ({ $ref: '#/$defs/x' })),
+  },
+  anchors: { $defs: { ...map(7500, () => ({})), z: { $anchor: 'x' } }, anyOf: repeat(7500, () => ({ $ref: '#x' })) },
   'itself thousands of times': { anyOf: repeat(2000, () => ({ $ref: '#' })) },
-  'doubled thirty times': { $defs: map(30, at => ({ anyOf: repeat(2, () => ({ $ref: `#/$defs/k${at + 1}` })) })), $ref: '#/$defs/k0' },
+  'doubled thirty times': {
+    $defs: map(30, at => ({ anyOf: repeat(2, () => ({ $ref: `#/$defs/k${at + 1}` })) })),
+    $ref: '#/$defs/k0',
+  },
 }
 
 const call = (at: number) => ({ id: `c${at}`, type: 'function', function: { name: `f${at}`, arguments: '{}' } })
 
 const heavy: readonly { name: string; format: Format; body: Json }[] = [
   ...Object.entries(heavySchemas).flatMap(([name, schema]) => [
-    { name: `answer: ${name}`, format: formats.openaiChat, body: { model: 'm', messages: [turn], response_format: { type: 'json_schema', json_schema: { name: 's', strict: true, schema } } } },
-    { name: `tool: ${name}`, format: formats.anthropicMessages, body: { model: 'm', max_tokens: 5, messages: [turn], tools: [{ name: 'f', input_schema: schema }] } },
+    {
+      name: `answer: ${name}`,
+      format: formats.openaiChat,
+      body: {
+        model: 'm',
+        messages: [turn],
+        response_format: { type: 'json_schema', json_schema: { name: 's', strict: true, schema } },
+      },
+    },
+    {
+      name: `tool: ${name}`,
+      format: formats.anthropicMessages,
+      body: { model: 'm', max_tokens: 5, messages: [turn], tools: [{ name: 'f', input_schema: schema }] },
+    },
   ]),
-  { name: 'messages of one role', format: formats.openaiChat, body: { model: 'm', messages: repeat(7000, () => turn) } },
-  { name: 'results of nothing', format: formats.openaiChat, body: { model: 'm', messages: [turn, ...repeat(3000, at => ({ role: 'tool', tool_call_id: `c${at}`, content: 'x' }))] } },
-  { name: 'calls and results', format: formats.openaiChat, body: { model: 'm', messages: [turn, { role: 'assistant', tool_calls: repeat(1000, call) }, ...repeat(1000, at => ({ role: 'tool', tool_call_id: `c${999 - at}`, content: 'x' }))] } },
-  { name: 'documents by fields', format: formats.cohereRerank, body: { model: 'm', query: 'x', documents: repeat(8000, () => ({})), rank_fields: repeat(8000, at => `k${at}`) } },
+  {
+    name: 'messages of one role',
+    format: formats.openaiChat,
+    body: { model: 'm', messages: repeat(7000, () => turn) },
+  },
+  {
+    name: 'results of nothing',
+    format: formats.openaiChat,
+    body: {
+      model: 'm',
+      messages: [turn, ...repeat(3000, at => ({ role: 'tool', tool_call_id: `c${at}`, content: 'x' }))],
+    },
+  },
+  {
+    name: 'calls and results',
+    format: formats.openaiChat,
+    body: {
+      model: 'm',
+      messages: [
+        turn,
+        { role: 'assistant', tool_calls: repeat(1000, call) },
+        ...repeat(1000, at => ({ role: 'tool', tool_call_id: `c${999 - at}`, content: 'x' })),
+      ],
+    },
+  },
+  {
+    name: 'documents by fields',
+    format: formats.cohereRerank,
+    body: { model: 'm', query: 'x', documents: repeat(8000, () => ({})), rank_fields: repeat(8000, at => `k${at}`) },
+  },
   ...['[', '<tool_call>', '```', '\\', '"', '\n', '\u0301', 'data:'].map(piece => ({
-    name: `text of ${JSON.stringify(piece)}`, format: formats.openaiChat,
-    body: { model: 'm', user: piece.repeat(100), messages: [{ role: 'user', content: [{ type: 'text', text: piece.repeat(40_000 / piece.length) }, { type: 'image_url', image_url: { url: `data:image/png;base64,${'A'.repeat(100)}${piece.repeat(15_000 / piece.length)}` } }] }, { role: 'assistant', tool_calls: [{ id: 'a', type: 'function', function: { name: 'f', arguments: piece.repeat(30_000 / piece.length) } }] }, { role: 'tool', tool_call_id: 'a', content: piece.repeat(30_000 / piece.length) }, turn] },
+    name: `text of ${JSON.stringify(piece)}`,
+    format: formats.openaiChat,
+    body: {
+      model: 'm',
+      user: piece.repeat(100),
+      messages: [
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text: piece.repeat(40_000 / piece.length) },
+            {
+              type: 'image_url',
+              image_url: { url: `data:image/png;base64,${'A'.repeat(100)}${piece.repeat(15_000 / piece.length)}` },
+            },
+          ],
+        },
+        {
+          role: 'assistant',
+          tool_calls: [
+            { id: 'a', type: 'function', function: { name: 'f', arguments: piece.repeat(30_000 / piece.length) } },
+          ],
+        },
+        { role: 'tool', tool_call_id: 'a', content: piece.repeat(30_000 / piece.length) },
+        turn,
+      ],
+    },
   })),
 ]
 
@@ -242,28 +363,36 @@ function bestMs(run: () => void, enough: number): number {
 }
 
 describe('nothing takes long: each step of each upstream', () => {
-  test.each(heavy.map(one => [one.name, one] as const))('%s', (_name, { format, body: value }) => {
-    const text = Buffer.from(JSON.stringify(value))
-    expect(text.length).toBeLessThan(256 * 1024)
-    const slow: string[] = []
-    const timed = (what: string, run: () => void) => {
-      const ms = bestMs(() => each(run), stepMsMax)
-      if (ms > stepMsMax) slow.push(`${what}: ${Math.round(ms)} ms`)
-    }
-    const body = JsonBody.read(text)
-    timed('read', () => JsonBody.read(text))
-    timed('inspect', () => format.inspect(body))
-    timed('edits', () => format.forward.edits(body, {}))
-    timed('tokens', () => bodyTokens(body))
-    const { decode } = format as ChatFormat
-    timed('decode', () => decode(body))
-    if (!('writer' in format)) return expect(slow).toEqual([])
-    const request = decode(body)
-    for (const target of grid) timed(`${target.provider.name} ${target.model}`, () => target.provider.chat!.request(request, target))
-    // Playing what a model lacks reads the conversation twice.
-    for (const profile of profiles) timed('emulation', () => emulate(providerOf('openai').chat!, profile, request)?.adapter.request(request, grid[0]!))
-    expect(slow).toEqual([])
-  }, 60_000)
+  test.each(heavy.map(one => [one.name, one] as const))(
+    '%s',
+    (_name, { format, body: value }) => {
+      const text = Buffer.from(JSON.stringify(value))
+      expect(text.length).toBeLessThan(256 * 1024)
+      const slow: string[] = []
+      const timed = (what: string, run: () => void) => {
+        const ms = bestMs(() => each(run), stepMsMax)
+        if (ms > stepMsMax) slow.push(`${what}: ${Math.round(ms)} ms`)
+      }
+      const body = JsonBody.read(text)
+      timed('read', () => JsonBody.read(text))
+      timed('inspect', () => format.inspect(body))
+      timed('edits', () => format.forward.edits(body, {}))
+      timed('tokens', () => bodyTokens(body))
+      const { decode } = format as ChatFormat
+      timed('decode', () => decode(body))
+      if (!('writer' in format)) return expect(slow).toEqual([])
+      const request = decode(body)
+      for (const target of grid)
+        timed(`${target.provider.name} ${target.model}`, () => target.provider.chat!.request(request, target))
+      // Playing what a model lacks reads the conversation twice.
+      for (const profile of profiles)
+        timed('emulation', () =>
+          emulate(providerOf('openai').chat!, profile, request)?.adapter.request(request, grid[0]!),
+        )
+      expect(slow).toEqual([])
+    },
+    60_000,
+  )
 })
 
 /** 50 ms are the promise for a quiet machine of today; tests also run on other ones. */
@@ -274,8 +403,22 @@ describe('what a model writes is read in time', () => {
     ['lines without a blank one, for our readers', () => pushAll(new SseSplitter(), 'data: x\n')],
     ['lines without a blank one, for the relay', () => pushAll(openaiRelay(), 'data: x\n')],
     ['one endless line', () => pushAll(openaiRelay(), 'data: xx')],
-    ['a large delta', () => void openaiRelay().push(Buffer.from(`data: {"model":"m${'x'.repeat(1_000_000)}","choices":[{"delta":{"content":"${'\\\\n'.repeat(1_500_000)}"}}]}\n\n`))],
-    ['a large delta of responses', () => void formats.openaiResponses.forward.relay('public', JsonBody.read(Buffer.from('{"model":"m"}'))).push(Buffer.from(`data: {"type":"response.output_text.delta","delta":"${'\\\\n'.repeat(2_000_000)}"}\n\n`))],
+    [
+      'a large delta',
+      () =>
+        void openaiRelay().push(
+          Buffer.from(
+            `data: {"model":"m${'x'.repeat(1_000_000)}","choices":[{"delta":{"content":"${'\\\\n'.repeat(1_500_000)}"}}]}\n\n`,
+          ),
+        ),
+    ],
+    [
+      'a large delta of responses',
+      () =>
+        void formats.openaiResponses.forward
+          .relay('public', JsonBody.read(Buffer.from('{"model":"m"}')))
+          .push(Buffer.from(`data: {"type":"response.output_text.delta","delta":"${'\\\\n'.repeat(2_000_000)}"}\n\n`)),
+    ],
     ['hex digits', () => judge(`{"a": 0x${'f'.repeat(2_000_000)}}`)],
     ['escapes', () => judge(`{'a': '${'\\a'.repeat(200_000)}'}`)],
     ['many strings, no backslash', () => judge(`{'a': [${"'x',".repeat(100_000)}]}`)],
@@ -284,42 +427,106 @@ describe('what a model writes is read in time', () => {
     ['brackets', () => judge('['.repeat(1_000_000))],
     ['optional letters', () => void schemaProblems({ pattern: `${'a?'.repeat(60)}${'a'.repeat(60)}` }, 'a'.repeat(60))],
     ['alternatives', () => void schemaProblems({ pattern: `${'(?:a|a)'.repeat(28)}b` }, 'a'.repeat(60))],
-    ['thousands of patterns for thousands of keys', () => void schemaProblems({ patternProperties: Object.fromEntries(repeat(10_000, at => [`x${at}$`, {}])) }, map(10_000, () => 1))],
-    ['a giant enum for thousands of items', () => void schemaProblems({ items: { enum: repeat(20_000, at => `e${at}`) } }, repeat(20_000, () => 'x'))],
-    ['a giant enum that only one item may have', () => void schemaProblems({ contains: { enum: repeat(20_000, at => `e${at}`) } }, repeat(20_000, () => 'x'))],
-    ['unique items, asked for thousands of times', () => void schemaProblems({ anyOf: repeat(5000, () => ({ uniqueItems: true, maxItems: 0 })) }, repeat(5000, at => ({ at })))],
-    ['required names, asked for thousands of times', () => void schemaProblems({ items: { not: { required: repeat(20_000, at => `k${at}`) } } }, repeat(20_000, () => ({})))],
+    [
+      'thousands of patterns for thousands of keys',
+      () =>
+        void schemaProblems(
+          { patternProperties: Object.fromEntries(repeat(10_000, at => [`x${at}$`, {}])) },
+          map(10_000, () => 1),
+        ),
+    ],
+    [
+      'a giant enum for thousands of items',
+      () =>
+        void schemaProblems(
+          { items: { enum: repeat(20_000, at => `e${at}`) } },
+          repeat(20_000, () => 'x'),
+        ),
+    ],
+    [
+      'a giant enum that only one item may have',
+      () =>
+        void schemaProblems(
+          { contains: { enum: repeat(20_000, at => `e${at}`) } },
+          repeat(20_000, () => 'x'),
+        ),
+    ],
+    [
+      'unique items, asked for thousands of times',
+      () =>
+        void schemaProblems(
+          { anyOf: repeat(5000, () => ({ uniqueItems: true, maxItems: 0 })) },
+          repeat(5000, at => ({ at })),
+        ),
+    ],
+    [
+      'required names, asked for thousands of times',
+      () =>
+        void schemaProblems(
+          { items: { not: { required: repeat(20_000, at => `k${at}`) } } },
+          repeat(20_000, () => ({})),
+        ),
+    ],
   ]
   test.each(seconds)('%s', (_name, run) => expect(bestMs(run, 100)).toBeLessThan(700), 60_000)
 
-  const floods = ['[', '[\n', '<tool_call>', '</tool_call>', '<tool_call></tool_call>', '```', '\n```', '```json\n{', '[f(', '<function=f>', '<|python_tag|>', '[TOOL_CALLS]', ' ', '\n', '<think>', '</think>', "'", '\\']
-  test.each(floods.map(flood => [flood] as const))('a flood of %j, whole and in pieces', flood => {
-    const tools = repeat(200, at => ({ name: `f${at}`, parameters: { type: 'object' } }))
-    const request = chatRequest({ tools: [{ name: 'f', parameters: { type: 'object' } }, ...tools] })
-    const text = flood.repeat(300_000 / flood.length)
-    for (const profile of profiles.slice(0, 2))
-      for (const size of [text.length, 64]) {
-        const ms = bestMs(() => {
-          const { adapter } = emulate(textAdapter, profile, request)!
-          const read = adapter.reader()
-          let said = 0
-          for (let at = 0; at < text.length; at += size) for (const event of read({ data: text.slice(at, at + size) })) if ('text' in event) said += event.text!.length
-          for (const event of read({ data: '' })) if ('text' in event) said += event.text!.length
-          // White space alone is nothing said.
-          if (flood.trim() !== '') expect(said).toBeGreaterThan(0)
-        }, 150)
-        expect({ size, ms: ms < 600 ? 0 : ms }).toEqual({ size, ms: 0 })
-      }
-  }, 60_000)
+  const floods = [
+    '[',
+    '[\n',
+    '<tool_call>',
+    '</tool_call>',
+    '<tool_call></tool_call>',
+    '```',
+    '\n```',
+    '```json\n{',
+    '[f(',
+    '<function=f>',
+    '<|python_tag|>',
+    '[TOOL_CALLS]',
+    ' ',
+    '\n',
+    '<think>',
+    '</think>',
+    "'",
+    '\\',
+  ]
+  test.each(floods.map(flood => [flood] as const))(
+    'a flood of %j, whole and in pieces',
+    flood => {
+      const tools = repeat(200, at => ({ name: `f${at}`, parameters: { type: 'object' } }))
+      const request = chatRequest({ tools: [{ name: 'f', parameters: { type: 'object' } }, ...tools] })
+      const text = flood.repeat(300_000 / flood.length)
+      for (const profile of profiles.slice(0, 2))
+        for (const size of [text.length, 64]) {
+          const ms = bestMs(() => {
+            const { adapter } = emulate(textAdapter, profile, request)!
+            const read = adapter.reader()
+            let said = 0
+            for (let at = 0; at < text.length; at += size)
+              for (const event of read({ data: text.slice(at, at + size) }))
+                if ('text' in event) said += event.text!.length
+            for (const event of read({ data: '' })) if ('text' in event) said += event.text!.length
+            // White space alone is nothing said.
+            if (flood.trim() !== '') expect(said).toBeGreaterThan(0)
+          }, 150)
+          expect({ size, ms: ms < 600 ? 0 : ms }).toEqual({ size, ms: 0 })
+        }
+    },
+    60_000,
+  )
 })
 
 /** Frames are what the model says; an empty one is its end. */
 const textAdapter: ChatAdapter = {
   ...providerOf('openai').chat!,
-  reader: () => ({ data }) => (data === '' ? [{ type: 'finish', choice: 0, reason: 'stop' }] : [{ type: 'text', choice: 0, text: data }]),
+  reader:
+    () =>
+    ({ data }) =>
+      data === '' ? [{ type: 'finish', choice: 0, reason: 'stop' }] : [{ type: 'text', choice: 0, text: data }],
 }
 
-const openaiRelay = (): StreamRelay => formats.openaiChat.forward.relay('public', JsonBody.read(Buffer.from('{"model":"m"}')))
+const openaiRelay = (): StreamRelay =>
+  formats.openaiChat.forward.relay('public', JsonBody.read(Buffer.from('{"model":"m"}')))
 
 /** Four megabytes in pieces as small as a network may make them. */
 function pushAll(reader: { push(bytes: Uint8Array): unknown }, line: string): void {
@@ -327,7 +534,8 @@ function pushAll(reader: { push(bytes: Uint8Array): unknown }, line: string): vo
   for (let at = 0; at < 64_000; at++) reader.push(piece)
 }
 
-const judge = (text: string): void => void judgeJson(text, { format: { type: 'json-schema', name: 's', schema: {} }, schema: {} })
+const judge = (text: string): void =>
+  void judgeJson(text, { format: { type: 'json-schema', name: 's', schema: {} }, schema: {} })
 
 describe('forms', () => {
   const limits = { partsMax: 64, headBytesMax: 8192 }
@@ -341,24 +549,48 @@ describe('forms', () => {
     'an endless preamble': '\r\n'.repeat(1_000_000),
     'no end': `${head('a')}${'x'.repeat(2_000_000)}`,
   }
-  test.each(Object.entries(forms))('%s: refused in time, wherever it is cut', (_name, form) => {
-    const bytes = Buffer.from(form)
-    for (const size of [7, 65_536]) {
-      const ms = bestMs(() => {
-        const parser = new MultipartParser(boundaryOf('multipart/form-data; boundary=b'), limits)
-        expect(() => {
-          for (let at = 0; at < bytes.length; at += size) parser.push(bytes.subarray(at, at + size))
-          parser.end()
-        }).toThrow(MultipartError)
-      }, 300)
-      expect(ms).toBeLessThan(1500)
-    }
-  }, 60_000)
+  test.each(Object.entries(forms))(
+    '%s: refused in time, wherever it is cut',
+    (_name, form) => {
+      const bytes = Buffer.from(form)
+      for (const size of [7, 65_536]) {
+        const ms = bestMs(() => {
+          const parser = new MultipartParser(boundaryOf('multipart/form-data; boundary=b'), limits)
+          expect(() => {
+            for (let at = 0; at < bytes.length; at += size) parser.push(bytes.subarray(at, at + size))
+            parser.end()
+          }).toThrow(MultipartError)
+        }, 300)
+        expect(ms).toBeLessThan(1500)
+      }
+    },
+    60_000,
+  )
 })
 
 type Lie = (random: Random, value: unknown) => unknown
 
-const wrongValues: readonly unknown[] = [null, '', 'x', 0, -1, 0.5, 1e308, Number.MAX_SAFE_INTEGER, true, [], {}, [[]], [null], [{}], '__proto__', 'constructor', { type: 'constructor' }, '\ud800', deep()]
+const wrongValues: readonly unknown[] = [
+  null,
+  '',
+  'x',
+  0,
+  -1,
+  0.5,
+  1e308,
+  Number.MAX_SAFE_INTEGER,
+  true,
+  [],
+  {},
+  [[]],
+  [null],
+  [{}],
+  '__proto__',
+  'constructor',
+  { type: 'constructor' },
+  '\ud800',
+  deep(),
+]
 
 /** One place of a document: left out, said twice, in another's place, cut short, or something else altogether. */
 const lie: Lie = (random, value) => {
@@ -382,7 +614,8 @@ const lie: Lie = (random, value) => {
       parent[last] = structuredClone(random.pick(paths).reduce<unknown>((at, step) => (at as Json)[step], value))
       break
     case 3:
-      parent[last] = typeof old === 'string' ? old.slice(0, random.int(old.length)) : typeof old === 'number' ? -old : undefined
+      parent[last] =
+        typeof old === 'string' ? old.slice(0, random.int(old.length)) : typeof old === 'number' ? -old : undefined
       break
     default:
       parent[last] = structuredClone(random.pick(wrongValues))
@@ -414,19 +647,31 @@ function lyingPieces(random: Random, pieces: readonly unknown[]): unknown[] {
   return out
 }
 
-const clients: readonly ChatFormat[] = [formats.openaiChat, formats.openaiCompletions, formats.openaiResponses, formats.anthropicMessages, formats.geminiGenerate]
+const clients: readonly ChatFormat[] = [
+  formats.openaiChat,
+  formats.openaiCompletions,
+  formats.openaiResponses,
+  formats.anthropicMessages,
+  formats.geminiGenerate,
+]
 const words: readonly unknown[] = ['stop', 'length', 'tool_calls', 'content_filter', 'function_call']
 
 function expectBelievable(usage: Usage | undefined): void {
   for (const [name, count] of Object.entries(usage ?? {})) {
-    const believable = typeof count === 'number' && count >= 0 && count <= 1e9 && (Number.isInteger(count) || name === 'audioSeconds' || name === 'searchUnits')
+    const believable =
+      typeof count === 'number' &&
+      count >= 0 &&
+      count <= 1e9 &&
+      (Number.isInteger(count) || name === 'audioSeconds' || name === 'searchUnits')
     if (count !== undefined && !believable) throw new Error(`the usage says ${name} = ${String(count)}`)
   }
 }
 
 function expectUpstreamsFault(error: unknown): void {
   if (error instanceof GatewayError && error.kind !== 'internal') return
-  throw new Error(`${placeOf(error)}${error instanceof GatewayError && error.cause ? ` because ${placeOf(error.cause)}` : ''}`)
+  throw new Error(
+    `${placeOf(error)}${error instanceof GatewayError && error.cause ? ` because ${placeOf(error.cause)}` : ''}`,
+  )
 }
 
 /** A whole answer: an error that is the upstream's, or an answer that a client can read. */
@@ -449,7 +694,8 @@ function wholeLie(family: AnswerFamily, fixture: AnswerFixture, body: unknown): 
       expectUpstreamsFault(error)
       continue
     }
-    if (text.includes('undefined') && !JSON.stringify(body).includes('undefined')) throw new Error(`${format.dialect} writes undefined`)
+    if (text.includes('undefined') && !JSON.stringify(body).includes('undefined'))
+      throw new Error(`${format.dialect} writes undefined`)
     if (format === formats.openaiChat) expectChat(JSON.parse(text) as Json)
   }
   return 'read'
@@ -461,15 +707,22 @@ function expectChat(answer: Json): void {
   for (const { index, message, finish_reason: reason } of choices) {
     if (!Number.isInteger(index) || index < 0) throw new Error(`a choice ${String(index)}`)
     if (!words.includes(reason)) throw new Error(`a finish reason ${JSON.stringify(reason)}`)
-    if (message.content !== null && typeof message.content !== 'string' && !Array.isArray(message.content)) throw new Error(`a content ${JSON.stringify(message.content)}`)
+    if (message.content !== null && typeof message.content !== 'string' && !Array.isArray(message.content))
+      throw new Error(`a content ${JSON.stringify(message.content)}`)
     for (const one of (message.tool_calls ?? []) as { id: unknown; function: Json }[])
-      if (typeof one.id !== 'string' || typeof one.function.name !== 'string' || typeof one.function.arguments !== 'string') throw new Error(`a call ${JSON.stringify(one)}`)
+      if (
+        typeof one.id !== 'string' ||
+        typeof one.function.name !== 'string' ||
+        typeof one.function.arguments !== 'string'
+      )
+        throw new Error(`a call ${JSON.stringify(one)}`)
   }
 }
 
 function relayed(relay: StreamRelay, bytes: Uint8Array, size: number): string {
   let text = ''
-  const add = (piece: Uint8Array | string) => (text += typeof piece === 'string' ? piece : Buffer.from(piece).toString('utf8'))
+  const add = (piece: Uint8Array | string) =>
+    (text += typeof piece === 'string' ? piece : Buffer.from(piece).toString('utf8'))
   for (let at = 0; at < bytes.length; at += size) add(relay.push(bytes.subarray(at, at + size)))
   add(relay.end())
   if (relay.failure) expectUpstreamsFault(relay.failure)
@@ -479,19 +732,32 @@ function relayed(relay: StreamRelay, bytes: Uint8Array, size: number): string {
   return text
 }
 
-const terminal: Readonly<Record<string, string>> = { 'openai-chat': 'data: [DONE]', 'openai-completions': 'data: [DONE]', 'openai-responses': '"type":"response.completed"', 'anthropic-messages': 'event: message_stop' }
+const terminal: Readonly<Record<string, string>> = {
+  'openai-chat': 'data: [DONE]',
+  'openai-completions': 'data: [DONE]',
+  'openai-responses': '"type":"response.completed"',
+  'anthropic-messages': 'event: message_stop',
+}
 
 /** A stream: it ends in its terminal event after the finish of every choice, or it fails and has none. */
 function streamLie(family: AnswerFamily, fixture: AnswerFixture, bytes: Uint8Array, size: number): 'read' | 'refused' {
   const adapter = providerOf(family.providers[0]!).chat!
   let failed = false
   for (const format of clients) {
-    const relay = new TranslatedRelay({ adapter, format, request: chatRequest({ ...fixture.request, stream: true }), publicModel: 'public' })
+    const relay = new TranslatedRelay({
+      adapter,
+      format,
+      request: chatRequest({ ...fixture.request, stream: true }),
+      publicModel: 'public',
+    })
     const text = relayed(relay, bytes, size)
     failed = relay.failure !== undefined
     const mark = terminal[format.dialect]
-    const ended = mark !== undefined && (text.includes(mark) || (format === formats.openaiResponses && text.includes('"type":"response.incomplete"')))
-    if (mark !== undefined && ended === failed) throw new Error(`${format.dialect}: ${failed ? 'failed with' : 'complete without'} a terminal event`)
+    const ended =
+      mark !== undefined &&
+      (text.includes(mark) || (format === formats.openaiResponses && text.includes('"type":"response.incomplete"')))
+    if (mark !== undefined && ended === failed)
+      throw new Error(`${format.dialect}: ${failed ? 'failed with' : 'complete without'} a terminal event`)
     if (format === formats.openaiChat) expectChunks(text, failed)
     if (relay.failure) relay.errorEvent(relay.failure)
   }
@@ -501,22 +767,35 @@ function streamLie(family: AnswerFamily, fixture: AnswerFixture, bytes: Uint8Arr
 function expectChunks(text: string, failed: boolean): void {
   const open = new Map<number, number>()
   for (const line of text.split('\n\n').filter(one => one !== '' && one !== 'data: [DONE]')) {
-    const chunk = JSON.parse(line.slice('data: '.length)) as { choices: { index: number; delta: Json; finish_reason: unknown }[] }
+    const chunk = JSON.parse(line.slice('data: '.length)) as {
+      choices: { index: number; delta: Json; finish_reason: unknown }[]
+    }
     for (const { index, finish_reason: reason } of chunk.choices) {
       if (!Number.isInteger(index) || index < 0) throw new Error(`a choice ${String(index)}`)
-      if (reason !== null && reason !== undefined && !words.includes(reason)) throw new Error(`a finish reason ${JSON.stringify(reason)}`)
+      if (reason !== null && reason !== undefined && !words.includes(reason))
+        throw new Error(`a finish reason ${JSON.stringify(reason)}`)
       open.set(index, (open.get(index) ?? 0) + (reason ? 1 : 0))
     }
   }
-  if (!failed && (open.size === 0 || [...open.values()].some(count => count < 1))) throw new Error(`choices that ended ${JSON.stringify([...open])} times`)
+  if (!failed && (open.size === 0 || [...open.values()].some(count => count < 1)))
+    throw new Error(`choices that ended ${JSON.stringify([...open])} times`)
 }
 
 /** The forward lane: what goes to the client as it came. */
-const forwards: Readonly<Record<string, ChatFormat>> = { openai: formats.openaiChat, anthropic: formats.anthropicMessages, gemini: formats.geminiGenerate }
+const forwards: Readonly<Record<string, ChatFormat>> = {
+  openai: formats.openaiChat,
+  anthropic: formats.anthropicMessages,
+  gemini: formats.geminiGenerate,
+}
 
-function forwardedLie(format: ChatFormat, family: AnswerFamily, { body, pieces, size }: { body: unknown; pieces: readonly unknown[] | undefined; size: number }): void {
+function forwardedLie(
+  format: ChatFormat,
+  family: AnswerFamily,
+  { body, pieces, size }: { body: unknown; pieces: readonly unknown[] | undefined; size: number },
+): void {
   try {
-    if (body !== undefined) expectBelievable(format.forward.answer(Buffer.from(JSON.stringify(body) ?? 'x'), 'public').usage)
+    if (body !== undefined)
+      expectBelievable(format.forward.answer(Buffer.from(JSON.stringify(body) ?? 'x'), 'public').usage)
   } catch (error) {
     expectUpstreamsFault(error)
   }
@@ -525,35 +804,47 @@ function forwardedLie(format: ChatFormat, family: AnswerFamily, { body, pieces, 
   relayed(format.forward.relay('public', request), family.bytes(pieces), size)
 }
 
-describe.each(families.map(family => [family.name, family] as const))('an upstream that lies in the words of %s', (name, family) => {
-  test('is read or refused, never more', () => {
-    const outcomes = { read: 0, refused: 0 }
-    const failures = new Map<string, string>()
-    for (const fixture of family.fixtures)
-      for (const seed of seedsOf(30)) {
-        const random = new Random(seed)
-        const body = fixture.whole === undefined ? undefined : lie(random, fixture.whole)
-        const pieces = fixture.stream && lyingPieces(random, fixture.stream)
-        const size = 1 + random.int(200)
-        const tries: [string, () => void][] = [
-          ['whole', () => body !== undefined && outcomes[wholeLie(family, fixture, body)]++],
-          ['stream', () => pieces && outcomes[streamLie(family, fixture, family.bytes(pieces), size)]++],
-          ['bytes', () => fixture.stream && outcomes[streamLie(family, fixture, spoiled(random, family.bytes(fixture.stream)), size)]++],
-          ['forward', () => forwards[name] && forwardedLie(forwards[name], family, { body, pieces, size })],
-        ]
-        for (const [lane, run] of tries)
-          try {
-            run()
-          } catch (error) {
-            const what = `${lane}: ${placeOf(error)}`
-            if (!failures.has(what)) failures.set(what, `${fixture.name}, seed ${seed}: ${JSON.stringify(lane === 'whole' ? body : pieces)}`.slice(0, 1500))
-          }
-      }
-    expect([...failures]).toEqual([])
-    expect(outcomes.read).toBeGreaterThan(50)
-    expect(outcomes.refused).toBeGreaterThan(50)
-  }, 120_000)
-})
+describe.each(families.map(family => [family.name, family] as const))(
+  'an upstream that lies in the words of %s',
+  (name, family) => {
+    test('is read or refused, never more', () => {
+      const outcomes = { read: 0, refused: 0 }
+      const failures = new Map<string, string>()
+      for (const fixture of family.fixtures)
+        for (const seed of seedsOf(30)) {
+          const random = new Random(seed)
+          const body = fixture.whole === undefined ? undefined : lie(random, fixture.whole)
+          const pieces = fixture.stream && lyingPieces(random, fixture.stream)
+          const size = 1 + random.int(200)
+          const tries: [string, () => void][] = [
+            ['whole', () => body !== undefined && outcomes[wholeLie(family, fixture, body)]++],
+            ['stream', () => pieces && outcomes[streamLie(family, fixture, family.bytes(pieces), size)]++],
+            [
+              'bytes',
+              () =>
+                fixture.stream &&
+                outcomes[streamLie(family, fixture, spoiled(random, family.bytes(fixture.stream)), size)]++,
+            ],
+            ['forward', () => forwards[name] && forwardedLie(forwards[name], family, { body, pieces, size })],
+          ]
+          for (const [lane, run] of tries)
+            try {
+              run()
+            } catch (error) {
+              const what = `${lane}: ${placeOf(error)}`
+              if (!failures.has(what))
+                failures.set(
+                  what,
+                  `${fixture.name}, seed ${seed}: ${JSON.stringify(lane === 'whole' ? body : pieces)}`.slice(0, 1500),
+                )
+            }
+        }
+      expect([...failures]).toEqual([])
+      expect(outcomes.read).toBeGreaterThan(50)
+      expect(outcomes.refused).toBeGreaterThan(50)
+    }, 120_000)
+  },
+)
 
 /** A byte lost, changed or doubled, or the rest lost. */
 function spoiled(random: Random, bytes: Uint8Array): Uint8Array {

@@ -53,7 +53,9 @@ async function answered(request: IncomingRequest): Promise<Answer> {
 }
 
 const handle = (request: IncomingRequest): Answer | Promise<Answer> =>
-  request.head.method === 'GET' && request.head.target !== '/stream' ? text(`at once ${request.head.target}`) : answered(request)
+  request.head.method === 'GET' && request.head.target !== '/stream'
+    ? text(`at once ${request.head.target}`)
+    : answered(request)
 
 interface Outcome {
   /** Method and target of each request, and what was answered; the reason of a refusal may depend on the split. */
@@ -81,12 +83,17 @@ async function outcome(pieces: readonly Uint8Array[], room: () => number = () =>
   if (line.failures.length > 0) throw line.failures[0]
   const { gone } = line.socket
   const heard = line.socket.sent
-  const { answers, rest } = readAnswers(heard, gone !== 'no', line.requests.map(request => request.head.method))
+  const { answers, rest } = readAnswers(
+    heard,
+    gone !== 'no',
+    line.requests.map(request => request.head.method),
+  )
   if (rest !== '') throw new Error(`half an answer: ${JSON.stringify(rest)}`)
   const refusals = answers.filter(answer => answer.body.startsWith('refused: ')).length
   // A request whose body never came has no answer yet; nothing has two.
   const unanswered = line.requests.length + refusals - answers.length
-  if (refusals > 1 || unanswered < 0 || unanswered > 1) throw new Error(`${line.requests.length} requests, ${answers.length} answers`)
+  if (refusals > 1 || unanswered < 0 || unanswered > 1)
+    throw new Error(`${line.requests.length} requests, ${answers.length} answers`)
   line.clock.advance(600_000)
   await line.rest()
   line.clock.advance(600_000)
@@ -94,7 +101,8 @@ async function outcome(pieces: readonly Uint8Array[], room: () => number = () =>
   line.connection.lost()
   if (line.closes !== 1 || line.wheel.size !== 0) throw new Error('it is not released')
   const said = line.requests.map(request => `${request.head.method} ${request.head.target}`)
-  for (const answer of answers) said.push(answer.body.startsWith('refused: ') ? 'refused' : `${answer.status} ${answer.body}`)
+  for (const answer of answers)
+    said.push(answer.body.startsWith('refused: ') ? 'refused' : `${answer.status} ${answer.body}`)
   return { said: said.join(' | '), statuses: answers.map(answer => answer.status), gone }
 }
 
@@ -144,8 +152,11 @@ test('6,000 mutated conversations: no crash, no hang, no second answer, and spli
 test('2,000 pieces of garbage never become a request', async () => {
   const random = randomFrom(99)
   for (let i = 0; i < 2000; i++) {
-    const bytes = Buffer.from(Array.from({ length: 1 + Math.floor(random() * 300) }, () =>
-      random() < 0.3 ? interesting[Math.floor(random() * interesting.length)]! : Math.floor(random() * 256)))
+    const bytes = Buffer.from(
+      Array.from({ length: 1 + Math.floor(random() * 300) }, () =>
+        random() < 0.3 ? interesting[Math.floor(random() * interesting.length)]! : Math.floor(random() * 256),
+      ),
+    )
     const { said } = await outcome(random() < 0.5 ? [bytes] : split(bytes, random, 60))
     expect(said === '' || said === 'refused').toBe(true)
   }

@@ -4,7 +4,14 @@ import type { ChatEvent, ChatRequest } from '../../src/core/chat.ts'
 import { GatewayError } from '../../src/core/errors.ts'
 import type { ChatFormat } from '../../src/core/format.ts'
 import type { ChatAdapter } from '../../src/core/provider.ts'
-import { anthropicMessages, geminiGenerate, geminiGenerateArray, openaiChat, openaiCompletions, openaiResponses } from '../../src/formats/index.ts'
+import {
+  anthropicMessages,
+  geminiGenerate,
+  geminiGenerateArray,
+  openaiChat,
+  openaiCompletions,
+  openaiResponses,
+} from '../../src/formats/index.ts'
 import { frameSplitter } from '../../src/lib/frames.ts'
 import type { Frame } from '../../src/lib/frames.ts'
 import { AnswerState, TranslatedRelay, readAnswer } from '../../src/pipeline/translate.ts'
@@ -21,7 +28,14 @@ type Json = Record<string, unknown>
 const adapterOf = ({ providers: [name] }: AnswerFamily): ChatAdapter => providerOf(name!).chat!
 const requestOf = ({ request }: AnswerFixture): ChatRequest => chatRequest({ ...request })
 const failureOf = (error: unknown): Json =>
-  error instanceof GatewayError ? { kind: error.kind, code: error.code, message: error.message, ...(error.retryAfterMs !== undefined && { retryAfterMs: error.retryAfterMs }) } : { thrown: String(error) }
+  error instanceof GatewayError
+    ? {
+        kind: error.kind,
+        code: error.code,
+        message: error.message,
+        ...(error.retryAfterMs !== undefined && { retryAfterMs: error.retryAfterMs }),
+      }
+    : { thrown: String(error) }
 
 /** Random ids and the time of day, told apart from what the upstream said. */
 function settled(value: unknown, events: readonly ChatEvent[]): unknown {
@@ -34,7 +48,8 @@ function settled(value: unknown, events: readonly ChatEvent[]): unknown {
   })
 }
 
-const shownEvent = (event: ChatEvent): unknown => (event.type === 'error' ? { type: 'error', ...failureOf(event.error) } : event)
+const shownEvent = (event: ChatEvent): unknown =>
+  event.type === 'error' ? { type: 'error', ...failureOf(event.error) } : event
 
 function wholeResult(family: AnswerFamily, fixture: AnswerFixture): Json {
   const adapter = adapterOf(family)
@@ -56,7 +71,11 @@ interface StreamResult {
 }
 
 /** As the pipeline does it: the relay's text for the client, and the events beside it. */
-function readStream(adapter: ChatAdapter, pieces: readonly Uint8Array[], { format = openaiChat, request }: { format?: ChatFormat; request: ChatRequest }): StreamResult {
+function readStream(
+  adapter: ChatAdapter,
+  pieces: readonly Uint8Array[],
+  { format = openaiChat, request }: { format?: ChatFormat; request: ChatRequest },
+): StreamResult {
   const events: ChatEvent[] = []
   const seen: ChatAdapter = {
     ...adapter,
@@ -84,20 +103,35 @@ function chunksOf(text: string): Json {
   const objects = chunks.filter(chunk => typeof chunk === 'object') as Json[]
   const head = Object.fromEntries(sameInAll.map(name => [name, objects[0]?.[name]]))
   for (const chunk of objects) expect(Object.fromEntries(sameInAll.map(name => [name, chunk[name]]))).toEqual(head)
-  return { head, list: chunks.map(chunk => (typeof chunk === 'string' ? chunk : Object.fromEntries(Object.entries(chunk as Json).filter(([name]) => !(name in head))))) }
+  return {
+    head,
+    list: chunks.map(chunk =>
+      typeof chunk === 'string'
+        ? chunk
+        : Object.fromEntries(Object.entries(chunk as Json).filter(([name]) => !(name in head))),
+    ),
+  }
 }
 
 function streamResult(family: AnswerFamily, fixture: AnswerFixture): Json {
-  const { events, text, failure } = readStream(adapterOf(family), [family.bytes(fixture.stream!)], { request: requestOf(fixture) })
-  return settled({ events: events.map(shownEvent), chunks: chunksOf(text), ...(failure && { failure: failureOf(failure) }) }, events) as Json
+  const { events, text, failure } = readStream(adapterOf(family), [family.bytes(fixture.stream!)], {
+    request: requestOf(fixture),
+  })
+  return settled(
+    { events: events.map(shownEvent), chunks: chunksOf(text), ...(failure && { failure: failureOf(failure) }) },
+    events,
+  ) as Json
 }
 
 test('every provider that chats reads with the reader of a family', () => {
   for (const [name, provider] of providers) {
     if (!provider.chat) continue
-    const family = families.find(one => one.providers.includes(name)) ?? families.find(one => adapterOf(one).result === provider.chat!.result)
+    const family =
+      families.find(one => one.providers.includes(name)) ??
+      families.find(one => adapterOf(one).result === provider.chat!.result)
     expect({ name, family: family !== undefined }).toEqual({ name, family: true })
-    if (name !== 'vertex_ai') expect({ name, same: provider.chat.reader === adapterOf(family!).reader }).toEqual({ name, same: true })
+    if (name !== 'vertex_ai')
+      expect({ name, same: provider.chat.reader === adapterOf(family!).reader }).toEqual({ name, same: true })
   }
   expect([...targets.keys()].filter(name => !families.some(family => family.providers.includes(name)))).toEqual([])
 })
@@ -111,7 +145,10 @@ describe.each(families.map(family => [family.name, family] as const))('answers o
   test('become the expected events and answers', () => {
     const results = family.fixtures.map(fixture => [
       fixture.name,
-      { ...(fixture.whole !== undefined && { whole: wholeResult(family, fixture) }), ...(fixture.stream && { stream: streamResult(family, fixture) }) },
+      {
+        ...(fixture.whole !== undefined && { whole: wholeResult(family, fixture) }),
+        ...(fixture.stream && { stream: streamResult(family, fixture) }),
+      },
     ])
     expectGolden(`answers-${name}`, Object.fromEntries(results))
   })
@@ -122,8 +159,13 @@ describe.each(families.map(family => [family.name, family] as const))('answers o
       const request = requestOf(fixture)
       const { events, failure } = readStream(adapterOf(family), [family.bytes(fixture.stream)], { request })
       const whole = wholeResult(family, fixture)
-      const streamed = failure ? { failure: failureOf(failure) } : { openai: openaiChat.encode(events, 'public', request) }
-      expect({ fixture: fixture.name, ...(settled(streamed, events) as Json) }).toEqual({ fixture: fixture.name, ...(whole.failure ? { failure: whole.failure } : { openai: whole.openai }) })
+      const streamed = failure
+        ? { failure: failureOf(failure) }
+        : { openai: openaiChat.encode(events, 'public', request) }
+      expect({ fixture: fixture.name, ...(settled(streamed, events) as Json) }).toEqual({
+        fixture: fixture.name,
+        ...(whole.failure ? { failure: whole.failure } : { openai: whole.openai }),
+      })
     }
   })
 
@@ -143,7 +185,11 @@ describe.each(families.map(family => [family.name, family] as const))('answers o
       const expected = settled([single.events, single.text, single.failure?.message], single.events)
       for (const size of [2, 3, 5, 17, bytes.length]) {
         const cut = readStream(adapter, inPieces(bytes, size), { request })
-        expect({ fixture: fixture.name, size, got: settled([cut.events, cut.text, cut.failure?.message], cut.events) }).toEqual({ fixture: fixture.name, size, got: expected })
+        expect({
+          fixture: fixture.name,
+          size,
+          got: settled([cut.events, cut.text, cut.failure?.message], cut.events),
+        }).toEqual({ fixture: fixture.name, size, got: expected })
       }
     }
   })
@@ -155,11 +201,21 @@ describe.each(families.map(family => [family.name, family] as const))('answers o
       const bytes = family.bytes(fixture.stream)
       for (const end of frameEnds(adapter, bytes))
         for (const at of [end - 1, end]) {
-          const { events, text, failure } = readStream(adapter, [bytes.subarray(0, at)], { request: requestOf(fixture) })
+          const { events, text, failure } = readStream(adapter, [bytes.subarray(0, at)], {
+            request: requestOf(fixture),
+          })
           const state = new AnswerState()
           for (const event of events) state.see(event)
-          expect({ fixture: fixture.name, at, failed: failure !== undefined }).toEqual({ fixture: fixture.name, at, failed: !state.complete || state.failure !== undefined })
-          expect({ fixture: fixture.name, at, done: text.includes('[DONE]') }).toEqual({ fixture: fixture.name, at, done: failure === undefined })
+          expect({ fixture: fixture.name, at, failed: failure !== undefined }).toEqual({
+            fixture: fixture.name,
+            at,
+            failed: !state.complete || state.failure !== undefined,
+          })
+          expect({ fixture: fixture.name, at, done: text.includes('[DONE]') }).toEqual({
+            fixture: fixture.name,
+            at,
+            done: failure === undefined,
+          })
         }
     }
   })
@@ -169,14 +225,19 @@ describe.each(families.map(family => [family.name, family] as const))('answers o
       const whole = fixture.whole === undefined ? undefined : wholeResult(family, fixture).openai
       if (whole && (whole as Json).created !== 'now') await expectConforms('CreateChatCompletionResponse', whole)
       if (!fixture.stream) continue
-      const { text, failure } = readStream(adapterOf(family), [family.bytes(fixture.stream)], { request: requestOf(fixture) })
+      const { text, failure } = readStream(adapterOf(family), [family.bytes(fixture.stream)], {
+        request: requestOf(fixture),
+      })
       if (failure) continue
-      for (const chunk of streamData(text)) if (chunk !== '[DONE]') await expectConforms('CreateChatCompletionStreamResponse', chunk)
+      for (const chunk of streamData(text))
+        if (chunk !== '[DONE]') await expectConforms('CreateChatCompletionStreamResponse', chunk)
     }
   })
 
   test('reach the clients of every dialect, whole and as a stream', () => {
-    for (const fixture of family.fixtures) for (const format of [openaiCompletions, openaiResponses, anthropicMessages, geminiGenerate, geminiGenerateArray]) reaches(family, fixture, format)
+    for (const fixture of family.fixtures)
+      for (const format of [openaiCompletions, openaiResponses, anthropicMessages, geminiGenerate, geminiGenerateArray])
+        reaches(family, fixture, format)
   })
 })
 
@@ -188,7 +249,10 @@ function reaches(family: AnswerFamily, fixture: AnswerFixture, format: ChatForma
     const expected = wholeResult(family, fixture)
     if (expected.openai) {
       const body = JSON.stringify(format.encode(adapter.result(fixture.whole), 'public', requestOf(fixture)))
-      expect({ ...about, text: body.includes(textIn((expected.openai as { choices: { message: Json }[] }).choices[0]!.message.content)) }).toEqual({ ...about, text: true })
+      expect({
+        ...about,
+        text: body.includes(textIn((expected.openai as { choices: { message: Json }[] }).choices[0]!.message.content)),
+      }).toEqual({ ...about, text: true })
       expect(body).not.toContain('undefined')
     }
   }
@@ -212,7 +276,10 @@ function framesOf(adapter: ChatAdapter, pieces: readonly Uint8Array[]): Frame[] 
 }
 
 function sameFrames(one: readonly Frame[], other: readonly Frame[]): boolean {
-  return one.length === other.length && one.every((frame, at) => frame.data === other[at]!.data && frame.event === other[at]!.event)
+  return (
+    one.length === other.length &&
+    one.every((frame, at) => frame.data === other[at]!.data && frame.event === other[at]!.event)
+  )
 }
 
 function inPieces(bytes: Uint8Array, size: number): Uint8Array[] {

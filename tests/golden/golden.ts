@@ -16,11 +16,14 @@ export function expectGolden(name: string, actual: unknown): void {
     writeFileSync(file, `${pretty(value)}\n`)
     return
   }
-  if (!existsSync(file)) throw new Error(`there is no ${file}; look at the results, then write them with UPDATE_GOLDEN=1`)
+  if (!existsSync(file))
+    throw new Error(`there is no ${file}; look at the results, then write them with UPDATE_GOLDEN=1`)
   const found = differences(JSON.parse(readFileSync(file, 'utf8')), value)
   if (found.length === 0) return
   const more = found.length > shownDifferencesMax ? `\n... and ${found.length - shownDifferencesMax} more` : ''
-  throw new Error(`${name}: not as expected (UPDATE_GOLDEN=1 accepts)\n\n${found.slice(0, shownDifferencesMax).join('\n')}${more}`)
+  throw new Error(
+    `${name}: not as expected (UPDATE_GOLDEN=1 accepts)\n\n${found.slice(0, shownDifferencesMax).join('\n')}${more}`,
+  )
 }
 
 /** Long texts as their beginning and a hash: the files stay readable, and nothing can hide. */
@@ -51,7 +54,8 @@ function inline(value: unknown): string {
   return entries.length === 0 ? '{}' : `{ ${entries.join(', ')} }`
 }
 
-const isMap = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value)
+const isMap = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 const shown = (value: unknown): string => (value === undefined ? 'nothing' : inline(value).slice(0, 400))
 
 /** One line a difference, by its path; the order of an object's keys is no difference. */

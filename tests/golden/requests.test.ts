@@ -46,13 +46,18 @@ function streamed(whole: Json, stream: Json): Json {
   const { body: wholeBody, url: wholeUrl, ...wholeRest } = whole as { body: Json; url: string }
   expect(rest).toEqual(wholeRest)
   expect(Object.keys(wholeBody).filter(key => !(key in body))).toEqual([])
-  const changed = Object.entries(body).filter(([key, value]) => JSON.stringify(wholeBody[key]) !== JSON.stringify(value))
+  const changed = Object.entries(body).filter(
+    ([key, value]) => JSON.stringify(wholeBody[key]) !== JSON.stringify(value),
+  )
   return { ...(url !== wholeUrl && { url }), ...Object.fromEntries(changed) }
 }
 
 /** The same but for the model's name. */
 function sameCall(one: Json, other: Json | undefined): boolean {
-  const nameless = ({ body, ...rest }: Json): Json => ({ ...rest, ...(body !== undefined && { body: { ...(body as Json), model: '' } }) })
+  const nameless = ({ body, ...rest }: Json): Json => ({
+    ...rest,
+    ...(body !== undefined && { body: { ...(body as Json), model: '' } }),
+  })
   return other !== undefined && differences(nameless(one), nameless(other)).length === 0
 }
 
@@ -89,10 +94,15 @@ function callsOf(provider: string, openai: Json): Json {
 }
 
 const speaksOpenai = (provider: string): boolean =>
-  provider !== 'openai' && providerOf(provider).chat!.result === providerOf('openai').chat!.result && provider !== 'mistral'
+  provider !== 'openai' &&
+  providerOf(provider).chat!.result === providerOf('openai').chat!.result &&
+  provider !== 'mistral'
 
 test('every file of expected results belongs to a test', () => {
-  const known = [...families.map(({ name }) => `answers-${name}.json`), ...[...targets.keys()].map(name => `requests-${name}.json`)]
+  const known = [
+    ...families.map(({ name }) => `answers-${name}.json`),
+    ...[...targets.keys()].map(name => `requests-${name}.json`),
+  ]
   expect(readdirSync(join(import.meta.dir, 'expected')).sort()).toEqual(known.sort())
 })
 
@@ -103,7 +113,8 @@ describe('requests', () => {
   })
 
   const openai = calls(targets.get('openai')![0]!.target)
-  for (const provider of targets.keys()) test(provider, () => expectGolden(`requests-${provider}`, callsOf(provider, openai)))
+  for (const provider of targets.keys())
+    test(provider, () => expectGolden(`requests-${provider}`, callsOf(provider, openai)))
 
   test('every provider that chats is in the grid, or sends what its representative sends', () => {
     const covered = new Map<string, string>()
@@ -158,14 +169,43 @@ test('no answer of a provider to a hostile request is anything but a call or a c
     { messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'data:;base64,' } }] }] },
     { messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: '' } }] }] },
     { messages: [{ role: 'user', content: '\ud800 half a pair' }] },
-    { messages: [{ role: 'assistant', tool_calls: [{ id: '', type: 'function', function: { name: 'x', arguments: '[1]' } }] }] },
-    { messages: [{ role: 'user', content: 'hi' }], tools: [{ type: 'function', function: { name: 'deep', parameters: deep(20) } }] },
-    { messages: [{ role: 'user', content: 'hi' }], tools: [{ type: 'function', function: { name: 'odd', parameters: { type: 'object', properties: { __proto__: null, constructor: { type: 'string' } } } } }] },
+    {
+      messages: [
+        { role: 'assistant', tool_calls: [{ id: '', type: 'function', function: { name: 'x', arguments: '[1]' } }] },
+      ],
+    },
+    {
+      messages: [{ role: 'user', content: 'hi' }],
+      tools: [{ type: 'function', function: { name: 'deep', parameters: deep(20) } }],
+    },
+    {
+      messages: [{ role: 'user', content: 'hi' }],
+      tools: [
+        {
+          type: 'function',
+          function: {
+            name: 'odd',
+            parameters: { type: 'object', properties: { __proto__: null, constructor: { type: 'string' } } },
+          },
+        },
+      ],
+    },
     { messages: [{ role: 'user', content: 'hi' }], tools: [], tool_choice: 'none', parallel_tool_calls: true },
     { messages: [{ role: 'user', content: 'hi' }], stop: ['', ' ', '\n\n'] },
-    { messages: [{ role: 'user', content: 'hi' }], response_format: { type: 'json_schema', json_schema: { name: 'x', schema: { $ref: '#/$defs/a', $defs: { a: { $ref: '#/$defs/a' } } } } } },
+    {
+      messages: [{ role: 'user', content: 'hi' }],
+      response_format: {
+        type: 'json_schema',
+        json_schema: { name: 'x', schema: { $ref: '#/$defs/a', $defs: { a: { $ref: '#/$defs/a' } } } },
+      },
+    },
     { messages: [{ role: 'user', content: [] }] },
-    { messages: [{ role: 'system', content: [{ type: 'image_url', image_url: { url: 'https://images.example/a.png' } }] }, { role: 'user', content: 'hi' }] },
+    {
+      messages: [
+        { role: 'system', content: [{ type: 'image_url', image_url: { url: 'https://images.example/a.png' } }] },
+        { role: 'user', content: 'hi' },
+      ],
+    },
   ]
   for (const [, models] of targets)
     for (const { target } of models)

@@ -25,7 +25,11 @@ const rows: readonly Row[] = [
   { provider: 'azure_ai', models: ['Phi-4'], baseUrl: 'https://name.services.ai.azure.com' },
   { provider: 'anthropic', models: ['claude-sonnet-4-5', 'claude-3-7-sonnet-20250219'] },
   { provider: 'gemini', models: ['gemini-2.0-flash', 'gemini-2.5-flash', 'gemini-3-pro-preview'] },
-  { provider: 'vertex_ai', models: ['gemini-2.5-pro', 'claude-sonnet-4-5@20250929'], options: { vertex_project: 'my-project', vertex_location: 'europe-west1' } },
+  {
+    provider: 'vertex_ai',
+    models: ['gemini-2.5-pro', 'claude-sonnet-4-5@20250929'],
+    options: { vertex_project: 'my-project', vertex_location: 'europe-west1' },
+  },
   { provider: 'cohere', models: ['command-a-03-2025'] },
   { provider: 'mistral', models: ['mistral-large-latest', 'magistral-medium-latest'] },
   { provider: 'ollama', models: ['llama3.2', 'gpt-oss:20b'] },
@@ -47,7 +51,11 @@ export const targets: ReadonlyMap<string, readonly GridTarget[]> = new Map(
     provider,
     models.map(model => ({
       model,
-      target: targetOf(providerOf(provider), { model, ...(baseUrl !== undefined && { baseUrl }), options: options ?? {} }),
+      target: targetOf(providerOf(provider), {
+        model,
+        ...(baseUrl !== undefined && { baseUrl }),
+        options: options ?? {},
+      }),
     })),
   ]),
 )

@@ -1,5 +1,13 @@
 /** Random requests of the hub, the same for the same seed. What a dialect cannot say is not made up for it. */
-import type { CacheControl, ChatRequest, Message, Part, ReasoningEffort, ResponseFormat, Tool } from '../../src/core/chat.ts'
+import type {
+  CacheControl,
+  ChatRequest,
+  Message,
+  Part,
+  ReasoningEffort,
+  ResponseFormat,
+  Tool,
+} from '../../src/core/chat.ts'
 
 /** How many seeds a property is tried with; `SEEDS=n` for more. */
 export function seedsOf(usual: number): readonly number[] {
@@ -17,7 +25,24 @@ export function forSeeds(seeds: readonly number[], property: (random: Random, se
     }
 }
 
-const words = ['rain', 'Grüße', '世界', '👩‍👩‍👧', 'a"b', 'c\\d', 'line\nbreak', 'tab\there', '\u0001', '</x>', 'e\u0301', '\u2028', 'data: [DONE]', '\\u0041', '42', 'null'] as const
+const words = [
+  'rain',
+  'Grüße',
+  '世界',
+  '👩‍👩‍👧',
+  'a"b',
+  'c\\d',
+  'line\nbreak',
+  'tab\there',
+  '\u0001',
+  '</x>',
+  'e\u0301',
+  '\u2028',
+  'data: [DONE]',
+  '\\u0041',
+  '42',
+  'null',
+] as const
 
 /** mulberry32: the same numbers in every run. */
 export class Random {
@@ -63,16 +88,33 @@ export class Random {
   /** A JSON object as a model would write it. */
   json(depth = 2): Record<string, unknown> {
     const value = (): unknown =>
-      this.pick([() => this.int(1000), () => this.text(), () => this.chance(0.5), () => null, () => (depth > 0 ? this.json(depth - 1) : []), () => [this.int(9), this.text()]])()
-    return Object.fromEntries(Array.from({ length: this.int(3) }, (_, at) => [`${this.pick(['a', 'city', 'ключ', 'x y'])}${at}`, value()]))
+      this.pick([
+        () => this.int(1000),
+        () => this.text(),
+        () => this.chance(0.5),
+        () => null,
+        () => (depth > 0 ? this.json(depth - 1) : []),
+        () => [this.int(9), this.text()],
+      ])()
+    return Object.fromEntries(
+      Array.from({ length: this.int(3) }, (_, at) => [`${this.pick(['a', 'city', 'ключ', 'x y'])}${at}`, value()]),
+    )
   }
 
   schema(): Record<string, unknown> {
-    return { type: 'object', properties: { [this.pick(['city', 'n'])]: { type: this.pick(['string', 'integer']), description: this.text() } }, required: [], additionalProperties: false }
+    return {
+      type: 'object',
+      properties: { [this.pick(['city', 'n'])]: { type: this.pick(['string', 'integer']), description: this.text() } },
+      required: [],
+      additionalProperties: false,
+    }
   }
 }
 
-export type Field = Exclude<keyof ChatRequest, 'model' | 'messages' | 'stream' | 'includeUsage' | 'extra' | 'understoodExtra' | 'dropped' | 'tools' | 'toolChoice'>
+export type Field = Exclude<
+  keyof ChatRequest,
+  'model' | 'messages' | 'stream' | 'includeUsage' | 'extra' | 'understoodExtra' | 'dropped' | 'tools' | 'toolChoice'
+>
 
 /** What may be in a request. */
 export interface Abilities {
@@ -122,7 +164,13 @@ class Maker {
 
   #cache(): { cache?: CacheControl } {
     if (!this.#can.cache || !this.#random.chance(0.2)) return {}
-    return { cache: this.#random.pick<CacheControl>([{ type: 'ephemeral' }, { type: 'ephemeral', ttl: '5m' }, { type: 'ephemeral', ttl: '1h' }]) }
+    return {
+      cache: this.#random.pick<CacheControl>([
+        { type: 'ephemeral' },
+        { type: 'ephemeral', ttl: '5m' },
+        { type: 'ephemeral', ttl: '1h' },
+      ]),
+    }
   }
 
   #tool(at: number): Tool {
@@ -144,27 +192,49 @@ class Maker {
     const random = this.#random
     const kinds: (() => Part)[] = [() => this.#text(), () => this.#text(), () => this.#image()]
     if (this.#can.documents) kinds.push(() => this.#document())
-    if (this.#can.audio) kinds.push(() => ({ type: 'audio', data: random.base64(), format: random.pick(['wav', 'mp3']) }))
+    if (this.#can.audio)
+      kinds.push(() => ({ type: 'audio', data: random.base64(), format: random.pick(['wav', 'mp3']) }))
     return random.pick(kinds)()
   }
 
   #image(): Part {
     const random = this.#random
-    const source = this.#can.fileIds && random.chance(0.2) ? { fileId: random.name('file') } : random.chance(0.4) ? { url: `https://images.example/${random.name('i')}.png` } : { data: random.base64(), mediaType: random.pick(['image/png', 'image/jpeg']) }
-    return { type: 'image', source, ...(this.#can.detail && random.chance(0.4) && { detail: random.pick(['auto', 'low', 'high'] as const) }), ...this.#cache() }
+    const source =
+      this.#can.fileIds && random.chance(0.2)
+        ? { fileId: random.name('file') }
+        : random.chance(0.4)
+          ? { url: `https://images.example/${random.name('i')}.png` }
+          : { data: random.base64(), mediaType: random.pick(['image/png', 'image/jpeg']) }
+    return {
+      type: 'image',
+      source,
+      ...(this.#can.detail && random.chance(0.4) && { detail: random.pick(['auto', 'low', 'high'] as const) }),
+      ...this.#cache(),
+    }
   }
 
   #document(): Part {
     const random = this.#random
-    const source = this.#can.fileIds && random.chance(0.3) ? { fileId: random.name('file') } : this.#can.documentUrls && random.chance(0.3) ? { url: `https://files.example/${random.name('d')}.pdf` } : { data: random.base64(), mediaType: random.pick(['application/pdf', 'text/plain']) }
-    return { type: 'document', source, ...(random.chance(0.5) && { name: `${random.name('f')}.pdf` }), ...this.#cache() }
+    const source =
+      this.#can.fileIds && random.chance(0.3)
+        ? { fileId: random.name('file') }
+        : this.#can.documentUrls && random.chance(0.3)
+          ? { url: `https://files.example/${random.name('d')}.pdf` }
+          : { data: random.base64(), mediaType: random.pick(['application/pdf', 'text/plain']) }
+    return {
+      type: 'document',
+      source,
+      ...(random.chance(0.5) && { name: `${random.name('f')}.pdf` }),
+      ...this.#cache(),
+    }
   }
 
   #reasoning(): Part[] {
     const random = this.#random
     const kinds: (() => Part)[] = []
     if (this.#can.unsigned) kinds.push(() => ({ type: 'reasoning', text: random.text() }))
-    if (this.#can.signed) kinds.push(() => ({ type: 'reasoning', text: random.text(), signature: random.pick(signatures) }))
+    if (this.#can.signed)
+      kinds.push(() => ({ type: 'reasoning', text: random.text(), signature: random.pick(signatures) }))
     if (this.#can.redacted) kinds.push(() => ({ type: 'reasoning', text: '', redacted: random.base64() }))
     return kinds.length > 0 && random.chance(0.5) ? [random.pick(kinds)()] : []
   }
@@ -187,14 +257,24 @@ class Maker {
   #result(call: { id: string; name: string }): Message {
     const random = this.#random
     const parts: Part[] = this.#can.emptyResults && random.chance(0.1) ? [] : [{ type: 'text', text: random.text() }]
-    if (this.#can.resultMedia && random.chance(0.2)) parts.push({ type: 'image', source: { data: random.base64(), mediaType: 'image/png' } })
+    if (this.#can.resultMedia && random.chance(0.2))
+      parts.push({ type: 'image', source: { data: random.base64(), mediaType: 'image/png' } })
     const named = this.#can.resultNames === 'always' || (this.#can.resultNames === 'sometimes' && random.chance(0.5))
-    const part: Part = { type: 'tool-result', callId: call.id, ...(named && { name: call.name }), parts, ...(this.#can.isError && random.chance(0.3) && { isError: true }), ...this.#cache() }
+    const part: Part = {
+      type: 'tool-result',
+      callId: call.id,
+      ...(named && { name: call.name }),
+      parts,
+      ...(this.#can.isError && random.chance(0.3) && { isError: true }),
+      ...this.#cache(),
+    }
     return { role: 'tool', parts: [part] }
   }
 
   #named(message: Message): Message {
-    return this.#can.names && message.role !== 'tool' && this.#random.chance(0.2) ? { ...message, name: this.#random.name('who') } : message
+    return this.#can.names && message.role !== 'tool' && this.#random.chance(0.2)
+      ? { ...message, name: this.#random.name('who') }
+      : message
   }
 
   #instructions(): Message {
@@ -205,14 +285,16 @@ class Maker {
   conversation(): Message[] {
     const random = this.#random
     const messages: Message[] = random.chance(0.5) ? [this.#instructions()] : []
-    const user = (): Message => this.#named({ role: 'user', parts: Array.from({ length: 1 + random.int(2) }, () => this.#userPart()) })
+    const user = (): Message =>
+      this.#named({ role: 'user', parts: Array.from({ length: 1 + random.int(2) }, () => this.#userPart()) })
     messages.push(user())
     for (let turn = random.int(3); turn > 0; turn--) {
       const assistant = this.#named(this.#assistant())
       messages.push(assistant)
       const open = this.#calls.splice(0)
       for (const call of open) messages.push(this.#result(call))
-      if (this.#can.system === 'anywhere' && open.length === 0 && random.chance(0.1)) messages.push(this.#instructions())
+      if (this.#can.system === 'anywhere' && open.length === 0 && random.chance(0.1))
+        messages.push(this.#instructions())
       if (open.length === 0 || random.chance(0.5)) messages.push(user())
     }
     return messages
@@ -276,16 +358,30 @@ function formatValue(random: Random, can: Abilities): ResponseFormat {
   const type = random.pick(can.formats)
   if (type !== 'json-schema') return { type }
   if (!can.namedFormats) return { type, name: 'response', schema: random.schema() }
-  return { type, name: random.name('shape'), schema: random.schema(), ...(random.chance(0.5) && { strict: random.chance(0.5) }), ...(random.chance(0.5) && { description: random.text() }) }
+  return {
+    type,
+    name: random.name('shape'),
+    schema: random.schema(),
+    ...(random.chance(0.5) && { strict: random.chance(0.5) }),
+    ...(random.chance(0.5) && { description: random.text() }),
+  }
 }
 
 /** A request as the decoder of `format` would make it. */
 export function randomRequest(random: Random, format: string, can: Abilities): ChatRequest {
   const maker = new Maker(random, can)
-  const request: ChatRequest = { model: 'public', messages: maker.conversation(), stream: random.chance(0.5), includeUsage: false, extra: { format, fields: {} } }
+  const request: ChatRequest = {
+    model: 'public',
+    messages: maker.conversation(),
+    stream: random.chance(0.5),
+    includeUsage: false,
+    extra: { format, fields: {} },
+  }
   request.includeUsage = request.stream && random.chance(0.5)
-  for (const field of can.fields) if (random.chance(0.3)) Object.assign(request, { [field]: fieldValue(field, random, can) })
-  if (request.logprobs && can.fields.includes('topLogprobs') && random.chance(0.5)) request.topLogprobs = 1 + random.int(4)
+  for (const field of can.fields)
+    if (random.chance(0.3)) Object.assign(request, { [field]: fieldValue(field, random, can) })
+  if (request.logprobs && can.fields.includes('topLogprobs') && random.chance(0.5))
+    request.topLogprobs = 1 + random.int(4)
   if (maker.tools.length > 0) {
     request.tools = maker.tools
     const choice = random.chance(0.5) && can.toolChoices.length > 0 ? random.pick(can.toolChoices) : undefined

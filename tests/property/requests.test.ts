@@ -14,33 +14,131 @@ import type { Abilities, Field } from './random.ts'
 
 const sampling: readonly Field[] = ['maxOutputTokens', 'temperature', 'topP']
 const all: readonly Field[] = [
-  ...sampling, 'topK', 'choices', 'stop', 'seed', 'frequencyPenalty', 'presencePenalty', 'logitBias', 'logprobs', 'topLogprobs',
-  'parallelToolCalls', 'reasoning', 'responseFormat', 'user', 'metadata', 'serviceTier',
+  ...sampling,
+  'topK',
+  'choices',
+  'stop',
+  'seed',
+  'frequencyPenalty',
+  'presencePenalty',
+  'logitBias',
+  'logprobs',
+  'topLogprobs',
+  'parallelToolCalls',
+  'reasoning',
+  'responseFormat',
+  'user',
+  'metadata',
+  'serviceTier',
 ]
 const chatAbilities: Abilities = {
-  fields: all, system: 'anywhere', developer: true, names: true, cache: true, detail: true, documents: true, audio: true, refusals: true,
-  unsigned: true, signed: true, redacted: true, resultNames: 'sometimes', resultMedia: true, emptyResults: true, strictTools: true,
-  toolChoices: ['auto', 'none', 'required', 'named'], reasoning: ['effort', 'budget', 'on', 'off'], formats: ['text', 'json-object', 'json-schema'],
-  namedFormats: true, severalTexts: true,
+  fields: all,
+  system: 'anywhere',
+  developer: true,
+  names: true,
+  cache: true,
+  detail: true,
+  documents: true,
+  audio: true,
+  refusals: true,
+  unsigned: true,
+  signed: true,
+  redacted: true,
+  resultNames: 'sometimes',
+  resultMedia: true,
+  emptyResults: true,
+  strictTools: true,
+  toolChoices: ['auto', 'none', 'required', 'named'],
+  reasoning: ['effort', 'budget', 'on', 'off'],
+  formats: ['text', 'json-object', 'json-schema'],
+  namedFormats: true,
+  severalTexts: true,
 }
 const responsesAbilities: Abilities = {
-  fields: [...sampling, 'logprobs', 'topLogprobs', 'parallelToolCalls', 'reasoning', 'responseFormat', 'user', 'serviceTier'],
-  system: 'anywhere', developer: true, detail: true, fileIds: true, documents: true, documentUrls: true, audio: true, refusals: true, unsigned: true,
-  signed: true, redacted: true, resultMedia: true, emptyResults: true, strictTools: true, toolChoices: ['auto', 'none', 'required', 'named'],
-  reasoning: ['effort'], efforts: ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'], formats: ['json-object', 'json-schema'], namedFormats: true,
-  serviceTiers: ['default', 'flex'], severalTexts: true,
+  fields: [
+    ...sampling,
+    'logprobs',
+    'topLogprobs',
+    'parallelToolCalls',
+    'reasoning',
+    'responseFormat',
+    'user',
+    'serviceTier',
+  ],
+  system: 'anywhere',
+  developer: true,
+  detail: true,
+  fileIds: true,
+  documents: true,
+  documentUrls: true,
+  audio: true,
+  refusals: true,
+  unsigned: true,
+  signed: true,
+  redacted: true,
+  resultMedia: true,
+  emptyResults: true,
+  strictTools: true,
+  toolChoices: ['auto', 'none', 'required', 'named'],
+  reasoning: ['effort'],
+  efforts: ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'],
+  formats: ['json-object', 'json-schema'],
+  namedFormats: true,
+  serviceTiers: ['default', 'flex'],
+  severalTexts: true,
 }
 const geminiAbilities: Abilities = {
-  fields: [...sampling, 'topK', 'choices', 'stop', 'seed', 'frequencyPenalty', 'presencePenalty', 'logprobs', 'topLogprobs', 'reasoning', 'responseFormat', 'serviceTier'],
-  system: 'one', documents: true, documentUrls: true, audio: true, unsigned: true, signed: true, redacted: true, isError: true, resultNames: 'always', resultMedia: true,
-  toolChoices: ['auto', 'none', 'required'], reasoning: ['effort', 'budget', 'on', 'off'], efforts: ['minimal', 'low', 'medium', 'high'],
-  formats: ['json-object', 'json-schema'], serviceTiers: ['flex', 'default'],
+  fields: [
+    ...sampling,
+    'topK',
+    'choices',
+    'stop',
+    'seed',
+    'frequencyPenalty',
+    'presencePenalty',
+    'logprobs',
+    'topLogprobs',
+    'reasoning',
+    'responseFormat',
+    'serviceTier',
+  ],
+  system: 'one',
+  documents: true,
+  documentUrls: true,
+  audio: true,
+  unsigned: true,
+  signed: true,
+  redacted: true,
+  isError: true,
+  resultNames: 'always',
+  resultMedia: true,
+  toolChoices: ['auto', 'none', 'required'],
+  reasoning: ['effort', 'budget', 'on', 'off'],
+  efforts: ['minimal', 'low', 'medium', 'high'],
+  formats: ['json-object', 'json-schema'],
+  serviceTiers: ['flex', 'default'],
 }
 const anthropicAbilities: Abilities = {
   fields: [...sampling, 'topK', 'stop', 'parallelToolCalls', 'reasoning', 'responseFormat', 'user', 'serviceTier'],
-  system: 'anywhere', cache: true, fileIds: true, documents: true, documentUrls: true, unsigned: true, signed: true, redacted: true, isError: true,
-  resultNames: 'always', resultMedia: true, emptyResults: true, strictTools: true, toolChoices: ['auto', 'none', 'required', 'named'],
-  reasoning: ['effort', 'off'], efforts: ['low', 'medium', 'high', 'xhigh'], formats: ['json-schema'], serviceTiers: ['auto', 'default'], severalTexts: true,
+  system: 'anywhere',
+  cache: true,
+  fileIds: true,
+  documents: true,
+  documentUrls: true,
+  unsigned: true,
+  signed: true,
+  redacted: true,
+  isError: true,
+  resultNames: 'always',
+  resultMedia: true,
+  emptyResults: true,
+  strictTools: true,
+  toolChoices: ['auto', 'none', 'required', 'named'],
+  reasoning: ['effort', 'off'],
+  efforts: ['low', 'medium', 'high', 'xhigh'],
+  formats: ['json-schema'],
+  serviceTiers: ['auto', 'default'],
+  severalTexts: true,
 }
 
 function decoded(format: ChatFormat, body: Json): ChatRequest {
@@ -73,7 +171,12 @@ describe('a request of the hub, written as its clients write and decoded, is the
 
   test('Gemini', () => {
     forSeeds(seeds, random => {
-      const request = { ...randomRequest(random, 'gemini-generate', geminiAbilities), model: '', stream: false, includeUsage: true }
+      const request = {
+        ...randomRequest(random, 'gemini-generate', geminiAbilities),
+        model: '',
+        stream: false,
+        includeUsage: true,
+      }
       // The dialect names models in the path, and each result of a call.
       expect(canonical(decoded(geminiGenerate, geminiBody(request)))).toEqual(canonical(request))
     })
@@ -114,7 +217,10 @@ function parts(change: (part: Part, message: Message) => Part[], reported?: stri
           const inner = changed.parts.flatMap(each => one(each, message))
           return { ...changed, parts: inner }
         })
-      const messages = request.messages.map(message => ({ ...message, parts: message.parts.flatMap(part => one(part, message)) }))
+      const messages = request.messages.map(message => ({
+        ...message,
+        parts: message.parts.flatMap(part => one(part, message)),
+      }))
       lost = JSON.stringify(messages) !== JSON.stringify(request.messages)
       return lost ? { ...request, messages } : undefined
     },
@@ -124,7 +230,10 @@ const silent = (without: Loss['without']): Loss => ({ without })
 
 const names: Loss = {
   reported: 'messages.name',
-  without: request => (request.messages.some(message => message.name !== undefined) ? { ...request, messages: request.messages.map(({ name: _, ...rest }) => rest) } : undefined),
+  without: request =>
+    request.messages.some(message => message.name !== undefined)
+      ? { ...request, messages: request.messages.map(({ name: _, ...rest }) => rest) }
+      : undefined,
 }
 const partCache: Loss = parts(part => {
   if (!('cache' in part)) return [part]
@@ -133,7 +242,10 @@ const partCache: Loss = parts(part => {
 }, 'cache_control')
 const toolCache: Loss = {
   reported: 'cache_control',
-  without: request => (request.tools?.some(tool => tool.cache) ? { ...request, tools: request.tools.map(({ cache: _, ...tool }) => tool) } : undefined),
+  without: request =>
+    request.tools?.some(tool => tool.cache)
+      ? { ...request, tools: request.tools.map(({ cache: _, ...tool }) => tool) }
+      : undefined,
 }
 const detail: Loss = parts(part => {
   if (part.type !== 'image' || part.detail === undefined || part.detail === 'auto') return [part]
@@ -148,12 +260,23 @@ const automatic: Loss = parts(part => {
 })
 const strictTools: Loss = {
   reported: 'tools.function.strict',
-  without: request => (request.tools?.some(tool => tool.strict) ? { ...request, tools: request.tools.map(({ strict: _, ...tool }) => tool) } : undefined),
+  without: request =>
+    request.tools?.some(tool => tool.strict)
+      ? { ...request, tools: request.tools.map(({ strict: _, ...tool }) => tool) }
+      : undefined,
 }
 /** `strict: false` is what everybody does. */
-const looseTools = silent(request => (request.tools?.some(tool => tool.strict === false) ? { ...request, tools: request.tools.map(tool => ({ ...tool, ...(tool.strict === false && { strict: undefined }) })) } : undefined))
+const looseTools = silent(request =>
+  request.tools?.some(tool => tool.strict === false)
+    ? {
+        ...request,
+        tools: request.tools.map(tool => ({ ...tool, ...(tool.strict === false && { strict: undefined }) })),
+      }
+    : undefined,
+)
 /** Only their own vendors can read proofs; a conversation of several vendors would otherwise always be a loss. */
-const proofs = (keeps: (part: Extract<Part, { type: 'reasoning' }>) => boolean): Loss => parts(part => (part.type === 'reasoning' && !keeps(part) ? [] : [part]))
+const proofs = (keeps: (part: Extract<Part, { type: 'reasoning' }>) => boolean): Loss =>
+  parts(part => (part.type === 'reasoning' && !keeps(part) ? [] : [part]))
 
 /** Neighbours that the dialect has one word for. Random texts begin and end with a word or a stop. */
 function joinTexts(list: readonly Part[]): Part[] {
@@ -172,7 +295,8 @@ function withoutLosses(request: ChatRequest, losses: readonly Loss[], dropped: r
   for (const { reported, without } of losses) {
     const less = without(left)
     if (less === undefined) continue
-    if (reported !== undefined && !dropped.includes(reported)) throw new Error(`lost without a word: ${reported}; dropped: ${dropped.join(', ')}`)
+    if (reported !== undefined && !dropped.includes(reported))
+      throw new Error(`lost without a word: ${reported}; dropped: ${dropped.join(', ')}`)
     left = less
   }
   return left
@@ -189,19 +313,44 @@ interface Trip {
 }
 
 const openaiTrip = (provider: string, losses: readonly Loss[]): Trip => ({
-  provider, model: 'm', format: openaiChat, can: { ...chatAbilities, resultMedia: undefined as never },
+  provider,
+  model: 'm',
+  format: openaiChat,
+  can: { ...chatAbilities, resultMedia: undefined as never },
   losses: [
     ...losses,
     partCache,
     toolCache,
-    { reported: 'reasoning.budget_tokens', without: request => (request.reasoning?.budgetTokens === undefined ? undefined : { ...request, reasoning: undefined as never }) },
-    { reported: 'reasoning.enabled', without: request => (request.reasoning?.enabled === undefined ? undefined : { ...request, reasoning: undefined as never }) },
+    {
+      reported: 'reasoning.budget_tokens',
+      without: request =>
+        request.reasoning?.budgetTokens === undefined ? undefined : { ...request, reasoning: undefined as never },
+    },
+    {
+      reported: 'reasoning.enabled',
+      without: request =>
+        request.reasoning?.enabled === undefined ? undefined : { ...request, reasoning: undefined as never },
+    },
     proofs(part => part.text !== ''),
     parts(part => (part.type === 'reasoning' ? [{ type: 'reasoning', text: part.text }] : [part])),
     // A result belongs to its call by id; a file always has a name there.
-    parts(part => (part.type === 'tool-result' ? [{ ...part, name: undefined as never }] : part.type === 'document' ? [{ ...part, name: part.name ?? 'document' }] : [part])),
+    parts(part =>
+      part.type === 'tool-result'
+        ? [{ ...part, name: undefined as never }]
+        : part.type === 'document'
+          ? [{ ...part, name: part.name ?? 'document' }]
+          : [part],
+    ),
   ],
-  alike: request => ({ ...request, model: '', includeUsage: request.stream, messages: request.messages.map(message => ({ ...message, parts: message.parts.length > 1 ? plainTexts(message) : message.parts })) }),
+  alike: request => ({
+    ...request,
+    model: '',
+    includeUsage: request.stream,
+    messages: request.messages.map(message => ({
+      ...message,
+      parts: message.parts.length > 1 ? plainTexts(message) : message.parts,
+    })),
+  }),
 })
 
 /** Texts alone are one text; beside other parts they stay apart. */
@@ -211,29 +360,78 @@ function plainTexts({ role, parts: list }: Message): Part[] {
 }
 
 const unsaidAtGemini: readonly Loss[] = [
-  field('logitBias', 'logit_bias'), field('user', 'user'), field('metadata', 'metadata'),
-  { reported: 'service_tier', without: request => (request.serviceTier === undefined || request.serviceTier === 'auto' ? undefined : { ...request, serviceTier: undefined as never }) },
+  field('logitBias', 'logit_bias'),
+  field('user', 'user'),
+  field('metadata', 'metadata'),
+  {
+    reported: 'service_tier',
+    without: request =>
+      request.serviceTier === undefined || request.serviceTier === 'auto'
+        ? undefined
+        : { ...request, serviceTier: undefined as never },
+  },
   silent(request => (request.serviceTier === 'auto' ? { ...request, serviceTier: undefined as never } : undefined)),
-  { reported: 'parallel_tool_calls', without: request => (request.parallelToolCalls === false ? { ...request, parallelToolCalls: undefined as never } : undefined) },
-  silent(request => (request.parallelToolCalls === true ? { ...request, parallelToolCalls: undefined as never } : undefined)),
-  strictTools, looseTools, names, detail, automatic, partCache, toolCache,
+  {
+    reported: 'parallel_tool_calls',
+    without: request =>
+      request.parallelToolCalls === false ? { ...request, parallelToolCalls: undefined as never } : undefined,
+  },
+  silent(request =>
+    request.parallelToolCalls === true ? { ...request, parallelToolCalls: undefined as never } : undefined,
+  ),
+  strictTools,
+  looseTools,
+  names,
+  detail,
+  automatic,
+  partCache,
+  toolCache,
 ]
 const geminiTrip: Trip = {
-  provider: 'gemini', model: 'gemini-3-pro-preview', format: geminiGenerate,
-  can: { ...chatAbilities, system: 'one', audio: true, refusals: undefined as never, names: true, severalTexts: undefined as never, resultMedia: undefined as never, emptyResults: undefined as never, formats: ['json-object', 'json-schema'], namedFormats: undefined as never, reasoning: ['effort'], efforts: ['low', 'high'], toolChoices: ['auto', 'none', 'required'] },
+  provider: 'gemini',
+  model: 'gemini-3-pro-preview',
+  format: geminiGenerate,
+  can: {
+    ...chatAbilities,
+    system: 'one',
+    audio: true,
+    refusals: undefined as never,
+    names: true,
+    severalTexts: undefined as never,
+    resultMedia: undefined as never,
+    emptyResults: undefined as never,
+    formats: ['json-object', 'json-schema'],
+    namedFormats: undefined as never,
+    reasoning: ['effort'],
+    efforts: ['low', 'high'],
+    toolChoices: ['auto', 'none', 'required'],
+  },
   losses: [
     ...unsaidAtGemini,
     // Nobody else's thinking can be verified there; Gemini's own is in the golden grid.
     proofs(() => false),
     silent(request => ({ ...request, messages: request.messages.filter(message => message.parts.length > 0) })),
     // Names of files have no place in AI Studio's blobs.
-    parts(part => (part.type === 'document' ? [{ ...part, name: undefined as never }] : [part]), 'messages.content.file.filename'),
+    parts(
+      part => (part.type === 'document' ? [{ ...part, name: undefined as never }] : [part]),
+      'messages.content.file.filename',
+    ),
     // A choice of one is the default; `logprobs: true` stays.
     silent(request => (request.choices === 1 ? { ...request, choices: undefined as never } : undefined)),
   ],
   alike: request => ({
-    ...request, model: '', stream: false, includeUsage: true, extra: {},
-    messages: turns(request.messages).map(message => ({ ...message, role: message.role === 'developer' ? 'system' : message.role, parts: message.parts.filter(part => part.type !== 'reasoning').map(part => (part.type === 'tool-result' ? { ...part, name: '' } : part)) })),
+    ...request,
+    model: '',
+    stream: false,
+    includeUsage: true,
+    extra: {},
+    messages: turns(request.messages).map(message => ({
+      ...message,
+      role: message.role === 'developer' ? 'system' : message.role,
+      parts: message.parts
+        .filter(part => part.type !== 'reasoning')
+        .map(part => (part.type === 'tool-result' ? { ...part, name: '' } : part)),
+    })),
   }),
 }
 
@@ -249,30 +447,81 @@ function turns(messages: readonly Message[]): Message[] {
 }
 
 const anthropicTrip: Trip = {
-  provider: 'anthropic', model: 'claude-sonnet-4-5', format: anthropicMessages,
-  can: { ...chatAbilities, system: 'one', audio: undefined as never, refusals: undefined as never, emptyResults: true, isError: true, fields: all.filter(one => one !== 'temperature' && one !== 'topP' && one !== 'topK'), reasoning: ['off'], formats: ['json-schema'], namedFormats: undefined as never, documentUrls: true },
+  provider: 'anthropic',
+  model: 'claude-sonnet-4-5',
+  format: anthropicMessages,
+  can: {
+    ...chatAbilities,
+    system: 'one',
+    audio: undefined as never,
+    refusals: undefined as never,
+    emptyResults: true,
+    isError: true,
+    fields: all.filter(one => one !== 'temperature' && one !== 'topP' && one !== 'topK'),
+    reasoning: ['off'],
+    formats: ['json-schema'],
+    namedFormats: undefined as never,
+    documentUrls: true,
+  },
   losses: [
-    { reported: 'n', without: request => ((request.choices ?? 1) > 1 ? { ...request, choices: undefined as never } : undefined) },
+    {
+      reported: 'n',
+      without: request => ((request.choices ?? 1) > 1 ? { ...request, choices: undefined as never } : undefined),
+    },
     silent(request => (request.choices === 1 ? { ...request, choices: undefined as never } : undefined)),
-    field('seed', 'seed'), field('frequencyPenalty', 'frequency_penalty'), field('presencePenalty', 'presence_penalty'), field('logitBias', 'logit_bias'),
-    field('logprobs', 'logprobs'), field('topLogprobs', 'top_logprobs'), field('metadata', 'metadata'),
-    { reported: 'service_tier', without: request => (request.serviceTier === 'flex' ? { ...request, serviceTier: undefined as never } : undefined) },
-    strictTools, looseTools, names, detail, automatic,
+    field('seed', 'seed'),
+    field('frequencyPenalty', 'frequency_penalty'),
+    field('presencePenalty', 'presence_penalty'),
+    field('logitBias', 'logit_bias'),
+    field('logprobs', 'logprobs'),
+    field('topLogprobs', 'top_logprobs'),
+    field('metadata', 'metadata'),
+    {
+      reported: 'service_tier',
+      without: request =>
+        request.serviceTier === 'flex' ? { ...request, serviceTier: undefined as never } : undefined,
+    },
+    strictTools,
+    looseTools,
+    names,
+    detail,
+    automatic,
     // No thinking is what it does without being asked; calls come in parallel anyway.
-    silent(request => (request.reasoning?.enabled === false ? { ...request, reasoning: undefined as never } : undefined)),
-    silent(request => (request.parallelToolCalls === true ? { ...request, parallelToolCalls: undefined as never } : undefined)),
+    silent(request =>
+      request.reasoning?.enabled === false ? { ...request, reasoning: undefined as never } : undefined,
+    ),
+    silent(request =>
+      request.parallelToolCalls === true ? { ...request, parallelToolCalls: undefined as never } : undefined,
+    ),
     // With `none` there are no calls at all.
-    silent(request => (request.toolChoice === 'none' && request.parallelToolCalls === false ? { ...request, parallelToolCalls: undefined as never } : undefined)),
+    silent(request =>
+      request.toolChoice === 'none' && request.parallelToolCalls === false
+        ? { ...request, parallelToolCalls: undefined as never }
+        : undefined,
+    ),
     // To say that calls come one by one, the choice has to be named.
-    silent(request => (request.parallelToolCalls === false && request.toolChoice === undefined ? { ...request, toolChoice: 'auto' as const } : undefined)),
-    proofs(part => part.redacted !== undefined || (part.signature !== undefined && !part.signature.startsWith('gemini/'))),
+    silent(request =>
+      request.parallelToolCalls === false && request.toolChoice === undefined
+        ? { ...request, toolChoice: 'auto' as const }
+        : undefined,
+    ),
+    proofs(
+      part => part.redacted !== undefined || (part.signature !== undefined && !part.signature.startsWith('gemini/')),
+    ),
     silent(request => ({ ...request, messages: request.messages.filter(message => message.parts.length > 0) })),
     // A limit is demanded.
     silent(request => (request.maxOutputTokens === undefined ? { ...request, maxOutputTokens: 8192 } : undefined)),
   ],
   alike: request => ({
-    ...request, model: '', includeUsage: true, extra: {},
-    messages: turns(request.messages).map(message => ({ ...message, role: message.role === 'developer' ? 'system' : message.role, parts: message.parts.map(part => (part.type === 'tool-result' ? { ...part, name: '' } : part)) })),
+    ...request,
+    model: '',
+    includeUsage: true,
+    extra: {},
+    messages: turns(request.messages).map(message => ({
+      ...message,
+      role: message.role === 'developer' ? 'system' : message.role,
+      parts: message.parts.map(part => (part.type === 'tool-result' ? { ...part, name: '' } : part)),
+    })),
   }),
 }
 

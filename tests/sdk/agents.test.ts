@@ -36,13 +36,19 @@ async function failure(promise: PromiseLike<unknown>): Promise<unknown> {
 for (const useResponses of [true, false])
   describe(`@openai/agents over ${useResponses ? 'Responses' : 'chat'}`, () => {
     const runner = (apiKey = key) =>
-      new Runner({ modelProvider: new OpenAIProvider({ openAIClient: clientOf(apiKey), useResponses }), tracingDisabled: true })
-    const agent = (model: string, more: object = {}) => new Agent({ name: 'helper', instructions: 'Be brief.', model, modelSettings: { maxTokens: 2000 }, ...more })
+      new Runner({
+        modelProvider: new OpenAIProvider({ openAIClient: clientOf(apiKey), useResponses }),
+        tracingDisabled: true,
+      })
+    const agent = (model: string, more: object = {}) =>
+      new Agent({ name: 'helper', instructions: 'Be brief.', model, modelSettings: { maxTokens: 2000 }, ...more })
     const arrived = (path: RegExp) => expect(gateway.simulator.truth.last()!.path).toMatch(path)
 
     function weather(asked: string[]) {
       return tool({
-        name: 'get_weather', description: 'The weather of a city', parameters: z.object({ city: z.string() }),
+        name: 'get_weather',
+        description: 'The weather of a city',
+        parameters: z.object({ city: z.string() }),
         execute: ({ city }) => {
           asked.push(city)
           return toolResult
@@ -83,13 +89,19 @@ for (const useResponses of [true, false])
         })
 
       test(`${name}: an object by its schema`, async () => {
-        const result = await runner().run(agent(name, { outputType: z.object({ city: z.string(), people: z.number() }) }), 'A city, please.')
+        const result = await runner().run(
+          agent(name, { outputType: z.object({ city: z.string(), people: z.number() }) }),
+          'A city, please.',
+        )
         expect(result.finalOutput).toEqual({ city: expect.any(String), people: expect.any(Number) } as never)
         arrived(path)
       })
 
       test(`${name}: a picture`, async () => {
-        const content = [{ type: 'input_text' as const, text: askAboutPicture }, { type: 'input_image' as const, image: pixelUrl }]
+        const content = [
+          { type: 'input_text' as const, text: askAboutPicture },
+          { type: 'input_image' as const, image: pixelUrl },
+        ]
         const result = await runner().run(agent(name), [{ role: 'user', content }])
         expect(result.finalOutput).toStartWith('I see 1 image. ')
       })
@@ -98,7 +110,10 @@ for (const useResponses of [true, false])
         const second = agent(name, { name: 'weather_agent', handoffDescription: 'Knows the weather' })
         const first = agent(name, { name: 'desk', handoffs: [second] })
         const result = await runner().run(first, askForTool, { maxTurns: 4 })
-        expect([result.lastAgent?.name, String(result.finalOutput)]).toEqual(['weather_agent', expect.stringContaining('weather_agent')])
+        expect([result.lastAgent?.name, String(result.finalOutput)]).toEqual([
+          'weather_agent',
+          expect.stringContaining('weather_agent'),
+        ])
       })
 
       test(`${name}: a refusal keeps its status; a stream that is cut is no answer`, async () => {
@@ -115,7 +130,8 @@ for (const useResponses of [true, false])
     }
 
     test('a model that does not exist, a key that nobody knows', async () => {
-      const statusOf = async (apiKey: string, model: string) => ((await failure(runner(apiKey).run(agent(model), 'x'))) as APIError).status
+      const statusOf = async (apiKey: string, model: string) =>
+        ((await failure(runner(apiKey).run(agent(model), 'x'))) as APIError).status
       expect([await statusOf(key, 'nope'), await statusOf('sk-stranger', 'openai')]).toEqual([404, 401])
     })
   })

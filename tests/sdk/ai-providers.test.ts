@@ -22,7 +22,15 @@ const upstreams = ['openai', 'custom_openai', 'anthropic', 'gemini', 'cohere', '
 const rows: readonly ProviderRow[] = [
   ...providerRows.filter(row => upstreams.includes(row.name)),
   // Knows no structured output: objects come by a forced tool.
-  { name: 'claude-old', params: { model: 'anthropic/claude-3-7-sonnet-20250219', api_base: '{simulator}', api_key: 'upstream-key-canary-1' }, path: /\/v1\/messages$/ },
+  {
+    name: 'claude-old',
+    params: {
+      model: 'anthropic/claude-3-7-sonnet-20250219',
+      api_base: '{simulator}',
+      api_key: 'upstream-key-canary-1',
+    },
+    path: /\/v1\/messages$/,
+  },
 ]
 const hello = 'hello there, Grüße ✓ 😀'
 
@@ -70,7 +78,10 @@ function config(): string {
     deployment(`limited-${row.name}`, row, '429;retry-after='),
     deployment(`cut-${row.name}`, row, 'cut;at=30;token-ms=1'),
   ])
-  return JSON.stringify({ model_list: [...models, ...faulty], router_settings: { num_retries: 0, allowed_fails: 1000, cooldown_time: 0 } })
+  return JSON.stringify({
+    model_list: [...models, ...faulty],
+    router_settings: { num_retries: 0, allowed_fails: 1000, cooldown_time: 0 },
+  })
 }
 
 let gateway: Gateway
@@ -89,11 +100,26 @@ function arrived(row: ProviderRow): TruthEntry {
 }
 
 const settings = { maxRetries: 0, maxOutputTokens: 2000 } as const
-const citySchema = jsonSchema<{ city: string }>({ type: 'object', properties: { city: { type: 'string' } }, required: ['city'], additionalProperties: false })
-const billed = ({ inputTokens, outputTokens }: { inputTokens: number | undefined; outputTokens: number | undefined }) => ({ inputTokens, outputTokens })
+const citySchema = jsonSchema<{ city: string }>({
+  type: 'object',
+  properties: { city: { type: 'string' } },
+  required: ['city'],
+  additionalProperties: false,
+})
+const billed = ({
+  inputTokens,
+  outputTokens,
+}: {
+  inputTokens: number | undefined
+  outputTokens: number | undefined
+}) => ({ inputTokens, outputTokens })
 
 /** A stream to its end; an error inside of a stream is thrown here, as nobody else would see it. */
-async function gathered({ stream }: { stream: AsyncIterable<{ type: string }> }): Promise<{ text: string; pieces: number; types: Set<string> }> {
+async function gathered({
+  stream,
+}: {
+  stream: AsyncIterable<{ type: string }>
+}): Promise<{ text: string; pieces: number; types: Set<string> }> {
   let text = ''
   let pieces = 0
   const types = new Set<string>()
@@ -115,22 +141,34 @@ interface Cell {
 
 /** Cells that cannot be, with the reason. */
 function reasonAgainst(dialect: string, modelName: string, scenario: string): string | undefined {
-  const isPlayedByTool = dialect === '@ai-sdk/anthropic' && !modelName.startsWith('claude-sonnet') && scenario.startsWith('object')
-  return isPlayedByTool && modelName.endsWith('-ollama') ? 'this client forces a tool, and Ollama cannot be made to call one' : undefined
+  const isPlayedByTool =
+    dialect === '@ai-sdk/anthropic' && !modelName.startsWith('claude-sonnet') && scenario.startsWith('object')
+  return isPlayedByTool && modelName.endsWith('-ollama')
+    ? 'this client forces a tool, and Ollama cannot be made to call one'
+    : undefined
 }
 
 /** Google's own model reads the result as this client wrapped it; all others read the text. */
 const readResult = ({ dialect, row }: Cell): string =>
-  dialect === '@ai-sdk/google' && row.name === 'gemini' ? JSON.stringify({ name: weatherTool.name, content: toolResult }) : toolResult
+  dialect === '@ai-sdk/google' && row.name === 'gemini'
+    ? JSON.stringify({ name: weatherTool.name, content: toolResult })
+    : toolResult
 
 const scenarios: Readonly<Record<string, (cell: Cell) => Promise<void>>> = {
   async 'text with a system message and sampling'({ model, row }) {
-    const { text, usage, finishReason } = await generateText({ ...settings, model, instructions: 'Be brief.', prompt: `say: ${hello}`, temperature: 0.5, stopSequences: ['@@'] })
+    const { text, usage, finishReason } = await generateText({
+      ...settings,
+      model,
+      instructions: 'Be brief.',
+      prompt: `say: ${hello}`,
+      temperature: 0.5,
+      stopSequences: ['@@'],
+    })
     const { billable } = arrived(row)
     expect([text, finishReason, billed(usage)]).toEqual([hello, 'stop', billed(billable)])
   },
 
-  async 'stream'({ model, row }) {
+  async stream({ model, row }) {
     const result = streamText({ ...settings, model, prompt: `say: ${hello}`, onError: () => {} })
     const { text, pieces } = await gathered(result)
     const { billable, finished } = arrived(row)
@@ -141,29 +179,62 @@ const scenarios: Readonly<Record<string, (cell: Cell) => Promise<void>>> = {
   async 'tool loop'(cell) {
     const { model, row } = cell
     const asked: unknown[] = []
-    const { text, steps } = await generateText({ ...settings, model, prompt: askForTool, tools: weatherTools(asked), stopWhen: isStepCount(3) })
-    expect([asked.length, typeof asked[0], text, steps.map(step => step.finishReason)]).toEqual([1, 'string', `The tool said: ${readResult(cell)}`, ['tool-calls', 'stop']])
+    const { text, steps } = await generateText({
+      ...settings,
+      model,
+      prompt: askForTool,
+      tools: weatherTools(asked),
+      stopWhen: isStepCount(3),
+    })
+    expect([asked.length, typeof asked[0], text, steps.map(step => step.finishReason)]).toEqual([
+      1,
+      'string',
+      `The tool said: ${readResult(cell)}`,
+      ['tool-calls', 'stop'],
+    ])
     arrived(row)
   },
 
   async 'tool loop, streamed'(cell) {
     const { model, row } = cell
     const asked: unknown[] = []
-    const result = streamText({ ...settings, model, prompt: askForTool, tools: weatherTools(asked), stopWhen: isStepCount(3), onError: () => {} })
+    const result = streamText({
+      ...settings,
+      model,
+      prompt: askForTool,
+      tools: weatherTools(asked),
+      stopWhen: isStepCount(3),
+      onError: () => {},
+    })
     const { text, types } = await gathered(result)
     expect([asked.length, typeof asked[0], text]).toEqual([1, 'string', `The tool said: ${readResult(cell)}`])
-    expect([types.has('tool-input-start'), types.has('tool-call'), types.has('tool-result')]).toEqual([true, true, true])
+    expect([types.has('tool-input-start'), types.has('tool-call'), types.has('tool-result')]).toEqual([
+      true,
+      true,
+      true,
+    ])
     arrived(row)
   },
 
-  async 'object'({ model, row }) {
-    const { output } = await generateText({ ...settings, model, prompt: 'A city, please.', output: Output.object({ schema: citySchema }) })
+  async object({ model, row }) {
+    const { output } = await generateText({
+      ...settings,
+      model,
+      prompt: 'A city, please.',
+      output: Output.object({ schema: citySchema }),
+    })
     expect(typeof output.city).toBe('string')
     arrived(row)
   },
 
   async 'object, streamed'({ model, row }) {
-    const result = streamText({ ...settings, model, prompt: 'A city, please.', output: Output.object({ schema: citySchema }), onError: () => {} })
+    const result = streamText({
+      ...settings,
+      model,
+      prompt: 'A city, please.',
+      output: Output.object({ schema: citySchema }),
+      onError: () => {},
+    })
     let last: unknown
     for await (const partial of result.partialOutputStream) last = partial
     expect(await result.output).toEqual(last as { city: string })
@@ -171,8 +242,11 @@ const scenarios: Readonly<Record<string, (cell: Cell) => Promise<void>>> = {
     arrived(row)
   },
 
-  async 'image'({ model, row }) {
-    const content = [{ type: 'text' as const, text: askAboutPicture }, { type: 'file' as const, data: Buffer.from(pixel, 'base64'), mediaType: 'image/png' }]
+  async image({ model, row }) {
+    const content = [
+      { type: 'text' as const, text: askAboutPicture },
+      { type: 'file' as const, data: Buffer.from(pixel, 'base64'), mediaType: 'image/png' },
+    ]
     const { text } = await generateText({ ...settings, model, messages: [{ role: 'user', content }] })
     expect(text).toStartWith('I see 1 image. ')
     arrived(row)
@@ -180,7 +254,8 @@ const scenarios: Readonly<Record<string, (cell: Cell) => Promise<void>>> = {
 
   async 'several turns'({ model, row }) {
     const messages = [
-      { role: 'user' as const, content: 'Hello.' }, { role: 'assistant' as const, content: 'Hi, how can I help?' },
+      { role: 'user' as const, content: 'Hello.' },
+      { role: 'assistant' as const, content: 'Hi, how can I help?' },
       { role: 'user' as const, content: `say: ${hello}` },
     ]
     expect((await generateText({ ...settings, model, messages })).text).toBe(hello)
@@ -223,13 +298,24 @@ for (const { name, prefixes, connect } of dialects)
 
     for (const row of rows) {
       test(`${row.name}: a refusal is an error of its own kind, with the status`, async () => {
-        const error = await failure(generateText({ ...settings, model: connect(gateway.url, key)(`limited-${row.name}`), prompt: 'x' }))
-        expect([APICallError.isInstance(error), (error as APICallError).statusCode, (error as APICallError).isRetryable]).toEqual([true, 429, true])
+        const error = await failure(
+          generateText({ ...settings, model: connect(gateway.url, key)(`limited-${row.name}`), prompt: 'x' }),
+        )
+        expect([
+          APICallError.isInstance(error),
+          (error as APICallError).statusCode,
+          (error as APICallError).isRetryable,
+        ]).toEqual([true, 429, true])
         expect((error as Error).message).not.toContain('canary')
       })
 
       test(`${row.name}: a stream that is cut is no whole answer`, async () => {
-        const result = streamText({ ...settings, model: connect(gateway.url, key)(`cut-${row.name}`), prompt: 'tokens: 60', onError: () => {} })
+        const result = streamText({
+          ...settings,
+          model: connect(gateway.url, key)(`cut-${row.name}`),
+          prompt: 'tokens: 60',
+          onError: () => {},
+        })
         await failure(gathered(result))
         expect(arrived(row).finished).toBe('cut')
       })
@@ -237,7 +323,11 @@ for (const { name, prefixes, connect } of dialects)
 
     test('a model that does not exist, a key that nobody knows', async () => {
       const statusOf = async (apiKey: string, model: string) =>
-        ((await failure(generateText({ ...settings, model: connect(gateway.url, apiKey)(model), prompt: 'x' }))) as APICallError).statusCode
+        (
+          (await failure(
+            generateText({ ...settings, model: connect(gateway.url, apiKey)(model), prompt: 'x' }),
+          )) as APICallError
+        ).statusCode
       expect([await statusOf(key, 'nope'), await statusOf('sk-stranger', 'sim-openai')]).toEqual([404, 401])
     })
   })

@@ -24,7 +24,10 @@ async function failure(promise: PromiseLike<unknown>): Promise<unknown> {
 
 const weather: OpenAI.Beta.AssistantTool = {
   type: 'function',
-  function: { name: 'get_weather', parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] } },
+  function: {
+    name: 'get_weather',
+    parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+  },
 }
 const textOf = (message: OpenAI.Beta.Threads.Message | undefined) =>
   message?.content.map(part => (part.type === 'text' ? part.text.value : part.type)).join('')
@@ -32,7 +35,8 @@ const poll = { pollIntervalMs: 20 }
 
 for (const model of ['chat-model', 'claude-model'])
   describe(model, () => {
-    const assistant = (more: Partial<OpenAI.Beta.AssistantCreateParams> = {}) => client.beta.assistants.create({ model, instructions: 'be short', ...more })
+    const assistant = (more: Partial<OpenAI.Beta.AssistantCreateParams> = {}) =>
+      client.beta.assistants.create({ model, instructions: 'be short', ...more })
 
     test('assistants: create, update, list through all pages, delete', async () => {
       const name = `page ${model}`
@@ -40,7 +44,8 @@ for (const model of ['chat-model', 'claude-model'])
       await client.beta.assistants.update(made[0]!.id, { metadata: { a: 'b' } })
       expect((await client.beta.assistants.retrieve(made[0]!.id)).metadata).toEqual({ a: 'b' })
       const listed: string[] = []
-      for await (const one of client.beta.assistants.list({ limit: 2, order: 'asc' })) if (one.name === name) listed.push(one.id)
+      for await (const one of client.beta.assistants.list({ limit: 2, order: 'asc' }))
+        if (one.name === name) listed.push(one.id)
       expect(listed).toEqual(made.map(one => one.id))
       for (const one of made) expect((await client.beta.assistants.delete(one.id)).deleted).toBe(true)
       expect(await failure(client.beta.assistants.retrieve(made[0]!.id))).toBeInstanceOf(OpenAI.NotFoundError)
@@ -48,9 +53,16 @@ for (const model of ['chat-model', 'claude-model'])
 
     test('a run by createAndPoll, in a thread with a picture', async () => {
       const { id: assistant_id } = await assistant()
-      const url = 'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+      const url =
+        'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
       const thread = await client.beta.threads.create()
-      await client.beta.threads.messages.create(thread.id, { role: 'user', content: [{ type: 'text', text: 'What is it?' }, { type: 'image_url', image_url: { url } }] })
+      await client.beta.threads.messages.create(thread.id, {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'What is it?' },
+          { type: 'image_url', image_url: { url } },
+        ],
+      })
       const run = await client.beta.threads.runs.createAndPoll(thread.id, { assistant_id }, poll)
       expect([run.status, run.usage!.total_tokens > 0]).toEqual(['completed', true])
       const { data } = await client.beta.threads.messages.list(thread.id, { run_id: run.id })
@@ -60,26 +72,50 @@ for (const model of ['chat-model', 'claude-model'])
 
     test('a tool loop by createAndRunPoll and submitToolOutputsAndPoll', async () => {
       const { id: assistant_id } = await assistant({ tools: [weather] })
-      const run = await client.beta.threads.createAndRunPoll({ assistant_id, thread: { messages: [{ role: 'user', content: 'use the tool' }] } }, poll)
+      const run = await client.beta.threads.createAndRunPoll(
+        { assistant_id, thread: { messages: [{ role: 'user', content: 'use the tool' }] } },
+        poll,
+      )
       expect(run.status).toBe('requires_action')
-      const tool_outputs = run.required_action!.submit_tool_outputs.tool_calls.map(call => ({ tool_call_id: call.id, output: 'sunny' }))
-      const done = await client.beta.threads.runs.submitToolOutputsAndPoll(run.id, { thread_id: run.thread_id, tool_outputs }, poll)
+      const tool_outputs = run.required_action!.submit_tool_outputs.tool_calls.map(call => ({
+        tool_call_id: call.id,
+        output: 'sunny',
+      }))
+      const done = await client.beta.threads.runs.submitToolOutputsAndPoll(
+        run.id,
+        { thread_id: run.thread_id, tool_outputs },
+        poll,
+      )
       expect(done.status).toBe('completed')
       expect(textOf((await client.beta.threads.messages.list(run.thread_id)).data[0])).toContain('sunny')
       const steps: string[] = []
-      for await (const step of client.beta.threads.runs.steps.list(run.id, { thread_id: run.thread_id, order: 'asc', limit: 1 })) steps.push(step.type)
+      for await (const step of client.beta.threads.runs.steps.list(run.id, {
+        thread_id: run.thread_id,
+        order: 'asc',
+        limit: 1,
+      }))
+        steps.push(step.type)
       expect(steps).toEqual(['tool_calls', 'message_creation'])
     })
 
     test('the helper of the client builds the same messages from the stream', async () => {
       const { id: assistant_id } = await assistant({ tools: [weather] })
       const deltas: string[] = []
-      const first = client.beta.threads.createAndRunStream({ assistant_id, thread: { messages: [{ role: 'user', content: 'use the tool' }] } })
+      const first = client.beta.threads.createAndRunStream({
+        assistant_id,
+        thread: { messages: [{ role: 'user', content: 'use the tool' }] },
+      })
       const asked = await first.finalRun()
       const [call] = asked.required_action!.submit_tool_outputs.tool_calls
       const [step] = await first.finalRunSteps()
-      expect(step).toMatchObject({ type: 'tool_calls', step_details: { tool_calls: [{ id: call!.id, function: { arguments: call!.function.arguments } }] } })
-      const second = client.beta.threads.runs.submitToolOutputsStream(asked.id, { thread_id: asked.thread_id, tool_outputs: [{ tool_call_id: call!.id, output: 'sunny' }] })
+      expect(step).toMatchObject({
+        type: 'tool_calls',
+        step_details: { tool_calls: [{ id: call!.id, function: { arguments: call!.function.arguments } }] },
+      })
+      const second = client.beta.threads.runs.submitToolOutputsStream(asked.id, {
+        thread_id: asked.thread_id,
+        tool_outputs: [{ tool_call_id: call!.id, output: 'sunny' }],
+      })
       second.on('textDelta', delta => void deltas.push(delta.value ?? ''))
       const [message] = await second.finalMessages()
       expect((await second.finalRun()).status).toBe('completed')
@@ -92,8 +128,15 @@ for (const model of ['chat-model', 'claude-model'])
 test('errors have their classes', async () => {
   const { id: assistant_id } = await client.beta.assistants.create({ model: 'chat-model', tools: [weather] })
   expect(await failure(client.beta.assistants.create({ model: 'nope' }))).toBeInstanceOf(OpenAI.NotFoundError)
-  expect(await failure(client.beta.assistants.create({ model: 'chat-model', tools: [{ type: 'file_search' }] }))).toBeInstanceOf(OpenAI.UnprocessableEntityError)
-  const run = await client.beta.threads.createAndRunPoll({ assistant_id, thread: { messages: [{ role: 'user', content: 'use the tool' }] } }, poll)
-  expect(await failure(client.beta.threads.runs.create(run.thread_id, { assistant_id }))).toBeInstanceOf(OpenAI.BadRequestError)
+  expect(
+    await failure(client.beta.assistants.create({ model: 'chat-model', tools: [{ type: 'file_search' }] })),
+  ).toBeInstanceOf(OpenAI.UnprocessableEntityError)
+  const run = await client.beta.threads.createAndRunPoll(
+    { assistant_id, thread: { messages: [{ role: 'user', content: 'use the tool' }] } },
+    poll,
+  )
+  expect(await failure(client.beta.threads.runs.create(run.thread_id, { assistant_id }))).toBeInstanceOf(
+    OpenAI.BadRequestError,
+  )
   expect((await client.beta.threads.runs.cancel(run.id, { thread_id: run.thread_id })).status).toBe('cancelled')
 })

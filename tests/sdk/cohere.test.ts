@@ -40,7 +40,12 @@ async function failure(promise: PromiseLike<unknown>): Promise<unknown> {
   throw new Error('nothing was thrown')
 }
 
-const paths: Record<string, string> = { cohere: '/v2/rerank', jina: '/v1/rerank', voyage: '/voyage/v1/rerank', vllm: '/v1/rerank' }
+const paths: Record<string, string> = {
+  cohere: '/v2/rerank',
+  jina: '/v1/rerank',
+  voyage: '/voyage/v1/rerank',
+  vllm: '/v1/rerank',
+}
 
 for (const model of ['cohere', 'jina', 'voyage', 'vllm', 'local/simulated-rerank'])
   test(`${model}: documents by what they have to do with the query`, async () => {

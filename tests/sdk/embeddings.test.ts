@@ -69,7 +69,11 @@ const rows: readonly Row[] = [
     path: /cohere\.embed[^/]+\/invoke$/,
     fixedSize: true,
   },
-  { name: 'voyage', params: { model: 'voyage/voyage-3.5', api_base: '{simulator}/v1', ...key }, path: /\/v1\/embeddings$/ },
+  {
+    name: 'voyage',
+    params: { model: 'voyage/voyage-3.5', api_base: '{simulator}/v1', ...key },
+    path: /\/v1\/embeddings$/,
+  },
   {
     name: 'jina_ai',
     params: { model: 'jina_ai/jina-embeddings-v3', api_base: '{simulator}/v1', ...key },
@@ -150,20 +154,29 @@ for (const [at, name] of names.entries())
         expect(vectors.length).toBe(texts.length)
         for (const vector of vectors) expect(Math.abs(Math.hypot(...vector) - 1)).toBeLessThan(0.001)
         if (!row.single)
-          expect([vectors[0], vectors[0]]).toEqual([vectors[2], expect.not.arrayContaining([...vectors[1]!]) as number[]])
+          expect([vectors[0], vectors[0]]).toEqual([
+            vectors[2],
+            expect.not.arrayContaining([...vectors[1]!]) as number[],
+          ])
         // Gemini's own service reports no usage for embeddings: the gateway says 0 rather than guess.
         if (inputTokens !== undefined && row.name !== 'gemini') expect(inputTokens).toBe(billable.inputTokens)
       })
 
       // Mistral's client says it under a name that OpenAI's dialect does not have.
-      test.skipIf(row.fixedSize === true || name === '@mistralai/mistralai')(`${row.name}: of the length asked for`, async () => {
-        const { vectors } = await embedders[at]!.embed(row.name, ['bread'], 256)
-        expect(vectors[0]!.length).toBe(256)
-      })
+      test.skipIf(row.fixedSize === true || name === '@mistralai/mistralai')(
+        `${row.name}: of the length asked for`,
+        async () => {
+          const { vectors } = await embedders[at]!.embed(row.name, ['bread'], 256)
+          expect(vectors[0]!.length).toBe(256)
+        },
+      )
 
       test(`${row.name}: a refusal is thrown`, async () => {
         await expect(embedders[at]!.embed(`${row.name}-limited`, ['x'])).rejects.toThrow()
-        expect(gateway.simulator.truth.last()).toMatchObject({ status: 429, path: expect.stringMatching(row.path) as string })
+        expect(gateway.simulator.truth.last()).toMatchObject({
+          status: 429,
+          path: expect.stringMatching(row.path) as string,
+        })
       })
     }
   })

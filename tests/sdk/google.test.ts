@@ -59,7 +59,9 @@ for (const backend of backends())
         })
 
         test(`${model}: stream`, async () => {
-          const chunks = await gather(await client.models.generateContentStream({ model, contents: 'say: hello there' }))
+          const chunks = await gather(
+            await client.models.generateContentStream({ model, contents: 'say: hello there' }),
+          )
           expect(chunks.map(chunk => chunk.text ?? '').join('')).toBe('hello there')
           expect(chunks.length).toBeGreaterThan(1)
           expect(chunks.at(-1)?.candidates?.[0]?.finishReason as string).toBe('STOP')
@@ -72,7 +74,10 @@ for (const backend of backends())
           expect((await chat.sendMessage({ message: 'say: two' })).text).toBe('two')
           const curated = chat.getHistory(true)
           expect([...new Set(curated.map(one => one.role))]).toEqual(['user', 'model'])
-          const said = curated.filter(one => one.role === 'model').flatMap(one => one.parts!.map(part => part.text)).join('')
+          const said = curated
+            .filter(one => one.role === 'model')
+            .flatMap(one => one.parts!.map(part => part.text))
+            .join('')
           expect(said).toBe('onetwo')
         })
 
@@ -82,7 +87,12 @@ for (const backend of backends())
           const asked = await client.models.generateContent({
             model,
             contents,
-            config: { tools, toolConfig: { functionCallingConfig: { mode: FunctionCallingConfigMode.ANY, allowedFunctionNames: ['get_weather'] } } },
+            config: {
+              tools,
+              toolConfig: {
+                functionCallingConfig: { mode: FunctionCallingConfigMode.ANY, allowedFunctionNames: ['get_weather'] },
+              },
+            },
           })
           const [call] = asked.functionCalls!
           expect(call!.name).toBe('get_weather')
@@ -111,7 +121,12 @@ for (const backend of backends())
         test(`${model}: an image`, async () => {
           const answer = await client.models.generateContent({
             model,
-            contents: [{ role: 'user', parts: [{ text: 'What is this?' }, { inlineData: { mimeType: 'image/png', data: pixel } }] }],
+            contents: [
+              {
+                role: 'user',
+                parts: [{ text: 'What is this?' }, { inlineData: { mimeType: 'image/png', data: pixel } }],
+              },
+            ],
           })
           expect(answer.text).toContain('I see 1 image')
         })
@@ -130,12 +145,21 @@ for (const backend of backends())
 
         test(`${model}: thoughts for those who ask`, async () => {
           const ask = (includeThoughts: boolean) =>
-            client.models.generateContent({ model, contents: 'say: x', config: { thinkingConfig: { includeThoughts, thinkingBudget: 1024 } } })
+            client.models.generateContent({
+              model,
+              contents: 'say: x',
+              config: { thinkingConfig: { includeThoughts, thinkingBudget: 1024 } },
+            })
           for (const shown of [true, false]) {
             const parts = (await ask(shown)).candidates![0]!.content!.parts!
             // The simulator's OpenAI upstream is not told of budgets and does not think.
             expect(parts.some(part => part.thought === true)).toBe(shown && model === 'claude-model')
-            expect(parts.filter(part => !part.thought).map(part => part.text).join('')).toBe('x')
+            expect(
+              parts
+                .filter(part => !part.thought)
+                .map(part => part.text)
+                .join(''),
+            ).toBe('x')
           }
         })
       }
@@ -144,16 +168,23 @@ for (const backend of backends())
         const wrong = await failure(client.models.generateContent({ model: 'nope', contents: 'x' }))
         expect([wrong.name, wrong.status]).toEqual(['ApiError', 404])
         expect(JSON.parse(wrong.message)).toMatchObject({ error: { code: 404, status: 'NOT_FOUND' } })
-        const refused = await failure(client.models.generateContent({ model: 'chat-model', contents: 'x', config: { temperature: 9 } }))
+        const refused = await failure(
+          client.models.generateContent({ model: 'chat-model', contents: 'x', config: { temperature: 9 } }),
+        )
         expect([refused.status, refused.message.includes('generationConfig.temperature')]).toEqual([422, true])
-        const stranger = await failure(connect(gateway.url, 'sk-stranger').models.generateContent({ model: 'chat-model', contents: 'x' }))
+        const stranger = await failure(
+          connect(gateway.url, 'sk-stranger').models.generateContent({ model: 'chat-model', contents: 'x' }),
+        )
         expect(stranger.status).toBe(401)
       })
 
       test('a stream that breaks is thrown too', async () => {
         for (const model of ['fault/sim#cut;at=5', 'claude-fault/sim#cut;at=5']) {
           // The client does not escape names in paths.
-          const stream = await client.models.generateContentStream({ model: model.replace('#', '%23'), contents: 'tokens: 20' })
+          const stream = await client.models.generateContentStream({
+            model: model.replace('#', '%23'),
+            contents: 'tokens: 20',
+          })
           let text = ''
           const broken = await failure(
             (async () => {
@@ -182,7 +213,8 @@ for (const backend of backends())
       })
 
       test('counts tokens, though the upstream has no counter', async () => {
-        const count = async (contents: string) => (await client.models.countTokens({ model: 'chat-model', contents })).totalTokens!
+        const count = async (contents: string) =>
+          (await client.models.countTokens({ model: 'chat-model', contents })).totalTokens!
         const [short, long] = [await count('Hello'), await count('Hello, how are you today?')]
         expect(short).toBeWithin(1, 12)
         expect(long).toBeWithin(short + 4, short + 12)
@@ -208,10 +240,22 @@ for (const backend of backends())
 /** In front of Google itself the client's bytes go through: nothing that Google knows may be lost on the way. */
 const googleConfig = JSON.stringify({
   model_list: [
-    { model_name: 'flash', proxy_params: { model: 'gemini/gemini-2.5-flash', api_base: '{simulator}', api_key: 'upstream-key-canary-1' } },
-    { model_name: 'pro', proxy_params: { model: 'vertex_ai/gemini-3-pro-preview', api_base: '{simulator}', api_key: 'upstream-key-canary-1', vertex_project: 'p' } },
     {
-      model_name: 'embedder', model_info: { mode: 'embedding' },
+      model_name: 'flash',
+      proxy_params: { model: 'gemini/gemini-2.5-flash', api_base: '{simulator}', api_key: 'upstream-key-canary-1' },
+    },
+    {
+      model_name: 'pro',
+      proxy_params: {
+        model: 'vertex_ai/gemini-3-pro-preview',
+        api_base: '{simulator}',
+        api_key: 'upstream-key-canary-1',
+        vertex_project: 'p',
+      },
+    },
+    {
+      model_name: 'embedder',
+      model_info: { mode: 'embedding' },
       proxy_params: { model: 'gemini/gemini-embedding-001', api_base: '{simulator}', api_key: 'upstream-key-canary-1' },
     },
   ],
@@ -240,26 +284,46 @@ for (const [name, connect] of Object.entries(clients))
         expect(call.thoughtSignature!.length).toBeGreaterThan(20)
         contents.push(asked.candidates![0]!.content!, {
           role: 'user',
-          parts: [{ functionResponse: { id: call.functionCall!.id, name: 'get_weather', response: { output: 'sunny' } } }],
+          parts: [
+            { functionResponse: { id: call.functionCall!.id, name: 'get_weather', response: { output: 'sunny' } } },
+          ],
         })
         expect((await client.models.generateContent({ model, contents, config })).text).toBe('The tool said: sunny')
         expect(JSON.stringify(sent().body)).toContain(call.thoughtSignature!)
       })
 
       test(`${model}: settings that only Google has`, async () => {
-        const config = { safetySettings: [{ category: HarmCategory.HARM_CATEGORY_HARASSMENT, threshold: HarmBlockThreshold.BLOCK_NONE }], topK: 5, seed: 7 }
-        const wanted = { contents: [{ parts: [{ text: 'say: x' }] }], safetySettings: config.safetySettings, generationConfig: { topK: 5, seed: 7 } }
+        const config = {
+          safetySettings: [
+            { category: HarmCategory.HARM_CATEGORY_HARASSMENT, threshold: HarmBlockThreshold.BLOCK_NONE },
+          ],
+          topK: 5,
+          seed: 7,
+        }
+        const wanted = {
+          contents: [{ parts: [{ text: 'say: x' }] }],
+          safetySettings: config.safetySettings,
+          generationConfig: { topK: 5, seed: 7 },
+        }
         expect((await client.models.generateContent({ model, contents: 'say: x', config })).text).toBe('x')
         expect(sent().body).toMatchObject(wanted)
       })
 
       test(`${model}: usage is what the upstream bills`, async () => {
-        const answer = await client.models.generateContent({ model, contents: 'tokens: 25', config: { thinkingConfig: { thinkingBudget: 8 } } })
+        const answer = await client.models.generateContent({
+          model,
+          contents: 'tokens: 25',
+          config: { thinkingConfig: { thinkingBudget: 8 } },
+        })
         const { promptTokenCount, candidatesTokenCount, thoughtsTokenCount } = answer.usageMetadata!
         const { inputTokens, outputTokens } = sent().billable
         expect([promptTokenCount, candidatesTokenCount, thoughtsTokenCount]).toEqual([inputTokens, outputTokens - 8, 8])
         const rows = await gateway.rows(`&model=${model}`)
-        expect(rows[0]).toMatchObject({ input_tokens: inputTokens, output_tokens: outputTokens, usage_source: 'upstream' })
+        expect(rows[0]).toMatchObject({
+          input_tokens: inputTokens,
+          output_tokens: outputTokens,
+          usage_source: 'upstream',
+        })
       })
 
       test(`${model}: tokens are counted by the upstream`, async () => {
@@ -272,6 +336,8 @@ for (const [name, connect] of Object.entries(clients))
       const config = { taskType: 'RETRIEVAL_QUERY', outputDimensionality: 64 }
       const { embeddings } = await client.models.embedContent({ model: 'embedder', contents: ['a', 'b'], config })
       expect(embeddings!.map(one => one.values!.length)).toEqual([64, 64])
-      expect(sent().body).toMatchObject({ requests: [{ model: 'models/gemini-embedding-001', taskType: 'RETRIEVAL_QUERY', outputDimensionality: 64 }, {}] })
+      expect(sent().body).toMatchObject({
+        requests: [{ model: 'models/gemini-embedding-001', taskType: 'RETRIEVAL_QUERY', outputDimensionality: 64 }, {}],
+      })
     })
   })

@@ -42,15 +42,19 @@ function arrived({ gateway, row }: Cell): TruthEntry {
 }
 
 const scenarios: Readonly<Record<string, (cell: Cell) => Promise<void>>> = {
-  async 'text'(cell) {
+  async text(cell) {
     const said = await cell.client.say(cell.row.name, `say: ${hello}`)
     const { billable } = arrived(cell)
     expect(said).toEqual({ text: hello, stopped: true, ...billable })
   },
 
-  async 'stream'(cell) {
+  async stream(cell) {
     const pieces: string[] = []
-    const said = await cell.client.stream({ model: cell.row.name, said: `say: ${hello}`, onText: piece => pieces.push(piece) })
+    const said = await cell.client.stream({
+      model: cell.row.name,
+      said: `say: ${hello}`,
+      onText: piece => pieces.push(piece),
+    })
     const { billable, stream, finished } = arrived(cell)
     expect([pieces.join(''), pieces.length > 1, stream, finished]).toEqual([hello, true, true, 'complete'])
     expect(said).toMatchObject({
@@ -72,7 +76,7 @@ const scenarios: Readonly<Record<string, (cell: Cell) => Promise<void>>> = {
     arrived(cell)
   },
 
-  async 'image'(cell) {
+  async image(cell) {
     expect(await cell.client.see(cell.row.name)).toStartWith('I see 1 image. ')
     arrived(cell)
   },
@@ -85,19 +89,23 @@ const scenarios: Readonly<Record<string, (cell: Cell) => Promise<void>>> = {
 
   async 'a stream that is cut'(cell) {
     let text = ''
-    await failure(cell.client.stream({ model: `${cell.row.name}-cut`, said: 'tokens: 60', onText: piece => (text += piece) }))
+    await failure(
+      cell.client.stream({ model: `${cell.row.name}-cut`, said: 'tokens: 60', onText: piece => (text += piece) }),
+    )
     expect(text.length).toBeGreaterThan(0)
     expect(arrived(cell).finished).toBe('cut')
   },
 
   async 'a stream that fails'(cell) {
     let text = ''
-    await failure(cell.client.stream({ model: `${cell.row.name}-failing`, said: 'tokens: 60', onText: piece => (text += piece) }))
+    await failure(
+      cell.client.stream({ model: `${cell.row.name}-failing`, said: 'tokens: 60', onText: piece => (text += piece) }),
+    )
     expect(text.length).toBeGreaterThan(0)
     expect(arrived(cell).finished).toBe('cut')
   },
 
-  async 'abort'(cell) {
+  async abort(cell) {
     const controller = new AbortController()
     const wish = {
       model: `${cell.row.name}-slow`,

@@ -30,7 +30,10 @@ model_list:
   - { model_name: limited, proxy_params: { model: "openai/gpt-image-1", api_base: "{simulator}/v1", api_key: k, extra_headers: { x-simulate: "429" } } }
 router_settings: { num_retries: 0, allowed_fails: 1000, cooldown_time: 0 }
 `
-const isPng = (base64: string | undefined): boolean => Buffer.from(base64 ?? '', 'base64').subarray(1, 4).toString('latin1') === 'PNG'
+const isPng = (base64: string | undefined): boolean =>
+  Buffer.from(base64 ?? '', 'base64')
+    .subarray(1, 4)
+    .toString('latin1') === 'PNG'
 const sound = () => toFile(Buffer.alloc(32_000, 7), 'speech.wav', { type: 'audio/wav' })
 
 let gateway: Gateway
@@ -52,9 +55,15 @@ afterAll(() => gateway?.stop())
 const truth = () => gateway.simulator.truth.last()!
 
 describe('moderations', () => {
-  for (const [model, flagged] of [['openai-judge', 'violence'], ['mistral-judge', 'violence_and_threats']] as const)
+  for (const [model, flagged] of [
+    ['openai-judge', 'violence'],
+    ['mistral-judge', 'violence_and_threats'],
+  ] as const)
     test(`${model}: every input is judged, by openai's client`, async () => {
-      const { results, model: named } = await openai.moderations.create({ model, input: ['a nice day', 'I will kill the process'] })
+      const { results, model: named } = await openai.moderations.create({
+        model,
+        input: ['a nice day', 'I will kill the process'],
+      })
       expect(results.map(one => one.flagged)).toEqual([false, true])
       expect((results[1]!.categories as unknown as Record<string, boolean>)[flagged]).toBe(true)
       expect(named).toBe(model)
@@ -62,7 +71,10 @@ describe('moderations', () => {
     })
 
   test("mistral-judge: by Mistral's client", async () => {
-    const { results } = await mistral.classifiers.moderate({ model: 'mistral-judge', inputs: ['I will kill the process'] })
+    const { results } = await mistral.classifiers.moderate({
+      model: 'mistral-judge',
+      inputs: ['I will kill the process'],
+    })
     expect(results[0]!.categories!.violence_and_threats).toBe(true)
   })
 })
@@ -83,9 +95,18 @@ describe('pictures', () => {
 
   test('openai-paint: what comes before the picture is done', async () => {
     const types: string[] = []
-    const stream = await openai.images.generate({ model: 'openai-paint', prompt: 'a red fox', stream: true, partial_images: 2 })
+    const stream = await openai.images.generate({
+      model: 'openai-paint',
+      prompt: 'a red fox',
+      stream: true,
+      partial_images: 2,
+    })
     for await (const event of stream) types.push(event.type)
-    expect(types).toEqual(['image_generation.partial_image', 'image_generation.partial_image', 'image_generation.completed'])
+    expect(types).toEqual([
+      'image_generation.partial_image',
+      'image_generation.partial_image',
+      'image_generation.completed',
+    ])
   })
 
   test('openai-paint: an edit of a picture', async () => {
@@ -97,62 +118,118 @@ describe('pictures', () => {
 
   test('a chat that answers with a picture, in both dialects', async () => {
     for (const model of ['gemini-draw', 'openrouter-draw']) {
-      const asked = { model, messages: [{ role: 'user' as const, content: 'say: here it is' }], modalities: ['image', 'text'] }
-      const { choices } = await openai.chat.completions.create(asked as unknown as OpenAI.ChatCompletionCreateParamsNonStreaming)
+      const asked = {
+        model,
+        messages: [{ role: 'user' as const, content: 'say: here it is' }],
+        modalities: ['image', 'text'],
+      }
+      const { choices } = await openai.chat.completions.create(
+        asked as unknown as OpenAI.ChatCompletionCreateParamsNonStreaming,
+      )
       const { content, images } = choices[0]!.message as { content: string; images?: { image_url: { url: string } }[] }
       expect([content, images?.length]).toEqual(['here it is', 1])
       expect(isPng(images![0]!.image_url.url.replace('data:image/png;base64,', ''))).toBe(true)
     }
     const config = { responseModalities: [Modality.TEXT, Modality.IMAGE] }
-    const { candidates } = await google.models.generateContent({ model: 'gemini-draw', contents: 'say: here it is', config })
+    const { candidates } = await google.models.generateContent({
+      model: 'gemini-draw',
+      contents: 'say: here it is',
+      config,
+    })
     const parts = candidates![0]!.content!.parts!
     expect([parts[0]!.text, isPng(parts[1]!.inlineData!.data)]).toEqual(['here it is', true])
   })
 
   test('a refusal has its class', async () => {
-    const error = await openai.images.generate({ model: 'limited', prompt: 'x' }).then(() => undefined, (thrown: unknown) => thrown)
+    const error = await openai.images.generate({ model: 'limited', prompt: 'x' }).then(
+      () => undefined,
+      (thrown: unknown) => thrown,
+    )
     expect(error).toBeInstanceOf(OpenAI.RateLimitError)
   })
 })
 
 describe('speech', () => {
   test('openai-speak: the bytes of the format asked for', async () => {
-    for (const [format, magic, type] of [['mp3', '\xff\xfb', 'audio/mpeg'], ['wav', 'RIFF', 'audio/wav']] as const) {
-      const answer = await openai.audio.speech.create({ model: 'openai-speak', voice: 'alloy', input: 'Hello there', response_format: format })
+    for (const [format, magic, type] of [
+      ['mp3', '\xff\xfb', 'audio/mpeg'],
+      ['wav', 'RIFF', 'audio/wav'],
+    ] as const) {
+      const answer = await openai.audio.speech.create({
+        model: 'openai-speak',
+        voice: 'alloy',
+        input: 'Hello there',
+        response_format: format,
+      })
       expect(answer.headers.get('content-type')).toBe(type)
-      expect(Buffer.from(await answer.arrayBuffer()).subarray(0, magic.length).toString('latin1')).toBe(magic)
+      expect(
+        Buffer.from(await answer.arrayBuffer())
+          .subarray(0, magic.length)
+          .toString('latin1'),
+      ).toBe(magic)
       expect(truth().finished).toBe('complete')
     }
   })
 
   test("groq-speak: by Groq's client", async () => {
-    const answer = await groq.audio.speech.create({ model: 'groq-speak', voice: 'Fritz', input: 'Hello there', response_format: 'wav' })
-    expect(Buffer.from(await answer.arrayBuffer()).subarray(0, 4).toString('latin1')).toBe('RIFF')
+    const answer = await groq.audio.speech.create({
+      model: 'groq-speak',
+      voice: 'Fritz',
+      input: 'Hello there',
+      response_format: 'wav',
+    })
+    expect(
+      Buffer.from(await answer.arrayBuffer())
+        .subarray(0, 4)
+        .toString('latin1'),
+    ).toBe('RIFF')
   })
 
   test('gemini-speak: samples become a file', async () => {
-    const answer = await openai.audio.speech.create({ model: 'gemini-speak', voice: 'Kore', input: 'say: Hello there', response_format: 'wav' })
+    const answer = await openai.audio.speech.create({
+      model: 'gemini-speak',
+      voice: 'Kore',
+      input: 'say: Hello there',
+      response_format: 'wav',
+    })
     const bytes = Buffer.from(await answer.arrayBuffer())
-    expect([bytes.subarray(0, 4).toString('latin1'), bytes.readUInt32LE(24), bytes.length > 44]).toEqual(['RIFF', 24_000, true])
+    expect([bytes.subarray(0, 4).toString('latin1'), bytes.readUInt32LE(24), bytes.length > 44]).toEqual([
+      'RIFF',
+      24_000,
+      true,
+    ])
   })
 })
 
 describe('transcriptions', () => {
   for (const model of ['openai-hear', 'groq-hear', 'mistral-hear', 'azure-hear'])
     test(`${model}: the file arrives as it was sent`, async () => {
-      const { text } = await openai.audio.transcriptions.create({ model, file: await sound(), prompt: 'say: it was said' })
+      const { text } = await openai.audio.transcriptions.create({
+        model,
+        file: await sound(),
+        prompt: 'say: it was said',
+      })
       expect(text).toBe('it was said')
       expect(truth().body).toMatchObject({ file: { filename: 'speech.wav', bytes: 32_000 } })
     })
 
   test("groq-hear: by Groq's client", async () => {
-    const { text } = await groq.audio.transcriptions.create({ model: 'groq-hear', file: await sound(), prompt: 'say: it was said' })
+    const { text } = await groq.audio.transcriptions.create({
+      model: 'groq-hear',
+      file: await sound(),
+      prompt: 'say: it was said',
+    })
     expect(text).toBe('it was said')
   })
 
   test('openai-hear: word by word', async () => {
     const deltas: string[] = []
-    const stream = await openai.audio.transcriptions.create({ model: 'openai-hear', file: await sound(), prompt: 'say: it was said', stream: true })
+    const stream = await openai.audio.transcriptions.create({
+      model: 'openai-hear',
+      file: await sound(),
+      prompt: 'say: it was said',
+      stream: true,
+    })
     for await (const event of stream) if (event.type === 'transcript.text.delta') deltas.push(event.delta)
     expect([deltas.join(''), deltas.length > 1]).toEqual(['it was said', true])
   })
@@ -161,7 +238,11 @@ describe('transcriptions', () => {
     const body = { model: 'groq-hear', prompt: 'say: it was said' }
     const subtitles = await openai.audio.transcriptions.create({ ...body, file: await sound(), response_format: 'vtt' })
     expect(subtitles as unknown as string).toStartWith('WEBVTT\n')
-    const details = await openai.audio.transcriptions.create({ ...body, file: await sound(), response_format: 'verbose_json' })
+    const details = await openai.audio.transcriptions.create({
+      ...body,
+      file: await sound(),
+      response_format: 'verbose_json',
+    })
     expect([details.duration as number, details.segments![0]!.text]).toEqual([2, 'it was said'])
   })
 })

@@ -82,8 +82,15 @@ for (const backend of backends())
         })
 
         test(`${model}: a tool loop`, async () => {
-          const messages: OpenAI.ChatCompletionMessageParam[] = [{ role: 'user', content: 'Weather in Paris? use the tool' }]
-          const asked = await client.chat.completions.create({ model, messages, tools: [weather], tool_choice: 'required' })
+          const messages: OpenAI.ChatCompletionMessageParam[] = [
+            { role: 'user', content: 'Weather in Paris? use the tool' },
+          ]
+          const asked = await client.chat.completions.create({
+            model,
+            messages,
+            tools: [weather],
+            tool_choice: 'required',
+          })
           const choice = asked.choices[0]!
           expect(choice.finish_reason).toBe('tool_calls')
           const call = choice.message.tool_calls![0]!
@@ -111,7 +118,15 @@ for (const backend of backends())
         test(`${model}: an image is seen`, async () => {
           const answer = await client.chat.completions.create({
             model,
-            messages: [{ role: 'user', content: [{ type: 'text', text: 'What is it?' }, { type: 'image_url', image_url: { url: pixel } }] }],
+            messages: [
+              {
+                role: 'user',
+                content: [
+                  { type: 'text', text: 'What is it?' },
+                  { type: 'image_url', image_url: { url: pixel } },
+                ],
+              },
+            ],
           })
           expect(answer.choices[0]?.message.content).toContain('1 image')
         })
@@ -119,7 +134,13 @@ for (const backend of backends())
 
       test('several choices, logprobs, stop and a length limit', async () => {
         const answer = await client.chat.completions.create({
-          model: 'chat-model', messages: hello, n: 2, logprobs: true, top_logprobs: 2, seed: 7, max_tokens: 2,
+          model: 'chat-model',
+          messages: hello,
+          n: 2,
+          logprobs: true,
+          top_logprobs: 2,
+          seed: 7,
+          max_tokens: 2,
         })
         expect(answer.choices.length).toBe(2)
         expect(answer.choices[0]?.finish_reason).toBe('length')
@@ -133,12 +154,21 @@ for (const backend of backends())
           response_format: {
             type: 'json_schema',
             json_schema: {
-              name: 'person', strict: true,
-              schema: { type: 'object', properties: { name: { type: 'string' }, age: { type: 'integer' } }, required: ['name', 'age'], additionalProperties: false },
+              name: 'person',
+              strict: true,
+              schema: {
+                type: 'object',
+                properties: { name: { type: 'string' }, age: { type: 'integer' } },
+                required: ['name', 'age'],
+                additionalProperties: false,
+              },
             },
           },
         })
-        expect(JSON.parse(answer.choices[0]!.message.content!)).toMatchObject({ name: expect.any(String), age: expect.any(Number) })
+        expect(JSON.parse(answer.choices[0]!.message.content!)).toMatchObject({
+          name: expect.any(String),
+          age: expect.any(Number),
+        })
       })
 
       test('text completions, also emulated on a model that only chats', async () => {
@@ -169,7 +199,11 @@ for (const backend of backends())
 
       test('an error inside a stream reaches the caller', async () => {
         const broken = (async () => {
-          const stream = await client.chat.completions.create({ model: 'fault/sim#cut', messages: [{ role: 'user', content: 'tokens: 30' }], stream: true })
+          const stream = await client.chat.completions.create({
+            model: 'fault/sim#cut',
+            messages: [{ role: 'user', content: 'tokens: 30' }],
+            stream: true,
+          })
           for await (const chunk of stream) void chunk
         })()
         await expect(broken).rejects.toThrow()
@@ -177,7 +211,9 @@ for (const backend of backends())
 
       test('leaving a stream early closes the upstream', async () => {
         const stream = await client.chat.completions.create({
-          model: 'fault/sim#token-ms=20', messages: [{ role: 'user', content: 'tokens: 500' }], stream: true,
+          model: 'fault/sim#token-ms=20',
+          messages: [{ role: 'user', content: 'tokens: 500' }],
+          stream: true,
         })
         for await (const chunk of stream) {
           void chunk

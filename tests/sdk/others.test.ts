@@ -20,7 +20,12 @@ for (const backend of backends())
 
     for (const model of ['chat-model', 'claude-model']) {
       test(`AI SDK with ${model}: text, stream, tools`, async () => {
-        const provider = createOpenAICompatible({ name: 'modelgate', baseURL: `${gateway.url}/v1`, apiKey: key, includeUsage: true })
+        const provider = createOpenAICompatible({
+          name: 'modelgate',
+          baseURL: `${gateway.url}/v1`,
+          apiKey: key,
+          includeUsage: true,
+        })
         const { text } = await generateText({ model: provider(model), prompt: 'say: hello there', maxRetries: 0 })
         expect(text).toBe('hello there')
         const streamed = streamText({ model: provider(model), prompt: 'say: hello there', maxRetries: 0 })
@@ -36,7 +41,11 @@ for (const backend of backends())
           tools: {
             get_weather: tool({
               description: 'The weather of a city',
-              inputSchema: jsonSchema<{ city: string }>({ type: 'object', properties: { city: { type: 'string' } }, required: ['city'] }),
+              inputSchema: jsonSchema<{ city: string }>({
+                type: 'object',
+                properties: { city: { type: 'string' } },
+                required: ['city'],
+              }),
             }),
           },
         })
@@ -44,15 +53,23 @@ for (const backend of backends())
       })
 
       test(`LangChain with ${model}: invoke, stream, Azure form`, async () => {
-        const chat = new ChatOpenAI({ model, apiKey: key, configuration: { baseURL: `${gateway.url}/v1` }, maxRetries: 0 })
+        const chat = new ChatOpenAI({
+          model,
+          apiKey: key,
+          configuration: { baseURL: `${gateway.url}/v1` },
+          maxRetries: 0,
+        })
         expect((await chat.invoke('say: hello there')).content).toBe('hello there')
         let text = ''
         for await (const piece of await chat.stream('say: hello there')) text += piece.content as string
         expect(text).toBe('hello there')
         // Its body names another model than the path: the path wins.
         const azure = new AzureChatOpenAI({
-          azureOpenAIApiKey: key, azureOpenAIEndpoint: gateway.url, azureOpenAIApiDeploymentName: model,
-          azureOpenAIApiVersion: '2024-10-21', maxRetries: 0,
+          azureOpenAIApiKey: key,
+          azureOpenAIEndpoint: gateway.url,
+          azureOpenAIApiDeploymentName: model,
+          azureOpenAIApiVersion: '2024-10-21',
+          maxRetries: 0,
         })
         expect((await azure.invoke('say: hello there')).content).toBe('hello there')
       })
@@ -60,9 +77,17 @@ for (const backend of backends())
 
     test('embeddings by the AI SDK and LangChain', async () => {
       const provider = createOpenAICompatible({ name: 'modelgate', baseURL: `${gateway.url}/v1`, apiKey: key })
-      const { embedding } = await embed({ model: provider.embeddingModel('embedding-model'), value: 'x', maxRetries: 0 })
+      const { embedding } = await embed({
+        model: provider.embeddingModel('embedding-model'),
+        value: 'x',
+        maxRetries: 0,
+      })
       expect(embedding.length).toBeGreaterThan(8)
-      const langchain = new OpenAIEmbeddings({ model: 'embedding-model', apiKey: key, configuration: { baseURL: `${gateway.url}/v1` } })
+      const langchain = new OpenAIEmbeddings({
+        model: 'embedding-model',
+        apiKey: key,
+        configuration: { baseURL: `${gateway.url}/v1` },
+      })
       expect((await langchain.embedQuery('x')).length).toBeGreaterThan(8)
     })
 
@@ -73,7 +98,9 @@ for (const backend of backends())
       expect(ids).toContain('claude-model')
       const direct = new Anthropic({ baseURL: gateway.simulator.url.replace(/\/$/, ''), apiKey: 'any', maxRetries: 0 })
       const stream = direct.messages.stream({
-        model: 'sim-claude', max_tokens: 100, messages: [{ role: 'user', content: 'say: hello there' }],
+        model: 'sim-claude',
+        max_tokens: 100,
+        messages: [{ role: 'user', content: 'say: hello there' }],
       })
       const message = await stream.finalMessage()
       expect(message.content).toMatchObject([{ type: 'text', text: 'hello there' }])

@@ -24,7 +24,10 @@ async function failure(promise: PromiseLike<unknown>): Promise<unknown> {
 }
 
 const weather = {
-  type: 'function' as const, name: 'get_weather', strict: false, description: 'The weather of a city',
+  type: 'function' as const,
+  name: 'get_weather',
+  strict: false,
+  description: 'The weather of a city',
   parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
 }
 
@@ -49,11 +52,18 @@ for (const model of ['chat-model', 'claude-model'])
     })
 
     test('a tool loop by previous_response_id', async () => {
-      const asked = await client.responses.create({ model, input: 'Weather in Paris? use the tool', tools: [weather], tool_choice: 'required' })
+      const asked = await client.responses.create({
+        model,
+        input: 'Weather in Paris? use the tool',
+        tools: [weather],
+        tool_choice: 'required',
+      })
       const made = asked.output.find(item => item.type === 'function_call')!
       expect(JSON.parse(made.arguments)).toHaveProperty('city')
       const answered = await client.responses.create({
-        model, previous_response_id: asked.id, tools: [weather],
+        model,
+        previous_response_id: asked.id,
+        tools: [weather],
         input: [{ type: 'function_call_output', call_id: made.call_id, output: 'sunny, 21 degrees' }],
       })
       expect(answered.output_text).toContain('sunny')
@@ -61,28 +71,59 @@ for (const model of ['chat-model', 'claude-model'])
 
     test('a streamed custom tool, sent back as it came', async () => {
       const tools: OpenAI.Responses.Tool[] = [{ type: 'custom', name: 'apply_patch', description: 'Edits files' }]
-      const stream = client.responses.stream({ model, input: 'use the tool', tools, tool_choice: 'required', store: false })
+      const stream = client.responses.stream({
+        model,
+        input: 'use the tool',
+        tools,
+        tool_choice: 'required',
+        store: false,
+      })
       const final = await stream.finalResponse()
       const made = final.output.find(item => item.type === 'custom_tool_call')!
       expect(made.name).toBe('apply_patch')
       expect(made.input.length).toBeGreaterThan(0)
       const answered = await client.responses.create({
-        model, tools, store: false,
-        input: [{ role: 'user', content: 'use the tool' }, ...final.output as OpenAI.Responses.ResponseInput, { type: 'custom_tool_call_output', call_id: made.call_id, output: 'patched' }],
+        model,
+        tools,
+        store: false,
+        input: [
+          { role: 'user', content: 'use the tool' },
+          ...(final.output as OpenAI.Responses.ResponseInput),
+          { type: 'custom_tool_call_output', call_id: made.call_id, output: 'patched' },
+        ],
       })
       expect(answered.output_text).toContain('patched')
     })
 
     test('structured output is parsed', async () => {
-      const schema = { type: 'object', properties: { name: { type: 'string' }, age: { type: 'integer' } }, required: ['name', 'age'], additionalProperties: false }
-      const answer = await client.responses.parse({ model, input: 'a person', text: { format: { type: 'json_schema', name: 'person', strict: true, schema } } })
+      const schema = {
+        type: 'object',
+        properties: { name: { type: 'string' }, age: { type: 'integer' } },
+        required: ['name', 'age'],
+        additionalProperties: false,
+      }
+      const answer = await client.responses.parse({
+        model,
+        input: 'a person',
+        text: { format: { type: 'json_schema', name: 'person', strict: true, schema } },
+      })
       expect(JSON.parse(answer.output_text)).toMatchObject({ name: expect.any(String), age: expect.any(Number) })
     })
 
     test('an image is seen', async () => {
-      const image_url = 'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+      const image_url =
+        'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
       const answer = await client.responses.create({
-        model, input: [{ role: 'user', content: [{ type: 'input_text', text: 'What is it?' }, { type: 'input_image', image_url, detail: 'auto' }] }],
+        model,
+        input: [
+          {
+            role: 'user',
+            content: [
+              { type: 'input_text', text: 'What is it?' },
+              { type: 'input_image', image_url, detail: 'auto' },
+            ],
+          },
+        ],
       })
       expect(answer.output_text).toContain('1 image')
     })
@@ -108,7 +149,12 @@ for (const model of ['chat-model', 'claude-model'])
   })
 
 test('errors have their classes', async () => {
-  const ask = (more: object) => client.responses.create({ model: 'chat-model', input: 'x', ...more } as OpenAI.Responses.ResponseCreateParamsNonStreaming)
+  const ask = (more: object) =>
+    client.responses.create({
+      model: 'chat-model',
+      input: 'x',
+      ...more,
+    } as OpenAI.Responses.ResponseCreateParamsNonStreaming)
   expect(await failure(ask({ model: 'nope' }))).toBeInstanceOf(OpenAI.NotFoundError)
   expect(await failure(ask({ temperature: 9 }))).toBeInstanceOf(OpenAI.UnprocessableEntityError)
   expect(await failure(ask({ previous_response_id: 'resp_x' }))).toBeInstanceOf(OpenAI.BadRequestError)

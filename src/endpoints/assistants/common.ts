@@ -122,7 +122,10 @@ export async function listObjects(
   seen: (object: AssistantObject) => Promise<AssistantObject> = async object => object,
 ): Promise<Answer> {
   const isMessages = listed.kind === 'message'
-  const { run_id: runId, ...page }: z.infer<typeof messagesQuery> = readQuery(request, isMessages ? messagesQuery : pageQuery)
+  const { run_id: runId, ...page }: z.infer<typeof messagesQuery> = readQuery(
+    request,
+    isMessages ? messagesQuery : pageQuery,
+  )
   const found = await services.assistants.list({ ...listed, ...page, ...(runId !== undefined && { runId }) })
   if (!found) {
     const loc = ['query', page.after === undefined ? 'before' : 'after']

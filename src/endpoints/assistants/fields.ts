@@ -1,7 +1,8 @@
 /** Fields of assistants, threads and runs (OpenAI API reference, "Assistants", version 2). */
 import { z } from 'zod'
 
-const toolTypes = 'must be "function": the gateway runs assistants itself and has no code interpreter and no file search'
+const toolTypes =
+  'must be "function": the gateway runs assistants itself and has no code interpreter and no file search'
 const noFiles = 'holds files, which the gateway does not keep for assistants; send their text in a message'
 const functionName = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'must have 1 to 64 letters, digits, "_" or "-"')
 const json = z.record(z.string(), z.unknown())
@@ -26,7 +27,11 @@ const functionTool = z.strictObject({
 })
 
 /** At most `most` functions; the vendor's own tools are refused. */
-export const toolsField = (most: number) => z.array(z.discriminatedUnion('type', [functionTool], toolTypes)).max(most).nullish()
+export const toolsField = (most: number) =>
+  z
+    .array(z.discriminatedUnion('type', [functionTool], toolTypes))
+    .max(most)
+    .nullish()
 
 /** Only what names no file. */
 export const toolResourcesField = json.refine(isEmpty, noFiles).nullish()

@@ -19,9 +19,14 @@ export interface ObjectPath {
 }
 
 /** What the OpenAPI document says of an endpoint under this tag. */
-export const docUnder = (tag: string) => (summary: string, more: Partial<EndpointDoc> = {}): EndpointDoc => ({
-  summary, tag, response: { type: 'object' }, ...more,
-})
+export const docUnder =
+  (tag: string) =>
+  (summary: string, more: Partial<EndpointDoc> = {}): EndpointDoc => ({
+    summary,
+    tag,
+    response: { type: 'object' },
+    ...more,
+  })
 
 /** `summary` = of the OpenAPI document. 404 as `find` says. */
 export function retrieveEndpoint({ paths, tag, find }: ObjectPath, summary: string): Endpoint {
@@ -37,7 +42,11 @@ export function retrieveEndpoint({ paths, tag, find }: ObjectPath, summary: stri
 const metadataBody = z.strictObject({ metadata: metadataField })
 
 /** `schema` says what else may stand in the body; nothing else of it counts. */
-export function metadataEndpoint({ paths, tag, find }: ObjectPath, summary: string, schema: typeof metadataBody = metadataBody): Endpoint {
+export function metadataEndpoint(
+  { paths, tag, find }: ObjectPath,
+  summary: string,
+  schema: typeof metadataBody = metadataBody,
+): Endpoint {
   return {
     method: 'POST',
     paths,

@@ -14,8 +14,17 @@ const shownMax = 100
 
 /** With and without `/v1`, as the vendors write them; what a vendor has no batches for it refuses by itself. */
 const endpoints = new Set(
-  ['chat/completions', 'completions', 'responses', 'embeddings', 'moderations', 'images/generations', 'images/edits', 'audio/transcriptions', 'audio/translations']
-    .flatMap(path => [`/v1/${path}`, `/${path}`]),
+  [
+    'chat/completions',
+    'completions',
+    'responses',
+    'embeddings',
+    'moderations',
+    'images/generations',
+    'images/edits',
+    'audio/transcriptions',
+    'audio/translations',
+  ].flatMap(path => [`/v1/${path}`, `/${path}`]),
 )
 
 /** For one file, whose lines come in their order. Keeps each `custom_id` (OpenAI's limit is 50,000), and no line. */
@@ -53,12 +62,14 @@ export class BatchLines {
     this.#ids.add(id)
     if (request.get('method') !== 'POST') throw refused(number, '`method` must be "POST"')
     const url = request.get('url')
-    if (typeof url !== 'string' || !endpoints.has(url)) throw refused(number, `\`url\` must be one of ${[...endpoints].filter(one => one.startsWith('/v1')).join(', ')}`)
+    if (typeof url !== 'string' || !endpoints.has(url))
+      throw refused(number, `\`url\` must be one of ${[...endpoints].filter(one => one.startsWith('/v1')).join(', ')}`)
     const text = request.rawText('body')
     if (text === undefined) throw refused(number, '`body` is missing; it is the request of `url`')
     const body = readObject(Buffer.from(text, 'utf8'), number, '`body`')
     const model = body.get('model')
-    if (typeof model !== 'string' || model === '') throw refused(number, '`body.model` is missing; name one of GET /v1/models')
+    if (typeof model !== 'string' || model === '')
+      throw refused(number, '`body.model` is missing; name one of GET /v1/models')
     const renamed = body.edited([{ set: 'model', json: JSON.stringify(this.#upstreamName(model, number)) }])
     return request.edited([{ set: 'body', json: Buffer.concat(renamed).toString('utf8') }])
   }
@@ -70,7 +81,10 @@ export class BatchLines {
     if (typeof found === 'string') throw refused(number, found)
     const there = found.find(one => accountOf(one) === this.#account)
     if (!there)
-      throw refused(number, `the model '${model.slice(0, shownMax)}' is not at the upstream that this file goes to; a batch runs at one upstream`)
+      throw refused(
+        number,
+        `the model '${model.slice(0, shownMax)}' is not at the upstream that this file goes to; a batch runs at one upstream`,
+      )
     const { target } = there
     const name = target.provider.files?.modelName?.(target) ?? target.model
     this.#models.set(model, name)

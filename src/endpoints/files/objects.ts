@@ -16,7 +16,11 @@ export function newId(kind: FileKind): string {
 }
 
 /** 404 for what is not this caller's, whoever's it is. */
-export async function findRecord(services: Services, caller: Caller, asked: { kind: FileKind; id: string; param: string }): Promise<FileRecord> {
+export async function findRecord(
+  services: Services,
+  caller: Caller,
+  asked: { kind: FileKind; id: string; param: string },
+): Promise<FileRecord> {
   const { kind, id, param } = asked
   const record = await services.files.find(kind, id, ownerOf(caller))
   if (!record) throw notFound(kind, id, param)
@@ -25,14 +29,21 @@ export async function findRecord(services: Services, caller: Caller, asked: { ki
 
 /** 404 in OpenAI's words. `param` = where the request names the object. */
 export function notFound(kind: FileKind, id: string, param: string): GatewayError {
-  return new GatewayError('not-found', `No such ${kind === 'file' ? 'File object' : 'Batch object'}: ${id.slice(0, 100)}`, { param })
+  return new GatewayError(
+    'not-found',
+    `No such ${kind === 'file' ? 'File object' : 'Batch object'}: ${id.slice(0, 100)}`,
+    { param },
+  )
 }
 
 /** Throws 409 when the configuration does not have it any more. */
 export function deploymentOf(services: Services, record: FileRecord): Deployment {
   const deployment = services.settings().deployments.find(one => one.id === record.deploymentId)
   if (deployment?.target.provider.files) return deployment
-  throw new GatewayError('conflict', `the upstream that keeps the ${record.kind} '${record.id}' is no longer in the gateway's configuration; ask its operator to bring back a model with the id '${record.deploymentId}'`)
+  throw new GatewayError(
+    'conflict',
+    `the upstream that keeps the ${record.kind} '${record.id}' is no longer in the gateway's configuration; ask its operator to bring back a model with the id '${record.deploymentId}'`,
+  )
 }
 
 /** The URL path of an object at its upstream. */
@@ -68,7 +79,10 @@ export function idIn(answer: Fields, name = 'id'): string {
 }
 
 /** `filename` wins over the upstream's: those of results are made of its ids. */
-export function publicFile(answer: Fields, record: Pick<FileRecord, 'id' | 'upstreamId' | 'filename' | 'createdAtMs' | 'purpose' | 'bytes'>): Fields {
+export function publicFile(
+  answer: Fields,
+  record: Pick<FileRecord, 'id' | 'upstreamId' | 'filename' | 'createdAtMs' | 'purpose' | 'bytes'>,
+): Fields {
   const { id, upstreamId, filename, purpose } = record
   return {
     status: 'processed',
@@ -91,7 +105,12 @@ export function bytesIn(answer: Fields): number {
 const fileFields: Readonly<Record<string, string>> = { output_file_id: 'output', error_file_id: 'error' }
 
 /** A batch as its upstream shows it, with ids and model names of ours; files that nobody has seen yet become the owner's. */
-export async function publicBatch(services: Services, request: HttpRequest, record: FileRecord, answer: Fields): Promise<Fields> {
+export async function publicBatch(
+  services: Services,
+  request: HttpRequest,
+  record: FileRecord,
+  answer: Fields,
+): Promise<Fields> {
   const ids = new Map([[record.upstreamId, record.id]])
   for (const [name, value] of Object.entries(answer)) {
     // Some vendors leave it empty until there is such a file.
@@ -99,7 +118,12 @@ export async function publicBatch(services: Services, request: HttpRequest, reco
     const upstreamId = idIn(answer, name)
     // What was seen before keeps its id, also when its owner deleted the file since.
     const before = record.body[name]
-    ids.set(upstreamId, typeof before === 'string' && before !== '' ? before : await localFile(services, request, { batch: record, field: name, upstreamId }))
+    ids.set(
+      upstreamId,
+      typeof before === 'string' && before !== ''
+        ? before
+        : await localFile(services, request, { batch: record, field: name, upstreamId }),
+    )
   }
   const batch = localised(answer, ids) as Fields
   const [model, ...others] = record.models
@@ -122,7 +146,11 @@ interface SeenFile {
 }
 
 /** Our id of a file that a batch names; made when the file is first seen. */
-async function localFile(services: Services, request: HttpRequest, { batch, field, upstreamId }: SeenFile): Promise<string> {
+async function localFile(
+  services: Services,
+  request: HttpRequest,
+  { batch, field, upstreamId }: SeenFile,
+): Promise<string> {
   const { keyId, deploymentId } = batch
   const known = await services.files.findUpstream({ kind: 'file', keyId, deploymentId, upstreamId })
   if (known) return known.id
@@ -150,8 +178,19 @@ async function localFile(services: Services, request: HttpRequest, { batch, fiel
 export const optionalMs = 5000
 
 /** What the upstream says of a result. It is asked again when the client asks for the file, so that a failure here is no loss. */
-async function described(services: Services, request: HttpRequest, batch: FileRecord, upstreamId: string): Promise<Fields> {
-  const call: FileCall = { request, deployment: deploymentOf(services, batch), method: 'GET', path: `/files/${encodeURIComponent(upstreamId)}`, totalMs: optionalMs }
+async function described(
+  services: Services,
+  request: HttpRequest,
+  batch: FileRecord,
+  upstreamId: string,
+): Promise<Fields> {
+  const call: FileCall = {
+    request,
+    deployment: deploymentOf(services, batch),
+    method: 'GET',
+    path: `/files/${encodeURIComponent(upstreamId)}`,
+    totalMs: optionalMs,
+  }
   try {
     return await services.fileCalls.json(call)
   } catch (error) {

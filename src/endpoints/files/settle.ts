@@ -22,7 +22,12 @@ export function hasEnded({ status }: Readonly<Fields>): boolean {
 }
 
 /** Writes the row of a batch that has ended. What is written twice is stored once: the id is the batch's own. */
-export async function recordBatch(services: Services, record: FileRecord, deployment: Deployment, batch: Fields): Promise<void> {
+export async function recordBatch(
+  services: Services,
+  record: FileRecord,
+  deployment: Deployment,
+  batch: Fields,
+): Promise<void> {
   const key = await services.keys.find({ id: record.keyId })
   const usage = usageOf(batch.usage)
   const models = record.models.map(model => modelAt(services, model, deployment))
@@ -89,7 +94,10 @@ function requestId(batchId: string): string {
 /** The deployment of a public model that is at the batch's upstream: it has the prices. */
 function modelAt(services: Services, model: string, deployment: Deployment): Deployment | undefined {
   const account = accountOf(deployment)
-  return services.models().resolve(model).find(one => accountOf(one) === account)
+  return services
+    .models()
+    .resolve(model)
+    .find(one => accountOf(one) === account)
 }
 
 /** In the words of `/responses` (OpenAI, "The batch object"). */
@@ -105,6 +113,8 @@ function usageOf(value: unknown): Usage | undefined {
 }
 
 function endOf(batch: Fields): number | undefined {
-  const atS = [batch.completed_at, batch.failed_at, batch.expired_at, batch.cancelled_at].find(one => typeof one === 'number')
+  const atS = [batch.completed_at, batch.failed_at, batch.expired_at, batch.cancelled_at].find(
+    one => typeof one === 'number',
+  )
   return atS === undefined ? undefined : (atS as number) * 1000
 }

@@ -33,8 +33,12 @@ function refusalOf(caller: Caller, wish: Partial<Wish> = {}): string {
 test('the choices of an upstream have the names by which the key may call them', () => {
   expect(refusalOf(callerFor())).toBe("'hidden-one' (openai), 'hidden-two' (openai), 'many/*' (openai)")
   expect(refusalOf(callerFor('nice-one', 'nice-two'))).toBe("'nice-one' (openai), 'nice-two' (openai)")
-  expect(refusalOf(callerFor('nice-one', 'hidden-two', 'many/x'))).toBe("'hidden-two' (openai), 'nice-one' (openai), 'many/x' (openai)")
-  expect(refusalOf(callerFor('nice-one', 'nice-two'), { provider: 'groq' })).toBe("'nice-one' (openai), 'nice-two' (openai)")
+  expect(refusalOf(callerFor('nice-one', 'hidden-two', 'many/x'))).toBe(
+    "'hidden-two' (openai), 'nice-one' (openai), 'many/x' (openai)",
+  )
+  expect(refusalOf(callerFor('nice-one', 'nice-two'), { provider: 'groq' })).toBe(
+    "'nice-one' (openai), 'nice-two' (openai)",
+  )
   expect(refusalOf(callerFor('nice-*'), { models: ['nice-one'], provider: 'groq' })).toBe("'nice-one' (openai)")
   expect(refusalOf(callerFor('nice-one'))).toBe('taken by hidden-one')
 })

@@ -24,7 +24,9 @@ export function callable(services: Services, caller: Caller, model: string): rea
 /** Throws 400 with the choices when the wish leaves more than one upstream, or none. */
 export function chooseUpstream(services: Services, caller: Caller, wish: Wish): Deployment {
   const accounts = wish.models.length > 0 ? accountsOfAll(services, caller, wish.models) : reachable(services, caller)
-  const fitting = [...accounts.values()].filter(one => wish.provider === undefined || one.target.provider.name === wish.provider)
+  const fitting = [...accounts.values()].filter(
+    one => wish.provider === undefined || one.target.provider.name === wish.provider,
+  )
   // What only simulates is meant when nothing else could be.
   const real = fitting.filter(one => !one.target.provider.answer)
   const open = real.length > 0 ? real : fitting
@@ -34,8 +36,13 @@ export function chooseUpstream(services: Services, caller: Caller, wish: Wish): 
   const choices = shownChoices(services, caller, wish, open.length > 0 ? open : [...accounts.values()])
   if (accounts.size === 0) throw refused('none of the models that this key may use is at an upstream that takes files')
   if (open.length === 0)
-    throw refused(`no upstream of the provider '${wish.provider!.slice(0, 60)}' takes files for this key; name one of these as \`model\`: ${choices}`, 'custom_llm_provider')
-  throw refused(`several upstreams take files; name a model of the one that you mean as \`model\` or \`target_model_names\`: ${choices}`)
+    throw refused(
+      `no upstream of the provider '${wish.provider!.slice(0, 60)}' takes files for this key; name one of these as \`model\`: ${choices}`,
+      'custom_llm_provider',
+    )
+  throw refused(
+    `several upstreams take files; name a model of the one that you mean as \`model\` or \`target_model_names\`: ${choices}`,
+  )
 }
 
 /** By account: the deployments that are in the accounts of all these models. */
@@ -48,7 +55,8 @@ function accountsOfAll(services: Services, caller: Caller, models: readonly stri
     if (accounts.size === 0) throw refused(`the model '${model}' is at an upstream that takes no files`)
     const before: Map<string, Deployment> = common ?? accounts
     common = new Map([...before].filter(([account]) => accounts.has(account)))
-    if (common.size === 0) throw refused(`the model '${model}' is at another upstream than the models before it; a file goes to one`)
+    if (common.size === 0)
+      throw refused(`the model '${model}' is at another upstream than the models before it; a file goes to one`)
   }
   return common!
 }
@@ -75,10 +83,17 @@ function byAccount(deployments: readonly Deployment[]): Map<string, Deployment> 
 const choicesShownMax = 20
 
 /** By the names that the caller may use: behind an alias there may be one that it must not know. */
-function shownChoices(services: Services, caller: Caller, { models }: Wish, deployments: readonly Deployment[]): string {
+function shownChoices(
+  services: Services,
+  caller: Caller,
+  { models }: Wish,
+  deployments: readonly Deployment[],
+): string {
   const index = services.models()
   const nameOf = (one: Deployment) =>
-    [one.modelName, ...models, ...caller.key.models].find(name => mayCall(caller, name, index.settings) && (name === one.modelName || index.resolve(name).includes(one)))
+    [one.modelName, ...models, ...caller.key.models].find(
+      name => mayCall(caller, name, index.settings) && (name === one.modelName || index.resolve(name).includes(one)),
+    )
   const shown = deployments.slice(0, choicesShownMax).map(one => [nameOf(one), one.target.provider.name])
   return shown.flatMap(([name, provider]) => (name === undefined ? [] : [`'${name}' (${provider})`])).join(', ')
 }

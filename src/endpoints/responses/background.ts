@@ -35,10 +35,16 @@ interface BackgroundCall {
 /** Answers with the queued response; the run goes on without its client. */
 export async function startBackground(call: BackgroundCall): Promise<Answer> {
   const { services, body, kept } = call
-  const response: Fields = { ...newResponse(newResponseId(), String(body.get('model')), body.parse()), status: 'queued' }
+  const response: Fields = {
+    ...newResponse(newResponseId(), String(body.get('model')), body.parse()),
+    status: 'queued',
+  }
   const record = recordOf(kept, response, services, null)
   if (!(await services.responses.save(record)))
-    throw new GatewayError('overloaded', 'responses cannot be stored now, so that nothing can run in the background; try again later')
+    throw new GatewayError(
+      'overloaded',
+      'responses cannot be stored now, so that nothing can run in the background; try again later',
+    )
   if (!services.detached.start(runId(record), signal => run(call, record, signal))) {
     await services.responses.delete(record.keyId, record.id)
     throw new GatewayError('overloaded', 'too many responses run in the background already; try again later')
@@ -69,7 +75,10 @@ async function run(call: BackgroundCall, record: StoredResponse, signal: AbortSi
   const timer = setInterval(() => void renew(), renewalMs)
   try {
     const { response, deploymentId } = await answered(call, record, signal)
-    await services.responses.finish({ ...recordOf(call.kept, response, services, deploymentId), createdAtMs: record.createdAtMs })
+    await services.responses.finish({
+      ...recordOf(call.kept, response, services, deploymentId),
+      createdAtMs: record.createdAtMs,
+    })
   } finally {
     clearInterval(timer)
   }
@@ -95,7 +104,10 @@ async function answered(call: BackgroundCall, record: StoredResponse, signal: Ab
     const { message, code } = (body.error ?? {}) as Fields
     return { response: failed(record, String(message ?? 'the call failed'), code), deploymentId: null }
   } catch (error) {
-    return { response: failed(record, error instanceof GatewayError ? error.message : 'the gateway failed on this response'), deploymentId: null }
+    return {
+      response: failed(record, error instanceof GatewayError ? error.message : 'the gateway failed on this response'),
+      deploymentId: null,
+    }
   }
 }
 

@@ -47,7 +47,11 @@ function isReference(item: Item): boolean {
 }
 
 /** A reference never reaches an upstream: there it could name what belongs to another key. */
-async function resolved(sent: readonly Item[], ids: readonly string[], { keyId, services, home }: Asking): Promise<Item[]> {
+async function resolved(
+  sent: readonly Item[],
+  ids: readonly string[],
+  { keyId, services, home }: Asking,
+): Promise<Item[]> {
   const found = await services.responses.items(keyId, ids)
   return sent.flatMap(item => {
     if (!isReference(item)) return [item]
@@ -70,10 +74,14 @@ async function historyOf(previousId: string, { keyId, services, home }: Asking):
     })
   const last = turns.at(-1)!
   if (last.status === 'queued' || last.status === 'in_progress')
-    throw new GatewayError('invalid-request', `the response '${previousId}' is still ${last.status}; wait for its end`, {
-      param: 'previous_response_id',
-      code: 'previous_response_in_progress',
-    })
+    throw new GatewayError(
+      'invalid-request',
+      `the response '${previousId}' is still ${last.status}; wait for its end`,
+      {
+        param: 'previous_response_id',
+        code: 'previous_response_in_progress',
+      },
+    )
   const items = turns.flatMap(turn => [...turn.input, ...outputOf(turn)])
   return turns.every(turn => turn.deploymentId !== null && turn.deploymentId === home) ? items : items.flatMap(portable)
 }
@@ -102,17 +110,28 @@ function portablePart(part: Item): Item {
   return { type: 'output_text', text: part.text, annotations: part.annotations ?? [] }
 }
 
-const prefixes: ReadonlyMap<string, string> = new Map(Object.entries<string>({
-  message: 'msg', function_call: 'fc', function_call_output: 'fco', reasoning: 'rs', custom_tool_call: 'ctc', custom_tool_call_output: 'ctco',
-}))
+const prefixes: ReadonlyMap<string, string> = new Map(
+  Object.entries<string>({
+    message: 'msg',
+    function_call: 'fc',
+    function_call_output: 'fco',
+    reasoning: 'rs',
+    custom_tool_call: 'ctc',
+    custom_tool_call_output: 'ctco',
+  }),
+)
 
 /** An item as `input_items` lists it: with type, id, and content in parts. */
 function storedItem(item: Item): Item {
   const type = typeof item.type === 'string' ? item.type : 'message'
-  const id = typeof item.id === 'string' ? item.id : `${prefixes.get(type) ?? 'item'}_${crypto.randomUUID().replaceAll('-', '')}`
+  const id =
+    typeof item.id === 'string' ? item.id : `${prefixes.get(type) ?? 'item'}_${crypto.randomUUID().replaceAll('-', '')}`
   if (type !== 'message') return { ...item, type, id }
   const { role, content } = item
   const kind = role === 'assistant' ? 'output_text' : 'input_text'
-  const text = kind === 'output_text' ? { type: kind, text: content, annotations: [], logprobs: [] } : { type: kind, text: content }
+  const text =
+    kind === 'output_text'
+      ? { type: kind, text: content, annotations: [], logprobs: [] }
+      : { type: kind, text: content }
   return { ...item, id, type, role, status: 'completed', content: typeof content === 'string' ? [text] : content }
 }

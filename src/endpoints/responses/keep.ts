@@ -22,7 +22,12 @@ export interface KeptCall {
  * To be stored under `response.id`. Made now, it expires after `response_retention_days`, 30 days unless said. `response`
  * is held, not copied.
  */
-export function recordOf(call: KeptCall, response: Fields, services: Services, deploymentId: string | null): StoredResponse {
+export function recordOf(
+  call: KeptCall,
+  response: Fields,
+  services: Services,
+  deploymentId: string | null,
+): StoredResponse {
   const settings = services.settings()
   const nowMs = services.epochMs()
   return {
@@ -72,18 +77,26 @@ async function kept(response: Fields, { call, services }: Keeping, deploymentId:
     changed = true
   }
   if (!call.store) return changed
-  if (typeof response.id === 'string' && response.id !== '' && (await services.responses.save(recordOf(call, response, services, deploymentId))))
+  if (
+    typeof response.id === 'string' &&
+    response.id !== '' &&
+    (await services.responses.save(recordOf(call, response, services, deploymentId)))
+  )
     return changed
   response.store = false
   return true
 }
 
-const terminalEvents = ['event: response.completed\n', 'event: response.incomplete\n', 'event: response.failed\n'].map(text =>
-  Buffer.from(text),
+const terminalEvents = ['event: response.completed\n', 'event: response.incomplete\n', 'event: response.failed\n'].map(
+  text => Buffer.from(text),
 )
 
 /** Pieces of a stream hold whole events; only one with a terminal event is looked into. */
-function keepStream(source: ReadableStream<Uint8Array>, deploymentId: string | null, keeping: Keeping): ReadableStream<Uint8Array> {
+function keepStream(
+  source: ReadableStream<Uint8Array>,
+  deploymentId: string | null,
+  keeping: Keeping,
+): ReadableStream<Uint8Array> {
   const reader = source.getReader()
   return new ReadableStream<Uint8Array>(
     {

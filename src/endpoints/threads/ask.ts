@@ -48,14 +48,19 @@ export async function askModel(question: Question, turn: Turn): Promise<Asked> {
   const { services, caller, body } = question
   const call = { format: openaiChat, route: '/v1/threads/{thread_id}/runs', stream: body.stream === true }
   const response = toResponse(await services.callModel(requestOf(question), caller, call))
-  const dropped = (response.headers.get(`${services.settings().headerPrefix}-dropped-params`) ?? '').split(',').filter(Boolean)
+  const dropped = (response.headers.get(`${services.settings().headerPrefix}-dropped-params`) ?? '')
+    .split(',')
+    .filter(Boolean)
   return { ...(await readAnswer(response, question.signal, turn)), dropped: dropped.map(name => name.trim()) }
 }
 
 function requestOf({ origin, body, signal }: Question): HttpRequest {
   const { path, clientAddress, userAgent } = origin
   return madeRequest({
-    id: randomUUIDv7(), path, params: {}, query: new URLSearchParams(),
+    id: randomUUIDv7(),
+    path,
+    params: {},
+    query: new URLSearchParams(),
     headers: new Headers({ 'content-type': 'application/json', 'user-agent': userAgent }),
     bytes: Buffer.from(JSON.stringify(body)),
     client: new SignalClient(signal, clientAddress),
@@ -81,7 +86,8 @@ export function serverFailure(message: string): Failure {
 /** A status as runs name failures; they have three words. */
 function failureOf(status: number, body: Fields): Failure {
   const { message } = (body.error ?? {}) as Fields
-  const code = status === 429 ? 'rate_limit_exceeded' : [400, 413, 422].includes(status) ? 'invalid_prompt' : 'server_error'
+  const code =
+    status === 429 ? 'rate_limit_exceeded' : [400, 413, 422].includes(status) ? 'invalid_prompt' : 'server_error'
   return { status: 'failed', code, message: typeof message === 'string' ? message : 'the call of the model failed' }
 }
 
@@ -91,7 +97,11 @@ export function failureOfError(error: unknown): Failure {
   return failureOf(error.status, { error: { message: error.message } })
 }
 
-async function readStream(stream: ReadableStream<Uint8Array>, signal: AbortSignal, turn: Turn): Promise<{ failure?: Failure }> {
+async function readStream(
+  stream: ReadableStream<Uint8Array>,
+  signal: AbortSignal,
+  turn: Turn,
+): Promise<{ failure?: Failure }> {
   const reader = stream.getReader()
   // Nobody else ends a stream whose reader is in this process.
   const leave = () => void reader.cancel().catch(() => {})
@@ -105,7 +115,8 @@ async function readStream(stream: ReadableStream<Uint8Array>, signal: AbortSigna
       for (const { data } of splitter.push(value)) {
         if (data === '[DONE]') continue
         const chunk = JSON.parse(data) as Fields
-        if (chunk.error) return { failure: failureOf((chunk.error as Fields).type === 'rate_limit_error' ? 429 : 500, chunk) }
+        if (chunk.error)
+          return { failure: failureOf((chunk.error as Fields).type === 'rate_limit_error' ? 429 : 500, chunk) }
         take(chunk, turn)
       }
     }

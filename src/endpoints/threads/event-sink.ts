@@ -47,7 +47,11 @@ export class EventSink {
   }
 
   answer(requestId: string): Answer {
-    const headers = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache', 'x-request-id': requestId }
+    const headers = {
+      'content-type': 'text/event-stream; charset=utf-8',
+      'cache-control': 'no-cache',
+      'x-request-id': requestId,
+    }
     return { status: 200, headers, body: this.#stream }
   }
 

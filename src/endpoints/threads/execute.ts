@@ -54,7 +54,8 @@ async function execute(work: RunWork, signal: AbortSignal): Promise<void> {
     const error = toGatewayError(thrown)
     sink?.fail(error)
     const failure = failureOfError(error)
-    const edit = (now: AssistantObject) => (now.active ? { active: false, body: endedBody(now.body, failure, nowS(services)) } : undefined)
+    const edit = (now: AssistantObject) =>
+      now.active ? { active: false, body: endedBody(now.body, failure, nowS(services)) } : undefined
     // If this fails too, whoever looks at the run later ends it.
     await services.assistants.change(run.id, edit).catch(() => {})
   } finally {
@@ -66,7 +67,10 @@ async function advance(work: RunWork, signal: AbortSignal): Promise<void> {
   const { services, sink } = work
   const run = await services.assistants.change(work.run.id, ({ active, body }) => {
     if (!active || body.status !== 'queued') return undefined
-    return { updatedAtMs: services.epochMs(), body: { ...body, status: 'in_progress', started_at: body.started_at ?? nowS(services) } }
+    return {
+      updatedAtMs: services.epochMs(),
+      body: { ...body, status: 'in_progress', started_at: body.started_at ?? nowS(services) },
+    }
   })
   if (!run) return tellEnd(work)
   sink?.emit('thread.run.in_progress', run.body)
@@ -119,14 +123,16 @@ async function answered(work: RunWork, turn: Turn, signal: AbortSignal): Promise
     asked = { failure: failureOfError(error), dropped: [] }
   }
   const { dropped, failure } = asked
-  if (failure) return { end: signal.aborted ? serverFailure('the gateway stopped while it worked on this run') : failure, dropped }
+  if (failure)
+    return { end: signal.aborted ? serverFailure('the gateway stopped while it worked on this run') : failure, dropped }
   return { end: endOf(turn), dropped }
 }
 
 /** How an answer that came to its end leaves its run. */
 function endOf(turn: Turn): TurnEnd {
   if (turn.finish === 'length') return { status: 'incomplete', reason: 'max_completion_tokens' }
-  if (turn.finish === 'content_filter') return serverFailure('the answer was stopped by the content filter of the model')
+  if (turn.finish === 'content_filter')
+    return serverFailure('the answer was stopped by the content filter of the model')
   return { status: turn.calls.length > 0 ? 'requires_action' : 'completed' }
 }
 
@@ -147,12 +153,22 @@ async function conclude(work: RunWork, turn: Turn, { end, dropped }: Answered): 
   sink?.emit(`thread.run.${String(stored.body.status)}`, stored.body)
 }
 
-function concluded(services: Services, run: AssistantObject, turn: Turn, end: TurnEnd, dropped: readonly string[]): AssistantChange {
+function concluded(
+  services: Services,
+  run: AssistantObject,
+  turn: Turn,
+  end: TurnEnd,
+  dropped: readonly string[],
+): AssistantChange {
   const body: Fields = { ...run.body, usage: sum(run.body.usage as Fields | null, turn.usage) }
   // Not a field of OpenAI's: what this model could not be given.
-  if (dropped.length > 0) body.dropped_params = [...new Set([...((run.body.dropped_params as string[] | undefined) ?? []), ...dropped])]
+  if (dropped.length > 0)
+    body.dropped_params = [...new Set([...((run.body.dropped_params as string[] | undefined) ?? []), ...dropped])]
   if (end.status === 'requires_action')
-    return { updatedAtMs: services.epochMs(), body: { ...body, status: end.status, required_action: turn.requiredAction } }
+    return {
+      updatedAtMs: services.epochMs(),
+      body: { ...body, status: end.status, required_action: turn.requiredAction },
+    }
   return { active: false, body: endedBody(body, end satisfies Ending, nowS(services)) }
 }
 

@@ -31,39 +31,65 @@ export const messageBody = z
     attachments: attachmentsField,
     metadata: metadataField,
   })
-  .refine(({ role, content }) => role === 'user' || typeof content === 'string' || content.every(one => one.type === 'text'), {
-    path: ['content'],
-    error: 'of a message of the assistant may only be text; send pictures in a message of the user',
-  })
+  .refine(
+    ({ role, content }) => role === 'user' || typeof content === 'string' || content.every(one => one.type === 'text'),
+    {
+      path: ['content'],
+      error: 'of a message of the assistant may only be text; send pictures in a message of the user',
+    },
+  )
 
 type MessageBody = z.infer<typeof messageBody>
 type Thread = Pick<AssistantObject, 'id' | 'keyId'>
 
 /** A message that a client adds. */
-export function newMessage(services: Services, thread: Thread, { role, content, metadata }: MessageBody): AssistantObject {
+export function newMessage(
+  services: Services,
+  thread: Thread,
+  { role, content, metadata }: MessageBody,
+): AssistantObject {
   const parts = typeof content === 'string' ? [{ type: 'text' as const, text: content }] : content
   const message = bareMessage(services, thread, { role })
-  const stored = parts.map(one => (one.type === 'text' ? { type: 'text', text: { value: one.text, annotations: [] } } : one))
+  const stored = parts.map(one =>
+    one.type === 'text' ? { type: 'text', text: { value: one.text, annotations: [] } } : one,
+  )
   // OpenAI says so of messages that no model wrote.
-  return { ...message, body: { ...message.body, status: 'completed', completed_at: nowS(services), content: stored, metadata: metadata ?? {} } }
+  return {
+    ...message,
+    body: {
+      ...message.body,
+      status: 'completed',
+      completed_at: nowS(services),
+      content: stored,
+      metadata: metadata ?? {},
+    },
+  }
 }
 
 /** A message without content, as it is when a model begins to write it. */
-export function bareMessage(services: Services, thread: Thread, given: { role: string; run?: AssistantObject }): AssistantObject {
+export function bareMessage(
+  services: Services,
+  thread: Thread,
+  given: { role: string; run?: AssistantObject },
+): AssistantObject {
   const { role, run } = given
-  return newObject(services, { kind: 'message', keyId: thread.keyId, parentId: thread.id, runId: run?.id ?? null }, {
-    thread_id: thread.id,
-    status: 'in_progress',
-    incomplete_details: null,
-    completed_at: null,
-    incomplete_at: null,
-    role,
-    content: [],
-    assistant_id: run?.body.assistant_id ?? null,
-    run_id: run?.id ?? null,
-    attachments: [],
-    metadata: {},
-  })
+  return newObject(
+    services,
+    { kind: 'message', keyId: thread.keyId, parentId: thread.id, runId: run?.id ?? null },
+    {
+      thread_id: thread.id,
+      status: 'in_progress',
+      incomplete_details: null,
+      completed_at: null,
+      incomplete_at: null,
+      role,
+      content: [],
+      assistant_id: run?.body.assistant_id ?? null,
+      run_id: run?.id ?? null,
+      attachments: [],
+      metadata: {},
+    },
+  )
 }
 
 /** As a message of a chat; undefined = there is nothing in it. */
@@ -72,7 +98,8 @@ export function chatMessage({ body }: AssistantObject): Fields | undefined {
   if (parts.length === 0) return undefined
   const texts = parts.filter(one => one.type === 'text').map(one => one.text as string)
   // A model's own pictures have no place in what a chat model is told that it said.
-  if (body.role === 'assistant') return texts.join('') === '' ? undefined : { role: 'assistant', content: texts.join('\n') }
+  if (body.role === 'assistant')
+    return texts.join('') === '' ? undefined : { role: 'assistant', content: texts.join('\n') }
   return { role: body.role, content: parts.length === 1 && texts.length === 1 ? texts[0] : parts }
 }
 

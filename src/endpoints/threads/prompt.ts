@@ -26,7 +26,11 @@ export async function promptOf(services: Services, run: AssistantObject, stream:
   const history = await threadMessages(services, run)
   const own = ownMessages(await stepsOf(services, run))
   const instructions = body.instructions === '' ? [] : [{ role: 'system', content: body.instructions }]
-  const rest = { ...callFields(body), ...(outputLeft !== undefined && { max_completion_tokens: outputLeft }), ...(stream && { stream, stream_options: { include_usage: true } }) }
+  const rest = {
+    ...callFields(body),
+    ...(outputLeft !== undefined && { max_completion_tokens: outputLeft }),
+    ...(stream && { stream, stream_options: { include_usage: true } }),
+  }
   const inputLeft = leftOf(body.max_prompt_tokens, used.prompt_tokens)
   const ask = (messages: readonly Fields[]): Fields => ({ ...rest, messages: [...instructions, ...messages, ...own] })
   if (inputLeft === undefined) return { body: ask(history) }
@@ -62,14 +66,24 @@ async function threadMessages(services: Services, run: AssistantObject): Promise
   let bytes = 0
   let after: string | undefined
   while (left > 0) {
-    const page = await services.assistants.list({ kind: 'message', keyId: null, parentId: run.parentId!, limit: pageSize, order: 'desc', after })
+    const page = await services.assistants.list({
+      kind: 'message',
+      keyId: null,
+      parentId: run.parentId!,
+      limit: pageSize,
+      order: 'desc',
+      after,
+    })
     for (const object of page?.objects ?? []) {
       const message = object.runId === run.id ? undefined : chatMessage(object)
       if (!message || left-- <= 0) continue
       messages.push(message)
       bytes += JSON.stringify(message).length
       if (bytes > bodyBytesMax)
-        throw new GatewayError('too-large', `the thread has more than ${bodyBytesMax} bytes; run it with a truncation_strategy of type last_messages`)
+        throw new GatewayError(
+          'too-large',
+          `the thread has more than ${bodyBytesMax} bytes; run it with a truncation_strategy of type last_messages`,
+        )
     }
     after = page?.objects.at(-1)?.id
     if (!page?.hasMore) break
@@ -82,7 +96,11 @@ function ownMessages(steps: readonly AssistantObject[]): Fields[] {
   return steps.flatMap(step => {
     if (!step.hidden.message) return []
     const { tool_calls: calls } = step.body.step_details as { tool_calls: { id: string; function: Fields }[] }
-    const outputs = calls.map(call => ({ role: 'tool', tool_call_id: call.id, content: String(call.function.output ?? '') }))
+    const outputs = calls.map(call => ({
+      role: 'tool',
+      tool_call_id: call.id,
+      content: String(call.function.output ?? ''),
+    }))
     return [step.hidden.message as Fields, ...outputs]
   })
 }

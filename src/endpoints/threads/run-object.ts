@@ -6,7 +6,14 @@ import type { AssistantObject } from '../../core/ports.ts'
 import { newObject, nowS } from '../assistants/common.ts'
 import type { Fields } from '../kept-objects.ts'
 import {
-  instructionsField, metadataField, modelField, samplingFields, toolChoiceField, toolResourcesField, toolsField, truncationField,
+  instructionsField,
+  metadataField,
+  modelField,
+  samplingFields,
+  toolChoiceField,
+  toolResourcesField,
+  toolsField,
+  truncationField,
 } from '../assistants/fields.ts'
 import { staleMs } from '../responses/background.ts'
 import { messageBody } from './message-object.ts'
@@ -54,11 +61,25 @@ export const threadAndRunBody = z.strictObject({
 export type RunBody = z.infer<typeof runBody>
 
 /** Queued and not stored yet. What `asked` leaves open the assistant says; its additional instructions are added to either. */
-export function newRun(services: Services, thread: Pick<AssistantObject, 'id' | 'keyId'>, assistant: AssistantObject, asked: RunBody): AssistantObject {
+export function newRun(
+  services: Services,
+  thread: Pick<AssistantObject, 'id' | 'keyId'>,
+  assistant: AssistantObject,
+  asked: RunBody,
+): AssistantObject {
   const given = assistant.body
   const nowMs = services.epochMs()
-  const instructions = [asked.instructions ?? given.instructions, asked.additional_instructions].filter(Boolean).join('\n\n')
-  const place = { kind: 'run', keyId: thread.keyId, parentId: thread.id, active: true, updatedAtMs: nowMs, hidden: newAttempt() } as const
+  const instructions = [asked.instructions ?? given.instructions, asked.additional_instructions]
+    .filter(Boolean)
+    .join('\n\n')
+  const place = {
+    kind: 'run',
+    keyId: thread.keyId,
+    parentId: thread.id,
+    active: true,
+    updatedAtMs: nowMs,
+    hidden: newAttempt(),
+  } as const
   return newObject(services, place, {
     thread_id: thread.id,
     assistant_id: assistant.id,
@@ -102,7 +123,11 @@ export function workId({ id, hidden }: AssistantObject): string {
 export type Ending =
   | { readonly status: 'completed' | 'cancelled' | 'expired' }
   | { readonly status: 'incomplete'; readonly reason: 'max_completion_tokens' | 'max_prompt_tokens' }
-  | { readonly status: 'failed'; readonly code: 'server_error' | 'rate_limit_exceeded' | 'invalid_prompt'; readonly message: string }
+  | {
+      readonly status: 'failed'
+      readonly code: 'server_error' | 'rate_limit_exceeded' | 'invalid_prompt'
+      readonly message: string
+    }
 
 /** The run as clients see it once it is over. */
 export function endedBody(body: AssistantObject['body'], ending: Ending, atS: number): Fields {
@@ -131,7 +156,8 @@ export function endedStep(step: AssistantObject, ending: Ending, atS: number): A
 /** The ending of an active run that nobody works on any more, or that took too long. */
 function overdue({ active, body, updatedAtMs }: AssistantObject, nowMs: number): Ending | undefined {
   if (!active) return undefined
-  if (body.status === 'requires_action') return nowMs >= Number(body.expires_at) * 1000 ? { status: 'expired' } : undefined
+  if (body.status === 'requires_action')
+    return nowMs >= Number(body.expires_at) * 1000 ? { status: 'expired' } : undefined
   if (nowMs - updatedAtMs < staleMs) return undefined
   if (body.status === 'cancelling') return { status: 'cancelled' }
   return { status: 'failed', code: 'server_error', message: 'the gateway process that worked on this run has ended' }
@@ -158,7 +184,13 @@ const stepsMax = 100_000
 
 /** Every step of a run, in order. */
 export async function stepsOf(services: Services, run: AssistantObject): Promise<AssistantObject[]> {
-  const found = await services.assistants.list({ kind: 'step', keyId: null, parentId: run.id, limit: stepsMax, order: 'asc' })
+  const found = await services.assistants.list({
+    kind: 'step',
+    keyId: null,
+    parentId: run.id,
+    limit: stepsMax,
+    order: 'asc',
+  })
   return found?.objects ?? []
 }
 

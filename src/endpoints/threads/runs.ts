@@ -6,7 +6,15 @@ import type { Caller } from '../../core/call.ts'
 import type { Endpoint, HttpRequest, Services } from '../../core/endpoint.ts'
 import { GatewayError, unprocessable } from '../../core/errors.ts'
 import type { AssistantObject } from '../../core/ports.ts'
-import { checkModel, findObject, listObjects, nowS, pageParameters, readAssistantJson, schemaOf } from '../assistants/common.ts'
+import {
+  checkModel,
+  findObject,
+  listObjects,
+  nowS,
+  pageParameters,
+  readAssistantJson,
+  schemaOf,
+} from '../assistants/common.ts'
 import { docUnder, metadataEndpoint, retrieveEndpoint } from '../assistants/object-endpoints.ts'
 import type { ObjectPath } from '../assistants/object-endpoints.ts'
 import { pathsOf } from '../kept-objects.ts'
@@ -15,9 +23,7 @@ import { originOf } from './ask.ts'
 import { EventSink } from './event-sink.ts'
 import { reserve } from './execute.ts'
 import { newMessage } from './message-object.ts'
-import {
-  currentRun, endRun, newAttempt, newRun, openSteps, runBody, threadAndRunBody, workId,
-} from './run-object.ts'
+import { currentRun, endRun, newAttempt, newRun, openSteps, runBody, threadAndRunBody, workId } from './run-object.ts'
 import type { RunBody } from './run-object.ts'
 import { appendToThread, findThread, newThread } from './thread-object.ts'
 
@@ -70,10 +76,22 @@ const create: Endpoint = {
     const run = newRun(services, thread, await assistantFor(services, caller!, asked), asked)
     const messages = (asked.additional_messages ?? []).map(body => newMessage(services, thread, body))
     return begin({
-      request, services, caller: caller!, run,
+      request,
+      services,
+      caller: caller!,
+      run,
       stream: asked.stream === true,
-      events: [['thread.run.created', run.body], ['thread.run.queued', run.body]],
-      keep: () => appendToThread(services, thread, [...messages, run], busy => `Thread ${thread.id} already has an active run ${busy}.`),
+      events: [
+        ['thread.run.created', run.body],
+        ['thread.run.queued', run.body],
+      ],
+      keep: () =>
+        appendToThread(
+          services,
+          thread,
+          [...messages, run],
+          busy => `Thread ${thread.id} already has an active run ${busy}.`,
+        ),
     })
   },
 }
@@ -82,7 +100,9 @@ const createWithThread: Endpoint = {
   method: 'POST',
   paths: pathsOf('/threads/runs'),
   auth: 'key',
-  doc: doc('Create a thread and run an assistant on it; `stream: true` = server-sent events', { request: schemaOf(threadAndRunBody) }),
+  doc: doc('Create a thread and run an assistant on it; `stream: true` = server-sent events', {
+    request: schemaOf(threadAndRunBody),
+  }),
   async handle(request, services, caller) {
     const { thread: wanted, ...asked } = await readAssistantJson(request, services, threadAndRunBody)
     const assistant = await assistantFor(services, caller!, asked)
@@ -90,9 +110,16 @@ const createWithThread: Endpoint = {
     const messages = (wanted?.messages ?? []).map(body => newMessage(services, thread, body))
     const run = newRun(services, thread, assistant, asked)
     return begin({
-      request, services, caller: caller!, run,
+      request,
+      services,
+      caller: caller!,
+      run,
       stream: asked.stream === true,
-      events: [['thread.created', thread.body], ['thread.run.created', run.body], ['thread.run.queued', run.body]],
+      events: [
+        ['thread.created', thread.body],
+        ['thread.run.created', run.body],
+        ['thread.run.queued', run.body],
+      ],
       keep: () => services.assistants.insert([thread, ...messages, run]),
     })
   },
@@ -111,7 +138,9 @@ const list: Endpoint = {
   doc: doc('The runs of a thread', { query: pageParameters }),
   async handle(request, services, caller) {
     const thread = await findThread(request, services, caller!)
-    return listObjects(request, services, { kind: 'run', keyId: null, parentId: thread.id }, run => currentRun(services, run))
+    return listObjects(request, services, { kind: 'run', keyId: null, parentId: thread.id }, run =>
+      currentRun(services, run),
+    )
   },
 }
 
@@ -151,7 +180,9 @@ const submitToolOutputs: Endpoint = {
   method: 'POST',
   paths: paths('/{run_id}/submit_tool_outputs'),
   auth: 'key',
-  doc: doc('Give a run the outputs of all the tools that it waits for; `stream: true` = server-sent events', { request: schemaOf(outputsBody) }),
+  doc: doc('Give a run the outputs of all the tools that it waits for; `stream: true` = server-sent events', {
+    request: schemaOf(outputsBody),
+  }),
   async handle(request, services, caller) {
     const waiting = await runOf(request, services, caller!)
     const { tool_outputs: outputs, stream } = await readAssistantJson(request, services, outputsBody)
@@ -167,12 +198,20 @@ const submitToolOutputs: Endpoint = {
     }
     const { hidden, updatedAtMs, body } = run
     return begin({
-      request, services, caller: caller!, run,
+      request,
+      services,
+      caller: caller!,
+      run,
       stream: stream === true,
-      events: [['thread.run.step.completed', step.body], ['thread.run.queued', body]],
+      events: [
+        ['thread.run.step.completed', step.body],
+        ['thread.run.queued', body],
+      ],
       async keep() {
         const queued = await services.assistants.change(run.id, now =>
-          now.body.status === 'requires_action' ? { hidden, updatedAtMs, body: { ...body, metadata: now.body.metadata }, put: [step] } : undefined,
+          now.body.status === 'requires_action'
+            ? { hidden, updatedAtMs, body: { ...body, metadata: now.body.metadata }, put: [step] }
+            : undefined,
         )
         if (!queued) throw notWaiting(await runOf(request, services, caller!))
       },
@@ -191,12 +230,21 @@ function withOutputs(step: AssistantObject, outputs: Outputs, atS: number): Assi
   const expected = calls.map(call => call.id)
   if (byId.size !== outputs.length || byId.size !== expected.length || !expected.every(id => byId.has(id)))
     throw unprocessable([
-      { loc: ['body', 'tool_outputs'], msg: `must hold one output for each of the calls ${expected.join(', ')}`, type: 'invalid' },
+      {
+        loc: ['body', 'tool_outputs'],
+        msg: `must hold one output for each of the calls ${expected.join(', ')}`,
+        type: 'invalid',
+      },
     ])
   const answered = calls.map(call => ({ ...call, function: { ...call.function, output: byId.get(call.id)! } }))
   return {
     ...step,
-    body: { ...step.body, status: 'completed', completed_at: atS, step_details: { type: 'tool_calls', tool_calls: answered } },
+    body: {
+      ...step.body,
+      status: 'completed',
+      completed_at: atS,
+      step_details: { type: 'tool_calls', tool_calls: answered },
+    },
   }
 }
 

@@ -10,11 +10,16 @@ import { currentRun } from './run-object.ts'
 
 /** Of the caller's key; not stored yet. */
 export function newThread(services: Services, caller: Caller, metadata: Fields | null | undefined): AssistantObject {
-  return newObject(services, { kind: 'thread', keyId: caller.key.id }, { metadata: metadata ?? {}, tool_resources: null })
+  return newObject(
+    services,
+    { kind: 'thread', keyId: caller.key.id },
+    { metadata: metadata ?? {}, tool_resources: null },
+  )
 }
 
 /** The thread of the path. */
-export const findThread: FindObject = ({ params }, services, caller) => findObject(services, caller, { kind: 'thread', id: params.thread_id! })
+export const findThread: FindObject = ({ params }, services, caller) =>
+  findObject(services, caller, { kind: 'thread', id: params.thread_id! })
 
 /** Throws 400 with `refusal` while a run holds the thread, and 404 when the thread is gone. */
 export async function appendToThread(

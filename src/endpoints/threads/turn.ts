@@ -60,7 +60,11 @@ export class Turn {
 
   /** The call as `required_action` and steps show it. */
   get requiredAction(): Fields {
-    const tool_calls = this.calls.map(call => ({ id: call.id, type: 'function', function: { name: call.name, arguments: call.arguments } }))
+    const tool_calls = this.calls.map(call => ({
+      id: call.id,
+      type: 'function',
+      function: { name: call.name, arguments: call.arguments },
+    }))
     return { type: 'submit_tool_outputs', submit_tool_outputs: { tool_calls } }
   }
 
@@ -69,7 +73,8 @@ export class Turn {
     if (typeof delta.content === 'string' && delta.content !== '') this.#say('text', delta.content)
     if (typeof delta.refusal === 'string' && delta.refusal !== '') this.#say('refusal', delta.refusal)
     if (Array.isArray(delta.images)) for (const image of delta.images as Fields[]) this.#show(image)
-    if (Array.isArray(delta.tool_calls)) for (const [at, call] of (delta.tool_calls as Fields[]).entries()) this.#call(call, call.index ?? at)
+    if (Array.isArray(delta.tool_calls))
+      for (const [at, call] of (delta.tool_calls as Fields[]).entries()) this.#call(call, call.index ?? at)
     if (Array.isArray(delta.thinking_blocks)) this.#thinkingBlocks.push(...(delta.thinking_blocks as unknown[]))
     if (typeof delta.reasoning_content === 'string') this.#reasoning += delta.reasoning_content
   }
@@ -96,7 +101,11 @@ export class Turn {
   }
 
   #tell(content: Fields): void {
-    this.#emit('thread.message.delta', { id: this.#message!.id, object: 'thread.message.delta', delta: { content: [content] } })
+    this.#emit('thread.message.delta', {
+      id: this.#message!.id,
+      object: 'thread.message.delta',
+      delta: { content: [content] },
+    })
   }
 
   #openMessage(): void {
@@ -121,7 +130,12 @@ export class Turn {
     const call: ToolCall = { id: this.#callId(piece.id), name: String(called.name ?? ''), arguments: added }
     this.#calls.set(key, call)
     const index = this.#calls.size - 1
-    this.#tellCall({ index, id: call.id, type: 'function', function: { name: call.name, arguments: added, output: null } })
+    this.#tellCall({
+      index,
+      id: call.id,
+      type: 'function',
+      function: { name: call.name, arguments: added, output: null },
+    })
   }
 
   /** Outputs are submitted by these ids: each is there, and only once. */
@@ -132,26 +146,34 @@ export class Turn {
 
   #tellCall(call: Fields): void {
     const step_details = { type: 'tool_calls', tool_calls: [call] }
-    this.#emit('thread.run.step.delta', { id: this.#toolStep!.id, object: 'thread.run.step.delta', delta: { step_details } })
+    this.#emit('thread.run.step.delta', {
+      id: this.#toolStep!.id,
+      object: 'thread.run.step.delta',
+      delta: { step_details },
+    })
   }
 
   #openStep(step_details: Fields): AssistantObject {
     const { id: run_id, keyId, parentId: thread_id, body } = this.#run
-    const step = newObject(this.#services, { kind: 'step', keyId, parentId: run_id }, {
-      assistant_id: body.assistant_id,
-      thread_id,
-      run_id,
-      type: step_details.type,
-      status: 'in_progress',
-      step_details,
-      last_error: null,
-      expired_at: null,
-      cancelled_at: null,
-      failed_at: null,
-      completed_at: null,
-      metadata: {},
-      usage: null,
-    })
+    const step = newObject(
+      this.#services,
+      { kind: 'step', keyId, parentId: run_id },
+      {
+        assistant_id: body.assistant_id,
+        thread_id,
+        run_id,
+        type: step_details.type,
+        status: 'in_progress',
+        step_details,
+        last_error: null,
+        expired_at: null,
+        cancelled_at: null,
+        failed_at: null,
+        completed_at: null,
+        metadata: {},
+        usage: null,
+      },
+    )
     this.#emit('thread.run.step.created', step.body)
     this.#emit('thread.run.step.in_progress', step.body)
     return step
@@ -162,7 +184,8 @@ export class Turn {
     const result: TurnObjects = { put: [], events: [] }
     if (end.status === 'completed') this.#openEmptyMessage()
     const atS = nowS(this.#services)
-    if (this.#message && this.#messageStep) this.#endMessage(result, { message: this.#message, step: this.#messageStep }, end, atS)
+    if (this.#message && this.#messageStep)
+      this.#endMessage(result, { message: this.#message, step: this.#messageStep }, end, atS)
     if (this.#toolStep) this.#endTools(result, this.#toolStep, end, atS)
     return result
   }
@@ -173,7 +196,12 @@ export class Turn {
     if (this.#content.length === 0) this.#content.push({ type: 'text', text: { value: '', annotations: [] } })
   }
 
-  #endMessage(result: TurnObjects, open: { message: AssistantObject; step: AssistantObject }, end: TurnEnd, atS: number): void {
+  #endMessage(
+    result: TurnObjects,
+    open: { message: AssistantObject; step: AssistantObject },
+    end: TurnEnd,
+    atS: number,
+  ): void {
     const reason = this.finish === 'content_filter' ? this.finish : messageReasons[end.status]
     const state = reason
       ? { status: 'incomplete', incomplete_at: atS, incomplete_details: { reason } }
@@ -183,12 +211,17 @@ export class Turn {
     const written = end.status === 'requires_action' || end.status === 'incomplete'
     const step = endedStep(this.#withUsage(open.step, !this.#toolStep), written ? { status: 'completed' } : end, atS)
     result.put.push(message, step)
-    result.events.push([`thread.message.${state.status}`, message.body], [`thread.run.step.${String(step.body.status)}`, step.body])
+    result.events.push(
+      [`thread.message.${state.status}`, message.body],
+      [`thread.run.step.${String(step.body.status)}`, step.body],
+    )
   }
 
   #endTools(result: TurnObjects, open: AssistantObject, end: TurnEnd, atS: number): void {
     const tool_calls = this.calls.map(call => ({
-      id: call.id, type: 'function', function: { name: call.name, arguments: call.arguments, output: null },
+      id: call.id,
+      type: 'function',
+      function: { name: call.name, arguments: call.arguments, output: null },
     }))
     const body = { ...open.body, step_details: { type: 'tool_calls', tool_calls } }
     const step = this.#withUsage({ ...open, body, hidden: { message: this.#chatMessage() } }, true)
@@ -210,7 +243,11 @@ export class Turn {
     return {
       role: 'assistant',
       content: text === '' ? null : text,
-      tool_calls: this.calls.map(call => ({ id: call.id, type: 'function', function: { name: call.name, arguments: call.arguments } })),
+      tool_calls: this.calls.map(call => ({
+        id: call.id,
+        type: 'function',
+        function: { name: call.name, arguments: call.arguments },
+      })),
       ...(this.#reasoning !== '' && { reasoning_content: this.#reasoning }),
       ...(this.#thinkingBlocks.length > 0 && { thinking_blocks: this.#thinkingBlocks }),
     }

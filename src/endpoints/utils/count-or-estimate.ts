@@ -20,7 +20,12 @@ const sourceHeader = 'x-token-count-source'
 const headersOfFailure = ['content-type', 'retry-after', 'retry-after-ms']
 
 /** A client that asks how much it is about to send gets a number, whatever became of the counter. */
-export async function countOrEstimate(original: HttpRequest, services: Services, caller: Caller, call: CountCall): Promise<Answer> {
+export async function countOrEstimate(
+  original: HttpRequest,
+  services: Services,
+  caller: Caller,
+  call: CountCall,
+): Promise<Answer> {
   const { request, body } = await readRequest(original, services)
   const answer = await services.callModel(request, caller, call)
   return body ? estimatedInstead(answer, { body, services, call }) : answer
@@ -44,7 +49,9 @@ function estimatedInstead(failed: Answer, { body, services, call: { format } }: 
     if (error instanceof GatewayError) return failed
     throw error
   }
-  const headers = Object.fromEntries(Object.entries(failed.headers).filter(([name]) => !headersOfFailure.includes(name)))
+  const headers = Object.fromEntries(
+    Object.entries(failed.headers).filter(([name]) => !headersOfFailure.includes(name)),
+  )
   return jsonAnswer(answer, 200, { ...headers, [sourceHeader]: 'estimate' })
 }
 

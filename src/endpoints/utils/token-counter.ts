@@ -50,18 +50,40 @@ export async function countTokens(counting: Counting, callEndpoint: boolean): Pr
   return countThere(counting, model, deployments)
 }
 
-async function countHere({ services, body }: Counting, model: string, [deployment]: readonly Deployment[]): Promise<TokenCountAnswer> {
+async function countHere(
+  { services, body }: Counting,
+  model: string,
+  [deployment]: readonly Deployment[],
+): Promise<TokenCountAnswer> {
   const used = deployment?.target.model ?? model
   const base = deployment?.info.base_model
   const encoding = encodingOf(typeof base === 'string' ? base : used)
   const prompt = promptTexts(body)
-  const answer = { request_model: model, model_used: used, original_response: null, error: false, error_message: null, status_code: null }
-  if (encoding) {
-    const { texts, otherTokens } = prompt ? { texts: prompt, otherTokens: 0 } : countableInput(tokenCounter.decode(body), encoding)
-    const counts = await services.tokenizer.count(encoding, texts)
-    if (counts) return { total_tokens: counts.reduce((sum, count) => sum + count, otherTokens), ...answer, tokenizer_type: 'openai_tokenizer' }
+  const answer = {
+    request_model: model,
+    model_used: used,
+    original_response: null,
+    error: false,
+    error_message: null,
+    status_code: null,
   }
-  return { total_tokens: prompt ? estimateTexts(prompt) : estimateInput(tokenCounter.decode(body)), ...answer, tokenizer_type: 'estimate' }
+  if (encoding) {
+    const { texts, otherTokens } = prompt
+      ? { texts: prompt, otherTokens: 0 }
+      : countableInput(tokenCounter.decode(body), encoding)
+    const counts = await services.tokenizer.count(encoding, texts)
+    if (counts)
+      return {
+        total_tokens: counts.reduce((sum, count) => sum + count, otherTokens),
+        ...answer,
+        tokenizer_type: 'openai_tokenizer',
+      }
+  }
+  return {
+    total_tokens: prompt ? estimateTexts(prompt) : estimateInput(tokenCounter.decode(body)),
+    ...answer,
+    tokenizer_type: 'estimate',
+  }
 }
 
 function estimateTexts(texts: readonly string[]): number {
@@ -73,7 +95,10 @@ function estimateTexts(texts: readonly string[]): number {
 /** A call like every other: it passes the policies and is found in the ledger. */
 async function countThere(counting: Counting, model: string, deployments: readonly Deployment[]): Promise<Answer> {
   const { request, services, caller, body } = counting
-  const answered = await services.callModel(withBody(request, body.bytes), caller, { format: tokenCounter, route: '/utils/token_counter' })
+  const answered = await services.callModel(withBody(request, body.bytes), caller, {
+    format: tokenCounter,
+    route: '/utils/token_counter',
+  })
   const { status, headers } = answered
   const id = headers[`${services.settings().headerPrefix}-model-id`]
   // What never reached a deployment, this gateway itself refused: so it stays.
@@ -85,10 +110,20 @@ async function countThere(counting: Counting, model: string, deployments: readon
     return jsonAnswer({ ...local, error: true, error_message: error.message, status_code: status }, 200, headers)
   }
   const { input_tokens: total, upstream } = (await response.json()) as { input_tokens: number; upstream: unknown }
-  const { provider, model: used } = (deployments.find(one => one.id === id) ?? services.models().resolve(id)[0] ?? deployments[0]!).target
+  const { provider, model: used } = (
+    deployments.find(one => one.id === id) ??
+    services.models().resolve(id)[0] ??
+    deployments[0]!
+  ).target
   const answer: TokenCountAnswer = {
-    total_tokens: total, request_model: model, model_used: used, tokenizer_type: `${provider.name}_api`, original_response: upstream,
-    error: false, error_message: null, status_code: null,
+    total_tokens: total,
+    request_model: model,
+    model_used: used,
+    tokenizer_type: `${provider.name}_api`,
+    original_response: upstream,
+    error: false,
+    error_message: null,
+    status_code: null,
   }
   return jsonAnswer(answer, 200, headers)
 }

@@ -7,7 +7,16 @@ import type { HttpRequest, ModelCall, Services } from '../../core/endpoint.ts'
 import { GatewayError, toGatewayError } from '../../core/errors.ts'
 import type { Format } from '../../core/format.ts'
 import {
-  anthropicMessages, geminiGenerate, jinaRerank, openaiChat, openaiCompletions, openaiEmbeddings, openaiImages, openaiModerations, openaiResponses, openaiSpeech,
+  anthropicMessages,
+  geminiGenerate,
+  jinaRerank,
+  openaiChat,
+  openaiCompletions,
+  openaiEmbeddings,
+  openaiImages,
+  openaiModerations,
+  openaiResponses,
+  openaiSpeech,
 } from '../../formats/index.ts'
 import { masked } from '../../lib/mask.ts'
 
@@ -23,7 +32,11 @@ const kinds = {
   responses: { format: openaiResponses, route: '/v1/responses' },
   anthropic_messages: { format: anthropicMessages, route: '/v1/messages' },
   generate_content: { format: geminiGenerate, route: '/v1beta/models/{model}:generateContent', stream: false },
-  generate_content_stream: { format: geminiGenerate, route: '/v1beta/models/{model}:streamGenerateContent', stream: true },
+  generate_content_stream: {
+    format: geminiGenerate,
+    route: '/v1beta/models/{model}:streamGenerateContent',
+    stream: true,
+  },
   embedding: { format: openaiEmbeddings, route: '/v1/embeddings' },
   rerank: { format: jinaRerank, route: '/v1/rerank' },
   moderation: { format: openaiModerations, route: '/v1/moderations' },
@@ -42,7 +55,9 @@ const kindsByType: ReadonlyMap<string, Kind> = new Map(
 /** Every name that `call_type` may have. */
 export const callTypes = [...kindsByType.keys()]
 /** Bodies of these are forms with files. */
-const formTypes: ReadonlySet<string> = new Set(['transcription', 'translation', 'image_edit', 'image_variation'].flatMap(name => [name, `a${name}`]))
+const formTypes: ReadonlySet<string> = new Set(
+  ['transcription', 'translation', 'image_edit', 'image_variation'].flatMap(name => [name, `a${name}`]),
+)
 
 const wrongType = (given: unknown): string =>
   typeof given === 'string' && formTypes.has(given)
@@ -66,7 +81,8 @@ export async function transformRequest(
 ): Promise<Answer> {
   const { format, route, stream } = kindsByType.get(type)!
   const { model, ...rest } = fields
-  if (model !== undefined && typeof model !== 'string') return failure('`request_body.model` must be a string, the name of a model')
+  if (model !== undefined && typeof model !== 'string')
+    return failure('`request_body.model` must be a string, the name of a model')
   const call: ModelCall = { format, route, model, stream }
   // Where the model stands in the path, the body has no place for it.
   const body = format.forward.modelInPath ? rest : fields
@@ -95,5 +111,11 @@ function explained({ message, problems = [] }: GatewayError): string {
 }
 
 function failure(error: string): Answer {
-  return jsonAnswer({ raw_request_api_base: null, raw_request_body: null, raw_request_headers: null, dropped_params: null, error })
+  return jsonAnswer({
+    raw_request_api_base: null,
+    raw_request_body: null,
+    raw_request_headers: null,
+    dropped_params: null,
+    error,
+  })
 }

@@ -111,12 +111,14 @@ export class BlockSequence {
 
   #reasoning({ text, signature, redacted }: Reasoning): Step[] {
     const steps: Step[] = []
-    if (text && this.#display === 'full') steps.push(...this.#inThinking(), delta({ type: 'thinking_delta', thinking: text }))
+    if (text && this.#display === 'full')
+      steps.push(...this.#inThinking(), delta({ type: 'thinking_delta', thinking: text }))
     if (signature) {
       steps.push(...this.#inThinking(), delta({ type: 'signature_delta', signature: sealSignature(signature) }), stop)
       this.#open = undefined
     }
-    if (redacted) steps.push(...this.#close(), { type: 'start', block: { type: 'redacted_thinking', data: redacted } }, stop)
+    if (redacted)
+      steps.push(...this.#close(), { type: 'start', block: { type: 'redacted_thinking', data: redacted } }, stop)
     return steps
   }
 
@@ -178,7 +180,11 @@ function addressOf(source: Source): string {
 }
 
 const citationTypes: ReadonlySet<unknown> = new Set([
-  'char_location', 'page_location', 'content_block_location', 'web_search_result_location', 'search_result_location',
+  'char_location',
+  'page_location',
+  'content_block_location',
+  'web_search_result_location',
+  'search_result_location',
 ])
 
 /** Anthropic's own as they are, sources with a URL as results of a search; for others this dialect has no word. */

@@ -46,7 +46,8 @@ export class MessagesDecoder {
   }
 
   #instructions(value: unknown): Part[] {
-    if (typeof value === 'string') return value === '' || billingHeader.test(value) ? [] : [{ type: 'text', text: value }]
+    if (typeof value === 'string')
+      return value === '' || billingHeader.test(value) ? [] : [{ type: 'text', text: value }]
     return parsed(value)
       .filter(block => block.type === 'text' && block.text !== '' && !billingHeader.test(String(block.text)))
       .map(block => withCache({ type: 'text', text: String(block.text) }, readCache(block.cache_control)))

@@ -5,20 +5,39 @@ import { anthropicMessages } from '../anthropic-messages.ts'
 
 const decode = (more: object): ChatRequest =>
   anthropicMessages.decode(
-    JsonBody.read(Buffer.from(JSON.stringify({ model: 'm', max_tokens: 10, messages: [{ role: 'user', content: 'hi' }], ...more }))),
+    JsonBody.read(
+      Buffer.from(JSON.stringify({ model: 'm', max_tokens: 10, messages: [{ role: 'user', content: 'hi' }], ...more })),
+    ),
   )
 const messagesOf = (...messages: object[]) => decode({ messages }).messages
 const image = { type: 'base64', media_type: 'image/png', data: 'AAAA' }
 
 test('the fields', () => {
   const request = decode({
-    stream: true, temperature: 0.5, top_p: 0.9, top_k: 5, stop_sequences: ['a', 'b'], metadata: { user_id: 'u', other: 1 },
-    service_tier: 'standard_only', speed: 'fast', container: null,
+    stream: true,
+    temperature: 0.5,
+    top_p: 0.9,
+    top_k: 5,
+    stop_sequences: ['a', 'b'],
+    metadata: { user_id: 'u', other: 1 },
+    service_tier: 'standard_only',
+    speed: 'fast',
+    container: null,
   })
   expect(request).toEqual({
-    model: 'm', messages: [{ role: 'user', parts: [{ type: 'text', text: 'hi' }] }], stream: true, includeUsage: true,
-    maxOutputTokens: 10, temperature: 0.5, topP: 0.9, topK: 5, stop: ['a', 'b'], user: 'u', serviceTier: 'default',
-    extra: { format: 'anthropic-messages', fields: { speed: 'fast' } }, dropped: ['metadata.other'],
+    model: 'm',
+    messages: [{ role: 'user', parts: [{ type: 'text', text: 'hi' }] }],
+    stream: true,
+    includeUsage: true,
+    maxOutputTokens: 10,
+    temperature: 0.5,
+    topP: 0.9,
+    topK: 5,
+    stop: ['a', 'b'],
+    user: 'u',
+    serviceTier: 'default',
+    extra: { format: 'anthropic-messages', fields: { speed: 'fast' } },
+    dropped: ['metadata.other'],
   })
 })
 
@@ -47,7 +66,14 @@ describe('messages', () => {
         role: 'user',
         content: [
           { type: 'text', text: 'and then?' },
-          { type: 'tool_result', tool_use_id: 'toolu_01', content: [{ type: 'text', text: '15 degrees' }, { type: 'image', source: image }] },
+          {
+            type: 'tool_result',
+            tool_use_id: 'toolu_01',
+            content: [
+              { type: 'text', text: '15 degrees' },
+              { type: 'image', source: image },
+            ],
+          },
           { type: 'tool_result', tool_use_id: 'toolu_02', content: 'no clock', is_error: true },
         ],
       },
@@ -68,12 +94,28 @@ describe('messages', () => {
         role: 'tool',
         parts: [
           {
-            type: 'tool-result', callId: 'toolu_01', name: 'get_weather',
-            parts: [{ type: 'text', text: '15 degrees' }, { type: 'image', source: { data: 'AAAA', mediaType: 'image/png' } }],
+            type: 'tool-result',
+            callId: 'toolu_01',
+            name: 'get_weather',
+            parts: [
+              { type: 'text', text: '15 degrees' },
+              { type: 'image', source: { data: 'AAAA', mediaType: 'image/png' } },
+            ],
           },
         ],
       },
-      { role: 'tool', parts: [{ type: 'tool-result', callId: 'toolu_02', name: 'get_time', parts: [{ type: 'text', text: 'no clock' }], isError: true }] },
+      {
+        role: 'tool',
+        parts: [
+          {
+            type: 'tool-result',
+            callId: 'toolu_02',
+            name: 'get_time',
+            parts: [{ type: 'text', text: 'no clock' }],
+            isError: true,
+          },
+        ],
+      },
       { role: 'user', parts: [{ type: 'text', text: 'and then?' }] },
     ])
   })
@@ -82,17 +124,38 @@ describe('messages', () => {
     const [{ parts } = { parts: [] }] = messagesOf({
       role: 'user',
       content: [
-        { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: 'JVBERi0' }, title: 'A', context: 'of 2020', cache_control: { type: 'ephemeral', ttl: '1h' } },
+        {
+          type: 'document',
+          source: { type: 'base64', media_type: 'application/pdf', data: 'JVBERi0' },
+          title: 'A',
+          context: 'of 2020',
+          cache_control: { type: 'ephemeral', ttl: '1h' },
+        },
         { type: 'document', source: { type: 'text', media_type: 'text/plain', data: 'grün' } },
         { type: 'document', source: { type: 'url', url: 'https://x/a.pdf' } },
-        { type: 'document', source: { type: 'content', content: [{ type: 'text', text: 'one' }, { type: 'image', source: { type: 'file', file_id: 'file_1' } }] }, title: 'B' },
+        {
+          type: 'document',
+          source: {
+            type: 'content',
+            content: [
+              { type: 'text', text: 'one' },
+              { type: 'image', source: { type: 'file', file_id: 'file_1' } },
+            ],
+          },
+          title: 'B',
+        },
         { type: 'search_result', source: 'https://s', title: 'S', content: [{ type: 'text', text: 'found' }] },
         { type: 'image', source: { type: 'url', url: 'https://x/a.png' } },
       ],
     })
     expect(parts).toEqual([
       { type: 'text', text: 'of 2020' },
-      { type: 'document', source: { data: 'JVBERi0', mediaType: 'application/pdf' }, name: 'A', cache: { type: 'ephemeral', ttl: '1h' } },
+      {
+        type: 'document',
+        source: { data: 'JVBERi0', mediaType: 'application/pdf' },
+        name: 'A',
+        cache: { type: 'ephemeral', ttl: '1h' },
+      },
       { type: 'document', source: { data: Buffer.from('grün').toString('base64'), mediaType: 'text/plain' } },
       { type: 'document', source: { url: 'https://x/a.pdf' } },
       { type: 'text', text: 'B' },
@@ -110,7 +173,10 @@ describe('messages', () => {
         { type: 'text', text: 'Be brief.', cache_control: { type: 'ephemeral' } },
         { type: 'text', text: '' },
       ],
-      messages: [{ role: 'user', content: 'hi' }, { role: 'system', content: 'Now in French.' }],
+      messages: [
+        { role: 'user', content: 'hi' },
+        { role: 'system', content: 'Now in French.' },
+      ],
     })
     expect(messages).toEqual([
       { role: 'system', parts: [{ type: 'text', text: 'Be brief.', cache: { type: 'ephemeral' } }] },
@@ -124,7 +190,13 @@ describe('messages', () => {
     const request = decode({
       messages: [
         { role: 'user', content: 'hi' },
-        { role: 'assistant', content: [{ type: 'server_tool_use', id: 's', name: 'web_search', input: {} }, { type: 'web_search_tool_result', tool_use_id: 's', content: [] }] },
+        {
+          role: 'assistant',
+          content: [
+            { type: 'server_tool_use', id: 's', name: 'web_search', input: {} },
+            { type: 'web_search_tool_result', tool_use_id: 's', content: [] },
+          ],
+        },
         { role: 'user', content: 'again' },
       ],
     })
@@ -133,17 +205,26 @@ describe('messages', () => {
   })
 
   test('what no other model could be told is refused, with its place', () => {
-    expect(() => messagesOf({ role: 'user', content: [{ type: 'container_upload', file_id: 'f' }] })).toThrow('messages.0.content.0.type')
-    expect(() => messagesOf({ role: 'user', content: [{ type: 'image', source: { type: 's3' } }] })).toThrow('messages.0.content.0.source.type')
+    expect(() => messagesOf({ role: 'user', content: [{ type: 'container_upload', file_id: 'f' }] })).toThrow(
+      'messages.0.content.0.type',
+    )
+    expect(() => messagesOf({ role: 'user', content: [{ type: 'image', source: { type: 's3' } }] })).toThrow(
+      'messages.0.content.0.source.type',
+    )
     expect(() => decode({ max_tokens: 0 })).toThrow('max_tokens')
   })
 
   test("thinking without Claude's signature: its own mark is taken off", () => {
     const thinking = (signature: string) =>
-      messagesOf({ role: 'user', content: 'x' }, { role: 'assistant', content: [{ type: 'thinking', thinking: 'hm', signature }] })[1]!.parts
+      messagesOf(
+        { role: 'user', content: 'x' },
+        { role: 'assistant', content: [{ type: 'thinking', thinking: 'hm', signature }] },
+      )[1]!.parts
     expect(thinking('EqQB')).toEqual([{ type: 'reasoning', text: 'hm', signature: 'EqQB' }])
     expect(thinking('modelgate-unsigned')).toEqual([{ type: 'reasoning', text: 'hm' }])
-    expect(thinking('modelgate-signature-vendor/call/000/abc')).toEqual([{ type: 'reasoning', text: 'hm', signature: 'vendor/call/000/abc' }])
+    expect(thinking('modelgate-signature-vendor/call/000/abc')).toEqual([
+      { type: 'reasoning', text: 'hm', signature: 'vendor/call/000/abc' },
+    ])
     expect(thinking('')).toEqual([{ type: 'reasoning', text: 'hm' }])
   })
 })
@@ -153,20 +234,34 @@ describe('tools', () => {
 
   test('definitions and choices', () => {
     const choose = (tool_choice: object) => decode({ tools: [tool('a'), tool('b')], tool_choice })
-    expect(decode({ tools: [tool('a', { type: 'custom', description: 'd', strict: true, cache_control: { type: 'ephemeral' } })] }).tools).toEqual([
+    expect(
+      decode({
+        tools: [tool('a', { type: 'custom', description: 'd', strict: true, cache_control: { type: 'ephemeral' } })],
+      }).tools,
+    ).toEqual([
       { name: 'a', description: 'd', parameters: { type: 'object' }, strict: true, cache: { type: 'ephemeral' } },
     ])
     expect(choose({ type: 'any' }).toolChoice).toBe('required')
     expect(choose({ type: 'none' }).toolChoice).toBe('none')
     expect(choose({ type: 'tool', name: 'b' }).toolChoice).toEqual({ name: 'b' })
-    expect(choose({ type: 'auto', disable_parallel_tool_use: true })).toMatchObject({ toolChoice: 'auto', parallelToolCalls: false })
+    expect(choose({ type: 'auto', disable_parallel_tool_use: true })).toMatchObject({
+      toolChoice: 'auto',
+      parallelToolCalls: false,
+    })
     expect(() => choose({ type: 'tool', name: 'c' })).toThrow('tool_choice.name')
   })
 
   test("Anthropic's own: those that its servers run are left out and reported, those that the client runs refused", () => {
-    const request = decode({ tools: [{ type: 'web_search_20250305', name: 'web_search' }, tool('a', { defer_loading: true })] })
-    expect([request.tools?.map(one => one.name), request.dropped]).toEqual([['a'], ['tools.web_search_20250305', 'tools.defer_loading']])
-    expect(decode({ tools: [{ type: 'web_fetch_20250910', name: 'web_fetch' }], tool_choice: { type: 'auto' } })).not.toHaveProperty('toolChoice')
+    const request = decode({
+      tools: [{ type: 'web_search_20250305', name: 'web_search' }, tool('a', { defer_loading: true })],
+    })
+    expect([request.tools?.map(one => one.name), request.dropped]).toEqual([
+      ['a'],
+      ['tools.web_search_20250305', 'tools.defer_loading'],
+    ])
+    expect(
+      decode({ tools: [{ type: 'web_fetch_20250910', name: 'web_fetch' }], tool_choice: { type: 'auto' } }),
+    ).not.toHaveProperty('toolChoice')
     expect(() => decode({ tools: [{ type: 'bash_20250124', name: 'bash' }] })).toThrow('tools.0.type')
   })
 })
@@ -175,7 +270,10 @@ describe('thinking and formats', () => {
   test.each<[object, ChatRequest['reasoning']]>([
     [{ thinking: { type: 'enabled', budget_tokens: 2048 } }, { enabled: true, budgetTokens: 2048 }],
     [{ thinking: { type: 'adaptive' } }, { enabled: true }],
-    [{ thinking: { type: 'adaptive' }, output_config: { effort: 'max' } }, { enabled: true, effort: 'xhigh' }],
+    [
+      { thinking: { type: 'adaptive' }, output_config: { effort: 'max' } },
+      { enabled: true, effort: 'xhigh' },
+    ],
     [{ output_config: { effort: 'low' } }, { effort: 'low' }],
     [{ thinking: { type: 'disabled' }, output_config: { effort: 'low' } }, { enabled: false }],
     [{}, undefined],
@@ -184,9 +282,18 @@ describe('thinking and formats', () => {
   test('a schema stands in either place; unknown words are reported', () => {
     const format = { type: 'json_schema', schema: { type: 'object' } }
     for (const fields of [{ output_config: { format } }, { output_format: format }])
-      expect(decode(fields).responseFormat).toEqual({ type: 'json-schema', name: 'response', schema: { type: 'object' } })
-    expect(decode({ output_config: { effort: 'extreme', task_budget: {}, format: { type: 'xml' } }, thinking: { type: 'later' } }).dropped?.slice().sort()).toEqual([
-      'output_config.effort', 'output_config.format', 'output_config.task_budget', 'thinking',
-    ])
+      expect(decode(fields).responseFormat).toEqual({
+        type: 'json-schema',
+        name: 'response',
+        schema: { type: 'object' },
+      })
+    expect(
+      decode({
+        output_config: { effort: 'extreme', task_budget: {}, format: { type: 'xml' } },
+        thinking: { type: 'later' },
+      })
+        .dropped?.slice()
+        .sort(),
+    ).toEqual(['output_config.effort', 'output_config.format', 'output_config.task_budget', 'thinking'])
   })
 })

@@ -24,14 +24,29 @@ export function thinkingDisplay(request: ChatRequest): ThinkingDisplay {
 }
 
 const knownFields: ReadonlySet<string> = new Set([
-  'model', 'max_tokens', 'messages', 'system', 'stream', 'temperature', 'top_p', 'top_k', 'stop_sequences', 'tools', 'tool_choice',
-  'thinking', 'output_config', 'output_format', 'metadata', 'service_tier',
+  'model',
+  'max_tokens',
+  'messages',
+  'system',
+  'stream',
+  'temperature',
+  'top_p',
+  'top_k',
+  'stop_sequences',
+  'tools',
+  'tool_choice',
+  'thinking',
+  'output_config',
+  'output_format',
+  'metadata',
+  'service_tier',
 ])
 
 /** Throws `unprocessable` for what this dialect allows but no other vendor could be told. */
 export function decodeMessagesBody(body: JsonBody): ChatRequest {
   const fields = parseChecked(body, messagesChecks)
-  if (fields.max_tokens === 0) throw untranslatable(['max_tokens'], 'filling a prompt cache without an answer (0) is known to Claude alone')
+  if (fields.max_tokens === 0)
+    throw untranslatable(['max_tokens'], 'filling a prompt cache without an answer (0) is known to Claude alone')
   const dropped = new Set<string>()
   const decoder = new MessagesDecoder(dropped)
   const system = decoder.system(fields.system)
@@ -57,7 +72,8 @@ function readSampling(fields: Fields, request: ChatRequest): void {
   if (typeof fields.temperature === 'number') request.temperature = fields.temperature
   if (typeof fields.top_p === 'number') request.topP = fields.top_p
   if (typeof fields.top_k === 'number' && fields.top_k > 0) request.topK = fields.top_k
-  if (Array.isArray(fields.stop_sequences) && fields.stop_sequences.length > 0) request.stop = fields.stop_sequences as string[]
+  if (Array.isArray(fields.stop_sequences) && fields.stop_sequences.length > 0)
+    request.stop = fields.stop_sequences as string[]
   if (typeof fields.service_tier === 'string')
     request.serviceTier = fields.service_tier === 'standard_only' ? 'default' : fields.service_tier
 }
@@ -75,7 +91,14 @@ function readMetadata(value: unknown, request: ChatRequest, dropped: Set<string>
 
 /** Run by Anthropic's servers: a model elsewhere does without them. */
 const serverTools = ['web_search', 'web_fetch', 'code_execution', 'tool_search', 'advisor', 'mcp_toolset']
-const toolFields: ReadonlySet<string> = new Set(['type', 'name', 'description', 'input_schema', 'strict', 'cache_control'])
+const toolFields: ReadonlySet<string> = new Set([
+  'type',
+  'name',
+  'description',
+  'input_schema',
+  'strict',
+  'cache_control',
+])
 
 function readTools(fields: Fields, request: ChatRequest, dropped: Set<string>): void {
   const tools: Tool[] = []
@@ -89,14 +112,18 @@ function readTools(fields: Fields, request: ChatRequest, dropped: Set<string>): 
   const choice = fields.tool_choice
   if (!isObject(choice)) return
   if (choice.type === 'tool' && !tools.some(tool => tool.name === choice.name))
-    throw untranslatable(['tool_choice', 'name'], `the tool ${shown(choice.name)} is not one of \`tools\` that this model can be given`)
+    throw untranslatable(
+      ['tool_choice', 'name'],
+      `the tool ${shown(choice.name)} is not one of \`tools\` that this model can be given`,
+    )
   if (tools.length === 0) return
   request.toolChoice = toolChoice(choice)
   if (choice.disable_parallel_tool_use === true) request.parallelToolCalls = false
 }
 
 function customTool(definition: Fields, dropped: Set<string>): Tool {
-  for (const name of Object.keys(definition)) if (!toolFields.has(name) && definition[name] != null) dropped.add(`tools.${name}`)
+  for (const name of Object.keys(definition))
+    if (!toolFields.has(name) && definition[name] != null) dropped.add(`tools.${name}`)
   const tool: Tool = { name: String(definition.name), parameters: definition.input_schema as Fields }
   if (typeof definition.description === 'string') tool.description = definition.description
   if (typeof definition.strict === 'boolean') tool.strict = definition.strict
@@ -112,7 +139,9 @@ function toolChoice({ type, name }: Fields): ToolChoice {
 }
 
 /** The hub's highest step is Anthropic's next to highest. */
-const efforts: ReadonlyMap<string, ReasoningEffort> = new Map(Object.entries<ReasoningEffort>({ low: 'low', medium: 'medium', high: 'high', xhigh: 'xhigh', max: 'xhigh' }))
+const efforts: ReadonlyMap<string, ReasoningEffort> = new Map(
+  Object.entries<ReasoningEffort>({ low: 'low', medium: 'medium', high: 'high', xhigh: 'xhigh', max: 'xhigh' }),
+)
 const thinks: ReadonlySet<unknown> = new Set(['enabled', 'adaptive', 'between_tools'])
 
 function readThinking(fields: Fields, request: MarkedRequest, dropped: Set<string>): void {
@@ -122,7 +151,8 @@ function readThinking(fields: Fields, request: MarkedRequest, dropped: Set<strin
   if (thinks.has(thinking.type)) {
     reasoning.enabled = true
     request[display] = thinking.display === 'omitted' ? 'proofs' : 'full'
-    if (thinking.type === 'enabled' && typeof thinking.budget_tokens === 'number') reasoning.budgetTokens = thinking.budget_tokens
+    if (thinking.type === 'enabled' && typeof thinking.budget_tokens === 'number')
+      reasoning.budgetTokens = thinking.budget_tokens
   } else if (thinking.type === 'disabled') reasoning.enabled = false
   else if (thinking.type !== undefined) dropped.add('thinking')
   const effort = typeof config.effort === 'string' ? efforts.get(config.effort) : undefined
@@ -135,7 +165,10 @@ function readThinking(fields: Fields, request: MarkedRequest, dropped: Set<strin
 }
 
 /** `output_format` is the older place of the same wish. */
-function responseFormat({ output_config: config, output_format: older }: Fields, dropped: Set<string>): ResponseFormat | undefined {
+function responseFormat(
+  { output_config: config, output_format: older }: Fields,
+  dropped: Set<string>,
+): ResponseFormat | undefined {
   const inConfig = isObject(config) && config.format != null
   const format = inConfig ? config.format : older
   if (!isObject(format)) return undefined

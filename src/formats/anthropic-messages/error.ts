@@ -26,7 +26,8 @@ const tooLongWords = 'prompt is too long'
 
 /** `{type: 'error', error: {type, message}, request_id}`; in a stream the id is only in the header that came before. */
 export function anthropicErrorBody(error: GatewayError, requestId?: string): object {
-  const type = types[error.kind] ?? (error.status >= 500 || error.kind === 'client-closed' ? 'api_error' : 'invalid_request_error')
+  const type =
+    types[error.kind] ?? (error.status >= 500 || error.kind === 'client-closed' ? 'api_error' : 'invalid_request_error')
   const needsWords = error.kind === 'context-too-long' && !error.message.toLowerCase().includes(tooLongWords)
   const message = needsWords ? `${tooLongWords}: ${error.message}` : error.message
   return { type: 'error', error: { type, message }, ...(requestId !== undefined && { request_id: requestId }) }
@@ -42,17 +43,19 @@ export function namedEvent(name: string, json: string): string {
   return `event: ${name}\ndata: ${json.includes('\n') ? json.replaceAll('\n', '\ndata: ') : json}\n\n`
 }
 
-const kinds: ReadonlyMap<string, FaultKind> = new Map(Object.entries<FaultKind>({
-  invalid_request_error: 'upstream-refused',
-  authentication_error: 'upstream-credentials',
-  permission_error: 'upstream-credentials',
-  billing_error: 'upstream-credentials',
-  not_found_error: 'model-not-found',
-  request_too_large: 'too-large',
-  rate_limit_error: 'upstream-rate-limited',
-  timeout_error: 'upstream-timeout',
-  overloaded_error: 'upstream-overloaded',
-}))
+const kinds: ReadonlyMap<string, FaultKind> = new Map(
+  Object.entries<FaultKind>({
+    invalid_request_error: 'upstream-refused',
+    authentication_error: 'upstream-credentials',
+    permission_error: 'upstream-credentials',
+    billing_error: 'upstream-credentials',
+    not_found_error: 'model-not-found',
+    request_too_large: 'too-large',
+    rate_limit_error: 'upstream-rate-limited',
+    timeout_error: 'upstream-timeout',
+    overloaded_error: 'upstream-overloaded',
+  }),
+)
 
 /** The failure that an upstream's `error` object describes. */
 export function failureOf(value: unknown): GatewayError {

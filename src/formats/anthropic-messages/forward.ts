@@ -69,7 +69,9 @@ export function readAnswer(bytes: Uint8Array, mustHave: string): JsonBody {
 function answer(bytes: Uint8Array, publicModel: string): ForwardedAnswer {
   const body = readAnswer(bytes, 'content')
   if (typeof body.get('stop_reason') !== 'string') throw broken('no stop reason')
-  const pieces = body.edited(body.get('model') === publicModel ? [] : [{ set: 'model', json: JSON.stringify(publicModel) }])
+  const pieces = body.edited(
+    body.get('model') === publicModel ? [] : [{ set: 'model', json: JSON.stringify(publicModel) }],
+  )
   return { body: pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces), usage: readUsage(body.get('usage')) }
 }
 

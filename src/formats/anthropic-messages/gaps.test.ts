@@ -9,7 +9,12 @@ const plain = JsonBody.read(bytesOf({ model: 'm', max_tokens: 10, messages: [{ r
 
 test("a turn that held nothing but another model's thinking does not reach the upstream: it refuses empty ones", () => {
   const marked = { type: 'thinking', thinking: 'hm', signature: 'modelgate-unsigned' }
-  const list = [{ role: 'user', content: 'a' }, { role: 'assistant', content: [marked] }, { role: 'user', content: 'b' }, { role: 'assistant', content: [] }]
+  const list = [
+    { role: 'user', content: 'a' },
+    { role: 'assistant', content: [marked] },
+    { role: 'user', content: 'b' },
+    { role: 'assistant', content: [] },
+  ]
   const body = JsonBody.read(bytesOf({ messages: list }))
   const { edits } = anthropicMessages.forward.edits(body, {})
   expect(JSON.parse(Buffer.concat(body.edited(edits)).toString())).toEqual({ messages: [list[0], list[2], list[3]] })

@@ -4,11 +4,13 @@ import type { Fields, Path, ProblemList } from '../openai-chat/checks.ts'
 
 /** `system` is a role since API version 2026-10-21, and in betas before. */
 const roles: ReadonlySet<unknown> = new Set(['user', 'assistant', 'system'])
-const hints: ReadonlyMap<string, string> = new Map(Object.entries<string>({
-  tool: '; results of tools are `tool_result` blocks in a user message',
-  developer: '; instructions go into `system`',
-  function: '; results of tools are `tool_result` blocks in a user message',
-}))
+const hints: ReadonlyMap<string, string> = new Map(
+  Object.entries<string>({
+    tool: '; results of tools are `tool_result` blocks in a user message',
+    developer: '; instructions go into `system`',
+    function: '; results of tools are `tool_result` blocks in a user message',
+  }),
+)
 
 /** Looks into every block until `problems` is full. Kinds of blocks that are not known here pass. */
 export function checkMessages(value: unknown, problems: ProblemList): void {
@@ -49,14 +51,16 @@ export function checkSystem(value: unknown, problems: ProblemList): void {
 }
 
 /** The fields that each kind needs, all texts. Kinds that are not here are newer than this gateway: the upstream judges them. */
-const needs: ReadonlyMap<string, readonly string[]> = new Map(Object.entries<readonly string[]>({
-  text: ['text'],
-  thinking: ['thinking', 'signature'],
-  redacted_thinking: ['data'],
-  tool_use: ['id', 'name'],
-  tool_result: ['tool_use_id'],
-  search_result: ['source', 'title'],
-}))
+const needs: ReadonlyMap<string, readonly string[]> = new Map(
+  Object.entries<readonly string[]>({
+    text: ['text'],
+    thinking: ['thinking', 'signature'],
+    redacted_thinking: ['data'],
+    tool_use: ['id', 'name'],
+    tool_result: ['tool_use_id'],
+    search_result: ['source', 'title'],
+  }),
+)
 
 function checkBlock(block: unknown, path: Path, problems: ProblemList): void {
   if (!isObject(block)) return problems.wrong(path, 'an object with a `type`', block)
@@ -77,16 +81,20 @@ function checkResult(block: Fields, path: Path, problems: ProblemList): void {
     problems.wrong([...path, 'is_error'], 'true or false', block.is_error)
 }
 
-const sourceNeeds: ReadonlyMap<string, readonly string[]> = new Map(Object.entries<readonly string[]>({
-  base64: ['media_type', 'data'],
-  text: ['data'],
-  url: ['url'],
-  file: ['file_id'],
-}))
+const sourceNeeds: ReadonlyMap<string, readonly string[]> = new Map(
+  Object.entries<readonly string[]>({
+    base64: ['media_type', 'data'],
+    text: ['data'],
+    url: ['url'],
+    file: ['file_id'],
+  }),
+)
 
 function checkSource(source: unknown, path: Path, problems: ProblemList): void {
-  if (!isObject(source)) return problems.wrong(path, 'an object such as {"type": "base64", "media_type": ..., "data": ...}', source)
-  if (typeof source.type !== 'string') return problems.wrong([...path, 'type'], '"base64", "url" or "file"', source.type)
+  if (!isObject(source))
+    return problems.wrong(path, 'an object such as {"type": "base64", "media_type": ..., "data": ...}', source)
+  if (typeof source.type !== 'string')
+    return problems.wrong([...path, 'type'], '"base64", "url" or "file"', source.type)
   for (const field of sourceNeeds.get(source.type) ?? [])
     if (typeof source[field] !== 'string') problems.wrong([...path, field], 'a string', source[field])
   if (source.type === 'content') checkContent(source.content, [...path, 'content'], problems)

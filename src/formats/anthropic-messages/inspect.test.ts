@@ -28,9 +28,21 @@ test('a request of Claude Code has nothing wrong with it', () => {
     output_config: { effort: 'high', format: { type: 'json_schema', schema: { type: 'object' } } },
     context_management: { edits: [{ type: 'clear_thinking_20251015', keep: 'all' }] },
     metadata: { user_id: '{"device_id":"d","session_id":"s"}' },
-    temperature: 1, top_p: null, top_k: 0, stop_sequences: [], service_tier: 'auto', container: 'c', mcp_servers: [], speed: 'fast',
+    temperature: 1,
+    top_p: null,
+    top_k: 0,
+    stop_sequences: [],
+    service_tier: 'auto',
+    container: 'c',
+    mcp_servers: [],
+    speed: 'fast',
   }
-  expect(inspect(body)).toEqual({ model: 'm', stream: true, endUser: '{"device_id":"d","session_id":"s"}', problems: [] })
+  expect(inspect(body)).toEqual({
+    model: 'm',
+    stream: true,
+    endUser: '{"device_id":"d","session_id":"s"}',
+    problems: [],
+  })
 })
 
 describe('what is wrong is named, with the remedy', () => {
@@ -48,12 +60,24 @@ describe('what is wrong is named, with the remedy', () => {
     [{ messages: [{ role: 'user' }] }, 'messages.0.content', /missing/],
     [says([{ type: 'text' }]), 'messages.0.content.0.text', /missing/],
     [says(['x']), 'messages.0.content.0', /object with a `type`/],
-    [says([{ type: 'image', source: { type: 'base64', data: 'x' } }]), 'messages.0.content.0.source.media_type', /missing/],
+    [
+      says([{ type: 'image', source: { type: 'base64', data: 'x' } }]),
+      'messages.0.content.0.source.media_type',
+      /missing/,
+    ],
     [says([{ type: 'image', source: 'https://x' }]), 'messages.0.content.0.source', /object/],
     [says([{ type: 'tool_use', id: 'a', name: 'b', input: '{}' }]), 'messages.0.content.0.input', /object/],
     [says([{ type: 'tool_result', content: 'x' }]), 'messages.0.content.0.tool_use_id', /missing/],
-    [says([{ type: 'tool_result', tool_use_id: 'a', content: [{ type: 'text', text: 1 }] }]), 'messages.0.content.0.content.0.text', /string/],
-    [says([{ type: 'tool_result', tool_use_id: 'a', is_error: 'no' }]), 'messages.0.content.0.is_error', /true or false/],
+    [
+      says([{ type: 'tool_result', tool_use_id: 'a', content: [{ type: 'text', text: 1 }] }]),
+      'messages.0.content.0.content.0.text',
+      /string/,
+    ],
+    [
+      says([{ type: 'tool_result', tool_use_id: 'a', is_error: 'no' }]),
+      'messages.0.content.0.is_error',
+      /true or false/,
+    ],
     [says([{ type: 'thinking', thinking: 'x' }]), 'messages.0.content.0.signature', /missing/],
     [says([{ type: 'text', text: 'x', cache_control: true }]), 'messages.0.content.0.cache_control', /object/],
     [{ system: [{ type: 'image', source: {} }] }, 'system.0.type', /"text"/],
@@ -80,11 +104,14 @@ describe('what is wrong is named, with the remedy', () => {
     [{ container: 5 }, 'container', /id of a container/],
     [{ context_management: [] }, 'context_management', /object/],
   ]
-  test.each(wrong.map(([body, where, what]) => [JSON.stringify(body), body, where, what] as const))('%s', (_, body, where, what) => {
-    const { problems } = inspect(body)
-    expect(problems[0]?.loc.slice(1).join('.')).toBe(where)
-    expect(problems[0]!.msg).toMatch(what)
-  })
+  test.each(wrong.map(([body, where, what]) => [JSON.stringify(body), body, where, what] as const))(
+    '%s',
+    (_, body, where, what) => {
+      const { problems } = inspect(body)
+      expect(problems[0]?.loc.slice(1).join('.')).toBe(where)
+      expect(problems[0]!.msg).toMatch(what)
+    },
+  )
 
   test("a tool in OpenAI's form is recognised", () => {
     const [, problem] = inspect({ tools: [{ type: 'custom', function: { name: 'f', parameters: {} } }] }).problems
@@ -93,7 +120,10 @@ describe('what is wrong is named, with the remedy', () => {
 })
 
 test('a body too large to be read at first is checked when it is translated', () => {
-  const messages = [{ role: 'user', content: 'x'.repeat(300_000) }, { role: 'user', content: [{ type: 'text' }] }]
+  const messages = [
+    { role: 'user', content: 'x'.repeat(300_000) },
+    { role: 'user', content: [{ type: 'text' }] },
+  ]
   const body = read({ model: 'm', max_tokens: 10, messages })
   expect(anthropicMessages.inspect(body).problems).toEqual([])
   expect(() => anthropicMessages.decode(body)).toThrow('`messages[1].content[0].text` is missing')
@@ -104,7 +134,9 @@ test('counting needs no max_tokens, and the same otherwise', () => {
   expect(anthropicCountTokens.inspect(read(body)).problems).toEqual([])
   expect(anthropicCountTokens.inspect(read({ ...body, stream: true })).stream).toBe(false)
   expect(anthropicCountTokens.inspect(read({ ...body, messages: [] })).problems.length).toBe(1)
-  expect(anthropicCountTokens.encode({ inputTokens: 7 }, 'm', anthropicCountTokens.decode(read(body)))).toEqual({ input_tokens: 7 })
+  expect(anthropicCountTokens.encode({ inputTokens: 7 }, 'm', anthropicCountTokens.decode(read(body)))).toEqual({
+    input_tokens: 7,
+  })
 })
 
 test("errors are Anthropic's", () => {

@@ -36,9 +36,12 @@ function checkTools(value: unknown, problems: ProblemList): void {
 function checkTool(tool: Fields, path: Path, problems: ProblemList): void {
   const { name, description, input_schema: schema, strict } = tool
   if (typeof name !== 'string' || name === '') problems.wrong([...path, 'name'], 'a string that is not empty', name)
-  if (description != null && typeof description !== 'string') problems.wrong([...path, 'description'], 'a string', description)
+  if (description != null && typeof description !== 'string')
+    problems.wrong([...path, 'description'], 'a string', description)
   if (!isObject(schema)) {
-    const hint = isObject(tool.function) ? "; this is a tool in OpenAI's form: put `name` and `input_schema` beside each other" : ''
+    const hint = isObject(tool.function)
+      ? "; this is a tool in OpenAI's form: put `name` and `input_schema` beside each other"
+      : ''
     problems.wrong([...path, 'input_schema'], `an object (JSON Schema)${hint}`, schema)
   }
   if (strict != null && typeof strict !== 'boolean') problems.wrong([...path, 'strict'], 'true or false', strict)
@@ -55,8 +58,10 @@ function checkToolChoice(value: unknown, problems: ProblemList): void {
     if (typeof type === 'string') problems.unknownValue([...path, 'type'], '"auto", "any", "tool" or "none"', type)
     else problems.wrong([...path, 'type'], '"auto", "any", "tool" or "none"', type)
   }
-  if (type === 'tool' && (typeof name !== 'string' || name === '')) problems.wrong([...path, 'name'], 'the name of a tool', name)
-  if (single != null && typeof single !== 'boolean') problems.wrong([...path, 'disable_parallel_tool_use'], 'true or false', single)
+  if (type === 'tool' && (typeof name !== 'string' || name === ''))
+    problems.wrong([...path, 'name'], 'the name of a tool', name)
+  if (single != null && typeof single !== 'boolean')
+    problems.wrong([...path, 'disable_parallel_tool_use'], 'true or false', single)
 }
 
 function checkThinking(value: unknown, problems: ProblemList): void {
@@ -64,17 +69,20 @@ function checkThinking(value: unknown, problems: ProblemList): void {
   if (!isObject(value)) return problems.wrong(path, 'an object such as {"type": "adaptive"}', value)
   const { type, budget_tokens: budget, display } = value
   if (typeof type !== 'string') problems.wrong([...path, 'type'], '"enabled", "disabled" or "adaptive"', type)
-  if (display != null && typeof display !== 'string') problems.wrong([...path, 'display'], '"summarized" or "omitted"', display)
+  if (display != null && typeof display !== 'string')
+    problems.wrong([...path, 'display'], '"summarized" or "omitted"', display)
   if (type !== 'enabled') return
   const what = `an integer of at least ${budgetTokensMin}`
   if (typeof budget !== 'number') problems.wrong([...path, 'budget_tokens'], what, budget)
-  else if (!isInteger(budget, budgetTokensMin, Number.MAX_SAFE_INTEGER)) problems.outOfRange([...path, 'budget_tokens'], what, budget)
+  else if (!isInteger(budget, budgetTokensMin, Number.MAX_SAFE_INTEGER))
+    problems.outOfRange([...path, 'budget_tokens'], what, budget)
 }
 
 function checkOutputFormat(value: unknown, path: Path, problems: ProblemList): void {
   if (!isObject(value)) return problems.wrong(path, 'an object such as {"type": "json_schema", "schema": {...}}', value)
   if (typeof value.type !== 'string') problems.wrong([...path, 'type'], '"json_schema"', value.type)
-  else if (value.type === 'json_schema' && !isObject(value.schema)) problems.wrong([...path, 'schema'], 'an object (JSON Schema)', value.schema)
+  else if (value.type === 'json_schema' && !isObject(value.schema))
+    problems.wrong([...path, 'schema'], 'an object (JSON Schema)', value.schema)
 }
 
 function checkOutputConfig(value: unknown, problems: ProblemList): void {
@@ -88,11 +96,13 @@ function checkOutputConfig(value: unknown, problems: ProblemList): void {
 
 function checkMetadata(value: unknown, problems: ProblemList): void {
   if (!isObject(value)) return problems.wrong(['metadata'], 'an object such as {"user_id": "..."}', value)
-  if (value.user_id != null && typeof value.user_id !== 'string') problems.wrong(['metadata', 'user_id'], 'a string', value.user_id)
+  if (value.user_id != null && typeof value.user_id !== 'string')
+    problems.wrong(['metadata', 'user_id'], 'a string', value.user_id)
 }
 
 function checkContainer(value: unknown, problems: ProblemList): void {
-  if (typeof value !== 'string' && !isObject(value)) problems.wrong(['container'], 'the id of a container, or an object', value)
+  if (typeof value !== 'string' && !isObject(value))
+    problems.wrong(['container'], 'the id of a container, or an object', value)
 }
 
 function checkServers(value: unknown, problems: ProblemList): void {
@@ -152,7 +162,11 @@ export function inspectCount(body: JsonBody): Inspection {
 export function inspectMessages(body: JsonBody): Inspection {
   const list = new ProblemList()
   if (readField(body, 'max_tokens') == null)
-    list.add(['max_tokens'], '`max_tokens` is missing; send the most tokens the answer may have, such as 4096', 'missing')
+    list.add(
+      ['max_tokens'],
+      '`max_tokens` is missing; send the most tokens the answer may have, such as 4096',
+      'missing',
+    )
   return inspectWith(body, list)
 }
 

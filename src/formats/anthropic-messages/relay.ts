@@ -163,7 +163,10 @@ function typeOf(data: string): string {
 
 /** What stands after the last blank line is an event of which only that line is missing. */
 function isWhole(rest: string): boolean {
-  const data = rest.split(/\r\n|\n|\r/).filter(line => line.startsWith('data:')).map(line => line.slice('data:'.length))
+  const data = rest
+    .split(/\r\n|\n|\r/)
+    .filter(line => line.startsWith('data:'))
+    .map(line => line.slice('data:'.length))
   if (data.length === 0) return false
   try {
     return isObject(JSON.parse(data.join('\n')))

@@ -18,7 +18,9 @@ export function readUsage(value: unknown): Usage | undefined {
   if (input === undefined || output === undefined || read === undefined || written === undefined) return undefined
   const usage: Usage = { inputTokens: input + read + written, outputTokens: output }
   const oneHour = isObject(value.cache_creation) ? count(value.cache_creation.ephemeral_1h_input_tokens) : undefined
-  const thinking = isObject(value.output_tokens_details) ? count(value.output_tokens_details.thinking_tokens) : undefined
+  const thinking = isObject(value.output_tokens_details)
+    ? count(value.output_tokens_details.thinking_tokens)
+    : undefined
   if (read > 0) usage.cachedInputTokens = read
   if (written > 0) usage.cacheWriteTokens = written
   if (oneHour) usage.cacheWriteOneHourTokens = Math.min(oneHour, written)
@@ -34,7 +36,13 @@ export function mergeUsage(before: Fields, report: unknown): Fields {
 
 /** `usage` of a message, and of the event that ends a stream. Nothing known = 0, because clients add the counts up. */
 export function usageObject(usage?: Usage): Fields {
-  const { inputTokens, outputTokens, cachedInputTokens = 0, cacheWriteTokens = 0, reasoningTokens } = usage ?? { inputTokens: 0, outputTokens: 0 }
+  const {
+    inputTokens,
+    outputTokens,
+    cachedInputTokens = 0,
+    cacheWriteTokens = 0,
+    reasoningTokens,
+  } = usage ?? { inputTokens: 0, outputTokens: 0 }
   return {
     input_tokens: Math.max(inputTokens - cachedInputTokens - cacheWriteTokens, 0),
     cache_creation_input_tokens: cacheWriteTokens,

@@ -52,7 +52,10 @@ export class MessagesWriter implements EventWriter {
     if (this.#started) return ''
     this.#started = true
     const open = { content: [], stop_reason: null, stop_sequence: null, stop_details: null, container: null }
-    return named({ type: 'message_start', message: { ...messageHead(id, this.#model), ...open, usage: usageObject(this.#usage) } })
+    return named({
+      type: 'message_start',
+      message: { ...messageHead(id, this.#model), ...open, usage: usageObject(this.#usage) },
+    })
   }
 
   #step(step: Step): string {
@@ -65,4 +68,5 @@ export class MessagesWriter implements EventWriter {
   }
 }
 
-const named = (event: { readonly type: string; readonly [name: string]: unknown }): string => namedEvent(event.type, JSON.stringify(event))
+const named = (event: { readonly type: string; readonly [name: string]: unknown }): string =>
+  namedEvent(event.type, JSON.stringify(event))

@@ -8,13 +8,21 @@ import { geminiGenerate, geminiGenerateArray } from '../gemini.ts'
 import { openThoughts } from './capsule.ts'
 
 const requestWith = (thinkingConfig: object): ChatRequest =>
-  geminiGenerate.decode(JsonBody.read(Buffer.from(JSON.stringify({ contents: [{ parts: [{ text: 'x' }] }], generationConfig: { thinkingConfig } }))))
+  geminiGenerate.decode(
+    JsonBody.read(
+      Buffer.from(JSON.stringify({ contents: [{ parts: [{ text: 'x' }] }], generationConfig: { thinkingConfig } })),
+    ),
+  )
 const quiet = requestWith({})
 const open = requestWith({ includeThoughts: true })
 
 const start: ChatEvent = { type: 'start', id: 'r1', model: 'up' }
 const text = (words: string, choice = 0): ChatEvent => ({ type: 'text', choice, text: words })
-const finish = (reason: 'stop' | 'length' | 'tool-calls' | 'content-filter' = 'stop', choice = 0): ChatEvent => ({ type: 'finish', choice, reason })
+const finish = (reason: 'stop' | 'length' | 'tool-calls' | 'content-filter' = 'stop', choice = 0): ChatEvent => ({
+  type: 'finish',
+  choice,
+  reason,
+})
 const call = (id: string, name: string, ...fragments: string[]): ChatEvent[] => [
   { type: 'tool-call-start', choice: 0, index: 0, id, name },
   ...fragments.map((fragment): ChatEvent => ({ type: 'tool-call-arguments', choice: 0, index: 0, fragment })),
@@ -22,7 +30,13 @@ const call = (id: string, name: string, ...fragments: string[]): ChatEvent[] => 
 ]
 
 interface Wire {
-  candidates: { content: { parts: Record<string, unknown>[] }; finishReason?: string; finishMessage?: string; index: number; [key: string]: unknown }[]
+  candidates: {
+    content: { parts: Record<string, unknown>[] }
+    finishReason?: string
+    finishMessage?: string
+    index: number
+    [key: string]: unknown
+  }[]
   usageMetadata?: object
   modelVersion: string
   responseId: string
@@ -32,29 +46,70 @@ const streamed = (events: ChatEvent[], request = quiet, format = geminiGenerate)
   const writer = format.writer('public', request)
   return events.map(event => writer.write(event)).join('') + writer.end()
 }
-const elements = (wire: string): Wire[] => frameSplitter().push(Buffer.from(wire)).map(frame => JSON.parse(frame.data) as Wire)
+const elements = (wire: string): Wire[] =>
+  frameSplitter()
+    .push(Buffer.from(wire))
+    .map(frame => JSON.parse(frame.data) as Wire)
 
 test('a whole answer', () => {
-  const answer = encode([start, text('Hel'), text('lo'), finish(), { type: 'usage', usage: { inputTokens: 5, outputTokens: 7, reasoningTokens: 3, cachedInputTokens: 2 } }])
+  const answer = encode([
+    start,
+    text('Hel'),
+    text('lo'),
+    finish(),
+    { type: 'usage', usage: { inputTokens: 5, outputTokens: 7, reasoningTokens: 3, cachedInputTokens: 2 } },
+  ])
   expect(answer).toEqual({
     candidates: [{ content: { parts: [{ text: 'Hello' }], role: 'model' }, finishReason: 'STOP', index: 0 }] as never,
-    usageMetadata: { promptTokenCount: 5, candidatesTokenCount: 4, totalTokenCount: 12, thoughtsTokenCount: 3, cachedContentTokenCount: 2 },
+    usageMetadata: {
+      promptTokenCount: 5,
+      candidatesTokenCount: 4,
+      totalTokenCount: 12,
+      thoughtsTokenCount: 3,
+      cachedContentTokenCount: 2,
+    },
     modelVersion: 'public',
     responseId: 'r1',
   })
 })
 
 test('a stream: every answer has a part, the last one says why and how much', () => {
-  const list = elements(streamed([start, text('Hel'), text('lo'), finish('length'), { type: 'usage', usage: { inputTokens: 1, outputTokens: 2 } }]))
-  expect(list.map(one => one.candidates[0]!.content.parts)).toEqual([[{ text: 'Hel' }], [{ text: 'lo' }], [{ text: '' }]])
+  const list = elements(
+    streamed([
+      start,
+      text('Hel'),
+      text('lo'),
+      finish('length'),
+      { type: 'usage', usage: { inputTokens: 1, outputTokens: 2 } },
+    ]),
+  )
+  expect(list.map(one => one.candidates[0]!.content.parts)).toEqual([
+    [{ text: 'Hel' }],
+    [{ text: 'lo' }],
+    [{ text: '' }],
+  ])
   expect(list.map(one => one.candidates[0]!.finishReason)).toEqual([undefined, undefined, 'MAX_TOKENS'])
-  expect(list.map(one => one.usageMetadata)).toEqual([undefined, undefined, { promptTokenCount: 1, candidatesTokenCount: 2, totalTokenCount: 3 }])
+  expect(list.map(one => one.usageMetadata)).toEqual([
+    undefined,
+    undefined,
+    { promptTokenCount: 1, candidatesTokenCount: 2, totalTokenCount: 3 },
+  ])
   expect(new Set(list.map(one => `${one.modelVersion} ${one.responseId}`))).toEqual(new Set(['public r1']))
 })
 
 test('calls go out whole, with their ids', () => {
-  const events = [start, text('wait'), ...call('c1', 'f', '{"ci', 'ty":"Paris"}'), ...call('c2', 'g'), finish('tool-calls')]
-  const parts = [{ text: 'wait' }, { functionCall: { id: 'c1', name: 'f', args: { city: 'Paris' } } }, { functionCall: { id: 'c2', name: 'g', args: {} } }]
+  const events = [
+    start,
+    text('wait'),
+    ...call('c1', 'f', '{"ci', 'ty":"Paris"}'),
+    ...call('c2', 'g'),
+    finish('tool-calls'),
+  ]
+  const parts = [
+    { text: 'wait' },
+    { functionCall: { id: 'c1', name: 'f', args: { city: 'Paris' } } },
+    { functionCall: { id: 'c2', name: 'g', args: {} } },
+  ]
   const [candidate] = encode(events).candidates
   expect([candidate!.content.parts, candidate!.finishReason]).toEqual([parts, 'STOP'])
   expect(elements(streamed(events)).flatMap(one => one.candidates[0]!.content.parts)).toEqual([...parts, { text: '' }])
@@ -62,12 +117,17 @@ test('calls go out whole, with their ids', () => {
 
 test('arguments that are no object are the model’s failure, or the limit’s', () => {
   const wrong = encode([start, ...call('c', 'f', '[1'), finish('tool-calls')]).candidates[0]!
-  expect([wrong.finishReason, wrong.finishMessage]).toEqual(['MALFORMED_FUNCTION_CALL', 'the call of "f" has arguments that are not one JSON object: [1'])
+  expect([wrong.finishReason, wrong.finishMessage]).toEqual([
+    'MALFORMED_FUNCTION_CALL',
+    'the call of "f" has arguments that are not one JSON object: [1',
+  ])
   // No end of the call: the limit cut it.
   const cut = encode([start, ...call('c', 'f', '{"a":').slice(0, 2), finish('length')]).candidates[0]!
   expect(cut.finishReason).toBe('MAX_TOKENS')
   expect(cut.finishMessage).toContain('"f"')
-  expect(() => encode([start, { type: 'tool-call-arguments', choice: 0, index: 3, fragment: '{}' }, finish()])).toThrow('never began')
+  expect(() => encode([start, { type: 'tool-call-arguments', choice: 0, index: 3, fragment: '{}' }, finish()])).toThrow(
+    'never began',
+  )
 })
 
 describe('thinking', () => {
@@ -79,10 +139,15 @@ describe('thinking', () => {
   const events = [start, ...thinking, ...call('c', 'f', '{}'), finish('tool-calls')]
 
   test('is shown only to those who ask; its signature travels either way', () => {
-    for (const [request, shown] of [[quiet, []], [open, [{ text: 'I think', thought: true }]]] as const) {
+    for (const [request, shown] of [
+      [quiet, []],
+      [open, [{ text: 'I think', thought: true }]],
+    ] as const) {
       const [candidate] = encode(events, request).candidates
       expect(candidate!.content.parts.slice(0, -1)).toEqual([...shown])
-      expect(openThoughts(candidate!.content.parts.at(-1)!.thoughtSignature as string)).toEqual([{ text: 'I think', signature: 'c2ln' }])
+      expect(openThoughts(candidate!.content.parts.at(-1)!.thoughtSignature as string)).toEqual([
+        { text: 'I think', signature: 'c2ln' },
+      ])
     }
   })
 
@@ -100,9 +165,15 @@ describe('thinking', () => {
 
   test('that nothing follows has a part of its own', () => {
     const only = [start, ...thinking, { type: 'reasoning', choice: 0, redacted: 'cmVk' } as ChatEvent, finish('length')]
-    for (const parts of [encode(only).candidates[0]!.content.parts, elements(streamed(only)).at(-1)!.candidates[0]!.content.parts]) {
+    for (const parts of [
+      encode(only).candidates[0]!.content.parts,
+      elements(streamed(only)).at(-1)!.candidates[0]!.content.parts,
+    ]) {
       expect(parts.length).toBe(1)
-      expect(openThoughts(parts[0]!.thoughtSignature as string)).toEqual([{ text: 'I think', signature: 'c2ln' }, { redacted: 'cmVk' }])
+      expect(openThoughts(parts[0]!.thoughtSignature as string)).toEqual([
+        { text: 'I think', signature: 'c2ln' },
+        { redacted: 'cmVk' },
+      ])
     }
   })
 })
@@ -113,37 +184,76 @@ test('pictures, sources and logprobs have their words', () => {
     { type: 'image', choice: 0, source: { data: 'QQ==', mediaType: 'image/png' } },
     { type: 'image', choice: 0, source: { url: 'data:image/webp;base64,QUJD' } },
     text('Yes'),
-    { type: 'logprobs', choice: 0, content: [{ token: 'Yes', logprob: -0.1, bytes: null, top_logprobs: [{ token: 'No', logprob: -3 }] }] },
-    { type: 'citation', choice: 0, citation: { type: 'url_citation', url_citation: { url: 'https://a', title: 'A', start_index: 0, end_index: 3 } } },
+    {
+      type: 'logprobs',
+      choice: 0,
+      content: [{ token: 'Yes', logprob: -0.1, bytes: null, top_logprobs: [{ token: 'No', logprob: -3 }] }],
+    },
+    {
+      type: 'citation',
+      choice: 0,
+      citation: { type: 'url_citation', url_citation: { url: 'https://a', title: 'A', start_index: 0, end_index: 3 } },
+    },
     { type: 'citation', choice: 0, citation: { type: 'char_location', cited_text: 'q', document_title: 'D' } },
     finish(),
   ]
-  const logprobsResult = { chosenCandidates: [{ token: 'Yes', logProbability: -0.1 }], topCandidates: [{ candidates: [{ token: 'No', logProbability: -3 }] }] }
+  const logprobsResult = {
+    chosenCandidates: [{ token: 'Yes', logProbability: -0.1 }],
+    topCandidates: [{ candidates: [{ token: 'No', logProbability: -3 }] }],
+  }
   const groundingMetadata = {
     groundingChunks: [{ web: { uri: 'https://a', title: 'A' } }, { retrievedContext: { title: 'D', text: 'q' } }],
     groundingSupports: [{ segment: { startIndex: 0, endIndex: 3, text: '' }, groundingChunkIndices: [0] }],
   }
   const [candidate] = encode(events).candidates
   expect(candidate).toMatchObject({ logprobsResult, groundingMetadata })
-  expect(candidate!.content.parts.slice(0, 2)).toEqual([{ inlineData: { mimeType: 'image/png', data: 'QQ==' } }, { inlineData: { mimeType: 'image/webp', data: 'QUJD' } }])
+  expect(candidate!.content.parts.slice(0, 2)).toEqual([
+    { inlineData: { mimeType: 'image/png', data: 'QQ==' } },
+    { inlineData: { mimeType: 'image/webp', data: 'QUJD' } },
+  ])
   expect(elements(streamed(events)).at(-1)!.candidates[0]!).toMatchObject({ logprobsResult, groundingMetadata })
 })
 
 test('several candidates end together', () => {
   const events = [start, text('a', 1), text('b', 0), finish('stop', 1), finish('content-filter', 0)]
-  expect(encode(events).candidates.map(one => [one.index, one.finishReason])).toEqual([[0, 'SAFETY'], [1, 'STOP']])
-  expect(elements(streamed(events)).at(-1)!.candidates.map(one => [one.index, one.finishReason])).toEqual([[0, 'SAFETY'], [1, 'STOP']])
+  expect(encode(events).candidates.map(one => [one.index, one.finishReason])).toEqual([
+    [0, 'SAFETY'],
+    [1, 'STOP'],
+  ])
+  expect(
+    elements(streamed(events))
+      .at(-1)!
+      .candidates.map(one => [one.index, one.finishReason]),
+  ).toEqual([
+    [0, 'SAFETY'],
+    [1, 'STOP'],
+  ])
   expect(() => encode([start, text('a')])).toThrow('no finish reason')
 })
 
 test("what is written here is what the reader of Gemini's own answers reads", () => {
-  const events: ChatEvent[] = [start, { type: 'reasoning', choice: 0, text: 'hm' }, text('Grüße 😀 "\n'), ...call('c', 'f', '{"a":[1,null]}'), finish('tool-calls'), { type: 'usage', usage: { inputTokens: 9, outputTokens: 4, reasoningTokens: 1 } }]
+  const events: ChatEvent[] = [
+    start,
+    { type: 'reasoning', choice: 0, text: 'hm' },
+    text('Grüße 😀 "\n'),
+    ...call('c', 'f', '{"a":[1,null]}'),
+    finish('tool-calls'),
+    { type: 'usage', usage: { inputTokens: 9, outputTokens: 4, reasoningTokens: 1 } },
+  ]
   const expected = [{ ...start, model: 'public' }, ...events.slice(1)] as ChatEvent[]
   expect(generateResult(encode(events, open))).toEqual(expected)
   const read = generateReader()
-  expect(frameSplitter().push(Buffer.from(streamed(events, open))).flatMap(read)).toEqual(expected)
+  expect(
+    frameSplitter()
+      .push(Buffer.from(streamed(events, open)))
+      .flatMap(read),
+  ).toEqual(expected)
   const readArray = generateReader()
-  expect(frameSplitter('json-array').push(Buffer.from(streamed(events, open, geminiGenerateArray))).flatMap(readArray)).toEqual(expected)
+  expect(
+    frameSplitter('json-array')
+      .push(Buffer.from(streamed(events, open, geminiGenerateArray)))
+      .flatMap(readArray),
+  ).toEqual(expected)
 })
 
 describe('the array', () => {
@@ -170,14 +280,25 @@ test("errors are Google's, with what its clients look for", () => {
       message: 'slow down',
       status: 'RESOURCE_EXHAUSTED',
       details: [
-        { '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason: 'RATE_LIMIT_EXCEEDED', domain: 'modelgate', metadata: { name: 'RateLimitError' } },
+        {
+          '@type': 'type.googleapis.com/google.rpc.ErrorInfo',
+          reason: 'RATE_LIMIT_EXCEEDED',
+          domain: 'modelgate',
+          metadata: { name: 'RateLimitError' },
+        },
         { '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '1.5s' },
       ],
     },
   })
-  const refused = new GatewayError('unprocessable', 'x', { problems: [{ loc: ['body', 'contents', 0, 'parts'], msg: 'm', type: 't' }] })
+  const refused = new GatewayError('unprocessable', 'x', {
+    problems: [{ loc: ['body', 'contents', 0, 'parts'], msg: 'm', type: 't' }],
+  })
   expect(geminiGenerate.errorBody(refused)).toMatchObject({
-    error: { code: 422, status: 'INVALID_ARGUMENT', details: [{}, { fieldViolations: [{ field: 'contents[0].parts', description: 'm' }] }] },
+    error: {
+      code: 422,
+      status: 'INVALID_ARGUMENT',
+      details: [{}, { fieldViolations: [{ field: 'contents[0].parts', description: 'm' }] }],
+    },
   })
   expect(geminiGenerate.errorEvent(limited)).toStartWith('data: {"error":{"code":429,')
 })

@@ -69,7 +69,8 @@ export class Candidate {
         this.#citations.push(event.citation)
         return []
       case 'logprobs':
-        for (const token of [...(event.content ?? []), ...(event.refusal ?? [])]) if (isObject(token)) this.#logprobs.push(token)
+        for (const token of [...(event.content ?? []), ...(event.refusal ?? [])])
+          if (isObject(token)) this.#logprobs.push(token)
         return []
       case 'finish':
         this.#finish = event.reason
@@ -152,7 +153,9 @@ function imagePart(source: Source): Fields {
   if ('data' in source) return { inlineData: { mimeType: source.mediaType, data: source.data } }
   const url = 'url' in source ? source.url : source.fileId
   const inline = /^data:([^;,]+);base64,(.*)$/s.exec(url)
-  return inline ? { inlineData: { mimeType: inline[1], data: inline[2] } } : { fileData: { mimeType: 'image/*', fileUri: url } }
+  return inline
+    ? { inlineData: { mimeType: inline[1], data: inline[2] } }
+    : { fileData: { mimeType: 'image/*', fileUri: url } }
 }
 
 const logprob = (token: Fields): Fields => ({ token: token.token, logProbability: token.logprob })
@@ -166,7 +169,9 @@ function groundingMetadata(citations: readonly Fields[]): Fields | undefined {
     const about = isObject(citation.url_citation) ? citation.url_citation : citation
     const title = textOrEmpty(about.title) || textOrEmpty(about.document_title)
     const text = textOrEmpty(about.cited_text)
-    chunks.push(typeof about.url === 'string' ? { web: { uri: about.url, title } } : { retrievedContext: { title, text } })
+    chunks.push(
+      typeof about.url === 'string' ? { web: { uri: about.url, title } } : { retrievedContext: { title, text } },
+    )
     const { start_index: startIndex, end_index: endIndex } = about
     if (typeof startIndex === 'number' && typeof endIndex === 'number')
       supports.push({ segment: { startIndex, endIndex, text }, groundingChunkIndices: [at] })
@@ -205,7 +210,12 @@ export function encodeGenerate(events: readonly ChatEvent[], model: string, requ
 
 function wholeCandidate(candidate: Candidate, parts: Fields[]): Fields {
   if (parts.length === 0 || candidate.hasThoughts) parts.push(candidate.lastPart())
-  return { content: { parts, role: 'model' }, ...candidate.ending(), index: candidate.index, ...candidate.takeLogprobs() }
+  return {
+    content: { parts, role: 'model' },
+    ...candidate.ending(),
+    index: candidate.index,
+    ...candidate.takeLogprobs(),
+  }
 }
 
 /** Pieces of one text are one part. */

@@ -22,8 +22,7 @@ function inspect(body: JsonBody): Inspection {
   if (!hasInner(body)) return inspectGenerate(body)
   const list = new ProblemList()
   checkFields(body, innerChecks, list)
-  if (body.has('contents'))
-    list.add(['contents'], 'send `contents` or `generateContentRequest`, not both', 'invalid')
+  if (body.has('contents')) list.add(['contents'], 'send `contents` or `generateContentRequest`, not both', 'invalid')
   return { model: '', stream: false, endUser: '', problems: list.problems }
 }
 

@@ -25,7 +25,10 @@ export function decodeContents(value: unknown): DecodedContents {
 export function decodeSystem(value: Fields): Message | undefined {
   const texts = objectsOf(value.parts).map((part, at): Part => {
     if (typeof part.text !== 'string')
-      throw untranslatable(entryPath(['systemInstruction', 'parts'], value.parts, at), 'a system instruction can only hold text here')
+      throw untranslatable(
+        entryPath(['systemInstruction', 'parts'], value.parts, at),
+        'a system instruction can only hold text here',
+      )
     return { type: 'text', text: part.text }
   })
   return texts.length > 0 ? { role: 'system', parts: texts } : undefined
@@ -120,8 +123,12 @@ class Conversation implements DecodedContents {
     this.#openThoughts(turn, textOrEmpty(part.thoughtSignature))
     if (part.functionCall != null) turn.push(this.#call(camel(part.functionCall as Fields)))
     else if (part.functionResponse != null)
-      throw untranslatable([...path, 'functionResponse'], "a function's response belongs into a content of the role user")
-    else if (typeof part.text === 'string' && part.thought === true) joinText(turn, { type: 'reasoning', text: part.text })
+      throw untranslatable(
+        [...path, 'functionResponse'],
+        "a function's response belongs into a content of the role user",
+      )
+    else if (typeof part.text === 'string' && part.thought === true)
+      joinText(turn, { type: 'reasoning', text: part.text })
     else
       for (const plain of plainPart(part, path)) {
         if (plain.type === 'text') joinText(turn, plain)
@@ -137,8 +144,7 @@ class Conversation implements DecodedContents {
     if (!thoughts) return
     // The same thoughts in plain text came just before.
     while (isPlainThought(turn.at(-1))) turn.pop()
-    for (const thought of thoughts)
-      turn.push({ type: 'reasoning', text: '', ...thought })
+    for (const thought of thoughts) turn.push({ type: 'reasoning', text: '', ...thought })
   }
 
   #call(call: Fields): Part {
@@ -185,7 +191,12 @@ function joinText(turn: Part[], part: Extract<Part, { type: 'text' | 'reasoning'
 function resultText(response: Fields, functionName: string): { text: string; isError: boolean } {
   const { name: repeated, content, error, ...more } = response
   const said = content ?? error
-  if (repeated === functionName && typeof said === 'string' && Object.keys(more).length === 0 && (content == null || error == null))
+  if (
+    repeated === functionName &&
+    typeof said === 'string' &&
+    Object.keys(more).length === 0 &&
+    (content == null || error == null)
+  )
     return { text: said, isError: content == null }
   const [[name, value] = [], ...others] = Object.entries(response)
   const isPlain = others.length === 0 && typeof value === 'string' && (name === 'output' || name === 'error')
@@ -212,7 +223,7 @@ function plainPart(part: Fields, path: Path): Part[] {
     case 'codeExecutionResult':
       return [{ type: 'text', text: fenced('', textOrEmpty((value as Fields).output)) }]
     case 'functionCall':
-      throw untranslatable([...path, kind], "a function call belongs into a content of the role model")
+      throw untranslatable([...path, kind], 'a function call belongs into a content of the role model')
   }
   // A part that is nothing but a signature.
   if (Object.keys(part).every(name => name === 'thoughtSignature' || name === 'thought')) return []
@@ -222,9 +233,16 @@ function plainPart(part: Fields, path: Path): Part[] {
 const fenced = (language: string, text: string): string => `\n\`\`\`${language}\n${text.replace(/\n$/, '')}\n\`\`\`\n`
 
 /** The names of OpenAI's audio formats where Google has several. */
-const audioFormats: ReadonlyMap<string, string> = new Map(Object.entries<string>({
-  mpeg: 'mp3', 'x-wav': 'wav', wave: 'wav', 'vnd.wave': 'wav', 'x-flac': 'flac', 'x-m4a': 'm4a',
-}))
+const audioFormats: ReadonlyMap<string, string> = new Map(
+  Object.entries<string>({
+    mpeg: 'mp3',
+    'x-wav': 'wav',
+    wave: 'wav',
+    'vnd.wave': 'wav',
+    'x-flac': 'flac',
+    'x-m4a': 'm4a',
+  }),
+)
 
 function inlinePart(blob: Fields): Part {
   const mediaType = (blob.mimeType as string).toLowerCase()
@@ -240,7 +258,9 @@ function inlinePart(blob: Fields): Part {
 
 function filePart(file: Fields): Part {
   const source = { url: file.fileUri as string }
-  return textOrEmpty(file.mimeType).startsWith('image/') ? { type: 'image', source } : document(source, file.displayName)
+  return textOrEmpty(file.mimeType).startsWith('image/')
+    ? { type: 'image', source }
+    : document(source, file.displayName)
 }
 
 function document(source: Extract<Part, { type: 'document' }>['source'], name: unknown): Part {

@@ -66,7 +66,14 @@ describe('contents', () => {
   test('results without ids belong to the calls by name and order', () => {
     const { messages } = decode({
       contents: [
-        { role: 'model', parts: [{ functionCall: { name: 'f', args: { n: 1 } } }, { functionCall: { name: 'g' } }, { functionCall: { name: 'f', args: { n: 2 } } }] },
+        {
+          role: 'model',
+          parts: [
+            { functionCall: { name: 'f', args: { n: 1 } } },
+            { functionCall: { name: 'g' } },
+            { functionCall: { name: 'f', args: { n: 2 } } },
+          ],
+        },
         {
           role: 'user',
           parts: [
@@ -87,9 +94,22 @@ describe('contents', () => {
           { type: 'tool-call', id: 'call_2', name: 'f', arguments: '{"n":2}' },
         ],
       },
-      { role: 'tool', parts: [{ type: 'tool-result', callId: 'call_0', name: 'f', parts: [{ type: 'text', text: 'one' }] }] },
-      { role: 'tool', parts: [{ type: 'tool-result', callId: 'call_2', name: 'f', parts: [{ type: 'text', text: '{"temperature":2}' }] }] },
-      { role: 'tool', parts: [{ type: 'tool-result', callId: 'call_1', name: 'g', parts: [{ type: 'text', text: 'no' }], isError: true }] },
+      {
+        role: 'tool',
+        parts: [{ type: 'tool-result', callId: 'call_0', name: 'f', parts: [{ type: 'text', text: 'one' }] }],
+      },
+      {
+        role: 'tool',
+        parts: [
+          { type: 'tool-result', callId: 'call_2', name: 'f', parts: [{ type: 'text', text: '{"temperature":2}' }] },
+        ],
+      },
+      {
+        role: 'tool',
+        parts: [
+          { type: 'tool-result', callId: 'call_1', name: 'g', parts: [{ type: 'text', text: 'no' }], isError: true },
+        ],
+      },
       { role: 'user', parts: [{ type: 'text', text: 'go on' }] },
     ])
   })
@@ -98,15 +118,32 @@ describe('contents', () => {
     const { messages } = decode({
       contents: [
         { role: 'model', parts: [{ functionCall: { id: 'a', name: 'f' } }, { functionCall: { id: 'b', name: 'f' } }] },
-        { role: 'function', parts: [{ functionResponse: { id: 'b', name: 'f', response: {}, parts: [{ inlineData: { mimeType: 'image/png', data: 'QQ==' } }] } }] },
+        {
+          role: 'function',
+          parts: [
+            {
+              functionResponse: {
+                id: 'b',
+                name: 'f',
+                response: {},
+                parts: [{ inlineData: { mimeType: 'image/png', data: 'QQ==' } }],
+              },
+            },
+          ],
+        },
       ],
     })
     expect(messages[1]).toEqual({
       role: 'tool',
       parts: [
         {
-          type: 'tool-result', callId: 'b', name: 'f',
-          parts: [{ type: 'text', text: '{}' }, { type: 'image', source: { data: 'QQ==', mediaType: 'image/png' } }],
+          type: 'tool-result',
+          callId: 'b',
+          name: 'f',
+          parts: [
+            { type: 'text', text: '{}' },
+            { type: 'image', source: { data: 'QQ==', mediaType: 'image/png' } },
+          ],
         },
       ],
     })
@@ -124,15 +161,30 @@ describe('contents', () => {
     const results = (...responses: object[]): unknown[] => {
       const calls = responses.map(() => ({ functionCall: { name: 'f', args: {} } }))
       const { messages } = decode({
-        contents: [{ role: 'model', parts: calls }, { role: 'user', parts: responses.map(response => ({ functionResponse: { name: 'f', response } })) }],
+        contents: [
+          { role: 'model', parts: calls },
+          { role: 'user', parts: responses.map(response => ({ functionResponse: { name: 'f', response } })) },
+        ],
       })
-      return messages.slice(1).map(({ parts: [part] }) => (part?.type === 'tool-result' ? [part.parts, part.isError ?? false] : part))
+      return messages
+        .slice(1)
+        .map(({ parts: [part] }) => (part?.type === 'tool-result' ? [part.parts, part.isError ?? false] : part))
     }
     const text = (words: string) => [{ type: 'text', text: words }]
-    expect(results({ name: 'f', content: 'sunny' }, { name: 'f', content: '{"t":1}' }, { name: 'f', error: 'no' })).toEqual([
-      [text('sunny'), false], [text('{"t":1}'), false], [text('no'), true],
+    expect(
+      results({ name: 'f', content: 'sunny' }, { name: 'f', content: '{"t":1}' }, { name: 'f', error: 'no' }),
+    ).toEqual([
+      [text('sunny'), false],
+      [text('{"t":1}'), false],
+      [text('no'), true],
     ])
-    const others = [{ name: 'g', content: 'x' }, { name: 'f', content: { t: 1 } }, { name: 'f', content: 'x', t: 1 }, { name: 'f' }, { name: 'f', content: 'x', error: 'y' }]
+    const others = [
+      { name: 'g', content: 'x' },
+      { name: 'f', content: { t: 1 } },
+      { name: 'f', content: 'x', t: 1 },
+      { name: 'f' },
+      { name: 'f', content: 'x', error: 'y' },
+    ]
     expect(results(...others)).toEqual(others.map(other => [text(JSON.stringify(other)), false]))
   })
 
@@ -140,14 +192,27 @@ describe('contents', () => {
     const calls = Array.from({ length: 8000 }, (_, at) => ({ functionCall: { name: 'f', args: { at } } }))
     const results = calls.map((_, at) => ({ functionResponse: { name: 'f', response: { output: String(at) } } }))
     const startedMs = performance.now()
-    const { messages } = decode({ contents: [{ role: 'model', parts: calls }, { role: 'user', parts: results }] })
+    const { messages } = decode({
+      contents: [
+        { role: 'model', parts: calls },
+        { role: 'user', parts: results },
+      ],
+    })
     expect(performance.now() - startedMs).toBeLessThan(1000)
     expect(messages.at(-1)).toMatchObject({ parts: [{ callId: 'call_7999', parts: [{ text: '7999' }] }] })
   })
 
   test('code that ran is text; parts that nobody else knows are refused', () => {
     const { messages } = decode({
-      contents: [{ role: 'model', parts: [{ executableCode: { language: 'PYTHON', code: 'print(1)\n' } }, { codeExecutionResult: { outcome: 'OUTCOME_OK', output: '1\n' } }] }],
+      contents: [
+        {
+          role: 'model',
+          parts: [
+            { executableCode: { language: 'PYTHON', code: 'print(1)\n' } },
+            { codeExecutionResult: { outcome: 'OUTCOME_OK', output: '1\n' } },
+          ],
+        },
+      ],
     })
     expect(messages[0]?.parts).toEqual([{ type: 'text', text: '\n```python\nprint(1)\n```\n\n```\n1\n```\n' }])
     expect(() => said({ toolCall: { id: 'x' } })).toThrow('contents.0.parts.0')
@@ -160,7 +225,12 @@ describe('thoughts', () => {
   const turn = (...parts: object[]) => decode({ contents: [{ role: 'model', parts }] }).messages[0]!.parts
 
   test('sealed ones come back before their part, once, in place of the plain text', () => {
-    const parts = turn({ text: 'I th', thought: true }, { text: 'ink', thought: true }, { functionCall: { id: 'a', name: 'f' }, thoughtSignature: sealed }, { text: '', thoughtSignature: sealed })
+    const parts = turn(
+      { text: 'I th', thought: true },
+      { text: 'ink', thought: true },
+      { functionCall: { id: 'a', name: 'f' }, thoughtSignature: sealed },
+      { text: '', thoughtSignature: sealed },
+    )
     expect(parts).toEqual([
       { type: 'reasoning', text: 'I think', signature: 'c2ln' },
       { type: 'reasoning', text: '', redacted: 'cmVk' },
@@ -184,7 +254,8 @@ describe('thoughts', () => {
 })
 
 describe('tools', () => {
-  const declared = (tools: unknown, toolConfig?: object) => decode({ contents: [{ parts: [{ text: 'x' }] }], tools, toolConfig })
+  const declared = (tools: unknown, toolConfig?: object) =>
+    decode({ contents: [{ parts: [{ text: 'x' }] }], tools, toolConfig })
 
   test("OpenAPI's schemas become JSON Schema", () => {
     const { tools } = declared([
@@ -228,14 +299,24 @@ describe('tools', () => {
   })
 
   test('what Google runs itself is reported, never silently lost', () => {
-    const request = declared([{ googleSearch: {} }, { codeExecution: {}, functionDeclarations: [{ name: 'f', response: { type: 'STRING' } }] }], {
-      functionCallingConfig: { mode: 'VALIDATED' },
-      retrievalConfig: { languageCode: 'de' },
-    })
+    const request = declared(
+      [
+        { googleSearch: {} },
+        { codeExecution: {}, functionDeclarations: [{ name: 'f', response: { type: 'STRING' } }] },
+      ],
+      {
+        functionCallingConfig: { mode: 'VALIDATED' },
+        retrievalConfig: { languageCode: 'de' },
+      },
+    )
     expect(request.tools).toEqual([{ name: 'f' }])
     expect(request.toolChoice).toBe('auto')
     expect([...request.dropped!].sort()).toEqual([
-      'toolConfig.functionCallingConfig.mode', 'toolConfig.retrievalConfig', 'tools.codeExecution', 'tools.functionDeclarations.response', 'tools.googleSearch',
+      'toolConfig.functionCallingConfig.mode',
+      'toolConfig.retrievalConfig',
+      'tools.codeExecution',
+      'tools.functionDeclarations.response',
+      'tools.googleSearch',
     ])
   })
 
@@ -246,27 +327,60 @@ describe('tools', () => {
     ['ANY', ['g'], { name: 'g' }, ['g']],
     ['ANY', ['g', 'f'], 'required', ['f', 'g']],
   ])('mode %s with %j', (mode, allowedFunctionNames, choice, names) => {
-    const request = declared({ functionDeclarations: [{ name: 'f' }, { name: 'g' }] }, { functionCallingConfig: { mode, allowedFunctionNames } })
+    const request = declared(
+      { functionDeclarations: [{ name: 'f' }, { name: 'g' }] },
+      { functionCallingConfig: { mode, allowedFunctionNames } },
+    )
     expect(request.toolChoice as unknown).toEqual(choice)
     expect(request.tools!.map(tool => tool.name)).toEqual(names)
   })
 
   test('allowed functions that are not declared are refused', () => {
-    expect(() => declared({ functionDeclarations: [{ name: 'f' }] }, { functionCallingConfig: { mode: 'ANY', allowedFunctionNames: ['x'] } })).toThrow('allowedFunctionNames')
+    expect(() =>
+      declared(
+        { functionDeclarations: [{ name: 'f' }] },
+        { functionCallingConfig: { mode: 'ANY', allowedFunctionNames: ['x'] } },
+      ),
+    ).toThrow('allowedFunctionNames')
   })
 })
 
 describe('generationConfig', () => {
   test('every field has its place, the rest is reported', () => {
     const request = config({
-      temperature: 0, topP: 0.5, topK: 3, candidateCount: 2, max_output_tokens: 9, stopSequences: ['.'], seed: 7, presencePenalty: 1,
-      frequencyPenalty: -1, responseLogprobs: true, logprobs: 3, responseModalities: ['TEXT', 'AUDIO'], speechConfig: {}, mediaResolution: 'LOW',
+      temperature: 0,
+      topP: 0.5,
+      topK: 3,
+      candidateCount: 2,
+      max_output_tokens: 9,
+      stopSequences: ['.'],
+      seed: 7,
+      presencePenalty: 1,
+      frequencyPenalty: -1,
+      responseLogprobs: true,
+      logprobs: 3,
+      responseModalities: ['TEXT', 'AUDIO'],
+      speechConfig: {},
+      mediaResolution: 'LOW',
     })
     expect(request).toMatchObject({
-      temperature: 0, topP: 0.5, topK: 3, choices: 2, maxOutputTokens: 9, stop: ['.'], seed: 7, presencePenalty: 1, frequencyPenalty: -1,
-      logprobs: true, topLogprobs: 3,
+      temperature: 0,
+      topP: 0.5,
+      topK: 3,
+      choices: 2,
+      maxOutputTokens: 9,
+      stop: ['.'],
+      seed: 7,
+      presencePenalty: 1,
+      frequencyPenalty: -1,
+      logprobs: true,
+      topLogprobs: 3,
     })
-    expect(request.dropped).toEqual(['generationConfig.responseModalities', 'generationConfig.speechConfig', 'generationConfig.mediaResolution'])
+    expect(request.dropped).toEqual([
+      'generationConfig.responseModalities',
+      'generationConfig.speechConfig',
+      'generationConfig.mediaResolution',
+    ])
   })
 
   test.each([
@@ -283,24 +397,46 @@ describe('generationConfig', () => {
 
   test('answers in JSON', () => {
     expect(config({ responseMimeType: 'application/json' }).responseFormat).toEqual({ type: 'json-object' })
-    expect(config({ responseMimeType: 'application/json', responseSchema: { type: 'ARRAY', items: { type: 'STRING' } } }).responseFormat).toEqual({
-      type: 'json-schema', name: 'response', schema: { type: 'array', items: { type: 'string' } },
+    expect(
+      config({ responseMimeType: 'application/json', responseSchema: { type: 'ARRAY', items: { type: 'STRING' } } })
+        .responseFormat,
+    ).toEqual({
+      type: 'json-schema',
+      name: 'response',
+      schema: { type: 'array', items: { type: 'string' } },
     })
-    expect(() => config({ responseMimeType: 'text/x.enum', responseSchema: { type: 'STRING', enum: ['a'] } })).toThrow('text/x.enum')
+    expect(() => config({ responseMimeType: 'text/x.enum', responseSchema: { type: 'STRING', enum: ['a'] } })).toThrow(
+      'text/x.enum',
+    )
     expect(() => config({ responseSchema: { type: 'STRING' } })).toThrow('application/json')
   })
 })
 
 test('fields of the top level: kept for Gemini, and what cannot travel is refused', () => {
   const contents = [{ parts: [{ text: 'x' }] }]
-  const request = decode({ contents, safety_settings: [{ category: 'x' }], labels: { a: 'b' }, serviceTier: 'standard', model: 'models/x', api_key: 'no' })
-  expect(request.extra).toEqual({ format: 'gemini-generate', fields: { safetySettings: [{ category: 'x' }], labels: { a: 'b' } } })
+  const request = decode({
+    contents,
+    safety_settings: [{ category: 'x' }],
+    labels: { a: 'b' },
+    serviceTier: 'standard',
+    model: 'models/x',
+    api_key: 'no',
+  })
+  expect(request.extra).toEqual({
+    format: 'gemini-generate',
+    fields: { safetySettings: [{ category: 'x' }], labels: { a: 'b' } },
+  })
   expect(request.serviceTier).toBe('default')
   expect(() => decode({ contents, cachedContent: 'cachedContents/1' })).toThrow('cachedContent')
 })
 
 test('countTokens reads the inner request', () => {
-  const inner = { model: 'models/x', contents: { parts: { text: 'hi' } }, systemInstruction: { parts: [{ text: 'sys' }] }, tools: [{ functionDeclarations: [{ name: 'f' }] }] }
+  const inner = {
+    model: 'models/x',
+    contents: { parts: { text: 'hi' } },
+    systemInstruction: { parts: [{ text: 'sys' }] },
+    tools: [{ functionDeclarations: [{ name: 'f' }] }],
+  }
   const request = geminiCountTokens.decode(bodyOf({ generate_content_request: inner }))
   expect(request.messages.map(one => one.role)).toEqual(['system', 'user'])
   expect(request.tools).toEqual([{ name: 'f' }])
@@ -312,24 +448,57 @@ describe('embeddings', () => {
   const usage = { inputTokens: 3, outputTokens: 0 }
 
   test('one content', () => {
-    const request = geminiEmbedContent.decode(bodyOf({ model: 'models/x', content: { parts: [{ text: 'a' }, { text: 'b' }] }, task_type: 'RETRIEVAL_QUERY', outputDimensionality: 2 }))
-    expect(request).toEqual({ model: '', inputs: ['a\nb'], encoding: 'float', dimensions: 2, extra: { format: 'gemini-embeddings', fields: { taskType: 'RETRIEVAL_QUERY' } } })
+    const request = geminiEmbedContent.decode(
+      bodyOf({
+        model: 'models/x',
+        content: { parts: [{ text: 'a' }, { text: 'b' }] },
+        task_type: 'RETRIEVAL_QUERY',
+        outputDimensionality: 2,
+      }),
+    )
+    expect(request).toEqual({
+      model: '',
+      inputs: ['a\nb'],
+      encoding: 'float',
+      dimensions: 2,
+      extra: { format: 'gemini-embeddings', fields: { taskType: 'RETRIEVAL_QUERY' } },
+    })
     expect(geminiEmbedContent.encode({ vectors: [new Float32Array([0.5, 1])], usage }, 'm', request)).toEqual({
-      embedding: { values: [0.5, 1] }, usageMetadata: { promptTokenCount: 3, totalTokenCount: 3 },
+      embedding: { values: [0.5, 1] },
+      usageMetadata: { promptTokenCount: 3, totalTokenCount: 3 },
     })
   })
 
   test('several, with one wish', () => {
-    const request = geminiBatchEmbedContents.decode(bodyOf({ requests: [{ content: content('a'), title: 't' }, { content: content('b'), title: 't' }] }))
+    const request = geminiBatchEmbedContents.decode(
+      bodyOf({
+        requests: [
+          { content: content('a'), title: 't' },
+          { content: content('b'), title: 't' },
+        ],
+      }),
+    )
     expect(request.inputs).toEqual(['a', 'b'])
     const vectors = [new Float32Array([1]), new Float32Array([2])]
-    expect(geminiBatchEmbedContents.encode({ vectors, usage: { inputTokens: 0, outputTokens: 0 } }, 'm', request)).toEqual({ embeddings: [{ values: [1] }, { values: [2] }] })
-    expect(() => geminiBatchEmbedContents.encode({ vectors: vectors.slice(1), usage }, 'm', request)).toThrow('1 vectors for 2 inputs')
-    expect(() => geminiBatchEmbedContents.encode({ vectors: [vectors[0]!, new Float32Array([NaN])], usage }, 'm', request)).toThrow('not a number')
+    expect(
+      geminiBatchEmbedContents.encode({ vectors, usage: { inputTokens: 0, outputTokens: 0 } }, 'm', request),
+    ).toEqual({ embeddings: [{ values: [1] }, { values: [2] }] })
+    expect(() => geminiBatchEmbedContents.encode({ vectors: vectors.slice(1), usage }, 'm', request)).toThrow(
+      '1 vectors for 2 inputs',
+    )
+    expect(() =>
+      geminiBatchEmbedContents.encode({ vectors: [vectors[0]!, new Float32Array([NaN])], usage }, 'm', request),
+    ).toThrow('not a number')
   })
 
   test('wishes that differ, and pictures, are refused', () => {
-    expect(() => geminiBatchEmbedContents.decode(bodyOf({ requests: [{ content: content('a') }, { content: content('b'), outputDimensionality: 5 }] }))).toThrow('requests.1')
-    expect(() => geminiEmbedContent.decode(bodyOf({ content: { parts: [{ inlineData: { mimeType: 'image/png', data: 'x' } }] } }))).toThrow('content.parts.0')
+    expect(() =>
+      geminiBatchEmbedContents.decode(
+        bodyOf({ requests: [{ content: content('a') }, { content: content('b'), outputDimensionality: 5 }] }),
+      ),
+    ).toThrow('requests.1')
+    expect(() =>
+      geminiEmbedContent.decode(bodyOf({ content: { parts: [{ inlineData: { mimeType: 'image/png', data: 'x' } }] } })),
+    ).toThrow('content.parts.0')
   })
 })

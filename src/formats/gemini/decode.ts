@@ -22,7 +22,14 @@ export function showsThoughts(request: ChatRequest): boolean {
 }
 
 const knownFields = bothSpellings([
-  'model', 'contents', 'systemInstruction', 'tools', 'toolConfig', 'generationConfig', 'cachedContent', 'serviceTier',
+  'model',
+  'contents',
+  'systemInstruction',
+  'tools',
+  'toolConfig',
+  'generationConfig',
+  'cachedContent',
+  'serviceTier',
 ])
 
 /** Throws `unprocessable` for what this dialect allows but no other vendor could be told. */
@@ -56,8 +63,22 @@ export function decodeFields(fields: Fields): ChatRequest {
 
 /** What is taken from `generationConfig`; the rest is reported. */
 const configFields: ReadonlySet<string> = new Set([
-  'temperature', 'topP', 'topK', 'candidateCount', 'maxOutputTokens', 'stopSequences', 'seed', 'presencePenalty', 'frequencyPenalty',
-  'responseLogprobs', 'logprobs', 'responseMimeType', 'responseSchema', 'responseJsonSchema', 'thinkingConfig', 'responseModalities',
+  'temperature',
+  'topP',
+  'topK',
+  'candidateCount',
+  'maxOutputTokens',
+  'stopSequences',
+  'seed',
+  'presencePenalty',
+  'frequencyPenalty',
+  'responseLogprobs',
+  'logprobs',
+  'responseMimeType',
+  'responseSchema',
+  'responseJsonSchema',
+  'thinkingConfig',
+  'responseModalities',
 ])
 
 function readConfig(config: Fields, request: MarkedRequest, dropped: Set<string>): void {
@@ -74,19 +95,24 @@ function readConfig(config: Fields, request: MarkedRequest, dropped: Set<string>
     frequencyPenalty: number('frequencyPenalty'),
     logprobs: config.responseLogprobs === true ? true : undefined,
     topLogprobs: config.responseLogprobs === true ? number('logprobs') : undefined,
-    stop: Array.isArray(config.stopSequences) && config.stopSequences.length > 0 ? (config.stopSequences as string[]) : undefined,
+    stop:
+      Array.isArray(config.stopSequences) && config.stopSequences.length > 0
+        ? (config.stopSequences as string[])
+        : undefined,
     responseFormat: responseFormat(config),
     reasoning: isObject(config.thinkingConfig) ? readThinking(camel(config.thinkingConfig), request) : undefined,
   }
   setPresent(request, wishes)
   const modalities = listOf(config.responseModalities).map(enumWord)
   if (modalities.some(word => word !== 'TEXT')) dropped.add('generationConfig.responseModalities')
-  for (const name of Object.keys(config)) if (!configFields.has(name) && config[name] != null) dropped.add(`generationConfig.${name}`)
+  for (const name of Object.keys(config))
+    if (!configFields.has(name) && config[name] != null) dropped.add(`generationConfig.${name}`)
 }
 
 /** Fields that are absent stay absent: providers ask for presence. */
 function setPresent<T extends object>(into: T, values: Partial<T>): void {
-  for (const name of Object.keys(values) as (keyof T)[]) if (values[name] !== undefined) into[name] = values[name] as T[keyof T]
+  for (const name of Object.keys(values) as (keyof T)[])
+    if (values[name] !== undefined) into[name] = values[name] as T[keyof T]
 }
 
 function responseFormat({ responseMimeType, responseSchema, responseJsonSchema }: Fields): ResponseFormat | undefined {
@@ -94,14 +120,22 @@ function responseFormat({ responseMimeType, responseSchema, responseJsonSchema }
   const schema = isObject(responseJsonSchema) ? responseJsonSchema : openapi
   if (responseMimeType == null || responseMimeType === '' || responseMimeType === 'text/plain') {
     if (!schema) return undefined
-    throw untranslatable(['generationConfig', 'responseMimeType'], 'a response schema needs the response type "application/json"')
+    throw untranslatable(
+      ['generationConfig', 'responseMimeType'],
+      'a response schema needs the response type "application/json"',
+    )
   }
   if (responseMimeType !== 'application/json')
-    throw untranslatable(['generationConfig', 'responseMimeType'], `the response type ${shown(responseMimeType)} cannot be translated`)
+    throw untranslatable(
+      ['generationConfig', 'responseMimeType'],
+      `the response type ${shown(responseMimeType)} cannot be translated`,
+    )
   return schema ? { type: 'json-schema', name: 'response', schema } : { type: 'json-object' }
 }
 
-const efforts: ReadonlyMap<string, ReasoningEffort> = new Map(Object.entries<ReasoningEffort>({ MINIMAL: 'minimal', LOW: 'low', MEDIUM: 'medium', HIGH: 'high' }))
+const efforts: ReadonlyMap<string, ReasoningEffort> = new Map(
+  Object.entries<ReasoningEffort>({ MINIMAL: 'minimal', LOW: 'low', MEDIUM: 'medium', HIGH: 'high' }),
+)
 /** The model decides how much it thinks. */
 const dynamicBudget = -1
 
@@ -127,8 +161,12 @@ function readTools(value: unknown, request: ChatRequest, dropped: Set<string>): 
   if (tools.length > 0) request.tools = tools
 }
 
-function readDeclaration({ name, description, parameters, parametersJsonSchema, ...others }: Fields, dropped: Set<string>): Tool {
-  for (const [other, value] of Object.entries(others)) if (value != null) dropped.add(`tools.functionDeclarations.${other}`)
+function readDeclaration(
+  { name, description, parameters, parametersJsonSchema, ...others }: Fields,
+  dropped: Set<string>,
+): Tool {
+  for (const [other, value] of Object.entries(others))
+    if (value != null) dropped.add(`tools.functionDeclarations.${other}`)
   const tool: Tool = { name: name as string }
   if (typeof description === 'string') tool.description = description
   if (isObject(parametersJsonSchema)) tool.parameters = parametersJsonSchema
@@ -136,11 +174,16 @@ function readDeclaration({ name, description, parameters, parametersJsonSchema, 
   return tool
 }
 
-function readToolConfig({ functionCallingConfig, ...others }: Fields, request: ChatRequest, dropped: Set<string>): void {
+function readToolConfig(
+  { functionCallingConfig, ...others }: Fields,
+  request: ChatRequest,
+  dropped: Set<string>,
+): void {
   for (const [other, value] of Object.entries(others)) if (value != null) dropped.add(`toolConfig.${other}`)
   if (!isObject(functionCallingConfig) || !request.tools) return
   const { mode, allowedFunctionNames, ...rest } = camel(functionCallingConfig)
-  for (const [other, value] of Object.entries(rest)) if (value != null) dropped.add(`toolConfig.functionCallingConfig.${other}`)
+  for (const [other, value] of Object.entries(rest))
+    if (value != null) dropped.add(`toolConfig.functionCallingConfig.${other}`)
   const word = enumWord(mode)
   // Others do not promise that a call fits its schema.
   if (word === 'VALIDATED') dropped.add('toolConfig.functionCallingConfig.mode')

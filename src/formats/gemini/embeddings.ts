@@ -26,7 +26,11 @@ function checkWish(fields: Fields, path: Path, problems: Problems): void {
 function checkRequests(value: unknown, problems: Problems): void {
   const list = listOf(value)
   if (list.length === 0 || list.length > requestsMax)
-    return problems.add(['requests'], `\`requests\` must have 1 to ${requestsMax} entries; got ${list.length}`, 'out_of_range')
+    return problems.add(
+      ['requests'],
+      `\`requests\` must have 1 to ${requestsMax} entries; got ${list.length}`,
+      'out_of_range',
+    )
   for (let at = 0; at < list.length && !problems.full; at++) {
     const path = entryPath(['requests'], value, at)
     const one = list[at]
@@ -101,9 +105,16 @@ function values(result: EmbeddingsResult, request: EmbeddingsRequest): object[] 
 }
 
 const metadata = ({ usage }: EmbeddingsResult): object =>
-  usage.inputTokens > 0 ? { usageMetadata: { promptTokenCount: usage.inputTokens, totalTokenCount: usage.inputTokens } } : {}
+  usage.inputTokens > 0
+    ? { usageMetadata: { promptTokenCount: usage.inputTokens, totalTokenCount: usage.inputTokens } }
+    : {}
 
-const shared = { dialect: 'gemini-named-inside', operation: 'embeddings', errorBody: geminiErrorBody, forward: noForward } as const
+const shared = {
+  dialect: 'gemini-named-inside',
+  operation: 'embeddings',
+  errorBody: geminiErrorBody,
+  forward: noForward,
+} as const
 
 /** One content, all its texts together one vector. `decode` throws `unprocessable` for parts that are no text. */
 export const geminiEmbedContent: EmbeddingsFormat = {

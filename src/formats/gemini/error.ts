@@ -32,8 +32,11 @@ export function geminiErrorBody(error: GatewayError): object {
     const fieldViolations = problems.map(({ loc, msg }) => ({ field: fieldName(loc), description: msg }))
     details.push({ '@type': typeUrl('BadRequest'), fieldViolations })
   }
-  if (retryAfterMs !== undefined) details.push({ '@type': typeUrl('RetryInfo'), retryDelay: `${Math.ceil(retryAfterMs) / 1000}s` })
-  return { error: { code, message, status: statuses[code] ?? (code >= 500 ? 'INTERNAL' : 'INVALID_ARGUMENT'), details } }
+  if (retryAfterMs !== undefined)
+    details.push({ '@type': typeUrl('RetryInfo'), retryDelay: `${Math.ceil(retryAfterMs) / 1000}s` })
+  return {
+    error: { code, message, status: statuses[code] ?? (code >= 500 ? 'INTERNAL' : 'INVALID_ARGUMENT'), details },
+  }
 }
 
 /** `contents[0].parts[1].text`. */
@@ -46,12 +49,14 @@ function fieldName(loc: readonly (string | number)[]): string {
   return name
 }
 
-const kinds: ReadonlyMap<string, FaultKind> = new Map(Object.entries<FaultKind>({
-  INVALID_ARGUMENT: 'upstream-refused',
-  RESOURCE_EXHAUSTED: 'upstream-rate-limited',
-  DEADLINE_EXCEEDED: 'upstream-timeout',
-  UNAVAILABLE: 'upstream-overloaded',
-}))
+const kinds: ReadonlyMap<string, FaultKind> = new Map(
+  Object.entries<FaultKind>({
+    INVALID_ARGUMENT: 'upstream-refused',
+    RESOURCE_EXHAUSTED: 'upstream-rate-limited',
+    DEADLINE_EXCEEDED: 'upstream-timeout',
+    UNAVAILABLE: 'upstream-overloaded',
+  }),
+)
 
 /** An error that came as an event of a stream; undefined = the event is none. */
 export function errorOfEvent(event: Readonly<Record<string, unknown>>): GatewayError | undefined {

@@ -22,8 +22,13 @@ export function generateForward(dress: MakeDress): ForwardRules {
     },
     answer(bytes, publicModel) {
       const body = readAnswer(bytes)
-      const pieces = body.edited(body.has('modelVersion') ? [{ set: 'modelVersion', json: JSON.stringify(publicModel) }] : [])
-      return { body: pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces), usage: readUsage(body.get('usageMetadata')) }
+      const pieces = body.edited(
+        body.has('modelVersion') ? [{ set: 'modelVersion', json: JSON.stringify(publicModel) }] : [],
+      )
+      return {
+        body: pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces),
+        usage: readUsage(body.get('usageMetadata')),
+      }
     },
     relay: publicModel => new GenerateRelay(publicModel, dress()),
   }

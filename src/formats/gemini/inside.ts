@@ -10,4 +10,9 @@ function neverForwarded(): never {
 }
 
 /** Every function throws `internal`: no deployment speaks the dialect `gemini-named-inside`, so none is ever called. */
-export const noForward: ForwardRules = { modelInPath: true, edits: neverForwarded, answer: neverForwarded, relay: neverForwarded }
+export const noForward: ForwardRules = {
+  modelInPath: true,
+  edits: neverForwarded,
+  answer: neverForwarded,
+  relay: neverForwarded,
+}

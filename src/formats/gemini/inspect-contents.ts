@@ -6,7 +6,13 @@ import { camel, checkSpelling, entryPath, listOf } from './words.ts'
 const roles: ReadonlySet<unknown> = new Set(['user', 'model', 'function'])
 /** One of these is what a part is; what is not here is the upstream's to judge. */
 export const partKinds = [
-  'text', 'inlineData', 'fileData', 'functionCall', 'functionResponse', 'executableCode', 'codeExecutionResult',
+  'text',
+  'inlineData',
+  'fileData',
+  'functionCall',
+  'functionResponse',
+  'executableCode',
+  'codeExecutionResult',
 ] as const
 const contentExample = '{"role": "user", "parts": [{"text": ...}]}'
 
@@ -15,7 +21,8 @@ export function checkContents(value: unknown, problems: ProblemList): void {
   const list = listOf(value)
   if (list.length === 0)
     return problems.add(['contents'], `\`contents\` must not be empty; send [${contentExample}]`, 'out_of_range')
-  for (let at = 0; at < list.length && !problems.full; at++) checkContent(list[at], entryPath(['contents'], value, at), problems)
+  for (let at = 0; at < list.length && !problems.full; at++)
+    checkContent(list[at], entryPath(['contents'], value, at), problems)
 }
 
 /** One content; its role may be left out. */
@@ -27,7 +34,8 @@ export function checkContent(value: unknown, path: Path, problems: ProblemList):
     problems.unknownValue([...path, 'role'], `"user" or "model"${hint}`, role)
   }
   const list = listOf(parts)
-  for (let at = 0; at < list.length && !problems.full; at++) checkPart(list[at], entryPath([...path, 'parts'], parts, at), problems)
+  for (let at = 0; at < list.length && !problems.full; at++)
+    checkPart(list[at], entryPath([...path, 'parts'], parts, at), problems)
 }
 
 function checkPart(value: unknown, path: Path, problems: ProblemList): void {
@@ -35,23 +43,34 @@ function checkPart(value: unknown, path: Path, problems: ProblemList): void {
   checkSpelling(value, path, problems)
   const part = camel(value)
   if (Object.keys(part).length === 0)
-    return problems.add(path, 'a part must hold something: `text`, `inlineData`, `functionCall` or another kind', 'missing')
+    return problems.add(
+      path,
+      'a part must hold something: `text`, `inlineData`, `functionCall` or another kind',
+      'missing',
+    )
   const kinds = partKinds.filter(kind => part[kind] !== undefined && part[kind] !== null)
   if (kinds.length > 1)
-    problems.add(path, `a part holds one thing; this one has ${kinds.join(' and ')}: make several parts of it`, 'invalid')
+    problems.add(
+      path,
+      `a part holds one thing; this one has ${kinds.join(' and ')}: make several parts of it`,
+      'invalid',
+    )
   for (const kind of kinds) checkKind(kind, part[kind], [...path, kind], problems)
-  if (part.thought != null && typeof part.thought !== 'boolean') problems.wrong([...path, 'thought'], 'true or false', part.thought)
+  if (part.thought != null && typeof part.thought !== 'boolean')
+    problems.wrong([...path, 'thought'], 'true or false', part.thought)
   if (part.thoughtSignature != null && typeof part.thoughtSignature !== 'string')
     problems.wrong([...path, 'thoughtSignature'], 'a string (base64)', part.thoughtSignature)
 }
 
 /** The fields that each kind needs, all texts. */
-const needs: ReadonlyMap<string, readonly string[]> = new Map(Object.entries<readonly string[]>({
-  inlineData: ['mimeType', 'data'],
-  fileData: ['fileUri'],
-  functionCall: ['name'],
-  functionResponse: ['name'],
-}))
+const needs: ReadonlyMap<string, readonly string[]> = new Map(
+  Object.entries<readonly string[]>({
+    inlineData: ['mimeType', 'data'],
+    fileData: ['fileUri'],
+    functionCall: ['name'],
+    functionResponse: ['name'],
+  }),
+)
 
 function checkKind(kind: string, value: unknown, path: Path, problems: ProblemList): void {
   if (kind === 'text') {

@@ -29,9 +29,14 @@ const numbers: Readonly<Record<string, NumberRule>> = {
 function checkNumber(value: unknown, path: Path, rule: NumberRule, problems: ProblemList): void {
   const { least, most, integer } = rule
   const isOpen = most === Number.MAX_SAFE_INTEGER
-  const bound = isOpen ? (least === Number.MIN_SAFE_INTEGER ? '' : ` of at least ${least}`) : ` between ${least} and ${most}`
+  const bound = isOpen
+    ? least === Number.MIN_SAFE_INTEGER
+      ? ''
+      : ` of at least ${least}`
+    : ` between ${least} and ${most}`
   const what = `${integer ? 'an integer' : 'a number'}${bound}`
-  if (typeof value !== 'number' || (integer && Number.isFinite(value) && !Number.isInteger(value))) problems.wrong(path, what, value)
+  if (typeof value !== 'number' || (integer && Number.isFinite(value) && !Number.isInteger(value)))
+    problems.wrong(path, what, value)
   else if (!(value >= least && value <= most)) problems.outOfRange(path, what, value)
 }
 
@@ -50,7 +55,8 @@ function checkGenerationConfig(value: unknown, problems: ProblemList): void {
   if (config.responseMimeType != null && typeof config.responseMimeType !== 'string')
     problems.wrong([...path, 'responseMimeType'], 'a string such as "application/json"', config.responseMimeType)
   for (const name of ['responseSchema', 'responseJsonSchema'])
-    if (config[name] != null && !isObject(config[name])) problems.wrong([...path, name], 'an object (a schema)', config[name])
+    if (config[name] != null && !isObject(config[name]))
+      problems.wrong([...path, name], 'an object (a schema)', config[name])
   if (thinking != null) checkThinking(thinking, [...path, 'thinkingConfig'], problems)
 }
 
@@ -79,7 +85,8 @@ function checkTools(value: unknown, problems: ProblemList): void {
       checkSpelling(tool, path, problems)
       const declarations = camel(tool).functionDeclarations
       listOf(declarations).forEach((one, index) => {
-        if (!problems.full) checkDeclaration(one, entryPath([...path, 'functionDeclarations'], declarations, index), problems)
+        if (!problems.full)
+          checkDeclaration(one, entryPath([...path, 'functionDeclarations'], declarations, index), problems)
       })
     }
   }
@@ -89,8 +96,10 @@ function checkDeclaration(value: unknown, path: Path, problems: ProblemList): vo
   if (!isObject(value)) return problems.wrong(path, 'an object with a `name`', value)
   const { name, description, parameters, parametersJsonSchema } = camel(value)
   if (typeof name !== 'string' || name === '') problems.wrong([...path, 'name'], 'a string that is not empty', name)
-  if (description != null && typeof description !== 'string') problems.wrong([...path, 'description'], 'a string', description)
-  if (parameters != null && !isObject(parameters)) problems.wrong([...path, 'parameters'], 'an object (a schema)', parameters)
+  if (description != null && typeof description !== 'string')
+    problems.wrong([...path, 'description'], 'a string', description)
+  if (parameters != null && !isObject(parameters))
+    problems.wrong([...path, 'parameters'], 'an object (a schema)', parameters)
   if (parametersJsonSchema != null && !isObject(parametersJsonSchema))
     problems.wrong([...path, 'parametersJsonSchema'], 'an object (JSON Schema)', parametersJsonSchema)
   if (parameters != null && parametersJsonSchema != null)
@@ -114,7 +123,8 @@ function checkToolConfig(value: unknown, problems: ProblemList): void {
 
 function checkSafety(value: unknown, problems: ProblemList): void {
   listOf(value).forEach((one, at) => {
-    if (!isObject(one)) problems.wrong(entryPath(['safetySettings'], value, at), 'an object with `category` and `threshold`', one)
+    if (!isObject(one))
+      problems.wrong(entryPath(['safetySettings'], value, at), 'an object with `category` and `threshold`', one)
   })
 }
 
@@ -151,6 +161,7 @@ export function inspectGenerate(body: JsonBody): Inspection {
 /** A whole request inside another one (`countTokens`). */
 export function checkGenerateFields(fields: Fields, problems: ProblemList): void {
   checkSpelling(fields, [], problems)
-  for (const [name, value] of Object.entries(fields)) if (value !== null && !problems.full) generateChecks.get(name)?.(value, problems)
+  for (const [name, value] of Object.entries(fields))
+    if (value !== null && !problems.full) generateChecks.get(name)?.(value, problems)
   if (fields.contents == null) problems.add(['contents'], missingContents, 'missing')
 }

@@ -5,11 +5,35 @@ import { geminiGenerate, geminiGenerateArray } from '../gemini.ts'
 
 /** As AI Studio streams (ai.google.dev/api/generate-content, "streamGenerateContent"): CRLF, usage in every event. */
 const answers = [
-  { candidates: [{ content: { parts: [{ text: 'Grüße' }], role: 'model' }, index: 0 }], usageMetadata: { promptTokenCount: 8, totalTokenCount: 8 }, modelVersion: 'gemini-2.5-flash', responseId: 'r' },
-  { candidates: [{ content: { parts: [{ functionCall: { name: 'f', args: { modelVersion: 'mine', big: 1 } }, thoughtSignature: 'CiQ=' }], role: 'model' }, index: 0 }], modelVersion: 'gemini-2.5-flash', responseId: 'r' },
-  { candidates: [{ content: { parts: [{ text: '' }], role: 'model' }, finishReason: 'STOP', index: 0 }], usageMetadata: { promptTokenCount: 8, candidatesTokenCount: 5, thoughtsTokenCount: 2, totalTokenCount: 15 }, modelVersion: 'gemini-2.5-flash', responseId: 'r' },
+  {
+    candidates: [{ content: { parts: [{ text: 'Grüße' }], role: 'model' }, index: 0 }],
+    usageMetadata: { promptTokenCount: 8, totalTokenCount: 8 },
+    modelVersion: 'gemini-2.5-flash',
+    responseId: 'r',
+  },
+  {
+    candidates: [
+      {
+        content: {
+          parts: [{ functionCall: { name: 'f', args: { modelVersion: 'mine', big: 1 } }, thoughtSignature: 'CiQ=' }],
+          role: 'model',
+        },
+        index: 0,
+      },
+    ],
+    modelVersion: 'gemini-2.5-flash',
+    responseId: 'r',
+  },
+  {
+    candidates: [{ content: { parts: [{ text: '' }], role: 'model' }, finishReason: 'STOP', index: 0 }],
+    usageMetadata: { promptTokenCount: 8, candidatesTokenCount: 5, thoughtsTokenCount: 2, totalTokenCount: 15 },
+    modelVersion: 'gemini-2.5-flash',
+    responseId: 'r',
+  },
 ]
-const wire = Buffer.from(answers.map(one => `data: ${JSON.stringify(one).replace('"big":1', '"big":12345678901234567890')}\r\n\r\n`).join(''))
+const wire = Buffer.from(
+  answers.map(one => `data: ${JSON.stringify(one).replace('"big":1', '"big":12345678901234567890')}\r\n\r\n`).join(''),
+)
 const relayOf = (format = geminiGenerate) => format.forward.relay('public-model', JsonBody.read(Buffer.from('{}')))
 
 function run(pieces: Uint8Array[], format = geminiGenerate) {
@@ -34,8 +58,19 @@ test('wherever the bytes are cut, the same comes out', () => {
 })
 
 test('as an array: the same answers', () => {
-  const { text } = run([...wire].map(byte => new Uint8Array([byte])), geminiGenerateArray)
-  expect(JSON.parse(text) as unknown).toEqual(JSON.parse(`[${run([wire]).text.split('\n\n').filter(Boolean).map(one => one.slice(6)).join(',')}]`))
+  const { text } = run(
+    [...wire].map(byte => new Uint8Array([byte])),
+    geminiGenerateArray,
+  )
+  expect(JSON.parse(text) as unknown).toEqual(
+    JSON.parse(
+      `[${run([wire])
+        .text.split('\n\n')
+        .filter(Boolean)
+        .map(one => one.slice(6))
+        .join(',')}]`,
+    ),
+  )
   expect(geminiGenerateArray.streaming).toEqual({ contentType: 'application/json', heartbeat: '\n' })
 })
 
@@ -44,7 +79,10 @@ test('the last answer waits for the end: until then nobody knows that it is the 
   expect(beforeEnd).not.toContain('"finishReason"')
   expect(text).toContain('"finishReason":"STOP"')
   // Gemini 1 wrote a reason into every answer.
-  const chatty = answers.map((_, at) => `data: ${JSON.stringify({ candidates: [{ content: { parts: [{ text: String(at) }] }, finishReason: 'STOP' }] })}\n\n`)
+  const chatty = answers.map(
+    (_, at) =>
+      `data: ${JSON.stringify({ candidates: [{ content: { parts: [{ text: String(at) }] }, finishReason: 'STOP' }] })}\n\n`,
+  )
   const old = run(chatty.map(one => Buffer.from(one)))
   expect(frameSplitter().push(Buffer.from(old.text)).length).toBe(3)
   expect(old.relay.failure).toBeUndefined()
@@ -65,7 +103,10 @@ test('a blocked prompt is a whole answer', () => {
 })
 
 test('JSON with line ends stays one event', () => {
-  const pretty = JSON.stringify(answers[2], null, 2).split('\n').map(line => `data: ${line}`).join('\n')
+  const pretty = JSON.stringify(answers[2], null, 2)
+    .split('\n')
+    .map(line => `data: ${line}`)
+    .join('\n')
   const { text } = run([Buffer.from(`${pretty}\n\n`)])
   const frames = frameSplitter().push(Buffer.from(text))
   expect(frames.length).toBe(1)
@@ -76,11 +117,24 @@ describe('what breaks', () => {
   test.each([
     ['nothing', '', 'without finishing'],
     ['no end', `data: ${JSON.stringify(answers[0])}\n\n`, 'without finishing'],
-    ['one of two candidates', `data: ${JSON.stringify({ candidates: [{ index: 0, content: { parts: [{ text: 'a' }] } }, { index: 1, finishReason: 'STOP' }] })}\n\n`, 'without finishing'],
+    [
+      'one of two candidates',
+      `data: ${JSON.stringify({
+        candidates: [
+          { index: 0, content: { parts: [{ text: 'a' }] } },
+          { index: 1, finishReason: 'STOP' },
+        ],
+      })}\n\n`,
+      'without finishing',
+    ],
     ['no JSON', 'data: {"candidates":\n\n', 'not a JSON object'],
     ['an array', 'data: []\n\n', 'not a JSON object'],
     ['a name twice', 'data: {"modelVersion":"a","modelVersion":"b"}\n\n', 'not a JSON object'],
-    ['an error', `data: ${JSON.stringify(answers[0])}\n\ndata: {"error":{"code":503,"message":"overloaded, sorry","status":"UNAVAILABLE"}}\n\n`, 'overloaded, sorry'],
+    [
+      'an error',
+      `data: ${JSON.stringify(answers[0])}\n\ndata: {"error":{"code":503,"message":"overloaded, sorry","status":"UNAVAILABLE"}}\n\n`,
+      'overloaded, sorry',
+    ],
   ])('%s', (_, text, message) => {
     for (const pieces of [[Buffer.from(text)], [...Buffer.from(text)].map(byte => new Uint8Array([byte]))]) {
       const { relay } = run(pieces)
@@ -94,11 +148,17 @@ describe('what breaks', () => {
     const first = relay.push(wire.subarray(0, wire.indexOf('\r\n\r\n') + 4)) as string
     relay.push(Buffer.from('data: {"error":{"code":429,"message":"quota","status":"RESOURCE_EXHAUSTED"}}\n\n'))
     expect(relay.failure?.kind).toBe('upstream-rate-limited')
-    expect(JSON.parse(first + relay.errorEvent(relay.failure!))).toMatchObject([{ responseId: 'r' }, { error: { code: 429, status: 'RESOURCE_EXHAUSTED' } }])
+    expect(JSON.parse(first + relay.errorEvent(relay.failure!))).toMatchObject([
+      { responseId: 'r' },
+      { error: { code: 429, status: 'RESOURCE_EXHAUSTED' } },
+    ])
   })
 
   test('usage that cannot be true is not believed', () => {
-    const absurd = { candidates: [{ finishReason: 'STOP' }], usageMetadata: { promptTokenCount: -1, candidatesTokenCount: 2 } }
+    const absurd = {
+      candidates: [{ finishReason: 'STOP' }],
+      usageMetadata: { promptTokenCount: -1, candidatesTokenCount: 2 },
+    }
     expect(run([Buffer.from(`data: ${JSON.stringify(absurd)}\n\n`)]).relay.usage).toBeUndefined()
   })
 })
@@ -108,7 +168,10 @@ describe('whole answers', () => {
 
   test('get the public name and give their usage', () => {
     const { body, usage } = answer(JSON.stringify(answers[2]))
-    expect(JSON.parse(Buffer.from(body as Uint8Array).toString())).toEqual({ ...answers[2], modelVersion: 'public-model' })
+    expect(JSON.parse(Buffer.from(body as Uint8Array).toString())).toEqual({
+      ...answers[2],
+      modelVersion: 'public-model',
+    })
     expect(usage?.outputTokens).toBe(7)
     expect(answer('{"promptFeedback":{"blockReason":"OTHER"}}').usage).toBeUndefined()
   })
@@ -119,14 +182,19 @@ describe('whole answers', () => {
 
   test('the public name never goes to the upstream, and quirks are reported', () => {
     const body = JsonBody.read(Buffer.from('{"model":"models/public","contents":[],"labels":{}}'))
-    expect(geminiGenerate.forward.edits(body, { drop: ['labels'] })).toEqual({ edits: [{ remove: 'labels' }, { remove: 'model' }], dropped: ['labels'] })
+    expect(geminiGenerate.forward.edits(body, { drop: ['labels'] })).toEqual({
+      edits: [{ remove: 'labels' }, { remove: 'model' }],
+      dropped: ['labels'],
+    })
   })
 })
 
 test('a [DONE] that is not of this dialect takes nothing away', () => {
   for (const size of [1, 1000]) {
     const bytes = Buffer.concat([wire, Buffer.from('data: [DONE]\n\n')])
-    const pieces = Array.from({ length: Math.ceil(bytes.length / size) }, (_, at) => bytes.subarray(at * size, (at + 1) * size))
+    const pieces = Array.from({ length: Math.ceil(bytes.length / size) }, (_, at) =>
+      bytes.subarray(at * size, (at + 1) * size),
+    )
     const { relay, text } = run(pieces)
     expect([text, relay.failure]).toEqual([run([wire]).text, undefined])
   }

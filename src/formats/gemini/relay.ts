@@ -63,7 +63,8 @@ export class GenerateRelay implements StreamRelay {
         if (this.failure) break
       }
     } catch (cause) {
-      this.failure = cause instanceof GatewayError ? cause : broken("an event of the upstream's stream is not a JSON object", cause)
+      this.failure =
+        cause instanceof GatewayError ? cause : broken("an event of the upstream's stream is not a JSON object", cause)
     }
     return out
   }

@@ -4,8 +4,24 @@ import type { Fields } from '../openai-chat/checks.ts'
 import { camel, objectsOf } from './words.ts'
 
 /** Google writes 64-bit integers as text. */
-const integers: ReadonlySet<string> = new Set(['minItems', 'maxItems', 'minLength', 'maxLength', 'minProperties', 'maxProperties'])
-const taken: ReadonlySet<string> = new Set(['type', 'nullable', 'properties', 'items', 'anyOf', 'propertyOrdering', 'example', 'enum'])
+const integers: ReadonlySet<string> = new Set([
+  'minItems',
+  'maxItems',
+  'minLength',
+  'maxLength',
+  'minProperties',
+  'maxProperties',
+])
+const taken: ReadonlySet<string> = new Set([
+  'type',
+  'nullable',
+  'properties',
+  'items',
+  'anyOf',
+  'propertyOrdering',
+  'example',
+  'enum',
+])
 
 /** Fields that are not known stay as they are: hosts differ in what they read. */
 export function jsonSchemaOf(value: Fields): Fields {
@@ -20,11 +36,13 @@ export function jsonSchemaOf(value: Fields): Fields {
   if (schema.example !== undefined) out.examples = [schema.example]
   const nullable = schema.nullable === true
   addType(schema.type, nullable, out)
-  if (Array.isArray(schema.enum)) out.enum = nullable && !schema.enum.includes(null) ? [...schema.enum, null] : schema.enum
+  if (Array.isArray(schema.enum))
+    out.enum = nullable && !schema.enum.includes(null) ? [...schema.enum, null] : schema.enum
   if (isObject(schema.items)) out.items = jsonSchemaOf(schema.items)
   if (isObject(schema.properties)) out.properties = ordered(schema.properties, schema.propertyOrdering)
   const alternatives = objectsOf(schema.anyOf).map(jsonSchemaOf)
-  if (alternatives.length > 0) out.anyOf = nullable && out.type === undefined ? [...alternatives, { type: 'null' }] : alternatives
+  if (alternatives.length > 0)
+    out.anyOf = nullable && out.type === undefined ? [...alternatives, { type: 'null' }] : alternatives
   return out
 }
 

@@ -18,7 +18,8 @@ export function readUsage(value: unknown): Usage | undefined {
   const candidates = count(value.candidatesTokenCount ?? 0)
   const thoughts = count(value.thoughtsTokenCount ?? 0)
   const tools = count(value.toolUsePromptTokenCount ?? 0)
-  if (prompt === undefined || candidates === undefined || thoughts === undefined || tools === undefined) return undefined
+  if (prompt === undefined || candidates === undefined || thoughts === undefined || tools === undefined)
+    return undefined
   const usage: Usage = { inputTokens: prompt + tools, outputTokens: candidates + thoughts }
   const cached = count(value.cachedContentTokenCount)
   const inputAudio = modalityTokens(value.promptTokensDetails, 'AUDIO')
@@ -35,12 +36,22 @@ export function readUsage(value: unknown): Usage | undefined {
 }
 
 function modalityTokens(details: unknown, modality: 'AUDIO' | 'IMAGE'): number {
-  return objectsOf(details).reduce((sum, one) => (one.modality === modality ? sum + (count(one.tokenCount) ?? 0) : sum), 0)
+  return objectsOf(details).reduce(
+    (sum, one) => (one.modality === modality ? sum + (count(one.tokenCount) ?? 0) : sum),
+    0,
+  )
 }
 
 /** Gemini counts thinking beside the candidates, not among them. */
 export function usageMetadata(usage: Usage): Fields {
-  const { inputTokens, outputTokens, reasoningTokens = 0, cachedInputTokens, inputAudioTokens, outputAudioTokens } = usage
+  const {
+    inputTokens,
+    outputTokens,
+    reasoningTokens = 0,
+    cachedInputTokens,
+    inputAudioTokens,
+    outputAudioTokens,
+  } = usage
   const metadata: Fields = {
     promptTokenCount: inputTokens,
     candidatesTokenCount: Math.max(outputTokens - reasoningTokens, 0),
@@ -49,7 +60,8 @@ export function usageMetadata(usage: Usage): Fields {
   if (reasoningTokens > 0) metadata.thoughtsTokenCount = reasoningTokens
   if (cachedInputTokens !== undefined) metadata.cachedContentTokenCount = cachedInputTokens
   if (inputAudioTokens) metadata.promptTokensDetails = byModality(inputTokens, inputAudioTokens)
-  if (outputAudioTokens) metadata.candidatesTokensDetails = byModality(outputTokens - reasoningTokens, outputAudioTokens)
+  if (outputAudioTokens)
+    metadata.candidatesTokensDetails = byModality(outputTokens - reasoningTokens, outputAudioTokens)
   return metadata
 }
 

@@ -40,7 +40,12 @@ export function bothSpellings(names: readonly string[]): ReadonlySet<string> {
 
 /** Checks by field name, in both spellings. */
 export function checksOf(checks: Readonly<Record<string, Check>>): ReadonlyMap<string, Check> {
-  return new Map(Object.entries(checks).flatMap(([name, check]) => [[name, check], [snakeName(name), check]]))
+  return new Map(
+    Object.entries(checks).flatMap(([name, check]) => [
+      [name, check],
+      [snakeName(name), check],
+    ]),
+  )
 }
 
 /** An array as it is, one object as a list of one (Google's own examples write `"parts": {"text": ...}`), nothing as none. */

@@ -48,7 +48,10 @@ export class GenerateWriter implements EventWriter {
   /** The ends wait for the usage, which comes behind them: clients take the last answer for both. */
   end(): string {
     const candidates = [...this.#candidates.values()].sort((a, b) => a.index - b.index)
-    const last = candidates.map(candidate => ({ ...this.#piece(candidate, [candidate.lastPart()]), ...candidate.ending() }))
+    const last = candidates.map(candidate => ({
+      ...this.#piece(candidate, [candidate.lastPart()]),
+      ...candidate.ending(),
+    }))
     return this.#answer(last, this.#usage) + this.#dress.end()
   }
 

@@ -44,9 +44,21 @@ interface GatheredAnswer {
 
 function newChoice(index: number): GatheredChoice {
   return {
-    index, text: '', refusal: '', reasoning: '', blocks: [], openBlock: '', signed: false, calls: new Map(),
-    annotations: [], citations: [], images: [], audio: undefined, contentLogprobs: undefined,
-    refusalLogprobs: undefined, finish: 'stop',
+    index,
+    text: '',
+    refusal: '',
+    reasoning: '',
+    blocks: [],
+    openBlock: '',
+    signed: false,
+    calls: new Map(),
+    annotations: [],
+    citations: [],
+    images: [],
+    audio: undefined,
+    contentLogprobs: undefined,
+    refusalLogprobs: undefined,
+    finish: 'stop',
   }
 }
 
@@ -95,10 +107,7 @@ function add(choice: GatheredChoice, event: Exclude<ChatEvent, { type: 'start' |
     case 'tool-call-arguments': {
       const call = choice.calls.get(event.index)
       if (!call)
-        throw new GatewayError(
-          'upstream-broken',
-          "the upstream's answer continues a tool call that never began",
-        )
+        throw new GatewayError('upstream-broken', "the upstream's answer continues a tool call that never began")
       call.arguments += event.fragment
       return
     }

@@ -88,9 +88,7 @@ export function numberBetween(field: string, least: number, most: number): Check
 /** `most` left out = only the least is checked. */
 export function integerBetween(field: string, least: number, most = Number.MAX_SAFE_INTEGER): Check {
   const what =
-    most === Number.MAX_SAFE_INTEGER
-      ? `an integer of at least ${least}`
-      : `an integer between ${least} and ${most}`
+    most === Number.MAX_SAFE_INTEGER ? `an integer of at least ${least}` : `an integer between ${least} and ${most}`
   return (value, problems) => {
     if (typeof value !== 'number' || (Number.isFinite(value) && !Number.isInteger(value)))
       problems.wrong([field], what, value)
@@ -154,11 +152,7 @@ function checkStop(value: unknown, problems: ProblemList): void {
   if (typeof value === 'string') return
   if (!Array.isArray(value)) return problems.wrong(['stop'], 'a string or an array of strings', value)
   if (value.length > stopsMax)
-    problems.add(
-      ['stop'],
-      `\`stop\` must have at most ${stopsMax} entries; got ${value.length}`,
-      'out_of_range',
-    )
+    problems.add(['stop'], `\`stop\` must have at most ${stopsMax} entries; got ${value.length}`, 'out_of_range')
   for (let at = 0; at < value.length && !problems.full; at++)
     if (typeof value[at] !== 'string') problems.wrong(['stop', at], 'a string', value[at])
 }
@@ -179,8 +173,7 @@ function checkLogitBias(value: unknown, problems: ProblemList): void {
 function checkCache(value: unknown, problems: ProblemList): void {
   if (!isObject(value)) return problems.wrong(['cache'], 'an object such as {"no-cache": true}', value)
   const noCache = value['no-cache']
-  if (noCache != null && typeof noCache !== 'boolean')
-    problems.wrong(['cache', 'no-cache'], 'true or false', noCache)
+  if (noCache != null && typeof noCache !== 'boolean') problems.wrong(['cache', 'no-cache'], 'true or false', noCache)
 }
 
 /** The router tries no more for anybody. */
@@ -193,7 +186,11 @@ function checkFallbacks(value: unknown, problems: ProblemList): void {
   const what = 'the name of a model, or {"model": ...}'
   if (!Array.isArray(value)) return problems.wrong(['fallbacks'], 'an array of names of models', value)
   if (value.length > fallbacksMax)
-    problems.add(['fallbacks'], `\`fallbacks\` must have at most ${fallbacksMax} entries; got ${value.length}`, 'out_of_range')
+    problems.add(
+      ['fallbacks'],
+      `\`fallbacks\` must have at most ${fallbacksMax} entries; got ${value.length}`,
+      'out_of_range',
+    )
   for (let at = 0; at < value.length && !problems.full; at++) {
     const one: unknown = value[at]
     if (!isObject(one)) checkModelName(one, ['fallbacks', at], what, problems)
@@ -201,7 +198,11 @@ function checkFallbacks(value: unknown, problems: ProblemList): void {
       checkModelName(one.model, ['fallbacks', at, 'model'], 'the name of a model', problems)
       for (const other of Object.keys(one))
         if (other !== 'model')
-          problems.add(['fallbacks', at, other], 'is not supported: a fallback gets the call as it is; leave it out', 'unsupported')
+          problems.add(
+            ['fallbacks', at, other],
+            'is not supported: a fallback gets the call as it is; leave it out',
+            'unsupported',
+          )
     }
   }
 }
@@ -250,9 +251,28 @@ export const sharedChecks: readonly (readonly [string, Check])[] = [
  * or key (CVE-2024-6587): accepted, and never part of what a provider sees.
  */
 export const gatewayFields: ReadonlySet<string> = new Set([
-  'guardrails', 'caching', 'cache', 'num_retries', 'context_window_fallback_dict', 'fallbacks', 'drop_params', 'timeout',
-  'api_key', 'api_base', 'api_version', 'api_type', 'base_url', 'headers', 'extra_headers', 'organization',
-  'custom_llm_provider', 'proxy_call_id', 'proxy_logging_obj', 'logger_fn', 'user_config', 'tags',
+  'guardrails',
+  'caching',
+  'cache',
+  'num_retries',
+  'context_window_fallback_dict',
+  'fallbacks',
+  'drop_params',
+  'timeout',
+  'api_key',
+  'api_base',
+  'api_version',
+  'api_type',
+  'base_url',
+  'headers',
+  'extra_headers',
+  'organization',
+  'custom_llm_provider',
+  'proxy_call_id',
+  'proxy_logging_obj',
+  'logger_fn',
+  'user_config',
+  'tags',
 ])
 
 /** true = the field is so large that only `decode` looks into it. */
@@ -314,8 +334,7 @@ export function parseChecked(body: JsonBody, checks: ReadonlyMap<string, Check>)
   if (body.size <= fieldBytesMax) return fields
   const problems = new ProblemList()
   for (const field of body.names()) {
-    if (isTooLargeToInspect(body, field) && fields[field] !== null)
-      checks.get(field)?.(fields[field], problems)
+    if (isTooLargeToInspect(body, field) && fields[field] !== null) checks.get(field)?.(fields[field], problems)
   }
   if (problems.problems.length > 0) throw unprocessable(problems.problems)
   return fields
@@ -325,8 +344,7 @@ export function parseChecked(body: JsonBody, checks: ReadonlyMap<string, Check>)
 export function unknownFields(fields: Fields, known: ReadonlySet<string>): Fields {
   const rest: Fields = {}
   for (const field of Object.keys(fields)) {
-    if (field === '__proto__' || fields[field] === null || known.has(field) || gatewayFields.has(field))
-      continue
+    if (field === '__proto__' || fields[field] === null || known.has(field) || gatewayFields.has(field)) continue
     rest[field] = fields[field]
   }
   return rest

@@ -15,9 +15,7 @@ export function untranslatable(path: Path, what: string): GatewayError {
 /** `cache_control` of Anthropic's API, which many clients put into OpenAI bodies; undefined = none. */
 export function readCache(value: unknown): CacheControl | undefined {
   if (!isObject(value) || value.type !== 'ephemeral') return undefined
-  return value.ttl === '5m' || value.ttl === '1h'
-    ? { type: 'ephemeral', ttl: value.ttl }
-    : { type: 'ephemeral' }
+  return value.ttl === '5m' || value.ttl === '1h' ? { type: 'ephemeral', ttl: value.ttl } : { type: 'ephemeral' }
 }
 
 /** The messages in order. Throws `unprocessable` for a part that only this dialect knows. */
@@ -92,10 +90,7 @@ function assistantParts(message: Fields, at: number): Part[] {
   const calls = (message.tool_calls ?? []) as Fields[]
   calls.forEach((call, index) => parts.push(toolCall(call, ['messages', at, 'tool_calls', index])))
   if (parts.length === 0 && isObject(message.audio))
-    throw untranslatable(
-      ['messages', at, 'audio'],
-      'earlier audio by id is only known to the vendor that spoke it',
-    )
+    throw untranslatable(['messages', at, 'audio'], 'earlier audio by id is only known to the vendor that spoke it')
   return parts
 }
 

@@ -11,8 +11,7 @@ const decode = (fields: object) => {
   expect(openaiChat.inspect(body).problems).toEqual([])
   return openaiChat.decode(body)
 }
-const partsOf = (...content: unknown[]) =>
-  decode({ messages: [{ role: 'user', content }] }).messages[0]!.parts
+const partsOf = (...content: unknown[]) => decode({ messages: [{ role: 'user', content }] }).messages[0]!.parts
 
 function refusal(run: () => unknown): GatewayError {
   try {
@@ -37,15 +36,45 @@ describe('decoding a chat body', () => {
 
   test('every sampling field arrives under its own word', () => {
     const request = decode({
-      stream: true, stream_options: { include_usage: true }, n: 2, max_tokens: 5, temperature: 0, top_p: 0.5,
-      top_k: 3, stop: 'END', seed: 0, frequency_penalty: -1, presence_penalty: 1, logit_bias: { 7: -1 },
-      logprobs: true, top_logprobs: 2, parallel_tool_calls: false, user: 'u', metadata: { a: 'b' },
-      service_tier: 'flex', reasoning_effort: 'low',
+      stream: true,
+      stream_options: { include_usage: true },
+      n: 2,
+      max_tokens: 5,
+      temperature: 0,
+      top_p: 0.5,
+      top_k: 3,
+      stop: 'END',
+      seed: 0,
+      frequency_penalty: -1,
+      presence_penalty: 1,
+      logit_bias: { 7: -1 },
+      logprobs: true,
+      top_logprobs: 2,
+      parallel_tool_calls: false,
+      user: 'u',
+      metadata: { a: 'b' },
+      service_tier: 'flex',
+      reasoning_effort: 'low',
     })
     expect(request).toMatchObject({
-      stream: true, includeUsage: true, choices: 2, maxOutputTokens: 5, temperature: 0, topP: 0.5, topK: 3,
-      stop: ['END'], seed: 0, frequencyPenalty: -1, presencePenalty: 1, logitBias: { 7: -1 }, logprobs: true,
-      topLogprobs: 2, parallelToolCalls: false, user: 'u', metadata: { a: 'b' }, serviceTier: 'flex',
+      stream: true,
+      includeUsage: true,
+      choices: 2,
+      maxOutputTokens: 5,
+      temperature: 0,
+      topP: 0.5,
+      topK: 3,
+      stop: ['END'],
+      seed: 0,
+      frequencyPenalty: -1,
+      presencePenalty: 1,
+      logitBias: { 7: -1 },
+      logprobs: true,
+      topLogprobs: 2,
+      parallelToolCalls: false,
+      user: 'u',
+      metadata: { a: 'b' },
+      serviceTier: 'flex',
       reasoning: { effort: 'low' },
     })
     expect(request.extra.fields).toEqual({})
@@ -60,12 +89,22 @@ describe('decoding a chat body', () => {
     expect(decode({ stream_options: { include_usage: true } }).includeUsage).toBe(false)
   })
 
-  test('unknown fields are extra, null ones and the gateway\'s own are not', () => {
+  test("unknown fields are extra, null ones and the gateway's own are not", () => {
     const fields = Object.fromEntries([...gatewayFields].map(name => [name, null]))
     const { extra } = decode({
-      ...fields, min_p: 0.1, store: null, chat_template_kwargs: { thinking_mode: 'off' }, guardrails: ['g'],
-      caching: true, cache: { 'no-cache': true }, num_retries: 1, fallbacks: ['x'],
-      context_window_fallback_dict: { a: 'b' }, api_key: 'sk-stolen', api_base: 'http://evil', timeout: 5,
+      ...fields,
+      min_p: 0.1,
+      store: null,
+      chat_template_kwargs: { thinking_mode: 'off' },
+      guardrails: ['g'],
+      caching: true,
+      cache: { 'no-cache': true },
+      num_retries: 1,
+      fallbacks: ['x'],
+      context_window_fallback_dict: { a: 'b' },
+      api_key: 'sk-stolen',
+      api_base: 'http://evil',
+      timeout: 5,
     })
     expect(extra).toEqual({
       format: 'openai-chat',
@@ -74,11 +113,13 @@ describe('decoding a chat body', () => {
   })
 
   test('images come as bytes from data: URLs and as references otherwise', () => {
-    expect(partsOf(
-      { type: 'image_url', image_url: { url: 'data:image/PNG;base64,AAEC', detail: 'low' } },
-      { type: 'image_url', image_url: { url: 'https://a/b.png' } },
-      { type: 'image_url', image_url: 'data:image/svg+xml;charset=utf-8,%3Csvg%2F%3E' },
-    )).toEqual([
+    expect(
+      partsOf(
+        { type: 'image_url', image_url: { url: 'data:image/PNG;base64,AAEC', detail: 'low' } },
+        { type: 'image_url', image_url: { url: 'https://a/b.png' } },
+        { type: 'image_url', image_url: 'data:image/svg+xml;charset=utf-8,%3Csvg%2F%3E' },
+      ),
+    ).toEqual([
       { type: 'image', source: { data: 'AAEC', mediaType: 'image/png' }, detail: 'low' },
       { type: 'image', source: { url: 'https://a/b.png' } },
       {
@@ -95,13 +136,15 @@ describe('decoding a chat body', () => {
   })
 
   test('sound and files keep their bytes, names and ids', () => {
-    expect(partsOf(
-      { type: 'input_audio', input_audio: { data: 'UklG', format: 'wav' } },
-      { type: 'file', file: { file_data: 'data:application/pdf;base64,JVBE', filename: 'a.pdf' } },
-      { type: 'file', file: { file_data: 'JVBE' } },
-      { type: 'file', file: { file_id: 'file-1' } },
-      { type: 'refusal', refusal: 'no' },
-    )).toEqual([
+    expect(
+      partsOf(
+        { type: 'input_audio', input_audio: { data: 'UklG', format: 'wav' } },
+        { type: 'file', file: { file_data: 'data:application/pdf;base64,JVBE', filename: 'a.pdf' } },
+        { type: 'file', file: { file_data: 'JVBE' } },
+        { type: 'file', file: { file_id: 'file-1' } },
+        { type: 'refusal', refusal: 'no' },
+      ),
+    ).toEqual([
       { type: 'audio', data: 'UklG', format: 'wav' },
       { type: 'document', source: { data: 'JVBE', mediaType: 'application/pdf' }, name: 'a.pdf' },
       { type: 'document', source: { data: 'JVBE', mediaType: 'application/pdf' } },
@@ -144,8 +187,14 @@ describe('decoding a chat body', () => {
     }
     expect(wishes({ functions })).toEqual([false, ['parallel_tool_calls']])
     expect(wishes({ functions, parallel_tool_calls: false })).toEqual([false, undefined])
-    expect(wishes({ functions, chat_template_kwargs: { thinking_mode: 'on' } })).toEqual([false, ['parallel_tool_calls', 'chat_template_kwargs']])
-    expect(wishes({ tools: [{ type: 'function', function: { name: 'f' } }], parallel_tool_calls: false })).toEqual([false, undefined])
+    expect(wishes({ functions, chat_template_kwargs: { thinking_mode: 'on' } })).toEqual([
+      false,
+      ['parallel_tool_calls', 'chat_template_kwargs'],
+    ])
+    expect(wishes({ tools: [{ type: 'function', function: { name: 'f' } }], parallel_tool_calls: false })).toEqual([
+      false,
+      undefined,
+    ])
   })
 
   test('the old functions become tools, and each answer finds its latest call', () => {
@@ -162,7 +211,8 @@ describe('decoding a chat body', () => {
     expect(request.tools).toEqual([{ name: 'f', description: 'd', parameters: { type: 'object' } }])
     expect(request.toolChoice).toEqual({ name: 'f' })
     const ids = request.messages.map(({ parts: [part] }) =>
-      part!.type === 'tool-call' ? part!.id : part!.type === 'tool-result' ? part!.callId : '?')
+      part!.type === 'tool-call' ? part!.id : part!.type === 'tool-result' ? part!.callId : '?',
+    )
     expect(ids).toEqual(['call_0', 'call_0', 'call_2', 'call_2'])
     expect(request.extra.fields).toEqual({})
   })
@@ -172,10 +222,12 @@ describe('decoding a chat body', () => {
       { type: 'thinking', thinking: 'hmm', signature: 'sig==' },
       { type: 'redacted_thinking', data: 'zzz' },
     ]
-    const { messages } = decode({ messages: [
-      { role: 'assistant', content: 'yes', reasoning_content: 'hmm', thinking_blocks: blocks },
-      { role: 'assistant', content: 'yes', reasoning: 'plain' },
-    ] })
+    const { messages } = decode({
+      messages: [
+        { role: 'assistant', content: 'yes', reasoning_content: 'hmm', thinking_blocks: blocks },
+        { role: 'assistant', content: 'yes', reasoning: 'plain' },
+      ],
+    })
     expect(messages[0]!.parts).toEqual([
       { type: 'reasoning', text: 'hmm', signature: 'sig==' },
       { type: 'reasoning', text: '', redacted: 'zzz' },
@@ -204,7 +256,9 @@ describe('decoding a chat body', () => {
       { type: 'text', text: 'long', cache: { type: 'ephemeral', ttl: '1h' } },
     ])
     expect(request.messages[1]!.parts).toEqual([
-      { type: 'text', text: 'a', cache: { type: 'ephemeral' } }, { type: 'text', text: 'b' }])
+      { type: 'text', text: 'a', cache: { type: 'ephemeral' } },
+      { type: 'text', text: 'b' },
+    ])
     expect(request.messages[2]!.parts[0]).toMatchObject({ cache: { type: 'ephemeral' } })
     expect(request.tools![0]!.cache).toEqual({ type: 'ephemeral', ttl: '1h' })
   })
@@ -217,8 +271,16 @@ describe('decoding a chat body', () => {
     expect(choiceOf({ type: 'auto' })).toBe('auto')
     expect(choiceOf({ type: 'function', function: { name: 'g' } })).toEqual({ name: 'g' })
     expect(choiceOf({ type: 'function', name: 'g' })).toEqual({ name: 'g' })
-    const allowed = decode({ tools, tool_choice: { type: 'allowed_tools', allowed_tools: {
-      mode: 'required', tools: [{ type: 'function', function: { name: 'g' } }] } } })
+    const allowed = decode({
+      tools,
+      tool_choice: {
+        type: 'allowed_tools',
+        allowed_tools: {
+          mode: 'required',
+          tools: [{ type: 'function', function: { name: 'g' } }],
+        },
+      },
+    })
     expect(allowed.toolChoice).toBe('required')
     expect(allowed.tools).toEqual([{ name: 'g' }])
   })

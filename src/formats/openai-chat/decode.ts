@@ -65,8 +65,7 @@ export function decodeChat(body: JsonBody): ChatRequest {
   }
   readSampling(fields, request)
   if (typeof fields.logprobs === 'boolean') request.logprobs = fields.logprobs
-  if (typeof fields.top_logprobs === 'number' && fields.logprobs === true)
-    request.topLogprobs = fields.top_logprobs
+  if (typeof fields.top_logprobs === 'number' && fields.logprobs === true) request.topLogprobs = fields.top_logprobs
   if (typeof fields.service_tier === 'string') request.serviceTier = fields.service_tier
   const understood: string[] = []
   readTools(fields, request, understood)
@@ -90,9 +89,7 @@ function thinkingMode({ chat_template_kwargs: template }: Fields): boolean | und
 
 /** The client wants the usage event: only asked for in a stream. */
 export function includesUsage(fields: Fields): boolean {
-  return (
-    fields.stream === true && isObject(fields.stream_options) && fields.stream_options.include_usage === true
-  )
+  return fields.stream === true && isObject(fields.stream_options) && fields.stream_options.include_usage === true
 }
 
 /** The fields that chat and text completions share. */
@@ -183,10 +180,7 @@ function responseFormat(value: unknown): ResponseFormat | undefined {
   if (value.type === 'text') return { type: 'text' }
   if (value.type === 'json_object') return { type: 'json-object' }
   if (value.type !== 'json_schema')
-    throw untranslatable(
-      ['response_format', 'type'],
-      `the response format ${shown(value.type)} cannot be translated`,
-    )
+    throw untranslatable(['response_format', 'type'], `the response format ${shown(value.type)} cannot be translated`)
   const wanted = value.json_schema as Fields
   const format: ResponseFormat = {
     type: 'json-schema',

@@ -7,14 +7,11 @@ import { openaiChat } from '../openai-chat.ts'
 
 const requestOf = (fields: object): ChatRequest =>
   openaiChat.decode(
-    JsonBody.read(
-      Buffer.from(JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'x' }], ...fields })),
-    ),
+    JsonBody.read(Buffer.from(JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'x' }], ...fields }))),
   )
 const start: ChatEvent = { type: 'start', id: 'chatcmpl-9', model: 'upstream', createdS: 1700000000 }
 const done: ChatEvent = { type: 'finish', choice: 0, reason: 'stop' }
-const encode = (events: ChatEvent[], request = requestOf({})): any =>
-  openaiChat.encode(events, 'public', request)
+const encode = (events: ChatEvent[], request = requestOf({})): any => openaiChat.encode(events, 'public', request)
 
 describe('encoding a whole chat answer', () => {
   test('has every documented key', () => {
@@ -37,8 +34,13 @@ describe('encoding a whole chat answer', () => {
 
   test('usage reads back as what was counted', () => {
     const usage = {
-      inputTokens: 100, outputTokens: 50, cachedInputTokens: 40, cacheWriteTokens: 20, reasoningTokens: 30,
-      inputAudioTokens: 5, outputAudioTokens: 6,
+      inputTokens: 100,
+      outputTokens: 50,
+      cachedInputTokens: 40,
+      cacheWriteTokens: 20,
+      reasoningTokens: 30,
+      inputAudioTokens: 5,
+      outputAudioTokens: 6,
     }
     const body = encode([start, done, { type: 'usage', usage }])
     expect(body.usage.total_tokens).toBe(150)
@@ -67,16 +69,21 @@ describe('encoding a whole chat answer', () => {
     expect(encode([start, done]).choices[0].message.content).toBe('')
   })
 
-  test('a request that a policy copied still answers in the client\'s old words', () => {
+  test("a request that a policy copied still answers in the client's old words", () => {
     const copy = { ...requestOf({ functions: [{ name: 'f' }] }), temperature: 0 }
-    const events: ChatEvent[] = [start, { type: 'tool-call-start', choice: 0, index: 0, id: 'c', name: 'f' },
-      { type: 'finish', choice: 0, reason: 'tool-calls' }]
+    const events: ChatEvent[] = [
+      start,
+      { type: 'tool-call-start', choice: 0, index: 0, id: 'c', name: 'f' },
+      { type: 'finish', choice: 0, reason: 'tool-calls' },
+    ]
     expect(encode(events, copy).choices[0].message.function_call.name).toBe('f')
     expect(JSON.stringify(copy)).not.toContain('legacy')
   })
 
   test('signed thinking can be sent back and decodes to the same', () => {
-    const { message } = encode([start, { type: 'reasoning', choice: 0, text: 'a' },
+    const { message } = encode([
+      start,
+      { type: 'reasoning', choice: 0, text: 'a' },
       { type: 'reasoning', choice: 0, text: 'b', signature: 's' },
       { type: 'reasoning', choice: 0, redacted: 'r' },
       { type: 'text', choice: 0, text: 'x' },
@@ -85,23 +92,34 @@ describe('encoding a whole chat answer', () => {
     expect(message.reasoning_content).toBe('ab')
     expect(message.reasoning).toBe('ab')
     expect(requestOf({ messages: [message] }).messages[0]!.parts).toEqual([
-      { type: 'reasoning', text: 'ab', signature: 's' }, { type: 'reasoning', text: '', redacted: 'r' },
-      { type: 'text', text: 'x' }])
+      { type: 'reasoning', text: 'ab', signature: 's' },
+      { type: 'reasoning', text: '', redacted: 'r' },
+      { type: 'text', text: 'x' },
+    ])
   })
 
   test('thinking that nobody signed keeps its place before hidden thinking', () => {
-    const { message } = encode([start, { type: 'reasoning', choice: 0, text: 'a' },
-      { type: 'reasoning', choice: 0, redacted: 'r' }, done]).choices[0]
+    const { message } = encode([
+      start,
+      { type: 'reasoning', choice: 0, text: 'a' },
+      { type: 'reasoning', choice: 0, redacted: 'r' },
+      done,
+    ]).choices[0]
     expect(message.thinking_blocks).toEqual([
-      { type: 'thinking', thinking: 'a', signature: '' }, { type: 'redacted_thinking', data: 'r' }])
+      { type: 'thinking', thinking: 'a', signature: '' },
+      { type: 'redacted_thinking', data: 'r' },
+    ])
   })
 
   test('choices and calls are sorted whatever order the upstream chose', () => {
-    const body = encode([start,
+    const body = encode([
+      start,
       { type: 'text', choice: 1, text: 'b' },
       { type: 'tool-call-start', choice: 0, index: 1_000_000_000, id: 'late', name: 'g' },
       { type: 'tool-call-start', choice: 0, index: 0, id: 'soon', name: 'f' },
-      { type: 'finish', choice: 1, reason: 'stop' }, done])
+      { type: 'finish', choice: 1, reason: 'stop' },
+      done,
+    ])
     expect(body.choices.map((choice: any) => choice.index)).toEqual([0, 1])
     expect(body.choices[0].message.tool_calls.map((call: any) => call.id)).toEqual(['soon', 'late'])
   })
@@ -110,12 +128,12 @@ describe('encoding a whole chat answer', () => {
     expect(() => encode([start, { type: 'text', choice: 0, text: 'x' }])).toThrow('no finish reason')
     const error = new GatewayError('upstream-failed', 'boom')
     expect(() => encode([start, { type: 'error', error }])).toThrow(error)
-    expect(() =>
-      encode([start, { type: 'tool-call-arguments', choice: 0, index: 0, fragment: 'x' }, done]),
-    ).toThrow('never began')
+    expect(() => encode([start, { type: 'tool-call-arguments', choice: 0, index: 0, fragment: 'x' }, done])).toThrow(
+      'never began',
+    )
   })
 
-  test('ids of other vendors keep their text behind OpenAI\'s prefix', () => {
+  test("ids of other vendors keep their text behind OpenAI's prefix", () => {
     expect(encode([{ type: 'start', id: 'msg_7', model: 'u' }, done]).id).toBe('chatcmpl-msg_7')
     const now = encode([{ type: 'start', id: '', model: 'u' }, done])
     expect(now.id.length).toBeGreaterThan(20)

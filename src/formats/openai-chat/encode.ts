@@ -42,8 +42,7 @@ function message(choice: GatheredChoice, legacy: boolean): Record<string, unknow
     result.reasoning = choice.reasoning
   }
   if (choice.signed) result.thinking_blocks = choice.blocks
-  if (calls.length > 0 && legacy)
-    result.function_call = { name: calls[0]!.name, arguments: calls[0]!.arguments }
+  if (calls.length > 0 && legacy) result.function_call = { name: calls[0]!.name, arguments: calls[0]!.arguments }
   else if (calls.length > 0)
     result.tool_calls = calls.map(call => ({
       id: call.id,

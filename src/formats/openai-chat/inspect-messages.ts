@@ -9,17 +9,12 @@ const roleWords = '"system", "developer", "user", "assistant", "tool" or "functi
 export function checkMessages(value: unknown, problems: ProblemList): void {
   if (!Array.isArray(value)) return problems.wrong(['messages'], 'an array of messages', value)
   if (value.length === 0)
-    return problems.add(
-      ['messages'],
-      '`messages` must hold at least one message; got an empty array',
-      'out_of_range',
-    )
+    return problems.add(['messages'], '`messages` must hold at least one message; got an empty array', 'out_of_range')
   for (let at = 0; at < value.length && !problems.full; at++) checkMessage(value[at], at, problems)
 }
 
 function checkMessage(message: unknown, at: number, problems: ProblemList): void {
-  if (!isObject(message))
-    return problems.wrong(['messages', at], 'an object with `role` and `content`', message)
+  if (!isObject(message)) return problems.wrong(['messages', at], 'an object with `role` and `content`', message)
   const { role, content } = message
   if (!roles.has(role)) {
     if (typeof role === 'string') problems.unknownValue(['messages', at, 'role'], roleWords, role)
@@ -29,7 +24,8 @@ function checkMessage(message: unknown, at: number, problems: ProblemList): void
     if (Array.isArray(content)) checkParts(content, at, problems)
     else problems.wrong(['messages', at, 'content'], 'a string, null or an array of parts', content)
   }
-  if (role === 'user' && content == null) problems.wrong(['messages', at, 'content'], 'a string or an array of parts', content)
+  if (role === 'user' && content == null)
+    problems.wrong(['messages', at, 'content'], 'a string or an array of parts', content)
   if (role === 'user' || role === 'system') return checkName(message, at, problems)
   if (role === 'tool' && (typeof message.tool_call_id !== 'string' || message.tool_call_id === ''))
     problems.wrong(
@@ -53,8 +49,7 @@ function checkParts(parts: unknown[], at: number, problems: ProblemList): void {
     const part = parts[index]
     const path = ['messages', at, 'content', index]
     if (!isObject(part)) problems.wrong(path, 'an object with a `type`', part)
-    else if (typeof part.type !== 'string')
-      problems.wrong([...path, 'type'], 'a string such as "text"', part.type)
+    else if (typeof part.type !== 'string') problems.wrong([...path, 'type'], 'a string such as "text"', part.type)
     else checkPart(part, path, problems)
   }
 }
@@ -64,8 +59,7 @@ function checkPart(part: Fields, path: Path, problems: ProblemList): void {
   switch (part.type) {
     case 'text':
     case 'refusal':
-      if (typeof part[part.type] !== 'string')
-        problems.wrong([...path, part.type], 'a string', part[part.type])
+      if (typeof part[part.type] !== 'string') problems.wrong([...path, part.type], 'a string', part[part.type])
       return
     case 'image_url': {
       if (typeof part.image_url === 'string') return
@@ -77,11 +71,9 @@ function checkPart(part: Fields, path: Path, problems: ProblemList): void {
     }
     case 'input_audio': {
       const audio = part.input_audio
-      if (!isObject(audio))
-        return problems.wrong([...path, 'input_audio'], 'an object with `data` and `format`', audio)
+      if (!isObject(audio)) return problems.wrong([...path, 'input_audio'], 'an object with `data` and `format`', audio)
       for (const field of ['data', 'format'])
-        if (typeof audio[field] !== 'string')
-          problems.wrong([...path, 'input_audio', field], 'a string', audio[field])
+        if (typeof audio[field] !== 'string') problems.wrong([...path, 'input_audio', field], 'a string', audio[field])
       return
     }
     case 'file': {
@@ -119,8 +111,7 @@ function checkToolCalls(calls: unknown[], at: number, problems: ProblemList): vo
       continue
     }
     if (typeof call.id !== 'string') problems.wrong([...path, 'id'], 'a string', call.id)
-    if (call.type != null && typeof call.type !== 'string')
-      problems.wrong([...path, 'type'], '"function"', call.type)
+    if (call.type != null && typeof call.type !== 'string') problems.wrong([...path, 'type'], '"function"', call.type)
     if (call.type != null && call.type !== 'function') continue
     if (isObject(call.function)) checkCalled(call.function, [...path, 'function'], problems)
     else problems.wrong([...path, 'function'], 'an object with `name` and `arguments`', call.function)

@@ -7,7 +7,8 @@ const demands: ReadonlySet<unknown> = new Set(['required', 'any'])
 
 /** Looks at the fields together; each by itself is checked before. */
 export function checkChosenTool(body: JsonBody, problems: ProblemList): void {
-  if (problems.problems.length > 0 || isTooLargeToInspect(body, 'tools') || isTooLargeToInspect(body, 'functions')) return
+  if (problems.problems.length > 0 || isTooLargeToInspect(body, 'tools') || isTooLargeToInspect(body, 'functions'))
+    return
   const tools = objectsOf(body, 'tools')
   const functions = objectsOf(body, 'functions')
   const known = new Set([...tools.map(nameOf), ...functions.map(nameOf)])
@@ -15,10 +16,18 @@ export function checkChosenTool(body: JsonBody, problems: ProblemList): void {
   const list = field === 'tool_choice' ? 'tools' : 'functions'
   const choice = readField(body, field)
   if (tools.length + functions.length === 0 && demandsCall(choice))
-    return problems.add([field], `\`${field}\` demands a call, and there are no \`${list}\`; send them, or leave \`${field}\` out`, 'invalid')
+    return problems.add(
+      [field],
+      `\`${field}\` demands a call, and there are no \`${list}\`; send them, or leave \`${field}\` out`,
+      'invalid',
+    )
   for (const { name, path } of namesIn(choice, field)) {
     if (known.has(name)) continue
-    problems.add(path, `\`${field}\` names ${shown(name)}, which is not one of \`${list}\`; name one of them, or send that one too`, 'unknown_value')
+    problems.add(
+      path,
+      `\`${field}\` names ${shown(name)}, which is not one of \`${list}\`; name one of them, or send that one too`,
+      'unknown_value',
+    )
   }
 }
 

@@ -41,26 +41,21 @@ const refused: [string, object, string[]][] = [
     part({ type: 'image_url', image_url: {} }),
     ['messages.0.content.0.image_url.url:missing'],
   ],
-  [
-    'an image of null',
-    part({ type: 'image_url', image_url: null }),
-    ['messages.0.content.0.image_url:missing'],
-  ],
+  ['an image of null', part({ type: 'image_url', image_url: null }), ['messages.0.content.0.image_url:missing']],
   [
     'sound without data',
     part({ type: 'input_audio', input_audio: { format: 'wav' } }),
     ['messages.0.content.0.input_audio.data:missing'],
   ],
   ['a file without bytes or id', part({ type: 'file', file: {} }), ['messages.0.content.0.file:wrong_type']],
-  [
-    'a refusal that is no text',
-    part({ type: 'refusal', refusal: 1 }),
-    ['messages.0.content.0.refusal:wrong_type'],
-  ],
+  ['a refusal that is no text', part({ type: 'refusal', refusal: 1 }), ['messages.0.content.0.refusal:wrong_type']],
   ['a name that is no string', message({ name: 1 }), ['messages.0.name:wrong_type']],
   ['a tool message without its call', message({ role: 'tool' }), ['messages.0.tool_call_id:missing']],
-  ['a tool message with an empty call id', message({ role: 'tool', tool_call_id: '' }),
-    ['messages.0.tool_call_id:wrong_type']],
+  [
+    'a tool message with an empty call id',
+    message({ role: 'tool', tool_call_id: '' }),
+    ['messages.0.tool_call_id:wrong_type'],
+  ],
   ['a function message without a name', message({ role: 'function' }), ['messages.0.name:missing']],
   [
     'tool calls that are an object',
@@ -112,11 +107,7 @@ const refused: [string, object, string[]][] = [
   ['17 stops', { stop: Array(17).fill('x') }, ['stop:out_of_range']],
   ['a stop of null among others', { stop: ['a', null] }, ['stop.1:missing']],
   ['a stream of "true"', { stream: 'true' }, ['stream:wrong_type']],
-  [
-    'stream options of text in a stream',
-    { stream: true, stream_options: 'x' },
-    ['stream_options:wrong_type'],
-  ],
+  ['stream options of text in a stream', { stream: true, stream_options: 'x' }, ['stream_options:wrong_type']],
   [
     'an include_usage of 1',
     { stream: true, stream_options: { include_usage: 1 } },
@@ -129,30 +120,21 @@ const refused: [string, object, string[]][] = [
   ['a tool without a type', tool({ function: { name: 'f' } }), ['tools.0.type:missing']],
   ['a tool without a function', tool({ type: 'function' }), ['tools.0.function:missing']],
   ['a tool without a name', tool({ type: 'function', function: {} }), ['tools.0.function.name:missing']],
-  ['tool parameters that are text', tool({ type: 'function', function: { name: 'f', parameters: '{}' } }),
-    ['tools.0.function.parameters:wrong_type']],
+  [
+    'tool parameters that are text',
+    tool({ type: 'function', function: { name: 'f', parameters: '{}' } }),
+    ['tools.0.function.parameters:wrong_type'],
+  ],
   ['a custom tool without a name', tool({ type: 'custom', custom: {} }), ['tools.0.custom:wrong_type']],
   ['a tool choice nobody knows', { tool_choice: 'maybe' }, ['tool_choice:unknown_value']],
-  [
-    'a tool choice without a name',
-    { tool_choice: { type: 'function' } },
-    ['tool_choice.function.name:missing'],
-  ],
+  ['a tool choice without a name', { tool_choice: { type: 'function' } }, ['tool_choice.function.name:missing']],
   ['a tool choice of an array', { tool_choice: [] }, ['tool_choice:wrong_type']],
-  [
-    'allowed tools without tools',
-    { tool_choice: { type: 'allowed_tools' } },
-    ['tool_choice.allowed_tools:missing'],
-  ],
+  ['allowed tools without tools', { tool_choice: { type: 'allowed_tools' } }, ['tool_choice.allowed_tools:missing']],
   ['parallel tool calls of "yes"', { parallel_tool_calls: 'yes' }, ['parallel_tool_calls:wrong_type']],
   ['functions without a name', { functions: [{}] }, ['functions.0.name:missing']],
   ['a function call nobody knows', { function_call: 'any' }, ['function_call:unknown_value']],
   ['a response format of text', { response_format: 'json' }, ['response_format:wrong_type']],
-  [
-    'a response format nobody knows',
-    { response_format: { type: 'yaml' } },
-    ['response_format.type:unknown_value'],
-  ],
+  ['a response format nobody knows', { response_format: { type: 'yaml' } }, ['response_format.type:unknown_value']],
   [
     'a JSON schema without a schema',
     { response_format: { type: 'json_schema' } },
@@ -166,11 +148,22 @@ const refused: [string, object, string[]][] = [
   ['a guardrail of a number', { guardrails: ['a', 1] }, ['guardrails.1:wrong_type']],
   ['a caching of 1', { caching: 1 }, ['caching:wrong_type']],
   ['negative retries', { num_retries: -1 }, ['num_retries:out_of_range']],
-  ['a fallback map of numbers', { context_window_fallback_dict: { a: 1 } },
-    ['context_window_fallback_dict.a:wrong_type']],
+  [
+    'a fallback map of numbers',
+    { context_window_fallback_dict: { a: 1 } },
+    ['context_window_fallback_dict.a:wrong_type'],
+  ],
   ['fallbacks of text', { fallbacks: 'm' }, ['fallbacks:wrong_type']],
-  ['fallbacks without a name', { fallbacks: ['', {}, 5] }, ['fallbacks.0:wrong_type', 'fallbacks.1.model:missing', 'fallbacks.2:wrong_type']],
-  ['a fallback with messages of its own', { fallbacks: [{ model: 'm', messages: [] }] }, ['fallbacks.0.messages:unsupported']],
+  [
+    'fallbacks without a name',
+    { fallbacks: ['', {}, 5] },
+    ['fallbacks.0:wrong_type', 'fallbacks.1.model:missing', 'fallbacks.2:wrong_type'],
+  ],
+  [
+    'a fallback with messages of its own',
+    { fallbacks: [{ model: 'm', messages: [] }] },
+    ['fallbacks.0.messages:unsupported'],
+  ],
   ['eleven fallbacks', { fallbacks: Array(11).fill('m') }, ['fallbacks:out_of_range']],
   ['eleven retries', { num_retries: 11 }, ['num_retries:out_of_range']],
   ['a drop_params of text', { drop_params: 'no' }, ['drop_params:wrong_type']],
@@ -178,19 +171,43 @@ const refused: [string, object, string[]][] = [
   ['a user message without content', { messages: [{ role: 'user' }] }, ['messages.0.content:missing']],
   ['a user message of null', { messages: [{ role: 'user', content: null }] }, ['messages.0.content:missing']],
   ['a demanded call without tools', { tool_choice: 'required' }, ['tool_choice:invalid']],
-  ['a named tool without tools', { tools: [], tool_choice: { type: 'function', function: { name: 'f' } } }, ['tool_choice:invalid']],
-  ['a named tool that is another', { tools: [known], tool_choice: { type: 'function', function: { name: 'g' } } }, ['tool_choice:unknown_value']],
-  ['an allowed tool that is another', { tools: [known], tool_choice: { type: 'allowed_tools', allowed_tools: { mode: 'auto', tools: [{ type: 'function', function: { name: 'g' } }] } } },
-    ['tool_choice.allowed_tools.tools.0:unknown_value']],
-  ['a named function that is another', { functions: [{ name: 'f' }], function_call: { name: 'g' } }, ['function_call:unknown_value']],
+  [
+    'a named tool without tools',
+    { tools: [], tool_choice: { type: 'function', function: { name: 'f' } } },
+    ['tool_choice:invalid'],
+  ],
+  [
+    'a named tool that is another',
+    { tools: [known], tool_choice: { type: 'function', function: { name: 'g' } } },
+    ['tool_choice:unknown_value'],
+  ],
+  [
+    'an allowed tool that is another',
+    {
+      tools: [known],
+      tool_choice: {
+        type: 'allowed_tools',
+        allowed_tools: { mode: 'auto', tools: [{ type: 'function', function: { name: 'g' } }] },
+      },
+    },
+    ['tool_choice.allowed_tools.tools.0:unknown_value'],
+  ],
+  [
+    'a named function that is another',
+    { functions: [{ name: 'f' }], function_call: { name: 'g' } },
+    ['function_call:unknown_value'],
+  ],
   ['a cache of true', { cache: true }, ['cache:wrong_type']],
   ['a no-cache of text', { cache: { 'no-cache': 'yes' } }, ['cache.no-cache:wrong_type']],
   ['template arguments of text', { chat_template_kwargs: 'x' }, ['chat_template_kwargs:wrong_type']],
   ['a service tier of a number', { service_tier: 1 }, ['service_tier:wrong_type']],
   ['an effort nobody knows', { reasoning_effort: 'huge' }, ['reasoning_effort:unknown_value']],
   ['a reasoning effort nobody knows', { reasoning: { effort: 'huge' } }, ['reasoning.effort:unknown_value']],
-  ['a negative thinking budget', { thinking: { type: 'enabled', budget_tokens: -1 } },
-    ['thinking.budget_tokens:out_of_range']],
+  [
+    'a negative thinking budget',
+    { thinking: { type: 'enabled', budget_tokens: -1 } },
+    ['thinking.budget_tokens:out_of_range'],
+  ],
 ]
 
 const accepted: [string, object][] = [
@@ -252,10 +269,7 @@ const accepted: [string, object][] = [
   ],
   ['parts newer than the gateway', part({ type: 'hologram', hologram: { x: 1 } })],
   ['an image as a bare string', part({ type: 'image_url', image_url: 'https://a/b.png' })],
-  [
-    'a custom tool and a hosted one',
-    { tools: [{ type: 'custom', custom: { name: 'x' } }, { type: 'web_search' }] },
-  ],
+  ['a custom tool and a hosted one', { tools: [{ type: 'custom', custom: { name: 'x' } }, { type: 'web_search' }] }],
   ['stream options outside a stream', { stream_options: { include_usage: true } }],
   [
     'the ends of every range',
@@ -274,18 +288,30 @@ const accepted: [string, object][] = [
     },
   ],
   ['top_logprobs of 0 without logprobs', { top_logprobs: 0 }],
-  [
-    'a JSON schema',
-    { response_format: { type: 'json_schema', json_schema: { name: 'n', schema: {}, strict: true } } },
-  ],
+  ['a JSON schema', { response_format: { type: 'json_schema', json_schema: { name: 'n', schema: {}, strict: true } } }],
   ['a named tool', { tools: [known], tool_choice: { type: 'function', function: { name: 'f' } } }],
-  ['a named custom tool', { tools: [{ type: 'custom', custom: { name: 'x' } }], tool_choice: { type: 'custom', custom: { name: 'x' } } }],
-  ['allowed tools', { tools: [known], tool_choice: { type: 'allowed_tools', allowed_tools: { mode: 'required', tools: [{ type: 'function', function: { name: 'f' } }] } } }],
+  [
+    'a named custom tool',
+    { tools: [{ type: 'custom', custom: { name: 'x' } }], tool_choice: { type: 'custom', custom: { name: 'x' } } },
+  ],
+  [
+    'allowed tools',
+    {
+      tools: [known],
+      tool_choice: {
+        type: 'allowed_tools',
+        allowed_tools: { mode: 'required', tools: [{ type: 'function', function: { name: 'f' } }] },
+      },
+    },
+  ],
   ['a demanded call of a hosted tool', { tools: [{ type: 'web_search' }], tool_choice: 'required' }],
   ['choices that demand nothing, without tools', { tool_choice: 'none' }],
   ['the same as an empty list of tools', { tools: [], tool_choice: 'auto' }],
   ['a named function', { functions: [{ name: 'f' }], function_call: { name: 'f' } }],
-  ['fallbacks by name and as objects', { fallbacks: ['a', { model: 'b' }], num_retries: 10, drop_params: true, guardrails: [] }],
+  [
+    'fallbacks by name and as objects',
+    { fallbacks: ['a', { model: 'b' }], num_retries: 10, drop_params: true, guardrails: [] },
+  ],
   ['the effort of the newest models', { reasoning_effort: 'max' }],
   ['fields of other vendors', { min_p: 0.1, repetition_penalty: 1.1, safe_prompt: true }],
 ]
@@ -313,9 +339,7 @@ describe('inspecting a chat body', () => {
 
   test('refuses numbers that JSON allows and no machine holds', () => {
     for (const field of ['temperature', 'n', 'max_tokens', 'seed', 'top_p', 'num_retries']) {
-      const { problems } = openaiChat.inspect(
-        bodyOf(`{"messages":[{"role":"user","content":"x"}],"${field}":1e999}`),
-      )
+      const { problems } = openaiChat.inspect(bodyOf(`{"messages":[{"role":"user","content":"x"}],"${field}":1e999}`))
       expect(problems.map(problem => problem.type)).toEqual(['out_of_range'])
       expect(problems[0]!.msg).toContain('too large')
     }
@@ -340,8 +364,7 @@ describe('inspecting a chat body', () => {
   })
 
   test('a key named __proto__ changes nothing', () => {
-    const text =
-      '{"__proto__":{"messages":1},"messages":[{"role":"user","content":"x","__proto__":{"role":3}}]}'
+    const text = '{"__proto__":{"messages":1},"messages":[{"role":"user","content":"x","__proto__":{"role":3}}]}'
     expect(openaiChat.inspect(bodyOf(text)).problems).toEqual([])
     const request = openaiChat.decode(bodyOf(text))
     expect(Object.keys(request.extra.fields)).toEqual([])
@@ -356,7 +379,7 @@ describe('inspecting a chat body', () => {
     expect(openaiChat.decode(good).messages[0]!.parts).toEqual([{ type: 'text', text: filler }])
   })
 
-  test('broken JSON inside a large body is the client\'s fault, not the gateway\'s', () => {
+  test("broken JSON inside a large body is the client's fault, not the gateway's", () => {
     const filler = ' '.repeat(300 * 1024)
     const kindOf = (run: () => unknown) => {
       try {
@@ -378,9 +401,7 @@ describe('inspecting a chat body', () => {
   })
 
   test('a small body is inspected in less than 20 us', () => {
-    const body = bodyOf(
-      JSON.stringify({ model: 'm', messages: hello, temperature: 0.5, max_tokens: 10, stream: true }),
-    )
+    const body = bodyOf(JSON.stringify({ model: 'm', messages: hello, temperature: 0.5, max_tokens: 10, stream: true }))
     for (let at = 0; at < 2000; at++) openaiChat.inspect(body)
     const rounds = 5000
     let best = Infinity

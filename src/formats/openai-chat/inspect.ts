@@ -20,14 +20,7 @@ import { checkChosenTool } from './inspect-tool-choice.ts'
 
 const toolModes = new Set<unknown>(['auto', 'none', 'required', 'any'])
 /** The last three are other vendors'; they are theirs to judge. */
-const responseTypes = new Set<unknown>([
-  'text',
-  'json_object',
-  'json_schema',
-  'grammar',
-  'regex',
-  'structural_tag',
-])
+const responseTypes = new Set<unknown>(['text', 'json_object', 'json_schema', 'grammar', 'regex', 'structural_tag'])
 
 function checkFunction(value: unknown, path: Path, problems: ProblemList): void {
   if (!isObject(value)) return problems.wrong(path, 'an object with a `name`', value)
@@ -56,8 +49,7 @@ function checkTools(value: unknown, problems: ProblemList): void {
 
 function checkFunctions(value: unknown, problems: ProblemList): void {
   if (!Array.isArray(value)) return problems.wrong(['functions'], 'an array of functions', value)
-  for (let at = 0; at < value.length && !problems.full; at++)
-    checkFunction(value[at], ['functions', at], problems)
+  for (let at = 0; at < value.length && !problems.full; at++) checkFunction(value[at], ['functions', at], problems)
 }
 
 function checkToolChoice(value: unknown, problems: ProblemList): void {
@@ -89,8 +81,7 @@ function checkFunctionCall(value: unknown, problems: ProblemList): void {
 }
 
 function checkResponseFormat(value: unknown, problems: ProblemList): void {
-  if (!isObject(value))
-    return problems.wrong(['response_format'], 'an object such as {"type": "json_object"}', value)
+  if (!isObject(value)) return problems.wrong(['response_format'], 'an object such as {"type": "json_object"}', value)
   if (!responseTypes.has(value.type)) {
     const what = '"text", "json_object" or "json_schema"'
     if (typeof value.type === 'string') problems.unknownValue(['response_format', 'type'], what, value.type)
@@ -101,8 +92,7 @@ function checkResponseFormat(value: unknown, problems: ProblemList): void {
   const path = ['response_format', 'json_schema']
   const wanted = value.json_schema
   if (!isObject(wanted)) return problems.wrong(path, 'an object with `name` and `schema`', wanted)
-  if (wanted.name != null && typeof wanted.name !== 'string')
-    problems.wrong([...path, 'name'], 'a string', wanted.name)
+  if (wanted.name != null && typeof wanted.name !== 'string') problems.wrong([...path, 'name'], 'a string', wanted.name)
   if (wanted.schema != null && !isObject(wanted.schema))
     problems.wrong([...path, 'schema'], 'an object (JSON Schema)', wanted.schema)
   if (wanted.strict != null && typeof wanted.strict !== 'boolean')
@@ -120,16 +110,14 @@ function checkReasoning(value: unknown, problems: ProblemList): void {
 
 function checkThinking(value: unknown, problems: ProblemList): void {
   if (!isObject(value)) return problems.wrong(['thinking'], 'an object such as {"type": "enabled"}', value)
-  if (typeof value.type !== 'string')
-    problems.wrong(['thinking', 'type'], '"enabled" or "disabled"', value.type)
+  if (typeof value.type !== 'string') problems.wrong(['thinking', 'type'], '"enabled" or "disabled"', value.type)
   checkBudget(value.budget_tokens, ['thinking', 'budget_tokens'], problems)
 }
 
 function checkBudget(value: unknown, path: Path, problems: ProblemList): void {
   if (value == null) return
   if (typeof value !== 'number') problems.wrong(path, 'an integer of at least 0', value)
-  else if (!Number.isSafeInteger(value) || value < 0)
-    problems.outOfRange(path, 'an integer of at least 0', value)
+  else if (!Number.isSafeInteger(value) || value < 0) problems.outOfRange(path, 'an integer of at least 0', value)
 }
 
 /** In a large body the large fields wait for `decode`, which runs the same checks. */
@@ -183,11 +171,7 @@ export function inspectChat(body: JsonBody): Inspection {
   if (body.has('top_logprobs')) {
     const wanted = readField(body, 'top_logprobs')
     if (typeof wanted === 'number' && wanted > 0 && readField(body, 'logprobs') !== true)
-      list.add(
-        ['top_logprobs'],
-        '`top_logprobs` needs `logprobs` to be true; set it, or leave both out',
-        'invalid',
-      )
+      list.add(['top_logprobs'], '`top_logprobs` needs `logprobs` to be true; set it, or leave both out', 'invalid')
   }
   return {
     model: textOf(body, 'model'),

@@ -24,9 +24,7 @@ export function answerId(prefix: string, id: string): string {
 
 /** Seconds since 1970: the upstream's own, else now. */
 export function createdOr(createdS: number | undefined): number {
-  return createdS !== undefined && Number.isSafeInteger(createdS)
-    ? createdS
-    : Math.floor(systemClock.epochMs() / 1000)
+  return createdS !== undefined && Number.isSafeInteger(createdS) ? createdS : Math.floor(systemClock.epochMs() / 1000)
 }
 
 /** OpenAI's usage object, with Anthropic's cache fields where a cache was at work (LiteLLM writes both). */

@@ -23,14 +23,17 @@ export const strictChatSchema: StrictSchema = {
 
 function textOfChoice({ message, finish_reason: ending }: Fields): string[] {
   if (!isObject(message) || otherEndings.has(ending)) return []
-  if (message.refusal || message.function_call || (Array.isArray(message.tool_calls) && message.tool_calls.length > 0)) return []
+  if (message.refusal || message.function_call || (Array.isArray(message.tool_calls) && message.tool_calls.length > 0))
+    return []
   const { content } = message
   return [typeof content === 'string' ? content : textsOf(content)]
 }
 
 /** The texts of a list of parts, joined. */
 export function textsOf(parts: unknown): string {
-  return objectsIn(parts).map(part => (typeof part.text === 'string' ? part.text : '')).join('')
+  return objectsIn(parts)
+    .map(part => (typeof part.text === 'string' ? part.text : ''))
+    .join('')
 }
 
 /** Entries that are no objects are passed over; anything but an array has none. */

@@ -17,26 +17,19 @@ export function checkTexts(rule: TextsRule, value: unknown, problems: ProblemLis
   if (value === '' && !emptyAllowed) return problems.outOfRange([field], 'a string that is not empty', value)
   if (typeof value === 'string') return
   if (!Array.isArray(value)) return problems.wrong([field], kinds, value)
-  if (value.length === 0)
-    return problems.add([field], `\`${field}\` must not be empty; send ${kinds}`, 'out_of_range')
+  if (value.length === 0) return problems.add([field], `\`${field}\` must not be empty; send ${kinds}`, 'out_of_range')
   const [first] = value as unknown[]
   if (typeof first === 'number') return checkTokens([field], value, problems)
   if (value.length > most)
-    problems.add(
-      [field],
-      `\`${field}\` must have at most ${most} entries; got ${value.length}`,
-      'out_of_range',
-    )
+    problems.add([field], `\`${field}\` must have at most ${most} entries; got ${value.length}`, 'out_of_range')
   for (let at = 0; at < value.length && !problems.full; at++) {
     const item: unknown = value[at]
     if (Array.isArray(first)) {
-      if (!Array.isArray(item))
-        problems.wrong([field, at], 'an array of token ids like the first entry', item)
+      if (!Array.isArray(item)) problems.wrong([field, at], 'an array of token ids like the first entry', item)
       else if (item.length === 0) problems.outOfRange([field, at], 'at least one token id', item)
       else checkTokens([field, at], item, problems)
     } else if (typeof item !== 'string') problems.wrong([field, at], 'a string', item)
-    else if (item === '' && !emptyAllowed)
-      problems.outOfRange([field, at], 'a string that is not empty', item)
+    else if (item === '' && !emptyAllowed) problems.outOfRange([field, at], 'a string that is not empty', item)
   }
 }
 

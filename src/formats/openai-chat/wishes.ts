@@ -10,7 +10,14 @@ import { isObject, ProblemList, readField, sharedChecks } from './checks.ts'
 import type { Fields } from './checks.ts'
 
 const wishNames: ReadonlySet<string> = new Set([
-  'num_retries', 'fallbacks', 'context_window_fallback_dict', 'drop_params', 'guardrails', 'caching', 'cache', 'timeout',
+  'num_retries',
+  'fallbacks',
+  'context_window_fallback_dict',
+  'drop_params',
+  'guardrails',
+  'caching',
+  'cache',
+  'timeout',
 ])
 const wishChecks = sharedChecks.filter(([name]) => wishNames.has(name))
 
@@ -35,7 +42,11 @@ function wishesOf(fields: Fields): CallWishes {
     ...(typeof dropParams === 'boolean' && { dropParams }),
     // 0 = as the deployment says.
     ...(typeof fields.timeout === 'number' && fields.timeout > 0 && { timeoutMs: fields.timeout * 1000 }),
-    unfulfilled: [...essential, ...(fields.caching === true ? ['caching'] : []), ...(asksForCache(fields.cache) ? ['cache'] : [])],
+    unfulfilled: [
+      ...essential,
+      ...(fields.caching === true ? ['caching'] : []),
+      ...(asksForCache(fields.cache) ? ['cache'] : []),
+    ],
     essential,
   }
 }

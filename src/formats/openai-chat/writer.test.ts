@@ -7,9 +7,7 @@ import { openaiChat } from '../openai-chat.ts'
 
 const requestOf = (fields: object): ChatRequest =>
   openaiChat.decode(
-    JsonBody.read(
-      Buffer.from(JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'x' }], ...fields })),
-    ),
+    JsonBody.read(Buffer.from(JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'x' }], ...fields }))),
   )
 const plain = requestOf({ stream: true })
 const withUsage = requestOf({ stream: true, stream_options: { include_usage: true } })
@@ -18,7 +16,9 @@ const legacy = requestOf({ stream: true, functions: [{ name: 'f' }] })
 const start: ChatEvent = { type: 'start', id: 'msg_1', model: 'upstream', createdS: 1700000000 }
 const text = (words: string, choice = 0): ChatEvent => ({ type: 'text', choice, text: words })
 const finish = (reason: 'stop' | 'tool-calls' | 'length' | 'content-filter', choice = 0): ChatEvent => ({
-  type: 'finish', choice, reason,
+  type: 'finish',
+  choice,
+  reason,
 })
 const usage: ChatEvent = { type: 'usage', usage: { inputTokens: 10, outputTokens: 5, cachedInputTokens: 4 } }
 const token = (word: string) => ({ token: word, logprob: -0.5, bytes: null, top_logprobs: [] })
@@ -59,8 +59,7 @@ function joined(chunks: any[]): any[] {
             for (const [name, words] of Object.entries(fn)) append(call.function, name, words)
           }
         else if (field === 'function_call')
-          for (const [name, words] of Object.entries(value))
-            append((message.function_call ??= {}), name, words)
+          for (const [name, words] of Object.entries(value)) append((message.function_call ??= {}), name, words)
         else if (field === 'audio') {
           const audio = (message.audio ??= { data: Buffer.alloc(0), transcript: '' })
           if (value.data) audio.data = Buffer.concat([audio.data, Buffer.from(value.data, 'base64')])
@@ -78,10 +77,7 @@ function joined(chunks: any[]): any[] {
     }
   for (const { message } of choices) {
     if (message.audio) message.audio.data = message.audio.data.toString('base64')
-    if (
-      message.content === '' &&
-      (message.tool_calls || message.function_call || message.refusal || message.audio)
-    )
+    if (message.content === '' && (message.tool_calls || message.function_call || message.refusal || message.audio))
       message.content = null
   }
   return choices
@@ -137,14 +133,19 @@ const cases: [string, ChatEvent[], ChatRequest][] = [
     ],
     plain,
   ],
-  ['thinking that nobody signed around thinking that is hidden', [start,
-    { type: 'reasoning', choice: 0, text: 'open' }, { type: 'reasoning', choice: 0, redacted: 'zzz' },
-    { type: 'reasoning', choice: 0, text: 'left' }, text('yes'), finish('stop')], plain],
   [
-    'plain thinking',
-    [start, { type: 'reasoning', choice: 0, text: 'hmm' }, text('yes'), finish('stop')],
+    'thinking that nobody signed around thinking that is hidden',
+    [
+      start,
+      { type: 'reasoning', choice: 0, text: 'open' },
+      { type: 'reasoning', choice: 0, redacted: 'zzz' },
+      { type: 'reasoning', choice: 0, text: 'left' },
+      text('yes'),
+      finish('stop'),
+    ],
     plain,
   ],
+  ['plain thinking', [start, { type: 'reasoning', choice: 0, text: 'hmm' }, text('yes'), finish('stop')], plain],
   [
     'logprobs behind their text',
     [
@@ -224,8 +225,12 @@ describe('writing a chat stream', () => {
       expect(joined(chunks)).toEqual(JSON.parse(JSON.stringify(whole.choices)))
       for (const chunk of chunks)
         expect({ ...chunk, choices: 0 }).toEqual({
-          id: whole.id, object: 'chat.completion.chunk', created: whole.created, model: 'public "m"',
-          system_fingerprint: null, choices: 0,
+          id: whole.id,
+          object: 'chat.completion.chunk',
+          created: whole.created,
+          model: 'public "m"',
+          system_fingerprint: null,
+          choices: 0,
         })
     })
 
@@ -267,11 +272,25 @@ describe('writing a chat stream', () => {
 
   test('logprobs that change sides in the middle stay with their text', () => {
     const chunks = stream(
-      [start, text('a'), { type: 'logprobs', choice: 0, content: [token('a')] },
-        { type: 'logprobs', choice: 0, content: [token('b')] }, text('b'), finish('stop')], plain)
-    const seen = chunks.slice(1).map(({ choices: [{ delta, logprobs }] }) =>
-      [delta.content, logprobs?.content[0].token])
-    expect(seen).toEqual([['a', undefined], [undefined, 'a'], ['b', 'b'], [undefined, undefined]])
+      [
+        start,
+        text('a'),
+        { type: 'logprobs', choice: 0, content: [token('a')] },
+        { type: 'logprobs', choice: 0, content: [token('b')] },
+        text('b'),
+        finish('stop'),
+      ],
+      plain,
+    )
+    const seen = chunks
+      .slice(1)
+      .map(({ choices: [{ delta, logprobs }] }) => [delta.content, logprobs?.content[0].token])
+    expect(seen).toEqual([
+      ['a', undefined],
+      [undefined, 'a'],
+      ['b', 'b'],
+      [undefined, undefined],
+    ])
   })
 
   test('a stream without a start still has an id, and a second start changes nothing', () => {
@@ -281,7 +300,7 @@ describe('writing a chat stream', () => {
     expect(new Set(ids.map(chunk => chunk.id)).size).toBe(1)
   })
 
-  test('an error becomes OpenAI\'s error event', () => {
+  test("an error becomes OpenAI's error event", () => {
     const writer = openaiChat.writer('m', plain)
     const out = writer.write({ type: 'error', error: new GatewayError('upstream-broken', 'gone\n\n"') })
     expect(JSON.parse(out.slice('data: '.length)).error.message).toBe('gone\n\n"')

@@ -24,10 +24,7 @@ interface LegacyLogprobs {
 }
 
 /** The chat's token objects in the old columns; `offset` counts characters since the answer's beginning. */
-function legacyLogprobs(
-  content: readonly unknown[],
-  offset: number,
-): { columns: LegacyLogprobs; offset: number } {
+function legacyLogprobs(content: readonly unknown[], offset: number): { columns: LegacyLogprobs; offset: number } {
   const columns: LegacyLogprobs = { tokens: [], token_logprobs: [], top_logprobs: [], text_offset: [] }
   let at = offset
   for (const entry of content) {
@@ -36,7 +33,8 @@ function legacyLogprobs(
     columns.token_logprobs.push(entry.logprob)
     const top: [string, number][] = []
     for (const other of Array.isArray(entry.top_logprobs) ? entry.top_logprobs : [])
-      if (isObject(other) && typeof other.token === 'string' && typeof other.logprob === 'number') top.push([other.token, other.logprob])
+      if (isObject(other) && typeof other.token === 'string' && typeof other.logprob === 'number')
+        top.push([other.token, other.logprob])
     columns.top_logprobs.push(Object.fromEntries(top))
     columns.text_offset.push(at)
     at += entry.token.length
@@ -108,10 +106,7 @@ export class CompletionsWriter implements EventWriter {
       case 'logprobs': {
         const { columns, offset } = legacyLogprobs(event.content ?? [], this.#offsets.get(event.choice) ?? 0)
         this.#offsets.set(event.choice, offset)
-        return this.#chunk(
-          event.choice,
-          `"text":"","logprobs":${JSON.stringify(columns)},"finish_reason":null`,
-        )
+        return this.#chunk(event.choice, `"text":"","logprobs":${JSON.stringify(columns)},"finish_reason":null`)
       }
       default:
         // Thinking, calls, images and sound have no place in a text completion.

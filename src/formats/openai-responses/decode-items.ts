@@ -19,7 +19,12 @@ interface DecodedItems {
  * conversation goes on without; what the client itself ran for such a tool cannot be left out.
  */
 const vendorItems = new Set<unknown>([
-  'web_search_call', 'file_search_call', 'code_interpreter_call', 'image_generation_call', 'mcp_list_tools', 'mcp_call',
+  'web_search_call',
+  'file_search_call',
+  'code_interpreter_call',
+  'image_generation_call',
+  'mcp_list_tools',
+  'mcp_call',
 ])
 
 /** The items in order; neighbours that the model wrote are one message. Throws `unprocessable` for what has no words here. */
@@ -49,7 +54,8 @@ function decodeItem(result: DecodedItems, item: Fields, { path, names }: Place):
     case 'function_call_output':
     case 'custom_tool_call_output': {
       const { output } = item
-      const parts = typeof output === 'string' ? textParts(output) : decodeParts(output as Fields[], [...path, 'output'])
+      const parts =
+        typeof output === 'string' ? textParts(output) : decodeParts(output as Fields[], [...path, 'output'])
       result.messages.push({ role: 'tool', parts: [{ type: 'tool-result', callId: item.call_id as string, parts }] })
       return
     }
@@ -66,7 +72,8 @@ function decodeItem(result: DecodedItems, item: Fields, { path, names }: Place):
 
 function addMessage(result: DecodedItems, item: Fields, path: Path): void {
   const { content } = item
-  const parts = typeof content === 'string' ? textParts(content) : decodeParts(content as Fields[], [...path, 'content'])
+  const parts =
+    typeof content === 'string' ? textParts(content) : decodeParts(content as Fields[], [...path, 'content'])
   if (item.role === 'assistant') addAssistant(result, parts)
   else result.messages.push({ role: item.role as Role, parts })
 }
@@ -81,7 +88,8 @@ function addAssistant(result: DecodedItems, parts: Part[]): void {
 function addReasoning(result: DecodedItems, item: Fields): void {
   const proof = unseal(item.encrypted_content)
   const text = joined(item.content) || joined(item.summary)
-  if (proof?.redacted !== undefined) return addAssistant(result, [{ type: 'reasoning', text: '', redacted: proof.redacted }])
+  if (proof?.redacted !== undefined)
+    return addAssistant(result, [{ type: 'reasoning', text: '', redacted: proof.redacted }])
   if (!proof && typeof item.encrypted_content === 'string' && item.encrypted_content !== '')
     result.dropped.push('input.encrypted_content')
   if (text === '' && !proof) return
@@ -139,7 +147,9 @@ function decodePart(part: Fields, path: Path): Part {
 
 function imagePart(part: Fields, path: Path): Part {
   const source: Source =
-    typeof part.image_url === 'string' ? sourceOf(part.image_url, [...path, 'image_url']) : { fileId: part.file_id as string }
+    typeof part.image_url === 'string'
+      ? sourceOf(part.image_url, [...path, 'image_url'])
+      : { fileId: part.file_id as string }
   const { detail } = part
   if (detail === 'auto' || detail === 'low' || detail === 'high') return { type: 'image', source, detail }
   // `original` asks for more than any other vendor has a word for.

@@ -11,9 +11,31 @@ import { applyTools, readTools } from './tools.ts'
 
 /** Fields that the hub knows, or that the gateway itself fulfils. */
 const knownFields: ReadonlySet<string> = new Set([
-  'model', 'input', 'instructions', 'stream', 'stream_options', 'store', 'background', 'previous_response_id',
-  'conversation', 'include', 'tools', 'tool_choice', 'parallel_tool_calls', 'max_output_tokens', 'temperature', 'top_p',
-  'top_logprobs', 'text', 'reasoning', 'metadata', 'user', 'safety_identifier', 'service_tier', 'prompt', 'truncation',
+  'model',
+  'input',
+  'instructions',
+  'stream',
+  'stream_options',
+  'store',
+  'background',
+  'previous_response_id',
+  'conversation',
+  'include',
+  'tools',
+  'tool_choice',
+  'parallel_tool_calls',
+  'max_output_tokens',
+  'temperature',
+  'top_p',
+  'top_logprobs',
+  'text',
+  'reasoning',
+  'metadata',
+  'user',
+  'safety_identifier',
+  'service_tier',
+  'prompt',
+  'truncation',
 ])
 const logprobsWish = 'message.output_text.logprobs'
 
@@ -63,7 +85,8 @@ function readSampling(fields: Fields, request: ChatRequest): void {
   const user = fields.user ?? fields.safety_identifier
   if (typeof user === 'string') request.user = user
   // `auto` is every vendor's default.
-  if (typeof fields.service_tier === 'string' && fields.service_tier !== 'auto') request.serviceTier = fields.service_tier
+  if (typeof fields.service_tier === 'string' && fields.service_tier !== 'auto')
+    request.serviceTier = fields.service_tier
 }
 
 /** Summaries need no asking: whatever an upstream tells of its thinking is shown. */
@@ -74,7 +97,8 @@ function readReasoning(fields: Fields, request: ChatRequest): string[] {
   const reasoning = objectOf(fields.reasoning)
   const { effort } = reasoning
   // The hub's highest step is OpenAI's next to highest.
-  if (typeof effort === 'string') request.reasoning = { effort: effort === 'max' ? 'xhigh' : (effort as ReasoningEffort) }
+  if (typeof effort === 'string')
+    request.reasoning = { effort: effort === 'max' ? 'xhigh' : (effort as ReasoningEffort) }
   return unsaid('reasoning', reasoning, knownReasoning)
 }
 

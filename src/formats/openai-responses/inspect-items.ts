@@ -16,7 +16,8 @@ export function checkInput(value: unknown, problems: ProblemList): void {
 function checkItem(item: unknown, path: Path, problems: ProblemList): void {
   if (!isObject(item)) return problems.wrong(path, 'an item (an object)', item)
   const { type } = item
-  if (type != null && typeof type !== 'string') return problems.wrong([...path, 'type'], 'a string such as "message"', type)
+  if (type != null && typeof type !== 'string')
+    return problems.wrong([...path, 'type'], 'a string such as "message"', type)
   switch (type ?? (item.role === undefined && typeof item.id === 'string' ? 'item_reference' : 'message')) {
     case 'message':
       return checkMessage(item, path, problems)
@@ -45,8 +46,7 @@ function checkItem(item: unknown, path: Path, problems: ProblemList): void {
 }
 
 function checkStrings(item: Fields, names: readonly string[], path: Path, problems: ProblemList): void {
-  for (const name of names)
-    if (typeof item[name] !== 'string') problems.wrong([...path, name], 'a string', item[name])
+  for (const name of names) if (typeof item[name] !== 'string') problems.wrong([...path, name], 'a string', item[name])
 }
 
 function checkMessage(item: Fields, path: Path, problems: ProblemList): void {
@@ -65,7 +65,8 @@ function checkParts(parts: readonly unknown[], path: Path, problems: ProblemList
     const part = parts[at]
     const where = [...path, at]
     if (!isObject(part)) problems.wrong(where, 'an object with a `type`', part)
-    else if (typeof part.type !== 'string') problems.wrong([...where, 'type'], 'a string such as "input_text"', part.type)
+    else if (typeof part.type !== 'string')
+      problems.wrong([...where, 'type'], 'a string such as "input_text"', part.type)
     else checkPart(part, where, problems)
   }
 }
@@ -87,7 +88,8 @@ function checkPart(part: Fields, path: Path, problems: ProblemList): void {
         problems.wrong([...path, 'file_data'], 'a string, or `file_url` or `file_id` in its place', part.file_data)
       return
     case 'input_audio':
-      if (!isObject(part.input_audio)) problems.wrong([...path, 'input_audio'], 'an object with `data` and `format`', part.input_audio)
+      if (!isObject(part.input_audio))
+        problems.wrong([...path, 'input_audio'], 'an object with `data` and `format`', part.input_audio)
       else checkStrings(part.input_audio, ['data', 'format'], [...path, 'input_audio'], problems)
   }
 }

@@ -2,8 +2,18 @@
 import type { Inspection } from '../../core/format.ts'
 import type { JsonBody } from '../../lib/json-body.ts'
 import {
-  booleanField, checkFields, integerBetween, isObject, numberBetween, objectField, oneOf, ProblemList, readField,
-  stringArray, stringField, textOf,
+  booleanField,
+  checkFields,
+  integerBetween,
+  isObject,
+  numberBetween,
+  objectField,
+  oneOf,
+  ProblemList,
+  readField,
+  stringArray,
+  stringField,
+  textOf,
 } from '../openai-chat/checks.ts'
 import type { Check, Fields, Path } from '../openai-chat/checks.ts'
 import { checkInput } from './inspect-items.ts'
@@ -52,12 +62,17 @@ function checkToolChoice(value: unknown, problems: ProblemList): void {
     return
   }
   if (!isObject(value)) return problems.wrong(['tool_choice'], what, value)
-  if (typeof value.type !== 'string') return problems.wrong(['tool_choice', 'type'], 'a string such as "function"', value.type)
+  if (typeof value.type !== 'string')
+    return problems.wrong(['tool_choice', 'type'], 'a string such as "function"', value.type)
   if (namedChoices.has(value.type) && (typeof value.name !== 'string' || value.name === ''))
     problems.wrong(['tool_choice', 'name'], 'the name of a tool', value.name)
   if (value.type !== 'allowed_tools') return
   if (!Array.isArray(value.tools) || !value.tools.every(isObject))
-    problems.wrong(['tool_choice', 'tools'], 'an array of objects such as {"type": "function", "name": ...}', value.tools)
+    problems.wrong(
+      ['tool_choice', 'tools'],
+      'an array of objects such as {"type": "function", "name": ...}',
+      value.tools,
+    )
   oneOf(['tool_choice', 'mode'], ['auto', 'required'])(value.mode, problems)
 }
 

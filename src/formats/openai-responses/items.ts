@@ -42,11 +42,17 @@ abstract class Item implements OpenItem {
   }
 
   open(send: Send): string {
-    return send('response.output_item.added', `"output_index":${this.index},"item":${JSON.stringify(this.object('in_progress'))}`)
+    return send(
+      'response.output_item.added',
+      `"output_index":${this.index},"item":${JSON.stringify(this.object('in_progress'))}`,
+    )
   }
 
   protected done(status: ItemStatus, send: Send): string {
-    return send('response.output_item.done', `"output_index":${this.index},"item":${JSON.stringify(this.object(status))}`)
+    return send(
+      'response.output_item.done',
+      `"output_index":${this.index},"item":${JSON.stringify(this.object(status))}`,
+    )
   }
 
   abstract close(status: ItemStatus, send: Send): string
@@ -125,7 +131,10 @@ export class MessageItem extends Item {
     this.#open = part
     const at = `${this.where},"content_index":${this.#parts.push(part) - 1}`
     this.#head = `${at},"delta":`
-    return { part, opened: closed + send('response.content_part.added', `${at},"part":${JSON.stringify(contentPart(part))}`) }
+    return {
+      part,
+      opened: closed + send('response.content_part.added', `${at},"part":${JSON.stringify(contentPart(part))}`),
+    }
   }
 
   #closePart(send: Send): string {
@@ -167,7 +176,9 @@ export class ReasoningItem extends Item {
   text(text: string, send: Send): string {
     const at = `${this.where},"summary_index":0`
     const opened =
-      this.#text === '' ? send('response.reasoning_summary_part.added', `${at},"part":{"type":"summary_text","text":""}`) : ''
+      this.#text === ''
+        ? send('response.reasoning_summary_part.added', `${at},"part":{"type":"summary_text","text":""}`)
+        : ''
     this.#text += text
     return opened + send('response.reasoning_summary_text.delta', `${at},"delta":${JSON.stringify(text)}`)
   }
@@ -216,7 +227,9 @@ export class CallItem extends Item {
   }
 
   close(status: ItemStatus, send: Send): string {
-    return (this.#tool.kind === 'custom' ? this.#customEnd(send) : this.#functionEnd(status, send)) + this.done(status, send)
+    return (
+      (this.#tool.kind === 'custom' ? this.#customEnd(send) : this.#functionEnd(status, send)) + this.done(status, send)
+    )
   }
 
   #customEnd(send: Send): string {
@@ -239,7 +252,15 @@ export class CallItem extends Item {
     const { kind, name, namespace } = this.#tool
     const where = namespace === undefined ? {} : { namespace }
     if (kind === 'function')
-      return { id: this.id, type: 'function_call', status, call_id: this.#callId, ...where, name, arguments: this.#arguments }
+      return {
+        id: this.id,
+        type: 'function_call',
+        status,
+        call_id: this.#callId,
+        ...where,
+        name,
+        arguments: this.#arguments,
+      }
     const input = status === 'in_progress' ? '' : customInput(this.#arguments)
     return { id: this.id, type: 'custom_tool_call', status, call_id: this.#callId, ...where, name, input }
   }

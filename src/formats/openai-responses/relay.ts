@@ -20,7 +20,12 @@ const backslash = 92
 const sequencePattern = /"sequence_number":\s*(\d+)/
 /** Events with the whole response in them. */
 const wholeEvents = new Set([
-  'response.created', 'response.queued', 'response.in_progress', 'response.completed', 'response.incomplete', 'response.failed',
+  'response.created',
+  'response.queued',
+  'response.in_progress',
+  'response.completed',
+  'response.incomplete',
+  'response.failed',
 ])
 
 /**
@@ -56,7 +61,9 @@ export class ResponsesRelay implements StreamRelay {
         if (this.failure) break
       }
     } catch (cause) {
-      this.failure = new GatewayError('upstream-broken', "the upstream's stream does not follow its protocol", { cause })
+      this.failure = new GatewayError('upstream-broken', "the upstream's stream does not follow its protocol", {
+        cause,
+      })
     }
     return out
   }
@@ -82,7 +89,8 @@ export class ResponsesRelay implements StreamRelay {
   #frame({ event, data }: Frame): string {
     // After the terminal event nothing may follow; some hosts send a `[DONE]` that this dialect does not know.
     if (this.terminated || data === '[DONE]') return ''
-    if (!looksLikeObject(data)) throw new GatewayError('upstream-broken', "an event of the upstream's stream is not a JSON object")
+    if (!looksLikeObject(data))
+      throw new GatewayError('upstream-broken', "an event of the upstream's stream is not a JSON object")
     const type = event ?? typePattern.exec(data)?.[1] ?? untyped(data)
     this.#sequence = Number(sequencePattern.exec(data)?.[1] ?? this.#sequence + 1)
     if (wholeEvents.has(type)) return this.#whole(type, data)

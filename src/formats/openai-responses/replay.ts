@@ -42,15 +42,26 @@ function* itemEvents(item: Fields, at: number): Generator<Event> {
   const where = { item_id: item.id, output_index: at }
   switch (item.type) {
     case 'message':
-      for (const [index, part] of objectsOf(item.content).entries()) yield* partEvents(part, { ...where, content_index: index })
+      for (const [index, part] of objectsOf(item.content).entries())
+        yield* partEvents(part, { ...where, content_index: index })
       break
     case 'reasoning':
-      for (const [index, part] of objectsOf(item.summary).entries()) yield* summaryEvents(part, { ...where, summary_index: index })
+      for (const [index, part] of objectsOf(item.summary).entries())
+        yield* summaryEvents(part, { ...where, summary_index: index })
       for (const [index, part] of objectsOf(item.content).entries())
-        yield* textEvents('response.reasoning_text', { ...where, content_index: index }, { name: 'text', text: part.text })
+        yield* textEvents(
+          'response.reasoning_text',
+          { ...where, content_index: index },
+          { name: 'text', text: part.text },
+        )
       break
     case 'function_call':
-      yield* textEvents('response.function_call_arguments', where, { name: 'arguments', text: item.arguments }, { name: item.name })
+      yield* textEvents(
+        'response.function_call_arguments',
+        where,
+        { name: 'arguments', text: item.arguments },
+        { name: item.name },
+      )
       break
     case 'custom_tool_call':
       yield* textEvents('response.custom_tool_call_input', where, { name: 'input', text: item.input })
@@ -91,7 +102,12 @@ function* summaryEvents(part: Fields, where: Fields): Generator<Event> {
 }
 
 /** A text in one delta, and its end, which repeats it under its own name. */
-function* textEvents(type: string, where: Fields, { name, text }: { name: string; text: unknown }, more: Fields = {}): Generator<Event> {
+function* textEvents(
+  type: string,
+  where: Fields,
+  { name, text }: { name: string; text: unknown },
+  more: Fields = {},
+): Generator<Event> {
   const whole = typeof text === 'string' ? text : ''
   if (whole !== '') yield [`${type}.delta`, { ...where, delta: whole }]
   yield [`${type}.done`, { ...where, ...more, [name]: whole }]

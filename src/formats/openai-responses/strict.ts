@@ -10,7 +10,9 @@ export const strictResponseSchema: StrictSchema = {
   schema(body: JsonBody) {
     const text = body.has('text') ? readField(body, 'text') : undefined
     const format = isObject(text) && isObject(text.format) ? text.format : undefined
-    return format?.type === 'json_schema' && format.strict === true && isObject(format.schema) ? format.schema : undefined
+    return format?.type === 'json_schema' && format.strict === true && isObject(format.schema)
+      ? format.schema
+      : undefined
   },
   /** One text, of all messages. A response that is not completed says why; one with calls goes on with their results. */
   texts(answer) {

@@ -89,7 +89,11 @@ function addTool(result: ReadTools, tool: Fields, namespace?: string, about?: un
     result.dropped.push(`tools.${String(tool.type)}`)
     return
   }
-  const name = result.names.add({ kind: tool.type, name: tool.name as string, ...(namespace !== undefined && { namespace }) })
+  const name = result.names.add({
+    kind: tool.type,
+    name: tool.name as string,
+    ...(namespace !== undefined && { namespace }),
+  })
   const description = [about, tool.description].filter(text => typeof text === 'string' && text !== '').join('\n\n')
   if (tool.type === 'function') result.tools.push(functionTool(tool, name, description))
   else {
@@ -147,7 +151,10 @@ export function applyTools(request: ChatRequest, { tools, names, hosted }: ReadT
   const usable = choice?.only ? tools.filter(tool => choice.only!.has(tool.name)) : tools
   if (usable.length === 0) {
     if (choice && choice.choice !== 'auto' && choice.choice !== 'none')
-      throw untranslatable(['tool_choice'], 'a call of a tool is demanded, but none of the tools can be given to this model')
+      throw untranslatable(
+        ['tool_choice'],
+        'a call of a tool is demanded, but none of the tools can be given to this model',
+      )
     return
   }
   request.tools = usable

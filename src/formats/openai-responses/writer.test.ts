@@ -8,7 +8,9 @@ import { openaiResponses } from '../openai-responses.ts'
 type Json = Record<string, any>
 
 const requestOf = (fields: object = {}) =>
-  openaiResponses.decode(JsonBody.read(Buffer.from(JSON.stringify({ model: 'm', input: 'x', stream: true, ...fields }))))
+  openaiResponses.decode(
+    JsonBody.read(Buffer.from(JSON.stringify({ model: 'm', input: 'x', stream: true, ...fields }))),
+  )
 
 const tools = [
   { type: 'function', name: 'f', parameters: { type: 'object' }, strict: true },
@@ -18,14 +20,17 @@ const tools = [
 
 /** Events of a stream, each checked for its form: named as its type, numbered without a gap. */
 function read(text: string): Json[] {
-  return text.split('\n\n').filter(Boolean).map((block, at) => {
-    const [event, data, ...rest] = block.split('\n')
-    expect(rest).toEqual([])
-    const body = JSON.parse(data!.replace(/^data: /, ''))
-    expect(event).toBe(`event: ${body.type}`)
-    expect(body.sequence_number).toBe(at)
-    return body
-  })
+  return text
+    .split('\n\n')
+    .filter(Boolean)
+    .map((block, at) => {
+      const [event, data, ...rest] = block.split('\n')
+      expect(rest).toEqual([])
+      const body = JSON.parse(data!.replace(/^data: /, ''))
+      expect(event).toBe(`event: ${body.type}`)
+      expect(body.sequence_number).toBe(at)
+      return body
+    })
 }
 
 function stream(events: readonly ChatEvent[], fields: object = {}): Json[] {
@@ -34,7 +39,11 @@ function stream(events: readonly ChatEvent[], fields: object = {}): Json[] {
 }
 
 const start: ChatEvent = { type: 'start', id: 'u', model: 'u' }
-const finish = (reason: 'stop' | 'length' | 'tool-calls' | 'content-filter'): ChatEvent => ({ type: 'finish', choice: 0, reason })
+const finish = (reason: 'stop' | 'length' | 'tool-calls' | 'content-filter'): ChatEvent => ({
+  type: 'finish',
+  choice: 0,
+  reason,
+})
 const token = { token: 'H', logprob: -1, bytes: null, top_logprobs: [{ token: 'H', logprob: -1, bytes: [72] }] }
 
 const rich: ChatEvent[] = [
@@ -75,12 +84,15 @@ const richOutput = [
   { type: 'reasoning', summary: [{ type: 'summary_text', text: 'hmm' }], encrypted_content: 'modelgate-signature-SIG' },
   { type: 'reasoning', summary: [], encrypted_content: 'modelgate-redacted-RED' },
   {
-    type: 'message', role: 'assistant',
+    type: 'message',
+    role: 'assistant',
     content: [
       {
-        type: 'output_text', text: 'Hi "you"\n',
+        type: 'output_text',
+        text: 'Hi "you"\n',
         annotations: [{ type: 'url_citation', url: 'https://a/b', title: 'T', start_index: 0, end_index: 1 }],
-        logprobs: [{ ...token, bytes: [] }], citations: [{ document_title: 'D' }],
+        logprobs: [{ ...token, bytes: [] }],
+        citations: [{ document_title: 'D' }],
       },
       { type: 'refusal', refusal: 'no' },
     ],
@@ -89,7 +101,11 @@ const richOutput = [
   { type: 'custom_tool_call', call_id: 'c2', name: 'apply_patch', input: '*** Begin' },
   { type: 'function_call', call_id: 'c3', namespace: 'ns', name: 'g', arguments: '{}' },
   { type: 'image_generation_call', result: 'AAAA' },
-  { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: '![image](https://a/b.png)', annotations: [], logprobs: [] }] },
+  {
+    type: 'message',
+    role: 'assistant',
+    content: [{ type: 'output_text', text: '![image](https://a/b.png)', annotations: [], logprobs: [] }],
+  },
 ]
 
 /** What a client gathers from the events alone. */
@@ -111,13 +127,22 @@ describe('an answer with everything in it', () => {
 
   test('begins and ends as the dialect says', () => {
     expect(events.slice(0, 2).map(event => event.type)).toEqual(['response.created', 'response.in_progress'])
-    expect(events[0]!.response).toMatchObject({ status: 'in_progress', output: [], model: 'm', object: 'response', store: true })
+    expect(events[0]!.response).toMatchObject({
+      status: 'in_progress',
+      output: [],
+      model: 'm',
+      object: 'response',
+      store: true,
+    })
     expect(last.type).toBe('response.completed')
     expect(last.response.id).toBe(events[0]!.response.id)
     expect(last.response).toMatchObject({ status: 'completed', incomplete_details: null, error: null, tools })
     expect(last.response.usage).toEqual({
-      input_tokens: 3, input_tokens_details: { cached_tokens: 1, cache_write_tokens: 0 },
-      output_tokens: 4, output_tokens_details: { reasoning_tokens: 2 }, total_tokens: 7,
+      input_tokens: 3,
+      input_tokens_details: { cached_tokens: 1, cache_write_tokens: 0 },
+      output_tokens: 4,
+      output_tokens_details: { reasoning_tokens: 2 },
+      total_tokens: 7,
     })
     expect(last.response.output.map(shown)).toEqual(richOutput)
   })
@@ -126,7 +151,14 @@ describe('an answer with everything in it', () => {
     const items = gathered(events)
     expect(items.map(item => item.done)).toEqual(last.response.output)
     expect(items.map(item => item.deltas)).toEqual([
-      'hmm', '', 'Hi "you"\nno', '{"a":1}', '*** Begin', '{}', '', '![image](https://a/b.png)',
+      'hmm',
+      '',
+      'Hi "you"\nno',
+      '{"a":1}',
+      '*** Begin',
+      '{}',
+      '',
+      '![image](https://a/b.png)',
     ])
   })
 
@@ -143,9 +175,13 @@ describe('an answer with everything in it', () => {
   })
 
   test('comes back as it was: each proof with its own words, each call to its own tool', () => {
-    const { messages } = requestOf({ tools, input: last.response.output.filter((item: Json) => item.type !== 'image_generation_call') })
+    const { messages } = requestOf({
+      tools,
+      input: last.response.output.filter((item: Json) => item.type !== 'image_generation_call'),
+    })
     expect(messages[0]!.parts.slice(0, 2)).toEqual([
-      { type: 'reasoning', text: 'hmm', signature: 'SIG' }, { type: 'reasoning', text: '', redacted: 'RED' },
+      { type: 'reasoning', text: 'hmm', signature: 'SIG' },
+      { type: 'reasoning', text: '', redacted: 'RED' },
     ])
     expect(messages[0]!.parts.filter(part => part.type === 'tool-call')).toEqual([
       { type: 'tool-call', id: 'c1', name: 'f', arguments: '{"a":1}' },
@@ -159,9 +195,15 @@ test('an answer that was cut says so', () => {
   const events = stream([start, { type: 'text', choice: 0, text: 'Hi' }, finish('length')])
   expect(events.at(-1)).toMatchObject({
     type: 'response.incomplete',
-    response: { status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' }, output: [{ status: 'incomplete' }] },
+    response: {
+      status: 'incomplete',
+      incomplete_details: { reason: 'max_output_tokens' },
+      output: [{ status: 'incomplete' }],
+    },
   })
-  expect(stream([start, finish('content-filter')]).at(-1)!.response.incomplete_details).toEqual({ reason: 'content_filter' })
+  expect(stream([start, finish('content-filter')]).at(-1)!.response.incomplete_details).toEqual({
+    reason: 'content_filter',
+  })
 })
 
 test('a stream that breaks off fails with what was said until then', async () => {
@@ -170,10 +212,17 @@ test('a stream that breaks off fails with what was said until then', async () =>
   const events = read(said + writer.fail!(new GatewayError('upstream-rate-limited', 'slow down')))
   expect(events.at(-1)).toMatchObject({
     type: 'response.failed',
-    response: { status: 'failed', error: { code: 'rate_limit_exceeded', message: 'slow down' }, output: [{ status: 'incomplete', content: [{ text: 'Hal' }] }] },
+    response: {
+      status: 'failed',
+      error: { code: 'rate_limit_exceeded', message: 'slow down' },
+      output: [{ status: 'incomplete', content: [{ text: 'Hal' }] }],
+    },
   })
   await expectConforms('ResponseFailedEvent', events.at(-1))
-  await expectConforms('ResponseErrorEvent', JSON.parse(openaiResponses.errorEvent(new GatewayError('internal', 'x')).split('data: ')[1]!))
+  await expectConforms(
+    'ResponseErrorEvent',
+    JSON.parse(openaiResponses.errorEvent(new GatewayError('internal', 'x')).split('data: ')[1]!),
+  )
 })
 
 test('a model that does not keep to the shape of a custom tool is passed on as it wrote', () => {
@@ -183,7 +232,8 @@ test('a model that does not keep to the shape of a custom tool is passed on as i
     { type: 'tool-call-arguments', choice: 0, index: 0, fragment: written },
     finish('tool-calls'),
   ]
-  const input = (written: string) => (openaiResponses.encode(call(written), 'm', requestOf({ tools })) as Json).output[0].input
+  const input = (written: string) =>
+    (openaiResponses.encode(call(written), 'm', requestOf({ tools })) as Json).output[0].input
   expect(input('plain text')).toBe('plain text')
   expect(input('{"text":1}')).toBe('{"text":1}')
   expect(input('"quoted"')).toBe('quoted')
@@ -202,7 +252,9 @@ test('logprobs that come before their text, and further choices', () => {
 })
 
 test('an answer that never ended is an error, never an answer', () => {
-  expect(() => openaiResponses.encode([start, { type: 'text', choice: 0, text: 'a' }], 'm', requestOf())).toThrow(/no finish reason/)
+  expect(() => openaiResponses.encode([start, { type: 'text', choice: 0, text: 'a' }], 'm', requestOf())).toThrow(
+    /no finish reason/,
+  )
   const error = new GatewayError('upstream-failed', 'boom')
   expect(() => openaiResponses.encode([start, { type: 'error', error }], 'm', requestOf())).toThrow('boom')
 })
@@ -216,7 +268,12 @@ test('an answer that breaks off has its items in order, ended or not', () => {
     { type: 'tool-call-arguments', choice: 0, index: 1, fragment: '{}' },
     { type: 'tool-call-end', choice: 0, index: 1 },
   ]
-  const all = read(events.map(event => writer.write(event)).join('') + writer.fail!(new GatewayError('upstream-broken', 'cut')))
+  const all = read(
+    events.map(event => writer.write(event)).join('') + writer.fail!(new GatewayError('upstream-broken', 'cut')),
+  )
   const { output } = all.at(-1)!.response
-  expect(output.map((item: Json) => [item.call_id, item.status])).toEqual([['c1', 'incomplete'], ['c2', 'completed']])
+  expect(output.map((item: Json) => [item.call_id, item.status])).toEqual([
+    ['c1', 'incomplete'],
+    ['c2', 'completed'],
+  ])
 })

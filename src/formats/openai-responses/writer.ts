@@ -63,7 +63,9 @@ export class ResponsesWriter implements EventWriter {
         return event.text === '' ? opened : opened + this.#inMessage(item => item.refusal(event.text, this.#send))
       case 'logprobs':
         // Those of a refusal have no place in this dialect.
-        return event.content?.length ? opened + this.#inMessage(item => item.logprobs(event.content!, this.#send)) : opened
+        return event.content?.length
+          ? opened + this.#inMessage(item => item.logprobs(event.content!, this.#send))
+          : opened
       case 'citation':
         return opened + this.#inMessage(item => item.citation(event.citation, this.#send))
       case 'audio':

@@ -63,7 +63,8 @@ function writer(body: readonly BodyPiece[], most: number): Buffer {
   const prepared = { post: Buffer.from('POST / HTTP/1.1\r\n') } as unknown as PreparedHead
   const request = { method: 'POST', body } as never
   const made = new RequestWriter()
-  for (let state = made.start(socket, prepared, request); state !== 'done'; state = made.flush(socket)) expect(state).toBe('waiting')
+  for (let state = made.start(socket, prepared, request); state !== 'done'; state = made.flush(socket))
+    expect(state).toBe('waiting')
   expect(made.done).toBe(true)
   return Buffer.concat(out)
 }
@@ -72,16 +73,31 @@ test('pieces of files and of memory arrive in order, however little the socket t
   const content = pattern(150_000)
   const file = await spoolOf(content)
   const pieces: BodyPiece[] = [
-    Buffer.from('<a>'), { file, offset: 10, length: 5 }, Buffer.from('<b>'), { file, offset: 0, length: 0 }, { file, offset: 1000, length: 149_000 }, Buffer.from('<c>'),
+    Buffer.from('<a>'),
+    { file, offset: 10, length: 5 },
+    Buffer.from('<b>'),
+    { file, offset: 0, length: 0 },
+    { file, offset: 1000, length: 149_000 },
+    Buffer.from('<c>'),
   ]
-  const expected = Buffer.concat([Buffer.from('<a>'), content.subarray(10, 15), Buffer.from('<b>'), content.subarray(1000), Buffer.from('<c>')])
+  const expected = Buffer.concat([
+    Buffer.from('<a>'),
+    content.subarray(10, 15),
+    Buffer.from('<b>'),
+    content.subarray(1000),
+    Buffer.from('<c>'),
+  ])
   for (const most of [7, 1000, 65_536, 65_537, 1e9]) {
     const sent = writer(pieces, most)
     expect(sent.toString('latin1', 0, 43)).toBe(`POST / HTTP/1.1\r\ncontent-length: ${expected.length}\r\n\r\n`)
     expect(sent.subarray(43).equals(expected)).toBe(true)
   }
   // Small enough to be joined if it were in memory.
-  expect(writer([{ file, offset: 0, length: 10 }], 1e9).subarray(-10).equals(content.subarray(0, 10))).toBe(true)
+  expect(
+    writer([{ file, offset: 0, length: 10 }], 1e9)
+      .subarray(-10)
+      .equals(content.subarray(0, 10)),
+  ).toBe(true)
 })
 
 test('40 MB from a file arrive at a slow reader, with little memory and no name on the disk', async () => {
@@ -113,7 +129,10 @@ test('a file that was closed or is too short fails the call at once, and other c
   const short = await spoolOf(pattern(500_000))
   for (const file of [closed, short]) {
     const fromMs = performance.now()
-    const error = await post(transport, url, [{ file, offset: 100, length: 500_000 }]).response.then(() => undefined, (thrown: GatewayError) => thrown)
+    const error = await post(transport, url, [{ file, offset: 100, length: 500_000 }]).response.then(
+      () => undefined,
+      (thrown: GatewayError) => thrown,
+    )
     expect(error?.kind).toBe('internal')
     expect(performance.now() - fromMs).toBeLessThan(1000)
   }

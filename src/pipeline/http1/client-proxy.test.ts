@@ -64,9 +64,14 @@ const head = (url: string) => ({ url, headers: { authorization: 'secret-header' 
 async function rig(given: Given = {}): Promise<Rig> {
   const { scheme = 'http', certificate = localhostAndAddresses, host = 'localhost' } = given
   const upstream = closing(
-    await rawUpstream({ tls: { ...certificate }, onRequest: given.onRequest ?? (peer => peer.socket.write(answer('hello'))) }),
+    await rawUpstream({
+      tls: { ...certificate },
+      onRequest: given.onRequest ?? (peer => peer.socket.write(answer('hello'))),
+    }),
   )
-  const proxy = closing(await connectProxy({ ...given.proxy, tls: scheme === 'https' ? localhostAndAddresses : undefined }))
+  const proxy = closing(
+    await connectProxy({ ...given.proxy, tls: scheme === 'https' ? localhostAndAddresses : undefined }),
+  )
   const transport = createHttp1Transport({ ca: given.ca ?? `${certificate.cert}\n${localhostAndAddresses.cert}` })
   cleanups.push(() => transport.close())
   const proxies = through(proxy.port, scheme, given.proof)
@@ -106,8 +111,15 @@ for (const scheme of ['http', 'https'] as const)
       for (let i = 0; i < 3; i++) expect(await text(send())).toBe('hello')
       expect(proxy.peers.length).toBe(1)
       expect(transport.connections()).toEqual({ busy: 0, idle: 1 })
-      const request = { method: 'GET', head: head(`https://localhost:${upstream.port}/secret-path`), body: [], timeouts: timeouts() } as const
-      expect(await text(transport.send({ ...request, proxies: through(proxy.port, scheme, authorization) }))).toBe('hello')
+      const request = {
+        method: 'GET',
+        head: head(`https://localhost:${upstream.port}/secret-path`),
+        body: [],
+        timeouts: timeouts(),
+      } as const
+      expect(await text(transport.send({ ...request, proxies: through(proxy.port, scheme, authorization) }))).toBe(
+        'hello',
+      )
       expect(proxy.peers.map(peer => peer.head.includes('proxy-authorization'))).toEqual([false, true])
       expect(await text(transport.send({ ...request, proxies: { proxyFor: () => undefined } }))).toBe('hello')
       expect(await text(transport.send(request))).toBe('hello')
@@ -124,7 +136,10 @@ for (const scheme of ['http', 'https'] as const)
 
     test('large bodies go both ways, at the pace of the reader', async () => {
       const large = Buffer.alloc(2 * 1024 * 1024, 'abcdefgh')
-      const { send, upstream } = await rig({ scheme, onRequest: peer => void peer.socket.write(answer(large.toString('latin1'))) })
+      const { send, upstream } = await rig({
+        scheme,
+        onRequest: peer => void peer.socket.write(answer(large.toString('latin1'))),
+      })
       expect(await text(send({}, [large]), 1e8)).toBe(large.toString('latin1'))
       expect(upstream.peers[0]!.received.endsWith(large.subarray(-1000).toString('latin1'))).toBe(true)
       const { body } = await send().response
@@ -147,11 +162,15 @@ for (const scheme of ['http', 'https'] as const)
     test('the certificate is judged by the name or the address of the upstream, never of the proxy', async () => {
       const byName = await rig({ scheme, certificate: localhostOnly, host: '127.0.0.1' })
       const error = await failure(byName.send().response)
-      expect(error.message).toBe(`the upstream cannot be reached through the proxy localhost:${byName.proxy.port}: its TLS certificate is for another name`)
+      expect(error.message).toBe(
+        `the upstream cannot be reached through the proxy localhost:${byName.proxy.port}: its TLS certificate is for another name`,
+      )
       expect(byName.upstream.requests()).toBe(0)
       expect(await text((await rig({ scheme, host: '127.0.0.1' })).send())).toBe('hello')
       const untrusted = await rig({ scheme, certificate: localhostOnly, ca: localhostAndAddresses.cert })
-      expect((await failure(untrusted.send().response)).message).toContain('its TLS certificate is self-signed and not trusted')
+      expect((await failure(untrusted.send().response)).message).toContain(
+        'its TLS certificate is self-signed and not trusted',
+      )
       expect(untrusted.upstream.requests()).toBe(0)
       await until(() => untrusted.proxy.peers[0]!.closed, 'the proxy sees the end')
     })
@@ -171,38 +190,79 @@ for (const scheme of ['http', 'https'] as const)
         process.stdout.write(Buffer.from(await (await response).body.bytes(100)).toString())
         process.exit(0)`
       const child = Bun.spawn([process.execPath, '-e', program], {
-        env: { ...process.env, NODE_EXTRA_CA_CERTS: join(folder, 'ca.pem') }, stdout: 'pipe', stderr: 'pipe',
+        env: { ...process.env, NODE_EXTRA_CA_CERTS: join(folder, 'ca.pem') },
+        stdout: 'pipe',
+        stderr: 'pipe',
       })
       expect([await new Response(child.stdout).text(), await new Response(child.stderr).text()]).toEqual(['hello', ''])
       expect(proxy.peers.length).toBe(1)
     })
 
     const refusals: [what: string, said: string, message: string, proof?: string][] = [
-      ['asks for a password', 'HTTP/1.1 407 Proxy Authentication Required\r\nproxy-authenticate: Basic realm="x"\r\ncontent-length: 3\r\n\r\nno!', 'asks for a user and a password; the gateway has none for it (status 407)'],
-      ['refuses the password', 'HTTP/1.1 407 No\r\n\r\n', 'does not accept the user and password that the gateway has for it (status 407)', authorization],
-      ['forbids the host', 'HTTP/1.1 403 Forbidden\r\ncontent-length: 9\r\n\r\nforbidden', 'does not allow connections to the upstream (status 403)'],
-      ['cannot reach the upstream', 'HTTP/1.0 502 Bad Gateway\r\n\r\n<html>', 'did not connect to the upstream (status 502)'],
-      ['redirects', 'HTTP/1.1 302 Found\r\nlocation: https://evil.example/secret\r\n\r\n', 'did not connect to the upstream (status 302)'],
+      [
+        'asks for a password',
+        'HTTP/1.1 407 Proxy Authentication Required\r\nproxy-authenticate: Basic realm="x"\r\ncontent-length: 3\r\n\r\nno!',
+        'asks for a user and a password; the gateway has none for it (status 407)',
+      ],
+      [
+        'refuses the password',
+        'HTTP/1.1 407 No\r\n\r\n',
+        'does not accept the user and password that the gateway has for it (status 407)',
+        authorization,
+      ],
+      [
+        'forbids the host',
+        'HTTP/1.1 403 Forbidden\r\ncontent-length: 9\r\n\r\nforbidden',
+        'does not allow connections to the upstream (status 403)',
+      ],
+      [
+        'cannot reach the upstream',
+        'HTTP/1.0 502 Bad Gateway\r\n\r\n<html>',
+        'did not connect to the upstream (status 502)',
+      ],
+      [
+        'redirects',
+        'HTTP/1.1 302 Found\r\nlocation: https://evil.example/secret\r\n\r\n',
+        'did not connect to the upstream (status 302)',
+      ],
     ]
     for (const [what, said, message, proof] of refusals)
       test(`a proxy that ${what} is a connection that never stood`, async () => {
-        const { send, upstream, proxy, transport } = await rig({ scheme, proof, proxy: { onHead: peer => void peer.socket.write(said) } })
+        const { send, upstream, proxy, transport } = await rig({
+          scheme,
+          proof,
+          proxy: { onHead: peer => void peer.socket.write(said) },
+        })
         const error = await failure(send().response)
-        expect([error.kind, error.message]).toEqual(['upstream-unreachable', `the proxy localhost:${proxy.port} ${message}`])
+        expect([error.kind, error.message]).toEqual([
+          'upstream-unreachable',
+          `the proxy localhost:${proxy.port} ${message}`,
+        ])
         await until(() => proxy.peers.every(peer => peer.closed), 'the proxy sees the end')
         expect([upstream.peers.length, transport.connections()]).toEqual([0, none])
       })
 
     const oddities: [what: string, said: string, reason: string][] = [
       ['answers garbage', '\x16\x03\x01garbage', 'the answer is not HTTP/1.1'],
-      ['answers a head without end', `HTTP/1.1 200 OK\r\nx: ${'y'.repeat(70_000)}`, 'the headers are larger than 64 KiB'],
+      [
+        'answers a head without end',
+        `HTTP/1.1 200 OK\r\nx: ${'y'.repeat(70_000)}`,
+        'the headers are larger than 64 KiB',
+      ],
       ['switches protocols', 'HTTP/1.1 101 Switching Protocols\r\n\r\n', 'it switched protocols'],
       ['answers interim responses for ever', 'HTTP/1.1 100 Continue\r\n\r\n'.repeat(40), 'too many interim responses'],
-      ['sends bytes of the upstream with its answer', `HTTP/1.1 200 OK\r\n\r\n${answer('a forged answer')}`, 'it sent bytes before the upstream was asked'],
+      [
+        'sends bytes of the upstream with its answer',
+        `HTTP/1.1 200 OK\r\n\r\n${answer('a forged answer')}`,
+        'it sent bytes before the upstream was asked',
+      ],
     ]
     for (const [what, said, reason] of oddities)
       test(`a proxy that ${what} is refused`, async () => {
-        const { send, upstream, proxy, transport } = await rig({ scheme, proxy: { onHead: peer => void peer.socket.write(said, 'latin1') } })
+        const { send, upstream, proxy, transport } = await rig({
+          scheme,
+          proxy: { onHead: peer => void peer.socket.write(said, 'latin1') },
+        })
         const error = await failure(send().response)
         expect(error.kind).toBe('upstream-unreachable')
         expect(error.message).toStartWith(`the answer of the proxy localhost:${proxy.port} is malformed: ${reason}`)
@@ -211,14 +271,20 @@ for (const scheme of ['http', 'https'] as const)
       })
 
     test('an interim answer before the tunnel, and any 2xx, are as good as a 200', async () => {
-      for (const established of ['HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n\r\n', 'HTTP/1.1 204 No Content\r\ntransfer-encoding: chunked\r\n\r\n'])
+      for (const established of [
+        'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n\r\n',
+        'HTTP/1.1 204 No Content\r\ntransfer-encoding: chunked\r\n\r\n',
+      ])
         expect(await text((await rig({ scheme, proxy: { established } })).send())).toBe('hello')
     })
 
     test('a proxy that closes, resets or stays silent instead of answering', async () => {
       const ends: [(peer: ProxyPeer) => void, string][] = [
         [peer => peer.socket.end(), 'closed the connection instead of connecting to the upstream'],
-        [peer => peer.socket.end('HTTP/1.1 200 OK\r\nx: '), 'closed the connection instead of connecting to the upstream'],
+        [
+          peer => peer.socket.end('HTTP/1.1 200 OK\r\nx: '),
+          'closed the connection instead of connecting to the upstream',
+        ],
         [peer => peer.socket.destroy(), 'closed the connection instead of connecting to the upstream'],
         [() => {}, 'did not connect to the upstream within 0.15 s'],
         [peer => void peer.socket.write('HTTP/1.1 200'), 'did not connect to the upstream within 0.15 s'],
@@ -226,7 +292,10 @@ for (const scheme of ['http', 'https'] as const)
       for (const [onHead, message] of ends) {
         const { send, proxy, transport } = await rig({ scheme, proxy: { onHead } })
         const error = await failure(send({ connectMs: 150 }).response)
-        expect([error.kind, error.message]).toEqual(['upstream-unreachable', `the proxy localhost:${proxy.port} ${message}`])
+        expect([error.kind, error.message]).toEqual([
+          'upstream-unreachable',
+          `the proxy localhost:${proxy.port} ${message}`,
+        ])
         await until(() => proxy.peers.every(peer => peer.closed), 'the proxy sees the end')
         expect(transport.connections()).toEqual(none)
       }
@@ -235,14 +304,22 @@ for (const scheme of ['http', 'https'] as const)
     test('a tunnel that leads to nobody, or is cut while TLS begins', async () => {
       const ends: [string, (peer: ProxyPeer) => void, RegExp][] = [
         ['silent', peer => void peer.socket.write('HTTP/1.1 200 OK\r\n\r\n'), /: no connection within 0\.25 s$/],
-        ['cut', peer => {
-          peer.socket.write('HTTP/1.1 200 OK\r\n\r\n')
-          setTimeout(() => peer.socket.destroy(), 30)
-        }, /: (the connection failed|it closed the connection before it was established|the TLS handshake failed)/],
-        ['no TLS', peer => {
-          peer.socket.write('HTTP/1.1 200 OK\r\n\r\n')
-          setTimeout(() => peer.socket.write('HTTP/1.1 400 Bad Request\r\n\r\n'), 30)
-        }, /: (the TLS handshake failed|the connection failed)/],
+        [
+          'cut',
+          peer => {
+            peer.socket.write('HTTP/1.1 200 OK\r\n\r\n')
+            setTimeout(() => peer.socket.destroy(), 30)
+          },
+          /: (the connection failed|it closed the connection before it was established|the TLS handshake failed)/,
+        ],
+        [
+          'no TLS',
+          peer => {
+            peer.socket.write('HTTP/1.1 200 OK\r\n\r\n')
+            setTimeout(() => peer.socket.write('HTTP/1.1 400 Bad Request\r\n\r\n'), 30)
+          },
+          /: (the TLS handshake failed|the connection failed)/,
+        ],
       ]
       for (const [what, onHead, message] of ends) {
         const { send, proxy, transport } = await rig({ scheme, proxy: { onHead } })
@@ -297,7 +374,11 @@ for (const scheme of ['http', 'https'] as const)
       const early = await rig({ scheme })
       early.send().cancel()
       await Bun.sleep(30)
-      expect([early.transport.connections(), early.upstream.peers.length, early.proxy.peers.every(peer => peer.closed)]).toEqual([none, 0, true])
+      expect([
+        early.transport.connections(),
+        early.upstream.peers.length,
+        early.proxy.peers.every(peer => peer.closed),
+      ]).toEqual([none, 0, true])
     })
   })
 
@@ -317,9 +398,15 @@ test('a proxy that nobody runs, that does not take the handshake, or whose certi
   const secure = closing(await connectProxy({ tls: localhostAndAddresses }))
   for (const url of ['https://a.invalid/v1', 'http://a.invalid/v1']) {
     for (const scheme of ['http', 'https'] as const)
-      expect(await send(closed.port, scheme, url)).toBe('the proxy localhost:PORT cannot be reached: it refused the connection')
-    expect(await send(port, 'https', url)).toBe('the proxy localhost:PORT cannot be reached: no connection within 0.2 s')
-    expect(await send(secure.port, 'https', url)).toBe('the proxy localhost:PORT cannot be reached: its TLS certificate is self-signed and not trusted')
+      expect(await send(closed.port, scheme, url)).toBe(
+        'the proxy localhost:PORT cannot be reached: it refused the connection',
+      )
+    expect(await send(port, 'https', url)).toBe(
+      'the proxy localhost:PORT cannot be reached: no connection within 0.2 s',
+    )
+    expect(await send(secure.port, 'https', url)).toBe(
+      'the proxy localhost:PORT cannot be reached: its TLS certificate is self-signed and not trusted',
+    )
   }
   expect(secure.peers.map(peer => peer.head).join('')).toBe('')
   silent.close()
@@ -328,25 +415,44 @@ test('a proxy that nobody runs, that does not take the handshake, or whose certi
 test('an IPv6 upstream is asked for in brackets', async () => {
   const proxy = closing(await connectProxy({ onHead: peer => void peer.socket.end('HTTP/1.1 403 No\r\n\r\n') }))
   const transport = createHttp1Transport()
-  await failure(transport.send({ method: 'GET', head: head('https://[fd00::1]/v1'), body: [], timeouts: timeouts(), proxies: through(proxy.port) }).response)
+  await failure(
+    transport.send({
+      method: 'GET',
+      head: head('https://[fd00::1]/v1'),
+      body: [],
+      timeouts: timeouts(),
+      proxies: through(proxy.port),
+    }).response,
+  )
   expect(proxy.peers[0]!.head).toStartWith('CONNECT [fd00::1]:443 HTTP/1.1\r\nhost: [fd00::1]:443\r\n')
 })
 
 for (const scheme of ['http', 'https'] as const)
   describe(`an http upstream through an ${scheme} proxy`, () => {
     const proxied = async (onRequest: RawOptions['onRequest'], proof?: string) => {
-      const proxy = closing(await rawUpstream({ onRequest, ...(scheme === 'https' && { tls: { ...localhostAndAddresses } }) }))
+      const proxy = closing(
+        await rawUpstream({ onRequest, ...(scheme === 'https' && { tls: { ...localhostAndAddresses } }) }),
+      )
       const transport = createHttp1Transport({ ca: localhostAndAddresses.cert })
       cleanups.push(() => transport.close())
       const proxies = through(proxy.port, scheme, proof)
       const send = (url: string, headers: Record<string, string> = {}) =>
-        transport.send({ method: 'POST', head: { url, headers }, body: [Buffer.from('{}')], timeouts: timeouts(), proxies })
+        transport.send({
+          method: 'POST',
+          head: { url, headers },
+          body: [Buffer.from('{}')],
+          timeouts: timeouts(),
+          proxies,
+        })
       return { proxy, transport, send }
     }
 
     test('is asked for by its whole address, on kept connections of its own', async () => {
       const { send, proxy, transport } = await proxied(peer => void peer.socket.write(answer('hello')), authorization)
-      for (let i = 0; i < 2; i++) expect(await text(send('http://models.example:8000/v1/chat?a=b', { 'Proxy-Authorization': 'not this' }))).toBe('hello')
+      for (let i = 0; i < 2; i++)
+        expect(await text(send('http://models.example:8000/v1/chat?a=b', { 'Proxy-Authorization': 'not this' }))).toBe(
+          'hello',
+        )
       expect(await text(send('http://other.example/v1'))).toBe('hello')
       expect(proxy.peers.map(peer => peer.requests)).toEqual([2, 1])
       const [first] = proxy.peers[0]!.received.split('{}')
@@ -358,10 +464,13 @@ for (const scheme of ['http', 'https'] as const)
     })
 
     test('a 407 is the proxy’s; every other status is an answer', async () => {
-      const { send, proxy } = await proxied(peer => void peer.socket.write('HTTP/1.1 407 No\r\ncontent-length: 0\r\n\r\n'))
+      const { send, proxy } = await proxied(
+        peer => void peer.socket.write('HTTP/1.1 407 No\r\ncontent-length: 0\r\n\r\n'),
+      )
       const error = await failure(send('http://models.example/v1').response)
       expect([error.kind, error.message]).toEqual([
-        'upstream-unreachable', `the proxy localhost:${proxy.port} asks for a user and a password; the gateway has none for it (status 407)`,
+        'upstream-unreachable',
+        `the proxy localhost:${proxy.port} asks for a user and a password; the gateway has none for it (status 407)`,
       ])
       const other = await proxied(peer => void peer.socket.write('HTTP/1.1 502 No\r\ncontent-length: 0\r\n\r\n'))
       expect((await other.send('http://models.example/v1').response).status).toBe(502)
@@ -369,10 +478,14 @@ for (const scheme of ['http', 'https'] as const)
   })
 
 test('without a proxy a 407 is an answer', async () => {
-  const upstream = closing(await rawUpstream({ onRequest: peer => void peer.socket.write('HTTP/1.1 407 No\r\ncontent-length: 0\r\n\r\n') }))
+  const upstream = closing(
+    await rawUpstream({ onRequest: peer => void peer.socket.write('HTTP/1.1 407 No\r\ncontent-length: 0\r\n\r\n') }),
+  )
   const transport = createHttp1Transport()
   cleanups.push(() => transport.close())
-  expect((await transport.send({ method: 'GET', head: head(upstream.url), body: [], timeouts: timeouts() }).response).status).toBe(407)
+  expect(
+    (await transport.send({ method: 'GET', head: head(upstream.url), body: [], timeouts: timeouts() }).response).status,
+  ).toBe(407)
 })
 
 test('one and the same head goes the way that each call says', async () => {
@@ -385,7 +498,7 @@ test('one and the same head goes the way that each call says', async () => {
   const send = (rules: ProxyRules | undefined, given = same) =>
     text(transport.send({ method: 'GET', head: given, body: [], timeouts: timeouts(), proxies: rules }))
   const said: string[] = []
-  for (const given of [same, { ...same }]) for (const rules of [undefined, proxies, undefined, proxies]) said.push(await send(rules, given))
+  for (const given of [same, { ...same }])
+    for (const rules of [undefined, proxies, undefined, proxies]) said.push(await send(rules, given))
   expect(said).toEqual([...said.keys()].map(at => (at % 2 ? 'proxied' : 'straight')))
 })
-

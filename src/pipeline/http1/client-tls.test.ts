@@ -65,7 +65,12 @@ test('a self-signed certificate is refused, and not a byte of the request is sen
   expect(error.kind).toBe('upstream-unreachable')
   expect(error.message).toContain('self-signed')
   await Bun.sleep(20)
-  expect(upstream.peers.slice(before).map(peer => peer.received).join('')).toBe('')
+  expect(
+    upstream.peers
+      .slice(before)
+      .map(peer => peer.received)
+      .join(''),
+  ).toBe('')
 })
 
 test('the same certificate is trusted when it is given as ca or caFile', async () => {

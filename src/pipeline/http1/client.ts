@@ -144,8 +144,13 @@ class Http1Transport implements Transport {
 
   #way(origin: Origin): Way {
     const { proxy, hostname, port, secure } = origin
-    if (!proxy) return { hop: { hostname, port, tls: secure ? this.#tls(hostname) : undefined }, proxy, tunnel: undefined }
-    const hop = { hostname: proxy.hostname, port: proxy.port, tls: proxy.secure ? this.#tls(proxy.hostname) : undefined }
+    if (!proxy)
+      return { hop: { hostname, port, tls: secure ? this.#tls(hostname) : undefined }, proxy, tunnel: undefined }
+    const hop = {
+      hostname: proxy.hostname,
+      port: proxy.port,
+      tls: proxy.secure ? this.#tls(proxy.hostname) : undefined,
+    }
     if (!secure) return { hop, proxy, tunnel: undefined }
     // On a socket to the proxy, the address that is connected to is not the upstream's: its own is always given.
     const tls = { ...this.#tls(hostname), serverName: hostname }

@@ -7,7 +7,16 @@ import type { TurnTask } from '../../lib/end-of-turn.ts'
 import { TimerEntry } from '../../lib/timer-wheel.ts'
 import type { TimerWheel } from '../../lib/timer-wheel.ts'
 import {
-  compressed, cut, malformed, proxyRefused, proxySubject, timedOut, timedOutConnecting, tunnelSubject, unreachable, unreadable,
+  compressed,
+  cut,
+  malformed,
+  proxyRefused,
+  proxySubject,
+  timedOut,
+  timedOutConnecting,
+  tunnelSubject,
+  unreachable,
+  unreadable,
   upstreamSubject,
 } from './errors.ts'
 import type { Exchange, Line } from './exchange.ts'

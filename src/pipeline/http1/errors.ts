@@ -50,7 +50,11 @@ function hasDescriptors(): boolean {
 export function unreachable(thrown: unknown, subject = upstreamSubject): GatewayError {
   const code = codeOf(thrown)
   if (code === 'ECONNREFUSED' && !hasDescriptors())
-    return new GatewayError('overloaded', 'the gateway has no file descriptors left to reach the upstream; raise its limit (ulimit -n)', { cause: thrown, retryAfterMs: 1000 })
+    return new GatewayError(
+      'overloaded',
+      'the gateway has no file descriptors left to reach the upstream; raise its limit (ulimit -n)',
+      { cause: thrown, retryAfterMs: 1000 },
+    )
   const problem = connectProblems[code] ?? `the connection failed${code && ` (${code})`}`
   return new GatewayError('upstream-unreachable', `${subject}: ${problem}`, { cause: thrown })
 }
@@ -62,7 +66,10 @@ export function timedOutConnecting(limitMs: number, subject = upstreamSubject): 
 
 /** The proxy takes connections, and does not answer what it is asked. */
 export function proxySilent({ name }: UpstreamProxy, limitMs: number): GatewayError {
-  return new GatewayError('upstream-unreachable', `the proxy ${name} did not connect to the upstream within ${seconds(limitMs)}`)
+  return new GatewayError(
+    'upstream-unreachable',
+    `the proxy ${name} did not connect to the upstream within ${seconds(limitMs)}`,
+  )
 }
 
 /** The proxy answered that it does not lead to the upstream, which got nothing of the call. */

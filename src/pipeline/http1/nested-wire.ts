@@ -35,7 +35,11 @@ export class NestedWire implements Wire {
   /** Begins the inner TLS, with `hostname`; the former user hears of nothing any more but the end. */
   secure(user: WireUser, tls: TlsSettings, hostname: string): void {
     this.#stream.off('data', this.#onData)
-    const wire = new NestedWire(connect({ socket: this.#stream, host: hostname, ...settingsOf(tls, hostname) }), user, this)
+    const wire = new NestedWire(
+      connect({ socket: this.#stream, host: hostname, ...settingsOf(tls, hostname) }),
+      user,
+      this,
+    )
     user.onOpen(wire)
   }
 

@@ -1,6 +1,16 @@
 /** The head of an HTTP/1.1 response, read strictly: what RFC 9112 lets a client repair is refused. */
 import {
-  carriageReturn, colon, fieldValue, hasWord, isFieldByte, isNamed, lineFeed, parseDigits, space, tab, tokenBytes,
+  carriageReturn,
+  colon,
+  fieldValue,
+  hasWord,
+  isFieldByte,
+  isNamed,
+  lineFeed,
+  parseDigits,
+  space,
+  tab,
+  tokenBytes,
 } from '../../lib/http-syntax.ts'
 
 /** Bytes of status line and headers together. */
@@ -91,8 +101,7 @@ export function parseHead(bytes: Buffer, start: number, end: number): ResponseHe
   }
   const { transferEncoding, connection } = fields
   if (transferEncoding) {
-    if (transferEncoding !== 'chunked')
-      throw new MalformedResponseError('transfer-encoding is not exactly chunked')
+    if (transferEncoding !== 'chunked') throw new MalformedResponseError('transfer-encoding is not exactly chunked')
     if (fields.contentLength >= 0) throw new MalformedResponseError('content-length beside transfer-encoding')
     if (isOld) throw new MalformedResponseError('transfer-encoding in HTTP/1.0')
   }
@@ -149,8 +158,7 @@ function parseLine(bytes: Buffer, start: number, fields: Fields): number {
   let at = start
   while (tokenBytes[bytes[at]!] === 1) at++
   // This refuses empty names, a space before the colon, folded lines and lines without a colon.
-  if (at === start || bytes[at] !== colon)
-    throw new MalformedResponseError('a header line without a proper name')
+  if (at === start || bytes[at] !== colon) throw new MalformedResponseError('a header line without a proper name')
   const nameEnd = at++
   for (let byte = bytes[at]!; (byte >= space && byte !== 127) || byte === tab; byte = bytes[at]!) at++
   const next = afterLineEnd(bytes, at)

@@ -213,8 +213,7 @@ test('whether a connection is kept follows version, connection and keep-alive he
     ['HTTP/1.0 200 OK\r\ncontent-length: 0\r\n\r\n', false, Infinity],
     ['HTTP/1.0 200 OK\r\nconnection: keep-alive\r\ncontent-length: 0\r\n\r\n', true, Infinity],
   ]
-  for (const [text, keepAlive, keepAliveMs] of cases)
-    expect(whole(text).head).toMatchObject({ keepAlive, keepAliveMs })
+  for (const [text, keepAlive, keepAliveMs] of cases) expect(whole(text).head).toMatchObject({ keepAlive, keepAliveMs })
 })
 
 test('a header is found by its lower-case name, first value, without spaces around it', () => {

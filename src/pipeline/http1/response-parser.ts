@@ -96,8 +96,7 @@ export class ResponseParser {
         return 'head'
       }
       if (head.status === 101) throw new MalformedResponseError('it switched protocols without being asked')
-      if (++this.#interim > interimResponsesMax)
-        throw new MalformedResponseError('too many interim responses')
+      if (++this.#interim > interimResponsesMax) throw new MalformedResponseError('too many interim responses')
     }
   }
 
@@ -155,8 +154,7 @@ export class ResponseParser {
   /** Refuses at once what can never become a head, instead of waiting for bytes that may not come. */
   #checkPartial(checked: number): void {
     const length = this.#partialLength
-    if (!startsLikeHttp(this.#partial, 0, length))
-      throw new MalformedResponseError('the answer is not HTTP/1.1')
+    if (!startsLikeHttp(this.#partial, 0, length)) throw new MalformedResponseError('the answer is not HTTP/1.1')
     refuseBareLineFeed(this.#partial, checked, length)
     if (length >= headBytesMax) throw new MalformedResponseError('the headers are larger than 64 KiB')
   }

@@ -4,7 +4,16 @@
  */
 import type { GatewayError } from '../../core/errors.ts'
 import type { UpstreamProxy } from '../../core/transport.ts'
-import { proxyCut, proxyMalformed, proxyRefused, proxySilent, proxySubject, timedOutConnecting, tunnelSubject, unreachable } from './errors.ts'
+import {
+  proxyCut,
+  proxyMalformed,
+  proxyRefused,
+  proxySilent,
+  proxySubject,
+  timedOutConnecting,
+  tunnelSubject,
+  unreachable,
+} from './errors.ts'
 import { NestedWire } from './nested-wire.ts'
 import type { Origin } from './request-head.ts'
 import { MalformedResponseError } from './response-head.ts'
@@ -141,7 +150,8 @@ export class Tunnel implements Wire, WireUser {
     const { proxy } = this.#way
     if (status < 200 || status > 299) return this.#fail(proxyRefused(proxy, status))
     // In TLS the client speaks first: what came along is not the upstream's, and would be taken for it.
-    if (this.#parser.leftover > 0) return this.#fail(proxyMalformed(proxy, 'it sent bytes before the upstream was asked'))
+    if (this.#parser.leftover > 0)
+      return this.#fail(proxyMalformed(proxy, 'it sent bytes before the upstream was asked'))
     if (this.#written < this.#way.request.length)
       return this.#fail(proxyMalformed(proxy, 'it answered before it had the request'))
     this.#handOver(this.#wire!)

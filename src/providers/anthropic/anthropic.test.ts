@@ -11,10 +11,26 @@ const ask = (request: ReturnType<typeof chatRequest>, more: Partial<Target> = {}
 }
 
 test("thinking goes back to Claude only when Claude signed it, whatever format carried another's", () => {
-  const thought = (signature?: string): Part => ({ type: 'reasoning', text: 'hm', ...(signature !== undefined && { signature }) })
+  const thought = (signature?: string): Part => ({
+    type: 'reasoning',
+    text: 'hm',
+    ...(signature !== undefined && { signature }),
+  })
   const foreign = ['gemini/call/000/CsYBAR', 'gemini/note/012/x', 'modelgate-signature-EqQB', 'modelgate-unsigned', '']
-  const parts: Part[] = [...foreign.map(thought), thought(), thought('gemini-like/but+EqQB'), { type: 'text', text: 'yes' }]
-  const { body } = ask(chatRequest({ messages: [{ role: 'user', parts: [{ type: 'text', text: 'hi' }] }, { role: 'assistant', parts }] }))
+  const parts: Part[] = [
+    ...foreign.map(thought),
+    thought(),
+    thought('gemini-like/but+EqQB'),
+    { type: 'text', text: 'yes' },
+  ]
+  const { body } = ask(
+    chatRequest({
+      messages: [
+        { role: 'user', parts: [{ type: 'text', text: 'hi' }] },
+        { role: 'assistant', parts },
+      ],
+    }),
+  )
   expect(body.messages[1]!.content).toEqual([
     { type: 'thinking', thinking: 'hm', signature: 'gemini-like/but+EqQB' },
     { type: 'text', text: 'yes' },
@@ -32,17 +48,26 @@ describe('API version 2026-10-21 refuses sampling, even at its defaults', () => 
     ['none', {}, false],
   ])('%s', (_, more, fixed) => {
     const { body, dropped } = ask(request, more)
-    expect(['temperature', 'top_p', 'top_k'].filter(name => name in body)).toEqual(fixed ? [] : ['temperature', 'top_k'])
+    expect(['temperature', 'top_p', 'top_k'].filter(name => name in body)).toEqual(
+      fixed ? [] : ['temperature', 'top_k'],
+    )
     expect(dropped).toEqual(fixed ? ['temperature', 'top_p', 'top_k'] : ['top_p'])
   })
 })
 
 test("a prompt that is too long keeps the gateway's own code; other errors have Anthropic's type", () => {
-  const fault = (status: number, type: string, message: string) => anthropic.fault!(status, { type: 'error', error: { type, message } })!
+  const fault = (status: number, type: string, message: string) =>
+    anthropic.fault!(status, { type: 'error', error: { type, message } })!
   const tooLong = fault(400, 'invalid_request_error', 'prompt is too long: 210000 tokens > 200000 maximum')
   expect(tooLong).toEqual({ kind: 'context-too-long', message: 'prompt is too long: 210000 tokens > 200000 maximum' })
-  expect(fault(400, 'invalid_request_error', 'max_tokens: Field required')).toMatchObject({ kind: 'upstream-refused', code: 'invalid_request_error' })
-  expect(fault(529, 'overloaded_error', 'Overloaded')).toMatchObject({ kind: 'upstream-overloaded', code: 'overloaded_error' })
+  expect(fault(400, 'invalid_request_error', 'max_tokens: Field required')).toMatchObject({
+    kind: 'upstream-refused',
+    code: 'invalid_request_error',
+  })
+  expect(fault(529, 'overloaded_error', 'Overloaded')).toMatchObject({
+    kind: 'upstream-overloaded',
+    code: 'overloaded_error',
+  })
 })
 
 describe('thinking, as each Claude takes it', () => {
@@ -54,30 +79,74 @@ describe('thinking, as each Claude takes it', () => {
 
   test('by a budget before 4.6, by an effort from then on', () => {
     for (const model of ['claude-3-7-sonnet-20250219', 'claude-sonnet-4-5', 'claude-opus-4-5-20251101', 'kimi-k2'])
-      expect(thinking(model, high), model).toEqual({ thinking: { type: 'enabled', budget_tokens: 16_384 }, config: undefined, max: 21_384, dropped: [] })
-    for (const model of ['claude-opus-4-6', 'claude-sonnet-4-6', 'claude-opus-4-7', 'claude-opus-5', 'claude-mythos-preview'])
-      expect(thinking(model, high), model).toEqual({ thinking: { type: 'adaptive', display: 'summarized' }, config: { effort: 'high' }, max: 5000, dropped: [] })
-    expect(thinking('claude-3-5-sonnet-20241022', high)).toMatchObject({ thinking: undefined, dropped: ['reasoning_effort'] })
+      expect(thinking(model, high), model).toEqual({
+        thinking: { type: 'enabled', budget_tokens: 16_384 },
+        config: undefined,
+        max: 21_384,
+        dropped: [],
+      })
+    for (const model of [
+      'claude-opus-4-6',
+      'claude-sonnet-4-6',
+      'claude-opus-4-7',
+      'claude-opus-5',
+      'claude-mythos-preview',
+    ])
+      expect(thinking(model, high), model).toEqual({
+        thinking: { type: 'adaptive', display: 'summarized' },
+        config: { effort: 'high' },
+        max: 5000,
+        dropped: [],
+      })
+    expect(thinking('claude-3-5-sonnet-20241022', high)).toMatchObject({
+      thinking: undefined,
+      dropped: ['reasoning_effort'],
+    })
   })
 
   test('a budget of the client is one where there are budgets, and the nearest effort where there are none', () => {
     const budget = { reasoning: { enabled: true, budgetTokens: 4000 } }
-    expect(thinking('claude-opus-4-6', budget)).toMatchObject({ thinking: { type: 'enabled', budget_tokens: 4000 }, dropped: [] })
-    expect(thinking('claude-opus-4-7', budget)).toMatchObject({ thinking: { type: 'adaptive' }, config: { effort: 'medium' }, dropped: ['thinking.budget_tokens'] })
+    expect(thinking('claude-opus-4-6', budget)).toMatchObject({
+      thinking: { type: 'enabled', budget_tokens: 4000 },
+      dropped: [],
+    })
+    expect(thinking('claude-opus-4-7', budget)).toMatchObject({
+      thinking: { type: 'adaptive' },
+      config: { effort: 'medium' },
+      dropped: ['thinking.budget_tokens'],
+    })
   })
 
   test('the steps between: the least, the most, none', () => {
-    const config = (model: string, effort: 'minimal' | 'xhigh' | 'none') => thinking(model, { reasoning: { effort } }).config
-    expect([config('claude-opus-4-6', 'minimal'), config('claude-opus-4-6', 'xhigh'), config('claude-opus-4-7', 'xhigh'), config('claude-opus-4-7', 'none')])
-      .toEqual([{ effort: 'low' }, { effort: 'max' }, { effort: 'xhigh' }, undefined])
+    const config = (model: string, effort: 'minimal' | 'xhigh' | 'none') =>
+      thinking(model, { reasoning: { effort } }).config
+    expect([
+      config('claude-opus-4-6', 'minimal'),
+      config('claude-opus-4-6', 'xhigh'),
+      config('claude-opus-4-7', 'xhigh'),
+      config('claude-opus-4-7', 'none'),
+    ]).toEqual([{ effort: 'low' }, { effort: 'max' }, { effort: 'xhigh' }, undefined])
   })
 
   test('an effort and a schema share their place; no sampling goes to those that refuse it', () => {
-    const schema = { type: 'object', properties: { a: { type: 'string' } }, required: ['a'], additionalProperties: false }
+    const schema = {
+      type: 'object',
+      properties: { a: { type: 'string' } },
+      required: ['a'],
+      additionalProperties: false,
+    }
     const request = { ...high, responseFormat: { type: 'json-schema' as const, name: 'x', schema } }
-    expect(thinking('claude-opus-4-7', request).config).toMatchObject({ effort: 'high', format: { type: 'json_schema' } })
+    expect(thinking('claude-opus-4-7', request).config).toMatchObject({
+      effort: 'high',
+      format: { type: 'json_schema' },
+    })
     const sampled = ask(chatRequest({ temperature: 0.2, topP: 0.5, topK: 3 }), { model: 'claude-opus-4-7' })
-    expect([sampled.body.temperature, sampled.body.top_p, sampled.body.top_k, sampled.dropped]).toEqual([undefined, undefined, undefined, ['temperature', 'top_p', 'top_k']])
+    expect([sampled.body.temperature, sampled.body.top_p, sampled.body.top_k, sampled.dropped]).toEqual([
+      undefined,
+      undefined,
+      undefined,
+      ['temperature', 'top_p', 'top_k'],
+    ])
   })
 
   test('a call that came back without its thinking: no budget, which Claude would refuse; an effort is no matter', () => {
@@ -87,11 +156,19 @@ describe('thinking, as each Claude takes it', () => {
       messages: [
         { role: 'user' as const, parts: [{ type: 'text' as const, text: 'hi' }] },
         { role: 'assistant' as const, parts },
-        { role: 'tool' as const, parts: [{ type: 'tool-result' as const, callId: 'a', parts: [{ type: 'text' as const, text: '1' }] }] },
+        {
+          role: 'tool' as const,
+          parts: [{ type: 'tool-result' as const, callId: 'a', parts: [{ type: 'text' as const, text: '1' }] }],
+        },
       ],
     })
-    expect(thinking('claude-sonnet-4-5', turns(call))).toMatchObject({ thinking: undefined, dropped: ['reasoning_effort'] })
-    expect(thinking('claude-sonnet-4-5', turns({ type: 'reasoning', text: 'hm', signature: 'EqQB' }, call))).toMatchObject({ thinking: { type: 'enabled' }, dropped: [] })
+    expect(thinking('claude-sonnet-4-5', turns(call))).toMatchObject({
+      thinking: undefined,
+      dropped: ['reasoning_effort'],
+    })
+    expect(
+      thinking('claude-sonnet-4-5', turns({ type: 'reasoning', text: 'hm', signature: 'EqQB' }, call)),
+    ).toMatchObject({ thinking: { type: 'enabled' }, dropped: [] })
     expect(thinking('claude-opus-4-7', turns(call))).toMatchObject({ thinking: { type: 'adaptive' }, dropped: [] })
   })
 })

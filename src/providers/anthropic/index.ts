@@ -31,7 +31,17 @@ function countHead(target: Target): CallHead {
 }
 
 /** What the counter takes (docs: "Count tokens in a Message"); it refuses what only an answer needs. */
-const counted = ['model', 'messages', 'system', 'tools', 'tool_choice', 'thinking', 'output_config', 'cache_control', 'speed'] as const
+const counted = [
+  'model',
+  'messages',
+  'system',
+  'tools',
+  'tool_choice',
+  'thinking',
+  'output_config',
+  'cache_control',
+  'speed',
+] as const
 
 function countCall(request: ChatRequest, target: Target): TranslatedCall {
   const { body } = messagesBody(request, target)
@@ -77,8 +87,25 @@ export const anthropic: Provider = {
   countTokens: { request: countCall, result: countResult },
   fault,
   chatParams: [
-    'messages', 'model', 'max_tokens', 'max_completion_tokens', 'temperature', 'top_p', 'stop', 'stream', 'stream_options',
-    'tools', 'tool_choice', 'parallel_tool_calls', 'functions', 'function_call', 'response_format', 'reasoning_effort', 'user',
-    'service_tier', 'top_k', 'thinking',
+    'messages',
+    'model',
+    'max_tokens',
+    'max_completion_tokens',
+    'temperature',
+    'top_p',
+    'stop',
+    'stream',
+    'stream_options',
+    'tools',
+    'tool_choice',
+    'parallel_tool_calls',
+    'functions',
+    'function_call',
+    'response_format',
+    'reasoning_effort',
+    'user',
+    'service_tier',
+    'top_k',
+    'thinking',
   ],
 }

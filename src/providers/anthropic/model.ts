@@ -18,6 +18,7 @@ export const firstWithTools = 300
 export function claudeVersion(model: string): number {
   if (/claude-(?:v\d|instant|\d(?:\.\d)?$)/.test(model)) return 200
   // A date has eight digits, a version at most two.
-  const found = /claude-(\d)(?:[-.](\d{1,2}))?-[a-z]/.exec(model) ?? /claude-[a-z]+-(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)/.exec(model)
+  const found =
+    /claude-(\d)(?:[-.](\d{1,2}))?-[a-z]/.exec(model) ?? /claude-[a-z]+-(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)/.exec(model)
   return found ? Number(found[1]) * 100 + Number(found[2] ?? 0) : Number.POSITIVE_INFINITY
 }

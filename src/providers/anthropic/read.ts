@@ -9,29 +9,33 @@ import type { Json } from '../../lib/json-values.ts'
 import { broken } from '../json.ts'
 import { answerTool } from './structured.ts'
 
-const finishReasons: ReadonlyMap<string, FinishReason> = new Map(Object.entries<FinishReason>({
-  end_turn: 'stop',
-  stop_sequence: 'stop',
-  pause_turn: 'stop',
-  max_tokens: 'length',
-  model_context_window_exceeded: 'length',
-  tool_use: 'tool-calls',
-  refusal: 'content-filter',
-}))
+const finishReasons: ReadonlyMap<string, FinishReason> = new Map(
+  Object.entries<FinishReason>({
+    end_turn: 'stop',
+    stop_sequence: 'stop',
+    pause_turn: 'stop',
+    max_tokens: 'length',
+    model_context_window_exceeded: 'length',
+    tool_use: 'tool-calls',
+    refusal: 'content-filter',
+  }),
+)
 
 /** `error.type` of Anthropic's error bodies (docs: "Errors"). */
-export const errorKinds: ReadonlyMap<string, FaultKind> = new Map(Object.entries<FaultKind>({
-  invalid_request_error: 'upstream-refused',
-  authentication_error: 'upstream-credentials',
-  permission_error: 'upstream-credentials',
-  billing_error: 'upstream-credentials',
-  not_found_error: 'model-not-found',
-  request_too_large: 'too-large',
-  rate_limit_error: 'upstream-rate-limited',
-  timeout_error: 'upstream-timeout',
-  api_error: 'upstream-failed',
-  overloaded_error: 'upstream-overloaded',
-}))
+export const errorKinds: ReadonlyMap<string, FaultKind> = new Map(
+  Object.entries<FaultKind>({
+    invalid_request_error: 'upstream-refused',
+    authentication_error: 'upstream-credentials',
+    permission_error: 'upstream-credentials',
+    billing_error: 'upstream-credentials',
+    not_found_error: 'model-not-found',
+    request_too_large: 'too-large',
+    rate_limit_error: 'upstream-rate-limited',
+    timeout_error: 'upstream-timeout',
+    api_error: 'upstream-failed',
+    overloaded_error: 'upstream-overloaded',
+  }),
+)
 
 /** Counts that can be believed, merged over the events of a stream: later reports replace earlier ones. */
 class UsageCounts {
@@ -39,7 +43,8 @@ class UsageCounts {
 
   take(value: unknown): void {
     if (!isObject(value)) return
-    for (const [name, count] of Object.entries(value)) if (count !== null && count !== undefined) this.#seen[name] = count
+    for (const [name, count] of Object.entries(value))
+      if (count !== null && count !== undefined) this.#seen[name] = count
   }
 
   /** Anthropic counts cached input apart; the hub counts all input. Undefined = not believable. */
@@ -91,7 +96,8 @@ class Blocks {
         const name = textOf(block.name)
         const index = name === answerTool ? undefined : this.calls++
         this.#open = { call: index, wroteArguments: false }
-        const start: ChatEvent[] = index === undefined ? [] : [{ type: 'tool-call-start', choice: 0, index, id: textOf(block.id), name }]
+        const start: ChatEvent[] =
+          index === undefined ? [] : [{ type: 'tool-call-start', choice: 0, index, id: textOf(block.id), name }]
         // A whole answer carries its input here; a stream starts with an empty object.
         const written = isObject(block.input) && Object.keys(block.input).length > 0 ? JSON.stringify(block.input) : ''
         return [...start, ...this.#arguments(written)]
@@ -135,7 +141,8 @@ class Blocks {
 }
 
 const text = (value: unknown): ChatEvent[] => (textOf(value) ? [{ type: 'text', choice: 0, text: textOf(value) }] : [])
-const thinking = (value: unknown): ChatEvent[] => (textOf(value) ? [{ type: 'reasoning', choice: 0, text: textOf(value) }] : [])
+const thinking = (value: unknown): ChatEvent[] =>
+  textOf(value) ? [{ type: 'reasoning', choice: 0, text: textOf(value) }] : []
 const signature = (value: unknown): ChatEvent[] =>
   textOf(value) ? [{ type: 'reasoning', choice: 0, signature: textOf(value) }] : []
 const citations = (value: unknown): ChatEvent[] =>

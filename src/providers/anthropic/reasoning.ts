@@ -45,7 +45,11 @@ export interface ClaudeThinking {
 /** Tokens that the client wants to be spent on thinking, an effort as about as many; 0 = none. */
 export function askedBudget({ reasoning }: ChatRequest): number {
   if (!reasoning || reasoning.enabled === false) return 0
-  return reasoning.budgetTokens ?? (reasoning.effort && budgetOfEffort[reasoning.effort]) ?? (reasoning.enabled ? budgetOfEffort.medium : 0)
+  return (
+    reasoning.budgetTokens ??
+    (reasoning.effort && budgetOfEffort[reasoning.effort]) ??
+    (reasoning.enabled ? budgetOfEffort.medium : 0)
+  )
 }
 
 /** Undefined = this call cannot have the thinking that `request` asks for. */
@@ -55,7 +59,8 @@ export function claudeThinking(request: ChatRequest, context: ClaudeThinkingCont
   if (version < firstThinking || forced) return undefined
   if (version >= onlyAdaptive || (version >= firstAdaptive && budgetTokens === undefined)) {
     if (budgetTokens !== undefined) dropped.push('thinking.budget_tokens')
-    const level = effort === undefined || effort === 'none' ? effortOfBudget(budgetTokens) : adaptiveEffort(effort, version)
+    const level =
+      effort === undefined || effort === 'none' ? effortOfBudget(budgetTokens) : adaptiveEffort(effort, version)
     return { thinking: { type: 'adaptive' }, effort: level, maxTokens }
   }
   // With a budget, the turn that called a tool has to begin with the thinking that led to it.

@@ -106,7 +106,8 @@ function droppedFields(request: ChatRequest): string[] {
   return dropped
 }
 
-const wantsDetail = (part: Part): boolean => part.type === 'image' && part.detail !== undefined && part.detail !== 'auto'
+const wantsDetail = (part: Part): boolean =>
+  part.type === 'image' && part.detail !== undefined && part.detail !== 'auto'
 
 /** From this version of the API on `temperature`, `top_p` and `top_k` are refused, whatever they say. */
 const versionOfFixedSampling = '2026-10-21'
@@ -183,7 +184,8 @@ function conversation(messages: readonly Message[]): { system: Json[]; turns: Tu
   // The API demands it. Done once: a turn may be made of thousands of messages.
   turns.forEach(resultsFirst)
   // The first turn has to be the user's.
-  if (turns.length === 0 || turns[0]!.role === 'assistant') turns.unshift({ role: 'user', content: [{ type: 'text', text: '.' }] })
+  if (turns.length === 0 || turns[0]!.role === 'assistant')
+    turns.unshift({ role: 'user', content: [{ type: 'text', text: '.' }] })
   trimPrefill(turns)
   return { system, turns }
 }
@@ -213,7 +215,12 @@ function trimPrefill(turns: readonly Turn[]): void {
 const sealPrefix = 'modelgate-'
 
 function isSignedHere(signature: string | undefined): boolean {
-  return signature !== undefined && signature !== '' && !signature.startsWith(sealPrefix) && readSignature(signature) === undefined
+  return (
+    signature !== undefined &&
+    signature !== '' &&
+    !signature.startsWith(sealPrefix) &&
+    readSignature(signature) === undefined
+  )
 }
 
 /** One part as no, one or more blocks: the API refuses texts that are empty or blank. */
@@ -232,7 +239,15 @@ function block(part: Part): Json[] {
       // Thinking that nobody signed, or another vendor, would be refused.
       return isSignedHere(part.signature) ? [{ type: 'thinking', thinking: part.text, signature: part.signature }] : []
     case 'tool-call':
-      return [{ type: 'tool_use', id: toolId(part.id), name: part.name, input: argumentsObject(part.arguments), ...cacheControl(part.cache) }]
+      return [
+        {
+          type: 'tool_use',
+          id: toolId(part.id),
+          name: part.name,
+          input: argumentsObject(part.arguments),
+          ...cacheControl(part.cache),
+        },
+      ]
     case 'tool-result':
       return [
         {
@@ -262,7 +277,9 @@ function document(part: Extract<Part, { type: 'document' }>): Json {
   const isText = 'data' in from && from.mediaType.startsWith('text/')
   return {
     type: 'document',
-    source: isText ? { type: 'text', media_type: 'text/plain', data: Buffer.from(from.data, 'base64').toString('utf8') } : source(from),
+    source: isText
+      ? { type: 'text', media_type: 'text/plain', data: Buffer.from(from.data, 'base64').toString('utf8') }
+      : source(from),
     ...(part.name !== undefined && { title: part.name }),
     ...cacheControl(part.cache),
   }

@@ -13,11 +13,37 @@ interface OutputSchema {
 
 /** Say nothing about which values are valid. */
 const annotations: ReadonlySet<string> = new Set([
-  '$schema', '$id', '$anchor', '$comment', 'examples', 'example', 'deprecated', 'readOnly', 'writeOnly',
+  '$schema',
+  '$id',
+  '$anchor',
+  '$comment',
+  'examples',
+  'example',
+  'deprecated',
+  'readOnly',
+  'writeOnly',
 ])
-const kept: ReadonlySet<string> = new Set(['type', 'title', 'description', 'enum', 'const', 'default', 'required', '$ref'])
+const kept: ReadonlySet<string> = new Set([
+  'type',
+  'title',
+  'description',
+  'enum',
+  'const',
+  'default',
+  'required',
+  '$ref',
+])
 const formats: ReadonlySet<unknown> = new Set([
-  'date-time', 'time', 'date', 'duration', 'email', 'hostname', 'uri', 'ipv4', 'ipv6', 'uuid',
+  'date-time',
+  'time',
+  'date',
+  'duration',
+  'email',
+  'hostname',
+  'uri',
+  'ipv4',
+  'ipv6',
+  'uuid',
 ])
 
 /** A copy of the schema; the given one is not changed. Bedrock takes the same subset. */
@@ -33,18 +59,21 @@ function clean(value: unknown, lost: Set<string>): Json {
     if (kept.has(key)) out[key] = one
     else if (key === 'properties' || key === '$defs' || key === 'definitions') out[key] = mapOf(one, lost)
     else if (key === 'items' && isObject(one)) out.items = clean(one, lost)
-    else if (key === 'anyOf' || key === 'oneOf' || key === 'allOf') out[key === 'oneOf' ? 'anyOf' : key] = listOf(one, lost)
+    else if (key === 'anyOf' || key === 'oneOf' || key === 'allOf')
+      out[key === 'oneOf' ? 'anyOf' : key] = listOf(one, lost)
     else if ((key === 'minItems' && (one === 0 || one === 1)) || (key === 'format' && formats.has(one))) out[key] = one
     // Objects are closed below, whatever was said; a map of free names is what cannot be had.
     else if (key === 'additionalProperties') isObject(one) && lost.add(key)
     else if (!annotations.has(key)) lost.add(key)
   }
   const { type } = value
-  if (type === 'object' || (Array.isArray(type) && type.includes('object')) || isObject(value.properties)) out.additionalProperties = false
+  if (type === 'object' || (Array.isArray(type) && type.includes('object')) || isObject(value.properties))
+    out.additionalProperties = false
   return out
 }
 
-const listOf = (value: unknown, lost: Set<string>): Json[] => (Array.isArray(value) ? value.map(one => clean(one, lost)) : [])
+const listOf = (value: unknown, lost: Set<string>): Json[] =>
+  Array.isArray(value) ? value.map(one => clean(one, lost)) : []
 
 function mapOf(value: unknown, lost: Set<string>): Json {
   return isObject(value) ? Object.fromEntries(Object.entries(value).map(([name, one]) => [name, clean(one, lost)])) : {}

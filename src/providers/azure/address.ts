@@ -15,7 +15,10 @@ const v1Words = new Set(['v1', 'latest', 'preview'])
 
 /** The operator's own headers win over those of the dialect and the credentials. */
 export function azureHead(target: Target, dialect: CompatibleDialect): CallHead {
-  return { url: azureUrl(target, dialect), headers: { ...contentHeaders(dialect), ...keyHeaders(target), ...target.headers } }
+  return {
+    url: azureUrl(target, dialect),
+    headers: { ...contentHeaders(dialect), ...keyHeaders(target), ...target.headers },
+  }
 }
 
 function azureUrl(target: Target, dialect: CompatibleDialect): string {
@@ -38,7 +41,9 @@ export function azureFilesHead(target: Target, path: string): CallHead {
   const version = typeof given === 'string' ? given : defaultVersion
   const preview = version === 'preview' ? '?api-version=preview' : ''
   const url =
-    isV1 || v1Words.has(version) ? `${root}/openai/v1${path}${preview}` : `${root}/openai${path}?api-version=${encodeURIComponent(version)}`
+    isV1 || v1Words.has(version)
+      ? `${root}/openai/v1${path}${preview}`
+      : `${root}/openai${path}?api-version=${encodeURIComponent(version)}`
   return { url, headers: { ...keyHeaders(target), ...target.headers } }
 }
 

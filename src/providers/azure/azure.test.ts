@@ -10,19 +10,30 @@ import { azure, azureAi } from './index.ts'
 const resource = 'https://my.openai.azure.com'
 const entra = { tenant_id: 't-1', client_id: 'c-1', client_secret: new Secret('s+1') }
 const target = (more: Partial<Target> = {}) => targetOf(azure, { model: 'gpt 4o', baseUrl: resource, ...more })
-const url = (dialect: keyof typeof azure.speaks, more: Partial<Target> = {}) => azure.speaks[dialect]!(target(more), false).url
+const url = (dialect: keyof typeof azure.speaks, more: Partial<Target> = {}) =>
+  azure.speaks[dialect]!(target(more), false).url
 
 describe('addresses', () => {
   test('by deployment and dated version', () => {
     const at = `${resource}/openai/deployments/gpt%204o`
     expect(url('openai-chat')).toBe(`${at}/chat/completions?api-version=2024-10-21`)
-    expect(url('openai-embeddings', { options: { api_version: '2025-04-01-preview' } })).toBe(`${at}/embeddings?api-version=2025-04-01-preview`)
+    expect(url('openai-embeddings', { options: { api_version: '2025-04-01-preview' } })).toBe(
+      `${at}/embeddings?api-version=2025-04-01-preview`,
+    )
     expect(url('openai-images')).toBe(`${at}/images/generations?api-version=2024-10-21`)
     expect(url('openai-speech')).toBe(`${at}/audio/speech?api-version=2024-10-21`)
-    expect(url('openai-completions', { baseUrl: `${resource}/openai` })).toBe(`${at}/completions?api-version=2024-10-21`)
-    expect(url('openai-chat', { baseUrl: `${resource}/openai/deployments/mine` })).toBe(`${resource}/openai/deployments/mine/chat/completions?api-version=2024-10-21`)
-    expect(url('openai-chat', { baseUrl: `${resource}/openai/deployments/mine/chat/completions` })).toBe(`${resource}/openai/deployments/mine/chat/completions?api-version=2024-10-21`)
-    expect(url('openai-chat', { baseUrl: 'https://apim.example/team/llm' })).toBe('https://apim.example/team/llm/openai/deployments/gpt%204o/chat/completions?api-version=2024-10-21')
+    expect(url('openai-completions', { baseUrl: `${resource}/openai` })).toBe(
+      `${at}/completions?api-version=2024-10-21`,
+    )
+    expect(url('openai-chat', { baseUrl: `${resource}/openai/deployments/mine` })).toBe(
+      `${resource}/openai/deployments/mine/chat/completions?api-version=2024-10-21`,
+    )
+    expect(url('openai-chat', { baseUrl: `${resource}/openai/deployments/mine/chat/completions` })).toBe(
+      `${resource}/openai/deployments/mine/chat/completions?api-version=2024-10-21`,
+    )
+    expect(url('openai-chat', { baseUrl: 'https://apim.example/team/llm' })).toBe(
+      'https://apim.example/team/llm/openai/deployments/gpt%204o/chat/completions?api-version=2024-10-21',
+    )
   })
 
   test.each([
@@ -36,15 +47,26 @@ describe('addresses', () => {
   })
 
   test('responses stand beside the deployments, and in versions that lack them under v1', () => {
-    expect(url('openai-responses', { options: { api_version: '2025-03-01-preview' } })).toBe(`${resource}/openai/responses?api-version=2025-03-01-preview`)
+    expect(url('openai-responses', { options: { api_version: '2025-03-01-preview' } })).toBe(
+      `${resource}/openai/responses?api-version=2025-03-01-preview`,
+    )
     expect(url('openai-responses')).toBe(`${resource}/openai/v1/responses`)
   })
 
   test('forms bring their own content type; the key has its own header', () => {
-    expect(azure.speaks['openai-transcriptions']!(target({ headers: { 'x-a': 'b' } }), false).headers).toEqual({ 'api-key': 'canary', 'x-a': 'b' })
-    expect(azure.speaks['openai-chat']!(target(), false).headers).toEqual({ 'content-type': 'application/json', 'api-key': 'canary' })
-    expect(azure.speaks['openai-chat']!(target({ options: { azure_ad_token: new Secret('jwt') } }), false).headers).toEqual({
-      'content-type': 'application/json', authorization: 'Bearer jwt',
+    expect(azure.speaks['openai-transcriptions']!(target({ headers: { 'x-a': 'b' } }), false).headers).toEqual({
+      'api-key': 'canary',
+      'x-a': 'b',
+    })
+    expect(azure.speaks['openai-chat']!(target(), false).headers).toEqual({
+      'content-type': 'application/json',
+      'api-key': 'canary',
+    })
+    expect(
+      azure.speaks['openai-chat']!(target({ options: { azure_ad_token: new Secret('jwt') } }), false).headers,
+    ).toEqual({
+      'content-type': 'application/json',
+      authorization: 'Bearer jwt',
     })
   })
 })
@@ -57,7 +79,10 @@ describe('Entra ID', () => {
     const over = target({ options: entra })
     expect(tokenRequest!(over, 0)).toEqual({
       method: 'POST',
-      head: { url: 'https://login.microsoftonline.com/t-1/oauth2/v2.0/token', headers: { 'content-type': 'application/x-www-form-urlencoded' } },
+      head: {
+        url: 'https://login.microsoftonline.com/t-1/oauth2/v2.0/token',
+        headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      },
       body: 'grant_type=client_credentials&client_id=c-1&client_secret=s%2B1&scope=https%3A%2F%2Fcognitiveservices.azure.com%2F.default',
     })
     expect(call(over).headers).not.toHaveProperty('api-key')
@@ -68,51 +93,98 @@ describe('Entra ID', () => {
     const government = tokenRequest!(target({ options: entra, baseUrl: 'https://my.openai.azure.us' }), 0)!
     expect(government.head.url).toStartWith('https://login.microsoftonline.us/')
     expect(government.body).toContain('cognitiveservices.azure.us')
-    expect(tokenRequest!(target({ options: entra, baseUrl: 'https://my.openai.azure.cn' }), 0)!.head.url).toStartWith('https://login.chinacloudapi.cn/')
+    expect(tokenRequest!(target({ options: entra, baseUrl: 'https://my.openai.azure.cn' }), 0)!.head.url).toStartWith(
+      'https://login.chinacloudapi.cn/',
+    )
   })
 
   test('a key needs no token; nothing at all is named with its remedy', () => {
     expect(tokenRequest!(target(), 0)).toBeUndefined()
     expect(headers(call(target()), target(), { epochMs: 0 })).toEqual({})
     const bare = target({ apiKey: undefined, options: { tenant_id: 't' } })
-    expect(() => headers(call(bare), bare, { epochMs: 0 })).toThrow('gives `api_key`, or `tenant_id`, `client_id` and `client_secret`')
+    expect(() => headers(call(bare), bare, { epochMs: 0 })).toThrow(
+      'gives `api_key`, or `tenant_id`, `client_id` and `client_secret`',
+    )
   })
 
   test('the answer of the token service', () => {
-    expect(readToken!({ token_type: 'Bearer', expires_in: 3599, ext_expires_in: 3599, access_token: 'jwt' })).toEqual({ token: 'jwt', lifetimeS: 3599 })
-    for (const body of [null, {}, { access_token: 'x' }, { access_token: '', expires_in: 1 }, { access_token: 'x', expires_in: -1 }]) expect(() => readToken!(body)).toThrow('access_token')
+    expect(readToken!({ token_type: 'Bearer', expires_in: 3599, ext_expires_in: 3599, access_token: 'jwt' })).toEqual({
+      token: 'jwt',
+      lifetimeS: 3599,
+    })
+    for (const body of [
+      null,
+      {},
+      { access_token: 'x' },
+      { access_token: '', expires_in: 1 },
+      { access_token: 'x', expires_in: -1 },
+    ])
+      expect(() => readToken!(body)).toThrow('access_token')
   })
 
   test('the configuration keeps the secret out of sight and out of the id', () => {
     const build = (client_secret: string) =>
       buildDeployment(
-        { model_name: 'gpt', proxy_params: { model: 'azure/gpt-4o', api_base: resource, tenant_id: 't-1', client_id: 'c-1', client_secret } },
-        { providers, environment: {}, timeoutS: undefined, streamTimeoutS: undefined, dropParams: true, origin: { kind: 'config', where: 'x:1' } },
+        {
+          model_name: 'gpt',
+          proxy_params: {
+            model: 'azure/gpt-4o',
+            api_base: resource,
+            tenant_id: 't-1',
+            client_id: 'c-1',
+            client_secret,
+          },
+        },
+        {
+          providers,
+          environment: {},
+          timeoutS: undefined,
+          streamTimeoutS: undefined,
+          dropParams: true,
+          origin: { kind: 'config', where: 'x:1' },
+        },
       )
     const [one, other] = [build('first'), build('second')]
     if (!('target' in one) || !('target' in other)) throw new Error('not built')
     expect(one.id).toBe(other.id)
-    expect(JSON.stringify(one.target.options)).toBe('{"tenant_id":"t-1","client_id":"c-1","client_secret":"[redacted]"}')
+    expect(JSON.stringify(one.target.options)).toBe(
+      '{"tenant_id":"t-1","client_id":"c-1","client_secret":"[redacted]"}',
+    )
     expect(tokenRequest!(one.target, 0)!.body).toContain('client_secret=first')
   })
 })
 
 describe('answers and errors', () => {
-  const filtered = { hate: { filtered: true, severity: 'high' }, jailbreak: { filtered: true, detected: true }, violence: { filtered: false, severity: 'safe' } }
+  const filtered = {
+    hate: { filtered: true, severity: 'high' },
+    jailbreak: { filtered: true, detected: true },
+    violence: { filtered: false, severity: 'safe' },
+  }
 
   test('what the content filter refused, and why', () => {
     const message = "The response was filtered due to the prompt triggering Azure OpenAI's content management policy."
     const innererror = { code: 'ResponsibleAIPolicyViolation', content_filter_result: filtered }
     const body = { error: { message, type: null, param: 'prompt', code: 'content_filter', status: 400, innererror } }
     expect(azure.fault!(400, body)).toEqual({
-      kind: 'content-policy', message: `${message} (filtered: hate (high), jailbreak)`, code: 'content_filter', param: 'prompt',
+      kind: 'content-policy',
+      message: `${message} (filtered: hate (high), jailbreak)`,
+      code: 'content_filter',
+      param: 'prompt',
     })
   })
 
   test.each([
-    [404, { error: { code: 'DeploymentNotFound', message: 'The API deployment for this resource does not exist.' } }, 'model-not-found'],
+    [
+      404,
+      { error: { code: 'DeploymentNotFound', message: 'The API deployment for this resource does not exist.' } },
+      'model-not-found',
+    ],
     [401, { statusCode: 401, message: 'Access denied due to invalid subscription key' }, 'upstream-credentials'],
-    [400, { error: { message: "This model's maximum context length is 8192 tokens", code: 'context_length_exceeded' } }, 'context-too-long'],
+    [
+      400,
+      { error: { message: "This model's maximum context length is 8192 tokens", code: 'context_length_exceeded' } },
+      'context-too-long',
+    ],
     [400, { error: { code: 'unsupported', message: 'no', innererror: 1 } }, 'upstream-refused'],
     [429, { error: { code: '429', message: 'Requests have exceeded call rate limit' } }, 'upstream-rate-limited'],
     [400, 'plain', 'upstream-refused'],
@@ -121,15 +193,36 @@ describe('answers and errors', () => {
   })
 
   test('a stream that begins with filter results begins with the answer; cut anywhere it is the whole answer', () => {
-    const chunk = (delta: object, finish_reason: string | null = null) => ({ id: 'chatcmpl-1', created: 5, model: 'gpt-4o', choices: [{ index: 0, delta, finish_reason, content_filter_results: filtered }] })
+    const chunk = (delta: object, finish_reason: string | null = null) => ({
+      id: 'chatcmpl-1',
+      created: 5,
+      model: 'gpt-4o',
+      choices: [{ index: 0, delta, finish_reason, content_filter_results: filtered }],
+    })
     const usage = { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 }
     const stream =
       dataEvents([
-        { choices: [], created: 0, id: '', model: '', object: '', prompt_filter_results: [{ prompt_index: 0, content_filter_results: filtered }] },
-        chunk({ role: 'assistant', content: '' }), chunk({ content: 'Hé' }), chunk({ content: 'llo' }), chunk({}, 'content_filter'),
+        {
+          choices: [],
+          created: 0,
+          id: '',
+          model: '',
+          object: '',
+          prompt_filter_results: [{ prompt_index: 0, content_filter_results: filtered }],
+        },
+        chunk({ role: 'assistant', content: '' }),
+        chunk({ content: 'Hé' }),
+        chunk({ content: 'llo' }),
+        chunk({}, 'content_filter'),
         { id: 'chatcmpl-1', choices: [], usage },
       ]) + 'data: [DONE]\n\n'
-    const whole = { id: 'chatcmpl-1', created: 5, model: 'gpt-4o', usage, choices: [{ index: 0, finish_reason: 'content_filter', message: { role: 'assistant', content: 'Héllo' } }] }
+    const whole = {
+      id: 'chatcmpl-1',
+      created: 5,
+      model: 'gpt-4o',
+      usage,
+      choices: [{ index: 0, finish_reason: 'content_filter', message: { role: 'assistant', content: 'Héllo' } }],
+    }
     const expected = joined(azure.chat!.result(whole))
     expect(expected).toContainEqual({ type: 'finish', choice: 0, reason: 'content-filter' })
     for (let size = 1; size < 250; size++) expect(readStream(azure.chat!, stream, size)).toEqual(expected)
@@ -143,20 +236,31 @@ describe('answers and errors', () => {
 })
 
 describe('Azure AI Foundry', () => {
-  const head = (baseUrl: string, more: Partial<Target> = {}) => azureAi.speaks['openai-chat']!(targetOf(azureAi, { baseUrl, ...more }), false)
+  const head = (baseUrl: string, more: Partial<Target> = {}) =>
+    azureAi.speaks['openai-chat']!(targetOf(azureAi, { baseUrl, ...more }), false)
 
   test('a resource, its v1 form, and an endpoint of one model', () => {
-    const foundry = { url: 'https://a.services.ai.azure.com/models/chat/completions?api-version=2024-05-01-preview', headers: { 'content-type': 'application/json', 'api-key': 'canary', 'extra-parameters': 'pass-through' } }
+    const foundry = {
+      url: 'https://a.services.ai.azure.com/models/chat/completions?api-version=2024-05-01-preview',
+      headers: { 'content-type': 'application/json', 'api-key': 'canary', 'extra-parameters': 'pass-through' },
+    }
     expect(head('https://a.services.ai.azure.com')).toEqual(foundry)
     expect(head('https://a.services.ai.azure.com/models')).toEqual(foundry)
     expect(head('https://a.services.ai.azure.com/openai/v1')).toEqual({
-      url: 'https://a.services.ai.azure.com/openai/v1/chat/completions', headers: { 'content-type': 'application/json', 'api-key': 'canary' },
+      url: 'https://a.services.ai.azure.com/openai/v1/chat/completions',
+      headers: { 'content-type': 'application/json', 'api-key': 'canary' },
     })
     const endpoint = 'https://m.eastus2.models.ai.azure.com'
-    expect(head(endpoint)).toEqual({ url: `${endpoint}/chat/completions`, headers: { 'content-type': 'application/json', authorization: 'Bearer canary' } })
+    expect(head(endpoint)).toEqual({
+      url: `${endpoint}/chat/completions`,
+      headers: { 'content-type': 'application/json', authorization: 'Bearer canary' },
+    })
     expect(head(endpoint, { options: entra }).headers).toEqual({ 'content-type': 'application/json' })
-    expect(azureAi.speaks['openai-embeddings']!(targetOf(azureAi, { baseUrl: 'https://a.services.ai.azure.com', options: { api_version: '2025-01-01' } }), false).url).toBe(
-      'https://a.services.ai.azure.com/models/embeddings?api-version=2025-01-01',
-    )
+    expect(
+      azureAi.speaks['openai-embeddings']!(
+        targetOf(azureAi, { baseUrl: 'https://a.services.ai.azure.com', options: { api_version: '2025-01-01' } }),
+        false,
+      ).url,
+    ).toBe('https://a.services.ai.azure.com/models/embeddings?api-version=2025-01-01')
   })
 })

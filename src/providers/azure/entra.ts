@@ -17,8 +17,16 @@ const publicCloud: Cloud = {
   scope: 'https://cognitiveservices.azure.com/.default',
 }
 const otherClouds: readonly Cloud[] = [
-  { suffix: '.azure.us', login: 'https://login.microsoftonline.us', scope: 'https://cognitiveservices.azure.us/.default' },
-  { suffix: '.azure.cn', login: 'https://login.chinacloudapi.cn', scope: 'https://cognitiveservices.azure.cn/.default' },
+  {
+    suffix: '.azure.us',
+    login: 'https://login.microsoftonline.us',
+    scope: 'https://cognitiveservices.azure.us/.default',
+  },
+  {
+    suffix: '.azure.cn',
+    login: 'https://login.chinacloudapi.cn',
+    scope: 'https://cognitiveservices.azure.cn/.default',
+  },
 ]
 
 interface Credentials {
@@ -72,7 +80,10 @@ export const entraAuthorization: Authorization = {
     }
   },
   readToken(body) {
-    const { access_token: token, expires_in: lifetime } = (body ?? {}) as { access_token?: unknown; expires_in?: unknown }
+    const { access_token: token, expires_in: lifetime } = (body ?? {}) as {
+      access_token?: unknown
+      expires_in?: unknown
+    }
     // Some proxies of the service write the number as text.
     const lifetimeS = Number(lifetime)
     if (typeof token !== 'string' || token === '' || !Number.isFinite(lifetimeS) || lifetimeS <= 0)

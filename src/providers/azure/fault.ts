@@ -8,7 +8,8 @@ export function azureFault(status: number, body: unknown): UpstreamFault {
   const general = generalFault(status, body)
   const error = isObject(body) && isObject(body.error) ? body.error : {}
   const inner = isObject(error.innererror) ? error.innererror : {}
-  if (status !== 400 || (error.code !== 'content_filter' && inner.code !== 'ResponsibleAIPolicyViolation')) return general
+  if (status !== 400 || (error.code !== 'content_filter' && inner.code !== 'ResponsibleAIPolicyViolation'))
+    return general
   const filtered = filteredBy(inner.content_filter_result ?? inner.content_filter_results)
   const message = filtered.length > 0 ? `${general.message} (filtered: ${filtered.join(', ')})` : general.message
   return { ...general, kind: 'content-policy', message }

@@ -18,9 +18,11 @@ const defaultVersion = '2024-05-01-preview'
 function foundryHead(target: Target, dialect: CompatibleDialect): CallHead {
   const { baseUrl } = target
   const isV1 = baseUrl.endsWith('/openai/v1')
-  const isResource = /\.services\.ai\.azure\.(com|us|cn)$/.test(new URL(baseUrl).hostname) || baseUrl.endsWith('/models')
+  const isResource =
+    /\.services\.ai\.azure\.(com|us|cn)$/.test(new URL(baseUrl).hostname) || baseUrl.endsWith('/models')
   const headers = { ...contentHeaders(dialect), ...(isV1 || isResource ? keyHeaders(target) : bearerHeaders(target)) }
-  if (isV1 || !isResource) return { url: `${baseUrl}${dialectPaths[dialect]}`, headers: { ...headers, ...target.headers } }
+  if (isV1 || !isResource)
+    return { url: `${baseUrl}${dialectPaths[dialect]}`, headers: { ...headers, ...target.headers } }
   const { api_version: given } = target.options
   const version = encodeURIComponent(typeof given === 'string' ? given : defaultVersion)
   return {

@@ -9,7 +9,10 @@ import { azureFault } from './fault.ts'
 
 export { azureAi } from './foundry.ts'
 
-const at = (dialect: CompatibleDialect): MakeHead => target => azureHead(target, dialect)
+const at =
+  (dialect: CompatibleDialect): MakeHead =>
+  target =>
+    azureHead(target, dialect)
 const chatHead = at('openai-chat')
 const embeddingsHead = at('openai-embeddings')
 

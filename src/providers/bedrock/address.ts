@@ -29,7 +29,9 @@ export function bedrockHead(target: Target, action: BedrockAction): CallHead {
 export function modelId({ model }: Target): string {
   const id = model.replace(/^converse\//, '')
   if (modelPattern.test(id)) return id
-  throw new GatewayError('model-not-found', 'the name of this model is neither a Bedrock model id nor an ARN', { param: 'model' })
+  throw new GatewayError('model-not-found', 'the name of this model is neither a Bedrock model id nor an ARN', {
+    param: 'model',
+  })
 }
 
 function baseUrl(target: Target): string {

@@ -10,32 +10,57 @@ import { providers } from '../index.ts'
 import { bedrock } from './index.ts'
 
 const titan2 = 'amazon.titan-embed-text-v2:0'
-const target = (model: string, options: Record<string, unknown> = { aws_region_name: 'eu-west-1' }, more: Partial<Target> = {}): Target =>
-  targetOf(bedrock, { model, options, apiKey: undefined, ...more })
+const target = (
+  model: string,
+  options: Record<string, unknown> = { aws_region_name: 'eu-west-1' },
+  more: Partial<Target> = {},
+): Target => targetOf(bedrock, { model, options, apiKey: undefined, ...more })
 
 describe('addresses', () => {
   const urlOf = (aim: Target, stream = false) => bedrock.chat!.request(chatRequest({ stream }), aim).head.url
   const host = 'https://bedrock-runtime.eu-west-1.amazonaws.com/model'
   test.each([
-    ['a model', target('anthropic.claude-3-haiku-20240307-v1:0'), `${host}/anthropic.claude-3-haiku-20240307-v1%3A0/converse`],
-    ['an ARN', target('arn:aws:bedrock:eu-west-1:1:inference-profile/eu.x.y'), `${host}/arn%3Aaws%3Abedrock%3Aeu-west-1%3A1%3Ainference-profile%2Feu.x.y/converse`],
+    [
+      'a model',
+      target('anthropic.claude-3-haiku-20240307-v1:0'),
+      `${host}/anthropic.claude-3-haiku-20240307-v1%3A0/converse`,
+    ],
+    [
+      'an ARN',
+      target('arn:aws:bedrock:eu-west-1:1:inference-profile/eu.x.y'),
+      `${host}/arn%3Aaws%3Abedrock%3Aeu-west-1%3A1%3Ainference-profile%2Feu.x.y/converse`,
+    ],
     ["the peer's prefix", target('converse/amazon.nova-pro-v1:0'), `${host}/amazon.nova-pro-v1%3A0/converse`],
-    ['an address of its own', target('m', {}, { baseUrl: 'http://vpce.internal' }), 'http://vpce.internal/model/m/converse'],
-    ['another host of AWS', target('m', {}, { baseUrl: 'https://bedrock-runtime-fips.us-east-1.amazonaws.com' }), 'https://bedrock-runtime-fips.us-east-1.amazonaws.com/model/m/converse'],
+    [
+      'an address of its own',
+      target('m', {}, { baseUrl: 'http://vpce.internal' }),
+      'http://vpce.internal/model/m/converse',
+    ],
+    [
+      'another host of AWS',
+      target('m', {}, { baseUrl: 'https://bedrock-runtime-fips.us-east-1.amazonaws.com' }),
+      'https://bedrock-runtime-fips.us-east-1.amazonaws.com/model/m/converse',
+    ],
   ])('%s', (_, aim, url) => {
     expect(urlOf(aim)).toBe(url)
   })
 
   test('streams are another action; names that are none and regions that are none go nowhere', () => {
     expect(urlOf(target('m'), true)).toBe(`${host}/m/converse-stream`)
-    for (const name of ['..', '../x', '', 'a b', 'ü', `a${'b'.repeat(3000)}`]) expect(() => urlOf(target(name))).toThrow('neither a Bedrock model id nor an ARN')
-    for (const region of [undefined, 'evil.example/x', 'us-east-1.evil']) expect(() => urlOf(target('m', { aws_region_name: region }))).toThrow('no AWS region')
+    for (const name of ['..', '../x', '', 'a b', 'ü', `a${'b'.repeat(3000)}`])
+      expect(() => urlOf(target(name))).toThrow('neither a Bedrock model id nor an ARN')
+    for (const region of [undefined, 'evil.example/x', 'us-east-1.evil'])
+      expect(() => urlOf(target('m', { aws_region_name: region }))).toThrow('no AWS region')
   })
 })
 
 describe('signatures', () => {
   const epochMs = Date.UTC(2015, 7, 30, 12, 36)
-  const options = { aws_region_name: 'us-east-1', aws_access_key_id: 'AKIDEXAMPLE', aws_secret_access_key: new Secret('wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY') }
+  const options = {
+    aws_region_name: 'us-east-1',
+    aws_access_key_id: 'AKIDEXAMPLE',
+    aws_secret_access_key: new Secret('wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY'),
+  }
   const headersOf = (aim: Target) => {
     const { head } = bedrock.chat!.request(chatRequest(), aim)
     return bedrock.authorization!.headers({ method: 'POST', ...head, body: [Buffer.from('{"a":1}')] }, aim, { epochMs })
@@ -56,16 +81,31 @@ describe('signatures', () => {
 
   test('temporary credentials; the region of the host', () => {
     const { aws_region_name: _, ...keys } = options
-    const aim = target('m', { ...keys, aws_session_token: new Secret('TOKEN==') }, { baseUrl: 'https://bedrock-runtime.us-west-2.amazonaws.com' })
+    const aim = target(
+      'm',
+      { ...keys, aws_session_token: new Secret('TOKEN==') },
+      { baseUrl: 'https://bedrock-runtime.us-west-2.amazonaws.com' },
+    )
     expect(headersOf(aim)).toMatchObject({ 'x-amz-security-token': 'TOKEN==' })
-    const call = { method: 'POST', url: 'https://bedrock-runtime.us-west-2.amazonaws.com/model/m/converse', headers: { 'content-type': 'application/json' }, body: [Buffer.from('{"a":1}')] }
-    const credentials = { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY', sessionToken: 'TOKEN==' }
+    const call = {
+      method: 'POST',
+      url: 'https://bedrock-runtime.us-west-2.amazonaws.com/model/m/converse',
+      headers: { 'content-type': 'application/json' },
+      body: [Buffer.from('{"a":1}')],
+    }
+    const credentials = {
+      accessKeyId: 'AKIDEXAMPLE',
+      secretAccessKey: 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY',
+      sessionToken: 'TOKEN==',
+    }
     expect(headersOf(aim)).toEqual(signAwsCall(call, credentials, { region: 'us-west-2', service: 'bedrock' }, epochMs))
   })
 
   test('an API key is a header instead; nothing at all is an error with a remedy', () => {
     const keyed = target('m', { aws_region_name: 'us-east-1' }, { apiKey: new Secret('bedrock-api-key-x') })
-    expect(bedrock.chat!.request(chatRequest(), keyed).head.headers).toMatchObject({ authorization: 'Bearer bedrock-api-key-x' })
+    expect(bedrock.chat!.request(chatRequest(), keyed).head.headers).toMatchObject({
+      authorization: 'Bearer bedrock-api-key-x',
+    })
     expect(headersOf(keyed)).toEqual({})
     expect(() => headersOf(target('m'))).toThrow('its operator gives `api_key`, or `aws_access_key_id`')
   })
@@ -73,7 +113,11 @@ describe('signatures', () => {
 
 describe('embeddings', () => {
   const wish = (inputs: EmbeddingsRequest['inputs'], more: Partial<EmbeddingsRequest> = {}): EmbeddingsRequest => ({
-    model: 'm', inputs, encoding: 'float', extra: { format: 'openai-embeddings', fields: {} }, ...more,
+    model: 'm',
+    inputs,
+    encoding: 'float',
+    extra: { format: 'openai-embeddings', fields: {} },
+    ...more,
   })
   const sent = (model: string, request: EmbeddingsRequest) => {
     const { head, body, dropped } = bedrock.embeddings!.request(request, target(model))
@@ -81,30 +125,83 @@ describe('embeddings', () => {
   }
 
   test('Titan: one text a call, settings from version 2 on', () => {
-    const asked = wish(['a'], { dimensions: 256, user: 'u', extra: { format: 'x', fields: { normalize: false, other: 1 } } })
-    expect(sent(titan2, asked)).toEqual({ action: 'invoke', body: { inputText: 'a', dimensions: 256, normalize: false }, dropped: ['other', 'user'] })
-    expect(sent('amazon.titan-embed-text-v1', asked)).toEqual({ action: 'invoke', body: { inputText: 'a' }, dropped: ['other', 'user', 'dimensions', 'normalize'] })
+    const asked = wish(['a'], {
+      dimensions: 256,
+      user: 'u',
+      extra: { format: 'x', fields: { normalize: false, other: 1 } },
+    })
+    expect(sent(titan2, asked)).toEqual({
+      action: 'invoke',
+      body: { inputText: 'a', dimensions: 256, normalize: false },
+      dropped: ['other', 'user'],
+    })
+    expect(sent('amazon.titan-embed-text-v1', asked)).toEqual({
+      action: 'invoke',
+      body: { inputText: 'a' },
+      dropped: ['other', 'user', 'dimensions', 'normalize'],
+    })
     expect(() => sent(titan2, wish(['a', 'b']))).toThrow('input: this model embeds one text a call')
     expect(() => sent(titan2, wish([[1, 2]]))).toThrow('text instead of token ids')
     const body = { embedding: [0.5, -1], inputTextTokenCount: 3, embeddingsByType: { float: [0.5, -1] } }
-    expect(bedrock.embeddings!.result(body, wish(['a']))).toEqual({ vectors: [Float32Array.from([0.5, -1])], usage: { inputTokens: 3, outputTokens: 0 } })
+    expect(bedrock.embeddings!.result(body, wish(['a']))).toEqual({
+      vectors: [Float32Array.from([0.5, -1])],
+      usage: { inputTokens: 3, outputTokens: 0 },
+    })
   })
 
   test('Cohere: several texts, its tokens counted in a header', () => {
-    const asked = wish(['a', 'b'], { dimensions: 512, extra: { format: 'x', fields: { input_type: 'search_query', priority: 1 } } })
+    const asked = wish(['a', 'b'], {
+      dimensions: 512,
+      extra: { format: 'x', fields: { input_type: 'search_query', priority: 1 } },
+    })
     const body = { texts: ['a', 'b'], input_type: 'search_query', embedding_types: ['float'] }
-    expect(sent('cohere.embed-english-v3', asked)).toEqual({ action: 'invoke', body, dropped: ['priority', 'dimensions'] })
-    expect(sent('us.cohere.embed-v4:0', asked)).toEqual({ action: 'invoke', body: { ...body, output_dimension: 512 }, dropped: ['priority'] })
-    const answer = { id: 'x', response_type: 'embeddings_by_type', embeddings: { float: [[1, 2], [3, 4]] }, texts: ['a', 'b'] }
+    expect(sent('cohere.embed-english-v3', asked)).toEqual({
+      action: 'invoke',
+      body,
+      dropped: ['priority', 'dimensions'],
+    })
+    expect(sent('us.cohere.embed-v4:0', asked)).toEqual({
+      action: 'invoke',
+      body: { ...body, output_dimension: 512 },
+      dropped: ['priority'],
+    })
+    const answer = {
+      id: 'x',
+      response_type: 'embeddings_by_type',
+      embeddings: {
+        float: [
+          [1, 2],
+          [3, 4],
+        ],
+      },
+      texts: ['a', 'b'],
+    }
     const vectors = [Float32Array.from([1, 2]), Float32Array.from([3, 4])]
     const head = { header: (name: string) => (name === 'x-amzn-bedrock-input-token-count' ? '9' : undefined) }
-    expect(bedrock.embeddings!.result(answer, asked, head)).toEqual({ vectors, usage: { inputTokens: 9, outputTokens: 0 } })
-    expect(bedrock.embeddings!.result({ ...answer, embeddings: [[1, 2], [3, 4]] }, asked)).toEqual({ vectors, usage: { inputTokens: 0, outputTokens: 0 } })
+    expect(bedrock.embeddings!.result(answer, asked, head)).toEqual({
+      vectors,
+      usage: { inputTokens: 9, outputTokens: 0 },
+    })
+    expect(
+      bedrock.embeddings!.result(
+        {
+          ...answer,
+          embeddings: [
+            [1, 2],
+            [3, 4],
+          ],
+        },
+        asked,
+      ),
+    ).toEqual({ vectors, usage: { inputTokens: 0, outputTokens: 0 } })
   })
 
-  test.each([[{}], [null], [{ embedding: 'x' }], [{ embedding: [] }], [{ embeddings: { float: [[1]] } }]])('%j is no answer', body => {
-    expect(() => bedrock.embeddings!.result(body, wish(['a', 'b']))).toThrow()
-  })
+  test.each([[{}], [null], [{ embedding: 'x' }], [{ embedding: [] }], [{ embeddings: { float: [[1]] } }]])(
+    '%j is no answer',
+    body => {
+      expect(() => bedrock.embeddings!.result(body, wish(['a', 'b']))).toThrow()
+    },
+  )
 
   test('other models make none', () => {
     expect(() => sent('amazon.nova-pro-v1:0', wish(['a']))).toThrow('makes no embeddings here')
@@ -112,9 +209,13 @@ describe('embeddings', () => {
 })
 
 test('tokens are counted for the model behind a profile', () => {
-  const { head, body } = bedrock.countTokens!.request(chatRequest({ maxOutputTokens: 5 }), target('us.anthropic.claude-sonnet-4-5-20250929-v1:0'))
+  const { head, body } = bedrock.countTokens!.request(
+    chatRequest({ maxOutputTokens: 5 }),
+    target('us.anthropic.claude-sonnet-4-5-20250929-v1:0'),
+  )
   expect([head.url.split('/model/')[1], JSON.parse(JSON.stringify(body))]).toEqual([
-    'anthropic.claude-sonnet-4-5-20250929-v1%3A0/count-tokens', { input: { converse: { messages: [{ role: 'user', content: [{ text: 'hi' }] }] } } },
+    'anthropic.claude-sonnet-4-5-20250929-v1%3A0/count-tokens',
+    { input: { converse: { messages: [{ role: 'user', content: [{ text: 'hi' }] }] } } },
   ])
   expect(bedrock.countTokens!.result({ inputTokens: 8 }, chatRequest())).toEqual({ inputTokens: 8 })
   expect(() => bedrock.countTokens!.result({}, chatRequest())).toThrow('no inputTokens')
@@ -124,14 +225,47 @@ describe('errors', () => {
   test.each([
     [400, { message: 'The provided model identifier is invalid.' }, 'model-not-found', undefined],
     [400, { message: 'Input is too long for requested model.' }, 'context-too-long', undefined],
-    [400, { message: 'Too many input tokens. Max input tokens: 8192, request input token count: 8970 ' }, 'context-too-long', undefined],
-    [400, { message: 'The maximum tokens you requested exceeds the model limit of 4096.' }, 'upstream-refused', undefined],
-    [400, { __type: 'com.amazon.coral.service#ServiceQuotaExceededException', message: 'quota' }, 'upstream-rate-limited', 'ServiceQuotaExceededException'],
-    [403, { message: "You don't have access to the model with the specified model ID." }, 'upstream-credentials', undefined],
-    [403, { __type: 'com.amazon.coral.service#UnrecognizedClientException', message: 'The security token included in the request is invalid.' }, 'upstream-credentials', 'UnrecognizedClientException'],
+    [
+      400,
+      { message: 'Too many input tokens. Max input tokens: 8192, request input token count: 8970 ' },
+      'context-too-long',
+      undefined,
+    ],
+    [
+      400,
+      { message: 'The maximum tokens you requested exceeds the model limit of 4096.' },
+      'upstream-refused',
+      undefined,
+    ],
+    [
+      400,
+      { __type: 'com.amazon.coral.service#ServiceQuotaExceededException', message: 'quota' },
+      'upstream-rate-limited',
+      'ServiceQuotaExceededException',
+    ],
+    [
+      403,
+      { message: "You don't have access to the model with the specified model ID." },
+      'upstream-credentials',
+      undefined,
+    ],
+    [
+      403,
+      {
+        __type: 'com.amazon.coral.service#UnrecognizedClientException',
+        message: 'The security token included in the request is invalid.',
+      },
+      'upstream-credentials',
+      'UnrecognizedClientException',
+    ],
     [404, { message: 'This model version has reached the end of its life.' }, 'model-not-found', undefined],
     [408, { message: 'Model timed out' }, 'upstream-timeout', undefined],
-    [424, { message: 'The model returned: Input Tokens Exceeded: Number of input tokens exceeds maximum length.' }, 'context-too-long', undefined],
+    [
+      424,
+      { message: 'The model returned: Input Tokens Exceeded: Number of input tokens exceeds maximum length.' },
+      'context-too-long',
+      undefined,
+    ],
     [424, { originalStatusCode: 500, message: 'failed' }, 'upstream-failed', undefined],
     [429, { message: 'Too many tokens, please wait before trying again.' }, 'upstream-rate-limited', undefined],
     [429, { message: 'Model is not ready for inference.' }, 'upstream-overloaded', undefined],
@@ -144,50 +278,82 @@ describe('errors', () => {
   })
 
   test('a wrong signature does not show what was signed', () => {
-    const message = "The request signature we calculated does not match. Check your key.\n\nThe Canonical String for this request should have been\n'POST\nx-amz-security-token:canary'"
-    expect(bedrock.fault!(403, { message })!.message).toBe('The request signature we calculated does not match. Check your key.')
+    const message =
+      "The request signature we calculated does not match. Check your key.\n\nThe Canonical String for this request should have been\n'POST\nx-amz-security-token:canary'"
+    expect(bedrock.fault!(403, { message })!.message).toBe(
+      'The request signature we calculated does not match. Check your key.',
+    )
   })
 })
 
 describe('configuration', () => {
   const read = (params: string, environment: Record<string, string> = {}) =>
-    readSettings({ text: `model_list:\n  - model_name: m\n    proxy_params: { model: bedrock/amazon.nova-pro-v1:0, ${params} }\n`, file: 'config.yaml', environment, providers })
+    readSettings({
+      text: `model_list:\n  - model_name: m\n    proxy_params: { model: bedrock/amazon.nova-pro-v1:0, ${params} }\n`,
+      file: 'config.yaml',
+      environment,
+      providers,
+    })
   const ok = (params: string, environment: Record<string, string> = {}) => {
     const { settings, mistakes } = read(params, environment)
     expect(mistakes).toEqual([])
     return settings!.deployments[0]!
   }
   const revealed = ({ target: { apiKey, options } }: { target: Target }) =>
-    Object.fromEntries([['api_key', apiKey], ...Object.entries(options)].map(([name, value]) => [name, value instanceof Secret ? `secret ${value.reveal()}` : value]))
+    Object.fromEntries(
+      [['api_key', apiKey], ...Object.entries(options)].map(([name, value]) => [
+        name,
+        value instanceof Secret ? `secret ${value.reveal()}` : value,
+      ]),
+    )
   const keys = { AWS_ACCESS_KEY_ID: 'AKIA1', AWS_SECRET_ACCESS_KEY: 'canary-1', AWS_SESSION_TOKEN: 'canary-2' }
 
   test('credentials of the entry, of the environment, an API key: never a mixture', () => {
     const own = 'aws_region_name: us-east-1, aws_access_key_id: AKIA2, aws_secret_access_key: canary-3'
     expect(revealed(ok(own, { ...keys, AWS_BEARER_TOKEN_BEDROCK: 'b' }))).toEqual({
-      api_key: undefined, aws_region_name: 'us-east-1', aws_access_key_id: 'AKIA2', aws_secret_access_key: 'secret canary-3',
+      api_key: undefined,
+      aws_region_name: 'us-east-1',
+      aws_access_key_id: 'AKIA2',
+      aws_secret_access_key: 'secret canary-3',
     })
     expect(revealed(ok('weight: 1', { ...keys, AWS_REGION: 'eu-west-1' }))).toEqual({
-      api_key: undefined, aws_region_name: 'eu-west-1', aws_access_key_id: 'AKIA1', aws_secret_access_key: 'secret canary-1', aws_session_token: 'secret canary-2',
+      api_key: undefined,
+      aws_region_name: 'eu-west-1',
+      aws_access_key_id: 'AKIA1',
+      aws_secret_access_key: 'secret canary-1',
+      aws_session_token: 'secret canary-2',
     })
-    expect(revealed(ok('weight: 1', { ...keys, AWS_DEFAULT_REGION: 'eu-west-1', AWS_BEARER_TOKEN_BEDROCK: 'b' }))).toEqual({ api_key: 'secret b', aws_region_name: 'eu-west-1' })
-    expect(JSON.stringify(ok(own), (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value))).not.toContain('canary')
+    expect(
+      revealed(ok('weight: 1', { ...keys, AWS_DEFAULT_REGION: 'eu-west-1', AWS_BEARER_TOKEN_BEDROCK: 'b' })),
+    ).toEqual({ api_key: 'secret b', aws_region_name: 'eu-west-1' })
+    expect(
+      JSON.stringify(ok(own), (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value)),
+    ).not.toContain('canary')
   })
 
   test('the region of an ARN or of an address comes before that of the machine', () => {
     const environment = { ...keys, AWS_REGION: 'eu-west-1' }
     const fips = 'https://bedrock-runtime-fips.us-gov-west-1.amazonaws.com'
     for (const target of [
-      ok(`aws_bedrock_runtime_endpoint: "${fips}/"`, environment).target, ok(`api_base: "${fips}"`, environment).target,
+      ok(`aws_bedrock_runtime_endpoint: "${fips}/"`, environment).target,
+      ok(`api_base: "${fips}"`, environment).target,
       ok('weight: 1', { ...environment, AWS_ENDPOINT_URL_BEDROCK_RUNTIME: fips }).target,
-    ]) expect([target.baseUrl, target.options.aws_region_name]).toEqual([fips, 'us-gov-west-1'])
+    ])
+      expect([target.baseUrl, target.options.aws_region_name]).toEqual([fips, 'us-gov-west-1'])
     expect(ok('weight: 1', environment).target.baseUrl).toBe('https://bedrock-runtime.eu-west-1.amazonaws.com')
-    const text = 'model_list:\n  - model_name: m\n    proxy_params: { model: "bedrock/arn:aws:bedrock:us-east-2:1:application-inference-profile/x" }\n'
+    const text =
+      'model_list:\n  - model_name: m\n    proxy_params: { model: "bedrock/arn:aws:bedrock:us-east-2:1:application-inference-profile/x" }\n'
     const { settings } = readSettings({ text, file: 'config.yaml', environment, providers })
     expect(settings!.deployments[0]!.target.options.aws_region_name).toBe('us-east-2')
   })
 
   test('a new key is the same deployment', () => {
-    const ids = ['1', '2'].map(key => ok(`aws_region_name: us-east-1, aws_access_key_id: A${key}, aws_secret_access_key: s${key}, aws_session_token: t${key}`).id)
+    const ids = ['1', '2'].map(
+      key =>
+        ok(
+          `aws_region_name: us-east-1, aws_access_key_id: A${key}, aws_secret_access_key: s${key}, aws_session_token: t${key}`,
+        ).id,
+    )
     expect(ids[0]).toBe(ids[1]!)
   })
 
@@ -197,11 +363,19 @@ describe('configuration', () => {
     ['aws_region_name: us-east-1, aws_access_key_id: a', {}, 'belong together; give both'],
     ['aws_region_name: us-east-1, aws_secret_access_key: canary', {}, 'belong together; give both'],
     ['api_base: "http://a", aws_bedrock_runtime_endpoint: "http://b"', {}, 'two addresses'],
-    ['aws_region_name: us-east-1, api_key: k, aws_access_key_id: a, aws_secret_access_key: canary', {}, 'two ways to sign in'],
+    [
+      'aws_region_name: us-east-1, api_key: k, aws_access_key_id: a, aws_secret_access_key: canary',
+      {},
+      'two ways to sign in',
+    ],
     ['aws_region_name: evil.example/x, api_key: k', {}, 'must be a region'],
     ['aws_region_name: us-east-1, aws_secret_access_key: { a: canary }', {}, 'aws_secret_access_key: must be a string'],
     ['api_key: k', { AWS_REGION: 'evil.example/x' }, 'must be one such as `us-east-1`'],
-    ['api_key: k, aws_region_name: us-east-1', { AWS_ENDPOINT_URL_BEDROCK_RUNTIME: 'ftp://x' }, 'must be an http:// or https:// address'],
+    [
+      'api_key: k, aws_region_name: us-east-1',
+      { AWS_ENDPOINT_URL_BEDROCK_RUNTIME: 'ftp://x' },
+      'must be an http:// or https:// address',
+    ],
   ] as [string, Record<string, string>, string][])('%s is a mistake', (params, environment, words) => {
     const mistakes = read(params, environment).mistakes.join()
     expect(mistakes).toContain(words)
@@ -209,7 +383,8 @@ describe('configuration', () => {
   })
 
   test('without a model list: every model, once the region is known', () => {
-    const names = (environment: Record<string, string>) => readSettings({ environment, providers }).settings!.deployments.map(one => one.modelName)
+    const names = (environment: Record<string, string>) =>
+      readSettings({ environment, providers }).settings!.deployments.map(one => one.modelName)
     expect(names({ AWS_BEARER_TOKEN_BEDROCK: 'b', AWS_REGION: 'us-east-1' })).toContain('bedrock/*')
     expect(names({ AWS_BEARER_TOKEN_BEDROCK: 'b' })).not.toContain('bedrock/*')
   })

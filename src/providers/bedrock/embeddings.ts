@@ -26,17 +26,23 @@ export function embeddingsCall(request: EmbeddingsRequest, target: Target): Tran
   const head = bedrockHead(target, 'invoke')
   if (id.includes('amazon.titan-embed-text')) return { head, ...titanBody(request, id) }
   if (id.includes('cohere.embed')) return { head, ...cohereBody(request, id) }
-  throw new GatewayError('invalid-request', 'this model makes no embeddings here; use one of amazon.titan-embed-text or cohere.embed', {
-    param: 'model',
-  })
+  throw new GatewayError(
+    'invalid-request',
+    'this model makes no embeddings here; use one of amazon.titan-embed-text or cohere.embed',
+    {
+      param: 'model',
+    },
+  )
 }
 
 /** One text a call; the first version has no settings. */
 function titanBody(request: EmbeddingsRequest, id: string): Pick<TranslatedCall, 'body' | 'dropped'> {
   const [inputText, ...more] = request.inputs
   const wrong = (msg: string, type: string) => unprocessable([{ loc: ['body', 'input'], msg, type }])
-  if (more.length > 0) throw wrong('this model embeds one text a call; send each text in a request of its own', 'invalid')
-  if (typeof inputText !== 'string') throw wrong('this model takes text instead of token ids; send a string', 'wrong_type')
+  if (more.length > 0)
+    throw wrong('this model embeds one text a call; send each text in a request of its own', 'invalid')
+  if (typeof inputText !== 'string')
+    throw wrong('this model takes text instead of token ids; send a string', 'wrong_type')
   const isFirst = id.includes('titan-embed-text-v1') || id.includes('titan-embed-g1')
   const { normalize, ...unknown } = request.extra.fields
   const dropped = Object.keys(unknown)
@@ -56,7 +62,10 @@ function cohereBody(request: EmbeddingsRequest, id: string): Pick<TranslatedCall
   if (request.extra.fields.priority !== undefined) lost.push('priority')
   const fixedSize = /embed-(?:english|multilingual)/.test(id)
   if (fixedSize && request.dimensions !== undefined) lost.push('dimensions')
-  return { body: Object.fromEntries(sent.filter(([name]) => !(fixedSize && name === 'output_dimension'))), dropped: lost }
+  return {
+    body: Object.fromEntries(sent.filter(([name]) => !(fixedSize && name === 'output_dimension'))),
+    dropped: lost,
+  }
 }
 
 /** Throws `upstream-broken` on another shape. Cohere's count of tokens comes in a header alone. */
@@ -64,7 +73,10 @@ export function embeddingsResult(body: unknown, request: EmbeddingsRequest, head
   if (!isObject(body)) throw broken('no object')
   const counted = countOf(Number(head?.header(inputTokensHeader) ?? Number.NaN))
   if (body.embedding !== undefined)
-    return { vectors: [vectorOf(body.embedding)], usage: { inputTokens: countOf(body.inputTextTokenCount) ?? counted ?? 0, outputTokens: 0 } }
+    return {
+      vectors: [vectorOf(body.embedding)],
+      usage: { inputTokens: countOf(body.inputTextTokenCount) ?? counted ?? 0, outputTokens: 0 },
+    }
   const { vectors, usage } = embedResult(body, request)
   return { vectors, usage: counted === undefined ? usage : { ...usage, inputTokens: counted } }
 }

@@ -9,31 +9,34 @@ import type { UpstreamFault } from '../../core/provider.ts'
 import { isObject, textOf } from '../../lib/json-values.ts'
 import { generalFault } from '../fault.ts'
 
-const kinds: ReadonlyMap<string, FaultKind> = new Map(Object.entries({
-  AccessDeniedException: 'upstream-credentials',
-  ExpiredTokenException: 'upstream-credentials',
-  IncompleteSignatureException: 'upstream-credentials',
-  InvalidSignatureException: 'upstream-credentials',
-  MissingAuthenticationTokenException: 'upstream-credentials',
-  UnrecognizedClientException: 'upstream-credentials',
-  ResourceNotFoundException: 'model-not-found',
-  ValidationException: 'upstream-refused',
-  ConflictException: 'upstream-refused',
-  ThrottlingException: 'upstream-rate-limited',
-  TooManyRequestsException: 'upstream-rate-limited',
-  ServiceQuotaExceededException: 'upstream-rate-limited',
-  ModelTimeoutException: 'upstream-timeout',
-  ModelNotReadyException: 'upstream-overloaded',
-  ServiceUnavailableException: 'upstream-overloaded',
-  ModelErrorException: 'upstream-failed',
-  ModelStreamErrorException: 'upstream-failed',
-  InternalServerException: 'upstream-failed',
-  InternalFailure: 'upstream-failed',
-} satisfies Record<string, FaultKind>))
+const kinds: ReadonlyMap<string, FaultKind> = new Map(
+  Object.entries({
+    AccessDeniedException: 'upstream-credentials',
+    ExpiredTokenException: 'upstream-credentials',
+    IncompleteSignatureException: 'upstream-credentials',
+    InvalidSignatureException: 'upstream-credentials',
+    MissingAuthenticationTokenException: 'upstream-credentials',
+    UnrecognizedClientException: 'upstream-credentials',
+    ResourceNotFoundException: 'model-not-found',
+    ValidationException: 'upstream-refused',
+    ConflictException: 'upstream-refused',
+    ThrottlingException: 'upstream-rate-limited',
+    TooManyRequestsException: 'upstream-rate-limited',
+    ServiceQuotaExceededException: 'upstream-rate-limited',
+    ModelTimeoutException: 'upstream-timeout',
+    ModelNotReadyException: 'upstream-overloaded',
+    ServiceUnavailableException: 'upstream-overloaded',
+    ModelErrorException: 'upstream-failed',
+    ModelStreamErrorException: 'upstream-failed',
+    InternalServerException: 'upstream-failed',
+    InternalFailure: 'upstream-failed',
+  } satisfies Record<string, FaultKind>),
+)
 /** Nova, Titan, and models of other vendors, in their own words. */
 const tooLong =
   /input tokens exceeded|number of input tokens exceeds|input length .{0,40}exceeds|exceeds the maximum (?:input|context|allowed)|expected maxLength/i
-const noModel = /provided model identifier is invalid|could not resolve the foundation model|model (?:was|is) not found/i
+const noModel =
+  /provided model identifier is invalid|could not resolve the foundation model|model (?:was|is) not found/i
 const notReady = /model is not ready/i
 const failedDependency = 424
 
@@ -57,7 +60,9 @@ export function streamError(event: string, data: string): GatewayError {
   const status = kinds.has(name) ? 400 : 500
   const { kind, message, code } = awsFault(status, body, name)
   const hasWords = isObject(body) && (textOf(body.message) || textOf(body.originalMessage)) !== ''
-  return new GatewayError(kind, hasWords ? message : `the upstream broke off its answer (${name || event})`, { code: code ?? undefined })
+  return new GatewayError(kind, hasWords ? message : `the upstream broke off its answer (${name || event})`, {
+    code: code ?? undefined,
+  })
 }
 
 function parsed(data: string): unknown {

@@ -4,18 +4,45 @@ import { GatewayError } from '../../core/errors.ts'
 import type { Json } from '../../lib/json-values.ts'
 
 const imageFormats: ReadonlyMap<string, string> = new Map([
-  ['png', 'png'], ['jpg', 'jpeg'], ['jpeg', 'jpeg'], ['gif', 'gif'], ['webp', 'webp'],
-  ['image/png', 'png'], ['image/jpg', 'jpeg'], ['image/jpeg', 'jpeg'], ['image/gif', 'gif'], ['image/webp', 'webp'],
+  ['png', 'png'],
+  ['jpg', 'jpeg'],
+  ['jpeg', 'jpeg'],
+  ['gif', 'gif'],
+  ['webp', 'webp'],
+  ['image/png', 'png'],
+  ['image/jpg', 'jpeg'],
+  ['image/jpeg', 'jpeg'],
+  ['image/gif', 'gif'],
+  ['image/webp', 'webp'],
 ])
 const documentFormats: ReadonlyMap<string, string> = new Map([
   ...['pdf', 'csv', 'doc', 'docx', 'xls', 'xlsx', 'html', 'txt', 'md'].map((one): [string, string] => [one, one]),
-  ['application/pdf', 'pdf'], ['text/csv', 'csv'], ['application/msword', 'doc'],
+  ['application/pdf', 'pdf'],
+  ['text/csv', 'csv'],
+  ['application/msword', 'doc'],
   ['application/vnd.openxmlformats-officedocument.wordprocessingml.document', 'docx'],
-  ['application/vnd.ms-excel', 'xls'], ['application/vnd.openxmlformats-officedocument.spreadsheetml.sheet', 'xlsx'],
-  ['text/html', 'html'], ['text/plain', 'txt'], ['text/markdown', 'md'],
+  ['application/vnd.ms-excel', 'xls'],
+  ['application/vnd.openxmlformats-officedocument.spreadsheetml.sheet', 'xlsx'],
+  ['text/html', 'html'],
+  ['text/plain', 'txt'],
+  ['text/markdown', 'md'],
 ])
 const audioFormats: ReadonlySet<string> = new Set([
-  'mp3', 'opus', 'wav', 'aac', 'flac', 'mp4', 'ogg', 'mkv', 'mka', 'x-aac', 'm4a', 'mpeg', 'mpga', 'pcm', 'webm',
+  'mp3',
+  'opus',
+  'wav',
+  'aac',
+  'flac',
+  'mp4',
+  'ogg',
+  'mkv',
+  'mka',
+  'x-aac',
+  'm4a',
+  'mpeg',
+  'mpga',
+  'pcm',
+  'webm',
 ])
 const documentNameLengthMax = 200
 
@@ -34,7 +61,8 @@ export function documentBlock({ source, name }: Extract<Part, { type: 'document'
 /** `format` is a name or an `audio/...` type; the bytes stay base64, unlooked at. */
 export function audioBlock({ data, format }: Extract<Part, { type: 'audio' }>): Json {
   const name = format.toLowerCase().replace(/^audio\//, '')
-  if (!audioFormats.has(name)) throw refused(`the audio format "${name.slice(0, 20)}" is not taken by this model; send WAV or MP3`)
+  if (!audioFormats.has(name))
+    throw refused(`the audio format "${name.slice(0, 20)}" is not taken by this model; send WAV or MP3`)
   return { audio: { format: name, source: { bytes: data } } }
 }
 
@@ -44,18 +72,25 @@ const refused = (message: string): GatewayError => new GatewayError('invalid-req
 function formatOf(source: Source, formats: ReadonlyMap<string, string>, what: string, taken: string): string {
   if ('fileId' in source) throw refused(`this model knows no uploaded files; send the ${what} itself as a data: URL`)
   if ('url' in source && !source.url.startsWith('s3://'))
-    throw refused(`this model does not fetch ${what}s from the web; send the bytes as a data: URL, or the address of an object in S3 (s3://...)`)
+    throw refused(
+      `this model does not fetch ${what}s from the web; send the bytes as a data: URL, or the address of an object in S3 (s3://...)`,
+    )
   const type = 'url' in source ? source.url.slice(source.url.lastIndexOf('.') + 1) : source.mediaType
   const format = formats.get(type.toLowerCase().split(';', 1)[0]!.trim())
-  if (format === undefined) throw refused(`this model takes no ${what} of the type "${type.slice(0, 60)}"; send ${taken}`)
+  if (format === undefined)
+    throw refused(`this model takes no ${what} of the type "${type.slice(0, 60)}"; send ${taken}`)
   return format
 }
 
-const sourceOf = (source: Source): Json => ('url' in source ? { s3Location: { uri: source.url } } : { bytes: 'data' in source ? source.data : '' })
+const sourceOf = (source: Source): Json =>
+  'url' in source ? { s3Location: { uri: source.url } } : { bytes: 'data' in source ? source.data : '' }
 
 /** Letters, digits, single spaces, dashes and brackets; the file's ending stands in `format`. */
 function uniqueName(given: string | undefined, names: Set<string>): string {
-  const plain = (given ?? '').replace(/\.[A-Za-z0-9]{1,5}$/, '').replace(/[^A-Za-z0-9()[\]-]+/g, ' ').trim()
+  const plain = (given ?? '')
+    .replace(/\.[A-Za-z0-9]{1,5}$/, '')
+    .replace(/[^A-Za-z0-9()[\]-]+/g, ' ')
+    .trim()
   const base = plain.slice(0, documentNameLengthMax - 10).trim() || 'document'
   let name = base
   for (let number = 2; names.has(name); number++) name = `${base} (${number})`

@@ -68,7 +68,8 @@ export function conversation(
 function noteLosses({ name, parts }: Message, dropped: string[]): void {
   if (name !== undefined) dropped.push('messages.name')
   for (const part of parts)
-    if (part.type === 'image' && part.detail !== undefined && part.detail !== 'auto') dropped.push('messages.content.image_url.detail')
+    if (part.type === 'image' && part.detail !== undefined && part.detail !== 'auto')
+      dropped.push('messages.content.image_url.detail')
 }
 
 /** Later instructions, and those with more than text, become a user's words: Converse has no place for them. */
@@ -88,7 +89,8 @@ function add(turns: Turn[], role: Role, units: readonly Unit[]): void {
 function complete(turn: Turn): void {
   const is = (name: string) => (one: Unit) => one[0]?.[name] !== undefined
   const isResult = is('toolResult')
-  if (turn.units.some(isResult)) turn.units = [...turn.units.filter(isResult), ...turn.units.filter(one => !isResult(one))]
+  if (turn.units.some(isResult))
+    turn.units = [...turn.units.filter(isResult), ...turn.units.filter(one => !isResult(one))]
   const lacksText = turn.role === 'user' && turn.units.some(is('document')) && !turn.units.some(is('text'))
   if (lacksText || turn.units.length === 0) turn.units.push([{ text: placeholder }])
 }
@@ -117,7 +119,13 @@ function unit(part: Part, context: Context): Unit[] {
       return reasoningUnits(part, context)
     case 'tool-call':
       context.usedTools.add(part.name)
-      return [cached({ toolUse: { toolUseId: toolId(part.id), name: part.name, input: argumentsObject(part.arguments) } }, part.cache, context)]
+      return [
+        cached(
+          { toolUse: { toolUseId: toolId(part.id), name: part.name, input: argumentsObject(part.arguments) } },
+          part.cache,
+          context,
+        ),
+      ]
     case 'tool-result':
       return [cached(toolResult(part, context), part.cache, context)]
   }
@@ -132,10 +140,15 @@ function textUnits(text: string, cache: CacheControl | undefined, context: Conte
 }
 
 /** Only Claude signs its thinking, and wants it back; thinking without a signature, or with another vendor's, would be refused. */
-function reasoningUnits({ text, signature, redacted }: Extract<Part, { type: 'reasoning' }>, { model }: Context): Unit[] {
+function reasoningUnits(
+  { text, signature, redacted }: Extract<Part, { type: 'reasoning' }>,
+  { model }: Context,
+): Unit[] {
   if (model.family !== 'claude' && model.family !== 'hidden') return []
   if (redacted !== undefined) return [[{ reasoningContent: { redactedContent: redacted } }]]
-  return signature === undefined || readSignature(signature) ? [] : [[{ reasoningContent: { reasoningText: { text, signature } } }]]
+  return signature === undefined || readSignature(signature)
+    ? []
+    : [[{ reasoningContent: { reasoningText: { text, signature } } }]]
 }
 
 function toolResult(part: Extract<Part, { type: 'tool-result' }>, context: Context): Json {
@@ -163,9 +176,13 @@ function resultBlock(part: Part, context: Context): Json[] {
     case 'document':
       return [documentBlock(part, context.documents)]
     default:
-      throw new GatewayError('invalid-request', `a tool's result cannot hold a part of the type ${part.type}; send text, images or documents`, {
-        param: 'messages',
-      })
+      throw new GatewayError(
+        'invalid-request',
+        `a tool's result cannot hold a part of the type ${part.type}; send text, images or documents`,
+        {
+          param: 'messages',
+        },
+      )
   }
 }
 
@@ -174,4 +191,3 @@ function toolId(id: string): string {
   const plain = id.replace(/[^A-Za-z0-9_-]/g, '_')
   return plain.length <= toolIdLengthMax ? plain : createHash('sha256').update(id).digest('hex')
 }
-

@@ -11,15 +11,17 @@ import { streamError } from './fault.ts'
 import { converseUsage } from './usage.ts'
 
 /** docs.aws.amazon.com/bedrock, "Converse", `stopReason`. */
-const finishReasons: ReadonlyMap<string, FinishReason> = new Map(Object.entries({
-  end_turn: 'stop',
-  stop_sequence: 'stop',
-  tool_use: 'tool-calls',
-  max_tokens: 'length',
-  model_context_window_exceeded: 'length',
-  guardrail_intervened: 'content-filter',
-  content_filtered: 'content-filter',
-} satisfies Record<string, FinishReason>))
+const finishReasons: ReadonlyMap<string, FinishReason> = new Map(
+  Object.entries({
+    end_turn: 'stop',
+    stop_sequence: 'stop',
+    tool_use: 'tool-calls',
+    max_tokens: 'length',
+    model_context_window_exceeded: 'length',
+    guardrail_intervened: 'content-filter',
+    content_filtered: 'content-filter',
+  } satisfies Record<string, FinishReason>),
+)
 /** The model failed: there is no answer that could be used. */
 const failures: ReadonlySet<string> = new Set(['malformed_model_output', 'malformed_tool_use'])
 
@@ -87,7 +89,9 @@ class Answer {
     // Some models leave the last block open.
     const ends = [...this.#open.keys()].flatMap(at => this.stop(at))
     if (failures.has(reason)) {
-      const error = new GatewayError('upstream-failed', `the model's answer could not be used (${reason})`, { code: reason })
+      const error = new GatewayError('upstream-failed', `the model's answer could not be used (${reason})`, {
+        code: reason,
+      })
       return [...ends, { type: 'error', error }]
     }
     const known = finishReasons.get(reason) ?? 'stop'
@@ -108,7 +112,9 @@ class Answer {
     const open = this.#open.get(at)
     if (!open || fragment === '') return []
     open.wroteArguments = true
-    return open.index === undefined ? texts(fragment) : [{ type: 'tool-call-arguments', choice: 0, index: open.index, fragment }]
+    return open.index === undefined
+      ? texts(fragment)
+      : [{ type: 'tool-call-arguments', choice: 0, index: open.index, fragment }]
   }
 }
 
@@ -123,7 +129,8 @@ function reasoning({ text, signature, redactedContent }: Json): ChatEvent[] {
   return events
 }
 
-const citations = (value: unknown): ChatEvent[] => objectsOf(value).map(citation => ({ type: 'citation', choice: 0, citation }))
+const citations = (value: unknown): ChatEvent[] =>
+  objectsOf(value).map(citation => ({ type: 'citation', choice: 0, citation }))
 
 function images(image: Json, format: string): ChatEvent[] {
   const data = textOf(objectOf(image.source).bytes)

@@ -49,7 +49,8 @@ export function thinkingOf(request: ChatRequest, context: ThinkingContext): Thin
   return lost()
 }
 
-const fieldOf = ({ reasoning }: ChatRequest): string => (reasoning?.effort === undefined ? 'thinking' : 'reasoning_effort')
+const fieldOf = ({ reasoning }: ChatRequest): string =>
+  reasoning?.effort === undefined ? 'thinking' : 'reasoning_effort'
 
 /** Undefined = this call cannot have any thinking. */
 function claude(request: ChatRequest, context: ThinkingContext): Thinking | undefined {
@@ -64,7 +65,8 @@ function nova(request: ChatRequest, none: Thinking, dropped: string[]): Thinking
   const { effort, budgetTokens } = request.reasoning!
   if (budgetTokens !== undefined) dropped.push('thinking.budget_tokens')
   const asked = effort === undefined || effort === 'none' ? effortOfBudget(budgetTokens) : effort
-  let level = asked === 'minimal' || asked === 'low' ? 'low' : asked === undefined || asked === 'medium' ? 'medium' : 'high'
+  let level =
+    asked === 'minimal' || asked === 'low' ? 'low' : asked === undefined || asked === 'medium' ? 'medium' : 'high'
   const limited = [none.maxTokens, request.temperature, request.topP, request.topK].some(one => one !== undefined)
   if (level === 'high' && limited) {
     dropped.push(fieldOf(request))

@@ -16,7 +16,12 @@ import { jsonPlan } from './structured.ts'
 import { toolConfig } from './tools.ts'
 
 /** Converse's own fields that a client may send beside OpenAI's; all of them are objects. */
-const ownFields: ReadonlySet<string> = new Set(['guardrailConfig', 'performanceConfig', 'requestMetadata', 'additionalModelRequestFields'])
+const ownFields: ReadonlySet<string> = new Set([
+  'guardrailConfig',
+  'performanceConfig',
+  'requestMetadata',
+  'additionalModelRequestFields',
+])
 const serviceTiers: ReadonlySet<string> = new Set(['default', 'flex', 'priority', 'reserved'])
 /** Where the answer says which stop sequence ended it. */
 const stopSequencePath = '/stop_sequence'
@@ -36,7 +41,11 @@ export function converseBody(request: ChatRequest, target: Target): ConverseBody
   const plan = jsonPlan(request, model)
   if (plan.unenforced) dropped.push('response_format')
   dropped.push(...(plan.lost ?? []).map(keyword => `response_format.json_schema.schema.${keyword}`))
-  const { system, messages, usedTools } = conversation(request.messages, { model, dropped, instruction: plan.instruction })
+  const { system, messages, usedTools } = conversation(request.messages, {
+    model,
+    dropped,
+    instruction: plan.instruction,
+  })
   const thinking = thinkingOf(request, {
     model,
     maxTokens: maxTokens(request, target),
@@ -47,7 +56,12 @@ export function converseBody(request: ChatRequest, target: Target): ConverseBody
   const sampled = sampling(request, { model, thinking, dropped })
   const tools = toolConfig(request, { model, plan, usedTools, dropped })
   const own = ownOf(request)
-  const additional = { ...thinking.fields, ...sampled.fields, ...betas(target, model), ...own.additionalModelRequestFields }
+  const additional = {
+    ...thinking.fields,
+    ...sampled.fields,
+    ...betas(target, model),
+    ...own.additionalModelRequestFields,
+  }
   const stops = stopSequences(request, dropped)
   const inferenceConfig = {
     ...(thinking.maxTokens !== undefined && { maxTokens: thinking.maxTokens }),
@@ -86,7 +100,9 @@ function droppedFields(request: ChatRequest): string[] {
     user: request.user,
     metadata: request.metadata,
   }
-  const dropped = Object.entries(unknown).filter(([, value]) => value !== undefined).map(([name]) => name)
+  const dropped = Object.entries(unknown)
+    .filter(([, value]) => value !== undefined)
+    .map(([name]) => name)
   return [...dropped, ...Object.keys(request.extra.fields).filter(name => !ownFields.has(name))]
 }
 
@@ -97,7 +113,9 @@ function ownOf({ extra }: ChatRequest): Record<string, Json> {
     const value = extra.fields[name]
     if (value === undefined) continue
     if (!isObject(value))
-      throw unprocessable([{ loc: ['body', name], msg: 'must be an object, as in the Converse API of Bedrock', type: 'wrong_type' }])
+      throw unprocessable([
+        { loc: ['body', name], msg: 'must be an object, as in the Converse API of Bedrock', type: 'wrong_type' },
+      ])
     own[name] = value
   }
   return own
@@ -152,7 +170,9 @@ function topKFields(topK: number | undefined, { family }: BedrockModel, dropped:
 /** `anthropic-beta` of the configuration: a header at Anthropic, a field here. */
 function betas(target: Target, { family }: BedrockModel): Json {
   const { anthropic_beta: beta } = target.options
-  return typeof beta === 'string' && family === 'claude' ? { anthropic_beta: beta.split(',').map(one => one.trim()) } : {}
+  return typeof beta === 'string' && family === 'claude'
+    ? { anthropic_beta: beta.split(',').map(one => one.trim()) }
+    : {}
 }
 
 function stopSequences({ stop = [] }: ChatRequest, dropped: string[]): string[] {

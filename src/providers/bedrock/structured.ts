@@ -42,5 +42,11 @@ function outputConfig({ name, schema, description }: JsonSchema): Json {
 }
 
 function toolSpec({ schema, description }: JsonSchema): Json {
-  return { toolSpec: { name: answerTool, description: description || 'Gives the answer to the user.', inputSchema: { json: schema } } }
+  return {
+    toolSpec: {
+      name: answerTool,
+      description: description || 'Gives the answer to the user.',
+      inputSchema: { json: schema },
+    },
+  }
 }

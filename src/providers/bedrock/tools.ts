@@ -17,7 +17,8 @@ interface ToolContext {
 /** Undefined = no tools. */
 export function toolConfig(request: ChatRequest, context: ToolContext): Json | undefined {
   const { model, plan, dropped } = context
-  if (plan.tool) return { tools: [plan.tool], toolChoice: model.forces === 'tool' ? { tool: { name: answerTool } } : { any: {} } }
+  if (plan.tool)
+    return { tools: [plan.tool], toolChoice: model.forces === 'tool' ? { tool: { name: answerTool } } : { any: {} } }
   const offered = offeredTools(request, context)
   if (offered.length === 0) return undefined
   if (request.parallelToolCalls === false) dropped.push('parallel_tool_calls')

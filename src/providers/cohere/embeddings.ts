@@ -31,7 +31,9 @@ export function embedBody(request: EmbeddingsRequest, model: string): Omit<Trans
 
 function text(input: string | number[]): string {
   if (typeof input === 'string') return input
-  throw new GatewayError('invalid-request', '`input`: this model takes text instead of token ids; send strings', { param: 'input' })
+  throw new GatewayError('invalid-request', '`input`: this model takes text instead of token ids; send strings', {
+    param: 'input',
+  })
 }
 
 function part(input: string): Json {

@@ -26,7 +26,8 @@ function others(message: Message, documents: Json[]): Json[] {
   const rest: Json[] = []
   const before = documents.length
   for (const part of message.parts) {
-    if (part.type === 'tool-result') results.push({ role: 'tool', tool_call_id: part.callId, content: resultContent(part.parts) })
+    if (part.type === 'tool-result')
+      results.push({ role: 'tool', tool_call_id: part.callId, content: resultContent(part.parts) })
     else if (part.type === 'document') documents.push({ id: `doc_${documents.length}`, data: documentData(part) })
     else rest.push(contentPart(part))
   }
@@ -48,11 +49,18 @@ function contentPart(part: Part): Json {
     case 'reasoning':
       return { type: 'text', text: part.text }
     case 'image':
-      return { type: 'image_url', image_url: { url: address(part.source), ...(part.detail && { detail: part.detail }) } }
+      return {
+        type: 'image_url',
+        image_url: { url: address(part.source), ...(part.detail && { detail: part.detail }) },
+      }
     default:
-      throw new GatewayError('invalid-request', `this model does not take ${part.type} input; leave it out of \`messages\``, {
-        param: 'messages',
-      })
+      throw new GatewayError(
+        'invalid-request',
+        `this model does not take ${part.type} input; leave it out of \`messages\``,
+        {
+          param: 'messages',
+        },
+      )
   }
 }
 
@@ -60,32 +68,46 @@ function contentPart(part: Part): Json {
 function documentData(part: Extract<Part, { type: 'document' }>): Json {
   const { source, name } = part
   if (!('data' in source) || !source.mediaType.startsWith('text/'))
-    throw new GatewayError('invalid-request', 'this model takes documents as inline text only; send their text instead of the file', {
-      param: 'messages',
-    })
+    throw new GatewayError(
+      'invalid-request',
+      'this model takes documents as inline text only; send their text instead of the file',
+      {
+        param: 'messages',
+      },
+    )
   return { ...(name !== undefined && { title: name }), text: Buffer.from(source.data, 'base64').toString('utf8') }
 }
 
 function resultContent(parts: readonly Part[]): unknown {
   if (!parts.some(part => part.type === 'document')) return plain(parts.map(resultPart))
-  return parts.map(part => (part.type === 'document' ? { type: 'document', document: { data: documentData(part) } } : resultPart(part)))
+  return parts.map(part =>
+    part.type === 'document' ? { type: 'document', document: { data: documentData(part) } } : resultPart(part),
+  )
 }
 
 function resultPart(part: Part): Json {
   const written = contentPart(part)
   if (written.type === 'text') return written
-  throw new GatewayError('invalid-request', 'this model takes tool results as text only; send the image in a user message', {
-    param: 'messages',
-  })
+  throw new GatewayError(
+    'invalid-request',
+    'this model takes tool results as text only; send the image in a user message',
+    {
+      param: 'messages',
+    },
+  )
 }
 
 /** Beside calls there is a `tool_plan` for everything that was said; else thinking and text are content. */
 function assistant(parts: readonly Part[]): Json[] {
   const calls = parts.filter(part => part.type === 'tool-call')
   // Thinking that only another vendor can read has no text.
-  const said = parts.filter(part => (part.type === 'reasoning' || part.type === 'text' || part.type === 'refusal') && part.text !== '')
+  const said = parts.filter(
+    part => (part.type === 'reasoning' || part.type === 'text' || part.type === 'refusal') && part.text !== '',
+  )
   if (calls.length === 0 && said.length === 0) return []
-  const content = said.map(part => (part.type === 'reasoning' ? { type: 'thinking', thinking: part.text } : contentPart(part)))
+  const content = said.map(part =>
+    part.type === 'reasoning' ? { type: 'thinking', thinking: part.text } : contentPart(part),
+  )
   if (calls.length === 0) return [{ role: 'assistant', content: plain(content) }]
   const plan = said.map(part => ('text' in part ? part.text : '')).join('\n')
   return [

@@ -11,13 +11,15 @@ import type { Json } from '../../lib/json-values.ts'
 import { broken } from '../json.ts'
 import { errorLast } from '../fault.ts'
 
-const finishReasons: ReadonlyMap<string, FinishReason> = new Map(Object.entries<FinishReason>({
-  COMPLETE: 'stop',
-  STOP_SEQUENCE: 'stop',
-  MAX_TOKENS: 'length',
-  TOOL_CALL: 'tool-calls',
-  ERROR_TOXIC: 'content-filter',
-}))
+const finishReasons: ReadonlyMap<string, FinishReason> = new Map(
+  Object.entries<FinishReason>({
+    COMPLETE: 'stop',
+    STOP_SEQUENCE: 'stop',
+    MAX_TOKENS: 'length',
+    TOOL_CALL: 'tool-calls',
+    ERROR_TOXIC: 'content-filter',
+  }),
+)
 
 const objectOf = (value: unknown): Json => (isObject(value) ? value : {})
 /** A whole answer. Throws `upstream-broken` on another shape. */
@@ -88,7 +90,10 @@ class Answer {
     const index = this.#calls++
     this.#open = { index, wroteArguments: false }
     const { name, arguments: written } = objectOf(called)
-    return [{ type: 'tool-call-start', choice: 0, index, id: textOf(id), name: textOf(name) }, ...this.#arguments(written)]
+    return [
+      { type: 'tool-call-start', choice: 0, index, id: textOf(id), name: textOf(name) },
+      ...this.#arguments(written),
+    ]
   }
 
   endCall(): ChatEvent[] {
@@ -114,7 +119,8 @@ class Answer {
 }
 
 const text = (value: unknown): ChatEvent[] => (textOf(value) ? [{ type: 'text', choice: 0, text: textOf(value) }] : [])
-const reasoning = (value: unknown): ChatEvent[] => (textOf(value) ? [{ type: 'reasoning', choice: 0, text: textOf(value) }] : [])
+const reasoning = (value: unknown): ChatEvent[] =>
+  textOf(value) ? [{ type: 'reasoning', choice: 0, text: textOf(value) }] : []
 
 /** A part of a message, or a delta of one. */
 function content(part: unknown): ChatEvent[] {
@@ -130,17 +136,29 @@ function citations(value: unknown): ChatEvent[] {
 
 /** `{text, token_ids, logprobs}` as OpenAI's token; several ids make one text, so their probabilities multiply. */
 function logprobs(entry: unknown): ChatEvent[] {
-  if (!isObject(entry) || !Array.isArray(entry.logprobs) || !entry.logprobs.every(one => typeof one === 'number')) return []
+  if (!isObject(entry) || !Array.isArray(entry.logprobs) || !entry.logprobs.every(one => typeof one === 'number'))
+    return []
   const token = textOf(entry.text)
   const logprob = (entry.logprobs as number[]).reduce((sum, one) => sum + one, 0)
-  return [{ type: 'logprobs', choice: 0, content: [{ token, logprob, bytes: [...Buffer.from(token, 'utf8')], top_logprobs: [] }] }]
+  return [
+    {
+      type: 'logprobs',
+      choice: 0,
+      content: [{ token, logprob, bytes: [...Buffer.from(token, 'utf8')], top_logprobs: [] }],
+    },
+  ]
 }
 
 function finish(reason: unknown, error: unknown): ChatEvent[] {
   if (typeof reason !== 'string') throw broken('no finish_reason')
   if (reason === 'ERROR' || reason === 'TIMEOUT' || reason === 'ERROR_LIMIT') {
     const kind = reason === 'TIMEOUT' ? 'upstream-timeout' : 'upstream-failed'
-    return [{ type: 'error', error: new GatewayError(kind, textOf(error) || `the upstream broke off its answer (${reason})`) }]
+    return [
+      {
+        type: 'error',
+        error: new GatewayError(kind, textOf(error) || `the upstream broke off its answer (${reason})`),
+      },
+    ]
   }
   return [{ type: 'finish', choice: 0, reason: finishReasons.get(reason) ?? 'stop' }]
 }
@@ -170,5 +188,7 @@ export function cohereUsage(value: unknown): Usage | undefined {
 
 /** A count that can be believed; the vendor writes some as `12.0`. */
 function count(value: unknown): number | undefined {
-  return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= 1_000_000_000 ? value : undefined
+  return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= 1_000_000_000
+    ? value
+    : undefined
 }

@@ -43,7 +43,9 @@ export function chatBody(request: ChatRequest, target: Target): Omit<TranslatedC
 function ownDocuments(value: unknown): unknown[] {
   if (value === undefined) return []
   if (Array.isArray(value)) return value
-  throw unprocessable([{ loc: ['body', 'documents'], msg: 'must be a list of texts or of {id, data}', type: 'wrong_type' }])
+  throw unprocessable([
+    { loc: ['body', 'documents'], msg: 'must be a list of texts or of {id, data}', type: 'wrong_type' },
+  ])
 }
 
 function droppedFields(request: ChatRequest): string[] {

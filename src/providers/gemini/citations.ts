@@ -6,7 +6,10 @@ import { objectOf } from '../json.ts'
 /** `groundingMetadata` and `citationMetadata` of a candidate; `text` is all of its text so far. */
 export function citationsOf(candidate: Json, text: string): Json[] {
   const place = new Places(text)
-  return [...grounded(objectOf(candidate.groundingMetadata), place), ...recited(objectOf(candidate.citationMetadata), place)]
+  return [
+    ...grounded(objectOf(candidate.groundingMetadata), place),
+    ...recited(objectOf(candidate.citationMetadata), place),
+  ]
 }
 
 /** Google counts bytes of UTF-8, clients count UTF-16. */
@@ -53,7 +56,9 @@ function sourceOf(chunk: Json): Origin | undefined {
 function recited(metadata: Json, place: Places): Json[] {
   return [...objectsOf(metadata.citationSources), ...objectsOf(metadata.citations)]
     .filter(one => textOf(one.uri) !== '')
-    .map(one => citation({ url: textOf(one.uri), title: textOf(one.title) }, place.at(one.startIndex), place.at(one.endIndex)))
+    .map(one =>
+      citation({ url: textOf(one.uri), title: textOf(one.title) }, place.at(one.startIndex), place.at(one.endIndex)),
+    )
 }
 
 function citation({ url, title }: Origin, start: number, end: number): Json {

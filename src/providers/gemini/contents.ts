@@ -65,12 +65,14 @@ function noteLosses(message: Message, { fileNames }: ConversationOptions, droppe
   // Its caches are filled by themselves, or made beforehand.
   if (message.parts.some(part => 'cache' in part && part.cache)) dropped.add('cache_control')
   for (const part of message.parts)
-    if (part.type === 'image' && part.detail !== undefined && part.detail !== 'auto') dropped.add('messages.content.image_url.detail')
+    if (part.type === 'image' && part.detail !== undefined && part.detail !== 'auto')
+      dropped.add('messages.content.image_url.detail')
   if (!fileNames && withResults(message.parts).some(part => part.type === 'document' && part.name !== undefined))
     dropped.add('messages.content.file.filename')
 }
 
-const withResults = (parts: readonly Part[]): readonly Part[] => parts.flatMap(part => (part.type === 'tool-result' ? part.parts : [part]))
+const withResults = (parts: readonly Part[]): readonly Part[] =>
+  parts.flatMap(part => (part.type === 'tool-result' ? part.parts : [part]))
 
 /** Neighbours of one role are one turn; a turn that says nothing parts nobody. */
 function turnOf(turns: Turn[], role: Turn['role']): Turn {
@@ -85,9 +87,13 @@ function turnOf(turns: Turn[], role: Turn['role']): Turn {
 function systemParts(message: Message): Json[] {
   return message.parts.flatMap(part => {
     if (part.type === 'text') return part.text === '' ? [] : [{ text: part.text }]
-    throw new GatewayError('invalid-request', `a ${message.role} message can only hold text with this model; move the ${part.type} into a user message`, {
-      param: 'messages',
-    })
+    throw new GatewayError(
+      'invalid-request',
+      `a ${message.role} message can only hold text with this model; move the ${part.type} into a user message`,
+      {
+        param: 'messages',
+      },
+    )
   })
 }
 
@@ -158,7 +164,11 @@ function withTextSignature(parts: readonly Json[], signature: string): Json[] {
   return parts.map((part, at) => (at === last ? { ...part, thoughtSignature: signature } : part))
 }
 
-function addUserParts(turn: Turn, message: Message, { calls, options }: { calls: Calls; options: ConversationOptions }): void {
+function addUserParts(
+  turn: Turn,
+  message: Message,
+  { calls, options }: { calls: Calls; options: ConversationOptions },
+): void {
   for (const part of message.parts) {
     if (part.type === 'tool-result') {
       const { name, order } = calls.of(part)
@@ -191,7 +201,10 @@ function parsed(text: string): unknown {
 }
 
 /** One part as no or one part of Gemini's: it refuses empty texts. */
-function plainPart(part: Exclude<Part, { type: 'tool-call' | 'tool-result' | 'reasoning' }>, { fileNames }: ConversationOptions): Json[] {
+function plainPart(
+  part: Exclude<Part, { type: 'tool-call' | 'tool-result' | 'reasoning' }>,
+  { fileNames }: ConversationOptions,
+): Json[] {
   if (part.type === 'text' || part.type === 'refusal') return part.text === '' ? [] : [{ text: part.text }]
   return [mediaPart(part, fileNames)]
 }

@@ -21,11 +21,22 @@ export interface EmbeddingWish {
 export function embeddingWish(request: EmbeddingsRequest): EmbeddingWish {
   const texts = request.inputs.map((input, at) => {
     if (typeof input === 'string') return input
-    throw new GatewayError('invalid-request', `this model embeds texts, not token ids; send \`input\`${request.inputs.length > 1 ? ` entry ${at}` : ''} as a string`, {
-      param: 'input',
-    })
+    throw new GatewayError(
+      'invalid-request',
+      `this model embeds texts, not token ids; send \`input\`${request.inputs.length > 1 ? ` entry ${at}` : ''} as a string`,
+      {
+        param: 'input',
+      },
+    )
   })
-  const { task_type, taskType = task_type, title, auto_truncate, autoTruncate = auto_truncate, ...others } = request.extra.fields
+  const {
+    task_type,
+    taskType = task_type,
+    title,
+    auto_truncate,
+    autoTruncate = auto_truncate,
+    ...others
+  } = request.extra.fields
   return {
     texts,
     taskType: typeof taskType === 'string' ? taskType : undefined,

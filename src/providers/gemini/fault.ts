@@ -6,23 +6,26 @@ import { isObject, objectsOf, textOf } from '../../lib/json-values.ts'
 import type { Json } from '../../lib/json-values.ts'
 import { generalFault } from '../fault.ts'
 
-const kinds: ReadonlyMap<string, FaultKind> = new Map(Object.entries<FaultKind>({
-  INVALID_ARGUMENT: 'upstream-refused',
-  OUT_OF_RANGE: 'upstream-refused',
-  // Billing is off, or the country is not served: nothing that the client could change.
-  FAILED_PRECONDITION: 'upstream-credentials',
-  UNAUTHENTICATED: 'upstream-credentials',
-  PERMISSION_DENIED: 'upstream-credentials',
-  NOT_FOUND: 'model-not-found',
-  RESOURCE_EXHAUSTED: 'upstream-rate-limited',
-  DEADLINE_EXCEEDED: 'upstream-timeout',
-  UNAVAILABLE: 'upstream-overloaded',
-  INTERNAL: 'upstream-failed',
-  UNKNOWN: 'upstream-failed',
-  CANCELLED: 'upstream-failed',
-  ABORTED: 'upstream-failed',
-}))
-const tooLong = /token count.{0,40}exceeds|exceeds? the (maximum|max) (number of )?(input )?tokens|prompt is too long|input context is too long/i
+const kinds: ReadonlyMap<string, FaultKind> = new Map(
+  Object.entries<FaultKind>({
+    INVALID_ARGUMENT: 'upstream-refused',
+    OUT_OF_RANGE: 'upstream-refused',
+    // Billing is off, or the country is not served: nothing that the client could change.
+    FAILED_PRECONDITION: 'upstream-credentials',
+    UNAUTHENTICATED: 'upstream-credentials',
+    PERMISSION_DENIED: 'upstream-credentials',
+    NOT_FOUND: 'model-not-found',
+    RESOURCE_EXHAUSTED: 'upstream-rate-limited',
+    DEADLINE_EXCEEDED: 'upstream-timeout',
+    UNAVAILABLE: 'upstream-overloaded',
+    INTERNAL: 'upstream-failed',
+    UNKNOWN: 'upstream-failed',
+    CANCELLED: 'upstream-failed',
+    ABORTED: 'upstream-failed',
+  }),
+)
+const tooLong =
+  /token count.{0,40}exceeds|exceeds? the (maximum|max) (number of )?(input )?tokens|prompt is too long|input context is too long/i
 const tooLarge = /payload size exceeds/i
 /** A wrong key is a 400 at AI Studio. */
 const keyReasons: ReadonlySet<string> = new Set(['API_KEY_INVALID', 'API_KEY_EXPIRED', 'API_KEY_SERVICE_BLOCKED'])
@@ -67,8 +70,10 @@ function errorObject(body: unknown): Json | undefined {
 
 function kindOf(error: Json, byStatus: FaultKind): FaultKind {
   const message = textOf(error.message)
-  if (byStatus !== 'upstream-refused' && byStatus !== 'context-too-long' && byStatus !== 'content-policy') return byStatus
-  if (objectsOf(error.details).some(detail => keyReasons.has(textOf(detail.reason))) || keyWords.test(message)) return 'upstream-credentials'
+  if (byStatus !== 'upstream-refused' && byStatus !== 'context-too-long' && byStatus !== 'content-policy')
+    return byStatus
+  if (objectsOf(error.details).some(detail => keyReasons.has(textOf(detail.reason))) || keyWords.test(message))
+    return 'upstream-credentials'
   if (tooLong.test(message)) return 'context-too-long'
   return tooLarge.test(message) ? 'too-large' : byStatus
 }

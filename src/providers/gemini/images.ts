@@ -32,9 +32,14 @@ export function imagesBody(request: ImagesRequest, model: string): GeminiBody {
 function imagenBody(request: ImagesRequest, ratio: string | undefined, dropped: string[]): Json {
   const { count = 1, outputFormat } = request
   if (count > imagenCountMax)
-    throw new GatewayError('invalid-request', `this model paints 1 to ${imagenCountMax} pictures a call; got n = ${count}`, { param: 'n' })
+    throw new GatewayError(
+      'invalid-request',
+      `this model paints 1 to ${imagenCountMax} pictures a call; got n = ${count}`,
+      { param: 'n' },
+    )
   const parameters: Json = { sampleCount: count, ...(ratio !== undefined && { aspectRatio: ratio }) }
-  if (outputFormat === 'png' || outputFormat === 'jpeg') parameters.outputOptions = { mimeType: `image/${outputFormat}` }
+  if (outputFormat === 'png' || outputFormat === 'jpeg')
+    parameters.outputOptions = { mimeType: `image/${outputFormat}` }
   else if (outputFormat !== undefined) dropped.push('output_format')
   for (const [name, value] of Object.entries(request.extra.fields)) {
     const known = imagenParameters.get(name)
@@ -45,12 +50,17 @@ function imagenBody(request: ImagesRequest, ratio: string | undefined, dropped: 
 }
 
 /** Imagen's own settings, in either spelling. */
-const imagenParameters: ReadonlyMap<string, string> = new Map(Object.entries<string>({
-  negative_prompt: 'negativePrompt', negativePrompt: 'negativePrompt',
-  person_generation: 'personGeneration', personGeneration: 'personGeneration',
-  image_size: 'imageSize', imageSize: 'imageSize',
-  seed: 'seed',
-}))
+const imagenParameters: ReadonlyMap<string, string> = new Map(
+  Object.entries<string>({
+    negative_prompt: 'negativePrompt',
+    negativePrompt: 'negativePrompt',
+    person_generation: 'personGeneration',
+    personGeneration: 'personGeneration',
+    image_size: 'imageSize',
+    imageSize: 'imageSize',
+    seed: 'seed',
+  }),
+)
 
 function geminiBody(request: ImagesRequest, ratio: string | undefined, dropped: string[]): Json {
   // These models write one picture an answer.
@@ -58,10 +68,16 @@ function geminiBody(request: ImagesRequest, ratio: string | undefined, dropped: 
   if (request.outputFormat !== undefined && request.outputFormat !== 'png') dropped.push('output_format')
   const { image_size, imageSize = image_size, ...others } = request.extra.fields
   dropped.push(...Object.keys(others))
-  const imageConfig: Json = { ...(ratio !== undefined && { aspectRatio: ratio }), ...(imageSize !== undefined && { imageSize }) }
+  const imageConfig: Json = {
+    ...(ratio !== undefined && { aspectRatio: ratio }),
+    ...(imageSize !== undefined && { imageSize }),
+  }
   return {
     contents: [{ role: 'user', parts: [{ text: request.prompt }] }],
-    generationConfig: { responseModalities: ['TEXT', 'IMAGE'], ...(Object.keys(imageConfig).length > 0 && { imageConfig }) },
+    generationConfig: {
+      responseModalities: ['TEXT', 'IMAGE'],
+      ...(Object.keys(imageConfig).length > 0 && { imageConfig }),
+    },
   }
 }
 
@@ -77,7 +93,9 @@ function aspectRatio(size: string | undefined, offered: readonly string[]): Shap
   const sides = /^(\d{1,5})x(\d{1,5})$/.exec(size)
   const wanted = sides ? Number(sides[1]) / Number(sides[2]) : Number.NaN
   if (!Number.isFinite(wanted) || wanted === 0)
-    throw new GatewayError('invalid-request', '`size` must be WIDTHxHEIGHT such as "1024x1024", or "auto"', { param: 'size' })
+    throw new GatewayError('invalid-request', '`size` must be WIDTHxHEIGHT such as "1024x1024", or "auto"', {
+      param: 'size',
+    })
   const distance = (ratio: string) => Math.abs(Math.log(valueOf(ratio) / wanted))
   const ratio = offered.reduce((best, one) => (distance(one) < distance(best) ? one : best))
   return { ratio, exact: distance(ratio) < 0.001 }
@@ -100,10 +118,14 @@ export function imagesResult(body: unknown): ImagesResult {
     if (event.type === 'image') result.images.push({ source: event.source })
     else if (event.type === 'start') result.createdS = event.createdS ?? 0
     else if (event.type === 'usage') result.usage = event.usage
-    else if (event.type === 'finish' && event.reason === 'content-filter' && result.images.length === 0) throw filtered('')
+    else if (event.type === 'finish' && event.reason === 'content-filter' && result.images.length === 0)
+      throw filtered('')
   }
   if (result.images.length === 0)
-    throw new GatewayError('upstream-failed', 'the model answered with words instead of a picture; ask again, or with a clearer prompt')
+    throw new GatewayError(
+      'upstream-failed',
+      'the model answered with words instead of a picture; ask again, or with a clearer prompt',
+    )
   return { ...result, ...(result.usage && { usage: { ...result.usage, images: result.images.length } }) }
 }
 
@@ -113,7 +135,8 @@ function imagenResult(body: Json): ImagesResult {
   if (body.predictions === undefined && Object.keys(body).length > 0) throw broken('no predictions')
   const predictions = objectsOf(body.predictions)
   const painted = predictions.filter(one => textOf(one.bytesBase64Encoded) !== '')
-  if (painted.length === 0) throw filtered(predictions.map(one => textOf(one.raiFilteredReason)).find(reason => reason !== '') ?? '')
+  if (painted.length === 0)
+    throw filtered(predictions.map(one => textOf(one.raiFilteredReason)).find(reason => reason !== '') ?? '')
   return {
     createdS: 0,
     images: painted.map(one => ({
@@ -125,5 +148,9 @@ function imagenResult(body: Json): ImagesResult {
 }
 
 function filtered(reason: string): GatewayError {
-  return new GatewayError('content-policy', `the upstream's filter held back every picture${reason ? `: ${reason}` : ''}`, { param: 'prompt' })
+  return new GatewayError(
+    'content-policy',
+    `the upstream's filter held back every picture${reason ? `: ${reason}` : ''}`,
+    { param: 'prompt' },
+  )
 }

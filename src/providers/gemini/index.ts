@@ -35,9 +35,34 @@ const generateHead = (target: Target, stream: boolean): CallHead =>
 
 /** What chat understands, in OpenAI's names; on Vertex AI too. */
 export const geminiChatParams: readonly string[] = [
-  'messages', 'model', 'max_tokens', 'max_completion_tokens', 'temperature', 'top_p', 'top_k', 'n', 'stop', 'seed', 'stream',
-  'stream_options', 'presence_penalty', 'frequency_penalty', 'logprobs', 'top_logprobs', 'tools', 'tool_choice', 'functions',
-  'function_call', 'response_format', 'reasoning_effort', 'thinking', 'modalities', 'audio', 'web_search_options', 'safety_settings', 'cached_content',
+  'messages',
+  'model',
+  'max_tokens',
+  'max_completion_tokens',
+  'temperature',
+  'top_p',
+  'top_k',
+  'n',
+  'stop',
+  'seed',
+  'stream',
+  'stream_options',
+  'presence_penalty',
+  'frequency_penalty',
+  'logprobs',
+  'top_logprobs',
+  'tools',
+  'tool_choice',
+  'functions',
+  'function_call',
+  'response_format',
+  'reasoning_effort',
+  'thinking',
+  'modalities',
+  'audio',
+  'web_search_options',
+  'safety_settings',
+  'cached_content',
 ]
 
 /** `gemini/...`: clients that speak Gemini are forwarded, all others are translated. */
@@ -51,7 +76,10 @@ export const gemini: Provider = {
     'gemini-embeddings': target => head(target, 'batchEmbedContents'),
   },
   chat: {
-    request: (request, target) => ({ head: generateHead(target, request.stream), ...generateBody(request, target, host) }),
+    request: (request, target) => ({
+      head: generateHead(target, request.stream),
+      ...generateBody(request, target, host),
+    }),
     result: generateResult,
     reader: generateReader,
   },
@@ -59,7 +87,11 @@ export const gemini: Provider = {
     request(request, target): TranslatedCall {
       const { body, dropped } = generateBody(request, target, host)
       // Only inside a whole request are tools and the system instruction counted.
-      return { head: head(target, 'countTokens'), body: { generateContentRequest: { model: modelPath(target.model), ...body } }, dropped }
+      return {
+        head: head(target, 'countTokens'),
+        body: { generateContentRequest: { model: modelPath(target.model), ...body } },
+        dropped,
+      }
     },
     result: countResult,
   },

@@ -5,14 +5,41 @@ import type { Json } from '../../lib/json-values.ts'
 
 const filesApi = 'https://generativelanguage.googleapis.com/v1beta/'
 /** What Google itself can read: Cloud Storage, its Files API, YouTube. */
-const readable = /^(gs:\/\/|https:\/\/generativelanguage\.googleapis\.com\/|https:\/\/(www\.)?youtube\.com\/watch\?|https:\/\/youtu\.be\/)/i
+const readable =
+  /^(gs:\/\/|https:\/\/generativelanguage\.googleapis\.com\/|https:\/\/(www\.)?youtube\.com\/watch\?|https:\/\/youtu\.be\/)/i
 
-const mediaTypes: ReadonlyMap<string, string> = new Map(Object.entries<string>({
-  png: 'image/png', jpg: 'image/jpeg', jpeg: 'image/jpeg', webp: 'image/webp', gif: 'image/gif', heic: 'image/heic', heif: 'image/heif',
-  pdf: 'application/pdf', txt: 'text/plain', md: 'text/markdown', html: 'text/html', csv: 'text/csv', xml: 'text/xml', json: 'application/json',
-  mp3: 'audio/mp3', wav: 'audio/wav', flac: 'audio/flac', ogg: 'audio/ogg', aac: 'audio/aac', aiff: 'audio/aiff', m4a: 'audio/m4a',
-  mp4: 'video/mp4', mpeg: 'video/mpeg', mov: 'video/mov', avi: 'video/avi', webm: 'video/webm', wmv: 'video/wmv', '3gp': 'video/3gpp',
-}))
+const mediaTypes: ReadonlyMap<string, string> = new Map(
+  Object.entries<string>({
+    png: 'image/png',
+    jpg: 'image/jpeg',
+    jpeg: 'image/jpeg',
+    webp: 'image/webp',
+    gif: 'image/gif',
+    heic: 'image/heic',
+    heif: 'image/heif',
+    pdf: 'application/pdf',
+    txt: 'text/plain',
+    md: 'text/markdown',
+    html: 'text/html',
+    csv: 'text/csv',
+    xml: 'text/xml',
+    json: 'application/json',
+    mp3: 'audio/mp3',
+    wav: 'audio/wav',
+    flac: 'audio/flac',
+    ogg: 'audio/ogg',
+    aac: 'audio/aac',
+    aiff: 'audio/aiff',
+    m4a: 'audio/m4a',
+    mp4: 'video/mp4',
+    mpeg: 'video/mpeg',
+    mov: 'video/mov',
+    avi: 'video/avi',
+    webm: 'video/webm',
+    wmv: 'video/wmv',
+    '3gp': 'video/3gpp',
+  }),
+)
 
 type MediaPart = Extract<Part, { type: 'image' | 'audio' | 'document' }>
 
@@ -45,7 +72,9 @@ function fileUri(id: string): string {
 function audioType(format: string): string {
   const name = format.toLowerCase().replace(/^audio\//, '')
   if (!/^[a-z0-9.+-]+$/.test(name))
-    throw new GatewayError('invalid-request', 'the `format` of an audio part must be a name such as "wav" or "mp3"', { param: 'messages' })
+    throw new GatewayError('invalid-request', 'the `format` of an audio part must be a name such as "wav" or "mp3"', {
+      param: 'messages',
+    })
   return mediaTypes.get(name) ?? `audio/${name}`
 }
 

@@ -20,7 +20,13 @@ export function geminiModel(name: string): GeminiModel {
   const latest = /gemini-(pro|flash|flash-lite)-latest/.test(name)
   return {
     version: found ? Number(found[1]) : latest ? latestVersion : 0,
-    tier: name.includes('flash-lite') ? 'flash-lite' : name.includes('flash') ? 'flash' : name.includes('pro') ? 'pro' : '',
+    tier: name.includes('flash-lite')
+      ? 'flash-lite'
+      : name.includes('flash')
+        ? 'flash'
+        : name.includes('pro')
+          ? 'pro'
+          : '',
     media: /-(image|tts)\b/.test(name),
     systemInstruction: !/gemma-[123]/.test(name),
   }

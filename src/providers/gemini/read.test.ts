@@ -27,17 +27,28 @@ function joined(events: readonly ChatEvent[]): ChatEvent[] {
   for (const event of events.filter(one => one.type !== 'usage')) {
     const last = out.at(-1)
     if (event.type === 'text' && last?.type === 'text') last.text += event.text
-    else if (event.type === 'reasoning' && last?.type === 'reasoning' && event.text && last.text) last.text += event.text
+    else if (event.type === 'reasoning' && last?.type === 'reasoning' && event.text && last.text)
+      last.text += event.text
     else out.push({ ...event })
   }
   return [...out, ...events.filter(event => event.type === 'usage').slice(-1)]
 }
 
-const candidate = (parts: object[], more: object = {}) => ({ candidates: [{ content: { parts, role: 'model' }, index: 0, ...more }] })
+const candidate = (parts: object[], more: object = {}) => ({
+  candidates: [{ content: { parts, role: 'model' }, index: 0, ...more }],
+})
 const about = { modelVersion: 'gemini-3-flash-preview', responseId: 'Il0taoSYJ5' }
 const usageMetadata = {
-  promptTokenCount: 20, candidatesTokenCount: 30, thoughtsTokenCount: 12, totalTokenCount: 65, toolUsePromptTokenCount: 3, cachedContentTokenCount: 8,
-  promptTokensDetails: [{ modality: 'TEXT', tokenCount: 15 }, { modality: 'AUDIO', tokenCount: 5 }],
+  promptTokenCount: 20,
+  candidatesTokenCount: 30,
+  thoughtsTokenCount: 12,
+  totalTokenCount: 65,
+  toolUsePromptTokenCount: 3,
+  cachedContentTokenCount: 8,
+  promptTokensDetails: [
+    { modality: 'TEXT', tokenCount: 15 },
+    { modality: 'AUDIO', tokenCount: 5 },
+  ],
 }
 const calls = [
   { functionCall: { name: 'weather', args: { city: 'Paris' } }, thoughtSignature: 'U0lH' },
@@ -49,7 +60,8 @@ const whole = {
     [{ text: 'Grübel ✓', thought: true }, { text: 'Let me look 😀', thoughtSignature: 'VEVYVA==' }, ...calls],
     { finishReason: 'STOP' },
   ),
-  usageMetadata, ...about,
+  usageMetadata,
+  ...about,
 }
 const pieces = [
   { ...candidate([{ text: 'Grübel ', thought: true }]), usageMetadata: { promptTokenCount: 20 }, ...about },
@@ -79,11 +91,20 @@ describe('events', () => {
       { type: 'tool-call-start', choice: 0, index: 1, id: 'own-id', name: 'weather' },
       { type: 'tool-call-arguments', choice: 0, index: 1, fragment: '{"city":"Köln"}' },
       { type: 'tool-call-end', choice: 0, index: 1 },
-      { type: 'tool-call-start', choice: 0, index: 2, id: expect.stringMatching(/^call_[0-9a-f]{24}$/) as never, name: 'clock' },
+      {
+        type: 'tool-call-start',
+        choice: 0,
+        index: 2,
+        id: expect.stringMatching(/^call_[0-9a-f]{24}$/) as never,
+        name: 'clock',
+      },
       { type: 'tool-call-arguments', choice: 0, index: 2, fragment: '{}' },
       { type: 'tool-call-end', choice: 0, index: 2 },
       { type: 'finish', choice: 0, reason: 'tool-calls' },
-      { type: 'usage', usage: { inputTokens: 23, outputTokens: 42, cachedInputTokens: 8, reasoningTokens: 12, inputAudioTokens: 5 } },
+      {
+        type: 'usage',
+        usage: { inputTokens: 23, outputTokens: 42, cachedInputTokens: 8, reasoningTokens: 12, inputAudioTokens: 5 },
+      },
     ])
     expect((first as { id: string }).id).toMatch(/^call_[0-9a-f]{24}$/)
   })
@@ -95,21 +116,28 @@ describe('events', () => {
   })
 
   test('the same call in two answers has two ids', () => {
-    const ids = [about, { responseId: 'other' }].map(id => generateResult({ ...candidate(calls.slice(0, 1), { finishReason: 'STOP' }), ...id }))
-    expect(ids[0]!.find(one => one.type === 'tool-call-start')).not.toEqual(ids[1]!.find(one => one.type === 'tool-call-start') as never)
+    const ids = [about, { responseId: 'other' }].map(id =>
+      generateResult({ ...candidate(calls.slice(0, 1), { finishReason: 'STOP' }), ...id }),
+    )
+    expect(ids[0]!.find(one => one.type === 'tool-call-start')).not.toEqual(
+      ids[1]!.find(one => one.type === 'tool-call-start') as never,
+    )
   })
 
   test('pictures, sound, code and its output; drafts inside thinking are left out', () => {
     const events = generateResult({
-      ...candidate([
-        { inlineData: { mimeType: 'image/png', data: 'ZHJhZnQ=' }, thought: true },
-        { inlineData: { mimeType: 'image/png', data: 'cGlj' } },
-        { inlineData: { mimeType: 'audio/L16;codec=pcm;rate=24000', data: 'c291bmQ=' } },
-        { fileData: { fileUri: 'gs://b/x.png', mimeType: 'image/png' } },
-        { executableCode: { language: 'PYTHON', code: 'print(1)\n' } },
-        { codeExecutionResult: { outcome: 'OUTCOME_OK', output: '1\n' } },
-        { videoMetadata: {} },
-      ], { finishReason: 'STOP' }),
+      ...candidate(
+        [
+          { inlineData: { mimeType: 'image/png', data: 'ZHJhZnQ=' }, thought: true },
+          { inlineData: { mimeType: 'image/png', data: 'cGlj' } },
+          { inlineData: { mimeType: 'audio/L16;codec=pcm;rate=24000', data: 'c291bmQ=' } },
+          { fileData: { fileUri: 'gs://b/x.png', mimeType: 'image/png' } },
+          { executableCode: { language: 'PYTHON', code: 'print(1)\n' } },
+          { codeExecutionResult: { outcome: 'OUTCOME_OK', output: '1\n' } },
+          { videoMetadata: {} },
+        ],
+        { finishReason: 'STOP' },
+      ),
       createTime: '2026-01-02T03:04:05.678Z',
     })
     expect(events).toEqual([
@@ -123,9 +151,16 @@ describe('events', () => {
     ])
   })
 
-  test('choices apart, logprobs in OpenAI\'s shape', () => {
+  test("choices apart, logprobs in OpenAI's shape", () => {
     const logprobsResult = {
-      topCandidates: [{ candidates: [{ token: 'ja', tokenId: 1, logProbability: -0.1 }, { token: 'ö', tokenId: 2, logProbability: -3 }] }],
+      topCandidates: [
+        {
+          candidates: [
+            { token: 'ja', tokenId: 1, logProbability: -0.1 },
+            { token: 'ö', tokenId: 2, logProbability: -3 },
+          ],
+        },
+      ],
       chosenCandidates: [{ token: 'ja', tokenId: 1, logProbability: -0.1 }],
     }
     const events = generateResult({
@@ -135,27 +170,46 @@ describe('events', () => {
       ],
     })
     expect(events).toContainEqual({
-      type: 'logprobs', choice: 0,
-      content: [{
-        token: 'ja', logprob: -0.1, bytes: [106, 97],
-        top_logprobs: [{ token: 'ja', logprob: -0.1, bytes: [106, 97] }, { token: 'ö', logprob: -3, bytes: [195, 182] }],
-      }],
+      type: 'logprobs',
+      choice: 0,
+      content: [
+        {
+          token: 'ja',
+          logprob: -0.1,
+          bytes: [106, 97],
+          top_logprobs: [
+            { token: 'ja', logprob: -0.1, bytes: [106, 97] },
+            { token: 'ö', logprob: -3, bytes: [195, 182] },
+          ],
+        },
+      ],
     })
     expect(events.filter(one => one.type === 'finish')).toEqual([
-      { type: 'finish', choice: 0, reason: 'stop' }, { type: 'finish', choice: 1, reason: 'length' },
+      { type: 'finish', choice: 0, reason: 'stop' },
+      { type: 'finish', choice: 1, reason: 'length' },
     ])
   })
 
   test('sources are citations with places in characters, each once', () => {
     const groundingMetadata = {
       groundingChunks: [{ web: { uri: 'https://a.example', title: 'A' } }, { web: { uri: 'https://b.example' } }, {}],
-      groundingSupports: [{ segment: { startIndex: 5, endIndex: 9, text: 'warm' }, groundingChunkIndices: [0, 1, 2, 99] }],
+      groundingSupports: [
+        { segment: { startIndex: 5, endIndex: 9, text: 'warm' }, groundingChunkIndices: [0, 1, 2, 99] },
+      ],
     }
     const text = sse([
       candidate([{ text: 'Öö: warm' }], { groundingMetadata }),
-      candidate([{ text: '.' }], { groundingMetadata, citationMetadata: { citationSources: [{ startIndex: 0, endIndex: 4, uri: 'https://c.example' }] }, finishReason: 'STOP' }),
+      candidate([{ text: '.' }], {
+        groundingMetadata,
+        citationMetadata: { citationSources: [{ startIndex: 0, endIndex: 4, uri: 'https://c.example' }] },
+        finishReason: 'STOP',
+      }),
     ])
-    expect(streamed(text, 1000).filter(one => one.type === 'citation').map(one => one.citation)).toEqual([
+    expect(
+      streamed(text, 1000)
+        .filter(one => one.type === 'citation')
+        .map(one => one.citation),
+    ).toEqual([
       { type: 'url_citation', url: 'https://a.example', title: 'A', start_index: 3, end_index: 7 },
       { type: 'url_citation', url: 'https://b.example', title: '', start_index: 3, end_index: 7 },
       { type: 'url_citation', url: 'https://c.example', title: '', start_index: 0, end_index: 2 },
@@ -165,45 +219,87 @@ describe('events', () => {
 
 describe('ends and errors', () => {
   test.each([
-    ['STOP', 'stop'], ['MAX_TOKENS', 'length'], ['SAFETY', 'content-filter'], ['RECITATION', 'content-filter'], ['BLOCKLIST', 'content-filter'],
-    ['PROHIBITED_CONTENT', 'content-filter'], ['SPII', 'content-filter'], ['IMAGE_SAFETY', 'content-filter'], ['OTHER', 'stop'], ['NEW_ONE', 'stop'],
+    ['STOP', 'stop'],
+    ['MAX_TOKENS', 'length'],
+    ['SAFETY', 'content-filter'],
+    ['RECITATION', 'content-filter'],
+    ['BLOCKLIST', 'content-filter'],
+    ['PROHIBITED_CONTENT', 'content-filter'],
+    ['SPII', 'content-filter'],
+    ['IMAGE_SAFETY', 'content-filter'],
+    ['OTHER', 'stop'],
+    ['NEW_ONE', 'stop'],
   ])('%s is %s', (finishReason, reason) => {
-    expect(generateResult({ candidates: [{ finishReason }] }).at(-1)).toEqual({ type: 'finish', choice: 0, reason } as ChatEvent)
+    expect(generateResult({ candidates: [{ finishReason }] }).at(-1)).toEqual({
+      type: 'finish',
+      choice: 0,
+      reason,
+    } as ChatEvent)
   })
 
   test('a call that the upstream could not read is a failure, not an empty answer', () => {
-    const events = generateResult({ candidates: [{ finishReason: 'MALFORMED_FUNCTION_CALL', finishMessage: 'print(' }] })
-    expect(events.at(-1)).toMatchObject({ type: 'error', error: { kind: 'upstream-failed', code: 'MALFORMED_FUNCTION_CALL' } })
+    const events = generateResult({
+      candidates: [{ finishReason: 'MALFORMED_FUNCTION_CALL', finishMessage: 'print(' }],
+    })
+    expect(events.at(-1)).toMatchObject({
+      type: 'error',
+      error: { kind: 'upstream-failed', code: 'MALFORMED_FUNCTION_CALL' },
+    })
     expect(events.some(one => one.type === 'finish')).toBe(false)
   })
 
   test('a blocked prompt and an error inside a stream', () => {
-    expect(generateResult({ promptFeedback: { blockReason: 'PROHIBITED_CONTENT' }, usageMetadata: { promptTokenCount: 1 } })).toMatchObject([
-      { type: 'error', error: { kind: 'content-policy', param: 'messages' } },
-    ])
+    expect(
+      generateResult({ promptFeedback: { blockReason: 'PROHIBITED_CONTENT' }, usageMetadata: { promptTokenCount: 1 } }),
+    ).toMatchObject([{ type: 'error', error: { kind: 'content-policy', param: 'messages' } }])
     const error = { error: { code: 503, message: 'The model is overloaded.', status: 'UNAVAILABLE' } }
     for (const body of [error, [error]])
       expect(streamed(sse([candidate([{ text: 'a' }]), body]), 7).at(-1)).toMatchObject({
-        type: 'error', error: { kind: 'upstream-overloaded', message: 'The model is overloaded.', code: 'UNAVAILABLE' },
+        type: 'error',
+        error: { kind: 'upstream-overloaded', message: 'The model is overloaded.', code: 'UNAVAILABLE' },
       })
   })
 
-  test.each([[null], ['text'], [7], [[]], [{}], [{ candidates: null }], [{ usageMetadata: {} }]])('%j is no answer', body => {
-    expect(() => generateResult(body)).toThrow('does not follow its protocol')
-  })
+  test.each([[null], ['text'], [7], [[]], [{}], [{ candidates: null }], [{ usageMetadata: {} }]])(
+    '%j is no answer',
+    body => {
+      expect(() => generateResult(body)).toThrow('does not follow its protocol')
+    },
+  )
 
   test('hostile shapes break nothing, absurd counts are no usage', () => {
     const events = generateResult({
-      candidates: [null, 3, { index: 'x', content: { parts: [null, { text: 5 }, { functionCall: { name: {}, args: [] } }, { inlineData: {} }] }, logprobsResult: [], groundingMetadata: { groundingChunks: 3, groundingSupports: [{}] }, finishReason: 'STOP' }],
+      candidates: [
+        null,
+        3,
+        {
+          index: 'x',
+          content: { parts: [null, { text: 5 }, { functionCall: { name: {}, args: [] } }, { inlineData: {} }] },
+          logprobsResult: [],
+          groundingMetadata: { groundingChunks: 3, groundingSupports: [{}] },
+          finishReason: 'STOP',
+        },
+      ],
       usageMetadata: { promptTokenCount: -1, candidatesTokenCount: 1e300 },
     })
-    expect(events.map(one => one.type)).toEqual(['start', 'tool-call-start', 'tool-call-arguments', 'tool-call-end', 'finish'])
+    expect(events.map(one => one.type)).toEqual([
+      'start',
+      'tool-call-start',
+      'tool-call-arguments',
+      'tool-call-end',
+      'finish',
+    ])
     expect(() => generateReader()({ data: '{"candidates": [' })).toThrow()
   })
 
   test.each([
     [400, 'INVALID_ARGUMENT', 'API key not valid. Please pass a valid API key.', 'upstream-credentials'],
-    [400, 'INVALID_ARGUMENT', 'The input token count (1048577) exceeds the maximum number of tokens allowed (1048576).', 'context-too-long'],
+    [
+      400,
+      'INVALID_ARGUMENT',
+      'The input token count (1048577) exceeds the maximum number of tokens allowed (1048576).',
+      'context-too-long',
+    ],
     [400, 'INVALID_ARGUMENT', 'Request payload size exceeds the limit: 20971520 bytes.', 'too-large'],
     [400, 'INVALID_ARGUMENT', 'Invalid JSON payload received. Unknown name "x"', 'upstream-refused'],
     [400, 'FAILED_PRECONDITION', 'User location is not supported for the API use.', 'upstream-credentials'],
@@ -215,26 +311,42 @@ describe('ends and errors', () => {
     [503, 'UNAVAILABLE', 'overloaded', 'upstream-overloaded'],
     [504, 'DEADLINE_EXCEEDED', 'late', 'upstream-timeout'],
   ])('%d %s "%s" is %s', (code, status, message, kind) => {
-    for (const body of [{ error: { code, message, status } }, [{ error: { code, message, status } }]])
-      {
-        const fault = gemini.fault!(code, body)!
-        expect(fault).toMatchObject({ kind: kind as never, message })
-        // Clients look for OpenAI's `context_length_exceeded`.
-        expect(fault.code).toBe(kind === 'context-too-long' ? undefined : status)
-      }
+    for (const body of [{ error: { code, message, status } }, [{ error: { code, message, status } }]]) {
+      const fault = gemini.fault!(code, body)!
+      expect(fault).toMatchObject({ kind: kind as never, message })
+      // Clients look for OpenAI's `context_length_exceeded`.
+      expect(fault.code).toBe(kind === 'context-too-long' ? undefined : status)
+    }
   })
 
   test('RetryInfo is read, bodies of other shapes fall back to the status', () => {
     const details = [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '37.5s' }]
-    expect(gemini.fault!(429, { error: { code: 429, status: 'RESOURCE_EXHAUSTED', message: 'm', details } })!.retryAfterMs).toBe(37_500)
-    expect(gemini.fault!(400, { error: { code: 400, status: 'INVALID_ARGUMENT', message: "The prompt violates Google's Responsible AI practices" } })!.kind).toBe('content-policy')
+    expect(
+      gemini.fault!(429, { error: { code: 429, status: 'RESOURCE_EXHAUSTED', message: 'm', details } })!.retryAfterMs,
+    ).toBe(37_500)
+    expect(
+      gemini.fault!(400, {
+        error: {
+          code: 400,
+          status: 'INVALID_ARGUMENT',
+          message: "The prompt violates Google's Responsible AI practices",
+        },
+      })!.kind,
+    ).toBe('content-policy')
     expect(gemini.fault!(502, '<html>')!.kind).toBe('upstream-broken')
     expect(gemini.fault!(429, { error: 'slow' })).toMatchObject({ kind: 'upstream-rate-limited', message: 'slow' })
   })
 })
 
-describe('a conversation through OpenAI\'s dialect', () => {
-  const target: Target = { provider: gemini, model: 'gemini-3-pro-preview', baseUrl: gemini.defaultBaseUrl!, apiKey: new Secret('k'), headers: {}, options: {} }
+describe("a conversation through OpenAI's dialect", () => {
+  const target: Target = {
+    provider: gemini,
+    model: 'gemini-3-pro-preview',
+    baseUrl: gemini.defaultBaseUrl!,
+    apiKey: new Secret('k'),
+    headers: {},
+    options: {},
+  }
   const decode = (body: object): ChatRequest => openaiChat.decode(JsonBody.read(Buffer.from(JSON.stringify(body))))
   const ask = { role: 'user', content: 'weather?' }
   const modelTurn = (message: object, results: object[] = []) => {
@@ -247,7 +359,9 @@ describe('a conversation through OpenAI\'s dialect', () => {
       choices: { message: { tool_calls: { id: string }[] } }[]
     }
     const { message } = encoded.choices[0]!
-    const results = message.tool_calls.map(({ id }, at) => ({ role: 'tool', tool_call_id: id, content: at === 0 ? '{"c":21}' : 'mild' })).reverse()
+    const results = message.tool_calls
+      .map(({ id }, at) => ({ role: 'tool', tool_call_id: id, content: at === 0 ? '{"c":21}' : 'mild' }))
+      .reverse()
     const ids = message.tool_calls.map(call => call.id)
     expect(modelTurn(message, results).slice(1)).toEqual([
       {
@@ -271,14 +385,22 @@ describe('a conversation through OpenAI\'s dialect', () => {
     ])
   })
 
-  test('without signatures, or with another vendor\'s, the first call asks for leniency; older models need none', () => {
+  test("without signatures, or with another vendor's, the first call asks for leniency; older models need none", () => {
     const call = { id: 'a', type: 'function', function: { name: 'f', arguments: '' } }
-    const foreign = { role: 'assistant', content: null, tool_calls: [call, { ...call, id: 'b' }], thinking_blocks: [{ type: 'thinking', thinking: 'x', signature: 'EqQBclaude' }] }
+    const foreign = {
+      role: 'assistant',
+      content: null,
+      tool_calls: [call, { ...call, id: 'b' }],
+      thinking_blocks: [{ type: 'thinking', thinking: 'x', signature: 'EqQBclaude' }],
+    }
     expect(modelTurn(foreign)[1]!.parts).toEqual([
       { functionCall: { id: 'a', name: 'f', args: {} }, thoughtSignature: 'skip_thought_signature_validator' },
       { functionCall: { id: 'b', name: 'f', args: {} } },
     ])
-    const old = gemini.chat!.request(decode({ model: 'm', messages: [ask, foreign] }), { ...target, model: 'gemini-2.5-flash' })
+    const old = gemini.chat!.request(decode({ model: 'm', messages: [ask, foreign] }), {
+      ...target,
+      model: 'gemini-2.5-flash',
+    })
     expect(JSON.stringify(old.body)).not.toContain('thoughtSignature')
   })
 })

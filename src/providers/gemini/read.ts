@@ -14,22 +14,28 @@ import type { SignedKind } from './signature.ts'
 import { UsageCounts } from './usage.ts'
 
 /** ai.google.dev/api/generate-content, "FinishReason". What is not here ended in a way that clients know as `stop`. */
-const finishReasons: ReadonlyMap<string, FinishReason> = new Map(Object.entries<FinishReason>({
-  MAX_TOKENS: 'length',
-  SAFETY: 'content-filter',
-  RECITATION: 'content-filter',
-  LANGUAGE: 'content-filter',
-  BLOCKLIST: 'content-filter',
-  PROHIBITED_CONTENT: 'content-filter',
-  SPII: 'content-filter',
-  MODEL_ARMOR: 'content-filter',
-  IMAGE_SAFETY: 'content-filter',
-  IMAGE_PROHIBITED_CONTENT: 'content-filter',
-  IMAGE_RECITATION: 'content-filter',
-}))
+const finishReasons: ReadonlyMap<string, FinishReason> = new Map(
+  Object.entries<FinishReason>({
+    MAX_TOKENS: 'length',
+    SAFETY: 'content-filter',
+    RECITATION: 'content-filter',
+    LANGUAGE: 'content-filter',
+    BLOCKLIST: 'content-filter',
+    PROHIBITED_CONTENT: 'content-filter',
+    SPII: 'content-filter',
+    MODEL_ARMOR: 'content-filter',
+    IMAGE_SAFETY: 'content-filter',
+    IMAGE_PROHIBITED_CONTENT: 'content-filter',
+    IMAGE_RECITATION: 'content-filter',
+  }),
+)
 /** The model failed: there is no answer that could be used. */
 const failures: ReadonlySet<string> = new Set([
-  'MALFORMED_FUNCTION_CALL', 'UNEXPECTED_TOOL_CALL', 'TOO_MANY_TOOL_CALLS', 'MALFORMED_RESPONSE', 'MISSING_THOUGHT_SIGNATURE',
+  'MALFORMED_FUNCTION_CALL',
+  'UNEXPECTED_TOOL_CALL',
+  'TOO_MANY_TOOL_CALLS',
+  'MALFORMED_RESPONSE',
+  'MISSING_THOUGHT_SIGNATURE',
 ])
 
 /** Nobody may ask for so many candidates. */
@@ -39,7 +45,10 @@ const candidatesMax = 4096
 function candidateIndex({ index }: Json): number {
   if (typeof index !== 'number') return 0
   if (Number.isInteger(index) && index >= 0 && index < candidatesMax) return index
-  throw new GatewayError('upstream-broken', "the upstream's answer does not follow its protocol: a candidate whose number cannot be")
+  throw new GatewayError(
+    'upstream-broken',
+    "the upstream's answer does not follow its protocol: a candidate whose number cannot be",
+  )
 }
 
 /** What is remembered of a choice. */
@@ -94,7 +103,8 @@ class AnswerReader {
     const reason = textOf(candidate.finishReason)
     if (reason === '' || choice.finished) return events
     choice.finished = true
-    if (failures.has(reason)) return [...events, { type: 'error', error: failed(reason, textOf(candidate.finishMessage)) }]
+    if (failures.has(reason))
+      return [...events, { type: 'error', error: failed(reason, textOf(candidate.finishMessage)) }]
     const known = finishReasons.get(reason) ?? (choice.calls > 0 ? 'tool-calls' : 'stop')
     return [...events, { type: 'finish', choice: choice.index, reason: known }]
   }
@@ -108,7 +118,9 @@ class AnswerReader {
   #part(part: Json, choice: Choice): ChatEvent[] {
     const signature = textOf(part.thoughtSignature)
     const sign = (kind: SignedKind, index = 0): ChatEvent[] =>
-      signature === '' ? [] : [{ type: 'reasoning', choice: choice.index, signature: placeSignature({ kind, index, signature }) }]
+      signature === ''
+        ? []
+        : [{ type: 'reasoning', choice: choice.index, signature: placeSignature({ kind, index, signature }) }]
     if (isObject(part.functionCall)) {
       const index = choice.calls++
       return [...sign('call', index), ...this.#call(part.functionCall, choice.index, index)]
@@ -127,7 +139,13 @@ class AnswerReader {
     const name = textOf(call.name)
     const args = JSON.stringify(objectOf(call.args))
     return [
-      { type: 'tool-call-start', choice, index, id: textOf(call.id) || callId([this.#id, choice, index, name, args]), name },
+      {
+        type: 'tool-call-start',
+        choice,
+        index,
+        id: textOf(call.id) || callId([this.#id, choice, index, name, args]),
+        name,
+      },
       { type: 'tool-call-arguments', choice, index, fragment: args },
       { type: 'tool-call-end', choice, index },
     ]
@@ -143,11 +161,19 @@ function promptRefusal(feedback: unknown): GatewayError | undefined {
   const { blockReason, blockReasonMessage } = objectOf(feedback)
   if (typeof blockReason !== 'string') return undefined
   const why = textOf(blockReasonMessage)
-  return new GatewayError('content-policy', `the upstream blocked the prompt (${blockReason})${why ? `: ${why}` : ''}`, { param: 'messages' })
+  return new GatewayError(
+    'content-policy',
+    `the upstream blocked the prompt (${blockReason})${why ? `: ${why}` : ''}`,
+    { param: 'messages' },
+  )
 }
 
 function failed(reason: string, message: string): GatewayError {
-  return new GatewayError('upstream-failed', `the model's answer could not be used (${reason})${message ? `: ${message}` : ''}`, { code: reason })
+  return new GatewayError(
+    'upstream-failed',
+    `the model's answer could not be used (${reason})${message ? `: ${message}` : ''}`,
+    { code: reason },
+  )
 }
 
 /** Pictures, sound, files. Pictures inside thinking are drafts. */
@@ -183,7 +209,11 @@ function logprobs(result: unknown, choice: number): ChatEvent[] {
 
 function token(candidate: Json) {
   const text = textOf(candidate.token)
-  return { token: text, logprob: typeof candidate.logProbability === 'number' ? candidate.logProbability : -9999, bytes: [...Buffer.from(text)] }
+  return {
+    token: text,
+    logprob: typeof candidate.logProbability === 'number' ? candidate.logProbability : -9999,
+    bytes: [...Buffer.from(text)],
+  }
 }
 
 /** Streams repeat their sources. */
@@ -199,7 +229,8 @@ function newCitations(candidate: Json, choice: Choice): ChatEvent[] {
 
 /** A whole answer. Throws `upstream-broken` on another shape. */
 export function generateResult(body: unknown): ChatEvent[] {
-  if (isObject(body) && !Array.isArray(body.candidates) && !isObject(body.promptFeedback) && !isObject(body.error)) throw broken('no candidates')
+  if (isObject(body) && !Array.isArray(body.candidates) && !isObject(body.promptFeedback) && !isObject(body.error))
+    throw broken('no candidates')
   return new AnswerReader().read(body)
 }
 

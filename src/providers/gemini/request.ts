@@ -140,11 +140,13 @@ function toolConfig({ tools: offered, toolChoice }: ChatRequest): Json | undefin
 function takeExtra(request: ChatRequest, filling: Filling & { readonly body: Json }): void {
   const { format, fields } = request.extra
   if (format !== 'gemini-generate') {
-    for (const [name, value] of Object.entries(fields)) if (!takeOne(name, value, { ...filling, request })) filling.dropped.push(name)
+    for (const [name, value] of Object.entries(fields))
+      if (!takeOne(name, value, { ...filling, request })) filling.dropped.push(name)
     return
   }
   for (const [name, value] of Object.entries(fields)) {
-    if (name === 'generationConfig' && isObject(value)) for (const [key, one] of Object.entries(value)) filling.config[key] ??= one
+    if (name === 'generationConfig' && isObject(value))
+      for (const [key, one] of Object.entries(value)) filling.config[key] ??= one
     else if (name === 'tools' && Array.isArray(value)) filling.body.tools = [...listOf(filling.body.tools), ...value]
     else filling.body[name] ??= value
   }
@@ -174,7 +176,8 @@ function takeOne(name: string, value: unknown, { body, config, dropped, request 
       // A search beside functions is refused by most models.
       if (request.tools && request.tools.length > 0) return false
       body.tools = [{ googleSearch: {} }]
-      if (isObject(value) && Object.keys(value).length > 0) dropped.push(...Object.keys(value).map(key => `web_search_options.${key}`))
+      if (isObject(value) && Object.keys(value).length > 0)
+        dropped.push(...Object.keys(value).map(key => `web_search_options.${key}`))
       return true
     case 'safety_settings':
       body.safetySettings = value

@@ -21,11 +21,34 @@ export interface CleanSchema {
 
 /** Say something to readers or tools, nothing about which values are valid; or hold by themselves. */
 const annotations: ReadonlySet<string> = new Set([
-  '$schema', '$comment', 'default', 'example', 'examples', 'deprecated', 'readOnly', 'writeOnly', 'title', 'strict',
-  'additionalProperties', '$id', '$anchor', 'discriminator',
+  '$schema',
+  '$comment',
+  'default',
+  'example',
+  'examples',
+  'deprecated',
+  'readOnly',
+  'writeOnly',
+  'title',
+  'strict',
+  'additionalProperties',
+  '$id',
+  '$anchor',
+  'discriminator',
 ])
 const plainKeywords: ReadonlySet<string> = new Set([
-  '$id', '$anchor', 'type', 'format', 'title', 'description', 'enum', 'minItems', 'maxItems', 'minimum', 'maximum', 'required',
+  '$id',
+  '$anchor',
+  'type',
+  'format',
+  'title',
+  'description',
+  'enum',
+  'minItems',
+  'maxItems',
+  'minimum',
+  'maximum',
+  'required',
   'propertyOrdering',
 ])
 
@@ -45,7 +68,8 @@ function subset(value: unknown, lost: Set<string>): Json {
     if (plainKeywords.has(key)) out[key] = one
     else if (key === 'properties') out.properties = mapOf(one, lost)
     else if (key === 'items' && !Array.isArray(one)) out.items = subset(one, lost)
-    else if (key === 'anyOf' || key === 'oneOf' || key === 'prefixItems') out[key] = listOf(one).map(each => subset(each, lost))
+    else if (key === 'anyOf' || key === 'oneOf' || key === 'prefixItems')
+      out[key] = listOf(one).map(each => subset(each, lost))
     // The old way to write a tuple.
     else if (key === 'items') out.prefixItems = listOf(one).map(each => subset(each, lost))
     else if (key === 'additionalProperties') out[key] = isObject(one) ? subset(one, lost) : one
@@ -62,7 +86,9 @@ function definitions(schema: Json, lost: Set<string>): Json {
 }
 
 function mapOf(value: unknown, lost: Set<string>): Json {
-  return isObject(value) ? Object.fromEntries(Object.entries(value).map(([name, one]) => [name, subset(one, lost)])) : {}
+  return isObject(value)
+    ? Object.fromEntries(Object.entries(value).map(([name, one]) => [name, subset(one, lost)]))
+    : {}
 }
 
 /** `allOf` as one schema: properties and required fields of all together; what was said first counts. */
@@ -101,15 +127,43 @@ interface Walk {
   words: number
 }
 
-const formats: ReadonlyMap<string, readonly string[]> = new Map(Object.entries<readonly string[]>({
-  STRING: ['enum', 'date-time'],
-  NUMBER: ['float', 'double'],
-  INTEGER: ['int32', 'int64'],
-}))
-const openapiKeywords = ['description', 'title', 'minItems', 'maxItems', 'minLength', 'maxLength', 'pattern', 'minimum', 'maximum'] as const
+const formats: ReadonlyMap<string, readonly string[]> = new Map(
+  Object.entries<readonly string[]>({
+    STRING: ['enum', 'date-time'],
+    NUMBER: ['float', 'double'],
+    INTEGER: ['int32', 'int64'],
+  }),
+)
+const openapiKeywords = [
+  'description',
+  'title',
+  'minItems',
+  'maxItems',
+  'minLength',
+  'maxLength',
+  'pattern',
+  'minimum',
+  'maximum',
+] as const
 const handled: ReadonlySet<string> = new Set([
-  ...openapiKeywords, 'type', 'properties', 'required', 'items', 'enum', 'const', 'format', 'anyOf', 'oneOf', 'allOf', '$ref', '$defs',
-  'definitions', 'nullable', 'propertyOrdering', 'minProperties', 'maxProperties',
+  ...openapiKeywords,
+  'type',
+  'properties',
+  'required',
+  'items',
+  'enum',
+  'const',
+  'format',
+  'anyOf',
+  'oneOf',
+  'allOf',
+  '$ref',
+  '$defs',
+  'definitions',
+  'nullable',
+  'propertyOrdering',
+  'minProperties',
+  'maxProperties',
 ])
 
 /** The OpenAPI words of older models. Throws `invalid-request` when written-out references make it too large. */
@@ -172,7 +226,8 @@ function typeOf(value: Json, out: Json, below: (one: unknown) => Json): void {
   const types = (Array.isArray(value.type) ? value.type : [value.type]).filter(one => typeof one === 'string')
   const real = types.filter(type => type !== 'null')
   if (real.length < types.length || value.nullable === true) out.nullable = true
-  if (real.length > 1) out.anyOf = real.map(type => below({ ...value, type, nullable: undefined, description: undefined }))
+  if (real.length > 1)
+    out.anyOf = real.map(type => below({ ...value, type, nullable: undefined, description: undefined }))
   else if (real.length === 1) out.type = real[0]!.toUpperCase()
   else if (isObject(value.properties)) out.type = 'OBJECT'
   else if (value.items !== undefined) out.type = 'ARRAY'
@@ -180,7 +235,9 @@ function typeOf(value: Json, out: Json, below: (one: unknown) => Json): void {
 
 function objectOf(value: Json, out: Json, below: (one: unknown) => Json): void {
   if (out.anyOf !== undefined) return
-  const properties = Object.fromEntries(Object.entries(value.properties as Json).map(([name, one]) => [name, below(one)]))
+  const properties = Object.fromEntries(
+    Object.entries(value.properties as Json).map(([name, one]) => [name, below(one)]),
+  )
   const names = Object.keys(properties)
   if (names.length === 0) return
   out.properties = properties
@@ -196,7 +253,8 @@ function enumOf(value: Json, out: Json, lost: Set<string>): void {
   if (!Array.isArray(choices)) return
   const texts = choices.filter(one => typeof one === 'string')
   if (choices.includes(null)) out.nullable = true
-  if (texts.length === 0 || texts.length < choices.filter(one => one !== null).length) lost.add(value.const !== undefined ? 'const' : 'enum')
+  if (texts.length === 0 || texts.length < choices.filter(one => one !== null).length)
+    lost.add(value.const !== undefined ? 'const' : 'enum')
   else {
     out.type ??= 'STRING'
     out.enum = texts

@@ -11,14 +11,25 @@ import { speechConfig } from './voice.ts'
 const sampleRateDefault = 24_000
 const bytesPerSample = 2
 const wavHeadBytes = 44
-const refusals: ReadonlySet<string> = new Set(['SAFETY', 'PROHIBITED_CONTENT', 'BLOCKLIST', 'RECITATION', 'SPII', 'OTHER'])
+const refusals: ReadonlySet<string> = new Set([
+  'SAFETY',
+  'PROHIBITED_CONTENT',
+  'BLOCKLIST',
+  'RECITATION',
+  'SPII',
+  'OTHER',
+])
 
 /** Throws `invalid-request` for a file format that neither Gemini nor the gateway writes. */
 export function speechBody(request: SpeechRequest): GeminiBody {
   if (request.format !== 'wav' && request.format !== 'pcm')
-    throw new GatewayError('invalid-request', `this model speaks \`wav\` and \`pcm\`, not \`${request.format}\`; set response_format to one of them`, {
-      param: 'response_format',
-    })
+    throw new GatewayError(
+      'invalid-request',
+      `this model speaks \`wav\` and \`pcm\`, not \`${request.format}\`; set response_format to one of them`,
+      {
+        param: 'response_format',
+      },
+    )
   const speech = speechConfig(request.voice)
   const dropped = Object.keys(request.extra.fields)
   if (speech.replaced) dropped.push('voice')
@@ -39,7 +50,9 @@ export function speechResult(body: unknown, request: SpeechRequest): SpeechResul
   const error = errorIn(body)
   if (error) throw error
   const [candidate] = objectsOf(objectOf(body).candidates)
-  const sounds = objectsOf(objectOf(candidate?.content).parts).map(part => objectOf(part.inlineData)).filter(one => textOf(one.data) !== '')
+  const sounds = objectsOf(objectOf(candidate?.content).parts)
+    .map(part => objectOf(part.inlineData))
+    .filter(one => textOf(one.data) !== '')
   const [first] = sounds
   if (!first) throw noSound(textOf(candidate?.finishReason))
   const samples = Buffer.concat(sounds.map(one => Buffer.from(textOf(one.data), 'base64')))
@@ -55,7 +68,9 @@ export function speechResult(body: unknown, request: SpeechRequest): SpeechResul
 function noSound(reason: string): GatewayError {
   if (refusals.has(reason))
     return new GatewayError('content-policy', `the upstream did not speak the text (${reason})`, { param: 'input' })
-  return reason === '' ? broken('no sound') : new GatewayError('upstream-failed', `the upstream answered without sound (${reason})`)
+  return reason === ''
+    ? broken('no sound')
+    : new GatewayError('upstream-failed', `the upstream answered without sound (${reason})`)
 }
 
 /** RIFF head of 44 bytes before the samples. */

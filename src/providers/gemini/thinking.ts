@@ -25,9 +25,12 @@ export function thinkingConfig(request: ChatRequest, model: GeminiModel, dropped
     return undefined
   }
   if (off) return withoutThinking(model, dropped)
-  if (reasoning.budgetTokens !== undefined) return { thinkingBudget: inRange(reasoning.budgetTokens, model), includeThoughts: true }
-  if (reasoning.effort === undefined) return { ...(model.version < 3 && { thinkingBudget: dynamicBudget }), includeThoughts: true }
-  if (model.version < 3) return { thinkingBudget: inRange(budgetOfEffort[reasoning.effort], model), includeThoughts: true }
+  if (reasoning.budgetTokens !== undefined)
+    return { thinkingBudget: inRange(reasoning.budgetTokens, model), includeThoughts: true }
+  if (reasoning.effort === undefined)
+    return { ...(model.version < 3 && { thinkingBudget: dynamicBudget }), includeThoughts: true }
+  if (model.version < 3)
+    return { thinkingBudget: inRange(budgetOfEffort[reasoning.effort], model), includeThoughts: true }
   return { thinkingLevel: levelOf(reasoning.effort, model), includeThoughts: true }
 }
 

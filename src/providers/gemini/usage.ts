@@ -10,7 +10,8 @@ export class UsageCounts {
 
   take(value: unknown): void {
     if (!isObject(value)) return
-    for (const [name, count] of Object.entries(value)) if (count !== null && count !== undefined) this.#seen[name] = count
+    for (const [name, count] of Object.entries(value))
+      if (count !== null && count !== undefined) this.#seen[name] = count
   }
 
   /** Undefined when nothing was reported, or nothing that can be believed. */
@@ -20,7 +21,8 @@ export class UsageCounts {
     const candidates = countOf(seen.candidatesTokenCount ?? 0)
     const thoughts = countOf(seen.thoughtsTokenCount ?? 0)
     const tools = countOf(seen.toolUsePromptTokenCount ?? 0)
-    if (prompt === undefined || candidates === undefined || thoughts === undefined || tools === undefined) return undefined
+    if (prompt === undefined || candidates === undefined || thoughts === undefined || tools === undefined)
+      return undefined
     const inputTokens = prompt + tools
     const outputTokens = candidates + thoughts
     const cached = countOf(seen.cachedContentTokenCount)
@@ -42,7 +44,10 @@ export class UsageCounts {
 }
 
 function modalityTokens(details: unknown, modality: 'AUDIO' | 'IMAGE'): number {
-  return objectsOf(details).reduce((sum, one) => (one.modality === modality ? sum + (countOf(one.tokenCount) ?? 0) : sum), 0)
+  return objectsOf(details).reduce(
+    (sum, one) => (one.modality === modality ? sum + (countOf(one.tokenCount) ?? 0) : sum),
+    0,
+  )
 }
 
 /** Of one report. */

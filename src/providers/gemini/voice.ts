@@ -2,10 +2,23 @@
 import type { Json } from '../../lib/json-values.ts'
 
 /** OpenAI's voices, by which clients ask without thinking, and a voice of a similar kind. */
-const similarVoices: ReadonlyMap<string, string> = new Map(Object.entries<string>({
-  alloy: 'Kore', ash: 'Iapetus', ballad: 'Algieba', cedar: 'Charon', coral: 'Aoede', echo: 'Puck', fable: 'Fenrir', marin: 'Leda',
-  nova: 'Zephyr', onyx: 'Orus', sage: 'Sulafat', shimmer: 'Achernar', verse: 'Rasalgethi',
-}))
+const similarVoices: ReadonlyMap<string, string> = new Map(
+  Object.entries<string>({
+    alloy: 'Kore',
+    ash: 'Iapetus',
+    ballad: 'Algieba',
+    cedar: 'Charon',
+    coral: 'Aoede',
+    echo: 'Puck',
+    fable: 'Fenrir',
+    marin: 'Leda',
+    nova: 'Zephyr',
+    onyx: 'Orus',
+    sage: 'Sulafat',
+    shimmer: 'Achernar',
+    verse: 'Rasalgethi',
+  }),
+)
 
 interface Speech {
   readonly config: Json

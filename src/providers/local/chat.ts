@@ -54,7 +54,11 @@ export function answerChat(body: Json): LocalAnswer {
   const choices = Array.from({ length: count }, (_, at): LocalChoice => {
     if (!call) return { text: single!.text, calls: [], finish: single!.finish }
     const { isLegacy, ...made } = call
-    return { text: '', calls: [{ ...made, id: `call_simulated_${at}` }], finish: isLegacy ? 'function_call' : 'tool_calls' }
+    return {
+      text: '',
+      calls: [{ ...made, id: `call_simulated_${at}` }],
+      finish: isLegacy ? 'function_call' : 'tool_calls',
+    }
   })
   const input = messages.map(message => contentText(message.content)).join('\n')
   const promptTokens = Math.max(countTokens(input), 1)
@@ -62,7 +66,11 @@ export function answerChat(body: Json): LocalAnswer {
   return {
     id,
     choices,
-    usage: { prompt_tokens: promptTokens, completion_tokens: completionTokens, total_tokens: promptTokens + completionTokens },
+    usage: {
+      prompt_tokens: promptTokens,
+      completion_tokens: completionTokens,
+      total_tokens: promptTokens + completionTokens,
+    },
   }
 }
 
@@ -98,7 +106,9 @@ interface WantedCall {
 function wantedCall(body: Json, messages: readonly Json[]): WantedCall | undefined {
   const choice = chosenTool(body.tool_choice ?? body.function_call)
   const functions = objectsOf(body.functions)
-  const tools = [...objectsOf(body.tools).map(functionOf), ...functions].filter(one => choice.allowed?.has(one.name) ?? true)
+  const tools = [...objectsOf(body.tools).map(functionOf), ...functions].filter(
+    one => choice.allowed?.has(one.name) ?? true,
+  )
   if (tools.length === 0 || choice.mode === 'none') return undefined
   const last = messages.at(-1)
   const asked = last?.role === 'user' ? contentText(last.content).slice(0, askedLengthMax) : ''
@@ -132,7 +142,10 @@ function chosenTool(choice: unknown): ChosenTool {
   if (!isObject(choice)) return { mode: choice ?? 'auto' }
   if (isObject(choice.allowed_tools)) {
     const { mode, tools } = choice.allowed_tools
-    return { mode, allowed: new Set(objectsOf(tools).map(tool => (isObject(tool.function) ? tool.function.name : tool.name))) }
+    return {
+      mode,
+      allowed: new Set(objectsOf(tools).map(tool => (isObject(tool.function) ? tool.function.name : tool.name))),
+    }
   }
   return { mode: 'required', name: isObject(choice.function) ? choice.function.name : choice.name }
 }

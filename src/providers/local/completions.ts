@@ -31,14 +31,25 @@ export function answerCompletion(body: Json): InProcessAnswer {
   const echoes = body.echo === true ? echoesOf(prompts, choicesEach, body) : undefined
   // A text completion has no place for calls.
   const asked = { ...body, tools: undefined, functions: undefined }
-  const answers = prompts.map(prompt => answerChat({ ...asked, messages: [{ role: 'user', content: promptText(prompt) }] }))
-  const choices = answers.flatMap(({ choices: all }, at) => all.map(({ text, finish }): Written => ({ echo: echoes?.[at] ?? '', text, finish })))
-  const head = { id: answers[0]!.id.replace('chatcmpl', 'cmpl'), object: 'text_completion', created: createdS, model: body.model }
+  const answers = prompts.map(prompt =>
+    answerChat({ ...asked, messages: [{ role: 'user', content: promptText(prompt) }] }),
+  )
+  const choices = answers.flatMap(({ choices: all }, at) =>
+    all.map(({ text, finish }): Written => ({ echo: echoes?.[at] ?? '', text, finish })),
+  )
+  const head = {
+    id: answers[0]!.id.replace('chatcmpl', 'cmpl'),
+    object: 'text_completion',
+    created: createdS,
+    model: body.model,
+  }
   const usage = usageOf(answers)
   if (body.stream === true) return events(chunksOf(body, choices, { head, usage }))
   return json({
     ...head,
-    choices: choices.map(({ echo, text, finish }, index) => choice(index, echo + text, { finish, logprobs: logprobsOf(body, splitTokens(text), 0) })),
+    choices: choices.map(({ echo, text, finish }, index) =>
+      choice(index, echo + text, { finish, logprobs: logprobsOf(body, splitTokens(text), 0) }),
+    ),
     usage,
   })
 }
@@ -69,13 +80,20 @@ function echoesOf(prompts: readonly unknown[], choicesEach: number, { logprobs }
     throw new LocalRefusal('echo', 'the built-in model has no text of token ids; send the prompt as a string')
   const characters = prompts.reduce((sum, prompt) => sum + prompt.length, 0) * choicesEach
   if (characters > echoCharactersMax)
-    throw new LocalRefusal('echo', `the built-in model repeats at most ${echoCharactersMax} characters; leave \`echo\` out`)
+    throw new LocalRefusal(
+      'echo',
+      `the built-in model repeats at most ${echoCharactersMax} characters; leave \`echo\` out`,
+    )
   return prompts
 }
 
 function usageOf(answers: readonly LocalAnswer[]): LocalAnswer['usage'] {
   const sum = (field: keyof LocalAnswer['usage']) => answers.reduce((total, answer) => total + answer.usage[field], 0)
-  return { prompt_tokens: sum('prompt_tokens'), completion_tokens: sum('completion_tokens'), total_tokens: sum('total_tokens') }
+  return {
+    prompt_tokens: sum('prompt_tokens'),
+    completion_tokens: sum('completion_tokens'),
+    total_tokens: sum('total_tokens'),
+  }
 }
 
 function choice(index: number, text: string, more: { finish: string | null; logprobs: Json | null }): Json {

@@ -17,7 +17,10 @@ type Input = string | readonly number[]
 /** Unit length; the same text always gives the same vector. */
 export function embed(input: Input, dimensions = dimensionsDefault): Float32Array {
   const vector = new Float32Array(dimensions)
-  const text = typeof input === 'string' ? ` ${input.toLowerCase().replace(/\s+/g, ' ').trim()} ` : input.map(id => `<${id}>`).join('')
+  const text =
+    typeof input === 'string'
+      ? ` ${input.toLowerCase().replace(/\s+/g, ' ').trim()} `
+      : input.map(id => `<${id}>`).join('')
   for (let size = gramMin; size <= gramMax; size++)
     for (let at = 0; at + size <= text.length; at++) {
       const hash = fnv(text, at, size)
@@ -41,7 +44,10 @@ export function answerEmbeddings(body: Record<string, unknown>): object {
   const inputs = readInputs(body.input)
   const dimensions = readDimensions(body.dimensions)
   if (inputs.length * dimensions > numbersMax)
-    throw new LocalRefusal('dimensions', `inputs times dimensions may be at most ${numbersMax}; send fewer inputs at a time`)
+    throw new LocalRefusal(
+      'dimensions',
+      `inputs times dimensions may be at most ${numbersMax}; send fewer inputs at a time`,
+    )
   const tokens = inputs.reduce((sum, one) => sum + (typeof one === 'string' ? estimateTokenCount(one) : one.length), 0)
   return {
     object: 'list',
@@ -66,10 +72,16 @@ function readInputs(input: unknown): Input[] {
   if (list.length === 0 || list.length > inputsMax)
     throw new LocalRefusal('input', `\`input\` must be 1 to ${inputsMax} texts or lists of token ids`)
   if (!list.every(isInput))
-    throw new LocalRefusal('input', `each input must be a text or a list of token ids, of at most ${inputLengthMax} characters or ids`)
+    throw new LocalRefusal(
+      'input',
+      `each input must be a text or a list of token ids, of at most ${inputLengthMax} characters or ids`,
+    )
   const total = list.reduce((sum, one) => sum + one.length, 0)
   if (total > totalLengthMax)
-    throw new LocalRefusal('input', `all inputs together may have at most ${totalLengthMax} characters; send fewer at a time`)
+    throw new LocalRefusal(
+      'input',
+      `all inputs together may have at most ${totalLengthMax} characters; send fewer at a time`,
+    )
   return list
 }
 

@@ -21,8 +21,11 @@ export function answerImages(body: Json, createdS: number): object {
   const { width, height } = readSize(body.size)
   if (body.output_format !== undefined && body.output_format !== null && body.output_format !== 'png')
     throw new LocalRefusal('output_format', 'the built-in image model makes png only')
-  if (body.stream === true) throw new LocalRefusal('stream', 'the built-in image model does not stream; leave `stream` out')
-  const pictures = Array.from({ length: count }, (_, at) => drawPng(`${prompt}\n${at}`, width, height).toString('base64'))
+  if (body.stream === true)
+    throw new LocalRefusal('stream', 'the built-in image model does not stream; leave `stream` out')
+  const pictures = Array.from({ length: count }, (_, at) =>
+    drawPng(`${prompt}\n${at}`, width, height).toString('base64'),
+  )
   return {
     created: createdS,
     data: pictures.map(data => ({

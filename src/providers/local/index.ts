@@ -43,7 +43,8 @@ function chat(body: Json): InProcessAnswer {
     choices: answer.choices.map((choice, index) => ({
       index,
       message: message(choice),
-      logprobs: body.logprobs === true ? { content: splitTokens(choice.text).map(logprobOf(body)), refusal: null } : null,
+      logprobs:
+        body.logprobs === true ? { content: splitTokens(choice.text).map(logprobOf(body)), refusal: null } : null,
       finish_reason: choice.finish,
     })),
     usage: answer.usage,
@@ -51,7 +52,12 @@ function chat(body: Json): InProcessAnswer {
 }
 
 function message(choice: LocalChoice): Json {
-  const head = { role: 'assistant', content: choice.calls.length > 0 ? null : choice.text, refusal: null, annotations: [] }
+  const head = {
+    role: 'assistant',
+    content: choice.calls.length > 0 ? null : choice.text,
+    refusal: null,
+    annotations: [],
+  }
   if (choice.finish === 'function_call') return { ...head, function_call: written(choice.calls[0]!) }
   return { ...head, ...(choice.calls.length > 0 && { tool_calls: choice.calls.map(functionCall) }) }
 }
@@ -80,10 +86,21 @@ function chatChunks(body: Json, answer: LocalAnswer, head: Json): Json[] {
   const chunks = answer.choices.flatMap((choice, index) => [
     chunk(index, { role: 'assistant', content: choice.calls.length > 0 ? null : '', refusal: null }, null),
     ...choice.calls.map((call, at) =>
-      chunk(index, choice.finish === 'function_call' ? { function_call: written(call) } : { tool_calls: [{ index: at, ...functionCall(call) }] }, null),
+      chunk(
+        index,
+        choice.finish === 'function_call'
+          ? { function_call: written(call) }
+          : { tool_calls: [{ index: at, ...functionCall(call) }] },
+        null,
+      ),
     ),
     ...splitTokens(choice.text).map(token =>
-      chunk(index, { content: token }, null, body.logprobs === true ? { content: [logprob(token)], refusal: null } : null),
+      chunk(
+        index,
+        { content: token },
+        null,
+        body.logprobs === true ? { content: [logprob(token)], refusal: null } : null,
+      ),
     ),
     chunk(index, {}, choice.finish),
   ])
@@ -112,8 +129,23 @@ const operations: Readonly<Record<string, (body: Json, files: readonly InProcess
 
 /** What its chat understands, in OpenAI's names. */
 const chatParams = [
-  'messages', 'model', 'max_tokens', 'max_completion_tokens', 'n', 'response_format', 'seed', 'stop', 'stream',
-  'stream_options', 'tools', 'tool_choice', 'parallel_tool_calls', 'functions', 'function_call', 'logprobs', 'top_logprobs',
+  'messages',
+  'model',
+  'max_tokens',
+  'max_completion_tokens',
+  'n',
+  'response_format',
+  'seed',
+  'stop',
+  'stream',
+  'stream_options',
+  'tools',
+  'tool_choice',
+  'parallel_tool_calls',
+  'functions',
+  'function_call',
+  'logprobs',
+  'top_logprobs',
 ]
 
 /**
@@ -122,13 +154,28 @@ const chatParams = [
  */
 const ignored = [
   ...openaiChatParams.filter(name => !chatParams.includes(name)),
-  'top_k', 'reasoning', 'thinking', 'chat_template_kwargs', 'moderation', 'prompt_cache_options', 'prompt_cache_retention',
+  'top_k',
+  'reasoning',
+  'thinking',
+  'chat_template_kwargs',
+  'moderation',
+  'prompt_cache_options',
+  'prompt_cache_retention',
   // Text completions.
-  'suffix', 'best_of',
+  'suffix',
+  'best_of',
   // Pictures.
-  'background', 'output_compression', 'partial_images', 'quality', 'style',
+  'background',
+  'output_compression',
+  'partial_images',
+  'quality',
+  'style',
   // Speech and transcriptions.
-  'instructions', 'language', 'chunking_strategy', 'include', 'timestamp_granularities',
+  'instructions',
+  'language',
+  'chunking_strategy',
+  'include',
+  'timestamp_granularities',
 ]
 const quirks: ForwardQuirks = { drop: ignored }
 

@@ -17,18 +17,25 @@ function refusal(operation: string, body: object): { message: string; param: str
   const answer = ask(operation, body)
   expect(performance.now() - fromMs).toBeLessThan(500)
   expect([answer.status, answer.contentType]).toEqual([400, 'application/json'])
-  expect(local.fault!(400, jsonOf(answer))).toMatchObject({ kind: 'upstream-refused', message: jsonOf(answer).error.message })
+  expect(local.fault!(400, jsonOf(answer))).toMatchObject({
+    kind: 'upstream-refused',
+    message: jsonOf(answer).error.message,
+  })
   return jsonOf(answer).error
 }
 
 const structured = (schema: object, more: object = {}) => ({
-  model: 'm', messages: [{ role: 'user', content: 'x' }], response_format: { type: 'json_schema', json_schema: { name: 's', schema } }, ...more,
+  model: 'm',
+  messages: [{ role: 'user', content: 'x' }],
+  response_format: { type: 'json_schema', json_schema: { name: 's', schema } },
+  ...more,
 })
 const written = (schema: object) => JSON.parse(jsonOf(ask('chat', structured(schema))).choices[0].message.content)
 
 describe('schemas that are programs', () => {
   const node = (required: string[] | undefined) => ({
-    type: 'object', ...(required && { required }),
+    type: 'object',
+    ...(required && { required }),
     properties: Object.fromEntries(Array.from({ length: 12 }, (_, at) => [`n${at}`, { $ref: '#/$defs/N' }])),
   })
 
@@ -38,7 +45,10 @@ describe('schemas that are programs', () => {
   })
 
   test('a tool with such a schema is refused as well, and so are arrays and alternatives', () => {
-    const parameters = { $ref: '#/$defs/N', $defs: { N: { type: 'array', minItems: 10, items: { $ref: '#/$defs/N' } } } }
+    const parameters = {
+      $ref: '#/$defs/N',
+      $defs: { N: { type: 'array', minItems: 10, items: { $ref: '#/$defs/N' } } },
+    }
     const tools = [{ type: 'function', function: { name: 'f', parameters } }]
     refusal('chat', { messages: [{ role: 'user', content: 'x' }], tools, tool_choice: 'required' })
     refusal('chat', structured({ $ref: '#/$defs/N', $defs: { N: { allOf: Array(20).fill({ $ref: '#/$defs/N' }) } } }))
@@ -46,24 +56,50 @@ describe('schemas that are programs', () => {
   })
 
   test('lists in lists multiply without any recursion', () => {
-    const $defs = Object.fromEntries(Array.from({ length: 7 }, (_, at) => [`L${at}`, { type: 'array', minItems: 10, items: { $ref: `#/$defs/L${at + 1}` } }]))
-    expect(refusal('chat', structured({ $ref: '#/$defs/L0', $defs: { ...$defs, L7: { type: 'null' } } })).param).toBe('schema')
+    const $defs = Object.fromEntries(
+      Array.from({ length: 7 }, (_, at) => [
+        `L${at}`,
+        { type: 'array', minItems: 10, items: { $ref: `#/$defs/L${at + 1}` } },
+      ]),
+    )
+    expect(refusal('chat', structured({ $ref: '#/$defs/L0', $defs: { ...$defs, L7: { type: 'null' } } })).param).toBe(
+      'schema',
+    )
   })
 
   test('large constants cannot be multiplied by references to them', () => {
     const names = Array.from({ length: 500 }, (_, at) => `n${at}`)
-    for (const word of [{ const: 'x'.repeat(1_000_000) }, { enum: [Array(20_000).fill('abc')] }, { minLength: 1000, type: 'string' }])
-      expect(refusal('chat', structured({ type: 'object', properties: Object.fromEntries(names.map(name => [name, { $ref: '#/$defs/C' }])), $defs: { C: word } })).param).toBe('schema')
+    for (const word of [
+      { const: 'x'.repeat(1_000_000) },
+      { enum: [Array(20_000).fill('abc')] },
+      { minLength: 1000, type: 'string' },
+    ])
+      expect(
+        refusal(
+          'chat',
+          structured({
+            type: 'object',
+            properties: Object.fromEntries(names.map(name => [name, { $ref: '#/$defs/C' }])),
+            $defs: { C: word },
+          }),
+        ).param,
+      ).toBe('schema')
   })
 
   test('recursion that may end does end, and is valid', () => {
     const strict = {
       $ref: '#/$defs/N',
-      $defs: { N: { type: 'object', required: ['value', 'left', 'right'], properties: {
-        value: { type: 'integer' },
-        left: { anyOf: [{ $ref: '#/$defs/N' }, { type: 'null' }] },
-        right: { anyOf: [{ $ref: '#/$defs/N' }, { type: 'null' }] },
-      } } },
+      $defs: {
+        N: {
+          type: 'object',
+          required: ['value', 'left', 'right'],
+          properties: {
+            value: { type: 'integer' },
+            left: { anyOf: [{ $ref: '#/$defs/N' }, { type: 'null' }] },
+            right: { anyOf: [{ $ref: '#/$defs/N' }, { type: 'null' }] },
+          },
+        },
+      },
     }
     let at = written(strict)
     let depth = 0
@@ -71,26 +107,46 @@ describe('schemas that are programs', () => {
     expect(depth).toBeGreaterThan(1)
     // Where nothing is required, a child far enough down has no properties of its own.
     expect(Object.keys(written({ $ref: '#/$defs/N', $defs: { N: node(undefined) } })).length).toBe(12)
-    const pair = { type: 'object', properties: { a: { $ref: '#/$defs/P' }, b: { $ref: '#/$defs/P' }, name: { type: 'string' } } }
+    const pair = {
+      type: 'object',
+      properties: { a: { $ref: '#/$defs/P' }, b: { $ref: '#/$defs/P' }, name: { type: 'string' } },
+    }
     expect(written({ $ref: '#/$defs/P', $defs: { P: pair } }).a).toEqual({ a: {}, b: {}, name: 'simulated' })
   })
 
   test('ordinary schemas are as before', () => {
-    expect(written({ type: 'object', properties: { a: { enum: ['x'] }, b: { type: 'array', minItems: 2, items: { type: 'number', minimum: 3 } }, c: { default: 7 } } }))
-      .toEqual({ a: 'x', b: [3, 3], c: 7 })
+    expect(
+      written({
+        type: 'object',
+        properties: {
+          a: { enum: ['x'] },
+          b: { type: 'array', minItems: 2, items: { type: 'number', minimum: 3 } },
+          c: { default: 7 },
+        },
+      }),
+    ).toEqual({ a: 'x', b: [3, 3], c: 7 })
   })
 })
 
 describe('numbers that would fill the memory', () => {
   test('dimensions', () => {
-    for (const dimensions of [5e8, 0, -1, 1.5, 8193, '5']) expect(refusal('embeddings', { input: 'a', dimensions }).param).toBe('dimensions')
+    for (const dimensions of [5e8, 0, -1, 1.5, 8193, '5'])
+      expect(refusal('embeddings', { input: 'a', dimensions }).param).toBe('dimensions')
     expect(jsonOf(ask('embeddings', { input: 'a', dimensions: 8192 })).data[0].embedding.length).toBe(8192)
     expect(jsonOf(ask('embeddings', { input: 'a', dimensions: null })).data[0].embedding.length).toBe(1024)
     refusal('embeddings', { input: Array(2048).fill('a'), dimensions: 8192 })
   })
 
   test('inputs of embeddings', () => {
-    for (const input of [[], Array(2049).fill('a'), [null], [{}], 'x'.repeat(100_001), Array(30).fill('x'.repeat(100_000)), undefined])
+    for (const input of [
+      [],
+      Array(2049).fill('a'),
+      [null],
+      [{}],
+      'x'.repeat(100_001),
+      Array(30).fill('x'.repeat(100_000)),
+      undefined,
+    ])
       expect(refusal('embeddings', { input }).param).toBe('input')
     expect(jsonOf(ask('embeddings', { input: [[1, 2], [3]] })).data.length).toBe(2)
   })
@@ -102,31 +158,52 @@ describe('numbers that would fill the memory', () => {
     refusal('completions', { prompt: Array(2048).fill('a'), n: 128 })
     refusal('completions', { prompt: Array(5000).fill('a') })
     const long = { type: 'string', minLength: 1000 }
-    const wide = { type: 'object', properties: Object.fromEntries(Array.from({ length: 12 }, (_, at) => [`p${at}`, long])) }
+    const wide = {
+      type: 'object',
+      properties: Object.fromEntries(Array.from({ length: 12 }, (_, at) => [`p${at}`, long])),
+    }
     expect(refusal('chat', structured(wide, { n: 128 })).param).toBe('n')
   })
 
   test('a prompt of 30 MB is answered in little time', () => {
     const fromMs = performance.now()
-    const { usage } = jsonOf(ask('chat', { messages: [{ role: 'user', content: 'word '.repeat(6_000_000) }], max_tokens: 1e12 }))
+    const { usage } = jsonOf(
+      ask('chat', { messages: [{ role: 'user', content: 'word '.repeat(6_000_000) }], max_tokens: 1e12 }),
+    )
     expect(performance.now() - fromMs).toBeLessThan(2000)
     expect(usage.prompt_tokens).toBeGreaterThan(5_000_000)
   })
 })
 
 describe('calls in the old words and the new', () => {
-  const lookUp = { name: 'look_up', parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] } }
+  const lookUp = {
+    name: 'look_up',
+    parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+  }
   const other = { name: 'other' }
-  const chat = (fields: object, content = 'hello') => jsonOf(ask('chat', { model: 'm', messages: [{ role: 'user', content }], ...fields })).choices[0]
+  const chat = (fields: object, content = 'hello') =>
+    jsonOf(ask('chat', { model: 'm', messages: [{ role: 'user', content }], ...fields })).choices[0]
 
   test('`functions` are answered by `function_call`, whole and streamed', async () => {
-    const body = { model: 'm', messages: [{ role: 'user', content: 'x' }], functions: [other, lookUp], function_call: { name: 'look_up' } }
+    const body = {
+      model: 'm',
+      messages: [{ role: 'user', content: 'x' }],
+      functions: [other, lookUp],
+      function_call: { name: 'look_up' },
+    }
     const whole = jsonOf(ask('chat', body))
     await expectConforms('CreateChatCompletionResponse', { ...whole, system_fingerprint: 'x' })
-    expect(whole.choices[0]).toMatchObject({ finish_reason: 'function_call', message: { content: null, function_call: { name: 'look_up', arguments: '{"city":"simulated"}' } } })
+    expect(whole.choices[0]).toMatchObject({
+      finish_reason: 'function_call',
+      message: { content: null, function_call: { name: 'look_up', arguments: '{"city":"simulated"}' } },
+    })
     expect(whole.choices[0].message.tool_calls).toBeUndefined()
-    const chunks = (streamData(textOf(ask('chat', { ...body, stream: true }))) as any[]).filter(one => one !== '[DONE]').map(one => one.choices[0])
-    expect(chunks.map(one => one.delta.function_call).filter(Boolean)).toEqual([{ name: 'look_up', arguments: '{"city":"simulated"}' }])
+    const chunks = (streamData(textOf(ask('chat', { ...body, stream: true }))) as any[])
+      .filter(one => one !== '[DONE]')
+      .map(one => one.choices[0])
+    expect(chunks.map(one => one.delta.function_call).filter(Boolean)).toEqual([
+      { name: 'look_up', arguments: '{"city":"simulated"}' },
+    ])
     expect(chunks.at(-1).finish_reason).toBe('function_call')
   })
 
@@ -136,14 +213,29 @@ describe('calls in the old words and the new', () => {
     expect(chat({ functions: [lookUp] }, 'please look_up').finish_reason).toBe('function_call')
     const both = chat({ functions: [lookUp], tools: [{ type: 'function', function: other }], tool_choice: 'required' })
     expect([both.finish_reason, both.message.tool_calls[0].function.name]).toEqual(['tool_calls', 'other'])
-    expect(chat({ messages: [{ role: 'user', content: 'x' }, { role: 'function', name: 'look_up', content: 'sunny' }] }).message.content).toBe('[simulated] The tool answered: sunny')
+    expect(
+      chat({
+        messages: [
+          { role: 'user', content: 'x' },
+          { role: 'function', name: 'look_up', content: 'sunny' },
+        ],
+      }).message.content,
+    ).toBe('[simulated] The tool answered: sunny')
   })
 
   test('`allowed_tools` narrows the choice; tools that are no functions are refused', () => {
     const tools = [other, lookUp].map(one => ({ type: 'function', function: one }))
-    const tool_choice = { type: 'allowed_tools', allowed_tools: { mode: 'required', tools: [{ type: 'function', function: { name: 'look_up' } }] } }
+    const tool_choice = {
+      type: 'allowed_tools',
+      allowed_tools: { mode: 'required', tools: [{ type: 'function', function: { name: 'look_up' } }] },
+    }
     expect(chat({ tools, tool_choice }).message.tool_calls[0].function.name).toBe('look_up')
-    expect(refusal('chat', { messages: [{ role: 'user', content: 'x' }], tools: [{ type: 'custom', custom: { name: 'c' } }] }).param).toBe('tools')
+    expect(
+      refusal('chat', {
+        messages: [{ role: 'user', content: 'x' }],
+        tools: [{ type: 'custom', custom: { name: 'c' } }],
+      }).param,
+    ).toBe('tools')
   })
 
   test('`top_logprobs` lists the one token there is', () => {
@@ -161,11 +253,27 @@ describe('text completions', () => {
     const body = { prompt: ['one ', 'two '], n: 2, echo: true }
     const echoed = complete(body)
     await expectConforms('CreateCompletionResponse', echoed)
-    expect(echoed.choices.map((one: any) => one.text.slice(0, 15))).toEqual(['one [simulated]', 'one [simulated]', 'two [simulated]', 'two [simulated]'])
+    expect(echoed.choices.map((one: any) => one.text.slice(0, 15))).toEqual([
+      'one [simulated]',
+      'one [simulated]',
+      'two [simulated]',
+      'two [simulated]',
+    ])
     expect(complete({ echo: true }).usage).toEqual(plain.usage)
-    expect(complete({ echo: true, max_tokens: 0 }).choices[0]).toMatchObject({ text: 'once upon', finish_reason: 'length' })
-    const chunks = (streamData(textOf(ask('completions', { model: 'm', ...body, stream: true }))) as any[]).filter(one => one !== '[DONE]').map(one => one.choices[0])
-    for (const index of [0, 1, 2, 3]) expect(chunks.filter(one => one.index === index).map(one => one.text).join('')).toBe(echoed.choices[index].text)
+    expect(complete({ echo: true, max_tokens: 0 }).choices[0]).toMatchObject({
+      text: 'once upon',
+      finish_reason: 'length',
+    })
+    const chunks = (streamData(textOf(ask('completions', { model: 'm', ...body, stream: true }))) as any[])
+      .filter(one => one !== '[DONE]')
+      .map(one => one.choices[0])
+    for (const index of [0, 1, 2, 3])
+      expect(
+        chunks
+          .filter(one => one.index === index)
+          .map(one => one.text)
+          .join(''),
+      ).toBe(echoed.choices[index].text)
   })
 
   test('an echo has bounds, and needs text', () => {
@@ -177,9 +285,13 @@ describe('text completions', () => {
   test('`logprobs` in the old columns, the same in a stream', () => {
     const { text, logprobs } = complete({ logprobs: 1 }).choices[0]
     expect(logprobs.tokens.join('')).toBe(text)
-    expect(logprobs.tokens.map((token: string, at: number) => text.startsWith(token, logprobs.text_offset[at]))).not.toContain(false)
+    expect(
+      logprobs.tokens.map((token: string, at: number) => text.startsWith(token, logprobs.text_offset[at])),
+    ).not.toContain(false)
     expect(logprobs.top_logprobs[0]).toEqual({ [logprobs.tokens[0]]: 0 })
-    const chunks = (streamData(textOf(ask('completions', { model: 'm', prompt: 'once upon', logprobs: 1, stream: true }))) as any[]).filter(one => one !== '[DONE]')
+    const chunks = (
+      streamData(textOf(ask('completions', { model: 'm', prompt: 'once upon', logprobs: 1, stream: true }))) as any[]
+    ).filter(one => one !== '[DONE]')
     expect(chunks.flatMap(one => one.choices[0].logprobs?.text_offset ?? [])).toEqual(logprobs.text_offset)
     expect(complete({}).choices[0].logprobs).toBeNull()
   })
@@ -192,19 +304,33 @@ describe('text completions', () => {
 })
 
 describe('moderations', () => {
-  test('one verdict a text, parts together, all of OpenAI\'s keys', async () => {
-    const body = jsonOf(ask('moderations', { model: 'm', input: ['I will kill you', 'Have a nice day', 'skill is no kill-joy... skillful'] }))
+  test("one verdict a text, parts together, all of OpenAI's keys", async () => {
+    const body = jsonOf(
+      ask('moderations', {
+        model: 'm',
+        input: ['I will kill you', 'Have a nice day', 'skill is no kill-joy... skillful'],
+      }),
+    )
     await expectConforms('CreateModerationResponse', body)
     expect(body.results.map((one: any) => one.flagged)).toEqual([true, false, true])
     expect(body.results[0].categories).toMatchObject({ violence: true, hate: false })
     expect(body.results[0].category_scores.violence).toBeGreaterThan(body.results[1].category_scores.violence)
-    const parts = jsonOf(ask('moderations', { input: [{ type: 'text', text: 'you idiot' }, { type: 'text', text: 'bye' }] }))
+    const parts = jsonOf(
+      ask('moderations', {
+        input: [
+          { type: 'text', text: 'you idiot' },
+          { type: 'text', text: 'bye' },
+        ],
+      }),
+    )
     expect(parts.results.map((one: any) => one.categories.harassment)).toEqual([true])
     expect(textOf(ask('moderations', { input: 'a' }))).toBe(textOf(ask('moderations', { input: 'a' })))
   })
 
   test('what was not seen is not called harmless', () => {
-    expect(refusal('moderations', { input: [{ type: 'image_url', image_url: { url: 'https://a/b.png' } }] }).message).toContain('cannot see images')
+    expect(
+      refusal('moderations', { input: [{ type: 'image_url', image_url: { url: 'https://a/b.png' } }] }).message,
+    ).toContain('cannot see images')
     refusal('moderations', { input: [] })
     refusal('moderations', { input: Array(2049).fill('a') })
     refusal('moderations', { input: 'x'.repeat(2_000_001) })
@@ -224,7 +350,11 @@ function readPng(base64: string): { width: number; height: number; pixelBytes: n
     at += length + 12
   }
   const header = chunks.get('IHDR')!
-  return { width: header.readUInt32BE(0), height: header.readUInt32BE(4), pixelBytes: inflateSync(chunks.get('IDAT')!).length }
+  return {
+    width: header.readUInt32BE(0),
+    height: header.readUInt32BE(4),
+    pixelBytes: inflateSync(chunks.get('IDAT')!).length,
+  }
 }
 
 describe('images', () => {
@@ -234,7 +364,9 @@ describe('images', () => {
     expect(body.data[0].b64_json).not.toBe(body.data[1].b64_json)
     expect(body).toEqual(jsonOf(ask('images', { prompt: 'a cat', size: '1000x301', n: 2 })))
     expect(body.data[0].b64_json.length).toBeLessThan(20_000)
-    expect(jsonOf(ask('images', { prompt: 'a', response_format: 'url' })).data[0].url).toStartWith('data:image/png;base64,iVBOR')
+    expect(jsonOf(ask('images', { prompt: 'a', response_format: 'url' })).data[0].url).toStartWith(
+      'data:image/png;base64,iVBOR',
+    )
   })
 
   test('the largest answer takes a moment; beyond it is refused', () => {
@@ -242,14 +374,23 @@ describe('images', () => {
     expect(jsonOf(ask('images', { prompt: 'a', size: '2048x2048', n: 10 })).data.length).toBe(10)
     expect(performance.now() - fromMs).toBeLessThan(3000)
     for (const [body, param] of [
-      [{ prompt: 'a', size: '2049x1' }, 'size'], [{ prompt: 'a', size: '99999x99999' }, 'size'], [{ prompt: 'a', n: 11 }, 'n'],
-      [{ prompt: '' }, 'prompt'], [{ prompt: 'a', output_format: 'webp' }, 'output_format'], [{ prompt: 'a', stream: true }, 'stream'],
-    ] as const) expect(refusal('images', body).param).toBe(param)
+      [{ prompt: 'a', size: '2049x1' }, 'size'],
+      [{ prompt: 'a', size: '99999x99999' }, 'size'],
+      [{ prompt: 'a', n: 11 }, 'n'],
+      [{ prompt: '' }, 'prompt'],
+      [{ prompt: 'a', output_format: 'webp' }, 'output_format'],
+      [{ prompt: 'a', stream: true }, 'stream'],
+    ] as const)
+      expect(refusal('images', body).param).toBe(param)
   })
 })
 
 const fileOf = (bytes: Uint8Array, field = 'file'): InProcessFile => ({
-  field, filename: 'a.wav', contentType: 'audio/wav', bytes: bytes.length, head: bytes.subarray(0, 65536),
+  field,
+  filename: 'a.wav',
+  contentType: 'audio/wav',
+  bytes: bytes.length,
+  head: bytes.subarray(0, 65536),
 })
 
 describe('speech and transcription', () => {
@@ -261,11 +402,14 @@ describe('speech and transcription', () => {
     expect(bytesOf(wav).subarray(44)).toEqual(pcm)
     expect(bytesOf(wav).readUInt32LE(40)).toBe(pcm.length)
     expect(Math.max(...new Int16Array(pcm.buffer, pcm.byteOffset, pcm.length / 2))).toBeGreaterThan(7000)
-    expect(bytesOf(ask('speech', { input: 'hello', voice: 'x', speed: 2, response_format: 'pcm' })).length).toBe(pcm.length / 2)
+    expect(bytesOf(ask('speech', { input: 'hello', voice: 'x', speed: 2, response_format: 'pcm' })).length).toBe(
+      pcm.length / 2,
+    )
   })
 
   test('other formats are refused, never faked; long texts stay small', () => {
-    for (const response_format of ['mp3', 'opus', 'aac', 'flac']) expect(refusal('speech', { input: 'a', response_format }).message).toContain('wav and pcm')
+    for (const response_format of ['mp3', 'opus', 'aac', 'flac'])
+      expect(refusal('speech', { input: 'a', response_format }).message).toContain('wav and pcm')
     expect(refusal('speech', { input: 'x'.repeat(4097) }).param).toBe('input')
     const fromMs = performance.now()
     expect(bytesOf(ask('speech', { input: 'x'.repeat(4096), speed: 0.25 })).length).toBeLessThan(3_000_000)
@@ -285,7 +429,9 @@ describe('speech and transcription', () => {
   test('a WAV is described in every format', async () => {
     const json = jsonOf(transcribe({}))
     await expectConforms('CreateTranscriptionResponseJson', json)
-    expect(json.text).toBe(`[simulated] No speech recognition is configured. The file is WAV audio of ${wav.length} bytes: 1.5 seconds, 24000 Hz, one channel.`)
+    expect(json.text).toBe(
+      `[simulated] No speech recognition is configured. The file is WAV audio of ${wav.length} bytes: 1.5 seconds, 24000 Hz, one channel.`,
+    )
     expect(json.usage).toEqual({ type: 'duration', seconds: 1.5 })
     const verbose = jsonOf(transcribe({ response_format: 'verbose_json' }))
     await expectConforms('CreateTranscriptionResponseVerboseJson', verbose)
@@ -295,7 +441,12 @@ describe('speech and transcription', () => {
     expect(textOf(transcribe({ response_format: 'srt' }))).toBe(`1\n00:00:00,000 --> 00:00:01,500\n${json.text}\n\n`)
     expect(textOf(transcribe({ response_format: 'vtt' }))).toStartWith('WEBVTT\n\n00:00:00.000 --> 00:00:01.500\n')
     const events = streamData(textOf(transcribe({ stream: 'true' }))) as any[]
-    expect(events.slice(0, -1).map(event => event.delta).join('')).toBe(json.text)
+    expect(
+      events
+        .slice(0, -1)
+        .map(event => event.delta)
+        .join(''),
+    ).toBe(json.text)
     await expectConforms('TranscriptTextDoneEvent', events.at(-1))
   })
 
@@ -304,9 +455,12 @@ describe('speech and transcription', () => {
     flac.write('fLaC', 'latin1')
     flac.writeBigUInt64BE((44100n << 44n) | (1n << 41n) | (15n << 36n) | 88200n, 18)
     expect(jsonOf(transcribe({}, flac)).text).toContain('FLAC audio of 42 bytes: 2 seconds, 44100 Hz, 2 channels')
-    expect(jsonOf(transcribe({}, Buffer.from([0xff, 0xfb, 0x90, 0]))).text).toContain('MP3 audio of 4 bytes: its duration is not known')
+    expect(jsonOf(transcribe({}, Buffer.from([0xff, 0xfb, 0x90, 0]))).text).toContain(
+      'MP3 audio of 4 bytes: its duration is not known',
+    )
     expect(transcribe({ response_format: 'srt' }, Buffer.from('OggS')).status).toBe(400)
-    for (const bytes of [Buffer.from('%PDF-1.7'), Buffer.alloc(0), Buffer.from('RIFF')]) expect(transcribe({}, bytes).status).toBe(400)
+    for (const bytes of [Buffer.from('%PDF-1.7'), Buffer.alloc(0), Buffer.from('RIFF')])
+      expect(transcribe({}, bytes).status).toBe(400)
     expect(ask('transcriptions', {}, [fileOf(wav, 'other')]).status).toBe(400)
     expect(transcribe({ response_format: 'diarized_json' }).status).toBe(400)
   })
@@ -322,7 +476,13 @@ describe('speech and transcription', () => {
 })
 
 test('rerank puts the nearest text first', () => {
-  const request = { model: 'm', query: 'how to bake bread', documents: ['the moon landing', 'baking bread at home', 'bread'], topN: 2, extra: { format: 'x', fields: {} } }
+  const request = {
+    model: 'm',
+    query: 'how to bake bread',
+    documents: ['the moon landing', 'baking bread at home', 'bread'],
+    topN: 2,
+    extra: { format: 'x', fields: {} },
+  }
   const { head, body } = local.rerank!.request(request, {} as never)
   const result = local.rerank!.result(jsonOf(local.answer!(head, body)), request)
   expect(result.results.map(one => one.index).sort()).toEqual([1, 2])

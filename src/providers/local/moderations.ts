@@ -40,7 +40,9 @@ function verdict(text: string): Json {
   return {
     flagged: flags.some(([, flagged]) => flagged),
     categories: Object.fromEntries(flags),
-    category_scores: Object.fromEntries(flags.map(([name, flagged]) => [name, flagged ? scoreOfMatch : scoreOfNothing])),
+    category_scores: Object.fromEntries(
+      flags.map(([name, flagged]) => [name, flagged ? scoreOfMatch : scoreOfNothing]),
+    ),
     category_applied_input_types: Object.fromEntries(flags.map(([name]) => [name, ['text']])),
   }
 }
@@ -60,5 +62,8 @@ function textOf(one: unknown): string {
   if (typeof one === 'string') return one
   const { type, text } = (one ?? {}) as Json
   if (type === 'text' && typeof text === 'string') return text
-  throw new LocalRefusal('input', 'the built-in moderation reads texts only and cannot see images; use a real model for them')
+  throw new LocalRefusal(
+    'input',
+    'the built-in moderation reads texts only and cannot see images; use a real model for them',
+  )
 }

@@ -18,7 +18,10 @@ interface Body {
 export function answerRerank({ query, documents }: Body): object {
   const length = documents.reduce((sum, one) => sum + one.length, query.length)
   if (documents.length > documentsMax || length > lengthMax)
-    throw new LocalRefusal('documents', `at most ${documentsMax} documents of ${lengthMax} characters in all; send fewer at a time`)
+    throw new LocalRefusal(
+      'documents',
+      `at most ${documentsMax} documents of ${lengthMax} characters in all; send fewer at a time`,
+    )
   const wanted = embed(query)
   const scores = documents.map(document => {
     const vector = embed(document)
@@ -35,6 +38,8 @@ export const rerankBody = ({ query, documents }: RerankRequest): Body => ({ quer
 /** Reads what `answerRerank` wrote, unchecked. Of equal scores the earlier document comes first. */
 export function rerankResult(body: unknown, request: RerankRequest): RerankResult {
   const { scores, tokens } = body as { scores: number[]; tokens: number }
-  const results = scores.map((score, index) => ({ index, score })).sort((a, b) => b.score - a.score || a.index - b.index)
+  const results = scores
+    .map((score, index) => ({ index, score }))
+    .sort((a, b) => b.score - a.score || a.index - b.index)
   return { results: results.slice(0, request.topN ?? results.length), usage: { inputTokens: tokens, outputTokens: 0 } }
 }

@@ -22,7 +22,10 @@ export function answerSpeech(body: Json): InProcessAnswer {
   // The default of the API is mp3; who did not ask for it gets what is here, under its true name.
   const format = body.response_format ?? 'wav'
   if (format !== 'wav' && format !== 'pcm')
-    throw new LocalRefusal('response_format', 'the built-in voice makes wav and pcm only; set `response_format` to one of them')
+    throw new LocalRefusal(
+      'response_format',
+      'the built-in voice makes wav and pcm only; set `response_format` to one of them',
+    )
   const samples = tones(text, speed)
   const audio = format === 'wav' ? Buffer.concat([wavHeader(samples.length), samples]) : samples
   const pieces: Buffer[] = []
@@ -79,5 +82,9 @@ function eventStream(pieces: readonly Buffer[], text: string): InProcessAnswer {
     ...pieces.map(piece => ({ type: 'speech.audio.delta', audio: piece.toString('base64') })),
     { type: 'speech.audio.done', usage },
   ]
-  return { status: 200, contentType: 'text/event-stream', pieces: events.map(event => `data: ${JSON.stringify(event)}\n\n`) }
+  return {
+    status: 200,
+    contentType: 'text/event-stream',
+    pieces: events.map(event => `data: ${JSON.stringify(event)}\n\n`),
+  }
 }

@@ -42,12 +42,16 @@ class Synthesis {
   }
 
   #ofType(schema: Json, depth: number): unknown {
-    const type = Array.isArray(schema.type) ? schema.type[0] : (schema.type ?? (schema.properties ? 'object' : 'string'))
+    const type = Array.isArray(schema.type)
+      ? schema.type[0]
+      : (schema.type ?? (schema.properties ? 'object' : 'string'))
     switch (type) {
       case 'object':
         return this.#object(schema, depth)
       case 'array':
-        return Array.from({ length: Math.min(count(schema.minItems, 0), 10) }, () => this.value(schema.items, depth + 1))
+        return Array.from({ length: Math.min(count(schema.minItems, 0), 10) }, () =>
+          this.value(schema.items, depth + 1),
+        )
       case 'integer':
         return Math.ceil(number(schema))
       case 'number':
@@ -67,7 +71,10 @@ class Synthesis {
     const names = required ?? (depth < depthOfOptions ? Object.keys(properties) : [])
     if (names.length > nodesMax) throw tooLarge()
     return Object.fromEntries(
-      names.map(name => [this.#counted(name), this.value(Object.hasOwn(properties, name) ? properties[name] : {}, depth + 1)]),
+      names.map(name => [
+        this.#counted(name),
+        this.value(Object.hasOwn(properties, name) ? properties[name] : {}, depth + 1),
+      ]),
     )
   }
 
@@ -130,7 +137,12 @@ function text(schema: Json): string {
 }
 
 function number(schema: Json): number {
-  const least = typeof schema.minimum === 'number' ? schema.minimum : typeof schema.exclusiveMinimum === 'number' ? schema.exclusiveMinimum + 1 : 1
+  const least =
+    typeof schema.minimum === 'number'
+      ? schema.minimum
+      : typeof schema.exclusiveMinimum === 'number'
+        ? schema.exclusiveMinimum + 1
+        : 1
   return typeof schema.maximum === 'number' ? Math.min(least, schema.maximum) : least
 }
 

@@ -12,15 +12,25 @@ const plainText = 'text/plain; charset=utf-8'
  * Answers the fields of a transcription or translation form, as OpenAI does in each `response_format`. Throws LocalRefusal
  * on what is no audio, and on subtitles of a file that does not say how long it is.
  */
-export function answerTranscription(task: 'transcribe' | 'translate', body: Json, files: readonly InProcessFile[]): InProcessAnswer {
+export function answerTranscription(
+  task: 'transcribe' | 'translate',
+  body: Json,
+  files: readonly InProcessFile[],
+): InProcessAnswer {
   const file = files.find(one => one.field === 'file')
   if (!file) throw new LocalRefusal('file', '`file` is missing; send an audio file')
   const audio = readAudioFile(file.head, file.bytes)
   if (!audio)
-    throw new LocalRefusal('file', '`file` is not audio that the built-in model knows: flac, mp3, mp4, m4a, ogg, wav or webm')
+    throw new LocalRefusal(
+      'file',
+      '`file` is not audio that the built-in model knows: flac, mp3, mp4, m4a, ogg, wav or webm',
+    )
   const format = typeof body.response_format === 'string' ? body.response_format : 'json'
   if (!formats.includes(format))
-    throw new LocalRefusal('response_format', `\`response_format\` must be one of ${formats.join(', ')} with the built-in model`)
+    throw new LocalRefusal(
+      'response_format',
+      `\`response_format\` must be one of ${formats.join(', ')} with the built-in model`,
+    )
   const text = describe(file, audio)
   if (body.stream === 'true' && format === 'json') return eventStream(text)
   return whole(format, text, { task, audio })
@@ -47,13 +57,33 @@ function whole(format: string, text: string, { task, audio }: Said): InProcessAn
   const usage = durationS === undefined ? {} : { usage: { type: 'duration', seconds: durationS } }
   if (format === 'json') return answer('application/json', JSON.stringify({ text, ...usage }))
   if (durationS === undefined)
-    throw new LocalRefusal('response_format', `\`response_format\` ${format} needs a duration, and the built-in model knows it of wav and flac only`)
-  if (format === 'srt') return answer(plainText, `1\n${timestamp(0, ',')} --> ${timestamp(durationS, ',')}\n${text}\n\n`)
-  if (format === 'vtt') return answer('text/vtt; charset=utf-8', `WEBVTT\n\n${timestamp(0, '.')} --> ${timestamp(durationS, '.')}\n${text}\n\n`)
+    throw new LocalRefusal(
+      'response_format',
+      `\`response_format\` ${format} needs a duration, and the built-in model knows it of wav and flac only`,
+    )
+  if (format === 'srt')
+    return answer(plainText, `1\n${timestamp(0, ',')} --> ${timestamp(durationS, ',')}\n${text}\n\n`)
+  if (format === 'vtt')
+    return answer(
+      'text/vtt; charset=utf-8',
+      `WEBVTT\n\n${timestamp(0, '.')} --> ${timestamp(durationS, '.')}\n${text}\n\n`,
+    )
   const segment = {
-    id: 0, seek: 0, start: 0, end: durationS, text, tokens: [], temperature: 0, avg_logprob: 0, compression_ratio: 1, no_speech_prob: 1,
+    id: 0,
+    seek: 0,
+    start: 0,
+    end: durationS,
+    text,
+    tokens: [],
+    temperature: 0,
+    avg_logprob: 0,
+    compression_ratio: 1,
+    no_speech_prob: 1,
   }
-  return answer('application/json', JSON.stringify({ task, language: 'english', duration: durationS, text, segments: [segment], ...usage }))
+  return answer(
+    'application/json',
+    JSON.stringify({ task, language: 'english', duration: durationS, text, segments: [segment], ...usage }),
+  )
 }
 
 /** `hours:minutes:seconds` and the milliseconds after `mark`, each with its zeros. */
@@ -70,5 +100,9 @@ function eventStream(text: string): InProcessAnswer {
     ...(text.match(/\s*\S+/g) ?? []).map(delta => ({ type: 'transcript.text.delta', delta })),
     { type: 'transcript.text.done', text, usage },
   ]
-  return { status: 200, contentType: 'text/event-stream', pieces: events.map(event => `data: ${JSON.stringify(event)}\n\n`) }
+  return {
+    status: 200,
+    contentType: 'text/event-stream',
+    pieces: events.map(event => `data: ${JSON.stringify(event)}\n\n`),
+  }
 }

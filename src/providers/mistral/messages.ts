@@ -80,7 +80,9 @@ function written(message: Message, context: Context): MistralMessage[] {
 }
 
 function assistant(parts: readonly Part[], { thinking }: Context): MistralMessage[] {
-  const texts = parts.flatMap(part => ((part.type === 'text' || part.type === 'refusal') && part.text !== '' ? [contentPart(part)] : []))
+  const texts = parts.flatMap(part =>
+    (part.type === 'text' || part.type === 'refusal') && part.text !== '' ? [contentPart(part)] : [],
+  )
   const thoughts = thinking ? joinTexts(parts.map(part => (part.type === 'reasoning' ? part.text : ''))) : ''
   const calls = parts.filter(part => part.type === 'tool-call')
   // It refuses an assistant that says nothing.
@@ -88,7 +90,8 @@ function assistant(parts: readonly Part[], { thinking }: Context): MistralMessag
   return [
     {
       role: 'assistant',
-      content: thoughts === '' ? plain(texts) : [{ type: 'thinking', thinking: [{ type: 'text', text: thoughts }] }, ...texts],
+      content:
+        thoughts === '' ? plain(texts) : [{ type: 'thinking', thinking: [{ type: 'text', text: thoughts }] }, ...texts],
       ...(calls.length > 0 && {
         tool_calls: calls.map(call => ({
           id: callId(call.id),
@@ -100,7 +103,8 @@ function assistant(parts: readonly Part[], { thinking }: Context): MistralMessag
   ]
 }
 
-const content = (parts: readonly Part[]): unknown => plain(parts.filter(part => part.type !== 'text' || part.text !== '').map(contentPart))
+const content = (parts: readonly Part[]): unknown =>
+  plain(parts.filter(part => part.type !== 'text' || part.text !== '').map(contentPart))
 
 /** One text is a string; several stay parts, so that no word of one runs into the next. */
 function plain(parts: readonly Json[]): unknown {
@@ -120,7 +124,11 @@ function contentPart(part: Part): Json {
       if ('fileId' in source) return { type: 'file', file_id: source.fileId }
       if ('data' in source && source.mediaType.startsWith('text/'))
         return { type: 'text', text: Buffer.from(source.data, 'base64').toString('utf8') }
-      return { type: 'document_url', document_url: address(source), ...(part.name !== undefined && { document_name: part.name }) }
+      return {
+        type: 'document_url',
+        document_url: address(source),
+        ...(part.name !== undefined && { document_name: part.name }),
+      }
     }
     case 'audio':
       return { type: 'input_audio', input_audio: part.data }

@@ -15,20 +15,37 @@ describe('answers', () => {
   const usage = { prompt_tokens: 10, completion_tokens: 20, total_tokens: 30 }
   const call = { id: 'VvvODy9mT', function: { name: 'pay', arguments: '{"id":"T1"}' }, index: 0 }
   const chunk = (delta: object, finish_reason: string | null = null, more: object = {}) => ({
-    id: 'm1', object: 'chat.completion.chunk', created: 7, model: 'magistral', choices: [{ index: 0, delta, finish_reason }], ...more,
+    id: 'm1',
+    object: 'chat.completion.chunk',
+    created: 7,
+    model: 'magistral',
+    choices: [{ index: 0, delta, finish_reason }],
+    ...more,
   })
 
   test('thinking in parts: a stream cut anywhere and the whole answer are the same events', () => {
     const reference = { type: 'reference', reference_ids: [0] }
     const whole = {
-      id: 'm1', object: 'chat.completion', created: 7, model: 'magistral', usage,
-      choices: [{
-        index: 0, finish_reason: 'tool_calls',
-        message: {
-          role: 'assistant', tool_calls: [call],
-          content: [{ type: 'thinking', thinking: [{ type: 'text', text: 'Hm ✓' }] }, { type: 'text', text: 'Ok 😀' }, reference],
+      id: 'm1',
+      object: 'chat.completion',
+      created: 7,
+      model: 'magistral',
+      usage,
+      choices: [
+        {
+          index: 0,
+          finish_reason: 'tool_calls',
+          message: {
+            role: 'assistant',
+            tool_calls: [call],
+            content: [
+              { type: 'thinking', thinking: [{ type: 'text', text: 'Hm ✓' }] },
+              { type: 'text', text: 'Ok 😀' },
+              reference,
+            ],
+          },
         },
-      }],
+      ],
     }
     const stream =
       dataEvents([
@@ -55,17 +72,56 @@ describe('answers', () => {
   })
 
   test('a full context is a cut answer; a model that broke off is an error', () => {
-    expect(readStream(chat, dataEvents([chunk({ content: 'x' }, 'model_length')]), 40).at(-1)).toMatchObject({ type: 'finish', reason: 'length' })
-    expect(readStream(chat, dataEvents([chunk({ content: 'x' }, 'error')]), 40).at(-1)).toMatchObject({ type: 'error', error: { kind: 'upstream-failed' } })
+    expect(readStream(chat, dataEvents([chunk({ content: 'x' }, 'model_length')]), 40).at(-1)).toMatchObject({
+      type: 'finish',
+      reason: 'length',
+    })
+    expect(readStream(chat, dataEvents([chunk({ content: 'x' }, 'error')]), 40).at(-1)).toMatchObject({
+      type: 'error',
+      error: { kind: 'upstream-failed' },
+    })
   })
 
   test.each([
-    [422, { detail: [{ type: 'extra_forbidden', loc: ['body', 'user'], msg: 'Extra inputs are not permitted' }] }, 'upstream-refused', 'body.user: Extra inputs'],
-    [400, { object: 'error', message: { detail: [{ loc: ['body', 'messages'], msg: 'Field required' }] }, type: 'invalid_request_error' }, 'upstream-refused', 'body.messages: Field required'],
-    [400, { object: 'error', message: 'Invalid model: x', type: 'invalid_model', param: null, code: '1500' }, 'model-not-found', 'Invalid model'],
-    [400, { object: 'error', message: 'Prompt contains 40000 tokens, too large for model with 32768 maximum context length', code: '3051' }, 'context-too-long', 'Prompt'],
+    [
+      422,
+      { detail: [{ type: 'extra_forbidden', loc: ['body', 'user'], msg: 'Extra inputs are not permitted' }] },
+      'upstream-refused',
+      'body.user: Extra inputs',
+    ],
+    [
+      400,
+      {
+        object: 'error',
+        message: { detail: [{ loc: ['body', 'messages'], msg: 'Field required' }] },
+        type: 'invalid_request_error',
+      },
+      'upstream-refused',
+      'body.messages: Field required',
+    ],
+    [
+      400,
+      { object: 'error', message: 'Invalid model: x', type: 'invalid_model', param: null, code: '1500' },
+      'model-not-found',
+      'Invalid model',
+    ],
+    [
+      400,
+      {
+        object: 'error',
+        message: 'Prompt contains 40000 tokens, too large for model with 32768 maximum context length',
+        code: '3051',
+      },
+      'context-too-long',
+      'Prompt',
+    ],
     [401, { detail: 'Unauthorized' }, 'upstream-credentials', 'Unauthorized'],
-    [429, { object: 'error', message: 'Service tier capacity exceeded for this model.', code: '3505' }, 'upstream-rate-limited', 'Service tier'],
+    [
+      429,
+      { object: 'error', message: 'Service tier capacity exceeded for this model.', code: '3505' },
+      'upstream-rate-limited',
+      'Service tier',
+    ],
   ])('%d %j is %s', (status, body, kind, words) => {
     const fault = mistral.fault!(status, body)!
     expect(fault.kind).toBe(kind as never)
@@ -86,8 +142,14 @@ describe('requests', () => {
             { type: 'tool-call', id: 'VvvODy9mT', name: 'g', arguments: '{"a":1}' },
           ],
         },
-        { role: 'tool', parts: [{ type: 'tool-result', callId: 'call_abcdefghijklmnop', parts: [{ type: 'text', text: '1' }] }] },
-        { role: 'tool', parts: [{ type: 'tool-result', callId: 'VvvODy9mT', name: 'g', parts: [{ type: 'text', text: '2' }] }] },
+        {
+          role: 'tool',
+          parts: [{ type: 'tool-result', callId: 'call_abcdefghijklmnop', parts: [{ type: 'text', text: '1' }] }],
+        },
+        {
+          role: 'tool',
+          parts: [{ type: 'tool-result', callId: 'VvvODy9mT', name: 'g', parts: [{ type: 'text', text: '2' }] }],
+        },
       ],
     }).body
     const id = messages[2].tool_call_id as string
@@ -95,7 +157,8 @@ describe('requests', () => {
     expect(messages).toEqual([
       { role: 'user', content: 'x' },
       {
-        role: 'assistant', content: '',
+        role: 'assistant',
+        content: '',
         tool_calls: [
           { id, type: 'function', function: { name: 'f', arguments: '{}' } },
           { id: 'VvvODy9mT', type: 'function', function: { name: 'g', arguments: '{"a":1}' } },
@@ -119,26 +182,34 @@ describe('requests', () => {
       ],
     }).body
     expect(messages.map(({ role, content, prefix }: Record<string, unknown>) => [role, content, prefix])).toEqual([
-      ['user', '.', undefined], ['assistant', 'hello', undefined], ['user', 'late rule', undefined], ['assistant', '', undefined], ['tool', '', undefined],
-      ['assistant', 'OK.', undefined], ['user', 'go on', undefined], ['assistant', 'Once', true],
+      ['user', '.', undefined],
+      ['assistant', 'hello', undefined],
+      ['user', 'late rule', undefined],
+      ['assistant', '', undefined],
+      ['tool', '', undefined],
+      ['assistant', 'OK.', undefined],
+      ['user', 'go on', undefined],
+      ['assistant', 'Once', true],
     ])
   })
 
   test('parts in its words', () => {
     const data = Buffer.from('plain').toString('base64')
     const { messages } = ask({
-      messages: [{
-        role: 'user',
-        parts: [
-          { type: 'text', text: 'see' },
-          { type: 'image', source: { url: 'https://x/y.png' } },
-          { type: 'image', source: { data: 'AA', mediaType: 'image/png' }, detail: 'high' },
-          { type: 'document', source: { url: 'https://x/y.pdf' }, name: 'y' },
-          { type: 'document', source: { data, mediaType: 'text/plain' } },
-          { type: 'document', source: { fileId: 'f1' } },
-          { type: 'audio', data: 'BB', format: 'wav' },
-        ],
-      }],
+      messages: [
+        {
+          role: 'user',
+          parts: [
+            { type: 'text', text: 'see' },
+            { type: 'image', source: { url: 'https://x/y.png' } },
+            { type: 'image', source: { data: 'AA', mediaType: 'image/png' }, detail: 'high' },
+            { type: 'document', source: { url: 'https://x/y.pdf' }, name: 'y' },
+            { type: 'document', source: { data, mediaType: 'text/plain' } },
+            { type: 'document', source: { fileId: 'f1' } },
+            { type: 'audio', data: 'BB', format: 'wav' },
+          ],
+        },
+      ],
     }).body
     expect(messages[0].content).toEqual([
       { type: 'text', text: 'see' },
@@ -153,13 +224,29 @@ describe('requests', () => {
 
   test('settings: renamed, clamped, refused; tools always have a schema', () => {
     const { body, dropped, head } = ask({
-      stream: true, seed: 3, temperature: 2, maxOutputTokens: 5, logprobs: true, user: 'u', topK: 4, toolChoice: 'required', tools: [{ name: 't' }],
-      extra: { format: 'openai-chat', fields: { safe_prompt: true, store: false } }, messages: [{ ...say('user', 'x'), name: 'ann' }],
+      stream: true,
+      seed: 3,
+      temperature: 2,
+      maxOutputTokens: 5,
+      logprobs: true,
+      user: 'u',
+      topK: 4,
+      toolChoice: 'required',
+      tools: [{ name: 't' }],
+      extra: { format: 'openai-chat', fields: { safe_prompt: true, store: false } },
+      messages: [{ ...say('user', 'x'), name: 'ann' }],
     })
     expect(head.url).toBe('https://api.mistral.ai/v1/chat/completions')
     expect(body).toEqual({
-      model: 'mistral-large-latest', messages: [{ role: 'user', content: 'x' }], stream: true, random_seed: 3, temperature: 1.5, max_tokens: 5,
-      safe_prompt: true, tool_choice: 'any', tools: [{ type: 'function', function: { name: 't', parameters: { type: 'object', properties: {} } } }],
+      model: 'mistral-large-latest',
+      messages: [{ role: 'user', content: 'x' }],
+      stream: true,
+      random_seed: 3,
+      temperature: 1.5,
+      max_tokens: 5,
+      safe_prompt: true,
+      tool_choice: 'any',
+      tools: [{ type: 'function', function: { name: 't', parameters: { type: 'object', properties: {} } } }],
     })
     expect([...dropped].sort()).toEqual(['logprobs', 'messages.name', 'store', 'temperature', 'top_k', 'user'])
   })
@@ -167,7 +254,10 @@ describe('requests', () => {
   test('the cache key goes along, also to the middle; of the tiers it knows two', () => {
     const extra = (fields: object) => ({ extra: { format: 'openai-chat', fields: { ...fields } } })
     expect(ask(extra({ prompt_cache_key: 'k' }))).toMatchObject({ body: { prompt_cache_key: 'k' }, dropped: [] })
-    expect(ask(extra({ prompt_cache_key: 'k', suffix: 'x' }))).toMatchObject({ body: { prompt_cache_key: 'k', suffix: 'x' }, dropped: [] })
+    expect(ask(extra({ prompt_cache_key: 'k', suffix: 'x' }))).toMatchObject({
+      body: { prompt_cache_key: 'k', suffix: 'x' },
+      dropped: [],
+    })
     const tiers = ['auto', 'standard_only', 'default', 'priority', 'flex', undefined].map(serviceTier => {
       const { body, dropped } = ask(serviceTier === undefined ? {} : { serviceTier })
       return [body.service_tier, dropped]
@@ -177,10 +267,22 @@ describe('requests', () => {
   })
 
   test('thinking: a mode for Magistral, two steps for the others; earlier thoughts go back', () => {
-    const messages: Message[] = [{ role: 'assistant', parts: [{ type: 'reasoning', text: 'so' }, { type: 'text', text: 'sun' }] }, say('user', 'why?')]
+    const messages: Message[] = [
+      {
+        role: 'assistant',
+        parts: [
+          { type: 'reasoning', text: 'so' },
+          { type: 'text', text: 'sun' },
+        ],
+      },
+      say('user', 'why?'),
+    ]
     const magistral = ask({ reasoning: { effort: 'low' }, messages }, 'magistral-medium-latest')
     expect(magistral.body.prompt_mode).toBe('reasoning')
-    expect(magistral.body.messages[1].content).toEqual([{ type: 'thinking', thinking: [{ type: 'text', text: 'so' }] }, { type: 'text', text: 'sun' }])
+    expect(magistral.body.messages[1].content).toEqual([
+      { type: 'thinking', thinking: [{ type: 'text', text: 'so' }] },
+      { type: 'text', text: 'sun' },
+    ])
     expect(ask({ reasoning: { effort: 'none' } }, 'magistral-small-latest').dropped).toEqual(['reasoning_effort'])
     expect(ask({ reasoning: { effort: 'medium' } }).body.reasoning_effort).toBe('high')
     expect(ask({ reasoning: { enabled: false } }).body.reasoning_effort).toBe('none')
@@ -189,9 +291,24 @@ describe('requests', () => {
 
   test('a suffix asks for the middle', () => {
     const extra = { format: 'openai-chat', fields: { suffix: 'return x', min_tokens: 2 } }
-    const { head, body, dropped } = ask({ extra, stop: ['\n'], maxOutputTokens: 9, stream: true, tools: [{ name: 't' }], messages: [say('user', 'def f():')] })
+    const { head, body, dropped } = ask({
+      extra,
+      stop: ['\n'],
+      maxOutputTokens: 9,
+      stream: true,
+      tools: [{ name: 't' }],
+      messages: [say('user', 'def f():')],
+    })
     expect(head.url).toBe('https://api.mistral.ai/v1/fim/completions')
-    expect(body).toEqual({ model: 'mistral-large-latest', prompt: 'def f():', suffix: 'return x', stop: ['\n'], max_tokens: 9, min_tokens: 2, stream: true })
+    expect(body).toEqual({
+      model: 'mistral-large-latest',
+      prompt: 'def f():',
+      suffix: 'return x',
+      stop: ['\n'],
+      max_tokens: 9,
+      min_tokens: 2,
+      stream: true,
+    })
     expect(dropped).toEqual(['tools'])
     expect(() => ask({ extra, messages: [say('user', 'a'), say('user', 'b')] })).toThrow('single user message')
   })
@@ -201,22 +318,44 @@ describe('other operations', () => {
   const target = targetOf(mistral)
 
   test('embeddings: the size has another name', () => {
-    const request = { model: 'p', inputs: ['a'], encoding: 'float' as const, dimensions: 8, user: 'u', extra: { format: 'openai-embeddings', fields: { output_dtype: 'float' } } }
+    const request = {
+      model: 'p',
+      inputs: ['a'],
+      encoding: 'float' as const,
+      dimensions: 8,
+      user: 'u',
+      extra: { format: 'openai-embeddings', fields: { output_dtype: 'float' } },
+    }
     const { body, dropped, head } = mistral.embeddings!.request(request, target)
     expect(head.url).toBe('https://api.mistral.ai/v1/embeddings')
-    expect(body).toEqual({ model: 'up-model', input: ['a'], encoding_format: 'float', output_dimension: 8, output_dtype: 'float' })
+    expect(body).toEqual({
+      model: 'up-model',
+      input: ['a'],
+      encoding_format: 'float',
+      output_dimension: 8,
+      output_dtype: 'float',
+    })
     expect(dropped).toEqual(['user'])
   })
 
   test('moderations: flagged when any category is', () => {
     const request = {
-      model: 'p', inputs: [[{ type: 'text' as const, text: 'a' }], [{ type: 'text' as const, text: 'b' }]], extra: { format: 'openai-moderations', fields: {} },
+      model: 'p',
+      inputs: [[{ type: 'text' as const, text: 'a' }], [{ type: 'text' as const, text: 'b' }]],
+      extra: { format: 'openai-moderations', fields: {} },
     }
     expect(mistral.moderations!.request(request, target)).toMatchObject({
-      head: { url: 'https://api.mistral.ai/v1/moderations' }, body: { model: 'up-model', input: ['a', 'b'] },
+      head: { url: 'https://api.mistral.ai/v1/moderations' },
+      body: { model: 'up-model', input: ['a', 'b'] },
     })
-    const verdict = (pii: boolean) => ({ categories: { sexual: false, pii }, category_scores: { sexual: 0.01, pii: pii ? 0.98 : 0.02 } })
-    const result = mistral.moderations!.result({ id: 'x', model: 'm', results: [verdict(true), verdict(false)] }, request)
+    const verdict = (pii: boolean) => ({
+      categories: { sexual: false, pii },
+      category_scores: { sexual: 0.01, pii: pii ? 0.98 : 0.02 },
+    })
+    const result = mistral.moderations!.result(
+      { id: 'x', model: 'm', results: [verdict(true), verdict(false)] },
+      request,
+    )
     expect(result.verdicts.map(one => [one.flagged, one.categories, one.scores])).toEqual([
       [true, { sexual: false, pii: true }, { sexual: 0.01, pii: 0.98 }],
       [false, { sexual: false, pii: false }, { sexual: 0.01, pii: 0.02 }],
@@ -229,7 +368,8 @@ describe('other operations', () => {
 
   test('a form brings its own content type', () => {
     expect(mistral.speaks['openai-transcriptions']!(target, false)).toEqual({
-      url: 'https://api.mistral.ai/v1/audio/transcriptions', headers: { authorization: 'Bearer canary' },
+      url: 'https://api.mistral.ai/v1/audio/transcriptions',
+      headers: { authorization: 'Bearer canary' },
     })
     expect(mistral.speaks['openai-chat']).toBeUndefined()
   })

@@ -12,7 +12,9 @@ export function moderationsBody(request: ModerationsRequest, model: string): Omi
     parts
       .map(part => {
         if (part.type === 'text') return part.text
-        throw new GatewayError('invalid-request', 'this model judges text only; leave the images out of `input`', { param: 'input' })
+        throw new GatewayError('invalid-request', 'this model judges text only; leave the images out of `input`', {
+          param: 'input',
+        })
       })
       .join('\n'),
   )
@@ -30,9 +32,14 @@ export function moderationsResult(body: unknown, request: ModerationsRequest): M
 
 function verdict(result: unknown): ModerationVerdict {
   if (!isObject(result) || !isObject(result.categories)) throw broken('a verdict without categories')
-  const categories = Object.fromEntries(Object.entries(result.categories).map(([name, value]) => [name, value === true]))
-  const scores = Object.fromEntries(Object.entries(isObject(result.category_scores) ? result.category_scores : {}).filter(isScore))
+  const categories = Object.fromEntries(
+    Object.entries(result.categories).map(([name, value]) => [name, value === true]),
+  )
+  const scores = Object.fromEntries(
+    Object.entries(isObject(result.category_scores) ? result.category_scores : {}).filter(isScore),
+  )
   return { flagged: Object.values(categories).includes(true), categories, scores }
 }
 
-const isScore = (entry: [string, unknown]): entry is [string, number] => typeof entry[1] === 'number' && Number.isFinite(entry[1])
+const isScore = (entry: [string, unknown]): entry is [string, number] =>
+  typeof entry[1] === 'number' && Number.isFinite(entry[1])

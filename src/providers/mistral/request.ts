@@ -12,12 +12,25 @@ type Body = Omit<TranslatedCall, 'head'>
 
 /** OpenAI's fields that Mistral does not have; it answers 422 to any field it does not know. */
 export const refusedFields = [
-  'logit_bias', 'logprobs', 'top_logprobs', 'user', 'store', 'modalities', 'audio', 'verbosity',
-  'web_search_options', 'safety_identifier', 'chat_template_kwargs',
+  'logit_bias',
+  'logprobs',
+  'top_logprobs',
+  'user',
+  'store',
+  'modalities',
+  'audio',
+  'verbosity',
+  'web_search_options',
+  'safety_identifier',
+  'chat_template_kwargs',
 ]
 
 const row = {
-  quirks: { streamOptions: false, rename: { seed: 'random_seed', max_completion_tokens: 'max_tokens' }, drop: refusedFields },
+  quirks: {
+    streamOptions: false,
+    rename: { seed: 'random_seed', max_completion_tokens: 'max_tokens' },
+    drop: refusedFields,
+  },
 }
 
 const temperatureMax = 1.5
@@ -37,11 +50,19 @@ export function mistralBody(request: ChatRequest, target: Target): Body {
 }
 
 function chatBody(request: ChatRequest, target: Target): Body {
-  const { fields, dropped } = chatFields({ ...request, reasoning: undefined, logprobs: request.logprobs || undefined }, row)
+  const { fields, dropped } = chatFields(
+    { ...request, reasoning: undefined, logprobs: request.logprobs || undefined },
+    row,
+  )
   readServiceTier(fields, dropped)
   const reasoning = reasoningFields(request, target, dropped)
   const thinking = /magistral/i.test(target.model) || reasoning.reasoning_effort === 'high'
-  const body: Json = { model: target.model, messages: mistralMessages(request.messages, { thinking, dropped }), ...fields, ...reasoning }
+  const body: Json = {
+    model: target.model,
+    messages: mistralMessages(request.messages, { thinking, dropped }),
+    ...fields,
+    ...reasoning,
+  }
   clampTemperature(body, dropped)
   if (request.tools?.length) {
     // It demands the schema, also of a tool without arguments.
@@ -85,7 +106,17 @@ function clampTemperature(body: Json, dropped: string[]): void {
 function middleBody(request: ChatRequest, target: Target): Body {
   const { suffix, ...rest } = request.extra.fields
   const { fields, dropped } = chatFields({ ...request, extra: { ...request.extra, fields: rest } }, row)
-  const taken = new Set(['max_tokens', 'min_tokens', 'temperature', 'top_p', 'stop', 'random_seed', 'stream', 'metadata', 'prompt_cache_key'])
+  const taken = new Set([
+    'max_tokens',
+    'min_tokens',
+    'temperature',
+    'top_p',
+    'stop',
+    'random_seed',
+    'stream',
+    'metadata',
+    'prompt_cache_key',
+  ])
   for (const name of Object.keys(fields)) if (!taken.has(name)) dropped.push(name)
   const body: Json = { model: target.model, prompt: promptText(request), suffix }
   for (const [name, value] of Object.entries(fields)) if (taken.has(name)) body[name] = value
@@ -97,6 +128,10 @@ function promptText({ messages }: ChatRequest): string {
   const [only, ...more] = messages
   const parts = only?.role === 'user' && more.length === 0 ? only.parts : []
   if (parts.length === 0 || parts.some(part => part.type !== 'text'))
-    throw new GatewayError('invalid-request', '`suffix` completes one text; send it with a single user message of text', { param: 'suffix' })
+    throw new GatewayError(
+      'invalid-request',
+      '`suffix` completes one text; send it with a single user message of text',
+      { param: 'suffix' },
+    )
   return joinTexts(parts.map(part => (part.type === 'text' ? part.text : '')))
 }

@@ -14,7 +14,9 @@ export function embedBody(request: EmbeddingsRequest, target: Target): Omit<Tran
   const dropped = fields.map(([name]) => name).filter(name => !ownFields.has(name))
   if (request.user !== undefined) dropped.push('user')
   if (request.inputs.some(input => typeof input !== 'string'))
-    throw new GatewayError('invalid-request', '`input`: this model takes text instead of token ids; send strings', { param: 'input' })
+    throw new GatewayError('invalid-request', '`input`: this model takes text instead of token ids; send strings', {
+      param: 'input',
+    })
   const { keep_alive: keepAlive } = target.options
   const body = {
     ...(keepAlive !== undefined && { keep_alive: keepAlive }),

@@ -11,7 +11,14 @@ const ask = (more: Partial<ChatRequest> = {}, target = targetOf(ollama)) => {
 }
 const lines = (...all: object[]) => all.map(line => `${JSON.stringify(line)}\n`).join('')
 const at = { model: 'qwen3', created_at: '2023-08-04T19:22:45.499127Z' }
-const end = { done: true, done_reason: 'stop', total_duration: 4883583458, load_duration: 1334875, prompt_eval_count: 26, eval_count: 282 }
+const end = {
+  done: true,
+  done_reason: 'stop',
+  total_duration: 4883583458,
+  load_duration: 1334875,
+  prompt_eval_count: 26,
+  eval_count: 282,
+}
 
 describe('answers', () => {
   const calls = [
@@ -27,7 +34,11 @@ describe('answers', () => {
     { ...at, message: { role: 'assistant', content: '', tool_calls: [calls[1]] }, done: false },
     { ...at, message: { role: 'assistant', content: '' }, ...end },
   )
-  const whole = { ...at, message: { role: 'assistant', content: 'The sky 😀', thinking: 'Hm ✓', tool_calls: calls }, ...end }
+  const whole = {
+    ...at,
+    message: { role: 'assistant', content: 'The sky 😀', thinking: 'Hm ✓', tool_calls: calls },
+    ...end,
+  }
 
   test('a stream cut anywhere and the whole answer are the same events', () => {
     const expected = joined(chat.result(whole))
@@ -49,15 +60,32 @@ describe('answers', () => {
   })
 
   test('the line that is done is the last, whatever calls and texts say', () => {
-    const frames = stream.trimEnd().split('\n').map(data => ({ data }))
+    const frames = stream
+      .trimEnd()
+      .split('\n')
+      .map(data => ({ data }))
     expect(frames.map(frame => chat.isLast!(frame))).toEqual([...Array(6).fill(false), true])
-    const said = { ...at, message: { content: '"done":true', tool_calls: [{ function: { name: 'f', arguments: { done: true } } }] }, done: false }
-    expect([chat.isLast!({ data: JSON.stringify(said) }), chat.isLast!({ data: '{"message":{}, "done" : true}' })]).toEqual([false, true])
+    const said = {
+      ...at,
+      message: { content: '"done":true', tool_calls: [{ function: { name: 'f', arguments: { done: true } } }] },
+      done: false,
+    }
+    expect([
+      chat.isLast!({ data: JSON.stringify(said) }),
+      chat.isLast!({ data: '{"message":{}, "done" : true}' }),
+    ]).toEqual([false, true])
   })
 
   test('a limit is a cut answer; counts that are missing or absurd are no usage; probabilities stay', () => {
     const token = { token: 'x', logprob: -0.1, bytes: [120], top_logprobs: [] }
-    const events = chat.result({ ...at, message: { content: 'x' }, logprobs: [token], done: true, done_reason: 'length', eval_count: 3 })
+    const events = chat.result({
+      ...at,
+      message: { content: 'x' },
+      logprobs: [token],
+      done: true,
+      done_reason: 'length',
+      eval_count: 3,
+    })
     expect(events.slice(1)).toEqual([
       { type: 'text', choice: 0, text: 'x' },
       { type: 'logprobs', choice: 0, content: [token] },
@@ -67,12 +95,26 @@ describe('answers', () => {
   })
 
   test('an error inside a stream, and one instead of an answer', () => {
-    const cut = lines({ ...at, message: { content: 'x' }, done: false }, { error: 'an error was encountered while running the model' })
-    expect(readStream(chat, cut, 13).at(-1)).toMatchObject({ type: 'error', error: { kind: 'upstream-failed', message: 'an error was encountered while running the model' } })
-    expect(chat.result({ error: 'out of memory' })).toMatchObject([{ type: 'error', error: { message: 'out of memory' } }])
+    const cut = lines(
+      { ...at, message: { content: 'x' }, done: false },
+      { error: 'an error was encountered while running the model' },
+    )
+    expect(readStream(chat, cut, 13).at(-1)).toMatchObject({
+      type: 'error',
+      error: { kind: 'upstream-failed', message: 'an error was encountered while running the model' },
+    })
+    expect(chat.result({ error: 'out of memory' })).toMatchObject([
+      { type: 'error', error: { message: 'out of memory' } },
+    ])
   })
 
-  test.each([[null], [[]], [{}], [{ ...at, message: { content: 'x' } }], [{ ...at, done: true, message: { tool_calls: [{}] } }]])('%j is refused', body => {
+  test.each([
+    [null],
+    [[]],
+    [{}],
+    [{ ...at, message: { content: 'x' } }],
+    [{ ...at, done: true, message: { tool_calls: [{}] } }],
+  ])('%j is refused', body => {
     expect(() => chat.result(body)).toThrow('does not follow its protocol')
   })
 
@@ -98,7 +140,14 @@ describe('requests', () => {
       stream: true,
       messages: [
         { role: 'developer', parts: [{ type: 'text', text: 'be kind' }] },
-        { role: 'user', parts: [{ type: 'text', text: 'see ' }, { type: 'image', source: { data: 'AAAA', mediaType: 'image/png' } }, { type: 'text', text: 'this' }] },
+        {
+          role: 'user',
+          parts: [
+            { type: 'text', text: 'see ' },
+            { type: 'image', source: { data: 'AAAA', mediaType: 'image/png' } },
+            { type: 'text', text: 'this' },
+          ],
+        },
         {
           role: 'assistant',
           parts: [
@@ -108,17 +157,28 @@ describe('requests', () => {
           ],
         },
         { role: 'tool', parts: [{ type: 'tool-result', callId: 'a', parts: [{ type: 'text', text: 'sunny' }] }] },
-        { role: 'user', parts: [{ type: 'document', source: { data: Buffer.from('note').toString('base64'), mediaType: 'text/markdown' } }] },
+        {
+          role: 'user',
+          parts: [
+            { type: 'document', source: { data: Buffer.from('note').toString('base64'), mediaType: 'text/markdown' } },
+          ],
+        },
       ],
     })
-    expect(head).toEqual({ url: 'http://127.0.0.1:11434/api/chat', headers: { 'content-type': 'application/json', authorization: 'Bearer canary' } })
+    expect(head).toEqual({
+      url: 'http://127.0.0.1:11434/api/chat',
+      headers: { 'content-type': 'application/json', authorization: 'Bearer canary' },
+    })
     expect(body).toEqual({
-      model: 'up-model', stream: true,
+      model: 'up-model',
+      stream: true,
       messages: [
         { role: 'system', content: 'be kind' },
         { role: 'user', content: 'see this', images: ['AAAA'] },
         {
-          role: 'assistant', content: '', thinking: 'hm',
+          role: 'assistant',
+          content: '',
+          thinking: 'hm',
           tool_calls: [
             { id: 'a', function: { name: 'f', arguments: { x: 1 } } },
             { id: 'b', function: { name: 'g', arguments: { invalid_json: '{broken' } } },
@@ -132,29 +192,71 @@ describe('requests', () => {
   })
 
   test('options: the client over the operator, and what cannot be said is named', () => {
-    const target = targetOf(ollama, { baseUrl: 'http://gpu:11434/v1', apiKey: undefined, options: { num_ctx: 8192, keep_alive: '10m' } })
+    const target = targetOf(ollama, {
+      baseUrl: 'http://gpu:11434/v1',
+      apiKey: undefined,
+      options: { num_ctx: 8192, keep_alive: '10m' },
+    })
     const { body, dropped, head } = ask(
       {
-        maxOutputTokens: 9, temperature: 0.5, topP: 0.9, topK: 20, seed: 4, stop: ['END'], frequencyPenalty: 1, presencePenalty: 1.5, logprobs: true, topLogprobs: 2,
-        choices: 2, user: 'u', toolChoice: 'required', tools: [{ name: 't' }], responseFormat: { type: 'json-schema', name: 'x', schema: { type: 'object' } },
-        extra: { format: 'openai-chat', fields: { min_p: 0.1, options: { num_ctx: 100, num_gpu: 1 }, modalities: ['text'] } },
+        maxOutputTokens: 9,
+        temperature: 0.5,
+        topP: 0.9,
+        topK: 20,
+        seed: 4,
+        stop: ['END'],
+        frequencyPenalty: 1,
+        presencePenalty: 1.5,
+        logprobs: true,
+        topLogprobs: 2,
+        choices: 2,
+        user: 'u',
+        toolChoice: 'required',
+        tools: [{ name: 't' }],
+        responseFormat: { type: 'json-schema', name: 'x', schema: { type: 'object' } },
+        extra: {
+          format: 'openai-chat',
+          fields: { min_p: 0.1, options: { num_ctx: 100, num_gpu: 1 }, modalities: ['text'] },
+        },
       },
       target,
     )
     expect(head).toEqual({ url: 'http://gpu:11434/api/chat', headers: { 'content-type': 'application/json' } })
     expect(body).toMatchObject({
-      keep_alive: '10m', format: { type: 'object' }, logprobs: true, top_logprobs: 2, stream: false,
-      tools: [{ type: 'function', function: { name: 't', description: '', parameters: { type: 'object', properties: {} } } }],
+      keep_alive: '10m',
+      format: { type: 'object' },
+      logprobs: true,
+      top_logprobs: 2,
+      stream: false,
+      tools: [
+        { type: 'function', function: { name: 't', description: '', parameters: { type: 'object', properties: {} } } },
+      ],
     })
     expect(body.options).toEqual({
-      num_ctx: 100, num_gpu: 1, min_p: 0.1, num_predict: 9, temperature: 0.5, top_p: 0.9, top_k: 20, seed: 4, stop: ['END'], frequency_penalty: 1, presence_penalty: 1.5,
+      num_ctx: 100,
+      num_gpu: 1,
+      min_p: 0.1,
+      num_predict: 9,
+      temperature: 0.5,
+      top_p: 0.9,
+      top_k: 20,
+      seed: 4,
+      stop: ['END'],
+      frequency_penalty: 1,
+      presence_penalty: 1.5,
     })
     expect([...dropped].sort()).toEqual(['modalities', 'n', 'tool_choice', 'user'])
-    expect(() => ask({ extra: { format: 'openai-chat', fields: { options: 'num_ctx=1' } } })).toThrow("options: must be an object of Ollama's options")
+    expect(() => ask({ extra: { format: 'openai-chat', fields: { options: 'num_ctx=1' } } })).toThrow(
+      "options: must be an object of Ollama's options",
+    )
   })
 
   test('no tools are offered when none may be called; JSON without a schema', () => {
-    const { body, dropped } = ask({ tools: [{ name: 't' }], toolChoice: 'none', responseFormat: { type: 'json-object' } })
+    const { body, dropped } = ask({
+      tools: [{ name: 't' }],
+      toolChoice: 'none',
+      responseFormat: { type: 'json-object' },
+    })
     expect([body.tools, body.format, dropped]).toEqual([undefined, 'json', []])
   })
 
@@ -180,13 +282,35 @@ describe('requests', () => {
 })
 
 test('embeddings: the documented request and answer', () => {
-  const request = { model: 'p', inputs: ['a', 'b'], encoding: 'float' as const, dimensions: 2, extra: { format: 'gemini-embeddings', fields: { truncate: false, taskType: 'X' } } }
+  const request = {
+    model: 'p',
+    inputs: ['a', 'b'],
+    encoding: 'float' as const,
+    dimensions: 2,
+    extra: { format: 'gemini-embeddings', fields: { truncate: false, taskType: 'X' } },
+  }
   const { head, body, dropped } = ollama.embeddings!.request(request, targetOf(ollama))
   expect(head.url).toBe('http://127.0.0.1:11434/api/embed')
   expect(body).toEqual({ model: 'up-model', input: ['a', 'b'], dimensions: 2, truncate: false })
   expect(dropped).toEqual(['taskType'])
-  const result = ollama.embeddings!.result({ model: 'm', embeddings: [[0.5, 1], [0, 2]], prompt_eval_count: 8 }, request)
-  expect([result.vectors.map(one => [...one]), result.usage]).toEqual([[[0.5, 1], [0, 2]], { inputTokens: 8, outputTokens: 0 }])
+  const result = ollama.embeddings!.result(
+    {
+      model: 'm',
+      embeddings: [
+        [0.5, 1],
+        [0, 2],
+      ],
+      prompt_eval_count: 8,
+    },
+    request,
+  )
+  expect([result.vectors.map(one => [...one]), result.usage]).toEqual([
+    [
+      [0.5, 1],
+      [0, 2],
+    ],
+    { inputTokens: 8, outputTokens: 0 },
+  ])
   expect(() => ollama.embeddings!.result({ embeddings: [[1]] }, request)).toThrow('one embedding for each')
   expect(() => ollama.embeddings!.request({ ...request, inputs: [[1]] }, targetOf(ollama))).toThrow('token ids')
 })

@@ -54,7 +54,12 @@ class Answer {
     this.#started = true
     const createdMs = Date.parse(textOf(line.created_at))
     return [
-      { type: 'start', id: '', model: textOf(line.model), ...(Number.isFinite(createdMs) && { createdS: Math.floor(createdMs / 1000) }) },
+      {
+        type: 'start',
+        id: '',
+        model: textOf(line.model),
+        ...(Number.isFinite(createdMs) && { createdS: Math.floor(createdMs / 1000) }),
+      },
     ]
   }
 
@@ -97,5 +102,7 @@ export function usageOf({ prompt_eval_count: input, eval_count: output }: Json):
 }
 
 function count(value: unknown): number | undefined {
-  return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= 1_000_000_000 ? value : undefined
+  return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= 1_000_000_000
+    ? value
+    : undefined
 }

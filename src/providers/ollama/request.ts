@@ -12,8 +12,22 @@ import { joinTexts } from '../openai-compatible/texts.ts'
 const ownFields = new Set(['keep_alive', 'truncate', 'shift'])
 /** Its options, which a client may send at the top level or inside `options`. */
 const ownOptions = new Set([
-  'num_ctx', 'num_keep', 'num_batch', 'num_gpu', 'main_gpu', 'num_thread', 'use_mmap', 'min_p', 'typical_p', 'tfs_z',
-  'repeat_last_n', 'repeat_penalty', 'mirostat', 'mirostat_tau', 'mirostat_eta', 'penalize_newline',
+  'num_ctx',
+  'num_keep',
+  'num_batch',
+  'num_gpu',
+  'main_gpu',
+  'num_thread',
+  'use_mmap',
+  'min_p',
+  'typical_p',
+  'tfs_z',
+  'repeat_last_n',
+  'repeat_penalty',
+  'mirostat',
+  'mirostat_tau',
+  'mirostat_eta',
+  'penalize_newline',
 ])
 
 /**
@@ -64,7 +78,13 @@ function droppedFields(request: ChatRequest): string[] {
 function optionsOf(request: ChatRequest, target: Target): Json {
   const { options: given, ...fields } = request.extra.fields
   if (given !== undefined && !isObject(given))
-    throw unprocessable([{ loc: ['body', 'options'], msg: "must be an object of Ollama's options, as {\"num_ctx\": 8192}", type: 'wrong_type' }])
+    throw unprocessable([
+      {
+        loc: ['body', 'options'],
+        msg: 'must be an object of Ollama\'s options, as {"num_ctx": 8192}',
+        type: 'wrong_type',
+      },
+    ])
   const { num_ctx: contextTokens } = target.options
   const named = {
     num_predict: request.maxOutputTokens,
@@ -96,7 +116,13 @@ function tool({ name, description, parameters }: Tool): Json {
   }
 }
 
-const levels: Readonly<Partial<Record<ReasoningEffort, string>>> = { minimal: 'low', low: 'low', medium: 'medium', high: 'high', xhigh: 'high' }
+const levels: Readonly<Partial<Record<ReasoningEffort, string>>> = {
+  minimal: 'low',
+  low: 'low',
+  medium: 'medium',
+  high: 'high',
+  xhigh: 'high',
+}
 
 /** Most models switch their thinking on or off; gpt-oss always thinks and has levels (docs: "Thinking"). */
 function thinkOf({ reasoning }: ChatRequest, target: Target): boolean | string | undefined {
@@ -119,7 +145,8 @@ function conversation(messages: readonly Message[], dropped: string[]): Json[] {
   })
 }
 
-const wantsDetail = (part: Part): boolean => part.type === 'image' && part.detail !== undefined && part.detail !== 'auto'
+const wantsDetail = (part: Part): boolean =>
+  part.type === 'image' && part.detail !== undefined && part.detail !== 'auto'
 
 /** A file's text stands among the others, without its name. */
 const isNamedFile = (part: Part): boolean =>
@@ -132,7 +159,12 @@ function others(message: Message, names: ReadonlyMap<string, string>): Json[] {
     if (part.type !== 'tool-result') rest.push(part)
     else {
       const name = part.name ?? names.get(part.callId)
-      results.push({ role: 'tool', ...content(part.parts), ...(name !== undefined && { tool_name: name }), tool_call_id: part.callId })
+      results.push({
+        role: 'tool',
+        ...content(part.parts),
+        ...(name !== undefined && { tool_name: name }),
+        tool_call_id: part.callId,
+      })
     }
   }
   if (rest.length === 0 && results.length > 0) return results
@@ -147,7 +179,10 @@ function assistant(parts: readonly Part[]): Json {
     ...content(parts.filter(part => part.type !== 'tool-call' && part.type !== 'reasoning')),
     ...(thinking !== '' && { thinking }),
     ...(calls.length > 0 && {
-      tool_calls: calls.map(call => ({ id: call.id, function: { name: call.name, arguments: argumentsObject(call.arguments) } })),
+      tool_calls: calls.map(call => ({
+        id: call.id,
+        function: { name: call.name, arguments: argumentsObject(call.arguments) },
+      })),
     }),
   }
 }

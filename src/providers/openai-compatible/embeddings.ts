@@ -72,7 +72,9 @@ function inputOnly(usage: unknown): EmbeddingsResult['usage'] {
 export function vector(embedding: unknown): Float32Array {
   if (typeof embedding === 'string') {
     const bytes = Buffer.from(embedding, 'base64')
-    return new Float32Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength - (bytes.byteLength % 4)))
+    return new Float32Array(
+      bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength - (bytes.byteLength % 4)),
+    )
   }
   return vectorOf(embedding)
 }

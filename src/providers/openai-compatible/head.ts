@@ -23,7 +23,10 @@ export type CompatibleDialect = keyof typeof dialectPaths
 
 /** Forms with files: their body says its own type, with the boundary of its parts. */
 const multipart: ReadonlySet<CompatibleDialect> = new Set([
-  'openai-image-edits', 'openai-image-variations', 'openai-transcriptions', 'openai-translations',
+  'openai-image-edits',
+  'openai-image-variations',
+  'openai-transcriptions',
+  'openai-translations',
 ])
 
 /** `content-type`, where the dialect's bodies are JSON. */

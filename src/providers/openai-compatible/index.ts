@@ -12,15 +12,45 @@ import type { CompatibleRow } from './row.ts'
 
 /** What OpenAI's own chat takes. */
 export const chatParams = [
-  'messages', 'model', 'frequency_penalty', 'logit_bias', 'logprobs', 'top_logprobs', 'max_tokens',
-  'max_completion_tokens', 'n', 'presence_penalty', 'response_format', 'seed', 'service_tier', 'stop', 'stream',
-  'stream_options', 'temperature', 'top_p', 'tools', 'tool_choice', 'parallel_tool_calls', 'functions',
-  'function_call', 'user', 'metadata', 'reasoning_effort',
+  'messages',
+  'model',
+  'frequency_penalty',
+  'logit_bias',
+  'logprobs',
+  'top_logprobs',
+  'max_tokens',
+  'max_completion_tokens',
+  'n',
+  'presence_penalty',
+  'response_format',
+  'seed',
+  'service_tier',
+  'stop',
+  'stream',
+  'stream_options',
+  'temperature',
+  'top_p',
+  'tools',
+  'tool_choice',
+  'parallel_tool_calls',
+  'functions',
+  'function_call',
+  'user',
+  'metadata',
+  'reasoning_effort',
 ]
 
 /** And what only OpenAI's own hosts are known to take; to others it is forwarded, and they judge it. */
 export const openaiChatParams = [
-  ...chatParams, 'modalities', 'audio', 'prediction', 'store', 'verbosity', 'web_search_options', 'prompt_cache_key', 'safety_identifier',
+  ...chatParams,
+  'modalities',
+  'audio',
+  'prediction',
+  'store',
+  'verbosity',
+  'web_search_options',
+  'prompt_cache_key',
+  'safety_identifier',
 ]
 
 /**

@@ -9,10 +9,24 @@ const spoken = (name: string) => Object.keys(provider(name).speaks).sort()
 describe('dialects', () => {
   test('a row says what a host speaks, and where', () => {
     expect(spoken('openai')).toEqual([
-      'openai-chat', 'openai-embeddings', 'openai-image-edits', 'openai-image-variations', 'openai-images', 'openai-moderations', 'openai-responses',
-      'openai-speech', 'openai-transcriptions', 'openai-translations',
+      'openai-chat',
+      'openai-embeddings',
+      'openai-image-edits',
+      'openai-image-variations',
+      'openai-images',
+      'openai-moderations',
+      'openai-responses',
+      'openai-speech',
+      'openai-transcriptions',
+      'openai-translations',
     ])
-    expect(spoken('groq')).toEqual(['openai-chat', 'openai-responses', 'openai-speech', 'openai-transcriptions', 'openai-translations'])
+    expect(spoken('groq')).toEqual([
+      'openai-chat',
+      'openai-responses',
+      'openai-speech',
+      'openai-transcriptions',
+      'openai-translations',
+    ])
     expect(spoken('deepseek')).toEqual(['openai-chat'])
     expect(spoken('jina_ai')).toEqual(['jina-rerank'])
     expect(spoken('voyage')).toEqual([])
@@ -22,9 +36,23 @@ describe('dialects', () => {
       url: 'https://api.openai.com/v1/responses',
       headers: { 'content-type': 'application/json', authorization: 'Bearer canary', 'openai-organization': 'org' },
     })
-    const forms = ['openai-image-edits', 'openai-image-variations', 'openai-transcriptions', 'openai-translations'] as const
-    for (const form of forms) expect(speaks[form]!(target, false).headers).toEqual({ authorization: 'Bearer canary', 'openai-organization': 'org' })
-    expect(forms.map(form => speaks[form]!(target, false).url.slice(25))).toEqual(['/images/edits', '/images/variations', '/audio/transcriptions', '/audio/translations'])
+    const forms = [
+      'openai-image-edits',
+      'openai-image-variations',
+      'openai-transcriptions',
+      'openai-translations',
+    ] as const
+    for (const form of forms)
+      expect(speaks[form]!(target, false).headers).toEqual({
+        authorization: 'Bearer canary',
+        'openai-organization': 'org',
+      })
+    expect(forms.map(form => speaks[form]!(target, false).url.slice(25))).toEqual([
+      '/images/edits',
+      '/images/variations',
+      '/audio/transcriptions',
+      '/audio/translations',
+    ])
   })
 
   test('names of the peer for the same API', () => {
@@ -40,56 +68,135 @@ describe('dialects', () => {
 })
 
 describe('rerank', () => {
-  const request = { model: 'p', query: 'q', documents: ['a', 'b', 'c'], topN: 2, user: 'u', maxTokensPerDocument: 9, extra: { format: 'cohere-rerank', fields: { priority: 1 } } }
+  const request = {
+    model: 'p',
+    query: 'q',
+    documents: ['a', 'b', 'c'],
+    topN: 2,
+    user: 'u',
+    maxTokensPerDocument: 9,
+    extra: { format: 'cohere-rerank', fields: { priority: 1 } },
+  }
   const ask = (name: string) => provider(name).rerank!.request(request, targetOf(provider(name)))
 
   test('in the words of Jina and of Voyage; what they cannot take is named', () => {
     const common = { model: 'up-model', query: 'q', documents: ['a', 'b', 'c'], return_documents: false }
-    expect(ask('jina_ai')).toMatchObject({ head: { url: 'https://api.jina.ai/v1/rerank' }, dropped: ['priority', 'user', 'max_tokens_per_doc'] })
+    expect(ask('jina_ai')).toMatchObject({
+      head: { url: 'https://api.jina.ai/v1/rerank' },
+      dropped: ['priority', 'user', 'max_tokens_per_doc'],
+    })
     expect(ask('jina_ai').body).toEqual({ ...common, top_n: 2 })
     expect(ask('voyage').body).toEqual({ ...common, top_k: 2 })
     const own = { ...request, extra: { format: 'jina-rerank', fields: { truncation: true, return_documents: true } } }
-    expect(provider('jina_ai').rerank!.request(own, targetOf(provider('jina_ai'))).body).toEqual({ ...common, top_n: 2, truncation: true })
+    expect(provider('jina_ai').rerank!.request(own, targetOf(provider('jina_ai'))).body).toEqual({
+      ...common,
+      top_n: 2,
+      truncation: true,
+    })
   })
 
   test('answers of Jina, Voyage and SiliconFlow; best first, never more than asked for', () => {
-    const entries = [{ index: 1, relevance_score: 0.2 }, { index: 2, relevance_score: 0.9, document: { text: 'c' } }, { index: 0, relevance_score: 0.1 }]
-    const results = [{ index: 2, score: 0.9 }, { index: 1, score: 0.2 }]
+    const entries = [
+      { index: 1, relevance_score: 0.2 },
+      { index: 2, relevance_score: 0.9, document: { text: 'c' } },
+      { index: 0, relevance_score: 0.1 },
+    ]
+    const results = [
+      { index: 2, score: 0.9 },
+      { index: 1, score: 0.2 },
+    ]
     const read = (body: unknown) => provider('jina_ai').rerank!.result(body, request)
-    expect(read({ model: 'm', usage: { total_tokens: 15 }, results: entries })).toEqual({ results, usage: { inputTokens: 15, outputTokens: 0 } })
-    expect(read({ object: 'list', data: entries, usage: { total_tokens: 26 } })).toEqual({ results, usage: { inputTokens: 26, outputTokens: 0 } })
-    expect(read({ id: 'x', results: entries, meta: { tokens: { input_tokens: 7, output_tokens: 0 } } }).usage).toEqual({ inputTokens: 7, outputTokens: 0 })
-    expect(read({ results: [], usage: { total_tokens: -5 } })).toEqual({ results: [], usage: { inputTokens: 0, outputTokens: 0 } })
+    expect(read({ model: 'm', usage: { total_tokens: 15 }, results: entries })).toEqual({
+      results,
+      usage: { inputTokens: 15, outputTokens: 0 },
+    })
+    expect(read({ object: 'list', data: entries, usage: { total_tokens: 26 } })).toEqual({
+      results,
+      usage: { inputTokens: 26, outputTokens: 0 },
+    })
+    expect(read({ id: 'x', results: entries, meta: { tokens: { input_tokens: 7, output_tokens: 0 } } }).usage).toEqual({
+      inputTokens: 7,
+      outputTokens: 0,
+    })
+    expect(read({ results: [], usage: { total_tokens: -5 } })).toEqual({
+      results: [],
+      usage: { inputTokens: 0, outputTokens: 0 },
+    })
   })
 })
 
-test("usage of a stream stands where Groq and Moonshot put it too", () => {
+test('usage of a stream stands where Groq and Moonshot put it too', () => {
   const usage = { prompt_tokens: 5, completion_tokens: 3 }
   const last = { index: 0, delta: {}, finish_reason: 'stop' }
-  for (const chunk of [{ choices: [last], usage }, { choices: [last], x_groq: { usage } }, { choices: [{ ...last, usage }] }]) {
+  for (const chunk of [
+    { choices: [last], usage },
+    { choices: [last], x_groq: { usage } },
+    { choices: [{ ...last, usage }] },
+  ]) {
     const events = provider('moonshot').chat!.reader()({ data: JSON.stringify({ id: 'c', model: 'm', ...chunk }) })
     expect(events).toContainEqual({ type: 'usage', usage: { inputTokens: 5, outputTokens: 3 } })
   }
 })
 
 describe('embeddings', () => {
-  const request = { model: 'p', inputs: ['a', 'b'], encoding: 'base64' as const, dimensions: 8, user: 'u', extra: { format: 'openai-embeddings', fields: { input_type: 'query' } } }
-  const ask = (name: string, more: object = {}) => provider(name).embeddings!.request({ ...request, ...more }, targetOf(provider(name)))
+  const request = {
+    model: 'p',
+    inputs: ['a', 'b'],
+    encoding: 'base64' as const,
+    dimensions: 8,
+    user: 'u',
+    extra: { format: 'openai-embeddings', fields: { input_type: 'query' } },
+  }
+  const ask = (name: string, more: object = {}) =>
+    provider(name).embeddings!.request({ ...request, ...more }, targetOf(provider(name)))
 
   test('plain hosts get no encoding and their own names', () => {
     expect(ask('voyage')).toMatchObject({ head: { url: 'https://api.voyageai.com/v1/embeddings' }, dropped: ['user'] })
-    expect(ask('voyage').body).toEqual({ model: 'up-model', input: ['a', 'b'], output_dimension: 8, input_type: 'query' })
+    expect(ask('voyage').body).toEqual({
+      model: 'up-model',
+      input: ['a', 'b'],
+      output_dimension: 8,
+      input_type: 'query',
+    })
     expect(ask('jina_ai').body).toEqual({ model: 'up-model', input: ['a', 'b'], dimensions: 8, input_type: 'query' })
-    expect(ask('openai').body).toEqual({ model: 'up-model', input: ['a', 'b'], dimensions: 8, input_type: 'query', user: 'u', encoding_format: 'float' })
-    expect(ask('openai', { extra: { format: 'gemini-embeddings', fields: { taskType: 'X' } } }).dropped).toEqual(['taskType'])
+    expect(ask('openai').body).toEqual({
+      model: 'up-model',
+      input: ['a', 'b'],
+      dimensions: 8,
+      input_type: 'query',
+      user: 'u',
+      encoding_format: 'float',
+    })
+    expect(ask('openai', { extra: { format: 'gemini-embeddings', fields: { taskType: 'X' } } }).dropped).toEqual([
+      'taskType',
+    ])
   })
 
   test('vectors by their index; usage of input alone; nothing is read into holes', () => {
     const read = (body: unknown) => provider('voyage').embeddings!.result(body, request)
-    const result = read({ data: [{ index: 1, embedding: [2] }, { index: 0, embedding: [1] }], usage: { total_tokens: 9 } })
-    expect([result.vectors.map(one => [...one]), result.usage]).toEqual([[[1], [2]], { inputTokens: 9, outputTokens: 0 }])
+    const result = read({
+      data: [
+        { index: 1, embedding: [2] },
+        { index: 0, embedding: [1] },
+      ],
+      usage: { total_tokens: 9 },
+    })
+    expect([result.vectors.map(one => [...one]), result.usage]).toEqual([
+      [[1], [2]],
+      { inputTokens: 9, outputTokens: 0 },
+    ])
     const one = { embedding: [1] }
-    for (const data of [[{ ...one, index: 4_000_000_000 }], [{ ...one, index: -1 }], [{ ...one, index: 0 }, { ...one, index: 0 }], [{ embedding: null }], [{ embedding: ['x', null] }], [null]])
+    for (const data of [
+      [{ ...one, index: 4_000_000_000 }],
+      [{ ...one, index: -1 }],
+      [
+        { ...one, index: 0 },
+        { ...one, index: 0 },
+      ],
+      [{ embedding: null }],
+      [{ embedding: ['x', null] }],
+      [null],
+    ])
       expect(() => read({ data })).toThrow("the upstream's answer")
     expect(() => read(null)).toThrow('no `data`')
   })

@@ -7,17 +7,19 @@ import { isObject, listOf, textOf } from '../../lib/json-values.ts'
 import type { Json } from '../../lib/json-values.ts'
 import { errorLast, readErrorBody } from '../fault.ts'
 
-const finishReasons: ReadonlyMap<string, FinishReason> = new Map(Object.entries<FinishReason>({
-  stop: 'stop',
-  end_turn: 'stop',
-  eos: 'stop',
-  length: 'length',
-  max_tokens: 'length',
-  model_length: 'length',
-  tool_calls: 'tool-calls',
-  function_call: 'tool-calls',
-  content_filter: 'content-filter',
-}))
+const finishReasons: ReadonlyMap<string, FinishReason> = new Map(
+  Object.entries<FinishReason>({
+    stop: 'stop',
+    end_turn: 'stop',
+    eos: 'stop',
+    length: 'length',
+    max_tokens: 'length',
+    model_length: 'length',
+    tool_calls: 'tool-calls',
+    function_call: 'tool-calls',
+    content_filter: 'content-filter',
+  }),
+)
 
 function unknownShape(what: string): GatewayError {
   return new GatewayError('upstream-broken', `the upstream's answer does not follow its protocol: ${what}`)
@@ -44,7 +46,11 @@ export function chatResult(body: unknown): ChatEvent[] {
     if (!isObject(choice) || !isObject(choice.message)) throw unknownShape('a choice without a message')
     const index = choiceIndex(choice, at)
     const calls = new CallNumbers()
-    events.push(...messageEvents(index, choice.message, calls), ...calls.close(index), ...logprobs(index, choice.logprobs))
+    events.push(
+      ...messageEvents(index, choice.message, calls),
+      ...calls.close(index),
+      ...logprobs(index, choice.logprobs),
+    )
     events.push(finish(index, { error: body.error, ...choice }, calls.seen))
   }
   const usage = usageEvent(body)
@@ -131,7 +137,11 @@ function messageEvents(choice: number, message: Json, calls: CallNumbers): ChatE
 function thinkingEvents(choice: number, blocks: unknown, proofsOnly = false): ChatEvent[] {
   return listOf(blocks).flatMap((block): ChatEvent[] => {
     if (!isObject(block)) return []
-    const [text, signature, redacted] = [proofsOnly ? '' : textOf(block.thinking), textOf(block.signature), textOf(block.data)]
+    const [text, signature, redacted] = [
+      proofsOnly ? '' : textOf(block.thinking),
+      textOf(block.signature),
+      textOf(block.data),
+    ]
     return [
       ...(text ? [{ type: 'reasoning', choice, text } as const] : []),
       ...(signature ? [{ type: 'reasoning', choice, signature } as const] : []),
@@ -149,7 +159,8 @@ function deltaEvents(choice: number, delta: Json, calls: CallNumbers): ChatEvent
   events.push(...thinkingEvents(choice, delta.thinking_blocks, true))
   events.push(...contentEvents(choice, delta.content))
   if (textOf(delta.refusal)) events.push({ type: 'refusal', choice, text: textOf(delta.refusal) })
-  for (const citation of listOf(delta.annotations)) if (isObject(citation)) events.push({ type: 'citation', choice, citation })
+  for (const citation of listOf(delta.annotations))
+    if (isObject(citation)) events.push({ type: 'citation', choice, citation })
   for (const image of listOf(delta.images)) events.push(...images(choice, image))
   if (isObject(delta.audio)) events.push(audio(choice, delta.audio))
   for (const call of listOf(delta.tool_calls)) if (isObject(call)) events.push(...calls.read(choice, call))
@@ -164,7 +175,8 @@ function contentEvents(choice: number, content: unknown): ChatEvent[] {
   for (const part of listOf(content)) {
     if (!isObject(part)) continue
     if (part.type === 'text' && textOf(part.text)) events.push({ type: 'text', choice, text: textOf(part.text) })
-    else if (part.type === 'thinking' && thought(part.thinking)) events.push({ type: 'reasoning', choice, text: thought(part.thinking) })
+    else if (part.type === 'thinking' && thought(part.thinking))
+      events.push({ type: 'reasoning', choice, text: thought(part.thinking) })
     else if (part.type === 'reference') events.push({ type: 'citation', choice, citation: part })
   }
   return events
@@ -203,8 +215,10 @@ function audio(choice: number, value: Json): ChatEvent {
 
 function logprobs(choice: number, value: unknown): ChatEvent[] {
   if (!isObject(value)) return []
-  const content = Array.isArray(value.content) && value.content.length > 0 ? { content: value.content as unknown[] } : {}
-  const refusal = Array.isArray(value.refusal) && value.refusal.length > 0 ? { refusal: value.refusal as unknown[] } : {}
+  const content =
+    Array.isArray(value.content) && value.content.length > 0 ? { content: value.content as unknown[] } : {}
+  const refusal =
+    Array.isArray(value.refusal) && value.refusal.length > 0 ? { refusal: value.refusal as unknown[] } : {}
   return 'content' in content || 'refusal' in refusal ? [{ type: 'logprobs', choice, ...content, ...refusal }] : []
 }
 
@@ -234,7 +248,12 @@ class CallNumbers {
       this.#open = known.number
       events.push({ type: 'tool-call-start', choice, index: known.number, id: known.id, name })
     }
-    const fragment = typeof written.arguments === 'string' ? written.arguments : written.arguments ? JSON.stringify(written.arguments) : ''
+    const fragment =
+      typeof written.arguments === 'string'
+        ? written.arguments
+        : written.arguments
+          ? JSON.stringify(written.arguments)
+          : ''
     if (fragment) events.push({ type: 'tool-call-arguments', choice, index: known.number, fragment })
     return events
   }

@@ -69,7 +69,9 @@ function unsaidReasoning({ reasoning, extra }: ChatRequest): string[] {
 
 function usesCacheControl(request: ChatRequest): boolean {
   const marked = (part: Part): boolean => 'cache' in part && part.cache !== undefined
-  return request.messages.some(message => message.parts.some(marked)) || (request.tools?.some(one => one.cache) ?? false)
+  return (
+    request.messages.some(message => message.parts.some(marked)) || (request.tools?.some(one => one.cache) ?? false)
+  )
 }
 
 function tool({ name, description, parameters, strict }: Tool): Json {
@@ -169,7 +171,10 @@ function contentPart(part: Part): Json {
     case 'text':
       return { type: 'text', text: part.text }
     case 'image':
-      return { type: 'image_url', image_url: { url: address(part.source), ...(part.detail && { detail: part.detail }) } }
+      return {
+        type: 'image_url',
+        image_url: { url: address(part.source), ...(part.detail && { detail: part.detail }) },
+      }
     case 'audio':
       return { type: 'input_audio', input_audio: { data: part.data, format: part.format } }
     case 'document':

@@ -15,7 +15,10 @@ const text = (...texts: string[]): Part[] => texts.map(one => ({ type: 'text', t
 const conversation: Message[] = [
   { role: 'system', parts: text('Be brief.', 'Be kind.') },
   { role: 'user', parts: text('Weather', '', 'in Paris?') },
-  { role: 'assistant', parts: [...text('Let me', 'look.'), { type: 'tool-call', id: 'abcdefghi', name: 'f', arguments: '{}' }] },
+  {
+    role: 'assistant',
+    parts: [...text('Let me', 'look.'), { type: 'tool-call', id: 'abcdefghi', name: 'f', arguments: '{}' }],
+  },
   { role: 'tool', parts: [{ type: 'tool-result', callId: 'abcdefghi', name: 'f', parts: text('22 °', 'sunny') }] },
   { role: 'assistant', parts: text('It is', 'sunny.') },
   { role: 'user', parts: text('Thanks.') },
@@ -23,11 +26,34 @@ const conversation: Message[] = [
 const parts = (...texts: string[]) => texts.map(one => ({ type: 'text', text: one }))
 
 test.each<[string, unknown[]]>([
-  ['deepseek', ['Be brief.\nBe kind.', 'Weather\nin Paris?', 'Let me\nlook.', '22 °\nsunny', 'It is\nsunny.', 'Thanks.']],
+  [
+    'deepseek',
+    ['Be brief.\nBe kind.', 'Weather\nin Paris?', 'Let me\nlook.', '22 °\nsunny', 'It is\nsunny.', 'Thanks.'],
+  ],
   ['ollama', ['Be brief.\nBe kind.', 'Weather\nin Paris?', 'Let me\nlook.', '22 °\nsunny', 'It is\nsunny.', 'Thanks.']],
-  ['mistral', [parts('Be brief.', 'Be kind.'), parts('Weather', 'in Paris?'), parts('Let me', 'look.'), parts('22 °', 'sunny'), parts('It is', 'sunny.'), 'Thanks.']],
+  [
+    'mistral',
+    [
+      parts('Be brief.', 'Be kind.'),
+      parts('Weather', 'in Paris?'),
+      parts('Let me', 'look.'),
+      parts('22 °', 'sunny'),
+      parts('It is', 'sunny.'),
+      'Thanks.',
+    ],
+  ],
   // What is said beside calls is a plan, which is a string.
-  ['cohere', [parts('Be brief.', 'Be kind.'), parts('Weather', 'in Paris?'), 'Let me\nlook.', parts('22 °', 'sunny'), parts('It is', 'sunny.'), 'Thanks.']],
+  [
+    'cohere',
+    [
+      parts('Be brief.', 'Be kind.'),
+      parts('Weather', 'in Paris?'),
+      'Let me\nlook.',
+      parts('22 °', 'sunny'),
+      parts('It is', 'sunny.'),
+      'Thanks.',
+    ],
+  ],
 ])('%s: several texts of one message', (name, expected) => {
   const provider = providers.get(name)!
   const { body } = provider.chat!.request(chatRequest({ messages: conversation }), targetOf(provider))
@@ -37,6 +63,9 @@ test.each<[string, unknown[]]>([
 
 test("Gemini: the texts of a tool's result are one text inside of its object", () => {
   const provider = providers.get('gemini')!
-  const { body } = provider.chat!.request(chatRequest({ messages: conversation }), targetOf(provider, { model: 'gemini-2.5-flash' }))
+  const { body } = provider.chat!.request(
+    chatRequest({ messages: conversation }),
+    targetOf(provider, { model: 'gemini-2.5-flash' }),
+  )
   expect(JSON.stringify(body)).toContain('"response":{"output":"22 °\\nsunny"}')
 })

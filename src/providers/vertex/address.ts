@@ -39,7 +39,8 @@ function text(target: Target, name: string, allowed: RegExp): string | undefined
 function base(target: Target): string {
   const { api_version: asked } = target.options
   const version = typeof asked === 'string' ? asked : apiVersionDefault
-  if (target.baseUrl !== globalBaseUrl) return /\/v\d+\w*$/.test(target.baseUrl) ? target.baseUrl : `${target.baseUrl}/${version}`
+  if (target.baseUrl !== globalBaseUrl)
+    return /\/v\d+\w*$/.test(target.baseUrl) ? target.baseUrl : `${target.baseUrl}/${version}`
   return `${hostOf(text(target, 'vertex_project', project) === undefined ? 'global' : locationOf(target))}/${version}`
 }
 
@@ -48,7 +49,9 @@ const locationOf = (target: Target): string => text(target, 'vertex_location', l
 function hostOf(place: string): string {
   if (place === 'global') return globalBaseUrl
   // The two multi-regions have hosts of another form.
-  return place === 'us' || place === 'eu' ? `https://aiplatform.${place}.rep.googleapis.com` : `https://${place}-aiplatform.googleapis.com`
+  return place === 'us' || place === 'eu'
+    ? `https://aiplatform.${place}.rep.googleapis.com`
+    : `https://${place}-aiplatform.googleapis.com`
 }
 
 /** Express mode (an API key alone) knows no project. */

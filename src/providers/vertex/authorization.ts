@@ -78,7 +78,8 @@ function tokenRequest(target: Target, epochMs: number): TokenRequest | undefined
   // An API key goes with each call instead.
   if (target.apiKey) return undefined
   const credentials = credentialsOf(target)
-  if (!credentials) return { method: 'GET', head: { url: metadataUrl, headers: { 'metadata-flavor': 'Google' } }, body: '' }
+  if (!credentials)
+    return { method: 'GET', head: { url: metadataUrl, headers: { 'metadata-flavor': 'Google' } }, body: '' }
   const fields: Record<string, string> =
     credentials.type === 'service_account'
       ? { grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer', assertion: assertion(credentials, epochMs) }
@@ -105,7 +106,11 @@ function assertion(credentials: Partial<Credentials>, epochMs: number): string {
   try {
     return `${signed}.${createSign('RSA-SHA256').update(signed).sign(credentials.private_key!, 'base64url')}`
   } catch (cause) {
-    throw new GatewayError('upstream-credentials', "the private_key of the model's vertex_credentials is not an RSA key in PEM form", { cause })
+    throw new GatewayError(
+      'upstream-credentials',
+      "the private_key of the model's vertex_credentials is not an RSA key in PEM form",
+      { cause },
+    )
   }
 }
 
@@ -123,7 +128,10 @@ export const vertexAuthorization: Authorization = {
   },
   tokenRequest,
   readToken(body) {
-    const { access_token: token, expires_in: lifetimeS } = (body ?? {}) as { access_token?: unknown; expires_in?: unknown }
+    const { access_token: token, expires_in: lifetimeS } = (body ?? {}) as {
+      access_token?: unknown
+      expires_in?: unknown
+    }
     if (typeof token !== 'string' || token === '' || typeof lifetimeS !== 'number')
       throw new GatewayError('upstream-credentials', "the provider's token service answered without a token")
     return { token, lifetimeS }

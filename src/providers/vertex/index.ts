@@ -28,9 +28,13 @@ const generateHead = (target: Target, stream: boolean): CallHead =>
 /** Bytes of Gemini's dialect mean nothing to Claude. */
 function forwardHead(target: Target, make: () => CallHead): CallHead {
   if (!isClaude(target.model)) return make()
-  throw new GatewayError('invalid-request', 'this model is not reached in the Gemini dialect; use /v1/chat/completions or /v1/messages', {
-    param: 'model',
-  })
+  throw new GatewayError(
+    'invalid-request',
+    'this model is not reached in the Gemini dialect; use /v1/chat/completions or /v1/messages',
+    {
+      param: 'model',
+    },
+  )
 }
 
 /** Every event of Claude's has a `type`, no answer of Gemini's has. */
@@ -75,7 +79,11 @@ export const vertex: Provider = {
       const { contents, systemInstruction, tools } = body
       return {
         head: vertexHead(target, 'countTokens'),
-        body: { contents, ...(systemInstruction !== undefined && { systemInstruction }), ...(tools !== undefined && { tools }) },
+        body: {
+          contents,
+          ...(systemInstruction !== undefined && { systemInstruction }),
+          ...(tools !== undefined && { tools }),
+        },
         dropped,
       }
     },

@@ -13,25 +13,67 @@ import { vertex } from './index.ts'
 
 const project = { vertex_project: 'my-project' }
 const target = (model: string, options: Record<string, unknown> = project, more: Partial<Target> = {}): Target => ({
-  provider: vertex, model, baseUrl: vertex.defaultBaseUrl!, apiKey: undefined, headers: {}, options, ...more,
+  provider: vertex,
+  model,
+  baseUrl: vertex.defaultBaseUrl!,
+  apiKey: undefined,
+  headers: {},
+  options,
+  ...more,
 })
 const request = (more: Partial<ChatRequest> = {}): ChatRequest => ({
-  model: 'public', stream: false, includeUsage: false, messages: [{ role: 'user', parts: [{ type: 'text', text: 'hi' }] }],
-  extra: { format: 'openai-chat', fields: {} }, ...more,
+  model: 'public',
+  stream: false,
+  includeUsage: false,
+  messages: [{ role: 'user', parts: [{ type: 'text', text: 'hi' }] }],
+  extra: { format: 'openai-chat', fields: {} },
+  ...more,
 })
 const urlOf = (aim: Target, stream = false) => vertex.chat!.request(request({ stream }), aim).head.url
 
 describe('addresses', () => {
   const rest = '/v1/projects/my-project/locations'
   test.each([
-    ['us-central1 unless said otherwise', target('gemini-2.5-pro'), `https://us-central1-aiplatform.googleapis.com${rest}/us-central1/publishers/google/models/gemini-2.5-pro:generateContent`],
-    ['global', target('gemini-2.5-pro', { ...project, vertex_location: 'global' }), `https://aiplatform.googleapis.com${rest}/global/publishers/google/models/gemini-2.5-pro:generateContent`],
-    ['a multi-region', target('g', { ...project, vertex_location: 'eu' }), `https://aiplatform.eu.rep.googleapis.com${rest}/eu/publishers/google/models/g:generateContent`],
-    ['Claude', target('claude-sonnet-4-5@20250929', { ...project, vertex_location: 'us-east5' }), `https://us-east5-aiplatform.googleapis.com${rest}/us-east5/publishers/anthropic/models/claude-sonnet-4-5@20250929:rawPredict`],
-    ['a tuned model', target('1234567890'), `https://us-central1-aiplatform.googleapis.com${rest}/us-central1/endpoints/1234567890:generateContent`],
-    ['a name that tries to leave', target('../x?y'), `https://us-central1-aiplatform.googleapis.com${rest}/us-central1/publishers/google/models/..%2Fx%3Fy:generateContent`],
-    ['express mode', target('g', {}, { apiKey: new Secret('k') }), 'https://aiplatform.googleapis.com/v1/publishers/google/models/g:generateContent'],
-    ['an address of its own', target('g', { ...project, api_version: 'v1beta1' }, { baseUrl: 'http://psc.internal' }), 'http://psc.internal/v1beta1/projects/my-project/locations/us-central1/publishers/google/models/g:generateContent'],
+    [
+      'us-central1 unless said otherwise',
+      target('gemini-2.5-pro'),
+      `https://us-central1-aiplatform.googleapis.com${rest}/us-central1/publishers/google/models/gemini-2.5-pro:generateContent`,
+    ],
+    [
+      'global',
+      target('gemini-2.5-pro', { ...project, vertex_location: 'global' }),
+      `https://aiplatform.googleapis.com${rest}/global/publishers/google/models/gemini-2.5-pro:generateContent`,
+    ],
+    [
+      'a multi-region',
+      target('g', { ...project, vertex_location: 'eu' }),
+      `https://aiplatform.eu.rep.googleapis.com${rest}/eu/publishers/google/models/g:generateContent`,
+    ],
+    [
+      'Claude',
+      target('claude-sonnet-4-5@20250929', { ...project, vertex_location: 'us-east5' }),
+      `https://us-east5-aiplatform.googleapis.com${rest}/us-east5/publishers/anthropic/models/claude-sonnet-4-5@20250929:rawPredict`,
+    ],
+    [
+      'a tuned model',
+      target('1234567890'),
+      `https://us-central1-aiplatform.googleapis.com${rest}/us-central1/endpoints/1234567890:generateContent`,
+    ],
+    [
+      'a name that tries to leave',
+      target('../x?y'),
+      `https://us-central1-aiplatform.googleapis.com${rest}/us-central1/publishers/google/models/..%2Fx%3Fy:generateContent`,
+    ],
+    [
+      'express mode',
+      target('g', {}, { apiKey: new Secret('k') }),
+      'https://aiplatform.googleapis.com/v1/publishers/google/models/g:generateContent',
+    ],
+    [
+      'an address of its own',
+      target('g', { ...project, api_version: 'v1beta1' }, { baseUrl: 'http://psc.internal' }),
+      'http://psc.internal/v1beta1/projects/my-project/locations/us-central1/publishers/google/models/g:generateContent',
+    ],
   ])('%s', (_, aim, url) => {
     expect(urlOf(aim)).toBe(url)
   })
@@ -40,56 +82,100 @@ describe('addresses', () => {
     expect(urlOf(target('g'), true)).toEndWith('/g:streamGenerateContent?alt=sse')
     expect(urlOf(target('claude-x'), true)).toEndWith('/claude-x:streamRawPredict')
     const call = { type: 'tool-call', id: 'a', name: 'f', arguments: '{}' } as const
-    const { body } = vertex.chat!.request(request({ messages: [{ role: 'assistant', parts: [call] }] }), target('gemini-2.5-pro'))
-    expect((body as { contents: unknown[] }).contents[1]).toEqual({ role: 'model', parts: [{ functionCall: { name: 'f', args: {} } }] })
-    expect(vertex.speaks['gemini-generate']!(target('g', {}, { apiKey: new Secret('k') }), false).headers).toMatchObject({ 'x-goog-api-key': 'k' })
+    const { body } = vertex.chat!.request(
+      request({ messages: [{ role: 'assistant', parts: [call] }] }),
+      target('gemini-2.5-pro'),
+    )
+    expect((body as { contents: unknown[] }).contents[1]).toEqual({
+      role: 'model',
+      parts: [{ functionCall: { name: 'f', args: {} } }],
+    })
+    expect(
+      vertex.speaks['gemini-generate']!(target('g', {}, { apiKey: new Secret('k') }), false).headers,
+    ).toMatchObject({ 'x-goog-api-key': 'k' })
   })
 
-  test('Claude does not speak Gemini\'s dialect', () => {
+  test("Claude does not speak Gemini's dialect", () => {
     expect(vertex.forwards!(target('claude-x'), 'gemini-generate')).toBe(false)
     expect(vertex.forwards!(target('gemini-x'), 'gemini-generate')).toBe(true)
-    expect(() => vertex.speaks['gemini-generate']!(target('claude-x'), false)).toThrow('not reached in the Gemini dialect')
+    expect(() => vertex.speaks['gemini-generate']!(target('claude-x'), false)).toThrow(
+      'not reached in the Gemini dialect',
+    )
   })
 })
 
 describe('tokens', () => {
   const keys = generateKeyPairSync('rsa', { modulusLength: 2048 })
   const account = {
-    type: 'service_account', project_id: 'key-project', client_email: 'me@x.iam.gserviceaccount.com', private_key_id: 'kid1',
-    private_key: keys.privateKey.export({ type: 'pkcs8', format: 'pem' }), token_uri: 'https://oauth2.googleapis.com/token',
+    type: 'service_account',
+    project_id: 'key-project',
+    client_email: 'me@x.iam.gserviceaccount.com',
+    private_key_id: 'kid1',
+    private_key: keys.privateKey.export({ type: 'pkcs8', format: 'pem' }),
+    token_uri: 'https://oauth2.googleapis.com/token',
   }
-  const held = (credentials: object) => target('g', { ...project, vertex_credentials: new Secret(JSON.stringify(credentials)) })
+  const held = (credentials: object) =>
+    target('g', { ...project, vertex_credentials: new Secret(JSON.stringify(credentials)) })
   const { authorization } = vertex
 
   test('a service account signs for itself', () => {
     const asked = authorization!.tokenRequest!(held(account), 1_700_000_000_500)!
-    expect([asked.method, asked.head]).toEqual(['POST', { url: account.token_uri, headers: { 'content-type': 'application/x-www-form-urlencoded' } }])
+    expect([asked.method, asked.head]).toEqual([
+      'POST',
+      { url: account.token_uri, headers: { 'content-type': 'application/x-www-form-urlencoded' } },
+    ])
     const form = new URLSearchParams(asked.body)
     expect(form.get('grant_type')).toBe('urn:ietf:params:oauth:grant-type:jwt-bearer')
     const [head, claims, signature] = form.get('assertion')!.split('.')
     const read = (text: string | undefined): unknown => JSON.parse(Buffer.from(text!, 'base64url').toString())
     expect(read(head)).toEqual({ alg: 'RS256', typ: 'JWT', kid: 'kid1' })
     expect(read(claims)).toEqual({
-      iss: account.client_email, scope: 'https://www.googleapis.com/auth/cloud-platform', aud: account.token_uri, iat: 1_700_000_000, exp: 1_700_003_600,
+      iss: account.client_email,
+      scope: 'https://www.googleapis.com/auth/cloud-platform',
+      aud: account.token_uri,
+      iat: 1_700_000_000,
+      exp: 1_700_003_600,
     })
-    expect(createVerify('RSA-SHA256').update(`${head}.${claims}`).verify(keys.publicKey, signature!, 'base64url')).toBe(true)
+    expect(createVerify('RSA-SHA256').update(`${head}.${claims}`).verify(keys.publicKey, signature!, 'base64url')).toBe(
+      true,
+    )
   })
 
-  test('a user\'s refresh token, the machine\'s own account, an API key', () => {
-    const user = { type: 'authorized_user', client_id: 'c', client_secret: 's', refresh_token: 'r&r', quota_project_id: 'q' }
+  test("a user's refresh token, the machine's own account, an API key", () => {
+    const user = {
+      type: 'authorized_user',
+      client_id: 'c',
+      client_secret: 's',
+      refresh_token: 'r&r',
+      quota_project_id: 'q',
+    }
     expect(authorization!.tokenRequest!(held(user), 0)).toMatchObject({
-      head: { url: 'https://oauth2.googleapis.com/token' }, body: 'grant_type=refresh_token&client_id=c&client_secret=s&refresh_token=r%26r',
+      head: { url: 'https://oauth2.googleapis.com/token' },
+      body: 'grant_type=refresh_token&client_id=c&client_secret=s&refresh_token=r%26r',
     })
     const call = { method: 'POST', url: '', headers: {}, body: [] } as const
-    expect(authorization!.headers(call, held(user), { epochMs: 0, token: 't' })).toEqual({ authorization: 'Bearer t', 'x-goog-user-project': 'q' })
-    expect(authorization!.tokenRequest!(target('g'), 0)).toMatchObject({ method: 'GET', head: { headers: { 'metadata-flavor': 'Google' } } })
+    expect(authorization!.headers(call, held(user), { epochMs: 0, token: 't' })).toEqual({
+      authorization: 'Bearer t',
+      'x-goog-user-project': 'q',
+    })
+    expect(authorization!.tokenRequest!(target('g'), 0)).toMatchObject({
+      method: 'GET',
+      head: { headers: { 'metadata-flavor': 'Google' } },
+    })
     const keyed = target('g', {}, { apiKey: new Secret('k') })
-    expect([authorization!.tokenRequest!(keyed, 0), authorization!.headers(call, keyed, { epochMs: 0 })]).toEqual([undefined, {}])
+    expect([authorization!.tokenRequest!(keyed, 0), authorization!.headers(call, keyed, { epochMs: 0 })]).toEqual([
+      undefined,
+      {},
+    ])
   })
 
   test('answers of the token service; credentials that cannot be used', () => {
-    expect(authorization!.readToken!({ access_token: 't', expires_in: 3599, token_type: 'Bearer' })).toEqual({ token: 't', lifetimeS: 3599 })
-    for (const body of [null, {}, { access_token: 't' }]) expect(() => authorization!.readToken!(body)).toThrow('without a token')
+    expect(authorization!.readToken!({ access_token: 't', expires_in: 3599, token_type: 'Bearer' })).toEqual({
+      token: 't',
+      lifetimeS: 3599,
+    })
+    for (const body of [null, {}, { access_token: 't' }])
+      expect(() => authorization!.readToken!(body)).toThrow('without a token')
     expect(() => authorization!.tokenRequest!(held({ ...account, private_key: 'x' }), 0)).toThrow('not an RSA key')
     expect(() => authorization!.tokenRequest!(held({ type: 'external_account' }), 0)).toThrow('not supported')
   })
@@ -97,19 +183,39 @@ describe('tokens', () => {
 
 describe('Claude', () => {
   test('the model stands in the path, the version in the body', () => {
-    const { body, dropped } = vertex.chat!.request(request({ stream: true, seed: 1 }), target('claude-x', { ...project, anthropic_beta: 'b' }))
+    const { body, dropped } = vertex.chat!.request(
+      request({ stream: true, seed: 1 }),
+      target('claude-x', { ...project, anthropic_beta: 'b' }),
+    )
     expect(body).toMatchObject({ anthropic_version: 'vertex-2023-10-16', stream: true, messages: [{ role: 'user' }] })
     expect(body).not.toHaveProperty('model')
     expect(dropped).toContain('seed')
     const count = vertex.countTokens!.request(request(), target('claude-x', { ...project, anthropic_beta: 'b' }))
-    expect([count.head.url.split('/').at(-1), Object.keys(count.body as object), count.head.headers['anthropic-beta']]).toEqual(['count-tokens:rawPredict', ['model', 'messages'], 'b'])
-    expect([vertex.countTokens!.result({ input_tokens: 9 }, request()), vertex.countTokens!.result({ totalTokens: 8 }, request())]).toEqual([{ inputTokens: 9 }, { inputTokens: 8 }])
+    expect([
+      count.head.url.split('/').at(-1),
+      Object.keys(count.body as object),
+      count.head.headers['anthropic-beta'],
+    ]).toEqual(['count-tokens:rawPredict', ['model', 'messages'], 'b'])
+    expect([
+      vertex.countTokens!.result({ input_tokens: 9 }, request()),
+      vertex.countTokens!.result({ totalTokens: 8 }, request()),
+    ]).toEqual([{ inputTokens: 9 }, { inputTokens: 8 }])
   })
 
-  test('its answers are told from Gemini\'s, whole and streamed at any cut', () => {
-    const whole = { type: 'message', id: 'msg_1', model: 'claude-x', stop_reason: 'end_turn', content: [{ type: 'text', text: 'hé' }], usage: { input_tokens: 1, output_tokens: 2 } }
+  test("its answers are told from Gemini's, whole and streamed at any cut", () => {
+    const whole = {
+      type: 'message',
+      id: 'msg_1',
+      model: 'claude-x',
+      stop_reason: 'end_turn',
+      content: [{ type: 'text', text: 'hé' }],
+      usage: { input_tokens: 1, output_tokens: 2 },
+    }
     const events = [
-      { type: 'message_start', message: { id: 'msg_1', model: 'claude-x', usage: { input_tokens: 1, output_tokens: 1 } } },
+      {
+        type: 'message_start',
+        message: { id: 'msg_1', model: 'claude-x', usage: { input_tokens: 1, output_tokens: 1 } },
+      },
       { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
       { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'hé' } },
       { type: 'content_block_stop', index: 0 },
@@ -117,7 +223,9 @@ describe('Claude', () => {
       { type: 'message_stop' },
     ]
     const expected = [
-      { type: 'start', id: 'msg_1', model: 'claude-x' }, { type: 'text', choice: 0, text: 'hé' }, { type: 'finish', choice: 0, reason: 'stop' },
+      { type: 'start', id: 'msg_1', model: 'claude-x' },
+      { type: 'text', choice: 0, text: 'hé' },
+      { type: 'finish', choice: 0, reason: 'stop' },
       { type: 'usage', usage: { inputTokens: 1, outputTokens: 2 } },
     ] as never
     expect(vertex.chat!.result(whole)).toMatchObject(expected)
@@ -131,49 +239,85 @@ describe('Claude', () => {
     const splitter = new SseSplitter()
     const read = vertex.chat!.reader()
     const out: ChatEvent[] = []
-    for (let at = 0; at < bytes.length; at += size) for (const frame of splitter.push(bytes.subarray(at, at + size))) out.push(...read(frame))
+    for (let at = 0; at < bytes.length; at += size)
+      for (const frame of splitter.push(bytes.subarray(at, at + size))) out.push(...read(frame))
     return out
   }
 
   test('errors of both vendors', () => {
-    expect(vertex.fault!(529, { type: 'error', error: { type: 'overloaded_error', message: 'busy' } })!.kind).toBe('upstream-overloaded')
-    expect(vertex.fault!(404, [{ error: { code: 404, status: 'NOT_FOUND', message: 'Publisher Model was not found' } }])!.kind).toBe('model-not-found')
+    expect(vertex.fault!(529, { type: 'error', error: { type: 'overloaded_error', message: 'busy' } })!.kind).toBe(
+      'upstream-overloaded',
+    )
+    expect(
+      vertex.fault!(404, [{ error: { code: 404, status: 'NOT_FOUND', message: 'Publisher Model was not found' } }])!
+        .kind,
+    ).toBe('model-not-found')
   })
 })
 
 test('embeddings by predict: nothing is cut without a word', () => {
-  const wish = { model: 'm', inputs: ['a'], dimensions: 4, encoding: 'float', extra: { format: 'x', fields: { task_type: 'CLUSTERING' } } } as const
+  const wish = {
+    model: 'm',
+    inputs: ['a'],
+    dimensions: 4,
+    encoding: 'float',
+    extra: { format: 'x', fields: { task_type: 'CLUSTERING' } },
+  } as const
   const call = vertex.embeddings!.request({ ...wish, inputs: ['a'] }, target('text-embedding-005'))
   expect([call.head.url.split('/').at(-1), call.body]).toEqual([
-    'text-embedding-005:predict', { instances: [{ content: 'a', task_type: 'CLUSTERING' }], parameters: { autoTruncate: false, outputDimensionality: 4 } },
+    'text-embedding-005:predict',
+    {
+      instances: [{ content: 'a', task_type: 'CLUSTERING' }],
+      parameters: { autoTruncate: false, outputDimensionality: 4 },
+    },
   ])
-  const body = { predictions: [{ embeddings: { values: [1, 2], statistics: { token_count: 3, truncated: false } } }, { embeddings: { values: [3, 4], statistics: { token_count: 4 } } }] }
+  const body = {
+    predictions: [
+      { embeddings: { values: [1, 2], statistics: { token_count: 3, truncated: false } } },
+      { embeddings: { values: [3, 4], statistics: { token_count: 4 } } },
+    ],
+  }
   expect(vertex.embeddings!.result(body, { ...wish, inputs: ['a', 'b'] })).toEqual({
-    vectors: [Float32Array.from([1, 2]), Float32Array.from([3, 4])], usage: { inputTokens: 7, outputTokens: 0 },
+    vectors: [Float32Array.from([1, 2]), Float32Array.from([3, 4])],
+    usage: { inputTokens: 7, outputTokens: 0 },
   })
   expect(() => vertex.embeddings!.result({ predictions: [{}] }, { ...wish, inputs: ['a'] })).toThrow('protocol')
 })
 
 describe('configuration', () => {
   const read = (params: string, environment: Record<string, string> = {}) =>
-    readSettings({ text: `model_list:\n  - model_name: m\n    proxy_params: { model: vertex_ai/gemini-2.5-pro, ${params} }\n`, file: 'config.yaml', environment, providers })
+    readSettings({
+      text: `model_list:\n  - model_name: m\n    proxy_params: { model: vertex_ai/gemini-2.5-pro, ${params} }\n`,
+      file: 'config.yaml',
+      environment,
+      providers,
+    })
   const account = { type: 'service_account', project_id: 'key-project', client_email: 'e', private_key: 'canary-key' }
 
   test('credentials from a file, a map or the environment; they are never shown', () => {
     const file = `${mkdtempSync(`${tmpdir()}/vertex-`)}/key.json`
     writeFileSync(file, JSON.stringify(account))
     const given: [string, Record<string, string>][] = [
-      [`vertex_credentials: "${file}"`, {}], [`vertex_credentials: ${JSON.stringify(account)}`, {}], ['vertex_location: global', { GOOGLE_APPLICATION_CREDENTIALS: file }],
+      [`vertex_credentials: "${file}"`, {}],
+      [`vertex_credentials: ${JSON.stringify(account)}`, {}],
+      ['vertex_location: global', { GOOGLE_APPLICATION_CREDENTIALS: file }],
     ]
     for (const [params, environment] of given) {
       const { settings, mistakes } = read(params, environment)
       expect(mistakes).toEqual([])
       const { options } = settings!.deployments[0]!.target
       expect([options.vertex_project, options.vertex_credentials instanceof Secret]).toEqual(['key-project', true])
-      expect(JSON.stringify(settings!.deployments[0], (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value))).not.toContain('canary-key')
+      expect(
+        JSON.stringify(settings!.deployments[0], (_, value: unknown) =>
+          typeof value === 'bigint' ? String(value) : value,
+        ),
+      ).not.toContain('canary-key')
     }
     // A new key is the same deployment.
-    const ids = ['a', 'b'].map(key => read(`vertex_credentials: ${JSON.stringify({ ...account, private_key: key })}`).settings!.deployments[0]!.id)
+    const ids = ['a', 'b'].map(
+      key =>
+        read(`vertex_credentials: ${JSON.stringify({ ...account, private_key: key })}`).settings!.deployments[0]!.id,
+    )
     expect(ids[0]).toBe(ids[1]!)
   })
 

@@ -20,7 +20,9 @@ export const third: Migration = {
       recorded integer not null
     )`)
     // Two replicas that see a new file at once give it one id.
-    await sql.unsafe(`create unique index upstream_files_there on upstream_files (key_id, kind, deployment_id, upstream_id)`)
+    await sql.unsafe(
+      `create unique index upstream_files_there on upstream_files (key_id, kind, deployment_id, upstream_id)`,
+    )
     await sql.unsafe(`create index upstream_files_owner on upstream_files (kind, key_id, created_at_ms, id)`)
     await sql.unsafe(`create index upstream_files_time on upstream_files (kind, created_at_ms, id)`)
   },

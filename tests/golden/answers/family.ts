@@ -23,7 +23,8 @@ export interface AnswerFamily {
   readonly fixtures: readonly AnswerFixture[]
 }
 
-const written = (piece: unknown, frame: (json: string) => string): string => (typeof piece === 'string' ? piece : frame(JSON.stringify(piece)))
+const written = (piece: unknown, frame: (json: string) => string): string =>
+  typeof piece === 'string' ? piece : frame(JSON.stringify(piece))
 
 /** `data:` events. */
 export const dataBytes =
@@ -33,8 +34,13 @@ export const dataBytes =
 
 /** Events named as their `type`. */
 export function namedBytes(pieces: readonly unknown[]): Uint8Array {
-  return Buffer.from(pieces.map(piece => written(piece, json => `event: ${(piece as { type: string }).type}\ndata: ${json}\n\n`)).join(''))
+  return Buffer.from(
+    pieces
+      .map(piece => written(piece, json => `event: ${(piece as { type: string }).type}\ndata: ${json}\n\n`))
+      .join(''),
+  )
 }
 
 /** One JSON document a line. */
-export const lineBytes = (pieces: readonly unknown[]): Uint8Array => Buffer.from(pieces.map(piece => written(piece, json => `${json}\n`)).join(''))
+export const lineBytes = (pieces: readonly unknown[]): Uint8Array =>
+  Buffer.from(pieces.map(piece => written(piece, json => `${json}\n`)).join(''))

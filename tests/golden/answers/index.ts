@@ -11,5 +11,11 @@ import { openaiFamily } from './openai.ts'
 export type { AnswerFamily, AnswerFixture } from './family.ts'
 
 export const families: readonly AnswerFamily[] = [
-  openaiFamily, anthropicFamily, geminiFamily, cohereFamily, mistralFamily, ollamaFamily, bedrockFamily,
+  openaiFamily,
+  anthropicFamily,
+  geminiFamily,
+  cohereFamily,
+  mistralFamily,
+  ollamaFamily,
+  bedrockFamily,
 ]

@@ -36,7 +36,8 @@ export const anthropic: Connect = (url, key) => {
       const ask = { ...body(model, [user(askForTool)]), tools }
       const asked = streamed ? await client.messages.stream(ask).finalMessage() : await client.messages.create(ask)
       const call = asked.content.find(block => block.type === 'tool_use')
-      if (!call || asked.stop_reason !== 'tool_use') throw new Error(`no call, but ${asked.stop_reason}: ${textOf(asked)}`)
+      if (!call || asked.stop_reason !== 'tool_use')
+        throw new Error(`no call, but ${asked.stop_reason}: ${textOf(asked)}`)
       const result: Anthropic.ToolResultBlockParam = { type: 'tool_result', tool_use_id: call.id, content: toolResult }
       const messages = [user(askForTool), { role: 'assistant' as const, content: asked.content }, user([result])]
       const answered = await client.messages.create({ ...body(model, messages), tools })

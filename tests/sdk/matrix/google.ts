@@ -41,7 +41,11 @@ function connect(name: string, client: GoogleGenAI, statusOf: SdkClient['statusO
       return saidOf(textOf(answer), answer)
     },
     async stream({ model, said, signal, onText }) {
-      const stream = await client.models.generateContentStream({ model, contents: said, config: { abortSignal: signal } })
+      const stream = await client.models.generateContentStream({
+        model,
+        contents: said,
+        config: { abortSignal: signal },
+      })
       const chunks = await pieces(stream, onText)
       return saidOf(chunks.map(textOf).join(''), chunks.at(-1)!)
     },

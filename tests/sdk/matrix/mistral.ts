@@ -33,7 +33,8 @@ const argumentsOf = (call: components.ToolCall): { city?: unknown } =>
 
 export const mistral: Connect = (url, key) => {
   const client = new Mistral({ serverURL: url, apiKey: key, retryConfig: { strategy: 'none' } })
-  const create = (model: string, messages: Messages, more: object = {}) => client.chat.complete({ model, messages, ...more })
+  const create = (model: string, messages: Messages, more: object = {}) =>
+    client.chat.complete({ model, messages, ...more })
   const user = (content: components.UserMessage['content']): Messages => [{ role: 'user', content }]
   return {
     name: '@mistralai/mistralai',
@@ -64,7 +65,8 @@ export const mistral: Connect = (url, key) => {
         for await (const { data } of await client.chat.stream({ model, messages, tools }))
           for (const call of data.choices[0]?.delta.toolCalls ?? []) {
             const known = calls[call.index ?? 0]
-            if (known) known.function.arguments = `${String(known.function.arguments)}${String(call.function.arguments)}`
+            if (known)
+              known.function.arguments = `${String(known.function.arguments)}${String(call.function.arguments)}`
             else calls[call.index ?? 0] = call
           }
       } else calls.push(...((await create(model, messages, { tools })).choices[0]?.message?.toolCalls ?? []))

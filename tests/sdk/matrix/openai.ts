@@ -25,9 +25,13 @@ async function converse(
   const messages: Messages = [{ role: 'user', content: askForTool }]
   const { message, finish_reason: reason } = (await ask(messages)).choices[0]!
   const call = message.tool_calls?.[0]
-  if (reason !== 'tool_calls' || call?.type !== 'function') throw new Error(`no call, but ${reason}: ${message.content}`)
+  if (reason !== 'tool_calls' || call?.type !== 'function')
+    throw new Error(`no call, but ${reason}: ${message.content}`)
   messages.push(message, { role: 'tool', tool_call_id: call.id, content: toolResult })
-  return { city: (JSON.parse(call.function.arguments) as { city?: unknown }).city, answer: saidOf(await answer(messages)).text }
+  return {
+    city: (JSON.parse(call.function.arguments) as { city?: unknown }).city,
+    answer: saidOf(await answer(messages)).text,
+  }
 }
 
 const picture: Messages = [
@@ -91,7 +95,9 @@ export const groq: Connect = (url, key): SdkClient => {
       stream_options: { include_usage: true },
       ...more,
     }
-    const stream = (await client.chat.completions.create(body, { signal })) as AsyncIterable<Groq.Chat.ChatCompletionChunk>
+    const stream = (await client.chat.completions.create(body, {
+      signal,
+    })) as AsyncIterable<Groq.Chat.ChatCompletionChunk>
     return joined(stream as unknown as AsyncIterable<OpenAI.ChatCompletionChunk>, onText)
   }
   return {
@@ -106,7 +112,9 @@ export const groq: Connect = (url, key): SdkClient => {
     useTool: (model, isStreamed) =>
       converse(
         messages =>
-          isStreamed ? gather({ model, messages, onText: () => {}, more: { tools } }) : create(model, messages, { tools }),
+          isStreamed
+            ? gather({ model, messages, onText: () => {}, more: { tools } })
+            : create(model, messages, { tools }),
         messages => create(model, messages, { tools }),
       ),
     see: async model => saidOf(await create(model, picture)).text,

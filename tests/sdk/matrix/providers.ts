@@ -38,7 +38,11 @@ export const providerRows: readonly ProviderRow[] = [
     path: chatOrResponses,
     silentStream: true,
   },
-  { name: 'openrouter', params: { model: 'openrouter/openai/gpt-5', api_base: '{simulator}/v1', ...key }, path: chatOrResponses },
+  {
+    name: 'openrouter',
+    params: { model: 'openrouter/openai/gpt-5', api_base: '{simulator}/v1', ...key },
+    path: chatOrResponses,
+  },
   {
     name: 'azure',
     params: { model: 'azure/gpt-5', api_base: '{simulator}', api_version: '2024-10-21', ...key },
@@ -83,10 +87,19 @@ export const providerRows: readonly ProviderRow[] = [
   },
   {
     name: 'vertex_ai-claude',
-    params: { model: 'vertex_ai/claude-sonnet-4-5@20250929', api_base: '{simulator}', vertex_project: 'my-project', ...key },
+    params: {
+      model: 'vertex_ai/claude-sonnet-4-5@20250929',
+      api_base: '{simulator}',
+      vertex_project: 'my-project',
+      ...key,
+    },
     path: /\/publishers\/anthropic\/models\/claude-sonnet-4-5@20250929:(?:rawPredict|streamRawPredict)$/,
   },
-  { name: 'cohere', params: { model: 'cohere/command-a-vision-07-2025', api_base: '{simulator}', ...key }, path: /\/v2\/chat$/ },
+  {
+    name: 'cohere',
+    params: { model: 'cohere/command-a-vision-07-2025', api_base: '{simulator}', ...key },
+    path: /\/v2\/chat$/,
+  },
   {
     name: 'mistral',
     params: { model: 'mistral/mistral-large-latest', api_base: '{simulator}/mistral/v1', ...key },
@@ -130,5 +143,8 @@ export function matrixConfig(): string {
       model_info: { mode: 'chat' },
     })),
   )
-  return JSON.stringify({ model_list: deployments, router_settings: { num_retries: 0, allowed_fails: 1000, cooldown_time: 0 } })
+  return JSON.stringify({
+    model_list: deployments,
+    router_settings: { num_retries: 0, allowed_fails: 1000, cooldown_time: 0 },
+  })
 }
