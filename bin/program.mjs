@@ -122,7 +122,11 @@ function makeBundle(bun, bundle) {
 }
 
 function joinModules(bun, draft) {
-  const entries = [source, join(root, 'src/store/ledger-worker.ts'), join(root, 'src/lib/tokenizer-worker.ts')]
+  const entries = [
+    source,
+    join(root, 'src/store/ledger/ledger-worker.ts'),
+    join(root, 'src/lib/tokens/tokenizer-worker.ts'),
+  ]
   const options = [
     '--target=bun',
     '--splitting',

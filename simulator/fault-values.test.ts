@@ -77,8 +77,8 @@ test('the edges that are allowed', () => {
 })
 
 test('every parameter can be given its own default', () => {
+  // No events are waited for by default: there is no number for it.
   for (const [name, { params }] of Object.entries(faultKinds))
-    // No events are waited for by default: there is no number for it.
     for (const [param, value] of Object.entries(params))
       if (value !== Infinity) expect(parseFault(`${name};${param}=${value}`).text(param)).toBe(String(value))
 })

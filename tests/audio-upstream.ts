@@ -345,14 +345,12 @@ function readReport(report: string): Utterance[] {
     const [, word, start, end, probability] = timed as unknown as [string, string, string, string, string]
     // Silence, noise and the ends of a sentence are no words.
     if (/^[a-z']/.test(word))
-      utterances
-        .at(-1)
-        ?.push({
-          word: word.replace(/\(\d+\)$/, ''),
-          start: Number(start),
-          end: Number(end),
-          probability: Number(probability),
-        })
+      utterances.at(-1)?.push({
+        word: word.replace(/\(\d+\)$/, ''),
+        start: Number(start),
+        end: Number(end),
+        probability: Number(probability),
+      })
   }
   return utterances.filter(words => words.length > 0)
 }

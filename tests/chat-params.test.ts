@@ -4,7 +4,7 @@ import type { Target } from '../src/core/deployment.ts'
 import { GatewayError } from '../src/core/errors.ts'
 import type { TranslatedCall } from '../src/core/provider.ts'
 import { openaiChat } from '../src/formats/index.ts'
-import { JsonBody } from '../src/lib/json-body.ts'
+import { JsonBody } from '../src/lib/json/json-body.ts'
 import { providers } from '../src/providers/index.ts'
 import { targetOf } from './provider-rig.ts'
 

@@ -1,7 +1,7 @@
 /** The end: what is under way may finish, for a while. */
 import type { ServeOptions } from '../config/serve-options.ts'
 import { GatewayError } from '../core/errors.ts'
-import type { HttpServer } from '../http/server.ts'
+import type { HttpServer } from '../http/server/server.ts'
 import type { Logger } from '../telemetry/log.ts'
 
 /** Of the 30 s that Kubernetes waits before it kills, the rest is for runs in the background and the ledger. */

@@ -59,7 +59,7 @@ export function modelFacts({ modelName, model, provider }: NamedModel, declared:
     mode,
     ...abilities,
     ...resolvePrices(declared, catalogPrices(provider, lookedUp), mode === 'audio_speech'),
-    // The mode stays as declared: only what somebody said can contradict a call (pipeline/attempt.ts).
+    // The mode stays as declared: only what somebody said can contradict a call (pipeline/lanes/attempt.ts).
     info: { ...unknown, ...modalities(mode, known), ...known },
   }
 }

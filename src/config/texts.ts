@@ -2,7 +2,7 @@
 
 /**
  * The transport sets these itself or they are none of a request's, and does not send given ones
- * (pipeline/http1/request-head.ts; RFC 9110, 7.6.1).
+ * (http/client/request-head.ts; RFC 9110, 7.6.1).
  */
 export const unsentHeaders: ReadonlySet<string> = new Set([
   'host',

@@ -1,5 +1,5 @@
 /** One call of one client, from its first byte to its one row in the ledger. */
-import type { JsonBody } from '../lib/json-body.ts'
+import type { JsonBody } from '../lib/json/json-body.ts'
 import type { Deployment } from './deployment.ts'
 import type { GatewayError } from './errors.ts'
 import type { NamedFiles } from './files.ts'

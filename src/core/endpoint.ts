@@ -1,5 +1,5 @@
 /** One public path family: who may call it and what answers. */
-import type { Tokenizer } from '../lib/tokenizer.ts'
+import type { Tokenizer } from '../lib/tokens/tokenizer.ts'
 import type { Answer } from './answer.ts'
 import type { Caller } from './call.ts'
 import type { Deployment } from './deployment.ts'

@@ -1,5 +1,5 @@
-/** Files and batches on their way to the upstream that keeps them. Implemented by `pipeline/file-call.ts`. */
-import type { Edit, JsonBody } from '../lib/json-body.ts'
+/** Files and batches on their way to the upstream that keeps them. Implemented by `pipeline/files/file-call.ts`. */
+import type { Edit, JsonBody } from '../lib/json/json-body.ts'
 import { Secret } from '../lib/secret.ts'
 import type { Answer, AnswerStream } from './answer.ts'
 import type { Caller } from './call.ts'
@@ -85,7 +85,7 @@ export function isLocalFileId(id: string): boolean {
   return /^file-[0-9a-f]{12}7[0-9a-f]{3}[89ab][0-9a-f]{15}$/.test(id)
 }
 
-/** The uploaded files that the body of a call names, found for its key. Implemented by `pipeline/named-files.ts`. */
+/** The uploaded files that the body of a call names, found for its key. Implemented by `pipeline/files/named-files.ts`. */
 export interface NamedFiles {
   /**
    * Those of `group`, the deployments of `model`, that can be given all of the files. Rejects with `unprocessable`, or

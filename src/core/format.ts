@@ -1,5 +1,5 @@
 /** A wire format: how one family of clients writes requests and reads answers. */
-import type { Edit, JsonBody } from '../lib/json-body.ts'
+import type { Edit, JsonBody } from '../lib/json/json-body.ts'
 import type { ChatEvent, ChatRequest } from './chat.ts'
 import type { Operation } from './call.ts'
 import type { EmbeddingsRequest, EmbeddingsResult } from './embeddings.ts'
@@ -11,7 +11,7 @@ import type { RequestHeaders } from './request.ts'
 import type { RerankRequest, RerankResult } from './rerank.ts'
 import type { SpeechRequest } from './speech.ts'
 import type { Usage } from './usage.ts'
-import type { CallWishes } from './wishes.ts'
+import type { RequestOverrides } from './overrides.ts'
 
 /** What both lanes need to know of a request before anything is translated. */
 export interface Inspection {
@@ -98,7 +98,7 @@ interface FormatBase {
   readonly streaming?: { readonly contentType: string; readonly heartbeat: string } | 'as-upstream'
   inspect(body: JsonBody): Inspection
   /** What the body asks of the gateway itself; absent = bodies of this dialect ask nothing. Throws `unprocessable`. */
-  wishes?(body: JsonBody): CallWishes
+  overrides?(body: JsonBody): RequestOverrides
   /** The body of an error answer. `requestId` = what `x-request-id` says, for dialects that repeat it in the body. */
   errorBody(error: GatewayError, requestId?: string): object
   readonly forward: ForwardRules

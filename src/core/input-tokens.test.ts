@@ -1,7 +1,7 @@
 /** Figures of OpenAI's Cookbook, "How to count tokens with tiktoken". */
 import { afterAll, expect, test } from 'bun:test'
-import type { Encoding } from '../lib/tokenizer.ts'
-import { Tokenizer } from '../lib/tokenizer.ts'
+import type { Encoding } from '../lib/tokens/tokenizer.ts'
+import { Tokenizer } from '../lib/tokens/tokenizer.ts'
 import type { ChatRequest, Message } from './chat.ts'
 import { countableInput, estimateInput } from './input-tokens.ts'
 

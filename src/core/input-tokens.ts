@@ -1,7 +1,7 @@
 /** What a model reads of a request, and how many tokens that is: counted with a tokenizer, or about. */
-import { audioTokens, imageTokens, pdfTokens, TextCounter } from '../lib/count-tokens.ts'
-import { isObject, textOf } from '../lib/json-values.ts'
-import type { Encoding } from '../lib/tokenizer.ts'
+import { audioTokens, imageTokens, pdfTokens, TextCounter } from '../lib/tokens/count-tokens.ts'
+import { isObject, textOf } from '../lib/json/json-values.ts'
+import type { Encoding } from '../lib/tokens/tokenizer.ts'
 import type { ChatRequest, Message, Part, Source, Tool } from './chat.ts'
 
 /** What a template puts around each message and each tool, about. */

@@ -1,6 +1,6 @@
 /** A request as the server hands it over, and one made inside of this program. */
 import type { HttpRequest } from './endpoint.ts'
-import { JsonBody, JsonBodyError } from '../lib/json-body.ts'
+import { JsonBody, JsonBodyError } from '../lib/json/json-body.ts'
 import { GatewayError } from './errors.ts'
 
 /** Whoever waits for an answer. */

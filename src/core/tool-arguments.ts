@@ -1,6 +1,6 @@
 /** Arguments of tool calls: text in the hub, an object with most vendors. */
-import { isObject } from '../lib/json-values.ts'
-import type { Json } from '../lib/json-values.ts'
+import { isObject } from '../lib/json/json-values.ts'
+import type { Json } from '../lib/json/json-values.ts'
 
 /**
  * The object that the text says. What a model wrote otherwise is not lost and must not end its conversation: no schema takes

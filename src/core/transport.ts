@@ -1,4 +1,4 @@
-/** The one way to an upstream. Implemented by `pipeline/http1` for the network. */
+/** The one way to an upstream. Implemented by `http/client` for the network. */
 import type { Secret } from '../lib/secret.ts'
 import type { GatewayError } from './errors.ts'
 import type { CallHead } from './provider.ts'

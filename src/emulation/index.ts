@@ -2,7 +2,7 @@
 import type { ChatRequest, Message } from '../core/chat.ts'
 import type { ModelProfile } from '../core/deployment.ts'
 import type { ChatAdapter } from '../core/provider.ts'
-import type { JsonBody } from '../lib/json-body.ts'
+import type { JsonBody } from '../lib/json/json-body.ts'
 import { decorated } from './decorate.ts'
 import type { Emulation } from './decorate.ts'
 import { checkGuardInput } from './guard.ts'

@@ -5,7 +5,7 @@ import { nativeProfile } from '../core/deployment.ts'
 import type { ModelProfile, Target } from '../core/deployment.ts'
 import type { ChatAdapter } from '../core/provider.ts'
 import { emulate, judgeJson } from './index.ts'
-import { schemaProblems, unknownReference } from './json-schema.ts'
+import { schemaProblems, unknownReference } from '../lib/json/json-schema.ts'
 
 const person = {
   type: 'object',

@@ -3,9 +3,9 @@ import type { ChatRequest, ResponseFormat } from '../core/chat.ts'
 import type { ModelProfile } from '../core/deployment.ts'
 import { unprocessable } from '../core/errors.ts'
 import type { Emulation } from './decorate.ts'
-import { schemaProblems, unknownReference } from './json-schema.ts'
-import { readLiteral, readLiteralAt } from './literal.ts'
-import type { Literal } from './literal.ts'
+import { schemaProblems, unknownReference } from '../lib/json/json-schema.ts'
+import { readLiteral, readLiteralAt } from '../lib/json/literal.ts'
+import type { Literal } from '../lib/json/literal.ts'
 import { withInstruction } from './messages.ts'
 
 /** What an answer has to be; `schema` absent = any JSON object. */

@@ -1,7 +1,7 @@
 /** Tools in words: how they are described to a model that does not know them, and how past calls are retold. */
 import type { ChatRequest, Message, Part, Tool, ToolChoice } from '../core/chat.ts'
 import { appendParts } from './messages.ts'
-import { readLiteral } from './literal.ts'
+import { readLiteral } from '../lib/json/literal.ts'
 
 /** The same request always gets the same words: they are part of the prompt that providers cache. */
 export function describeTools(tools: readonly Tool[], choice: ToolChoice, parallel: boolean): string {

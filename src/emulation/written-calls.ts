@@ -1,7 +1,7 @@
 /** Calls of tools in the notations that models write: JSON objects, Python calls, XML. Only offered names count. */
 import type { Tool } from '../core/chat.ts'
-import { attempt, LiteralReader, NotLiteral, readLiteral } from './literal.ts'
-import type { Literal } from './literal.ts'
+import { attempt, LiteralReader, NotLiteral, readLiteral } from '../lib/json/literal.ts'
+import type { Literal } from '../lib/json/literal.ts'
 
 /** A call of an offered tool, under its offered name. */
 export interface WrittenCall {

@@ -1,5 +1,5 @@
 import type { Endpoint } from '../core/endpoint.ts'
-import { openaiChat } from '../formats/openai-chat.ts'
+import { openaiChat } from '../formats/openai/chat/index.ts'
 
 /** Chat completions: gateway API specification, "Chat completion". The deployment of the path wins. */
 export const chatCompletions: Endpoint = {

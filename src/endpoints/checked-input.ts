@@ -4,7 +4,7 @@ import type { HttpRequest } from '../core/endpoint.ts'
 import { GatewayError, unprocessable } from '../core/errors.ts'
 import { checkEncoding, readBody } from '../core/request.ts'
 import { fieldsOf, problemsIn } from '../core/schema-problems.ts'
-import { JsonBody, JsonBodyError } from '../lib/json-body.ts'
+import { JsonBody, JsonBodyError } from '../lib/json/json-body.ts'
 
 /** Enough for what administers; who takes texts of clients gives the configured limit. */
 const bytesMaxDefault = 1024 * 1024

@@ -1,5 +1,5 @@
 import type { Endpoint } from '../core/endpoint.ts'
-import { openaiCompletions } from '../formats/openai-completions.ts'
+import { openaiCompletions } from '../formats/openai/completions/index.ts'
 
 /** Text completions: the model stands in the path, in the query, or in the body, in that order. */
 export const completions: Endpoint = {

@@ -1,6 +1,6 @@
 import type { Endpoint } from '../core/endpoint.ts'
-import { cursorChat } from '../formats/cursor-chat.ts'
-import { openaiChat } from '../formats/openai-chat.ts'
+import { cursorChat } from '../formats/openai/cursor.ts'
+import { openaiChat } from '../formats/openai/chat/index.ts'
 import { readRequest } from './responses/body.ts'
 
 /** Chat completions for Cursor, which writes `messages` for some models and `input` for others. */

@@ -1,5 +1,5 @@
 import type { Endpoint } from '../core/endpoint.ts'
-import { openaiEmbeddings } from '../formats/openai-embeddings.ts'
+import { openaiEmbeddings } from '../formats/openai/embeddings.ts'
 
 /** Embeddings: gateway API specification, "Embeddings". No field of the body chooses host or key. */
 export const embeddings: Endpoint = {

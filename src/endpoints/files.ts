@@ -9,7 +9,7 @@ import type { FileCall } from '../core/files.ts'
 import { withLocalIds } from '../core/local-ids.ts'
 import type { FileRecord } from '../core/ports.ts'
 import type { Upload, UploadPart } from '../core/upload.ts'
-import type { JsonBody } from '../lib/json-body.ts'
+import type { JsonBody } from '../lib/json/json-body.ts'
 import { readQuery } from './checked-input.ts'
 import { BatchLines } from './files/batch-lines.ts'
 import {

@@ -14,7 +14,7 @@ import {
   geminiGenerate,
   geminiGenerateArray,
   geminiModelEntry,
-} from '../formats/gemini.ts'
+} from '../formats/gemini/index.ts'
 import { countOrEstimate } from './utils/count-or-estimate.ts'
 
 const bases = ['/v1beta', '/v1', '/gemini/v1beta', '/gemini/v1']

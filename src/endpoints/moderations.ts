@@ -1,7 +1,7 @@
 import { mayCall } from '../accounts/model-access.ts'
 import type { Caller } from '../core/call.ts'
 import type { Endpoint, Services } from '../core/endpoint.ts'
-import { openaiModerations } from '../formats/openai-moderations.ts'
+import { openaiModerations } from '../formats/openai/moderations.ts'
 
 /**
  * Moderation: gateway API specification, "Moderation". `model` may be left out: then the first model of mode

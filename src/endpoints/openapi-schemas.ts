@@ -22,7 +22,7 @@ const usage = object({
   total_tokens: { type: 'integer' },
 })
 
-/** What a body asks of the gateway itself (core/wishes.ts). */
+/** What a body asks of the gateway itself (core/overrides.ts). */
 const gatewayWishes = {
   num_retries: nullable('integer', { minimum: 0, maximum: 10, description: 'Further attempts after the first.' }),
   fallbacks: {

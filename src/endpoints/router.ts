@@ -7,7 +7,7 @@ import type { Endpoint, HttpRequest, Services } from '../core/endpoint.ts'
 import { GatewayError, toGatewayError } from '../core/errors.ts'
 import type { CountedRequest } from '../core/policy.ts'
 import type { Client, RequestBody, RequestHeaders } from '../core/request.ts'
-import { openaiErrorBody } from '../formats/openai-error.ts'
+import { openaiErrorBody } from '../formats/openai/error.ts'
 import { PathTable } from '../lib/path-table.ts'
 import { presentedKey, unknownKey } from './credentials.ts'
 

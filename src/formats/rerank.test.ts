@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { GatewayError } from '../core/errors.ts'
-import { JsonBody } from '../lib/json-body.ts'
+import { JsonBody } from '../lib/json/json-body.ts'
 import { cohereRerank, jinaRerank } from './rerank.ts'
 
 const bodyOf = (value: unknown): JsonBody => JsonBody.read(Buffer.from(JSON.stringify(value)))

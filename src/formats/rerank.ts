@@ -6,8 +6,8 @@ import { GatewayError } from '../core/errors.ts'
 import type { ForwardRules, Inspection, UnaryFormat } from '../core/format.ts'
 import type { RerankRequest, RerankResult } from '../core/rerank.ts'
 import type { Usage } from '../core/usage.ts'
-import type { JsonBody } from '../lib/json-body.ts'
-import type { Edit } from '../lib/json-body.ts'
+import type { JsonBody } from '../lib/json/json-body.ts'
+import type { Edit } from '../lib/json/json-body.ts'
 import {
   booleanField,
   checkFields,
@@ -22,11 +22,11 @@ import {
   stringField,
   textOf,
   unknownFields,
-} from './openai-chat/checks.ts'
-import type { Check, Fields, ProblemList as Problems } from './openai-chat/checks.ts'
-import { readWishes } from './openai-chat/wishes.ts'
-import { openaiErrorBody } from './openai-error.ts'
-import { readAnswer } from './openai-forward.ts'
+} from './common/field-checks.ts'
+import type { Check, Fields, ProblemList as Problems } from './common/field-checks.ts'
+import { readOverrides } from './common/overrides.ts'
+import { openaiErrorBody } from './openai/error.ts'
+import { readAnswer } from './openai/forward.ts'
 
 const documentsMax = 10_000
 
@@ -216,7 +216,7 @@ export const cohereRerank: UnaryFormat<'rerank'> = {
   dialect: 'cohere-rerank',
   operation: 'rerank',
   inspect,
-  wishes: readWishes,
+  overrides: readOverrides,
   decode: decodeAs('cohere-rerank'),
   encode: (result, _model, request) => ({
     id: crypto.randomUUID(),
@@ -232,7 +232,7 @@ export const jinaRerank: UnaryFormat<'rerank'> = {
   dialect: 'jina-rerank',
   operation: 'rerank',
   inspect,
-  wishes: readWishes,
+  overrides: readOverrides,
   decode: decodeAs('jina-rerank'),
   encode: (result, model, request) => ({
     id: crypto.randomUUID(),

@@ -5,12 +5,12 @@
 import type { ChatRequest, Message } from '../core/chat.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { Inspection, UnaryFormat } from '../core/format.ts'
-import type { JsonBody } from '../lib/json-body.ts'
-import { anthropicCountTokens } from './anthropic-messages.ts'
-import { geminiCountTokens } from './gemini.ts'
-import { isObject, ProblemList, readField, textOf } from './openai-chat/checks.ts'
-import { openaiChat } from './openai-chat.ts'
-import { openaiErrorBody } from './openai-error.ts'
+import type { JsonBody } from '../lib/json/json-body.ts'
+import { anthropicCountTokens } from './anthropic/index.ts'
+import { geminiCountTokens } from './gemini/index.ts'
+import { isObject, ProblemList, readField, textOf } from './common/field-checks.ts'
+import { openaiChat } from './openai/chat/index.ts'
+import { openaiErrorBody } from './openai/error.ts'
 
 /** What is to be counted stands in exactly one of these. */
 const inputFields = ['messages', 'prompt', 'contents']

@@ -1,6 +1,6 @@
 /** Streams of bytes cut into frames, whatever the vendor cuts them with. */
-import { EventStreamSplitter } from './aws-event-stream.ts'
-import { ElementSplitter, LineSplitter } from './json-frames.ts'
+import { EventStreamSplitter } from './aws/aws-event-stream.ts'
+import { ElementSplitter, LineSplitter } from './json/json-frames.ts'
 import { SseSplitter } from './sse.ts'
 
 /** One message of a stream: the optional event name and its text. */

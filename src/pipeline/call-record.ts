@@ -6,7 +6,7 @@ import type { StreamRelay } from '../core/format.ts'
 import type { Client } from '../core/request.ts'
 import type { Usage, UsageSource } from '../core/usage.ts'
 import type { Clock } from '../lib/clock.ts'
-import type { JsonBody } from '../lib/json-body.ts'
+import type { JsonBody } from '../lib/json/json-body.ts'
 
 interface CallStart {
   readonly id: string

@@ -9,10 +9,10 @@ import { readJsonBody } from '../core/request.ts'
 import type { Clock } from '../lib/clock.ts'
 import { Mask, masked } from '../lib/mask.ts'
 import { Secret } from '../lib/secret.ts'
-import { planAttempt } from './attempt.ts'
-import type { Attempt } from './attempt.ts'
+import { planAttempt } from './lanes/attempt.ts'
+import type { Attempt } from './lanes/attempt.ts'
 import { openCall } from './call-record.ts'
-import type { PlaceFiles } from './named-files.ts'
+import type { PlaceFiles } from './files/named-files.ts'
 
 interface PreviewParts {
   readonly clock: Clock

@@ -6,21 +6,21 @@ import type { Format } from '../core/format.ts'
 import type { Policy, Reply } from '../core/policy.ts'
 import type { RouterSettings } from '../core/settings.ts'
 import type { Transport, UpstreamExchange, UpstreamRequest, UpstreamResponse } from '../core/transport.ts'
-import { noWishes } from '../core/wishes.ts'
-import type { CallWishes } from '../core/wishes.ts'
+import { noOverrides } from '../core/overrides.ts'
+import type { RequestOverrides } from '../core/overrides.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { TimerWheel } from '../lib/timer-wheel.ts'
-import { planAttempt, wishesOf } from './attempt.ts'
-import type { Answer, Attempt } from './attempt.ts'
+import { planAttempt, overridesOf } from './lanes/attempt.ts'
+import type { Answer, Attempt } from './lanes/attempt.ts'
 import { Authorizer } from './authorize.ts'
-import type { CallControl } from './control.ts'
+import type { CallControl } from './call-control.ts'
 import { Cooldowns } from './cooldown.ts'
 import type { Rest } from './cooldown.ts'
-import { blamesDeployment, readFault } from './fault.ts'
-import { answerInProcess, inProcessExchange } from './in-process.ts'
-import { openStream } from './stream-reply.ts'
-import { checkedExchange } from './structured-output.ts'
-import type { AnswerCheck } from './structured-output.ts'
+import { blamesDeployment, readFault } from './upstream-fault.ts'
+import { answerInProcess, inProcessExchange } from './lanes/in-process.ts'
+import { openStream } from './lanes/stream-reply.ts'
+import { checkedExchange } from './lanes/structured-output.ts'
+import type { AnswerCheck } from './lanes/structured-output.ts'
 import { writtenCharacters } from './usage.ts'
 
 const answerBytesMax = 64 * 1024 * 1024
@@ -61,7 +61,7 @@ type Granted = ReadonlyMap<string, readonly Deployment[]>
 
 /** A call on its way through the router, with what its client wants of it. */
 interface Run extends RoutedCall {
-  readonly wishes: CallWishes
+  readonly overrides: RequestOverrides
   readonly granted: Granted
 }
 
@@ -92,15 +92,15 @@ export class Router {
    * function, costs part of a microsecond and hundreds of bytes.
    */
   run({ control, format, settings, resolve }: RoutedCall, taker: ReplyTaker): void {
-    let wishes: CallWishes
+    let overrides: RequestOverrides
     try {
-      wishes = wishesOf(control.call, format)
+      overrides = overridesOf(control.call, format)
     } catch (error) {
       return taker.failed(error)
     }
-    const run: Run = { control, format, settings, resolve, wishes, granted: nothingGranted }
-    if (wishes === noWishes) return this.#start(run, taker)
-    this.#grant(control.call, wishes).then(
+    const run: Run = { control, format, settings, resolve, overrides, granted: nothingGranted }
+    if (overrides === noOverrides) return this.#start(run, taker)
+    this.#grant(control.call, overrides).then(
       granted => this.#start({ ...run, granted }, taker),
       thrown => taker.failed(thrown),
     )
@@ -126,7 +126,7 @@ export class Router {
   }
 
   /** Every model that the client names is asked for like the call's own, before anything is sent. */
-  async #grant(call: Call, wishes: CallWishes): Promise<Granted> {
+  async #grant(call: Call, overrides: RequestOverrides): Promise<Granted> {
     const granted = new Map<string, readonly Deployment[]>()
     const grant = async (field: string, names: readonly string[]): Promise<void> => {
       for (const model of names) {
@@ -140,8 +140,8 @@ export class Router {
         granted.set(model, asked.candidates)
       }
     }
-    await grant('fallbacks', wishes.fallbacks ?? [])
-    await grant('context_window_fallback_dict', largerModels(call.model, wishes))
+    await grant('fallbacks', overrides.fallbacks ?? [])
+    await grant('context_window_fallback_dict', largerModels(call.model, overrides))
     return granted
   }
 
@@ -157,12 +157,12 @@ export class Router {
   /** A conversation that is too long needs a larger model; other failures that may pass need any other. */
   async #fallBack(routed: Run, error: GatewayError): Promise<Reply> {
     const {
-      wishes,
+      overrides,
       settings,
       control: { call },
     } = routed
-    const others = [...(wishes.fallbacks ?? settings.fallbacks[call.model] ?? settings.fallbacks['*'] ?? [])]
-    const larger = largerModels(call.model, wishes)
+    const others = [...(overrides.fallbacks ?? settings.fallbacks[call.model] ?? settings.fallbacks['*'] ?? [])]
+    const larger = largerModels(call.model, overrides)
     let last = error
     for (;;) {
       const name =
@@ -185,7 +185,7 @@ export class Router {
     const tried = new Set<Deployment>(failed ? [failed.deployment] : [])
     let last = failed?.error
     if (last?.retry === 'never') throw last
-    const retries = routed.wishes.retries ?? routed.settings.retries
+    const retries = routed.overrides.retries ?? routed.settings.retries
     for (let attempt = failed ? 1 : 0; attempt <= retries; attempt++) {
       let deployment = this.#choose(group, tried)
       if (!deployment) {
@@ -209,7 +209,7 @@ export class Router {
     routed.control.failed(this.#parts.clock.monotonicMs())
     const error = toGatewayError(thrown)
     // Whoever does not want to wait must not make a deployment rest for all others.
-    const isImpatient = error.kind === 'upstream-timeout' && routed.wishes.timeoutMs !== undefined
+    const isImpatient = error.kind === 'upstream-timeout' && routed.overrides.timeoutMs !== undefined
     if (blamesDeployment(error) && !isImpatient) this.#cooldowns.failed(deployment, error, routed.settings)
     return error
   }
@@ -252,21 +252,21 @@ export class Router {
   }
 
   #attempt(routed: Run, deployment: Deployment, taker: ReplyTaker): void {
-    const { control, format, wishes } = routed
+    const { control, format, overrides } = routed
     const { call } = control
     call.deployment = deployment
     call.attempts++
     let attempt: Attempt
     try {
-      attempt = planAttempt(call, format, deployment, wishes)
+      attempt = planAttempt(call, format, deployment, overrides)
     } catch (error) {
       return taker.failed(error)
     }
     call.dropped = attempt.dropped
     const limited =
-      wishes.timeoutMs === undefined
+      overrides.timeoutMs === undefined
         ? deployment
-        : { ...deployment, timeouts: shortened(deployment.timeouts, call.stream, wishes.timeoutMs) }
+        : { ...deployment, timeouts: shortened(deployment.timeouts, call.stream, overrides.timeoutMs) }
     const exchange = attempt.check
       ? this.#sendChecked(call, attempt, attempt.check, limited)
       : this.#send(call, attempt, limited)
@@ -368,7 +368,7 @@ export class Router {
 }
 
 /** The model for conversations that are too long for this one, the model for those too long for that one, and so on. */
-function largerModels(model: string, { contextFallbacks }: CallWishes): string[] {
+function largerModels(model: string, { contextFallbacks }: RequestOverrides): string[] {
   const names: string[] = []
   for (let at = contextFallbacks?.get(model); at !== undefined; at = contextFallbacks?.get(at)) {
     if (at === model || names.includes(at)) break

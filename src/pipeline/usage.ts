@@ -1,7 +1,7 @@
 /** What a call used when the upstream does not say, or does not live to say it. */
 import type { Call } from '../core/call.ts'
 import type { StreamRelay } from '../core/format.ts'
-import { bodyTokens } from '../lib/body-tokens.ts'
+import { bodyTokens } from '../lib/tokens/body-tokens.ts'
 
 const charactersPerToken = 4
 

@@ -1,7 +1,7 @@
 /** What answers of several vendors are checked for alike. */
 import { GatewayError } from '../core/errors.ts'
-import { isObject } from '../lib/json-values.ts'
-import type { Json } from '../lib/json-values.ts'
+import { isObject } from '../lib/json/json-values.ts'
+import type { Json } from '../lib/json/json-values.ts'
 
 const countMax = 1_000_000_000
 

@@ -314,17 +314,15 @@ describe('OpenAI-compatible hosts', () => {
   })
 
   test('quirks: renamed, dropped and kept fields', () => {
-    const { body, dropped } = providers
-      .get('mistral')!
-      .chat!.request(
-        request({
-          seed: 3,
-          user: 'u',
-          stream: true,
-          messages: [{ role: 'developer', parts: [{ type: 'text', text: 'x' }] }],
-        }),
-        target('mistral'),
-      )
+    const { body, dropped } = providers.get('mistral')!.chat!.request(
+      request({
+        seed: 3,
+        user: 'u',
+        stream: true,
+        messages: [{ role: 'developer', parts: [{ type: 'text', text: 'x' }] }],
+      }),
+      target('mistral'),
+    )
     expect(body).toEqual({
       model: 'up-model',
       messages: [{ role: 'system', content: 'x' }],

@@ -2,7 +2,7 @@
  * What one small upstream call costs, raw client against fetch, in the same process and run.
  * `bun tests/bench/http1-micro.ts [calls] [concurrency]`. The server is a child, so its CPU is not counted.
  */
-import { createHttp1Transport } from '../../src/pipeline/http1/client.ts'
+import { createHttp1Transport } from '../../src/http/client/client.ts'
 import type { UpstreamRequest } from '../../src/core/transport.ts'
 
 const body = JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'x'.repeat(180) }] })

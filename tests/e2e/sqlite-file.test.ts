@@ -6,7 +6,7 @@ import { afterEach, expect, test } from 'bun:test'
 import { Database } from 'bun:sqlite'
 import { existsSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
-import { backUp, holdLock, watchLoop } from '../../src/store/sqlite-fixture.ts'
+import { backUp, holdLock, watchLoop } from '../../src/store/database/sqlite-fixture.ts'
 import { startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import type { Answer } from '../../src/core/answer.ts'
-import type { IncomingRequest } from '../../src/http/connected-request.ts'
+import type { IncomingRequest } from '../../src/http/server/connected-request.ts'
 import { echo, FakeLine, HandStream, readAnswers, text } from '../server-rig.ts'
 import { interesting, mutate, split } from './bytes.ts'
 

@@ -1,8 +1,8 @@
 import { afterAll, expect, test } from 'bun:test'
 import { GatewayError } from '../../src/core/errors.ts'
-import { createHttp1Transport } from '../../src/pipeline/http1/client.ts'
-import { MalformedResponseError } from '../../src/pipeline/http1/response-head.ts'
-import { ResponseParser } from '../../src/pipeline/http1/response-parser.ts'
+import { createHttp1Transport } from '../../src/http/client/client.ts'
+import { MalformedResponseError } from '../../src/http/client/response-head.ts'
+import { ResponseParser } from '../../src/http/client/response-parser.ts'
 import { rawUpstream, timeouts, until } from '../raw-upstream.ts'
 import { mutate, split } from './bytes.ts'
 

@@ -14,7 +14,7 @@ import {
 } from '../../src/formats/index.ts'
 import { frameSplitter } from '../../src/lib/frames.ts'
 import type { Frame } from '../../src/lib/frames.ts'
-import { AnswerState, TranslatedRelay, readAnswer } from '../../src/pipeline/translate.ts'
+import { AnswerState, TranslatedRelay, readAnswer } from '../../src/pipeline/lanes/translate.ts'
 import { providers } from '../../src/providers/index.ts'
 import { expectConforms, streamData } from '../conformance.ts'
 import { chatRequest } from '../provider-rig.ts'

@@ -14,7 +14,7 @@ import {
 } from '../../src/formats/index.ts'
 import type { Framing } from '../../src/lib/frames.ts'
 import { frameSplitter } from '../../src/lib/frames.ts'
-import { JsonBody } from '../../src/lib/json-body.ts'
+import { JsonBody } from '../../src/lib/json/json-body.ts'
 import { providerOf } from '../golden/targets.ts'
 import { canonical, forSeeds, seedsOf } from './random.ts'
 import type { Random } from './random.ts'

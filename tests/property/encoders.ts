@@ -1,9 +1,9 @@
 /** Requests of the hub in the words of the clients: the way that only tests go. */
 import type { ChatRequest, Message, Part, Source, Tool } from '../../src/core/chat.ts'
-import { sealSignature } from '../../src/formats/anthropic-messages/seal.ts'
-import { sealThoughts } from '../../src/formats/gemini/capsule.ts'
-import type { SealedThought } from '../../src/formats/gemini/capsule.ts'
-import { seal } from '../../src/formats/openai-responses/sealed.ts'
+import { sealSignature } from '../../src/formats/anthropic/thinking-signature.ts'
+import { sealThoughts } from '../../src/formats/gemini/thought-signature.ts'
+import type { SealedThought } from '../../src/formats/gemini/thought-signature.ts'
+import { seal } from '../../src/formats/openai/responses/encrypted-reasoning.ts'
 
 export type Json = Record<string, unknown>
 type Reasoning = Extract<Part, { type: 'reasoning' }>

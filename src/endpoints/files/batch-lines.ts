@@ -4,7 +4,7 @@ import type { Deployment } from '../../core/deployment.ts'
 import type { Services } from '../../core/endpoint.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { accountOf } from '../../core/files.ts'
-import { JsonBody, JsonBodyError } from '../../lib/json-body.ts'
+import { JsonBody, JsonBodyError } from '../../lib/json/json-body.ts'
 import { callable } from './upstreams.ts'
 
 /** OpenAI's own limit. */

@@ -2,7 +2,7 @@
 import type { HttpRequest, Services } from '../../core/endpoint.ts'
 import { madeRequest, readBody } from '../../core/request.ts'
 import type { Client } from '../../core/request.ts'
-import { JsonBody, JsonBodyError } from '../../lib/json-body.ts'
+import { JsonBody, JsonBodyError } from '../../lib/json/json-body.ts'
 
 /** A request that can still be called, and its body for who has to look into it first. */
 interface ReadRequest {

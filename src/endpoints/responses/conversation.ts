@@ -2,8 +2,8 @@
 import type { Services } from '../../core/endpoint.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { StoredResponse } from '../../core/ports.ts'
-import { itemsOf } from '../../formats/openai-responses/decode.ts'
-import type { JsonBody } from '../../lib/json-body.ts'
+import { itemsOf } from '../../formats/openai/responses/decode.ts'
+import type { JsonBody } from '../../lib/json/json-body.ts'
 
 type Item = Record<string, unknown>
 

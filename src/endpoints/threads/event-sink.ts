@@ -1,7 +1,7 @@
 /** The stream of a run's events (OpenAI API reference, "Assistants", "Streaming"). */
 import type { Answer } from '../../core/answer.ts'
 import type { GatewayError } from '../../core/errors.ts'
-import { openaiErrorBody } from '../../formats/openai-error.ts'
+import { openaiErrorBody } from '../../formats/openai/error.ts'
 
 /** A client that lags further behind is let go; its run goes on. */
 const bytesAhead = 8 * 1024 * 1024

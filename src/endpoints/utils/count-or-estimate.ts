@@ -6,7 +6,7 @@ import type { HttpRequest, ModelCall, Services } from '../../core/endpoint.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { UnaryFormat } from '../../core/format.ts'
 import { estimateInput } from '../../core/input-tokens.ts'
-import type { JsonBody } from '../../lib/json-body.ts'
+import type { JsonBody } from '../../lib/json/json-body.ts'
 import { readRequest } from '../responses/body.ts'
 
 /** A call whose answer is one number, so that another can be put in its place. */

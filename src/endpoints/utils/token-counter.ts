@@ -9,9 +9,9 @@ import type { HttpRequest, Services } from '../../core/endpoint.ts'
 import { unprocessable } from '../../core/errors.ts'
 import { countableInput, estimateInput } from '../../core/input-tokens.ts'
 import { promptTexts, tokenCounter } from '../../formats/token-counter.ts'
-import { TextCounter } from '../../lib/count-tokens.ts'
-import type { JsonBody } from '../../lib/json-body.ts'
-import { encodingOf } from '../../lib/tokenizer.ts'
+import { TextCounter } from '../../lib/tokens/count-tokens.ts'
+import type { JsonBody } from '../../lib/json/json-body.ts'
+import { encodingOf } from '../../lib/tokens/tokenizer.ts'
 import { withBody } from '../responses/body.ts'
 
 /** The peer's TokenCountResponse. */

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'bun:test'
 import type { ChatEvent, ChatRequest } from '../../core/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
-import { JsonBody } from '../../lib/json-body.ts'
+import { JsonBody } from '../../lib/json/json-body.ts'
 import { frameSplitter } from '../../lib/frames.ts'
 import { generateReader, generateResult } from '../../providers/gemini/read.ts'
-import { geminiGenerate, geminiGenerateArray } from '../gemini.ts'
-import { openThoughts } from './capsule.ts'
+import { geminiGenerate, geminiGenerateArray } from './index.ts'
+import { openThoughts } from './thought-signature.ts'
 
 const requestWith = (thinkingConfig: object): ChatRequest =>
   geminiGenerate.decode(

@@ -1,12 +1,12 @@
 /** Answers in Gemini's words (ai.google.dev/api/generate-content, "GenerateContentResponse"). */
 import type { ChatEvent, ChatRequest, FinishReason, Source } from '../../core/chat.ts'
-import { isObject } from '../openai-chat/checks.ts'
-import type { Fields } from '../openai-chat/checks.ts'
-import { sealThoughts } from './capsule.ts'
-import type { SealedThought } from './capsule.ts'
+import { isObject } from '../common/field-checks.ts'
+import type { Fields } from '../common/field-checks.ts'
+import { sealThoughts } from './thought-signature.ts'
+import type { SealedThought } from './thought-signature.ts'
 import { showsThoughts } from './decode.ts'
 import { usageMetadata } from './usage.ts'
-import { broken, objectsOf, textOrEmpty } from './words.ts'
+import { broken, objectsOf, textOrEmpty } from './json-names.ts'
 
 const finishReasons: Readonly<Record<FinishReason, string>> = {
   stop: 'STOP',

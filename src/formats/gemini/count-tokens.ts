@@ -1,14 +1,14 @@
 /** `countTokens` (ai.google.dev/api/tokens): contents alone, or a whole request with its tools and instructions. */
 import type { ChatRequest } from '../../core/chat.ts'
 import type { Inspection, UnaryFormat } from '../../core/format.ts'
-import type { JsonBody } from '../../lib/json-body.ts'
-import { checkFields, isObject, parseChecked, ProblemList } from '../openai-chat/checks.ts'
-import type { ProblemList as Problems } from '../openai-chat/checks.ts'
+import type { JsonBody } from '../../lib/json/json-body.ts'
+import { checkFields, isObject, parseChecked, ProblemList } from '../common/field-checks.ts'
+import type { ProblemList as Problems } from '../common/field-checks.ts'
 import { decodeFields } from './decode.ts'
 import { geminiErrorBody } from './error.ts'
-import { noForward } from './inside.ts'
+import { noForward } from './inner-model-name.ts'
 import { checkGenerateFields, generateChecks, inspectGenerate } from './inspect.ts'
-import { camel, checksOf } from './words.ts'
+import { camel, checksOf } from './json-names.ts'
 
 function checkInner(value: unknown, problems: Problems): void {
   if (isObject(value)) checkGenerateFields(value, problems)

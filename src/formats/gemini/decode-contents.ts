@@ -1,12 +1,12 @@
 /** `contents` in the gateway's own words. Only for contents that passed the inspection. */
 import type { Message, Part } from '../../core/chat.ts'
 import { unprocessable } from '../../core/errors.ts'
-import { shown } from '../openai-chat/checks.ts'
-import type { Fields, Path } from '../openai-chat/checks.ts'
-import { untranslatable } from '../openai-chat/decode-messages.ts'
-import { openThoughts } from './capsule.ts'
+import { shown } from '../common/field-checks.ts'
+import type { Fields, Path } from '../common/field-checks.ts'
+import { untranslatable } from '../openai/chat/decode-messages.ts'
+import { openThoughts } from './thought-signature.ts'
 import { partKinds } from './inspect-contents.ts'
-import { camel, entryPath, objectsOf, textOrEmpty } from './words.ts'
+import { camel, entryPath, objectsOf, textOrEmpty } from './json-names.ts'
 
 interface DecodedContents {
   readonly messages: Message[]

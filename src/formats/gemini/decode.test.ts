@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test'
 import type { ChatRequest } from '../../core/chat.ts'
-import { JsonBody } from '../../lib/json-body.ts'
-import { geminiBatchEmbedContents, geminiCountTokens, geminiEmbedContent, geminiGenerate } from '../gemini.ts'
-import { sealThoughts } from './capsule.ts'
+import { JsonBody } from '../../lib/json/json-body.ts'
+import { geminiBatchEmbedContents, geminiCountTokens, geminiEmbedContent, geminiGenerate } from './index.ts'
+import { sealThoughts } from './thought-signature.ts'
 import { showsThoughts } from './decode.ts'
 
 const bodyOf = (value: unknown): JsonBody => JsonBody.read(Buffer.from(JSON.stringify(value)))

@@ -1,13 +1,13 @@
 /** A `generateContent` request in the gateway's own words. */
 import type { ChatRequest, ReasoningEffort, ResponseFormat, Tool, ToolChoice } from '../../core/chat.ts'
-import type { JsonBody } from '../../lib/json-body.ts'
-import { isObject, parseChecked, shown, unknownFields } from '../openai-chat/checks.ts'
-import type { Fields } from '../openai-chat/checks.ts'
-import { untranslatable } from '../openai-chat/decode-messages.ts'
+import type { JsonBody } from '../../lib/json/json-body.ts'
+import { isObject, parseChecked, shown, unknownFields } from '../common/field-checks.ts'
+import type { Fields } from '../common/field-checks.ts'
+import { untranslatable } from '../openai/chat/decode-messages.ts'
 import { decodeContents, decodeSystem } from './decode-contents.ts'
 import { generateChecks } from './inspect.ts'
 import { jsonSchemaOf } from './schema.ts'
-import { bothSpellings, camel, enumWord, listOf, objectsOf } from './words.ts'
+import { bothSpellings, camel, enumWord, listOf, objectsOf } from './json-names.ts'
 
 /** Marks requests whose client wants to see thoughts. A symbol: it is copied with the request and never becomes JSON. */
 const wantsThoughts = Symbol('wants thoughts')

@@ -1,14 +1,14 @@
 /** `embedContent` and `batchEmbedContents` (ai.google.dev/api/embeddings). */
 import type { EmbeddingsRequest, EmbeddingsResult } from '../../core/embeddings.ts'
 import type { EmbeddingsFormat, Inspection } from '../../core/format.ts'
-import type { JsonBody } from '../../lib/json-body.ts'
-import { checkFields, isInteger, isObject, parseChecked, ProblemList, unknownFields } from '../openai-chat/checks.ts'
-import type { Fields, Path, ProblemList as Problems } from '../openai-chat/checks.ts'
-import { untranslatable } from '../openai-chat/decode-messages.ts'
+import type { JsonBody } from '../../lib/json/json-body.ts'
+import { checkFields, isInteger, isObject, parseChecked, ProblemList, unknownFields } from '../common/field-checks.ts'
+import type { Fields, Path, ProblemList as Problems } from '../common/field-checks.ts'
+import { untranslatable } from '../openai/chat/decode-messages.ts'
 import { geminiErrorBody } from './error.ts'
-import { noForward } from './inside.ts'
+import { noForward } from './inner-model-name.ts'
 import { checkContent } from './inspect-contents.ts'
-import { bothSpellings, broken, camel, checksOf, checkSpelling, entryPath, listOf, objectsOf } from './words.ts'
+import { bothSpellings, broken, camel, checksOf, checkSpelling, entryPath, listOf, objectsOf } from './json-names.ts'
 
 const requestsMax = 2048
 

@@ -1,7 +1,7 @@
 /** How Google's clients are told that a call failed (cloud.google.com/apis/design/errors). */
 import { GatewayError } from '../../core/errors.ts'
 import type { FaultKind } from '../../core/errors.ts'
-import { isObject } from '../openai-chat/checks.ts'
+import { isObject } from '../common/field-checks.ts'
 
 const statuses: Readonly<Record<number, string>> = {
   401: 'UNAUTHENTICATED',

@@ -1,11 +1,11 @@
 /** The forward lane: the client's bytes go to an upstream of the same dialect; the model's name stands in the path. */
 import type { ForwardRules } from '../../core/format.ts'
-import { JsonBody, JsonBodyError } from '../../lib/json-body.ts'
-import type { Edit } from '../../lib/json-body.ts'
-import type { MakeDress } from './dress.ts'
+import { JsonBody, JsonBodyError } from '../../lib/json/json-body.ts'
+import type { Edit } from '../../lib/json/json-body.ts'
+import type { MakeDress } from './stream-framing.ts'
 import { answerLimits, GenerateRelay } from './relay.ts'
 import { readUsage } from './usage.ts'
-import { broken } from './words.ts'
+import { broken } from './json-names.ts'
 
 /**
  * `dress` = what streams are wrapped in; whole answers know none. `answer` throws `upstream-broken` for what is no JSON

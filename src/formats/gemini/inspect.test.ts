@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
-import { JsonBody } from '../../lib/json-body.ts'
-import { geminiBatchEmbedContents, geminiCountTokens, geminiEmbedContent, geminiGenerate } from '../gemini.ts'
+import { JsonBody } from '../../lib/json/json-body.ts'
+import { geminiBatchEmbedContents, geminiCountTokens, geminiEmbedContent, geminiGenerate } from './index.ts'
 
 const bodyOf = (value: unknown): JsonBody => JsonBody.read(Buffer.from(JSON.stringify(value)))
 const problems = (value: unknown, format: { inspect: typeof geminiGenerate.inspect } = geminiGenerate): string[] =>

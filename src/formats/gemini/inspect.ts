@@ -1,10 +1,10 @@
 /** What can be said of a request without any model (ai.google.dev/api/generate-content). */
 import type { Inspection } from '../../core/format.ts'
-import type { JsonBody } from '../../lib/json-body.ts'
-import { checkFields, isObject, objectField, ProblemList, readField, stringField } from '../openai-chat/checks.ts'
-import type { Check, Fields, Path } from '../openai-chat/checks.ts'
+import type { JsonBody } from '../../lib/json/json-body.ts'
+import { checkFields, isObject, objectField, ProblemList, readField, stringField } from '../common/field-checks.ts'
+import type { Check, Fields, Path } from '../common/field-checks.ts'
 import { checkContent, checkContents } from './inspect-contents.ts'
-import { camel, checkSpelling, checksOf, entryPath, enumWord, listOf } from './words.ts'
+import { camel, checkSpelling, checksOf, entryPath, enumWord, listOf } from './json-names.ts'
 
 interface NumberRule {
   readonly least: number

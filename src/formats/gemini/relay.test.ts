@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
-import { JsonBody } from '../../lib/json-body.ts'
+import { JsonBody } from '../../lib/json/json-body.ts'
 import { frameSplitter } from '../../lib/frames.ts'
-import { geminiGenerate, geminiGenerateArray } from '../gemini.ts'
+import { geminiGenerate, geminiGenerateArray } from './index.ts'
 
 /** As AI Studio streams (ai.google.dev/api/generate-content, "streamGenerateContent"): CRLF, usage in every event. */
 const answers = [

@@ -6,14 +6,14 @@
 import { GatewayError } from '../../core/errors.ts'
 import type { StreamRelay } from '../../core/format.ts'
 import type { Usage } from '../../core/usage.ts'
-import { JsonBody } from '../../lib/json-body.ts'
+import { JsonBody } from '../../lib/json/json-body.ts'
 import { SseSplitter } from '../../lib/sse.ts'
-import { isObject } from '../openai-chat/checks.ts'
-import type { Fields } from '../openai-chat/checks.ts'
-import type { StreamDress } from './dress.ts'
+import { isObject } from '../common/field-checks.ts'
+import type { Fields } from '../common/field-checks.ts'
+import type { StreamDress } from './stream-framing.ts'
 import { errorOfEvent, geminiErrorBody } from './error.ts'
 import { readUsage } from './usage.ts'
-import { broken, objectsOf } from './words.ts'
+import { broken, objectsOf } from './json-names.ts'
 
 /** An event may hold a picture in base64. */
 const eventBytesMax = 64 * 1024 * 1024

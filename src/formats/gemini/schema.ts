@@ -1,7 +1,7 @@
 /** Gemini's OpenAPI schemas as JSON Schema (ai.google.dev/api/caching, "Schema"). */
-import { isObject } from '../openai-chat/checks.ts'
-import type { Fields } from '../openai-chat/checks.ts'
-import { camel, objectsOf } from './words.ts'
+import { isObject } from '../common/field-checks.ts'
+import type { Fields } from '../common/field-checks.ts'
+import { camel, objectsOf } from './json-names.ts'
 
 /** Google writes 64-bit integers as text. */
 const integers: ReadonlySet<string> = new Set([

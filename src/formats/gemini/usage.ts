@@ -1,8 +1,8 @@
 /** `usageMetadata` both ways (ai.google.dev/api/generate-content, "UsageMetadata"). */
 import type { Usage } from '../../core/usage.ts'
-import { isObject } from '../openai-chat/checks.ts'
-import type { Fields } from '../openai-chat/checks.ts'
-import { objectsOf } from './words.ts'
+import { isObject } from '../common/field-checks.ts'
+import type { Fields } from '../common/field-checks.ts'
+import { objectsOf } from './json-names.ts'
 
 const tokensMax = 1_000_000_000
 

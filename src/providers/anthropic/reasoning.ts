@@ -3,7 +3,7 @@
  * thinking", "Adaptive thinking", "Effort"). Also for Claude on Vertex AI and Bedrock.
  */
 import type { ChatRequest, ReasoningEffort } from '../../core/chat.ts'
-import type { Json } from '../../lib/json-values.ts'
+import type { Json } from '../../lib/json/json-values.ts'
 import { firstAdaptive, firstThinking, onlyAdaptive } from './model.ts'
 
 const maxTokensDefault = 8192

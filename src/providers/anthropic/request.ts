@@ -3,7 +3,7 @@ import type { CacheControl, ChatRequest, Message, Part, Source, Tool } from '../
 import type { Target } from '../../core/deployment.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { argumentsObject } from '../../core/tool-arguments.ts'
-import type { Json } from '../../lib/json-values.ts'
+import type { Json } from '../../lib/json/json-values.ts'
 import { readSignature } from '../gemini/signature.ts'
 import { claudeVersion, firstThinking, onlyAdaptive } from './model.ts'
 import { askedBudget, claudeThinking } from './reasoning.ts'

@@ -2,8 +2,8 @@
  * The JSON Schema that Claude's structured outputs take: objects are closed, and keywords that bound values are refused
  * with a 400 (docs.claude.com, "Structured outputs", "JSON Schema limitations").
  */
-import { isObject } from '../../lib/json-values.ts'
-import type { Json } from '../../lib/json-values.ts'
+import { isObject } from '../../lib/json/json-values.ts'
+import type { Json } from '../../lib/json/json-values.ts'
 
 interface OutputSchema {
   readonly schema: Json

@@ -1,6 +1,6 @@
 /** How Claude's answer is made to fit `response_format`: by the API, by a forced tool, or only by asking. */
 import type { ChatRequest, ResponseFormat } from '../../core/chat.ts'
-import type { Json } from '../../lib/json-values.ts'
+import type { Json } from '../../lib/json/json-values.ts'
 import { claudeVersion, firstWithSchema, firstWithTools } from './model.ts'
 import { outputSchema } from './schema.ts'
 

@@ -1,6 +1,6 @@
 /** Azure's errors: OpenAI's, and what its content filter objected to ("Content filtering", `innererror`). */
 import type { UpstreamFault } from '../../core/provider.ts'
-import { isObject } from '../../lib/json-values.ts'
+import { isObject } from '../../lib/json/json-values.ts'
 import { generalFault } from '../fault.ts'
 
 /** The general rule, but for what the filter refused: `content-policy`, with the categories in the message. */

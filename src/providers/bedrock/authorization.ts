@@ -2,8 +2,8 @@
 import type { Target } from '../../core/deployment.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Authorization } from '../../core/provider.ts'
-import { signAwsCall } from '../../lib/aws-signature.ts'
-import type { AwsCredentials } from '../../lib/aws-signature.ts'
+import { signAwsCall } from '../../lib/aws/aws-signature.ts'
+import type { AwsCredentials } from '../../lib/aws/aws-signature.ts'
 import { Secret } from '../../lib/secret.ts'
 import { regionOf } from './address.ts'
 

@@ -1,7 +1,7 @@
 /** Pictures, documents and sound as blocks of Converse: bytes or objects in S3; the service fetches no web addresses. */
 import type { Part, Source } from '../../core/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
-import type { Json } from '../../lib/json-values.ts'
+import type { Json } from '../../lib/json/json-values.ts'
 
 const imageFormats: ReadonlyMap<string, string> = new Map([
   ['png', 'png'],

@@ -4,7 +4,7 @@
  * the model card of gpt-oss.
  */
 import type { ChatRequest } from '../../core/chat.ts'
-import type { Json } from '../../lib/json-values.ts'
+import type { Json } from '../../lib/json/json-values.ts'
 import { claudeThinking, effortOfBudget } from '../anthropic/reasoning.ts'
 import type { BedrockModel } from './model.ts'
 

@@ -1,6 +1,6 @@
 /** How an answer is made to fit `response_format`: by the service, by a forced tool, or only by asking. */
 import type { ChatRequest, ResponseFormat } from '../../core/chat.ts'
-import type { Json } from '../../lib/json-values.ts'
+import type { Json } from '../../lib/json/json-values.ts'
 import { outputSchema } from '../anthropic/schema.ts'
 import { answerTool, fitsTool, instructionOf, jsonObjectWords } from '../anthropic/structured.ts'
 import type { BedrockModel } from './model.ts'

@@ -1,6 +1,6 @@
 /** Tools in Converse's words (docs.aws.amazon.com/bedrock, "ToolConfiguration"). */
 import type { CacheControl, ChatRequest, Tool } from '../../core/chat.ts'
-import type { Json } from '../../lib/json-values.ts'
+import type { Json } from '../../lib/json/json-values.ts'
 import { outputSchema } from '../anthropic/schema.ts'
 import { answerTool } from '../anthropic/structured.ts'
 import type { BedrockModel } from './model.ts'

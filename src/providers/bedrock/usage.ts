@@ -1,6 +1,6 @@
 /** `TokenUsage` of Converse. */
 import type { Usage } from '../../core/usage.ts'
-import { isObject, objectsOf } from '../../lib/json-values.ts'
+import { isObject, objectsOf } from '../../lib/json/json-values.ts'
 import { countOf } from '../json.ts'
 
 /** AWS counts cached input apart; the hub counts all input. Undefined = not believable. */

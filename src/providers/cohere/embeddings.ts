@@ -2,7 +2,7 @@
 import type { EmbeddingsRequest, EmbeddingsResult } from '../../core/embeddings.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { TranslatedCall } from '../../core/provider.ts'
-import type { Json } from '../../lib/json-values.ts'
+import type { Json } from '../../lib/json/json-values.ts'
 import { vector } from '../openai-compatible/embeddings.ts'
 import { cohereUsage } from './read.ts'
 

@@ -1,7 +1,7 @@
 /** A conversation in Cohere's messages; documents of users stand beside it (docs.cohere.com/v2/docs/rag-complete-example). */
 import type { Message, Part } from '../../core/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
-import type { Json } from '../../lib/json-values.ts'
+import type { Json } from '../../lib/json/json-values.ts'
 import { address } from '../openai-compatible/request.ts'
 
 interface Conversation {

@@ -3,7 +3,7 @@ import type { ChatRequest, ReasoningEffort, Tool } from '../../core/chat.ts'
 import type { Target } from '../../core/deployment.ts'
 import { unprocessable } from '../../core/errors.ts'
 import type { TranslatedCall } from '../../core/provider.ts'
-import type { Json } from '../../lib/json-values.ts'
+import type { Json } from '../../lib/json/json-values.ts'
 import { conversation } from './messages.ts'
 
 /** Cohere's own fields that a client may send beside OpenAI's. */

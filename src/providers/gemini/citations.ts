@@ -1,6 +1,6 @@
 /** Sources of an answer as citations in OpenAI's words (`url_citation`), with places in characters. */
-import { listOf, objectsOf, textOf } from '../../lib/json-values.ts'
-import type { Json } from '../../lib/json-values.ts'
+import { listOf, objectsOf, textOf } from '../../lib/json/json-values.ts'
+import type { Json } from '../../lib/json/json-values.ts'
 import { objectOf } from '../json.ts'
 
 /** `groundingMetadata` and `citationMetadata` of a candidate; `text` is all of its text so far. */

@@ -1,8 +1,8 @@
 /** `batchEmbedContents` (ai.google.dev/api/embeddings). */
 import type { EmbeddingsRequest, EmbeddingsResult } from '../../core/embeddings.ts'
 import { GatewayError } from '../../core/errors.ts'
-import { isObject } from '../../lib/json-values.ts'
-import type { Json } from '../../lib/json-values.ts'
+import { isObject } from '../../lib/json/json-values.ts'
+import type { Json } from '../../lib/json/json-values.ts'
 import { broken, objectOf, vectorOf } from '../json.ts'
 import { usageOf } from './usage.ts'
 

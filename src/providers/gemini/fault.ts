@@ -2,8 +2,8 @@
 import { GatewayError } from '../../core/errors.ts'
 import type { FaultKind } from '../../core/errors.ts'
 import type { UpstreamFault } from '../../core/provider.ts'
-import { isObject, objectsOf, textOf } from '../../lib/json-values.ts'
-import type { Json } from '../../lib/json-values.ts'
+import { isObject, objectsOf, textOf } from '../../lib/json/json-values.ts'
+import type { Json } from '../../lib/json/json-values.ts'
 import { generalFault } from '../fault.ts'
 
 const kinds: ReadonlyMap<string, FaultKind> = new Map(

@@ -1,8 +1,8 @@
 /** Pictures: Imagen by `predict`, Gemini's own image models by `generateContent` (ai.google.dev/gemini-api/docs/imagen, .../image-generation). */
 import { GatewayError } from '../../core/errors.ts'
 import type { ImagesRequest, ImagesResult } from '../../core/images.ts'
-import { isObject, objectsOf, textOf } from '../../lib/json-values.ts'
-import type { Json } from '../../lib/json-values.ts'
+import { isObject, objectsOf, textOf } from '../../lib/json/json-values.ts'
+import type { Json } from '../../lib/json/json-values.ts'
 import { generateResult } from './read.ts'
 import { broken } from '../json.ts'
 import type { GeminiBody } from './request.ts'

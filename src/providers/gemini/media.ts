@@ -1,7 +1,7 @@
 /** Pictures, sound and files as parts of a Gemini request (ai.google.dev/api/caching, "Part"). */
 import type { Part, Source } from '../../core/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
-import type { Json } from '../../lib/json-values.ts'
+import type { Json } from '../../lib/json/json-values.ts'
 
 const filesApi = 'https://generativelanguage.googleapis.com/v1beta/'
 /** What Google itself can read: Cloud Storage, its Files API, YouTube. */

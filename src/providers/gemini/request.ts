@@ -1,8 +1,8 @@
 /** The hub's request in the words of Gemini's `generateContent` (ai.google.dev/api/generate-content). */
 import type { ChatRequest, Tool } from '../../core/chat.ts'
 import type { Target } from '../../core/deployment.ts'
-import { isObject, listOf, textOf } from '../../lib/json-values.ts'
-import type { Json } from '../../lib/json-values.ts'
+import { isObject, listOf, textOf } from '../../lib/json/json-values.ts'
+import type { Json } from '../../lib/json/json-values.ts'
 import { conversation } from './contents.ts'
 import { geminiModel } from './model.ts'
 import type { GeminiModel } from './model.ts'

@@ -4,8 +4,8 @@
  * Source: ai.google.dev/api/generate-content, "GenerationConfig", and ai.google.dev/api/caching, "Schema".
  */
 import { GatewayError } from '../../core/errors.ts'
-import { isObject, listOf, objectsOf, textOf } from '../../lib/json-values.ts'
-import type { Json } from '../../lib/json-values.ts'
+import { isObject, listOf, objectsOf, textOf } from '../../lib/json/json-values.ts'
+import type { Json } from '../../lib/json/json-values.ts'
 
 const nodesMax = 2000
 const depthMax = 32

@@ -1,7 +1,7 @@
 /** Speech by Gemini's TTS models: an answer of sound (ai.google.dev/gemini-api/docs/speech-generation). */
 import { GatewayError } from '../../core/errors.ts'
 import type { SpeechRequest, SpeechResult } from '../../core/speech.ts'
-import { objectsOf, textOf } from '../../lib/json-values.ts'
+import { objectsOf, textOf } from '../../lib/json/json-values.ts'
 import { errorIn } from './fault.ts'
 import { broken, objectOf } from '../json.ts'
 import type { GeminiBody } from './request.ts'

@@ -1,6 +1,6 @@
 /** Thinking in Gemini's words: a level from version 3 on, a budget of tokens in 2.5, nothing before (docs: "Gemini thinking"). */
 import type { ChatRequest, ReasoningEffort } from '../../core/chat.ts'
-import type { Json } from '../../lib/json-values.ts'
+import type { Json } from '../../lib/json/json-values.ts'
 import type { GeminiModel } from './model.ts'
 
 /** The budgets of Google's own OpenAI-compatible API (docs: "OpenAI compatibility"). */

@@ -1,7 +1,7 @@
 /** `usageMetadata` as usage (ai.google.dev/api/generate-content, "UsageMetadata"). */
 import type { Usage } from '../../core/usage.ts'
-import { isObject, objectsOf } from '../../lib/json-values.ts'
-import type { Json } from '../../lib/json-values.ts'
+import { isObject, objectsOf } from '../../lib/json/json-values.ts'
+import type { Json } from '../../lib/json/json-values.ts'
 import { countOf } from '../json.ts'
 
 /** Counts over a stream: each report replaces what the ones before it said. */

@@ -1,5 +1,5 @@
 /** Voices of Gemini's speech (ai.google.dev/gemini-api/docs/speech-generation, "Voice options"). */
-import type { Json } from '../../lib/json-values.ts'
+import type { Json } from '../../lib/json/json-values.ts'
 
 /** OpenAI's voices, by which clients ask without thinking, and a voice of a similar kind. */
 const similarVoices: ReadonlyMap<string, string> = new Map(

@@ -3,8 +3,8 @@
  * depend on: tools, JSON schemas, stop, length, choices, usage.
  */
 import { estimateTokenCount } from 'tokenx'
-import { isObject, objectsOf } from '../../lib/json-values.ts'
-import type { Json } from '../../lib/json-values.ts'
+import { isObject, objectsOf } from '../../lib/json/json-values.ts'
+import type { Json } from '../../lib/json/json-values.ts'
 import { LocalRefusal } from './refusal.ts'
 import { synthesise } from './synthesise.ts'
 

@@ -1,6 +1,6 @@
 /** Text completions: each prompt is answered like a user's message (OpenAI API reference, "Completions", legacy). */
 import type { InProcessAnswer } from '../../core/provider.ts'
-import type { Json } from '../../lib/json-values.ts'
+import type { Json } from '../../lib/json/json-values.ts'
 import { answerChat, splitTokens } from './chat.ts'
 import type { LocalAnswer, LocalChoice } from './chat.ts'
 import { LocalRefusal } from './refusal.ts'

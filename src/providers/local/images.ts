@@ -1,6 +1,6 @@
 /** Pictures without a model: a mirrored pattern of coloured cells that the prompt decides. Real PNG, and small. */
 import { deflateSync } from 'node:zlib'
-import type { Json } from '../../lib/json-values.ts'
+import type { Json } from '../../lib/json/json-values.ts'
 import { LocalRefusal } from './refusal.ts'
 
 const countMax = 10

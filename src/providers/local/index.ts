@@ -4,7 +4,7 @@
  */
 import type { ModelMode } from '../../core/deployment.ts'
 import type { CallHead, ForwardQuirks, InProcessAnswer, InProcessFile, Provider } from '../../core/provider.ts'
-import type { Json } from '../../lib/json-values.ts'
+import type { Json } from '../../lib/json/json-values.ts'
 import { answerChat, splitTokens } from './chat.ts'
 import type { LocalAnswer, LocalChoice } from './chat.ts'
 import { generalFault } from '../fault.ts'

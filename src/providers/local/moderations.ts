@@ -1,5 +1,5 @@
 /** Moderation without a model: a short list of words. Deterministic, for tests and first steps, never a safeguard. */
-import type { Json } from '../../lib/json-values.ts'
+import type { Json } from '../../lib/json/json-values.ts'
 import { LocalRefusal } from './refusal.ts'
 
 const inputsMax = 2048

@@ -1,6 +1,6 @@
 /** Speech without a voice: one tone a character, so that a longer text really sounds longer. WAV and PCM only. */
 import type { InProcessAnswer } from '../../core/provider.ts'
-import type { Json } from '../../lib/json-values.ts'
+import type { Json } from '../../lib/json/json-values.ts'
 import { LocalRefusal } from './refusal.ts'
 
 /** As OpenAI's `pcm`: 24 kHz, 16 bits, little-endian, one channel, no header. */

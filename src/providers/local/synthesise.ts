@@ -1,6 +1,6 @@
 /** The smallest value that a JSON Schema allows, so that simulated tool calls and structured output are valid. */
-import { isObject } from '../../lib/json-values.ts'
-import type { Json } from '../../lib/json-values.ts'
+import { isObject } from '../../lib/json/json-values.ts'
+import type { Json } from '../../lib/json/json-values.ts'
 import { LocalRefusal } from './refusal.ts'
 
 /** A schema is a program: a few lines that refer to themselves would otherwise fill the memory. */

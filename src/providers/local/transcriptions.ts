@@ -1,6 +1,6 @@
 /** Transcription without a model: it says what the file is, and that nobody has listened to it. */
 import type { InProcessAnswer, InProcessFile } from '../../core/provider.ts'
-import type { Json } from '../../lib/json-values.ts'
+import type { Json } from '../../lib/json/json-values.ts'
 import { readAudioFile } from './audio-file.ts'
 import type { AudioFile } from './audio-file.ts'
 import { LocalRefusal } from './refusal.ts'

@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import type { Message, Part } from '../../core/chat.ts'
-import type { Json } from '../../lib/json-values.ts'
+import type { Json } from '../../lib/json/json-values.ts'
 import { address } from '../openai-compatible/request.ts'
 import { joinTexts } from '../openai-compatible/texts.ts'
 

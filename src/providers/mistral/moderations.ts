@@ -3,7 +3,7 @@ import { GatewayError } from '../../core/errors.ts'
 import type { ModerationsRequest, ModerationsResult, ModerationVerdict } from '../../core/moderations.ts'
 import { readOpenaiUsage } from '../../core/openai-usage.ts'
 import type { TranslatedCall } from '../../core/provider.ts'
-import { isObject } from '../../lib/json-values.ts'
+import { isObject } from '../../lib/json/json-values.ts'
 import { broken } from '../json.ts'
 
 /** Texts that are judged together become one, with new lines between. Throws `invalid-request` for images. */

@@ -4,8 +4,8 @@ import type { Target } from '../../core/deployment.ts'
 import { GatewayError, unprocessable } from '../../core/errors.ts'
 import type { TranslatedCall } from '../../core/provider.ts'
 import { argumentsObject } from '../../core/tool-arguments.ts'
-import { isObject } from '../../lib/json-values.ts'
-import type { Json } from '../../lib/json-values.ts'
+import { isObject } from '../../lib/json/json-values.ts'
+import type { Json } from '../../lib/json/json-values.ts'
 import { joinTexts } from '../openai-compatible/texts.ts'
 
 /** Ollama's own fields that a client may send beside OpenAI's. */

@@ -3,8 +3,8 @@ import type { ChatEvent, FinishReason, Source } from '../../core/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { readChunkUsage } from '../../core/openai-usage.ts'
 import type { Frame } from '../../lib/frames.ts'
-import { isObject, listOf, textOf } from '../../lib/json-values.ts'
-import type { Json } from '../../lib/json-values.ts'
+import { isObject, listOf, textOf } from '../../lib/json/json-values.ts'
+import type { Json } from '../../lib/json/json-values.ts'
 import { errorLast, readErrorBody } from '../fault.ts'
 
 const finishReasons: ReadonlyMap<string, FinishReason> = new Map(

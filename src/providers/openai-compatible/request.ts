@@ -3,7 +3,7 @@ import type { ChatRequest, Message, Part, ResponseFormat, Source, Tool } from '.
 import type { Target } from '../../core/deployment.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { TranslatedCall } from '../../core/provider.ts'
-import type { Json } from '../../lib/json-values.ts'
+import type { Json } from '../../lib/json/json-values.ts'
 import type { CompatibleRow } from './row.ts'
 import { joinTexts } from './texts.ts'
 

@@ -6,8 +6,8 @@ import { readOpenaiUsage } from '../../core/openai-usage.ts'
 import type { MakeHead, TranslatedCall, UnaryAdapter } from '../../core/provider.ts'
 import type { RerankRequest, RerankResult } from '../../core/rerank.ts'
 import type { Usage } from '../../core/usage.ts'
-import { isObject } from '../../lib/json-values.ts'
-import type { Json } from '../../lib/json-values.ts'
+import { isObject } from '../../lib/json/json-values.ts'
+import type { Json } from '../../lib/json/json-values.ts'
 import { broken } from '../json.ts'
 
 /** `words` = how the host is told how many: `top_n` as Jina, `top_k` as Voyage. Results are best first in any case. */

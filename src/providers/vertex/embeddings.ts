@@ -1,7 +1,7 @@
 /** Text embeddings by `predict` (cloud.google.com/vertex-ai/generative-ai/docs/model-reference/text-embeddings-api). */
 import type { EmbeddingsResult } from '../../core/embeddings.ts'
-import { isObject } from '../../lib/json-values.ts'
-import type { Json } from '../../lib/json-values.ts'
+import { isObject } from '../../lib/json/json-values.ts'
+import type { Json } from '../../lib/json/json-values.ts'
 import type { EmbeddingWish } from '../gemini/embeddings.ts'
 import { broken, countOf, objectOf, vectorOf } from '../json.ts'
 

@@ -1,0 +1,199 @@
+/**
+ * An answer as content blocks (platform.claude.com/docs/en/build-with-claude/streaming): one after another, each begun,
+ * filled by deltas and stopped. Whole answers and streams are made of the same steps, so that they cannot differ.
+ */
+import type { ChatEvent, FinishReason, Source } from '../../core/chat.ts'
+import { isObject } from '../common/field-checks.ts'
+import type { Fields } from '../common/field-checks.ts'
+import type { ThinkingDisplay } from './decode.ts'
+import { broken } from './error.ts'
+import { sealSignature, unprovenIndex } from './thinking-signature.ts'
+
+/** One event of a block in the dialect's own words, without its index: whoever writes the blocks counts them. */
+export type Step =
+  | { readonly type: 'start'; readonly block: Fields }
+  | { readonly type: 'delta'; readonly delta: Fields }
+  | { readonly type: 'stop' }
+
+type ChoiceEvent = Extract<ChatEvent, { choice: number }>
+type Reasoning = Extract<ChatEvent, { type: 'reasoning' }>
+type Finish = Extract<ChatEvent, { type: 'finish' }>
+
+const stop: Step = { type: 'stop' }
+
+/** Fed with the events of one choice in order. */
+export class BlockSequence {
+  readonly #display: ThinkingDisplay
+  #open: 'text' | 'thinking' | 'call' | undefined
+  /** The number of the call that is open. */
+  #call = -1
+  /** What came while a call was open, and waits for its end: blocks do not overlap. */
+  #waiting: ChoiceEvent[] = []
+  #refused = false
+  #called = false
+  #finish: Finish | undefined
+
+  constructor(display: ThinkingDisplay) {
+    this.#display = display
+  }
+
+  /** Throws `upstream-broken` for arguments of a call that is not open. */
+  take(event: ChoiceEvent): Step[] {
+    if (event.type === 'finish') {
+      this.#finish = event
+      return this.#endAll()
+    }
+    if (this.#open === 'call' && !('index' in event && event.index === this.#call)) {
+      this.#waiting.push(event)
+      return []
+    }
+    switch (event.type) {
+      case 'text':
+        return this.#text(event.text)
+      case 'refusal':
+        this.#refused = true
+        return this.#text(event.text)
+      case 'reasoning':
+        return this.#display === 'none' ? [] : this.#reasoning(event)
+      case 'tool-call-start':
+        return this.#startCall(event)
+      case 'tool-call-arguments':
+        if (this.#open !== 'call') throw broken('it continues a tool call that is not open')
+        return event.fragment === '' ? [] : [delta({ type: 'input_json_delta', partial_json: event.fragment })]
+      case 'tool-call-end':
+        return this.#endCall()
+      case 'citation':
+        return this.#citation(event.citation)
+      case 'image':
+        return this.#text(`![image](${addressOf(event.source)})`)
+      case 'audio':
+        return this.#text(event.transcript ?? '')
+      case 'logprobs':
+        // Nobody can ask for them in this dialect.
+        return []
+    }
+  }
+
+  /** Undefined as long as the answer is not finished. */
+  get ending(): Fields | undefined {
+    if (!this.#finish) return undefined
+    const { reason, stopSequence } = this.#finish
+    const refused = this.#refused || reason === 'content-filter'
+    return {
+      stop_reason: refused ? 'refusal' : this.#stopReason(reason, stopSequence),
+      stop_sequence: stopSequence ?? null,
+      stop_details: refused ? { type: 'refusal', category: null, explanation: null } : null,
+    }
+  }
+
+  /** Some hosts end calls with a plain stop: the client's loop would end too. */
+  #stopReason(reason: FinishReason, stopSequence: string | undefined): string {
+    if (reason !== 'stop') return stopReasons[reason]
+    if (this.#called) return stopReasons['tool-calls']
+    return stopSequence === undefined ? stopReasons.stop : 'stop_sequence'
+  }
+
+  #text(text: string): Step[] {
+    return text === '' ? [] : [...this.#inText(), delta({ type: 'text_delta', text })]
+  }
+
+  #inText(): Step[] {
+    if (this.#open === 'text') return []
+    const closing = this.#close()
+    this.#open = 'text'
+    return [...closing, { type: 'start', block: { type: 'text', text: '' } }]
+  }
+
+  #citation(citation: Fields): Step[] {
+    const own = citationOf(citation)
+    return own ? [...this.#inText(), delta({ type: 'citations_delta', citation: own })] : []
+  }
+
+  #reasoning({ text, signature, redacted }: Reasoning): Step[] {
+    const steps: Step[] = []
+    if (text && this.#display === 'full')
+      steps.push(...this.#inThinking(), delta({ type: 'thinking_delta', thinking: text }))
+    if (signature) {
+      steps.push(...this.#inThinking(), delta({ type: 'signature_delta', signature: sealSignature(signature) }), stop)
+      this.#open = undefined
+    }
+    if (redacted)
+      steps.push(...this.#close(), { type: 'start', block: { type: 'redacted_thinking', data: redacted } }, stop)
+    return steps
+  }
+
+  #inThinking(): Step[] {
+    if (this.#open === 'thinking') return []
+    const closing = this.#close()
+    this.#open = 'thinking'
+    return [...closing, { type: 'start', block: { type: 'thinking', thinking: '', signature: '' } }]
+  }
+
+  #startCall({ index, id, name }: Extract<ChatEvent, { type: 'tool-call-start' }>): Step[] {
+    // The same call begun twice would be two blocks of one id.
+    if (this.#open === 'call') throw broken('it begins a tool call twice')
+    const closing = this.#close()
+    this.#open = 'call'
+    this.#call = index
+    this.#called = true
+    const block = { type: 'tool_use', id: id || `toolu_${crypto.randomUUID().replaceAll('-', '')}`, name, input: {} }
+    return [...closing, { type: 'start', block }]
+  }
+
+  #endCall(): Step[] {
+    if (this.#open !== 'call') return []
+    this.#open = undefined
+    this.#call = -1
+    const waiting = this.#waiting
+    this.#waiting = []
+    return [stop, ...waiting.flatMap(event => this.take(event))]
+  }
+
+  #endAll(): Step[] {
+    const steps: Step[] = []
+    while (this.#open === 'call') steps.push(...this.#endCall())
+    return [...steps, ...this.#close()]
+  }
+
+  #close(): Step[] {
+    const was = this.#open
+    this.#open = undefined
+    if (was === undefined) return []
+    // Clients forget thinking that has no signature: a mark takes its place.
+    return was === 'thinking' ? [delta({ type: 'signature_delta', signature: sealSignature(undefined) }), stop] : [stop]
+  }
+}
+
+const delta = (fields: Fields): Step => ({ type: 'delta', delta: fields })
+
+const stopReasons: Readonly<Record<FinishReason, string>> = {
+  stop: 'end_turn',
+  length: 'max_tokens',
+  'tool-calls': 'tool_use',
+  'content-filter': 'refusal',
+}
+
+/** Messages have no pictures in answers: as Markdown at least every client can show them. */
+function addressOf(source: Source): string {
+  if ('url' in source) return source.url
+  return 'data' in source ? `data:${source.mediaType};base64,${source.data}` : source.fileId
+}
+
+const citationTypes: ReadonlySet<unknown> = new Set([
+  'char_location',
+  'page_location',
+  'content_block_location',
+  'web_search_result_location',
+  'search_result_location',
+])
+
+/** Anthropic's own as they are, sources with a URL as results of a search; for others this dialect has no word. */
+function citationOf(citation: Fields): Fields | undefined {
+  if (citationTypes.has(citation.type)) return citation
+  const inner = isObject(citation.url_citation) ? citation.url_citation : citation
+  const place = isObject(citation.location) && isObject(citation.location.web) ? citation.location.web : {}
+  const url = [inner.url, place.url].find(one => typeof one === 'string')
+  if (url === undefined) return undefined
+  const title = typeof inner.title === 'string' ? inner.title : null
+  return { type: 'web_search_result_location', url, title, cited_text: '', encrypted_index: unprovenIndex }
+}

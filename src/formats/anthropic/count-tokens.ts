@@ -1,0 +1,32 @@
+/** `count_tokens` (platform.claude.com/docs/en/api/messages-count-tokens): a request of Messages that needs no `max_tokens`. */
+import { GatewayError } from '../../core/errors.ts'
+import type { UnaryFormat } from '../../core/format.ts'
+import { decodeMessagesBody } from './decode.ts'
+import { anthropicErrorBody, broken } from './error.ts'
+import { messagesEdits, messagesHeaders, readAnswer } from './forward.ts'
+import { inspectCount } from './inspect.ts'
+import { count } from './usage.ts'
+import { readOverrides } from '../common/overrides.ts'
+
+/** A forwarded answer passes byte for byte; without a count that can be believed it is `upstream-broken`. */
+export const anthropicCountTokens: UnaryFormat<'count-tokens'> = {
+  dialect: 'anthropic-count-tokens',
+  operation: 'count-tokens',
+  inspect: inspectCount,
+  overrides: readOverrides,
+  decode: decodeMessagesBody,
+  encode: ({ inputTokens }) => ({ input_tokens: inputTokens }),
+  errorBody: anthropicErrorBody,
+  forward: {
+    edits: messagesEdits,
+    answer(bytes) {
+      if (count(readAnswer(bytes, 'input_tokens').get('input_tokens')) === undefined) throw broken('no count')
+      // Counting is free: nothing was used.
+      return { body: bytes, usage: { inputTokens: 0, outputTokens: 0 } }
+    },
+    relay() {
+      throw new GatewayError('internal', 'token counts are never streamed')
+    },
+    headers: messagesHeaders,
+  },
+}

@@ -1,0 +1,152 @@
+/** `messages` and `system` in the gateway's own words. Only for what passed the inspection. */
+import type { CacheControl, Message, Part, Source } from '../../core/chat.ts'
+import { isObject, shown } from '../common/field-checks.ts'
+import type { Fields, Path } from '../common/field-checks.ts'
+import { readCache, untranslatable } from '../openai/chat/decode-messages.ts'
+import { openSignature } from './thinking-signature.ts'
+
+/** Claude Code's first system block: it changes with every conversation and would spoil other vendors' prompt caches. */
+const billingHeader = /^x-anthropic-billing-header\s*:/i
+/** What Anthropic's servers did in an earlier turn; other models were not there. */
+const serverBlock = /^(?:server_tool_use|mcp_tool_use|[a-z_]+_tool_result)$/
+/** What only Claude can make sense of in the result of a tool. */
+const claudeOnly: ReadonlySet<unknown> = new Set(['tool_reference', 'browser_state'])
+
+const parsed = (value: unknown): Fields[] => (Array.isArray(value) ? value.filter(isObject) : [])
+const withCache = <P extends Part>(part: P, cache: CacheControl | undefined): P => (cache ? { ...part, cache } : part)
+
+/** `dropped` takes the names of what is left out. Throws `unprocessable` for what no other vendor could be told. */
+export class MessagesDecoder {
+  readonly #dropped: Set<string>
+  /** Names of the calls so far, by id: other vendors want them with the results. */
+  readonly #calls = new Map<string, string>()
+
+  constructor(dropped: Set<string>) {
+    this.#dropped = dropped
+  }
+
+  /** No message when there is nothing to say. */
+  system(value: unknown): Message[] {
+    const parts = this.#instructions(value)
+    return parts.length > 0 ? [{ role: 'system', parts }] : []
+  }
+
+  messages(list: readonly Fields[]): Message[] {
+    return list.flatMap((message, at) => {
+      const path = ['messages', at, 'content']
+      if (message.role === 'system') return this.system(message.content)
+      return message.role === 'assistant' ? this.#answer(message.content, path) : this.#user(message.content, path)
+    })
+  }
+
+  /** A turn of nothing but what other models cannot be told leaves no message. */
+  #answer(content: unknown, path: Path): Message[] {
+    const parts = this.#content(content, path, true)
+    return parts.length > 0 ? [{ role: 'assistant', parts }] : []
+  }
+
+  #instructions(value: unknown): Part[] {
+    if (typeof value === 'string')
+      return value === '' || billingHeader.test(value) ? [] : [{ type: 'text', text: value }]
+    return parsed(value)
+      .filter(block => block.type === 'text' && block.text !== '' && !billingHeader.test(String(block.text)))
+      .map(block => withCache({ type: 'text', text: String(block.text) }, readCache(block.cache_control)))
+  }
+
+  /** Results first, each in a message of its own: they answer the calls of the message before. */
+  #user(content: unknown, path: Path): Message[] {
+    if (!Array.isArray(content)) return [{ role: 'user', parts: this.#content(content, path, false) }]
+    const results: Message[] = []
+    const rest: Part[] = []
+    content.forEach((block: Fields, at) => {
+      if (block.type === 'tool_result') results.push({ role: 'tool', parts: [this.#result(block, [...path, at])] })
+      else rest.push(...this.#block(block, [...path, at], false))
+    })
+    return rest.length === 0 && results.length > 0 ? results : [...results, { role: 'user', parts: rest }]
+  }
+
+  #result(block: Fields, path: Path): Part {
+    const callId = String(block.tool_use_id)
+    const name = this.#calls.get(callId)
+    const part: Part = { type: 'tool-result', callId, parts: this.#content(block.content, [...path, 'content'], false) }
+    if (name !== undefined) part.name = name
+    if (block.is_error === true) part.isError = true
+    return withCache(part, readCache(block.cache_control))
+  }
+
+  #content(content: unknown, path: Path, isAnswer: boolean): Part[] {
+    if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }]
+    return parsed(content).flatMap((block, at) => this.#block(block, [...path, at], isAnswer))
+  }
+
+  #block(block: Fields, path: Path, isAnswer: boolean): Part[] {
+    const cache = readCache(block.cache_control)
+    switch (block.type) {
+      case 'text':
+        return block.text === '' ? [] : [withCache({ type: 'text', text: String(block.text) }, cache)]
+      case 'image':
+        if (block.transformations != null) this.#dropped.add('messages.content.transformations')
+        return [withCache({ type: 'image', source: sourceOf(block.source as Fields, [...path, 'source']) }, cache)]
+      case 'document':
+        return this.#document(block, path, cache)
+      case 'search_result':
+        return [withCache({ type: 'text', text: searchResult(block) }, cache)]
+      case 'thinking':
+        return thinking(block)
+      case 'redacted_thinking':
+        return [{ type: 'reasoning', text: '', redacted: String(block.data) }]
+      case 'tool_use': {
+        const [id, name] = [String(block.id), String(block.name)]
+        this.#calls.set(id, name)
+        return [withCache({ type: 'tool-call', id, name, arguments: JSON.stringify(block.input) }, cache)]
+      }
+    }
+    if ((isAnswer && serverBlock.test(String(block.type))) || claudeOnly.has(block.type)) {
+      this.#dropped.add(`messages.content.${String(block.type)}`)
+      return []
+    }
+    throw untranslatable([...path, 'type'], `content blocks of type ${shown(block.type)} cannot be translated`)
+  }
+
+  /** What is said about a document stands before it, as Claude reads it. */
+  #document(block: Fields, path: Path, cache: CacheControl | undefined): Part[] {
+    const { source, title, context, citations } = block
+    if (isObject(citations) && citations.enabled === true) this.#dropped.add('messages.content.citations')
+    const parts: Part[] = typeof context === 'string' && context !== '' ? [{ type: 'text', text: context }] : []
+    if (isObject(source) && source.type === 'content') {
+      if (typeof title === 'string' && title !== '') parts.push({ type: 'text', text: title })
+      parts.push(...this.#content(source.content, [...path, 'source', 'content'], false))
+      return parts
+    }
+    const part: Part = { type: 'document', source: sourceOf(source as Fields, [...path, 'source']) }
+    if (typeof title === 'string' && title !== '') part.name = title
+    return [...parts, withCache(part, cache)]
+  }
+}
+
+function thinking(block: Fields): Part[] {
+  const signature = openSignature(String(block.signature))
+  const text = String(block.thinking)
+  if (signature !== undefined) return [{ type: 'reasoning', text, signature }]
+  return text === '' ? [] : [{ type: 'reasoning', text }]
+}
+
+function sourceOf(source: Fields, path: Path): Source {
+  switch (source.type) {
+    case 'base64':
+      return { data: String(source.data), mediaType: String(source.media_type) }
+    case 'text':
+      return { data: Buffer.from(String(source.data), 'utf8').toString('base64'), mediaType: 'text/plain' }
+    case 'url':
+      return { url: String(source.url) }
+    case 'file':
+      return { fileId: String(source.file_id) }
+  }
+  throw untranslatable([...path, 'type'], `sources of type ${shown(source.type)} cannot be translated`)
+}
+
+/** Other vendors have no such block: title and source as words, so that the model can name them. */
+function searchResult({ title, source, content }: Fields): string {
+  const texts = typeof content === 'string' ? [content] : parsed(content).map(block => String(block.text ?? ''))
+  return [`Search result: ${String(title)}`, `Source: ${String(source)}`, ...texts].join('\n')
+}

@@ -1,0 +1,71 @@
+/** How Anthropic's clients are told that a call failed (platform.claude.com/docs/en/api/errors). */
+import { GatewayError } from '../../core/errors.ts'
+import type { FaultKind } from '../../core/errors.ts'
+import { isObject } from '../common/field-checks.ts'
+
+/** What is not named here is `api_error` from status 500 on, and `invalid_request_error` below. */
+const types: Readonly<Partial<Record<FaultKind, string>>> = {
+  unauthenticated: 'authentication_error',
+  forbidden: 'permission_error',
+  'model-forbidden': 'permission_error',
+  'not-found': 'not_found_error',
+  'model-not-found': 'not_found_error',
+  'body-timeout': 'timeout_error',
+  conflict: 'conflict_error',
+  'too-large': 'request_too_large',
+  'rate-limited': 'rate_limit_error',
+  'budget-exceeded': 'billing_error',
+  overloaded: 'overloaded_error',
+  'upstream-rate-limited': 'rate_limit_error',
+  'upstream-timeout': 'timeout_error',
+  'upstream-overloaded': 'overloaded_error',
+}
+
+/** Claude Code shortens its conversation when it reads these words, whoever's model is behind the gateway. */
+const tooLongWords = 'prompt is too long'
+
+/** `{type: 'error', error: {type, message}, request_id}`; in a stream the id is only in the header that came before. */
+export function anthropicErrorBody(error: GatewayError, requestId?: string): object {
+  const type =
+    types[error.kind] ?? (error.status >= 500 || error.kind === 'client-closed' ? 'api_error' : 'invalid_request_error')
+  const needsWords = error.kind === 'context-too-long' && !error.message.toLowerCase().includes(tooLongWords)
+  const message = needsWords ? `${tooLongWords}: ${error.message}` : error.message
+  return { type: 'error', error: { type, message }, ...(requestId !== undefined && { request_id: requestId }) }
+}
+
+/** The same as an event of a stream that has already begun. */
+export function anthropicErrorEvent(error: GatewayError): string {
+  return namedEvent('error', JSON.stringify(anthropicErrorBody(error)))
+}
+
+/** One event of a stream; clients pass over events without a name. `json` is one document. */
+export function namedEvent(name: string, json: string): string {
+  return `event: ${name}\ndata: ${json.includes('\n') ? json.replaceAll('\n', '\ndata: ') : json}\n\n`
+}
+
+const kinds: ReadonlyMap<string, FaultKind> = new Map(
+  Object.entries<FaultKind>({
+    invalid_request_error: 'upstream-refused',
+    authentication_error: 'upstream-credentials',
+    permission_error: 'upstream-credentials',
+    billing_error: 'upstream-credentials',
+    not_found_error: 'model-not-found',
+    request_too_large: 'too-large',
+    rate_limit_error: 'upstream-rate-limited',
+    timeout_error: 'upstream-timeout',
+    overloaded_error: 'upstream-overloaded',
+  }),
+)
+
+/** The failure that an upstream's `error` object describes. */
+export function failureOf(value: unknown): GatewayError {
+  const { type, message } = isObject(value) ? value : {}
+  const code = typeof type === 'string' ? type : undefined
+  const words = typeof message === 'string' && message !== '' ? message : 'the upstream failed'
+  return new GatewayError(kinds.get(code ?? '') ?? 'upstream-failed', words, { code })
+}
+
+/** The upstream's answer is not what its protocol says. */
+export function broken(what: string, cause?: unknown): GatewayError {
+  return new GatewayError('upstream-broken', `the upstream's answer does not follow its protocol: ${what}`, { cause })
+}

@@ -1,0 +1,84 @@
+/** The forward lane: the client's bytes go to an upstream of the same dialect, whichever version of the API they are. */
+import type { ForwardedAnswer, ForwardRules } from '../../core/format.ts'
+import type { ForwardQuirks } from '../../core/provider.ts'
+import type { RequestHeaders } from '../../core/request.ts'
+import { JsonBody, JsonBodyError } from '../../lib/json/json-body.ts'
+import type { Edit } from '../../lib/json/json-body.ts'
+import { gatewayFields } from '../common/field-checks.ts'
+import { broken, failureOf } from './error.ts'
+import { MessagesRelay } from './relay.ts'
+import { mayHoldSeals, withoutSeals } from './thinking-signature.ts'
+import { readUsage } from './usage.ts'
+
+/** An answer may be far larger than a request; the limits only stop what would stall the process. */
+const answerLimits = { depth: 256, fields: 1000, tokens: 8_000_000 }
+/** What the client's bytes were written for: only the client knows. */
+const clientHeaders = ['anthropic-version', 'anthropic-beta']
+
+/**
+ * Also for `count_tokens`. Where marked thinking or citations are found, `messages` is written anew without them, and
+ * `dropped` names them.
+ */
+export function messagesEdits(body: JsonBody, quirks: ForwardQuirks): { edits: Edit[]; dropped: string[] } {
+  const edits: Edit[] = []
+  const dropped: string[] = []
+  for (const name of body.names()) {
+    const renamed = quirks.rename && Object.hasOwn(quirks.rename, name) ? quirks.rename[name] : undefined
+    if (gatewayFields.has(name)) edits.push({ remove: name })
+    else if (quirks.drop?.includes(name)) {
+      edits.push({ remove: name })
+      dropped.push(name)
+    } else if (renamed !== undefined) {
+      edits.push({ remove: name })
+      if (!body.has(renamed)) edits.push({ set: renamed, json: body.rawText(name)! })
+    }
+  }
+  // Another model's thinking, from earlier in the conversation: this upstream could not verify it.
+  const clean = mayHoldSeals(body.bytes) ? withoutSeals(body.get('messages')) : undefined
+  if (clean) {
+    edits.push({ set: 'messages', json: JSON.stringify(clean.messages) })
+    dropped.push(...clean.dropped)
+  }
+  return { edits, dropped }
+}
+
+/** `anthropic-version` and `anthropic-beta`, unchanged; undefined = the client sent neither. */
+export function messagesHeaders(client: RequestHeaders): Record<string, string> | undefined {
+  let found: Record<string, string> | undefined
+  for (const name of clientHeaders) {
+    const value = client.get(name)
+    if (value !== null) (found ??= {})[name] = value
+  }
+  return found
+}
+
+/** An upstream's answer. Throws `upstream-broken` when it is not JSON, or has not got the field. */
+export function readAnswer(bytes: Uint8Array, mustHave: string): JsonBody {
+  let body: JsonBody
+  try {
+    body = JsonBody.read(bytes, answerLimits)
+  } catch (cause) {
+    if (!(cause instanceof JsonBodyError)) throw cause
+    throw broken(cause.message, cause)
+  }
+  if (body.get('type') === 'error') throw failureOf(body.get('error'))
+  if (!body.has(mustHave)) throw broken(`no \`${mustHave}\``)
+  return body
+}
+
+function answer(bytes: Uint8Array, publicModel: string): ForwardedAnswer {
+  const body = readAnswer(bytes, 'content')
+  if (typeof body.get('stop_reason') !== 'string') throw broken('no stop reason')
+  const pieces = body.edited(
+    body.get('model') === publicModel ? [] : [{ set: 'model', json: JSON.stringify(publicModel) }],
+  )
+  return { body: pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces), usage: readUsage(body.get('usage')) }
+}
+
+/** `answer` throws `upstream-broken` for what is no finished message, or the error that the upstream put in its place. */
+export const messagesForward: ForwardRules = {
+  edits: messagesEdits,
+  answer,
+  relay: publicModel => new MessagesRelay(publicModel),
+  headers: messagesHeaders,
+}

@@ -1,0 +1,73 @@
+/** How Google's JSON may be written: names in camelCase or snake_case, a list of one without its brackets. */
+import { GatewayError } from '../../core/errors.ts'
+import { isObject } from '../common/field-checks.ts'
+import type { Check, Fields, Path, ProblemList } from '../common/field-checks.ts'
+
+/** The same message with its field names in camelCase; where both spellings stand, camelCase counts (see `checkSpelling`). */
+export function camel(fields: Fields): Fields {
+  const names = Object.keys(fields)
+  if (!names.some(name => name.includes('_'))) return fields
+  const out: Fields = {}
+  for (const name of names) {
+    const plain = camelName(name)
+    if (plain === name || !Object.hasOwn(fields, plain)) out[plain] = fields[name]
+  }
+  return out
+}
+
+/** `max_output_tokens` -> `maxOutputTokens` */
+function camelName(name: string): string {
+  return name.replace(/_+([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())
+}
+
+function snakeName(name: string): string {
+  return name.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)
+}
+
+/** A field that is given in both spellings has two values: nobody could say which one is meant. */
+export function checkSpelling(fields: Fields, path: Path, problems: ProblemList): void {
+  for (const name of Object.keys(fields)) {
+    const plain = camelName(name)
+    if (plain !== name && Object.hasOwn(fields, plain))
+      problems.add([...path, name], `\`${name}\` and \`${plain}\` are the same field; send only one of them`, 'invalid')
+  }
+}
+
+/** The names in both spellings. */
+export function bothSpellings(names: readonly string[]): ReadonlySet<string> {
+  return new Set(names.flatMap(name => [name, snakeName(name)]))
+}
+
+/** Checks by field name, in both spellings. */
+export function checksOf(checks: Readonly<Record<string, Check>>): ReadonlyMap<string, Check> {
+  return new Map(
+    Object.entries(checks).flatMap(([name, check]) => [
+      [name, check],
+      [snakeName(name), check],
+    ]),
+  )
+}
+
+/** An array as it is, one object as a list of one (Google's own examples write `"parts": {"text": ...}`), nothing as none. */
+export function listOf(value: unknown): unknown[] {
+  if (Array.isArray(value)) return value
+  return value === undefined || value === null ? [] : [value]
+}
+
+/** As `listOf`, without entries that are no objects. */
+export const objectsOf = (value: unknown): Fields[] => listOf(value).filter(isObject)
+/** Anything but a string counts as empty: absent, null, or of a type that only a broken upstream sends. */
+export const textOrEmpty = (value: unknown): string => (typeof value === 'string' ? value : '')
+
+/** The place of an entry: lists of one without brackets have no numbers. */
+export function entryPath(path: Path, list: unknown, at: number): Path {
+  return Array.isArray(list) ? [...path, at] : path
+}
+
+/** A word of one of Google's enums. */
+export const enumWord = (value: unknown): string => textOrEmpty(value).toUpperCase()
+
+/** `upstream-broken`; `message` is a whole sentence for the client. */
+export function broken(message: string, cause?: unknown): GatewayError {
+  return new GatewayError('upstream-broken', message, cause === undefined ? {} : { cause })
+}

@@ -1,0 +1,163 @@
+/** The events of an answer gathered by choice. */
+import type { ChatEvent, FinishReason } from '../../../core/chat.ts'
+import { GatewayError } from '../../../core/errors.ts'
+import type { Usage } from '../../../core/usage.ts'
+import { annotation, imageObject, redactedBlock, thinkingBlock } from '../../common/answer-fields.ts'
+
+/** Sound in OpenAI's names; `expires_at` in seconds since 1970, 0 = unknown. */
+interface GatheredAudio {
+  id: string
+  expires_at: number
+  transcript: string
+  /** Each piece is base64 of its own. */
+  pieces: Buffer[]
+}
+
+/** One choice, joined from its deltas. */
+export interface GatheredChoice {
+  index: number
+  text: string
+  refusal: string
+  reasoning: string
+  /** Filled only once a block was signed or redacted; the open text waits in `openBlock`. */
+  blocks: Record<string, unknown>[]
+  openBlock: string
+  signed: boolean
+  /** By their index, which the upstream chose. */
+  calls: Map<number, { id: string; name: string; arguments: string }>
+  annotations: Record<string, unknown>[]
+  citations: Record<string, unknown>[]
+  images: Record<string, unknown>[]
+  audio: GatheredAudio | undefined
+  contentLogprobs: unknown[] | undefined
+  refusalLogprobs: unknown[] | undefined
+  finish: FinishReason
+}
+
+/** A whole answer; `createdS` in seconds since 1970. */
+interface GatheredAnswer {
+  id: string
+  createdS: number | undefined
+  choices: GatheredChoice[]
+  usage: Usage | undefined
+}
+
+function newChoice(index: number): GatheredChoice {
+  return {
+    index,
+    text: '',
+    refusal: '',
+    reasoning: '',
+    blocks: [],
+    openBlock: '',
+    signed: false,
+    calls: new Map(),
+    annotations: [],
+    citations: [],
+    images: [],
+    audio: undefined,
+    contentLogprobs: undefined,
+    refusalLogprobs: undefined,
+    finish: 'stop',
+  }
+}
+
+/** Sorted by choice. Throws the answer's own error, and `upstream-broken` when a choice never ended. */
+export function gather(events: readonly ChatEvent[]): GatheredAnswer {
+  const answer: GatheredAnswer = { id: '', createdS: undefined, choices: [], usage: undefined }
+  const choices = new Map<number, GatheredChoice>()
+  const open = new Set<number>()
+  for (const event of events) {
+    if (event.type === 'start') {
+      answer.id = event.id
+      answer.createdS = event.createdS
+    } else if (event.type === 'usage') answer.usage = event.usage
+    else if (event.type === 'error') throw event.error
+    else {
+      let choice = choices.get(event.choice)
+      if (!choice) {
+        choices.set(event.choice, (choice = newChoice(event.choice)))
+        open.add(event.choice)
+      }
+      if (event.type === 'finish') open.delete(event.choice)
+      add(choice, event)
+    }
+  }
+  const [cut] = open
+  if (cut !== undefined)
+    throw new GatewayError('upstream-broken', `the upstream's answer has no finish reason for choice ${cut}`)
+  answer.choices = [...choices.values()].sort((a, b) => a.index - b.index)
+  for (const choice of answer.choices) closeBlock(choice, '')
+  return answer
+}
+
+function add(choice: GatheredChoice, event: Exclude<ChatEvent, { type: 'start' | 'usage' | 'error' }>): void {
+  switch (event.type) {
+    case 'text':
+      choice.text += event.text
+      return
+    case 'refusal':
+      choice.refusal += event.text
+      return
+    case 'reasoning':
+      return addReasoning(choice, event)
+    case 'tool-call-start':
+      choice.calls.set(event.index, { id: event.id, name: event.name, arguments: '' })
+      return
+    case 'tool-call-arguments': {
+      const call = choice.calls.get(event.index)
+      if (!call)
+        throw new GatewayError('upstream-broken', "the upstream's answer continues a tool call that never began")
+      call.arguments += event.fragment
+      return
+    }
+    case 'citation': {
+      const note = annotation(event.citation)
+      if (note) choice.annotations.push(note)
+      else choice.citations.push(event.citation)
+      return
+    }
+    case 'image':
+      choice.images.push(imageObject(event.source))
+      return
+    case 'audio':
+      return addAudio(choice, event)
+    case 'logprobs':
+      if (event.content) for (const token of event.content) (choice.contentLogprobs ??= []).push(token)
+      if (event.refusal) for (const token of event.refusal) (choice.refusalLogprobs ??= []).push(token)
+      return
+    case 'finish':
+      choice.finish = event.reason
+  }
+}
+
+function addReasoning(choice: GatheredChoice, event: Extract<ChatEvent, { type: 'reasoning' }>): void {
+  if (event.text) {
+    choice.reasoning += event.text
+    choice.openBlock += event.text
+  }
+  if (event.signature) {
+    choice.signed = true
+    choice.blocks.push(thinkingBlock(choice.openBlock, event.signature))
+    choice.openBlock = ''
+  }
+  if (event.redacted) {
+    closeBlock(choice, '')
+    choice.signed = true
+    choice.blocks.push(redactedBlock(event.redacted))
+  }
+}
+
+function closeBlock(choice: GatheredChoice, signature: string): void {
+  if (choice.openBlock === '') return
+  choice.blocks.push(thinkingBlock(choice.openBlock, signature))
+  choice.openBlock = ''
+}
+
+function addAudio(choice: GatheredChoice, event: Extract<ChatEvent, { type: 'audio' }>): void {
+  const audio = (choice.audio ??= { id: '', expires_at: 0, transcript: '', pieces: [] })
+  if (event.id !== undefined) audio.id = event.id
+  if (event.expiresAtS !== undefined) audio.expires_at = event.expiresAtS
+  if (event.transcript !== undefined) audio.transcript += event.transcript
+  if (event.data !== undefined) audio.pieces.push(Buffer.from(event.data, 'base64'))
+}

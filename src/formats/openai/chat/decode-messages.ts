@@ -1,0 +1,192 @@
+/** Messages of an OpenAI body in the gateway's own words. Only for messages that passed the inspection. */
+import type { CacheControl, Message, Part, Role, Source } from '../../../core/chat.ts'
+import { unprocessable } from '../../../core/errors.ts'
+import type { GatewayError } from '../../../core/errors.ts'
+import { isObject, shown } from '../../common/field-checks.ts'
+import type { Fields, Path } from '../../common/field-checks.ts'
+import { sourceOf } from '../../common/url-source.ts'
+
+/** A shape that is legal in the dialect, but that the gateway cannot carry to another vendor. */
+export function untranslatable(path: Path, what: string): GatewayError {
+  const msg = `${what}; choose a model whose upstream speaks this format itself, or leave it out`
+  return unprocessable([{ loc: ['body', ...path], msg, type: 'unsupported' }])
+}
+
+/** `cache_control` of Anthropic's API, which many clients put into OpenAI bodies; undefined = none. */
+export function readCache(value: unknown): CacheControl | undefined {
+  if (!isObject(value) || value.type !== 'ephemeral') return undefined
+  return value.ttl === '5m' || value.ttl === '1h' ? { type: 'ephemeral', ttl: value.ttl } : { type: 'ephemeral' }
+}
+
+/** The messages in order. Throws `unprocessable` for a part that only this dialect knows. */
+export function decodeMessages(messages: readonly Fields[]): Message[] {
+  // The old function messages have no ids: each answers the latest call of its name.
+  const functionCalls = new Map<string, string>()
+  return messages.map((message, at) => decodeMessage(message, at, functionCalls))
+}
+
+function decodeMessage(message: Fields, at: number, functionCalls: Map<string, string>): Message {
+  const cache = readCache(message.cache_control)
+  switch (message.role) {
+    case 'tool':
+      return toolMessage(message, at, message.tool_call_id as string)
+    case 'function': {
+      const name = message.name as string
+      return toolMessage(message, at, functionCalls.get(name) ?? `call_${name}`)
+    }
+    case 'assistant': {
+      const parts = assistantParts(message, at)
+      const legacy = legacyCall(message.function_call, at)
+      if (legacy) {
+        functionCalls.set(legacy.name, legacy.id)
+        parts.push(legacy)
+      }
+      return finished('assistant', message, cacheLast(parts, cache))
+    }
+    default:
+      return finished(message.role as Role, message, cacheLast(decodeContent(message.content, at), cache))
+  }
+}
+
+function finished(role: Role, message: Fields, parts: Part[]): Message {
+  return typeof message.name === 'string' ? { role, parts, name: message.name } : { role, parts }
+}
+
+/** A breakpoint on a message means: after its last part that can carry one. */
+function cacheLast(parts: Part[], cache: CacheControl | undefined): Part[] {
+  if (!cache) return parts
+  for (let at = parts.length - 1; at >= 0; at--) {
+    const part = parts[at]!
+    if (part.type === 'audio' || part.type === 'reasoning' || part.type === 'refusal') continue
+    part.cache ??= cache
+    break
+  }
+  return parts
+}
+
+function toolMessage(message: Fields, at: number, callId: string): Message {
+  const part: Part = { type: 'tool-result', callId, parts: decodeContent(message.content, at) }
+  if (typeof message.name === 'string') part.name = message.name
+  const cache = readCache(message.cache_control)
+  if (cache) part.cache = cache
+  return { role: 'tool', parts: [part] }
+}
+
+function legacyCall(value: unknown, at: number): Extract<Part, { type: 'tool-call' }> | undefined {
+  if (!isObject(value)) return undefined
+  return {
+    type: 'tool-call',
+    id: `call_${at}`,
+    name: value.name as string,
+    arguments: value.arguments as string,
+  }
+}
+
+function assistantParts(message: Fields, at: number): Part[] {
+  const parts = reasoningParts(message)
+  parts.push(...decodeContent(message.content, at))
+  if (typeof message.refusal === 'string' && message.refusal !== '')
+    parts.push({ type: 'refusal', text: message.refusal })
+  const calls = (message.tool_calls ?? []) as Fields[]
+  calls.forEach((call, index) => parts.push(toolCall(call, ['messages', at, 'tool_calls', index])))
+  if (parts.length === 0 && isObject(message.audio))
+    throw untranslatable(['messages', at, 'audio'], 'earlier audio by id is only known to the vendor that spoke it')
+  return parts
+}
+
+function toolCall(call: Fields, path: Path): Part {
+  if (!isObject(call.function))
+    throw untranslatable([...path, 'type'], `tool calls of type ${shown(call.type)} cannot be translated`)
+  const part: Part = {
+    type: 'tool-call',
+    id: call.id as string,
+    name: call.function.name as string,
+    arguments: call.function.arguments as string,
+  }
+  const cache = readCache(call.cache_control)
+  if (cache) part.cache = cache
+  return part
+}
+
+/** Blocks carry signatures and win over the plain text, which repeats them. */
+function reasoningParts(message: Fields): Part[] {
+  const parts: Part[] = []
+  for (const block of (message.thinking_blocks ?? []) as unknown[]) {
+    const part = thinkingPart(block)
+    if (part) parts.push(part)
+  }
+  if (parts.length > 0) return parts
+  const text = message.reasoning_content ?? message.reasoning
+  return typeof text === 'string' && text !== '' ? [{ type: 'reasoning', text }] : []
+}
+
+function thinkingPart(block: unknown): Part | undefined {
+  if (!isObject(block)) return undefined
+  if (block.type === 'redacted_thinking' && typeof block.data === 'string')
+    return { type: 'reasoning', text: '', redacted: block.data }
+  if (block.type !== 'thinking' || typeof block.thinking !== 'string') return undefined
+  return typeof block.signature === 'string' && block.signature !== ''
+    ? { type: 'reasoning', text: block.thinking, signature: block.signature }
+    : { type: 'reasoning', text: block.thinking }
+}
+
+function decodeContent(content: unknown, at: number): Part[] {
+  if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }]
+  if (!Array.isArray(content)) return []
+  return content.map((part: Fields, index) => {
+    const path = ['messages', at, 'content', index]
+    const decoded = decodePart(part, path)
+    const cache = readCache(part.cache_control)
+    if (cache && (decoded.type === 'text' || decoded.type === 'image' || decoded.type === 'document'))
+      decoded.cache = cache
+    return decoded
+  })
+}
+
+function decodePart(part: Fields, path: Path): Part {
+  switch (part.type) {
+    case 'text':
+      return { type: 'text', text: part.text as string }
+    case 'refusal':
+      return { type: 'refusal', text: part.refusal as string }
+    case 'image_url':
+      return imagePart(part.image_url, path)
+    case 'input_audio': {
+      const audio = part.input_audio as Fields
+      return { type: 'audio', data: audio.data as string, format: audio.format as string }
+    }
+    case 'file':
+      return documentPart(part.file as Fields, path)
+    case 'thinking':
+    case 'redacted_thinking': {
+      const thinking = thinkingPart(part)
+      if (thinking) return thinking
+    }
+  }
+  throw untranslatable([...path, 'type'], `content parts of type ${shown(part.type)} cannot be translated`)
+}
+
+function imagePart(value: unknown, path: Path): Part {
+  const image = isObject(value) ? value : { url: value }
+  const part: Part = { type: 'image', source: sourceOf(image.url as string, [...path, 'image_url', 'url']) }
+  const { detail } = image
+  if (detail === 'auto' || detail === 'low' || detail === 'high') part.detail = detail
+  return part
+}
+
+function documentPart(file: Fields, path: Path): Part {
+  const part: Part = { type: 'document', source: fileSource(file, [...path, 'file', 'file_data']) }
+  if (typeof file.filename === 'string') part.name = file.filename
+  return part
+}
+
+/** `file_data` is a data: URL by the reference, bare base64 by habit. */
+function fileSource(file: Fields, path: Path): Source {
+  const data = file.file_data
+  if (typeof data !== 'string') {
+    const id = file.file_id as string
+    return /^https?:\/\//i.test(id) ? { url: id } : { fileId: id }
+  }
+  if (/^(?:data:|https?:\/\/)/i.test(data)) return sourceOf(data, path)
+  return { data, mediaType: typeof file.format === 'string' ? file.format : 'application/pdf' }
+}

@@ -1,0 +1,209 @@
+/** A chat request of OpenAI's dialect in the gateway's own words. */
+import type { ChatRequest, ReasoningEffort, ResponseFormat, Tool, ToolChoice } from '../../../core/chat.ts'
+import type { JsonBody } from '../../../lib/json/json-body.ts'
+import { isObject, parseChecked, shown, unknownFields } from '../../common/field-checks.ts'
+import type { Fields } from '../../common/field-checks.ts'
+import { decodeMessages, readCache, untranslatable } from './decode-messages.ts'
+import { chatChecks } from './inspect.ts'
+
+/**
+ * Marks requests that used `functions` instead of `tools`: their answers must say `function_call`.
+ * A symbol, so that it is copied with the request and never written into JSON.
+ */
+const legacyFunctions = Symbol('legacy functions')
+
+interface MarkedRequest extends ChatRequest {
+  [legacyFunctions]?: true
+}
+
+/** true = the client knows only the old `function_call`. */
+export function usesLegacyFunctions(request: ChatRequest): boolean {
+  return (request as MarkedRequest)[legacyFunctions] === true
+}
+
+const knownFields: ReadonlySet<string> = new Set([
+  'model',
+  'messages',
+  'stream',
+  'stream_options',
+  'n',
+  'max_tokens',
+  'max_completion_tokens',
+  'temperature',
+  'top_p',
+  'top_k',
+  'stop',
+  'seed',
+  'frequency_penalty',
+  'presence_penalty',
+  'logit_bias',
+  'logprobs',
+  'top_logprobs',
+  'tools',
+  'tool_choice',
+  'parallel_tool_calls',
+  'functions',
+  'function_call',
+  'response_format',
+  'reasoning_effort',
+  'reasoning',
+  'thinking',
+  'user',
+  'metadata',
+  'service_tier',
+])
+
+/** Throws `unprocessable` for what this dialect allows but no other vendor could be told. */
+export function decodeChat(body: JsonBody): ChatRequest {
+  const fields = parseChecked(body, chatChecks)
+  const request: MarkedRequest = {
+    model: typeof fields.model === 'string' ? fields.model : '',
+    messages: decodeMessages(fields.messages as Fields[]),
+    stream: fields.stream === true,
+    includeUsage: includesUsage(fields),
+    extra: { format: 'openai-chat', fields: unknownFields(fields, knownFields) },
+  }
+  readSampling(fields, request)
+  if (typeof fields.logprobs === 'boolean') request.logprobs = fields.logprobs
+  if (typeof fields.top_logprobs === 'number' && fields.logprobs === true) request.topLogprobs = fields.top_logprobs
+  if (typeof fields.service_tier === 'string') request.serviceTier = fields.service_tier
+  const understood: string[] = []
+  readTools(fields, request, understood)
+  const format = responseFormat(fields.response_format)
+  if (format) request.responseFormat = format
+  const reasoning = readReasoning(fields)
+  if (reasoning) request.reasoning = reasoning
+  // Hosts with chat templates get the field as it is; for all others the hub says the same.
+  const template = thinkingMode(fields)
+  if (template !== undefined && Object.keys(fields.chat_template_kwargs as Fields).length === 1)
+    understood.push('chat_template_kwargs')
+  if (understood.length > 0) request.understoodExtra = understood
+  return request
+}
+
+/** `chat_template_kwargs.thinking_mode` (gateway API specification, rule 1); undefined = not said. */
+function thinkingMode({ chat_template_kwargs: template }: Fields): boolean | undefined {
+  const mode = isObject(template) ? template.thinking_mode : undefined
+  return mode === 'on' || mode === 'off' ? mode === 'on' : undefined
+}
+
+/** The client wants the usage event: only asked for in a stream. */
+export function includesUsage(fields: Fields): boolean {
+  return fields.stream === true && isObject(fields.stream_options) && fields.stream_options.include_usage === true
+}
+
+/** The fields that chat and text completions share. */
+export function readSampling(fields: Fields, request: ChatRequest): void {
+  const limit = fields.max_completion_tokens ?? fields.max_tokens
+  if (typeof limit === 'number') request.maxOutputTokens = limit
+  if (typeof fields.n === 'number') request.choices = fields.n
+  if (typeof fields.temperature === 'number') request.temperature = fields.temperature
+  if (typeof fields.top_p === 'number') request.topP = fields.top_p
+  // 0 and -1 are how other vendors say "off".
+  if (typeof fields.top_k === 'number' && fields.top_k > 0) request.topK = fields.top_k
+  if (typeof fields.stop === 'string') request.stop = [fields.stop]
+  else if (Array.isArray(fields.stop) && fields.stop.length > 0) request.stop = fields.stop as string[]
+  if (typeof fields.seed === 'number') request.seed = fields.seed
+  if (typeof fields.frequency_penalty === 'number') request.frequencyPenalty = fields.frequency_penalty
+  if (typeof fields.presence_penalty === 'number') request.presencePenalty = fields.presence_penalty
+  if (isObject(fields.logit_bias)) request.logitBias = fields.logit_bias as Record<string, number>
+  if (typeof fields.user === 'string') request.user = fields.user
+  if (isObject(fields.metadata)) request.metadata = fields.metadata
+}
+
+/** `understood` gets what is wished here and was not asked for. */
+function readTools(fields: Fields, request: MarkedRequest, understood: string[]): void {
+  const tools = ((fields.tools ?? []) as Fields[]).map(decodeTool)
+  const functions = (fields.functions ?? []) as Fields[]
+  for (const definition of functions) tools.push(functionTool(definition, definition))
+  if (typeof fields.parallel_tool_calls === 'boolean') request.parallelToolCalls = fields.parallel_tool_calls
+  if (functions.length > 0 && fields.tools == null) {
+    request[legacyFunctions] = true
+    // `function_call` has room for one. An upstream that cannot be told costs the client nothing: the answer keeps to one.
+    request.parallelToolCalls = false
+    if (typeof fields.parallel_tool_calls !== 'boolean') understood.push('parallel_tool_calls')
+  }
+  const choice = toolChoice(fields.tool_choice ?? fields.function_call)
+  if (choice?.only) request.tools = tools.filter(tool => choice.only!.has(tool.name))
+  else if (tools.length > 0) request.tools = tools
+  if (choice) request.toolChoice = choice.choice
+}
+
+function decodeTool(tool: Fields, at: number): Tool {
+  if (tool.type !== 'function' || !isObject(tool.function))
+    throw untranslatable(['tools', at, 'type'], `tools of type ${shown(tool.type)} cannot be translated`)
+  return functionTool(tool.function, tool)
+}
+
+function functionTool(definition: Fields, carrier: Fields): Tool {
+  const tool: Tool = { name: definition.name as string }
+  if (typeof definition.description === 'string') tool.description = definition.description
+  if (isObject(definition.parameters)) tool.parameters = definition.parameters
+  if (typeof definition.strict === 'boolean') tool.strict = definition.strict
+  const cache = readCache(carrier.cache_control ?? definition.cache_control)
+  if (cache) tool.cache = cache
+  return tool
+}
+
+interface Choice {
+  readonly choice: ToolChoice
+  /** Only these tools may be called. */
+  readonly only?: ReadonlySet<unknown>
+}
+
+function toolChoice(value: unknown): Choice | undefined {
+  if (typeof value === 'string') return { choice: mode(value) }
+  if (!isObject(value)) return undefined
+  if (value.type === 'allowed_tools') {
+    const allowed = value.allowed_tools as Fields
+    const names = (allowed.tools as unknown[]).map(nameOfTool)
+    return { choice: mode(allowed.mode), only: new Set(names) }
+  }
+  const name = nameOfTool(value)
+  return { choice: typeof name === 'string' ? { name } : mode(value.type) }
+}
+
+function mode(value: unknown): ToolChoice {
+  if (value === 'any' || value === 'required') return 'required'
+  return value === 'none' ? 'none' : 'auto'
+}
+
+/** `{type, function: {name}}`, or `{name}` as the old `function_call` and the Responses dialect write it. */
+function nameOfTool(value: unknown): unknown {
+  if (!isObject(value)) return undefined
+  const inner = value.function ?? value.custom
+  return isObject(inner) ? inner.name : value.name
+}
+
+function responseFormat(value: unknown): ResponseFormat | undefined {
+  if (!isObject(value)) return undefined
+  if (value.type === 'text') return { type: 'text' }
+  if (value.type === 'json_object') return { type: 'json-object' }
+  if (value.type !== 'json_schema')
+    throw untranslatable(['response_format', 'type'], `the response format ${shown(value.type)} cannot be translated`)
+  const wanted = value.json_schema as Fields
+  const format: ResponseFormat = {
+    type: 'json-schema',
+    name: typeof wanted.name === 'string' && wanted.name !== '' ? wanted.name : 'response',
+    schema: isObject(wanted.schema) ? wanted.schema : {},
+  }
+  if (typeof wanted.strict === 'boolean') format.strict = wanted.strict
+  if (typeof wanted.description === 'string') format.description = wanted.description
+  return format
+}
+
+/** Three spellings of one wish; the plainest (`reasoning_effort`) wins where they differ. */
+function readReasoning(fields: Fields): ChatRequest['reasoning'] {
+  const reasoning = isObject(fields.reasoning) ? fields.reasoning : {}
+  const thinking = isObject(fields.thinking) ? fields.thinking : {}
+  const result: NonNullable<ChatRequest['reasoning']> = {}
+  const effort = fields.reasoning_effort ?? reasoning.effort
+  // The hub's highest step is OpenAI's next to highest.
+  if (typeof effort === 'string') result.effort = effort === 'max' ? 'xhigh' : (effort as ReasoningEffort)
+  const budget = reasoning.max_tokens ?? thinking.budget_tokens
+  if (typeof budget === 'number') result.budgetTokens = budget
+  if (typeof reasoning.enabled === 'boolean') result.enabled = reasoning.enabled
+  else if (typeof thinking.type === 'string') result.enabled = thinking.type !== 'disabled'
+  else if (thinkingMode(fields) !== undefined) result.enabled = thinkingMode(fields)
+  return Object.keys(result).length > 0 ? result : undefined
+}

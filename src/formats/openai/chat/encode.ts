@@ -1,0 +1,63 @@
+/** A whole chat completion (OpenAI API reference, "The chat completion object"). */
+import type { ChatEvent, ChatRequest } from '../../../core/chat.ts'
+import { gather } from './answer.ts'
+import type { GatheredChoice } from './answer.ts'
+import { usesLegacyFunctions } from './decode.ts'
+import { answerId, createdOr, finishReason, usageObject } from '../../common/answer-fields.ts'
+
+/** `model` is the public name. Throws the answer's own error; `upstream-broken` when a choice never ended. */
+export function encodeChat(events: readonly ChatEvent[], model: string, request: ChatRequest): object {
+  const answer = gather(events)
+  const legacy = usesLegacyFunctions(request)
+  const body: Record<string, unknown> = {
+    id: answerId('chatcmpl-', answer.id),
+    object: 'chat.completion',
+    created: createdOr(answer.createdS),
+    model,
+    system_fingerprint: null,
+    choices: answer.choices.map(choice => ({
+      index: choice.index,
+      message: message(choice, legacy),
+      logprobs: logprobs(choice),
+      finish_reason: finishReason(choice.finish, legacy),
+    })),
+  }
+  if (answer.usage) body.usage = usageObject(answer.usage)
+  return body
+}
+
+function message(choice: GatheredChoice, legacy: boolean): Record<string, unknown> {
+  const calls = [...choice.calls.entries()].sort(([a], [b]) => a - b).map(([, call]) => call)
+  const silent = calls.length > 0 || choice.refusal !== '' || choice.audio !== undefined
+  const result: Record<string, unknown> = {
+    role: 'assistant',
+    content: choice.text === '' && silent ? null : choice.text,
+    refusal: choice.refusal === '' ? null : choice.refusal,
+  }
+  if (choice.annotations.length > 0) result.annotations = choice.annotations
+  if (choice.citations.length > 0) result.citations = choice.citations
+  if (choice.reasoning !== '') {
+    // Two names for one text: half of the clients read the one, half the other (research/ecosystem 1.1).
+    result.reasoning_content = choice.reasoning
+    result.reasoning = choice.reasoning
+  }
+  if (choice.signed) result.thinking_blocks = choice.blocks
+  if (calls.length > 0 && legacy) result.function_call = { name: calls[0]!.name, arguments: calls[0]!.arguments }
+  else if (calls.length > 0)
+    result.tool_calls = calls.map(call => ({
+      id: call.id,
+      type: 'function',
+      function: { name: call.name, arguments: call.arguments },
+    }))
+  if (choice.images.length > 0) result.images = choice.images
+  if (choice.audio) {
+    const { id, expires_at, transcript, pieces } = choice.audio
+    result.audio = { id, expires_at, data: Buffer.concat(pieces).toString('base64'), transcript }
+  }
+  return result
+}
+
+function logprobs(choice: GatheredChoice): object | null {
+  if (!choice.contentLogprobs && !choice.refusalLogprobs) return null
+  return { content: choice.contentLogprobs ?? null, refusal: choice.refusalLogprobs ?? null }
+}

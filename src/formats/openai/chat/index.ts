@@ -1,0 +1,25 @@
+/** Chat completions as OpenAI's clients write and read them (API reference, "Chat Completions"). */
+import type { ChatFormat } from '../../../core/format.ts'
+import { decodeChat } from './decode.ts'
+import { encodeChat } from './encode.ts'
+import { inspectChat } from './inspect.ts'
+import { strictChatSchema } from './strict.ts'
+import { readOverrides } from '../../common/overrides.ts'
+import { ChatWriter } from './writer.ts'
+import { openaiErrorBody, openaiErrorEvent } from '../error.ts'
+import { openaiChatForward } from '../forward.ts'
+
+/** `/v1/chat/completions`. */
+export const openaiChat: ChatFormat = {
+  dialect: 'openai-chat',
+  operation: 'chat',
+  inspect: inspectChat,
+  overrides: readOverrides,
+  strictSchema: strictChatSchema,
+  decode: decodeChat,
+  encode: encodeChat,
+  writer: (model, request) => new ChatWriter(model, request),
+  errorBody: openaiErrorBody,
+  errorEvent: openaiErrorEvent,
+  forward: openaiChatForward,
+}

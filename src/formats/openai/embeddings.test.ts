@@ -1,0 +1,116 @@
+import { describe, expect, test } from 'bun:test'
+import { JsonBody } from '../../lib/json/json-body.ts'
+import { openaiEmbeddings } from './embeddings.ts'
+
+const bodyOf = (fields: object) => JsonBody.read(Buffer.from(JSON.stringify(fields)))
+const pathsOf = (fields: object) =>
+  openaiEmbeddings.inspect(bodyOf(fields)).problems.map(({ loc, type }) => `${loc.slice(1).join('.')}:${type}`)
+
+const refused: [string, object, string[]][] = [
+  ['no input', {}, ['input:missing']],
+  ['an input of null', { input: null }, ['input:missing']],
+  ['an empty list', { input: [] }, ['input:out_of_range']],
+  ['an empty text', { input: '' }, ['input:out_of_range']],
+  ['an empty text among others', { input: ['a', ''] }, ['input.1:out_of_range']],
+  ['an object', { input: {} }, ['input:wrong_type']],
+  ['texts mixed with token ids', { input: ['a', 1] }, ['input.1:wrong_type']],
+  ['token ids mixed with texts', { input: [1, 'a'] }, ['input.1:wrong_type']],
+  ['2049 texts', { input: Array(2049).fill('a') }, ['input:out_of_range']],
+  ['an encoding nobody knows', { input: 'a', encoding_format: 'hex' }, ['encoding_format:unknown_value']],
+  ['no dimensions', { input: 'a', dimensions: 0 }, ['dimensions:out_of_range']],
+  ['a timeout of text', { input: 'a', timeout: '600' }, ['timeout:wrong_type']],
+  ['a key of a number', { input: 'a', api_key: 5 }, ['api_key:wrong_type']],
+  ['a base of an object', { input: 'a', api_base: {} }, ['api_base:wrong_type']],
+  ['a caching of 0', { input: 'a', caching: 0 }, ['caching:wrong_type']],
+  ['a provider of a number', { input: 'a', custom_llm_provider: 5 }, ['custom_llm_provider:wrong_type']],
+  ['a log object of text', { input: 'a', proxy_logging_obj: 'x' }, ['proxy_logging_obj:wrong_type']],
+]
+
+describe('inspecting an embeddings body', () => {
+  for (const [what, fields, problems] of refused)
+    test(`refuses ${what}`, () => expect(pathsOf(fields)).toEqual(problems))
+  for (const input of ['a', ['a', 'b'], [1, 2], [[1], [2]], Array(2048).fill('a')])
+    test(`accepts ${JSON.stringify(input).slice(0, 20)}`, () => expect(pathsOf({ input })).toEqual([]))
+
+  test('more than 2048 token ids are one text, not too many', () => {
+    expect(pathsOf({ input: Array(5000).fill(1) })).toEqual([])
+  })
+
+  test('a large input is judged when it is decoded', () => {
+    const body = bodyOf({ model: 'm', input: ['x'.repeat(300 * 1024), ''] })
+    expect(openaiEmbeddings.inspect(body).problems).toEqual([])
+    expect(() => openaiEmbeddings.decode(body)).toThrow('input[1]')
+  })
+})
+
+describe('decoding an embeddings body', () => {
+  test('no field of the client names a host or a key', () => {
+    const request = openaiEmbeddings.decode(
+      bodyOf({
+        model: 'm',
+        input: 'a',
+        timeout: 1,
+        api_base: 'http://evil',
+        api_key: 'sk-x',
+        api_version: 'v',
+        api_type: 't',
+        caching: true,
+        custom_llm_provider: 'x',
+        proxy_call_id: 'x',
+        proxy_logging_obj: {},
+        logger_fn: 'x',
+        user: 'u',
+        dimensions: 8,
+        input_type: 'query',
+      }),
+    )
+    expect(request).toEqual({
+      model: 'm',
+      inputs: ['a'],
+      encoding: 'float',
+      user: 'u',
+      dimensions: 8,
+      extra: { format: 'openai-embeddings', fields: { input_type: 'query' } },
+    })
+  })
+
+  test('one list of token ids is one input', () => {
+    expect(openaiEmbeddings.decode(bodyOf({ input: [1, 2] })).inputs).toEqual([[1, 2]])
+    expect(openaiEmbeddings.decode(bodyOf({ input: [[1], [2]] })).inputs).toEqual([[1], [2]])
+  })
+})
+
+describe('encoding vectors', () => {
+  const request = (encoding_format: string) => openaiEmbeddings.decode(bodyOf({ input: ['a', 'b'], encoding_format }))
+  // A view into a larger buffer: only its own bytes may go out.
+  const wide = new Float32Array([9, 0.5, -1.25, 9])
+  const result = {
+    vectors: [wide.subarray(1, 3), new Float32Array([1e-30, 2])],
+    usage: { inputTokens: 4, outputTokens: 0 },
+  }
+
+  test('floats are numbers', () => {
+    expect(openaiEmbeddings.encode(result, 'public', request('float'))).toEqual({
+      object: 'list',
+      model: 'public',
+      usage: { prompt_tokens: 4, total_tokens: 4 },
+      data: [
+        { object: 'embedding', index: 0, embedding: [0.5, -1.25] },
+        { object: 'embedding', index: 1, embedding: [Math.fround(1e-30), 2] },
+      ],
+    })
+  })
+
+  test('base64 is little-endian float32', () => {
+    const body: any = openaiEmbeddings.encode(result, 'public', request('base64'))
+    const bytes = Buffer.from(body.data[0].embedding, 'base64')
+    expect([bytes.length, bytes.readFloatLE(0), bytes.readFloatLE(4)]).toEqual([8, 0.5, -1.25])
+  })
+
+  test("vectors that are not numbers, or not one an input, are the upstream's fault", () => {
+    const broken = { ...result, vectors: [new Float32Array([NaN]), new Float32Array([1])] }
+    expect(() => openaiEmbeddings.encode(broken, 'm', request('float'))).toThrow('not a number')
+    const short = { ...result, vectors: result.vectors.slice(1) }
+    expect(() => openaiEmbeddings.encode(short, 'm', request('float'))).toThrow('1 vectors for 2 inputs')
+  })
+})

@@ -1,0 +1,196 @@
+/**
+ * The forward lane of OpenAI's dialects: the client's bytes go to the upstream and back, and only what
+ * must change is touched (the model's name, usage asked for, gateway-only fields removed).
+ */
+import { GatewayError } from '../../core/errors.ts'
+import type { ForwardedAnswer, ForwardRules } from '../../core/format.ts'
+import { readOpenaiUsage } from '../../core/openai-usage.ts'
+import type { ForwardQuirks } from '../../core/provider.ts'
+import { JsonBody, JsonBodyError } from '../../lib/json/json-body.ts'
+import type { Edit } from '../../lib/json/json-body.ts'
+import { gatewayFields } from '../common/field-checks.ts'
+import { openaiErrorEvent } from './error.ts'
+import { OpenaiRelay } from './relay.ts'
+
+/** An answer may be far larger than a request; the limits only stop what would stall the process. */
+const answerLimits = { depth: 256, fields: 1000, tokens: 8_000_000 }
+
+/**
+ * What every dialect of OpenAI's has changed: the gateway's own fields go, refused ones go and are named in `dropped`,
+ * renamed ones move; where the client also sent the new name, that one counts.
+ */
+export function commonEdits(body: JsonBody, quirks: ForwardQuirks): { edits: Edit[]; dropped: string[] } {
+  const edits: Edit[] = []
+  const dropped: string[] = []
+  for (const name of body.names()) {
+    if (gatewayFields.has(name)) edits.push({ remove: name })
+    else if (quirks.drop?.includes(name)) {
+      edits.push({ remove: name })
+      dropped.push(name)
+    } else if (quirks.rename && Object.hasOwn(quirks.rename, name)) {
+      const target = quirks.rename[name]!
+      edits.push({ remove: name })
+      if (!body.has(target)) edits.push({ set: target, json: body.rawText(name)! })
+    }
+  }
+  return { edits, dropped }
+}
+
+/** Usage is always asked for, so that every stream can be billed; the relay hides it from clients who did not ask. */
+function streamEdits(body: JsonBody, quirks: ForwardQuirks): { edits: Edit[]; dropped: string[] } {
+  const result = commonEdits(body, quirks)
+  const asked = body.get('stream_options')
+  if (body.get('stream') !== true || quirks.streamOptions === false) {
+    if (body.has('stream_options')) result.edits.push({ remove: 'stream_options' })
+  } else if (!asked) {
+    result.edits.push({ set: 'stream_options', json: '{"include_usage":true}' })
+  } else if ((asked as Record<string, unknown>).include_usage !== true) {
+    result.edits.push({ set: 'stream_options', json: JSON.stringify({ ...asked, include_usage: true }) })
+  }
+  return result
+}
+
+/** What an answer of a dialect must have, and what clients break without. */
+interface AnswerShape {
+  readonly mustHave: 'choices' | 'data'
+  /** Fields set to null where the upstream leaves them out. */
+  readonly nullable: readonly string[]
+}
+
+/** Above this an answer is never text as a whole. */
+const smallAnswerBytes = 64 * 1024
+const decoder = new TextDecoder('utf-8', { fatal: true })
+
+/** Up to 64 KiB as text, above by its outline. Throws `upstream-broken` for no JSON object, or one without `mustHave`. */
+function answerOf(bytes: Uint8Array, publicModel: string, shape: AnswerShape): ForwardedAnswer {
+  return (
+    (bytes.length <= smallAnswerBytes ? forwardSmall(bytes, publicModel, shape) : undefined) ??
+    forwardOutlined(bytes, publicModel, shape)
+  )
+}
+
+/**
+ * Nearly every answer: parsed by the platform, changed as text. Costs a quarter of the outline's time and
+ * garbage. Undefined = the place of the model's name is not certain, or the JSON is none: the outline decides.
+ */
+function forwardSmall(bytes: Uint8Array, publicModel: string, shape: AnswerShape): ForwardedAnswer | undefined {
+  let text: string
+  let answer: Record<string, unknown>
+  try {
+    text = decoder.decode(bytes)
+    answer = JSON.parse(text) as Record<string, unknown>
+  } catch {
+    return undefined
+  }
+  if (!answer || typeof answer.model !== 'string' || answer[shape.mustHave] === undefined) return undefined
+  const name = modelValue(text)
+  if (!name) return undefined
+  let value = answer.model === publicModel ? text.slice(name.from, name.to) : JSON.stringify(publicModel)
+  for (const field of shape.nullable) if (!(field in answer)) value += `,"${field}":null`
+  return {
+    body: text.slice(0, name.from) + value + text.slice(name.to),
+    usage: readOpenaiUsage(answer.usage),
+  }
+}
+
+const modelKey = '"model"'
+/** A colon, and a string without escapes. */
+const plainValue = /\s*:\s*("[^"\\]*")/y
+
+/** Where the value of the only key (or text) `model` stands; undefined when there are several, or none so plain. */
+function modelValue(text: string): { from: number; to: number } | undefined {
+  const key = text.indexOf(modelKey)
+  if (key < 0 || text.includes(modelKey, key + 1)) return undefined
+  plainValue.lastIndex = key + modelKey.length
+  const found = plainValue.exec(text)
+  return found ? { from: plainValue.lastIndex - found[1]!.length, to: plainValue.lastIndex } : undefined
+}
+
+/** Any answer, by its outline: an answer of megabytes is never copied. */
+function forwardOutlined(bytes: Uint8Array, publicModel: string, shape: AnswerShape): ForwardedAnswer {
+  const body = readAnswer(bytes, shape.mustHave)
+  return forwardAnswer(
+    body,
+    publicModel,
+    shape.nullable.filter(name => !body.has(name)).map(name => ({ set: name, json: 'null' })),
+  )
+}
+
+/**
+ * The outline of a whole answer, which keeps `bytes`: they must not change any more. Throws `upstream-broken` for
+ * what is no JSON object, or has no field `mustHave`.
+ */
+export function readAnswer(bytes: Uint8Array, mustHave: string): JsonBody {
+  let body: JsonBody
+  try {
+    body = JsonBody.read(bytes, answerLimits)
+  } catch (cause) {
+    if (!(cause instanceof JsonBodyError)) throw cause
+    throw new GatewayError('upstream-broken', `the upstream's answer is not valid JSON: ${cause.message}`, {
+      cause,
+    })
+  }
+  if (!body.has(mustHave)) throw new GatewayError('upstream-broken', `the upstream's answer has no \`${mustHave}\``)
+  return body
+}
+
+/**
+ * The answer under the public model's name, `more` changed too; copied only if something changes. Its usage is undefined
+ * when the upstream reports none that can be believed.
+ */
+export function forwardAnswer(body: JsonBody, publicModel: string, more: readonly Edit[]): ForwardedAnswer {
+  const edits = [...more]
+  if (body.get('model') !== publicModel) edits.push({ set: 'model', json: JSON.stringify(publicModel) })
+  const pieces = body.edited(edits)
+  return {
+    body: pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces),
+    usage: readOpenaiUsage(body.get('usage')),
+  }
+}
+
+function includesUsage(body: JsonBody): boolean {
+  const options = body.get('stream_options') as Record<string, unknown> | null | undefined
+  return options?.include_usage === true
+}
+
+/** `n` for each prompt; a list of numbers is one prompt, as tokens. */
+function choicesOf(body: JsonBody): number {
+  const n = body.get('n')
+  const prompt = body.has('prompt') ? body.get('prompt') : undefined
+  const prompts = Array.isArray(prompt) && typeof prompt[0] !== 'number' ? prompt.length : 1
+  return Math.max(prompts, 1) * (typeof n === 'number' && n > 1 ? n : 1)
+}
+
+/** @openrouter/sdk refuses an answer without the key; null is enough (research/ecosystem 1.1). */
+const chatAnswer: AnswerShape = { mustHave: 'choices', nullable: ['system_fingerprint'] }
+const completionAnswer: AnswerShape = { mustHave: 'choices', nullable: [] }
+const embeddingsAnswer: AnswerShape = { mustHave: 'data', nullable: [] }
+
+/** Chat completions (API reference, "Chat"). A whole answer always has `system_fingerprint`, if only as null. */
+export const openaiChatForward: ForwardRules = {
+  edits: streamEdits,
+  answer: (bytes, publicModel) => answerOf(bytes, publicModel, chatAnswer),
+  relay: (publicModel, body) =>
+    new OpenaiRelay({
+      publicModel,
+      showUsage: includesUsage(body),
+      choices: choicesOf(body),
+      errorEvent: openaiErrorEvent,
+    }),
+}
+
+/** Text completions (API reference, "Completions", legacy); they stream as chats do. */
+export const openaiCompletionsForward: ForwardRules = {
+  edits: streamEdits,
+  answer: (bytes, publicModel) => answerOf(bytes, publicModel, completionAnswer),
+  relay: openaiChatForward.relay,
+}
+
+/** Embeddings (API reference, "Embeddings"). `relay` throws `internal`: there is nothing to stream. */
+export const openaiEmbeddingsForward: ForwardRules = {
+  edits: commonEdits,
+  answer: (bytes, publicModel) => answerOf(bytes, publicModel, embeddingsAnswer),
+  relay() {
+    throw new GatewayError('internal', 'embeddings are never streamed')
+  },
+}

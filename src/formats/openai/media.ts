@@ -1,0 +1,257 @@
+/** What pictures and audio share on the forward lane: their usage, their events, and bytes that are not text. */
+import { GatewayError } from '../../core/errors.ts'
+import type { StreamRelay } from '../../core/format.ts'
+import { readOpenaiUsage } from '../../core/openai-usage.ts'
+import type { Usage } from '../../core/usage.ts'
+import { looksLikeObject } from '../../lib/json/object-text.ts'
+import { lastEventEnd, SseSplitter } from '../../lib/sse.ts'
+import { isObject } from '../common/field-checks.ts'
+import { openaiErrorEvent } from './error.ts'
+
+const nothing = new Uint8Array(0)
+const tokensMax = 1_000_000_000
+const secondsMax = 1_000_000
+/** An event may hold a whole picture in base64. */
+const eventBytesMax = 64 * 1024 * 1024
+const wholeBytesMax = 64 * 1024 * 1024
+
+const isCount = (value: unknown): value is number =>
+  typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= tokensMax
+
+/** A duration that can be believed: more than 0 s and less than 12 days. */
+export const isDuration = (value: unknown): value is number =>
+  typeof value === 'number' && value > 0 && value <= secondsMax
+
+/**
+ * `usage` of images, speech and transcriptions: `{input_tokens, output_tokens}` with their details, or
+ * `{type: 'duration', seconds}` (OpenAI API reference). Undefined when it is missing or not believable.
+ */
+export function readMediaUsage(value: unknown): Usage | undefined {
+  if (!isObject(value)) return undefined
+  if (value.type === 'duration' || isDuration(value.seconds))
+    return isDuration(value.seconds) ? { inputTokens: 0, outputTokens: 0, audioSeconds: value.seconds } : undefined
+  const { input_tokens: inputTokens, output_tokens: outputTokens = 0 } = value
+  // Some hosts stream transcriptions with the words of chat.
+  if (!isCount(inputTokens) || !isCount(outputTokens)) return readOpenaiUsage(value)
+  const usage: Usage = { inputTokens, outputTokens }
+  const details = value.input_token_details ?? value.input_tokens_details
+  const audio = isObject(details) ? details.audio_tokens : undefined
+  if (isCount(audio) && audio > 0) usage.inputAudioTokens = Math.min(audio, inputTokens)
+  return usage
+}
+
+/** The parts of a relay that do not depend on what is relayed. */
+abstract class MediaRelay implements StreamRelay {
+  started = false
+  complete = false
+  terminated = false
+  failure: GatewayError | undefined
+  usage: Usage | undefined
+  contentEvents = 0
+  contentCharacters = 0
+
+  abstract push(bytes: Uint8Array): Uint8Array | string
+  abstract end(): Uint8Array | string
+  abstract errorEvent(error: GatewayError): string
+}
+
+/** Audio as it comes. There is no word for an error in it: a stream that breaks is cut. */
+export class ByteRelay extends MediaRelay {
+  push(bytes: Uint8Array): Uint8Array {
+    if (bytes.length > 0) this.started = true
+    return bytes
+  }
+
+  end(): Uint8Array {
+    if (this.started) this.complete = true
+    else this.failure = broken('the upstream answered with no audio at all')
+    return nothing
+  }
+
+  errorEvent(): string {
+    return ''
+  }
+}
+
+/** A whole answer of an upstream that was asked for a stream: judged when it is there, then sent at once. */
+export class WholeRelay extends MediaRelay {
+  readonly #read: (bytes: Uint8Array) => { body: Uint8Array | string; usage: Usage | undefined }
+  #pieces: Uint8Array[] = []
+  #bytes = 0
+
+  constructor(read: (bytes: Uint8Array) => { body: Uint8Array | string; usage: Usage | undefined }) {
+    super()
+    this.#read = read
+  }
+
+  push(bytes: Uint8Array): Uint8Array {
+    this.#pieces.push(bytes)
+    this.#bytes += bytes.length
+    if (this.#bytes > wholeBytesMax)
+      this.failure = broken(`the upstream's answer is larger than ${wholeBytesMax} bytes`)
+    return nothing
+  }
+
+  end(): Uint8Array | string {
+    try {
+      const { body, usage } = this.#read(Buffer.concat(this.#pieces))
+      this.usage = usage
+      this.started = true
+      this.complete = true
+      return body
+    } catch (cause) {
+      this.failure =
+        cause instanceof GatewayError ? cause : broken("the upstream's answer does not follow its protocol")
+      return nothing
+    }
+  }
+
+  errorEvent(): string {
+    return ''
+  }
+}
+
+/** How the end of a stream of events is known. */
+interface EventRules {
+  /** The `type`s that end the answer: `speech.audio.done`. */
+  readonly last: readonly string[]
+  /** How many of those the client waits for: one a picture. */
+  readonly lastCount: number
+}
+
+/** Server-sent events that pass as they are; held until they are whole, so that an error among them is found. */
+export class EventRelay extends MediaRelay {
+  readonly #rules: EventRules
+  readonly #splitter = new SseSplitter(eventBytesMax)
+  #pending: Uint8Array[] = []
+  #pendingBytes = 0
+  /** The last bytes before this piece: a blank line may be cut in two. */
+  #tail: Uint8Array = nothing
+  #ends = 0
+
+  constructor(rules: EventRules) {
+    super()
+    this.#rules = rules
+  }
+
+  push(bytes: Uint8Array): Uint8Array {
+    if (this.failure || this.terminated) return nothing
+    this.#pending.push(bytes)
+    this.#pendingBytes += bytes.length
+    if (this.#pendingBytes > eventBytesMax)
+      this.failure = broken(`an event of the upstream's stream is larger than ${eventBytesMax} bytes`)
+    // Joined only when an event has ended, so that a giant one is not copied once a piece.
+    const seam = Buffer.concat([this.#tail, bytes])
+    this.#tail = seam.subarray(-3)
+    if (this.failure || lastEventEnd(seam) === 0) return nothing
+    const buffer = Buffer.concat(this.#pending)
+    const end = lastEventEnd(buffer)
+    this.#pending = end < buffer.length ? [buffer.subarray(end)] : []
+    this.#pendingBytes = buffer.length - end
+    return end === 0 ? nothing : this.#relay(buffer.subarray(0, end))
+  }
+
+  end(): Uint8Array {
+    // Some servers leave the last blank line out; half an event is worth nothing.
+    const rest = Buffer.concat([...this.#pending, Buffer.from('\n\n')])
+    const last = !this.failure && !this.terminated && isWhole(rest) ? this.#relay(rest) : nothing
+    if (!this.failure && !this.complete)
+      this.failure = broken('the upstream ended its stream without finishing the answer')
+    this.terminated = this.complete
+    return last
+  }
+
+  errorEvent(error: GatewayError): string {
+    return openaiErrorEvent(error)
+  }
+
+  #relay(block: Buffer): Uint8Array {
+    const hasCrlf = block.includes('\n\r\n')
+    for (let from = 0; from < block.length; ) {
+      const to = nextEventEnd(block, from, hasCrlf)
+      for (const { event, data } of this.#splitter.push(block.subarray(from, to))) this.#see(event, data)
+      if (this.failure) return block.subarray(0, from)
+      // Nothing after the end counts, wherever the bytes were cut.
+      if (this.terminated) return block.subarray(0, to)
+      from = to
+    }
+    return block
+  }
+
+  #see(event: string | undefined, data: string): void {
+    if (data === '[DONE]') {
+      if (!this.started) this.failure = broken('the upstream ended its stream without an answer')
+      if (this.failure) return
+      this.complete = true
+      this.terminated = true
+      return
+    }
+    this.contentEvents++
+    // Base64 holds neither quotes nor dots: the large events are never parsed.
+    const isOfInterest =
+      event === 'error' ||
+      data.includes('"error"') ||
+      data.includes('"usage"') ||
+      this.#rules.last.some(type => data.includes(type))
+    const parsed = isOfInterest ? parseObject(data) : looksLikeObject(data) ? {} : undefined
+    if (!parsed) this.failure = broken('an event of the upstream is not valid JSON')
+    else if (event === 'error' || parsed.type === 'error' || parsed.object === 'error' || isFault(parsed.error))
+      this.failure = failureOf(parsed)
+    else this.#content(parsed)
+  }
+
+  #content(parsed: Record<string, unknown>): void {
+    this.started = true
+    const usage = readMediaUsage(parsed.usage)
+    if (usage) this.usage = added(this.usage, usage)
+    if (!this.#rules.last.includes(parsed.type as string)) return
+    this.complete = true
+    if (++this.#ends >= this.#rules.lastCount) this.terminated = true
+  }
+}
+
+function isWhole(event: Uint8Array): boolean {
+  const [frame] = new SseSplitter(eventBytesMax).push(event)
+  return frame !== undefined && (frame.data === '[DONE]' || parseObject(frame.data) !== undefined)
+}
+
+/** Each picture of a stream reports its own. */
+function added(before: Usage | undefined, usage: Usage): Usage {
+  if (!before) return usage
+  return {
+    ...usage,
+    inputTokens: before.inputTokens + usage.inputTokens,
+    outputTokens: before.outputTokens + usage.outputTokens,
+  }
+}
+
+const isFault = (error: unknown): boolean => isObject(error) || (typeof error === 'string' && error !== '')
+
+function parseObject(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return isObject(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** `{error: {message, code}}`, `{type: 'error', message}`, `{error: "text"}`. */
+function failureOf(parsed: Record<string, unknown>): GatewayError {
+  const inner = isObject(parsed.error) ? parsed.error : parsed
+  const message = [inner.message, parsed.error].find(one => typeof one === 'string' && one !== '')
+  return new GatewayError('upstream-failed', typeof message === 'string' ? message : 'the upstream failed', {
+    code: typeof inner.code === 'string' ? inner.code : undefined,
+  })
+}
+
+/** Offset behind the next blank line at or after `from`. */
+function nextEventEnd(block: Buffer, from: number, hasCrlf: boolean): number {
+  const lf = block.indexOf('\n\n', from)
+  const crlf = hasCrlf ? block.indexOf('\n\r\n', from) : -1
+  return Math.min(lf < 0 ? block.length : lf + 2, crlf < 0 ? block.length : crlf + 3)
+}
+
+function broken(message: string): GatewayError {
+  return new GatewayError('upstream-broken', message)
+}

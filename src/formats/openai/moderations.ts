@@ -1,0 +1,167 @@
+/** Moderation (OpenAI API reference, "Create moderation"; gateway API specification, "Moderation request"). */
+import { GatewayError } from '../../core/errors.ts'
+import type { Inspection, UnaryFormat } from '../../core/format.ts'
+import type {
+  ModerationPart,
+  ModerationsRequest,
+  ModerationsResult,
+  ModerationVerdict,
+} from '../../core/moderations.ts'
+import type { JsonBody } from '../../lib/json/json-body.ts'
+import {
+  checkFields,
+  isObject,
+  parseChecked,
+  ProblemList,
+  readField,
+  stringField,
+  textOf,
+  unknownFields,
+} from '../common/field-checks.ts'
+import type { Check, Path } from '../common/field-checks.ts'
+import { readOverrides } from '../common/overrides.ts'
+import { openaiErrorBody } from './error.ts'
+import { commonEdits, forwardAnswer, readAnswer } from './forward.ts'
+
+const kinds = 'a string, an array of strings, or an array of parts with `text` or `image_url`'
+
+/** Every category of the API, and whether it is also judged from pictures (`category_applied_input_types`). */
+const categories: Readonly<Record<string, boolean>> = {
+  hate: false,
+  'hate/threatening': false,
+  harassment: false,
+  'harassment/threatening': false,
+  illicit: false,
+  'illicit/violent': false,
+  'self-harm': true,
+  'self-harm/intent': true,
+  'self-harm/instructions': true,
+  sexual: true,
+  'sexual/minors': false,
+  violence: true,
+  'violence/graphic': true,
+}
+
+const moderationChecks: ReadonlyMap<string, Check> = new Map<string, Check>([
+  ['model', stringField('model')],
+  ['input', checkInput],
+])
+
+const knownFields: ReadonlySet<string> = new Set(moderationChecks.keys())
+
+function checkInput(value: unknown, problems: ProblemList): void {
+  if (typeof value === 'string') return
+  if (!Array.isArray(value)) return problems.wrong(['input'], kinds, value)
+  if (value.length === 0) return problems.add(['input'], `\`input\` must not be empty; send ${kinds}`, 'out_of_range')
+  const isTexts = typeof value[0] === 'string'
+  for (let at = 0; at < value.length && !problems.full; at++) {
+    const one: unknown = value[at]
+    if (isTexts) {
+      if (typeof one !== 'string') problems.wrong(['input', at], 'a string like the first entry', one)
+    } else checkPart(one, ['input', at], problems)
+  }
+}
+
+function checkPart(part: unknown, path: Path, problems: ProblemList): void {
+  if (!isObject(part)) return problems.wrong(path, 'a part with `type` "text" or "image_url"', part)
+  if (part.type === 'text') {
+    if (typeof part.text !== 'string') problems.wrong([...path, 'text'], 'a string', part.text)
+  } else if (part.type === 'image_url') {
+    const { image_url: image } = part
+    if (!isObject(image) || typeof image.url !== 'string')
+      problems.wrong([...path, 'image_url'], 'an object with a `url`', image)
+  } else problems.unknownValue([...path, 'type'], '"text" or "image_url"', part.type)
+}
+
+function inspect(body: JsonBody): Inspection {
+  const list = new ProblemList()
+  checkFields(body, moderationChecks, list)
+  if (!body.has('input') || (body.sizeOf('input') <= 4 && readField(body, 'input') === null))
+    list.wrong(['input'], kinds, undefined)
+  return { model: textOf(body, 'model'), stream: false, endUser: textOf(body, 'user'), problems: list.problems }
+}
+
+function decode(body: JsonBody): ModerationsRequest {
+  const fields = parseChecked(body, moderationChecks)
+  return {
+    model: textOf(body, 'model'),
+    inputs: inputsOf(fields.input),
+    extra: { format: 'openai-moderations', fields: unknownFields(fields, knownFields) },
+  }
+}
+
+/** Strings are judged one by one, parts together. */
+function inputsOf(input: unknown): ModerationPart[][] {
+  if (typeof input === 'string') return [[{ type: 'text', text: input }]]
+  const list = input as unknown[]
+  if (typeof list[0] === 'string') return list.map(text => [{ type: 'text', text: text as string }])
+  return [list.map(part => partOf(part as Record<string, unknown>))]
+}
+
+function partOf(part: Record<string, unknown>): ModerationPart {
+  if (part.type === 'text') return { type: 'text', text: part.text as string }
+  const { url } = part.image_url as { url: string }
+  const [, mediaType, data] = /^data:([^;,]+);base64,(.*)$/s.exec(url) ?? []
+  return { type: 'image', source: mediaType !== undefined && data !== undefined ? { data, mediaType } : { url } }
+}
+
+/** All of OpenAI's categories, and whatever else the upstream found. */
+function encodeVerdict(verdict: ModerationVerdict, parts: readonly ModerationPart[]): object {
+  const names = Object.keys(categories)
+  const flags: [string, boolean][] = names.map(name => [name, verdict.categories[name] ?? false])
+  const scores: [string, number][] = names.map(name => [name, verdict.scores[name] ?? 0])
+  const isKnown = (name: string) => Object.hasOwn(categories, name)
+  const hasText = parts.some(part => part.type === 'text')
+  const hasImage = parts.some(part => part.type === 'image')
+  return {
+    flagged: verdict.flagged,
+    categories: Object.fromEntries([
+      ...flags,
+      ...Object.entries(verdict.categories).filter(([name]) => !isKnown(name)),
+    ]),
+    category_scores: Object.fromEntries([
+      ...scores,
+      ...Object.entries(verdict.scores).filter(([name]) => !isKnown(name)),
+    ]),
+    category_applied_input_types: Object.fromEntries(
+      // Only a category that was judged has looked at anything.
+      names.map(name => {
+        const isJudged = Object.hasOwn(verdict.scores, name) || Object.hasOwn(verdict.categories, name)
+        const types = [...(hasText ? ['text'] : []), ...(hasImage && categories[name] ? ['image'] : [])]
+        return [name, isJudged ? types : []]
+      }),
+    ),
+  }
+}
+
+/** Throws `upstream-broken` when there is not one verdict for each input: a missing one must not look harmless. */
+function encode({ verdicts }: ModerationsResult, model: string, request: ModerationsRequest): object {
+  if (verdicts.length !== request.inputs.length)
+    throw new GatewayError(
+      'upstream-broken',
+      `the upstream answered ${verdicts.length} verdicts for ${request.inputs.length} inputs`,
+    )
+  return {
+    id: `modr-${crypto.randomUUID().replaceAll('-', '')}`,
+    model,
+    results: verdicts.map((verdict, at) => encodeVerdict(verdict, request.inputs[at]!)),
+  }
+}
+
+/** `/v1/moderations`. */
+export const openaiModerations: UnaryFormat<'moderations'> = {
+  dialect: 'openai-moderations',
+  operation: 'moderations',
+  inspect,
+  overrides: readOverrides,
+  decode,
+  encode,
+  errorBody: openaiErrorBody,
+  forward: {
+    edits: commonEdits,
+    answer: (bytes, publicModel) => forwardAnswer(readAnswer(bytes, 'results'), publicModel, []),
+    relay() {
+      throw new GatewayError('internal', 'moderations are never streamed')
+    },
+  },
+}

@@ -1,0 +1,31 @@
+/** What the answer needs to know of its request: the fields it repeats, and whose tools are called. */
+import type { ChatRequest } from '../../../core/chat.ts'
+import type { Fields } from '../../common/field-checks.ts'
+import { ToolNames } from './tools.ts'
+
+/** Goes with the request from `decode` to whoever writes its answer. */
+export interface ResponsesContext {
+  /** The client's body. */
+  readonly fields: Fields
+  /** The client's tools behind the flat names that upstreams are told. */
+  readonly names: ToolNames
+}
+
+/** A symbol, so that it is copied with the request and never written into JSON. */
+const responsesContext = Symbol('responses context')
+
+interface MarkedRequest extends ChatRequest {
+  [responsesContext]?: ResponsesContext
+}
+
+/** Marks `request` itself, and returns it. */
+export function withContext(request: ChatRequest, context: ResponsesContext): ChatRequest {
+  const marked: MarkedRequest = request
+  marked[responsesContext] = context
+  return marked
+}
+
+/** Empty for a request that another format made. */
+export function contextOf(request: ChatRequest): ResponsesContext {
+  return (request as MarkedRequest)[responsesContext] ?? { fields: {}, names: new ToolNames() }
+}

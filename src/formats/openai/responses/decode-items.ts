@@ -1,0 +1,171 @@
+/** Items of a Responses body as messages. Only for items that passed the inspection. */
+import type { Message, Part, Role, Source } from '../../../core/chat.ts'
+import { unprocessable } from '../../../core/errors.ts'
+import { isObject, shown } from '../../common/field-checks.ts'
+import type { Fields, Path } from '../../common/field-checks.ts'
+import { untranslatable } from '../chat/decode-messages.ts'
+import { sourceOf } from '../../common/url-source.ts'
+import { unseal } from './encrypted-reasoning.ts'
+import { customArguments } from './tools.ts'
+import type { ClientTool, ToolNames } from './tools.ts'
+
+interface DecodedItems {
+  readonly messages: Message[]
+  readonly dropped: string[]
+}
+
+/**
+ * What a vendor's own tools left behind. The answer that follows them says what came of them, so that a
+ * conversation goes on without; what the client itself ran for such a tool cannot be left out.
+ */
+const vendorItems = new Set<unknown>([
+  'web_search_call',
+  'file_search_call',
+  'code_interpreter_call',
+  'image_generation_call',
+  'mcp_list_tools',
+  'mcp_call',
+])
+
+/** The items in order; neighbours that the model wrote are one message. Throws `unprocessable` for what has no words here. */
+export function decodeItems(items: readonly Fields[], names: ToolNames): DecodedItems {
+  const result: DecodedItems = { messages: [], dropped: [] }
+  items.forEach((item, at) => decodeItem(result, item, { path: ['input', at], names }))
+  return result
+}
+
+interface Place {
+  readonly path: Path
+  readonly names: ToolNames
+}
+
+function decodeItem(result: DecodedItems, item: Fields, { path, names }: Place): void {
+  // As the inspection has it: an item with nothing but an id stands for a stored one.
+  const type = item.type ?? (item.role === undefined && typeof item.id === 'string' ? 'item_reference' : 'message')
+  if (vendorItems.has(type)) return void result.dropped.push(`input.${String(type)}`)
+  switch (type) {
+    case 'message':
+      return addMessage(result, item, path)
+    case 'reasoning':
+      return addReasoning(result, item)
+    case 'function_call':
+    case 'custom_tool_call':
+      return addAssistant(result, [toolCall(item, names)])
+    case 'function_call_output':
+    case 'custom_tool_call_output': {
+      const { output } = item
+      const parts =
+        typeof output === 'string' ? textParts(output) : decodeParts(output as Fields[], [...path, 'output'])
+      result.messages.push({ role: 'tool', parts: [{ type: 'tool-result', callId: item.call_id as string, parts }] })
+      return
+    }
+    // Its tools were read with the others.
+    case 'additional_tools':
+      return
+    case 'item_reference':
+      throw unprocessable([
+        { loc: ['body', ...path, 'id'], msg: 'no stored item has this id; send the item itself', type: 'invalid' },
+      ])
+  }
+  throw untranslatable([...path, 'type'], `items of type ${shown(type)} cannot be translated`)
+}
+
+function addMessage(result: DecodedItems, item: Fields, path: Path): void {
+  const { content } = item
+  const parts =
+    typeof content === 'string' ? textParts(content) : decodeParts(content as Fields[], [...path, 'content'])
+  if (item.role === 'assistant') addAssistant(result, parts)
+  else result.messages.push({ role: item.role as Role, parts })
+}
+
+function addAssistant(result: DecodedItems, parts: Part[]): void {
+  const last = result.messages.at(-1)
+  if (last?.role === 'assistant') last.parts.push(...parts)
+  else result.messages.push({ role: 'assistant', parts })
+}
+
+/** Thinking with a proof of ours goes back to its vendor whole; a foreign proof can only be left out. */
+function addReasoning(result: DecodedItems, item: Fields): void {
+  const proof = unseal(item.encrypted_content)
+  const text = joined(item.content) || joined(item.summary)
+  if (proof?.redacted !== undefined)
+    return addAssistant(result, [{ type: 'reasoning', text: '', redacted: proof.redacted }])
+  if (!proof && typeof item.encrypted_content === 'string' && item.encrypted_content !== '')
+    result.dropped.push('input.encrypted_content')
+  if (text === '' && !proof) return
+  const signature = proof?.signature === undefined ? {} : { signature: proof.signature }
+  addAssistant(result, [{ type: 'reasoning', text, ...signature }])
+}
+
+function joined(parts: unknown): string {
+  if (!Array.isArray(parts)) return ''
+  return parts
+    .map((part: unknown) => (isObject(part) && typeof part.text === 'string' ? part.text : ''))
+    .filter(text => text !== '')
+    .join('\n\n')
+}
+
+function toolCall(item: Fields, names: ToolNames): Part {
+  const kind = item.type === 'custom_tool_call' ? 'custom' : 'function'
+  const namespace = typeof item.namespace === 'string' ? { namespace: item.namespace } : {}
+  const tool: ClientTool = { kind, name: item.name as string, ...namespace }
+  return {
+    type: 'tool-call',
+    id: item.call_id as string,
+    name: names.nameOf(tool),
+    arguments: kind === 'custom' ? customArguments(item.input as string) : (item.arguments as string),
+  }
+}
+
+function textParts(text: string): Part[] {
+  return text === '' ? [] : [{ type: 'text', text }]
+}
+
+function decodeParts(parts: readonly Fields[], path: Path): Part[] {
+  return parts.map((part, at) => decodePart(part, [...path, at]))
+}
+
+function decodePart(part: Fields, path: Path): Part {
+  switch (part.type) {
+    case 'input_text':
+    case 'output_text':
+    case 'text':
+      return { type: 'text', text: part.text as string }
+    case 'refusal':
+      return { type: 'refusal', text: part.refusal as string }
+    case 'input_image':
+      return imagePart(part, path)
+    case 'input_file':
+      return documentPart(part, path)
+    case 'input_audio': {
+      const audio = part.input_audio as Fields
+      return { type: 'audio', data: audio.data as string, format: audio.format as string }
+    }
+  }
+  throw untranslatable([...path, 'type'], `content parts of type ${shown(part.type)} cannot be translated`)
+}
+
+function imagePart(part: Fields, path: Path): Part {
+  const source: Source =
+    typeof part.image_url === 'string'
+      ? sourceOf(part.image_url, [...path, 'image_url'])
+      : { fileId: part.file_id as string }
+  const { detail } = part
+  if (detail === 'auto' || detail === 'low' || detail === 'high') return { type: 'image', source, detail }
+  // `original` asks for more than any other vendor has a word for.
+  return detail === 'original' ? { type: 'image', source, detail: 'high' } : { type: 'image', source }
+}
+
+function documentPart(part: Fields, path: Path): Part {
+  const name = typeof part.filename === 'string' ? { name: part.filename } : {}
+  return { type: 'document', source: fileSource(part, path), ...name }
+}
+
+/** `file_data` is a data: URL by the reference, bare base64 by habit. */
+function fileSource(part: Fields, path: Path): Source {
+  if (typeof part.file_url === 'string') return sourceOf(part.file_url, [...path, 'file_url'])
+  if (typeof part.file_data !== 'string') return { fileId: part.file_id as string }
+  return part.file_data.startsWith('data:')
+    ? sourceOf(part.file_data, [...path, 'file_data'])
+    : { data: part.file_data, mediaType: 'application/pdf' }
+}

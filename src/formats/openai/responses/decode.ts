@@ -1,0 +1,130 @@
+/** A Responses request in the gateway's own words. */
+import type { ChatRequest, ReasoningEffort, ResponseFormat } from '../../../core/chat.ts'
+import type { JsonBody } from '../../../lib/json/json-body.ts'
+import { isObject, parseChecked, unknownFields } from '../../common/field-checks.ts'
+import type { Fields } from '../../common/field-checks.ts'
+import { untranslatable } from '../chat/decode-messages.ts'
+import { withContext } from './context.ts'
+import { decodeItems } from './decode-items.ts'
+import { objectOf, responsesChecks } from './inspect.ts'
+import { applyTools, readTools } from './tools.ts'
+
+/** Fields that the hub knows, or that the gateway itself fulfils. */
+const knownFields: ReadonlySet<string> = new Set([
+  'model',
+  'input',
+  'instructions',
+  'stream',
+  'stream_options',
+  'store',
+  'background',
+  'previous_response_id',
+  'conversation',
+  'include',
+  'tools',
+  'tool_choice',
+  'parallel_tool_calls',
+  'max_output_tokens',
+  'temperature',
+  'top_p',
+  'top_logprobs',
+  'text',
+  'reasoning',
+  'metadata',
+  'user',
+  'safety_identifier',
+  'service_tier',
+  'prompt',
+  'truncation',
+])
+const logprobsWish = 'message.output_text.logprobs'
+
+/** Throws `unprocessable` for what this dialect allows but no other vendor could be told. */
+export function decodeResponses(body: JsonBody): ChatRequest {
+  const fields = parseChecked(body, responsesChecks)
+  if (isObject(fields.prompt))
+    throw untranslatable(['prompt'], 'a stored prompt is only known to the vendor that stores it')
+  const items = itemsOf(fields.input)
+  const tools = readTools([...((fields.tools ?? []) as Fields[]), ...items.flatMap(additionalTools)])
+  const { messages, dropped } = decodeItems(items, tools.names)
+  if (typeof fields.instructions === 'string' && fields.instructions !== '')
+    messages.unshift({ role: 'system', parts: [{ type: 'text', text: fields.instructions }] })
+  const request: ChatRequest = {
+    model: typeof fields.model === 'string' ? fields.model : '',
+    messages,
+    stream: fields.stream === true,
+    includeUsage: true,
+    extra: { format: 'openai-responses', fields: unknownFields(fields, knownFields) },
+  }
+  const lost = [...tools.dropped, ...dropped, ...readReasoning(fields, request), ...readText(fields, request)]
+  if (fields.truncation === 'auto') lost.push('truncation')
+  readSampling(fields, request)
+  applyTools(request, tools, fields)
+  if (lost.length > 0) request.dropped = [...new Set(lost)]
+  return withContext(request, { fields, names: tools.names })
+}
+
+/** A plain string is one message of the user. */
+export function itemsOf(input: unknown): Fields[] {
+  if (typeof input === 'string') return [{ type: 'message', role: 'user', content: input }]
+  return Array.isArray(input) ? (input as Fields[]) : []
+}
+
+function additionalTools(item: Fields): Fields[] {
+  return item.type === 'additional_tools' ? (item.tools as Fields[]).filter(isObject) : []
+}
+
+function readSampling(fields: Fields, request: ChatRequest): void {
+  if (typeof fields.max_output_tokens === 'number') request.maxOutputTokens = fields.max_output_tokens
+  if (typeof fields.temperature === 'number') request.temperature = fields.temperature
+  if (typeof fields.top_p === 'number') request.topP = fields.top_p
+  const wanted = typeof fields.top_logprobs === 'number' ? fields.top_logprobs : 0
+  const included = Array.isArray(fields.include) && fields.include.includes(logprobsWish)
+  if (included || wanted > 0) request.logprobs = true
+  if (wanted > 0) request.topLogprobs = wanted
+  const user = fields.user ?? fields.safety_identifier
+  if (typeof user === 'string') request.user = user
+  // `auto` is every vendor's default.
+  if (typeof fields.service_tier === 'string' && fields.service_tier !== 'auto')
+    request.serviceTier = fields.service_tier
+}
+
+/** Summaries need no asking: whatever an upstream tells of its thinking is shown. */
+const knownReasoning = new Set(['effort', 'summary', 'generate_summary'])
+
+/** What could not be said. */
+function readReasoning(fields: Fields, request: ChatRequest): string[] {
+  const reasoning = objectOf(fields.reasoning)
+  const { effort } = reasoning
+  // The hub's highest step is OpenAI's next to highest.
+  if (typeof effort === 'string')
+    request.reasoning = { effort: effort === 'max' ? 'xhigh' : (effort as ReasoningEffort) }
+  return unsaid('reasoning', reasoning, knownReasoning)
+}
+
+function readText(fields: Fields, request: ChatRequest): string[] {
+  const text = objectOf(fields.text)
+  const format = responseFormat(text.format)
+  if (format) request.responseFormat = format
+  // `medium` is what everyone does anyway.
+  return unsaid('text', text.verbosity === 'medium' ? { ...text, verbosity: null } : text, new Set(['format']))
+}
+
+function unsaid(field: string, value: Fields, known: ReadonlySet<string>): string[] {
+  return Object.keys(value)
+    .filter(key => !known.has(key) && value[key] != null)
+    .map(key => `${field}.${key}`)
+}
+
+function responseFormat(value: unknown): ResponseFormat | undefined {
+  if (!isObject(value) || value.type === 'text') return undefined
+  if (value.type === 'json_object') return { type: 'json-object' }
+  const format: ResponseFormat = {
+    type: 'json-schema',
+    name: value.name as string,
+    schema: value.schema as Record<string, unknown>,
+  }
+  if (typeof value.strict === 'boolean') format.strict = value.strict
+  if (typeof value.description === 'string') format.description = value.description
+  return format
+}

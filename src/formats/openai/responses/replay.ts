@@ -1,0 +1,116 @@
+/**
+ * A stored Response told once more as a stream (API reference, "Streaming events"): the events that a fresh stream has,
+ * each text in one piece. Each time it is told, the numbers are the same: a client can go on where it was cut.
+ */
+import { isObject } from '../../common/field-checks.ts'
+import type { Fields } from '../../common/field-checks.ts'
+import { sseEvent } from './response-object.ts'
+
+type Event = readonly [type: string, fields: Fields]
+
+/** How a stream can end, by the status of its response. */
+const endings: ReadonlySet<unknown> = new Set(['completed', 'incomplete', 'failed'])
+
+/** true = there is a stream to tell: one that still runs has no end, one that was cancelled has no word for it. */
+export function canReplay(response: Fields): boolean {
+  return endings.has(response.status)
+}
+
+/** Only for what `canReplay`. `after` = the number of the last event that the client has; -1 = it has none. */
+export function replayResponse(response: Fields, after: number): string {
+  let out = ''
+  let sequence = 0
+  for (const [type, fields] of eventsOf(response)) {
+    if (sequence > after) out += sseEvent(type, JSON.stringify({ type, sequence_number: sequence, ...fields }))
+    sequence++
+  }
+  return out
+}
+
+function* eventsOf(response: Fields): Generator<Event> {
+  const { usage: _usage, completed_at: _completedAt, ...rest } = response
+  const begun = { ...rest, status: 'in_progress', error: null, incomplete_details: null, output: [] }
+  yield ['response.created', { response: begun }]
+  yield ['response.in_progress', { response: begun }]
+  const items = objectsOf(response.output)
+  for (const [at, item] of items.entries()) yield* itemEvents(item, at)
+  yield [`response.${String(response.status)}`, { response }]
+}
+
+function* itemEvents(item: Fields, at: number): Generator<Event> {
+  yield ['response.output_item.added', { output_index: at, item: opened(item) }]
+  const where = { item_id: item.id, output_index: at }
+  switch (item.type) {
+    case 'message':
+      for (const [index, part] of objectsOf(item.content).entries())
+        yield* partEvents(part, { ...where, content_index: index })
+      break
+    case 'reasoning':
+      for (const [index, part] of objectsOf(item.summary).entries())
+        yield* summaryEvents(part, { ...where, summary_index: index })
+      for (const [index, part] of objectsOf(item.content).entries())
+        yield* textEvents(
+          'response.reasoning_text',
+          { ...where, content_index: index },
+          { name: 'text', text: part.text },
+        )
+      break
+    case 'function_call':
+      yield* textEvents(
+        'response.function_call_arguments',
+        where,
+        { name: 'arguments', text: item.arguments },
+        { name: item.name },
+      )
+      break
+    case 'custom_tool_call':
+      yield* textEvents('response.custom_tool_call_input', where, { name: 'input', text: item.input })
+  }
+  yield ['response.output_item.done', { output_index: at, item }]
+}
+
+/** As it stood before anything was told of it. */
+function opened(item: Fields): Fields {
+  const { encrypted_content: _proof, ...rest } = item
+  const begun: Fields = item.type === 'reasoning' ? rest : { ...item }
+  if ('status' in item) begun.status = 'in_progress'
+  for (const list of ['content', 'summary']) if (Array.isArray(item[list])) begun[list] = []
+  for (const text of ['arguments', 'input']) if (typeof item[text] === 'string') begun[text] = ''
+  return begun
+}
+
+function* partEvents(part: Fields, where: Fields): Generator<Event> {
+  if (part.type === 'refusal') {
+    yield ['response.content_part.added', { ...where, part: { ...part, refusal: '' } }]
+    yield* textEvents('response.refusal', where, { name: 'refusal', text: part.refusal })
+  } else {
+    const { citations: _citations, ...plain } = part
+    const logprobs = Array.isArray(part.logprobs) ? part.logprobs : []
+    yield ['response.content_part.added', { ...where, part: { ...plain, text: '', annotations: [], logprobs: [] } }]
+    yield ['response.output_text.delta', { ...where, delta: part.text, logprobs }]
+    for (const [index, annotation] of objectsOf(part.annotations).entries())
+      yield ['response.output_text.annotation.added', { ...where, annotation_index: index, annotation }]
+    yield ['response.output_text.done', { ...where, text: part.text, logprobs }]
+  }
+  yield ['response.content_part.done', { ...where, part }]
+}
+
+function* summaryEvents(part: Fields, where: Fields): Generator<Event> {
+  yield ['response.reasoning_summary_part.added', { ...where, part: { ...part, text: '' } }]
+  yield* textEvents('response.reasoning_summary_text', where, { name: 'text', text: part.text })
+  yield ['response.reasoning_summary_part.done', { ...where, part }]
+}
+
+/** A text in one delta, and its end, which repeats it under its own name. */
+function* textEvents(
+  type: string,
+  where: Fields,
+  { name, text }: { name: string; text: unknown },
+  more: Fields = {},
+): Generator<Event> {
+  const whole = typeof text === 'string' ? text : ''
+  if (whole !== '') yield [`${type}.delta`, { ...where, delta: whole }]
+  yield [`${type}.done`, { ...where, ...more, [name]: whole }]
+}
+
+const objectsOf = (value: unknown): Fields[] => (Array.isArray(value) ? value.filter(isObject) : [])

@@ -1,0 +1,25 @@
+/** A response held to the schema that its request calls strict (API reference, "Create a model response", `text.format`). */
+import type { StrictSchema } from '../../../core/format.ts'
+import type { JsonBody } from '../../../lib/json/json-body.ts'
+import { isObject, readField } from '../../common/field-checks.ts'
+import { objectsIn, textsOf } from '../chat/strict.ts'
+
+/** `schema` throws `invalid-request` when `text` is not valid JSON. */
+export const strictResponseSchema: StrictSchema = {
+  field: 'text',
+  schema(body: JsonBody) {
+    const text = body.has('text') ? readField(body, 'text') : undefined
+    const format = isObject(text) && isObject(text.format) ? text.format : undefined
+    return format?.type === 'json_schema' && format.strict === true && isObject(format.schema)
+      ? format.schema
+      : undefined
+  },
+  /** One text, of all messages. A response that is not completed says why; one with calls goes on with their results. */
+  texts(answer) {
+    if (!isObject(answer) || answer.status !== 'completed') return []
+    const items = objectsIn(answer.output)
+    if (items.some(item => typeof item.type === 'string' && item.type.endsWith('_call'))) return []
+    const parts = items.filter(item => item.type === 'message').flatMap(item => objectsIn(item.content))
+    return parts.some(part => part.type === 'refusal') ? [] : [textsOf(parts)]
+  },
+}

@@ -1,0 +1,97 @@
+/** The head of a request as bytes, made once per CallHead, and where it goes. */
+import { GatewayError } from '../../core/errors.ts'
+import type { CallHead } from '../../core/provider.ts'
+import type { ProxyRules, UpstreamProxy } from '../../core/transport.ts'
+import { isToken } from '../syntax.ts'
+
+/** Where connections of a pool lead. */
+export interface Origin {
+  /** `https://host:443`, with the key of the proxy if there is one: equal for equal origins. */
+  readonly key: string
+  readonly secure: boolean
+  /** A name or an address, without the brackets of IPv6. */
+  readonly hostname: string
+  readonly port: number
+  /** Absent = connections lead there straight. */
+  readonly proxy: UpstreamProxy | undefined
+}
+
+/** All but what depends on the body; ends after the last header line, before `content-length`. */
+export interface PreparedHead {
+  readonly origin: Origin
+  readonly get: Buffer
+  readonly post: Buffer
+  readonly delete: Buffer
+}
+
+/** Framing, hop-by-hop headers and the host are the transport's own: given ones are not sent. */
+const ownHeaders = new Set([
+  'host',
+  'content-length',
+  'transfer-encoding',
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'upgrade',
+  'expect',
+  'accept-encoding',
+])
+
+/** Control characters but TAB, and what Latin-1 cannot say: these could end the header early or lie. */
+const forbiddenInValue = /[^\t\x20-\x7e\x80-\xff]/
+
+/**
+ * Throws GatewayError `upstream-unreachable` when the URL or a header cannot be sent. The message shows
+ * neither; the cause names the header, never its value.
+ */
+export function prepareHead(head: CallHead, proxies?: ProxyRules): PreparedHead {
+  let url: URL
+  try {
+    url = new URL(head.url)
+  } catch {
+    throw unusable('the URL of this upstream is not valid')
+  }
+  if (url.protocol !== 'http:' && url.protocol !== 'https:')
+    throw unusable('the URL of this upstream is neither http nor https')
+  if (url.username || url.password)
+    throw unusable('the URL of this upstream holds credentials; give them as api_key or as a header')
+  const origin = originOf(url, proxies?.proxyFor(url))
+  // A proxy that is not asked for a tunnel reads the request itself: it needs the whole address (RFC 9112, 3.2.2).
+  const reader = origin.secure ? undefined : origin.proxy
+  let lines = `host: ${url.host}\r\naccept-encoding: identity\r\n`
+  let hasUserAgent = false
+  if (reader?.authorization) lines += `proxy-authorization: ${reader.authorization.reveal()}\r\n`
+  for (const [name, value] of Object.entries(head.headers)) {
+    const lower = name.toLowerCase()
+    if (!isToken(name)) throw unusable(headerProblem, new Error('the name of a header is not a token'))
+    if (typeof value !== 'string' || forbiddenInValue.test(value))
+      throw unusable(headerProblem, new Error(`the header ${lower} holds a character that HTTP forbids`))
+    if (ownHeaders.has(lower) || (lower === 'proxy-authorization' && reader?.authorization)) continue
+    if (lower === 'user-agent') hasUserAgent = true
+    lines += `${name}: ${value}\r\n`
+  }
+  if (!hasUserAgent) lines += 'user-agent: modelgate\r\n'
+  const target = `${reader ? url.origin : ''}${url.pathname}${url.search} HTTP/1.1\r\n${lines}`
+  return {
+    origin,
+    get: Buffer.from(`GET ${target}`, 'latin1'),
+    post: Buffer.from(`POST ${target}`, 'latin1'),
+    delete: Buffer.from(`DELETE ${target}`, 'latin1'),
+  }
+}
+
+const headerProblem = 'the settings of this upstream hold a header that HTTP forbids; the log names it'
+
+function originOf(url: URL, proxy: UpstreamProxy | undefined): Origin {
+  const secure = url.protocol === 'https:'
+  const port = url.port ? Number(url.port) : secure ? 443 : 80
+  const hostname = url.hostname.startsWith('[') ? url.hostname.slice(1, -1) : url.hostname
+  const key = `${url.protocol}//${url.hostname}:${port}${proxy ? ` ${proxy.key}` : ''}`
+  return { key, secure, hostname, port, proxy }
+}
+
+function unusable(message: string, cause?: unknown): GatewayError {
+  return new GatewayError('upstream-unreachable', message, { cause })
+}

@@ -1,0 +1,110 @@
+/** Both ends of an answer that comes piece by piece: how its pieces are framed, and how they are fetched. */
+import { isAnswerStream } from '../../core/answer.ts'
+import type { AnswerBody, AnswerSink, AnswerStream } from '../../core/answer.ts'
+import type { ConnectedRequest } from './connected-request.ts'
+
+/** The connection, as a stream sees it. What belongs to a request that is over is not sent. */
+export interface StreamLine {
+  /** Too much waits for the client. */
+  readonly full: boolean
+  streamed(request: ConnectedRequest, piece: Uint8Array | string): void
+  streamEnded(request: ConnectedRequest, isComplete: boolean): void
+}
+
+/**
+ * Frames the pieces of one answer, as chunks (RFC 9112, 7.1) or as they are. The framing comes in pieces of its own:
+ * the bytes are not copied.
+ */
+export class StreamSink implements AnswerSink {
+  readonly #connection: StreamLine
+  readonly #request: ConnectedRequest
+  readonly #chunked: boolean
+
+  constructor(connection: StreamLine, request: ConnectedRequest, chunked: boolean) {
+    this.#connection = connection
+    this.#request = request
+    this.#chunked = chunked
+  }
+
+  get full(): boolean {
+    return this.#connection.full
+  }
+
+  write(piece: Uint8Array | string): void {
+    if (piece.length === 0) return
+    const connection = this.#connection
+    if (!this.#chunked) return connection.streamed(this.#request, piece)
+    const bytes = typeof piece === 'string' ? Buffer.byteLength(piece, 'utf8') : piece.length
+    const size = `${bytes.toString(16)}\r\n`
+    if (typeof piece === 'string') return connection.streamed(this.#request, `${size}${piece}\r\n`)
+    connection.streamed(this.#request, size)
+    connection.streamed(this.#request, piece)
+    connection.streamed(this.#request, '\r\n')
+  }
+
+  end(): void {
+    if (this.#chunked) this.#connection.streamed(this.#request, '0\r\n\r\n')
+    this.#connection.streamEnded(this.#request, true)
+  }
+
+  abort(): void {
+    this.#connection.streamEnded(this.#request, false)
+  }
+}
+
+/** A stream that has to be asked for its pieces. */
+export class PulledStream implements AnswerStream {
+  readonly #reader: ReadableStreamDefaultReader<Uint8Array>
+  #sink: AnswerSink | undefined
+  #reading = false
+
+  /** Throws when somebody else reads `stream`. */
+  constructor(stream: ReadableStream<Uint8Array>) {
+    this.#reader = stream.getReader()
+  }
+
+  pipe(sink: AnswerSink): void {
+    this.#sink = sink
+    void this.#pull()
+  }
+
+  resume(): void {
+    void this.#pull()
+  }
+
+  cancel(): void {
+    this.#sink = undefined
+    void this.#reader.cancel().catch(() => {})
+  }
+
+  async #pull(): Promise<void> {
+    if (this.#reading) return
+    this.#reading = true
+    try {
+      while (this.#sink && !this.#sink.full) {
+        const { done, value } = await this.#reader.read()
+        if (done) return this.#end()
+        this.#sink?.write(value)
+      }
+    } catch {
+      // The producer has failed: a cut is the one way to say so now.
+      const sink = this.#sink
+      this.#sink = undefined
+      sink?.abort()
+    } finally {
+      this.#reading = false
+    }
+  }
+
+  #end(): void {
+    const sink = this.#sink
+    this.#sink = undefined
+    sink?.end()
+  }
+}
+
+/** For an answer that nobody gets. */
+export function cancelBody(body: AnswerBody): void {
+  if (isAnswerStream(body)) body.cancel()
+  else if (body instanceof ReadableStream) void body.cancel().catch(() => {})
+}

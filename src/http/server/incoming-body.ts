@@ -1,0 +1,197 @@
+/** The body of a request while it arrives: kept for whoever asks for it, at the pace of whoever asks. */
+import { GatewayError } from '../../core/errors.ts'
+import { bodyTooLarge } from '../../core/request.ts'
+import type { BodyReader, RequestBody } from '../../core/request.ts'
+import { freeBytes } from '../../lib/free-bytes.ts'
+
+/** The connection, as the body sees it. */
+export interface BodySource {
+  /** Somebody wants the body now. */
+  wanted(): void
+  pause(): void
+  resume(): void
+}
+
+/** Kept while nobody has asked yet, or asks slowly. */
+const bytesAhead = 256 * 1024
+/** Up to here a body stays in the pieces that it came in. */
+const piecesBytesMax = 1024 * 1024
+/** A view costs a hundred bytes: when there are many pieces, those below `smallBytes` are copied behind one another. */
+const piecesMax = 16
+const smallBytes = 4096
+const blockBytes = 16 * 1024
+
+interface Waiter {
+  resolve(piece: Uint8Array | undefined): void
+  reject(error: GatewayError): void
+}
+
+/** Read by `read` or by `next`, not both. The pieces are its own until they are handed out, then the reader's. */
+export class IncomingBody implements RequestBody {
+  readonly announcedBytes: number | undefined
+  readonly #source: BodySource
+  #pieces: Uint8Array[] = []
+  /** The last of the pieces is its beginning. */
+  #block: Buffer | undefined
+  #buffer: Buffer | undefined
+  #bytes = 0
+  #ended = false
+  #failure: GatewayError | undefined
+  #reader: BodyReader | undefined
+  #bytesMax = Infinity
+  #waiter: Waiter | undefined
+  #paused = false
+
+  /** `length`: -1 = it says so itself, when it is over. */
+  constructor(source: BodySource, length: number) {
+    this.#source = source
+    this.announcedBytes = length < 0 ? undefined : length
+    this.#ended = length === 0
+  }
+
+  /** All of it has arrived. */
+  get ended(): boolean {
+    return this.#ended
+  }
+
+  /** Somebody waits for more of it. */
+  get awaited(): boolean {
+    return this.#reader !== undefined || this.#waiter !== undefined
+  }
+
+  read(bytesMax: number, reader: BodyReader): void {
+    if (this.#failure) return reader.failed(this.#failure)
+    if ((this.announcedBytes ?? 0) > bytesMax || this.#bytes > bytesMax) return reader.failed(bodyTooLarge(bytesMax))
+    if (this.#ended) return reader.whole(this.#take())
+    this.#reader = reader
+    this.#bytesMax = bytesMax
+    this.#source.wanted()
+    this.#flow()
+  }
+
+  next(): Promise<Uint8Array | undefined> {
+    const piece = this.#pieces.shift()
+    if (piece) {
+      this.#bytes -= piece.length
+      if (this.#bytes <= bytesAhead) this.#flow()
+      return Promise.resolve(piece)
+    }
+    if (this.#failure) return Promise.reject(this.#failure)
+    if (this.#ended) return Promise.resolve(undefined)
+    this.#source.wanted()
+    this.#flow()
+    return new Promise((resolve, reject) => (this.#waiter = { resolve, reject }))
+  }
+
+  // ---- what the connection calls
+
+  push(piece: Uint8Array): void {
+    if (this.#failure) return
+    const waiter = this.#waiter
+    if (waiter) {
+      this.#waiter = undefined
+      return waiter.resolve(piece)
+    }
+    this.#bytes += piece.length
+    if (this.#reader) {
+      if (this.#bytes > this.#bytesMax) return this.fail(bodyTooLarge(this.#bytesMax))
+      return this.#collect(piece)
+    }
+    this.#store(piece)
+    if (this.#bytes > bytesAhead && !this.#paused) {
+      this.#paused = true
+      this.#source.pause()
+    }
+  }
+
+  end(): void {
+    this.#ended = true
+    const reader = this.#reader
+    this.#reader = undefined
+    reader?.whole(this.#take())
+    this.#waiter?.resolve(undefined)
+    this.#waiter = undefined
+  }
+
+  fail(error: GatewayError): void {
+    this.#failure = error
+    this.#forget()
+    const reader = this.#reader
+    this.#reader = undefined
+    const waiter = this.#waiter
+    this.#waiter = undefined
+    reader?.failed(error)
+    waiter?.reject(error)
+  }
+
+  // ---- inside
+
+  #flow(): void {
+    if (!this.#paused) return
+    this.#paused = false
+    this.#source.resume()
+  }
+
+  #forget(): void {
+    this.#pieces = []
+    this.#block = undefined
+    this.#buffer = undefined
+  }
+
+  #store(piece: Uint8Array): void {
+    const pieces = this.#pieces
+    if (pieces.length < piecesMax || piece.length >= smallBytes) {
+      this.#block = undefined
+      pieces.push(piece)
+      return
+    }
+    let block = this.#block
+    const last = pieces.length - 1
+    const used = block ? pieces[last]!.length : 0
+    if (block && used + piece.length <= blockBytes) {
+      block.set(piece, used)
+      pieces[last] = block.subarray(0, used + piece.length)
+      return
+    }
+    block = Buffer.allocUnsafeSlow(blockBytes)
+    block.set(piece)
+    this.#block = block
+    pieces.push(block.subarray(0, piece.length))
+  }
+
+  /** A large body is collected in one buffer, so that it is never in memory twice. */
+  #collect(piece: Uint8Array): void {
+    if (!this.#buffer && this.#bytes <= piecesBytesMax) return this.#store(piece)
+    const filled = this.#bytes - piece.length
+    const buffer = this.#buffer && this.#buffer.length >= this.#bytes ? this.#buffer : this.#grown(filled)
+    buffer.set(piece, filled)
+    this.#buffer = buffer
+    freeBytes(piece)
+  }
+
+  /** What is announced is believed when a good part of it is there. */
+  #grown(filled: number): Buffer {
+    const wanted = this.announcedBytes ?? Math.min(this.#bytes * 2, this.#bytesMax)
+    const grown = Buffer.allocUnsafeSlow(Math.max(wanted, this.#bytes))
+    let at = 0
+    for (const piece of this.#buffer ? [this.#buffer] : this.#pieces) {
+      const used = Math.min(piece.length, filled - at)
+      grown.set(used === piece.length ? piece : piece.subarray(0, used), at)
+      at += used
+      freeBytes(piece)
+    }
+    this.#forget()
+    return grown
+  }
+
+  #take(): Uint8Array {
+    const pieces = this.#pieces
+    const buffer = this.#buffer
+    this.#forget()
+    if (buffer) return buffer.subarray(0, this.#bytes)
+    if (pieces.length === 1) return pieces[0]!
+    const whole = Buffer.concat(pieces)
+    for (const piece of pieces) freeBytes(piece)
+    return whole
+  }
+}

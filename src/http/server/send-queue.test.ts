@@ -1,0 +1,126 @@
+import { expect, test } from 'bun:test'
+import { Outbox } from './send-queue.ts'
+
+/** Takes `room()` bytes a call and remembers them. */
+class Taker {
+  readonly #pieces: Buffer[] = []
+  calls = 0
+  largest = 0
+  room: (length: number) => number
+  constructor(room: (length: number) => number = length => length) {
+    this.room = room
+  }
+  write(bytes: Uint8Array, offset: number, length: number): number {
+    this.calls++
+    this.largest = Math.max(this.largest, length)
+    if (offset < 0 || length < 1 || offset + length > bytes.length) throw new Error('outside of the bytes')
+    const taken = Math.min(length, this.room(length))
+    if (taken > 0) this.#pieces.push(Buffer.from(bytes.subarray(offset, offset + taken)))
+    return taken
+  }
+  get taken(): Buffer {
+    return Buffer.concat(this.#pieces)
+  }
+}
+
+/** mulberry32: the same numbers in every run. */
+function randomFrom(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296
+  }
+}
+
+test('small pieces go out in one call, text as UTF-8', () => {
+  const outbox = new Outbox()
+  const taker = new Taker()
+  for (const piece of ['a\u00e9\u2603\u{1f600}', Buffer.from('b'), '', new Uint8Array(0), 'c']) outbox.add(piece)
+  expect(outbox.size).toBeGreaterThan(0)
+  expect(outbox.flush(taker)).toBe('empty')
+  expect(outbox.size).toBe(0)
+  expect(taker.calls).toBe(1)
+  expect(taker.taken.toString()).toBe('a\u00e9\u2603\u{1f600}bc')
+  expect(outbox.flush(taker)).toBe('empty')
+  expect(taker.calls).toBe(1)
+})
+
+test('half a character at the end of a piece becomes three bytes, as its length was told', () => {
+  const outbox = new Outbox()
+  const taker = new Taker()
+  outbox.add('x\ud83d')
+  outbox.add('\ude00y')
+  outbox.flush(taker)
+  expect(taker.taken).toEqual(Buffer.concat([Buffer.from('x\ud83d'), Buffer.from('\ude00y')]))
+  expect(taker.taken.length).toBe(8)
+})
+
+test('a full socket keeps the rest, in order; what is added meanwhile comes after it', () => {
+  const outbox = new Outbox()
+  const taker = new Taker(() => 3)
+  outbox.add('abcdef')
+  expect(outbox.flush(taker)).toBe('waiting')
+  expect(outbox.moved).toBe(true)
+  expect(outbox.size).toBe(3)
+  outbox.add('gh')
+  taker.room = () => 0
+  expect(outbox.flush(taker)).toBe('waiting')
+  expect(outbox.moved).toBe(false)
+  expect(outbox.size).toBe(5)
+  taker.room = length => length
+  expect(outbox.flush(taker)).toBe('empty')
+  expect(outbox.moved).toBe(true)
+  expect(taker.taken.toString()).toBe('abcdefgh')
+})
+
+test('a closed socket is told, whatever waits', () => {
+  for (const piece of ['small', Buffer.alloc(100_000)]) {
+    const outbox = new Outbox()
+    outbox.add(piece)
+    expect(outbox.flush(new Taker(() => -1))).toBe('closed')
+    outbox.clear()
+    expect(outbox.size).toBe(0)
+    expect(outbox.flush(new Taker())).toBe('empty')
+  }
+})
+
+test('any pieces through any socket arrive as they are', () => {
+  const random = randomFrom(20261121)
+  const lengths = [1, 2, 100, 5000, 32 * 1024, 32 * 1024 + 1, 50_000, 128 * 1024, 200_000]
+  const letters = ['x', '\u00e9', '\u2603', '\u{1f600}']
+  for (let round = 0; round < 150; round++) {
+    const outbox = new Outbox()
+    const taker = new Taker(length => (random() < 0.4 ? length : Math.floor(random() * 40_000)))
+    const expected: Buffer[] = []
+    for (let i = 0; i < 12; i++) {
+      const length = lengths[Math.floor(random() * lengths.length)]!
+      const piece = letters[i % 4]!.repeat(length).slice(0, length - (length % 2 && i % 4 === 3 ? 1 : 0))
+      const isText = random() < 0.5
+      expected.push(Buffer.from(piece))
+      outbox.add(isText ? piece : Buffer.from(piece))
+      if (random() < 0.5) outbox.flush(taker)
+    }
+    for (let turns = 0; outbox.flush(taker) !== 'empty'; turns++) if (turns > 10_000) throw new Error('it does not end')
+    if (!taker.taken.equals(Buffer.concat(expected))) throw new Error(`round ${round}: other bytes`)
+  }
+})
+
+test('20 MB are never in memory twice, and a hundred thousand crumbs take few calls', () => {
+  const outbox = new Outbox()
+  const taker = new Taker(length => Math.min(length, 64 * 1024))
+  const large = Buffer.alloc(20_000_000, 'x')
+  outbox.add(large)
+  while (outbox.flush(taker) === 'waiting');
+  // Offered from where it is: a copy would be offered in parts.
+  expect(taker.largest).toBe(large.length)
+  expect(taker.taken.equals(large)).toBe(true)
+  const crumbs = new Taker()
+  for (let i = 0; i < 100_000; i++) outbox.add(i % 2 ? 'abc' : Buffer.from('d'))
+  const startMs = performance.now()
+  expect(outbox.flush(crumbs)).toBe('empty')
+  expect(crumbs.taken.length).toBe(200_000)
+  expect(crumbs.calls).toBeLessThan(10)
+  expect(performance.now() - startMs).toBeLessThan(500)
+})

@@ -1,0 +1,127 @@
+/** What waits to be sent to one client, joined into as few system calls as the turn of the event loop allows. */
+
+import { AnswerHead } from './response-head.ts'
+
+/** `write` takes what fits and returns how much; negative = closed. */
+interface Writable {
+  write(bytes: Uint8Array, offset: number, length: number): number
+}
+
+/** Shared by all connections: its bytes never outlive one synchronous call. */
+const scratch = Buffer.allocUnsafeSlow(128 * 1024)
+/** Pieces up to this size are copied behind one another; larger ones are sent from where they are. */
+const joinedBytesMax = 32 * 1024
+
+/** Text is sent as UTF-8. */
+type Piece = Uint8Array | string | AnswerHead
+
+/** `waiting` = the socket takes no more: flush again when it drains. */
+type FlushState = 'empty' | 'waiting' | 'closed'
+
+/**
+ * One per connection; what goes in first goes out first. Bytes are kept, not copied: they must not change before they
+ * are sent.
+ */
+export class Outbox {
+  #pieces: Piece[] = []
+  /** Bytes of the first piece that are sent already; it is bytes then. */
+  #offset = 0
+  /** About this much waits: text counts one byte a character, a head the most it may have. */
+  #size = 0
+  #moved = false
+
+  get size(): number {
+    return this.#size
+  }
+
+  /** The last `flush` got rid of at least a byte. */
+  get moved(): boolean {
+    return this.#moved
+  }
+
+  /** At the end of what waits; nothing is sent before `flush`. */
+  add(piece: Piece): void {
+    if (piece.length === 0) return
+    this.#pieces.push(piece)
+    this.#size += piece.length
+  }
+
+  clear(): void {
+    this.#pieces = []
+    this.#offset = 0
+    this.#size = 0
+  }
+
+  /** Sends until all is out, or the socket takes no more. */
+  flush(socket: Writable): FlushState {
+    this.#moved = false
+    while (this.#pieces.length > 0) {
+      const filled = this.#fill()
+      const state = filled > 0 ? this.#sendScratch(socket, filled) : this.#sendFirst(socket)
+      if (state !== 'empty') return state
+    }
+    this.#size = 0
+    return 'empty'
+  }
+
+  /** Moves small pieces into the scratch buffer; 0 = the first one is too large for it. */
+  #fill(): number {
+    let filled = 0
+    let taken = 0
+    for (const piece of this.#pieces) {
+      const room = scratch.length - filled
+      // Three bytes a UTF-16 unit are the most that UTF-8 needs.
+      if (piece.length > joinedBytesMax || (typeof piece === 'string' ? piece.length * 3 : piece.length) > room) break
+      if (typeof piece === 'string') filled += scratch.write(piece, filled, 'utf8')
+      else if (piece instanceof AnswerHead) filled = piece.write(scratch, filled)
+      else {
+        const rest = taken === 0 && this.#offset > 0 ? piece.subarray(this.#offset) : piece
+        scratch.set(rest, filled)
+        filled += rest.length
+      }
+      taken++
+    }
+    if (taken > 0) this.#dropFirst(taken)
+    return filled
+  }
+
+  #sendScratch(socket: Writable, length: number): FlushState {
+    const written = socket.write(scratch, 0, length)
+    if (written < 0) return 'closed'
+    if (written > 0) this.#moved = true
+    if (written === length) return 'empty'
+    this.#pieces.unshift(Buffer.from(scratch.subarray(written, length)))
+    return this.#waiting()
+  }
+
+  /** A large piece: offered in parts, so that nothing is copied. */
+  #sendFirst(socket: Writable): FlushState {
+    const piece = bytesOf(this.#pieces[0]!)
+    this.#pieces[0] = piece
+    const written = socket.write(piece, this.#offset, piece.length - this.#offset)
+    if (written < 0) return 'closed'
+    if (written > 0) this.#moved = true
+    this.#offset += written
+    if (this.#offset < piece.length) return this.#waiting()
+    this.#dropFirst(1)
+    return 'empty'
+  }
+
+  #dropFirst(count: number): void {
+    if (count === this.#pieces.length) this.#pieces = []
+    else this.#pieces.splice(0, count)
+    this.#offset = 0
+  }
+
+  #waiting(): FlushState {
+    this.#size = this.#pieces.reduce((sum, piece) => sum + piece.length, -this.#offset)
+    return 'waiting'
+  }
+}
+
+function bytesOf(piece: Piece): Uint8Array {
+  if (typeof piece === 'string') return Buffer.from(piece, 'utf8')
+  if (!(piece instanceof AnswerHead)) return piece
+  const bytes = Buffer.allocUnsafeSlow(piece.length)
+  return bytes.subarray(0, piece.write(bytes, 0))
+}

@@ -1,0 +1,145 @@
+/** How many tokens a model has read, about, when nobody counted: from the body of a request in any dialect. */
+import { fileTokens, imageTokens, TextCounter } from './count-tokens.ts'
+import type { JsonBody } from '../json/json-body.ts'
+
+/** Larger bodies are not parsed for an estimate: one pass over their bytes tells files from texts. */
+const parseBytesMax = 256 * 1024
+const bytesPerToken = 4
+/** A call that broke off is not worth more time than this. */
+const measuredCharactersMax = 8 * 1024
+
+/** What a model reads, by the names that the dialects have for it. */
+const textFields = [
+  'messages',
+  'prompt',
+  'suffix',
+  'input',
+  'instructions',
+  'system',
+  'contents',
+  'systemInstruction',
+  'system_instruction',
+  'content',
+  'requests',
+  'generateContentRequest',
+  'generate_content_request',
+  'query',
+  'documents',
+]
+/** Definitions: names and braces of their JSON are read too. */
+const jsonFields = ['tools', 'functions']
+/** Words of the protocol, and ciphers that only their vendor reads. */
+const unreadKeys: ReadonlySet<string> = new Set([
+  'role',
+  'type',
+  'id',
+  'tool_call_id',
+  'tool_use_id',
+  'call_id',
+  'cache_control',
+  'media_type',
+  'mimeType',
+  'mime_type',
+  'format',
+  'detail',
+  'filename',
+  'signature',
+  'thoughtSignature',
+  'thought_signature',
+  'model',
+  'taskType',
+  'task_type',
+])
+/** Where a string is the address of a file, and not a text about one. */
+const addressKeys: ReadonlySet<string> = new Set(['url', 'image_url', 'file_url', 'fileUri', 'file_uri', 'file_id'])
+
+/**
+ * For calls that end without a report of the upstream. Files count by their own measure, those named by an address as
+ * large pictures. A body of more than 256 KiB is not parsed, only looked through.
+ */
+export function bodyTokens(body: JsonBody): number {
+  if (body.size > parseBytesMax) return scannedTokens(body.bytes)
+  const reading = new Reading()
+  for (const field of textFields) reading.add(body.get(field))
+  for (const field of jsonFields) if (body.get(field)) reading.addText(JSON.stringify(body.get(field)))
+  return reading.tokens
+}
+
+class Reading {
+  readonly #texts = new TextCounter(measuredCharactersMax)
+  #others = 0
+
+  get tokens(): number {
+    return this.#texts.tokens + this.#others
+  }
+
+  addText(text: string): void {
+    this.#texts.add(text)
+  }
+
+  /** Bodies are never nested deeper than 64: see `JsonLimits`. */
+  add(value: unknown, key = ''): void {
+    if (typeof value === 'string') this.#addString(value, key)
+    // Token ids, as `prompt` and `input` may hold them.
+    else if (typeof value === 'number') this.#others += 1
+    else if (Array.isArray(value)) for (const item of value) this.add(item, key)
+    else if (typeof value === 'object' && value !== null)
+      for (const [name, item] of Object.entries(value))
+        if (!unreadKeys.has(name) && typeof item !== 'boolean') this.add(item, name)
+  }
+
+  #addString(text: string, key: string): void {
+    if (text.startsWith('data:text/'))
+      return this.#texts.add(Buffer.from(text.slice(text.indexOf(',') + 1), 'base64').toString('utf8'))
+    const data = inlineFile(text)
+    if (data !== undefined) this.#others += fileTokens(data)
+    else if (addressKeys.has(key)) this.#others += imageTokens(undefined)
+    else this.#texts.add(text)
+  }
+}
+
+/** Nobody writes so much without a space. */
+const fileCharactersMin = 256
+const base64Head = /^[A-Za-z0-9+/_-]+={0,2}$/
+
+/** The base64 of a file inside a string; undefined = it is a text. */
+function inlineFile(text: string): string | undefined {
+  if (text.startsWith('data:')) return text.slice(text.indexOf(',') + 1)
+  return text.length >= fileCharactersMin && base64Head.test(text.slice(0, fileCharactersMin)) ? text : undefined
+}
+
+const quote = 34
+const backslash = 92
+
+/** Strings of a body that was checked before: those without a space are files, all else is text. */
+function scannedTokens(bytes: Uint8Array): number {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  let fileBytes = 0
+  let tokens = 0
+  for (let start = buffer.indexOf(quote); start >= 0; ) {
+    const end = stringEnd(buffer, start)
+    if (end < 0) break
+    // Texts are looked at by their beginning alone.
+    if (
+      end - start > fileCharactersMin &&
+      inlineFile(buffer.toString('latin1', start + 1, start + 1 + fileCharactersMin)) !== undefined
+    ) {
+      fileBytes += end - start
+      tokens += fileTokens(inlineFile(buffer.toString('latin1', start + 1, end))!)
+    }
+    start = buffer.indexOf(quote, end + 1)
+  }
+  return tokens + Math.ceil((buffer.length - fileBytes) / bytesPerToken)
+}
+
+/** Offset of the quote that closes the string opened at `start`; -1 = none does. */
+function stringEnd(buffer: Buffer, start: number): number {
+  let end = buffer.indexOf(quote, start + 1)
+  while (end > 0) {
+    let slashes = 0
+    while (buffer[end - 1 - slashes] === backslash) slashes++
+    if (slashes % 2 === 0) return end
+    end = buffer.indexOf(quote, end + 1)
+  }
+  return -1
+}

@@ -1,0 +1,250 @@
+/** Calls of files and batches: one upstream, no routing, no retry, under the limits of the key. */
+import type { Answer, AnswerSink, AnswerStream } from '../../core/answer.ts'
+import type { Call } from '../../core/call.ts'
+import { GatewayError } from '../../core/errors.ts'
+import type { FileCall, FileCalls, FileContent } from '../../core/files.ts'
+import type { Policy } from '../../core/policy.ts'
+import { checkEncoding, clientClosed } from '../../core/request.ts'
+import type {
+  BodyPiece,
+  BodySink,
+  ExchangeTimeouts,
+  Transport,
+  UpstreamExchange,
+  UpstreamResponse,
+} from '../../core/transport.ts'
+import type { Clock } from '../../lib/clock.ts'
+import { JsonBody, JsonBodyError } from '../../lib/json/json-body.ts'
+import { Authorizer } from '../authorize.ts'
+import { openCall } from '../call-record.ts'
+import { readFault } from '../upstream-fault.ts'
+import { rewriteLines } from './file-lines.ts'
+import { editedForm } from './form.ts'
+import { inProcessExchange } from '../lanes/in-process.ts'
+import { KeptFiles } from './in-memory-files.ts'
+import { readForm } from './upload.ts'
+
+/** Answers are objects that describe files. */
+const answerBytesMax = 4 * 1024 * 1024
+
+interface FileCallParts {
+  readonly transport: Transport
+  readonly clock: Clock
+  /** What admits a call or refuses it, and hears of its end: the limits of the key. */
+  readonly limits: Policy
+  /** Where large files wait for their upstream. */
+  readonly uploadDirectory: string
+  settings(): { readonly bodyBytesMax: number }
+}
+
+/** Binds the parts. Files of providers that answer by themselves are kept in here, in memory. */
+export function createFileCalls(parts: FileCallParts): FileCalls {
+  const { uploadDirectory: directory } = parts
+  const sender = new Sender(parts)
+  return {
+    limited: (request, caller, work) =>
+      limited(parts, openCall(parts.clock, request, caller, { operation: 'files', route: request.path }), work),
+    async readForm(request) {
+      checkEncoding(request.headers)
+      return readForm(request, { bytesMax: parts.settings().bodyBytesMax, directory })
+    },
+    rewriteLines: (upload, part, rewrite) => rewriteLines(upload, part, rewrite, directory),
+    json: call => sender.json(call),
+    content: call => sender.content(call),
+    bytes: (call, bytesMax) => sender.bytes(call, bytesMax),
+  }
+}
+
+async function limited(
+  { limits, clock }: FileCallParts,
+  call: Call,
+  work: Parameters<FileCalls['limited']>[2],
+): Promise<Answer> {
+  await limits.admit?.(call)
+  const end = (status: number): void =>
+    limits.settled?.({
+      call,
+      outcome: 'success',
+      status,
+      error: undefined,
+      costNanoUsd: null,
+      durationMs: clock.monotonicMs() - call.startedMs,
+    })
+  let held: Promise<void> | undefined
+  try {
+    const answer = await work(until => (held = until))
+    return { ...answer, headers: { ...answer.headers, 'x-request-id': call.id, ...call.responseHeaders } }
+  } finally {
+    if (held) void held.then(() => end(200))
+    else end(200)
+  }
+}
+
+class Sender {
+  readonly #parts: FileCallParts
+  readonly #authorizer: Authorizer
+  /** Of the providers that answer by themselves. */
+  readonly #kept: KeptFiles
+
+  constructor(parts: FileCallParts) {
+    this.#parts = parts
+    this.#authorizer = new Authorizer(parts.transport, parts.clock)
+    this.#kept = new KeptFiles(parts.clock)
+  }
+
+  async json(call: FileCall): Promise<Record<string, unknown>> {
+    const exchange = await this.#send(call)
+    return answered(call, exchange, async () => {
+      const response = await this.#success(call, exchange)
+      return readObject(await response.body.bytes(answerBytesMax))
+    })
+  }
+
+  async content(call: FileCall): Promise<FileContent> {
+    const exchange = await this.#send(call)
+    const response = await answered(call, exchange, () => this.#success(call, exchange))
+    const download = new Download(exchange, response)
+    return { stream: download, contentType: response.header('content-type'), over: download.over }
+  }
+
+  async bytes(call: FileCall, bytesMax: number): Promise<Uint8Array> {
+    const exchange = await this.#send(call)
+    return answered(call, exchange, async () => (await this.#success(call, exchange)).body.bytes(bytesMax))
+  }
+
+  async #send(call: FileCall): Promise<UpstreamExchange> {
+    const { deployment } = call
+    const { provider } = deployment.target
+    if (!provider.files) throw new GatewayError('internal', `the provider ${provider.name} has no files`)
+    if (provider.answer) return inProcessExchange(this.#kept.answer(call))
+    const { contentType, pieces } = written(call)
+    const head = provider.files.head(deployment.target, call.path)
+    const sent = {
+      method: call.method,
+      head:
+        contentType === undefined ? head : { url: head.url, headers: { ...head.headers, 'content-type': contentType } },
+      body: pieces,
+      timeouts: timeoutsOf(call),
+      proxies: deployment.proxies,
+    }
+    const authorized = provider.authorization
+      ? await this.#authorizer.authorize(sent, deployment.target, provider.authorization)
+      : sent
+    // Whoever left meanwhile is not served any more.
+    if (call.request.left && !call.outlivesClient) throw clientClosed()
+    return this.#parts.transport.send(authorized)
+  }
+
+  async #success({ deployment }: FileCall, exchange: UpstreamExchange): Promise<UpstreamResponse> {
+    const response = await exchange.response
+    if (response.status < 200 || response.status >= 300)
+      throw await readFault(deployment, response, this.#parts.clock.epochMs())
+    return response
+  }
+}
+
+/** The shorter limit counts; 0 = none. */
+function timeoutsOf({ deployment: { timeouts }, totalMs }: FileCall): ExchangeTimeouts {
+  if (totalMs === undefined || (timeouts.totalMs > 0 && timeouts.totalMs < totalMs)) return timeouts
+  return { ...timeouts, totalMs }
+}
+
+function written({ body }: FileCall): { contentType: string | undefined; pieces: readonly BodyPiece[] } {
+  if (body === undefined) return { contentType: undefined, pieces: [] }
+  if ('json' in body)
+    return { contentType: 'application/json', pieces: [Buffer.from(JSON.stringify(body.json), 'utf8')] }
+  const form = editedForm(body.upload, body.edits)
+  return { contentType: form.contentType, pieces: form.body }
+}
+
+/** With the bounds of a client's body: what is nested too deep to be walked is refused here. */
+function readObject(bytes: Uint8Array): Record<string, unknown> {
+  try {
+    return JsonBody.read(bytes).parse()
+  } catch (cause) {
+    if (!(cause instanceof JsonBodyError)) throw cause
+    throw new GatewayError('upstream-broken', "the upstream's answer is not a JSON object that can be read", { cause })
+  }
+}
+
+/** Waits for a part of the exchange; a failure ends it at once, and so does the client's leaving unless the call outlives it. */
+function answered<T>(
+  { request, outlivesClient }: FileCall,
+  exchange: UpstreamExchange,
+  wait: () => Promise<T>,
+): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    let waiting = true
+    const fail = (error: unknown): void => {
+      waiting = false
+      exchange.cancel()
+      reject(error)
+    }
+    if (!outlivesClient) request.onLeft(why => waiting && fail(why))
+    wait().then(value => {
+      waiting = false
+      resolve(value)
+    }, fail)
+  })
+}
+
+/** An answer's body, read from the upstream only as fast as the client takes it. */
+class Download implements AnswerStream, BodySink {
+  readonly over: Promise<void>
+  readonly #exchange: UpstreamExchange
+  readonly #response: UpstreamResponse
+  #sink: AnswerSink | undefined
+  #finish!: () => void
+  #paused = false
+
+  constructor(exchange: UpstreamExchange, response: UpstreamResponse) {
+    this.#exchange = exchange
+    this.#response = response
+    this.over = new Promise(resolve => (this.#finish = resolve))
+  }
+
+  // ---- what the client's connection calls
+
+  pipe(sink: AnswerSink): void {
+    this.#sink = sink
+    this.#response.body.pipe(this)
+  }
+
+  resume(): void {
+    if (!this.#paused || !this.#sink) return
+    this.#paused = false
+    this.#response.body.resume()
+  }
+
+  cancel(): void {
+    this.#exchange.cancel()
+    this.#end()
+  }
+
+  // ---- what the upstream's connection calls
+
+  data(bytes: Uint8Array): void {
+    const sink = this.#sink
+    if (!sink) return
+    sink.write(bytes)
+    if (this.#paused || !sink.full) return
+    this.#paused = true
+    this.#response.body.pause()
+  }
+
+  end(): void {
+    this.#end()?.end()
+  }
+
+  /** Bytes have no words for an error: a cut connection is the only way to say that the file is not complete. */
+  fail(): void {
+    this.#end()?.abort()
+  }
+
+  #end(): AnswerSink | undefined {
+    const sink = this.#sink
+    this.#sink = undefined
+    this.#finish()
+    return sink
+  }
+}

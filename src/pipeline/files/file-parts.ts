@@ -1,0 +1,197 @@
+/**
+ * Where the body of a chat names an uploaded file, in the dialects that have words for it, and how the same part holds the
+ * file itself. OpenAI's API reference, "Chat" and "Responses"; Anthropic's, "Files" and "PDF support".
+ */
+import { isLocalFileId } from '../../core/files.ts'
+import type { Edit, JsonBody } from '../../lib/json/json-body.ts'
+
+type Fields = Record<string, unknown>
+type Path = readonly (string | number)[]
+
+/** A file that goes with the body. */
+export interface InlineFile {
+  readonly filename: string
+  readonly mediaType: string
+  /** Base64, or what stands in its place until the body is sent. */
+  readonly data: string
+  /** The content of a text. */
+  text(): string
+}
+
+/** One place in the body that names a file of ours. */
+export interface FileReference {
+  readonly id: string
+  /** Of the id: `['messages', 0, 'content', 1, 'file', 'file_id']`. */
+  readonly path: Path
+  /** It stands where a picture is meant. */
+  readonly isPicture: boolean
+  /** The field that can hold the content in place of the id; undefined = only an id will do. */
+  readonly instead: string | undefined
+  /** The part with another id. */
+  withId(id: string): unknown
+  /** The part with the file in it; undefined = it cannot hold such a file. */
+  inlined(file: InlineFile): unknown
+}
+
+/** What stands in the place of a reference. */
+type Visit = (reference: FileReference) => unknown
+
+/** A type of part that can name a file. */
+interface PartKind {
+  /** Where in the part `file_id` is; absent = in the part itself. */
+  readonly inside?: 'file' | 'source'
+  readonly isPicture?: boolean
+  readonly instead?: string
+  inlined?(part: Fields, file: InlineFile): Fields | undefined
+}
+
+const block: Pick<PartKind, 'inside' | 'instead'> = { inside: 'source', instead: 'source.data' }
+
+const kinds: ReadonlyMap<unknown, PartKind> = new Map<unknown, PartKind>([
+  ['file', { inside: 'file', instead: 'file_data', inlined: chatPart }],
+  [
+    'input_file',
+    { instead: 'file_data', inlined: (part, file) => pictureUrl(part, file, 'input_image') ?? inputFile(part, file) },
+  ],
+  [
+    'input_image',
+    { isPicture: true, instead: 'image_url', inlined: (part, file) => pictureUrl(part, file, 'input_image') },
+  ],
+  [
+    'computer_screenshot',
+    { isPicture: true, instead: 'image_url', inlined: (part, file) => pictureUrl(part, file, 'computer_screenshot') },
+  ],
+  ['document', { ...block, inlined: (part, file) => pictureBlock(part, file) ?? documentBlock(part, file) }],
+  ['image', { ...block, isPicture: true, inlined: pictureBlock }],
+  ['container_upload', {}],
+])
+
+/** The places of a body that name files of ours, in order. */
+export function fileReferences(body: JsonBody): FileReference[] {
+  const found: FileReference[] = []
+  rewriteReferences(body, reference => {
+    found.push(reference)
+    return undefined
+  })
+  return found
+}
+
+/** The fields of the body with something else in the place of each reference; fields without references are left out. */
+export function rewriteReferences(body: JsonBody, visit: Visit): Edit[] {
+  const edits: Edit[] = []
+  const rewrite = (field: string, map: (item: Fields, path: Path, visit: Visit) => unknown): void => {
+    const items = body.get(field)
+    if (!Array.isArray(items)) return
+    let found = false
+    const noting: Visit = reference => {
+      found = true
+      return visit(reference)
+    }
+    const rewritten = items.map((item, at) => (isObject(item) ? map(item, [field, at], noting) : item))
+    if (found) edits.push({ set: field, json: JSON.stringify(rewritten) })
+  }
+  rewrite('messages', mapMessage)
+  rewrite('input', mapMessage)
+  rewrite('tools', mapTool)
+  return edits
+}
+
+/** A message, or an item of a Responses body: results of tools have `output`. */
+function mapMessage(message: Fields, path: Path, visit: Visit): Fields {
+  const { content, output } = message
+  if (Array.isArray(content)) return { ...message, content: mapParts(content, [...path, 'content'], visit) }
+  if (Array.isArray(output)) return { ...message, output: mapParts(output, [...path, 'output'], visit) }
+  return isObject(output) ? { ...message, output: mapPart(output, [...path, 'output'], visit) } : message
+}
+
+function mapParts(parts: readonly unknown[], path: Path, visit: Visit): unknown[] {
+  return parts.map((part, at) => (isObject(part) ? mapPart(part, [...path, at], visit) : part))
+}
+
+function mapPart(part: Fields, path: Path, visit: Visit): unknown {
+  const kind = kinds.get(part.type)
+  if (kind) {
+    const { inside } = kind
+    const holder = inside ? part[inside] : part
+    const id = isObject(holder) ? holder.file_id : undefined
+    if (typeof id === 'string' && isLocalFileId(id))
+      return visit(partReference(part, kind, { id, path: [...path, ...(inside ? [inside] : []), 'file_id'] }))
+  }
+  // Claude's results of tools, and its documents made of blocks.
+  const { content, source } = part
+  if (part.type === 'tool_result' && Array.isArray(content))
+    return { ...part, content: mapParts(content, [...path, 'content'], visit) }
+  if (part.type === 'document' && isObject(source) && Array.isArray(source.content))
+    return { ...part, source: { ...source, content: mapParts(source.content, [...path, 'source', 'content'], visit) } }
+  return part
+}
+
+function partReference(
+  part: Fields,
+  { inside, isPicture = false, instead, inlined }: PartKind,
+  at: Pick<FileReference, 'id' | 'path'>,
+): FileReference {
+  return {
+    ...at,
+    isPicture,
+    instead,
+    withId: id =>
+      inside ? { ...part, [inside]: { ...(part[inside] as Fields), file_id: id } } : { ...part, file_id: id },
+    inlined: file => inlined?.(part, file),
+  }
+}
+
+/** OpenAI's code interpreter: the files that its container begins with. */
+function mapTool(tool: Fields, path: Path, visit: Visit): Fields {
+  const { container } = tool
+  if (tool.type !== 'code_interpreter' || !isObject(container) || !Array.isArray(container.file_ids)) return tool
+  const ids = container.file_ids.map((id: unknown, at) =>
+    typeof id === 'string' && isLocalFileId(id)
+      ? visit({
+          id,
+          path: [...path, 'container', 'file_ids', at],
+          isPicture: false,
+          instead: undefined,
+          withId: other => other,
+          inlined: () => undefined,
+        })
+      : id,
+  )
+  return { ...tool, container: { ...container, file_ids: ids } }
+}
+
+function isObject(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+const isPictureFile = ({ mediaType }: InlineFile): boolean => mediaType.startsWith('image/')
+const dataUrl = ({ mediaType, data }: InlineFile): string => `data:${mediaType};base64,${data}`
+
+/** A part of chat completions: pictures have a type of their own. */
+function chatPart({ file: named, ...part }: Fields, file: InlineFile): Fields {
+  if (isPictureFile(file)) return { ...part, type: 'image_url', image_url: { url: dataUrl(file) } }
+  const { file_id: _, ...rest } = named as Fields
+  return { ...part, file: { filename: file.filename, ...rest, file_data: dataUrl(file) } }
+}
+
+function inputFile({ file_id: _, ...part }: Fields, file: InlineFile): Fields {
+  return { filename: file.filename, ...part, file_data: dataUrl(file) }
+}
+
+function pictureUrl({ file_id: _, filename: __, ...part }: Fields, file: InlineFile, type: string): Fields | undefined {
+  return isPictureFile(file) ? { ...part, type, image_url: dataUrl(file) } : undefined
+}
+
+/** What a block says beside its source: only the mark of the cache is also a picture's. */
+function pictureBlock({ cache_control: cache }: Fields, file: InlineFile): Fields | undefined {
+  if (!isPictureFile(file)) return undefined
+  const source = { type: 'base64', media_type: file.mediaType, data: file.data }
+  return { type: 'image', source, ...(cache !== undefined && { cache_control: cache }) }
+}
+
+function documentBlock(part: Fields, { filename, mediaType, data, text }: InlineFile): Fields {
+  const source = mediaType.startsWith('text/')
+    ? { type: 'text', media_type: 'text/plain', data: text() }
+    : { type: 'base64', media_type: mediaType, data }
+  return { title: filename, ...part, source }
+}

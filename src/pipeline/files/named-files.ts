@@ -1,0 +1,343 @@
+/**
+ * Uploaded files that a call names: found for its key, and said to each upstream in its own words. A deployment that
+ * keeps them gets its own ids; where a model has none, the content travels with the call, if anybody hands it out.
+ */
+import type { Call, Caller } from '../../core/call.ts'
+import { nativeProfile } from '../../core/deployment.ts'
+import type { Deployment } from '../../core/deployment.ts'
+import { GatewayError, toGatewayError, unprocessable } from '../../core/errors.ts'
+import type { FaultKind } from '../../core/errors.ts'
+import { clientClosed } from '../../core/request.ts'
+import { accountOf } from '../../core/files.ts'
+import type { FileCalls, NamedFiles } from '../../core/files.ts'
+import type { Format } from '../../core/format.ts'
+import { withLocalIds } from '../../core/local-ids.ts'
+import type { FileRecord, FileStore } from '../../core/ports.ts'
+import type { Settings } from '../../core/settings.ts'
+import type { Clock } from '../../lib/clock.ts'
+import { freeBytes } from '../../lib/free-bytes.ts'
+import { JsonBody } from '../../lib/json/json-body.ts'
+import { mediaTypeOf } from '../../lib/media-type.ts'
+import { fileReferences, rewriteReferences } from './file-parts.ts'
+import type { FileReference, InlineFile } from './file-parts.ts'
+import { newMark, withContents } from './inlined-body.ts'
+
+/** Different files that one body may name: each is looked up in the database. */
+const filesMax = 100
+/** Of all files that travel with one call. */
+const inlineBytesMax = 16 * 1024 * 1024
+/** Where a body does not have these bytes, no part of it names a file. */
+const idField = Buffer.from('file_id')
+
+interface NamedFilesParts {
+  readonly files: Pick<FileStore, 'find'>
+  readonly fileCalls: Pick<FileCalls, 'bytes'>
+  readonly clock: Clock
+  settings(): Pick<Settings, 'deployments' | 'bodyBytesMax'>
+  /** Which models may be named to this caller. */
+  mayCall(caller: Caller, model: string): boolean
+}
+
+/**
+ * Finds the files that the body names and leaves the call those candidates that can be given them. Undefined = it names
+ * none, which costs one search through its bytes. Rejects as `NamedFiles.among` does.
+ */
+export type PlaceFiles = (call: Call, format: Format) => Promise<void> | undefined
+
+/** Binds the parts. A call whose files were placed has `namedFiles`, released when it is settled. */
+export function createPlaceFiles(parts: NamedFilesParts): PlaceFiles {
+  return (call, format) => {
+    if ((call.operation !== 'chat' && call.operation !== 'count-tokens') || !mentionsFiles(call.body!)) return undefined
+    const references = fileReferences(call.body!)
+    // What is only estimated is never asked for by its id.
+    if (references.length === 0 || (call.operation === 'count-tokens' && call.candidates.every(isInProcess)))
+      return undefined
+    return placeFiles(parts, { call, format, references })
+  }
+}
+
+function mentionsFiles({ bytes }: JsonBody): boolean {
+  return (Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)).includes(
+    idField,
+  )
+}
+
+const isInProcess = ({ target }: Deployment): boolean => target.provider.answer !== undefined
+
+interface Naming {
+  readonly call: Call
+  readonly format: Format
+  readonly references: readonly FileReference[]
+}
+
+async function placeFiles(parts: NamedFilesParts, naming: Naming): Promise<void> {
+  const { call } = naming
+  const placed = new PlacedFiles(parts, naming, await findRecords(parts.files, naming))
+  try {
+    const candidates = await placed.among(call.candidates, call.model)
+    // The settlement that would have released them is past.
+    if (call.client.left) throw clientClosed()
+    call.candidates = candidates
+    call.namedFiles = placed
+  } catch (thrown) {
+    placed.release()
+    throw thrown
+  }
+}
+
+/** By our id. The same words for what is another key's and for what never was. */
+async function findRecords(
+  files: NamedFilesParts['files'],
+  { call, references }: Naming,
+): Promise<Map<string, FileRecord>> {
+  const { caller } = call
+  const first = new Map(references.toReversed().map(reference => [reference.id, reference]))
+  if (first.size > filesMax)
+    throw refused(
+      references[filesMax]!,
+      `is one of ${first.size} uploaded files that this call names; name at most ${filesMax}`,
+    )
+  const owner = caller.role === 'admin' ? null : caller.key.id
+  const found = await Promise.all([...first.keys()].map(id => files.find('file', id, owner)))
+  const records = new Map(found.flatMap(record => (record ? [[record.id, record]] : [])))
+  const unknown = references.find(({ id }) => !records.has(id))
+  if (!unknown) return records
+  throw refused(
+    unknown,
+    `this key has no file '${unknown.id}'; GET /v1/files lists those it has, POST /v1/files adds one${contentInstead(unknown, ', or ')}`,
+    'not_found',
+  )
+}
+
+/** Of a file: its content, or why there is none. */
+type Content = { readonly file: InlineFile; readonly bytes: Uint8Array } | { readonly failure: GatewayError }
+
+class PlacedFiles implements NamedFiles {
+  readonly localIds: ReadonlyMap<string, string>
+  readonly #parts: NamedFilesParts
+  readonly #naming: Naming
+  readonly #records: ReadonlyMap<string, FileRecord>
+  /** Where each file is, as the configuration of this moment says; undefined = nowhere any more. */
+  readonly #homes: ReadonlyMap<string, Deployment | undefined>
+  readonly #contents = new Map<string, Content>()
+  /** For each deployment that was tried: an attempt that failed may have been sending still. */
+  readonly #bodies = new Map<Deployment, JsonBody>()
+  #isReleased = false
+
+  constructor(parts: NamedFilesParts, naming: Naming, records: ReadonlyMap<string, FileRecord>) {
+    this.#parts = parts
+    this.#naming = naming
+    this.#records = records
+    const { deployments } = parts.settings()
+    const homeOf = ({ deploymentId }: FileRecord): Deployment | undefined => {
+      const home = deployments.find(one => one.id === deploymentId)
+      return home?.target.provider.files && home
+    }
+    this.#homes = new Map([...records.values()].map(record => [record.id, homeOf(record)]))
+    this.localIds = new Map([...records.values()].map(record => [record.upstreamId, record.id]))
+  }
+
+  async among(group: readonly Deployment[], model: string): Promise<readonly Deployment[]> {
+    const keepers = group.filter(one => this.#foreign(one).length === 0)
+    if (keepers.length > 0 || group.length === 0) return keepers
+    const open: Deployment[] = []
+    let refusal: unknown
+    for (const deployment of group) {
+      try {
+        await this.#makeReady(deployment, model)
+        open.push(deployment)
+      } catch (error) {
+        if (!(error instanceof GatewayError) || error.kind === 'client-closed') throw error
+        refusal ??= error
+      }
+    }
+    if (open.length === 0) throw refusal
+    return open
+  }
+
+  bodyFor(deployment: Deployment): JsonBody {
+    const known = this.#bodies.get(deployment)
+    if (known) return known
+    const contents = new Map<string, Uint8Array>()
+    const original = this.#naming.call.body!
+    const edits = rewriteReferences(original, reference => {
+      if (this.#goesById(reference, deployment)) return reference.withId(this.#records.get(reference.id)!.upstreamId)
+      const content = this.#contents.get(reference.id)
+      if (!content || 'failure' in content)
+        throw new GatewayError('internal', `the file '${reference.id}' was not fetched for '${deployment.id}'`)
+      contents.set(content.file.data, content.bytes)
+      return reference.inlined(content.file)
+    })
+    const body = JsonBody.read(withContents(original.edited(edits), contents))
+    this.#bodies.set(deployment, body)
+    return body
+  }
+
+  release(): void {
+    this.#isReleased = true
+    for (const body of this.#bodies.values()) body.release()
+    for (const content of this.#contents.values()) if ('bytes' in content) freeBytes(content.bytes)
+    this.#bodies.clear()
+    this.#contents.clear()
+  }
+
+  /** What the deployment can only be given as content. */
+  #foreign(deployment: Deployment): FileReference[] {
+    return this.#naming.references.filter(reference => !this.#goesById(reference, deployment))
+  }
+
+  /** The same account keeps the file, and its chat reads it by its id. */
+  #goesById(reference: FileReference, deployment: Deployment): boolean {
+    const home = this.#homes.get(reference.id)
+    if (!home || isInProcess(deployment) || accountOf(home) !== accountOf(deployment)) return false
+    // A translated picture has no words for an id (`providers/openai-compatible/request.ts`).
+    return !reference.isPicture || isForwarded(deployment, this.#naming.format)
+  }
+
+  /** Makes the content ready of all that the deployment does not keep; each file counts as often as it is named. */
+  async #makeReady(deployment: Deployment, model: string): Promise<void> {
+    const foreign = this.#foreign(deployment)
+    const { body } = this.#naming.call
+    const bytesMax = Math.max(
+      Math.min(inlineBytesMax, Math.floor((this.#parts.settings().bodyBytesMax - body!.size) * 0.75)),
+      0,
+    )
+    const sumOf = (bytesOf: (id: string) => number): number => foreign.reduce((sum, { id }) => sum + bytesOf(id), 0)
+    const check = (bytes: number): void => {
+      if (bytes > bytesMax)
+        throw this.#cannot(foreign[0]!, {
+          deployment,
+          model,
+          why: `${bytes} bytes of files cannot travel with a call: at most ${bytesMax} can`,
+        })
+    }
+    check(sumOf(id => this.#records.get(id)!.bytes))
+    for (const reference of foreign) {
+      if (reference.instead === undefined)
+        throw this.#cannot(reference, { deployment, model, why: 'only an id will do here' })
+      const content = await this.#content(reference.id, bytesMax)
+      if ('failure' in content) throw this.#unfetched(reference, content.failure, { deployment, model })
+      if (reference.inlined(content.file) === undefined)
+        throw refused(
+          reference,
+          `the file '${reference.id}' is ${content.file.mediaType}, and no picture; send it as a document, or a PNG, JPEG, GIF or WebP file here`,
+        )
+    }
+    check(sumOf(id => (this.#contents.get(id) as { bytes: Uint8Array }).bytes.length))
+  }
+
+  async #content(id: string, bytesMax: number): Promise<Content> {
+    const known = this.#contents.get(id)
+    if (known) return known
+    const content = await this.#download(id, bytesMax).catch(
+      (thrown: unknown): Content => ({ failure: toGatewayError(thrown) }),
+    )
+    if ('failure' in content && (content.failure.kind === 'client-closed' || content.failure.kind === 'internal'))
+      throw content.failure
+    if (this.#isReleased) {
+      if ('bytes' in content) freeBytes(content.bytes)
+      throw clientClosed()
+    }
+    this.#contents.set(id, content)
+    return content
+  }
+
+  async #download(id: string, bytesMax: number): Promise<Content> {
+    const { call } = this.#naming
+    const { upstreamId, filename } = this.#records.get(id)!
+    const deployment = this.#homes.get(id)
+    if (!deployment) throw new GatewayError('conflict', 'gone from the configuration')
+    const { clock, fileCalls } = this.#parts
+    const path = `/files/${encodeURIComponent(upstreamId)}/content`
+    const startedMs = clock.monotonicMs()
+    try {
+      const bytes = await fileCalls.bytes({ request: call.client, deployment, method: 'GET', path }, bytesMax)
+      const text = () => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8')
+      return { file: { filename, mediaType: mediaTypeOf(bytes, filename), data: newMark(), text }, bytes }
+    } finally {
+      call.upstreamMs += clock.monotonicMs() - startedMs
+    }
+  }
+
+  #unfetched(reference: FileReference, failure: GatewayError, asked: Asked): GatewayError {
+    const { id, path } = reference
+    if (failure.kind === 'model-not-found')
+      return refused(reference, `the file '${id}' is gone at the upstream that kept it; upload it again`, 'not_found')
+    if (!passing.has(failure.kind))
+      return this.#cannot(reference, { ...asked, why: 'its content is not handed out there' })
+    const { cause, status, retryAfterMs, message } = withLocalIds(failure, this.localIds)
+    return new GatewayError(
+      failure.kind,
+      `${path.join('.')}: the file '${id}' cannot be fetched from the upstream that keeps it: ${message}`,
+      {
+        cause,
+        status,
+        retryAfterMs,
+        param: path.join('.'),
+      },
+    )
+  }
+
+  /** 422: where the file is, why that does not help, and what does. */
+  #cannot(reference: FileReference, { deployment, model, why }: Asked & { readonly why: string }): GatewayError {
+    const { id } = reference
+    const home = this.#homes.get(id)
+    if (!home)
+      return refused(
+        reference,
+        `the file '${id}' is kept by an upstream that is no longer in the gateway's configuration; upload it again${contentInstead(reference, ', or ')}`,
+      )
+    const account = accountOf(deployment)
+    const isHome = account === accountOf(home)
+    // A key for an alias must not learn the name behind it.
+    const isKnown = this.#parts.mayCall(this.#naming.call.caller, home.modelName)
+    const takesUploads = account !== undefined && !isHome && !isInProcess(deployment)
+    const remedies = [
+      ...(takesUploads ? [`upload it with \`model\`: '${model}'`] : []),
+      ...(isHome || !isKnown ? [] : [`call '${home.modelName}'`]),
+      ...(reference.instead === undefined ? [] : [contentInstead(reference)]),
+    ]
+    const provider = home.target.provider.name
+    const where =
+      isHome || isKnown
+        ? `the upstream of the model '${isKnown ? home.modelName : model}' (${provider})${isHome ? '' : `, not by that of '${model}'`}`
+        : `another upstream (${provider}) than that of '${model}'`
+    return refused(
+      reference,
+      `the file '${id}' is kept by ${where}, and ${why}; ${remedies.join(', or ') || 'leave it out'}`,
+    )
+  }
+}
+
+interface Asked {
+  readonly deployment: Deployment
+  readonly model: string
+}
+
+/** Failures of the upstream that has the file which say nothing of the file. */
+const passing: ReadonlySet<FaultKind> = new Set<FaultKind>([
+  'upstream-rate-limited',
+  'upstream-timeout',
+  'upstream-unreachable',
+  'upstream-overloaded',
+  'upstream-failed',
+  'upstream-broken',
+  'overloaded',
+])
+
+function isForwarded({ target, profile }: Deployment, { dialect }: Format): boolean {
+  const { provider } = target
+  return (
+    profile === nativeProfile &&
+    provider.speaks[dialect] !== undefined &&
+    provider.forwards?.(target, dialect) !== false
+  )
+}
+
+function contentInstead({ instead }: FileReference, before = ''): string {
+  return instead === undefined ? '' : `${before}send its content as \`${instead}\``
+}
+
+function refused({ path }: FileReference, msg: string, type = 'invalid'): GatewayError {
+  return unprocessable([{ loc: ['body', ...path], msg, type }])
+}

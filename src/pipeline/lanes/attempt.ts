@@ -1,0 +1,438 @@
+/** One attempt at one deployment: which lane, what is sent, and how the answer is read. */
+import type { Call, Operation } from '../../core/call.ts'
+import type { ChatRequest } from '../../core/chat.ts'
+import { nativeProfile } from '../../core/deployment.ts'
+import type { Deployment, Target } from '../../core/deployment.ts'
+import { GatewayError, unprocessable } from '../../core/errors.ts'
+import type { AnswerHead, ChatFormat, Format, SpeechFormat, StreamRelay } from '../../core/format.ts'
+import type { UnaryFormat, UnaryOperations } from '../../core/format.ts'
+import type { CallHead, MakeHead, TranslatedCall, UnaryAdapter } from '../../core/provider.ts'
+import type { BodyPiece } from '../../core/transport.ts'
+import type { Usage } from '../../core/usage.ts'
+import { noOverrides } from '../../core/overrides.ts'
+import type { RequestOverrides } from '../../core/overrides.ts'
+import { emulate, isPlayedByNobody, moderationsByGuard } from '../../emulation/index.ts'
+import { framingMediaTypes } from '../../lib/frames.ts'
+import type { Edit, JsonBody } from '../../lib/json/json-body.ts'
+import { editedForm } from '../files/form.ts'
+import { withLocalAnswer } from './local-ids-answer.ts'
+import { GatheredSeries, PromptSeries, SeriesRelay } from './prompt-series.ts'
+import { CheckedRelay, JsonDialogue, judgedAnswer } from './structured-output.ts'
+import type { AnswerCheck, JsonQuestion } from './structured-output.ts'
+import { readAnswer, translateAnswer, TranslatedRelay } from './translate.ts'
+import type { TranslatedStream } from './translate.ts'
+
+/** A whole answer, ready for the client. */
+export interface Answer {
+  readonly body: Uint8Array | string
+  readonly usage: Usage | undefined
+  /** Absent = JSON. */
+  readonly contentType?: string
+}
+
+/**
+ * What goes out, and how the answer is read. For one exchange: `answer` (which throws GatewayError) or one relay. A
+ * failed attempt is planned anew.
+ */
+export interface Attempt {
+  readonly head: CallHead
+  readonly body: readonly BodyPiece[]
+  /** The bytes go out as they come, though the client asked for no stream: audio. */
+  readonly streamed?: boolean
+  /** What a stream of this upstream is announced as; one of them. */
+  readonly streamTypes: readonly string[]
+  /** Client fields that this upstream does not get. */
+  readonly dropped: readonly string[]
+  /** A finished answer may have to be asked for again before `answer` and the relay's end: see `checkedExchange`. */
+  readonly check?: AnswerCheck
+  answer(bytes: Uint8Array, head: AnswerHead): Answer
+  /** `contentType` is the upstream's, in lower case. */
+  relay(contentType: string): StreamRelay
+}
+
+const developerRole = /"role"\s*:\s*"developer"/
+/** Forward heads by target and maker: whole calls and streams apart. */
+const heads = new WeakMap<Target, Map<MakeHead, [CallHead?, CallHead?]>>()
+
+/** What the client asks of the gateway itself. Throws `unprocessable` when it cannot be read. */
+export function overridesOf(call: Call, format: Format): RequestOverrides {
+  return call.body && format.overrides ? format.overrides(call.body) : noOverrides
+}
+
+/** Plans the call of `deployment`. Throws GatewayError when it cannot serve this operation. */
+export function planAttempt(
+  call: Call,
+  format: Format,
+  deployment: Deployment,
+  overrides = overridesOf(call, format),
+): Attempt {
+  checkMode(call, deployment)
+  checkEssentials(overrides)
+  const planned = plannedAttempt(call, format, deployment)
+  const attempt = withOverrides(
+    call.namedFiles ? withLocalAnswer(planned, call.namedFiles.localIds) : planned,
+    overrides,
+  )
+  if (attempt.dropped.length > 0 && !(overrides.dropParams ?? deployment.dropParams))
+    throw lossRefused(attempt.dropped, call.model)
+  return deployment.judgesSchemas ? judgedAttempt(call, format, attempt) : attempt
+}
+
+/** Whatever the operator allows to be dropped: the client must not believe that it was heard. */
+function checkEssentials({ essential, dropParams }: RequestOverrides): void {
+  if (essential.length === 0 || dropParams === true) return
+  throw unprocessable(
+    essential.map(name => ({
+      loc: ['body', name],
+      msg: 'asks for what this gateway does not have; leave it out, or send `"drop_params": true` to go without',
+      type: 'unsupported',
+    })),
+  )
+}
+
+function withOverrides(attempt: Attempt, { unfulfilled }: RequestOverrides): Attempt {
+  return unfulfilled.length === 0 ? attempt : { ...attempt, dropped: [...attempt.dropped, ...unfulfilled] }
+}
+
+function judgedAttempt(call: Call, format: Format, attempt: Attempt): Attempt {
+  if (call.stream || !('strictSchema' in format) || !format.strictSchema) return attempt
+  const answer = judgedAnswer(call, format.strictSchema, attempt.answer)
+  return answer ? { ...attempt, answer } : attempt
+}
+
+function plannedAttempt(call: Call, format: Format, deployment: Deployment): Attempt {
+  const body = sentBody(call, deployment)
+  const attempt =
+    (deployment.profile === nativeProfile ? undefined : playedAttempt(call, format, deployment, body)) ??
+    forwardAttempt(call, format, deployment, body) ??
+    translateAttempt(call, format, deployment, body)
+  if (!attempt) {
+    throw new GatewayError(
+      'invalid-request',
+      `the model '${call.model}' does not offer ${call.operation}; see GET /v1/models for those that do`,
+      { param: 'model' },
+    )
+  }
+  return attempt
+}
+
+/** As the client wrote it, but for files that are known to the upstream by other ids. */
+function sentBody(call: Call, deployment: Deployment): JsonBody {
+  return call.namedFiles ? call.namedFiles.bodyFor(deployment) : call.body!
+}
+
+/** What a model of each mode is called with, and where. */
+const modes: Readonly<Record<Deployment['mode'], { what: string; operations: readonly Operation[]; path: string }>> = {
+  chat: {
+    what: 'a chat model',
+    operations: ['chat', 'completions', 'moderations', 'count-tokens'],
+    path: '/v1/chat/completions',
+  },
+  completion: {
+    what: 'a text completion model',
+    operations: ['chat', 'completions', 'count-tokens'],
+    path: '/v1/completions',
+  },
+  embedding: { what: 'an embedding model', operations: ['embeddings', 'count-tokens'], path: '/v1/embeddings' },
+  moderation: { what: 'a moderation model', operations: ['moderations'], path: '/v1/moderations' },
+  rerank: { what: 'a reranking model', operations: ['rerank'], path: '/v1/rerank' },
+  image_generation: {
+    what: 'an image generation model',
+    operations: ['images', 'chat'],
+    path: '/v1/images/generations',
+  },
+  audio_speech: { what: 'a speech model', operations: ['speech', 'chat'], path: '/v1/audio/speech' },
+  audio_transcription: {
+    what: 'an audio transcription model',
+    operations: ['transcriptions', 'chat'],
+    path: '/v1/audio/transcriptions',
+  },
+}
+
+/** Only a mode that somebody declared can contradict a call. */
+function checkMode(call: Call, deployment: Deployment): void {
+  if (deployment.info.mode === undefined) return
+  const { what, operations, path } = modes[deployment.mode]
+  if (operations.includes(call.operation)) return
+  throw new GatewayError('invalid-request', `the model '${call.model}' is ${what}; use ${path}, or another model`, {
+    param: 'model',
+  })
+}
+
+function lossRefused(dropped: readonly string[], model: string): GatewayError {
+  return new GatewayError(
+    'unprocessable',
+    `the model '${model}' does not take ${dropped.join(', ')}; leave them out, or allow drop_params`,
+    {
+      param: dropped[0],
+      problems: dropped.map(name => ({
+        loc: ['body', name],
+        msg: `not supported by the model '${model}'`,
+        type: 'unsupported',
+      })),
+    },
+  )
+}
+
+function forwardAttempt(call: Call, format: Format, deployment: Deployment, body: JsonBody): Attempt | undefined {
+  const { target } = deployment
+  const { provider } = target
+  const makeHead = provider.speaks[format.dialect]
+  if (!makeHead || provider.forwards?.(target, format.dialect) === false) return undefined
+  if (provider.quirks?.noDeveloperRole && provider.chat && mentionsDeveloper(body)) return undefined
+  const { edits: asked, dropped } = format.forward.edits(body, provider.quirks ?? {})
+  const edits = format.forward.modelInPath ? asked : withModel(asked, target.model, body)
+  const form = call.upload && editedForm(call.upload, edits)
+  const publicModel = call.model
+  return {
+    head: withClientHeaders(
+      cachedHead(target, makeHead, call.stream),
+      form ? { ...call.forwardedHeaders, 'content-type': form.contentType } : call.forwardedHeaders,
+    ),
+    streamTypes: format.forward.streamTypes ?? framingMediaTypes.sse,
+    body: form ? form.body : body.edited(edits),
+    streamed: format.operation === 'speech',
+    dropped,
+    answer: (bytes, head) => format.forward.answer(bytes, publicModel, head),
+    relay: contentType => format.forward.relay(publicModel, body, contentType),
+  }
+}
+
+function withModel(edits: Edit[], model: string, body: JsonBody): Edit[] {
+  if (!body.has('model') || body.get('model') !== model) edits.push({ set: 'model', json: JSON.stringify(model) })
+  return edits
+}
+
+/** Only small bodies are searched; in a large one the upstream judges the role itself. */
+function mentionsDeveloper(body: JsonBody): boolean {
+  return body.sizeOf('messages') <= 256 * 1024 && developerRole.test(body.rawText('messages') ?? '')
+}
+
+function cachedHead(target: Target, make: MakeHead, stream: boolean): CallHead {
+  let ofTarget = heads.get(target)
+  if (!ofTarget) heads.set(target, (ofTarget = new Map()))
+  let pair = ofTarget.get(make)
+  if (!pair) ofTarget.set(make, (pair = []))
+  return (pair[stream ? 1 : 0] ??= make(target, stream))
+}
+
+/** The client's version and betas win over the deployment's: only the client knows what its bytes need. */
+function withClientHeaders(head: CallHead, client: Call['forwardedHeaders']): CallHead {
+  return client === undefined ? head : { url: head.url, headers: { ...head.headers, ...client } }
+}
+
+function translateAttempt(call: Call, format: Format, deployment: Deployment, body: JsonBody): Attempt | undefined {
+  if ('writer' in format) return chatAttempt(call, format, deployment, body)
+  if ('multipart' in format) return undefined
+  const { provider } = deployment.target
+  switch (format.operation) {
+    case 'speech':
+      return speechAttempt(call, format, deployment)
+    case 'embeddings':
+      return unaryAttempt(call, format, deployment, provider.embeddings)
+    case 'rerank':
+      return unaryAttempt(call, format, deployment, provider.rerank)
+    case 'moderations':
+      return unaryAttempt(call, format, deployment, provider.moderations)
+    case 'images':
+      return unaryAttempt(call, format, deployment, provider.images)
+    case 'count-tokens':
+      return unaryAttempt(call, format, deployment, provider.countTokens)
+  }
+}
+
+function chatAttempt(call: Call, format: ChatFormat, deployment: Deployment, body: JsonBody): Attempt | undefined {
+  const { target } = deployment
+  const adapter = target.provider.chat
+  return (
+    adapter &&
+    translatedAttempt(
+      call,
+      { adapter, format, request: hubRequest(call, format, body), publicModel: call.model },
+      target,
+    )
+  )
+}
+
+function hubRequest(call: Call, format: ChatFormat, body: JsonBody): ChatRequest {
+  const request = format.decode(body)
+  request.model = call.model
+  request.stream = call.stream
+  return request
+}
+
+function translatedAttempt(call: Call, stream: TranslatedStream, target: Target): Attempt {
+  const { adapter, request } = stream
+  if (request.series) return seriesAttempt(call, stream, target)
+  return {
+    ...sent(adapter.request(request, target), request),
+    streamTypes: framingMediaTypes[adapter.framing ?? 'sse'],
+    answer(bytes) {
+      const { body: text, state } = translateAnswer(stream, bytes)
+      return { body: text, usage: state.usage }
+    },
+    relay: () => new TranslatedRelay(stream),
+  }
+}
+
+/** One that takes an answer for each of several prompts. Each is billed, so that the usage is noted as they come. */
+function seriesAttempt(call: Call, stream: TranslatedStream, target: Target): Attempt {
+  const { adapter, request } = stream
+  const series = new PromptSeries(stream, target)
+  const gathered = new GatheredSeries(series)
+  const relay = new SeriesRelay(series)
+  return {
+    ...sent(series.call(), request),
+    streamTypes: framingMediaTypes[adapter.framing ?? 'sse'],
+    check: {
+      whole(bytes) {
+        const { events, state } = readAnswer(adapter, bytes)
+        const next = gathered.take(events, state.usage)
+        if (series.usage) {
+          call.usage = series.usage
+          call.usageSource = 'upstream'
+        }
+        return next && sent(next)
+      },
+      isOver: () => relay.isOver,
+      isUnsaid: () => relay.isUnsaid,
+      streamed() {
+        const next = relay.ended()
+        return next && sent(next)
+      },
+    },
+    answer: () => ({ body: gathered.body(), usage: series.usage }),
+    relay: () => relay,
+  }
+}
+
+/** What has to be played for this model; undefined = it can all that this call asks, and the usual lanes are open. */
+function playedAttempt(call: Call, format: Format, deployment: Deployment, body: JsonBody): Attempt | undefined {
+  const { profile, target } = deployment
+  const { chat, speaks } = target.provider
+  if (!chat) return undefined
+  if (!('writer' in format))
+    return profile.guard && format.operation === 'moderations'
+      ? unaryAttempt(call, format, deployment, moderationsByGuard(chat))
+      : undefined
+  // A host's own text completions are raw text: the client sees what the model wrote.
+  if (format.operation === 'completions' && speaks[format.dialect]) return undefined
+  if (isPlayedByNobody(profile, body)) return undefined
+  const request = hubRequest(call, format, body)
+  const played = emulate(chat, profile, request)
+  if (!played) return undefined
+  const { adapter, contract } = played
+  const stream = { adapter, format, request, publicModel: call.model }
+  return contract ? checkedAttempt(call, { ...stream, target, contract }) : translatedAttempt(call, stream, target)
+}
+
+/** One that may take several answers. Each is billed, so that the usage is noted as they come. */
+function checkedAttempt(call: Call, question: JsonQuestion): Attempt {
+  const { adapter, format, publicModel, request } = question
+  const dialogue = new JsonDialogue(question)
+  const relay = new CheckedRelay(dialogue)
+  return {
+    ...sent(dialogue.call(), request),
+    streamTypes: framingMediaTypes[adapter.framing ?? 'sse'],
+    check: {
+      whole(bytes) {
+        const { events } = readAnswer(adapter, bytes)
+        try {
+          return dialogue.accepts(events) ? undefined : sent(dialogue.call())
+        } finally {
+          if (dialogue.usage) {
+            call.usage = dialogue.usage
+            call.usageSource = 'upstream'
+          }
+        }
+      },
+      isOver: () => relay.isOver,
+      isUnsaid: () => relay.isUnsaid,
+      streamed() {
+        const again = relay.ended()
+        return again && sent(again)
+      },
+    },
+    answer: () => ({
+      body: JSON.stringify(format.encode(dialogue.events, publicModel, request)),
+      usage: dialogue.usage,
+    }),
+    relay: () => relay,
+  }
+}
+
+function unaryAttempt<O extends keyof UnaryOperations>(
+  call: Call,
+  format: UnaryFormat<O>,
+  deployment: Deployment,
+  adapter: UnaryAdapter<UnaryOperations[O]['request'], UnaryOperations[O]['result']> | undefined,
+): Attempt | undefined {
+  if (!adapter) return undefined
+  const request = format.decode(sentBody(call, deployment))
+  request.model = call.model
+  return {
+    ...sent(adapter.request(request, deployment.target)),
+    streamTypes: [],
+    answer(bytes, head) {
+      const { result, upstream } = readResult(() => {
+        const upstream: unknown = JSON.parse(new TextDecoder().decode(bytes))
+        return { result: adapter.result(upstream, request, head), upstream }
+      })
+      return { body: JSON.stringify(format.encode(result, call.model, request, upstream)), usage: result.usage }
+    },
+    relay() {
+      throw new GatewayError('internal', `${format.operation} is never streamed`)
+    },
+  }
+}
+
+function speechAttempt(call: Call, format: SpeechFormat, deployment: Deployment): Attempt | undefined {
+  const { speech } = deployment.target.provider
+  if (!speech) return undefined
+  if (call.stream) {
+    const msg = `"sse" is not offered by the model '${call.model}'; leave it out to get the audio itself`
+    throw unprocessable([{ loc: ['body', 'stream_format'], msg, type: 'unsupported' }])
+  }
+  const request = { ...format.decode(call.body!), model: call.model }
+  return {
+    ...sent(speech.request(request, deployment.target)),
+    streamTypes: format.forward.streamTypes ?? [],
+    // Audio inside JSON has to be whole before it can be unwrapped.
+    streamed: speech.result === undefined,
+    answer(bytes) {
+      const result = readResult(() => speech.result!(JSON.parse(new TextDecoder().decode(bytes)), request))
+      return { body: result.audio, contentType: result.mediaType, usage: result.usage }
+    },
+    relay: contentType => format.forward.relay(call.model, call.body!, contentType),
+  }
+}
+
+/** What an adapter cannot read is the upstream's fault, never the gateway's. */
+function readResult<T>(read: () => T): T {
+  try {
+    return read()
+  } catch (cause) {
+    if (cause instanceof GatewayError) throw cause
+    throw new GatewayError('upstream-broken', "the upstream's answer does not follow its protocol", { cause })
+  }
+}
+
+/** Fields that the hub said in its own words are not lost with their names; what the format left out is. */
+function sent(translated: TranslatedCall, request?: ChatRequest): Pick<Attempt, 'head' | 'body' | 'dropped'> {
+  const understood = request?.understoodExtra ?? []
+  const missing = request?.essentialExtra?.find(name => translated.dropped.includes(name))
+  if (missing !== undefined)
+    throw new GatewayError(
+      'invalid-request',
+      `\`${missing}\`: the model '${request!.model}' does not know it; leave it out, or use a model that does`,
+      {
+        param: missing,
+      },
+    )
+  const dropped = request?.dropped ? [...new Set([...request.dropped, ...translated.dropped])] : translated.dropped
+  return {
+    head: translated.head,
+    body: [Buffer.from(JSON.stringify(translated.body), 'utf8')],
+    dropped: understood.length > 0 ? dropped.filter(name => !understood.includes(name)) : dropped,
+  }
+}

@@ -1,0 +1,109 @@
+/** A provider that answers by itself, dressed as an upstream, so that every other part treats it like one. */
+import type { Call } from '../../core/call.ts'
+import type { InProcessAnswer, InProcessFile, Provider } from '../../core/provider.ts'
+import type { BodySink, UpstreamBody, UpstreamExchange, UpstreamResponse } from '../../core/transport.ts'
+import type { UploadPart } from '../../core/upload.ts'
+import type { Attempt } from './attempt.ts'
+
+/** How much of a file a provider inside this program gets to see. */
+const fileHeadBytes = 64 * 1024
+
+/** Asks a provider that answers by itself; of a form it sees the fields and how each file begins. */
+export function answerInProcess(
+  answer: NonNullable<Provider['answer']>,
+  attempt: Attempt,
+  call: Call,
+): InProcessAnswer {
+  if (call.upload)
+    return answer(
+      attempt.head,
+      call.body!.parse(),
+      call.upload.parts.filter(part => part.filename !== undefined).map(fileOf),
+    )
+  return answer(attempt.head, JSON.parse(Buffer.concat(attempt.body as Uint8Array[]).toString('utf8')))
+}
+
+function fileOf(part: UploadPart): InProcessFile {
+  const head = new Uint8Array(Math.min(part.bytes, fileHeadBytes))
+  let filled = 0
+  for (const piece of part.content) {
+    if (filled === head.length) break
+    const room = head.subarray(filled)
+    if (piece instanceof Uint8Array) {
+      const taken = piece.subarray(0, room.length)
+      room.set(taken)
+      filled += taken.length
+    } else filled += piece.file.read(room.subarray(0, piece.length), piece.offset)
+  }
+  const { name, filename = '', contentType = '', bytes } = part
+  return { field: name, filename, contentType, bytes, head: head.subarray(0, filled) }
+}
+
+/** The exchange that yields `answer`, piece by piece, one turn of the event loop each. */
+export function inProcessExchange(answer: InProcessAnswer): UpstreamExchange {
+  const body = new InProcessBody(answer.pieces)
+  const response: UpstreamResponse = {
+    status: answer.status,
+    header: name => (name === 'content-type' ? answer.contentType : undefined),
+    body,
+  }
+  return { response: Promise.resolve(response), cancel: () => body.cancel() }
+}
+
+class InProcessBody implements UpstreamBody {
+  readonly #pieces: InProcessAnswer['pieces']
+  #at = 0
+  #sink: BodySink | undefined
+  #paused = false
+  #scheduled = false
+
+  constructor(pieces: InProcessAnswer['pieces']) {
+    this.#pieces = pieces
+  }
+
+  async bytes(): Promise<Uint8Array> {
+    return Buffer.concat(this.#pieces.map(bytesOf))
+  }
+
+  pipe(sink: BodySink): void {
+    this.#sink = sink
+    this.#schedule()
+  }
+
+  pause(): void {
+    this.#paused = true
+  }
+
+  resume(): void {
+    this.#paused = false
+    this.#schedule()
+  }
+
+  cancel(): void {
+    this.#sink = undefined
+  }
+
+  #schedule(): void {
+    if (this.#scheduled || this.#paused || !this.#sink) return
+    this.#scheduled = true
+    setImmediate(() => {
+      this.#scheduled = false
+      this.#step()
+    })
+  }
+
+  #step(): void {
+    const sink = this.#sink
+    if (!sink || this.#paused) return
+    const piece = this.#pieces[this.#at++]
+    if (piece === undefined) {
+      this.#sink = undefined
+      return sink.end()
+    }
+    sink.data(bytesOf(piece))
+    this.#schedule()
+  }
+}
+
+const bytesOf = (piece: string | Uint8Array): Uint8Array =>
+  typeof piece === 'string' ? Buffer.from(piece, 'utf8') : piece

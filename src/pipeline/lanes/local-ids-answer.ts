@@ -1,0 +1,85 @@
+/** Answers of upstreams that speak of files by their own ids: clients only ever see those of the gateway. */
+import type { GatewayError } from '../../core/errors.ts'
+import type { StreamRelay } from '../../core/format.ts'
+import { replacedIds, withLocalIds } from '../../core/local-ids.ts'
+import type { Usage } from '../../core/usage.ts'
+import type { Attempt } from './attempt.ts'
+
+/** The upstream's id -> ours. */
+type Ids = ReadonlyMap<string, string>
+type Output = Uint8Array | string
+
+/** The same attempt; what it hands out has our ids. */
+export function withLocalAnswer(attempt: Attempt, ids: Ids): Attempt {
+  return {
+    ...attempt,
+    answer(bytes, head) {
+      const answer = attempt.answer(bytes, head)
+      return { ...answer, body: localised(answer.body, ids) }
+    },
+    relay: contentType => new LocalRelay(attempt.relay(contentType), ids),
+  }
+}
+
+/** Latin-1 keeps every byte as one character, so the way back is exact. */
+function localised(output: Output, ids: Ids): Output {
+  if (typeof output === 'string') return replacedIds(output, ids)
+  const buffer = Buffer.from(output.buffer, output.byteOffset, output.byteLength)
+  if (![...ids.keys()].some(id => buffer.includes(id))) return output
+  return Buffer.from(replacedIds(buffer.toString('latin1'), ids), 'latin1')
+}
+
+/** Relays hand out whole events, so that no id is cut in two. */
+class LocalRelay implements StreamRelay {
+  readonly #relay: StreamRelay
+  readonly #ids: Ids
+
+  constructor(relay: StreamRelay, ids: Ids) {
+    this.#relay = relay
+    this.#ids = ids
+  }
+
+  push(bytes: Uint8Array): Output {
+    return localised(this.#relay.push(bytes), this.#ids)
+  }
+
+  end(): Output {
+    return localised(this.#relay.end(), this.#ids)
+  }
+
+  errorEvent(error: GatewayError): string {
+    return this.#relay.errorEvent(withLocalIds(error, this.#ids))
+  }
+
+  get started(): boolean {
+    return this.#relay.started
+  }
+
+  get complete(): boolean {
+    return this.#relay.complete
+  }
+
+  get terminated(): boolean {
+    return this.#relay.terminated
+  }
+
+  get endsSilently(): boolean | undefined {
+    return this.#relay.endsSilently
+  }
+
+  get failure(): GatewayError | undefined {
+    return this.#relay.failure
+  }
+
+  get usage(): Usage | undefined {
+    return this.#relay.usage
+  }
+
+  get contentEvents(): number {
+    return this.#relay.contentEvents
+  }
+
+  get contentCharacters(): number {
+    return this.#relay.contentCharacters
+  }
+}

@@ -1,0 +1,214 @@
+/**
+ * Several prompts of one call (text completions with a list) at an upstream that takes one conversation at a time:
+ * asked one after the other, their answers are further choices. The router sees one exchange with one answer.
+ */
+import type { ChatEvent, ChatRequest, Message } from '../../core/chat.ts'
+import type { Target } from '../../core/deployment.ts'
+import { GatewayError } from '../../core/errors.ts'
+import type { EventWriter, StreamRelay } from '../../core/format.ts'
+import type { TranslatedCall } from '../../core/provider.ts'
+import type { Usage } from '../../core/usage.ts'
+import { frameSplitter } from '../../lib/frames.ts'
+import type { Frame, FrameSplitter } from '../../lib/frames.ts'
+import { addUsage } from './structured-output.ts'
+import { AnswerState, endsSilently, unreadable } from './translate.ts'
+import type { TranslatedStream } from './translate.ts'
+
+/** Which prompt's turn it is, and the events of all answers as those of one. */
+export class PromptSeries {
+  readonly stream: TranslatedStream
+  readonly #target: Target
+  readonly #prompts: readonly (readonly Message[])[]
+  readonly #choicesEach: number
+  #at = 0
+  /** Of the answers that are finished; each is billed. */
+  usage: Usage | undefined
+
+  constructor(stream: TranslatedStream, target: Target) {
+    const { messages, series = [], choices = 1 } = stream.request
+    this.stream = stream
+    this.#target = target
+    this.#prompts = [messages, ...series]
+    this.#choicesEach = choices
+  }
+
+  /** Asks for the answer to the prompt whose turn it is. */
+  call(): TranslatedCall {
+    const request: ChatRequest = { ...this.stream.request, messages: [...this.#prompts[this.#at]!], series: undefined }
+    return this.stream.adapter.request(request, this.#target)
+  }
+
+  get isLast(): boolean {
+    return this.#at === this.#prompts.length - 1
+  }
+
+  /** The event as one of the whole answer; undefined = it says nothing new, or is summed up at the end. */
+  renumbered(event: ChatEvent): ChatEvent | undefined {
+    if (event.type === 'usage' || (event.type === 'start' && this.#at > 0)) return undefined
+    if (event.type === 'start' || event.type === 'error') return event
+    if (event.choice >= this.#choicesEach)
+      throw new GatewayError(
+        'upstream-broken',
+        `the upstream gave more than the ${this.#choicesEach} choice(s) it was asked for`,
+      )
+    return { ...event, choice: this.#at * this.#choicesEach + event.choice }
+  }
+
+  /** One answer is finished, with its usage: the next prompt's turn. false = it was the last. */
+  next(usage: Usage | undefined): boolean {
+    if (usage) this.usage = addUsage(this.usage, usage)
+    if (this.isLast) return false
+    this.#at++
+    return true
+  }
+}
+
+/** Whole answers, gathered until the last prompt is answered. */
+export class GatheredSeries {
+  readonly #series: PromptSeries
+  readonly #events: ChatEvent[] = []
+
+  constructor(series: PromptSeries) {
+    this.#series = series
+  }
+
+  /** Takes an answer; the call that asks for the next one, or undefined after the last. */
+  take(events: readonly ChatEvent[], usage: Usage | undefined): TranslatedCall | undefined {
+    for (const event of events) {
+      const renumbered = this.#series.renumbered(event)
+      if (renumbered) this.#events.push(renumbered)
+    }
+    return this.#series.next(usage) ? this.#series.call() : undefined
+  }
+
+  /** The whole answer in the client's dialect. */
+  body(): string {
+    const { format, publicModel, request } = this.#series.stream
+    const { usage } = this.#series
+    const events: ChatEvent[] = usage ? [...this.#events, { type: 'usage', usage }] : this.#events
+    return JSON.stringify(format.encode(events, publicModel, request))
+  }
+}
+
+/** Streams, each handed on as it comes. */
+export class SeriesRelay implements StreamRelay {
+  terminated = false
+  failure: GatewayError | undefined
+  started = false
+  /** The present upstream has said that its stream is over: nothing after it counts. */
+  isOver = false
+  readonly #series: PromptSeries
+  readonly #writer: EventWriter
+  #state = new AnswerState()
+  #splitter: FrameSplitter
+  #read: (frame: Frame) => readonly ChatEvent[]
+  #contentEvents = 0
+  #contentCharacters = 0
+  /** What the end of one upstream's stream brought to light: it goes out with what comes next. */
+  #late = ''
+
+  constructor(series: PromptSeries) {
+    const { adapter, format, publicModel, request } = series.stream
+    this.#series = series
+    this.#writer = format.writer(publicModel, request)
+    this.#splitter = frameSplitter(adapter.framing)
+    this.#read = adapter.reader()
+  }
+
+  /** All of the present answer is there, and no frame will say so. */
+  get isUnsaid(): boolean {
+    return this.#state.complete && endsSilently(this.#series.stream.adapter)
+  }
+  get complete(): boolean {
+    return this.#series.isLast && this.#state.complete
+  }
+  get usage(): Usage | undefined {
+    const { usage } = this.#series
+    return this.#state.usage ? addUsage(usage, this.#state.usage) : usage
+  }
+  get contentEvents(): number {
+    return this.#contentEvents + this.#state.contentEvents
+  }
+  get contentCharacters(): number {
+    return this.#contentCharacters + this.#state.contentCharacters
+  }
+
+  push(bytes: Uint8Array): string {
+    if (this.isOver) return ''
+    const late = this.#late
+    this.#late = ''
+    return late + this.#guarded(() => this.#translate(this.#splitter.push(bytes)))
+  }
+
+  #translate(frames: readonly Frame[]): string {
+    const { adapter } = this.#series.stream
+    let out = ''
+    for (const frame of frames) {
+      for (const event of this.#read(frame)) {
+        const isNew = this.#state.see(event)
+        this.started ||= this.#state.started
+        if (this.#state.failure) {
+          this.failure = this.#state.failure
+          return out
+        }
+        const renumbered = isNew ? this.#series.renumbered(event) : undefined
+        if (renumbered) out += this.#writer.write(renumbered)
+      }
+      if (adapter.isLast?.(frame)) {
+        this.isOver = true
+        return out
+      }
+    }
+    return out
+  }
+
+  /** One upstream's stream has ended: the call that asks for the next answer; undefined = it was the last, for better or worse. */
+  ended(): TranslatedCall | undefined {
+    if (!this.isOver) this.#late += this.#guarded(() => this.#translate(this.#splitter.end()))
+    if (!this.failure && !this.#state.complete)
+      this.failure = new GatewayError('upstream-broken', 'the upstream ended its stream without finishing the answer')
+    if (this.failure || this.#series.isLast) return undefined
+    let call: TranslatedCall | undefined
+    this.#guarded(() => {
+      this.#series.next(this.#state.usage)
+      this.#restart()
+      call = this.#series.call()
+      return ''
+    })
+    return call
+  }
+
+  #restart(): void {
+    const { adapter } = this.#series.stream
+    this.#contentEvents = this.contentEvents
+    this.#contentCharacters = this.contentCharacters
+    this.#state = new AnswerState()
+    this.isOver = false
+    this.#splitter = frameSplitter(adapter.framing)
+    this.#read = adapter.reader()
+  }
+
+  #guarded(step: () => string): string {
+    if (this.failure) return ''
+    try {
+      return step()
+    } catch (cause) {
+      this.failure = unreadable(cause)
+      return ''
+    }
+  }
+
+  end(): string {
+    const late = this.#late
+    this.#late = ''
+    if (this.failure) return late
+    const { usage } = this
+    const report = usage ? this.#writer.write({ type: 'usage', usage }) : ''
+    this.terminated = true
+    return late + report + this.#writer.end()
+  }
+
+  errorEvent(error: GatewayError): string {
+    return this.#writer.fail?.(error) ?? this.#series.stream.format.errorEvent(error)
+  }
+}

@@ -1,0 +1,459 @@
+/**
+ * Answers that have to fit a schema the model's host does not enforce: gathered whole, judged, and asked for again
+ * with what was wrong. The router sees one exchange, however often the upstream was asked.
+ */
+import type { Call } from '../../core/call.ts'
+import type { ChatEvent, ChatRequest, Message } from '../../core/chat.ts'
+import type { Target } from '../../core/deployment.ts'
+import { GatewayError, toGatewayError } from '../../core/errors.ts'
+import type { AnswerHead, EventWriter, StreamRelay, StrictSchema } from '../../core/format.ts'
+import type { CallHead, TranslatedCall } from '../../core/provider.ts'
+import type { BodyPiece, BodySink, UpstreamBody, UpstreamExchange, UpstreamResponse } from '../../core/transport.ts'
+import type { Usage } from '../../core/usage.ts'
+import { checkReferences, correction, judgeJson, misfit } from '../../emulation/index.ts'
+import type { JsonContract } from '../../emulation/index.ts'
+import type { Clock } from '../../lib/clock.ts'
+import { frameSplitter } from '../../lib/frames.ts'
+import type { Frame, FrameSplitter } from '../../lib/frames.ts'
+import { TimerEntry } from '../../lib/timer-wheel.ts'
+import type { TimerWheel } from '../../lib/timer-wheel.ts'
+import { Remainder, silenceMs } from './upstream-drain.ts'
+import { AnswerState, endsSilently, unreadable } from './translate.ts'
+import type { TranslatedStream } from './translate.ts'
+import { writtenCharacters } from '../usage.ts'
+
+/** Asked again at most so often: a model that fails three times does not understand the schema. */
+const retriesMax = 2
+
+/** A translated call whose answer has to be JSON that fits `contract`. */
+export interface JsonQuestion extends TranslatedStream {
+  readonly target: Target
+  readonly contract: JsonContract
+}
+
+/** The conversation until an answer fits. */
+export class JsonDialogue {
+  readonly question: JsonQuestion
+  #request: ChatRequest
+  #retries = retriesMax
+  /** Of all answers together: each is billed. */
+  usage: Usage | undefined
+  /** The answer that fits; empty until there is one. */
+  events: readonly ChatEvent[] = []
+
+  constructor(question: JsonQuestion) {
+    this.question = question
+    this.#request = question.request
+  }
+
+  /** Asks for the next answer. */
+  call(): TranslatedCall {
+    return this.question.adapter.request(this.#request, this.question.target)
+  }
+
+  /** true = `events` is the answer; false = ask again. Throws `schema-mismatch` after the last try. */
+  accepts(events: readonly ChatEvent[]): boolean {
+    for (const event of events) if (event.type === 'usage') this.usage = addUsage(this.usage, event.usage)
+    const mended = new Map<number, string>()
+    for (const [choice, text] of finishedTexts(events)) {
+      const judgement = judgeJson(text, this.question.contract)
+      if ('problem' in judgement) {
+        this.#askAgain(text, judgement.problem)
+        return false
+      }
+      mended.set(choice, judgement.json)
+    }
+    this.events = withTexts(events, mended, this.usage)
+    return true
+  }
+
+  #askAgain(text: string, problem: string): void {
+    if (this.#retries-- === 0) {
+      throw new GatewayError(
+        'schema-mismatch',
+        `the model '${this.question.publicModel}' was asked ${retriesMax + 1} times and its answer still does not fit ` +
+          `response_format: ${problem}`,
+        { param: 'response_format', cause: text.slice(0, 2000) },
+      )
+    }
+    const said = (role: Message['role'], words: string): Message => ({ role, parts: [{ type: 'text', text: words }] })
+    const { messages } = this.question.request
+    // Only the last try is told of: earlier ones would teach the model their mistakes.
+    const turn = [said('assistant', text.trim() || '(empty)'), said('user', correction(problem))]
+    this.#request = { ...this.#request, messages: [...messages, ...turn] }
+  }
+}
+
+/**
+ * The texts that have to be JSON, by choice. An answer cut by its length, refused, or made of calls is what it is:
+ * its finish reason says so, as with a host that enforces schemas.
+ */
+function finishedTexts(events: readonly ChatEvent[]): Map<number, string> {
+  const texts = new Map<number, string>()
+  const finished = new Set<number>()
+  const refused = new Set<number>()
+  for (const event of events) {
+    if (event.type === 'text') texts.set(event.choice, (texts.get(event.choice) ?? '') + event.text)
+    else if (event.type === 'refusal') refused.add(event.choice)
+    else if (event.type === 'finish' && event.reason === 'stop') finished.add(event.choice)
+  }
+  return new Map([...finished].filter(choice => !refused.has(choice)).map(choice => [choice, texts.get(choice) ?? '']))
+}
+
+/** The events with each text in one piece before its choice's end, and one report of the whole usage. */
+function withTexts(
+  events: readonly ChatEvent[],
+  texts: ReadonlyMap<number, string>,
+  usage: Usage | undefined,
+): ChatEvent[] {
+  const result: ChatEvent[] = []
+  for (const event of events) {
+    if (event.type === 'usage' || (event.type === 'text' && texts.has(event.choice))) continue
+    const text = event.type === 'finish' ? texts.get(event.choice) : undefined
+    if (text !== undefined && event.type === 'finish') result.push({ type: 'text', choice: event.choice, text })
+    result.push(event)
+  }
+  if (usage) result.push({ type: 'usage', usage })
+  return result
+}
+
+/** Of two answers together. */
+export function addUsage(before: Usage | undefined, more: Usage): Usage {
+  if (!before) return more
+  const sum: Usage = { ...before }
+  for (const key of Object.keys(more) as (keyof Usage)[]) sum[key] = (before[key] ?? 0) + (more[key] ?? 0)
+  return sum
+}
+
+/** Gathers streams and gives out the one that fits. While it gathers, the pump keeps the client's connection alive. */
+export class CheckedRelay implements StreamRelay {
+  terminated = false
+  failure: GatewayError | undefined
+  started = false
+  /** The present upstream has said that its stream is over: nothing after it counts. */
+  isOver = false
+  readonly #dialogue: JsonDialogue
+  readonly #writer: EventWriter
+  #state = new AnswerState()
+  #events: ChatEvent[] = []
+  #splitter: FrameSplitter
+  #read: (frame: Frame) => readonly ChatEvent[]
+  #contentEvents = 0
+  #contentCharacters = 0
+
+  constructor(dialogue: JsonDialogue) {
+    this.#dialogue = dialogue
+    const { adapter, format, publicModel, request } = dialogue.question
+    this.#writer = format.writer(publicModel, request)
+    this.#splitter = frameSplitter(adapter.framing)
+    this.#read = adapter.reader()
+  }
+
+  /** All of the present answer is there, and no frame will say so. */
+  get isUnsaid(): boolean {
+    return this.#state.complete && endsSilently(this.#dialogue.question.adapter)
+  }
+
+  /** An answer that may still be asked for again is not complete. */
+  get complete(): boolean {
+    return this.terminated
+  }
+  get usage(): Usage | undefined {
+    return this.#dialogue.usage ?? this.#state.usage
+  }
+  get contentEvents(): number {
+    return this.#contentEvents + this.#state.contentEvents
+  }
+  get contentCharacters(): number {
+    return this.#contentCharacters + this.#state.contentCharacters
+  }
+
+  push(bytes: Uint8Array): string {
+    if (!this.isOver) this.#guarded(() => this.#gather(this.#splitter.push(bytes)))
+    return ''
+  }
+
+  #gather(frames: readonly Frame[]): void {
+    const { adapter } = this.#dialogue.question
+    for (const frame of frames) {
+      for (const event of this.#read(frame)) {
+        const isNew = this.#state.see(event)
+        this.started ||= this.#state.started
+        if (this.#state.failure) throw this.#state.failure
+        if (isNew) this.#events.push(event)
+      }
+      this.isOver = adapter.isLast?.(frame) ?? false
+      if (this.isOver) return
+    }
+  }
+
+  /** One upstream's stream has ended: the call that asks again; undefined = it was the last one, for better or worse. */
+  ended(): TranslatedCall | undefined {
+    let again: TranslatedCall | undefined
+    this.#guarded(() => {
+      if (!this.isOver) this.#gather(this.#splitter.end())
+      if (!this.#state.complete)
+        throw new GatewayError('upstream-broken', 'the upstream ended its stream without finishing the answer')
+      if (this.#dialogue.accepts(this.#events)) return
+      again = this.#dialogue.call()
+      this.#restart()
+    })
+    return again
+  }
+
+  #restart(): void {
+    const { adapter } = this.#dialogue.question
+    this.#contentEvents = this.contentEvents
+    this.#contentCharacters = this.contentCharacters
+    this.#state = new AnswerState()
+    this.#events = []
+    this.isOver = false
+    this.#splitter = frameSplitter(adapter.framing)
+    this.#read = adapter.reader()
+  }
+
+  #guarded(step: () => void): void {
+    if (this.failure) return
+    try {
+      step()
+    } catch (cause) {
+      this.failure = unreadable(cause)
+    }
+  }
+
+  end(): string {
+    if (this.failure) return ''
+    this.terminated = true
+    return this.#dialogue.events.map(event => this.#writer.write(event)).join('') + this.#writer.end()
+  }
+
+  errorEvent(error: GatewayError): string {
+    return this.#writer.fail?.(error) ?? this.#dialogue.question.format.errorEvent(error)
+  }
+}
+
+interface WholeAnswer {
+  readonly body: Uint8Array | string
+  readonly usage: Usage | undefined
+}
+
+type ReadAnswer<Answer> = (bytes: Uint8Array, head: AnswerHead) => Answer
+
+/**
+ * For a host that is believed to keep to schemas: `read`, and a look at what came. Nothing is asked again, for the
+ * host was told the schema. Undefined = this call has no strict schema.
+ */
+export function judgedAnswer<Answer extends WholeAnswer>(
+  call: Call,
+  strict: StrictSchema,
+  read: ReadAnswer<Answer>,
+): ReadAnswer<Answer> | undefined {
+  const schema = strict.schema(call.body!)
+  if (!schema) return undefined
+  checkReferences(schema, [strict.field])
+  return (bytes, head) => {
+    const answer = read(bytes, head)
+    const text = typeof answer.body === 'string' ? answer.body : new TextDecoder().decode(answer.body)
+    for (const one of strict.texts(JSON.parse(text))) {
+      const problem = misfit(one, schema)
+      if (problem === undefined) continue
+      noteUsage(call, answer)
+      throw new GatewayError(
+        'schema-mismatch',
+        `the answer of the model '${call.model}' does not fit ${strict.field}: ${problem}`,
+        {
+          param: strict.field,
+          cause: one.slice(0, 2000),
+        },
+      )
+    }
+    return answer
+  }
+}
+
+/** What does not fit is billed like what does. */
+function noteUsage(call: Call, { body, usage }: WholeAnswer): void {
+  if (usage) {
+    call.usage = usage
+    call.usageSource = 'upstream'
+  } else call.answerCharacters = writtenCharacters(body)
+}
+
+/** What is sent when an answer has to be asked for again. */
+interface NextCall {
+  readonly head: CallHead
+  readonly body: readonly BodyPiece[]
+}
+
+/** Judges finished answers of one attempt. */
+export interface AnswerCheck {
+  /** Of a whole answer: what to send next; undefined = it is good. Throws when no further try is left. */
+  whole(bytes: Uint8Array): NextCall | undefined
+  /** The attempt's relay has seen the frame that ends a stream, though its bytes may go on. */
+  isOver(): boolean
+  /** All of an answer is there, in a dialect that has no such frame. */
+  isUnsaid?(): boolean
+  /** Of the stream that the attempt's relay has just seen to its end. */
+  streamed(): NextCall | undefined
+}
+
+interface Asking {
+  readonly check: AnswerCheck
+  readonly clock: Clock
+  readonly timers: TimerWheel
+  /** For all tries together; 0 = no limit. */
+  readonly totalMs: number
+  send(next: NextCall, totalMs: number): UpstreamExchange
+  /** What an answer that is no success means. */
+  fault(response: UpstreamResponse): Promise<GatewayError>
+}
+
+/** `first`, and whatever has to be sent after it: seen from outside one exchange with one body. */
+export function checkedExchange(first: UpstreamExchange, asking: Asking): UpstreamExchange {
+  const body = new CheckedBody(first, asking)
+  const response = first.response.then(answer => {
+    if (answer.status < 200 || answer.status >= 300) return answer
+    body.begin(answer.body)
+    return { status: answer.status, header: (name: string) => answer.header(name), body }
+  })
+  return { response, cancel: () => body.cancel() }
+}
+
+/** Waits for the silence behind an answer whose end is not said. */
+class Silence extends TimerEntry {
+  readonly #timers: TimerWheel
+  #over: () => void = () => {}
+
+  constructor(timers: TimerWheel) {
+    super()
+    this.#timers = timers
+  }
+
+  await(over: () => void): void {
+    this.#over = over
+    this.#timers.touch(this, this.#timers.nowMs() + silenceMs)
+  }
+
+  cancel(): void {
+    this.#timers.cancel(this)
+  }
+
+  override expired(): void {
+    this.#over()
+  }
+}
+
+class CheckedBody implements UpstreamBody {
+  readonly #asking: Asking
+  readonly #startedMs: number
+  #exchange: UpstreamExchange
+  #body: UpstreamBody | undefined
+  #paused = false
+  #cancelled = false
+  readonly #silence: Silence
+  /** Ends the present stream as its own end would; undefined = it has ended. */
+  #unsaid: (() => void) | undefined
+
+  constructor(first: UpstreamExchange, asking: Asking) {
+    this.#exchange = first
+    this.#asking = asking
+    this.#silence = new Silence(asking.timers)
+    this.#startedMs = asking.clock.monotonicMs()
+  }
+
+  begin(body: UpstreamBody): void {
+    this.#body = body
+  }
+
+  async bytes(bytesMax: number): Promise<Uint8Array> {
+    for (;;) {
+      const bytes = await this.#body!.bytes(bytesMax)
+      const next = this.#asking.check.whole(bytes)
+      if (!next) return bytes
+      await this.#ask(next)
+    }
+  }
+
+  pipe(sink: BodySink): void {
+    const fail = (error: unknown): void => {
+      this.#hush()
+      if (!this.#cancelled) sink.fail(toGatewayError(error))
+    }
+    const { check, timers } = this.#asking
+    const exchange = this.#exchange
+    const body = this.#body!
+    let remainder: Remainder | undefined
+    const ended = (): void => {
+      this.#hush()
+      const next = check.streamed()
+      if (!next) return sink.end()
+      this.#ask(next).then(() => {
+        if (!this.#cancelled) this.pipe(sink)
+      }, fail)
+    }
+    this.#unsaid = () => {
+      exchange.cancel()
+      ended()
+    }
+    body.pipe({
+      data: bytes => {
+        if (remainder) return remainder.data(bytes)
+        sink.data(bytes)
+        if (this.#cancelled) return
+        if (!check.isOver()) return this.#listen()
+        remainder = new Remainder(exchange, timers)
+        body.resume()
+        ended()
+      },
+      fail: error => {
+        if (remainder) return remainder.over()
+        // The deployment's own limit came before ours: it is the same silence.
+        if (error.kind === 'upstream-timeout' && check.isUnsaid?.()) ended()
+        else fail(error)
+      },
+      end: () => (remainder ? remainder.over() : ended()),
+    })
+    if (this.#paused && !remainder) body.pause()
+  }
+
+  #listen(): void {
+    if (this.#unsaid && !this.#paused && this.#asking.check.isUnsaid?.()) this.#silence.await(this.#unsaid)
+    else this.#silence.cancel()
+  }
+
+  #hush(): void {
+    this.#unsaid = undefined
+    this.#silence.cancel()
+  }
+
+  async #ask(next: NextCall): Promise<void> {
+    const { clock, totalMs } = this.#asking
+    const leftMs = totalMs === 0 ? 0 : totalMs - (clock.monotonicMs() - this.#startedMs)
+    if (leftMs < 0)
+      throw new GatewayError('upstream-timeout', 'no time was left to ask the upstream for the rest of the answer')
+    if (this.#cancelled)
+      throw new GatewayError('client-closed', 'the client closed the connection before the answer was complete')
+    this.#exchange = this.#asking.send(next, leftMs)
+    const response = await this.#exchange.response
+    if (response.status < 200 || response.status >= 300) throw await this.#asking.fault(response)
+    this.#body = response.body
+  }
+
+  pause(): void {
+    this.#paused = true
+    this.#silence.cancel()
+    this.#body?.pause()
+  }
+
+  resume(): void {
+    this.#paused = false
+    this.#listen()
+    this.#body?.resume()
+  }
+
+  cancel(): void {
+    this.#cancelled = true
+    this.#silence.cancel()
+    this.#exchange.cancel()
+  }
+}

@@ -1,0 +1,207 @@
+/** The translate lane: the upstream's frames become events, the events become the client's dialect. */
+import type { ChatEvent, ChatRequest } from '../../core/chat.ts'
+import { GatewayError, toGatewayError } from '../../core/errors.ts'
+import type { ChatFormat, EventWriter, StreamRelay } from '../../core/format.ts'
+import type { ChatAdapter } from '../../core/provider.ts'
+import type { Usage } from '../../core/usage.ts'
+import { frameSplitter } from '../../lib/frames.ts'
+import type { Frame, FrameSplitter } from '../../lib/frames.ts'
+
+/** What a list of events says about the answer as a whole. */
+export class AnswerState {
+  started = false
+  usage: Usage | undefined
+  failure: GatewayError | undefined
+  contentEvents = 0
+  contentCharacters = 0
+  readonly #open = new Set<number>()
+  readonly #finished = new Set<number>()
+
+  /** false = an upstream has said this before, and the client must not hear it twice. */
+  see(event: ChatEvent): boolean {
+    if (event.type === 'finish') return this.#finish(event.choice)
+    this.#note(event)
+    return true
+  }
+
+  #finish(choice: number): boolean {
+    this.#open.delete(choice)
+    this.started = true
+    if (this.#finished.has(choice)) return false
+    this.#finished.add(choice)
+    return true
+  }
+
+  #note(event: Exclude<ChatEvent, { type: 'finish' }>): void {
+    switch (event.type) {
+      case 'start':
+        return
+      case 'usage':
+        this.usage = event.usage
+        return
+      case 'error':
+        this.failure = event.error
+        return
+      case 'text':
+      case 'refusal':
+        return this.#content(event.choice, event.text.length)
+      case 'reasoning':
+        return this.#content(event.choice, event.text?.length ?? 0)
+      case 'tool-call-arguments':
+        return this.#content(event.choice, event.fragment.length)
+      default:
+        this.started = true
+        this.#open.add(event.choice)
+    }
+  }
+
+  #content(choice: number, characters: number): void {
+    this.#open.add(choice)
+    if (characters === 0) return
+    this.started = true
+    this.contentEvents++
+    this.contentCharacters += characters
+  }
+
+  /** Every choice that began has ended, the first one among them: some dialects know no other. */
+  get complete(): boolean {
+    return this.#finished.has(0) && this.#open.size === 0
+  }
+}
+
+/** Streams of this dialect may be over without a frame that says so. */
+export const endsSilently = ({ isLast, endsSilently: some }: ChatAdapter): boolean =>
+  isLast === undefined || some === true
+
+/** How the upstream's answer to one call is read, and how it is written for the client. */
+export interface TranslatedStream {
+  readonly adapter: ChatAdapter
+  readonly format: ChatFormat
+  readonly request: ChatRequest
+  readonly publicModel: string
+}
+
+/**
+ * Once it is terminated or has failed, further bytes are ignored. What the client has been given before a failure was
+ * right as far as it went.
+ */
+export class TranslatedRelay implements StreamRelay {
+  terminated = false
+  readonly #state = new AnswerState()
+  readonly #splitter: FrameSplitter
+  readonly #read: (frame: Frame) => readonly ChatEvent[]
+  readonly #adapter: ChatAdapter
+  readonly #writer: EventWriter
+  readonly #format: ChatFormat
+
+  constructor(stream: TranslatedStream) {
+    this.#splitter = frameSplitter(stream.adapter.framing)
+    this.#read = stream.adapter.reader()
+    this.#adapter = stream.adapter
+    this.#writer = stream.format.writer(stream.publicModel, stream.request)
+    this.#format = stream.format
+  }
+
+  get started(): boolean {
+    return this.#state.started
+  }
+  get complete(): boolean {
+    return this.#state.complete
+  }
+  get failure(): GatewayError | undefined {
+    return this.#state.failure
+  }
+  get endsSilently(): boolean {
+    return endsSilently(this.#adapter)
+  }
+  get usage(): Usage | undefined {
+    return this.#state.usage
+  }
+  get contentEvents(): number {
+    return this.#state.contentEvents
+  }
+  get contentCharacters(): number {
+    return this.#state.contentCharacters
+  }
+
+  push(bytes: Uint8Array): string {
+    return this.#isOver ? '' : this.#translate(() => this.#splitter.push(bytes))
+  }
+
+  /** What was translated before something broke is kept: else the client's text would depend on how bytes were cut. */
+  #translate(cut: () => readonly Frame[]): string {
+    let out = ''
+    try {
+      for (const frame of cut()) {
+        for (const event of this.#read(frame)) {
+          const isNew = this.#state.see(event)
+          if (this.#state.failure) return out
+          if (isNew) out += this.#writer.write(event)
+        }
+        // Not the end of the bytes: an upstream may keep its connection open.
+        if (this.#adapter.isLast?.(frame)) return out + this.#finish()
+      }
+    } catch (cause) {
+      this.#state.failure = unreadable(cause)
+    }
+    return out
+  }
+
+  end(): string {
+    if (this.#isOver) return ''
+    const last = this.#translate(() => this.#splitter.end())
+    return this.#isOver ? last : last + this.#finish()
+  }
+
+  /** Nothing that comes now counts. */
+  get #isOver(): boolean {
+    return this.terminated || this.#state.failure !== undefined
+  }
+
+  /** The upstream has said that it is done, or its bytes have ended. */
+  #finish(): string {
+    if (!this.#state.complete) {
+      this.#state.failure = new GatewayError(
+        'upstream-broken',
+        'the upstream ended its stream without finishing the answer',
+      )
+      return ''
+    }
+    this.terminated = true
+    return this.#writer.end()
+  }
+
+  errorEvent(error: GatewayError): string {
+    return this.#writer.fail?.(error) ?? this.#format.errorEvent(error)
+  }
+}
+
+/** A whole answer through the hub. Throws `upstream-broken` on a shape the provider's reader does not know. */
+export function translateAnswer(stream: TranslatedStream, bytes: Uint8Array): { body: string; state: AnswerState } {
+  const { events, state } = readAnswer(stream.adapter, bytes)
+  return {
+    body: JSON.stringify(stream.format.encode(events, stream.publicModel, stream.request)),
+    state,
+  }
+}
+
+/** The events of a whole answer. Throws `upstream-broken` on an unknown or unfinished one, and the answer's own error. */
+export function readAnswer(adapter: ChatAdapter, bytes: Uint8Array): { events: ChatEvent[]; state: AnswerState } {
+  let events: ChatEvent[]
+  try {
+    events = adapter.result(JSON.parse(new TextDecoder().decode(bytes)))
+  } catch (cause) {
+    throw unreadable(cause)
+  }
+  const state = new AnswerState()
+  const heard = events.filter(event => state.see(event))
+  if (state.failure) throw state.failure
+  if (!state.complete) throw new GatewayError('upstream-broken', "the upstream's answer has no finish reason")
+  return { events: heard, state }
+}
+
+/** What a reader could not read is the upstream's fault. */
+export function unreadable(cause: unknown): GatewayError {
+  if (cause instanceof GatewayError) return toGatewayError(cause)
+  return new GatewayError('upstream-broken', "the upstream's answer does not follow its protocol", { cause })
+}

@@ -1,0 +1,70 @@
+/** Empty databases for the tests of this folder: SQLite always, Postgres where `TEST_DATABASE_URL` says there is one. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { randomUUIDv7, SQL } from 'bun'
+
+/** An empty database of its own. */
+export interface TestDatabase {
+  readonly url: string
+  remove(): Promise<void>
+}
+
+interface TestServer {
+  readonly name: 'SQLite' | 'Postgres'
+  create(): Promise<TestDatabase>
+}
+
+/** `what` is named in the line that says what was skipped. */
+export function testServers(what: string): TestServer[] {
+  const { TEST_DATABASE_URL: url } = process.env
+  if (!url) process.stderr.write(`skipped: ${what} on Postgres (set TEST_DATABASE_URL)\n`)
+  return [
+    { name: 'SQLite', create: createSqlite },
+    ...(url ? [{ name: 'Postgres' as const, create: () => createPostgres(url) }] : []),
+  ]
+}
+
+async function createSqlite(): Promise<TestDatabase> {
+  const folder = mkdtempSync(join(tmpdir(), 'modelgate-store-'))
+  return {
+    url: `sqlite:${join(folder, 'x.sqlite')}`,
+    remove: async () => rmSync(folder, { recursive: true, force: true }),
+  }
+}
+
+async function createPostgres(serverUrl: string): Promise<TestDatabase> {
+  const name = `modelgate_test_${randomUUIDv7('hex').replaceAll('-', '')}`
+  const admin = new SQL(serverUrl, { max: 1 })
+  await admin.unsafe(`create database ${name}`)
+  const url = new URL(serverUrl)
+  url.pathname = `/${name}`
+  return {
+    url: url.href,
+    async remove() {
+      await admin.unsafe(`drop database ${name} with (force)`)
+      await admin.close()
+    },
+  }
+}
+
+/**
+ * Runs statements in a process of their own, on the database: `database`, `keys` and `migrate` are there. SQLite's
+ * lock makes its thread wait, so that two connections of one thread would wait for each other.
+ */
+export async function inOtherProcess(url: string, statements: string): Promise<string> {
+  const script = `
+    import { createKeyStore } from '../keys/keys.ts'
+    import { migrate } from './migrate.ts'
+    import { openDatabase } from './open.ts'
+    import { systemClock } from '../../lib/clock.ts'
+    const database = await openDatabase(${JSON.stringify(url)})
+    const keys = createKeyStore({ database, clock: systemClock })
+    ${statements}
+    await database.close()
+    process.exit(0)`
+  const child = Bun.spawn([process.execPath, '-e', script], { cwd: import.meta.dir, stdout: 'pipe', stderr: 'pipe' })
+  const [output, errors] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()])
+  if ((await child.exited) !== 0) throw new Error(errors)
+  return output
+}

@@ -1,0 +1,104 @@
+/** Opens the one database: SQLite by default, Postgres by `postgres://`. Everything above speaks portable SQL. */
+import { SQL } from 'bun'
+import { GatewayError } from '../../core/errors.ts'
+import { openSqliteConnection } from './sqlite.ts'
+
+/**
+ * One open database, for everything in `store/`. `close` lets what is under way end, on Postgres for a second at most;
+ * nothing can be asked afterwards.
+ */
+export interface Database {
+  readonly sql: SQL
+  readonly kind: 'sqlite' | 'postgres'
+  close(): Promise<void>
+}
+
+const statementTimeoutMs = 10_000
+const retryAfterMs = 1000
+/** For statements that are under way at the end; without a limit a database that stands still would hold the process. */
+export const closeTimeoutS = 1
+/** Nobody waits longer for the database on behalf of a request; the server's own timeout ends the statement later. */
+const answerTimeoutMs = 5000
+
+/**
+ * `sqlite:PATH` or `postgres://...`. Throws with the reason when the database cannot be reached. What is done later
+ * throws `DatabaseMoved` while the SQLite file is not at its path, and `overloaded` after some seconds of a lock.
+ */
+export async function openDatabase(url: string, connectionsMax = 4): Promise<Database> {
+  return url.startsWith('sqlite:') ? openSqlite(url.slice('sqlite:'.length)) : openPostgres(url, connectionsMax)
+}
+
+async function openSqlite(path: string): Promise<Database> {
+  const { sql, close } = await openSqliteConnection(path)
+  return { sql, kind: 'sqlite', close }
+}
+
+async function openPostgres(url: string, connectionsMax: number): Promise<Database> {
+  const sql = new SQL(url, {
+    max: connectionsMax,
+    connectionTimeout: 5,
+    // Queries are pipelined onto busy connections, so none may hang for long (research 5.8).
+    connection: { statement_timeout: statementTimeoutMs, lock_timeout: 5000, application_name: 'modelgate' },
+  })
+  await sql`select 1`
+  return { sql, kind: 'postgres', close: () => sql.close({ timeout: closeTimeoutS }) }
+}
+
+/**
+ * Runs `work` in a transaction that takes the write lock at once: SQLite cannot upgrade a read lock safely. `work` must
+ * use `tx` alone: on SQLite the database's own `sql` waits until the transaction has ended.
+ */
+export function transaction<T>(database: Database, work: (tx: SQL) => Promise<T>): Promise<T> {
+  const run = (tx: unknown) => work(tx as SQL)
+  return database.kind === 'sqlite' ? database.sql.begin('immediate', run) : database.sql.begin(run)
+}
+
+/** Rejects when the database says nothing for 5 s: Bun.SQL has no timeout of its own (research 5.8). */
+export async function answerInTime<T>(work: Promise<T>): Promise<T> {
+  const late = Promise.withResolvers<never>()
+  const timer = setTimeout(
+    () => late.reject(new Error(`the database gave no answer within ${answerTimeoutMs} ms`)),
+    answerTimeoutMs,
+  )
+  try {
+    return await Promise.race([work, late.promise])
+  } finally {
+    clearTimeout(timer)
+    work.catch(() => {})
+  }
+}
+
+/**
+ * As `answerInTime`, for a request that cannot be served without the database: throws `overloaded`, with `what` cannot
+ * be reached, when the database is away. Errors of the statement itself stay what they are.
+ */
+export async function whileAvailable<T>(what: string, work: Promise<T>): Promise<T> {
+  try {
+    return await answerInTime(work)
+  } catch (cause) {
+    if (cause instanceof GatewayError || isOfStatement(cause)) throw cause
+    throw new GatewayError('overloaded', `${what} cannot be reached now; try again later`, { cause, retryAfterMs })
+  }
+}
+
+/**
+ * The statement is to blame, or took too long; the connection is well. Classes 22 data exception, 23 integrity, 42 syntax,
+ * 54 program limit, and 57014 cancelled by its timeout (postgresql.org/docs/current/errcodes-appendix.html).
+ */
+export function isOfStatement(error: unknown): boolean {
+  const { errno, code } = error as { errno?: unknown; code?: unknown }
+  return (
+    /^(?:(22|23|42|54)...|57014)$/.test(String(errno)) ||
+    /^SQLITE_(ERROR|CONSTRAINT|MISMATCH|TOOBIG|RANGE)/.test(String(code))
+  )
+}
+
+/** Integers arrive as number, string or bigint, depending on the database. */
+export function toNumber(value: unknown): number {
+  return Number(value)
+}
+
+/** As `toNumber`, for columns that may be null. */
+export function toNumberOrNull(value: unknown): number | null {
+  return value === null || value === undefined ? null : Number(value)
+}

@@ -1,0 +1,350 @@
+/** The SQLite file is locked by another process, deleted, or replaced in use: nothing hangs, nothing is lost in silence. */
+import { afterAll, expect, test } from 'bun:test'
+import { Database as Sqlite } from 'bun:sqlite'
+import {
+  copyFileSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { GatewayError } from '../../core/errors.ts'
+import { inOtherProcess } from './database-fixture.ts'
+import { migrate } from './migrate.ts'
+import { openDatabase, transaction, whileAvailable } from './open.ts'
+import type { Database } from './open.ts'
+import { backUp, holdLock, watchLoop } from './sqlite-fixture.ts'
+
+const cleanups: (() => Promise<void> | void)[] = []
+afterAll(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
+})
+
+/** A migrated database in a folder of its own. */
+async function rig() {
+  const folder = mkdtempSync(join(tmpdir(), 'modelgate-sqlite-'))
+  const path = join(folder, 'x.sqlite')
+  const database = await openDatabase(`sqlite:${path}`)
+  cleanups.push(async () => {
+    await database.close()
+    rmSync(folder, { recursive: true })
+  })
+  await migrate(database)
+  const names = () => namesOf(database)
+  return {
+    folder,
+    path,
+    database,
+    backup: join(folder, 'backup'),
+    names,
+    put: (name: string) => database.sql`insert into installation (name, value) values (${name}, '')`,
+    putInTransaction: (name: string) =>
+      transaction(database, async tx => void (await tx`insert into installation (name, value) values (${name}, '')`)),
+    /** Until the file in the place of the old one is in use. */
+    async comeBack(msMax = 4000): Promise<void> {
+      const from = performance.now()
+      for (let last: unknown; ; await Bun.sleep(50)) {
+        last = await refusal(names())
+        if (last === undefined) return
+        if (performance.now() - from > msMax) throw last
+      }
+    },
+  }
+}
+
+function change(file: string, statement: string): void {
+  const other = new Sqlite(file)
+  other.run(statement)
+  other.close()
+}
+
+const refusal = (work: Promise<unknown>) =>
+  work.then(
+    () => undefined,
+    error => error as Error,
+  )
+const own = (names: string[]) => names.filter(name => name !== 'keys_revision')
+const namesOf = async (database: Database) =>
+  own(((await database.sql`select name from installation order by name`) as { name: string }[]).map(row => row.name))
+
+/** What a program that knows nothing of this one finds in the file. */
+function namesIn(file: string): string[] {
+  const other = new Sqlite(file, { readwrite: true, create: false })
+  const [state] = other.query('pragma integrity_check').all() as { integrity_check: string }[]
+  const rows = other.query('select name from installation order by name').all() as { name: string }[]
+  other.close()
+  expect(state!.integrity_check).toBe('ok')
+  return own(rows.map(row => row.name))
+}
+
+test('locked for a while by another process: writes wait, the thread does not, reads go on', async () => {
+  const here = await rig()
+  const { released } = await holdLock(here.path, 1200)
+  const loop = watchLoop()
+  const from = performance.now()
+  const writes = Promise.all([here.put('a'), here.put('b'), here.putInTransaction('c'), here.putInTransaction('d')])
+  let reads = 0
+  let done = false
+  void writes.finally(() => (done = true)).catch(() => {})
+  while (!done) {
+    await here.names()
+    reads++
+    await Bun.sleep(10)
+  }
+  await writes
+  expect(performance.now() - from).toBeGreaterThan(900)
+  expect(reads).toBeGreaterThan(30)
+  expect(loop.stop()).toBeLessThan(250)
+  expect(await here.names()).toEqual(['a', 'b', 'c', 'd'])
+  await released
+})
+
+test('hundreds of writers that wait for the lock do not hold up the thread together', async () => {
+  const here = await rig()
+  const { released } = await holdLock(here.path, 1000)
+  const writes = Promise.all(Array.from({ length: 300 }, (_, at) => here.put(`n${at}`)))
+  const loop = watchLoop()
+  await Bun.sleep(700)
+  expect(loop.stop()).toBeLessThan(150)
+  await writes
+  expect(await here.names()).toHaveLength(300)
+  await released
+})
+
+test('locked for long: 503 before callers give up, with Retry-After, and nothing is written later', async () => {
+  const here = await rig()
+  const { released } = await holdLock(here.path, 5200)
+  const loop = watchLoop()
+  const from = performance.now()
+  const [plain, whole] = await Promise.all([
+    refusal(whileAvailable('keys', here.put('a'))),
+    refusal(whileAvailable('keys', here.putInTransaction('b'))),
+  ])
+  expect(performance.now() - from).toBeLessThan(5000)
+  expect(loop.stop()).toBeLessThan(250)
+  for (const error of [plain, whole]) {
+    expect(error).toBeInstanceOf(GatewayError)
+    expect(error).toMatchObject({
+      kind: 'overloaded',
+      status: 503,
+      retryAfterMs: 1000,
+      message: expect.stringContaining('locked by another program'),
+    })
+  }
+  await released
+  await Bun.sleep(200)
+  expect(await here.names()).toEqual([])
+  await here.put('c')
+  expect(await here.names()).toEqual(['c'])
+}, 15_000)
+
+test('a statement beside a transaction is no part of it', async () => {
+  const here = await rig()
+  const begun = Promise.withResolvers<void>()
+  const failing = refusal(
+    transaction(here.database, async tx => {
+      await tx`insert into installation (name, value) values ('inside', '')`
+      begun.resolve()
+      await Bun.sleep(30)
+      throw new Error('midway')
+    }),
+  )
+  await begun.promise
+  const [seen] = await Promise.all([here.names(), here.put('beside')])
+  expect(await failing).toMatchObject({ message: 'midway' })
+  expect(seen).toEqual([])
+  expect(await here.names()).toEqual(['beside'])
+})
+
+test('a transaction that meets a lock after it began fails at once, and is not played again', async () => {
+  const here = await rig()
+  let played = 0
+  const failed = await refusal(
+    transaction(here.database, async tx => {
+      played++
+      await tx`insert into installation (name, value) values ('inside', '')`
+      const other = new Sqlite(here.path)
+      try {
+        // Our own transaction holds the lock.
+        other.run("insert into installation (name, value) values ('outside', '')")
+      } finally {
+        other.close()
+      }
+    }),
+  )
+  expect(failed).toMatchObject({ code: 'SQLITE_BUSY' })
+  expect(played).toBe(1)
+  expect(await here.names()).toEqual([])
+  await here.putInTransaction('after')
+  expect(await here.names()).toEqual(['after'])
+})
+
+test('many processes may open a new file at once', async () => {
+  const here = await rig()
+  const url = `sqlite:${join(here.folder, 'new.sqlite')}`
+  const ends = await Promise.all(
+    Array.from({ length: 10 }, () => inOtherProcess(url, 'await migrate(database); process.stdout.write("opened")')),
+  )
+  expect(ends).toEqual(ends.map(() => 'opened'))
+}, 20_000)
+
+test.concurrent('deleted: nothing counts, no empty file is made, a backup in its place is used', async () => {
+  const here = await rig()
+  await here.put('a')
+  backUp(here.path, here.backup)
+  rmSync(here.path)
+  for (const work of [here.put('lost'), here.putInTransaction('lost'), here.names()])
+    expect(await refusal(work)).toMatchObject({
+      name: 'DatabaseMoved',
+      message: expect.stringContaining('was deleted or moved away'),
+    })
+  expect(await refusal(whileAvailable('keys', here.put('lost')))).toMatchObject({
+    kind: 'overloaded',
+    retryAfterMs: 1000,
+  })
+  expect(existsSync(here.path)).toBe(false)
+  renameSync(here.backup, here.path)
+  await here.comeBack()
+  await here.put('b')
+  expect(await here.names()).toEqual(['a', 'b'])
+  expect(namesIn(here.path)).toEqual(['a', 'b'])
+})
+
+test('moved away and back: it goes on where it was', async () => {
+  const here = await rig()
+  await here.put('a')
+  renameSync(here.path, join(here.folder, 'away'))
+  expect(await refusal(here.put('lost'))).toMatchObject({ name: 'DatabaseMoved' })
+  renameSync(join(here.folder, 'away'), here.path)
+  await here.put('b')
+  expect(namesIn(here.path)).toEqual(['a', 'b'])
+})
+
+test.concurrent('replaced by a backup: it does not get the log of the old file, which is complete wherever it is', async () => {
+  const here = await rig()
+  await here.put('a')
+  backUp(here.path, here.backup)
+  await here.put('b')
+  renameSync(here.path, join(here.folder, 'away'))
+  renameSync(here.backup, here.path)
+  expect(await refusal(here.putInTransaction('lost'))).toMatchObject({
+    message: expect.stringContaining('was replaced'),
+  })
+  await here.comeBack()
+  expect(await here.names()).toEqual(['a'])
+  await here.putInTransaction('c')
+  expect(namesIn(here.path)).toEqual(['a', 'c'])
+  expect(namesIn(join(here.folder, 'away'))).toEqual(['a', 'b'])
+  expect(readdirSync(here.folder).filter(name => name.includes('-wal.replaced-'))).toHaveLength(1)
+})
+
+test.concurrent('replaced again and again', async () => {
+  const here = await rig()
+  for (const round of ['1', '2']) {
+    await here.put(`kept ${round}`)
+    backUp(here.path, here.backup)
+    await here.put(`after ${round}`)
+    renameSync(here.backup, here.path)
+    await here.comeBack()
+  }
+  expect(await here.names()).toEqual(['kept 1', 'kept 2'])
+  expect(namesIn(here.path)).toEqual(['kept 1', 'kept 2'])
+}, 15_000)
+
+test.concurrent('replaced between a write and its commit: the write is not reported as made', async () => {
+  const here = await rig()
+  backUp(here.path, here.backup)
+  const made = transaction(here.database, async tx => {
+    await tx`insert into installation (name, value) values ('lost', '')`
+    renameSync(here.backup, here.path)
+  })
+  expect(await refusal(made)).toMatchObject({ name: 'DatabaseMoved' })
+  await here.comeBack()
+  expect(await here.names()).toEqual([])
+})
+
+test.concurrent('a copy is not opened before it is complete', async () => {
+  const here = await rig()
+  await here.put('a')
+  backUp(here.path, here.backup)
+  const whole = readFileSync(here.backup)
+  rmSync(here.path)
+  for (let part = 1; part <= 8; part++) {
+    writeFileSync(here.path, whole.subarray(0, Math.ceil((whole.length * part) / 8)))
+    expect(await refusal(here.put('lost'))).toMatchObject({ message: expect.stringContaining('has not changed for') })
+    await Bun.sleep(250)
+  }
+  await here.comeBack()
+  expect(namesIn(here.path)).toEqual(['a'])
+}, 10_000)
+
+const strangers: [string, string, (file: string, path: string) => void][] = [
+  ['an empty file', 'has not the tables', file => writeFileSync(file, '')],
+  ['no database', 'cannot be used', file => writeFileSync(file, 'x'.repeat(10_000))],
+  ['a database of another program', 'has not the tables', file => change(file, 'create table t (n integer)')],
+  [
+    'a backup of an older program',
+    'restart the gateway',
+    (file, path) => {
+      backUp(path, file)
+      change(file, 'delete from migrations where id = (select max(id) from migrations)')
+    },
+  ],
+  [
+    'a database of another installation',
+    'another installation',
+    (file, path) => {
+      backUp(path, file)
+      change(file, "insert into installation (name, value) values ('pepper', 'another')")
+    },
+  ],
+]
+for (const [what, reason, make] of strangers)
+  test.concurrent(`replaced by ${what}: it is left as it is, and the reason is told; a right one is used after it`, async () => {
+    const here = await rig()
+    await here.put('a')
+    backUp(here.path, here.backup)
+    const stranger = join(here.folder, 'stranger')
+    make(stranger, here.path)
+    const bytes = readFileSync(stranger)
+    renameSync(stranger, here.path)
+    await refusal(here.put('lost'))
+    await Bun.sleep(1100)
+    expect(await refusal(here.put('lost'))).toMatchObject({
+      name: 'DatabaseMoved',
+      message: expect.stringContaining(reason),
+    })
+    expect(readFileSync(here.path).equals(bytes)).toBe(true)
+    copyFileSync(here.backup, `${here.path}.copy`)
+    renameSync(`${here.path}.copy`, here.path)
+    await here.comeBack()
+    expect(await here.names()).toEqual(['a'])
+  })
+
+test('a log that is deleted in use is told: what it holds would be gone', async () => {
+  const here = await rig()
+  await here.put('a')
+  rmSync(`${here.path}-wal`)
+  expect(await refusal(here.put('b'))).toMatchObject({
+    name: 'DatabaseMoved',
+    message: expect.stringContaining('restart'),
+  })
+})
+
+test('stopped after the file was replaced: the next start reads the backup as it is', async () => {
+  const here = await rig()
+  await here.put('a')
+  backUp(here.path, here.backup)
+  await here.put('b')
+  renameSync(here.backup, here.path)
+  await here.database.close()
+  const next = await openDatabase(`sqlite:${here.path}`)
+  expect(await namesOf(next)).toEqual(['a'])
+  await next.close()
+  expect(namesIn(here.path)).toEqual(['a'])
+})

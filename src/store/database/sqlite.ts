@@ -1,0 +1,210 @@
+/**
+ * The main thread's connection to an SQLite file. Bun's SQLite is synchronous, so that whoever waits for a lock inside
+ * SQLite stops every call: here the thread goes on, and the statement is tried again. Statements and transactions take
+ * turns, because all of them share one connection: a statement between those of a transaction would be part of it.
+ */
+import { chmodSync, mkdirSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { SQL } from 'bun'
+import { GatewayError } from '../../core/errors.ts'
+import { schemaMark, schemaMarkQuery, SqliteFile } from '../../platform/sqlite-file-guard.ts'
+import type { SchemaMark } from '../../platform/sqlite-file-guard.ts'
+
+/** While a connection is made at the start: nothing is served yet. */
+const openBusyTimeoutMs = 2000
+/** Nobody waits inside SQLite while calls are served: hundreds of writers would do so one after the other. */
+const busyTimeoutMs = 0
+/** Doubled from try to try, with jitter: commits of the ledger are over soon, a backup is not. */
+const retryMsMin = 2
+const retryMsMax = 100
+/** A little less than callers wait (`answerInTime`): nothing is written after they gave up. */
+const lockedMsMax = 4500
+const retryAfterMs = 1000
+
+/** Opens the file and makes it, and its folder, when they are not there. */
+export async function openSqliteConnection(path: string): Promise<{ sql: SQL; close(): Promise<void> }> {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+  const connection = new SqliteConnection(path)
+  await connection.open()
+  return { sql: facade(connection), close: () => connection.close() }
+}
+
+/** What the stores use of `SQL`: it stays the same when the connection behind it is another. */
+function facade(connection: SqliteConnection): SQL {
+  const call = (first: unknown, ...rest: unknown[]): unknown => {
+    const apply = (sql: SQL) => (sql as unknown as (...all: unknown[]) => unknown)(first, ...rest)
+    const isStatement = Array.isArray(first) && 'raw' in first
+    // Anything else is a helper, `sql(row)`: a part of a statement.
+    return isStatement ? connection.use(async sql => await apply(sql)) : apply(connection.current)
+  }
+  return Object.defineProperties(call, {
+    unsafe: {
+      value: (text: string, values?: unknown[]) => connection.use(async sql => await sql.unsafe(text, values)),
+    },
+    begin: { value: (mode: string, work: (tx: unknown) => Promise<unknown>) => connection.begin(mode, work) },
+    close: { value: () => connection.close() },
+  }) as unknown as SQL
+}
+
+class SqliteConnection {
+  readonly #path: string
+  readonly #file: SqliteFile
+  #sql: SQL | undefined
+  #turn: Promise<unknown> = Promise.resolve()
+  #closed = false
+
+  constructor(path: string) {
+    this.#path = path
+    this.#file = new SqliteFile(path)
+  }
+
+  get current(): SQL {
+    if (!this.#sql) throw new Error('the database is not open')
+    return this.#sql
+  }
+
+  async open(): Promise<void> {
+    // A lock that another process holds while it starts or ends is not always waited for by SQLite itself.
+    this.#sql = await untilUnlocked(
+      () => this.#connect(undefined),
+      () => true,
+    )
+    chmodSync(this.#path, 0o600)
+  }
+
+  /** Throws `DatabaseMoved` when the file is not at its path, before or after: what was done then does not count. */
+  use<T>(work: (sql: SQL) => Promise<T>, mayRepeat: () => boolean = () => true): Promise<T> {
+    return untilUnlocked(() => this.#inTurn(() => this.#checked(work)), mayRepeat)
+  }
+
+  begin(mode: string, work: (tx: unknown) => Promise<unknown>): Promise<unknown> {
+    let begun = false
+    const run = (tx: unknown) => {
+      begun = true
+      return work(tx)
+    }
+    // The lock is taken at the beginning; what has begun is not played twice.
+    return this.use(
+      sql => sql.begin(mode, run),
+      () => !begun,
+    )
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return
+    this.#closed = true
+    await this.#inTurn(async () => {
+      try {
+        // Else the next start would read the old log into the file that it finds.
+        if (!this.#stands()) await this.#retireLogs()
+      } finally {
+        await this.#sql?.close()
+      }
+    })
+  }
+
+  #stands(): boolean {
+    try {
+      this.#file.check()
+      return true
+    } catch {
+      return false
+    }
+  }
+
+  async #checked<T>(work: (sql: SQL) => Promise<T>): Promise<T> {
+    if (this.#closed) throw new Error('the database is closed')
+    if (!this.#stands()) await this.#reconnect()
+    const result = await work(this.current)
+    this.#file.check()
+    return result
+  }
+
+  /**
+   * To the file that came in place of ours. Ours stays open until then: that keeps its inode from being given away, by
+   * which every thread tells the two apart.
+   */
+  async #reconnect(): Promise<void> {
+    this.#file.prepare()
+    const old = this.current
+    const expected = schemaMark((await old.unsafe(schemaMarkQuery).catch(() => []))[0])
+    await this.#retireLogs()
+    this.#sql = await this.#connect(expected)
+    await old.close().catch(() => {})
+    chmodSync(this.#path, 0o600)
+  }
+
+  async #retireLogs(): Promise<void> {
+    await this.current.unsafe('pragma wal_checkpoint(truncate)').catch(() => {})
+    this.#file.setLogsAside()
+  }
+
+  async #connect(expected: SchemaMark | undefined): Promise<SQL> {
+    const again = this.#file.wasOpened
+    const prepared = this.#file.prepare()
+    // A file that is gone is not replaced by an empty one: that would look like a gateway that never had a key.
+    const sql = new SQL({ adapter: 'sqlite', filename: this.#path, create: !again, readwrite: true })
+    try {
+      // First of all: another process that opens the file now holds its lock, and the next line would fail at once.
+      await sql.unsafe(`pragma busy_timeout = ${again ? busyTimeoutMs : openBusyTimeoutMs}`)
+      if (prepared.isReplacement) this.#file.checkSchema(await readMark(sql, this.#file), expected)
+      // FULL: a committed change survives power loss. Timeout and keys are off by default (research 5.7).
+      await sql.unsafe('pragma journal_mode = wal')
+      await sql.unsafe('pragma synchronous = full')
+      await sql.unsafe('pragma foreign_keys = on')
+      // The first read makes the logs.
+      await sql.unsafe('select count(*) from sqlite_schema')
+      this.#file.confirm(prepared)
+      await sql.unsafe(`pragma busy_timeout = ${busyTimeoutMs}`)
+      return sql
+    } catch (error) {
+      await sql.close().catch(() => {})
+      throw error
+    }
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.#turn.then(work)
+    this.#turn = result.catch(() => {})
+    return result
+  }
+}
+
+async function readMark(sql: SQL, file: SqliteFile): Promise<SchemaMark | undefined> {
+  try {
+    return schemaMark((await sql.unsafe(schemaMarkQuery))[0])
+  } catch (error) {
+    if (isLocked(error)) throw error
+    // Without these tables.
+    if (codeOf(error) === 'SQLITE_ERROR') return undefined
+    throw file.unusable(`${String(error)}; put a backup of this gateway in its place`)
+  }
+}
+
+/** Tries again while another connection holds the lock. The thread is free in between. */
+async function untilUnlocked<T>(attempt: () => Promise<T>, mayRepeat: () => boolean): Promise<T> {
+  const fromMs = performance.now()
+  for (let longestMs = retryMsMin; ; longestMs = Math.min(longestMs * 2, retryMsMax)) {
+    try {
+      return await attempt()
+    } catch (cause) {
+      if (!isLocked(cause) || !mayRepeat()) throw cause
+      const pauseMs = longestMs * (0.5 + Math.random() / 2)
+      if (performance.now() - fromMs + pauseMs > lockedMsMax)
+        throw new GatewayError(
+          'overloaded',
+          'the database is locked by another program, for example a backup or a VACUUM; try again in a second',
+          { cause, retryAfterMs },
+        )
+      await Bun.sleep(pauseMs)
+    }
+  }
+}
+
+function isLocked(error: unknown): boolean {
+  return /^SQLITE_(BUSY|LOCKED)/.test(codeOf(error))
+}
+
+function codeOf(error: unknown): string {
+  return String((error as { code?: unknown } | null)?.code)
+}

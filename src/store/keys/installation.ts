@@ -1,0 +1,186 @@
+/** The secrets of one installation: the pepper under which keys are hashed, and the master key (its hash only). */
+import { randomBytes, timingSafeEqual } from 'node:crypto'
+import { CryptoHasher } from 'bun'
+import type { SQL } from 'bun'
+import { masterKeyProblem, mintKey } from '../../accounts/key.ts'
+import { Secret } from '../../lib/secret.ts'
+import { answerInTime, transaction } from '../database/open.ts'
+import type { Database } from '../database/open.ts'
+
+const pepperLengthMin = 32
+
+/** What the running gateway does with its two secrets; neither can be had from it. */
+export interface Installation {
+  /** HMAC-SHA256 under the pepper, lower-case hex. */
+  hashKey(keyText: string): string
+  /** Constant time in the digests. */
+  isMasterKey(keyText: string): boolean
+  /** Which master key is valid, for the log: part of its hash, of no use to anybody else. */
+  masterKeyName(): string
+  /**
+   * Stores the master key that was given, or made at the first start of all. To be called once the gateway listens: a
+   * start that fails changes nothing. `show` is called once; it gets a key that was made and writes it out before it
+   * returns. Only then is it stored, so a process that ends in between loses no key: the next start shows another.
+   */
+  keepMasterKey(show: (madeKey: string | undefined) => void): Promise<KeptMasterKey>
+  /**
+   * Learns of a master key that another replica has stored since. After `keepMasterKey` only. A database in which an older
+   * one stands was restored from a backup: the present one is stored again, because what was replaced stays replaced.
+   */
+  followMasterKey(): Promise<MasterKeyChange>
+}
+
+/** `followed` = another one is valid from now on. */
+type MasterKeyChange = 'none' | 'followed' | 'stored-again'
+
+interface KeptMasterKey {
+  /** The key that was made and shown. */
+  readonly made: string | undefined
+  /** Another master key was kept until now; it is no longer one, whatever the next start is given. */
+  readonly replaced: boolean
+}
+
+/** The secrets that the operator gives: MODELGATE_MASTER_KEY and MODELGATE_KEY_PEPPER. */
+export interface InstallationOptions {
+  /** The master key from now on, blanks around it left out; absent = the one that is kept, and at the first start of all a new one. */
+  readonly masterKey?: Secret | undefined
+  /** Base64 or any text of 32 characters and more; else one is made and kept in the database. */
+  readonly pepper?: Secret | undefined
+}
+
+const masterKeyRow = 'master_key_hash'
+/** Counts the master keys that this installation has had. */
+const revisionRow = 'master_key_revision'
+const nameLength = 8
+
+/** Throws with the reason and the remedy when the given master key or pepper is weak. */
+export async function openInstallation(database: Database, options: InstallationOptions): Promise<Installation> {
+  const hashKey = await openKeyHash(database, options.pepper)
+  // A secret from a file or a mounted volume often ends with a line end, and clients send their key without it.
+  const given = options.masterKey?.reveal().trim()
+  const problem = given === undefined ? undefined : masterKeyProblem(given)
+  if (problem !== undefined) throw new Error(`the master key ${problem}, or leave it out and the gateway makes one`)
+  const kept = await findMasterKey(database.sql)
+  const made = given === undefined && kept === undefined ? mintKey() : undefined
+  const asked = given ?? made
+  let valid = asked === undefined ? kept!.hash : hashKey(asked)
+  let digest = Buffer.from(valid, 'hex')
+  /** Of the valid one; undefined = it is not kept yet. */
+  let revision: number | undefined
+  const use = (hash: string) => {
+    valid = hash
+    digest = Buffer.from(hash, 'hex')
+  }
+  return {
+    hashKey,
+    isMasterKey: keyText => timingSafeEqual(Buffer.from(hashKey(keyText), 'hex'), digest),
+    masterKeyName: () => valid.slice(0, nameLength),
+    async keepMasterKey(show) {
+      const { before, now } = await keep(database, {
+        hash: valid,
+        isGiven: given !== undefined,
+        show: isFirst => show(isFirst ? made : undefined),
+      })
+      const replaced = given !== undefined && before !== undefined && before.hash !== valid
+      revision = now.revision
+      // Another replica was faster: its key is the one, and ours is never shown.
+      use(now.hash)
+      return { made: before === undefined ? made : undefined, replaced }
+    },
+    async followMasterKey() {
+      if (revision === undefined) return 'none'
+      const found = await answerInTime(findMasterKey(database.sql))
+      if (found?.revision === revision) return 'none'
+      if (found !== undefined && found.revision > revision) {
+        revision = found.revision
+        const isOther = found.hash !== valid
+        use(found.hash)
+        return isOther ? 'followed' : 'none'
+      }
+      revision = await storeAgain(database, { hash: valid, revision })
+      return 'stored-again'
+    },
+  }
+}
+
+interface MasterKeyRow {
+  readonly hash: string
+  readonly revision: number
+}
+
+async function findMasterKey(sql: SQL): Promise<MasterKeyRow | undefined> {
+  const rows = (await sql`select name, value from installation where name in (${masterKeyRow}, ${revisionRow})`) as {
+    name: string
+    value: string
+  }[]
+  const valueOf = (name: string) => rows.find(row => row.name === name)?.value
+  const hash = valueOf(masterKeyRow)
+  return hash === undefined ? undefined : { hash, revision: Number(valueOf(revisionRow) ?? 0) }
+}
+
+async function write(tx: SQL, { hash, revision }: MasterKeyRow): Promise<void> {
+  for (const [name, value] of [
+    [masterKeyRow, hash],
+    [revisionRow, String(revision)],
+  ])
+    await tx`insert into installation (name, value) values (${name}, ${value}) on conflict (name) do update set value = excluded.value`
+}
+
+/** Returns what was kept until now, and what is. Of replicas that start at once each waits for the one before. */
+function keep(
+  database: Database,
+  { hash, isGiven, show }: { hash: string; isGiven: boolean; show(isFirst: boolean): void },
+) {
+  return transaction(database, async (tx): Promise<{ before: MasterKeyRow | undefined; now: MasterKeyRow }> => {
+    // Takes the lock of the row, whether it is there or not.
+    const inserted = (await tx`
+      insert into installation (name, value) values (${masterKeyRow}, ${hash}) on conflict (name) do nothing
+      returning name`) as unknown[]
+    const before = inserted.length > 0 ? undefined : await findMasterKey(tx)
+    show(before === undefined)
+    const isOther = before === undefined || (isGiven && before.hash !== hash)
+    const now = isOther ? { hash, revision: (before?.revision ?? 0) + 1 } : before
+    if (isOther) await write(tx, now)
+    return { before, now }
+  })
+}
+
+/** Over an older one, unless another replica has done so by now. Returns the revision that it stands under. */
+function storeAgain(database: Database, { hash, revision }: MasterKeyRow): Promise<number> {
+  return transaction(database, async tx => {
+    const found = await findMasterKey(tx)
+    if (found !== undefined && found.revision > revision) return revision
+    await write(tx, { hash, revision: revision + 1 })
+    return revision + 1
+  })
+}
+
+/** How keys are hashed here, for who has nothing to do with the master key. */
+export async function openKeyHash(
+  database: Database,
+  givenPepper: Secret | undefined,
+): Promise<Installation['hashKey']> {
+  const pepper = await openPepper(database, givenPepper)
+  // An HMAC, as the pepper is its key: half the time and a quarter of the garbage of node:crypto's.
+  return keyText => new CryptoHasher('sha256', pepper.reveal()).update(keyText).digest('hex')
+}
+
+async function openPepper(database: Database, given: Secret | undefined): Promise<Secret> {
+  if (!given) return new Secret(await keepFirst(database, 'pepper', randomBytes(32).toString('base64')))
+  if (given.reveal().length < pepperLengthMin)
+    throw new Error(
+      `MODELGATE_KEY_PEPPER is shorter than ${pepperLengthMin} characters; make one with: openssl rand -base64 32`,
+    )
+  return given
+}
+
+/** Stores the value unless one is there; returns what is stored. Many replicas may start at once. */
+async function keepFirst({ sql }: Database, name: string, value: string): Promise<string> {
+  await sql`insert into installation (name, value) values (${name}, ${value}) on conflict (name) do nothing`
+  return (await find(sql, name))!
+}
+
+async function find(sql: SQL, name: string): Promise<string | undefined> {
+  const rows = (await sql`select value from installation where name = ${name}`) as { value: string }[]
+  return rows[0]?.value
+}

@@ -1,0 +1,159 @@
+/** Known keys cost nothing to find; changed ones are forgotten at once; a slow load never brings one back. */
+import { expect, test } from 'bun:test'
+import type { KeyRecord } from '../../core/ports.ts'
+import { systemClock } from '../../lib/clock.ts'
+import { CachedKeyDirectory } from './key-directory.ts'
+import { DatabaseMoved } from '../../platform/sqlite-file-guard.ts'
+
+const record = { id: 'id-1', hash: 'h:sk-1' } as KeyRecord
+
+function rig() {
+  const stored = new Map([[record.hash, record]])
+  const changes: { hash: string; revision: number }[] = []
+  let finds = 0
+  let gate: Promise<void> = Promise.resolve()
+  let failure: Error | undefined
+  const reports: [boolean, string | undefined][] = []
+  const directory = new CachedKeyDirectory({
+    clock: systemClock,
+    hashKey: text => `h:${text}`,
+    store: {
+      async find(by) {
+        finds++
+        const found = 'hash' in by ? stored.get(by.hash) : undefined
+        await gate
+        return found
+      },
+    },
+    async changesSince(revision) {
+      if (failure) throw failure
+      const fresh = changes.filter(one => one.revision > revision)
+      return { hashes: fresh.map(one => one.hash), revision: fresh.at(-1)?.revision ?? revision }
+    },
+    reportReachable: (reachable, reason) => void reports.push([reachable, reason]),
+  })
+  return {
+    directory,
+    stored,
+    changes,
+    reports,
+    finds: () => finds,
+    hold: () => {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      gate = promise
+      return resolve
+    },
+    breakDatabase: (error = new Error('down')) => (failure = error),
+    mendDatabase: () => (failure = undefined),
+  }
+}
+
+test('the first look asks the database once, later ones nobody', async () => {
+  const { directory, finds } = rig()
+  const both = await Promise.all([directory.lookup('sk-1'), directory.lookup('sk-1')])
+  expect(both).toEqual([record, record])
+  expect(directory.lookup('sk-1')).toBe(record)
+  expect(finds()).toBe(1)
+})
+
+test('strangers are remembered for a moment, not asked for again', async () => {
+  const { directory, finds } = rig()
+  expect(await directory.lookup('sk-x')).toBeUndefined()
+  expect(directory.lookup('sk-x')).toBeUndefined()
+  expect(finds()).toBe(1)
+})
+
+test('a key that another process deleted is gone after the next poll', async () => {
+  const { directory, stored, changes } = rig()
+  await directory.lookup('sk-1')
+  stored.delete(record.hash)
+  changes.push({ hash: record.hash, revision: 1 })
+  await directory.poll()
+  expect(await directory.lookup('sk-1')).toBeUndefined()
+})
+
+test('a load that was under way when its key was revoked does not bring it back', async () => {
+  const { directory, stored, hold } = rig()
+  const open = hold()
+  const loading = directory.lookup('sk-1')
+  stored.delete(record.hash)
+  directory.changed(record.hash)
+  open()
+  await loading
+  expect(await directory.lookup('sk-1')).toBeUndefined()
+})
+
+test('known keys go on while the database is away', async () => {
+  const { directory, breakDatabase } = rig()
+  await directory.lookup('sk-1')
+  breakDatabase()
+  await directory.poll()
+  expect(directory.lookup('sk-1')).toBe(record)
+})
+
+test('why the database does not answer is told once, and that it answers again', async () => {
+  const { directory, reports, breakDatabase, mendDatabase } = rig()
+  await directory.poll()
+  breakDatabase()
+  await directory.poll()
+  await directory.poll()
+  mendDatabase()
+  await directory.poll()
+  expect(reports).toEqual([
+    [false, 'Error: down'],
+    [true, undefined],
+  ])
+})
+
+test('polls that find nothing new forget nothing', async () => {
+  const { directory, changes, finds } = rig()
+  changes.push({ hash: 'other', revision: 6 }, { hash: record.hash, revision: 7 })
+  await directory.poll()
+  await directory.lookup('sk-1')
+  for (let turn = 0; turn < 3; turn++) await directory.poll()
+  expect(directory.lookup('sk-1')).toBe(record)
+  changes.push({ hash: 'third', revision: 8 })
+  await directory.poll()
+  await directory.poll()
+  await directory.lookup('sk-1')
+  expect(finds()).toBeLessThan(3)
+})
+
+test('a file that was moved away may come back as a backup of a moment ago: no known key outlives it', async () => {
+  const { directory, stored, breakDatabase, mendDatabase } = rig()
+  await directory.poll()
+  // Made and used between two polls, and not in the backup.
+  expect(await directory.lookup('sk-1')).toBe(record)
+  stored.delete(record.hash)
+  breakDatabase(new DatabaseMoved('gone'))
+  await directory.poll()
+  expect(directory.lookup('sk-1')).toBe(record)
+  mendDatabase()
+  await directory.poll()
+  expect(await directory.lookup('sk-1')).toBeUndefined()
+})
+
+for (const [what, revisions] of [
+  ['fewer', [1, 2]],
+  ['other and more', [1, 2, 9, 10]],
+  ['no', []],
+] as const)
+  test(`a restored backup with ${what} changes: no known key outlives it`, async () => {
+    const { directory, stored, changes } = rig()
+    for (const revision of [1, 2, 3, 4, 5]) changes.push({ hash: `key ${revision}`, revision })
+    await directory.poll()
+    expect(await directory.lookup('sk-1')).toBe(record)
+    // In the backup the key is not there yet.
+    stored.delete(record.hash)
+    changes.splice(0, changes.length, ...revisions.map(revision => ({ hash: `backup ${revision}`, revision })))
+    await directory.poll()
+    expect(await directory.lookup('sk-1')).toBeUndefined()
+    // From here on its own revisions count.
+    await Bun.sleep(1010)
+    stored.set(record.hash, record)
+    expect(await directory.lookup('sk-1')).toBe(record)
+    stored.delete(record.hash)
+    changes.push({ hash: record.hash, revision: (revisions.at(-1) ?? 0) + 1 })
+    await directory.poll()
+    expect(await directory.lookup('sk-1')).toBeUndefined()
+  })

@@ -1,0 +1,149 @@
+/**
+ * Which key a text is, without asking the database on the path of a call. Known keys are in memory; a
+ * poll of the revision (and, with Redis, a message) drops what another process changed. A load that was
+ * under way when its key changed is thrown away: it can never bring a revoked key back.
+ */
+import { LRUCache } from 'lru-cache'
+import type { VirtualKey } from '../../core/call.ts'
+import type { KeyDirectory, KeyStore } from '../../core/ports.ts'
+import type { Clock } from '../../lib/clock.ts'
+import { DatabaseMoved } from '../../platform/sqlite-file-guard.ts'
+
+const knownMax = 50_000
+const unknownMax = 10_000
+const unknownMs = 1000
+const pollMs = 500
+/** How long known keys go on working while the database does not answer (research, fault D2). */
+const staleMsMax = 15 * 60 * 1000
+
+interface KeyDirectoryOptions {
+  readonly store: Pick<KeyStore, 'find'>
+  readonly clock: Clock
+  hashKey(keyText: string): string
+  /** Hashes changed since a revision, the oldest change first; see `keyChangesSince`. */
+  changesSince(revision: number): Promise<{ hashes: string[]; revision: number }>
+  /** The database stopped or began to answer; `reason` says why it stopped, for the log. */
+  reportReachable(reachable: boolean, reason?: string): void
+}
+
+/**
+ * Gives deleted keys to nobody; blocked and expired ones are the caller's to refuse. `start` comes before the first
+ * call and `stop` after the last. A `lookup` that has to ask rejects as the store does (`overloaded`).
+ */
+export class CachedKeyDirectory implements KeyDirectory {
+  readonly #options: KeyDirectoryOptions
+  readonly #known = new LRUCache<string, VirtualKey>({ max: knownMax })
+  readonly #unknown: LRUCache<string, true>
+  readonly #loading = new Map<string, Promise<VirtualKey | undefined>>()
+  #revision = 0
+  /** Of the key that brought `#revision`. */
+  #newest: string | undefined
+  #generation = 0
+  #timer: ReturnType<typeof setInterval> | undefined
+  #polling: Promise<void> | undefined
+  #polledMs: number
+  #reachable = true
+  /** The database that keys were read from was taken away: what comes next may be a backup. */
+  #moved = false
+
+  constructor(options: KeyDirectoryOptions) {
+    this.#options = options
+    this.#unknown = new LRUCache<string, true>({ max: unknownMax, ttl: unknownMs })
+    this.#polledMs = options.clock.monotonicMs()
+  }
+
+  lookup(keyText: string): VirtualKey | undefined | Promise<VirtualKey | undefined> {
+    const hash = this.#options.hashKey(keyText)
+    const known = this.#known.get(hash)
+    if (known) return known
+    if (this.#unknown.has(hash)) return undefined
+    return this.#loading.get(hash) ?? this.#load(hash)
+  }
+
+  /** This process changed a key: it is asked anew from the next call on. */
+  changed(hash: string): void {
+    this.#generation++
+    this.#known.delete(hash)
+    this.#unknown.delete(hash)
+    this.#loading.delete(hash)
+  }
+
+  /** Starts to follow what other processes change. */
+  async start(): Promise<void> {
+    await this.poll()
+    this.#timer = setInterval(() => void this.poll(), pollMs)
+    this.#timer.unref()
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#timer)
+    await this.#polling
+  }
+
+  /** Looks for changes now; one look at a time. Never rejects. */
+  poll(): Promise<void> {
+    return (this.#polling ??= this.#poll().finally(() => (this.#polling = undefined)))
+  }
+
+  async #poll(): Promise<void> {
+    const { clock, reportReachable } = this.#options
+    try {
+      await this.#follow()
+      this.#polledMs = clock.monotonicMs()
+      if (!this.#reachable) reportReachable((this.#reachable = true))
+    } catch (error) {
+      if (error instanceof DatabaseMoved) this.#moved = true
+      if (this.#reachable) reportReachable((this.#reachable = false), String(error))
+      if (clock.monotonicMs() - this.#polledMs > staleMsMax) this.#known.clear()
+    }
+  }
+
+  /**
+   * Asks from one revision earlier: the newest key is then among the answers, as it is or changed again, unless the
+   * database is another one, a restored backup. Its revisions begin anew, so that nothing known can be trusted. (An
+   * SQLite file says itself that it was moved: also when the last change was not seen by a poll.)
+   */
+  async #follow(): Promise<void> {
+    const before = this.#revision
+    const { hashes, revision } = await this.#options.changesSince(Math.max(before - 1, 0))
+    if (this.#moved || (this.#newest !== undefined && !hashes.includes(this.#newest))) {
+      const anew = await this.#options.changesSince(0)
+      // After the answer: what was loaded before it may have changed since.
+      this.#forgetAll()
+      this.#revision = anew.hashes.length > 0 ? anew.revision : 0
+      this.#newest = anew.hashes.at(-1)
+      this.#moved = false
+      return
+    }
+    // Nothing but the newest key as it was.
+    if (revision === before) return
+    for (const hash of hashes) this.changed(hash)
+    if (hashes.length === 0) return
+    this.#revision = revision
+    this.#newest = hashes.at(-1)
+  }
+
+  #forgetAll(): void {
+    this.#generation++
+    this.#known.clear()
+    this.#unknown.clear()
+    this.#loading.clear()
+  }
+
+  async #load(hash: string): Promise<VirtualKey | undefined> {
+    const generation = this.#generation
+    const loading = this.#options.store.find({ hash })
+    this.#loading.set(hash, loading)
+    try {
+      const record = await loading
+      // Something changed while the database was asked: the answer holds for this call only.
+      if (generation === this.#generation) {
+        if (record) this.#known.set(hash, record)
+        else this.#unknown.set(hash, true)
+      }
+      return record
+    } finally {
+      if (this.#loading.get(hash) === loading) this.#loading.delete(hash)
+    }
+  }
+}

@@ -1,0 +1,202 @@
+/** The ledger's rows when their SQLite file moves away under them: each is in the file that stands at the path, once. */
+import { afterEach, expect, test } from 'bun:test'
+import { Database as Sqlite } from 'bun:sqlite'
+import { existsSync, renameSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { systemClock } from '../../lib/clock.ts'
+import { openLedgerDatabase } from './ledger-database.ts'
+import type { LedgerDatabase } from './ledger-database.ts'
+import { exampleRow, intentOf, makePlace } from './ledger-fixture.ts'
+import type { LedgerPlace } from './ledger-fixture.ts'
+import { ledgerColumns } from './ledger-record.ts'
+import type { ColumnValue } from './ledger-record.ts'
+import { openLedger } from './ledger.ts'
+import { openDatabase } from '../database/open.ts'
+import { backUp, holdLock } from '../database/sqlite-fixture.ts'
+
+const cleanups: (() => Promise<unknown> | void)[] = []
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
+})
+
+async function rig() {
+  const place = await makePlace()
+  cleanups.push(() => place.remove())
+  const path = join(place.directory, 'gateway.db')
+  const open = async () => {
+    const database = await openLedgerDatabase(place.databaseUrl)
+    cleanups.push(() => database.close())
+    return database
+  }
+  return { place, path, backup: join(place.directory, 'backup'), open }
+}
+
+const row = (id: string): ColumnValue[] => {
+  const fields = exampleRow({ request_id: id }) as unknown as Record<string, ColumnValue>
+  return ledgerColumns.map(({ name }) =>
+    typeof fields[name] === 'boolean' ? Number(fields[name]) : (fields[name] ?? null),
+  )
+}
+const refusal = (work: Promise<unknown>) =>
+  work.then(
+    () => undefined,
+    error => error as Error,
+  )
+
+function idsIn(file: string): string[] {
+  const other = new Sqlite(file, { readwrite: true, create: false })
+  const rows = other.query('select request_id from ledger order by request_id').all() as { request_id: string }[]
+  const [state] = other.query('pragma integrity_check').all() as { integrity_check: string }[]
+  other.close()
+  expect(state!.integrity_check).toBe('ok')
+  return rows.map(one => one.request_id)
+}
+
+/** As the ledger's writer does: a connection that failed is not used again. */
+async function again(open: () => Promise<LedgerDatabase>, msMax = 4000): Promise<LedgerDatabase> {
+  for (const from = performance.now(); ; await Bun.sleep(50)) {
+    const database = await open().catch((error: unknown) => {
+      if (performance.now() - from > msMax) throw error
+    })
+    if (database) return database
+  }
+}
+
+test('deleted: nothing is taken and no file is made, until a backup is there', async () => {
+  const { path, backup, open } = await rig()
+  const first = await open()
+  await first.insert([row('1')])
+  backUp(path, backup)
+  rmSync(path)
+  expect(await refusal(first.insert([row('2')]))).toMatchObject({ name: 'DatabaseMoved' })
+  expect(await refusal(first.select('select 1', []))).toMatchObject({ name: 'DatabaseMoved' })
+  await first.close()
+  expect(await refusal(open())).toMatchObject({ name: 'DatabaseMoved', message: expect.stringContaining('deleted') })
+  expect(existsSync(path)).toBe(false)
+  renameSync(backup, path)
+  const second = await again(open)
+  await second.insert([row('2')])
+  expect(idsIn(path)).toEqual(['1', '2'])
+})
+
+test('replaced: the backup does not get the old log, and the old file is complete', async () => {
+  const { place, path, backup, open } = await rig()
+  const first = await open()
+  backUp(path, backup)
+  await first.insert([row('1')])
+  const away = join(place.directory, 'away')
+  renameSync(path, away)
+  renameSync(backup, path)
+  expect(await refusal(first.insert([row('2')]))).toMatchObject({ name: 'DatabaseMoved' })
+  await first.close()
+  const second = await again(open)
+  await second.insert([row('2')])
+  expect([idsIn(path), idsIn(away)]).toEqual([['2'], ['1']])
+})
+
+test('replaced while a batch is committed: it is not taken for done, and goes into the new file', async () => {
+  const { path, backup, open } = await rig()
+  const first = await open()
+  backUp(path, backup)
+  const moving = row('1')
+  // Read in the middle of the transaction.
+  const values = [...moving]
+  moving[Symbol.iterator] = () => {
+    renameSync(backup, path)
+    return values.values()
+  }
+  expect(await refusal(first.insert([moving, row('2')]))).toMatchObject({ name: 'DatabaseMoved' })
+  await first.close()
+  const second = await again(open)
+  await second.insert([row('1'), row('2')])
+  await second.insert([row('1'), row('2')])
+  expect(idsIn(path)).toEqual(['1', '2'])
+})
+
+test('a connection that another one follows on the same file loses nothing', async () => {
+  const { path, open } = await rig()
+  for (const id of ['1', '2', '3']) {
+    const database = await open()
+    await database.insert([row(id)])
+    await database.close()
+  }
+  expect(idsIn(path)).toEqual(['1', '2', '3'])
+})
+
+/** Settles a row every few milliseconds, as calls do. */
+function traffic(ledger: Awaited<ReturnType<typeof openLedger>>) {
+  const ids: string[] = []
+  const timer = setInterval(() => {
+    const settled = exampleRow()
+    ledger.begin(intentOf(settled))
+    ledger.settle(settled)
+    ids.push(settled.request_id)
+  }, 2)
+  return { ids, stop: () => clearInterval(timer) }
+}
+
+async function running(place: LedgerPlace) {
+  const reports: string[] = []
+  const ledger = await openLedger({
+    databaseUrl: place.databaseUrl,
+    journalDirectory: place.journal,
+    clock: systemClock,
+    report: text => reports.push(text),
+    segmentBytes: 65_536,
+  })
+  cleanups.push(() => ledger.close())
+  return { ledger, reports, calls: traffic(ledger) }
+}
+
+async function until(what: string, condition: () => boolean | Promise<boolean>, msMax = 10_000): Promise<void> {
+  for (const from = performance.now(); !(await condition()); await Bun.sleep(20))
+    if (performance.now() - from > msMax) throw new Error(`not within ${msMax} ms: ${what}`)
+}
+
+for (const how of ['deleted, and a backup put there later', 'replaced at once'])
+  test(`rows going on while the file is ${how}: all since the backup that were not in the old file are in the new one`, async () => {
+    const { place, path, backup } = await rig()
+    // As in the gateway: the connection of keys is on the file too.
+    const keys = await openDatabase(place.databaseUrl)
+    cleanups.push(() => keys.close())
+    const { ledger, reports, calls } = await running(place)
+    await Bun.sleep(300)
+    backUp(path, backup)
+    await Bun.sleep(300)
+    const away = join(place.directory, 'away')
+    renameSync(path, away)
+    if (how === 'replaced at once') renameSync(backup, path)
+    await until('it tells', () => ledger.failure() !== null)
+    expect(ledger.failure()).toMatch(/was (deleted|replaced)/)
+    expect(existsSync(path)).toBe(how === 'replaced at once')
+    await Bun.sleep(500)
+    if (how !== 'replaced at once') renameSync(backup, path)
+    const stopped = setInterval(() => void keys.sql`select 1`.catch(() => {}), 100)
+    await until('it goes on', () => ledger.failure() === null)
+    clearInterval(stopped)
+    await Bun.sleep(300)
+    calls.stop()
+    await ledger.flush()
+    await until('the rows are there', () => ledger.waitingBytes() === 0)
+    const [old, now] = [new Set(idsIn(away)), idsIn(path)]
+    expect(new Set(now).size).toBe(now.length)
+    expect(calls.ids.length).toBeGreaterThan(300)
+    expect(calls.ids.filter(id => !old.has(id) && !now.includes(id))).toEqual([])
+    // Not only what came after the file was there again.
+    expect(calls.ids.filter(id => now.includes(id)).length).toBeGreaterThan(100)
+    expect(reports.filter(text => text.includes('refused') || text.includes('replayed'))).toEqual([])
+  }, 20_000)
+
+test('rows going on while another process holds the lock: they wait in the journal, then all are there once', async () => {
+  const { place, path } = await rig()
+  const { ledger, calls } = await running(place)
+  await Bun.sleep(200)
+  const { released } = await holdLock(path, 1500)
+  await until('it tells', () => ledger.failure() !== null)
+  expect(ledger.failure()).toContain('locked')
+  await released
+  await until('it goes on', () => ledger.failure() === null)
+  calls.stop()
+  await ledger.flush()
+  expect(idsIn(path).sort()).toEqual([...calls.ids].sort())
+}, 20_000)

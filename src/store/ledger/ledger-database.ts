@@ -1,0 +1,196 @@
+/** Table `ledger` as the ledger's worker uses it: batches in, pages out, on either database. */
+import { Database } from 'bun:sqlite'
+import { ledgerColumns, plainColumns } from './ledger-record.ts'
+import type { ColumnValue } from './ledger-record.ts'
+import { openDatabase } from '../database/open.ts'
+import { schemaMark, schemaMarkQuery, SqliteFile } from '../../platform/sqlite-file-guard.ts'
+import type { SchemaMark } from '../../platform/sqlite-file-guard.ts'
+
+/** One batch is one statement or one transaction: all of it is there or nothing. */
+export interface LedgerDatabase {
+  /**
+   * Rows have the values of `plainColumns` or of `ledgerColumns`. One whose id is there already is left as it is. Throws
+   * `RefusedRows` when a value is to blame, `DatabaseMoved` when the SQLite file is not at its path: insert again then.
+   */
+  insert(rows: readonly (readonly ColumnValue[])[]): Promise<void>
+  /** `$1`, `$2`, ... stand for `values`. Columns come as the driver makes them. */
+  select(text: string, values: readonly (string | number)[]): Promise<Record<string, unknown>[]>
+  close(): Promise<void>
+}
+
+/** The database lives but will never take one of these rows. */
+export class RefusedRows extends Error {
+  override readonly name = 'RefusedRows'
+}
+
+const namesOf = (columns: readonly { readonly name: string }[]) => columns.map(column => column.name).join(', ')
+const busyTimeoutMs = 250
+/** Longer than the statement timeout of the server, which normally speaks first. */
+const answerTimeoutMs = 15_000
+
+/** `sqlite:PATH` or `postgres://...`, see `openDatabase`. Throws while the database cannot be reached. */
+export async function openLedgerDatabase(url: string): Promise<LedgerDatabase> {
+  return url.startsWith('sqlite:') ? openSqlite(url.slice('sqlite:'.length)) : openPostgres(url)
+}
+
+/** What this thread has, or had, open: a connection that is lost is followed by one to another file, perhaps. */
+const places = new Map<string, SqlitePlace>()
+
+interface SqlitePlace {
+  readonly file: SqliteFile
+  mark: SchemaMark | undefined
+  /** Open on a file that is not at the path any more: that keeps its inode from being given to the next one. */
+  left: Database | undefined
+}
+
+/**
+ * Prepared statements of `bun:sqlite`: 7 us of CPU a row in batches of 500 with three indexes, of which
+ * parsing the record takes 0.5; `Bun.SQL` takes 15 % more and `json_each` a third more.
+ */
+function openSqlite(path: string): LedgerDatabase {
+  const place = places.get(path) ?? { file: new SqliteFile(path), mark: undefined, left: undefined }
+  places.set(path, place)
+  const { file } = place
+  const database = connectSqlite(path, place)
+  try {
+    const insertAll = insertionInto(database)
+    return {
+      insert: async rows => {
+        file.check()
+        try {
+          insertAll(rows)
+        } catch (error) {
+          const code = String((error as { code?: unknown }).code)
+          if (/^SQLITE_(CONSTRAINT|MISMATCH|TOOBIG|RANGE)/.test(code)) throw new RefusedRows(String(error))
+          throw error
+        }
+        // Committed into a file that was replaced meanwhile: they are inserted again, into the one that stands there.
+        file.check()
+      },
+      select: async (text, values) => {
+        file.check()
+        return database.query(text.replaceAll('$', '?')).all(...values) as Record<string, unknown>[]
+      },
+      close: async () => leave(database, place),
+    }
+  } catch (error) {
+    leave(database, place)
+    throw error
+  }
+}
+
+function connectSqlite(path: string, place: SqlitePlace): Database {
+  const { file, left } = place
+  const prepared = file.prepare()
+  if (prepared.isReplacement) {
+    checkpoint(left)
+    file.setLogsAside()
+  }
+  // Not created here: a ledger that was moved away must not be replaced by an empty one.
+  const database = new Database(path, { readwrite: true, create: false })
+  try {
+    // The timeout first: the lines after it may meet the lock of another process.
+    database.run(`pragma busy_timeout = ${busyTimeoutMs}`)
+    const mark = readMark(database)
+    if (prepared.isReplacement) file.checkSchema(mark, place.mark)
+    for (const pragma of ['journal_mode = wal', 'synchronous = full', 'journal_size_limit = 67108864'])
+      database.run(`pragma ${pragma}`)
+    // The first read makes the logs.
+    database.query('select count(*) from sqlite_schema').get()
+    file.confirm(prepared)
+    place.mark = mark
+    place.left = undefined
+    left?.close()
+    return database
+  } catch (error) {
+    database.close()
+    throw error
+  }
+}
+
+function readMark(database: Database): SchemaMark | undefined {
+  try {
+    return schemaMark(database.query(schemaMarkQuery).get())
+  } catch (error) {
+    // Without these tables; every other failure says itself what it is.
+    if (String((error as { code?: unknown }).code) === 'SQLITE_ERROR') return undefined
+    throw error
+  }
+}
+
+/** Closes, unless the file is not at its path: then the connection is closed when there is another one. */
+function leave(database: Database, place: SqlitePlace): void {
+  try {
+    place.file.check()
+  } catch {
+    place.left ??= database
+    if (place.left === database) return
+  }
+  database.close()
+  place.file.closed()
+}
+
+/** What is only in the log goes to the file it belongs to, wherever that is now. */
+function checkpoint(left: Database | undefined): void {
+  try {
+    left?.run('pragma wal_checkpoint(truncate)')
+  } catch {
+    // The log is kept under another name.
+  }
+}
+
+function insertionInto(database: Database): (rows: readonly (readonly ColumnValue[])[]) => void {
+  const insertionOf = (columns: typeof ledgerColumns) => {
+    const places = columns.map((_, at) => `?${at + 1}`).join(', ')
+    return database.prepare<unknown, ColumnValue[]>(
+      `insert into ledger (${namesOf(columns)}) values (${places}) on conflict (request_id) do nothing`,
+    )
+  }
+  // Nulls that are not bound cost nothing, and nearly every row has nothing but nulls behind the plain columns.
+  const plain = insertionOf(plainColumns)
+  const whole = insertionOf(ledgerColumns)
+  // IMMEDIATE: SQLite cannot upgrade a read lock safely.
+  return database.transaction((rows: readonly (readonly ColumnValue[])[]) => {
+    for (const row of rows) (row.length === plainColumns.length ? plain : whole).run(...row)
+  }).immediate
+}
+
+async function openPostgres(url: string): Promise<LedgerDatabase> {
+  // One connection writes; the other is for a report that takes long.
+  const database = await answered(openDatabase(url, 2))
+  const names = namesOf(ledgerColumns)
+  // A name that an object does not have is null.
+  const insertion = `insert into ledger (${names}) select ${names}
+    from json_populate_recordset(null::ledger, $1::text::json) on conflict (request_id) do nothing`
+  return {
+    insert: async rows => {
+      const fields = (row: readonly ColumnValue[]) => row.map((value, at) => [ledgerColumns[at]!.name, value])
+      const objects = rows.map(row => Object.fromEntries(fields(row)))
+      try {
+        await answered(database.sql.unsafe(insertion, [JSON.stringify(objects)]))
+      } catch (error) {
+        // Classes 22 data exception, 23 integrity, 54 program limit:
+        // postgresql.org/docs/current/errcodes-appendix.html
+        const state = String((error as { errno?: unknown }).errno)
+        throw /^(22|23|54)...$/.test(state) ? new RefusedRows(String(error)) : error
+      }
+    },
+    select: async (text, values) => {
+      const rows: Iterable<Record<string, unknown>> = await answered(database.sql.unsafe(text, [...values]))
+      return [...rows]
+    },
+    close: () => answered(database.sql.close({ timeout: 0 })),
+  }
+}
+
+/** A server that stands still answers nothing, and Bun.SQL has no timeout of its own (research 5.8). */
+async function answered<T>(answer: Promise<T>): Promise<T> {
+  const late = Promise.withResolvers<never>()
+  const give = () => late.reject(new Error(`no answer within ${answerTimeoutMs} ms`))
+  const timer = setTimeout(give, answerTimeoutMs)
+  try {
+    return await Promise.race([answer, late.promise])
+  } finally {
+    clearTimeout(timer)
+  }
+}

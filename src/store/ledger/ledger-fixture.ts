@@ -1,0 +1,169 @@
+/** Rows and places for the tests of the ledger. */
+import { Database } from 'bun:sqlite'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { randomUUIDv7, SQL } from 'bun'
+import type { LedgerRow } from '../../core/ports.ts'
+import { systemClock } from '../../lib/clock.ts'
+import { openLedger } from './ledger.ts'
+import type { JournalledLedger } from './ledger.ts'
+import { migrate } from '../database/migrate.ts'
+import type { LedgerIntent } from './ledger-record.ts'
+import { openDatabase } from '../database/open.ts'
+
+/** A settled chat with every field set but the units beside tokens, unless `changes` says otherwise. */
+export function exampleRow(changes: Partial<LedgerRow> = {}): LedgerRow {
+  return {
+    request_id: randomUUIDv7(),
+    started_at_ms: 1_763_710_000_000,
+    route: '/v1/chat/completions',
+    operation: 'chat',
+    outcome: 'success',
+    status: 200,
+    error_kind: null,
+    model: 'small-model',
+    deployment_id: 'deployment-1',
+    provider: 'some-provider',
+    upstream_model: 'small-model-2026',
+    key_id: 'key-1',
+    key_alias: 'team a',
+    user_id: 'user-1',
+    team_id: 'team-1',
+    end_user: null,
+    stream: true,
+    input_tokens: 12,
+    output_tokens: 345,
+    cached_input_tokens: null,
+    cache_write_tokens: 0,
+    reasoning_tokens: 7,
+    usage_source: 'upstream',
+    cost_nano_usd: '123456789',
+    duration_ms: 1234.567,
+    first_byte_ms: 12.5,
+    attempts: 2,
+    client_address: '2001:db8::1',
+    user_agent: 'test/1.0',
+    cache_write_one_hour_tokens: null,
+    input_audio_tokens: null,
+    output_audio_tokens: null,
+    input_image_tokens: null,
+    output_image_tokens: null,
+    images: null,
+    audio_microseconds: null,
+    characters: null,
+    search_units: null,
+    ...changes,
+  }
+}
+
+/** The intent that belongs to a row. */
+export function intentOf(row: LedgerRow): LedgerIntent {
+  const { request_id, started_at_ms, route, operation, model, key_id, user_id, team_id, stream } = row
+  return { request_id, started_at_ms, route, operation, model, key_id, user_id, team_id, stream }
+}
+
+/** A directory and a migrated, empty database of its own. */
+export interface LedgerPlace {
+  readonly directory: string
+  readonly journal: string
+  readonly databaseUrl: string
+  remove(): Promise<void>
+}
+
+/** A folder of its own and an empty ledger, in SQLite there or in a database of the server. To be removed by the caller. */
+export async function makePlace(postgresUrl?: string): Promise<LedgerPlace> {
+  const directory = mkdtempSync(join(tmpdir(), 'ledger-'))
+  const name = `ledger_${randomUUIDv7('hex').replaceAll('-', '')}`
+  const file = `sqlite:${join(directory, 'gateway.db')}`
+  const databaseUrl = postgresUrl ? databaseNamed(postgresUrl, name) : file
+  if (postgresUrl) await withServer(postgresUrl, sql => sql.unsafe(`create database ${name}`))
+  const database = await openDatabase(databaseUrl)
+  await migrate(database)
+  await database.close()
+  return {
+    directory,
+    journal: join(directory, 'journal'),
+    databaseUrl,
+    remove: async () => {
+      rmSync(directory, { recursive: true, force: true })
+      if (postgresUrl) await withServer(postgresUrl, sql => sql.unsafe(`drop database ${name} with (force)`))
+    },
+  }
+}
+
+function databaseNamed(url: string, name: string): string {
+  const named = new URL(url)
+  named.pathname = `/${name}`
+  return named.href
+}
+
+async function withServer(url: string, work: (sql: SQL) => Promise<unknown>): Promise<void> {
+  const sql = new SQL(url, { max: 1 })
+  await work(sql)
+  await sql.close()
+}
+
+/** Places and ledgers of one test, and what the ledgers reported. `end` is for `afterEach`. */
+export function ledgerRig() {
+  const problems: string[] = []
+  const cleanups: (() => Promise<void> | void)[] = []
+  return {
+    problems,
+    cleanups,
+    async end(): Promise<void> {
+      for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
+      problems.length = 0
+    },
+    async place(url?: string): Promise<LedgerPlace> {
+      const made = await makePlace(url)
+      cleanups.push(() => made.remove())
+      return made
+    },
+    async open(
+      at: LedgerPlace,
+      options: { readonly segmentBytes?: number; readonly journal?: string } = {},
+    ): Promise<JournalledLedger> {
+      const ledger = await openLedger({
+        databaseUrl: at.databaseUrl,
+        journalDirectory: options.journal ?? at.journal,
+        clock: systemClock,
+        report: problem => problems.push(problem),
+        ...(options.segmentBytes && { segmentBytes: options.segmentBytes }),
+      })
+      cleanups.push(() => ledger.close())
+      return ledger
+    },
+  }
+}
+
+/** A call that began and ended at once. */
+export function record(ledger: JournalledLedger, row: LedgerRow): void {
+  ledger.begin(intentOf(row))
+  ledger.settle(row)
+}
+
+/** Every row that the ledger has, newest first, page by page. */
+export async function allRows(ledger: JournalledLedger): Promise<LedgerRow[]> {
+  const rows: LedgerRow[] = []
+  for (let cursor: string | undefined; ; ) {
+    const page = await ledger.query({ limit: 1000, ...(cursor !== undefined && { cursor }) })
+    rows.push(...page.rows)
+    if (page.nextCursor === null) return rows
+    cursor = page.nextCursor
+  }
+}
+
+/** Waits for something that has no event of its own, 5 s at most. */
+export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  for (let turn = 0; turn < 250 && !(await condition()); turn++) await Bun.sleep(20)
+  if (!(await condition())) throw new Error('it did not come about within five seconds')
+}
+
+/** Ids and outcomes as they stand in the database, whatever a ledger says. */
+export function storedRows(at: LedgerPlace): Map<string, string> {
+  const database = new Database(at.databaseUrl.slice('sqlite:'.length))
+  const rows = database.query('select request_id, outcome from ledger').values() as [string, string][]
+  database.close()
+  return new Map(rows)
+}

@@ -1,0 +1,98 @@
+/** Reading the ledger: filters, newest first, pages by keyset so that new rows never shift a page. */
+import { GatewayError } from '../../core/errors.ts'
+import type { LedgerQuery, LedgerRow } from '../../core/ports.ts'
+import type { LedgerDatabase } from './ledger-database.ts'
+import { ledgerColumns } from './ledger-record.ts'
+
+const pageRowsMax = 1000
+const names = ledgerColumns
+  .map(({ name, kind }) => (kind === 'money' ? `cast(${name} as text) as ${name}` : name))
+  .join(', ')
+
+/** A page of the ledger; the cursor is null behind the last one. */
+export interface LedgerPage {
+  readonly rows: LedgerRow[]
+  readonly nextCursor: string | null
+}
+
+/** A statement with `$1`, `$2`, ... for its values, and how many rows a page has. */
+interface LedgerStatement {
+  readonly text: string
+  readonly values: readonly (string | number)[]
+  readonly pageRows: number
+}
+
+/** Throws `invalid-request` on a cursor that this program did not make. */
+export function ledgerStatement(query: LedgerQuery): LedgerStatement {
+  const values: (string | number)[] = []
+  const place = (value: string | number) => `$${values.push(value)}`
+  const conditions: string[] = []
+  const equal = (column: keyof LedgerRow, value: string | undefined) => {
+    if (value !== undefined) conditions.push(`${column} = ${place(storable(value))}`)
+  }
+  equal('key_id', query.keyId)
+  equal('user_id', query.userId)
+  equal('team_id', query.teamId)
+  equal('model', query.model)
+  equal('request_id', query.requestId)
+  equal('outcome', query.outcome)
+  if (query.fromMs !== undefined) conditions.push(`started_at_ms >= ${place(Math.ceil(query.fromMs))}`)
+  if (query.toMs !== undefined) conditions.push(`started_at_ms < ${place(Math.ceil(query.toMs))}`)
+  if (query.cursor !== undefined) {
+    const { startedAtMs, requestId } = readCursor(query.cursor)
+    // The first half is for the index, which an `or` alone would not use.
+    conditions.push(`started_at_ms <= ${place(startedAtMs)}`)
+    conditions.push(`(started_at_ms < ${place(startedAtMs)} or request_id < ${place(requestId)})`)
+  }
+  const pageRows = Math.max(1, Math.min(pageRowsMax, Math.trunc(query.limit) || 1))
+  const where = conditions.length > 0 ? `where ${conditions.join(' and ')}` : ''
+  // One row more than the page says whether there is another page.
+  const text = `select ${names} from ledger ${where}
+    order by started_at_ms desc, request_id desc limit ${place(pageRows + 1)}`
+  return { text, values, pageRows }
+}
+
+/** Throws what the database throws. */
+export async function readLedger(database: LedgerDatabase, statement: LedgerStatement): Promise<LedgerPage> {
+  const found = await database.select(statement.text, statement.values)
+  const rows = found.slice(0, statement.pageRows).map(ledgerRow)
+  const last = rows.at(-1)
+  return { rows, nextCursor: found.length > rows.length && last !== undefined ? writeCursor(last) : null }
+}
+
+/** Numbers arrive as number or text, flags as 0 and 1: here they become what the port says. */
+function ledgerRow(found: Record<string, unknown>): LedgerRow {
+  const row: Record<string, unknown> = {}
+  for (const { name, kind } of ledgerColumns) {
+    const value = found[name]
+    if (value === null || value === undefined) row[name] = null
+    else if (kind === 'text' || kind === 'money') row[name] = String(value)
+    else row[name] = kind === 'flag' ? Number(value) === 1 : Number(value)
+  }
+  return row as unknown as LedgerRow
+}
+
+function writeCursor(row: LedgerRow): string {
+  return Buffer.from(JSON.stringify([row.started_at_ms, row.request_id])).toString('base64url')
+}
+
+function readCursor(cursor: string): { startedAtMs: number; requestId: string } {
+  try {
+    const parts: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8'))
+    if (Array.isArray(parts) && parts.length === 2) {
+      const [startedAtMs, requestId] = parts as unknown[]
+      if (Number.isSafeInteger(startedAtMs) && typeof requestId === 'string')
+        return { startedAtMs: startedAtMs as number, requestId: storable(requestId) }
+    }
+  } catch {
+    // Falls through to the one answer for every foreign cursor.
+  }
+  throw new GatewayError('invalid-request', 'cursor is not one that this gateway gave out', {
+    param: 'cursor',
+  })
+}
+
+/** Postgres refuses a NUL in a parameter; no stored text has one. */
+function storable(text: string): string {
+  return text.replaceAll('\0', '\ufffd').toWellFormed()
+}

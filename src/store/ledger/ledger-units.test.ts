@@ -1,0 +1,253 @@
+/** What calls use beside plain tokens: exact in the row, no burden to those that use none, and no harm to what is older. */
+import { afterEach, describe, expect, test } from 'bun:test'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { LedgerRow, LedgerUnits } from '../../core/ports.ts'
+import { systemClock } from '../../lib/clock.ts'
+import { testServers } from '../database/database-fixture.ts'
+import type { TestDatabase } from '../database/database-fixture.ts'
+import { createSegmentFile, segmentPath, SegmentWriter } from './journal.ts'
+import { exampleRow, intentOf } from './ledger-fixture.ts'
+import { decodeRecord, encodeSettlement, ledgerColumns, plainColumns } from './ledger-record.ts'
+import { openLedger } from './ledger.ts'
+import type { JournalledLedger } from './ledger.ts'
+import { migrate } from '../database/migrate.ts'
+import { first } from '../database/migrations/0001-keys-and-ledger.ts'
+import { second } from '../database/migrations/0002-responses.ts'
+import { third } from '../database/migrations/0003-files.ts'
+import { fourth } from '../database/migrations/0004-assistants.ts'
+import { openDatabase } from '../database/open.ts'
+import type { Database } from '../database/open.ts'
+
+const none: LedgerUnits = {
+  cache_write_one_hour_tokens: null,
+  input_audio_tokens: null,
+  output_audio_tokens: null,
+  input_image_tokens: null,
+  output_image_tokens: null,
+  images: null,
+  audio_microseconds: null,
+  characters: null,
+  search_units: null,
+}
+/** Every unit with a value of its own, so that none can stand in another's place. */
+const every: LedgerUnits = {
+  cache_write_one_hour_tokens: 1,
+  input_audio_tokens: 2,
+  output_audio_tokens: 3,
+  input_image_tokens: 4,
+  output_image_tokens: 5,
+  images: 0,
+  audio_microseconds: Number.MAX_SAFE_INTEGER,
+  characters: 4_000_000_000,
+  search_units: 1.1,
+}
+const unitNames = Object.keys(none) as (keyof LedgerUnits)[]
+
+/** As the version before units wrote them: text, not made by the program under test. */
+const oldIntent = (id: string) =>
+  `[0,"${id}",1763710000000,"/v1/chat/completions","chat","small-model","key-1","user-1","team-1",true]`
+const oldSettlement = (id: string) =>
+  `[1,"${id}",1763710000000,"/v1/chat/completions","chat","success",200,null,"small-model","deployment-1","some-provider",` +
+  '"small-model-2026","key-1","team a","user-1","team-1",null,true,12,345,null,0,7,"upstream","123456789",1234.567,12.5,2,' +
+  '"2001:db8::1","test/1.0"]'
+
+const cleanups: (() => Promise<void> | void)[] = []
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
+})
+
+interface Place {
+  readonly database: Database
+  readonly url: string
+  readonly journal: string
+}
+
+async function makePlace(create: () => Promise<TestDatabase>): Promise<Place> {
+  const made = await create()
+  cleanups.push(() => made.remove())
+  const folder = mkdtempSync(join(tmpdir(), 'ledger-units-'))
+  cleanups.push(() => rmSync(folder, { recursive: true, force: true }))
+  const database = await openDatabase(made.url)
+  cleanups.push(() => database.close())
+  return { database, url: made.url, journal: join(folder, 'journal') }
+}
+
+async function open(place: Place, problems: string[] = []): Promise<JournalledLedger> {
+  const ledger = await openLedger({
+    databaseUrl: place.url,
+    journalDirectory: place.journal,
+    clock: systemClock,
+    report: problem => problems.push(problem),
+  })
+  cleanups.push(() => ledger.close())
+  return ledger
+}
+
+function record(ledger: JournalledLedger, row: LedgerRow): void {
+  ledger.begin(intentOf(row))
+  ledger.settle(row)
+}
+
+/** The shape and the rows that the version before left behind. */
+async function makeOldDatabase({ sql }: Database, rows: readonly string[]): Promise<void> {
+  await sql.unsafe('create table migrations (id integer primary key, name text not null)')
+  for (const { id, name, up } of [first, second, third, fourth]) {
+    await up(sql)
+    await sql`insert into migrations (id, name) values (${id}, ${name})`
+  }
+  const names = plainColumns.map(column => column.name)
+  for (const row of rows) {
+    const values = (JSON.parse(row) as unknown[])
+      .slice(1)
+      .map(value => (typeof value === 'boolean' ? Number(value) : value))
+    const places = values.map((_, at) => `$${at + 1}`)
+    await sql.unsafe(`insert into ledger (${names.join(', ')}) values (${places.join(', ')})`, values)
+  }
+}
+
+for (const server of testServers('units in the ledger'))
+  describe(server.name, () => {
+    test('every unit is read back exactly, among rows that have some or none', async () => {
+      const place = await makePlace(server.create)
+      await migrate(place.database)
+      const ledger = await open(place)
+      const changes = [
+        every,
+        none,
+        ...unitNames.map(name => ({ [name]: every[name] })),
+        { audio_microseconds: 1 },
+        none,
+      ]
+      const rows = changes.map((units, at) => exampleRow({ ...units, started_at_ms: 5000 - at }))
+      for (const row of rows) record(ledger, row)
+      expect((await ledger.query({ limit: 100 })).rows).toEqual(rows)
+    })
+
+    test('sums in plain SQL are exact', async () => {
+      const place = await makePlace(server.create)
+      await migrate(place.database)
+      const ledger = await open(place)
+      // A tenth of a second: as fractions they would not add up to five seconds.
+      for (let at = 0; at < 50; at++)
+        record(
+          ledger,
+          exampleRow({ audio_microseconds: 100_000, characters: at, images: at % 2 ? 1 : null, search_units: 0.5 }),
+        )
+      await ledger.flush()
+      const [sums] = (await place.database.sql.unsafe(
+        'select sum(audio_microseconds) as audio, sum(characters) as characters, count(images) as calls, sum(search_units) as searches from ledger',
+      )) as Record<string, unknown>[]
+      expect([Number(sums!.audio), Number(sums!.characters), Number(sums!.calls), Number(sums!.searches)]).toEqual([
+        5_000_000, 1225, 25, 25,
+      ])
+    })
+
+    test('hostile counts are mended, and hold nothing up', async () => {
+      const place = await makePlace(server.create)
+      await migrate(place.database)
+      const problems: string[] = []
+      const ledger = await open(place, problems)
+      const hostile = exampleRow({
+        started_at_ms: 2,
+        images: 1e300,
+        audio_microseconds: -1e300,
+        characters: NaN,
+        search_units: Infinity,
+        input_audio_tokens: 1.9,
+        output_audio_tokens: 'x' as unknown as number,
+      })
+      const after = exampleRow({ started_at_ms: 1, images: 1 })
+      record(ledger, hostile)
+      record(ledger, after)
+      const mended = {
+        images: Number.MAX_SAFE_INTEGER,
+        audio_microseconds: -Number.MAX_SAFE_INTEGER,
+        characters: null,
+        search_units: null,
+        input_audio_tokens: 1,
+        output_audio_tokens: 0,
+      }
+      expect((await ledger.query({ limit: 100 })).rows).toEqual([{ ...hostile, ...mended }, after])
+      expect(problems).toEqual([])
+    })
+
+    test('upgraded after kill -9: old rows, old journal and open calls of the version before are all there', async () => {
+      const place = await makePlace(server.create)
+      const ids = ['stored', 'journalled', 'open-in-journal', 'open-in-list'].map(name => `0195-${name}`)
+      const [stored, journalled, openInJournal, openInList] = ids as [string, string, string, string]
+      await makeOldDatabase(place.database, [oldSettlement(stored)])
+      mkdirSync(place.journal)
+      const start = '1700000000000-1-dead'
+      const path = segmentPath(place.journal, { start, sequence: 3 })
+      createSegmentFile(path, { bytes: 65_536, durable: false })
+      const writer = new SegmentWriter(path, 3)
+      // The first was in the database already when its process died: nothing may be there twice.
+      for (const text of [
+        oldSettlement(stored),
+        oldIntent(openInJournal),
+        oldIntent(journalled),
+        oldSettlement(journalled),
+      ])
+        writer.append(text)
+      const listed = { ...intentOf(exampleRow({ request_id: openInList })) }
+      writeFileSync(join(place.journal, `${start}.open.json`), JSON.stringify([listed]))
+
+      await migrate(place.database)
+      const problems: string[] = []
+      const ledger = await open(place, problems)
+      const fresh = exampleRow({ images: 2 })
+      record(ledger, fresh)
+      const rows = new Map((await ledger.query({ limit: 100 })).rows.map(row => [row.request_id, row]))
+      const settled = exampleRow()
+      for (const id of [stored, journalled]) expect(rows.get(id)).toEqual({ ...settled, request_id: id })
+      for (const id of [openInJournal, openInList])
+        expect(rows.get(id)).toMatchObject({
+          ...none,
+          outcome: 'interrupted',
+          usage_source: 'none',
+          cost_nano_usd: null,
+          input_tokens: null,
+          key_id: 'key-1',
+        })
+      expect(rows.get(fresh.request_id)).toEqual(fresh)
+      expect(rows.size).toBe(5)
+      await ledger.close()
+      expect(problems).toEqual([])
+      // Nothing was taken for damage and put aside.
+      expect(readdirSync(place.journal)).toEqual([])
+    })
+  })
+
+test('a call without units writes the bytes of the version before', () => {
+  expect(encodeSettlement(exampleRow({ request_id: '0195-x' }))).toBe(oldSettlement('0195-x'))
+})
+
+test('each unit alone is enough to be written, and comes back in its place', () => {
+  for (const name of unitNames) {
+    const row = exampleRow({ [name]: 6 })
+    const decoded = decodeRecord(encodeSettlement(row))
+    const found = decoded?.kind === 'settlement' ? decoded.values : []
+    expect(Object.fromEntries(ledgerColumns.map((column, at) => [column.name, found[at]]))).toEqual({
+      ...row,
+      stream: 1,
+    })
+  }
+})
+
+test('a record of any version since the first is read; a longer or shorter one is none', () => {
+  const row = exampleRow(every)
+  const fields = JSON.parse(encodeSettlement(row)) as unknown[]
+  expect(fields.length).toBe(ledgerColumns.length + 1)
+  for (let length = plainColumns.length + 1; length <= fields.length; length++) {
+    const decoded = decodeRecord(JSON.stringify(fields.slice(0, length)))
+    const values = decoded?.kind === 'settlement' ? decoded.values : []
+    expect(values.length).toBe(length === plainColumns.length + 1 ? plainColumns.length : ledgerColumns.length)
+    for (const [at, value] of values.entries())
+      if (ledgerColumns[at]!.name !== 'stream')
+        expect(value).toBe(at + 1 < length ? (row[ledgerColumns[at]!.name] as number) : null)
+  }
+  for (const wrong of [fields.slice(0, plainColumns.length), [...fields, 1], [1], [], [2, ...fields.slice(1)]])
+    expect(decodeRecord(JSON.stringify(wrong))).toBeUndefined()
+})

@@ -1,0 +1,203 @@
+/** Limits of one process: exact, synchronous, and cheap enough to be asked for every call. */
+import type { Limiter, LimitScope, LimitState, LimitVerdict } from '../../core/ports.ts'
+import type { Clock } from '../../lib/clock.ts'
+
+const windowMs = 60_000
+const bucketMs = 250
+/** One more than the window holds: the oldest bucket counts until all of it is a minute old. */
+const bucketCount = windowMs / bucketMs + 1
+const sweepMs = 30_000
+
+type Refusal = Extract<LimitVerdict, { allowed: false }>
+
+/** What happened in the last minute, in quarters of a second. Never more than the limit in any 60 s. */
+class Window {
+  total = 0
+  readonly #buckets = new Float64Array(bucketCount)
+  #last: number
+
+  constructor(nowMs: number) {
+    this.#last = Math.floor(nowMs / bucketMs)
+  }
+
+  advance(nowMs: number): void {
+    const current = Math.floor(nowMs / bucketMs)
+    if (current - this.#last >= bucketCount) {
+      this.#buckets.fill(0)
+      this.total = 0
+      this.#last = current
+    }
+    while (this.#last < current) {
+      this.#last++
+      const at = this.#last % bucketCount
+      this.total -= this.#buckets[at]!
+      this.#buckets[at] = 0
+    }
+  }
+
+  add(amount: number): void {
+    this.#buckets[this.#last % bucketCount]! += amount
+    this.total += amount
+  }
+
+  /** Gives back what was added at `atMs`, unless it has left the window by itself. */
+  giveBack(amount: number, atMs: number): void {
+    const bucket = Math.floor(atMs / bucketMs)
+    if (this.#last - bucket >= bucketCount) return
+    const at = bucket % bucketCount
+    const given = Math.min(amount, this.#buckets[at]!)
+    this.#buckets[at]! -= given
+    this.total -= given
+  }
+
+  /** Milliseconds until the total is at most `total`. */
+  waitMs(total: number, nowMs: number): number {
+    let left = this.total
+    for (let bucket = this.#last - bucketCount + 1; bucket <= this.#last; bucket++) {
+      if (left <= total) break
+      if (bucket < 0) continue
+      left -= this.#buckets[bucket % bucketCount]!
+      if (left <= total) return Math.max((bucket + bucketCount) * bucketMs - nowMs, 1)
+    }
+    return left <= total ? 0 : windowMs
+  }
+}
+
+class Scope {
+  readonly requests: Window
+  readonly tokens: Window
+  parallel = 0
+  usedMs: number
+
+  constructor(nowMs: number) {
+    this.requests = new Window(nowMs)
+    this.tokens = new Window(nowMs)
+    this.usedMs = nowMs
+  }
+}
+
+/**
+ * A minute is the last 60 s, in steps of 250 ms. A call that is refused counts nowhere, and one that alone is larger
+ * than its token limit passes when nothing else counts: else it never would. Releasing twice does nothing.
+ */
+export class MemoryLimiter implements Limiter {
+  readonly #clock: Clock
+  readonly #scopes = new Map<string, Scope>()
+  #sweptMs: number
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+    this.#sweptMs = clock.monotonicMs()
+  }
+
+  /** Scopes now in memory: those used in the last minute or with calls under way. */
+  get size(): number {
+    return this.#scopes.size
+  }
+
+  take(scopes: readonly LimitScope[], tokens: number): LimitVerdict {
+    const nowMs = this.#clock.monotonicMs()
+    if (nowMs - this.#sweptMs > sweepMs) this.#sweep(nowMs)
+    const held: Scope[] = []
+    for (const limits of scopes) {
+      const scope = this.#scope(limits.id, nowMs)
+      const refusal = refuse(scope, limits, { tokens, nowMs })
+      if (refusal) return refusal
+      held.push(scope)
+    }
+    for (const scope of held) {
+      scope.requests.add(1)
+      scope.tokens.add(tokens)
+      scope.parallel++
+    }
+    return new Taken({ limits: scopes, held, tokens, nowMs, clock: this.#clock })
+  }
+
+  #scope(id: string, nowMs: number): Scope {
+    let scope = this.#scopes.get(id)
+    if (!scope) this.#scopes.set(id, (scope = new Scope(nowMs)))
+    scope.requests.advance(nowMs)
+    scope.tokens.advance(nowMs)
+    scope.usedMs = nowMs
+    return scope
+  }
+
+  /** Forgets who has not called for a minute: the memory follows the traffic, not the number of keys. */
+  #sweep(nowMs: number): void {
+    this.#sweptMs = nowMs
+    for (const [id, scope] of this.#scopes)
+      if (scope.parallel === 0 && nowMs - scope.usedMs > windowMs + bucketMs) this.#scopes.delete(id)
+  }
+}
+
+function refuse(scope: Scope, limits: LimitScope, now: { tokens: number; nowMs: number }): Refusal | undefined {
+  const { requestsPerMinute, tokensPerMinute, parallelRequests } = limits
+  if (requestsPerMinute !== null && scope.requests.total + 1 > requestsPerMinute)
+    return refusal(limits.id, 'requests', scope.requests, { limit: requestsPerMinute, room: 1, nowMs: now.nowMs })
+  if (tokensPerMinute !== null && scope.tokens.total + now.tokens > tokensPerMinute && scope.tokens.total > 0)
+    return refusal(limits.id, 'tokens', scope.tokens, { limit: tokensPerMinute, room: now.tokens, nowMs: now.nowMs })
+  if (parallelRequests !== null && scope.parallel + 1 > parallelRequests) {
+    const state = { limit: parallelRequests, remaining: 0, resetMs: 1000 }
+    return { allowed: false, scope: limits.id, kind: 'parallel_requests', state, retryAfterMs: 1000 }
+  }
+  return undefined
+}
+
+function refusal(
+  scope: string,
+  kind: 'requests' | 'tokens',
+  window: Window,
+  { limit, room, nowMs }: { limit: number; room: number; nowMs: number },
+): Refusal {
+  return {
+    allowed: false,
+    scope,
+    kind,
+    state: { limit, remaining: Math.max(limit - window.total, 0), resetMs: window.waitMs(0, nowMs) },
+    retryAfterMs: window.waitMs(Math.max(limit - room, 0), nowMs),
+  }
+}
+
+interface Taking {
+  readonly limits: readonly LimitScope[]
+  readonly held: readonly Scope[]
+  readonly tokens: number
+  readonly nowMs: number
+  readonly clock: Clock
+}
+
+class Taken {
+  readonly allowed = true
+  requests: LimitState | undefined = undefined
+  tokens: LimitState | undefined = undefined
+  readonly #taking: Taking
+  #released = false
+
+  constructor(taking: Taking) {
+    this.#taking = taking
+    for (let at = 0; at < taking.limits.length; at++) {
+      const scope = taking.held[at]!
+      const { requestsPerMinute, tokensPerMinute } = taking.limits[at]!
+      if (requestsPerMinute !== null) this.requests = tighter(this.requests, requestsPerMinute, scope.requests)
+      if (tokensPerMinute !== null) this.tokens = tighter(this.tokens, tokensPerMinute, scope.tokens)
+    }
+  }
+
+  release(tokensUsed: number): void {
+    if (this.#released) return
+    this.#released = true
+    const { held, tokens, nowMs, clock } = this.#taking
+    const releasedMs = clock.monotonicMs()
+    for (const scope of held) {
+      scope.parallel--
+      scope.tokens.advance(releasedMs)
+      if (tokensUsed > tokens) scope.tokens.add(tokensUsed - tokens)
+      else scope.tokens.giveBack(tokens - tokensUsed, nowMs)
+    }
+  }
+}
+
+function tighter(known: LimitState | undefined, limit: number, window: Window): LimitState {
+  const remaining = Math.max(limit - window.total, 0)
+  return known && known.remaining <= remaining ? known : { limit, remaining, resetMs: windowMs }
+}

@@ -1,0 +1,226 @@
+/** Assistants, threads, messages, runs and steps in the database: JSON objects with an owner, a parent and a place. */
+import type { SQL } from 'bun'
+import { GatewayError } from '../../core/errors.ts'
+import type {
+  AssistantChange,
+  AssistantKind,
+  AssistantObject,
+  AssistantQuery,
+  AssistantStore,
+} from '../../core/ports.ts'
+import { toNumber, transaction } from '../database/open.ts'
+import type { Database } from '../database/open.ts'
+
+const answerTimeoutMs = 5000
+/** OpenAI's own limit (Assistants guide, "Managing Threads and Messages"). */
+const messagesMax = 100_000
+
+/**
+ * Over the table `assistant_objects`. Whatever goes wrong in a statement is `overloaded`; beyond 100,000 messages a
+ * thread throws `invalid-request`.
+ */
+export function createAssistantStore(database: Database): AssistantStore {
+  const { sql } = database
+  return {
+    find: (kind, id, keyId) => available(findOne(sql, kind, { id, keyId })),
+    list: query => available(list(sql, query)),
+    insert: objects => available(transaction(database, tx => insert(tx, objects))),
+    append: (threadId, objects) => available(transaction(database, tx => append(tx, threadId, objects))),
+    change: (id, edit) => available(transaction(database, tx => change(tx, id, edit))),
+    renew: (runId, nowMs) => available(renew(sql, runId, nowMs)),
+    delete: id => available(remove(sql, id)),
+  }
+}
+
+/** Without the database there are no assistants; everything else goes on. */
+async function available<T>(work: Promise<T>): Promise<T> {
+  const late = Promise.withResolvers<never>()
+  const timer = setTimeout(() => late.reject(new Error(`no answer within ${answerTimeoutMs} ms`)), answerTimeoutMs)
+  try {
+    return await Promise.race([work, late.promise])
+  } catch (cause) {
+    if (cause instanceof GatewayError) throw cause
+    throw new GatewayError('overloaded', 'assistants and threads cannot be reached now; try again later', { cause })
+  } finally {
+    clearTimeout(timer)
+    work.catch(() => {})
+  }
+}
+
+/** What clients send as an id may hold bytes that a database refuses; no id of ours does. */
+function isId(id: string): boolean {
+  return /^\w{1,64}$/.test(id)
+}
+
+async function findOne(
+  sql: SQL,
+  kind: AssistantKind,
+  { id, keyId }: { id: string; keyId: string | null },
+): Promise<AssistantObject | undefined> {
+  const row = await rowOf(sql, kind, id)
+  return row && (keyId === null || row.key_id === keyId) ? toObject(row) : undefined
+}
+
+async function rowOf(sql: SQL, kind: AssistantKind, id: string): Promise<Row | undefined> {
+  if (!isId(id)) return undefined
+  const rows = (await sql`select * from assistant_objects where id = ${id} and kind = ${kind}`) as Row[]
+  return rows[0]
+}
+
+async function list(
+  sql: SQL,
+  query: AssistantQuery,
+): Promise<{ objects: AssistantObject[]; hasMore: boolean } | undefined> {
+  const { kind, keyId, parentId, runId, limit, order, after, before } = query
+  const cursor = after ?? before
+  const backwards = after === undefined && before !== undefined
+  const place = cursor === undefined ? undefined : await rowOf(sql, kind, cursor)
+  const foreign = (row: Row) =>
+    (keyId !== null && row.key_id !== keyId) || (parentId !== undefined && row.parent_id !== parentId)
+  if (cursor !== undefined && (!place || foreign(place))) return undefined
+  if (runId !== undefined && !isId(runId)) return { objects: [], hasMore: false }
+  const ascending = (order === 'asc') !== backwards
+  const values: (string | number)[] = []
+  const value = (one: string | number) => `$${values.push(one)}`
+  const conditions = [`kind = ${value(kind)}`]
+  if (keyId !== null) conditions.push(`key_id = ${value(keyId)}`)
+  if (parentId !== undefined) conditions.push(`parent_id = ${value(parentId)}`)
+  if (runId !== undefined) conditions.push(`run_id = ${value(runId)}`)
+  if (place)
+    conditions.push(`(position, id) ${ascending ? '>' : '<'} (${value(toNumber(place.position))}, ${value(place.id)})`)
+  const direction = ascending ? 'asc' : 'desc'
+  // One row more than the page says whether there is another.
+  const rows = (await sql.unsafe(
+    `select * from assistant_objects where ${conditions.join(' and ')}
+      order by position ${direction}, id ${direction} limit ${value(limit + 1)}`,
+    values,
+  )) as Row[]
+  const objects = rows.slice(0, limit).map(toObject)
+  return { objects: backwards ? objects.reverse() : objects, hasMore: rows.length > limit }
+}
+
+async function append(
+  tx: SQL,
+  threadId: string,
+  objects: readonly AssistantObject[],
+): Promise<'added' | 'gone' | AssistantObject> {
+  // The row is the lock under which a thread grows: messages keep their order, and no two runs begin.
+  const threads =
+    (await tx`update assistant_objects set active = active where id = ${threadId} returning id`) as unknown[]
+  if (threads.length === 0) return 'gone'
+  const [busy] = (await tx`select * from assistant_objects where parent_id = ${threadId} and active = 1`) as Row[]
+  if (busy) return toObject(busy)
+  await insert(tx, objects)
+  return 'added'
+}
+
+async function insert(tx: SQL, objects: readonly AssistantObject[]): Promise<void> {
+  const last = new Map<string, number>()
+  for (const object of objects) {
+    const { parentId, kind } = object
+    let position = object.updatedAtMs
+    if (parentId !== null) {
+      const place = `${kind} ${parentId}`
+      position = (last.get(place) ?? (await lastPosition(tx, kind, parentId))) + 1
+      last.set(place, position)
+      if (kind === 'message' && position > messagesMax)
+        throw new GatewayError('invalid-request', `a thread takes at most ${messagesMax} messages; start a new one`)
+    }
+    await tx`insert into assistant_objects ${tx(toRow(object, position))}`
+  }
+}
+
+async function lastPosition(tx: SQL, kind: AssistantKind, parentId: string): Promise<number> {
+  const rows = (await tx`
+    select max(position) as last from assistant_objects where parent_id = ${parentId} and kind = ${kind}`) as {
+    last: unknown
+  }[]
+  return toNumber(rows[0]?.last ?? 0)
+}
+
+async function change(
+  tx: SQL,
+  id: string,
+  edit: (object: AssistantObject) => AssistantChange | undefined,
+): Promise<AssistantObject | undefined> {
+  if (!isId(id)) return undefined
+  // Changes nothing, and makes everyone else wait for this change.
+  const [row] = (await tx`update assistant_objects set active = active where id = ${id} returning *`) as Row[]
+  if (!row) return undefined
+  const before = toObject(row)
+  const edited = edit(before)
+  if (!edited) return undefined
+  const { put = [], ...changes } = edited
+  const object: AssistantObject = { ...before, ...changes }
+  await replace(tx, object)
+  const added: AssistantObject[] = []
+  for (const one of put) if (!(await replace(tx, one))) added.push(one)
+  await insert(tx, added)
+  return object
+}
+
+/** false = there is no such object. */
+async function replace(tx: SQL, { id, active, updatedAtMs, body, hidden }: AssistantObject): Promise<boolean> {
+  const rows = (await tx`
+    update assistant_objects
+    set active = ${active ? 1 : 0}, updated_at_ms = ${updatedAtMs}, body = ${JSON.stringify(body)}, hidden = ${JSON.stringify(hidden)}
+    where id = ${id} returning id`) as unknown[]
+  return rows.length > 0
+}
+
+async function renew(sql: SQL, runId: string, nowMs: number): Promise<string | undefined> {
+  const rows = (await sql`
+    update assistant_objects set updated_at_ms = ${nowMs} where id = ${runId} and active = 1 returning body`) as Pick<
+    Row,
+    'body'
+  >[]
+  return rows[0] && String((JSON.parse(rows[0].body) as Record<string, unknown>).status)
+}
+
+async function remove(sql: SQL, id: string): Promise<boolean> {
+  if (!isId(id)) return false
+  return ((await sql`delete from assistant_objects where id = ${id} returning id`) as unknown[]).length > 0
+}
+
+interface Row {
+  id: string
+  kind: string
+  key_id: string
+  parent_id: string | null
+  run_id: string | null
+  /** Of what stands in a parent: 1, 2, 3 ...; else milliseconds since 1970. */
+  position: unknown
+  active: unknown
+  updated_at_ms: unknown
+  body: string
+  hidden: string
+}
+
+function toRow(object: AssistantObject, position: number): Row {
+  return {
+    id: object.id,
+    kind: object.kind,
+    key_id: object.keyId,
+    parent_id: object.parentId,
+    run_id: object.runId,
+    position,
+    active: object.active ? 1 : 0,
+    updated_at_ms: object.updatedAtMs,
+    body: JSON.stringify(object.body),
+    hidden: JSON.stringify(object.hidden),
+  }
+}
+
+function toObject(row: Row): AssistantObject {
+  return {
+    id: row.id,
+    kind: row.kind as AssistantKind,
+    keyId: row.key_id,
+    parentId: row.parent_id,
+    runId: row.run_id,
+    active: toNumber(row.active) === 1,
+    updatedAtMs: toNumber(row.updated_at_ms),
+    body: JSON.parse(row.body) as Record<string, unknown>,
+    hidden: JSON.parse(row.hidden) as Record<string, unknown>,
+  }
+}

@@ -1,0 +1,152 @@
+/** Files and batches in the database: which id of ours stands for which of which upstream, and whose it is. */
+import type { SQL } from 'bun'
+import { GatewayError } from '../../core/errors.ts'
+import type { FileKind, FileQuery, FileRecord, FileStore } from '../../core/ports.ts'
+import { answerInTime, toNumber } from '../database/open.ts'
+import type { Database } from '../database/open.ts'
+
+/**
+ * Over the table `upstream_files`. Whatever goes wrong in a statement is `overloaded`; what can be no id of ours is not
+ * found, without a question to the database.
+ */
+export function createFileStore({ sql }: Database): FileStore {
+  return {
+    find: (kind, id, keyId) => available(findOne(sql, { kind, id, keyId })),
+    findUpstream: of => available(findUpstream(sql, of)),
+    put: record => available(put(sql, record)),
+    update: (id, changes) => available(update(sql, id, changes)),
+    list: query => available(list(sql, query)),
+    delete: id => available(remove(sql, id)),
+  }
+}
+
+/** Without the database nobody knows what belongs to whom; everything else goes on. */
+function available<T>(work: Promise<T>): Promise<T> {
+  return answerInTime(work).catch(cause => {
+    throw new GatewayError('overloaded', 'files and batches cannot be reached now; try again later', { cause })
+  })
+}
+
+/** What clients send as an id may hold bytes that a database refuses; no id of ours does. */
+function isId(id: string): boolean {
+  return /^[\w-]{1,64}$/.test(id)
+}
+
+async function findOne(
+  sql: SQL,
+  { kind, id, keyId }: { kind: FileKind; id: string; keyId: string | null },
+): Promise<FileRecord | undefined> {
+  if (!isId(id)) return undefined
+  const [row] = (await sql`select * from upstream_files where id = ${id} and kind = ${kind}`) as Row[]
+  return row && (keyId === null || row.key_id === keyId) ? toRecord(row) : undefined
+}
+
+type There = Pick<FileRecord, 'kind' | 'keyId' | 'deploymentId' | 'upstreamId'>
+
+async function findUpstream(
+  sql: SQL,
+  { kind, keyId, deploymentId, upstreamId }: There,
+): Promise<FileRecord | undefined> {
+  const [row] = (await sql`
+    select * from upstream_files
+    where key_id = ${keyId} and kind = ${kind} and deployment_id = ${deploymentId} and upstream_id = ${upstreamId}`) as Row[]
+  return row && toRecord(row)
+}
+
+async function put(sql: SQL, record: FileRecord): Promise<FileRecord> {
+  await sql`insert into upstream_files ${sql(toRow(record))} on conflict (key_id, kind, deployment_id, upstream_id) do nothing`
+  const stored = await findUpstream(sql, record)
+  if (!stored) throw new Error('a file was deleted while it was stored')
+  return stored
+}
+
+async function update(
+  sql: SQL,
+  id: string,
+  { body, bytes, recorded }: Parameters<FileStore['update']>[1],
+): Promise<void> {
+  await sql`
+    update upstream_files set
+      body = coalesce(${body === undefined ? null : JSON.stringify(body)}, body),
+      bytes = coalesce(${bytes ?? null}, bytes),
+      recorded = coalesce(${recorded === undefined ? null : Number(recorded)}, recorded)
+    where id = ${id}`
+}
+
+async function list(sql: SQL, query: FileQuery): Promise<{ records: FileRecord[]; hasMore: boolean } | undefined> {
+  const { kind, keyId, purpose, limit, order, after } = query
+  const values: (string | number)[] = []
+  const value = (one: string | number) => `$${values.push(one)}`
+  const conditions = [`kind = ${value(kind)}`]
+  if (keyId !== null) conditions.push(`key_id = ${value(keyId)}`)
+  // No purpose has such characters, and a database refuses some of them.
+  if (purpose !== undefined && !/^[\x20-\x7e]*$/.test(purpose)) return { records: [], hasMore: false }
+  if (purpose !== undefined) conditions.push(`purpose = ${value(purpose)}`)
+  if (after !== undefined) {
+    const place = await findOne(sql, { kind, id: after, keyId })
+    if (!place) return undefined
+    conditions.push(
+      `(created_at_ms, id) ${order === 'asc' ? '>' : '<'} (${value(place.createdAtMs)}, ${value(place.id)})`,
+    )
+  }
+  // One row more than the page says whether there is another.
+  const rows = (await sql.unsafe(
+    `select * from upstream_files where ${conditions.join(' and ')}
+      order by created_at_ms ${order}, id ${order} limit ${value(limit + 1)}`,
+    values,
+  )) as Row[]
+  return { records: rows.slice(0, limit).map(toRecord), hasMore: rows.length > limit }
+}
+
+async function remove(sql: SQL, id: string): Promise<boolean> {
+  return ((await sql`delete from upstream_files where id = ${id} returning id`) as unknown[]).length > 0
+}
+
+interface Row {
+  id: string
+  kind: string
+  key_id: string
+  deployment_id: string
+  upstream_id: string
+  purpose: string
+  filename: string
+  bytes: unknown
+  models: string
+  created_at_ms: unknown
+  body: string
+  recorded: unknown
+}
+
+function toRow(record: FileRecord): Row {
+  return {
+    id: record.id,
+    kind: record.kind,
+    key_id: record.keyId,
+    deployment_id: record.deploymentId,
+    upstream_id: record.upstreamId,
+    purpose: record.purpose,
+    filename: record.filename,
+    bytes: record.bytes,
+    models: JSON.stringify(record.models),
+    created_at_ms: record.createdAtMs,
+    body: JSON.stringify(record.body),
+    recorded: record.recorded ? 1 : 0,
+  }
+}
+
+function toRecord(row: Row): FileRecord {
+  return {
+    id: row.id,
+    kind: row.kind as FileKind,
+    keyId: row.key_id,
+    deploymentId: row.deployment_id,
+    upstreamId: row.upstream_id,
+    purpose: row.purpose,
+    filename: row.filename,
+    bytes: toNumber(row.bytes),
+    models: JSON.parse(row.models) as string[],
+    createdAtMs: toNumber(row.created_at_ms),
+    body: JSON.parse(row.body) as Record<string, unknown>,
+    recorded: toNumber(row.recorded) === 1,
+  }
+}

@@ -1,0 +1,169 @@
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { SQL } from 'bun'
+import type { StoredResponse } from '../../core/ports.ts'
+import { migrate } from '../database/migrate.ts'
+import { openDatabase } from '../database/open.ts'
+import type { Database } from '../database/open.ts'
+import { createResponseStore } from './responses.ts'
+import type { RunningResponseStore } from './responses.ts'
+
+const postgresUrl = process.env.TEST_DATABASE_URL
+if (!postgresUrl) process.stderr.write('skipped: stored responses on Postgres (set TEST_DATABASE_URL)\n')
+
+async function openSqlite() {
+  const folder = mkdtempSync(join(tmpdir(), 'modelgate-responses-'))
+  const database = await openDatabase(`sqlite:${join(folder, 'x.sqlite')}`)
+  return { database, close: async () => rmSync(folder, { recursive: true }) }
+}
+
+async function openPostgres() {
+  const name = `modelgate_test_${crypto.randomUUID().replaceAll('-', '')}`
+  const admin = new SQL(postgresUrl!, { max: 1 })
+  await admin.unsafe(`create database ${name}`)
+  const url = new URL(postgresUrl!)
+  url.pathname = `/${name}`
+  const database = await openDatabase(url.href)
+  return {
+    database,
+    close: async () => {
+      await admin.unsafe(`drop database ${name} with (force)`)
+      await admin.close()
+    },
+  }
+}
+
+for (const [name, open] of [
+  ['SQLite', openSqlite],
+  ...(postgresUrl ? [['Postgres', openPostgres] as const] : []),
+] as const)
+  describe(name, () => {
+    let opened: { database: Database; close(): Promise<void> }
+    let store: RunningResponseStore
+    let nowMs = 1000
+    const problems: string[] = []
+    const record = (fields: Partial<StoredResponse> & { id: string }): StoredResponse => ({
+      keyId: 'key',
+      previousId: null,
+      deploymentId: 'd',
+      status: 'completed',
+      background: false,
+      input: [{ type: 'message', id: `in_${fields.id}` }],
+      response: {
+        id: fields.id,
+        status: 'completed',
+        output: [{ id: `out_${fields.id}`, type: 'message', text: 'a\u0000"\\é' }],
+      },
+      createdAtMs: nowMs,
+      updatedAtMs: nowMs,
+      expiresAtMs: 10_000,
+      ...fields,
+    })
+
+    beforeEach(async () => {
+      nowMs = 1000
+      problems.length = 0
+      opened = await open()
+      await migrate(opened.database)
+      const clock = { epochMs: () => nowMs, monotonicMs: () => nowMs }
+      store = createResponseStore({ database: opened.database, clock, report: problem => problems.push(problem) })
+    })
+    afterEach(async () => {
+      store.stop()
+      await opened.database.close()
+      await opened.close()
+    })
+
+    test('what is saved is found, by its own key only, until it expires', async () => {
+      expect(await store.save(record({ id: 'r' }))).toBe(true)
+      expect(await store.find('key', 'r')).toEqual(record({ id: 'r' }))
+      expect(await store.find('other', 'r')).toBeUndefined()
+      expect(await store.delete('other', 'r')).toBe(false)
+      expect((await store.items('other', ['out_r'])).size).toBe(0)
+      nowMs = 10_000
+      expect(await store.find('key', 'r')).toBeUndefined()
+    })
+
+    test('two keys may have the same id of an upstream; the same key replaces its own', async () => {
+      await store.save(record({ id: 'r' }))
+      await store.save(record({ id: 'r', keyId: 'other', deploymentId: 'e' }))
+      await store.save(record({ id: 'r', deploymentId: 'f', response: { id: 'r', output: [] } }))
+      expect((await store.find('other', 'r'))?.deploymentId).toBe('e')
+      expect((await store.find('key', 'r'))?.deploymentId).toBe('f')
+      expect([...(await store.items('key', ['out_r'])).keys()]).toEqual([])
+      expect([...(await store.items('other', ['out_r'])).keys()]).toEqual(['out_r'])
+    })
+
+    test('a conversation comes oldest first, whole or not at all', async () => {
+      for (let at = 0; at < 30; at++)
+        await store.save(record({ id: `r${at}`, previousId: at === 0 ? null : `r${at - 1}` }))
+      const turns = await store.conversation('key', 'r29', 1_000_000)
+      expect(turns?.map(turn => turn.id)).toEqual(Array.from({ length: 30 }, (_, at) => `r${at}`))
+      expect(await store.conversation('other', 'r29', 1_000_000)).toBeUndefined()
+      await expect(store.conversation('key', 'r29', 500)).rejects.toMatchObject({ kind: 'too-large' })
+      await store.delete('key', 'r3')
+      expect(await store.conversation('key', 'r29', 1_000_000)).toBeUndefined()
+      expect((await store.conversation('key', 'r2', 1_000_000))?.length).toBe(3)
+    })
+
+    test('an upstream that repeats its ids makes no endless conversation', async () => {
+      await store.save(record({ id: 'a', previousId: 'a' }))
+      expect((await store.conversation('key', 'a', 1_000_000))?.length).toBe(1)
+      await store.save(record({ id: 'b', previousId: 'c' }))
+      await store.save(record({ id: 'c', previousId: 'b' }))
+      await expect(store.conversation('key', 'b', 100_000_000)).rejects.toMatchObject({ kind: 'too-large' })
+    })
+
+    test('items are found by their ids, also those of deleted responses no more', async () => {
+      await store.save(record({ id: 'r' }))
+      await store.save(record({ id: 's' }))
+      const found = await store.items('key', ['out_r', 'out_s', 'out_x', 'out_r'])
+      expect([...found.keys()].sort()).toEqual(['out_r', 'out_s'])
+      expect(found.get('out_r')).toEqual({
+        item: { id: 'out_r', type: 'message', text: 'a\u0000"\\é' },
+        deploymentId: 'd',
+      })
+      await store.delete('key', 'r')
+      expect([...(await store.items('key', ['out_r', 'out_s'])).keys()]).toEqual(['out_s'])
+      expect((await store.items('key', [])).size).toBe(0)
+    })
+
+    test('a run is renewed and finished once; who cancelled it wins', async () => {
+      await store.save(record({ id: 'r', status: 'queued', background: true }))
+      expect(await store.renew('key', 'r', 2000)).toBe(true)
+      expect(await store.find('key', 'r')).toMatchObject({
+        status: 'in_progress',
+        updatedAtMs: 2000,
+        background: true,
+        response: { status: 'in_progress' },
+      })
+      expect(await store.finish(record({ id: 'r', status: 'cancelled' }))).toBe(true)
+      expect(await store.renew('key', 'r', 3000)).toBe(false)
+      expect(await store.finish(record({ id: 'r', status: 'completed' }))).toBe(false)
+      expect((await store.find('key', 'r'))?.status).toBe('cancelled')
+      expect(await store.finish(record({ id: 'never' }))).toBe(false)
+    })
+
+    test('what has expired is deleted, with its items, however much it is', async () => {
+      await opened.database.sql.unsafe(`insert into responses (key_id, id, status, background, input, response, bytes, created_at_ms, updated_at_ms, expires_at_ms)
+        with recursive n (i) as (select 1 union all select i + 1 from n where i < 1200)
+        select 'key', 'old' || i, 'completed', 0, '[]', '{}', 4, 0, 0, 500 from n`)
+      await store.save(record({ id: 'expired', expiresAtMs: 900 }))
+      await store.save(record({ id: 'r' }))
+      expect(await store.deleteExpired()).toBe(1201)
+      expect(await store.find('key', 'r')).toBeDefined()
+      const items = (await opened.database.sql`select count(*) as n from response_items`) as { n: unknown }[]
+      expect(Number(items[0]!.n)).toBe(1)
+    })
+
+    test('a database that fails is reported; the answer is only not kept', async () => {
+      await opened.database.sql.unsafe('drop table response_items')
+      expect(await store.save(record({ id: 'r' }))).toBe(false)
+      expect(problems.length).toBe(1)
+      expect(await store.find('key', 'r')).toBeUndefined()
+      await opened.database.sql.unsafe('drop table responses')
+      await expect(store.find('key', 'r')).rejects.toMatchObject({ kind: 'overloaded', status: 503 })
+    })
+  })

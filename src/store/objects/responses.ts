@@ -1,0 +1,240 @@
+/** Answers of the Responses dialect in the database, each under the key that asked for it. */
+import type { SQL } from 'bun'
+import { GatewayError } from '../../core/errors.ts'
+import type { ResponseStore, StoredItem, StoredResponse } from '../../core/ports.ts'
+import type { Clock } from '../../lib/clock.ts'
+import { answerInTime, toNumber, transaction } from '../database/open.ts'
+import type { Database } from '../database/open.ts'
+
+/** Rows that one deletion takes at most: a lock is never held for long. */
+const deletionBatch = 500
+const deletionIntervalMs = 10 * 60_000
+const conversationTurnsMax = 1000
+
+interface ResponseStoreOptions {
+  readonly database: Database
+  readonly clock: Clock
+  /** Called when an answer could not be kept, or old ones could not be deleted. */
+  report(problem: string): void
+}
+
+/** The store while it deletes what has expired, every ten minutes. */
+export interface RunningResponseStore extends ResponseStore {
+  /** Deletes what has expired, batch by batch; how many there were. */
+  deleteExpired(): Promise<number>
+  /** Ends the regular deletion. */
+  stop(): void
+}
+
+/** Over the tables `responses` and `response_items`. The regular deletion runs from now on, until `stop`. */
+export function createResponseStore({ database, clock, report }: ResponseStoreOptions): RunningResponseStore {
+  const { sql } = database
+  const deleteExpired = () => deleteOld(database, clock)
+  const timer = setInterval(() => {
+    deleteExpired().catch(error => report(`old responses could not be deleted: ${String(error)}`))
+  }, deletionIntervalMs)
+  timer.unref()
+  return {
+    async save(record) {
+      try {
+        await answerInTime(transaction(database, tx => insert(tx, record)))
+        return true
+      } catch (error) {
+        report(`a response could not be stored: ${String(error)}`)
+        return false
+      }
+    },
+    find: (keyId, id) => available(findOne(sql, clock, { keyId, id })),
+    conversation: (keyId, id, bytesMax) => available(readConversation(sql, clock, { keyId, id, bytesMax })),
+    items: (keyId, ids) => available(readItems(sql, keyId, ids)),
+    delete: (keyId, id) =>
+      available(changed(sql`delete from responses where key_id = ${keyId} and id = ${id} returning id`)),
+    finish: record => available(transaction(database, tx => finish(tx, record))),
+    renew: (keyId, id, nowMs) =>
+      available(
+        changed(sql`
+          update responses set updated_at_ms = ${nowMs}, status = 'in_progress'
+          where key_id = ${keyId} and id = ${id} and status in ('queued', 'in_progress') returning id`),
+      ),
+    deleteExpired,
+    stop: () => clearInterval(timer),
+  }
+}
+
+/** Without the database there are no stored responses; everything else goes on. */
+function available<T>(work: Promise<T>): Promise<T> {
+  return answerInTime(work).catch(cause => {
+    throw cause instanceof GatewayError
+      ? cause
+      : new GatewayError('overloaded', 'stored responses cannot be reached now; try again later', { cause })
+  })
+}
+
+/** true = there was such a row. */
+async function changed(statement: Promise<unknown>): Promise<boolean> {
+  return ((await statement) as unknown[]).length > 0
+}
+
+async function findOne(
+  sql: SQL,
+  clock: Clock,
+  { keyId, id }: Pick<Asked, 'keyId' | 'id'>,
+): Promise<StoredResponse | undefined> {
+  const rows = (await sql`
+    select * from responses where key_id = ${keyId} and id = ${id} and expires_at_ms > ${clock.epochMs()}`) as Row[]
+  return rows[0] && toRecord(rows[0])
+}
+
+async function finish(tx: SQL, record: StoredResponse): Promise<boolean> {
+  const open = await changed(tx`
+    delete from responses where key_id = ${record.keyId} and id = ${record.id}
+      and status in ('queued', 'in_progress') returning id`)
+  if (open) await insert(tx, record)
+  return open
+}
+
+/** An upstream that gives one id twice replaces its own earlier answer, for the same key only. */
+async function insert(tx: SQL, record: StoredResponse): Promise<void> {
+  await tx`delete from responses where key_id = ${record.keyId} and id = ${record.id}`
+  await tx`insert into responses ${tx(toRow(record))}`
+  const ids = new Set<string>()
+  for (const item of listOf(record.response.output)) if (typeof item.id === 'string' && item.id) ids.add(item.id)
+  for (const itemId of ids)
+    await tx`
+      insert into response_items (key_id, item_id, response_id) values (${record.keyId}, ${itemId}, ${record.id})
+      on conflict (key_id, item_id) do update set response_id = excluded.response_id`
+}
+
+interface Asked {
+  readonly keyId: string
+  readonly id: string
+  readonly bytesMax: number
+}
+
+/** One statement, whatever the length: first how much there is, then the turns themselves. */
+async function readConversation(sql: SQL, clock: Clock, asked: Asked): Promise<StoredResponse[] | undefined> {
+  const nowMs = clock.epochMs()
+  const { keyId, id, bytesMax } = asked
+  const turns = (await sql`
+    with recursive chain (id, previous_id, turn, total) as (
+      select id, previous_id, 1, bytes from responses
+      where key_id = ${keyId} and id = ${id} and expires_at_ms > ${nowMs}
+      union all
+      select one.id, one.previous_id, chain.turn + 1, chain.total + one.bytes
+      from responses one join chain on one.id = chain.previous_id
+      where one.key_id = ${keyId} and one.expires_at_ms > ${nowMs}
+        and chain.turn < ${conversationTurnsMax} and chain.total <= ${bytesMax}
+    )
+    select id, previous_id, total from chain order by turn desc`) as Pick<Row, 'id' | 'previous_id'>[] &
+    { total: unknown }[]
+  const [oldest] = turns
+  if (!oldest) return undefined
+  if (toNumber(oldest.total) > bytesMax)
+    throw new GatewayError('too-large', `the stored conversation is larger than ${bytesMax} bytes; start a new one`, {
+      param: 'previous_response_id',
+    })
+  if (oldest.previous_id !== null && turns.length >= conversationTurnsMax)
+    throw new GatewayError(
+      'too-large',
+      `the stored conversation has more than ${conversationTurnsMax} turns; start a new one`,
+      {
+        param: 'previous_response_id',
+      },
+    )
+  if (oldest.previous_id !== null) return undefined
+  const rows = (await sql`
+    select * from responses where key_id = ${keyId} and id in ${sql(turns.map(turn => turn.id))}`) as Row[]
+  const byId = new Map(rows.map(row => [row.id, row]))
+  const records = turns.map(turn => byId.get(turn.id))
+  // Deleted between the two questions.
+  if (records.includes(undefined)) return undefined
+  return records.map(row => toRecord(row!))
+}
+
+async function readItems(sql: SQL, keyId: string, ids: readonly string[]): Promise<Map<string, StoredItem>> {
+  const found = new Map<string, StoredItem>()
+  if (ids.length === 0) return found
+  const wanted = new Set(ids)
+  const rows = (await sql`
+    select distinct responses.id, responses.response, responses.deployment_id from response_items
+    join responses on responses.key_id = response_items.key_id and responses.id = response_items.response_id
+    where response_items.key_id = ${keyId} and response_items.item_id in ${sql([...wanted])}`) as Pick<
+    Row,
+    'response' | 'deployment_id'
+  >[]
+  for (const row of rows)
+    for (const item of listOf((JSON.parse(row.response) as Record<string, unknown>).output))
+      if (typeof item.id === 'string' && wanted.has(item.id))
+        found.set(item.id, { item, deploymentId: row.deployment_id })
+  return found
+}
+
+async function deleteOld(database: Database, clock: Clock): Promise<number> {
+  let deleted = 0
+  for (;;) {
+    const nowMs = clock.epochMs()
+    const rows = (await database.sql`
+      delete from responses where (key_id, id) in (
+        select key_id, id from responses where expires_at_ms <= ${nowMs} order by expires_at_ms limit ${deletionBatch}
+      ) returning id`) as unknown[]
+    deleted += rows.length
+    if (rows.length < deletionBatch) return deleted
+    // Others want the database too.
+    await Bun.sleep(50)
+  }
+}
+
+interface Row {
+  key_id: string
+  id: string
+  previous_id: string | null
+  deployment_id: string | null
+  status: string
+  background: unknown
+  input: string
+  response: string
+  bytes: unknown
+  created_at_ms: unknown
+  updated_at_ms: unknown
+  expires_at_ms: unknown
+}
+
+function toRow(record: StoredResponse): Row {
+  const input = JSON.stringify(record.input)
+  const response = JSON.stringify(record.response)
+  return {
+    key_id: record.keyId,
+    id: record.id,
+    previous_id: record.previousId === record.id ? null : record.previousId,
+    deployment_id: record.deploymentId,
+    status: record.status,
+    background: record.background ? 1 : 0,
+    input,
+    response,
+    bytes: Buffer.byteLength(input) + Buffer.byteLength(response),
+    created_at_ms: record.createdAtMs,
+    updated_at_ms: record.updatedAtMs,
+    expires_at_ms: record.expiresAtMs,
+  }
+}
+
+function toRecord(row: Row): StoredResponse {
+  return {
+    id: row.id,
+    keyId: row.key_id,
+    previousId: row.previous_id,
+    deploymentId: row.deployment_id,
+    status: row.status,
+    background: toNumber(row.background) === 1,
+    input: JSON.parse(row.input) as Record<string, unknown>[],
+    // The column is what changes while a response runs.
+    response: { ...(JSON.parse(row.response) as Record<string, unknown>), status: row.status },
+    createdAtMs: toNumber(row.created_at_ms),
+    updatedAtMs: toNumber(row.updated_at_ms),
+    expiresAtMs: toNumber(row.expires_at_ms),
+  }
+}
+
+function listOf(value: unknown): Record<string, unknown>[] {
+  return Array.isArray(value) ? value.filter(one => typeof one === 'object' && one !== null) : []
+}
