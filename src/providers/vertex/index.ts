@@ -1,8 +1,8 @@
 /** Vertex AI: Gemini's translators and Claude's under Google Cloud's addresses and tokens. */
 import type { ChatEvent } from '../../core/chat.ts'
-import type { Target } from '../../core/deployment.ts'
 import { GatewayError } from '../../core/errors.ts'
-import type { CallHead, Provider, TranslatedCall, UpstreamFault } from '../../core/provider.ts'
+import type { Provider, Target, TranslatedCall, UpstreamFault } from '../../core/provider.ts'
+import type { CallHead } from '../../core/transport.ts'
 import type { Frame } from '../../lib/frames.ts'
 import { isObject } from '../../lib/json/json-values.ts'
 import { anthropic } from '../anthropic/index.ts'
