@@ -21,7 +21,7 @@ import { checkReferences, correction, judgeJson, misfit } from '../../emulation/
 import type { JsonContract } from '../../emulation/index.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { frameSplitter } from '../../lib/frames.ts'
-import type { Frame, FrameSplitter } from '../../lib/frames.ts'
+import type { Frame, FrameSplitter } from '../../lib/frame.ts'
 import { TimerEntry } from '../../lib/timer-wheel.ts'
 import type { TimerWheel } from '../../lib/timer-wheel.ts'
 import { Remainder, silenceMs } from './upstream-drain.ts'
