@@ -56,42 +56,45 @@ export function assemble({ options, source, store, logger, clients }: Assembling
     databaseReachable: () => store.databaseReachable(),
     redisReachable: store.redisReachable,
   })
-  const policies = createPolicies({
-    ledger: store.ledger,
+  const { uploadDirectory, fileCalls, placeFiles } = assembleFiles({ options, store }, transport)
+  const admission = createAdmission({
+    findCaller: callerFinder(store),
     limiter: store.limiter,
+    ledger: store.ledger,
     settings,
-    models: () => index,
+    placeFiles,
     log: settlement => logger.call(settlement),
     count: settlement => metrics.call(settlement),
   })
-  const access = modelAccess(() => index)
+  const policies = callPolicies(admission.filter(policy => policy.stage !== 'request'))
   const router = new Router({
     transport,
     timers,
     clock,
     random: Math.random,
-    access,
+    policies,
     reportRest: rest => logger.warn('a deployment failed and rests, others go first', restFields(rest)),
   })
   let draining = false
   const detached = new DetachedWork()
   const tokenizer = new Tokenizer()
-  const { uploadDirectory, fileCalls, placeFiles } = assembleFiles({ options, store, settings }, transport)
+  const serving = {
+    clock,
+    models: () => index,
+    boundsOf: costBounds,
+    policies,
+    router,
+    uploadDirectory,
+    cost: costNanoUsd,
+    costText: nanoUsdToText,
+  }
   const services: Services = {
     settings,
     models: () => index,
-    callModel: createCallModel({
-      policies,
-      router,
-      clock,
-      settings,
-      placeFiles,
-      uploadDirectory,
-      resolve: model => index.resolve(model),
-      cost: costNanoUsd,
-      costText: nanoUsdToText,
-    }),
-    previewCall: createPreviewCall({ clock, access, placeFiles }),
+    callModel: createCallModel(serving),
+    callObjects: createCallObjects(serving),
+    admitLine: createAdmitLine(serving),
+    previewCall: createPreviewCall({ ...serving, placeFiles }),
     tokenizer,
     keys: store.keys,
     ledger: store.ledger,
@@ -109,11 +112,10 @@ export function assemble({ options, source, store, logger, clients }: Assembling
   const door = createFrontDoor({
     endpoints,
     services,
-    identify: identifier(store),
+    policies: admission.filter(policy => policy.stage === 'request'),
     reportInternal: ({ cause }, { id, method, path }) =>
       logger.error('a request failed', { request_id: id, method, path, error: stackOf(cause) }),
     metricsRequireKey: () => settings().metricsRequireKey,
-    countRequest: countRequests(store.limiter, settings),
   })
   return {
     transport,

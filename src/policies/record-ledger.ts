@@ -8,6 +8,8 @@ import type { Usage } from '../core/usage.ts'
 export function recordLedger(ledger: Ledger): Policy {
   return {
     name: 'record-ledger',
+    stage: 'body',
+    dryRun: false,
     admit(call) {
       const { key } = call.caller
       ledger.begin({

@@ -1,5 +1,6 @@
 /** Metrics of calls. Label values are bounded: a model that does not exist has no series of its own. */
-import type { Outcome, Settlement } from '../core/call.ts'
+import type { Settlement } from '../core/call.ts'
+import type { Outcome } from '../core/operation.ts'
 import type { Deployment } from '../core/deployment.ts'
 import type { Usage } from '../core/usage.ts'
 import { Exposition, HistogramValues } from './exposition.ts'

@@ -14,7 +14,6 @@ import type { FileCalls, NamedFiles } from '../../core/files.ts'
 import type { Format } from '../../core/format.ts'
 import { withLocalIds } from '../../core/local-ids.ts'
 import type { FileRecord, FileStore } from '../../core/ports.ts'
-import type { Settings } from '../../core/settings.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { freeBytes } from '../../lib/free-bytes.ts'
 import { JsonBody } from '../../lib/json/json-body.ts'
@@ -34,7 +33,6 @@ interface NamedFilesParts {
   readonly files: Pick<FileStore, 'find'>
   readonly fileCalls: Pick<FileCalls, 'bytes'>
   readonly clock: Clock
-  settings(): Pick<Settings, 'deployments' | 'bodyBytesMax'>
   /** Which models may be named to this caller. */
   mayCall(caller: Caller, model: string): boolean
 }
@@ -43,12 +41,14 @@ interface NamedFilesParts {
  * Finds the files that the body names and leaves the call those candidates that can be given them. Undefined = it names
  * none, which costs one search through its bytes. Rejects as `NamedFiles.among` does.
  */
-export type PlaceFiles = (call: Call, format: Format) => Promise<void> | undefined
+export type PlaceFiles = (call: Call) => Promise<void> | undefined
 
 /** Binds the parts. A call whose files were placed has `namedFiles`, released when it is settled. */
 export function createPlaceFiles(parts: NamedFilesParts): PlaceFiles {
-  return (call, format) => {
-    if ((call.operation !== 'chat' && call.operation !== 'count-tokens') || !mentionsFiles(call.body!)) return undefined
+  return call => {
+    const { format } = call
+    if (!format || (call.operation !== 'chat' && call.operation !== 'count-tokens')) return undefined
+    if (!mentionsFiles(call.body!)) return undefined
     const references = fileReferences(call.body!)
     // What is only estimated is never asked for by its id.
     if (references.length === 0 || (call.operation === 'count-tokens' && call.candidates.every(isInProcess)))
@@ -129,7 +129,7 @@ class PlacedFiles implements NamedFiles {
     this.#parts = parts
     this.#naming = naming
     this.#records = records
-    const { deployments } = parts.settings()
+    const { deployments } = naming.call.models.settings
     const homeOf = ({ deploymentId }: FileRecord): Deployment | undefined => {
       const home = deployments.find(one => one.id === deploymentId)
       return home?.target.provider.files && home
@@ -200,7 +200,7 @@ class PlacedFiles implements NamedFiles {
     const foreign = this.#foreign(deployment)
     const { body } = this.#naming.call
     const bytesMax = Math.max(
-      Math.min(inlineBytesMax, Math.floor((this.#parts.settings().bodyBytesMax - body!.size) * 0.75)),
+      Math.min(inlineBytesMax, Math.floor((this.#naming.call.models.settings.bodyBytesMax - body!.size) * 0.75)),
       0,
     )
     const sumOf = (bytesOf: (id: string) => number): number => foreign.reduce((sum, { id }) => sum + bytesOf(id), 0)

@@ -229,9 +229,12 @@ export class CheckedRelay implements StreamRelay {
   }
 
   end(): string {
-    if (this.failure) return ''
-    this.terminated = true
-    return this.#dialogue.events.map(event => this.#writer.write(event)).join('') + this.#writer.end()
+    let last = ''
+    this.#guarded(() => {
+      last = this.#dialogue.events.map(event => this.#writer.write(event)).join('') + this.#writer.end()
+    })
+    this.terminated = !this.failure
+    return this.failure ? '' : last
   }
 
   errorEvent(error: GatewayError): string {

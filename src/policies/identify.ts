@@ -1,6 +1,28 @@
-/** Where clients put their key (research/ecosystem 1.3): four headers and, for Gemini's clients, `?key=`. */
-import type { HttpRequest } from '../core/request.ts'
+/** Who calls. Clients put their key into one of four headers or, Gemini's clients, into `?key=`. */
+import type { Caller } from '../core/caller.ts'
 import { GatewayError } from '../core/errors.ts'
+import type { RequestHead, RequestPolicy } from '../core/policy.ts'
+
+/** The caller of a key text; undefined = no such key. Synchronous when the key is known in this process. */
+export type FindCaller = (keyText: string) => Caller | undefined | Promise<Caller | undefined>
+
+/** Sets `caller`. Throws `unauthenticated` for a key that is missing, contradictory, unknown, blocked or expired. */
+export function identify(find: FindCaller): RequestPolicy {
+  const enter = (request: RequestHead, keyText: string, caller: Caller | undefined): void => {
+    if (!caller) throw unknownKey(keyText)
+    request.caller = caller
+  }
+  return {
+    name: 'identify',
+    stage: 'request',
+    admit(request) {
+      const keyText = presentedKey(request)
+      const caller = find(keyText)
+      if (caller instanceof Promise) return caller.then(found => enter(request, keyText, found))
+      enter(request, keyText, caller)
+    },
+  }
+}
 
 const keyLengthMax = 512
 
