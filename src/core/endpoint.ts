@@ -32,6 +32,11 @@ export interface HttpRequest extends Client {
   readonly id: string
 }
 
+/** A request from the wire, before and while it is routed: the router sets `params` when it has found the endpoint. */
+export interface IncomingRequest extends HttpRequest {
+  params: Readonly<Record<string, string>>
+}
+
 /** One call of a model, as an endpoint asks for it. */
 export interface ModelCall {
   readonly format: Format

@@ -3,10 +3,10 @@ import { randomUUIDv7 } from 'bun'
 import { jsonAnswer } from '../core/answer.ts'
 import type { Answer } from '../core/answer.ts'
 import type { Caller } from '../core/call.ts'
-import type { Endpoint, HttpRequest, Services } from '../core/endpoint.ts'
+import type { Endpoint, HttpRequest, IncomingRequest, Services } from '../core/endpoint.ts'
 import { GatewayError, toGatewayError } from '../core/errors.ts'
 import type { CountedRequest } from '../core/policy.ts'
-import type { Client, RequestBody, RequestHeaders } from '../core/request.ts'
+import type { RequestHeaders } from '../core/request.ts'
 import { openaiErrorBody } from '../formats/openai/error.ts'
 import { PathTable } from '../lib/path-table.ts'
 import { presentedKey, unknownKey } from './credentials.ts'
@@ -24,64 +24,14 @@ interface FrontDoorParts {
   countRequest(caller: Caller): CountedRequest | Promise<CountedRequest> | undefined
 }
 
-/** A request from the wire, as the server hands it over. */
-export interface WireRequest extends Client {
-  readonly head: RequestHeaders & { readonly method: string; readonly target: string }
-  readonly body: RequestBody
-}
-
 /** Answers whatever comes in: requests, what could not be read as one, and clients for whom there is no room. */
 export interface FrontDoor {
   /** Never throws and never rejects. */
-  handle(request: WireRequest): Answer | Promise<Answer>
+  handle(request: IncomingRequest): Answer | Promise<Answer>
   /** For what could not be read as a request. */
   refuse(refusal: { readonly status: number; readonly message: string }): Answer
   /** Refuses a request for reasons outside of it, in its path's dialect; what needs no key is answered all the same. */
-  turnAway(request: WireRequest, error: GatewayError): Answer | Promise<Answer>
-}
-
-/** The request as endpoints see it. A class, so that its lazy parts cost nothing when nobody asks. */
-class RoutedRequest implements HttpRequest {
-  readonly method: string
-  readonly path: string
-  readonly id: string
-  readonly params: Readonly<Record<string, string>>
-  readonly #wire: WireRequest
-  readonly #queryText: string
-  #query: URLSearchParams | undefined
-
-  constructor(wire: WireRequest, found: { path: string; query: string; params: Record<string, string> }) {
-    this.#wire = wire
-    this.method = wire.head.method
-    this.path = found.path
-    this.params = found.params
-    this.#queryText = found.query
-    this.id = randomUUIDv7()
-  }
-
-  get headers(): RequestHeaders {
-    return this.#wire.head
-  }
-
-  get body(): RequestBody {
-    return this.#wire.body
-  }
-
-  get query(): URLSearchParams {
-    return (this.#query ??= new URLSearchParams(this.#queryText))
-  }
-
-  get clientAddress(): string {
-    return this.#wire.clientAddress
-  }
-
-  get left(): boolean {
-    return this.#wire.left
-  }
-
-  onLeft(listener: (why: GatewayError) => void): void {
-    this.#wire.onLeft(listener)
-  }
+  turnAway(request: IncomingRequest, error: GatewayError): Answer | Promise<Answer>
 }
 
 /** Endpoints may share a path where their methods differ; of two with the same method the later one counts. */
@@ -94,33 +44,28 @@ export function createFrontDoor(parts: FrontDoorParts): FrontDoor {
       table.add(path, methods)
     }
   return {
-    handle(wire) {
-      const { head } = wire
-      const { target, method } = head
-      const queryStart = target.indexOf('?')
-      const path = queryStart < 0 ? target : target.slice(0, queryStart)
-      const query = queryStart < 0 ? '' : target.slice(queryStart + 1)
-      if (method === 'OPTIONS') return preflight(head)
+    handle(request) {
+      const { method, path } = request
+      if (method === 'OPTIONS') return preflight(request)
       const found = table.find(path)
-      if (!found) return notFound(head, path)
+      if (!found) return notFound(request)
       const endpoint = found.value.get(method)
-      if (!endpoint) return otherMethod(head, found.value)
-      return admit(parts, endpoint, new RoutedRequest(wire, { path, query, params: found.params }))
+      if (!endpoint) return otherMethod(request, found.value)
+      request.params = found.params
+      return admit(parts, endpoint, request)
     },
-    turnAway(wire, error) {
-      const { head } = wire
-      const path = head.target.split('?', 1)[0]!
-      const endpoint = table.find(path)?.value.get(head.method)
+    turnAway(request, error) {
+      const endpoint = table.find(request.path)?.value.get(request.method)
       // Whoever asks for the health of a gateway with too many clients would restart it if nobody answered.
-      if (endpoint?.auth === 'none') return this.handle(wire)
-      return withCors(head, errorAnswer(error, { body: endpoint?.errorBody }))
+      if (endpoint?.auth === 'none') return this.handle(request)
+      return withCors(request.headers, errorAnswer(error, { body: endpoint?.errorBody }))
     },
     refuse: ({ status, message }) => ({ ...errorAnswer(new GatewayError('invalid-request', message)), status }),
   }
 }
 
 /** Authenticates, then hands over. Stays synchronous as long as nothing has to be waited for. */
-function admit(parts: FrontDoorParts, endpoint: Endpoint, request: RoutedRequest): Answer | Promise<Answer> {
+function admit(parts: FrontDoorParts, endpoint: Endpoint, request: HttpRequest): Answer | Promise<Answer> {
   try {
     const open = endpoint.auth === 'none' && !(request.path === '/metrics' && parts.metricsRequireKey())
     if (open) return finish(parts, endpoint, request, endpoint.handle(request, parts.services, undefined))
@@ -137,7 +82,7 @@ function admit(parts: FrontDoorParts, endpoint: Endpoint, request: RoutedRequest
 function enterLater(
   parts: FrontDoorParts,
   endpoint: Endpoint,
-  request: RoutedRequest,
+  request: HttpRequest,
   caller: Promise<Caller | undefined>,
 ): Promise<Answer> {
   return caller
@@ -148,7 +93,7 @@ function enterLater(
 function enter(
   parts: FrontDoorParts,
   endpoint: Endpoint,
-  request: RoutedRequest,
+  request: HttpRequest,
   caller: Caller | undefined,
 ): Answer | Promise<Answer> {
   if (!caller) throw unknownKey(presentedKey(request))
@@ -160,7 +105,7 @@ function enter(
 function perform(
   parts: FrontDoorParts,
   endpoint: Endpoint,
-  request: RoutedRequest,
+  request: HttpRequest,
   caller: Caller,
 ): Answer | Promise<Answer> {
   if (endpoint.auth === 'admin' && caller.role !== 'admin')
@@ -171,7 +116,7 @@ function perform(
 async function performCounted(
   parts: FrontDoorParts,
   endpoint: Endpoint,
-  request: RoutedRequest,
+  request: HttpRequest,
   { caller, counted }: { caller: Caller; counted: CountedRequest | Promise<CountedRequest> },
 ): Promise<Answer> {
   const { headers, refusal } = await counted
@@ -187,7 +132,7 @@ async function performCounted(
 function finish(
   parts: FrontDoorParts,
   endpoint: Endpoint,
-  request: RoutedRequest,
+  request: HttpRequest,
   answer: Answer | Promise<Answer>,
 ): Answer | Promise<Answer> {
   if (answer instanceof Promise) return finishLater(parts, endpoint, request, answer)
@@ -197,7 +142,7 @@ function finish(
 function finishLater(
   parts: FrontDoorParts,
   endpoint: Endpoint,
-  request: RoutedRequest,
+  request: HttpRequest,
   answer: Promise<Answer>,
 ): Promise<Answer> {
   return answer.then(
@@ -206,7 +151,7 @@ function finishLater(
   )
 }
 
-function failed(parts: FrontDoorParts, endpoint: Endpoint, request: RoutedRequest, thrown: unknown): Answer {
+function failed(parts: FrontDoorParts, endpoint: Endpoint, request: HttpRequest, thrown: unknown): Answer {
   const error = toGatewayError(thrown)
   if (error.kind === 'internal') parts.reportInternal(error, request)
   return withCors(request.headers, errorAnswer(error, { id: request.id, body: endpoint.errorBody }))
@@ -225,14 +170,12 @@ function errorAnswer(error: GatewayError, { id = randomUUIDv7(), body = openaiEr
   return jsonAnswer(body(error, id), error.status, headers)
 }
 
-type WireHead = WireRequest['head']
-
 const nothing = (): Answer => ({ status: 200, headers: {}, body: null })
 
-function notFound(head: WireHead, path: string): Answer {
-  if (head.method === 'HEAD' && (path === '/' || path === '/api/hello')) return withCors(head, nothing())
-  const why = `there is no ${head.method} ${path.slice(0, 200)}${slipIn(path)}; see /docs for the API`
-  return withCors(head, errorAnswer(new GatewayError('not-found', why)))
+function notFound({ method, path, headers }: HttpRequest): Answer {
+  if (method === 'HEAD' && (path === '/' || path === '/api/hello')) return withCors(headers, nothing())
+  const why = `there is no ${method} ${path.slice(0, 200)}${slipIn(path)}; see /docs for the API`
+  return withCors(headers, errorAnswer(new GatewayError('not-found', why)))
 }
 
 /** What base URLs are often given with. */
@@ -241,24 +184,22 @@ function slipIn(path: string): string {
   return path.startsWith('//') ? '; the path begins with two slashes: end the base URL without one' : ''
 }
 
-function otherMethod(head: WireHead, methods: ReadonlyMap<string, Endpoint>): Answer {
-  if (head.method === 'HEAD' && methods.has('GET')) return withCors(head, nothing())
+function otherMethod({ method, headers }: HttpRequest, methods: ReadonlyMap<string, Endpoint>): Answer {
+  if (method === 'HEAD' && methods.has('GET')) return withCors(headers, nothing())
   const allowed = [...methods.keys()].join(', ')
-  const answer = errorAnswer(
-    new GatewayError('method-not-allowed', `${head.method} is not allowed here; use ${allowed}`),
-  )
+  const answer = errorAnswer(new GatewayError('method-not-allowed', `${method} is not allowed here; use ${allowed}`))
   answer.headers.allow = allowed
-  return withCors(head, answer)
+  return withCors(headers, answer)
 }
 
 /** Browsers may call from anywhere: there are no cookies here, only keys. A fixed list of headers breaks clients. */
-function preflight(head: WireHead): Answer {
+function preflight({ headers }: HttpRequest): Answer {
   return {
     status: 204,
     headers: {
       'access-control-allow-origin': '*',
       'access-control-allow-methods': 'GET, POST, PUT, PATCH, DELETE, OPTIONS',
-      'access-control-allow-headers': head.get('access-control-request-headers') ?? '*',
+      'access-control-allow-headers': headers.get('access-control-request-headers') ?? '*',
       'access-control-max-age': '86400',
     },
     body: null,
@@ -266,8 +207,8 @@ function preflight(head: WireHead): Answer {
 }
 
 /** Only for browsers: everyone else saves the work. */
-function withCors(head: RequestHeaders, answer: Answer): Answer {
-  if (!head.has('origin')) return answer
+function withCors(headers: RequestHeaders, answer: Answer): Answer {
+  if (!headers.has('origin')) return answer
   const cors = {
     'access-control-allow-origin': '*',
     'access-control-expose-headers': Object.keys(answer.headers).join(', '),

@@ -6,7 +6,7 @@ import { toResponse } from '../../core/answer.ts'
 import type { Caller } from '../../core/call.ts'
 import type { HttpRequest, ModelCall, Services } from '../../core/endpoint.ts'
 import { GatewayError } from '../../core/errors.ts'
-import { madeRequest, SignalClient } from '../../core/request.ts'
+import { internalRequest, SignalClient } from '../../core/internal-request.ts'
 import type { StoredResponse } from '../../core/ports.ts'
 import { newResponse, newResponseId } from '../../formats/openai/responses/response-object.ts'
 import type { JsonBody } from '../../lib/json/json-body.ts'
@@ -94,7 +94,7 @@ async function answered(call: BackgroundCall, record: StoredResponse, signal: Ab
   const { request } = call
   const { path, params, query, headers, clientAddress } = request
   const client = new SignalClient(signal, clientAddress)
-  const own = madeRequest({ id: randomUUIDv7(), path, params, query, headers, bytes: call.bytes, client })
+  const own = internalRequest({ id: randomUUIDv7(), path, params, query, headers, bytes: call.bytes, client })
   const { id, created_at, previous_response_id } = record.response
   const same = { id, created_at, previous_response_id, background: true }
   try {

@@ -1,6 +1,7 @@
 /** The body of a call, read before the call is made, and the same request with another body. */
 import type { HttpRequest, Services } from '../../core/endpoint.ts'
-import { madeRequest, readBody } from '../../core/request.ts'
+import { internalRequest } from '../../core/internal-request.ts'
+import { readBody } from '../../core/request.ts'
 import type { Client } from '../../core/request.ts'
 import { JsonBody, JsonBodyError } from '../../lib/json/json-body.ts'
 
@@ -33,5 +34,5 @@ export async function readRequest(request: HttpRequest, services: Services): Pro
 /** The same request with these bytes. `client` = who waits for its answer, if not the client itself. */
 export function withBody(request: HttpRequest, bytes: Uint8Array, client: Client = request): HttpRequest {
   const { id, path, params, query, headers } = request
-  return madeRequest({ id, path, params, query, headers, bytes, client })
+  return internalRequest({ id, path, params, query, headers, bytes, client })
 }

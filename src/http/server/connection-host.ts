@@ -2,7 +2,7 @@
 import type { Answer } from '../../core/answer.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { TimerWheel } from '../../lib/timer-wheel.ts'
-import type { IncomingRequest } from './connected-request.ts'
+import type { ServerRequest } from './server-request.ts'
 import type { ClientConnection } from './connection.ts'
 import type { RefusedRequest } from './request-head.ts'
 
@@ -13,7 +13,7 @@ export interface Host {
   /** No request after the present one. */
   readonly stopping: boolean
   /** Never throws and never rejects. */
-  handle(request: IncomingRequest): Answer | Promise<Answer>
+  handle(request: ServerRequest): Answer | Promise<Answer>
   /** What a client is told whose request cannot even be read: a text. */
   refuse(refusal: RefusedRequest): Answer
   /** Sends what waits when the present events are worked off: a system call costs more than the bytes it carries. */
