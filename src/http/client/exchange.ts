@@ -6,7 +6,6 @@ import { freeBytes } from '../../lib/free-bytes.ts'
 import { tooLarge } from './errors.ts'
 import type { PreparedHead } from './request-head.ts'
 import type { ResponseHead } from './response-head.ts'
-import { findHeader } from './response-head.ts'
 
 /** What an exchange needs of the connection that carries it. */
 export interface Line {
@@ -73,7 +72,7 @@ export class Exchange implements UpstreamExchange, UpstreamResponse, UpstreamBod
   }
 
   header(name: string): string | undefined {
-    return this.#head && findHeader(this.#head.text, name)
+    return this.#head?.first(name) ?? undefined
   }
 
   get body(): UpstreamBody {
