@@ -96,6 +96,4 @@ export interface NamedFiles {
   bodyFor(deployment: Deployment): JsonBody
   /** The upstream's id, which is never shown -> ours. */
   readonly localIds: ReadonlyMap<string, string>
-  /** The call is over: gives the memory of contents and bodies back. Nobody may read or ask for any afterwards. */
-  release(): void
 }

@@ -34,18 +34,13 @@ export function createPreviewCall({ clock, access, placeFiles }: PreviewParts): 
     call.forwardedHeaders = asked.format.forward.headers?.(request.headers)
     await access.admit?.(call)
     await placeFiles(call, asked.format)
-    try {
-      const deployment = firstOf(call.candidates)
-      const attempt = planAttempt(call, asked.format, deployment)
-      return shown(attempt, {
-        deployment,
-        epochMs: clock.epochMs(),
-        hidden: [...(call.namedFiles?.localIds.keys() ?? [])],
-      })
-    } finally {
-      // No settlement comes to do it.
-      call.namedFiles?.release()
-    }
+    const deployment = firstOf(call.candidates)
+    const attempt = planAttempt(call, asked.format, deployment)
+    return shown(attempt, {
+      deployment,
+      epochMs: clock.epochMs(),
+      hidden: [...(call.namedFiles?.localIds.keys() ?? [])],
+    })
   }
 }
 

@@ -204,6 +204,4 @@ function settleCall(parts: ServeParts, { call, outcome, status, error }: Ending)
   }
   call.costNanoUsd = settlement.costNanoUsd
   for (const policy of parts.policies) policy.settled?.(settlement)
-  call.namedFiles?.release()
-  call.body?.release()
 }

@@ -15,7 +15,6 @@ import { withLocalIds } from '../../core/local-ids.ts'
 import type { FileRecord, FileStore } from '../../core/ports.ts'
 import type { Settings } from '../../core/settings.ts'
 import type { Clock } from '../../lib/clock.ts'
-import { freeBytes } from '../../lib/free-bytes.ts'
 import { JsonBody } from '../../lib/json/json-body.ts'
 import { mediaTypeOf } from '../../lib/media-type.ts'
 import { fileReferences, rewriteReferences } from './file-parts.ts'
@@ -73,16 +72,10 @@ interface Naming {
 async function placeFiles(parts: NamedFilesParts, naming: Naming): Promise<void> {
   const { call } = naming
   const placed = new PlacedFiles(parts, naming, await findRecords(parts.files, naming))
-  try {
-    const candidates = await placed.among(call.candidates, call.model)
-    // The settlement that would have released them is past.
-    if (call.client.left) throw clientClosed()
-    call.candidates = candidates
-    call.namedFiles = placed
-  } catch (thrown) {
-    placed.release()
-    throw thrown
-  }
+  const candidates = await placed.among(call.candidates, call.model)
+  if (call.client.left) throw clientClosed()
+  call.candidates = candidates
+  call.namedFiles = placed
 }
 
 /** By our id. The same words for what is another key's and for what never was. */
@@ -122,7 +115,6 @@ class PlacedFiles implements NamedFiles {
   readonly #contents = new Map<string, Content>()
   /** For each deployment that was tried: an attempt that failed may have been sending still. */
   readonly #bodies = new Map<Deployment, JsonBody>()
-  #isReleased = false
 
   constructor(parts: NamedFilesParts, naming: Naming, records: ReadonlyMap<string, FileRecord>) {
     this.#parts = parts
@@ -171,14 +163,6 @@ class PlacedFiles implements NamedFiles {
     const body = JsonBody.read(withContents(original.edited(edits), contents))
     this.#bodies.set(deployment, body)
     return body
-  }
-
-  release(): void {
-    this.#isReleased = true
-    for (const body of this.#bodies.values()) body.release()
-    for (const content of this.#contents.values()) if ('bytes' in content) freeBytes(content.bytes)
-    this.#bodies.clear()
-    this.#contents.clear()
   }
 
   /** What the deployment can only be given as content. */
@@ -234,10 +218,7 @@ class PlacedFiles implements NamedFiles {
     )
     if ('failure' in content && (content.failure.kind === 'client-closed' || content.failure.kind === 'internal'))
       throw content.failure
-    if (this.#isReleased) {
-      if ('bytes' in content) freeBytes(content.bytes)
-      throw clientClosed()
-    }
+    if (this.#naming.call.client.left) throw clientClosed()
     this.#contents.set(id, content)
     return content
   }
