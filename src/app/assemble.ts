@@ -1,6 +1,7 @@
 /** Everything that works on calls, put together. */
 import { join } from 'node:path'
 import packageJson from '../../package.json' with { type: 'json' }
+import { costBounds } from '../accounts/cost-bounds.ts'
 import { costNanoUsd, nanoUsdToText } from '../accounts/cost.ts'
 import { mayCall } from '../accounts/model-access.ts'
 import { ModelIndex } from '../accounts/model-index.ts'
@@ -9,27 +10,29 @@ import type { ReloadReport, ServeOptions } from '../config/serve-options.ts'
 import type { SettingsSource } from '../config/settings-source.ts'
 import { countModels } from '../config/summary.ts'
 import type { Services } from '../core/endpoint.ts'
+import { watchBatches } from '../endpoints/files/batch-watch.ts'
 import { endpoints } from '../endpoints/index.ts'
 import { createFrontDoor } from '../endpoints/router.ts'
 import type { ClientCounts } from '../http/server/server.ts'
 import { systemClock as clock } from '../lib/clock.ts'
 import { TimerWheel } from '../lib/timer-wheel.ts'
 import { Tokenizer } from '../lib/tokens/tokenizer.ts'
+import { createSettleEnded } from '../pipeline/settle.ts'
 import type { Rest } from '../pipeline/cooldown.ts'
+import { callPolicies } from '../pipeline/admission.ts'
 import { DetachedWork } from '../pipeline/background-work.ts'
+import { createAdmitLine, createCallObjects } from '../pipeline/call-objects.ts'
 import { createFileCalls } from '../pipeline/files/file-call.ts'
 import { createHttp1Transport } from '../http/client/client.ts'
 import { createPlaceFiles } from '../pipeline/files/named-files.ts'
 import { createPreviewCall } from '../pipeline/preview.ts'
 import { Router } from '../pipeline/route.ts'
 import { createCallModel } from '../pipeline/serve.ts'
-import { createPolicies } from '../policies/index.ts'
-import { modelAccess } from '../policies/model-access.ts'
-import { countRequests, rateLimit } from '../policies/rate-limit.ts'
+import { createAdmission } from '../policies/index.ts'
 import { stackOf } from '../telemetry/log.ts'
 import type { LogFields, Logger } from '../telemetry/log.ts'
 import { createMetrics } from '../telemetry/prometheus.ts'
-import { identifier } from './caller.ts'
+import { callerFinder } from './caller.ts'
 import type { Store } from './store.ts'
 
 /** What the parts are joined around. */
@@ -94,6 +97,7 @@ export function assemble({ options, source, store, logger, clients }: Assembling
     callModel: createCallModel(serving),
     callObjects: createCallObjects(serving),
     admitLine: createAdmitLine(serving),
+    settleEnded: createSettleEnded(serving),
     previewCall: createPreviewCall({ ...serving, placeFiles }),
     tokenizer,
     keys: store.keys,
@@ -123,6 +127,11 @@ export function assemble({ options, source, store, logger, clients }: Assembling
     tokenizer,
     timers,
     door,
+    watchBatches: () =>
+      watchBatches(services, {
+        pollMs: settings().batchPollMs,
+        report: (problem, error) => logger.warn(problem, { error: stackOf(error) }),
+      }),
     draining: () => void (draining = true),
     reloaded(report: ReloadReport) {
       if (report.applied) {
@@ -158,24 +167,18 @@ function restFields({ deployment, restMs, failsInARow, error }: Rest): LogFields
   }
 }
 
-type FilesOf = Pick<Assembling, 'options' | 'store'> & { settings(): ModelIndex['settings'] }
-
 /** Files on their way to upstreams, by themselves and named in other calls. */
-function assembleFiles({ options, store, settings }: FilesOf, transport: ReturnType<typeof createHttp1Transport>) {
+function assembleFiles(
+  { options, store }: Pick<Assembling, 'options' | 'store'>,
+  transport: ReturnType<typeof createHttp1Transport>,
+) {
   const uploadDirectory = join(options.dataDirectory, 'uploads')
-  const fileCalls = createFileCalls({
-    transport,
-    clock,
-    settings,
-    uploadDirectory,
-    limits: rateLimit(store.limiter, settings),
-  })
+  const fileCalls = createFileCalls({ transport, clock, uploadDirectory })
   const placeFiles = createPlaceFiles({
     files: store.files,
     fileCalls,
     clock,
-    settings,
-    mayCall: (caller, model) => mayCall(caller, model, settings()),
+    mayCall: ({ caller, models }, model) => mayCall(caller, model, models.settings),
   })
   return { uploadDirectory, fileCalls, placeFiles }
 }

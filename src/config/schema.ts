@@ -233,6 +233,12 @@ const generalSettings = z.strictObject({
     .max(1_048_576)
     .optional()
     .describe('Of the bodies of all calls under way together; further calls are refused with 503. 512 when left out.'),
+  batch_poll_seconds: z
+    .number()
+    .min(1)
+    .max(86_400)
+    .optional()
+    .describe('How often the gateway looks for batches that have ended, so that each is settled. 60 when left out.'),
   require_auth_for_metrics_endpoint: z.boolean().optional(),
   header_prefix: z
     .string()

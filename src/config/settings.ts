@@ -17,6 +17,7 @@ import type { Config } from './schema.ts'
 
 const bodyMbDefault = 32
 const bodyMemoryMbDefault = 512
+const batchPollSecondsDefault = 60
 /** Names in one line of warning. */
 const namedMax = 10
 
@@ -94,6 +95,7 @@ export function readSettings(input: SettingsInput): SettingsReading {
     }),
     bodyBytesMax: Math.floor((general.max_request_size_mb ?? bodyMbDefault) * 1024 * 1024),
     bodyMemoryBytesMax: Math.floor((general.max_body_memory_mb ?? bodyMemoryMbDefault) * 1024 * 1024),
+    batchPollMs: (general.batch_poll_seconds ?? batchPollSecondsDefault) * 1000,
     file: input.file ?? null,
     warnings,
   }

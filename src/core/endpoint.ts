@@ -20,6 +20,7 @@ import type {
 import type { Operation, Outcome } from './operation.ts'
 import type { Client, HttpRequest } from './request.ts'
 import type { Settings } from './settings.ts'
+import type { Usage } from './usage.ts'
 
 /** One call of a model, as an endpoint asks for it. */
 export interface ModelCall extends AskedCall {
@@ -49,10 +50,32 @@ export interface ObjectCall extends AskedCall {
 
 /** One request of a batch's input file. */
 export interface BatchLine {
-  readonly format: Format
+  /** undefined = only its model and its texts are known. */
+  readonly format: Format | undefined
   /** Canonical path of the line's `url`. */
   readonly route: string
   readonly body: JsonBody
+}
+
+/** What ended without a client that waits for it. */
+export interface EndedCall {
+  /** A UUID, always the same for the same end: what is settled twice is recorded once. */
+  readonly id: string
+  readonly operation: Operation
+  readonly route: string
+  readonly caller: Caller
+  /** The public model, or several with commas between. */
+  readonly model: string
+  readonly deployment: Deployment
+  /** Milliseconds since 1970. */
+  readonly startedAtMs: number
+  readonly endedAtMs: number
+  readonly outcome: Outcome
+  readonly status: number
+  readonly error: GatewayError | undefined
+  /** undefined = not reported. */
+  readonly usage: Usage | undefined
+  readonly costNanoUsd: bigint | null
 }
 
 /** A line that may run. */
@@ -87,6 +110,8 @@ export interface Services {
    * sent, changed by policies. `deployment` = where the batch runs. Rejects with a policy's refusal.
    */
   admitLine(call: Call, line: BatchLine): Promise<AdmittedLine>
+  /** Settles what ended without a client (a batch), as calls are settled: ledger, log, metrics. Once per `id`. */
+  settleEnded(ended: EndedCall): void
   /**
    * Plans the call of this body and sends nothing: no limit, no ledger, no cost. Rejects with the GatewayError that the
    * call itself would meet before its upstream.

@@ -1,7 +1,8 @@
 /** Files and batches on their way to the upstream that keeps them. Implemented by `pipeline/files/file-call.ts`. */
-import type { Edit, JsonBody } from '../lib/json/json-body.ts'
+import type { Edit } from '../lib/json/json-body.ts'
 import { Secret } from '../lib/secret.ts'
-import type { Answer, AnswerStream } from './answer.ts'
+import type { AnswerStream } from './answer.ts'
+import type { Call } from './call.ts'
 import type { Deployment } from './deployment.ts'
 import type { Outcome } from './operation.ts'
 import type { Client } from './request.ts'
@@ -14,8 +15,8 @@ export type FileBody = { readonly json: unknown } | { readonly upload: Upload; r
 export interface FileCall {
   /** Whose leaving ends the call. */
   readonly request: Client
-  /** The call that this belongs to: told of the deployment and of the attempt. */
-  readonly of?: { attempts: number; deployment: Deployment | undefined }
+  /** The call that this belongs to: it learns of the deployment and the attempt. */
+  readonly of?: Call
   /** Its provider has `files`. */
   readonly deployment: Deployment
   readonly method: 'GET' | 'POST' | 'DELETE'
@@ -76,19 +77,4 @@ export function accountOf({ target }: Deployment): string | undefined {
  */
 export function isLocalFileId(id: string): boolean {
   return /^file-[0-9a-f]{12}7[0-9a-f]{3}[89ab][0-9a-f]{15}$/.test(id)
-}
-
-/** The uploaded files that the body of a call names, found for its key. Implemented by `pipeline/files/named-files.ts`. */
-export interface NamedFiles {
-  /**
-   * Those of `group`, the deployments of `model`, that can be given all of the files. Rejects with `unprocessable`, or
-   * with the fault of the upstream that has a file to be fetched, when there are none.
-   */
-  among(group: readonly Deployment[], model: string): Promise<readonly Deployment[]>
-  /** The body of the call as one of those deployments understands it. */
-  bodyFor(deployment: Deployment): JsonBody
-  /** The upstream's id, which is never shown -> ours. */
-  readonly localIds: ReadonlyMap<string, string>
-  /** The call is over: gives the memory of contents and bodies back. Nobody may read or ask for any afterwards. */
-  release(): void
 }

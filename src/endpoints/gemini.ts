@@ -16,7 +16,6 @@ import {
   geminiGenerateArray,
   geminiModelEntry,
 } from '../formats/gemini/index.ts'
-import { countOrEstimate } from './utils/count-or-estimate.ts'
 
 const bases = ['/v1beta', '/v1', '/gemini/v1beta', '/gemini/v1']
 /** `/v1/models` is OpenAI's. */
@@ -123,7 +122,7 @@ const countTokens: Endpoint = {
   },
   errorBody: geminiErrorBody,
   handle: (request, services, caller) =>
-    countOrEstimate(request, services, caller!, {
+    services.callModel(request, caller!, {
       format: geminiCountTokens,
       stream: false,
       ...calledBy(request, 'countTokens'),

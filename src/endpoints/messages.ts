@@ -3,7 +3,6 @@ import type { Answer } from '../core/answer.ts'
 import type { Endpoint, EndpointDoc } from '../core/endpoint.ts'
 import type { HttpRequest } from '../core/request.ts'
 import { anthropicCountTokens, anthropicErrorBody, anthropicMessages } from '../formats/anthropic/index.ts'
-import { countOrEstimate } from './utils/count-or-estimate.ts'
 
 const content = { anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'object' } }] }
 const inputFields = {
@@ -95,6 +94,6 @@ export const messagesCountTokens: Endpoint = {
   handle: (request, services, caller) =>
     named(
       request,
-      countOrEstimate(request, services, caller!, { format: anthropicCountTokens, route: '/v1/messages/count_tokens' }),
+      services.callModel(request, caller!, { format: anthropicCountTokens, route: '/v1/messages/count_tokens' }),
     ),
 }

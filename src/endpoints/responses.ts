@@ -2,21 +2,21 @@
 import { z } from 'zod'
 import { jsonAnswer } from '../core/answer.ts'
 import type { Answer } from '../core/answer.ts'
+import type { Call } from '../core/call.ts'
 import type { Caller } from '../core/caller.ts'
-import type { Endpoint, EndpointDoc, ModelCall, Services } from '../core/endpoint.ts'
-import type { HttpRequest } from '../core/request.ts'
+import type { Endpoint, EndpointDoc, Services } from '../core/endpoint.ts'
 import { GatewayError, unprocessable } from '../core/errors.ts'
 import type { StoredResponse } from '../core/ports.ts'
+import { readJsonBody } from '../core/request.ts'
+import type { HttpRequest } from '../core/request.ts'
 import { openaiInputTokens, openaiResponses } from '../formats/openai/responses/index.ts'
 import { canReplay, replayResponse } from '../formats/openai/responses/replay.ts'
+import type { JsonBody } from '../lib/json/json-body.ts'
 import { readQuery } from './checked-input.ts'
 import { abortBackground, failed, staleMs, startBackground } from './responses/background.ts'
-import { readRequest, withBody } from './responses/body.ts'
 import { readConversation } from './responses/conversation.ts'
 import { keepAnswer } from './responses/keep.ts'
 import type { KeptCall } from './responses/keep.ts'
-import { countOrEstimate } from './utils/count-or-estimate.ts'
-import type { CountCall } from './utils/count-or-estimate.ts'
 
 const paths = (rest: string) => [`/v1/responses${rest}`, `/responses${rest}`, `/openai/v1/responses${rest}`]
 const flag = { type: ['boolean', 'null'] }
@@ -62,20 +62,31 @@ export const responsesCreate: Endpoint = {
   handle: (request, services, caller) => create(request, services, caller!),
 }
 
-async function create(original: HttpRequest, services: Services, caller: Caller): Promise<Answer> {
-  const asked: ModelCall = { format: openaiResponses, route: '/v1/responses' }
-  const { request, body } = await readRequest(original, services)
-  // The call itself says best what is wrong with a body.
-  if (!body || openaiResponses.inspect(body).problems.length > 0) return services.callModel(request, caller, asked)
+function create(request: HttpRequest, services: Services, caller: Caller): Promise<Answer> {
+  let kept: KeptCall | undefined
+  let sent: JsonBody
+  const answer = services.callModel(request, caller, {
+    format: openaiResponses,
+    route: '/v1/responses',
+    async prepare(call) {
+      sent = call.body!
+      kept = await readKept(call, services)
+    },
+    detach: (call, run) =>
+      kept?.background ? startBackground({ services, call, body: sent, kept, run }) : undefined,
+  })
+  return answer.then(made => (kept && !kept.background ? keepAnswer(made, kept, services) : made))
+}
+
+/** What is to be kept of the call, whose body is replaced by one with everything that it refers to. */
+async function readKept(call: Call, services: Services): Promise<KeptCall> {
+  const body = call.body!
   const background = body.get('background') === true
   if (background) checkBackground(body.get('stream'), body.get('store'))
-  const keyId = caller.key.id
-  const conversation = await readConversation(body, keyId, services)
-  const { input, previousId, bytes } = conversation
-  const kept: KeptCall = { keyId, input, previousId, store: body.get('store') !== false, background }
-  if (background) return startBackground({ request, services, caller, body, bytes, kept, asked })
-  const sent = bytes === body.bytes ? request : withBody(request, bytes)
-  return keepAnswer(await services.callModel(sent, caller, asked), kept, services)
+  const keyId = call.caller.key.id
+  const { input, previousId, bytes } = await readConversation(body, keyId, services)
+  if (bytes !== body.bytes) call.body = readJsonBody(bytes)
+  return { keyId, input, previousId, store: body.get('store') !== false, background }
 }
 
 function checkBackground(stream: unknown, store: unknown): void {
@@ -101,13 +112,15 @@ export const responsesInputTokens: Endpoint = {
     request: requestSchema,
     response: { type: 'object' },
   }),
-  async handle(original, services, caller) {
-    const asked: CountCall = { format: openaiInputTokens, route: '/v1/responses/input_tokens' }
-    const { request, body } = await readRequest(original, services)
-    if (!body || openaiInputTokens.inspect(body).problems.length > 0) return services.callModel(request, caller!, asked)
-    const { bytes } = await readConversation(body, caller!.key.id, services)
-    return countOrEstimate(withBody(request, bytes), services, caller!, asked)
-  },
+  handle: (request, services, caller) =>
+    services.callModel(request, caller!, {
+      format: openaiInputTokens,
+      route: '/v1/responses/input_tokens',
+      async prepare(call) {
+        const { bytes } = await readConversation(call.body!, call.caller.key.id, services)
+        if (bytes !== call.body!.bytes) call.body = readJsonBody(bytes)
+      },
+    }),
 }
 
 /** 404 for what is not this key's, whoever's it is. */

@@ -1,7 +1,6 @@
 /** A call about stored objects (files, batches): through the same policies and the same settlement as a model's. */
 import type { Answer } from '../core/answer.ts'
 import type { Call } from '../core/call.ts'
-import type { Caller } from '../core/caller.ts'
 import type { AdmittedLine, BatchLine, ObjectCall, Services } from '../core/endpoint.ts'
 import { GatewayError, toGatewayError } from '../core/errors.ts'
 import type { Outcome } from '../core/operation.ts'

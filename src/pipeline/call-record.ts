@@ -38,6 +38,8 @@ interface CallStart {
   readonly asked: AskedCall
   readonly announcedBytes: number | undefined
   readonly models: ModelDirectory
+  /** Milliseconds since 1970; absent = now. */
+  readonly startedAtMs?: number
 }
 
 const noDeployments: readonly Deployment[] = []
@@ -101,7 +103,7 @@ export class CallRecord implements Call {
     this.models = start.models
     this.announcedBytes = start.announcedBytes
     this.format = start.format
-    this.startedAtMs = parts.clock.epochMs()
+    this.startedAtMs = start.startedAtMs ?? parts.clock.epochMs()
     this.startedMs = parts.clock.monotonicMs()
   }
 
@@ -158,7 +160,7 @@ export function lineOf(parts: CallParts, call: Call, line: BatchLine): CallRecor
   const { format, route, body } = line
   const made = new CallRecord(parts, {
     id,
-    operation: format.operation,
+    operation: format?.operation ?? 'batches',
     route,
     caller,
     client,

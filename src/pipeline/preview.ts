@@ -35,18 +35,13 @@ export function createPreviewCall(parts: PreviewParts): PreviewCall {
     call.forwardedHeaders = format.forward.headers?.(request.headers)
     await admitDryRun(call, parts.policies)
     await parts.placeFiles(call)
-    try {
-      const deployment = firstOf(call.candidates)
-      const attempt = planAttempt(call, deployment, parts.policies)
-      return shown(attempt, {
-        deployment,
-        epochMs: parts.clock.epochMs(),
-        hidden: [...(call.namedFiles?.localIds.keys() ?? [])],
-      })
-    } finally {
-      // No settlement comes to do it.
-      call.namedFiles?.release()
-    }
+    const deployment = firstOf(call.candidates)
+    const attempt = planAttempt(call, deployment, parts.policies)
+    return shown(attempt, {
+      deployment,
+      epochMs: parts.clock.epochMs(),
+      hidden: [...(call.namedFiles?.localIds.keys() ?? [])],
+    })
   }
 }
 

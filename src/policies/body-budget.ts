@@ -12,7 +12,7 @@ const retryAfterMs = 1000
  * Reserves the announced bytes of each call until it is settled, those of others once they are read. Throws `overloaded`
  * when there is no room. A body that alone is larger passes when nothing else is held: else it never would.
  */
-export function bodyBudget(): readonly Policy[] {
+export function bodyBudget(): { readonly onHead: Policy; readonly onBody: Policy } {
   let reservedBytes = 0
   const reserve = (call: Call, bytes: number): void => {
     reservedBytes += bytes - call.reservedBytes
@@ -43,5 +43,5 @@ export function bodyBudget(): readonly Policy[] {
       if (call.announcedBytes === undefined && call.body && !call.upload) reserve(call, call.body.size)
     },
   }
-  return [onHead, onBody]
+  return { onHead, onBody }
 }

@@ -27,7 +27,7 @@ export function identify(find: FindCaller): RequestPolicy {
 const keyLengthMax = 512
 
 /** The one key that the request presents. Throws `unauthenticated` when there is none, or two that differ. */
-export function presentedKey(request: Pick<HttpRequest, 'headers' | 'query'>): string {
+export function presentedKey(request: Pick<RequestHead, 'headers' | 'query'>): string {
   const { headers } = request
   const authorization = headers.get('authorization')
   let key = authorization ? bearer(authorization) : ''

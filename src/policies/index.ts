@@ -36,7 +36,7 @@ export interface AdmissionParts {
  */
 export function createAdmission(parts: AdmissionParts): readonly (RequestPolicy | Policy)[] {
   const limits = rateLimit(parts.limiter)
-  const [bodyBytes, bodySize] = bodyBudget()
+  const bodyBytes = bodyBudget()
   return [
     // Every request with a key, on its head.
     identify(parts.findCaller),
@@ -45,10 +45,10 @@ export function createAdmission(parts: AdmissionParts): readonly (RequestPolicy 
 
     // Every call, before its body is read: what is refused here costs and holds nothing.
     limits.onHead,
-    bodyBytes,
+    bodyBytes.onHead,
 
     // The body is read: what the call asks for, and of which models.
-    bodySize,
+    bodyBytes.onBody,
     checkFields(),
     prepareCall(),
     modelAccess(),

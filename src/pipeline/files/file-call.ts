@@ -1,10 +1,9 @@
 /** Calls of files and batches: one upstream, no routing, no retry, under the limits of the key. */
-import type { Answer, AnswerSink, AnswerStream } from '../../core/answer.ts'
-import type { Call } from '../../core/call.ts'
+import type { AnswerSink, AnswerStream } from '../../core/answer.ts'
 import { GatewayError } from '../../core/errors.ts'
+import type { Outcome } from '../../core/operation.ts'
 import type { FileCall, FileCalls, FileContent } from '../../core/files.ts'
-import type { Policy } from '../../core/policy.ts'
-import { checkEncoding, clientClosed } from '../../core/request.ts'
+import { clientClosed } from '../../core/request.ts'
 import type {
   BodyPiece,
   BodySink,
@@ -16,13 +15,12 @@ import type {
 import type { Clock } from '../../lib/clock.ts'
 import { JsonBody, JsonBodyError } from '../../lib/json/json-body.ts'
 import { Authorizer } from '../authorize.ts'
-import { openCall } from '../call-record.ts'
 import { readFault } from '../upstream-fault.ts'
 import { rewriteLines } from './file-lines.ts'
+import { formEdits } from '../input.ts'
 import { editedForm } from './form.ts'
 import { inProcessExchange } from '../lanes/in-process.ts'
 import { KeptFiles } from './in-memory-files.ts'
-import { readForm } from './upload.ts'
 
 /** Answers are objects that describe files. */
 const answerBytesMax = 4 * 1024 * 1024
@@ -119,11 +117,11 @@ function timeoutsOf({ deployment: { timeouts }, totalMs }: FileCall): ExchangeTi
   return { ...timeouts, totalMs }
 }
 
-function written({ body }: FileCall): { contentType: string | undefined; pieces: readonly BodyPiece[] } {
+function written({ body, of }: FileCall): { contentType: string | undefined; pieces: readonly BodyPiece[] } {
   if (body === undefined) return { contentType: undefined, pieces: [] }
   if ('json' in body)
     return { contentType: 'application/json', pieces: [Buffer.from(JSON.stringify(body.json), 'utf8')] }
-  const form = editedForm(body.upload, body.edits)
+  const form = editedForm(body.upload, of ? [...formEdits(of), ...body.edits] : body.edits)
   return { contentType: form.contentType, pieces: form.body }
 }
 
