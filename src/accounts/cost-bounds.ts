@@ -113,7 +113,10 @@ interface Bounded {
 function costBound({ prices }: Deployment, { input, output, demand, atMs }: Bounded): bigint | null {
   if (!prices || demand.unknownUnits) return null
   const now = pricesAt(prices, atMs)
-  const reachable = [now, ...(now.tiers ?? []).filter(tier => input === null || input > tier.aboveInputTokens).map(tier => tier.prices)]
+  const reachable = [
+    now,
+    ...(now.tiers ?? []).filter(tier => input === null || input > tier.aboveInputTokens).map(tier => tier.prices),
+  ]
   let dearest: bigint | null = null
   for (const one of reachable) {
     const cost = costAt(one, { input, output, demand, atMs })
@@ -129,7 +132,12 @@ function costAt(prices: Prices, { input, output, demand }: Bounded): bigint | nu
   if (characters > 0 && prices.character !== undefined)
     return scaled(BigInt(characters) * prices.character + (prices.request ?? 0n))
   const inputPrice = dearestOf([
-    prices.input, prices.cacheRead, prices.cacheWrite, prices.cacheWriteOneHour, prices.inputAudio, prices.inputImage,
+    prices.input,
+    prices.cacheRead,
+    prices.cacheWrite,
+    prices.cacheWriteOneHour,
+    prices.inputAudio,
+    prices.inputImage,
   ])
   const outputPrice = dearestOf([prices.output, prices.reasoning, prices.outputAudio, prices.outputImage])
   if (inputPrice === null || (outputPrice === null && output !== 0)) return null

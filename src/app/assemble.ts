@@ -9,6 +9,7 @@ import { concreteModel } from '../config/model-facts.ts'
 import type { ReloadReport, ServeOptions } from '../config/serve-options.ts'
 import type { SettingsSource } from '../config/settings-source.ts'
 import { countModels } from '../config/summary.ts'
+import type { Deployment } from '../core/deployment.ts'
 import type { Services } from '../core/endpoint.ts'
 import { watchBatches } from '../endpoints/files/batch-watch.ts'
 import { endpoints } from '../endpoints/index.ts'
@@ -18,7 +19,7 @@ import { systemClock as clock } from '../lib/clock.ts'
 import { TimerWheel } from '../lib/timer-wheel.ts'
 import { Tokenizer } from '../lib/tokens/tokenizer.ts'
 import { createSettleEnded } from '../pipeline/settle.ts'
-import type { Rest } from '../pipeline/cooldown.ts'
+import type { Cooldown } from '../pipeline/cooldown.ts'
 import { callPolicies } from '../pipeline/admission.ts'
 import { DetachedWork } from '../pipeline/background-work.ts'
 import { createAdmitLine, createCallObjects } from '../pipeline/call-objects.ts'
@@ -45,26 +46,103 @@ export interface Assembling {
 }
 
 /** Joins the parts of a running gateway; what a reload swaps is asked for anew on every call. */
-export function assemble({ options, source, store, logger, clients }: Assembling) {
+export function assemble(assembling: Assembling) {
+  const { source, store, logger } = assembling
   const transport = createHttp1Transport({ clock })
   const timers = new TimerWheel(clock)
   let index = new ModelIndex(source.current(), concreteModel)
-  const settings = () => index.settings
-  const metrics = createMetrics({
+  const models = () => index
+  const metrics = assembleMetrics(assembling, { transport, cooling: () => calls.router.coolingDown() })
+  const calls = assembleCalls(assembling, { transport, timers, models, metrics })
+  let draining = false
+  const detached = new DetachedWork()
+  const tokenizer = new Tokenizer()
+  const services: Services = {
+    settings: () => index.settings,
+    models,
+    ...calls.services,
+    tokenizer,
+    keys: store.keys,
+    ledger: store.ledger,
+    responses: store.responses,
+    assistants: store.assistants,
+    files: store.files,
+    detached,
+    hashKey: store.installation.hashKey,
+    metricsText: () => metrics.text(),
+    readiness: () => readiness(store, draining),
+    epochMs: () => clock.epochMs(),
+    version: packageJson.version,
+  }
+  const door = createFrontDoor({
+    endpoints,
+    services,
+    policies: calls.requestPolicies,
+    reportInternal: ({ cause }, { id, method, path }) =>
+      logger.error('a request failed', { request_id: id, method, path, error: stackOf(cause) }),
+    metricsRequireKey: () => index.settings.metricsRequireKey,
+  })
+  return {
+    transport,
+    detached,
+    tokenizer,
+    timers,
+    door,
+    watchBatches: () =>
+      watchBatches(services, {
+        pollMs: index.settings.batchPollMs,
+        report: (problem, error) => logger.warn(problem, { error: stackOf(error) }),
+      }),
+    draining: () => void (draining = true),
+    reloaded(report: ReloadReport) {
+      if (report.applied) {
+        index = new ModelIndex(source.current(), concreteModel)
+        metrics.configured(index.settings.deployments)
+      }
+      tellReload(logger, report, index.settings)
+    },
+  }
+}
+
+type Transport = ReturnType<typeof createHttp1Transport>
+
+function assembleMetrics(
+  { store, logger, clients }: Assembling,
+  { transport, cooling }: { transport: Transport; cooling: () => readonly Deployment[] },
+): ReturnType<typeof createMetrics> {
+  return createMetrics({
     upstreamConnections: () => transport.connections(),
     clientConnections: clients,
     ledger: store.ledger,
     droppedLogLines: () => logger.dropped(),
-    restingDeployments: () => router.resting(),
+    restingDeployments: cooling,
     databaseReachable: () => store.databaseReachable(),
     redisReachable: store.redisReachable,
   })
-  const { uploadDirectory, fileCalls, placeFiles } = assembleFiles({ options, store }, transport)
+}
+
+interface CallParts {
+  readonly transport: Transport
+  readonly timers: TimerWheel
+  readonly metrics: ReturnType<typeof createMetrics>
+  models(): ModelIndex
+}
+
+/** Everything that a call passes: policies, router, settlement. */
+function assembleCalls({ options, store, logger }: Assembling, { transport, timers, metrics, models }: CallParts) {
+  const uploadDirectory = join(options.dataDirectory, 'uploads')
+  const fileCalls = createFileCalls({ transport, clock, uploadDirectory })
+  const placeFiles = createPlaceFiles({
+    files: store.files,
+    fileCalls,
+    clock,
+    mayCall: (call, model) => mayCall(call.caller, model, call.models.settings),
+  })
   const admission = createAdmission({
     findCaller: callerFinder(store),
     limiter: store.limiter,
     ledger: store.ledger,
-    settings,
+    settings: () => models().settings,
     placeFiles,
     log: settlement => logger.call(settlement),
     count: settlement => metrics.call(settlement),
@@ -76,14 +154,12 @@ export function assemble({ options, source, store, logger, clients }: Assembling
     clock,
     random: Math.random,
     policies,
-    reportRest: rest => logger.warn('a deployment failed and rests, others go first', restFields(rest)),
+    reportCooldown: cooldown =>
+      logger.warn('a deployment failed and cools down, others go first', cooldownFields(cooldown)),
   })
-  let draining = false
-  const detached = new DetachedWork()
-  const tokenizer = new Tokenizer()
   const serving = {
     clock,
-    models: () => index,
+    models,
     boundsOf: costBounds,
     policies,
     router,
@@ -91,54 +167,16 @@ export function assemble({ options, source, store, logger, clients }: Assembling
     cost: costNanoUsd,
     costText: nanoUsdToText,
   }
-  const services: Services = {
-    settings,
-    models: () => index,
-    callModel: createCallModel(serving),
-    callObjects: createCallObjects(serving),
-    admitLine: createAdmitLine(serving),
-    settleEnded: createSettleEnded(serving),
-    previewCall: createPreviewCall({ ...serving, placeFiles }),
-    tokenizer,
-    keys: store.keys,
-    ledger: store.ledger,
-    responses: store.responses,
-    assistants: store.assistants,
-    files: store.files,
-    fileCalls,
-    detached,
-    hashKey: store.installation.hashKey,
-    metricsText: () => metrics.text(),
-    readiness: () => readiness(store, draining),
-    epochMs: () => clock.epochMs(),
-    version: packageJson.version,
-  }
-  const door = createFrontDoor({
-    endpoints,
-    services,
-    policies: admission.filter(policy => policy.stage === 'request'),
-    reportInternal: ({ cause }, { id, method, path }) =>
-      logger.error('a request failed', { request_id: id, method, path, error: stackOf(cause) }),
-    metricsRequireKey: () => settings().metricsRequireKey,
-  })
   return {
-    transport,
-    detached,
-    tokenizer,
-    timers,
-    door,
-    watchBatches: () =>
-      watchBatches(services, {
-        pollMs: settings().batchPollMs,
-        report: (problem, error) => logger.warn(problem, { error: stackOf(error) }),
-      }),
-    draining: () => void (draining = true),
-    reloaded(report: ReloadReport) {
-      if (report.applied) {
-        index = new ModelIndex(source.current(), concreteModel)
-        metrics.configured(index.settings.deployments)
-      }
-      tellReload(logger, report, index.settings)
+    router,
+    requestPolicies: admission.filter(policy => policy.stage === 'request'),
+    services: {
+      fileCalls,
+      callModel: createCallModel(serving),
+      callObjects: createCallObjects(serving),
+      admitLine: createAdmitLine(serving),
+      settleEnded: createSettleEnded(serving),
+      previewCall: createPreviewCall({ ...serving, placeFiles }),
     },
   }
 }
@@ -155,32 +193,16 @@ function tellReload(
     logger.warn('a setting was changed that takes effect at the next start', { settings: atNextStart.join(', ') })
 }
 
-function restFields({ deployment, restMs, failsInARow, error }: Rest): LogFields {
+function cooldownFields({ deployment, cooldownMs, failsInARow, error }: Cooldown): LogFields {
   return {
     deployment: deployment.id,
     model: deployment.modelName,
     provider: deployment.target.provider.name,
-    rest_ms: restMs,
+    cooldown_ms: cooldownMs,
     failures: failsInARow,
     error: error.kind,
     error_message: error.message,
   }
-}
-
-/** Files on their way to upstreams, by themselves and named in other calls. */
-function assembleFiles(
-  { options, store }: Pick<Assembling, 'options' | 'store'>,
-  transport: ReturnType<typeof createHttp1Transport>,
-) {
-  const uploadDirectory = join(options.dataDirectory, 'uploads')
-  const fileCalls = createFileCalls({ transport, clock, uploadDirectory })
-  const placeFiles = createPlaceFiles({
-    files: store.files,
-    fileCalls,
-    clock,
-    mayCall: ({ caller, models }, model) => mayCall(caller, model, models.settings),
-  })
-  return { uploadDirectory, fileCalls, placeFiles }
 }
 
 function readiness(store: Store, draining: boolean): { ready: boolean; details: Record<string, unknown> } {

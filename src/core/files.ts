@@ -43,10 +43,7 @@ export interface FileContent {
  * One line of a file with its number, from 1; gives the pieces of the line to be sent instead. Nothing may keep `line`
  * once it has given them: the next line takes its place. May throw GatewayError.
  */
-export type RewriteLine = (
-  line: Uint8Array,
-  number: number,
-) => readonly Uint8Array[] | Promise<readonly Uint8Array[]>
+export type RewriteLine = (line: Uint8Array, number: number) => readonly Uint8Array[] | Promise<readonly Uint8Array[]>
 
 /** Calls of upstreams' files and batches APIs, for the endpoints. */
 export interface FileCalls {

@@ -84,7 +84,10 @@ class WindowedFilter implements AnswerFilter {
     const before = this.#held.get(name)?.text ?? ''
     this.#held.delete(name)
     const text = before + (event.text ?? '')
-    return [...this.#flush(like => like.choice === event.choice), text === '' ? event : withText(event, this.#change(text))]
+    return [
+      ...this.#flush(like => like.choice === event.choice),
+      text === '' ? event : withText(event, this.#change(text)),
+    ]
   }
 
   /** The sound passes at once. */
@@ -96,7 +99,9 @@ class WindowedFilter implements AnswerFilter {
   }
 
   #changedFields(fields: Record<string, unknown>): Record<string, unknown> {
-    return JSON.parse(JSON.stringify(fields), (_, value: unknown) => (typeof value === 'string' ? this.#change(value) : value))
+    return JSON.parse(JSON.stringify(fields), (_, value: unknown) =>
+      typeof value === 'string' ? this.#change(value) : value,
+    )
   }
 
   #flush(ends: (like: Piece) => boolean): ChatEvent[] {

@@ -311,22 +311,26 @@ const content: Endpoint = {
     responseType: 'application/octet-stream',
   }),
   handle: (request, services, caller) =>
-    aboutFile({ request, services, caller: caller! }, '/v1/files/{file_id}/content', async ({ record, about }, hold) => {
-      const { stream, contentType, over } = await aboutObject(record, 'file_id', () =>
-        services.fileCalls.content(about('GET', '/content')),
-      )
-      hold(over)
-      return {
-        status: 200,
-        headers: {
-          'content-type': contentType ?? 'application/octet-stream',
-          // What a client sent is never shown as a page of this gateway.
-          'content-disposition': `attachment; filename*=UTF-8''${encodeURIComponent(record.filename.toWellFormed()).replaceAll("'", '%27')}`,
-          'x-content-type-options': 'nosniff',
-        },
-        body: stream,
-      }
-    }),
+    aboutFile(
+      { request, services, caller: caller! },
+      '/v1/files/{file_id}/content',
+      async ({ record, about }, hold) => {
+        const { stream, contentType, over } = await aboutObject(record, 'file_id', () =>
+          services.fileCalls.content(about('GET', '/content')),
+        )
+        hold(over)
+        return {
+          status: 200,
+          headers: {
+            'content-type': contentType ?? 'application/octet-stream',
+            // What a client sent is never shown as a page of this gateway.
+            'content-disposition': `attachment; filename*=UTF-8''${encodeURIComponent(record.filename.toWellFormed()).replaceAll("'", '%27')}`,
+            'x-content-type-options': 'nosniff',
+          },
+          body: stream,
+        }
+      },
+    ),
 }
 
 /**

@@ -72,8 +72,7 @@ function create(request: HttpRequest, services: Services, caller: Caller): Promi
       sent = call.body!
       kept = await readKept(call, services)
     },
-    detach: (call, run) =>
-      kept?.background ? startBackground({ services, call, body: sent, kept, run }) : undefined,
+    detach: (call, run) => (kept?.background ? startBackground({ services, call, body: sent, kept, run }) : undefined),
   })
   return answer.then(made => (kept && !kept.background ? keepAnswer(made, kept, services) : made))
 }

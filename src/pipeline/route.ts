@@ -13,7 +13,7 @@ import type { Answer, Attempt } from './lanes/attempt.ts'
 import { Authorizer } from './authorize.ts'
 import type { CallControl } from './call-control.ts'
 import { Cooldowns } from './cooldown.ts'
-import type { Rest } from './cooldown.ts'
+import type { Cooldown } from './cooldown.ts'
 import { blamesDeployment, readFault } from './upstream-fault.ts'
 import { answerInProcess, inProcessExchange } from './lanes/in-process.ts'
 import { streamingOf } from './lanes/streaming.ts'
@@ -35,8 +35,8 @@ interface RouterParts {
   /** A number in [0, 1): chooses among deployments by weight. */
   random(): number
   readonly policies: CallPolicies
-  /** Told once a rest. */
-  reportRest?(rest: Rest): void
+  /** Told once per cooldown. */
+  reportCooldown?(cooldown: Cooldown): void
 }
 
 /** Waits for a reply: one of the two is called, once, and must not throw. */
@@ -46,7 +46,7 @@ export interface ReplyTaker {
 }
 
 /**
- * One for all calls: they share what rests, the upstreams' tokens, and the budget of repeats on a deployment that
+ * One for all calls: they share the cooldowns, the upstreams' tokens, and the budget of repeats on a deployment that
  * failed. Every call adds a fifth of a repeat to it, up to 20.
  */
 export class Router {
@@ -57,13 +57,13 @@ export class Router {
 
   constructor(parts: RouterParts) {
     this.#parts = parts
-    this.#cooldowns = new Cooldowns(parts.clock, parts.reportRest)
+    this.#cooldowns = new Cooldowns(parts.clock, parts.reportCooldown)
     this.#authorizer = new Authorizer(parts.transport, parts.clock)
   }
 
   /** Deployments that get calls only where there are no others. */
-  resting(): Deployment[] {
-    return this.#cooldowns.resting()
+  coolingDown(): Deployment[] {
+    return this.#cooldowns.coolingDown()
   }
 
   /**
@@ -78,7 +78,8 @@ export class Router {
     if (!first) return this.#recoverFor(taker, control, undefined)
     this.#attempt(control, first, {
       answered: reply => taker.answered(reply),
-      failed: thrown => this.#recoverFor(taker, control, { deployment: first, error: this.#failed(control, first, thrown) }),
+      failed: thrown =>
+        this.#recoverFor(taker, control, { deployment: first, error: this.#failed(control, first, thrown) }),
     })
   }
 
@@ -153,8 +154,7 @@ export class Router {
     this.#parts.policies.attempted(call, { deployment, error })
     // A client with a short timeout of its own must not take the deployment away from all others.
     const ownTimeout = error.kind === 'upstream-timeout' && call.overrides.timeoutMs !== undefined
-    if (blamesDeployment(error) && !ownTimeout)
-      this.#cooldowns.failed(deployment, error, call.models.settings.router)
+    if (blamesDeployment(error) && !ownTimeout) this.#cooldowns.failed(deployment, error, call.models.settings.router)
     return error
   }
 
@@ -167,15 +167,15 @@ export class Router {
     return true
   }
 
-  /** By order, then by weight, among those that were not tried and do not rest. */
+  /** By order, then by weight, among those that were not tried and do not cool down. */
   #choose(group: readonly Deployment[], tried: ReadonlySet<Deployment>): Deployment | undefined {
     if (group.length === 1) {
       const only = group[0]!
       return tried.has(only) || this.#cooldowns.isRateLimited(only) ? undefined : only
     }
-    let open = group.filter(one => !tried.has(one) && this.#cooldowns.restMs(one) === 0)
+    let open = group.filter(one => !tried.has(one) && this.#cooldowns.remainingMs(one) === 0)
     if (open.length === 0) {
-      // Everything rests: better a deployment that may have recovered than no answer.
+      // Everything cools down: better a deployment that may have recovered than no answer.
       open = group.filter(one => !tried.has(one) && !this.#cooldowns.isRateLimited(one))
       if (open.length === 0) return undefined
     }
@@ -186,7 +186,7 @@ export class Router {
   }
 
   #nothingAvailable(call: Call, group: readonly Deployment[]): GatewayError {
-    const waits = group.map(one => this.#cooldowns.restMs(one))
+    const waits = group.map(one => this.#cooldowns.remainingMs(one))
     const retryAfterMs = waits.length > 0 ? Math.max(Math.min(...waits), 1000) : undefined
     return new GatewayError(
       'upstream-rate-limited',

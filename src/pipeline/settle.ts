@@ -22,7 +22,9 @@ export function settler(parts: SettleParts): Settle {
   return (call, outcome, status, error) => {
     call.upload?.close()
     completeUsage(call)
-    call.costNanoUsd = costOf(parts, call)
+    // What no upstream was asked for has cost nothing, with or without a price.
+    const isOwnAnswer = outcome === 'success' && call.attempts === 0
+    call.costNanoUsd = isOwnAnswer ? 0n : costOf(parts, call)
     const durationMs = parts.clock.monotonicMs() - call.startedMs
     tell(parts, { call, outcome, status, error, costNanoUsd: call.costNanoUsd, durationMs })
   }

@@ -2,63 +2,68 @@ import { expect, test } from 'bun:test'
 import type { Call } from '../core/call.ts'
 import type { ChatRequest } from '../core/chat.ts'
 import type { Deployment } from '../core/deployment.ts'
-import type { Provider } from '../core/provider.ts'
+import { GatewayError } from '../core/errors.ts'
 import { estimateInput } from '../core/input-tokens.ts'
-import { countLocally } from './count-locally.ts'
+import type { Provider } from '../core/provider.ts'
+import { countTokens } from './count-tokens.ts'
 
-const provider = (name: string, more: Partial<Provider> = {}) =>
-  ({
-    name,
-    apiKeyEnv: [],
-    speaks: { 'openai-chat': () => ({ url: '', headers: {} }) },
-    chatParams: [],
-    ...more,
-  }) as Provider
-const deployment = (of: Provider) => ({ id: of.name, target: { provider: of, model: 'up' } }) as unknown as Deployment
 const counter = {
   request: () => ({ head: { url: 'u', headers: {} }, body: {}, dropped: [] }),
   result: () => ({ inputTokens: 1 }),
 }
-const plain = deployment(provider('plain', { authorization: { headers: () => ({}) } }))
-const counting = deployment(provider('counting', { countTokens: counter }))
-
-function admitted(candidates: Deployment[], operation = 'count-tokens', policy = countLocally()) {
-  const call = { operation, candidates, responseHeaders: {} } as unknown as Call
-  void policy.admit!(call)
-  return call
-}
-
-test("the vendor's own counter wins; other operations pass untouched", () => {
-  expect(admitted([plain, counting])).toMatchObject({ candidates: [counting], responseHeaders: {} })
-  expect(admitted([plain], 'chat').candidates).toEqual([plain])
-})
-
-test('without one the same deployment answers by itself, and says that it guessed', () => {
-  const policy = countLocally()
-  const call = admitted([plain], 'count-tokens', policy)
-  const [made] = call.candidates
-  const { provider: estimating } = made!.target
-  expect([made!.id, made!.target.model, estimating.name, estimating.authorization]).toEqual([
-    'plain',
-    'up',
-    'plain',
-    undefined,
-  ])
-  expect(call.responseHeaders).toEqual({ 'x-token-count-source': 'estimate' })
-  // One for each deployment, not one for each call.
-  expect(admitted([plain], 'count-tokens', policy).candidates[0]).toBe(made!)
-  const request = requestOf([{ type: 'text', text: 'Hello, Claude' }])
-  const { head, body } = estimating.countTokens!.request(request, made!.target)
-  const answer = estimating.answer!(head, body)
-  const result = estimating.countTokens!.result(JSON.parse(answer.pieces.join('')), request)
-  expect(result).toEqual({ inputTokens: estimateInput(request) })
-})
-
-const requestOf = (parts: ChatRequest['messages'][0]['parts'], more: Partial<ChatRequest> = {}): ChatRequest => ({
+const deployment = (name: string, more: Partial<Provider> = {}) =>
+  ({ id: name, target: { provider: { name, ...more }, model: 'up' } }) as unknown as Deployment
+const plain = deployment('plain')
+const counting = deployment('counting', { countTokens: counter })
+const request: ChatRequest = {
   model: 'm',
   stream: false,
   includeUsage: true,
-  messages: [{ role: 'user', parts }],
+  messages: [{ role: 'user', parts: [{ type: 'text', text: 'Hello, Claude' }] }],
   extra: { format: 'x', fields: {} },
-  ...more,
+}
+
+function callOf(candidates: Deployment[], more: Partial<Call> = {}): Call {
+  return {
+    operation: 'count-tokens',
+    candidates,
+    asked: {},
+    fallbacks: 0,
+    responseHeaders: {},
+    input: () => ({ kind: 'chat', request }),
+    reply: (answer: object) => ({ status: 200, contentType: 'application/json', body: JSON.stringify(answer) }),
+    ...more,
+  } as unknown as Call
+}
+const estimate = JSON.stringify({ inputTokens: estimateInput(request) })
+
+test("the vendor's own counter wins; other operations pass untouched", () => {
+  const call = callOf([plain, counting])
+  expect(countTokens().admit!(call)).toBeUndefined()
+  expect(call.candidates).toEqual([counting])
+  const chat = callOf([plain], { operation: 'chat' })
+  expect(countTokens().admit!(chat)).toBeUndefined()
+  expect(chat.candidates).toEqual([plain])
+})
+
+test('without one the call is answered with an estimate, which says that it is one and costs nothing', () => {
+  const call = callOf([plain])
+  expect(countTokens().admit!(call)).toMatchObject({ status: 200, body: estimate })
+  expect(call.responseHeaders).toEqual({ 'x-token-count-source': 'estimate' })
+  expect([call.deployment, call.usage, call.usageSource]).toEqual([
+    plain,
+    { inputTokens: 0, outputTokens: 0 },
+    'estimated',
+  ])
+})
+
+test('a counter that fails is replaced by an estimate, unless the request is what is wrong', () => {
+  const { failed } = countTokens()
+  const answer = (status: number, more: Partial<Call> = {}) =>
+    failed!(callOf([counting], more), new GatewayError('upstream-failed', 'no', { status }))?.body
+  expect([500, 529, 404, 408, 429].map(status => answer(status))).toEqual(Array(5).fill(estimate))
+  expect([400, 401, 422].map(status => answer(status))).toEqual([undefined, undefined, undefined])
+  expect(answer(400, { fallbacks: 1 })).toBe(estimate)
+  expect(answer(500, { asked: { exactCount: true } })).toBeUndefined()
+  expect(answer(500, { operation: 'chat' })).toBeUndefined()
 })

@@ -41,6 +41,9 @@ function estimate(call: Call): Reply {
   if (input.kind !== 'chat') throw new GatewayError('internal', 'the input of a token count is not a chat')
   call.responseHeaders[sourceHeader] = 'estimate'
   call.deployment ??= call.candidates[0]
+  // No vendor bills its counter, and none is asked for an estimate.
+  call.usage = { inputTokens: 0, outputTokens: 0 }
+  call.usageSource = 'estimated'
   return call.reply({ inputTokens: estimateInput(input.request) })
 }
 

@@ -27,8 +27,7 @@ export function fallbacks(): Policy {
           name,
           found.filter(one => offers(one, call)),
         )
-      for (const name of names)
-        add(name, overrides.fallbacks ? allowed(call, name, 'fallbacks') : models.resolve(name))
+      for (const name of names) add(name, overrides.fallbacks ? allowed(call, name, 'fallbacks') : models.resolve(name))
       for (const name of larger) add(name, allowed(call, name, 'context_window_fallback_dict'))
       call.fallbackGroups = groups
     },

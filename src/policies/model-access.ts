@@ -15,11 +15,9 @@ export function modelAccess(): Policy {
       if (candidates instanceof GatewayError) throw candidates
       // The lists show patterns to callers that ask for them; an upstream asked for the model `*` knows none.
       if (model.includes('*') && models.wildcardNames().includes(model)) {
-        throw new GatewayError(
-          'model-not-found',
-          `'${shownModel(model)}' is a pattern; name one model that fits it`,
-          { param: 'model' },
-        )
+        throw new GatewayError('model-not-found', `'${shownModel(model)}' is a pattern; name one model that fits it`, {
+          param: 'model',
+        })
       }
       call.candidates = candidates
     },

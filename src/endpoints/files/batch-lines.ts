@@ -78,7 +78,9 @@ export class BatchLines {
     const model = body.get('model')
     if (typeof model !== 'string' || model === '')
       throw refused(number, '`body.model` is missing; name one of GET /v1/models')
-    const admitted = await this.#services.admitLine(this.#call, { route, format, body }).catch(error => inLine(error, number))
+    const admitted = await this.#services
+      .admitLine(this.#call, { route, format, body })
+      .catch(error => inLine(error, number))
     const there = this.#deploymentOf(model, admitted, number)
     const { target } = there
     const name = target.provider.files?.modelName?.(target) ?? target.model
@@ -99,7 +101,10 @@ export class BatchLines {
     if (request.get('method') !== 'POST') throw refused(number, '`method` must be "POST"')
     const url = request.get('url')
     if (typeof url !== 'string' || !urls.has(url))
-      throw refused(number, `\`url\` must be one of ${[...urls.keys()].filter(one => one.startsWith('/v1')).join(', ')}`)
+      throw refused(
+        number,
+        `\`url\` must be one of ${[...urls.keys()].filter(one => one.startsWith('/v1')).join(', ')}`,
+      )
     if (request.rawText('body') === undefined) throw refused(number, '`body` is missing; it is the request of `url`')
     return request
   }
@@ -130,7 +135,8 @@ function inLine(error: unknown, number: number): never {
   if (!(error instanceof GatewayError) || error.kind === 'internal') throw error
   const { kind, message, cause } = error
   // Of the file these say what its content lacks: the file itself was found.
-  if (kind === 'model-not-found' || kind === 'model-forbidden' || kind === 'unprocessable') throw refused(number, message)
+  if (kind === 'model-not-found' || kind === 'model-forbidden' || kind === 'unprocessable')
+    throw refused(number, message)
   throw new GatewayError(kind, `line ${number} of the file: ${message}`, { param: 'file', cause })
 }
 

@@ -147,11 +147,7 @@ interface SeenFile {
 }
 
 /** Our id of a file that a batch names; made when the file is first seen. */
-async function localFile(
-  services: Services,
-  request: Client,
-  { batch, field, upstreamId }: SeenFile,
-): Promise<string> {
+async function localFile(services: Services, request: Client, { batch, field, upstreamId }: SeenFile): Promise<string> {
   const { keyId, deploymentId } = batch
   const known = await services.files.findUpstream({ kind: 'file', keyId, deploymentId, upstreamId })
   if (known) return known.id
@@ -179,12 +175,7 @@ async function localFile(
 export const optionalMs = 5000
 
 /** What the upstream says of a result. It is asked again when the client asks for the file, so that a failure here is no loss. */
-async function described(
-  services: Services,
-  request: Client,
-  batch: FileRecord,
-  upstreamId: string,
-): Promise<Fields> {
+async function described(services: Services, request: Client, batch: FileRecord, upstreamId: string): Promise<Fields> {
   const call: FileCall = {
     request,
     deployment: deploymentOf(services, batch),

@@ -65,6 +65,8 @@ function rig(
     upstreamMs: 0,
     caller: { role, key: { id: 'key-1' } },
     client: {},
+    format: openaiChat,
+    models: { settings: { deployments: [home, twin, far], bodyBytesMax } },
   } as unknown as Call
   let nowMs = 0
   const place = createPlaceFiles({
@@ -75,15 +77,14 @@ function rig(
       ),
     },
     clock: { epochMs: () => 0, monotonicMs: () => nowMs },
-    settings: () => ({ deployments: [home, twin, far], bodyBytesMax }),
     mayCall: (_caller, model) => !hidden.includes(model),
   })
   return {
     call,
     asked,
     fetched,
-    placed: async () => (await place(call, openaiChat), call),
-    place: () => place(call, openaiChat),
+    placed: async () => (await place(call), call),
+    place: () => place(call),
   }
 }
 const failing = (kind: ConstructorParameters<typeof GatewayError>[0], message = 'no') => ({

@@ -54,7 +54,10 @@ class FilterChain {
     for (const one of out) this.#given += charactersOf(one)
     if (this.#taken - this.#given > heldCharactersMax) {
       const names = this.#filters.map(({ name }) => name).join(', ')
-      throw new GatewayError('internal', `the policies ${names} hold back more than ${heldCharactersMax} characters of an answer`)
+      throw new GatewayError(
+        'internal',
+        `the policies ${names} hold back more than ${heldCharactersMax} characters of an answer`,
+      )
     }
     return out
   }

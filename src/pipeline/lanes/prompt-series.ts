@@ -201,9 +201,7 @@ export class SeriesRelay implements StreamRelay {
     const late = this.#late
     this.#late = ''
     const { usage } = this
-    const last = this.#guarded(
-      () => (usage ? this.#writer.write({ type: 'usage', usage }) : '') + this.#writer.end(),
-    )
+    const last = this.#guarded(() => (usage ? this.#writer.write({ type: 'usage', usage }) : '') + this.#writer.end())
     this.terminated = !this.failure
     return late + last
   }
