@@ -11,7 +11,7 @@ import type { BodyPiece } from '../../core/transport.ts'
 import type { Usage } from '../../core/usage.ts'
 import { noOverrides } from '../../core/overrides.ts'
 import type { RequestOverrides } from '../../core/overrides.ts'
-import { emulate, isPlayedByNobody, moderationsByGuard } from '../../emulation/index.ts'
+import { emulate, needsNoEmulation, moderationsByGuard } from '../../emulation/index.ts'
 import { framingMediaTypes } from '../../lib/frames.ts'
 import type { Edit, JsonBody } from '../../lib/json/json-body.ts'
 import { editedForm } from '../files/form.ts'
@@ -317,13 +317,15 @@ function playedAttempt(call: Call, format: Format, deployment: Deployment, body:
       : undefined
   // A host's own text completions are raw text: the client sees what the model wrote.
   if (format.operation === 'completions' && speaks[format.dialect]) return undefined
-  if (isPlayedByNobody(profile, body)) return undefined
+  if (needsNoEmulation(profile, body)) return undefined
   const request = hubRequest(call, format, body)
   const played = emulate(chat, profile, request)
   if (!played) return undefined
-  const { adapter, contract } = played
+  const { adapter, outputSchema } = played
   const stream = { adapter, format, request, publicModel: call.model }
-  return contract ? checkedAttempt(call, { ...stream, target, contract }) : translatedAttempt(call, stream, target)
+  return outputSchema
+    ? checkedAttempt(call, { ...stream, target, outputSchema })
+    : translatedAttempt(call, stream, target)
 }
 
 /** One that may take several answers. Each is billed, so that the usage is noted as they come. */
