@@ -52,7 +52,7 @@ export function assemble({ options, source, store, logger, clients }: Assembling
     clientConnections: clients,
     ledger: store.ledger,
     droppedLogLines: () => logger.dropped(),
-    restingDeployments: () => router.resting(),
+    deploymentsInCooldown: () => router.resting(),
     databaseReachable: () => store.databaseReachable(),
     redisReachable: store.redisReachable,
   })
