@@ -1,9 +1,9 @@
-/** `TokenUsage` of Converse. */
+/** `TokenUsage` of Converse (docs.aws.amazon.com/bedrock, "TokenUsage"). */
 import type { Usage } from '../../core/usage.ts'
 import { isObject, objectsOf } from '../../lib/json/json-values.ts'
 import { countOf } from '../json.ts'
 
-/** AWS counts cached input apart; the hub counts all input. Undefined = not believable. */
+/** AWS's `inputTokens` excludes cached input, the hub's includes it. Undefined = no valid counts. */
 export function converseUsage(value: unknown): Usage | undefined {
   if (!isObject(value)) return undefined
   const input = countOf(value.inputTokens)
