@@ -106,7 +106,7 @@ function tokenCost(usage: Usage, prices: Prices): Sum {
   return { total, known }
 }
 
-/** Image tokens of the output. Where the vendor does not report them, all output of a call with images counts as such. */
+/** Image tokens of the output; without such a count, all output tokens of a call that made images. */
 function outputImageTokens(usage: Usage, prices: Prices): number {
   if (usage.outputImageTokens !== undefined) return usage.outputImageTokens
   return usage.images && prices.outputImage !== undefined ? usage.outputTokens : 0

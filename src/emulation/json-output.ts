@@ -108,7 +108,7 @@ function findJson(text: string): string | undefined {
   return mended && isJson(mended.json) ? mended.json : undefined
 }
 
-/** The content of the first closed code fence. Two searches, because one pattern for both fences backtracks too much. */
+/** The content of the first closed code fence. Two searches: one pattern for both would backtrack too much. */
 function fencedIn(text: string): string | undefined {
   const opener = /```[\w-]*[^\S\n]*\n/g
   const found = opener.exec(text)

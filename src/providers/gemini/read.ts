@@ -125,6 +125,7 @@ class AnswerReader {
       const index = choice.calls++
       return [...sign('call', index), ...this.#call(part.functionCall, choice.index, index)]
     }
+    // Images inside thoughts are drafts and are left out.
     if (part.thought === true) {
       const text = textOf(part.text)
       return [...(text ? [{ type: 'reasoning', choice: choice.index, text } as const] : []), ...sign('note')]
