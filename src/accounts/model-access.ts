@@ -1,5 +1,5 @@
 /** Which models a caller may call, and the error for one that it may not call or that does not exist. */
-import type { Caller } from '../core/call.ts'
+import type { Caller } from '../core/caller.ts'
 import type { Deployment } from '../core/deployment.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { ModelDirectory } from '../core/ports.ts'

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test'
 import type { ChatRequest } from '../core/chat.ts'
 import { nativeProfile } from '../core/deployment.ts'
-import type { ModelProfile, Target } from '../core/deployment.ts'
-import type { ChatAdapter } from '../core/provider.ts'
+import type { ModelProfile } from '../core/deployment.ts'
+import type { ChatAdapter, Target } from '../core/provider.ts'
 import { emulate, validateJson } from './index.ts'
 
 const person = {

@@ -1,5 +1,6 @@
 /** The log: one JSON object per line, from an allow-list of fields. Of what clients send, only names and ids appear. */
-import type { Settlement, VirtualKey } from '../core/call.ts'
+import type { Settlement } from '../core/call.ts'
+import type { VirtualKey } from '../core/caller.ts'
 import type { Deployment } from '../core/deployment.ts'
 import type { GatewayError } from '../core/errors.ts'
 import type { Clock } from '../lib/clock.ts'

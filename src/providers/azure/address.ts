@@ -2,8 +2,8 @@
  * URLs of Azure OpenAI: with a deployment and a dated version, or the v1 form without both
  * (learn.microsoft.com, "Azure OpenAI API version lifecycle").
  */
-import type { Target } from '../../core/deployment.ts'
-import type { CallHead } from '../../core/provider.ts'
+import type { Target } from '../../core/provider.ts'
+import type { CallHead } from '../../core/transport.ts'
 import { Secret } from '../../lib/secret.ts'
 import { contentHeaders, dialectPaths } from '../openai-compatible/head.ts'
 import type { CompatibleDialect } from '../openai-compatible/head.ts'

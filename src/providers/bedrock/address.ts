@@ -1,7 +1,7 @@
 /** URLs, regions and model ids of Bedrock (docs.aws.amazon.com/bedrock, "Amazon Bedrock Runtime"). */
-import type { Target } from '../../core/deployment.ts'
 import { GatewayError } from '../../core/errors.ts'
-import type { CallHead } from '../../core/provider.ts'
+import type { Target } from '../../core/provider.ts'
+import type { CallHead } from '../../core/transport.ts'
 
 /** The default `baseUrl`; it is replaced by the host of the target's region. */
 export const regionalBaseUrl = 'https://bedrock-runtime.amazonaws.com'

@@ -1,6 +1,6 @@
 /** Gemini's own API as served by AI Studio (ai.google.dev/api). */
-import type { Target } from '../../core/deployment.ts'
-import type { CallHead, Provider, TranslatedCall } from '../../core/provider.ts'
+import type { Provider, Target, TranslatedCall } from '../../core/provider.ts'
+import type { CallHead } from '../../core/transport.ts'
 import { countResult } from './count.ts'
 import { batchEmbedBody, batchEmbedResult, embeddingInput } from './embeddings.ts'
 import { googleFault } from './fault.ts'

@@ -2,8 +2,8 @@
  * Mistral (docs.mistral.ai/api): OpenAI's format with differences (ids of tool calls, order of roles, content parts,
  * thinking) that cannot be edited into the bytes, so chat is always translated.
  */
-import type { Target } from '../../core/deployment.ts'
-import type { CallHead, ForwardQuirks, Provider, UpstreamFault } from '../../core/provider.ts'
+import type { ForwardQuirks, Provider, Target, UpstreamFault } from '../../core/provider.ts'
+import type { CallHead } from '../../core/transport.ts'
 import { generalFault } from '../fault.ts'
 import { embeddingsAdapter } from '../openai-compatible/embeddings.ts'
 import { compatibleHead } from '../openai-compatible/head.ts'

@@ -3,8 +3,8 @@
  * length and other options cannot be set, thinking has a field name of its own, and unknown fields are silently
  * ignored. Text completions and embeddings lose nothing under `/v1` and are forwarded.
  */
-import type { Target } from '../../core/deployment.ts'
-import type { CallHead, Provider } from '../../core/provider.ts'
+import type { Provider, Target } from '../../core/provider.ts'
+import type { CallHead } from '../../core/transport.ts'
 import { generalFault } from '../fault.ts'
 import { embedBody, embedResult } from './embeddings.ts'
 import { chatReader, chatResult, isDone } from './read.ts'

@@ -1,6 +1,6 @@
 /** Paths and headers of OpenAI's dialects. */
-import type { Target } from '../../core/deployment.ts'
-import type { CallHead, Dialect } from '../../core/provider.ts'
+import type { Dialect, Target } from '../../core/provider.ts'
+import type { CallHead } from '../../core/transport.ts'
 
 /** Paths under `baseUrl` (OpenAI API reference); `/rerank` is Jina's, which many hosts have as well. */
 export const dialectPaths = {
