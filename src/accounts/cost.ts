@@ -76,8 +76,8 @@ function isFree(prices: Prices): boolean {
 function tokenCost(usage: Usage, prices: Prices): Sum {
   const { input, output } = prices
   const cached = usage.cachedInputTokens ?? 0
-  const written = usage.cacheWriteTokens ?? 0
-  const writtenOneHour = Math.min(usage.cacheWriteOneHourTokens ?? 0, written)
+  const cacheWrite = usage.cacheWriteTokens ?? 0
+  const cacheWriteOneHour = Math.min(usage.cacheWriteOneHourTokens ?? 0, cacheWrite)
   const inputAudio = usage.inputAudioTokens ?? 0
   const inputImage = usage.inputImageTokens ?? 0
   const outputAudio = usage.outputAudioTokens ?? 0
@@ -85,11 +85,11 @@ function tokenCost(usage: Usage, prices: Prices): Sum {
   const reasoning = prices.reasoning === undefined ? 0 : (usage.reasoningTokens ?? 0)
   const write = prices.cacheWrite ?? input
   const parts: [number, bigint | undefined][] = [
-    [Math.max(usage.inputTokens - cached - written - inputAudio - inputImage, 0), input],
+    [Math.max(usage.inputTokens - cached - cacheWrite - inputAudio - inputImage, 0), input],
     [Math.max(usage.outputTokens - outputAudio - outputImage - reasoning, 0), output],
     [cached, prices.cacheRead ?? input],
-    [written - writtenOneHour, write],
-    [writtenOneHour, prices.cacheWriteOneHour ?? write],
+    [cacheWrite - cacheWriteOneHour, write],
+    [cacheWriteOneHour, prices.cacheWriteOneHour ?? write],
     [inputAudio, prices.inputAudio ?? input],
     [inputImage, prices.inputImage ?? input],
     [outputAudio, prices.outputAudio ?? output],

@@ -2,8 +2,8 @@
  * The blocks in which models write tool calls: what opens a block, where it ends, and how its calls are read.
  * A block is fed piece by piece; the way it is split does not change where it ends.
  */
-import { callKeys, offeredName, readJsonCalls, readPythonCalls, readXmlCalls } from './written-calls.ts'
-import type { OfferedTools, WrittenCall } from './written-calls.ts'
+import { callKeys, offeredName, readJsonCalls, readPythonCalls, readXmlCalls } from './call-notations.ts'
+import type { OfferedTools, ParsedCall } from './call-notations.ts'
 
 /** One instance per block of text; it keeps the end of what it was fed. */
 export interface Block {
@@ -12,9 +12,9 @@ export interface Block {
   /** true = `start` (the first characters of the block, opener included) shows that it holds no calls. */
   isText(start: string): boolean
   /** The calls of the whole block; undefined = it is text. */
-  calls(block: string): WrittenCall[] | undefined
+  calls(block: string): ParsedCall[] | undefined
   /** The same for a block that was not closed when the answer ended; undefined = it is text. */
-  callsAtEnd(block: string): WrittenCall[] | undefined
+  callsAtEnd(block: string): ParsedCall[] | undefined
 }
 
 /** Whether a block begins at the start of a text: no, not decided yet, or yes. */
@@ -113,7 +113,7 @@ class FenceBlock implements Block {
     return key !== null && !callKeys.has(key[1]!)
   }
 
-  calls(block: string): WrittenCall[] | undefined {
+  calls(block: string): ParsedCall[] | undefined {
     const content = block.slice(block.indexOf('\n') + 1, block.lastIndexOf(fence))
     if (this.#label === 'json') return readJsonCalls(content, this.#offered, true)
     if (!callLabels.has(this.#label)) return undefined
@@ -125,7 +125,7 @@ class FenceBlock implements Block {
   }
 
   /** Some models close the fence on the line of the call itself. */
-  callsAtEnd(block: string): WrittenCall[] | undefined {
+  callsAtEnd(block: string): ParsedCall[] | undefined {
     const trimmed = block.trimEnd()
     return trimmed.endsWith(fence) && trimmed.length > block.indexOf('\n') + fence.length
       ? this.calls(trimmed)
@@ -158,7 +158,7 @@ class TagBlock implements Block {
     return false
   }
 
-  calls(block: string): WrittenCall[] | undefined {
+  calls(block: string): ParsedCall[] | undefined {
     if (this.#opener === '') return readXmlCalls(block, this.#offered)
     const content = block.slice(this.#opener.length, -this.#closer.length)
     return readJsonCalls(content, this.#offered) ?? readXmlCalls(content, this.#offered)
@@ -188,11 +188,11 @@ class RemainderBlock implements Block {
     return content !== '' && content[0] !== '{' && content[0] !== '['
   }
 
-  calls(block: string): WrittenCall[] | undefined {
+  calls(block: string): ParsedCall[] | undefined {
     return readJsonCalls(block.slice(this.#opener.length), this.#offered)
   }
 
-  callsAtEnd(block: string): WrittenCall[] | undefined {
+  callsAtEnd(block: string): ParsedCall[] | undefined {
     return this.calls(block)
   }
 }
@@ -233,7 +233,7 @@ class ListBlock implements Block {
     return false
   }
 
-  calls(block: string): WrittenCall[] | undefined {
+  calls(block: string): ParsedCall[] | undefined {
     if (block.startsWith('[TOOL_CALLS]')) return readJsonCalls(block.slice('[TOOL_CALLS]'.length), this.#offered)
     return readPythonCalls(block, this.#offered)
   }

@@ -1,7 +1,7 @@
 /** Finds tool calls in a text that arrives in pieces. Plain text is emitted at once, possible calls are buffered. */
 import { openerStart, openingOf } from './call-blocks.ts'
 import type { Block } from './call-blocks.ts'
-import type { OfferedTools, WrittenCall } from './written-calls.ts'
+import type { OfferedTools, ParsedCall } from './call-notations.ts'
 
 /** A larger block is treated as text: bounds the buffer. */
 const blockCharactersMax = 256 * 1024
@@ -17,7 +17,7 @@ function cutAfter(text: string, at: number): number {
 }
 
 /** A piece of text, or the calls of one block, in the order of the text. */
-export type Found = { readonly text: string } | { readonly calls: readonly WrittenCall[] }
+export type Found = { readonly text: string } | { readonly calls: readonly ParsedCall[] }
 
 /** One instance per text. The result does not depend on how the text is split into pieces. */
 export class CallScanner {

@@ -65,8 +65,8 @@ export function toolCallsAsText(request: ChatRequest): Message[] {
 function toolPartAsText(part: Part, names: ReadonlyMap<string, string>): Part[] {
   if (part.type === 'tool-call') {
     // Arguments that the model wrote may not be JSON; they are then sent as a JSON string.
-    const written = part.arguments.trim() === '' ? '{}' : part.arguments
-    const json = readLiteral(written)?.json ?? JSON.stringify(written)
+    const argumentsText = part.arguments.trim() === '' ? '{}' : part.arguments
+    const json = readLiteral(argumentsText)?.json ?? JSON.stringify(argumentsText)
     return [{ type: 'text', text: callBlock(part.name, json), ...(part.cache && { cache: part.cache }) }]
   }
   if (part.type !== 'tool-result') return [part]

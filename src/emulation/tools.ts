@@ -9,7 +9,7 @@ import { perChoice } from './decorate.ts'
 import type { Emulation } from './decorate.ts'
 import { withInstruction } from './messages.ts'
 import { describeTools, toolCallsAsText, hasToolParts } from './tool-prompt.ts'
-import type { OfferedTools, WrittenCall } from './written-calls.ts'
+import type { OfferedTools, ParsedCall } from './call-notations.ts'
 
 type ChoiceEvent = Extract<ChatEvent, { choice: number }>
 
@@ -146,7 +146,7 @@ class ToolCallExtractor {
     return [{ type: 'text', choice, text: emitted }]
   }
 
-  #emitCalls(choice: number, calls: readonly WrittenCall[]): ChatEvent[] {
+  #emitCalls(choice: number, calls: readonly ParsedCall[]): ChatEvent[] {
     if (!this.#hasText) this.#space = ''
     // White space on one side of the call is enough to separate the two texts around it.
     this.#keepsSpace = this.#hasText && this.#space === ''

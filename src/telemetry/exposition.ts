@@ -58,7 +58,7 @@ export class Exposition {
     return `${this.#lines.join('\n')}\n`
   }
 
-  /** Writes the metric's head once. The format wants all samples of a metric in one group: callers keep that order. */
+  /** Writes HELP and TYPE once. The format requires the samples of a metric in one group: callers keep that order. */
   #describe({ name, help, type }: { name: string; help: string; type: string }): void {
     if (this.#described.has(name)) return
     this.#described.add(name)

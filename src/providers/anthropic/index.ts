@@ -70,7 +70,7 @@ function fault(status: number, body: unknown): UpstreamFault {
 }
 
 /**
- * `anthropic/...`: clients that speak Messages are forwarded, to its token counter too; all others are translated.
+ * `anthropic/...`: calls in its own dialect are forwarded, also to its token counter; all others are translated.
  * `anthropic_version` and `anthropic_beta` of the configuration become headers.
  */
 export const anthropic: Provider = {

@@ -59,17 +59,17 @@ class UsageCounts {
     const output = countOf(this.#seen.output_tokens)
     if (input === undefined || output === undefined) return undefined
     const read = countOf(this.#seen.cache_read_input_tokens) ?? 0
-    const written = countOf(this.#seen.cache_creation_input_tokens) ?? 0
+    const cacheWrite = countOf(this.#seen.cache_creation_input_tokens) ?? 0
     const detail = isObject(this.#seen.cache_creation) ? this.#seen.cache_creation : {}
     const oneHour = countOf(detail.ephemeral_1h_input_tokens) ?? 0
     const outputDetail = isObject(this.#seen.output_tokens_details) ? this.#seen.output_tokens_details : {}
     const thinkingTokens = countOf(outputDetail.thinking_tokens) ?? 0
     return {
-      inputTokens: input + read + written,
+      inputTokens: input + read + cacheWrite,
       outputTokens: output,
       ...(read > 0 && { cachedInputTokens: read }),
-      ...(written > 0 && { cacheWriteTokens: written }),
-      ...(oneHour > 0 && { cacheWriteOneHourTokens: Math.min(oneHour, written) }),
+      ...(cacheWrite > 0 && { cacheWriteTokens: cacheWrite }),
+      ...(oneHour > 0 && { cacheWriteOneHourTokens: Math.min(oneHour, cacheWrite) }),
       ...(thinkingTokens > 0 && { reasoningTokens: Math.min(thinkingTokens, output) }),
     }
   }
@@ -102,9 +102,9 @@ class Blocks {
         this.#open = { call: index, wroteArguments: false }
         const start: ChatEvent[] =
           index === undefined ? [] : [{ type: 'tool-call-start', choice: 0, index, id: textOf(block.id), name }]
-        // A whole answer carries its input here; a stream starts with an empty object.
-        const written = isObject(block.input) && Object.keys(block.input).length > 0 ? JSON.stringify(block.input) : ''
-        return [...start, ...this.#arguments(written)]
+        // A whole answer has its input here; in a stream it is an empty object, and deltas follow.
+        const input = isObject(block.input) && Object.keys(block.input).length > 0 ? JSON.stringify(block.input) : ''
+        return [...start, ...this.#arguments(input)]
       }
       default:
         return []

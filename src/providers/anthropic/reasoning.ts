@@ -20,7 +20,7 @@ const budgetOfEffort: Readonly<Record<ReasoningEffort, number>> = {
 }
 
 /** The properties of a call that decide whether and how Claude can think in it. */
-export interface ClaudeThinkingContext {
+interface ClaudeThinkingContext {
   /** See `claudeVersion`. */
   readonly version: number
   /** Limits the whole output; undefined = the model's own limit. */

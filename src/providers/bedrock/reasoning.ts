@@ -64,9 +64,13 @@ function claude(request: ChatRequest, context: ThinkingContext): Thinking | unde
 function nova(request: ChatRequest, none: Thinking, dropped: string[]): Thinking {
   const { effort, budgetTokens } = request.reasoning!
   if (budgetTokens !== undefined) dropped.push('thinking.budget_tokens')
-  const asked = effort === undefined || effort === 'none' ? effortOfBudget(budgetTokens) : effort
+  const effortLevel = effort === undefined || effort === 'none' ? effortOfBudget(budgetTokens) : effort
   let level =
-    asked === 'minimal' || asked === 'low' ? 'low' : asked === undefined || asked === 'medium' ? 'medium' : 'high'
+    effortLevel === 'minimal' || effortLevel === 'low'
+      ? 'low'
+      : effortLevel === undefined || effortLevel === 'medium'
+        ? 'medium'
+        : 'high'
   const limited = [none.maxTokens, request.temperature, request.topP, request.topK].some(one => one !== undefined)
   if (level === 'high' && limited) {
     dropped.push(fieldOf(request))

@@ -181,9 +181,9 @@ function stopSequences({ stop = [] }: ChatRequest, dropped: string[]): string[] 
   return taken
 }
 
-function serviceTier({ serviceTier: asked }: ChatRequest, dropped: string[]): string | undefined {
-  if (asked === undefined || asked === 'auto') return undefined
-  if (serviceTiers.has(asked)) return asked
+function serviceTier({ serviceTier: requested }: ChatRequest, dropped: string[]): string | undefined {
+  if (requested === undefined || requested === 'auto') return undefined
+  if (serviceTiers.has(requested)) return requested
   dropped.push('service_tier')
   return undefined
 }

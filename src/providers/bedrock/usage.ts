@@ -10,15 +10,15 @@ export function converseUsage(value: unknown): Usage | undefined {
   const output = countOf(value.outputTokens)
   if (input === undefined || output === undefined) return undefined
   const read = countOf(value.cacheReadInputTokens) ?? 0
-  const written = countOf(value.cacheWriteInputTokens) ?? 0
+  const cacheWrite = countOf(value.cacheWriteInputTokens) ?? 0
   const oneHour = objectsOf(value.cacheDetails)
     .filter(detail => detail.ttl === '1h')
     .reduce((sum, detail) => sum + (countOf(detail.inputTokens) ?? 0), 0)
   return {
-    inputTokens: input + read + written,
+    inputTokens: input + read + cacheWrite,
     outputTokens: output,
     ...(read > 0 && { cachedInputTokens: read }),
-    ...(written > 0 && { cacheWriteTokens: written }),
-    ...(oneHour > 0 && { cacheWriteOneHourTokens: Math.min(oneHour, written) }),
+    ...(cacheWrite > 0 && { cacheWriteTokens: cacheWrite }),
+    ...(oneHour > 0 && { cacheWriteOneHourTokens: Math.min(oneHour, cacheWrite) }),
   }
 }

@@ -90,8 +90,8 @@ function resultContent(parts: readonly Part[]): unknown {
 }
 
 function resultPart(part: Part): Json {
-  const written = contentPart(part)
-  if (written.type === 'text') return written
+  const converted = contentPart(part)
+  if (converted.type === 'text') return converted
   throw new GatewayError(
     'invalid-request',
     'this model takes tool results as text only; send the image in a user message',

@@ -88,11 +88,8 @@ class Answer {
     const { id, function: called } = objectOf(call)
     const index = this.#calls++
     this.#open = { index, wroteArguments: false }
-    const { name, arguments: written } = objectOf(called)
-    return [
-      { type: 'tool-call-start', choice: 0, index, id: textOf(id), name: textOf(name) },
-      ...this.#arguments(written),
-    ]
+    const { name, arguments: args } = objectOf(called)
+    return [{ type: 'tool-call-start', choice: 0, index, id: textOf(id), name: textOf(name) }, ...this.#arguments(args)]
   }
 
   endCall(): ChatEvent[] {
@@ -103,8 +100,8 @@ class Answer {
     return [...events, { type: 'tool-call-end', choice: 0, index }]
   }
 
-  #arguments(written: unknown): ChatEvent[] {
-    const fragment = isObject(written) ? JSON.stringify(written) : textOf(written)
+  #arguments(args: unknown): ChatEvent[] {
+    const fragment = isObject(args) ? JSON.stringify(args) : textOf(args)
     if (!this.#open || fragment === '') return []
     this.#open.wroteArguments = true
     return [{ type: 'tool-call-arguments', choice: 0, index: this.#open.index, fragment }]

@@ -94,12 +94,12 @@ interface Shape {
 function aspectRatio(size: string | undefined, offered: readonly string[]): Shape | undefined {
   if (size === undefined || size === 'auto') return undefined
   const sides = /^(\d{1,5})x(\d{1,5})$/.exec(size)
-  const wanted = sides ? Number(sides[1]) / Number(sides[2]) : Number.NaN
-  if (!Number.isFinite(wanted) || wanted === 0)
+  const requestedRatio = sides ? Number(sides[1]) / Number(sides[2]) : Number.NaN
+  if (!Number.isFinite(requestedRatio) || requestedRatio === 0)
     throw new GatewayError('invalid-request', '`size` must be WIDTHxHEIGHT such as "1024x1024", or "auto"', {
       param: 'size',
     })
-  const distance = (ratio: string) => Math.abs(Math.log(valueOf(ratio) / wanted))
+  const distance = (ratio: string) => Math.abs(Math.log(valueOf(ratio) / requestedRatio))
   const ratio = offered.reduce((best, one) => (distance(one) < distance(best) ? one : best))
   return { ratio, exact: distance(ratio) < 0.001 }
 }

@@ -65,7 +65,7 @@ export const geminiChatParams: readonly string[] = [
   'cached_content',
 ]
 
-/** `gemini/...`: clients that speak Gemini are forwarded, all others are translated. */
+/** `gemini/...`: calls in Gemini's dialect are forwarded, all others are translated. */
 export const gemini: Provider = {
   name: 'gemini',
   defaultBaseUrl: 'https://generativelanguage.googleapis.com/v1beta',

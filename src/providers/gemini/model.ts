@@ -7,7 +7,7 @@ export interface GeminiModel {
   readonly tier: 'pro' | 'flash' | 'flash-lite' | ''
   /** Generates images or speech; before Gemini 3 such models have no thinking options. */
   readonly media: boolean
-  /** Gemma up to 3 knows no system instruction (Gemma model card, "System instructions"). */
+  /** false = Gemma up to 3, which has no system instruction (Gemma model card, "System instructions"). */
   readonly systemInstruction: boolean
 }
 

@@ -21,9 +21,9 @@ export interface GeminiBody {
 
 /** Differences between AI Studio and Vertex AI. */
 interface HostFeatures {
-  /** Calls and their results carry ids. */
+  /** The host takes `id` on calls and their results. */
   readonly callIds: boolean
-  /** Files carry their names (`displayName`): Vertex AI's alone. */
+  /** The host takes `displayName` on files; only Vertex AI does. */
   readonly fileNames: boolean
 }
 

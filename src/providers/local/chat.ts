@@ -111,13 +111,13 @@ function requestedCall(body: Json, messages: readonly Json[]): RequestedCall | u
   )
   if (tools.length === 0 || choice.mode === 'none') return undefined
   const last = messages.at(-1)
-  const asked = last?.role === 'user' ? contentText(last.content).slice(0, searchedLengthMax) : ''
+  const userText = last?.role === 'user' ? contentText(last.content).slice(0, searchedLengthMax) : ''
   const tool =
     choice.name !== undefined
       ? tools.find(one => one.name === choice.name)
       : choice.mode === 'required'
         ? tools[0]
-        : tools.find(one => typeof one.name === 'string' && asked.includes(one.name))
+        : tools.find(one => typeof one.name === 'string' && userText.includes(one.name))
   if (!tool || typeof tool.name !== 'string') return undefined
   const isLegacy = functions.length > 0 && (body.tools === undefined || body.tools === null)
   return { name: tool.name, arguments: JSON.stringify(tool.parameters ? synthesise(tool.parameters) : {}), isLegacy }

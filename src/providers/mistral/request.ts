@@ -76,10 +76,10 @@ function chatBody(request: ChatRequest, target: Target): Body {
 
 /** Mistral has two tiers: `auto` (priority capacity where it was bought) and `standard_only`. */
 function readServiceTier(fields: Json, dropped: string[]): void {
-  const { service_tier: asked } = fields
-  if (asked === undefined || asked === 'auto' || asked === 'standard_only') return
+  const { service_tier: requested } = fields
+  if (requested === undefined || requested === 'auto' || requested === 'standard_only') return
   delete fields.service_tier
-  if (asked === 'default') fields.service_tier = 'standard_only'
+  if (requested === 'default') fields.service_tier = 'standard_only'
   else dropped.push('service_tier')
 }
 
@@ -87,10 +87,10 @@ function readServiceTier(fields: Json, dropped: string[]): void {
 function reasoningFields({ reasoning }: ChatRequest, target: Target, dropped: string[]): Json {
   if (!reasoning) return {}
   const { effort, budgetTokens, enabled } = reasoning
-  const wanted = enabled !== false && effort !== 'none'
+  const isOn = enabled !== false && effort !== 'none'
   if (budgetTokens !== undefined) dropped.push('reasoning.budget_tokens')
-  if (!/magistral/i.test(target.model)) return { reasoning_effort: wanted ? 'high' : 'none' }
-  if (wanted) return { prompt_mode: 'reasoning' }
+  if (!/magistral/i.test(target.model)) return { reasoning_effort: isOn ? 'high' : 'none' }
+  if (isOn) return { prompt_mode: 'reasoning' }
   dropped.push('reasoning_effort')
   return {}
 }

@@ -232,9 +232,9 @@ class CallNumbers {
 
   read(choice: number, call: Json): ChatEvent[] {
     const events: ChatEvent[] = []
-    const written = isObject(call.function) ? call.function : {}
+    const called = isObject(call.function) ? call.function : {}
     const id = textOf(call.id)
-    const name = textOf(written.name)
+    const name = textOf(called.name)
     const index = typeof call.index === 'number' ? call.index : id || name ? this.#count : Math.max(this.#count - 1, 0)
     let known = this.#byIndex.get(index)
     const another = known !== undefined && id !== '' && known.id !== '' && id !== known.id && name !== ''
@@ -246,11 +246,7 @@ class CallNumbers {
       events.push({ type: 'tool-call-start', choice, index: known.number, id: known.id, name })
     }
     const fragment =
-      typeof written.arguments === 'string'
-        ? written.arguments
-        : written.arguments
-          ? JSON.stringify(written.arguments)
-          : ''
+      typeof called.arguments === 'string' ? called.arguments : called.arguments ? JSON.stringify(called.arguments) : ''
     if (fragment) events.push({ type: 'tool-call-arguments', choice, index: known.number, fragment })
     return events
   }

@@ -37,8 +37,8 @@ function text(target: Target, name: string, allowed: RegExp): string | undefined
 }
 
 function base(target: Target): string {
-  const { api_version: asked } = target.options
-  const version = typeof asked === 'string' ? asked : apiVersionDefault
+  const { api_version: configured } = target.options
+  const version = typeof configured === 'string' ? configured : apiVersionDefault
   if (target.baseUrl !== globalBaseUrl)
     return /\/v\d+\w*$/.test(target.baseUrl) ? target.baseUrl : `${target.baseUrl}/${version}`
   return `${hostOf(text(target, 'vertex_project', project) === undefined ? 'global' : locationOf(target))}/${version}`
@@ -46,12 +46,12 @@ function base(target: Target): string {
 
 const locationOf = (target: Target): string => text(target, 'vertex_location', location) ?? locationDefault
 
-function hostOf(place: string): string {
-  if (place === 'global') return globalBaseUrl
+function hostOf(region: string): string {
+  if (region === 'global') return globalBaseUrl
   // The two multi-regions have a different form of host names.
-  return place === 'us' || place === 'eu'
-    ? `https://aiplatform.${place}.rep.googleapis.com`
-    : `https://${place}-aiplatform.googleapis.com`
+  return region === 'us' || region === 'eu'
+    ? `https://aiplatform.${region}.rep.googleapis.com`
+    : `https://${region}-aiplatform.googleapis.com`
 }
 
 /** '' in express mode (an API key without a project). */

@@ -20,10 +20,10 @@ function withBetas(head: CallHead, target: Target): CallHead {
 export function claudeCall(request: ChatRequest, target: Target): TranslatedCall {
   const { body, dropped } = messagesBody(request, target)
   const { model: _, ...rest } = body
-  const { anthropic_version: asked } = target.options
+  const { anthropic_version: configured } = target.options
   return {
     head: withBetas(vertexHead(target, request.stream ? 'streamRawPredict' : 'rawPredict'), target),
-    body: { anthropic_version: typeof asked === 'string' ? asked : version, ...rest },
+    body: { anthropic_version: typeof configured === 'string' ? configured : version, ...rest },
     dropped,
   }
 }

@@ -4,7 +4,7 @@ import { readOrUndefined, LiteralReader, NotLiteral, readLiteral } from '../lib/
 import type { Literal } from '../lib/json/literal.ts'
 
 /** A call of an offered tool, under its offered name. */
-export interface WrittenCall {
+export interface ParsedCall {
   readonly name: string
   /** A JSON object as text. */
   readonly arguments: string
@@ -28,10 +28,10 @@ export function offeredName(written: string, offered: OfferedTools): string | un
  * One or more JSON values, each a call or a list of calls; undefined = the text holds something else.
  * `strict` = a call must have a field with its arguments, for places where other JSON is usual.
  */
-export function readJsonCalls(text: string, offered: OfferedTools, strict = false): WrittenCall[] | undefined {
+export function readJsonCalls(text: string, offered: OfferedTools, strict = false): ParsedCall[] | undefined {
   return readOrUndefined(() => {
     const reader = new LiteralReader(text)
-    const calls: WrittenCall[] = []
+    const calls: ParsedCall[] = []
     for (reader.skip(); !reader.ended; reader.skip()) {
       const value = reader.value()
       for (const item of value.items ?? [value]) calls.push(jsonCall(item, offered, strict))
@@ -53,7 +53,7 @@ export const callKeys: ReadonlySet<string> = new Set([
   'function',
 ])
 
-function jsonCall(value: Literal, offered: OfferedTools, strict: boolean): WrittenCall {
+function jsonCall(value: Literal, offered: OfferedTools, strict: boolean): ParsedCall {
   const { entries } = value
   if (!entries || [...entries.keys()].some(key => !callKeys.has(key))) throw new NotLiteral('no call')
   const inner = entries.get('function')
@@ -76,10 +76,10 @@ function argumentsText(given: Literal | undefined): string {
  * Python as models write it into `tool_code`: `f(a=1)`, `print(f(a=1))`, `[f(a=1), g()]`, one statement a line.
  * Positional arguments get their names from the tool's schema. undefined = the text holds something else.
  */
-export function readPythonCalls(text: string, offered: OfferedTools): WrittenCall[] | undefined {
+export function readPythonCalls(text: string, offered: OfferedTools): ParsedCall[] | undefined {
   return readOrUndefined(() => {
     const reader = new LiteralReader(text)
-    const calls: WrittenCall[] = []
+    const calls: ParsedCall[] = []
     for (reader.skip(); !reader.ended; reader.skip()) {
       readStatement(reader, offered, calls)
       // Statements are separated by a line break or a semicolon; anything else is not Python.
@@ -92,7 +92,7 @@ export function readPythonCalls(text: string, offered: OfferedTools): WrittenCal
   })
 }
 
-function readStatement(reader: LiteralReader, offered: OfferedTools, calls: WrittenCall[]): void {
+function readStatement(reader: LiteralReader, offered: OfferedTools, calls: ParsedCall[]): void {
   if (!offered.has('print') && reader.match(/print[ \t]*\(/y)) {
     reader.skip()
     readStatement(reader, offered, calls)
@@ -107,7 +107,7 @@ function readStatement(reader: LiteralReader, offered: OfferedTools, calls: Writ
   }
 }
 
-function pythonCall(reader: LiteralReader, offered: OfferedTools): WrittenCall {
+function pythonCall(reader: LiteralReader, offered: OfferedTools): ParsedCall {
   const name = offeredName(reader.match(/[A-Za-z_][\w.-]*/y) ?? '', offered)
   if (name === undefined) throw new NotLiteral('no offered tool')
   reader.match(/[ \t]+/y)
@@ -132,8 +132,8 @@ function pythonCall(reader: LiteralReader, offered: OfferedTools): WrittenCall {
  * `<function=f><parameter=a>1</parameter></function>`, once or more. A value is a string where the schema says so, else
  * the literal it parses as. undefined = the text holds something else.
  */
-export function readXmlCalls(text: string, offered: OfferedTools): WrittenCall[] | undefined {
-  const calls: WrittenCall[] = []
+export function readXmlCalls(text: string, offered: OfferedTools): ParsedCall[] | undefined {
+  const calls: ParsedCall[] = []
   let rest = text.trim()
   while (rest !== '') {
     const opening = /^<function=([^>\s]+)>/.exec(rest)
