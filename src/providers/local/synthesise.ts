@@ -1,4 +1,7 @@
-/** Makes a small value that matches a JSON Schema, for simulated tool calls and structured output. */
+/**
+ * Makes a small value for a JSON Schema, for simulated tool calls and structured output. `pattern`, `multipleOf`,
+ * `exclusiveMaximum`, `not` and conditions are not considered, so a schema with them may not match the value.
+ */
 import { isObject } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { LocalRefusal } from './refusal.ts'
