@@ -115,7 +115,7 @@ function assembleMetrics(
     clientConnections: clients,
     ledger: store.ledger,
     droppedLogLines: () => logger.dropped(),
-    restingDeployments: cooling,
+    deploymentsInCooldown: cooling,
     databaseReachable: () => store.databaseReachable(),
     redisReachable: store.redisReachable,
   })

@@ -10,7 +10,7 @@ import type { MakeHead, Target, TranslatedCall, UnaryAdapter } from '../../core/
 import type { AnswerHead, BodyPiece, CallHead } from '../../core/transport.ts'
 import type { Usage } from '../../core/usage.ts'
 import type { RequestOverrides } from '../../core/overrides.ts'
-import { emulate, isPlayedByNobody, moderationsByGuard } from '../../emulation/index.ts'
+import { emulate, needsNoEmulation, moderationsByGuard } from '../../emulation/index.ts'
 import { framingMediaTypes } from '../../lib/frames.ts'
 import { JsonBody } from '../../lib/json/json-body.ts'
 import type { Edit } from '../../lib/json/json-body.ts'
@@ -275,13 +275,15 @@ function emulatedAttempt(plan: Plan, format: Format): Attempt | undefined {
       : undefined
   // A host's own text completions are raw text: the client sees what the model wrote.
   if (format.operation === 'completions' && speaks[format.dialect]) return undefined
-  if (call.edits.length === 0 && isPlayedByNobody(profile, body)) return undefined
+  if (call.edits.length === 0 && needsNoEmulation(profile, body)) return undefined
   const request = editedRequest(call, body, format.decode)
   const played = emulate(chat, profile, request)
   if (!played) return undefined
-  const { adapter, contract } = played
+  const { adapter, outputSchema } = played
   const stream = { adapter, format, request, publicModel: call.model }
-  return contract ? checkedAttempt(call, { ...stream, target, contract }) : translatedAttempt(call, stream, target)
+  return outputSchema
+    ? checkedAttempt(call, { ...stream, target, outputSchema })
+    : translatedAttempt(call, stream, target)
 }
 
 /** One that may take several answers. Each is billed, so that the usage is noted as they come. */

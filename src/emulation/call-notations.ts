@@ -1,10 +1,10 @@
-/** Calls of tools in the notations that models write: JSON objects, Python calls, XML. Only offered names count. */
+/** Parses tool calls in the notations that models write: JSON objects, Python calls, XML. Only offered tools count. */
 import type { Tool } from '../core/chat.ts'
-import { attempt, LiteralReader, NotLiteral, readLiteral } from '../lib/json/literal.ts'
+import { readOrUndefined, LiteralReader, NotLiteral, readLiteral } from '../lib/json/literal.ts'
 import type { Literal } from '../lib/json/literal.ts'
 
 /** A call of an offered tool, under its offered name. */
-export interface WrittenCall {
+export interface ParsedCall {
   readonly name: string
   /** A JSON object as text. */
   readonly arguments: string
@@ -14,10 +14,10 @@ export interface WrittenCall {
 export type OfferedTools = ReadonlyMap<string, Tool>
 
 const noArguments = '{}'
-/** Gemini and Gemma put their functions into this module. */
+/** Gemini and Gemma write their functions as members of this module. */
 const modulePrefix = 'default_api.'
 
-/** The offered name that is meant; undefined = none. */
+/** The offered tool that `written` names, with or without the module; undefined = none. */
 export function offeredName(written: string, offered: OfferedTools): string | undefined {
   if (offered.has(written)) return written
   const bare = written.startsWith(modulePrefix) ? written.slice(modulePrefix.length) : ''
@@ -25,13 +25,13 @@ export function offeredName(written: string, offered: OfferedTools): string | un
 }
 
 /**
- * One or more JSON values, each a call or a list of calls; undefined = anything in the text is something else.
- * `strict` = a call has to say its arguments, for places where other JSON is usual.
+ * One or more JSON values, each a call or a list of calls; undefined = the text holds something else.
+ * `strict` = a call must have a field with its arguments, for places where other JSON is usual.
  */
-export function readJsonCalls(text: string, offered: OfferedTools, strict = false): WrittenCall[] | undefined {
-  return attempt(() => {
+export function readJsonCalls(text: string, offered: OfferedTools, strict = false): ParsedCall[] | undefined {
+  return readOrUndefined(() => {
     const reader = new LiteralReader(text)
-    const calls: WrittenCall[] = []
+    const calls: ParsedCall[] = []
     for (reader.skip(); !reader.ended; reader.skip()) {
       const value = reader.value()
       for (const item of value.items ?? [value]) calls.push(jsonCall(item, offered, strict))
@@ -42,7 +42,7 @@ export function readJsonCalls(text: string, offered: OfferedTools, strict = fals
   })
 }
 
-/** The keys that a call may have. Any other key (`description`, say) makes it a tool's definition, or plain data. */
+/** The keys that a call may have. With another key (such as `description`) an object is a tool definition or data. */
 export const callKeys: ReadonlySet<string> = new Set([
   'name',
   'arguments',
@@ -53,7 +53,7 @@ export const callKeys: ReadonlySet<string> = new Set([
   'function',
 ])
 
-function jsonCall(value: Literal, offered: OfferedTools, strict: boolean): WrittenCall {
+function jsonCall(value: Literal, offered: OfferedTools, strict: boolean): ParsedCall {
   const { entries } = value
   if (!entries || [...entries.keys()].some(key => !callKeys.has(key))) throw new NotLiteral('no call')
   const inner = entries.get('function')
@@ -64,7 +64,7 @@ function jsonCall(value: Literal, offered: OfferedTools, strict: boolean): Writt
   return { name, arguments: argumentsText(given) }
 }
 
-/** An object, or an object written into a string as OpenAI does. */
+/** Accepts an object, or a string that holds one, as in OpenAI's `arguments`. Throws NotLiteral otherwise. */
 function argumentsText(given: Literal | undefined): string {
   if (!given || given.json === 'null' || given.text === '') return noArguments
   const value = given.text === undefined ? given : readLiteral(given.text)
@@ -73,16 +73,16 @@ function argumentsText(given: Literal | undefined): string {
 }
 
 /**
- * Python as models write it into `tool_code`: `f(a=1)`, `print(f(a=1))`, `[f(a=1), g()]`, a line each. Positional
- * arguments get the names of the tool's schema. undefined = anything in the text is something else.
+ * Python as models write it into `tool_code`: `f(a=1)`, `print(f(a=1))`, `[f(a=1), g()]`, one statement a line.
+ * Positional arguments get their names from the tool's schema. undefined = the text holds something else.
  */
-export function readPythonCalls(text: string, offered: OfferedTools): WrittenCall[] | undefined {
-  return attempt(() => {
+export function readPythonCalls(text: string, offered: OfferedTools): ParsedCall[] | undefined {
+  return readOrUndefined(() => {
     const reader = new LiteralReader(text)
-    const calls: WrittenCall[] = []
+    const calls: ParsedCall[] = []
     for (reader.skip(); !reader.ended; reader.skip()) {
       readStatement(reader, offered, calls)
-      // A new statement needs a line of its own or a semicolon; what follows at once is no Python.
+      // Statements are separated by a line break or a semicolon; anything else is not Python.
       const rest = /[ \t]*(?:#[^\n]*)?(?:\n|\r|;|$)/y
       rest.lastIndex = reader.at
       if (!rest.test(text)) return undefined
@@ -92,7 +92,7 @@ export function readPythonCalls(text: string, offered: OfferedTools): WrittenCal
   })
 }
 
-function readStatement(reader: LiteralReader, offered: OfferedTools, calls: WrittenCall[]): void {
+function readStatement(reader: LiteralReader, offered: OfferedTools, calls: ParsedCall[]): void {
   if (!offered.has('print') && reader.match(/print[ \t]*\(/y)) {
     reader.skip()
     readStatement(reader, offered, calls)
@@ -107,7 +107,7 @@ function readStatement(reader: LiteralReader, offered: OfferedTools, calls: Writ
   }
 }
 
-function pythonCall(reader: LiteralReader, offered: OfferedTools): WrittenCall {
+function pythonCall(reader: LiteralReader, offered: OfferedTools): ParsedCall {
   const name = offeredName(reader.match(/[A-Za-z_][\w.-]*/y) ?? '', offered)
   if (name === undefined) throw new NotLiteral('no offered tool')
   reader.match(/[ \t]+/y)
@@ -129,11 +129,11 @@ function pythonCall(reader: LiteralReader, offered: OfferedTools): WrittenCall {
 }
 
 /**
- * `<function=f><parameter=a>1</parameter></function>`, once or more. A value is text where the schema says so, else
- * what it reads like. undefined = anything in the text is something else.
+ * `<function=f><parameter=a>1</parameter></function>`, once or more. A value is a string where the schema says so, else
+ * the literal it parses as. undefined = the text holds something else.
  */
-export function readXmlCalls(text: string, offered: OfferedTools): WrittenCall[] | undefined {
-  const calls: WrittenCall[] = []
+export function readXmlCalls(text: string, offered: OfferedTools): ParsedCall[] | undefined {
+  const calls: ParsedCall[] = []
   let rest = text.trim()
   while (rest !== '') {
     const opening = /^<function=([^>\s]+)>/.exec(rest)
