@@ -1,6 +1,7 @@
 import type { Endpoint } from '../core/endpoint.ts'
 import { cursorChat } from '../formats/openai/cursor.ts'
 import { openaiChat } from '../formats/openai/chat/index.ts'
+import { jsonOrEvents } from './openapi/schema.ts'
 import { readRequest } from './responses/body.ts'
 
 /** Chat completions for Cursor, which writes `messages` for some models and `input` for others. */
@@ -9,10 +10,12 @@ export const cursorCompletions: Endpoint = {
   paths: ['/cursor/chat/completions'],
   auth: 'key',
   doc: {
+    operationId: 'createCursorChatCompletion',
     summary: 'Create a chat completion from a chat or a Responses body (for Cursor)',
     tag: 'Chat',
     request: { $ref: '#/components/schemas/ChatCompletionRequest' },
-    response: { $ref: '#/components/schemas/ChatCompletion' },
+    success: jsonOrEvents('ChatCompletion', 'ChatCompletionStream'),
+    callsModel: true,
   },
   async handle(original, services, caller) {
     const { request, body } = await readRequest(original, services)

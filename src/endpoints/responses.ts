@@ -9,6 +9,7 @@ import type { StoredResponse } from '../core/ports.ts'
 import { openaiInputTokens, openaiResponses } from '../formats/openai/responses/index.ts'
 import { canReplay, replayResponse } from '../formats/openai/responses/replay.ts'
 import { readQuery } from './checked-input.ts'
+import { json, jsonOrEvents } from './openapi/schema.ts'
 import { abortBackground, failed, staleMs, startBackground } from './responses/background.ts'
 import { readRequest, withBody } from './responses/body.ts'
 import { readConversation } from './responses/conversation.ts'
@@ -38,26 +39,20 @@ const requestSchema = {
   },
   required: ['model'],
 }
-const responseSchema = {
-  type: 'object',
-  properties: {
-    id: { type: 'string' },
-    object: { const: 'response' },
-    status: { type: 'string' },
-    output: { type: 'array' },
-  },
-}
-
-function doc(summary: string, more: Partial<EndpointDoc> = {}): EndpointDoc {
-  return { summary, tag: 'Responses', response: responseSchema, ...more }
-}
+const doc = (more: Omit<EndpointDoc, 'tag'>): EndpointDoc => ({ tag: 'Responses', ...more })
 
 /** "Create a model response". Kept under its id unless `store` is false; with `background` answered at once, as queued. */
 export const responsesCreate: Endpoint = {
   method: 'POST',
   paths: paths(''),
   auth: 'key',
-  doc: doc('Create a response', { request: requestSchema }),
+  doc: doc({
+    operationId: 'createResponse',
+    summary: 'Create a response',
+    request: requestSchema,
+    success: jsonOrEvents('Response', 'ResponseStream'),
+    callsModel: true,
+  }),
   handle: (request, services, caller) => create(request, services, caller!),
 }
 
@@ -96,9 +91,13 @@ export const responsesInputTokens: Endpoint = {
   method: 'POST',
   paths: paths('/input_tokens'),
   auth: 'key',
-  doc: doc('Count the input tokens of a response, by the counter of its provider', {
+  doc: doc({
+    operationId: 'countResponseInputTokens',
+    summary: 'Count the input tokens of a response, by the counter of its provider',
     request: requestSchema,
-    response: { type: 'object' },
+    success: json('ResponseInputTokens'),
+    callsModel: true,
+    headers: ['x-token-count-source'],
   }),
   async handle(original, services, caller) {
     const asked: CountCall = { format: openaiInputTokens, route: '/v1/responses/input_tokens' }
@@ -137,7 +136,11 @@ export const responsesRetrieve: Endpoint = {
   method: 'GET',
   paths: paths('/{id}'),
   auth: 'key',
-  doc: doc('A stored response', {
+  doc: doc({
+    operationId: 'getResponse',
+    summary: 'A stored response',
+    success: jsonOrEvents('Response', 'ResponseStream'),
+    failures: [400],
     query: {
       stream: {
         schema: { enum: ['true', 'false'], default: 'false' },
@@ -177,7 +180,11 @@ export const responsesDelete: Endpoint = {
   method: 'DELETE',
   paths: paths('/{id}'),
   auth: 'key',
-  doc: doc('Delete a stored response', { response: { type: 'object' } }),
+  doc: doc({
+    operationId: 'deleteResponse',
+    summary: 'Delete a stored response',
+    success: json('DeletedResponse'),
+  }),
   async handle(request, services, caller) {
     const record = await find(request, services, caller!)
     if (!(await services.responses.delete(record.keyId, record.id))) throw notFound(record.id)
@@ -191,7 +198,12 @@ export const responsesCancel: Endpoint = {
   method: 'POST',
   paths: paths('/{id}/cancel'),
   auth: 'key',
-  doc: doc('Cancel a response that runs in the background'),
+  doc: doc({
+    operationId: 'cancelResponse',
+    summary: 'Cancel a response that runs in the background',
+    success: json('Response'),
+    failures: [400],
+  }),
   async handle(request, services, caller) {
     const record = await find(request, services, caller!)
     if (!record.background)
@@ -220,7 +232,9 @@ export const responsesInputItems: Endpoint = {
   method: 'GET',
   paths: paths('/{id}/input_items'),
   auth: 'key',
-  doc: doc('The input items of a stored response', {
+  doc: doc({
+    operationId: 'listResponseInputItems',
+    summary: 'The input items of a stored response',
     query: {
       limit: { schema: { type: 'integer', default: 20, maximum: 100 }, description: 'Items a page.' },
       order: {
@@ -229,7 +243,7 @@ export const responsesInputItems: Endpoint = {
       },
       after: { schema: { type: 'string' }, description: '`last_id` of the page before.' },
     },
-    response: { type: 'object' },
+    success: json('ResponseInputItems'),
   }),
   async handle(request, services, caller) {
     const { limit, order, after } = readQuery(request, itemsQuery)
