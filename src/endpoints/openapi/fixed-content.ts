@@ -1,7 +1,7 @@
 /** Content that is made once and then served as the same bytes, with a strong ETag (RFC 9110, 8.8.3). */
 import { createHash } from 'node:crypto'
 import type { Answer } from '../../core/answer.ts'
-import type { HttpRequest } from '../../core/endpoint.ts'
+import type { HttpRequest } from '../../core/request.ts'
 
 /** Bytes that never change, and the headers that go with them. */
 export interface FixedContent {
