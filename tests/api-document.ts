@@ -5,7 +5,7 @@ import addFormats from 'ajv-formats'
 
 type Json = Record<string, unknown>
 
-export interface Operation {
+interface Operation {
   readonly operationId: string
   readonly tags: readonly string[]
   readonly security: readonly Readonly<Record<string, unknown>>[]

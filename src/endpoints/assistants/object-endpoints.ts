@@ -21,7 +21,7 @@ export interface ObjectPath {
 }
 
 /** What the OpenAPI document says of one endpoint; `answer` = the name of its answer's schema. */
-export interface ObjectDoc extends Pick<EndpointDoc, 'operationId' | 'summary'> {
+interface ObjectDoc extends Pick<EndpointDoc, 'operationId' | 'summary'> {
   readonly answer: string
 }
 

@@ -74,7 +74,7 @@ const dialects: ReadonlyMap<ErrorBody, string> = new Map<ErrorBody, string>([
 ])
 
 /** What an operation under this path must say of failures, by status. */
-export interface FailureContext {
+interface FailureContext {
   readonly hasBody: boolean
   readonly hasPathParameter: boolean
 }

@@ -25,16 +25,14 @@ const blocks: Readonly<Record<string, Schema>> = {
 }
 const ending = {
   stop_reason: nullable(
-    either(
-      oneOf(
-        'end_turn',
-        'max_tokens',
-        'stop_sequence',
-        'tool_use',
-        'pause_turn',
-        'refusal',
-        'model_context_window_exceeded',
-      ),
+    oneOf(
+      'end_turn',
+      'max_tokens',
+      'stop_sequence',
+      'tool_use',
+      'pause_turn',
+      'refusal',
+      'model_context_window_exceeded',
     ),
   ),
   stop_sequence: nullable(text),
