@@ -137,16 +137,27 @@ export interface Services {
 
 /** The part of the OpenAPI document that an endpoint knows best. Schemas are JSON Schema (OpenAPI 3.1). */
 export interface EndpointDoc {
+  /** In camel case, and no other endpoint's. Paths after the first get a suffix (endpoints/openapi/document.ts). */
+  readonly operationId: string
   readonly summary: string
   readonly tag: string
   readonly query?: Readonly<Record<string, { schema: object; description: string; required?: boolean }>>
   readonly request?: object
   /** No body is as good as an empty object. */
   readonly requestOptional?: true
-  readonly response?: object
-  /** Media types of the two bodies; absent = JSON. */
+  /** The media type of the request's body; absent = JSON. */
   readonly requestType?: string
-  readonly responseType?: string
+  /**
+   * The bodies of status 200 by their media types; absent = every request is refused. Of `text/event-stream` the
+   * schema is that of one event's `data`.
+   */
+  readonly success?: Readonly<Record<string, object>>
+  /** Statuses of failures beside those that follow from `auth`, body, path, query and `callsModel`. */
+  readonly failures?: readonly number[]
+  /** Ends in `Services.callModel`: its answers have the headers of a call, and it fails as calls do. */
+  readonly callsModel?: true
+  /** Further headers of a success, by their names in endpoints/openapi/headers.ts. */
+  readonly headers?: readonly string[]
 }
 
 /** One method on one family of paths. */

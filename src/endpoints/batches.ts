@@ -16,22 +16,12 @@ import { hasEnded } from './files/settle.ts'
 import { callable } from './files/upstreams.ts'
 import { ownerOf, pathsOf } from './kept-objects.ts'
 import type { Fields } from './kept-objects.ts'
+import { json } from './openapi/schema.ts'
 
-const batchSchema = {
-  type: 'object',
-  properties: {
-    id: { type: 'string' },
-    object: { const: 'batch' },
-    status: { type: 'string' },
-    input_file_id: { type: 'string' },
-    output_file_id: { type: ['string', 'null'] },
-    error_file_id: { type: ['string', 'null'] },
-  },
-}
-const doc = (summary: string, more: Partial<EndpointDoc> = {}): EndpointDoc => ({
-  summary,
+const doc = (more: Omit<EndpointDoc, 'tag'>): EndpointDoc => ({
   tag: 'Batches',
-  response: batchSchema,
+  failures: [400, 403, 404, 408, 409, 502],
+  headers: ['x-request-id'],
   ...more,
 })
 
@@ -49,7 +39,10 @@ const create: Endpoint = {
   method: 'POST',
   paths: pathsOf('/batches'),
   auth: 'key',
-  doc: doc('Run the requests of a file that was sent with the purpose `batch`', {
+  doc: doc({
+    operationId: 'createBatch',
+    summary: 'Run the requests of a file that was sent with the purpose `batch`',
+    success: json('Batch'),
     request: z.toJSONSchema(createBody, { io: 'input' }),
   }),
   handle(request, services, caller) {
@@ -171,7 +164,11 @@ const retrieve: Endpoint = {
   method: 'GET',
   paths: pathsOf('/batches/{batch_id}'),
   auth: 'key',
-  doc: doc('A batch, as its upstream sees it now'),
+  doc: doc({
+    operationId: 'getBatch',
+    summary: 'A batch, as its upstream sees it now',
+    success: json('Batch'),
+  }),
   handle: (request, services, caller) =>
     aboutBatch({ request, services, caller: caller! }, '/v1/batches/{batch_id}', (record, call) =>
       askForBatch(services, { request: call.client, of: call, record }),
@@ -182,7 +179,11 @@ const cancel: Endpoint = {
   method: 'POST',
   paths: pathsOf('/batches/{batch_id}/cancel'),
   auth: 'key',
-  doc: doc('Cancel a batch that has not ended'),
+  doc: doc({
+    operationId: 'cancelBatch',
+    summary: 'Cancel a batch that has not ended',
+    success: json('Batch'),
+  }),
   handle: (request, services, caller) =>
     aboutBatch({ request, services, caller: caller! }, '/v1/batches/{batch_id}/cancel', async (record, call) => {
       const deployment = deploymentOf(services, record)
@@ -202,12 +203,14 @@ const list: Endpoint = {
   method: 'GET',
   paths: pathsOf('/batches'),
   auth: 'key',
-  doc: doc('The batches of this key; with the master key, all', {
+  doc: doc({
+    operationId: 'listBatches',
+    summary: 'The batches of this key; with the master key, all',
     query: {
       after: { schema: { type: 'string' }, description: '`last_id` of the page before.' },
       limit: { schema: { type: 'integer', default: 20, minimum: 1, maximum: 100 }, description: 'Batches a page.' },
     },
-    response: { type: 'object' },
+    success: json('BatchList'),
   }),
   handle: (request, services, caller) =>
     services.callObjects(request, caller!, {

@@ -1,6 +1,7 @@
 import type { Endpoint } from '../core/endpoint.ts'
 import { cursorChat } from '../formats/openai/cursor.ts'
 import { openaiChat } from '../formats/openai/chat/index.ts'
+import { jsonOrEvents } from './openapi/schema.ts'
 
 /** Chat completions for Cursor, which writes `messages` for some models and `input` for others. */
 export const cursorCompletions: Endpoint = {
@@ -8,10 +9,12 @@ export const cursorCompletions: Endpoint = {
   paths: ['/cursor/chat/completions'],
   auth: 'key',
   doc: {
+    operationId: 'createCursorChatCompletion',
     summary: 'Create a chat completion from a chat or a Responses body (for Cursor)',
     tag: 'Chat',
     request: { $ref: '#/components/schemas/ChatCompletionRequest' },
-    response: { $ref: '#/components/schemas/ChatCompletion' },
+    success: jsonOrEvents('ChatCompletion', 'ChatCompletionStream'),
+    callsModel: true,
   },
   handle: (request, services, caller) =>
     services.callModel(request, caller!, {

@@ -31,22 +31,15 @@ import { chooseUpstream } from './files/upstreams.ts'
 import type { FileTarget } from './files/upstreams.ts'
 import { ownerOf, pathsOf } from './kept-objects.ts'
 import type { Fields } from './kept-objects.ts'
+import { bytes, json } from './openapi/schema.ts'
 
-const fileSchema = {
-  type: 'object',
-  properties: {
-    id: { type: 'string' },
-    object: { const: 'file' },
-    bytes: { type: 'integer' },
-    created_at: { type: 'integer' },
-    filename: { type: 'string' },
-    purpose: { type: 'string' },
-  },
-}
-const doc = (summary: string, more: Partial<EndpointDoc> = {}): EndpointDoc => ({
-  summary,
+/** Statuses of every call of an upstream about a file; 409 = its upstream is no longer configured. */
+const failures = [400, 403, 404, 408, 409, 502]
+
+const doc = (more: Omit<EndpointDoc, 'tag'>): EndpointDoc => ({
   tag: 'Files',
-  response: fileSchema,
+  failures,
+  headers: ['x-request-id'],
   ...more,
 })
 
@@ -59,7 +52,10 @@ const create: Endpoint = {
   method: 'POST',
   paths: pathsOf('/files'),
   auth: 'key',
-  doc: doc('Send a file to an upstream; the lines of a batch are checked and name models as everywhere', {
+  doc: doc({
+    operationId: 'createFile',
+    summary: 'Send a file to an upstream; the lines of a batch are checked and name models as everywhere',
+    success: json('File'),
     requestType: 'multipart/form-data',
     request: {
       type: 'object',
@@ -203,7 +199,9 @@ const list: Endpoint = {
   method: 'GET',
   paths: pathsOf('/files'),
   auth: 'key',
-  doc: doc('The files of this key; with the master key, all', {
+  doc: doc({
+    operationId: 'listFiles',
+    summary: 'The files of this key; with the master key, all',
     query: {
       after: { schema: { type: 'string' }, description: '`last_id` of the page before.' },
       limit: {
@@ -213,7 +211,9 @@ const list: Endpoint = {
       order: { schema: { enum: ['asc', 'desc'], default: 'desc' }, description: 'By the time of creation.' },
       purpose: { schema: { type: 'string' }, description: 'Only files with this purpose.' },
     },
-    response: { type: 'object' },
+    success: json('FileList'),
+    failures: [],
+    headers: [],
   }),
   async handle(request, services, caller) {
     const query = readQuery(request, listQuery)
@@ -274,7 +274,11 @@ const retrieve: Endpoint = {
   method: 'GET',
   paths: pathsOf('/files/{file_id}'),
   auth: 'key',
-  doc: doc('A file, as its upstream sees it now'),
+  doc: doc({
+    operationId: 'getFile',
+    summary: 'A file, as its upstream sees it now',
+    success: json('File'),
+  }),
   handle: (request, services, caller) =>
     aboutFile({ request, services, caller: caller! }, '/v1/files/{file_id}', async ({ record, about }) => {
       const answer = await aboutObject(record, 'file_id', () => services.fileCalls.json(about('GET')))
@@ -289,7 +293,11 @@ const remove: Endpoint = {
   method: 'DELETE',
   paths: pathsOf('/files/{file_id}'),
   auth: 'key',
-  doc: doc('Delete a file at its upstream', { response: { type: 'object' } }),
+  doc: doc({
+    operationId: 'deleteFile',
+    summary: 'Delete a file at its upstream',
+    success: json('DeletedFile'),
+  }),
   handle: (request, services, caller) =>
     aboutFile({ request, services, caller: caller! }, '/v1/files/{file_id}', async ({ record, about }) => {
       await services.fileCalls.json(about('DELETE')).catch(error => {
@@ -306,9 +314,11 @@ const content: Endpoint = {
   method: 'GET',
   paths: pathsOf('/files/{file_id}/content'),
   auth: 'key',
-  doc: doc('The bytes of a file, as its upstream keeps them', {
-    response: { type: 'string', contentEncoding: 'binary' },
-    responseType: 'application/octet-stream',
+  doc: doc({
+    operationId: 'getFileContent',
+    summary: 'The bytes of a file, as its upstream keeps them',
+    success: { '*/*': bytes },
+    headers: ['x-request-id', 'content-disposition'],
   }),
   handle: (request, services, caller) =>
     aboutFile(

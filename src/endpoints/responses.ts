@@ -13,6 +13,7 @@ import { openaiInputTokens, openaiResponses } from '../formats/openai/responses/
 import { canReplay, replayResponse } from '../formats/openai/responses/replay.ts'
 import type { JsonBody } from '../lib/json/json-body.ts'
 import { readQuery } from './checked-input.ts'
+import { json, jsonOrEvents } from './openapi/schema.ts'
 import { abortBackground, failed, staleMs, startBackground } from './responses/background.ts'
 import { readConversation } from './responses/conversation.ts'
 import { keepAnswer } from './responses/keep.ts'
@@ -39,26 +40,20 @@ const requestSchema = {
   },
   required: ['model'],
 }
-const responseSchema = {
-  type: 'object',
-  properties: {
-    id: { type: 'string' },
-    object: { const: 'response' },
-    status: { type: 'string' },
-    output: { type: 'array' },
-  },
-}
-
-function doc(summary: string, more: Partial<EndpointDoc> = {}): EndpointDoc {
-  return { summary, tag: 'Responses', response: responseSchema, ...more }
-}
+const doc = (more: Omit<EndpointDoc, 'tag'>): EndpointDoc => ({ tag: 'Responses', ...more })
 
 /** "Create a model response". Kept under its id unless `store` is false; with `background` answered at once, as queued. */
 export const responsesCreate: Endpoint = {
   method: 'POST',
   paths: paths(''),
   auth: 'key',
-  doc: doc('Create a response', { request: requestSchema }),
+  doc: doc({
+    operationId: 'createResponse',
+    summary: 'Create a response',
+    request: requestSchema,
+    success: jsonOrEvents('Response', 'ResponseStream'),
+    callsModel: true,
+  }),
   handle: (request, services, caller) => create(request, services, caller!),
 }
 
@@ -107,9 +102,13 @@ export const responsesInputTokens: Endpoint = {
   method: 'POST',
   paths: paths('/input_tokens'),
   auth: 'key',
-  doc: doc('Count the input tokens of a response, by the counter of its provider', {
+  doc: doc({
+    operationId: 'countResponseInputTokens',
+    summary: 'Count the input tokens of a response, by the counter of its provider',
     request: requestSchema,
-    response: { type: 'object' },
+    success: json('ResponseInputTokens'),
+    callsModel: true,
+    headers: ['x-token-count-source'],
   }),
   handle: (request, services, caller) =>
     services.callModel(request, caller!, {
@@ -150,7 +149,11 @@ export const responsesRetrieve: Endpoint = {
   method: 'GET',
   paths: paths('/{id}'),
   auth: 'key',
-  doc: doc('A stored response', {
+  doc: doc({
+    operationId: 'getResponse',
+    summary: 'A stored response',
+    success: jsonOrEvents('Response', 'ResponseStream'),
+    failures: [400],
     query: {
       stream: {
         schema: { enum: ['true', 'false'], default: 'false' },
@@ -190,7 +193,11 @@ export const responsesDelete: Endpoint = {
   method: 'DELETE',
   paths: paths('/{id}'),
   auth: 'key',
-  doc: doc('Delete a stored response', { response: { type: 'object' } }),
+  doc: doc({
+    operationId: 'deleteResponse',
+    summary: 'Delete a stored response',
+    success: json('DeletedResponse'),
+  }),
   async handle(request, services, caller) {
     const record = await find(request, services, caller!)
     if (!(await services.responses.delete(record.keyId, record.id))) throw notFound(record.id)
@@ -204,7 +211,12 @@ export const responsesCancel: Endpoint = {
   method: 'POST',
   paths: paths('/{id}/cancel'),
   auth: 'key',
-  doc: doc('Cancel a response that runs in the background'),
+  doc: doc({
+    operationId: 'cancelResponse',
+    summary: 'Cancel a response that runs in the background',
+    success: json('Response'),
+    failures: [400],
+  }),
   async handle(request, services, caller) {
     const record = await find(request, services, caller!)
     if (!record.background)
@@ -233,7 +245,9 @@ export const responsesInputItems: Endpoint = {
   method: 'GET',
   paths: paths('/{id}/input_items'),
   auth: 'key',
-  doc: doc('The input items of a stored response', {
+  doc: doc({
+    operationId: 'listResponseInputItems',
+    summary: 'The input items of a stored response',
     query: {
       limit: { schema: { type: 'integer', default: 20, maximum: 100 }, description: 'Items a page.' },
       order: {
@@ -242,7 +256,7 @@ export const responsesInputItems: Endpoint = {
       },
       after: { schema: { type: 'string' }, description: '`last_id` of the page before.' },
     },
-    response: { type: 'object' },
+    success: json('ResponseInputItems'),
   }),
   async handle(request, services, caller) {
     const { limit, order, after } = readQuery(request, itemsQuery)
