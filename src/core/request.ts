@@ -90,7 +90,7 @@ export function readJsonBody(bytes: Uint8Array): JsonBody {
 }
 
 /** The body of a request that is made here. */
-export class BytesBody implements RequestBody {
+class BytesBody implements RequestBody {
   readonly announcedBytes: number
   #bytes: Uint8Array | undefined
 

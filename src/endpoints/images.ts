@@ -1,6 +1,6 @@
 import type { Endpoint } from '../core/endpoint.ts'
 import type { Format } from '../core/format.ts'
-import { openaiImageEdits, openaiImages, openaiImageVariations } from '../formats/openai/images.ts'
+import { openaiImageEdits, openaiImages, openaiImageVariations } from '../formats/index.ts'
 
 interface Operation {
   readonly name: 'generations' | 'edits' | 'variations'

@@ -97,5 +97,5 @@ function refined(kind: FaultKind, { kind: byWords, message }: UpstreamFault): Fa
 
 /** AWS answers a wrong signature with all that it should have covered, the session's token among it. */
 function withoutSignature(message: string): string {
-  return message.replace(/\s*The Canonical String for this request[^]*$/, '')
+  return message.replace(/\s*The Canonical String for this request[\s\S]*$/, '')
 }
