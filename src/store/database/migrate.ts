@@ -5,10 +5,11 @@ import { second } from './migrations/0002-responses.ts'
 import { third } from './migrations/0003-files.ts'
 import { fourth } from './migrations/0004-assistants.ts'
 import { fifth } from './migrations/0005-ledger-units.ts'
+import { sixth } from './migrations/0006-batch-leases.ts'
 import { transaction } from './open.ts'
 import type { Database } from './open.ts'
 
-const migrations: readonly Migration[] = [first, second, third, fourth, fifth]
+const migrations: readonly Migration[] = [first, second, third, fourth, fifth, sixth]
 /** Any number; the same for all replicas. */
 const advisoryLock = 7_203_611
 
