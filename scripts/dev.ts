@@ -1,6 +1,6 @@
 /**
- * `npm run dev [-- FLAGS of modelgate serve]`: serves from the sources, starts again when one of them changes, and writes
- * each log line in one short line for people. Ctrl-C ends it.
+ * `npm run dev [-- FLAGS of modelgate serve]`: serves from the sources, starts again when one of them changes, and
+ * writes each log line as a short line for people. Ctrl-C ends it.
  */
 import { existsSync, watch } from 'node:fs'
 import { join } from 'node:path'

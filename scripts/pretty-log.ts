@@ -37,7 +37,8 @@ export function prettyLine(line: string, colour = process.stdout.isTTY): string 
 
 function callText(fields: Fields): string {
   const { status, outcome, route, model, deployment, duration_ms, attempts, input_tokens, output_tokens } = fields
-  const tokens = input_tokens === null && output_tokens === null ? '' : ` ${input_tokens}+${output_tokens} tokens`
+  const tokens =
+    input_tokens === null && output_tokens === null ? '' : ` ${input_tokens ?? '?'}+${output_tokens ?? '?'} tokens`
   const tries = attempts === 1 ? '' : ` ${attempts} attempts`
   return (
     `${status} ${outcome} ${route} ${model} -> ${deployment ?? 'none'} ${duration_ms} ms` +

@@ -1,9 +1,9 @@
 /**
  * `npm run trace-call [-- --list --pairs --root FOLDER KIND...]`: which functions of `src` one call enters, from the
- * client's socket to the client's socket. Prints for each kind of call how many distinct files and functions are entered,
- * and the room changes: two entries in a row in different folders right under `src`. The first three figures leave `lib`
- * out, as the table of imports does (any room may use it); the last three count it. `--list` prints the entries,
- * `--pairs` where the room changes come from, `--root` traces another checkout.
+ * client's socket to the client's socket. Prints for each kind of call how many distinct files and functions are
+ * entered, and the room changes: two entries in a row in different folders right under `src`. The first three figures
+ * leave `lib` out, as the table of imports does (any room may use it); the last three count it. `--list` prints the
+ * entries, `--pairs` where the room changes come from, `--root` traces another checkout.
  *
  * The gateway is a process of its own with probes in its sources (`trace-call-probes.ts`); the simulator and the client
  * are in this one. A call of the same kind goes ahead, so that nothing is traced that happens only once. Work that a
@@ -171,7 +171,8 @@ async function startGateway() {
   const config = join(folder, 'config.yaml')
   writeFileSync(
     config,
-    `model_list:\n${entry('forwarded', 'custom_openai/chat', `${address}/v1`)}${entry('translated', 'anthropic/claude', address)}`,
+    `model_list:\n${entry('forwarded', 'custom_openai/chat', `${address}/v1`)}` +
+      entry('translated', 'anthropic/claude', address),
   )
   const port = await freePort()
   const url = `http://127.0.0.1:${port}`

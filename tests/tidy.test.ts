@@ -144,10 +144,10 @@ const lineLengthMax = 120
 const functionLinesMax = 70
 const fileLinesMax = 500
 
-/** Sources and the simulator by path, parsed; all of them are held to the rules of length and wording. */
+/** What is not a test, by path, parsed; all of it is held to the rules of length and wording. */
 const trees = new Map<string, ts.SourceFile>()
-for (const folder of ['src', 'simulator'])
-  for (const file of [...new Glob('**/*.ts').scanSync(`${root}/${folder}`)].sort())
+for (const folder of ['src', 'simulator', 'scripts', 'bin'])
+  for (const file of [...new Glob('**/*.{ts,mjs}').scanSync(`${root}/${folder}`)].sort())
     if (!file.endsWith('.test.ts')) {
       const path = `${folder}/${file}`
       const text = readFileSync(`${root}/${path}`, 'utf8')
