@@ -1,7 +1,6 @@
 import type { Endpoint, EndpointDoc } from '../core/endpoint.ts'
 import type { Format } from '../core/format.ts'
-import { openaiSpeech } from '../formats/openai/speech.ts'
-import { openaiTranscriptions, openaiTranslations } from '../formats/openai/transcriptions.ts'
+import { openaiSpeech, openaiTranscriptions, openaiTranslations } from '../formats/index.ts'
 import { speechSuccess, textsOfSound, transcriptionSuccess } from './openapi/media-schemas.ts'
 
 function endpoint(

@@ -1,6 +1,6 @@
 import type { Endpoint } from '../core/endpoint.ts'
 import type { Format } from '../core/format.ts'
-import { openaiImageEdits, openaiImages, openaiImageVariations } from '../formats/openai/images.ts'
+import { openaiImageEdits, openaiImages, openaiImageVariations } from '../formats/index.ts'
 import { json, jsonOrEvents } from './openapi/schema.ts'
 
 interface Operation {

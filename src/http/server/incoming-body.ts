@@ -1,5 +1,5 @@
 /** The body of a request while it arrives: kept for whoever asks for it, at the pace of whoever asks. */
-import { GatewayError } from '../../core/errors.ts'
+import type { GatewayError } from '../../core/errors.ts'
 import { bodyTooLarge } from '../../core/request.ts'
 import type { BodyReader, RequestBody } from '../../core/request.ts'
 

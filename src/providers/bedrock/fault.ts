@@ -100,5 +100,5 @@ function refined(kind: FaultKind, { kind: byMessage, message }: UpstreamFault): 
 
 /** For a wrong signature AWS returns the canonical request, which holds the session token: removed. */
 function withoutSignature(message: string): string {
-  return message.replace(/\s*The Canonical String for this request[^]*$/, '')
+  return message.replace(/\s*The Canonical String for this request[\s\S]*$/, '')
 }

@@ -99,12 +99,12 @@ function aspectRatio(size: string | undefined, offered: readonly string[]): Shap
     throw new GatewayError('invalid-request', '`size` must be WIDTHxHEIGHT such as "1024x1024", or "auto"', {
       param: 'size',
     })
-  const distance = (ratio: string) => Math.abs(Math.log(valueOf(ratio) / requestedRatio))
+  const distance = (ratio: string) => Math.abs(Math.log(ratioValue(ratio) / requestedRatio))
   const ratio = offered.reduce((best, one) => (distance(one) < distance(best) ? one : best))
   return { ratio, exact: distance(ratio) < 0.001 }
 }
 
-function valueOf(ratio: string): number {
+function ratioValue(ratio: string): number {
   const [width, height] = ratio.split(':').map(Number)
   return width! / height!
 }
