@@ -1,0 +1,287 @@
+/** Anthropic Messages, both ends: https://docs.anthropic.com/en/api/messages and /messages-streaming. */
+import { BadRequest, isJson, nothingToBill, objectsOf } from '../../generation/types.ts'
+import type { Answer, Ask, Json, Reply, ReplyChoice, ReplyUsage, StreamEvent, UsageOf } from '../../generation/types.ts'
+import { namedEvent } from '../stream-events.ts'
+import type { ErrorWords } from '../openai/error.ts'
+import { modelNames } from '../openai/embeddings.ts'
+import { hash, randomId, randomOf } from '../../generation/random.ts'
+import { countTokens } from '../../generation/tokens.ts'
+
+const thinkingTokensMax = 16
+
+function textOf(content: unknown): string {
+  if (typeof content === 'string') return content
+  return objectsOf(content)
+    .map(block =>
+      block.type === 'tool_result' ? textOf(block.content) : typeof block.text === 'string' ? block.text : '',
+    )
+    .join('')
+}
+
+function imagesIn(content: unknown): number {
+  return objectsOf(content).reduce(
+    (sum, block) => sum + (block.type === 'image' ? 1 : block.type === 'tool_result' ? imagesIn(block.content) : 0),
+    0,
+  )
+}
+
+function checkMessages(body: Json): Json[] {
+  const { messages } = body
+  if (messages === undefined) throw new BadRequest('messages: Field required')
+  if (!Array.isArray(messages) || !messages.every(isJson))
+    throw new BadRequest('messages: Input should be a valid list')
+  if (messages.length === 0) throw new BadRequest('messages: at least one message is required')
+  messages.forEach((message, at) => {
+    if (!['user', 'assistant', 'system'].includes(String(message.role)))
+      throw new BadRequest(`messages.${at}.role: Input should be 'user' or 'assistant'`)
+  })
+  return messages
+}
+
+/** Claude since 4.7: "Migrating to Claude Opus 4.7" of the vendor's documentation. */
+const adaptiveOnly = /^claude-[a-z]+-(?:4-[789]|[5-9])(?!\d)/
+
+/** What newer models no longer take. */
+function refuseFormer({ model, thinking, ...body }: Json): void {
+  if (!adaptiveOnly.test(String(model))) return
+  for (const name of ['temperature', 'top_p', 'top_k'])
+    if (body[name] !== undefined && body[name] !== 1) throw new BadRequest(`\`${name}\` is deprecated for this model.`)
+  if (isJson(thinking) && thinking.type === 'enabled')
+    throw new BadRequest(
+      '"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.',
+    )
+}
+
+function readThinking(body: Json, maxTokens: number): number {
+  const { thinking } = body
+  if (!isJson(thinking) || thinking.type === 'disabled') return 0
+  if (thinking.type === 'adaptive') return thinkingTokensMax
+  const budget = Number(thinking.budget_tokens)
+  if (!(budget >= 1024))
+    throw new BadRequest('thinking.enabled.budget_tokens: Input should be greater than or equal to 1024')
+  if (budget >= maxTokens) throw new BadRequest('`max_tokens` must be greater than `thinking.budget_tokens`.')
+  return Math.min(budget, thinkingTokensMax)
+}
+
+function readToolChoice(value: unknown): Ask['toolChoice'] {
+  if (!isJson(value)) return 'auto'
+  if (value.type === 'any') return 'required'
+  if (value.type === 'tool') return { name: String(value.name) }
+  return value.type === 'none' ? 'none' : 'auto'
+}
+
+function readFormat(body: Json): Ask['json'] {
+  const format = isJson(body.output_config) ? body.output_config.format : body.output_format
+  return isJson(format) && format.type === 'json_schema' ? { schema: format.schema } : undefined
+}
+
+/** Reads a Messages request; throws BadRequest. Without `mustLimit`, `max_tokens` may be absent (count_tokens). */
+export function readMessages(body: Json, model: string, mustLimit = true): Ask {
+  const messages = checkMessages(body)
+  const maxTokens = mustLimit ? body.max_tokens : 1_000_000
+  if (maxTokens === undefined) throw new BadRequest('max_tokens: Field required')
+  if (typeof maxTokens !== 'number' || !Number.isInteger(maxTokens) || maxTokens < 1)
+    throw new BadRequest('max_tokens: Input should be greater than or equal to 1')
+  const last = messages.at(-1)!
+  const results = objectsOf(last.content).filter(block => block.type === 'tool_result')
+  const said = messages.filter(message => message.role === 'user').map(message => message.content)
+  // A message that only carries results is nothing the user said.
+  const users = said.filter(content => !objectsOf(content).some(block => block.type === 'tool_result'))
+  const texts = [textOf(body.system), ...messages.map(message => textOf(message.content))]
+  refuseFormer(body)
+  return {
+    model,
+    userText: textOf(users.at(-1)),
+    key: JSON.stringify([body.system ?? null, messages]),
+    inputTokens: countTokens(texts.join('')),
+    images: messages.reduce((sum, message) => sum + imagesIn(message.content), 0),
+    toolResult: results.length > 0 ? results.map(block => textOf(block.content)).join(' ') : undefined,
+    tools: objectsOf(body.tools)
+      .filter(tool => tool.type === undefined || tool.type === 'custom')
+      .map(tool => ({ name: String(tool.name ?? ''), schema: tool.input_schema, takesText: false })),
+    toolChoice: readToolChoice(body.tool_choice),
+    parallelTools: !(isJson(body.tool_choice) && body.tool_choice.disable_parallel_tool_use === true),
+    json: readFormat(body),
+    maxTokens,
+    stop: Array.isArray(body.stop_sequences) ? body.stop_sequences.filter(stop => typeof stop === 'string') : [],
+    choices: 1,
+    reasoningTokens: readThinking(body, maxTokens),
+  }
+}
+
+/** `usage` of a whole message. Input that was read from or written to the cache is not part of `input_tokens`. */
+export function anthropicUsage(usage: ReplyUsage): Json {
+  return {
+    input_tokens: usage.inputTokens - usage.cachedTokens - usage.cacheWriteTokens,
+    cache_creation_input_tokens: usage.cacheWriteTokens,
+    cache_read_input_tokens: usage.cachedTokens,
+    cache_creation: { ephemeral_5m_input_tokens: usage.cacheWriteTokens, ephemeral_1h_input_tokens: 0 },
+    output_tokens: usage.outputTokens,
+    service_tier: 'standard',
+  }
+}
+
+function stopReason(choice: ReplyChoice): string {
+  if (choice.finish === 'length') return 'max_tokens'
+  if (choice.finish === 'content-filter') return 'refusal'
+  if (choice.finish === 'tool-calls') return 'tool_use'
+  return choice.stopSequence === undefined ? 'end_turn' : 'stop_sequence'
+}
+
+function signatureOf(choice: ReplyChoice): string {
+  return Buffer.from(randomId(randomOf(hash(choice.reasoning.join(''))), 96)).toString('base64')
+}
+
+/** Arguments that a length limit cut are no JSON: the vendor gives an empty object then. */
+function inputOf(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return {}
+  }
+}
+
+/** A block: how it begins in a stream, its deltas with their tokens, and the whole. */
+interface Block {
+  readonly start: Json
+  readonly deltas: Iterable<[Json, 0 | 1]>
+  readonly whole: Json
+}
+
+function* deltasOf(type: string, field: string, pieces: readonly string[]): Generator<[Json, 0 | 1]> {
+  // The vendor opens the input of a tool with an empty piece.
+  if (type === 'input_json_delta') yield [{ type, [field]: '' }, 0]
+  for (const piece of pieces) yield [{ type, [field]: piece }, 1]
+}
+
+function blocksOf(choice: ReplyChoice): Block[] {
+  const blocks: Block[] = []
+  if (choice.reasoning.length > 0) {
+    const signature = signatureOf(choice)
+    const deltas = function* (): Generator<[Json, 0 | 1]> {
+      yield* deltasOf('thinking_delta', 'thinking', choice.reasoning)
+      yield [{ type: 'signature_delta', signature }, 0]
+    }
+    const whole = { type: 'thinking', thinking: choice.reasoning.join(''), signature }
+    blocks.push({ start: { type: 'thinking', thinking: '', signature: '' }, deltas: deltas(), whole })
+  }
+  const text = choice.text.join('')
+  if (text !== '' || (choice.calls.length === 0 && blocks.length === 0)) {
+    const deltas = deltasOf('text_delta', 'text', choice.text)
+    blocks.push({ start: { type: 'text', text: '' }, deltas, whole: { type: 'text', text } })
+  }
+  for (const call of choice.calls) {
+    const head = { type: 'tool_use', id: `toolu_${call.id}`, name: call.name }
+    const whole = { ...head, input: inputOf(call.pieces.join('')) }
+    const deltas = deltasOf('input_json_delta', 'partial_json', call.pieces)
+    blocks.push({ start: { ...head, input: {} }, deltas, whole })
+  }
+  return blocks
+}
+
+function* messageEvents(reply: Reply, usageOf: UsageOf<Json | undefined>): Generator<StreamEvent> {
+  const choice = reply.choices[0]!
+  const started = usageOf({ ...reply.usage, outputTokens: Math.min(1, reply.usage.outputTokens) })
+  const message = {
+    ...messageHead(reply),
+    content: [],
+    stop_reason: null,
+    stop_sequence: null,
+    ...(started ? { usage: started } : {}),
+  }
+  yield namedEvent({ type: 'message_start', message }, 'start')
+  for (const [index, block] of blocksOf(choice).entries()) {
+    yield namedEvent({ type: 'content_block_start', index, content_block: block.start }, 'start')
+    if (index === 0) yield namedEvent({ type: 'ping' }, 'start')
+    for (const [delta, tokens] of block.deltas)
+      yield namedEvent({ type: 'content_block_delta', index, delta }, 'delta', tokens)
+    yield namedEvent({ type: 'content_block_stop', index }, 'start')
+  }
+  const { service_tier: _tier, cache_creation: _creation, ...usage } = usageOf(reply.usage) ?? {}
+  const delta = { stop_reason: stopReason(choice), stop_sequence: choice.stopSequence ?? null }
+  const reported = Object.keys(usage).length > 0 ? { usage } : {}
+  yield namedEvent({ type: 'message_delta', delta, ...reported }, 'finish')
+  yield namedEvent({ type: 'message_stop' }, 'end')
+}
+
+function messageHead(reply: Reply): Json {
+  return { id: `msg_01${reply.id.slice(0, 22)}`, type: 'message', role: 'assistant', model: reply.model }
+}
+
+/** The answer to a Messages request, whole or as a stream. */
+export function writeMessage(reply: Reply, body: Json, usageOf: UsageOf<Json | undefined>): Answer {
+  const billable = { inputTokens: reply.usage.inputTokens, outputTokens: reply.usage.outputTokens }
+  if (body.stream === true)
+    return {
+      status: 200,
+      headers: [],
+      content: messageEvents(reply, usageOf),
+      billable,
+      failure: anthropicFailure,
+    }
+  const choice = reply.choices[0]!
+  const usage = usageOf(reply.usage)
+  const whole = {
+    ...messageHead(reply),
+    content: blocksOf(choice).map(block => block.whole),
+    stop_reason: stopReason(choice),
+    stop_sequence: choice.stopSequence ?? null,
+    ...(usage ? { usage } : {}),
+  }
+  return { status: 200, headers: [], content: JSON.stringify(whole), billable }
+}
+
+/** What /messages/count_tokens says. */
+export function countedTokens(ask: Ask): Answer {
+  const content = JSON.stringify({ input_tokens: ask.inputTokens })
+  return { status: 200, headers: [], content, billable: nothingToBill }
+}
+
+/** The list of models in Anthropic's shape, or one of them. */
+export function anthropicModels(id?: string): Answer {
+  const entry = (name: string) => ({
+    type: 'model',
+    id: name,
+    display_name: name,
+    created_at: '2025-01-01T00:00:00Z',
+  })
+  const list = {
+    data: modelNames.map(entry),
+    has_more: false,
+    first_id: modelNames[0],
+    last_id: modelNames.at(-1),
+  }
+  const content = JSON.stringify(id === undefined ? list : entry(id))
+  return { status: 200, headers: [], content, billable: nothingToBill }
+}
+
+const types: Record<number, [string, string]> = {
+  400: ['invalid_request_error', 'Invalid request.'],
+  401: ['authentication_error', 'invalid x-api-key'],
+  402: ['billing_error', 'Your credit balance is too low to access the API.'],
+  403: ['permission_error', 'Your API key does not have permission to use the specified resource.'],
+  404: ['not_found_error', 'model: sim'],
+  413: ['request_too_large', 'Request exceeds the maximum allowed number of bytes.'],
+  429: ['rate_limit_error', 'This request would exceed your rate limit of 3 requests per minute.'],
+  500: ['api_error', 'Internal server error'],
+  504: ['timeout_error', 'Request timed out'],
+  529: ['overloaded_error', 'Overloaded'],
+}
+
+const kinds: Record<string, string> = {
+  quota: 'Your credit balance is too low to access the API. Please go to Plans & Billing to upgrade.',
+  'context-length': 'prompt is too long: 210000 tokens > 200000 maximum',
+  'content-filter': 'Output blocked by content filtering policy',
+}
+
+/** The body of an error; without a request id it is what stands in a stream. */
+export function anthropicError(words: ErrorWords, requestId?: string): Json {
+  const [type, text] = types[words.status] ?? types[words.status >= 500 ? 500 : 400]!
+  const message = words.message ?? kinds[words.kind ?? ''] ?? text
+  return { type: 'error', error: { type, message }, ...(requestId ? { request_id: requestId } : {}) }
+}
+
+/** An error event in a stream. */
+function anthropicFailure(): StreamEvent {
+  return namedEvent(anthropicError({ status: 529 }), 'error')
+}

@@ -1,0 +1,163 @@
+/** What Converse answers: a message, or binary events. */
+import { isJson, jsonAnswer } from '../../generation/types.ts'
+import type { Answer, Json, Reply, ReplyChoice, ReplyUsage, StreamEvent } from '../../generation/types.ts'
+import { encodeMessage } from './event-stream.ts'
+import { hash, randomId, randomOf } from '../../generation/random.ts'
+import type { Talk } from '../endpoint.ts'
+
+const metrics = { latencyMs: 5 }
+/** Every event is filled up with letters, so that lengths tell nothing. */
+const padding = 'abcdefghijkl'
+
+/** Input that was read from or written to the cache is not part of `inputTokens`. */
+function converseUsage(usage: ReplyUsage): Json {
+  const { cachedTokens, cacheWriteTokens } = usage
+  return {
+    inputTokens: usage.inputTokens - cachedTokens - cacheWriteTokens,
+    outputTokens: usage.outputTokens,
+    totalTokens: usage.inputTokens + usage.outputTokens,
+    cacheReadInputTokens: cachedTokens,
+    cacheWriteInputTokens: cacheWriteTokens,
+  }
+}
+
+function stopReason(choice: ReplyChoice): string {
+  if (choice.finish === 'length') return 'max_tokens'
+  if (choice.finish === 'content-filter') return 'content_filtered'
+  if (choice.finish === 'tool-calls') return 'tool_use'
+  return choice.stopSequence === undefined ? 'end_turn' : 'stop_sequence'
+}
+
+/** Which sequence it was is told to those who ask. */
+function additionalFields(choice: ReplyChoice, body: Json): Json {
+  const paths = body.additionalModelResponseFieldPaths
+  if (!Array.isArray(paths) || !paths.includes('/stop_sequence')) return {}
+  return { additionalModelResponseFields: { stop_sequence: choice.stopSequence ?? null } }
+}
+
+const signatureOf = (choice: ReplyChoice): string =>
+  Buffer.from(randomId(randomOf(hash(choice.reasoning.join(''))), 96)).toString('base64')
+
+const formatOf = (mediaType: string): string => mediaType.replace(/^image\//, '')
+
+function inputOf(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return {}
+  }
+}
+
+function wholeBlocks(choice: ReplyChoice): Json[] {
+  const blocks: Json[] = []
+  const thought = choice.reasoning.join('')
+  const text = choice.text.join('')
+  if (thought !== '')
+    blocks.push({ reasoningContent: { reasoningText: { text: thought, signature: signatureOf(choice) } } })
+  if (text !== '' || (choice.calls.length === 0 && blocks.length === 0)) blocks.push({ text })
+  for (const { data, mediaType } of choice.images)
+    blocks.push({ image: { format: formatOf(mediaType), source: { bytes: data } } })
+  for (const call of choice.calls)
+    blocks.push({
+      toolUse: {
+        toolUseId: `tooluse_${call.id.slice(0, 22)}`,
+        name: call.name,
+        input: inputOf(call.pieces.join('')),
+      },
+    })
+  return blocks
+}
+
+function event(name: string, value: Json, kind: StreamEvent['kind'] = 'start', tokens = 0): StreamEvent {
+  return {
+    name,
+    text: JSON.stringify({
+      ...value,
+      p: padding.slice(0, 1 + (JSON.stringify(value).length % padding.length)),
+    }),
+    kind,
+    tokens,
+  }
+}
+
+/** A block of a stream: what it begins with, where it has a beginning, and its deltas. */
+interface Block {
+  readonly start?: Json
+  readonly deltas: readonly (readonly [delta: Json, tokens: number])[]
+}
+
+function blocksOf(choice: ReplyChoice): Block[] {
+  const blocks: Block[] = []
+  if (choice.reasoning.length > 0) {
+    const thoughts = choice.reasoning.map(text => [{ reasoningContent: { text } }, 1] as const)
+    blocks.push({ deltas: [...thoughts, [{ reasoningContent: { signature: signatureOf(choice) } }, 0]] })
+  }
+  if (choice.text.length > 0) blocks.push({ deltas: choice.text.map(text => [{ text }, 1] as const) })
+  for (const { data, mediaType } of choice.images)
+    blocks.push({
+      start: { image: { format: formatOf(mediaType) } },
+      deltas: [[{ image: { source: { bytes: data } } }, 0]],
+    })
+  for (const call of choice.calls)
+    blocks.push({
+      start: { toolUse: { toolUseId: `tooluse_${call.id.slice(0, 22)}`, name: call.name } },
+      deltas: call.pieces.map(input => [{ toolUse: { input } }, 1] as const),
+    })
+  return blocks
+}
+
+function* converseEvents(choice: ReplyChoice, body: Json, usage: Json | undefined): Generator<StreamEvent> {
+  yield event('messageStart', { role: 'assistant' })
+  for (const [contentBlockIndex, { start, deltas }] of blocksOf(choice).entries()) {
+    if (start) yield event('contentBlockStart', { contentBlockIndex, start })
+    for (const [delta, tokens] of deltas)
+      yield event('contentBlockDelta', { contentBlockIndex, delta }, 'delta', tokens)
+    yield event('contentBlockStop', { contentBlockIndex })
+  }
+  yield event('messageStop', { stopReason: stopReason(choice), ...additionalFields(choice, body) }, 'finish')
+  yield event('metadata', { ...(usage && { usage }), metrics }, 'usage')
+}
+
+const failure = (): StreamEvent =>
+  event(
+    'internalServerException',
+    { message: 'The system encountered an unexpected error during processing. Try your request again.' },
+    'error',
+  )
+
+interface Wish {
+  readonly body: Json
+  readonly streams: boolean
+  readonly usageOf: Talk['usageOf']
+}
+
+/**
+ * The answer of `converse`, or the binary events of `converse-stream` (docs.aws.amazon.com, "ConverseStream"). Bedrock
+ * knows no second choice: only the first is written.
+ */
+export function writeConverse(reply: Reply, { body, streams, usageOf }: Wish): Answer {
+  const choice = reply.choices[0]!
+  const usage = usageOf(converseUsage)(reply.usage)
+  const billable = { inputTokens: reply.usage.inputTokens, outputTokens: reply.usage.outputTokens }
+  if (!streams) {
+    const output = { message: { role: 'assistant', content: wholeBlocks(choice) } }
+    return jsonAnswer(
+      {
+        output,
+        stopReason: stopReason(choice),
+        ...(isJson(usage) && { usage }),
+        metrics,
+        ...additionalFields(choice, body),
+      },
+      billable,
+    )
+  }
+  return {
+    status: 200,
+    headers: [['content-type', 'application/vnd.amazon.eventstream']],
+    content: converseEvents(choice, body, usage),
+    billable,
+    encode: encodeMessage,
+    failure,
+  }
+}

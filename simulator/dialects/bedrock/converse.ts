@@ -1,0 +1,191 @@
+/** Amazon Bedrock's Converse, both ends, and what it says around it: https://docs.aws.amazon.com/bedrock/latest/APIReference/. */
+import { BadRequest, isJson, jsonAnswer, objectsOf } from '../../generation/types.ts'
+import type { Answer, Ask, AskTool, Json } from '../../generation/types.ts'
+import { checkAwsAuthorization } from './authorization.ts'
+import { writeConverse } from './converse-output.ts'
+import { readMaxTokens, textOf, tokensOfEffort } from '../openai/chat.ts'
+import type { ErrorWords } from '../openai/error.ts'
+import type { Answerer } from '../endpoint.ts'
+import { countTokens } from '../../generation/tokens.ts'
+
+const thinkingTokensMax = 16
+
+const invalid = (message: string): BadRequest => new BadRequest(message, { code: 'ValidationException' })
+
+function messagesOf(body: Json): Json[] {
+  const messages = objectsOf(body.messages)
+  if (messages.length === 0)
+    throw invalid(
+      'A conversation must start with a user message. Try again with a conversation that starts with a user message.',
+    )
+  messages.forEach((message, at) => {
+    if (message.role !== (at % 2 === 0 ? 'user' : 'assistant'))
+      throw invalid(
+        at === 0
+          ? 'A conversation must start with a user message. Try again with a conversation that starts with a user message.'
+          : 'A conversation must alternate between user and assistant roles. Make sure the conversation alternates between user and assistant roles and try again.',
+      )
+    const blocks = objectsOf(message.content)
+    if (blocks.length === 0)
+      throw invalid(
+        `The content field in the Message object at messages.${at} is empty. Add a ContentBlock object to the content field and try again.`,
+      )
+    for (const [place, block] of blocks.entries())
+      if (typeof block.text === 'string' && block.text.trim() === '')
+        throw invalid(
+          `The text field in the ContentBlock object at messages.${at}.content.${place} is blank. Add text to the text field, and try again.`,
+        )
+  })
+  return messages
+}
+
+/** Calls and results belong together, and need tools to be declared. */
+function checkTools(body: Json, messages: readonly Json[]): void {
+  let open: unknown[] = []
+  for (const message of messages) {
+    const blocks = objectsOf(message.content)
+    const results = blocks
+      .map(block => block.toolResult)
+      .filter(isJson)
+      .map(result => result.toolUseId)
+    const missing = open.find(id => !results.includes(id))
+    if (missing !== undefined)
+      throw invalid(`Expected toolResult blocks at messages for the following Ids: ${String(missing)}`)
+    if (results.some(id => !open.includes(id)))
+      throw invalid('The number of toolResult blocks exceeds the number of toolUse blocks of previous turn.')
+    open = blocks
+      .map(block => block.toolUse)
+      .filter(isJson)
+      .map(call => call.toolUseId)
+    if (results.length + open.length > 0 && !isJson(body.toolConfig))
+      throw invalid('The toolConfig field must be defined when using toolUse and toolResult content blocks.')
+  }
+}
+
+function readTools(config: Json): AskTool[] {
+  return objectsOf(config.tools)
+    .map(tool => tool.toolSpec)
+    .filter(isJson)
+    .map(({ name, inputSchema }) => ({
+      name: String(name ?? ''),
+      schema: isJson(inputSchema) ? inputSchema.json : undefined,
+      takesText: false,
+    }))
+}
+
+function readToolChoice({ toolChoice: choice }: Json): Ask['toolChoice'] {
+  if (!isJson(choice)) return 'auto'
+  if (isJson(choice.tool)) return { name: String(choice.tool.name) }
+  return isJson(choice.any) ? 'required' : 'auto'
+}
+
+function resultText(result: Json): string {
+  return objectsOf(result.content)
+    .map(block => (typeof block.text === 'string' ? block.text : isJson(block.json) ? JSON.stringify(block.json) : ''))
+    .join('')
+}
+
+/** Each vendor has its own word for it. */
+function readThinking({ additionalModelRequestFields: fields }: Json): number {
+  if (!isJson(fields)) return 0
+  const { thinking, reasoningConfig, reasoning_effort: effort } = fields
+  if (isJson(thinking) && thinking.type === 'adaptive') return thinkingTokensMax
+  if (isJson(thinking) && thinking.type === 'enabled') {
+    if (!(Number(thinking.budget_tokens) >= 1024))
+      throw invalid(
+        'The model returned the following errors: thinking.enabled.budget_tokens: Input should be greater than or equal to 1024',
+      )
+    return thinkingTokensMax
+  }
+  return isJson(reasoningConfig) && reasoningConfig.type === 'enabled' ? thinkingTokensMax : tokensOfEffort(effort)
+}
+
+/** The schema travels as text. */
+function readFormat({ outputConfig: config }: Json): Ask['json'] {
+  const format = isJson(config) && isJson(config.textFormat) ? config.textFormat : {}
+  const structure =
+    isJson(format.structure) && isJson(format.structure.jsonSchema) ? format.structure.jsonSchema : undefined
+  if (structure === undefined) return undefined
+  try {
+    return { schema: JSON.parse(String(structure.schema)) as unknown }
+  } catch {
+    throw invalid('outputConfig.textFormat.structure.jsonSchema.schema is not valid JSON.')
+  }
+}
+
+function readConverse(body: Json, model: string): Ask {
+  const messages = messagesOf(body)
+  checkTools(body, messages)
+  const config = isJson(body.inferenceConfig) ? body.inferenceConfig : {}
+  const tools = isJson(body.toolConfig) ? body.toolConfig : {}
+  if (typeof config.temperature === 'number' && config.temperature > 1)
+    throw invalid(
+      `1 validation error detected: Value '${config.temperature}' at 'inferenceConfig.temperature' failed to satisfy constraint: Member must have value less than or equal to 1`,
+    )
+  const blocks = messages.flatMap(message => objectsOf(message.content))
+  const results = objectsOf(messages.at(-1)!.content)
+    .map(block => block.toolResult)
+    .filter(isJson)
+  const users = messages.filter(message => message.role === 'user').map(message => textOf(message.content))
+  const all = blocks.map(block => (isJson(block.toolResult) ? resultText(block.toolResult) : ''))
+  return {
+    model,
+    userText: users.findLast(text => text !== '') ?? '',
+    key: JSON.stringify([body.system ?? null, messages]),
+    inputTokens: countTokens(textOf(body.system) + textOf(blocks) + all.join('')),
+    images: blocks.filter(block => isJson(block.image)).length,
+    ...(results.length > 0 && { toolResult: results.map(resultText).join(' ') }),
+    tools: readTools(tools),
+    toolChoice: readToolChoice(tools),
+    parallelTools: true,
+    json: readFormat(body),
+    maxTokens: readMaxTokens(config.maxTokens, 'inferenceConfig.maxTokens'),
+    stop: Array.isArray(config.stopSequences) ? config.stopSequences.filter(stop => typeof stop === 'string') : [],
+    choices: 1,
+    reasoningTokens: readThinking(body),
+  }
+}
+
+/** `converse` and `converse-stream`. Throws BadRequest, also for what proves nothing (`checkAwsAuthorization`). */
+export const bedrockConverse: Answerer = ({ request, body, model, streams, think, usageOf }): Answer => {
+  checkAwsAuthorization(request)
+  return writeConverse(think(readConverse(body, model)), { body, streams: streams === true, usageOf })
+}
+
+/** `count-tokens` for the body of a Converse; that of an `invoke` is refused. Throws BadRequest. */
+export const bedrockCount: Answerer = ({ request, body, model }) => {
+  checkAwsAuthorization(request)
+  const input = isJson(body.input) ? body.input : {}
+  if (!isJson(input.converse)) throw invalid('CountTokens needs `input.converse` here.')
+  return jsonAnswer({ inputTokens: readConverse(input.converse, model).inputTokens })
+}
+
+const errors: Record<number, [string, string]> = {
+  400: ['ValidationException', 'The request is not valid.'],
+  403: ['AccessDeniedException', "You don't have access to the model with the specified model ID."],
+  404: ['ResourceNotFoundException', 'Could not resolve the foundation model from the provided model identifier.'],
+  408: ['ModelTimeoutException', 'Model has timed out in processing the request. Try your request again.'],
+  424: ['ModelErrorException', 'The system encountered an unexpected error during processing. Try your request again.'],
+  429: ['ThrottlingException', 'Too many requests, please wait before trying again.'],
+  500: [
+    'InternalServerException',
+    'The system encountered an unexpected error during processing. Try your request again.',
+  ],
+  503: ['ServiceUnavailableException', 'Bedrock is unable to process your request.'],
+}
+
+const kinds: Record<string, string> = {
+  quota: 'Too many tokens per day, please wait before trying again.',
+  'context-length': 'The model returned the following errors: Input is too long for requested model.',
+  'content-filter': 'The request was blocked by the content policy.',
+}
+
+const errorOf = ({ status }: ErrorWords): [string, string] => errors[status] ?? errors[status >= 500 ? 500 : 400]!
+
+/** The name of the exception, which AWS sends in the header `x-amzn-errortype`. */
+export const bedrockErrorType = (words: ErrorWords): string => words.code ?? errorOf(words)[0]
+
+/** The body has the message only: see `bedrockErrorType`. */
+export function bedrockError(words: ErrorWords): Json {
+  return { message: words.message ?? kinds[words.kind ?? ''] ?? errorOf(words)[1] }
+}

@@ -1,0 +1,146 @@
+/** What holds in every dialect: the same answer whole and streamed, the truth of the log, scripts, faults, determinism. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { startSimulator } from '../index.ts'
+import type { Simulator } from '../index.ts'
+import { askIn, hearIn, nothing, spoken } from '../testing/dialects.ts'
+import type { Heard, SpokenDialect, Wish } from '../testing/dialects.ts'
+
+let simulator: Simulator
+beforeAll(async () => {
+  simulator = await startSimulator({ seed: 5 })
+})
+beforeEach(() => simulator.reset())
+afterAll(() => simulator.stop())
+
+const says = (said: string, more: Partial<Wish> = {}): Wish => ({ said, stream: false, ...more })
+const truth = () => simulator.truth.last()!
+
+/** What arrived of a stream that a fault disturbed, event by event, and whether it was whole. */
+async function disturbed(
+  dialect: SpokenDialect,
+  fault: string,
+): Promise<{ heard: Heard; isWhole: boolean; events: any[] }> {
+  const response = await askIn(simulator, dialect, says('tokens: 12', { stream: true }), `sim#${fault}`)
+  const heard = nothing()
+  try {
+    const events = dialect.events(Buffer.from(await response.arrayBuffer()))
+    for (const event of events) dialect.hear(event, heard)
+    return { heard, isWhole: true, events }
+  } catch {
+    return { heard, isWhole: false, events: [] }
+  }
+}
+
+for (const [name, dialect] of Object.entries(spoken))
+  describe(name, () => {
+    test('whole and streamed answers are the same, and so is the bill', async () => {
+      for (const wish of [
+        says('say: Grüße ✓ 😀, "quoted"\n'),
+        says('use the tool', { tool: true }),
+        says('say: so', { thinks: true }),
+        says('tokens: 40'),
+      ]) {
+        const whole = await hearIn(simulator, dialect, wish)
+        const billed = truth().billable
+        expect([truth().finished, whole.inputTokens, whole.outputTokens]).toEqual([
+          'complete',
+          billed.inputTokens,
+          billed.outputTokens,
+        ])
+        expect(whole.finish).not.toBe('')
+        const streamed = await hearIn(simulator, dialect, { ...wish, stream: true })
+        expect(streamed).toEqual(whole)
+        expect(truth()).toMatchObject({
+          stream: true,
+          finished: 'complete',
+          billable: billed,
+          tokensSent: billed.outputTokens,
+        })
+        expect([whole.calls.length > 0, whole.reasoning !== '']).toEqual([wish.tool === true, wish.thinks === true])
+      }
+    })
+
+    test('a script decides about text, calls and thinking', async () => {
+      simulator.script({ text: 'call' }, { reasoning: 'so', toolCalls: [{ name: 'f', arguments: { a: [1] } }] })
+      simulator.script({ text: 'talk' }, { reasoning: 'hm', text: 'hey' })
+      for (const stream of [false, true]) {
+        const called = await hearIn(simulator, dialect, says('call', { stream, thinks: true }))
+        expect([called.calls, called.reasoning]).toEqual([[{ name: 'f', arguments: { a: [1] } }], 'so'])
+        const talked = await hearIn(simulator, dialect, says('talk', { stream, thinks: true }))
+        expect([talked.text, talked.reasoning]).toEqual(['hey', 'hm'])
+      }
+    })
+
+    test('the same seed gives the same bytes, another seed others', async () => {
+      const bytes = async (one: Simulator, stream: boolean) =>
+        Buffer.from(await (await askIn(one, dialect, says('tell me', { stream }))).arrayBuffer()).toString('latin1')
+      const [twin, stranger] = await Promise.all([startSimulator({ seed: 5 }), startSimulator({ seed: 6 })])
+      for (const stream of [false, true]) {
+        const own = await bytes(simulator, stream)
+        expect(await bytes(twin, stream)).toBe(own)
+        expect(await bytes(stranger, stream)).not.toBe(own)
+      }
+      await Promise.all([twin.stop(), stranger.stop()])
+    })
+
+    test('a cut stream is cut, and billed as far as it came', async () => {
+      const response = await askIn(simulator, dialect, says('tokens: 40', { stream: true }), 'sim#cut;at=10')
+      await expect(response.arrayBuffer()).rejects.toThrow()
+      expect(truth()).toMatchObject({ finished: 'cut', eventsSent: 10 })
+      expect(truth().billable.outputTokens).toBeLessThan(11)
+      expect(truth().billable.outputTokens).toBeGreaterThan(4)
+    })
+
+    test('the end, the usage or all of the JSON may be missing', async () => {
+      expect((await disturbed(dialect, 'no-finish')).heard.finish).toBe('')
+      const silent = (await disturbed(dialect, 'no-usage')).heard
+      expect([silent.text.length, silent.inputTokens, silent.outputTokens]).toEqual([48, undefined, undefined])
+      expect((await disturbed(dialect, 'truncated-json')).isWhole).toBe(false)
+      expect(truth().finished).toBe('cut')
+      const whole = await (await askIn(simulator, dialect, says('say: x'), 'sim#no-finish')).json()
+      const heard = nothing()
+      dialect.hear(whole, heard)
+      expect([heard.text, heard.finish]).toEqual(['x', ''])
+    })
+
+    test('an error in a stream is in the words of the dialect', async () => {
+      const { events, isWhole, heard } = await disturbed(dialect, 'error-in-stream;at=8')
+      expect([isWhole, heard.text.length > 0]).toEqual([true, true])
+      expect(JSON.stringify(events.at(-1))).toMatch(/error/i)
+      expect((await disturbed(dialect, 'error-first')).events.length).toBe(1)
+      expect((await askIn(simulator, dialect, says('x'), 'sim#error-first')).status).toBe(500)
+    })
+
+    test('bytes one by one, and a stream of known length, are the same answer', async () => {
+      const calm = (await disturbed(dialect, 'token-ms=0')).heard
+      for (const fault of ['split-utf8', 'close-delimited'])
+        expect((await disturbed(dialect, fault)).heard).toEqual(calm)
+      const { heard, isWhole } = await disturbed(dialect, 'giant-event;bytes=200000;at=4')
+      expect([isWhole, heard]).toEqual([true, calm])
+    })
+
+    test('errors of every status have a message, and name what went wrong', async () => {
+      for (const status of [400, 401, 403, 404, 429, 500, 503]) {
+        const response = await askIn(simulator, dialect, says('x'), `sim#status;code=${status}`)
+        expect([response.status, (await response.text()).length > 10]).toEqual([status, true])
+      }
+      for (const [kind, word] of [
+        ['quota', /quota|limit|balance|tokens per day/i],
+        ['context-length', /too (?:long|many|large)|maximum|exceeds/i],
+        ['content-filter', /policy|content|filter/i],
+      ] as const) {
+        const text = await (await askIn(simulator, dialect, says('x'), `sim#status;code=400;kind=${kind}`)).text()
+        expect(text).toMatch(word)
+      }
+      const unknown = await askIn(simulator, dialect, says('x'), 'sim#nope')
+      expect([unknown.status, await unknown.text()]).toEqual([400, expect.stringContaining('unknown fault')])
+      // A body that is none.
+      const path = dialect.path(false).replace('{model}', 'sim')
+      const wrong = await fetch(`${simulator.url}${path}`, {
+        method: 'POST',
+        body: '{',
+        headers: { authorization: 'Bearer k' },
+      })
+      expect([wrong.status, (await wrong.text()).length > 10]).toEqual([400, true])
+    })
+  })

@@ -1,0 +1,147 @@
+/** OpenAI's pictures: https://platform.openai.com/docs/api-reference/images. Each is of one colour. */
+import { BadRequest, jsonAnswer } from '../../generation/types.ts'
+import type { Answer, Json, ReplyUsage, StreamEvent } from '../../generation/types.ts'
+import { namedEvent } from '../stream-events.ts'
+import { pngOf } from '../../generation/media.ts'
+import { createdS } from './chat.ts'
+import { openaiFailure } from './error.ts'
+import { hash, randomId, randomOf } from '../../generation/random.ts'
+import type { Answerer, Talk } from '../endpoint.ts'
+import { countTokens } from '../../generation/tokens.ts'
+
+const countMax = 10
+const partialsMax = 3
+/** What the models that paint by tokens bill for a picture of medium quality. */
+const tokensOfPicture = 1056
+
+/** In a form every number is a text. */
+function count(
+  value: unknown,
+  param: string,
+  { least, most, otherwise }: { least: number; most: number; otherwise: number },
+): number {
+  if (value === undefined || value === null) return otherwise
+  const number = Number(value)
+  if (Number.isInteger(number) && number >= least && number <= most) return number
+  throw new BadRequest(`Invalid '${param}': expected an integer from ${least} to ${most}.`, { param })
+}
+
+function sizeOf(value: unknown): [number, number] {
+  if (value === undefined || value === null || value === 'auto') return [1024, 1024]
+  const sides = /^(\d{1,4})x(\d{1,4})$/.exec(String(value))
+  if (sides) return [Number(sides[1]), Number(sides[2])]
+  throw new BadRequest(
+    `Invalid value: '${String(value)}'. Supported values are: '1024x1024', '1024x1536', '1536x1024', and 'auto'.`,
+    {
+      param: 'size',
+      code: 'invalid_value',
+    },
+  )
+}
+
+function checkForm({ body, request }: Talk): void {
+  const path = request.target.split('?', 1)[0]!
+  if (!/\/(?:edits|variations)\/?$/.test(path)) return
+  if (body.image === undefined || typeof body.image === 'string')
+    throw new BadRequest("Missing required parameter: 'image'.", {
+      param: 'image',
+      code: 'missing_required_parameter',
+    })
+}
+
+function checkPrompt({ body, request }: Talk): void {
+  if (/\/variations\/?$/.test(request.target.split('?', 1)[0]!)) return
+  if (typeof body.prompt !== 'string' || body.prompt === '')
+    throw new BadRequest("Missing required parameter: 'prompt'.", {
+      param: 'prompt',
+      code: 'missing_required_parameter',
+    })
+}
+
+function imagesUsage({ inputTokens, outputTokens }: ReplyUsage): Json {
+  return {
+    total_tokens: inputTokens + outputTokens,
+    input_tokens: inputTokens,
+    output_tokens: outputTokens,
+    input_tokens_details: { text_tokens: inputTokens, image_tokens: 0 },
+  }
+}
+
+interface Painting {
+  readonly pictures: readonly Buffer[]
+  readonly usage: Json | undefined
+  readonly billable: { inputTokens: number; outputTokens: number }
+  readonly common: Json
+}
+
+function paint({ body, model, seed, usageOf }: Talk): Painting {
+  const prompt = String(body.prompt ?? '')
+  const wanted = count(body.n, 'n', { least: 1, most: countMax, otherwise: 1 })
+  const [width, height] = sizeOf(body.size)
+  const random = randomOf(hash(`${model}\n${prompt}`, seed))
+  const pictures = Array.from({ length: wanted }, () => pngOf(random, width, height))
+  const billable = { inputTokens: countTokens(prompt), outputTokens: wanted * tokensOfPicture }
+  const usage = usageOf(imagesUsage)({
+    ...billable,
+    cachedTokens: 0,
+    cacheWriteTokens: 0,
+    reasoningTokens: 0,
+  })
+  const common = { size: `${width}x${height}`, quality: 'medium', background: 'opaque', output_format: 'png' }
+  return { pictures, usage, billable, common }
+}
+
+function* paintEvents(painting: Painting, partials: number, kind: string): Generator<StreamEvent> {
+  const [picture] = painting.pictures
+  const about = { ...painting.common, created_at: createdS, b64_json: picture!.toString('base64') }
+  for (let at = 0; at < partials; at++)
+    yield namedEvent({ type: `${kind}.partial_image`, partial_image_index: at, ...about }, 'delta')
+  yield namedEvent(
+    { type: `${kind}.completed`, ...about, ...(painting.usage && { usage: painting.usage }) },
+    'finish',
+    painting.billable.outputTokens,
+  )
+}
+
+/** Older models give addresses where bytes are not asked for; nobody is at home there. */
+function wholePicture(picture: Buffer, { body, model, seed }: Talk): Json {
+  const isOld = model.includes('dall-e')
+  const id = randomId(randomOf(hash(picture.toString('latin1'), seed)), 24)
+  const revised = isOld ? { revised_prompt: `${String(body.prompt ?? '')}, in one colour` } : {}
+  if (isOld && body.response_format !== 'b64_json') return { ...revised, url: `https://images.invalid/${id}.png` }
+  return { ...revised, b64_json: picture.toString('base64') }
+}
+
+/** Pictures from a prompt, from a picture and a prompt, from a picture. */
+export const openaiImages: Answerer = talk => {
+  checkForm(talk)
+  checkPrompt(talk)
+  const { body, model, request } = talk
+  const painting = paint(talk)
+  if (body.stream === true || body.stream === 'true') {
+    const partials = count(body.partial_images, 'partial_images', {
+      least: 0,
+      most: partialsMax,
+      otherwise: 0,
+    })
+    const kind = request.target.includes('/edits') ? 'image_edit' : 'image_generation'
+    const content = paintEvents(painting, partials, kind)
+    return {
+      status: 200,
+      headers: [],
+      content,
+      billable: painting.billable,
+      failure: openaiFailure,
+    } satisfies Answer
+  }
+  const byTokens = !model.includes('dall-e')
+  return jsonAnswer(
+    {
+      created: createdS,
+      ...(byTokens && painting.common),
+      data: painting.pictures.map(picture => wholePicture(picture, talk)),
+      ...(byTokens && painting.usage && { usage: painting.usage }),
+    },
+    painting.billable,
+  )
+}

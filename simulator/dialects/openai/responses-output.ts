@@ -1,0 +1,182 @@
+/** OpenAI responses, as they are written: whole, or as numbered events. */
+import { isJson, jsonAnswer } from '../../generation/types.ts'
+import type { Answer, Json, Reply, ReplyCall, ReplyUsage, StreamEvent } from '../../generation/types.ts'
+import { namedEvent } from '../stream-events.ts'
+import { createdS } from './chat.ts'
+import type { Talk } from '../endpoint.ts'
+
+function responsesUsage(usage: ReplyUsage): Json {
+  return {
+    input_tokens: usage.inputTokens,
+    input_tokens_details: { cached_tokens: usage.cachedTokens, cache_write_tokens: usage.cacheWriteTokens },
+    output_tokens: usage.outputTokens,
+    output_tokens_details: { reasoning_tokens: usage.reasoningTokens },
+    total_tokens: usage.inputTokens + usage.outputTokens,
+  }
+}
+
+/** A delta of an item: the rest of its event, and its tokens. */
+type Delta = readonly [Json, StreamEvent['kind'], 0 | 1]
+
+/** An item of the output: how it begins in a stream, what comes in between, and the whole. */
+interface Item {
+  readonly start: Json
+  readonly deltas: Iterable<Delta>
+  readonly whole: Json
+}
+
+function reasoningItem(pieces: readonly string[], id: string): Item {
+  const text = pieces.join('')
+  const head = { id: `rs_${id}`, type: 'reasoning' }
+  const place = { summary_index: 0 }
+  const deltas = function* (): Generator<Delta> {
+    const part = { type: 'summary_text', text: '' }
+    yield [{ type: 'response.reasoning_summary_part.added', ...place, part }, 'start', 0]
+    for (const delta of pieces) yield [{ type: 'response.reasoning_summary_text.delta', ...place, delta }, 'delta', 1]
+    yield [{ type: 'response.reasoning_summary_text.done', ...place, text }, 'start', 0]
+    yield [{ type: 'response.reasoning_summary_part.done', ...place, part: { ...part, text } }, 'start', 0]
+  }
+  return {
+    start: { ...head, summary: [] },
+    deltas: deltas(),
+    whole: { ...head, summary: [{ type: 'summary_text', text }] },
+  }
+}
+
+function messageItem(pieces: readonly string[], id: string, status: string): Item {
+  const text = pieces.join('')
+  const head = { id: `msg_${id}`, type: 'message', role: 'assistant' }
+  const place = { content_index: 0 }
+  const part = (said: string): Json => ({ type: 'output_text', text: said, annotations: [], logprobs: [] })
+  const deltas = function* (): Generator<Delta> {
+    yield [{ type: 'response.content_part.added', ...place, part: part('') }, 'start', 0]
+    for (const delta of pieces)
+      yield [{ type: 'response.output_text.delta', ...place, delta, logprobs: [] }, 'delta', 1]
+    yield [{ type: 'response.output_text.done', ...place, text, logprobs: [] }, 'start', 0]
+    yield [{ type: 'response.content_part.done', ...place, part: part(text) }, 'start', 0]
+  }
+  return {
+    start: { ...head, status: 'in_progress', content: [] },
+    deltas: deltas(),
+    whole: { ...head, status, content: [part(text)] },
+  }
+}
+
+function callItem(call: ReplyCall): Item {
+  const said = call.pieces.join('')
+  const [type, field] = call.takesText ? ['custom_tool_call', 'input'] : ['function_call', 'arguments']
+  const event = call.takesText ? 'response.custom_tool_call_input' : 'response.function_call_arguments'
+  const head = {
+    id: `${call.takesText ? 'ctc' : 'fc'}_${call.id}`,
+    type,
+    call_id: `call_${call.id}`,
+    name: call.name,
+  }
+  const status = (word: string): Json => (call.takesText ? {} : { status: word })
+  const deltas = function* (): Generator<Delta> {
+    for (const delta of call.pieces) yield [{ type: `${event}.delta`, delta }, 'delta', 1]
+    yield [{ type: `${event}.done`, ...(!call.takesText && { name: call.name }), [field!]: said }, 'start', 0]
+  }
+  return {
+    start: { ...head, ...status('in_progress'), [field!]: '' },
+    deltas: deltas(),
+    whole: { ...head, ...status('completed'), [field!]: said },
+  }
+}
+
+function imageItem(data: string, id: string): Item {
+  const head = { id: `ig_${id}`, type: 'image_generation_call' }
+  const deltas: Delta[] = ['in_progress', 'generating', 'completed'].map(word => [
+    { type: `response.image_generation_call.${word}` },
+    'start',
+    0,
+  ])
+  return {
+    start: { ...head, status: 'in_progress', result: null },
+    deltas,
+    whole: { ...head, status: 'completed', result: data },
+  }
+}
+
+function itemsOf(reply: Reply): Item[] {
+  const choice = reply.choices[0]!
+  const items: Item[] = []
+  if (choice.reasoning.length > 0) items.push(reasoningItem(choice.reasoning, reply.id))
+  for (const [at, image] of choice.images.entries()) items.push(imageItem(image.data, `${reply.id}${at}`))
+  const isCut = choice.finish === 'length' || choice.finish === 'content-filter'
+  if (choice.text.length > 0 || (items.length === 0 && choice.calls.length === 0))
+    items.push(messageItem(choice.text, reply.id, isCut ? 'incomplete' : 'completed'))
+  return [...items, ...choice.calls.map(callItem)]
+}
+
+function incompleteDetails(reply: Reply): Json | null {
+  const { finish } = reply.choices[0]!
+  if (finish === 'length') return { reason: 'max_output_tokens' }
+  return finish === 'content-filter' ? { reason: 'content_filter' } : null
+}
+
+/** The response around its output; what the request does not say has the vendor's default. */
+function responseHead(reply: Reply, body: Json): Json {
+  const { tools = [], tool_choice = 'auto', instructions = null, metadata = {} } = body
+  return {
+    id: `resp_${reply.id}`,
+    object: 'response',
+    created_at: createdS,
+    background: false,
+    error: null,
+    incomplete_details: null,
+    instructions,
+    max_output_tokens: body.max_output_tokens ?? null,
+    model: reply.model,
+    parallel_tool_calls: body.parallel_tool_calls ?? true,
+    previous_response_id: null,
+    reasoning: isJson(body.reasoning) ? body.reasoning : { effort: null, summary: null },
+    service_tier: 'default',
+    store: body.store ?? true,
+    temperature: body.temperature ?? 1,
+    text: isJson(body.text) ? body.text : { format: { type: 'text' } },
+    tool_choice,
+    tools,
+    top_p: body.top_p ?? 1,
+    truncation: 'disabled',
+    metadata,
+  }
+}
+
+function* responseEvents(reply: Reply, head: Json, done: Json): Generator<StreamEvent> {
+  let sequence = 0
+  const event = (value: Json, kind: StreamEvent['kind'] = 'start', tokens = 0): StreamEvent =>
+    namedEvent({ ...value, sequence_number: sequence++ }, kind, tokens)
+  const begun = { ...head, status: 'in_progress', output: [], usage: null }
+  yield event({ type: 'response.created', response: begun })
+  yield event({ type: 'response.in_progress', response: begun })
+  for (const [at, item] of itemsOf(reply).entries()) {
+    yield event({ type: 'response.output_item.added', output_index: at, item: item.start })
+    for (const [value, kind, tokens] of item.deltas)
+      yield event({ ...value, item_id: item.whole.id, output_index: at }, kind, tokens)
+    yield event({ type: 'response.output_item.done', output_index: at, item: item.whole })
+  }
+  yield event({ type: `response.${String(done.status)}`, response: done }, 'finish')
+}
+
+/** What the vendor says when an answer under way fails. */
+function failure(sequence: number): StreamEvent {
+  const message = 'An error occurred while processing your request. You can retry your request.'
+  return namedEvent({ type: 'error', code: 'server_error', message, param: null, sequence_number: sequence }, 'error')
+}
+
+/** The answer to a request for a response, whole or as a stream. */
+export function writeResponse(reply: Reply, body: Json, usageOf: Talk['usageOf']): Answer {
+  const billable = { inputTokens: reply.usage.inputTokens, outputTokens: reply.usage.outputTokens }
+  const head = responseHead(reply, body)
+  const details = incompleteDetails(reply)
+  const done = {
+    ...head,
+    status: details ? 'incomplete' : 'completed',
+    incomplete_details: details,
+    output: itemsOf(reply).map(item => item.whole),
+    usage: usageOf(responsesUsage)(reply.usage) ?? null,
+  }
+  if (body.stream !== true) return jsonAnswer(done, billable)
+  return { status: 200, headers: [], content: responseEvents(reply, head, done), billable, failure }
+}

@@ -1,0 +1,17 @@
+/** Events of streams as text. */
+import type { Json, StreamEvent } from '../generation/types.ts'
+
+/** A server-sent event without a name. */
+export function dataEvent(value: unknown, kind: StreamEvent['kind'], tokens = 0): StreamEvent {
+  return { text: `data: ${typeof value === 'string' ? value : JSON.stringify(value)}\n\n`, kind, tokens }
+}
+
+/** A server-sent event that is named as its `type`. */
+export function namedEvent(value: Json, kind: StreamEvent['kind'], tokens = 0): StreamEvent {
+  return { text: `event: ${value.type}\ndata: ${JSON.stringify(value)}\n\n`, kind, tokens }
+}
+
+/** A line of newline-delimited JSON. */
+export function lineEvent(value: Json, kind: StreamEvent['kind'], tokens = 0): StreamEvent {
+  return { text: `${JSON.stringify(value)}\n`, kind, tokens }
+}

@@ -1,0 +1,188 @@
+/** Whether a script can be kept: a misspelt field would otherwise answer every request, or none, without a word. */
+import { isJson } from '../generation/types.ts'
+import type { Json } from '../generation/types.ts'
+import { parseFault, UnknownFault } from '../faults/fault.ts'
+import { answerStatuses, isAnswerStatus, isHeaderName, isHeaderValue } from '../server/http-syntax.ts'
+import { suggestion } from '../lib/did-you-mean.ts'
+
+/** A script with a field that cannot be; the message names it, what is wrong, and what to do. */
+export class ScriptError extends Error {
+  override readonly name = 'ScriptError'
+  /** Path of the field: `reply.toolCalls[0].name`. */
+  readonly field: string
+  constructor(field: string, message: string) {
+    super(message)
+    this.field = field
+  }
+}
+
+/** Throws ScriptError. */
+type Check = (value: unknown, field: string) => void
+
+function wrong(field: string, expected: string, value: unknown): ScriptError {
+  return new ScriptError(field, `"${field}" must be ${expected}; got ${shown(value)}`)
+}
+
+function shown(value: unknown): string {
+  if (value === undefined) return 'nothing'
+  const text = typeof value === 'function' ? 'a function' : (JSON.stringify(value) ?? typeof value)
+  return text.length > 80 ? `${text.slice(0, 77)}...` : text
+}
+
+/** An object with these fields and no others; `required` ones may not be left out. */
+function object(fields: Readonly<Record<string, Check>>, required: readonly string[] = []): Check {
+  const names = Object.keys(fields)
+  return (value, field) => {
+    const where = (name: string) => (field === '' ? name : `${field}.${name}`)
+    if (!isJson(value)) throw wrong(field === '' ? 'body' : field, `an object of ${names.join(', ')}`, value)
+    for (const name of Object.keys(value))
+      if (!names.includes(name)) {
+        const near = suggestion(name, names)
+        throw new ScriptError(where(name), `"${where(name)}" is not known${near}; there are: ${names.join(', ')}`)
+      }
+    for (const name of names) {
+      if (value[name] !== undefined) fields[name]!(value[name], where(name))
+      else if (required.includes(name)) throw new ScriptError(where(name), `"${where(name)}" is missing`)
+    }
+  }
+}
+
+function listOf(check: Check): Check {
+  return (value, field) => {
+    if (!Array.isArray(value)) throw wrong(field, 'a list', value)
+    for (const [at, one] of value.entries()) check(one, `${field}[${at}]`)
+  }
+}
+
+const anything: Check = () => {}
+
+const text: Check = (value, field) => {
+  if (typeof value !== 'string') throw wrong(field, 'a text', value)
+}
+
+const filledText: Check = (value, field) => {
+  if (typeof value !== 'string' || value === '') throw wrong(field, 'a text that is not empty', value)
+}
+
+function oneOf(...words: string[]): Check {
+  return (value, field) => {
+    if (!words.includes(value as string)) throw wrong(field, `one of ${words.join(', ')}`, value)
+  }
+}
+
+/** A part that is looked for: the empty one would be found everywhere. */
+const part: Check = (value, field) => {
+  if (value instanceof RegExp) return
+  if (value === '')
+    throw new ScriptError(field, `"${field}" is empty and would fit every request; leave it out to mean that`)
+  text(value, field)
+}
+
+const modelName: Check = (value, field) => {
+  if (value instanceof RegExp) return
+  text(value, field)
+  if ((value as string).includes('#'))
+    throw new ScriptError(field, `"${field}" is compared with the name before the "#"; leave the fault out`)
+}
+
+/** Header fields, whose names and values both have to be such. */
+const headers: Check = (value, field) => {
+  if (!isJson(value)) throw wrong(field, 'an object of texts by header name', value)
+  for (const [name, one] of Object.entries(value)) {
+    if (!isHeaderName(name))
+      throw new ScriptError(`${field}.${name}`, `"${field}" has ${shown(name)}, which is no header name`)
+    if (typeof one !== 'string' || !isHeaderValue(one))
+      throw wrong(`${field}.${name}`, 'a text of printable ASCII', one)
+  }
+}
+
+const sentHeaders: Check = (value, field) => {
+  headers(value, field)
+  for (const [name, one] of Object.entries(value as Json)) {
+    const lower = name.toLowerCase()
+    if (lower === 'transfer-encoding' || lower === 'connection')
+      throw new ScriptError(
+        `${field}.${name}`,
+        `"${field}.${name}" is the simulator's own; for broken framing give a \`fault\``,
+      )
+    if (lower === 'content-length' && !/^\d{1,15}$/.test(one as string))
+      throw wrong(`${field}.${name}`, 'a number of bytes', one)
+  }
+}
+
+const fault: Check = (value, field) => {
+  text(value, field)
+  try {
+    parseFault(value as string)
+  } catch (error) {
+    if (!(error instanceof UnknownFault)) throw error
+    throw new ScriptError(field, `"${field}": ${error.message}`)
+  }
+}
+
+const times: Check = (value, field) => {
+  if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 1)
+    throw wrong(field, 'a whole number from 1; leave it out for all requests', value)
+}
+
+const status: Check = (value, field) => {
+  if (!isAnswerStatus(value)) throw wrong(field, answerStatuses, value)
+}
+
+const rawBody: Check = (value, field) => {
+  if (typeof value === 'string' || value instanceof Uint8Array) return
+  throw wrong(field, 'a text, sent as it is; for JSON write it as text', value)
+}
+
+const base64: Check = (value, field) => {
+  if (typeof value === 'string' && value !== '' && /^[A-Za-z0-9+/]+={0,2}$/.test(value)) return
+  throw wrong(field, 'base64', value)
+}
+
+const mediaType: Check = (value, field) => {
+  if (typeof value !== 'string' || !/^[\w.+-]+\/[\w.+-]+$/.test(value))
+    throw wrong(field, 'a media type such as image/png', value)
+}
+
+const match = object({ model: modelName, path: part, text: part, headers })
+
+const replyFields = object({
+  text,
+  reasoning: text,
+  toolCalls: listOf(object({ name: filledText, arguments: anything, id: filledText }, ['name'])),
+  images: listOf(object({ data: base64, mediaType }, ['data'])),
+  finish: oneOf('stop', 'length', 'tool-calls', 'content-filter'),
+  raw: object({ status, headers: sentHeaders, body: rawBody }, ['body']),
+  fault,
+  times,
+})
+
+const reply: Check = (value, field) => {
+  replyFields(value, field)
+  const { raw, fault: _, times: __, ...rest } = value as Json
+  const [unsaid] = Object.keys(rest).filter(name => rest[name] !== undefined)
+  if (raw !== undefined && unsaid !== undefined)
+    throw new ScriptError(
+      `${field}.${unsaid}`,
+      `"${field}.${unsaid}" is not said beside "${field}.raw"; leave one of them out`,
+    )
+}
+
+const script = object({ match, reply }, ['match', 'reply'])
+
+/** Throws ScriptError unless it is `{match, reply}` as documented. Functions that match are for tests in this process. */
+export function checkScript(given: { match: unknown; reply: unknown }): void {
+  if (typeof given.match !== 'function') return script(given, '')
+  reply(given.reply, 'reply')
+}
+
+/** The body of `POST /__script`, which may be anything. Throws ScriptError. */
+export function readScript(body: unknown, isRead: boolean): { match: Json; reply: Json } {
+  if (!isRead)
+    throw new ScriptError(
+      'body',
+      `the body is ${body === undefined ? 'empty' : 'no JSON'}; send {"match": {...}, "reply": {...}}`,
+    )
+  script(body, '')
+  return body as { match: Json; reply: Json }
+}

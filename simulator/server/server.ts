@@ -1,0 +1,268 @@
+/** The simulator: listens, keeps the truth log, and gives every request to the part that answers it. */
+import { answerOf } from '../dialects/index.ts'
+import { BadRequest, isJson } from '../generation/types.ts'
+import type { Answer } from '../generation/types.ts'
+import { Connection } from './connection.ts'
+import type { ConnectionOwner } from './connection.ts'
+import { deliver } from './send-response.ts'
+import { readBody } from './request-body.ts'
+import type { ReadBody } from './request-body.ts'
+import { parseFault, splitModel, UnknownFault } from '../faults/fault.ts'
+import type { Fault } from '../faults/fault.ts'
+import { lastText } from '../script/last-user-text.ts'
+import { KeptFiles } from '../dialects/openai/files.ts'
+import { routeOf } from './routes.ts'
+import type { Route } from './routes.ts'
+import { hash } from '../generation/random.ts'
+import type { HttpRequest, RequestError } from './request-parser.ts'
+import { readScript, ScriptError } from '../script/validate.ts'
+import { Scripts } from '../script/script.ts'
+import type { MatcherLike, ScriptedReply } from '../script/script.ts'
+import { errorAnswer, spoil } from '../faults/apply.ts'
+import { TruthLog, truthNowMs, withoutCredentials, withoutKey } from './truth-log.ts'
+import type { TruthEntry } from './truth-log.ts'
+import { wordsOf } from '../dialects/conventions.ts'
+
+/** All of it may be left out. */
+export interface SimulatorOptions {
+  /** Default: a free one. */
+  readonly port?: number
+  /** Default: 127.0.0.1. */
+  readonly host?: string
+  /** Decides all that is left to chance. Default: 1. */
+  readonly seed?: number
+}
+
+/** A simulator that listens. What is left to chance depends on the seed and the requests alone, not on time. */
+export interface Simulator {
+  /** Without a slash at the end. */
+  readonly url: string
+  readonly port: number
+  readonly truth: TruthLog
+  /** Answers the requests that fit with `reply`; the script added last is asked first. Throws for a field that cannot be. */
+  script(matcher: MatcherLike, reply: ScriptedReply): void
+  /** TCP connections open now, idle ones included. */
+  openSockets(): number
+  /** Forgets the truth log, the scripts, the files and the count of requests. */
+  reset(): void
+  /** Closes the port and every connection; answers under way end as `cut`. */
+  stop(): Promise<void>
+}
+
+interface Arrival {
+  readonly request: HttpRequest
+  readonly route: Route
+  readonly body: unknown
+  /** The body could be read: as JSON, or as a form. */
+  readonly isRead: boolean
+  readonly namedModel: string | undefined
+  readonly model: string
+  readonly script: ScriptedReply | undefined
+  readonly spec: string | undefined
+}
+
+class SimulatorServer implements ConnectionOwner {
+  readonly truth = new TruthLog()
+  readonly scripts = new Scripts()
+  readonly files: KeptFiles
+  readonly connections = new Set<Connection>()
+  readonly seed: number
+  url = ''
+  #count = 0
+
+  constructor(seed: number) {
+    this.seed = seed
+    this.files = new KeptFiles(seed)
+  }
+
+  reset(): void {
+    this.truth.clear()
+    this.scripts.clear()
+    this.files.clear()
+    this.#count = 0
+  }
+
+  async onRequest(connection: Connection, request: HttpRequest): Promise<void> {
+    const path = request.target.split('?', 1)[0]!
+    if (path.startsWith('/__')) return this.#control(connection, request, path)
+    connection.isClient = true
+    const read = readBody(request)
+    let arrival: Arrival
+    try {
+      arrival = this.#arrive(request, read instanceof Promise ? await read : read)
+    } catch (error) {
+      // A matcher of the test's own has thrown: say so where the test will look.
+      return this.#reply(connection, request, plain(500, { error: { message: String(error) } }))
+    }
+    const entry = this.#enter(arrival)
+    const { dialect } = arrival.route
+    const requestId = `req_${hash(`request ${entry.n}`, this.seed).toString(16).padStart(14, '0')}`
+    const { answer, fault } = this.#answer(arrival, { entry, requestId })
+    const headers = [...wordsOf(dialect).headers(requestId)]
+    // A page of HTML comes from a proxy that never asked the vendor.
+    if (fault?.name === 'html-error') headers.length = 0
+    await deliver({
+      connection,
+      answer: { ...answer, headers: [...headers, ...answer.headers] },
+      fault,
+      entry,
+      truth: this.truth,
+      keepAlive: request.keepAlive,
+      isHead: request.method === 'HEAD',
+    })
+  }
+
+  #arrive(request: HttpRequest, { value: body, isRead }: ReadBody): Arrival {
+    const route = routeOf(request)
+    const named = isJson(body) && typeof body.model === 'string' ? body.model : undefined
+    // Azure does not look at what the body names.
+    const asked = route.dialect === 'azure' ? (route.model ?? named) : (named ?? route.model)
+    const split = splitModel(asked ?? '')
+    const matching = { method: request.method, path: request.target, headers: request.headers, body }
+    const script = this.scripts.take({ ...matching, model: split.model, text: lastText(body) })
+    const spec = request.headers.get('x-simulate') ?? split.spec ?? script?.fault
+    return { request, route, body, isRead, namedModel: asked, model: split.model, script, spec }
+  }
+
+  #enter(arrival: Arrival): TruthEntry {
+    const { request, body, route } = arrival
+    const entry: TruthEntry = {
+      n: ++this.#count,
+      method: request.method,
+      path: withoutKey(request.target),
+      model: arrival.namedModel,
+      headers: withoutCredentials(request.headers),
+      body,
+      startedMs: truthNowMs(),
+      stream: route.streams ?? (isJson(body) && (body.stream === true || body.stream === 'true')),
+      fault: arrival.spec,
+      eventsSent: 0,
+      tokensSent: 0,
+      billable: { inputTokens: 0, outputTokens: 0 },
+    }
+    this.truth.add(entry)
+    return entry
+  }
+
+  #answer(arrival: Arrival, context: { entry: TruthEntry; requestId: string }): { answer: Answer; fault?: Fault } {
+    const { route, request } = arrival
+    const spoken = { dialect: route.dialect, requestId: context.requestId }
+    try {
+      const fault = arrival.spec ? parseFault(arrival.spec) : undefined
+      const body = arrival.isRead ? arrival.body : undefined
+      const healthy = request.method === 'HEAD' && route.endpoint !== 'models'
+      const answer = healthy
+        ? plain(200, {})
+        : answerOf({ ...arrival, body, seed: this.seed, fault, files: this.files })
+      if (!fault) return { answer }
+      const more = { n: context.entry.n, seed: this.seed, target: request.target, url: this.url }
+      return { answer: spoil(answer, fault, { ...spoken, ...more }), fault }
+    } catch (error) {
+      if (error instanceof UnknownFault) return { answer: errorAnswer({ status: 400, message: error.message }, spoken) }
+      // Bodies nested too deeply, for one; an unhandled rejection would end the whole process.
+      if (!(error instanceof BadRequest))
+        return { answer: errorAnswer({ status: 500, message: String(error) }, spoken) }
+      const { status, message, param, code } = error
+      return { answer: errorAnswer({ status, message, param, code }, spoken) }
+    }
+  }
+
+  onMalformed(connection: Connection, error: RequestError): void {
+    this.truth.malformed++
+    const body = JSON.stringify({
+      error: { message: error.message, type: 'invalid_request_error', param: null, code: null },
+    })
+    connection.send(
+      `HTTP/1.1 ${error.status} Bad Request\r\ncontent-type: application/json\r\n` +
+        `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
+    )
+    void connection.fin()
+  }
+
+  /** The simulator's own state, for clients in another process; not in the truth log. */
+  async #control(connection: Connection, request: HttpRequest, path: string): Promise<void> {
+    const others = [...this.connections].filter(one => one !== connection || one.isClient).length
+    const asked = `${request.method} ${path}`
+    if (asked === 'GET /__truth') return this.#reply(connection, request, plain(200, this.truth))
+    if (asked === 'GET /__sockets') return this.#reply(connection, request, plain(200, { open: others }))
+    if (asked === 'POST /__reset') {
+      this.reset()
+      return this.#reply(connection, request, plain(200, { reset: true }))
+    }
+    if (asked === 'POST /__script') return this.#reply(connection, request, this.#scripted(await readBody(request)))
+    const message = 'There are GET /__truth, GET /__sockets, POST /__reset and POST /__script {match, reply}.'
+    return this.#reply(connection, request, plain(404, { error: { message } }))
+  }
+
+  #scripted({ value, isRead }: ReadBody): Answer {
+    try {
+      const { match, reply } = readScript(value, isRead)
+      this.scripts.add(match as MatcherLike, reply as unknown as ScriptedReply)
+      return plain(200, { scripted: true })
+    } catch (error) {
+      if (!(error instanceof ScriptError)) throw error
+      const { message, field } = error
+      return plain(400, { error: { message, type: 'invalid_request_error', param: field, code: null } })
+    }
+  }
+
+  async #reply(connection: Connection, request: HttpRequest, answer: Answer): Promise<void> {
+    const body = Buffer.from(answer.content as string)
+    connection.send(
+      `HTTP/1.1 ${answer.status} ${answer.status === 200 ? 'OK' : 'Error'}\r\ncontent-type: application/json\r\n` +
+        `content-length: ${body.length}\r\nconnection: ${request.keepAlive ? 'keep-alive' : 'close'}\r\n\r\n`,
+    )
+    if (request.method !== 'HEAD') connection.send(body)
+    await connection.whenFlushed()
+    if (!request.keepAlive) await connection.fin()
+  }
+}
+
+function plain(status: number, value: unknown): Answer {
+  return {
+    status,
+    headers: [],
+    content: JSON.stringify(value),
+    billable: { inputTokens: 0, outputTokens: 0 },
+  }
+}
+
+/** Starts a simulator. Rejects when the port is taken. */
+export async function startSimulator(options: SimulatorOptions = {}): Promise<Simulator> {
+  const host = options.host ?? '127.0.0.1'
+  const server = new SimulatorServer(options.seed ?? 1)
+  const listener = Bun.listen<Connection>({
+    hostname: host,
+    port: options.port ?? 0,
+    socket: {
+      open(socket) {
+        socket.setNoDelay(true)
+        socket.data = new Connection(socket, server)
+        server.connections.add(socket.data)
+      },
+      data: (socket, bytes) => socket.data.received(bytes),
+      drain: socket => socket.data.drained(),
+      close(socket) {
+        server.connections.delete(socket.data)
+        socket.data.closed()
+      },
+      // A reset by the client: `close` follows.
+      error() {},
+    },
+  })
+  const isIpv6 = host.includes(':')
+  server.url = `http://${isIpv6 ? `[${host}]` : host}:${listener.port}`
+  return {
+    url: server.url,
+    port: listener.port,
+    truth: server.truth,
+    script: (matcher, reply) => server.scripts.add(matcher, reply),
+    openSockets: () => server.connections.size,
+    reset: () => server.reset(),
+    async stop() {
+      for (const entry of server.truth.entries) server.truth.finish(entry, 'cut')
+      for (const connection of server.connections) connection.terminate()
+      listener.stop(true)
+    },
+  }
+}
