@@ -1,14 +1,14 @@
 /**
- * Writes src/config/prices.json: what the gateway needs of @pydantic/genai-prices (MIT, see NOTICE), in the form that
- * config/catalogue.ts reads. Run it after every update of the library: `node bin/bun.mjs scripts/extract-prices.ts`.
+ * Writes src/config/prices/prices.json: what the gateway needs of @pydantic/genai-prices (MIT, see NOTICE), in the form that
+ * config/prices/catalogue.ts reads. Run it after every update of the library: `node bin/bun.mjs scripts/extract-prices.ts`.
  */
 import { calcPrice, findProvider, waitForUpdate } from '@pydantic/genai-prices'
 import type { ConditionalPrice, MatchLogic, ModelInfo, ModelPrice, Provider } from '@pydantic/genai-prices'
 import { readFileSync, writeFileSync } from 'node:fs'
-import type { Extract, ExtractedMatch, ExtractedModel, ExtractedPrices } from '../src/config/catalogue.ts'
+import type { Extract, ExtractedMatch, ExtractedModel, ExtractedPrices } from '../src/config/prices/catalogue.ts'
 import { providers } from '../src/providers/index.ts'
 
-const target = `${import.meta.dir}/../src/config/prices.json`
+const target = `${import.meta.dir}/../src/config/prices/prices.json`
 
 /** Our names where the library has others that it would not find by itself. */
 const libraryNames: Readonly<Record<string, string>> = {

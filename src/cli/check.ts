@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { readSettings } from '../config/settings.ts'
 import type { SettingsReading } from '../config/settings.ts'
-import { countModels, modelWords } from '../config/summary.ts'
+import { countModels, modelWords } from '../config/model-counts.ts'
 import { providers } from '../providers/index.ts'
 import type { Settings } from '../core/settings.ts'
 import type { Command, CommandInput } from './command.ts'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { configSchema } from '../config/schema.ts'
+import { configSchema } from '../config/file/schema.ts'
 import type { Command } from './command.ts'
 import { print } from './command.ts'
 

@@ -1,8 +1,8 @@
 /** Flags and environment that several commands share. Flags win over the environment, that over defaults. */
 import { join, resolve } from 'node:path'
-import type { Config } from '../config/schema.ts'
+import type { Config } from '../config/file/schema.ts'
 import { openSettings } from '../config/settings-source.ts'
-import { databaseUrlProblem, redisUrlProblem } from '../config/texts.ts'
+import { databaseUrlProblem, redisUrlProblem } from '../config/file/value-checks.ts'
 import { providers } from '../providers/index.ts'
 import type { Flag, FlagValues } from './command.ts'
 import { UsageError } from './command.ts'

@@ -1,6 +1,6 @@
 /** What `serve` needs to know, and what it gives back. Flags and environment become these in `cli/serve.ts`. */
 import type { Secret } from '../lib/secret.ts'
-import type { ModelCounts } from './summary.ts'
+import type { ModelCounts } from './model-counts.ts'
 
 /** Texts are checked for their form; whether port, folder and database can be used the start finds out. */
 export interface ServeOptions {

@@ -1,7 +1,7 @@
 /** Every mistake of a file at once, where it stands, with what was probably meant. */
 import { expect, test } from 'bun:test'
-import { localModels, providers } from '../providers/index.ts'
-import { readSettings } from './settings.ts'
+import { localModels, providers } from '../../providers/index.ts'
+import { readSettings } from '../settings.ts'
 
 const read = (text: string, environment: Record<string, string> = {}) =>
   readSettings({ text, file: 'config.yaml', environment, providers })

@@ -1,9 +1,9 @@
 /** Model servers on loopback are found; whatever else listens on their ports does no harm. */
 import { afterEach, expect, test } from 'bun:test'
 import { gzipSync } from 'node:zlib'
-import type { Provider } from '../core/provider.ts'
-import { providers } from '../providers/index.ts'
-import { discoveredDeployments, discoverModels, mayDiscover } from './discover.ts'
+import type { Provider } from '../../core/provider.ts'
+import { providers } from '../../providers/index.ts'
+import { discoveredDeployments, discoverModels, mayDiscover } from './local-servers.ts'
 
 const cleanups: (() => void)[] = []
 afterEach(() => {
@@ -205,7 +205,7 @@ test("a proxy of the environment is not asked for this machine's loopback", asyn
     return Response.json(vllmModels)
   })
   const server = serve(() => Response.json(vllmModels))
-  const script = `import { discoverModels } from ${JSON.stringify(`${import.meta.dir}/discover.ts`)}
+  const script = `import { discoverModels } from ${JSON.stringify(`${import.meta.dir}/local-servers.ts`)}
     const found = await discoverModels(new Map([['hosted_vllm', { defaultBaseUrl: '${server}' }]]))
     process.stdout.write(JSON.stringify(found))`
   const child = Bun.spawn([process.execPath, '-e', script], {

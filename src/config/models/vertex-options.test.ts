@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { vertexOptions } from './vertex.ts'
+import { vertexOptions } from './vertex-options.ts'
 
 test('a variable that is empty is none: the next one counts', () => {
   const read = (environment: Record<string, string>) => vertexOptions({}, environment, true)

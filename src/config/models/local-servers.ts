@@ -2,10 +2,10 @@
  * Model servers on this machine, found by asking each at its usual port for its list. Only a GET without any key is
  * sent; whatever else listens there (another program, garbage, an endless answer) counts as nobody.
  */
-import type { Deployment } from '../core/deployment.ts'
+import type { Deployment } from '../../core/deployment.ts'
 import { buildDeployment } from './deployments.ts'
 import type { BuildContext, Environment, Providers } from './deployments.ts'
-import type { ModelEntry } from './schema.ts'
+import type { ModelEntry } from '../file/schema.ts'
 
 /** For the whole question, connection included. */
 const answerMsMax = 300

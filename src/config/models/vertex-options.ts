@@ -1,7 +1,7 @@
 /** Settings of Vertex AI models: project, location and credentials, from the entry or the environment. */
 import { readFileSync } from 'node:fs'
-import { Secret } from '../lib/secret.ts'
-import { credentialsProblem, credentialsProject } from '../providers/vertex/authorization.ts'
+import { Secret } from '../../lib/secret.ts'
+import { credentialsProblem, credentialsProject } from '../../providers/vertex/authorization.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 

@@ -1,6 +1,6 @@
 /** What of a faulty configuration is still good: later checks find more in it, so that one run names every mistake. */
 import type { z } from 'zod'
-import { isObject } from '../lib/json/json-values.ts'
+import { isObject } from '../../lib/json/json-values.ts'
 import { configSchema, modelEntrySchema } from './schema.ts'
 import type { Config, ModelEntry } from './schema.ts'
 

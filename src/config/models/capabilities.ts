@@ -3,7 +3,7 @@
  * windows, which count where a family here says none. A small table of our own, from the vendors' model pages (November
  * 2026); `model_info` overrides every item. What a page does not say is absent: not known is not the same as no.
  */
-import type { ModelMode } from '../core/deployment.ts'
+import type { ModelMode } from '../../core/deployment.ts'
 
 /** Flags that `/model/info` shows for every model: true, false, or null for not known. The peer's names. */
 export const flags = [

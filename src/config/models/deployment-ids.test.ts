@@ -1,8 +1,8 @@
 /** The ids of deployments: the same while a place is the same, however it is reached and used. */
 import { expect, test } from 'bun:test'
-import type { Deployment } from '../core/deployment.ts'
-import { providers } from '../providers/index.ts'
-import { readSettings } from './settings.ts'
+import type { Deployment } from '../../core/deployment.ts'
+import { providers } from '../../providers/index.ts'
+import { readSettings } from '../settings.ts'
 
 const entry = (params: string, more = '') => `  - { model_name: m, proxy_params: { ${params} }${more} }\n`
 const plain = 'model: openai/gpt-4o, api_key: k'

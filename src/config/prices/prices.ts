@@ -1,6 +1,6 @@
 /** What a model costs: the operator's own decimals over the list prices of the catalogue, all as exact integers. */
-import { batchKeys, tieredKeys, tokenKeys, unitKeys } from '../accounts/price-keys.ts'
-import type { Prices, PriceSource, PriceTier } from '../core/usage.ts'
+import { batchKeys, tieredKeys, tokenKeys, unitKeys } from '../../accounts/price-keys.ts'
+import type { Prices, PriceSource, PriceTier } from '../../core/usage.ts'
 import { catalogueEntry } from './catalogue.ts'
 import { scaled } from './decimal.ts'
 

@@ -3,12 +3,12 @@
  * most programs know (curl.se/docs/manpage.html#ENVIRONMENT, everything.curl.dev/usingcurl/proxies/env.html).
  */
 import { createHash } from 'node:crypto'
-import type { Deployment } from '../core/deployment.ts'
-import { GatewayError } from '../core/errors.ts'
-import type { ProxyRules, UpstreamProxy } from '../core/transport.ts'
-import { isLinkLocal, isLoopback, NoProxy } from '../lib/no-proxy.ts'
-import type { HostAndPort } from '../lib/no-proxy.ts'
-import { Secret } from '../lib/secret.ts'
+import type { Deployment } from '../../core/deployment.ts'
+import { GatewayError } from '../../core/errors.ts'
+import type { ProxyRules, UpstreamProxy } from '../../core/transport.ts'
+import { isLinkLocal, isLoopback, NoProxy } from '../../lib/no-proxy.ts'
+import type { HostAndPort } from '../../lib/no-proxy.ts'
+import { Secret } from '../../lib/secret.ts'
 import type { Environment } from './deployments.ts'
 
 /** The URL of a proxy; false = none. */

@@ -2,8 +2,8 @@
 import { describe, expect, test } from 'bun:test'
 import type { Provider } from '@pydantic/genai-prices'
 import { readFileSync, statSync } from 'node:fs'
-import { costNanoUsd } from '../accounts/cost.ts'
-import type { Usage } from '../core/usage.ts'
+import { costNanoUsd } from '../../accounts/cost.ts'
+import type { Usage } from '../../core/usage.ts'
 import { catalogueEntry } from './catalogue.ts'
 import type { Extract } from './catalogue.ts'
 import { catalogPrices } from './prices.ts'
@@ -19,7 +19,7 @@ const now = Date.parse('2026-11-21T12:00:00Z')
 test('the extract is small, and says where it is from', () => {
   expect(statSync(path).size).toBeLessThan(150_000)
   expect(extract.notice).toContain('@pydantic/genai-prices')
-  expect(readFileSync(`${import.meta.dir}/../../NOTICE`, 'utf8')).toMatch(
+  expect(readFileSync(`${import.meta.dir}/../../../NOTICE`, 'utf8')).toMatch(
     /Copyright \(c\) Pydantic Services Inc\.[^]*WITHOUT WARRANTY/,
   )
 })
@@ -63,7 +63,7 @@ test('tiers, dates, hours, and what is not counted in tokens', () => {
 
 describe.skipIf(!library)('compared with the library', () => {
   test('the extract is what the script would write today', async () => {
-    const { asText, extract: renew } = await import('../../scripts/extract-prices.ts')
+    const { asText, extract: renew } = await import('../../../scripts/extract-prices.ts')
     expect(readFileSync(path, 'utf8')).toBe(asText(await renew()))
   })
 

@@ -1,12 +1,12 @@
 /** Everything that is known of one concrete model: what the operator says, over what the program knows. */
-import type { Deployment, ModelMode, ModelProfile } from '../core/deployment.ts'
+import type { Deployment, ModelMode, ModelProfile } from '../../core/deployment.ts'
 import { capabilitiesOf, flags } from './capabilities.ts'
 import type { Flag } from './capabilities.ts'
-import { catalogueEntry } from './catalogue.ts'
-import { catalogPrices, resolvePrices } from './prices.ts'
-import type { GivenPrices } from './prices.ts'
-import { judgesSchemas, modelProfile } from './profile.ts'
-import type { DeclaredAbilities } from './profile.ts'
+import { catalogueEntry } from '../prices/catalogue.ts'
+import { catalogPrices, resolvePrices } from '../prices/prices.ts'
+import type { GivenPrices } from '../prices/prices.ts'
+import { judgesSchemas, modelProfile } from './model-profile.ts'
+import type { DeclaredAbilities } from './model-profile.ts'
 
 /** `model_info` of the configuration, with the prices of `proxy_params`. */
 interface DeclaredInfo extends DeclaredAbilities, GivenPrices {

@@ -2,8 +2,8 @@
  * What a deployment's model can do by itself: declared in `model_info`, else known by the shape of its name, else
  * everything. A name only decides where it leaves no doubt: a wrong guess would take something from a good model.
  */
-import { nativeProfile } from '../core/deployment.ts'
-import type { ModelProfile } from '../core/deployment.ts'
+import { nativeProfile } from '../../core/deployment.ts'
+import type { ModelProfile } from '../../core/deployment.ts'
 
 /** The part of `model_info` that is about abilities. */
 export interface DeclaredAbilities {

@@ -4,9 +4,9 @@
  * a time limit, a weight, a price, a key that is rotated.
  */
 import { createHash } from 'node:crypto'
-import { readAddress } from './entry-checks.ts'
+import { readAddress } from '../file/entry-checks.ts'
 import { proxyWithoutSecrets } from './proxies.ts'
-import type { ModelEntry } from './schema.ts'
+import type { ModelEntry } from '../file/schema.ts'
 
 type Params = ModelEntry['proxy_params']
 

@@ -4,11 +4,11 @@ import { configSchema, notSupportedYet, otherNames } from './schema.ts'
 import { salvage } from './valid-parts.ts'
 import type { SalvagedConfig } from './valid-parts.ts'
 import type { Config } from './schema.ts'
-import { wantedBy } from '../core/schema-problems.ts'
-import { isObject } from '../lib/json/json-values.ts'
-import { nearest } from '../lib/nearest.ts'
-import { offsetOf, oneLine, readOutline } from './outline.ts'
-import type { Finding, Path } from './outline.ts'
+import { wantedBy } from '../../core/schema-problems.ts'
+import { isObject } from '../../lib/json/json-values.ts'
+import { nearest } from '../../lib/nearest.ts'
+import { offsetOf, oneLine, readOutline } from './yaml-document.ts'
+import type { Finding, Path } from './yaml-document.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
-import { nativeProfile } from '../core/deployment.ts'
-import { modelProfile } from './profile.ts'
-import type { DeclaredAbilities } from './profile.ts'
+import { nativeProfile } from '../../core/deployment.ts'
+import { modelProfile } from './model-profile.ts'
+import type { DeclaredAbilities } from './model-profile.ts'
 
 const by = (model: string, info: DeclaredAbilities = {}, provider = 'hosted_vllm') =>
   modelProfile(`org/${model}`, `org/${model}`, provider, info)

@@ -1,9 +1,9 @@
 import { expect, test } from 'bun:test'
-import type { Deployment } from '../core/deployment.ts'
-import type { GatewayError } from '../core/errors.ts'
-import { providers } from '../providers/index.ts'
+import type { Deployment } from '../../core/deployment.ts'
+import type { GatewayError } from '../../core/errors.ts'
+import { providers } from '../../providers/index.ts'
 import { proxyProblem } from './proxies.ts'
-import { readSettings } from './settings.ts'
+import { readSettings } from '../settings.ts'
 
 type Environment = Record<string, string>
 

@@ -1,6 +1,6 @@
 /** Settings of Bedrock models: region, address and AWS credentials, from the entry or the environment. */
-import { Secret } from '../lib/secret.ts'
-import { hostRegion, regionalUrl, regionPattern } from '../providers/bedrock/address.ts'
+import { Secret } from '../../lib/secret.ts'
+import { hostRegion, regionalUrl, regionPattern } from '../../providers/bedrock/address.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 

@@ -1,9 +1,9 @@
 /** What would fail on every call is found before the first: each mistake alone, at its place, and no secret in any of them. */
 import { expect, test } from 'bun:test'
-import { prepareHead } from '../http/client/request-head.ts'
-import { providers } from '../providers/index.ts'
-import { readSettings } from './settings.ts'
-import { unsentHeaders } from './texts.ts'
+import { prepareHead } from '../../http/client/request-head.ts'
+import { providers } from '../../providers/index.ts'
+import { readSettings } from '../settings.ts'
+import { unsentHeaders } from './value-checks.ts'
 
 const read = (text: string, environment: Record<string, string> = {}) =>
   readSettings({ text, file: 'c.yaml', environment, providers })

@@ -1,10 +1,10 @@
 /** Ids, aliases and fallbacks of a configuration: what they name must be there, and a call must come to its end. */
-import { wildcardRest } from '../accounts/model-index.ts'
-import type { Deployment } from '../core/deployment.ts'
-import { nearest } from '../lib/nearest.ts'
-import { oneLine } from './outline.ts'
-import type { Path } from './outline.ts'
-import type { ConfigReading } from './read.ts'
+import { wildcardRest } from '../../accounts/model-index.ts'
+import type { Deployment } from '../../core/deployment.ts'
+import { nearest } from '../../lib/nearest.ts'
+import { oneLine } from './yaml-document.ts'
+import type { Path } from './yaml-document.ts'
+import type { ConfigReading } from './parse.ts'
 import type { Config } from './schema.ts'
 
 /** The deployments of one reading, before their ids and names are compared. */

@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import type { LaterPrices, Prices, PriceTier } from '../core/usage.ts'
+import type { LaterPrices, Prices, PriceTier } from '../../core/usage.ts'
 import { scaled } from './decimal.ts'
 import extractFile from './prices.json' with { type: 'file' }
 

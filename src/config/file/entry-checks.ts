@@ -1,5 +1,5 @@
 /** What is wrong with an entry of the model list though each of its values by itself is fine. */
-import { splitModel } from '../providers/index.ts'
+import { splitModel } from '../../providers/index.ts'
 import type { ModelEntry } from './schema.ts'
 
 /** One mistake in an entry. */

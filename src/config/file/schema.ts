@@ -3,11 +3,18 @@
  * peer that this gateway does not implement yet are warnings, so that an existing file starts.
  */
 import { z } from 'zod'
-import { tokenPriceKeys, unitPriceKeys } from './prices.ts'
-import type { TokenPriceKey, UnitPriceKey } from './prices.ts'
-import { proxyProblem, proxySettingHelp } from './proxies.ts'
-import { masterKeyProblem } from '../accounts/key.ts'
-import { addressProblem, databaseUrlProblem, isHeaderText, isKeyText, isModelName, unsentHeaders } from './texts.ts'
+import { tokenPriceKeys, unitPriceKeys } from '../prices/prices.ts'
+import type { TokenPriceKey, UnitPriceKey } from '../prices/prices.ts'
+import { proxyProblem, proxySettingHelp } from '../models/proxies.ts'
+import { masterKeyProblem } from '../../accounts/key.ts'
+import {
+  addressProblem,
+  databaseUrlProblem,
+  isHeaderText,
+  isKeyText,
+  isModelName,
+  unsentHeaders,
+} from './value-checks.ts'
 
 const text = z.string().min(1)
 const noHeaderText = 'has a line break or another character that no header can carry'
