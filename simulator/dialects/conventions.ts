@@ -1,6 +1,6 @@
 /** What a dialect says around its answers: headers, and the bodies of errors. */
 import { anthropicError } from './anthropic/messages.ts'
-import type { Json } from '../generation/types.ts'
+import type { JsonObject } from '../lib/json.ts'
 import { azureError } from './azure/chat.ts'
 import { bedrockError, bedrockErrorType } from './bedrock/converse.ts'
 import { cohereError } from './cohere/chat.ts'
@@ -8,22 +8,22 @@ import { geminiError } from './gemini/error.ts'
 import { mistralError } from './mistral/error.ts'
 import { ollamaError } from './ollama/endpoints.ts'
 import { openaiError } from './openai/error.ts'
-import type { ErrorWords } from './openai/error.ts'
+import type { ErrorDetails } from './openai/error.ts'
 
 type Header = readonly [string, string]
 
 /** What dialects that share paths and answers differ in. */
-interface DialectWords {
+interface DialectConventions {
   /** Headers of every answer. */
   headers(requestId: string): readonly Header[]
-  error(words: ErrorWords, requestId: string): Json
+  error(details: ErrorDetails, requestId: string): JsonObject
   /** Headers of an error, beside those of every answer. */
-  errorHeaders?(words: ErrorWords): readonly Header[]
+  errorHeaders?(details: ErrorDetails): readonly Header[]
   /** What it says to a body that names no model; absent = OpenAI's words. */
-  readonly noModel?: string
+  readonly missingModelMessage?: string
 }
 
-const openai: DialectWords = {
+const openai: DialectConventions = {
   headers: requestId => [
     ['x-request-id', requestId],
     ['openai-version', '2020-10-01'],
@@ -45,29 +45,29 @@ const dialects = {
   mistral: {
     headers: requestId => [['mistral-correlation-id', requestId]],
     error: mistralError,
-    noModel: 'model: Field required',
+    missingModelMessage: 'model: Field required',
   },
   anthropic: {
     headers: requestId => [['request-id', requestId]],
     error: anthropicError,
-    noModel: 'model: Field required',
+    missingModelMessage: 'model: Field required',
   },
   gemini: { headers: () => [['x-gemini-service-tier', 'standard']], error: geminiError },
   cohere: {
     headers: requestId => [['x-debug-trace-id', requestId]],
     error: cohereError,
-    noModel: "invalid request: missing required field 'model'",
+    missingModelMessage: "invalid request: missing required field 'model'",
   },
-  ollama: { headers: () => [], error: ollamaError, noModel: 'model is required' },
+  ollama: { headers: () => [], error: ollamaError, missingModelMessage: 'model is required' },
   bedrock: {
     headers: requestId => [['x-amzn-requestid', requestId]],
     error: bedrockError,
-    errorHeaders: words => [['x-amzn-errortype', bedrockErrorType(words)]],
+    errorHeaders: details => [['x-amzn-errortype', bedrockErrorType(details)]],
   },
-} as const satisfies Record<string, DialectWords>
+} as const satisfies Record<string, DialectConventions>
 
 /** Whose words an answer is written in, as the path or a header says. */
 export type Dialect = keyof typeof dialects
 
 /** With the type that hides which dialects have the optional parts. */
-export const wordsOf = (dialect: Dialect): DialectWords => dialects[dialect]
+export const conventionsOf = (dialect: Dialect): DialectConventions => dialects[dialect]

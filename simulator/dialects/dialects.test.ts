@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { startSimulator } from '../index.ts'
 import type { Simulator } from '../index.ts'
-import { askIn, hearIn, nothing, spoken } from '../testing/dialects.ts'
-import type { Heard, SpokenDialect, Wish } from '../testing/dialects.ts'
+import { sendRequest, requestAnswer, emptyAnswer, dialectClients } from '../testing/dialects.ts'
+import type { ReceivedAnswer, DialectClient, TestRequest } from '../testing/dialects.ts'
 
 let simulator: Simulator
 beforeAll(async () => {
@@ -12,35 +12,35 @@ beforeAll(async () => {
 beforeEach(() => simulator.reset())
 afterAll(() => simulator.stop())
 
-const says = (said: string, more: Partial<Wish> = {}): Wish => ({ said, stream: false, ...more })
+const says = (said: string, more: Partial<TestRequest> = {}): TestRequest => ({ said, stream: false, ...more })
 const truth = () => simulator.truth.last()!
 
 /** What arrived of a stream that a fault disturbed, event by event, and whether it was whole. */
 async function disturbed(
-  dialect: SpokenDialect,
+  dialect: DialectClient,
   fault: string,
-): Promise<{ heard: Heard; isWhole: boolean; events: any[] }> {
-  const response = await askIn(simulator, dialect, says('tokens: 12', { stream: true }), `sim#${fault}`)
-  const heard = nothing()
+): Promise<{ heard: ReceivedAnswer; isWhole: boolean; events: any[] }> {
+  const response = await sendRequest(simulator, dialect, says('tokens: 12', { stream: true }), `sim#${fault}`)
+  const heard = emptyAnswer()
   try {
     const events = dialect.events(Buffer.from(await response.arrayBuffer()))
-    for (const event of events) dialect.hear(event, heard)
+    for (const event of events) dialect.collect(event, heard)
     return { heard, isWhole: true, events }
   } catch {
     return { heard, isWhole: false, events: [] }
   }
 }
 
-for (const [name, dialect] of Object.entries(spoken))
+for (const [name, dialect] of Object.entries(dialectClients))
   describe(name, () => {
     test('whole and streamed answers are the same, and so is the bill', async () => {
       for (const wish of [
         says('say: Grüße ✓ 😀, "quoted"\n'),
         says('use the tool', { tool: true }),
-        says('say: so', { thinks: true }),
+        says('say: so', { reasons: true }),
         says('tokens: 40'),
       ]) {
-        const whole = await hearIn(simulator, dialect, wish)
+        const whole = await requestAnswer(simulator, dialect, wish)
         const billed = truth().billable
         expect([truth().finished, whole.inputTokens, whole.outputTokens]).toEqual([
           'complete',
@@ -48,7 +48,7 @@ for (const [name, dialect] of Object.entries(spoken))
           billed.outputTokens,
         ])
         expect(whole.finish).not.toBe('')
-        const streamed = await hearIn(simulator, dialect, { ...wish, stream: true })
+        const streamed = await requestAnswer(simulator, dialect, { ...wish, stream: true })
         expect(streamed).toEqual(whole)
         expect(truth()).toMatchObject({
           stream: true,
@@ -56,7 +56,7 @@ for (const [name, dialect] of Object.entries(spoken))
           billable: billed,
           tokensSent: billed.outputTokens,
         })
-        expect([whole.calls.length > 0, whole.reasoning !== '']).toEqual([wish.tool === true, wish.thinks === true])
+        expect([whole.calls.length > 0, whole.reasoning !== '']).toEqual([wish.tool === true, wish.reasons === true])
       }
     })
 
@@ -64,16 +64,18 @@ for (const [name, dialect] of Object.entries(spoken))
       simulator.script({ text: 'call' }, { reasoning: 'so', toolCalls: [{ name: 'f', arguments: { a: [1] } }] })
       simulator.script({ text: 'talk' }, { reasoning: 'hm', text: 'hey' })
       for (const stream of [false, true]) {
-        const called = await hearIn(simulator, dialect, says('call', { stream, thinks: true }))
+        const called = await requestAnswer(simulator, dialect, says('call', { stream, reasons: true }))
         expect([called.calls, called.reasoning]).toEqual([[{ name: 'f', arguments: { a: [1] } }], 'so'])
-        const talked = await hearIn(simulator, dialect, says('talk', { stream, thinks: true }))
+        const talked = await requestAnswer(simulator, dialect, says('talk', { stream, reasons: true }))
         expect([talked.text, talked.reasoning]).toEqual(['hey', 'hm'])
       }
     })
 
     test('the same seed gives the same bytes, another seed others', async () => {
       const bytes = async (one: Simulator, stream: boolean) =>
-        Buffer.from(await (await askIn(one, dialect, says('tell me', { stream }))).arrayBuffer()).toString('latin1')
+        Buffer.from(await (await sendRequest(one, dialect, says('tell me', { stream }))).arrayBuffer()).toString(
+          'latin1',
+        )
       const [twin, stranger] = await Promise.all([startSimulator({ seed: 5 }), startSimulator({ seed: 6 })])
       for (const stream of [false, true]) {
         const own = await bytes(simulator, stream)
@@ -84,7 +86,7 @@ for (const [name, dialect] of Object.entries(spoken))
     })
 
     test('a cut stream is cut, and billed as far as it came', async () => {
-      const response = await askIn(simulator, dialect, says('tokens: 40', { stream: true }), 'sim#cut;at=10')
+      const response = await sendRequest(simulator, dialect, says('tokens: 40', { stream: true }), 'sim#cut;at=10')
       await expect(response.arrayBuffer()).rejects.toThrow()
       expect(truth()).toMatchObject({ finished: 'cut', eventsSent: 10 })
       expect(truth().billable.outputTokens).toBeLessThan(11)
@@ -97,9 +99,9 @@ for (const [name, dialect] of Object.entries(spoken))
       expect([silent.text.length, silent.inputTokens, silent.outputTokens]).toEqual([48, undefined, undefined])
       expect((await disturbed(dialect, 'truncated-json')).isWhole).toBe(false)
       expect(truth().finished).toBe('cut')
-      const whole = await (await askIn(simulator, dialect, says('say: x'), 'sim#no-finish')).json()
-      const heard = nothing()
-      dialect.hear(whole, heard)
+      const whole = await (await sendRequest(simulator, dialect, says('say: x'), 'sim#no-finish')).json()
+      const heard = emptyAnswer()
+      dialect.collect(whole, heard)
       expect([heard.text, heard.finish]).toEqual(['x', ''])
     })
 
@@ -108,7 +110,7 @@ for (const [name, dialect] of Object.entries(spoken))
       expect([isWhole, heard.text.length > 0]).toEqual([true, true])
       expect(JSON.stringify(events.at(-1))).toMatch(/error/i)
       expect((await disturbed(dialect, 'error-first')).events.length).toBe(1)
-      expect((await askIn(simulator, dialect, says('x'), 'sim#error-first')).status).toBe(500)
+      expect((await sendRequest(simulator, dialect, says('x'), 'sim#error-first')).status).toBe(500)
     })
 
     test('bytes one by one, and a stream of known length, are the same answer', async () => {
@@ -121,7 +123,7 @@ for (const [name, dialect] of Object.entries(spoken))
 
     test('errors of every status have a message, and name what went wrong', async () => {
       for (const status of [400, 401, 403, 404, 429, 500, 503]) {
-        const response = await askIn(simulator, dialect, says('x'), `sim#status;code=${status}`)
+        const response = await sendRequest(simulator, dialect, says('x'), `sim#status;code=${status}`)
         expect([response.status, (await response.text()).length > 10]).toEqual([status, true])
       }
       for (const [kind, word] of [
@@ -129,10 +131,10 @@ for (const [name, dialect] of Object.entries(spoken))
         ['context-length', /too (?:long|many|large)|maximum|exceeds/i],
         ['content-filter', /policy|content|filter/i],
       ] as const) {
-        const text = await (await askIn(simulator, dialect, says('x'), `sim#status;code=400;kind=${kind}`)).text()
+        const text = await (await sendRequest(simulator, dialect, says('x'), `sim#status;code=400;kind=${kind}`)).text()
         expect(text).toMatch(word)
       }
-      const unknown = await askIn(simulator, dialect, says('x'), 'sim#nope')
+      const unknown = await sendRequest(simulator, dialect, says('x'), 'sim#nope')
       expect([unknown.status, await unknown.text()]).toEqual([400, expect.stringContaining('unknown fault')])
       // A body that is none.
       const path = dialect.path(false).replace('{model}', 'sim')

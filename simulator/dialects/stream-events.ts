@@ -1,5 +1,6 @@
 /** Events of streams as text. */
-import type { Json, StreamEvent } from '../generation/types.ts'
+import type { JsonObject } from '../lib/json.ts'
+import type { StreamEvent } from './response.ts'
 
 /** A server-sent event without a name. */
 export function dataEvent(value: unknown, kind: StreamEvent['kind'], tokens = 0): StreamEvent {
@@ -7,11 +8,11 @@ export function dataEvent(value: unknown, kind: StreamEvent['kind'], tokens = 0)
 }
 
 /** A server-sent event that is named as its `type`. */
-export function namedEvent(value: Json, kind: StreamEvent['kind'], tokens = 0): StreamEvent {
+export function namedEvent(value: JsonObject, kind: StreamEvent['kind'], tokens = 0): StreamEvent {
   return { text: `event: ${value.type}\ndata: ${JSON.stringify(value)}\n\n`, kind, tokens }
 }
 
 /** A line of newline-delimited JSON. */
-export function lineEvent(value: Json, kind: StreamEvent['kind'], tokens = 0): StreamEvent {
+export function lineEvent(value: JsonObject, kind: StreamEvent['kind'], tokens = 0): StreamEvent {
   return { text: `${JSON.stringify(value)}\n`, kind, tokens }
 }

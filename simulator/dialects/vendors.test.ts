@@ -5,7 +5,7 @@ import { Mistral } from '@mistralai/mistralai'
 import { CohereClientV2 } from 'cohere-ai'
 import { awsKeys, startSimulator } from '../index.ts'
 import type { Simulator } from '../index.ts'
-import { ask } from '../testing/client.ts'
+import { postJson } from '../testing/client.ts'
 import { awsMessages } from '../testing/dialects.ts'
 
 let simulator: Simulator
@@ -17,7 +17,7 @@ afterAll(() => simulator.stop())
 
 const bearer = { authorization: 'Bearer k' }
 const post = async (path: string, body: unknown, headers: Record<string, string> = bearer) => {
-  const { status, text } = await ask(simulator, { path, headers }, body)
+  const { status, text } = await postJson(simulator, { path, headers }, body)
   return { status, text, body: JSON.parse(text) }
 }
 const user = (content: unknown) => ({ role: 'user', content })
@@ -231,7 +231,7 @@ describe('Mistral', () => {
 
 describe('Ollama', () => {
   test('streams unless told not to, one line each, and cannot be forced to call', async () => {
-    const { text, headers } = await ask(simulator, '/api/chat', {
+    const { text, headers } = await postJson(simulator, '/api/chat', {
       model: 'sim',
       messages: [user('say: hi there')],
     })
@@ -268,7 +268,7 @@ describe('Azure', () => {
       'mine',
       { filtered: false, severity: 'safe' },
     ])
-    const { text } = await ask(simulator, `${path}?api-version=2024-10-21`, { ...body, stream: true })
+    const { text } = await postJson(simulator, `${path}?api-version=2024-10-21`, { ...body, stream: true })
     expect(JSON.parse(text.split('\n\n')[0]!.slice(6))).toMatchObject({
       choices: [],
       prompt_filter_results: [{ prompt_index: 0 }],

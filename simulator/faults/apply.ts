@@ -1,15 +1,18 @@
 /** Faults that change what is said. How it is sent is `deliver.ts`. */
-import { isJson, nothingToBill } from '../generation/types.ts'
-import type { Answer, Json, ReplyUsage, StreamEvent } from '../generation/types.ts'
+import { isJsonObject } from '../lib/json.ts'
+import { unbilled } from '../dialects/response.ts'
+import type { SimulatedResponse, StreamEvent } from '../dialects/response.ts'
+import type { JsonObject } from '../lib/json.ts'
+import type { TokenUsage } from '../generation/types.ts'
 import type { Fault } from './fault.ts'
 import { openaiFailure } from '../dialects/openai/error.ts'
-import type { ErrorWords } from '../dialects/openai/error.ts'
-import { hash, randomOf } from '../generation/random.ts'
-import { wordsOf } from '../dialects/conventions.ts'
+import type { ErrorDetails } from '../dialects/openai/error.ts'
+import { hash, seededRandom } from '../generation/random.ts'
+import { conventionsOf } from '../dialects/conventions.ts'
 import type { Dialect } from '../dialects/conventions.ts'
 
 /** What a fault may need to know of the request that asked for it. */
-interface SpoilContext {
+interface FaultContext {
   readonly dialect: Dialect
   readonly requestId: string
   /** Number of the request, which decides over chance. */
@@ -22,13 +25,16 @@ interface SpoilContext {
 }
 
 /** An error in the words of the dialect. */
-export function errorAnswer(words: ErrorWords, context: { dialect: Dialect; requestId: string }): Answer {
-  const { error, errorHeaders } = wordsOf(context.dialect)
-  const content = JSON.stringify(error(words, context.requestId))
-  return { status: words.status, headers: errorHeaders?.(words) ?? [], content, billable: nothingToBill }
+export function errorResponse(
+  details: ErrorDetails,
+  context: { dialect: Dialect; requestId: string },
+): SimulatedResponse {
+  const { error, errorHeaders } = conventionsOf(context.dialect)
+  const content = JSON.stringify(error(details, context.requestId))
+  return { status: details.status, headers: errorHeaders?.(details) ?? [], content, billable: unbilled }
 }
 
-const nonsense: Record<string, unknown[]> = {
+const invalidNumbers: Record<string, unknown[]> = {
   negative: [-1],
   huge: [1e300],
   text: ['many'],
@@ -37,77 +43,79 @@ const nonsense: Record<string, unknown[]> = {
   mixed: [-1, 1e300, 'many', 0.5, null],
 }
 
-function absurd(usage: Json, kind: string): Json {
-  const values = nonsense[kind] ?? nonsense.mixed!
+function invalidUsage(usage: JsonObject, kind: string): JsonObject {
+  const values = invalidNumbers[kind] ?? invalidNumbers.mixed!
   let at = 0
-  const spoil = (value: unknown): unknown => {
+  const applyFault = (value: unknown): unknown => {
     if (typeof value === 'number') return values[at++ % values.length]
-    return isJson(value) ? Object.fromEntries(Object.entries(value).map(([key, one]) => [key, spoil(one)])) : value
+    return isJsonObject(value)
+      ? Object.fromEntries(Object.entries(value).map(([key, one]) => [key, applyFault(one)]))
+      : value
   }
-  return spoil(usage) as Json
+  return applyFault(usage) as JsonObject
 }
 
 /** The usage as a fault has it reported. */
-export function usageUnder(
+export function usageWithFault(
   fault: Fault | undefined,
-  usageOf: (usage: ReplyUsage) => Json,
-): (usage: ReplyUsage) => Json | undefined {
+  usageOf: (usage: TokenUsage) => JsonObject,
+): (usage: TokenUsage) => JsonObject | undefined {
   if (fault?.name === 'no-usage') return () => undefined
-  if (fault?.name === 'bad-usage') return usage => absurd(usageOf(usage), fault.text('kind'))
+  if (fault?.name === 'bad-usage') return usage => invalidUsage(usageOf(usage), fault.text('kind'))
   return usageOf
 }
 
-function redirect(fault: Fault, context: SpoilContext): Answer {
+function redirect(fault: Fault, context: FaultContext): SimulatedResponse {
   const to = fault.text('to') || `${context.url}/redirected${context.target}`
-  return { status: fault.number('code'), headers: [['location', to]], content: '', billable: nothingToBill }
+  return { status: fault.number('code'), headers: [['location', to]], content: '', billable: unbilled }
 }
 
-function page(status: number): Answer {
+function htmlErrorPage(status: number): SimulatedResponse {
   const title = status === 502 ? '502 Bad Gateway' : `${status} Error`
   const body = `<body>\r\n<center><h1>${title}</h1></center>\r\n<hr><center>nginx</center>\r\n</body>`
   const content = `<html>\r\n<head><title>${title}</title></head>\r\n${body}\r\n</html>\r\n`
-  return { status, headers: [['content-type', 'text/html']], content, billable: nothingToBill }
+  return { status, headers: [['content-type', 'text/html']], content, billable: unbilled }
 }
 
-function limited(fault: Fault, context: SpoilContext): Answer {
+function rateLimited(fault: Fault, context: FaultContext): SimulatedResponse {
   const retryAfterS = Number(fault.text('retry-after') || Number.NaN)
-  const words = {
+  const details = {
     status: 429,
     kind: fault.text('kind'),
     ...(Number.isFinite(retryAfterS) && { retryAfterS }),
   }
-  const answer = errorAnswer(words, context)
+  const response = errorResponse(details, context)
   const names = ['retry-after', 'retry-after-ms']
   const headers = names.map(name => [name, fault.text(name)] as const).filter(([, value]) => value !== '')
-  return { ...answer, headers: [...answer.headers, ...headers] }
+  return { ...response, headers: [...response.headers, ...headers] }
 }
 
 /** Whether the chance of `flaky` strikes this request. */
-function strikes(fault: Fault, context: SpoilContext): boolean {
-  return randomOf(hash(`flaky ${context.n}`, context.seed))() < fault.number('p')
+function flakyFails(fault: Fault, context: FaultContext): boolean {
+  return seededRandom(hash(`flaky ${context.n}`, context.seed))() < fault.number('p')
 }
 
 /** The answer as the fault has it; the same answer when the fault is one of sending. */
-export function spoil(answer: Answer, fault: Fault, context: SpoilContext): Answer {
-  const isWhole = typeof answer.content === 'string' || answer.content instanceof Uint8Array
+export function applyFault(response: SimulatedResponse, fault: Fault, context: FaultContext): SimulatedResponse {
+  const isWhole = typeof response.content === 'string' || response.content instanceof Uint8Array
   switch (fault.name) {
     case '429':
-      return limited(fault, context)
+      return rateLimited(fault, context)
     case 'status':
-      return errorAnswer({ status: fault.number('code'), kind: fault.text('kind') }, context)
+      return errorResponse({ status: fault.number('code'), kind: fault.text('kind') }, context)
     case 'html-error':
-      return page(fault.number('code'))
+      return htmlErrorPage(fault.number('code'))
     case 'redirect':
-      return context.target.startsWith('/redirected/') ? answer : redirect(fault, context)
+      return context.target.startsWith('/redirected/') ? response : redirect(fault, context)
     case 'flaky':
-      return strikes(fault, context) ? errorAnswer({ status: fault.number('code') }, context) : answer
+      return flakyFails(fault, context) ? errorResponse({ status: fault.number('code') }, context) : response
     case 'error-first':
     case 'error-in-stream':
-      return isWhole ? errorAnswer({ status: 500 }, context) : answer
+      return isWhole ? errorResponse({ status: 500 }, context) : response
     case 'no-finish':
-      return isWhole ? withoutFinish(answer, context.dialect) : answer
+      return isWhole ? withoutFinish(response, context.dialect) : response
     default:
-      return answer
+      return response
   }
 }
 
@@ -120,10 +128,10 @@ const finishes: Partial<Record<Dialect, RegExp>> = {
 }
 const finishDefault = /"(finish_reason|stop_reason)":"[A-Za-z_]*"/g
 
-function withoutFinish(answer: Answer, dialect: Dialect): Answer {
-  if (typeof answer.content !== 'string') return answer
-  const content = answer.content.replaceAll(finishes[dialect] ?? finishDefault, '"$1":null')
-  return { ...answer, content }
+function withoutFinish(response: SimulatedResponse, dialect: Dialect): SimulatedResponse {
+  if (typeof response.content !== 'string') return response
+  const content = response.content.replaceAll(finishes[dialect] ?? finishDefault, '"$1":null')
+  return { ...response, content }
 }
 
 /** Where the text of a delta begins in its event; -1 when it has none. */
@@ -140,29 +148,29 @@ function cutShort(event: StreamEvent): StreamEvent {
 }
 
 function* truncated(events: Iterable<StreamEvent>): Generator<StreamEvent> {
-  let held: StreamEvent | undefined
-  let isDone = false
+  let pending: StreamEvent | undefined
+  let isTruncated = false
   for (const event of events) {
-    if (held && event.kind !== 'delta' && !isDone) {
-      isDone = true
-      yield cutShort(held)
-    } else if (held) yield held
-    held = event.kind === 'delta' ? event : undefined
-    if (!held) yield event
+    if (pending && event.kind !== 'delta' && !isTruncated) {
+      isTruncated = true
+      yield cutShort(pending)
+    } else if (pending) yield pending
+    pending = event.kind === 'delta' ? event : undefined
+    if (!pending) yield event
   }
 }
 
 /** The events as the fault has them. */
-export function* spoilEvents(answer: Answer, fault: Fault | undefined): Generator<StreamEvent> {
-  const events = answer.content as Iterable<StreamEvent>
+export function* applyFaultToEvents(response: SimulatedResponse, fault: Fault | undefined): Generator<StreamEvent> {
+  const events = response.content as Iterable<StreamEvent>
   if (fault?.name === 'truncated-json') return yield* truncated(events)
-  const missing = fault?.name === 'no-done' ? 'end' : fault?.name === 'no-finish' ? 'finish' : undefined
-  const isBroken = fault?.name === 'error-in-stream' || fault?.name === 'error-first'
-  const errorAt = !isBroken ? Infinity : fault.name === 'error-first' ? 0 : fault.number('at')
+  const omittedKind = fault?.name === 'no-done' ? 'end' : fault?.name === 'no-finish' ? 'finish' : undefined
+  const endsWithError = fault?.name === 'error-in-stream' || fault?.name === 'error-first'
+  const errorAt = !endsWithError ? Infinity : fault.name === 'error-first' ? 0 : fault.number('at')
   let at = 0
   for (const event of events) {
-    if (at >= errorAt) return yield (answer.failure ?? openaiFailure)(at)
+    if (at >= errorAt) return yield (response.failure ?? openaiFailure)(at)
     at++
-    if (event.kind !== missing) yield event
+    if (event.kind !== omittedKind) yield event
   }
 }

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:tes
 import { parseFault, splitModel, UnknownFault } from './fault.ts'
 import { faultKinds, startSimulator } from '../index.ts'
 import type { Simulator } from '../index.ts'
-import { ask, bodyOf, chat, eventsOf, post, rawExchange } from '../testing/client.ts'
+import { postJson, bodyOf, chat, eventsOf, post, rawExchange } from '../testing/client.ts'
 
 let simulator: Simulator
 beforeAll(async () => {
@@ -44,11 +44,11 @@ describe('asking for a fault', () => {
       expect(() => parseFault(spec)).toThrow(UnknownFault)
     const body = { model: 'sim#nope', messages: [{ role: 'user', content: 'x' }], max_tokens: 9 }
     for (const path of ['/v1/chat/completions', '/v1/messages']) {
-      const { status, text } = await ask(simulator, path, body)
+      const { status, text } = await postJson(simulator, path, body)
       expect(status).toBe(400)
       for (const name of Object.keys(faultKinds)) expect(text).toContain(name)
     }
-    const byHeader = await ask(simulator, { path: '/v1/models', headers: { 'x-simulate': 'status;code=503' } }, {})
+    const byHeader = await postJson(simulator, { path: '/v1/models', headers: { 'x-simulate': 'status;code=503' } }, {})
     expect(byHeader.status).toBe(503)
     expect(truth().fault).toBe('status;code=503')
   })
@@ -75,7 +75,7 @@ describe('before the headers', () => {
 
   test('slow waits before the first byte', async () => {
     const startMs = performance.now()
-    await ask(simulator, '/v1/chat/completions', {
+    await postJson(simulator, '/v1/chat/completions', {
       model: 'sim#slow;ms=60',
       messages: [{ role: 'user', content: 'x' }],
     })
@@ -226,7 +226,7 @@ describe('whole answers', () => {
   test('usage can be missing or absurd, in both dialects', async () => {
     const ask400 = async (path: string, model: string) =>
       JSON.parse(
-        (await ask(simulator, path, { model, max_tokens: 50, messages: [{ role: 'user', content: 'x' }] })).text,
+        (await postJson(simulator, path, { model, max_tokens: 50, messages: [{ role: 'user', content: 'x' }] })).text,
       )
     for (const path of ['/v1/chat/completions', '/v1/messages']) {
       expect((await ask400(path, 'sim#no-usage')).usage).toBeUndefined()
@@ -295,7 +295,7 @@ describe('statuses', () => {
     expect(page.text).toContain('\r\ncontent-type: text/html')
     expect(page.text).not.toContain('request-id')
     expect(bodyOf(await raw('redirect;to=http://elsewhere/x')).head).toContain('location: http://elsewhere/x')
-    const followed = await ask(simulator, '/v1/chat/completions', {
+    const followed = await postJson(simulator, '/v1/chat/completions', {
       model: 'sim#redirect',
       messages: [{ role: 'user', content: 'x' }],
     })
@@ -310,7 +310,7 @@ describe('statuses', () => {
       for (let at = 0; at < 60; at++)
         statuses.push(
           (
-            await ask(simulator, '/v1/chat/completions', {
+            await postJson(simulator, '/v1/chat/completions', {
               model: 'sim#flaky;p=0.5;code=503',
               messages: [{ role: 'user', content: 'x' }],
             })

@@ -1,9 +1,16 @@
 /** Decides what to answer: the same seed, model and conversation always get the same words. */
-import type { Ask, AskTool, Reply, ReplyCall, ReplyChoice, ReplyImage } from './types.ts'
+import type {
+  GenerationRequest,
+  ToolDefinition,
+  Generation,
+  GeneratedToolCall,
+  GeneratedChoice,
+  GeneratedImage,
+} from './types.ts'
 import { pngOf } from './media.ts'
-import { hash, randomId, randomOf } from './random.ts'
+import { hash, randomId, seededRandom } from './random.ts'
 import type { ScriptedReply } from '../script/script.ts'
-import { synthesise } from './schema-value.ts'
+import { sampleValue } from './schema-value.ts'
 import { sentence, textOfTokens, tokensOf } from './tokens.ts'
 
 const tokensMax = 1_000_000
@@ -11,9 +18,9 @@ const tokensMax = 1_000_000
 interface Draft {
   readonly text: string
   readonly calls: readonly { id: string; name: string; takesText: boolean; arguments: string }[]
-  readonly finish?: ReplyChoice['finish']
+  readonly finish?: GeneratedChoice['finish']
   readonly reasoning?: string
-  readonly images?: readonly ReplyImage[]
+  readonly images?: readonly GeneratedImage[]
 }
 
 /** What the last message of the user orders, a line each. `say:` takes all that follows it. */
@@ -22,46 +29,46 @@ function directive(userText: string, name: 'tokens' | 'cached' | 'cache-write'):
   return found ? Math.min(Number(found[1]), tokensMax) : undefined
 }
 
-function toolsToCall(ask: Ask): AskTool[] {
-  const { toolChoice, tools, userText } = ask
+function toolsToCall(request: GenerationRequest): ToolDefinition[] {
+  const { toolChoice, tools, userText } = request
   if (tools.length === 0 || toolChoice === 'none') return []
   if (typeof toolChoice === 'object') return tools.filter(tool => tool.name === toolChoice.name).slice(0, 1)
   const named = tools.filter(tool => tool.name !== '' && userText.includes(tool.name))
   const wanted = named.length > 0 ? named : tools.slice(0, 1)
-  const several = ask.parallelTools ? wanted : wanted.slice(0, 1)
+  const several = request.parallelTools ? wanted : wanted.slice(0, 1)
   if (toolChoice === 'required') return several
-  if (ask.toolResult !== undefined || /^say:/m.test(userText)) return []
+  if (request.toolResult !== undefined || /^say:/m.test(userText)) return []
   return named.length > 0 || /use the tool/i.test(userText) ? several : []
 }
 
-function callTools(tools: readonly AskTool[], random: () => number): Draft {
+function generateCalls(tools: readonly ToolDefinition[], random: () => number): Draft {
   const calls = tools.map(tool => ({
     id: randomId(random, 24),
     name: tool.name,
     takesText: tool.takesText,
-    arguments: tool.takesText ? sentence(random) : JSON.stringify(synthesise(tool.schema, random)),
+    arguments: tool.takesText ? sentence(random) : JSON.stringify(sampleValue(tool.schema, random)),
   }))
   return { text: '', calls }
 }
 
-function textFor(ask: Ask, random: () => number): string {
-  const said = /^say: ?([\s\S]*)/m.exec(ask.userText)
-  if (said) return said[1]!
-  const count = directive(ask.userText, 'tokens')
+function generateText(request: GenerationRequest, random: () => number): string {
+  const directed = /^say: ?([\s\S]*)/m.exec(request.userText)
+  if (directed) return directed[1]!
+  const count = directive(request.userText, 'tokens')
   if (count !== undefined) return textOfTokens(count, random)
-  if (ask.toolResult !== undefined) return `The tool said: ${ask.toolResult}`
-  if (ask.json) {
-    const schema = ask.json.schema ?? { type: 'object', properties: { answer: { type: 'string' } } }
-    return JSON.stringify(synthesise(schema, random))
+  if (request.toolResult !== undefined) return `The tool said: ${request.toolResult}`
+  if (request.json) {
+    const schema = request.json.schema ?? { type: 'object', properties: { answer: { type: 'string' } } }
+    return JSON.stringify(sampleValue(schema, random))
   }
-  const seen = ask.images > 0 ? `I see ${ask.images} image${ask.images === 1 ? '' : 's'}. ` : ''
-  return seen + sentence(random)
+  const imageCount = request.images > 0 ? `I see ${request.images} image${request.images === 1 ? '' : 's'}. ` : ''
+  return imageCount + sentence(random)
 }
 
-function draft(ask: Ask, script: ScriptedReply | undefined, random: () => number): Draft {
+function draft(request: GenerationRequest, script: ScriptedReply | undefined, random: () => number): Draft {
   if (!script) {
-    const tools = toolsToCall(ask)
-    return tools.length > 0 ? callTools(tools, random) : { text: textFor(ask, random), calls: [] }
+    const tools = toolsToCall(request)
+    return tools.length > 0 ? generateCalls(tools, random) : { text: generateText(request, random), calls: [] }
   }
   const calls = (script.toolCalls ?? []).map(call => ({
     id: call.id ?? randomId(random, 24),
@@ -69,15 +76,15 @@ function draft(ask: Ask, script: ScriptedReply | undefined, random: () => number
     takesText: false,
     arguments: typeof call.arguments === 'string' ? call.arguments : JSON.stringify(call.arguments ?? {}),
   }))
-  const text = script.text ?? (calls.length > 0 ? '' : textFor(ask, random))
+  const text = script.text ?? (calls.length > 0 ? '' : generateText(request, random))
   const images = script.images?.map(({ data, mediaType = 'image/png' }) => ({ data, mediaType }))
   return { text, calls, finish: script.finish, reasoning: script.reasoning, images }
 }
 
 /** What was scripted, or a picture of one colour for those who want one. */
-function imagesFor(ask: Ask, given: Draft, random: () => number): readonly ReplyImage[] {
+function generateImages(request: GenerationRequest, given: Draft, random: () => number): readonly GeneratedImage[] {
   if (given.images) return given.images
-  if (!ask.paints || given.calls.length > 0) return []
+  if (!request.wantsImage || given.calls.length > 0) return []
   return [{ data: pngOf(random, 64, 64).toString('base64'), mediaType: 'image/png' }]
 }
 
@@ -94,8 +101,8 @@ function stopAt(text: string, stops: readonly string[]): { text: string; stopSeq
   return stopSequence === undefined ? { text } : { text: text.slice(0, end), stopSequence }
 }
 
-function choose(ask: Ask, given: Draft, random: () => number): ReplyChoice {
-  let left = ask.maxTokens ?? Infinity
+function buildChoice(request: GenerationRequest, given: Draft, random: () => number): GeneratedChoice {
+  let left = request.maxTokens ?? Infinity
   let isShort = false
   const within = (pieces: string[]): string[] => {
     isShort ||= pieces.length > left
@@ -103,11 +110,12 @@ function choose(ask: Ask, given: Draft, random: () => number): ReplyChoice {
     left -= taken.length
     return taken
   }
-  const thought = given.reasoning ?? (ask.reasoningTokens > 0 ? textOfTokens(ask.reasoningTokens, random) : '')
-  const reasoning = within(tokensOf(thought))
-  const stopped = stopAt(given.text, ask.stop)
+  const reasoningText =
+    given.reasoning ?? (request.reasoningTokens > 0 ? textOfTokens(request.reasoningTokens, random) : '')
+  const reasoning = within(tokensOf(reasoningText))
+  const stopped = stopAt(given.text, request.stop)
   const text = within(tokensOf(stopped.text))
-  const calls: ReplyCall[] = []
+  const calls: GeneratedToolCall[] = []
   for (const call of given.calls) {
     if (left === 0) isShort = true
     else
@@ -119,31 +127,31 @@ function choose(ask: Ask, given: Draft, random: () => number): ReplyChoice {
       })
   }
   const finish = isShort ? 'length' : (given.finish ?? (given.calls.length > 0 ? 'tool-calls' : 'stop'))
-  const images = imagesFor(ask, given, random)
+  const images = generateImages(request, given, random)
   return { reasoning, text, calls, images, finish, stopSequence: isShort ? undefined : stopped.stopSequence }
 }
 
-function tokensOfChoice(choice: ReplyChoice): number {
+function tokensOfChoice(choice: GeneratedChoice): number {
   return choice.calls.reduce((sum, call) => sum + call.pieces.length, choice.text.length + choice.reasoning.length)
 }
 
 /** The answer to `ask`; a script decides what it says of it. */
-export function think(ask: Ask, seed: number, script?: ScriptedReply): Reply {
-  const key = `${ask.model}\n${ask.key}`
-  const choices = Array.from({ length: ask.choices }, (_, index) => {
-    const random = randomOf(hash(`${index}\n${key}`, seed))
-    return choose(ask, draft(ask, script, random), random)
+export function generate(request: GenerationRequest, seed: number, script?: ScriptedReply): Generation {
+  const key = `${request.model}\n${request.conversationKey}`
+  const choices = Array.from({ length: request.choices }, (_, index) => {
+    const random = seededRandom(hash(`${index}\n${key}`, seed))
+    return buildChoice(request, draft(request, script, random), random)
   })
-  const cachedTokens = Math.min(directive(ask.userText, 'cached') ?? 0, ask.inputTokens)
-  const written = directive(ask.userText, 'cache-write') ?? 0
+  const cachedTokens = Math.min(directive(request.userText, 'cached') ?? 0, request.inputTokens)
+  const written = directive(request.userText, 'cache-write') ?? 0
   return {
-    id: randomId(randomOf(hash(key, seed)), 24),
-    model: ask.model,
+    id: randomId(seededRandom(hash(key, seed)), 24),
+    model: request.model,
     choices,
     usage: {
-      inputTokens: ask.inputTokens,
+      inputTokens: request.inputTokens,
       cachedTokens,
-      cacheWriteTokens: Math.min(written, ask.inputTokens - cachedTokens),
+      cacheWriteTokens: Math.min(written, request.inputTokens - cachedTokens),
       outputTokens: choices.reduce((sum, choice) => sum + tokensOfChoice(choice), 0),
       reasoningTokens: choices.reduce((sum, choice) => sum + choice.reasoning.length, 0),
     },

@@ -6,7 +6,7 @@ export function hash(text: string, seed = 0): number {
 }
 
 /** An endless row of numbers in [0, 1) that `state` decides (mulberry32). */
-export function randomOf(state: number): () => number {
+export function seededRandom(state: number): () => number {
   let value = (state ^ Math.floor(state / 2 ** 32)) >>> 0
   return () => {
     value = (value + 0x6d2b79f5) >>> 0

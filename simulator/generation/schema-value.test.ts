@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test'
 import Ajv2020 from 'ajv/dist/2020'
 import addFormats from 'ajv-formats'
-import { randomOf } from './random.ts'
-import { synthesise } from './schema-value.ts'
+import { seededRandom } from './random.ts'
+import { sampleValue } from './schema-value.ts'
 
 const ajv = new Ajv2020({ strict: false, allErrors: true })
 addFormats(ajv)
@@ -58,14 +58,16 @@ for (const [name, schema] of Object.entries(schemas))
   test(`values of ${name} are valid for a hundred seeds`, () => {
     const validate = ajv.compile(schema)
     for (let seed = 0; seed < 100; seed++) {
-      validate(synthesise(schema, randomOf(seed)))
+      validate(sampleValue(schema, seededRandom(seed)))
       expect(validate.errors ?? []).toEqual([])
     }
   })
 
 test('the seed decides the value', () => {
-  expect(synthesise(person, randomOf(4))).toEqual(synthesise(person, randomOf(4)))
-  const values = new Set(Array.from({ length: 20 }, (_, seed) => JSON.stringify(synthesise(person, randomOf(seed)))))
+  expect(sampleValue(person, seededRandom(4))).toEqual(sampleValue(person, seededRandom(4)))
+  const values = new Set(
+    Array.from({ length: 20 }, (_, seed) => JSON.stringify(sampleValue(person, seededRandom(seed)))),
+  )
   expect(values.size).toBeGreaterThan(5)
 })
 
@@ -76,11 +78,14 @@ test('hostile schemas end', () => {
     properties: { a: { $ref: '#' } },
     required: ['a'],
   }
-  expect(() => synthesise(endless, randomOf(1))).not.toThrow()
-  expect(synthesise({ $ref: '#/no/such' }, randomOf(1))).toBeString()
-  expect(JSON.stringify(synthesise({ type: 'array', minItems: 1e9, items: {} }, randomOf(1))).length).toBeLessThan(
+  expect(() => sampleValue(endless, seededRandom(1))).not.toThrow()
+  expect(sampleValue({ $ref: '#/no/such' }, seededRandom(1))).toBeString()
+  expect(JSON.stringify(sampleValue({ type: 'array', minItems: 1e9, items: {} }, seededRandom(1))).length).toBeLessThan(
     100_000,
   )
-  const odd = synthesise({ type: 'object', properties: JSON.parse('{"__proto__":{"type":"boolean"}}') }, randomOf(1))
+  const odd = sampleValue(
+    { type: 'object', properties: JSON.parse('{"__proto__":{"type":"boolean"}}') },
+    seededRandom(1),
+  )
   expect(Object.keys(odd as object)).toEqual(['__proto__'])
 })

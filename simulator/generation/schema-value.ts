@@ -142,6 +142,6 @@ function valueFor(given: unknown, context: Context, depth: number): unknown {
  * A value of `schema` that `random` decides. `pattern`, `not`, `if` and `dependent*` are not obeyed. A schema
  * that is missing or not an object gives an empty object, as tools without parameters are called.
  */
-export function synthesise(schema: unknown, random: () => number): unknown {
+export function sampleValue(schema: unknown, random: () => number): unknown {
   return isObject(schema) ? valueFor(schema, { root: schema, random }, 0) : {}
 }

@@ -29,8 +29,8 @@ export function tokensOf(text: string): string[] {
 /** A sentence of 6 to 13 words. */
 export function sentence(random: () => number): string {
   const length = 6 + Math.floor(random() * 8)
-  const said = Array.from({ length }, () => words[Math.floor(random() * words.length)]!).join(' ')
-  return `${said[0]!.toUpperCase()}${said.slice(1)}.`
+  const text = Array.from({ length }, () => words[Math.floor(random() * words.length)]!).join(' ')
+  return `${text[0]!.toUpperCase()}${text.slice(1)}.`
 }
 
 /** A text of exactly `count` tokens, four characters each. */

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { startSimulator } from '../index.ts'
 import type { Matcher, ScriptedReply, Simulator } from '../index.ts'
-import { ask, chat, rawExchange } from '../testing/client.ts'
+import { postJson, chat, rawExchange } from '../testing/client.ts'
 
 let simulator: Simulator
 beforeAll(async () => {
@@ -13,10 +13,10 @@ afterAll(() => simulator.stop())
 
 const answer = async (model: string, headers = {}) => {
   const body = { model, messages: [{ role: 'user', content: 'hello' }] }
-  return (await ask(simulator, { path: '/v1/chat/completions', headers }, body)).text
+  return (await postJson(simulator, { path: '/v1/chat/completions', headers }, body)).text
 }
 const script = async (body: unknown) => {
-  const { status, text } = await ask(simulator, '/__script', body)
+  const { status, text } = await postJson(simulator, '/__script', body)
   return { status, error: JSON.parse(text).error }
 }
 

@@ -59,18 +59,18 @@ interface Entry {
   left: number
 }
 
-function fits(pattern: string | RegExp | undefined, value: string, isWhole: boolean): boolean {
+function matches(pattern: string | RegExp | undefined, value: string, isWhole: boolean): boolean {
   if (pattern === undefined) return true
   if (pattern instanceof RegExp) return value.search(pattern) >= 0
   return isWhole ? value === pattern : value.includes(pattern)
 }
 
-function isFor(matcher: MatcherLike, request: ScriptRequest): boolean {
+function matchesRequest(matcher: MatcherLike, request: ScriptRequest): boolean {
   if (typeof matcher === 'function') return matcher(request)
   return (
-    fits(matcher.model, request.model, true) &&
-    fits(matcher.path, request.path, false) &&
-    fits(matcher.text, request.text, false) &&
+    matches(matcher.model, request.model, true) &&
+    matches(matcher.path, request.path, false) &&
+    matches(matcher.text, request.text, false) &&
     Object.entries(matcher.headers ?? {}).every(([name, value]) => request.headers.get(name.toLowerCase()) === value)
   )
 }
@@ -87,7 +87,7 @@ export class Scripts {
 
   /** The reply for this request, counted as used. */
   take(request: ScriptRequest): ScriptedReply | undefined {
-    const entry = this.#entries.find(one => isFor(one.matcher, request))
+    const entry = this.#entries.find(one => matchesRequest(one.matcher, request))
     if (!entry) return undefined
     if (--entry.left <= 0) this.#entries = this.#entries.filter(one => one !== entry)
     return entry.reply

@@ -1,6 +1,6 @@
 /** Whether a script can be kept: a misspelt field would otherwise answer every request, or none, without a word. */
-import { isJson } from '../generation/types.ts'
-import type { Json } from '../generation/types.ts'
+import { isJsonObject } from '../lib/json.ts'
+import type { JsonObject } from '../lib/json.ts'
 import { parseFault, UnknownFault } from '../faults/fault.ts'
 import { answerStatuses, isAnswerStatus, isHeaderName, isHeaderValue } from '../server/http-syntax.ts'
 import { suggestion } from '../lib/did-you-mean.ts'
@@ -19,11 +19,11 @@ export class ScriptError extends Error {
 /** Throws ScriptError. */
 type Check = (value: unknown, field: string) => void
 
-function wrong(field: string, expected: string, value: unknown): ScriptError {
-  return new ScriptError(field, `"${field}" must be ${expected}; got ${shown(value)}`)
+function invalidField(field: string, expected: string, value: unknown): ScriptError {
+  return new ScriptError(field, `"${field}" must be ${expected}; got ${describe(value)}`)
 }
 
-function shown(value: unknown): string {
+function describe(value: unknown): string {
   if (value === undefined) return 'nothing'
   const text = typeof value === 'function' ? 'a function' : (JSON.stringify(value) ?? typeof value)
   return text.length > 80 ? `${text.slice(0, 77)}...` : text
@@ -34,11 +34,12 @@ function object(fields: Readonly<Record<string, Check>>, required: readonly stri
   const names = Object.keys(fields)
   return (value, field) => {
     const where = (name: string) => (field === '' ? name : `${field}.${name}`)
-    if (!isJson(value)) throw wrong(field === '' ? 'body' : field, `an object of ${names.join(', ')}`, value)
+    if (!isJsonObject(value))
+      throw invalidField(field === '' ? 'body' : field, `an object of ${names.join(', ')}`, value)
     for (const name of Object.keys(value))
       if (!names.includes(name)) {
-        const near = suggestion(name, names)
-        throw new ScriptError(where(name), `"${where(name)}" is not known${near}; there are: ${names.join(', ')}`)
+        const hint = suggestion(name, names)
+        throw new ScriptError(where(name), `"${where(name)}" is not known${hint}; there are: ${names.join(', ')}`)
       }
     for (const name of names) {
       if (value[name] !== undefined) fields[name]!(value[name], where(name))
@@ -49,7 +50,7 @@ function object(fields: Readonly<Record<string, Check>>, required: readonly stri
 
 function listOf(check: Check): Check {
   return (value, field) => {
-    if (!Array.isArray(value)) throw wrong(field, 'a list', value)
+    if (!Array.isArray(value)) throw invalidField(field, 'a list', value)
     for (const [at, one] of value.entries()) check(one, `${field}[${at}]`)
   }
 }
@@ -57,16 +58,16 @@ function listOf(check: Check): Check {
 const anything: Check = () => {}
 
 const text: Check = (value, field) => {
-  if (typeof value !== 'string') throw wrong(field, 'a text', value)
+  if (typeof value !== 'string') throw invalidField(field, 'a text', value)
 }
 
 const filledText: Check = (value, field) => {
-  if (typeof value !== 'string' || value === '') throw wrong(field, 'a text that is not empty', value)
+  if (typeof value !== 'string' || value === '') throw invalidField(field, 'a text that is not empty', value)
 }
 
 function oneOf(...words: string[]): Check {
   return (value, field) => {
-    if (!words.includes(value as string)) throw wrong(field, `one of ${words.join(', ')}`, value)
+    if (!words.includes(value as string)) throw invalidField(field, `one of ${words.join(', ')}`, value)
   }
 }
 
@@ -87,18 +88,18 @@ const modelName: Check = (value, field) => {
 
 /** Header fields, whose names and values both have to be such. */
 const headers: Check = (value, field) => {
-  if (!isJson(value)) throw wrong(field, 'an object of texts by header name', value)
+  if (!isJsonObject(value)) throw invalidField(field, 'an object of texts by header name', value)
   for (const [name, one] of Object.entries(value)) {
     if (!isHeaderName(name))
-      throw new ScriptError(`${field}.${name}`, `"${field}" has ${shown(name)}, which is no header name`)
+      throw new ScriptError(`${field}.${name}`, `"${field}" has ${describe(name)}, which is no header name`)
     if (typeof one !== 'string' || !isHeaderValue(one))
-      throw wrong(`${field}.${name}`, 'a text of printable ASCII', one)
+      throw invalidField(`${field}.${name}`, 'a text of printable ASCII', one)
   }
 }
 
 const sentHeaders: Check = (value, field) => {
   headers(value, field)
-  for (const [name, one] of Object.entries(value as Json)) {
+  for (const [name, one] of Object.entries(value as JsonObject)) {
     const lower = name.toLowerCase()
     if (lower === 'transfer-encoding' || lower === 'connection')
       throw new ScriptError(
@@ -106,7 +107,7 @@ const sentHeaders: Check = (value, field) => {
         `"${field}.${name}" is the simulator's own; for broken framing give a \`fault\``,
       )
     if (lower === 'content-length' && !/^\d{1,15}$/.test(one as string))
-      throw wrong(`${field}.${name}`, 'a number of bytes', one)
+      throw invalidField(`${field}.${name}`, 'a number of bytes', one)
   }
 }
 
@@ -122,26 +123,26 @@ const fault: Check = (value, field) => {
 
 const times: Check = (value, field) => {
   if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 1)
-    throw wrong(field, 'a whole number from 1; leave it out for all requests', value)
+    throw invalidField(field, 'a whole number from 1; leave it out for all requests', value)
 }
 
 const status: Check = (value, field) => {
-  if (!isAnswerStatus(value)) throw wrong(field, answerStatuses, value)
+  if (!isAnswerStatus(value)) throw invalidField(field, answerStatuses, value)
 }
 
 const rawBody: Check = (value, field) => {
   if (typeof value === 'string' || value instanceof Uint8Array) return
-  throw wrong(field, 'a text, sent as it is; for JSON write it as text', value)
+  throw invalidField(field, 'a text, sent as it is; for JSON write it as text', value)
 }
 
 const base64: Check = (value, field) => {
   if (typeof value === 'string' && value !== '' && /^[A-Za-z0-9+/]+={0,2}$/.test(value)) return
-  throw wrong(field, 'base64', value)
+  throw invalidField(field, 'base64', value)
 }
 
 const mediaType: Check = (value, field) => {
   if (typeof value !== 'string' || !/^[\w.+-]+\/[\w.+-]+$/.test(value))
-    throw wrong(field, 'a media type such as image/png', value)
+    throw invalidField(field, 'a media type such as image/png', value)
 }
 
 const match = object({ model: modelName, path: part, text: part, headers })
@@ -159,12 +160,12 @@ const replyFields = object({
 
 const reply: Check = (value, field) => {
   replyFields(value, field)
-  const { raw, fault: _, times: __, ...rest } = value as Json
-  const [unsaid] = Object.keys(rest).filter(name => rest[name] !== undefined)
-  if (raw !== undefined && unsaid !== undefined)
+  const { raw, fault: _, times: __, ...rest } = value as JsonObject
+  const [conflicting] = Object.keys(rest).filter(name => rest[name] !== undefined)
+  if (raw !== undefined && conflicting !== undefined)
     throw new ScriptError(
-      `${field}.${unsaid}`,
-      `"${field}.${unsaid}" is not said beside "${field}.raw"; leave one of them out`,
+      `${field}.${conflicting}`,
+      `"${field}.${conflicting}" is not said beside "${field}.raw"; leave one of them out`,
     )
 }
 
@@ -177,12 +178,12 @@ export function checkScript(given: { match: unknown; reply: unknown }): void {
 }
 
 /** The body of `POST /__script`, which may be anything. Throws ScriptError. */
-export function readScript(body: unknown, isRead: boolean): { match: Json; reply: Json } {
+export function readScript(body: unknown, isRead: boolean): { match: JsonObject; reply: JsonObject } {
   if (!isRead)
     throw new ScriptError(
       'body',
       `the body is ${body === undefined ? 'empty' : 'no JSON'}; send {"match": {...}, "reply": {...}}`,
     )
   script(body, '')
-  return body as { match: Json; reply: Json }
+  return body as { match: JsonObject; reply: JsonObject }
 }

@@ -1,15 +1,15 @@
 /** Request bodies: JSON, and forms with files. */
-import type { Json } from '../generation/types.ts'
+import type { JsonObject } from '../lib/json.ts'
 import type { HttpRequest } from './request-parser.ts'
 
 /**
  * `isRead` false = there is no body, or it is neither JSON nor a form that can be read. (A text may also be read: as
  * JSON.)
  */
-export interface ReadBody {
+export interface ParsedBody {
   /** JSON, or the fields of a form; the text where it is neither; undefined where there is nothing. */
   readonly value: unknown
-  readonly isRead: boolean
+  readonly isParsed: boolean
 }
 
 /** A file of a form, as the truth log shows it. */
@@ -29,32 +29,32 @@ export function contentOf(file: unknown): Uint8Array | undefined {
 }
 
 /** JSON is read at once, so that requests keep their order; a form takes its time. */
-export function readBody(request: HttpRequest): ReadBody | Promise<ReadBody> {
-  if (request.body.length === 0) return { value: undefined, isRead: false }
+export function readBody(request: HttpRequest): ParsedBody | Promise<ParsedBody> {
+  if (request.body.length === 0) return { value: undefined, isParsed: false }
   const type = request.headers.get('content-type') ?? ''
   if (/^multipart\/form-data/i.test(type)) return readForm(request.body, type)
   const text = request.body.toString('utf8')
   try {
-    return { value: JSON.parse(text), isRead: true }
+    return { value: JSON.parse(text), isParsed: true }
   } catch {
-    return { value: text, isRead: false }
+    return { value: text, isParsed: false }
   }
 }
 
-async function readForm(body: Buffer, type: string): Promise<ReadBody> {
+async function readForm(body: Buffer, type: string): Promise<ParsedBody> {
   try {
     const form = await new Response(new Uint8Array(body), { headers: { 'content-type': type } }).formData()
-    const fields: Json = {}
+    const fields: JsonObject = {}
     for (const [name, value] of form as unknown as Iterable<[string, string | File]>)
       add(fields, name.replace(/\[\]$/, ''), typeof value === 'string' ? value : await readFile(value))
-    return { value: fields, isRead: true }
+    return { value: fields, isParsed: true }
   } catch {
-    return { value: `a form of ${body.length} bytes that cannot be read`, isRead: false }
+    return { value: `a form of ${body.length} bytes that cannot be read`, isParsed: false }
   }
 }
 
 /** A name that comes again makes a list. */
-function add(fields: Json, name: string, value: string | FormFile): void {
+function add(fields: JsonObject, name: string, value: string | FormFile): void {
   fields[name] = Object.hasOwn(fields, name) ? [fields[name], value].flat() : value
 }
 

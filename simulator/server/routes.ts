@@ -44,59 +44,59 @@ export interface Route {
   readonly streams?: boolean
 }
 
-interface Way {
+interface RoutePattern {
   /** Its group, if it has one, is the model. */
-  readonly end: RegExp
+  readonly pathEnd: RegExp
   readonly endpoint: Endpoint
   /** Absent = what headers and the path's beginning say. */
   readonly dialect?: Dialect
   readonly streams?: boolean
 }
 
-const googles = (action: string): RegExp => new RegExp(`/(?:models|tunedModels|endpoints)/([^/]+):${action}$`)
+const googleAction = (action: string): RegExp => new RegExp(`/(?:models|tunedModels|endpoints)/([^/]+):${action}$`)
 
-const ways: readonly Way[] = [
-  { end: /\/models\/count-tokens:rawPredict$/, endpoint: 'count-tokens', dialect: 'anthropic' },
-  { end: googles('rawPredict'), endpoint: 'messages', dialect: 'anthropic' },
-  { end: googles('streamRawPredict'), endpoint: 'messages', dialect: 'anthropic' },
-  { end: googles('generateContent'), endpoint: 'gemini-generate', dialect: 'gemini', streams: false },
-  { end: googles('streamGenerateContent'), endpoint: 'gemini-generate', dialect: 'gemini', streams: true },
-  { end: googles('countTokens'), endpoint: 'gemini-count', dialect: 'gemini' },
-  { end: googles('embedContent'), endpoint: 'gemini-embed', dialect: 'gemini' },
-  { end: googles('batchEmbedContents'), endpoint: 'gemini-embeds', dialect: 'gemini' },
-  { end: googles('predict'), endpoint: 'gemini-predict', dialect: 'gemini' },
-  { end: /\/model\/([^/]+)\/converse$/, endpoint: 'bedrock-converse', dialect: 'bedrock', streams: false },
+const routePatterns: readonly RoutePattern[] = [
+  { pathEnd: /\/models\/count-tokens:rawPredict$/, endpoint: 'count-tokens', dialect: 'anthropic' },
+  { pathEnd: googleAction('rawPredict'), endpoint: 'messages', dialect: 'anthropic' },
+  { pathEnd: googleAction('streamRawPredict'), endpoint: 'messages', dialect: 'anthropic' },
+  { pathEnd: googleAction('generateContent'), endpoint: 'gemini-generate', dialect: 'gemini', streams: false },
+  { pathEnd: googleAction('streamGenerateContent'), endpoint: 'gemini-generate', dialect: 'gemini', streams: true },
+  { pathEnd: googleAction('countTokens'), endpoint: 'gemini-count', dialect: 'gemini' },
+  { pathEnd: googleAction('embedContent'), endpoint: 'gemini-embed', dialect: 'gemini' },
+  { pathEnd: googleAction('batchEmbedContents'), endpoint: 'gemini-embeds', dialect: 'gemini' },
+  { pathEnd: googleAction('predict'), endpoint: 'gemini-predict', dialect: 'gemini' },
+  { pathEnd: /\/model\/([^/]+)\/converse$/, endpoint: 'bedrock-converse', dialect: 'bedrock', streams: false },
   {
-    end: /\/model\/([^/]+)\/converse-stream$/,
+    pathEnd: /\/model\/([^/]+)\/converse-stream$/,
     endpoint: 'bedrock-converse',
     dialect: 'bedrock',
     streams: true,
   },
-  { end: /\/model\/([^/]+)\/invoke$/, endpoint: 'bedrock-invoke', dialect: 'bedrock' },
-  { end: /\/model\/([^/]+)\/count-tokens$/, endpoint: 'bedrock-count', dialect: 'bedrock' },
-  { end: /\/v2\/chat$/, endpoint: 'cohere-chat', dialect: 'cohere' },
-  { end: /\/v2\/embed$/, endpoint: 'cohere-embed', dialect: 'cohere' },
-  { end: /\/v2\/rerank$/, endpoint: 'rerank', dialect: 'cohere' },
-  { end: /\/api\/chat$/, endpoint: 'ollama-chat', dialect: 'ollama' },
-  { end: /\/api\/embed$/, endpoint: 'ollama-embed', dialect: 'ollama' },
-  { end: /\/api\/tags$/, endpoint: 'ollama-models', dialect: 'ollama' },
-  { end: /\/chat\/completions\/?$/, endpoint: 'chat' },
-  { end: /\/fim\/completions$/, endpoint: 'fill-in', dialect: 'mistral' },
-  { end: /\/completions\/?$/, endpoint: 'completions' },
-  { end: /\/embeddings\/?$/, endpoint: 'embeddings' },
-  { end: /\/responses\/input_tokens$/, endpoint: 'input-tokens' },
-  { end: /\/responses\/?$/, endpoint: 'responses' },
-  { end: /\/moderations\/?$/, endpoint: 'moderations' },
-  { end: /\/images\/generations\/?$/, endpoint: 'images' },
-  { end: /\/images\/(?:edits|variations)\/?$/, endpoint: 'image-forms' },
-  { end: /\/audio\/speech\/?$/, endpoint: 'speech' },
-  { end: /\/audio\/(?:transcriptions|translations)\/?$/, endpoint: 'transcriptions' },
-  { end: /\/rerank\/?$/, endpoint: 'rerank' },
-  { end: /\/messages\/count_tokens\/?$/, endpoint: 'count-tokens', dialect: 'anthropic' },
-  { end: /\/messages\/?$/, endpoint: 'messages', dialect: 'anthropic' },
-  { end: /\/models\/(.+)$/, endpoint: 'models' },
-  { end: /\/models\/?$/, endpoint: 'models' },
-  { end: /\/files(?:\/[^/]+(?:\/content)?)?$/, endpoint: 'files' },
+  { pathEnd: /\/model\/([^/]+)\/invoke$/, endpoint: 'bedrock-invoke', dialect: 'bedrock' },
+  { pathEnd: /\/model\/([^/]+)\/count-tokens$/, endpoint: 'bedrock-count', dialect: 'bedrock' },
+  { pathEnd: /\/v2\/chat$/, endpoint: 'cohere-chat', dialect: 'cohere' },
+  { pathEnd: /\/v2\/embed$/, endpoint: 'cohere-embed', dialect: 'cohere' },
+  { pathEnd: /\/v2\/rerank$/, endpoint: 'rerank', dialect: 'cohere' },
+  { pathEnd: /\/api\/chat$/, endpoint: 'ollama-chat', dialect: 'ollama' },
+  { pathEnd: /\/api\/embed$/, endpoint: 'ollama-embed', dialect: 'ollama' },
+  { pathEnd: /\/api\/tags$/, endpoint: 'ollama-models', dialect: 'ollama' },
+  { pathEnd: /\/chat\/completions\/?$/, endpoint: 'chat' },
+  { pathEnd: /\/fim\/completions$/, endpoint: 'fill-in', dialect: 'mistral' },
+  { pathEnd: /\/completions\/?$/, endpoint: 'completions' },
+  { pathEnd: /\/embeddings\/?$/, endpoint: 'embeddings' },
+  { pathEnd: /\/responses\/input_tokens$/, endpoint: 'input-tokens' },
+  { pathEnd: /\/responses\/?$/, endpoint: 'responses' },
+  { pathEnd: /\/moderations\/?$/, endpoint: 'moderations' },
+  { pathEnd: /\/images\/generations\/?$/, endpoint: 'images' },
+  { pathEnd: /\/images\/(?:edits|variations)\/?$/, endpoint: 'image-forms' },
+  { pathEnd: /\/audio\/speech\/?$/, endpoint: 'speech' },
+  { pathEnd: /\/audio\/(?:transcriptions|translations)\/?$/, endpoint: 'transcriptions' },
+  { pathEnd: /\/rerank\/?$/, endpoint: 'rerank' },
+  { pathEnd: /\/messages\/count_tokens\/?$/, endpoint: 'count-tokens', dialect: 'anthropic' },
+  { pathEnd: /\/messages\/?$/, endpoint: 'messages', dialect: 'anthropic' },
+  { pathEnd: /\/models\/(.+)$/, endpoint: 'models' },
+  { pathEnd: /\/models\/?$/, endpoint: 'models' },
+  { pathEnd: /\/files(?:\/[^/]+(?:\/content)?)?$/, endpoint: 'files' },
 ]
 
 function decoded(text: string): string {
@@ -117,15 +117,15 @@ function dialectOf(path: string, { headers }: HttpRequest): Dialect {
 }
 
 /** Never throws. Whether the method fits is not looked at. */
-export function routeOf(request: HttpRequest): Route {
+export function matchRoute(request: HttpRequest): Route {
   const path = request.target.split('?', 1)[0]!
-  const way = ways.find(({ end }) => end.test(path))
-  const dialect = way?.dialect ?? dialectOf(path, request)
-  const named = (way && way.end.exec(path)?.[1]) ?? /\/(?:deployments|engines)\/([^/]+)\//.exec(path)?.[1]
+  const pattern = routePatterns.find(({ pathEnd }) => pathEnd.test(path))
+  const dialect = pattern?.dialect ?? dialectOf(path, request)
+  const named = (pattern && pattern.pathEnd.exec(path)?.[1]) ?? /\/(?:deployments|engines)\/([^/]+)\//.exec(path)?.[1]
   return {
-    endpoint: way?.endpoint,
+    endpoint: pattern?.endpoint,
     dialect,
     ...(named !== undefined && { model: decoded(named) }),
-    ...(way?.streams !== undefined && { streams: way.streams }),
+    ...(pattern?.streams !== undefined && { streams: pattern.streams }),
   }
 }

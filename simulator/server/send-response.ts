@@ -1,14 +1,14 @@
 /** Sends an answer, or what a fault leaves of it, and writes into the truth log how far it came. */
-import type { Answer, StreamEvent } from '../generation/types.ts'
+import type { SimulatedResponse, StreamEvent } from '../dialects/response.ts'
 import type { Connection } from './connection.ts'
 import type { Fault } from '../faults/fault.ts'
-import { spoilEvents, textStart } from '../faults/apply.ts'
+import { applyFaultToEvents, textStart } from '../faults/apply.ts'
 import type { Finish, TruthEntry, TruthLog } from './truth-log.ts'
 
 /** One answer on its way. `entry` is written while it goes. */
 interface Delivery {
   readonly connection: Connection
-  readonly answer: Answer
+  readonly answer: SimulatedResponse
   readonly fault: Fault | undefined
   readonly entry: TruthEntry
   readonly truth: TruthLog
@@ -73,7 +73,7 @@ function sendHead(delivery: Delivery, framing: Framing, length = 0): void {
   connection.send(`${lines.join('\r\n')}\r\n\r\n`)
 }
 
-function isEvents(content: Answer['content']): content is Iterable<StreamEvent> {
+function isEvents(content: SimulatedResponse['content']): content is Iterable<StreamEvent> {
   return typeof content !== 'string' && !(content instanceof Uint8Array)
 }
 
@@ -83,7 +83,7 @@ function finish(delivery: Delivery, how: Finish): void {
   delivery.connection.onClose = undefined
 }
 
-function counted(delivery: Delivery, events: number, tokens: number): void {
+function countSent(delivery: Delivery, events: number, tokens: number): void {
   const { entry } = delivery
   entry.eventsSent += events
   entry.tokensSent += tokens
@@ -91,7 +91,7 @@ function counted(delivery: Delivery, events: number, tokens: number): void {
 }
 
 /** How a disturbed stream goes on after `at` events; undefined for a stream that comes to its end. */
-function breakOf(fault: Fault | undefined): { at: number; bytes: number; how: string } | undefined {
+function breakPointOf(fault: Fault | undefined): { at: number; bytes: number; how: string } | undefined {
   switch (fault?.name) {
     case 'cut':
     case 'cut-chunked':
@@ -111,7 +111,7 @@ function breakOf(fault: Fault | undefined): { at: number; bytes: number; how: st
   }
 }
 
-async function stop(delivery: Delivery, how: string): Promise<void> {
+async function breakOff(delivery: Delivery, how: string): Promise<void> {
   const { connection } = delivery
   if (how === 'bad-chunk') connection.send('not-a-size\r\n{"what":"is this"}\r\n')
   if (how === 'hang') return connection.whenClosed()
@@ -124,7 +124,7 @@ async function stop(delivery: Delivery, how: string): Promise<void> {
 }
 
 /** After an answer that came to its end: keep the connection, close it, or misbehave while it is idle. */
-async function settle(delivery: Delivery, framing: Framing, how: Finish = 'complete'): Promise<void> {
+async function finishExchange(delivery: Delivery, framing: Framing, how: Finish = 'complete'): Promise<void> {
   const { connection, fault, keepAlive } = delivery
   if (!connection.isFlushed) await connection.whenFlushed()
   if (connection.isClosed) return
@@ -136,13 +136,13 @@ async function settle(delivery: Delivery, framing: Framing, how: Finish = 'compl
   if (fault?.name === 'half-close') connection.whenIdle(fault.number('ms'), () => void connection.halfClose())
   if (fault?.name === 'unsolicited') {
     const ms = fault.number('ms')
-    if (ms === 0) connection.send(poison())
-    else connection.whenIdle(ms, () => connection.send(poison()))
+    if (ms === 0) connection.send(unsolicitedResponse())
+    else connection.whenIdle(ms, () => connection.send(unsolicitedResponse()))
   }
 }
 
 /** A well-formed answer nobody asked for: who believes it gives one client the words of another. */
-function poison(): string {
+function unsolicitedResponse(): string {
   const message = { role: 'assistant', content: 'POISON', refusal: null }
   const choices = [{ index: 0, message, logprobs: null, finish_reason: 'stop' }]
   const body = JSON.stringify({
@@ -228,7 +228,7 @@ function bytesOf(delivery: Delivery, event: StreamEvent, payload: Uint8Array = B
 }
 
 /** An event that a fault does not let go out as it is. False when it may. */
-async function sendOddly(
+async function sendFaultyEvent(
   delivery: Delivery,
   event: StreamEvent,
   context: { at: number; framing: Framing },
@@ -244,7 +244,7 @@ async function sendOddly(
   else if (delivery.answer.encode) connection.send(framed(checksummed(delivery, event, context.at), framing))
   else return false
   await connection.whenFlushed()
-  if (!connection.isClosed) counted(delivery, 1, event.tokens)
+  if (!connection.isClosed) countSent(delivery, 1, event.tokens)
   return true
 }
 
@@ -258,7 +258,7 @@ function sendPart(delivery: Delivery, event: StreamEvent, part: { bytes: number;
 
 async function sendEvents(delivery: Delivery, framing: Framing): Promise<void> {
   const { connection, fault } = delivery
-  const broken = breakOf(fault)
+  const broken = breakPointOf(fault)
   const startMs = performance.now()
   let batch = ''
   let batchEvents = 0
@@ -267,27 +267,27 @@ async function sendEvents(delivery: Delivery, framing: Framing): Promise<void> {
   const flush = async (mayYield: boolean) => {
     if (batch === '') return
     const [count, tokens] = [batchEvents, batchTokens]
-    connection.send(batch, () => counted(delivery, count, tokens))
+    connection.send(batch, () => countSent(delivery, count, tokens))
     batch = ''
     batchEvents = batchTokens = 0
     if (!connection.isFlushed) await connection.whenFlushed()
     else if (mayYield) await connection.wait(0)
   }
-  for (const event of spoilEvents(delivery.answer, fault)) {
+  for (const event of applyFaultToEvents(delivery.answer, fault)) {
     if (broken && at >= broken.at) {
       await flush(false)
       if (broken.bytes > 0) sendPart(delivery, event, { bytes: broken.bytes, framing })
-      return stop(delivery, broken.how)
+      return breakOff(delivery, broken.how)
     }
     if (fault?.tokenMs && at > 0) {
       await flush(false)
       await connection.wait(startMs + at * fault.tokenMs - performance.now())
     }
     if (connection.isClosed) return
-    const isOdd = fault !== undefined || delivery.answer.encode !== undefined
+    const isSpecial = fault !== undefined || delivery.answer.encode !== undefined
     // What waits was said before it.
-    if (isOdd) await flush(false)
-    if (!(isOdd && (await sendOddly(delivery, event, { at, framing })))) {
+    if (isSpecial) await flush(false)
+    if (!(isSpecial && (await sendFaultyEvent(delivery, event, { at, framing })))) {
       batch += framed(event.text, framing)
       batchEvents++
       batchTokens += event.tokens
@@ -297,7 +297,7 @@ async function sendEvents(delivery: Delivery, framing: Framing): Promise<void> {
   }
   await flush(false)
   if (connection.isClosed) return
-  if (broken && fault!.name !== 'cut-clean') return stop(delivery, broken.how)
+  if (broken && fault!.name !== 'cut-clean') return breakOff(delivery, broken.how)
   if (fault?.name === 'hang-end') {
     // All has been said: whoever closes now has lost nothing.
     finish(delivery, 'complete')
@@ -310,13 +310,13 @@ async function sendEvents(delivery: Delivery, framing: Framing): Promise<void> {
     ['truncated-json', 'error-in-stream', 'error-first', ...(delivery.answer.encode ? ['bad-crc'] : [])].includes(
       fault.name,
     )
-  return settle(delivery, framing, isCut ? 'cut' : 'complete')
+  return finishExchange(delivery, framing, isCut ? 'cut' : 'complete')
 }
 
 /** Half of a whole answer, and then what the fault says. */
-async function sendHalf(delivery: Delivery, body: Uint8Array): Promise<void> {
+async function sendBroken(delivery: Delivery, body: Uint8Array): Promise<void> {
   const { connection, fault } = delivery
-  const broken = breakOf(fault)!
+  const broken = breakPointOf(fault)!
   const half = body.subarray(0, Math.min(broken.bytes || body.length >> 1, body.length))
   if (fault!.name === 'cut-chunked' || fault!.name === 'bad-chunk') {
     sendHead(delivery, 'chunked')
@@ -325,12 +325,12 @@ async function sendHalf(delivery: Delivery, body: Uint8Array): Promise<void> {
     sendHead(delivery, 'length', half.length)
     connection.send(half)
     await connection.whenFlushed()
-    return settle(delivery, 'length', 'cut')
+    return finishExchange(delivery, 'length', 'cut')
   } else {
     sendHead(delivery, fault!.name === 'cut-close-delimited' ? 'close' : 'length', body.length)
     connection.send(half)
   }
-  return stop(delivery, broken.how)
+  return breakOff(delivery, broken.how)
 }
 
 async function sendWhole(delivery: Delivery, content: string | Uint8Array): Promise<void> {
@@ -345,14 +345,14 @@ async function sendWhole(delivery: Delivery, content: string | Uint8Array): Prom
       : fault?.name === 'invalid-utf8'
         ? withInvalidBytes(Buffer.from(plain).toString())
         : plain
-  if (breakOf(fault) && !isHead) return sendHalf(delivery, body)
+  if (breakPointOf(fault) && !isHead) return sendBroken(delivery, body)
   const giantBytes = fault?.name === 'giant-event' && body[0] === 123 ? fault.number('bytes') : undefined
   const framing: Framing =
     fault?.name === 'close-delimited' ? 'close' : fault?.name === 'split-utf8' && !isHead ? 'chunked' : 'length'
-  const off =
+  const lengthError =
     fault?.name === 'length-short' ? -fault.number('by') : fault?.name === 'length-long' ? fault.number('by') : 0
-  const more = giantBytes === undefined ? 0 : giantBytes + '"padding":"",'.length
-  sendHead(delivery, framing, Math.max(body.length + off + more, 0))
+  const extraBytes = giantBytes === undefined ? 0 : giantBytes + '"padding":"",'.length
+  sendHead(delivery, framing, Math.max(body.length + lengthError + extraBytes, 0))
   if (!isHead) {
     if (giantBytes !== undefined) await sendGiant(delivery, Buffer.from(body).toString(), framing)
     else if (fault?.name === 'drip' || fault?.name === 'split-utf8') await sendByByte(delivery, body, framing)
@@ -361,27 +361,28 @@ async function sendWhole(delivery: Delivery, content: string | Uint8Array): Prom
   }
   if (!connection.isFlushed) await connection.whenFlushed()
   if (connection.isClosed) return
-  const isCut = off !== 0 || ['truncated-json', 'bad-status-line'].includes(fault?.name ?? '')
-  if (!isCut) counted(delivery, 0, answer.billable.outputTokens)
-  await settle(delivery, framing, isCut ? 'cut' : 'complete')
-  if (off !== 0 || fault?.name === 'bad-status-line') await connection.fin()
+  const isCut = lengthError !== 0 || ['truncated-json', 'bad-status-line'].includes(fault?.name ?? '')
+  if (!isCut) countSent(delivery, 0, answer.billable.outputTokens)
+  await finishExchange(delivery, framing, isCut ? 'cut' : 'complete')
+  if (lengthError !== 0 || fault?.name === 'bad-status-line') await connection.fin()
 }
 
 /** A stream whose `content-length` lies has one: it is sent as a whole. */
-function joined(delivery: Delivery, events: Iterable<StreamEvent>): Delivery {
+function joinEvents(delivery: Delivery, events: Iterable<StreamEvent>): Delivery {
   const content = Buffer.concat([...events].map(event => bytesOf(delivery, event)))
   const { headers } = delivery.answer
   const named = headers.some(([name]) => name === 'content-type')
-  const all: Answer['headers'] = named ? headers : [...headers, ['content-type', eventStream]]
+  const all: SimulatedResponse['headers'] = named ? headers : [...headers, ['content-type', eventStream]]
   return { ...delivery, answer: { ...delivery.answer, content, headers: all } }
 }
 
 /** Sends the answer; resolves when the connection may serve its next request or is closed. */
-export async function deliver(given: Delivery): Promise<void> {
+export async function sendResponse(given: Delivery): Promise<void> {
   const { connection, fault, entry, truth } = given
   connection.onClose = () => truth.finish(entry, 'client-closed')
-  const isLying = fault?.name === 'length-short' || fault?.name === 'length-long' || fault?.name === 'bad-status-line'
-  const delivery = isLying && isEvents(given.answer.content) ? joined(given, given.answer.content) : given
+  const hasFalseFraming =
+    fault?.name === 'length-short' || fault?.name === 'length-long' || fault?.name === 'bad-status-line'
+  const delivery = hasFalseFraming && isEvents(given.answer.content) ? joinEvents(given, given.answer.content) : given
   // Status 0 is the answer of `flaky;code=0`.
   if (fault?.name === 'refuse' || fault?.name === 'reset' || given.answer.status === 0) {
     finish(delivery, 'refused')

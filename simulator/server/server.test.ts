@@ -2,7 +2,7 @@ import { connect } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { startSimulator } from '../index.ts'
 import type { Simulator } from '../index.ts'
-import { ask, bodyOf, chat, eventsOf, post, rawExchange } from '../testing/client.ts'
+import { postJson, bodyOf, chat, eventsOf, post, rawExchange } from '../testing/client.ts'
 
 let simulator: Simulator
 beforeAll(async () => {
@@ -17,7 +17,7 @@ const question = (said: string, more: object = {}) => ({
   ...more,
 })
 const say = async (said: string, more: object = {}, on = simulator) =>
-  (await ask(on, '/v1/chat/completions', question(said, more))).text
+  (await postJson(on, '/v1/chat/completions', question(said, more))).text
 const until = async (isTrue: () => boolean) => {
   for (const startMs = performance.now(); !isTrue(); await Bun.sleep(1))
     if (performance.now() - startMs > 1000) throw new Error('not within a second')
@@ -56,9 +56,9 @@ describe('paths', () => {
       '/openai/v1/chat/completions/',
       '/a/b/chat/completions?api-version=1',
     ])
-      expect((await ask(simulator, path, body)).text).toContain('"content":"hi"')
+      expect((await postJson(simulator, path, body)).text).toContain('"content":"hi"')
     const { model: _, ...unnamed } = body
-    const azure = await ask(
+    const azure = await postJson(
       simulator,
       '/openai/deployments/my%2Fmodel/chat/completions?api-version=2024-10-21',
       unnamed,
@@ -94,7 +94,8 @@ describe('scripts', () => {
     expect(await say('two')).toContain('"special"')
     expect(await say('three')).toContain('"general"')
     expect(
-      (await ask(simulator, { path: '/v1/chat/completions', headers: { 'x-special': 'yes' } }, question('x'))).text,
+      (await postJson(simulator, { path: '/v1/chat/completions', headers: { 'x-special': 'yes' } }, question('x')))
+        .text,
     ).toContain('by function')
     simulator.reset()
     expect(await say('one')).not.toContain('"general"')
@@ -110,13 +111,13 @@ describe('scripts', () => {
     expect(message.tool_calls).toEqual([
       { id: 'call_X', type: 'function', function: { name: 'f', arguments: '{"a":1}' } },
     ])
-    const anthropic = JSON.parse((await ask(simulator, '/v1/messages', question('call', { max_tokens: 50 }))).text)
+    const anthropic = JSON.parse((await postJson(simulator, '/v1/messages', question('call', { max_tokens: 50 }))).text)
     expect(anthropic.content.map((block: any) => block.type)).toEqual(['thinking', 'text', 'tool_use'])
     simulator.script({ text: 'odd' }, { toolCalls: [{ name: 'f', arguments: '{not json' }], finish: 'content-filter' })
     expect(await say('odd')).toContain('"arguments":"{not json"')
     expect(await say('odd')).toContain('"finish_reason":"content_filter"')
     simulator.script({ text: 'broken' }, { fault: 'status;code=418' })
-    expect((await ask(simulator, '/v1/chat/completions', question('broken'))).status).toBe(418)
+    expect((await postJson(simulator, '/v1/chat/completions', question('broken'))).status).toBe(418)
     simulator.script({ text: 'raw' }, { raw: { status: 207, headers: { 'X-A': 'b' }, body: Uint8Array.of(0xff, 0) } })
     const raw = await rawExchange(simulator, chat('', {}, 'raw'))
     expect(raw.text).toStartWith('HTTP/1.1 207 ')
@@ -128,7 +129,7 @@ describe('scripts', () => {
     simulator.script(() => {
       throw new Error('my mistake')
     }, {})
-    const { status, text } = await ask(simulator, '/v1/chat/completions', question('x'))
+    const { status, text } = await postJson(simulator, '/v1/chat/completions', question('x'))
     expect([status, text.includes('my mistake')]).toEqual([500, true])
   })
 })
@@ -136,7 +137,7 @@ describe('scripts', () => {
 describe('the truth log', () => {
   test('has one whole entry for each request, without credentials', async () => {
     const headers = { authorization: 'Bearer secret-1', 'x-api-key': 'secret-2', 'x-request-id': 'r-9' }
-    await ask(
+    await postJson(
       simulator,
       { path: '/v1/chat/completions?a=1', headers },
       question('tokens: 12', { stream: true, model: 'sim#token-ms=1' }),
@@ -164,9 +165,9 @@ describe('the truth log', () => {
 
   test('counts whole answers, errors and embeddings as a vendor would bill them', async () => {
     await say('tokens: 12')
-    await ask(simulator, '/v1/embeddings', { model: 'e', input: 'abcdefgh' })
-    await ask(simulator, '/v1/chat/completions', question('x', { model: 'sim#status=500' }))
-    await ask(simulator, '/v1/messages', question('tokens: 5', { max_tokens: 50, stream: true }))
+    await postJson(simulator, '/v1/embeddings', { model: 'e', input: 'abcdefgh' })
+    await postJson(simulator, '/v1/chat/completions', question('x', { model: 'sim#status=500' }))
+    await postJson(simulator, '/v1/messages', question('tokens: 5', { max_tokens: 50, stream: true }))
     expect(simulator.truth.entries.map(entry => entry.billable)).toEqual([
       { inputTokens: 3, outputTokens: 12 },
       { inputTokens: 2, outputTokens: 0 },

@@ -1,27 +1,28 @@
 /** The simulator: listens, keeps the truth log, and gives every request to the part that answers it. */
-import { answerOf } from '../dialects/index.ts'
-import { BadRequest, isJson } from '../generation/types.ts'
-import type { Answer } from '../generation/types.ts'
+import { respond } from '../dialects/index.ts'
+import { ApiError } from '../dialects/response.ts'
+import { isJsonObject } from '../lib/json.ts'
+import type { SimulatedResponse } from '../dialects/response.ts'
 import { Connection } from './connection.ts'
 import type { ConnectionOwner } from './connection.ts'
-import { deliver } from './send-response.ts'
+import { sendResponse } from './send-response.ts'
 import { readBody } from './request-body.ts'
-import type { ReadBody } from './request-body.ts'
+import type { ParsedBody } from './request-body.ts'
 import { parseFault, splitModel, UnknownFault } from '../faults/fault.ts'
 import type { Fault } from '../faults/fault.ts'
-import { lastText } from '../script/last-user-text.ts'
-import { KeptFiles } from '../dialects/openai/files.ts'
-import { routeOf } from './routes.ts'
+import { lastUserText } from '../script/last-user-text.ts'
+import { UploadedFiles } from '../dialects/openai/files.ts'
+import { matchRoute } from './routes.ts'
 import type { Route } from './routes.ts'
 import { hash } from '../generation/random.ts'
 import type { HttpRequest, RequestError } from './request-parser.ts'
 import { readScript, ScriptError } from '../script/validate.ts'
 import { Scripts } from '../script/script.ts'
 import type { MatcherLike, ScriptedReply } from '../script/script.ts'
-import { errorAnswer, spoil } from '../faults/apply.ts'
+import { errorResponse, applyFault } from '../faults/apply.ts'
 import { TruthLog, truthNowMs, withoutCredentials, withoutKey } from './truth-log.ts'
 import type { TruthEntry } from './truth-log.ts'
-import { wordsOf } from '../dialects/conventions.ts'
+import { conventionsOf } from '../dialects/conventions.ts'
 
 /** All of it may be left out. */
 export interface SimulatorOptions {
@@ -49,12 +50,12 @@ export interface Simulator {
   stop(): Promise<void>
 }
 
-interface Arrival {
+interface ParsedRequest {
   readonly request: HttpRequest
   readonly route: Route
   readonly body: unknown
   /** The body could be read: as JSON, or as a form. */
-  readonly isRead: boolean
+  readonly isParsed: boolean
   readonly namedModel: string | undefined
   readonly model: string
   readonly script: ScriptedReply | undefined
@@ -64,7 +65,7 @@ interface Arrival {
 class SimulatorServer implements ConnectionOwner {
   readonly truth = new TruthLog()
   readonly scripts = new Scripts()
-  readonly files: KeptFiles
+  readonly files: UploadedFiles
   readonly connections = new Set<Connection>()
   readonly seed: number
   url = ''
@@ -72,7 +73,7 @@ class SimulatorServer implements ConnectionOwner {
 
   constructor(seed: number) {
     this.seed = seed
-    this.files = new KeptFiles(seed)
+    this.files = new UploadedFiles(seed)
   }
 
   reset(): void {
@@ -87,21 +88,21 @@ class SimulatorServer implements ConnectionOwner {
     if (path.startsWith('/__')) return this.#control(connection, request, path)
     connection.isClient = true
     const read = readBody(request)
-    let arrival: Arrival
+    let parsed: ParsedRequest
     try {
-      arrival = this.#arrive(request, read instanceof Promise ? await read : read)
+      parsed = this.#parse(request, read instanceof Promise ? await read : read)
     } catch (error) {
       // A matcher of the test's own has thrown: say so where the test will look.
       return this.#reply(connection, request, plain(500, { error: { message: String(error) } }))
     }
-    const entry = this.#enter(arrival)
-    const { dialect } = arrival.route
+    const entry = this.#log(parsed)
+    const { dialect } = parsed.route
     const requestId = `req_${hash(`request ${entry.n}`, this.seed).toString(16).padStart(14, '0')}`
-    const { answer, fault } = this.#answer(arrival, { entry, requestId })
-    const headers = [...wordsOf(dialect).headers(requestId)]
+    const { answer, fault } = this.#respond(parsed, { entry, requestId })
+    const headers = [...conventionsOf(dialect).headers(requestId)]
     // A page of HTML comes from a proxy that never asked the vendor.
     if (fault?.name === 'html-error') headers.length = 0
-    await deliver({
+    await sendResponse({
       connection,
       answer: { ...answer, headers: [...headers, ...answer.headers] },
       fault,
@@ -112,30 +113,30 @@ class SimulatorServer implements ConnectionOwner {
     })
   }
 
-  #arrive(request: HttpRequest, { value: body, isRead }: ReadBody): Arrival {
-    const route = routeOf(request)
-    const named = isJson(body) && typeof body.model === 'string' ? body.model : undefined
+  #parse(request: HttpRequest, { value: body, isParsed }: ParsedBody): ParsedRequest {
+    const route = matchRoute(request)
+    const named = isJsonObject(body) && typeof body.model === 'string' ? body.model : undefined
     // Azure does not look at what the body names.
     const asked = route.dialect === 'azure' ? (route.model ?? named) : (named ?? route.model)
     const split = splitModel(asked ?? '')
     const matching = { method: request.method, path: request.target, headers: request.headers, body }
-    const script = this.scripts.take({ ...matching, model: split.model, text: lastText(body) })
+    const script = this.scripts.take({ ...matching, model: split.model, text: lastUserText(body) })
     const spec = request.headers.get('x-simulate') ?? split.spec ?? script?.fault
-    return { request, route, body, isRead, namedModel: asked, model: split.model, script, spec }
+    return { request, route, body, isParsed, namedModel: asked, model: split.model, script, spec }
   }
 
-  #enter(arrival: Arrival): TruthEntry {
-    const { request, body, route } = arrival
+  #log(parsed: ParsedRequest): TruthEntry {
+    const { request, body, route } = parsed
     const entry: TruthEntry = {
       n: ++this.#count,
       method: request.method,
       path: withoutKey(request.target),
-      model: arrival.namedModel,
+      model: parsed.namedModel,
       headers: withoutCredentials(request.headers),
       body,
       startedMs: truthNowMs(),
-      stream: route.streams ?? (isJson(body) && (body.stream === true || body.stream === 'true')),
-      fault: arrival.spec,
+      stream: route.streams ?? (isJsonObject(body) && (body.stream === true || body.stream === 'true')),
+      fault: parsed.spec,
       eventsSent: 0,
       tokensSent: 0,
       billable: { inputTokens: 0, outputTokens: 0 },
@@ -144,26 +145,30 @@ class SimulatorServer implements ConnectionOwner {
     return entry
   }
 
-  #answer(arrival: Arrival, context: { entry: TruthEntry; requestId: string }): { answer: Answer; fault?: Fault } {
-    const { route, request } = arrival
-    const spoken = { dialect: route.dialect, requestId: context.requestId }
+  #respond(
+    parsed: ParsedRequest,
+    context: { entry: TruthEntry; requestId: string },
+  ): { answer: SimulatedResponse; fault?: Fault } {
+    const { route, request } = parsed
+    const conventions = { dialect: route.dialect, requestId: context.requestId }
     try {
-      const fault = arrival.spec ? parseFault(arrival.spec) : undefined
-      const body = arrival.isRead ? arrival.body : undefined
-      const healthy = request.method === 'HEAD' && route.endpoint !== 'models'
-      const answer = healthy
+      const fault = parsed.spec ? parseFault(parsed.spec) : undefined
+      const body = parsed.isParsed ? parsed.body : undefined
+      const isHealthCheck = request.method === 'HEAD' && route.endpoint !== 'models'
+      const answer = isHealthCheck
         ? plain(200, {})
-        : answerOf({ ...arrival, body, seed: this.seed, fault, files: this.files })
+        : respond({ ...parsed, body, seed: this.seed, fault, files: this.files })
       if (!fault) return { answer }
       const more = { n: context.entry.n, seed: this.seed, target: request.target, url: this.url }
-      return { answer: spoil(answer, fault, { ...spoken, ...more }), fault }
+      return { answer: applyFault(answer, fault, { ...conventions, ...more }), fault }
     } catch (error) {
-      if (error instanceof UnknownFault) return { answer: errorAnswer({ status: 400, message: error.message }, spoken) }
+      if (error instanceof UnknownFault)
+        return { answer: errorResponse({ status: 400, message: error.message }, conventions) }
       // Bodies nested too deeply, for one; an unhandled rejection would end the whole process.
-      if (!(error instanceof BadRequest))
-        return { answer: errorAnswer({ status: 500, message: String(error) }, spoken) }
+      if (!(error instanceof ApiError))
+        return { answer: errorResponse({ status: 500, message: String(error) }, conventions) }
       const { status, message, param, code } = error
-      return { answer: errorAnswer({ status, message, param, code }, spoken) }
+      return { answer: errorResponse({ status, message, param, code }, conventions) }
     }
   }
 
@@ -194,9 +199,9 @@ class SimulatorServer implements ConnectionOwner {
     return this.#reply(connection, request, plain(404, { error: { message } }))
   }
 
-  #scripted({ value, isRead }: ReadBody): Answer {
+  #scripted({ value, isParsed }: ParsedBody): SimulatedResponse {
     try {
-      const { match, reply } = readScript(value, isRead)
+      const { match, reply } = readScript(value, isParsed)
       this.scripts.add(match as MatcherLike, reply as unknown as ScriptedReply)
       return plain(200, { scripted: true })
     } catch (error) {
@@ -206,7 +211,7 @@ class SimulatorServer implements ConnectionOwner {
     }
   }
 
-  async #reply(connection: Connection, request: HttpRequest, answer: Answer): Promise<void> {
+  async #reply(connection: Connection, request: HttpRequest, answer: SimulatedResponse): Promise<void> {
     const body = Buffer.from(answer.content as string)
     connection.send(
       `HTTP/1.1 ${answer.status} ${answer.status === 200 ? 'OK' : 'Error'}\r\ncontent-type: application/json\r\n` +
@@ -218,7 +223,7 @@ class SimulatorServer implements ConnectionOwner {
   }
 }
 
-function plain(status: number, value: unknown): Answer {
+function plain(status: number, value: unknown): SimulatedResponse {
   return {
     status,
     headers: [],

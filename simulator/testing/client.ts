@@ -55,9 +55,9 @@ export function post(path: string, body: unknown, head = ''): string {
 }
 
 /** A chat request; `fault` goes into the model name. */
-export function chat(fault: string, more: object = {}, said = 'tokens: 10'): string {
+export function chat(fault: string, more: object = {}, prompt = 'tokens: 10'): string {
   const model = fault === '' ? 'sim' : `sim#${fault}`
-  return post('/v1/chat/completions', { model, messages: [{ role: 'user', content: said }], ...more })
+  return post('/v1/chat/completions', { model, messages: [{ role: 'user', content: prompt }], ...more })
 }
 
 /** The body behind the head, its chunks joined; `isWhole` tells whether the framing was kept to. */
@@ -90,7 +90,7 @@ export function eventsOf(text: string): any[] {
 }
 
 /** Asks with fetch; the body as text. A path may come with headers. */
-export async function ask(simulator: Simulator, to: string | AskTarget, body: unknown) {
+export async function postJson(simulator: Simulator, to: string | Target, body: unknown) {
   const { path, headers } = typeof to === 'string' ? { path: to, headers: {} } : to
   const response = await fetch(`${simulator.url}${path}`, {
     method: 'POST',
@@ -100,7 +100,7 @@ export async function ask(simulator: Simulator, to: string | AskTarget, body: un
   return { status: response.status, headers: response.headers, text: await response.text() }
 }
 
-interface AskTarget {
+interface Target {
   readonly path: string
   readonly headers: Record<string, string>
 }

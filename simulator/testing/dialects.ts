@@ -3,7 +3,7 @@ import { crc32 } from 'node:zlib'
 import type { Simulator } from '../index.ts'
 
 /** An answer, whole or put together from a stream. */
-export interface Heard {
+export interface ReceivedAnswer {
   text: string
   reasoning: string
   calls: { name: string; arguments: unknown }[]
@@ -18,26 +18,26 @@ export interface Heard {
  * What a test asks for. `tool`: the tool `get_weather` is declared, and called when `said` wants it; `thinks`:
  * reasoning is asked for.
  */
-export interface Wish {
+export interface TestRequest {
   readonly said: string
   readonly stream: boolean
   readonly tool?: boolean
-  readonly thinks?: boolean
+  readonly reasons?: boolean
 }
 
 /** How a test speaks to the simulator in a vendor's words. */
-export interface SpokenDialect {
+export interface DialectClient {
   /** `{model}` and, in a stream, another action. */
   path(stream: boolean): string
-  body(wish: Wish): object
+  body(request: TestRequest): object
   /** The bytes of a stream as its events; throws on what is not whole. */
   events(bytes: Buffer): any[]
   /** One event, or a whole answer, which is read like an event. */
-  hear(value: any, heard: Heard): void
+  collect(value: any, received: ReceivedAnswer): void
 }
 
 /** To be filled by `SpokenDialect.hear`, event by event. */
-export const nothing = (): Heard => ({
+export const emptyAnswer = (): ReceivedAnswer => ({
   text: '',
   reasoning: '',
   calls: [],
@@ -102,43 +102,43 @@ export function awsMessages(bytes: Buffer): { name: string; kind: string; value:
 }
 
 /** Pieces of arguments by the number of their call; text until all of it is there. */
-function callPiece(heard: Heard, index: number, name: string | undefined, piece: unknown): void {
-  const call = (heard.calls[index] ??= { name: name ?? '', arguments: '' })
+function callPiece(received: ReceivedAnswer, index: number, name: string | undefined, piece: unknown): void {
+  const call = (received.calls[index] ??= { name: name ?? '', arguments: '' })
   call.arguments = typeof piece === 'string' ? `${String(call.arguments)}${piece}` : (piece ?? call.arguments)
 }
 
-const openaiChat: SpokenDialect = {
+const openaiChat: DialectClient = {
   path: () => '/v1/chat/completions',
-  body: ({ said, stream, tool, thinks }) => ({
+  body: ({ said, stream, tool, reasons }) => ({
     model: '{model}',
     messages: user(said),
     stream,
     ...(stream && { stream_options: { include_usage: true } }),
     ...(tool && { tools: [openaiTool] }),
-    ...(thinks && { reasoning_effort: 'low' }),
+    ...(reasons && { reasoning_effort: 'low' }),
   }),
   events: sse,
-  hear(value, heard) {
+  collect(value, received) {
     for (const choice of value.choices ?? []) {
       const said = choice.delta ?? choice.message
-      if (typeof said.content === 'string') heard.text += said.content
+      if (typeof said.content === 'string') received.text += said.content
       for (const part of Array.isArray(said.content) ? said.content : [])
-        if (part.type === 'thinking') heard.reasoning += part.thinking.map((one: any) => one.text).join('')
-        else heard.text += part.text
-      heard.reasoning += said.reasoning_content ?? ''
-      for (const image of said.images ?? []) heard.images.push(image.image_url.url.split(',')[1])
+        if (part.type === 'thinking') received.reasoning += part.thinking.map((one: any) => one.text).join('')
+        else received.text += part.text
+      received.reasoning += said.reasoning_content ?? ''
+      for (const image of said.images ?? []) received.images.push(image.image_url.url.split(',')[1])
       for (const [at, call] of (said.tool_calls ?? []).entries())
-        callPiece(heard, call.index ?? at, call.function?.name, call.function?.arguments)
-      heard.finish = choice.finish_reason ?? heard.finish
+        callPiece(received, call.index ?? at, call.function?.name, call.function?.arguments)
+      received.finish = choice.finish_reason ?? received.finish
     }
-    heard.inputTokens = value.usage?.prompt_tokens ?? heard.inputTokens
-    heard.outputTokens = value.usage?.completion_tokens ?? heard.outputTokens
+    received.inputTokens = value.usage?.prompt_tokens ?? received.inputTokens
+    received.outputTokens = value.usage?.completion_tokens ?? received.outputTokens
   },
 }
 
-const geminiWith = (streamed: string, events: SpokenDialect['events']): SpokenDialect => ({
+const geminiWith = (streamed: string, events: DialectClient['events']): DialectClient => ({
   path: stream => `/v1beta/models/{model}:${stream ? streamed : 'generateContent'}`,
-  body: ({ said, tool, thinks }) => ({
+  body: ({ said, tool, reasons }) => ({
     contents: [{ role: 'user', parts: [{ text: said }] }],
     ...(tool && {
       tools: [
@@ -152,145 +152,146 @@ const geminiWith = (streamed: string, events: SpokenDialect['events']): SpokenDi
         },
       ],
     }),
-    ...(thinks && { generationConfig: { thinkingConfig: { includeThoughts: true, thinkingBudget: 8 } } }),
+    ...(reasons && { generationConfig: { thinkingConfig: { includeThoughts: true, thinkingBudget: 8 } } }),
   }),
   events,
-  hear(value, heard) {
+  collect(value, received) {
     for (const candidate of value.candidates ?? []) {
       for (const part of candidate.content.parts) {
-        if (part.functionCall) heard.calls.push({ name: part.functionCall.name, arguments: part.functionCall.args })
-        else if (part.inlineData) heard.images.push(part.inlineData.data)
-        else if (part.thought) heard.reasoning += part.text
-        else heard.text += part.text
+        if (part.functionCall) received.calls.push({ name: part.functionCall.name, arguments: part.functionCall.args })
+        else if (part.inlineData) received.images.push(part.inlineData.data)
+        else if (part.thought) received.reasoning += part.text
+        else received.text += part.text
       }
-      heard.finish = candidate.finishReason ?? heard.finish
+      received.finish = candidate.finishReason ?? received.finish
     }
     const usage = value.usageMetadata
-    heard.inputTokens = usage?.promptTokenCount ?? heard.inputTokens
-    if (usage) heard.outputTokens = usage.candidatesTokenCount + (usage.thoughtsTokenCount ?? 0)
+    received.inputTokens = usage?.promptTokenCount ?? received.inputTokens
+    if (usage) received.outputTokens = usage.candidatesTokenCount + (usage.thoughtsTokenCount ?? 0)
   },
 })
 
-const cohere: SpokenDialect = {
+const cohere: DialectClient = {
   path: () => '/v2/chat',
-  body: ({ said, stream, tool, thinks }) => ({
+  body: ({ said, stream, tool, reasons }) => ({
     model: '{model}',
     messages: user(said),
     stream,
     ...(tool && { tools: [openaiTool] }),
-    ...(thinks && { thinking: { type: 'enabled', token_budget: 8 } }),
+    ...(reasons && { thinking: { type: 'enabled', token_budget: 8 } }),
   }),
   events: sse,
-  hear(value, heard) {
+  collect(value, received) {
     const message = value.message ?? value.delta?.message ?? {}
     for (const part of [message.content ?? []].flat()) {
-      heard.text += part.text ?? ''
-      heard.reasoning += part.thinking ?? ''
+      received.text += part.text ?? ''
+      received.reasoning += part.thinking ?? ''
     }
-    heard.reasoning += message.tool_plan ?? ''
+    received.reasoning += message.tool_plan ?? ''
     for (const [at, call] of [message.tool_calls ?? []].flat().entries())
-      callPiece(heard, value.index ?? at, call.function?.name, call.function?.arguments)
-    heard.finish = value.finish_reason ?? value.delta?.finish_reason ?? heard.finish
+      callPiece(received, value.index ?? at, call.function?.name, call.function?.arguments)
+    received.finish = value.finish_reason ?? value.delta?.finish_reason ?? received.finish
     const usage = value.usage ?? value.delta?.usage
-    heard.inputTokens = usage?.billed_units.input_tokens ?? heard.inputTokens
-    heard.outputTokens = usage?.billed_units.output_tokens ?? heard.outputTokens
+    received.inputTokens = usage?.billed_units.input_tokens ?? received.inputTokens
+    received.outputTokens = usage?.billed_units.output_tokens ?? received.outputTokens
   },
 }
 
-const ollama: SpokenDialect = {
+const ollama: DialectClient = {
   path: () => '/api/chat',
-  body: ({ said, stream, tool, thinks }) => ({
+  body: ({ said, stream, tool, reasons }) => ({
     model: '{model}',
     messages: user(said),
     stream,
     ...(tool && { tools: [openaiTool] }),
-    ...(thinks && { think: true }),
+    ...(reasons && { think: true }),
   }),
   events: lines,
-  hear(value, heard) {
-    heard.text += value.message?.content ?? ''
-    heard.reasoning += value.message?.thinking ?? ''
+  collect(value, received) {
+    received.text += value.message?.content ?? ''
+    received.reasoning += value.message?.thinking ?? ''
     for (const call of value.message?.tool_calls ?? [])
-      heard.calls.push({ name: call.function.name, arguments: call.function.arguments })
-    heard.finish = value.done_reason ?? heard.finish
-    heard.inputTokens = value.prompt_eval_count ?? heard.inputTokens
-    heard.outputTokens = value.eval_count ?? heard.outputTokens
+      received.calls.push({ name: call.function.name, arguments: call.function.arguments })
+    received.finish = value.done_reason ?? received.finish
+    received.inputTokens = value.prompt_eval_count ?? received.inputTokens
+    received.outputTokens = value.eval_count ?? received.outputTokens
   },
 }
 
-const bedrock: SpokenDialect = {
+const bedrock: DialectClient = {
   path: stream => `/model/{model}/${stream ? 'converse-stream' : 'converse'}`,
-  body: ({ said, tool, thinks }) => ({
+  body: ({ said, tool, reasons }) => ({
     messages: [{ role: 'user', content: [{ text: said }] }],
     ...(tool && {
       toolConfig: { tools: [{ toolSpec: { name: 'get_weather', inputSchema: { json: parameters } } }] },
     }),
-    ...(thinks && { additionalModelRequestFields: { reasoning_effort: 'low' } }),
+    ...(reasons && { additionalModelRequestFields: { reasoning_effort: 'low' } }),
   }),
   events: bytes =>
     awsMessages(bytes).map(({ kind, value }) => (kind === 'exception' ? { error: value.message } : value)),
-  hear(value, heard) {
+  collect(value, received) {
     const started = value.start?.toolUse
-    if (started) heard.calls.push({ name: started.name, arguments: '' })
+    if (started) received.calls.push({ name: started.name, arguments: '' })
     for (const block of value.output?.message.content ?? (value.delta ? [value.delta] : [])) {
-      heard.text += block.text ?? ''
-      heard.reasoning += block.reasoningContent?.text ?? block.reasoningContent?.reasoningText?.text ?? ''
-      if (block.image?.source) heard.images.push(block.image.source.bytes)
-      if (block.toolUse?.name) heard.calls.push({ name: block.toolUse.name, arguments: block.toolUse.input })
-      else if (block.toolUse) callPiece(heard, heard.calls.length - 1, undefined, block.toolUse.input)
+      received.text += block.text ?? ''
+      received.reasoning += block.reasoningContent?.text ?? block.reasoningContent?.reasoningText?.text ?? ''
+      if (block.image?.source) received.images.push(block.image.source.bytes)
+      if (block.toolUse?.name) received.calls.push({ name: block.toolUse.name, arguments: block.toolUse.input })
+      else if (block.toolUse) callPiece(received, received.calls.length - 1, undefined, block.toolUse.input)
     }
-    heard.finish = value.stopReason ?? heard.finish
-    heard.inputTokens = value.usage?.inputTokens ?? heard.inputTokens
-    heard.outputTokens = value.usage?.outputTokens ?? heard.outputTokens
+    received.finish = value.stopReason ?? received.finish
+    received.inputTokens = value.usage?.inputTokens ?? received.inputTokens
+    received.outputTokens = value.usage?.outputTokens ?? received.outputTokens
   },
 }
 
-const anthropic: SpokenDialect = {
+const anthropic: DialectClient = {
   path: () => '/v1/messages',
-  body: ({ said, stream, tool, thinks }) => ({
+  body: ({ said, stream, tool, reasons }) => ({
     model: '{model}',
     messages: user(said),
     stream,
     max_tokens: 4000,
     ...(tool && { tools: [{ name: 'get_weather', input_schema: parameters }] }),
-    ...(thinks && { thinking: { type: 'adaptive' } }),
+    ...(reasons && { thinking: { type: 'adaptive' } }),
   }),
   events: sse,
-  hear(value, heard) {
+  collect(value, received) {
     for (const block of value.content ?? [value.content_block ?? {}]) {
-      if (block.type === 'tool_use') heard.calls.push({ name: block.name, arguments: value.content ? block.input : '' })
-      heard.text += block.text ?? ''
-      heard.reasoning += block.thinking ?? ''
+      if (block.type === 'tool_use')
+        received.calls.push({ name: block.name, arguments: value.content ? block.input : '' })
+      received.text += block.text ?? ''
+      received.reasoning += block.thinking ?? ''
     }
-    heard.text += value.delta?.text ?? ''
-    heard.reasoning += value.delta?.thinking ?? ''
-    if (value.delta?.partial_json) callPiece(heard, heard.calls.length - 1, undefined, value.delta.partial_json)
-    heard.finish = value.stop_reason ?? value.delta?.stop_reason ?? heard.finish
+    received.text += value.delta?.text ?? ''
+    received.reasoning += value.delta?.thinking ?? ''
+    if (value.delta?.partial_json) callPiece(received, received.calls.length - 1, undefined, value.delta.partial_json)
+    received.finish = value.stop_reason ?? value.delta?.stop_reason ?? received.finish
     const usage = value.usage ?? value.message?.usage
-    heard.inputTokens = usage?.input_tokens ?? heard.inputTokens
-    heard.outputTokens = usage?.output_tokens ?? heard.outputTokens
+    received.inputTokens = usage?.input_tokens ?? received.inputTokens
+    received.outputTokens = usage?.output_tokens ?? received.outputTokens
   },
 }
 
-const responses: SpokenDialect = {
+const responses: DialectClient = {
   path: () => '/v1/responses',
-  body: ({ said, stream, tool, thinks }) => ({
+  body: ({ said, stream, tool, reasons }) => ({
     model: '{model}',
     input: said,
     stream,
     ...(tool && { tools: [{ type: 'function', name: 'get_weather', parameters }] }),
-    ...(thinks && { reasoning: { effort: 'low' } }),
+    ...(reasons && { reasoning: { effort: 'low' } }),
   }),
   events: sse,
-  hear(value, heard) {
-    if (value.type === 'response.output_text.delta') heard.text += value.delta
-    if (value.type === 'response.reasoning_summary_text.delta') heard.reasoning += value.delta
+  collect(value, received) {
+    if (value.type === 'response.output_text.delta') received.text += value.delta
+    if (value.type === 'response.reasoning_summary_text.delta') received.reasoning += value.delta
     if (value.type === 'response.function_call_arguments.delta')
-      callPiece(heard, heard.calls.length - 1, undefined, value.delta)
+      callPiece(received, received.calls.length - 1, undefined, value.delta)
     if (value.type === 'response.output_item.added' && value.item.type === 'function_call')
-      heard.calls.push({ name: value.item.name, arguments: '' })
+      received.calls.push({ name: value.item.name, arguments: '' })
     if (value.type === 'response.output_item.done' && value.item.type === 'image_generation_call')
-      heard.images.push(value.item.result)
+      received.images.push(value.item.result)
     const done =
       value.object === 'response'
         ? value
@@ -298,32 +299,32 @@ const responses: SpokenDialect = {
           ? value.response
           : undefined
     if (!done) return
-    heard.finish = done.status ?? ''
-    heard.inputTokens = done.usage?.input_tokens
-    heard.outputTokens = done.usage?.output_tokens
+    received.finish = done.status ?? ''
+    received.inputTokens = done.usage?.input_tokens
+    received.outputTokens = done.usage?.output_tokens
     for (const item of value.object === 'response' ? done.output : []) {
-      if (item.type === 'message') heard.text += item.content.map((part: any) => part.text).join('')
-      if (item.type === 'reasoning') heard.reasoning += item.summary.map((part: any) => part.text).join('')
-      if (item.type === 'function_call') heard.calls.push({ name: item.name, arguments: item.arguments })
-      if (item.type === 'image_generation_call') heard.images.push(item.result)
+      if (item.type === 'message') received.text += item.content.map((part: any) => part.text).join('')
+      if (item.type === 'reasoning') received.reasoning += item.summary.map((part: any) => part.text).join('')
+      if (item.type === 'function_call') received.calls.push({ name: item.name, arguments: item.arguments })
+      if (item.type === 'image_generation_call') received.images.push(item.result)
     }
   },
 }
 
-const mistral: SpokenDialect = {
+const mistral: DialectClient = {
   ...openaiChat,
   path: () => '/mistral/v1/chat/completions',
-  body: ({ said, stream, tool, thinks }) => ({
+  body: ({ said, stream, tool, reasons }) => ({
     model: '{model}',
     messages: user(said),
     stream,
     ...(tool && { tools: [openaiTool] }),
-    ...(thinks && { reasoning_effort: 'high' }),
+    ...(reasons && { reasoning_effort: 'high' }),
   }),
 }
 
 /** By the names of the tests. */
-export const spoken: Readonly<Record<string, SpokenDialect>> = {
+export const dialectClients: Readonly<Record<string, DialectClient>> = {
   'OpenAI chat': openaiChat,
   'OpenAI responses': responses,
   Azure: {
@@ -345,14 +346,14 @@ export const spoken: Readonly<Record<string, SpokenDialect>> = {
 }
 
 /** Asks in a dialect; the model may carry a fault. */
-export async function askIn(
+export async function sendRequest(
   simulator: Simulator,
-  dialect: SpokenDialect,
-  wish: Wish,
+  dialect: DialectClient,
+  request: TestRequest,
   model = 'sim',
 ): Promise<Response> {
-  const body = JSON.stringify(dialect.body(wish)).replaceAll('"{model}"', JSON.stringify(model))
-  const url = `${simulator.url}${dialect.path(wish.stream).replace('{model}', encodeURIComponent(model))}`
+  const body = JSON.stringify(dialect.body(request)).replaceAll('"{model}"', JSON.stringify(model))
+  const url = `${simulator.url}${dialect.path(request.stream).replace('{model}', encodeURIComponent(model))}`
   return fetch(url, {
     method: 'POST',
     body,
@@ -361,11 +362,16 @@ export async function askIn(
 }
 
 /** The whole of an answer in a dialect; arguments that came as text are parsed. */
-export async function hearIn(simulator: Simulator, dialect: SpokenDialect, wish: Wish, model = 'sim'): Promise<Heard> {
-  const bytes = Buffer.from(await (await askIn(simulator, dialect, wish, model)).arrayBuffer())
-  const heard = nothing()
-  for (const value of wish.stream ? dialect.events(bytes) : [JSON.parse(bytes.toString('utf8'))])
-    dialect.hear(value, heard)
-  for (const call of heard.calls) if (typeof call.arguments === 'string') call.arguments = JSON.parse(call.arguments)
-  return heard
+export async function requestAnswer(
+  simulator: Simulator,
+  dialect: DialectClient,
+  request: TestRequest,
+  model = 'sim',
+): Promise<ReceivedAnswer> {
+  const bytes = Buffer.from(await (await sendRequest(simulator, dialect, request, model)).arrayBuffer())
+  const received = emptyAnswer()
+  for (const value of request.stream ? dialect.events(bytes) : [JSON.parse(bytes.toString('utf8'))])
+    dialect.collect(value, received)
+  for (const call of received.calls) if (typeof call.arguments === 'string') call.arguments = JSON.parse(call.arguments)
+  return received
 }

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import Anthropic from '@anthropic-ai/sdk'
 import { startSimulator } from '../../index.ts'
 import type { Simulator } from '../../index.ts'
-import { ask, eventsOf } from '../../testing/client.ts'
+import { postJson, eventsOf } from '../../testing/client.ts'
 
 let simulator: Simulator
 beforeAll(async () => {
@@ -16,11 +16,11 @@ const tool = {
   input_schema: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
 }
 const send = async (body: object, path = '/v1/messages') => {
-  const { status, text } = await ask(simulator, path, { model: 'sim', max_tokens: 4000, ...body })
+  const { status, text } = await postJson(simulator, path, { model: 'sim', max_tokens: 4000, ...body })
   return { status, body: JSON.parse(text) }
 }
 const stream = async (body: object) =>
-  (await ask(simulator, '/v1/messages', { model: 'sim', max_tokens: 4000, stream: true, ...body })).text
+  (await postJson(simulator, '/v1/messages', { model: 'sim', max_tokens: 4000, stream: true, ...body })).text
 
 describe('Messages', () => {
   test('a stream is the documented row of events, each named as its type', async () => {

@@ -1,10 +1,13 @@
 /** Anthropic Messages, both ends: https://docs.anthropic.com/en/api/messages and /messages-streaming. */
-import { BadRequest, isJson, nothingToBill, objectsOf } from '../../generation/types.ts'
-import type { Answer, Ask, Json, Reply, ReplyChoice, ReplyUsage, StreamEvent, UsageOf } from '../../generation/types.ts'
+import { ApiError, unbilled } from '../response.ts'
+import { isJsonObject, objectsOf } from '../../lib/json.ts'
+import type { SimulatedResponse, StreamEvent } from '../response.ts'
+import type { GenerationRequest, Generation, GeneratedChoice, TokenUsage, UsageWriter } from '../../generation/types.ts'
+import type { JsonObject } from '../../lib/json.ts'
 import { namedEvent } from '../stream-events.ts'
-import type { ErrorWords } from '../openai/error.ts'
+import type { ErrorDetails } from '../openai/error.ts'
 import { modelNames } from '../openai/embeddings.ts'
-import { hash, randomId, randomOf } from '../../generation/random.ts'
+import { hash, randomId, seededRandom } from '../../generation/random.ts'
 import { countTokens } from '../../generation/tokens.ts'
 
 const thinkingTokensMax = 16
@@ -25,15 +28,15 @@ function imagesIn(content: unknown): number {
   )
 }
 
-function checkMessages(body: Json): Json[] {
+function checkMessages(body: JsonObject): JsonObject[] {
   const { messages } = body
-  if (messages === undefined) throw new BadRequest('messages: Field required')
-  if (!Array.isArray(messages) || !messages.every(isJson))
-    throw new BadRequest('messages: Input should be a valid list')
-  if (messages.length === 0) throw new BadRequest('messages: at least one message is required')
+  if (messages === undefined) throw new ApiError('messages: Field required')
+  if (!Array.isArray(messages) || !messages.every(isJsonObject))
+    throw new ApiError('messages: Input should be a valid list')
+  if (messages.length === 0) throw new ApiError('messages: at least one message is required')
   messages.forEach((message, at) => {
     if (!['user', 'assistant', 'system'].includes(String(message.role)))
-      throw new BadRequest(`messages.${at}.role: Input should be 'user' or 'assistant'`)
+      throw new ApiError(`messages.${at}.role: Input should be 'user' or 'assistant'`)
   })
   return messages
 }
@@ -42,57 +45,57 @@ function checkMessages(body: Json): Json[] {
 const adaptiveOnly = /^claude-[a-z]+-(?:4-[789]|[5-9])(?!\d)/
 
 /** What newer models no longer take. */
-function refuseFormer({ model, thinking, ...body }: Json): void {
+function checkRemovedParameters({ model, thinking, ...body }: JsonObject): void {
   if (!adaptiveOnly.test(String(model))) return
   for (const name of ['temperature', 'top_p', 'top_k'])
-    if (body[name] !== undefined && body[name] !== 1) throw new BadRequest(`\`${name}\` is deprecated for this model.`)
-  if (isJson(thinking) && thinking.type === 'enabled')
-    throw new BadRequest(
+    if (body[name] !== undefined && body[name] !== 1) throw new ApiError(`\`${name}\` is deprecated for this model.`)
+  if (isJsonObject(thinking) && thinking.type === 'enabled')
+    throw new ApiError(
       '"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.',
     )
 }
 
-function readThinking(body: Json, maxTokens: number): number {
+function readThinking(body: JsonObject, maxTokens: number): number {
   const { thinking } = body
-  if (!isJson(thinking) || thinking.type === 'disabled') return 0
+  if (!isJsonObject(thinking) || thinking.type === 'disabled') return 0
   if (thinking.type === 'adaptive') return thinkingTokensMax
   const budget = Number(thinking.budget_tokens)
   if (!(budget >= 1024))
-    throw new BadRequest('thinking.enabled.budget_tokens: Input should be greater than or equal to 1024')
-  if (budget >= maxTokens) throw new BadRequest('`max_tokens` must be greater than `thinking.budget_tokens`.')
+    throw new ApiError('thinking.enabled.budget_tokens: Input should be greater than or equal to 1024')
+  if (budget >= maxTokens) throw new ApiError('`max_tokens` must be greater than `thinking.budget_tokens`.')
   return Math.min(budget, thinkingTokensMax)
 }
 
-function readToolChoice(value: unknown): Ask['toolChoice'] {
-  if (!isJson(value)) return 'auto'
+function readToolChoice(value: unknown): GenerationRequest['toolChoice'] {
+  if (!isJsonObject(value)) return 'auto'
   if (value.type === 'any') return 'required'
   if (value.type === 'tool') return { name: String(value.name) }
   return value.type === 'none' ? 'none' : 'auto'
 }
 
-function readFormat(body: Json): Ask['json'] {
-  const format = isJson(body.output_config) ? body.output_config.format : body.output_format
-  return isJson(format) && format.type === 'json_schema' ? { schema: format.schema } : undefined
+function readFormat(body: JsonObject): GenerationRequest['json'] {
+  const format = isJsonObject(body.output_config) ? body.output_config.format : body.output_format
+  return isJsonObject(format) && format.type === 'json_schema' ? { schema: format.schema } : undefined
 }
 
 /** Reads a Messages request; throws BadRequest. Without `mustLimit`, `max_tokens` may be absent (count_tokens). */
-export function readMessages(body: Json, model: string, mustLimit = true): Ask {
+export function readMessages(body: JsonObject, model: string, mustLimit = true): GenerationRequest {
   const messages = checkMessages(body)
   const maxTokens = mustLimit ? body.max_tokens : 1_000_000
-  if (maxTokens === undefined) throw new BadRequest('max_tokens: Field required')
+  if (maxTokens === undefined) throw new ApiError('max_tokens: Field required')
   if (typeof maxTokens !== 'number' || !Number.isInteger(maxTokens) || maxTokens < 1)
-    throw new BadRequest('max_tokens: Input should be greater than or equal to 1')
+    throw new ApiError('max_tokens: Input should be greater than or equal to 1')
   const last = messages.at(-1)!
   const results = objectsOf(last.content).filter(block => block.type === 'tool_result')
-  const said = messages.filter(message => message.role === 'user').map(message => message.content)
+  const userContents = messages.filter(message => message.role === 'user').map(message => message.content)
   // A message that only carries results is nothing the user said.
-  const users = said.filter(content => !objectsOf(content).some(block => block.type === 'tool_result'))
+  const userTexts = userContents.filter(content => !objectsOf(content).some(block => block.type === 'tool_result'))
   const texts = [textOf(body.system), ...messages.map(message => textOf(message.content))]
-  refuseFormer(body)
+  checkRemovedParameters(body)
   return {
     model,
-    userText: textOf(users.at(-1)),
-    key: JSON.stringify([body.system ?? null, messages]),
+    userText: textOf(userTexts.at(-1)),
+    conversationKey: JSON.stringify([body.system ?? null, messages]),
     inputTokens: countTokens(texts.join('')),
     images: messages.reduce((sum, message) => sum + imagesIn(message.content), 0),
     toolResult: results.length > 0 ? results.map(block => textOf(block.content)).join(' ') : undefined,
@@ -100,7 +103,7 @@ export function readMessages(body: Json, model: string, mustLimit = true): Ask {
       .filter(tool => tool.type === undefined || tool.type === 'custom')
       .map(tool => ({ name: String(tool.name ?? ''), schema: tool.input_schema, takesText: false })),
     toolChoice: readToolChoice(body.tool_choice),
-    parallelTools: !(isJson(body.tool_choice) && body.tool_choice.disable_parallel_tool_use === true),
+    parallelTools: !(isJsonObject(body.tool_choice) && body.tool_choice.disable_parallel_tool_use === true),
     json: readFormat(body),
     maxTokens,
     stop: Array.isArray(body.stop_sequences) ? body.stop_sequences.filter(stop => typeof stop === 'string') : [],
@@ -110,7 +113,7 @@ export function readMessages(body: Json, model: string, mustLimit = true): Ask {
 }
 
 /** `usage` of a whole message. Input that was read from or written to the cache is not part of `input_tokens`. */
-export function anthropicUsage(usage: ReplyUsage): Json {
+export function anthropicUsage(usage: TokenUsage): JsonObject {
   return {
     input_tokens: usage.inputTokens - usage.cachedTokens - usage.cacheWriteTokens,
     cache_creation_input_tokens: usage.cacheWriteTokens,
@@ -121,15 +124,15 @@ export function anthropicUsage(usage: ReplyUsage): Json {
   }
 }
 
-function stopReason(choice: ReplyChoice): string {
+function stopReason(choice: GeneratedChoice): string {
   if (choice.finish === 'length') return 'max_tokens'
   if (choice.finish === 'content-filter') return 'refusal'
   if (choice.finish === 'tool-calls') return 'tool_use'
   return choice.stopSequence === undefined ? 'end_turn' : 'stop_sequence'
 }
 
-function signatureOf(choice: ReplyChoice): string {
-  return Buffer.from(randomId(randomOf(hash(choice.reasoning.join(''))), 96)).toString('base64')
+function signatureOf(choice: GeneratedChoice): string {
+  return Buffer.from(randomId(seededRandom(hash(choice.reasoning.join(''))), 96)).toString('base64')
 }
 
 /** Arguments that a length limit cut are no JSON: the vendor gives an empty object then. */
@@ -143,22 +146,22 @@ function inputOf(text: string): unknown {
 
 /** A block: how it begins in a stream, its deltas with their tokens, and the whole. */
 interface Block {
-  readonly start: Json
-  readonly deltas: Iterable<[Json, 0 | 1]>
-  readonly whole: Json
+  readonly start: JsonObject
+  readonly deltas: Iterable<[JsonObject, 0 | 1]>
+  readonly whole: JsonObject
 }
 
-function* deltasOf(type: string, field: string, pieces: readonly string[]): Generator<[Json, 0 | 1]> {
+function* deltasOf(type: string, field: string, pieces: readonly string[]): Generator<[JsonObject, 0 | 1]> {
   // The vendor opens the input of a tool with an empty piece.
   if (type === 'input_json_delta') yield [{ type, [field]: '' }, 0]
   for (const piece of pieces) yield [{ type, [field]: piece }, 1]
 }
 
-function blocksOf(choice: ReplyChoice): Block[] {
+function blocksOf(choice: GeneratedChoice): Block[] {
   const blocks: Block[] = []
   if (choice.reasoning.length > 0) {
     const signature = signatureOf(choice)
-    const deltas = function* (): Generator<[Json, 0 | 1]> {
+    const deltas = function* (): Generator<[JsonObject, 0 | 1]> {
       yield* deltasOf('thinking_delta', 'thinking', choice.reasoning)
       yield [{ type: 'signature_delta', signature }, 0]
     }
@@ -179,7 +182,7 @@ function blocksOf(choice: ReplyChoice): Block[] {
   return blocks
 }
 
-function* messageEvents(reply: Reply, usageOf: UsageOf<Json | undefined>): Generator<StreamEvent> {
+function* messageEvents(reply: Generation, usageOf: UsageWriter): Generator<StreamEvent> {
   const choice = reply.choices[0]!
   const started = usageOf({ ...reply.usage, outputTokens: Math.min(1, reply.usage.outputTokens) })
   const message = {
@@ -204,12 +207,12 @@ function* messageEvents(reply: Reply, usageOf: UsageOf<Json | undefined>): Gener
   yield namedEvent({ type: 'message_stop' }, 'end')
 }
 
-function messageHead(reply: Reply): Json {
+function messageHead(reply: Generation): JsonObject {
   return { id: `msg_01${reply.id.slice(0, 22)}`, type: 'message', role: 'assistant', model: reply.model }
 }
 
 /** The answer to a Messages request, whole or as a stream. */
-export function writeMessage(reply: Reply, body: Json, usageOf: UsageOf<Json | undefined>): Answer {
+export function writeMessage(reply: Generation, body: JsonObject, usageOf: UsageWriter): SimulatedResponse {
   const billable = { inputTokens: reply.usage.inputTokens, outputTokens: reply.usage.outputTokens }
   if (body.stream === true)
     return {
@@ -232,13 +235,13 @@ export function writeMessage(reply: Reply, body: Json, usageOf: UsageOf<Json | u
 }
 
 /** What /messages/count_tokens says. */
-export function countedTokens(ask: Ask): Answer {
-  const content = JSON.stringify({ input_tokens: ask.inputTokens })
-  return { status: 200, headers: [], content, billable: nothingToBill }
+export function tokenCountResponse(request: GenerationRequest): SimulatedResponse {
+  const content = JSON.stringify({ input_tokens: request.inputTokens })
+  return { status: 200, headers: [], content, billable: unbilled }
 }
 
 /** The list of models in Anthropic's shape, or one of them. */
-export function anthropicModels(id?: string): Answer {
+export function anthropicModels(id?: string): SimulatedResponse {
   const entry = (name: string) => ({
     type: 'model',
     id: name,
@@ -252,7 +255,7 @@ export function anthropicModels(id?: string): Answer {
     last_id: modelNames.at(-1),
   }
   const content = JSON.stringify(id === undefined ? list : entry(id))
-  return { status: 200, headers: [], content, billable: nothingToBill }
+  return { status: 200, headers: [], content, billable: unbilled }
 }
 
 const types: Record<number, [string, string]> = {
@@ -275,9 +278,9 @@ const kinds: Record<string, string> = {
 }
 
 /** The body of an error; without a request id it is what stands in a stream. */
-export function anthropicError(words: ErrorWords, requestId?: string): Json {
-  const [type, text] = types[words.status] ?? types[words.status >= 500 ? 500 : 400]!
-  const message = words.message ?? kinds[words.kind ?? ''] ?? text
+export function anthropicError(details: ErrorDetails, requestId?: string): JsonObject {
+  const [type, text] = types[details.status] ?? types[details.status >= 500 ? 500 : 400]!
+  const message = details.message ?? kinds[details.kind ?? ''] ?? text
   return { type: 'error', error: { type, message }, ...(requestId ? { request_id: requestId } : {}) }
 }
 

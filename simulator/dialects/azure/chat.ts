@@ -1,57 +1,60 @@
 /** What Azure OpenAI adds to OpenAI's chat: the judgements of its content filter, a version in the query, errors of its own. */
-import { BadRequest, isJson, objectsOf } from '../../generation/types.ts'
-import type { Answer, Json, StreamEvent } from '../../generation/types.ts'
+import { ApiError } from '../response.ts'
+import { isJsonObject, objectsOf } from '../../lib/json.ts'
+import type { SimulatedResponse, StreamEvent } from '../response.ts'
+import type { JsonObject } from '../../lib/json.ts'
 import { openaiUsage, readChat, writeChat } from '../openai/chat.ts'
 import { openaiError } from '../openai/error.ts'
-import type { ErrorWords } from '../openai/error.ts'
-import type { Answerer } from '../endpoint.ts'
+import type { ErrorDetails } from '../openai/error.ts'
+import type { EndpointHandler } from '../endpoint.ts'
 
 const safe = { filtered: false, severity: 'safe' }
-const judgement = { hate: safe, self_harm: safe, sexual: safe, violence: safe }
-const promptJudgement = [
+const filterResults = { hate: safe, self_harm: safe, sexual: safe, violence: safe }
+const promptFilterResults = [
   {
     prompt_index: 0,
-    content_filter_results: { ...judgement, jailbreak: { filtered: false, detected: false } },
+    content_filter_results: { ...filterResults, jailbreak: { filtered: false, detected: false } },
   },
 ]
 
-function judged(body: Json): Json {
+function withFilterResults(body: JsonObject): JsonObject {
   return {
     ...body,
-    choices: objectsOf(body.choices).map(choice => ({ ...choice, content_filter_results: judgement })),
+    choices: objectsOf(body.choices).map(choice => ({ ...choice, content_filter_results: filterResults })),
   }
 }
 
 /** The prompt is judged first, in a chunk without choices and with hardly anything else. */
-function* judgedEvents(events: Iterable<StreamEvent>): Generator<StreamEvent> {
+function* withFilterResultsInEvents(events: Iterable<StreamEvent>): Generator<StreamEvent> {
   const first = {
     choices: [],
     created: 0,
     id: '',
     model: '',
     object: '',
-    prompt_filter_results: promptJudgement,
+    prompt_filter_results: promptFilterResults,
   }
   yield { text: `data: ${JSON.stringify(first)}\n\n`, kind: 'start', tokens: 0 }
   for (const event of events) {
     const value: unknown = event.kind === 'end' ? undefined : JSON.parse(event.text.slice('data: '.length))
-    yield isJson(value) ? { ...event, text: `data: ${JSON.stringify(judged(value))}\n\n` } : event
+    yield isJsonObject(value) ? { ...event, text: `data: ${JSON.stringify(withFilterResults(value))}\n\n` } : event
   }
 }
 
-function judgedAnswer(answer: Answer): Answer {
+function withFilterResultsInResponse(answer: SimulatedResponse): SimulatedResponse {
   const { content } = answer
-  if (typeof content !== 'string') return { ...answer, content: judgedEvents(content as Iterable<StreamEvent>) }
-  const whole = { ...judged(JSON.parse(content) as Json), prompt_filter_results: promptJudgement }
+  if (typeof content !== 'string')
+    return { ...answer, content: withFilterResultsInEvents(content as Iterable<StreamEvent>) }
+  const whole = { ...withFilterResults(JSON.parse(content) as JsonObject), prompt_filter_results: promptFilterResults }
   return { ...answer, content: JSON.stringify(whole) }
 }
 
 /** Addresses by deployment need a dated version. */
-export const azureChat: Answerer = ({ request, body, model, think, usageOf }) => {
+export const azureChat: EndpointHandler = ({ request, body, model, generate, usageOf }) => {
   const isDated = request.target.includes('/deployments/')
   if (isDated && !/[?&]api-version=\d{4}-\d\d-\d\d(?:-preview)?(?:&|$)/.test(request.target))
-    throw new BadRequest('Resource not found', { status: 404, code: '404' })
-  return judgedAnswer(writeChat(think(readChat(body, model)), body, usageOf(openaiUsage)))
+    throw new ApiError('Resource not found', { status: 404, code: '404' })
+  return withFilterResultsInResponse(writeChat(generate(readChat(body, model)), body, usageOf(openaiUsage)))
 }
 
 const filteredPrompt = {
@@ -63,7 +66,7 @@ const filteredPrompt = {
   status: 400,
   innererror: {
     code: 'ResponsibleAIPolicyViolation',
-    content_filter_result: { ...judgement, hate: { filtered: true, severity: 'high' } },
+    content_filter_result: { ...filterResults, hate: { filtered: true, severity: 'high' } },
   },
 }
 
@@ -80,9 +83,9 @@ const messages: Record<number, [string, string]> = {
 }
 
 /** Azure's own words for a wrong key, a missing deployment, a rate limit and a filtered prompt; else OpenAI's. */
-export function azureError(words: ErrorWords): Json {
-  if (words.kind === 'content-filter') return { error: filteredPrompt }
-  const own = words.kind ? undefined : messages[words.status]
-  if (!own) return openaiError(words)
-  return { error: { code: words.code ?? own[0], message: words.message ?? own[1] } }
+export function azureError(details: ErrorDetails): JsonObject {
+  if (details.kind === 'content-filter') return { error: filteredPrompt }
+  const own = details.kind ? undefined : messages[details.status]
+  if (!own) return openaiError(details)
+  return { error: { code: details.code ?? own[0], message: details.message ?? own[1] } }
 }

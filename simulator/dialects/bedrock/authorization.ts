@@ -3,7 +3,7 @@
  * description ("Create a signed AWS API request"), apart from the gateway's own signer, so that each can judge the other.
  */
 import { createHash, createHmac } from 'node:crypto'
-import { BadRequest } from '../../generation/types.ts'
+import { ApiError } from '../response.ts'
 import type { HttpRequest } from '../../server/request-parser.ts'
 
 /** The one pair of keys whose signatures are recomputed; of any other only the form is checked. */
@@ -15,7 +15,7 @@ export const awsKeys = {
 const form =
   /^AWS4-HMAC-SHA256 Credential=([A-Z0-9]{16,128})\/(\d{8})\/([a-z0-9-]+)\/([a-z0-9-]+)\/aws4_request, ?SignedHeaders=([a-z0-9;-]+), ?Signature=([0-9a-f]{64})$/
 
-const denied = (code: string, message: string): BadRequest => new BadRequest(message, { status: 403, code })
+const denied = (code: string, message: string): ApiError => new ApiError(message, { status: 403, code })
 
 /** Throws BadRequest for a call that AWS would not let in because of its signature. */
 export function checkAwsAuthorization(request: HttpRequest): void {

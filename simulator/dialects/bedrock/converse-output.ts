@@ -1,16 +1,19 @@
 /** What Converse answers: a message, or binary events. */
-import { isJson, jsonAnswer } from '../../generation/types.ts'
-import type { Answer, Json, Reply, ReplyChoice, ReplyUsage, StreamEvent } from '../../generation/types.ts'
+import { isJsonObject } from '../../lib/json.ts'
+import { jsonResponse } from '../response.ts'
+import type { SimulatedResponse, StreamEvent } from '../response.ts'
+import type { JsonObject } from '../../lib/json.ts'
+import type { Generation, GeneratedChoice, TokenUsage } from '../../generation/types.ts'
 import { encodeMessage } from './event-stream.ts'
-import { hash, randomId, randomOf } from '../../generation/random.ts'
-import type { Talk } from '../endpoint.ts'
+import { hash, randomId, seededRandom } from '../../generation/random.ts'
+import type { EndpointCall } from '../endpoint.ts'
 
 const metrics = { latencyMs: 5 }
 /** Every event is filled up with letters, so that lengths tell nothing. */
 const padding = 'abcdefghijkl'
 
 /** Input that was read from or written to the cache is not part of `inputTokens`. */
-function converseUsage(usage: ReplyUsage): Json {
+function converseUsage(usage: TokenUsage): JsonObject {
   const { cachedTokens, cacheWriteTokens } = usage
   return {
     inputTokens: usage.inputTokens - cachedTokens - cacheWriteTokens,
@@ -21,7 +24,7 @@ function converseUsage(usage: ReplyUsage): Json {
   }
 }
 
-function stopReason(choice: ReplyChoice): string {
+function stopReason(choice: GeneratedChoice): string {
   if (choice.finish === 'length') return 'max_tokens'
   if (choice.finish === 'content-filter') return 'content_filtered'
   if (choice.finish === 'tool-calls') return 'tool_use'
@@ -29,14 +32,14 @@ function stopReason(choice: ReplyChoice): string {
 }
 
 /** Which sequence it was is told to those who ask. */
-function additionalFields(choice: ReplyChoice, body: Json): Json {
+function additionalFields(choice: GeneratedChoice, body: JsonObject): JsonObject {
   const paths = body.additionalModelResponseFieldPaths
   if (!Array.isArray(paths) || !paths.includes('/stop_sequence')) return {}
   return { additionalModelResponseFields: { stop_sequence: choice.stopSequence ?? null } }
 }
 
-const signatureOf = (choice: ReplyChoice): string =>
-  Buffer.from(randomId(randomOf(hash(choice.reasoning.join(''))), 96)).toString('base64')
+const signatureOf = (choice: GeneratedChoice): string =>
+  Buffer.from(randomId(seededRandom(hash(choice.reasoning.join(''))), 96)).toString('base64')
 
 const formatOf = (mediaType: string): string => mediaType.replace(/^image\//, '')
 
@@ -48,8 +51,8 @@ function inputOf(text: string): unknown {
   }
 }
 
-function wholeBlocks(choice: ReplyChoice): Json[] {
-  const blocks: Json[] = []
+function wholeBlocks(choice: GeneratedChoice): JsonObject[] {
+  const blocks: JsonObject[] = []
   const thought = choice.reasoning.join('')
   const text = choice.text.join('')
   if (thought !== '')
@@ -68,7 +71,7 @@ function wholeBlocks(choice: ReplyChoice): Json[] {
   return blocks
 }
 
-function event(name: string, value: Json, kind: StreamEvent['kind'] = 'start', tokens = 0): StreamEvent {
+function event(name: string, value: JsonObject, kind: StreamEvent['kind'] = 'start', tokens = 0): StreamEvent {
   return {
     name,
     text: JSON.stringify({
@@ -82,11 +85,11 @@ function event(name: string, value: Json, kind: StreamEvent['kind'] = 'start', t
 
 /** A block of a stream: what it begins with, where it has a beginning, and its deltas. */
 interface Block {
-  readonly start?: Json
-  readonly deltas: readonly (readonly [delta: Json, tokens: number])[]
+  readonly start?: JsonObject
+  readonly deltas: readonly (readonly [delta: JsonObject, tokens: number])[]
 }
 
-function blocksOf(choice: ReplyChoice): Block[] {
+function blocksOf(choice: GeneratedChoice): Block[] {
   const blocks: Block[] = []
   if (choice.reasoning.length > 0) {
     const thoughts = choice.reasoning.map(text => [{ reasoningContent: { text } }, 1] as const)
@@ -106,7 +109,11 @@ function blocksOf(choice: ReplyChoice): Block[] {
   return blocks
 }
 
-function* converseEvents(choice: ReplyChoice, body: Json, usage: Json | undefined): Generator<StreamEvent> {
+function* converseEvents(
+  choice: GeneratedChoice,
+  body: JsonObject,
+  usage: JsonObject | undefined,
+): Generator<StreamEvent> {
   yield event('messageStart', { role: 'assistant' })
   for (const [contentBlockIndex, { start, deltas }] of blocksOf(choice).entries()) {
     if (start) yield event('contentBlockStart', { contentBlockIndex, start })
@@ -125,27 +132,27 @@ const failure = (): StreamEvent =>
     'error',
   )
 
-interface Wish {
-  readonly body: Json
+interface ConverseContext {
+  readonly body: JsonObject
   readonly streams: boolean
-  readonly usageOf: Talk['usageOf']
+  readonly usageOf: EndpointCall['usageOf']
 }
 
 /**
  * The answer of `converse`, or the binary events of `converse-stream` (docs.aws.amazon.com, "ConverseStream"). Bedrock
  * knows no second choice: only the first is written.
  */
-export function writeConverse(reply: Reply, { body, streams, usageOf }: Wish): Answer {
+export function writeConverse(reply: Generation, { body, streams, usageOf }: ConverseContext): SimulatedResponse {
   const choice = reply.choices[0]!
   const usage = usageOf(converseUsage)(reply.usage)
   const billable = { inputTokens: reply.usage.inputTokens, outputTokens: reply.usage.outputTokens }
   if (!streams) {
     const output = { message: { role: 'assistant', content: wholeBlocks(choice) } }
-    return jsonAnswer(
+    return jsonResponse(
       {
         output,
         stopReason: stopReason(choice),
-        ...(isJson(usage) && { usage }),
+        ...(isJsonObject(usage) && { usage }),
         metrics,
         ...additionalFields(choice, body),
       },

@@ -1,18 +1,21 @@
 /** Amazon Bedrock's Converse, both ends, and what it says around it: https://docs.aws.amazon.com/bedrock/latest/APIReference/. */
-import { BadRequest, isJson, jsonAnswer, objectsOf } from '../../generation/types.ts'
-import type { Answer, Ask, AskTool, Json } from '../../generation/types.ts'
+import { ApiError, jsonResponse } from '../response.ts'
+import { isJsonObject, objectsOf } from '../../lib/json.ts'
+import type { SimulatedResponse } from '../response.ts'
+import type { GenerationRequest, ToolDefinition } from '../../generation/types.ts'
+import type { JsonObject } from '../../lib/json.ts'
 import { checkAwsAuthorization } from './authorization.ts'
 import { writeConverse } from './converse-output.ts'
-import { readMaxTokens, textOf, tokensOfEffort } from '../openai/chat.ts'
-import type { ErrorWords } from '../openai/error.ts'
-import type { Answerer } from '../endpoint.ts'
+import { readMaxTokens, textOf, reasoningTokensFor } from '../openai/chat.ts'
+import type { ErrorDetails } from '../openai/error.ts'
+import type { EndpointHandler } from '../endpoint.ts'
 import { countTokens } from '../../generation/tokens.ts'
 
 const thinkingTokensMax = 16
 
-const invalid = (message: string): BadRequest => new BadRequest(message, { code: 'ValidationException' })
+const invalid = (message: string): ApiError => new ApiError(message, { code: 'ValidationException' })
 
-function messagesOf(body: Json): Json[] {
+function messagesOf(body: JsonObject): JsonObject[] {
   const messages = objectsOf(body.messages)
   if (messages.length === 0)
     throw invalid(
@@ -40,13 +43,13 @@ function messagesOf(body: Json): Json[] {
 }
 
 /** Calls and results belong together, and need tools to be declared. */
-function checkTools(body: Json, messages: readonly Json[]): void {
+function checkTools(body: JsonObject, messages: readonly JsonObject[]): void {
   let open: unknown[] = []
   for (const message of messages) {
     const blocks = objectsOf(message.content)
     const results = blocks
       .map(block => block.toolResult)
-      .filter(isJson)
+      .filter(isJsonObject)
       .map(result => result.toolUseId)
     const missing = open.find(id => !results.includes(id))
     if (missing !== undefined)
@@ -55,56 +58,62 @@ function checkTools(body: Json, messages: readonly Json[]): void {
       throw invalid('The number of toolResult blocks exceeds the number of toolUse blocks of previous turn.')
     open = blocks
       .map(block => block.toolUse)
-      .filter(isJson)
+      .filter(isJsonObject)
       .map(call => call.toolUseId)
-    if (results.length + open.length > 0 && !isJson(body.toolConfig))
+    if (results.length + open.length > 0 && !isJsonObject(body.toolConfig))
       throw invalid('The toolConfig field must be defined when using toolUse and toolResult content blocks.')
   }
 }
 
-function readTools(config: Json): AskTool[] {
+function readTools(config: JsonObject): ToolDefinition[] {
   return objectsOf(config.tools)
     .map(tool => tool.toolSpec)
-    .filter(isJson)
+    .filter(isJsonObject)
     .map(({ name, inputSchema }) => ({
       name: String(name ?? ''),
-      schema: isJson(inputSchema) ? inputSchema.json : undefined,
+      schema: isJsonObject(inputSchema) ? inputSchema.json : undefined,
       takesText: false,
     }))
 }
 
-function readToolChoice({ toolChoice: choice }: Json): Ask['toolChoice'] {
-  if (!isJson(choice)) return 'auto'
-  if (isJson(choice.tool)) return { name: String(choice.tool.name) }
-  return isJson(choice.any) ? 'required' : 'auto'
+function readToolChoice({ toolChoice: choice }: JsonObject): GenerationRequest['toolChoice'] {
+  if (!isJsonObject(choice)) return 'auto'
+  if (isJsonObject(choice.tool)) return { name: String(choice.tool.name) }
+  return isJsonObject(choice.any) ? 'required' : 'auto'
 }
 
-function resultText(result: Json): string {
+function resultText(result: JsonObject): string {
   return objectsOf(result.content)
-    .map(block => (typeof block.text === 'string' ? block.text : isJson(block.json) ? JSON.stringify(block.json) : ''))
+    .map(block =>
+      typeof block.text === 'string' ? block.text : isJsonObject(block.json) ? JSON.stringify(block.json) : '',
+    )
     .join('')
 }
 
 /** Each vendor has its own word for it. */
-function readThinking({ additionalModelRequestFields: fields }: Json): number {
-  if (!isJson(fields)) return 0
+function readThinking({ additionalModelRequestFields: fields }: JsonObject): number {
+  if (!isJsonObject(fields)) return 0
   const { thinking, reasoningConfig, reasoning_effort: effort } = fields
-  if (isJson(thinking) && thinking.type === 'adaptive') return thinkingTokensMax
-  if (isJson(thinking) && thinking.type === 'enabled') {
+  if (isJsonObject(thinking) && thinking.type === 'adaptive') return thinkingTokensMax
+  if (isJsonObject(thinking) && thinking.type === 'enabled') {
     if (!(Number(thinking.budget_tokens) >= 1024))
       throw invalid(
         'The model returned the following errors: thinking.enabled.budget_tokens: Input should be greater than or equal to 1024',
       )
     return thinkingTokensMax
   }
-  return isJson(reasoningConfig) && reasoningConfig.type === 'enabled' ? thinkingTokensMax : tokensOfEffort(effort)
+  return isJsonObject(reasoningConfig) && reasoningConfig.type === 'enabled'
+    ? thinkingTokensMax
+    : reasoningTokensFor(effort)
 }
 
 /** The schema travels as text. */
-function readFormat({ outputConfig: config }: Json): Ask['json'] {
-  const format = isJson(config) && isJson(config.textFormat) ? config.textFormat : {}
+function readFormat({ outputConfig: config }: JsonObject): GenerationRequest['json'] {
+  const format = isJsonObject(config) && isJsonObject(config.textFormat) ? config.textFormat : {}
   const structure =
-    isJson(format.structure) && isJson(format.structure.jsonSchema) ? format.structure.jsonSchema : undefined
+    isJsonObject(format.structure) && isJsonObject(format.structure.jsonSchema)
+      ? format.structure.jsonSchema
+      : undefined
   if (structure === undefined) return undefined
   try {
     return { schema: JSON.parse(String(structure.schema)) as unknown }
@@ -113,11 +122,11 @@ function readFormat({ outputConfig: config }: Json): Ask['json'] {
   }
 }
 
-function readConverse(body: Json, model: string): Ask {
+function readConverse(body: JsonObject, model: string): GenerationRequest {
   const messages = messagesOf(body)
   checkTools(body, messages)
-  const config = isJson(body.inferenceConfig) ? body.inferenceConfig : {}
-  const tools = isJson(body.toolConfig) ? body.toolConfig : {}
+  const config = isJsonObject(body.inferenceConfig) ? body.inferenceConfig : {}
+  const tools = isJsonObject(body.toolConfig) ? body.toolConfig : {}
   if (typeof config.temperature === 'number' && config.temperature > 1)
     throw invalid(
       `1 validation error detected: Value '${config.temperature}' at 'inferenceConfig.temperature' failed to satisfy constraint: Member must have value less than or equal to 1`,
@@ -125,15 +134,15 @@ function readConverse(body: Json, model: string): Ask {
   const blocks = messages.flatMap(message => objectsOf(message.content))
   const results = objectsOf(messages.at(-1)!.content)
     .map(block => block.toolResult)
-    .filter(isJson)
+    .filter(isJsonObject)
   const users = messages.filter(message => message.role === 'user').map(message => textOf(message.content))
-  const all = blocks.map(block => (isJson(block.toolResult) ? resultText(block.toolResult) : ''))
+  const all = blocks.map(block => (isJsonObject(block.toolResult) ? resultText(block.toolResult) : ''))
   return {
     model,
     userText: users.findLast(text => text !== '') ?? '',
-    key: JSON.stringify([body.system ?? null, messages]),
+    conversationKey: JSON.stringify([body.system ?? null, messages]),
     inputTokens: countTokens(textOf(body.system) + textOf(blocks) + all.join('')),
-    images: blocks.filter(block => isJson(block.image)).length,
+    images: blocks.filter(block => isJsonObject(block.image)).length,
     ...(results.length > 0 && { toolResult: results.map(resultText).join(' ') }),
     tools: readTools(tools),
     toolChoice: readToolChoice(tools),
@@ -147,17 +156,24 @@ function readConverse(body: Json, model: string): Ask {
 }
 
 /** `converse` and `converse-stream`. Throws BadRequest, also for what proves nothing (`checkAwsAuthorization`). */
-export const bedrockConverse: Answerer = ({ request, body, model, streams, think, usageOf }): Answer => {
+export const bedrockConverse: EndpointHandler = ({
+  request,
+  body,
+  model,
+  streams,
+  generate,
+  usageOf,
+}): SimulatedResponse => {
   checkAwsAuthorization(request)
-  return writeConverse(think(readConverse(body, model)), { body, streams: streams === true, usageOf })
+  return writeConverse(generate(readConverse(body, model)), { body, streams: streams === true, usageOf })
 }
 
 /** `count-tokens` for the body of a Converse; that of an `invoke` is refused. Throws BadRequest. */
-export const bedrockCount: Answerer = ({ request, body, model }) => {
+export const bedrockCount: EndpointHandler = ({ request, body, model }) => {
   checkAwsAuthorization(request)
-  const input = isJson(body.input) ? body.input : {}
-  if (!isJson(input.converse)) throw invalid('CountTokens needs `input.converse` here.')
-  return jsonAnswer({ inputTokens: readConverse(input.converse, model).inputTokens })
+  const input = isJsonObject(body.input) ? body.input : {}
+  if (!isJsonObject(input.converse)) throw invalid('CountTokens needs `input.converse` here.')
+  return jsonResponse({ inputTokens: readConverse(input.converse, model).inputTokens })
 }
 
 const errors: Record<number, [string, string]> = {
@@ -180,12 +196,12 @@ const kinds: Record<string, string> = {
   'content-filter': 'The request was blocked by the content policy.',
 }
 
-const errorOf = ({ status }: ErrorWords): [string, string] => errors[status] ?? errors[status >= 500 ? 500 : 400]!
+const errorOf = ({ status }: ErrorDetails): [string, string] => errors[status] ?? errors[status >= 500 ? 500 : 400]!
 
 /** The name of the exception, which AWS sends in the header `x-amzn-errortype`. */
-export const bedrockErrorType = (words: ErrorWords): string => words.code ?? errorOf(words)[0]
+export const bedrockErrorType = (details: ErrorDetails): string => details.code ?? errorOf(details)[0]
 
 /** The body has the message only: see `bedrockErrorType`. */
-export function bedrockError(words: ErrorWords): Json {
-  return { message: words.message ?? kinds[words.kind ?? ''] ?? errorOf(words)[1] }
+export function bedrockError(details: ErrorDetails): JsonObject {
+  return { message: details.message ?? kinds[details.kind ?? ''] ?? errorOf(details)[1] }
 }

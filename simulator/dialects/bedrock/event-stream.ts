@@ -1,6 +1,6 @@
 /** AWS's binary events (docs.aws.amazon.com, "Event stream encoding"), as they are written. */
 import { crc32 } from 'node:zlib'
-import type { StreamEvent } from '../../generation/types.ts'
+import type { StreamEvent } from '../response.ts'
 
 const textType = 7
 

@@ -1,24 +1,24 @@
 /** Embeddings by Bedrock's `invoke`, in Titan's words and Cohere's: https://docs.aws.amazon.com/bedrock, "Amazon Titan Text Embeddings". */
-import { BadRequest, jsonAnswer } from '../../generation/types.ts'
+import { ApiError, jsonResponse } from '../response.ts'
 import { checkAwsAuthorization } from './authorization.ts'
-import { embedAnswer } from '../cohere/embed.ts'
+import { embedResponse } from '../cohere/embed.ts'
 import { vectorOf } from '../openai/embeddings.ts'
-import type { Answerer } from '../endpoint.ts'
+import type { EndpointHandler } from '../endpoint.ts'
 import { countTokens } from '../../generation/tokens.ts'
 
 const dimensionsDefault = 1024
 const titanFields: ReadonlySet<string> = new Set(['inputText', 'dimensions', 'normalize', 'embeddingTypes'])
 
-const invalid = (message: string): BadRequest => new BadRequest(message, { code: 'ValidationException' })
+const invalid = (message: string): ApiError => new ApiError(message, { code: 'ValidationException' })
 
 /**
  * The model's name decides whose words are spoken; fields that Titan does not know are refused, as AWS does. Throws
  * BadRequest.
  */
-export const bedrockInvoke: Answerer = ({ request, body, model, seed }) => {
+export const bedrockInvoke: EndpointHandler = ({ request, body, model, seed }) => {
   checkAwsAuthorization(request)
   if (model.includes('cohere.embed')) {
-    const answer = embedAnswer(body, { model, seed, hasMeta: false })
+    const answer = embedResponse(body, { model, seed, hasMeta: false })
     return { ...answer, headers: [['x-amzn-bedrock-input-token-count', String(answer.billable.inputTokens)]] }
   }
   if (!model.includes('titan-embed'))
@@ -39,7 +39,7 @@ export const bedrockInvoke: Answerer = ({ request, body, model, seed }) => {
     )
   const embedding = [...vectorOf(inputText, dimensions, `${seed}\n${model}`)]
   const inputTokens = countTokens(inputText)
-  return jsonAnswer(
+  return jsonResponse(
     { embedding, embeddingsByType: { float: embedding }, inputTextTokenCount: inputTokens },
     { inputTokens, outputTokens: 0 },
   )

@@ -1,41 +1,41 @@
 /** Cohere's chat of its v2 API, both ends: https://docs.cohere.com/reference/chat and /v2/docs/streaming. */
-import { BadRequest, isJson, jsonAnswer, objectsOf } from '../../generation/types.ts'
+import { ApiError, jsonResponse } from '../response.ts'
+import { isJsonObject, objectsOf } from '../../lib/json.ts'
+import type { SimulatedResponse, StreamEvent } from '../response.ts'
 import type {
-  Answer,
-  Ask,
-  Json,
-  Reply,
-  ReplyCall,
-  ReplyChoice,
-  ReplyUsage,
-  StreamEvent,
+  GenerationRequest,
+  Generation,
+  GeneratedToolCall,
+  GeneratedChoice,
+  TokenUsage,
 } from '../../generation/types.ts'
+import type { JsonObject } from '../../lib/json.ts'
 import { dataEvent, namedEvent } from '../stream-events.ts'
 import { readMaxTokens, textOf } from '../openai/chat.ts'
-import type { ErrorWords } from '../openai/error.ts'
-import type { Answerer } from '../endpoint.ts'
+import type { ErrorDetails } from '../openai/error.ts'
+import type { EndpointHandler } from '../endpoint.ts'
 import { countTokens } from '../../generation/tokens.ts'
 
 const thinkingTokensMax = 16
 const stopsMax = 5
 const roles: ReadonlySet<unknown> = new Set(['system', 'user', 'assistant', 'tool'])
 
-const refused = (what: string): BadRequest => new BadRequest(`invalid request: ${what}`)
+const invalid = (what: string): ApiError => new ApiError(`invalid request: ${what}`)
 
-function messagesOf(body: Json): Json[] {
+function messagesOf(body: JsonObject): JsonObject[] {
   const { messages } = body
-  if (!Array.isArray(messages) || messages.length === 0 || !messages.every(isJson))
-    throw refused('all elements in history must have a message.')
+  if (!Array.isArray(messages) || messages.length === 0 || !messages.every(isJsonObject))
+    throw invalid('all elements in history must have a message.')
   for (const message of messages) {
-    if (!roles.has(message.role)) throw refused(`invalid role provided: ${String(message.role)}`)
+    if (!roles.has(message.role)) throw invalid(`invalid role provided: ${String(message.role)}`)
     if (message.role === 'tool' && typeof message.tool_call_id !== 'string')
-      throw refused('tool messages must have a tool_call_id.')
+      throw invalid('tool messages must have a tool_call_id.')
   }
   return messages
 }
 
 /** Its ranges are narrower than those of others, and it does not move a value into them. */
-function checkRanges(body: Json): void {
+function checkRanges(body: JsonObject): void {
   const ranges: [string, number, number][] = [
     ['temperature', 0, 1],
     ['p', 0.01, 0.99],
@@ -46,10 +46,10 @@ function checkRanges(body: Json): void {
   for (const [name, least, most] of ranges) {
     const value = body[name]
     if (value !== undefined && !(typeof value === 'number' && value >= least && value <= most))
-      throw refused(`${name} must be between ${least} and ${most} inclusive.`)
+      throw invalid(`${name} must be between ${least} and ${most} inclusive.`)
   }
   if (Array.isArray(body.stop_sequences) && body.stop_sequences.length > stopsMax)
-    throw refused(`stop_sequences must have at most ${stopsMax} elements.`)
+    throw invalid(`stop_sequences must have at most ${stopsMax} elements.`)
 }
 
 /** A tool's result: a text, or parts of text and documents. */
@@ -57,7 +57,7 @@ function resultText(content: unknown): string {
   if (typeof content === 'string') return content
   return objectsOf(content)
     .map(part => {
-      const document = isJson(part.document) ? part.document : {}
+      const document = isJsonObject(part.document) ? part.document : {}
       return typeof part.text === 'string'
         ? part.text
         : typeof document.data === 'string'
@@ -67,7 +67,7 @@ function resultText(content: unknown): string {
     .join('')
 }
 
-function lastResults(messages: readonly Json[]): string[] {
+function lastResults(messages: readonly JsonObject[]): string[] {
   const results: string[] = []
   for (const message of messages) {
     if (message.role === 'tool') results.push(resultText(message.content))
@@ -76,25 +76,25 @@ function lastResults(messages: readonly Json[]): string[] {
   return results
 }
 
-function readThinking({ thinking }: Json): number {
-  if (!isJson(thinking) || thinking.type === 'disabled') return 0
+function readThinking({ thinking }: JsonObject): number {
+  if (!isJsonObject(thinking) || thinking.type === 'disabled') return 0
   return Math.min(
     typeof thinking.token_budget === 'number' ? thinking.token_budget : thinkingTokensMax,
     thinkingTokensMax,
   )
 }
 
-function readChat(body: Json, model: string): Ask {
+function readChat(body: JsonObject, model: string): GenerationRequest {
   const messages = messagesOf(body)
   checkRanges(body)
   const results = lastResults(messages)
-  const format = isJson(body.response_format) ? body.response_format : {}
-  const tools = objectsOf(body.tools).map(tool => (isJson(tool.function) ? tool.function : {}))
+  const format = isJsonObject(body.response_format) ? body.response_format : {}
+  const tools = objectsOf(body.tools).map(tool => (isJsonObject(tool.function) ? tool.function : {}))
   const user = messages.findLast(message => message.role === 'user')
   return {
     model,
     userText: textOf(user?.content),
-    key: JSON.stringify([messages, body.seed ?? null]),
+    conversationKey: JSON.stringify([messages, body.seed ?? null]),
     inputTokens: countTokens(messages.map(message => resultText(message.content)).join('')),
     images: messages.flatMap(message => objectsOf(message.content)).filter(part => part.type === 'image_url').length,
     ...(results.length > 0 && { toolResult: results.join(' ') }),
@@ -110,7 +110,7 @@ function readChat(body: Json, model: string): Ask {
 }
 
 /** It writes counts as `12.0` in places; here they are whole. */
-function cohereUsage({ inputTokens, outputTokens, cachedTokens }: ReplyUsage): Json {
+function cohereUsage({ inputTokens, outputTokens, cachedTokens }: TokenUsage): JsonObject {
   const counts = { input_tokens: inputTokens, output_tokens: outputTokens }
   // The vendor's own prompt is part of `tokens`, and not billed.
   return {
@@ -120,17 +120,20 @@ function cohereUsage({ inputTokens, outputTokens, cachedTokens }: ReplyUsage): J
   }
 }
 
-function finishReason(choice: ReplyChoice): string {
+function finishReason(choice: GeneratedChoice): string {
   if (choice.finish === 'length') return 'MAX_TOKENS'
   if (choice.finish === 'tool-calls') return 'TOOL_CALL'
   if (choice.finish === 'content-filter') return 'ERROR_TOXIC'
   return choice.stopSequence === undefined ? 'COMPLETE' : 'STOP_SEQUENCE'
 }
 
-const callHead = (call: ReplyCall): Json => ({ id: `${call.name}_${call.id.slice(0, 12)}`, type: 'function' })
+const callHead = (call: GeneratedToolCall): JsonObject => ({
+  id: `${call.name}_${call.id.slice(0, 12)}`,
+  type: 'function',
+})
 
 /** Beside calls, what was thought and said is the plan. */
-function wholeMessage(choice: ReplyChoice): Json {
+function wholeMessage(choice: GeneratedChoice): JsonObject {
   const text = choice.text.join('')
   const thinking = choice.reasoning.join('')
   if (choice.calls.length > 0)
@@ -146,7 +149,7 @@ function wholeMessage(choice: ReplyChoice): Json {
   return { role: 'assistant', content }
 }
 
-const delta = (type: string, message: Json, index = 0): Json => ({ type, index, delta: { message } })
+const delta = (type: string, message: JsonObject, index = 0): JsonObject => ({ type, index, delta: { message } })
 
 function* contentEvents(kind: 'thinking' | 'text', pieces: readonly string[], index: number): Generator<StreamEvent> {
   yield namedEvent(delta('content-start', { content: { type: kind, [kind]: '' } }, index), 'start')
@@ -155,7 +158,7 @@ function* contentEvents(kind: 'thinking' | 'text', pieces: readonly string[], in
   yield namedEvent({ type: 'content-end', index }, 'start')
 }
 
-function* callEvents(call: ReplyCall, index: number): Generator<StreamEvent> {
+function* callEvents(call: GeneratedToolCall, index: number): Generator<StreamEvent> {
   const started = { ...callHead(call), function: { name: call.name, arguments: '' } }
   yield namedEvent(delta('tool-call-start', { tool_calls: started }, index), 'start')
   for (const piece of call.pieces)
@@ -163,7 +166,7 @@ function* callEvents(call: ReplyCall, index: number): Generator<StreamEvent> {
   yield namedEvent({ type: 'tool-call-end', index }, 'start')
 }
 
-function* chatEvents(reply: Reply, usage: Json | undefined): Generator<StreamEvent> {
+function* chatEvents(reply: Generation, usage: JsonObject | undefined): Generator<StreamEvent> {
   const choice = reply.choices[0]!
   const message = { role: 'assistant', content: [], tool_plan: '', tool_calls: [], citations: [] }
   yield namedEvent({ id: reply.id, type: 'message-start', delta: { message } }, 'start')
@@ -186,13 +189,13 @@ function failure(): StreamEvent {
 }
 
 /** Version 2 of the chat. Throws BadRequest. */
-export const cohereChat: Answerer = ({ body, model, think, usageOf }): Answer => {
-  const reply = think(readChat(body, model))
+export const cohereChat: EndpointHandler = ({ body, model, generate, usageOf }): SimulatedResponse => {
+  const reply = generate(readChat(body, model))
   const usage = usageOf(cohereUsage)(reply.usage)
   const billable = { inputTokens: reply.usage.inputTokens, outputTokens: reply.usage.outputTokens }
   if (body.stream === true) return { status: 200, headers: [], content: chatEvents(reply, usage), billable, failure }
   const choice = reply.choices[0]!
-  return jsonAnswer(
+  return jsonResponse(
     {
       id: reply.id,
       finish_reason: finishReason(choice),
@@ -223,7 +226,7 @@ const kinds: Record<string, string> = {
 }
 
 /** An id and a text: only the status tells kinds apart. */
-export function cohereError(words: ErrorWords, requestId: string): Json {
-  const text = messages[words.status] ?? messages[words.status >= 500 ? 500 : 400]!
-  return { id: requestId, message: words.message ?? kinds[words.kind ?? ''] ?? text }
+export function cohereError(details: ErrorDetails, requestId: string): JsonObject {
+  const text = messages[details.status] ?? messages[details.status >= 500 ? 500 : 400]!
+  return { id: requestId, message: details.message ?? kinds[details.kind ?? ''] ?? text }
 }

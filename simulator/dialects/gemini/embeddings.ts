@@ -1,29 +1,31 @@
 /** Google's counts, embeddings, pictures and models: https://ai.google.dev/api. */
-import { BadRequest, isJson, jsonAnswer, objectsOf } from '../../generation/types.ts'
-import type { Answer, Json } from '../../generation/types.ts'
+import { ApiError, jsonResponse } from '../response.ts'
+import { isJsonObject, objectsOf } from '../../lib/json.ts'
+import type { SimulatedResponse } from '../response.ts'
+import type { JsonObject } from '../../lib/json.ts'
 import { readGenerate } from './generate-content.ts'
 import { pngOf } from '../../generation/media.ts'
 import { textOf } from '../openai/chat.ts'
 import { modelNames, vectorOf } from '../openai/embeddings.ts'
-import { hash, randomOf } from '../../generation/random.ts'
-import type { Answerer } from '../endpoint.ts'
+import { hash, seededRandom } from '../../generation/random.ts'
+import type { EndpointHandler } from '../endpoint.ts'
 import { countTokens } from '../../generation/tokens.ts'
 
 const dimensionsDefault = 768
 const dimensionsMax = 3072
 const batchMax = 100
-const picturesMax = 4
+const imagesMax = 4
 
-const invalid = (message: string): BadRequest => new BadRequest(message, { code: 'INVALID_ARGUMENT' })
+const invalid = (message: string): ApiError => new ApiError(message, { code: 'INVALID_ARGUMENT' })
 
 /** The whole request may stand inside, so that tools and instructions are counted. */
-export const geminiCount: Answerer = ({ body, model }) => {
-  const inner = isJson(body.generateContentRequest) ? body.generateContentRequest : body
+export const geminiCount: EndpointHandler = ({ body, model }) => {
+  const inner = isJsonObject(body.generateContentRequest) ? body.generateContentRequest : body
   const totalTokens = readGenerate(inner, model).inputTokens
-  return jsonAnswer({ totalTokens, promptTokensDetails: [{ modality: 'TEXT', tokenCount: totalTokens }] })
+  return jsonResponse({ totalTokens, promptTokensDetails: [{ modality: 'TEXT', tokenCount: totalTokens }] })
 }
 
-interface Wish {
+interface EmbeddingInput {
   readonly text: string
   readonly dimensions: number
 }
@@ -34,27 +36,27 @@ function dimensionsOf(value: unknown): number {
   throw invalid(`output_dimensionality must be between 1 and ${dimensionsMax}.`)
 }
 
-function embedWish(request: Json): Wish {
+function readEmbeddingInput(request: JsonObject): EmbeddingInput {
   const { content } = request
-  if (!isJson(content)) throw invalid('* EmbedContentRequest.content: content is empty')
+  if (!isJsonObject(content)) throw invalid('* EmbedContentRequest.content: content is empty')
   return { text: textOf(content.parts), dimensions: dimensionsOf(request.outputDimensionality) }
 }
 
-function valuesOf({ text, dimensions }: Wish, seedText: string): number[] {
+function valuesOf({ text, dimensions }: EmbeddingInput, seedText: string): number[] {
   return [...vectorOf(text, dimensions, seedText)]
 }
 
 /** `embedContent`. 768 numbers unless `outputDimensionality` says otherwise, 3072 at most. Throws BadRequest. */
-export const geminiEmbed: Answerer = ({ body, model, seed }) => {
-  const wish = embedWish(body)
-  return jsonAnswer(
-    { embedding: { values: valuesOf(wish, `${seed}\n${model}`) } },
-    { inputTokens: countTokens(wish.text), outputTokens: 0 },
+export const geminiEmbed: EndpointHandler = ({ body, model, seed }) => {
+  const input = readEmbeddingInput(body)
+  return jsonResponse(
+    { embedding: { values: valuesOf(input, `${seed}\n${model}`) } },
+    { inputTokens: countTokens(input.text), outputTokens: 0 },
   )
 }
 
 /** Every request inside has to name the model of the path. */
-export const geminiEmbeds: Answerer = ({ body, model, seed }) => {
+export const geminiEmbeds: EndpointHandler = ({ body, model, seed }) => {
   const requests = objectsOf(body.requests)
   if (requests.length === 0 || requests.length > batchMax)
     throw invalid(
@@ -67,33 +69,33 @@ export const geminiEmbeds: Answerer = ({ body, model, seed }) => {
         .split('#', 1)[0] !== model
     )
       throw invalid(`* BatchEmbedContentsRequest.requests[${at}].model: the model does not match the one of the path`)
-  const wishes = requests.map(embedWish)
-  const inputTokens = wishes.reduce((sum, { text }) => sum + countTokens(text), 0)
-  return jsonAnswer(
-    { embeddings: wishes.map(wish => ({ values: valuesOf(wish, `${seed}\n${model}`) })) },
+  const inputs = requests.map(readEmbeddingInput)
+  const inputTokens = inputs.reduce((sum, { text }) => sum + countTokens(text), 0)
+  return jsonResponse(
+    { embeddings: inputs.map(input => ({ values: valuesOf(input, `${seed}\n${model}`) })) },
     { inputTokens, outputTokens: 0 },
   )
 }
 
 /** Vertex AI's embeddings, or Imagen's pictures. */
-export const geminiPredict: Answerer = ({ body, model, seed }) => {
+export const geminiPredict: EndpointHandler = ({ body, model, seed }) => {
   const instances = objectsOf(body.instances)
-  const parameters = isJson(body.parameters) ? body.parameters : {}
+  const parameters = isJsonObject(body.parameters) ? body.parameters : {}
   if (instances.length === 0) throw invalid('Invalid instances: at least one instance is required.')
-  if (typeof instances[0]!.prompt === 'string') return painted(instances[0]!.prompt, { parameters, model, seed })
-  const wishes = instances.map(one => ({
+  if (typeof instances[0]!.prompt === 'string') return imagenResponse(instances[0]!.prompt, { parameters, model, seed })
+  const inputs = instances.map(one => ({
     text: String(one.content ?? ''),
     dimensions: dimensionsOf(parameters.outputDimensionality),
   }))
-  const predictions = wishes.map(wish => {
-    const statistics = { truncated: false, token_count: countTokens(wish.text) }
-    return { embeddings: { values: valuesOf(wish, `${seed}\n${model}`), statistics } }
+  const predictions = inputs.map(input => {
+    const statistics = { truncated: false, token_count: countTokens(input.text) }
+    return { embeddings: { values: valuesOf(input, `${seed}\n${model}`), statistics } }
   })
-  const inputTokens = wishes.reduce((sum, { text }) => sum + countTokens(text), 0)
-  return jsonAnswer(
+  const inputTokens = inputs.reduce((sum, { text }) => sum + countTokens(text), 0)
+  return jsonResponse(
     {
       predictions,
-      metadata: { billableCharacterCount: wishes.reduce((sum, { text }) => sum + text.length, 0) },
+      metadata: { billableCharacterCount: inputs.reduce((sum, { text }) => sum + text.length, 0) },
     },
     {
       inputTokens,
@@ -102,20 +104,20 @@ export const geminiPredict: Answerer = ({ body, model, seed }) => {
   )
 }
 
-function painted(
+function imagenResponse(
   prompt: string,
-  { parameters, model, seed }: { parameters: Json; model: string; seed: number },
-): Answer {
+  { parameters, model, seed }: { parameters: JsonObject; model: string; seed: number },
+): SimulatedResponse {
   const { sampleCount = 1 } = parameters
-  if (typeof sampleCount !== 'number' || sampleCount < 1 || sampleCount > picturesMax)
-    throw invalid(`sampleCount must be between 1 and ${picturesMax}.`)
-  const random = randomOf(hash(`${model}\n${prompt}`, seed))
+  if (typeof sampleCount !== 'number' || sampleCount < 1 || sampleCount > imagesMax)
+    throw invalid(`sampleCount must be between 1 and ${imagesMax}.`)
+  const random = seededRandom(hash(`${model}\n${prompt}`, seed))
   const one = () => ({ mimeType: 'image/png', bytesBase64Encoded: pngOf(random, 64, 64).toString('base64') })
-  return jsonAnswer({ predictions: Array.from({ length: sampleCount }, one) })
+  return jsonResponse({ predictions: Array.from({ length: sampleCount }, one) })
 }
 
 /** The list of models in Google's shape, or one of them. */
-export function geminiModels(id?: string): Answer {
+export function geminiModels(id?: string): SimulatedResponse {
   const entry = (name: string) => ({
     name: `models/${name}`,
     version: '001',
@@ -124,5 +126,5 @@ export function geminiModels(id?: string): Answer {
     outputTokenLimit: 65_536,
     supportedGenerationMethods: ['generateContent', 'countTokens', 'embedContent'],
   })
-  return jsonAnswer(id === undefined ? { models: modelNames.map(entry) } : entry(id))
+  return jsonResponse(id === undefined ? { models: modelNames.map(entry) } : entry(id))
 }

@@ -1,6 +1,6 @@
 /** Google's errors: https://cloud.google.com/apis/design/errors. */
-import type { Json } from '../../generation/types.ts'
-import type { ErrorWords } from '../openai/error.ts'
+import type { JsonObject } from '../../lib/json.ts'
+import type { ErrorDetails } from '../openai/error.ts'
 
 const statuses: Record<number, [string, string]> = {
   400: ['INVALID_ARGUMENT', 'Request contains an invalid argument.'],
@@ -20,16 +20,16 @@ const kinds: Record<string, string> = {
 }
 
 /** `retryAfterS` becomes a detail `RetryInfo`, as google.rpc defines it. */
-export function geminiError(words: ErrorWords): Json {
-  const [status, text] = statuses[words.status] ?? statuses[words.status >= 500 ? 500 : 400]!
-  const message = words.message ?? kinds[words.kind ?? ''] ?? text
-  const { retryAfterS } = words
+export function geminiError(details: ErrorDetails): JsonObject {
+  const [status, text] = statuses[details.status] ?? statuses[details.status >= 500 ? 500 : 400]!
+  const message = details.message ?? kinds[details.kind ?? ''] ?? text
+  const { retryAfterS } = details
   const retry = { '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: `${retryAfterS}s` }
   return {
     error: {
-      code: words.status,
+      code: details.status,
       message,
-      status: words.code ?? status,
+      status: details.code ?? status,
       ...(retryAfterS !== undefined && { details: [retry] }),
     },
   }

@@ -1,12 +1,21 @@
 /** Gemini's `generateContent`, both ends, at AI Studio and Vertex AI: https://ai.google.dev/api/generate-content. */
-import { BadRequest, isJson, jsonAnswer, objectsOf } from '../../generation/types.ts'
-import type { Answer, Ask, AskTool, Json, Reply, ReplyChoice, ReplyUsage, StreamEvent } from '../../generation/types.ts'
+import { ApiError, jsonResponse } from '../response.ts'
+import { isJsonObject, objectsOf } from '../../lib/json.ts'
+import type { SimulatedResponse, StreamEvent } from '../response.ts'
+import type {
+  GenerationRequest,
+  ToolDefinition,
+  Generation,
+  GeneratedChoice,
+  TokenUsage,
+} from '../../generation/types.ts'
+import type { JsonObject } from '../../lib/json.ts'
 import { dataEvent } from '../stream-events.ts'
 import { geminiError } from './error.ts'
 import { pcmOf } from '../../generation/media.ts'
 import { readMaxTokens, textOf } from '../openai/chat.ts'
-import { hash, randomId, randomOf } from '../../generation/random.ts'
-import type { Answerer, Talk } from '../endpoint.ts'
+import { hash, randomId, seededRandom } from '../../generation/random.ts'
+import type { EndpointHandler, EndpointCall } from '../endpoint.ts'
 import { countTokens } from '../../generation/tokens.ts'
 
 const thinkingTokensMax = 16
@@ -16,7 +25,7 @@ const createdAt = '2025-01-01T00:00:00Z'
 /** Its own schemas write types in capitals. */
 function plainSchema(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(plainSchema)
-  if (!isJson(schema)) return schema
+  if (!isJsonObject(schema)) return schema
   return Object.fromEntries(
     Object.entries(schema).map(([name, value]) => [
       name,
@@ -25,11 +34,11 @@ function plainSchema(schema: unknown): unknown {
   )
 }
 
-const invalid = (message: string): BadRequest => new BadRequest(message, { code: 'INVALID_ARGUMENT' })
+const invalid = (message: string): ApiError => new ApiError(message, { code: 'INVALID_ARGUMENT' })
 
-function contentsOf(body: Json): Json[] {
+function contentsOf(body: JsonObject): JsonObject[] {
   const { contents } = body
-  if (!Array.isArray(contents) || contents.length === 0 || !contents.every(isJson))
+  if (!Array.isArray(contents) || contents.length === 0 || !contents.every(isJsonObject))
     throw invalid('GenerateContentRequest.contents: contents is not specified')
   contents.forEach((content, at) => {
     if (content.role !== undefined && content.role !== 'user' && content.role !== 'model')
@@ -40,29 +49,29 @@ function contentsOf(body: Json): Json[] {
   return contents
 }
 
-const isThird = (model: string): boolean => /gemini-3/.test(model)
+const isGemini3 = (model: string): boolean => /gemini-3/.test(model)
 
 /** The third generation wants the proof of its thinking back, with the first call of each of its turns since the user spoke. */
-function checkSignatures(contents: readonly Json[], model: string): void {
-  if (!isThird(model)) return
-  const isWord = (content: Json): boolean =>
-    content.role !== 'model' && objectsOf(content.parts).some(part => !isJson(part.functionResponse))
-  for (const content of contents.slice(contents.findLastIndex(isWord) + 1)) {
-    const call = objectsOf(content.parts).find(part => isJson(part.functionCall))
+function checkSignatures(contents: readonly JsonObject[], model: string): void {
+  if (!isGemini3(model)) return
+  const isUserText = (content: JsonObject): boolean =>
+    content.role !== 'model' && objectsOf(content.parts).some(part => !isJsonObject(part.functionResponse))
+  for (const content of contents.slice(contents.findLastIndex(isUserText) + 1)) {
+    const call = objectsOf(content.parts).find(part => isJsonObject(part.functionCall))
     if (content.role === 'model' && call && typeof call.thoughtSignature !== 'string')
       throw invalid(
-        `Function call is missing a thought_signature in functionCall parts. Function call \`${textOf((call.functionCall as Json).name)}\`.`,
+        `Function call is missing a thought_signature in functionCall parts. Function call \`${textOf((call.functionCall as JsonObject).name)}\`.`,
       )
   }
 }
 
-function resultText(part: Json): string {
-  const { response } = part.functionResponse as Json
-  if (!isJson(response)) return ''
+function resultText(part: JsonObject): string {
+  const { response } = part.functionResponse as JsonObject
+  if (!isJsonObject(response)) return ''
   return textOf(response.output) || textOf(response.result) || JSON.stringify(response)
 }
 
-function readTools(value: unknown): AskTool[] {
+function readTools(value: unknown): ToolDefinition[] {
   return objectsOf(value)
     .flatMap(tool => objectsOf(tool.functionDeclarations))
     .map(one => ({
@@ -72,47 +81,47 @@ function readTools(value: unknown): AskTool[] {
     }))
 }
 
-function readToolChoice(toolConfig: unknown): Ask['toolChoice'] {
-  const calling = isJson(toolConfig) ? toolConfig.functionCallingConfig : undefined
-  if (!isJson(calling)) return 'auto'
+function readToolChoice(toolConfig: unknown): GenerationRequest['toolChoice'] {
+  const calling = isJsonObject(toolConfig) ? toolConfig.functionCallingConfig : undefined
+  if (!isJsonObject(calling)) return 'auto'
   const [only, ...more] = Array.isArray(calling.allowedFunctionNames) ? calling.allowedFunctionNames : []
   if (calling.mode === 'ANY') return only !== undefined && more.length === 0 ? { name: String(only) } : 'required'
   return calling.mode === 'NONE' ? 'none' : 'auto'
 }
 
-function readThinking(config: Json): number {
+function readThinking(config: JsonObject): number {
   const { thinkingConfig: thinking } = config
-  if (!isJson(thinking)) return 0
+  if (!isJsonObject(thinking)) return 0
   if (typeof thinking.thinkingBudget === 'number' && thinking.thinkingBudget >= 0)
     return Math.min(thinking.thinkingBudget, thinkingTokensMax)
   return thinkingTokensMax
 }
 
-const configOf = (body: Json): Json => (isJson(body.generationConfig) ? body.generationConfig : {})
+const configOf = (body: JsonObject): JsonObject => (isJsonObject(body.generationConfig) ? body.generationConfig : {})
 
 /** Reads a request for content; throws BadRequest. */
-export function readGenerate(body: Json, model: string): Ask {
+export function readGenerate(body: JsonObject, model: string): GenerationRequest {
   const contents = contentsOf(body)
   checkSignatures(contents, model)
   const config = configOf(body)
   const { candidateCount: choices = 1 } = config
   if (typeof choices !== 'number' || !Number.isInteger(choices) || choices < 1 || choices > choicesMax)
     throw invalid(`* GenerateContentRequest.generation_config.candidate_count: must be in the range [1, ${choicesMax}]`)
-  const system = isJson(body.systemInstruction) ? body.systemInstruction : {}
+  const system = isJsonObject(body.systemInstruction) ? body.systemInstruction : {}
   const parts = contents.flatMap(content => objectsOf(content.parts))
-  const results = objectsOf(contents.at(-1)!.parts).filter(part => isJson(part.functionResponse))
+  const results = objectsOf(contents.at(-1)!.parts).filter(part => isJsonObject(part.functionResponse))
   const users = contents.filter(content => content.role !== 'model').map(content => textOf(content.parts))
-  const said = [
+  const texts = [
     textOf(system.parts),
     textOf(parts),
-    ...parts.filter(part => isJson(part.functionResponse)).map(resultText),
+    ...parts.filter(part => isJsonObject(part.functionResponse)).map(resultText),
   ]
   return {
     model,
     userText: users.findLast(text => text !== '') ?? '',
-    key: JSON.stringify([system, contents, config.seed ?? null]),
-    inputTokens: countTokens(said.join('')),
-    images: parts.filter(part => isJson(part.inlineData) || isJson(part.fileData)).length,
+    conversationKey: JSON.stringify([system, contents, config.seed ?? null]),
+    inputTokens: countTokens(texts.join('')),
+    images: parts.filter(part => isJsonObject(part.inlineData) || isJsonObject(part.fileData)).length,
     ...(results.length > 0 && { toolResult: results.map(resultText).join(' ') }),
     tools: readTools(body.tools),
     toolChoice: readToolChoice(body.toolConfig),
@@ -125,14 +134,14 @@ export function readGenerate(body: Json, model: string): Ask {
     stop: Array.isArray(config.stopSequences) ? config.stopSequences.filter(stop => typeof stop === 'string') : [],
     choices,
     reasoningTokens: readThinking(config),
-    paints: wants(config, 'IMAGE'),
+    wantsImage: requestsModality(config, 'IMAGE'),
   }
 }
 
-const wants = (config: Json, modality: string): boolean =>
+const requestsModality = (config: JsonObject, modality: string): boolean =>
   Array.isArray(config.responseModalities) && config.responseModalities.includes(modality)
 
-function geminiUsage(usage: ReplyUsage): Json {
+function geminiUsage(usage: TokenUsage): JsonObject {
   return {
     promptTokenCount: usage.inputTokens,
     ...(usage.cachedTokens > 0 && { cachedContentTokenCount: usage.cachedTokens }),
@@ -150,11 +159,11 @@ const finishReasons = {
   'content-filter': 'SAFETY',
 } as const
 
-interface Shape {
-  readonly showsThoughts: boolean
-  readonly speaks: boolean
+interface OutputOptions {
+  readonly includesThoughts: boolean
+  readonly wantsAudio: boolean
   /** The model proves its thinking, shown or not, with its first call. */
-  readonly signs: boolean
+  readonly signsThoughts: boolean
   readonly seed: number
 }
 
@@ -166,21 +175,21 @@ function argumentsOf(text: string): unknown {
   }
 }
 
-const signatureOf = (choice: ReplyChoice): string =>
-  Buffer.from(randomId(randomOf(hash(JSON.stringify(choice))), 96)).toString('base64')
+const signatureOf = (choice: GeneratedChoice): string =>
+  Buffer.from(randomId(seededRandom(hash(JSON.stringify(choice))), 96)).toString('base64')
 
 /** Parts in the pieces of a stream, each with what it is billed for. A call comes whole: its tokens are counted with it. */
-function* partsOf(choice: ReplyChoice, shape: Shape): Generator<[Json, number]> {
-  for (const text of choice.reasoning) if (shape.showsThoughts) yield [{ text, thought: true }, 1]
-  if (shape.speaks) {
-    const sound = pcmOf(choice.text.join(''), randomOf(hash(choice.text.join(''), shape.seed)))
+function* partsOf(choice: GeneratedChoice, options: OutputOptions): Generator<[JsonObject, number]> {
+  for (const text of choice.reasoning) if (options.includesThoughts) yield [{ text, thought: true }, 1]
+  if (options.wantsAudio) {
+    const sound = pcmOf(choice.text.join(''), seededRandom(hash(choice.text.join(''), options.seed)))
     yield [
       { inlineData: { mimeType: 'audio/L16;codec=pcm;rate=24000', data: sound.toString('base64') } },
       choice.text.length,
     ]
   } else for (const text of choice.text) yield [{ text }, 1]
   for (const { data, mediaType } of choice.images) yield [{ inlineData: { mimeType: mediaType, data } }, 0]
-  const signature = shape.signs && { thoughtSignature: signatureOf(choice) }
+  const signature = options.signsThoughts && { thoughtSignature: signatureOf(choice) }
   for (const [at, call] of choice.calls.entries()) {
     const functionCall = { id: call.id.slice(0, 8), name: call.name, args: argumentsOf(call.pieces.join('')) }
     yield [{ functionCall, ...(at === 0 && signature) }, call.pieces.length]
@@ -188,9 +197,9 @@ function* partsOf(choice: ReplyChoice, shape: Shape): Generator<[Json, number]> 
 }
 
 /** Texts that follow each other are one part of a whole answer. */
-function joinedParts(choice: ReplyChoice, shape: Shape): Json[] {
-  const parts: Json[] = []
-  for (const [part] of partsOf(choice, shape)) {
+function joinedParts(choice: GeneratedChoice, options: OutputOptions): JsonObject[] {
+  const parts: JsonObject[] = []
+  for (const [part] of partsOf(choice, options)) {
     const last = parts.at(-1)
     if (typeof part.text === 'string' && typeof last?.text === 'string' && part.thought === last.thought)
       last.text += part.text
@@ -199,40 +208,40 @@ function joinedParts(choice: ReplyChoice, shape: Shape): Json[] {
   return parts
 }
 
-const headOf = (reply: Reply): Json => ({
+const headOf = (reply: Generation): JsonObject => ({
   modelVersion: reply.model,
   responseId: reply.id,
   createTime: createdAt,
 })
 
 function* generateEvents(
-  reply: Reply,
-  shape: Shape,
-  { usage, write }: { usage: Json | undefined; write: Writer },
+  reply: Generation,
+  options: OutputOptions,
+  { usage, write }: { usage: JsonObject | undefined; write: ChunkWriter },
 ): Generator<StreamEvent> {
   const reported = usage ? { usageMetadata: usage } : {}
   let count = 0
-  const chunk = (candidate: Json, kind: StreamEvent['kind'], tokens = 0): StreamEvent =>
+  const chunk = (candidate: JsonObject, kind: StreamEvent['kind'], tokens = 0): StreamEvent =>
     write(
       { candidates: [candidate], ...(kind === 'finish' && reported), ...headOf(reply) },
       { at: count++, kind, tokens },
     )
   for (const [index, choice] of reply.choices.entries()) {
-    for (const [part, tokens] of partsOf(choice, shape))
+    for (const [part, tokens] of partsOf(choice, options))
       yield chunk({ content: { role: 'model', parts: [part] }, index }, 'delta', tokens)
     const finishReason = finishReasons[choice.finish]
     // Thoughts that are not shown are billed all the same.
-    const hidden = shape.showsThoughts ? 0 : choice.reasoning.length
+    const hidden = options.includesThoughts ? 0 : choice.reasoning.length
     yield chunk({ content: { role: 'model', parts: [{ text: '' }] }, finishReason, index }, 'finish', hidden)
   }
 }
 
-type Writer = (value: Json, place: { at: number; kind: StreamEvent['kind']; tokens: number }) => StreamEvent
+type ChunkWriter = (value: JsonObject, place: { at: number; kind: StreamEvent['kind']; tokens: number }) => StreamEvent
 
-const asEvent: Writer = (value, { kind, tokens }) => dataEvent(value, kind, tokens)
+const asEvent: ChunkWriter = (value, { kind, tokens }) => dataEvent(value, kind, tokens)
 
 /** Without `alt=sse` a stream is an array whose elements come one by one. */
-const asElement: Writer = (value, { at, kind, tokens }) => ({
+const asElement: ChunkWriter = (value, { at, kind, tokens }) => ({
   text: `${at === 0 ? '[' : ',\r\n'}${JSON.stringify(value)}`,
   kind,
   tokens,
@@ -245,17 +254,21 @@ function* withEnd(events: Iterable<StreamEvent>): Generator<StreamEvent> {
 
 const failed = { status: 500 }
 
-function streamOf(talk: Talk, reply: Reply, shape: Shape): Pick<Answer, 'content' | 'headers' | 'failure'> {
-  const usage = talk.usageOf(geminiUsage)(reply.usage)
-  if (/[?&]alt=sse\b/.test(talk.request.target))
+function streamOf(
+  call: EndpointCall,
+  reply: Generation,
+  options: OutputOptions,
+): Pick<SimulatedResponse, 'content' | 'headers' | 'failure'> {
+  const usage = call.usageOf(geminiUsage)(reply.usage)
+  if (/[?&]alt=sse\b/.test(call.request.target))
     return {
       headers: [],
-      content: generateEvents(reply, shape, { usage, write: asEvent }),
+      content: generateEvents(reply, options, { usage, write: asEvent }),
       failure: () => dataEvent(geminiError(failed), 'error'),
     }
   return {
     headers: [['content-type', 'application/json; charset=UTF-8']],
-    content: withEnd(generateEvents(reply, shape, { usage, write: asElement })),
+    content: withEnd(generateEvents(reply, options, { usage, write: asElement })),
     failure: at => ({
       text: `${at === 0 ? '[' : ',\r\n'}${JSON.stringify(geminiError(failed))}\r\n]`,
       kind: 'error',
@@ -268,24 +281,24 @@ function streamOf(talk: Talk, reply: Reply, shape: Shape): Pick<Answer, 'content
  * `generateContent` and `streamGenerateContent`, which gives one array unless the query has `alt=sse`. Throws
  * BadRequest.
  */
-export const geminiGenerate: Answerer = talk => {
-  const { body, model, seed } = talk
-  const reply = talk.think(readGenerate(body, model))
+export const geminiGenerate: EndpointHandler = call => {
+  const { body, model, seed } = call
+  const reply = call.generate(readGenerate(body, model))
   const config = configOf(body)
-  const thinking = isJson(config.thinkingConfig) ? config.thinkingConfig : {}
-  const shape = {
-    showsThoughts: thinking.includeThoughts === true,
-    speaks: wants(config, 'AUDIO'),
-    signs: reply.usage.reasoningTokens > 0 || isThird(model),
+  const thinking = isJsonObject(config.thinkingConfig) ? config.thinkingConfig : {}
+  const options = {
+    includesThoughts: thinking.includeThoughts === true,
+    wantsAudio: requestsModality(config, 'AUDIO'),
+    signsThoughts: reply.usage.reasoningTokens > 0 || isGemini3(model),
     seed,
   }
   const billable = { inputTokens: reply.usage.inputTokens, outputTokens: reply.usage.outputTokens }
-  if (talk.streams) return { status: 200, billable, ...streamOf(talk, reply, shape) }
-  const usage = talk.usageOf(geminiUsage)(reply.usage)
+  if (call.streams) return { status: 200, billable, ...streamOf(call, reply, options) }
+  const usage = call.usageOf(geminiUsage)(reply.usage)
   const candidates = reply.choices.map((choice, index) => ({
-    content: { role: 'model', parts: joinedParts(choice, shape) },
+    content: { role: 'model', parts: joinedParts(choice, options) },
     finishReason: finishReasons[choice.finish],
     index,
   }))
-  return jsonAnswer({ candidates, ...(usage && { usageMetadata: usage }), ...headOf(reply) }, billable)
+  return jsonResponse({ candidates, ...(usage && { usageMetadata: usage }), ...headOf(reply) }, billable)
 }

@@ -2,15 +2,18 @@
  * Where Mistral differs from OpenAI: fields it does not know are errors, identifiers of calls have nine characters,
  * roles keep an order, calls come whole, thinking is a part of the content: https://docs.mistral.ai/api.
  */
-import { BadRequest, jsonAnswer, objectsOf } from '../../generation/types.ts'
-import type { Answer, Ask, Json, Reply, ReplyChoice, ReplyUsage, StreamEvent } from '../../generation/types.ts'
+import { ApiError, jsonResponse } from '../response.ts'
+import { objectsOf } from '../../lib/json.ts'
+import type { SimulatedResponse, StreamEvent } from '../response.ts'
+import type { GenerationRequest, Generation, GeneratedChoice, TokenUsage } from '../../generation/types.ts'
+import type { JsonObject } from '../../lib/json.ts'
 import { dataEvent } from '../stream-events.ts'
 import { mistralError } from './error.ts'
 import { createdS, readChat, readMaxTokens, readStop, textOf } from '../openai/chat.ts'
-import { judgedTexts, scoresOf, verdictsOf } from '../openai/moderations.ts'
+import { moderatedTexts, scoresOf, flagsOf } from '../openai/moderations.ts'
 import { answerEmbeddings, openaiDimensions } from '../openai/embeddings.ts'
-import { hash, randomId, randomOf } from '../../generation/random.ts'
-import type { Answerer, Talk } from '../endpoint.ts'
+import { hash, randomId, seededRandom } from '../../generation/random.ts'
+import type { EndpointHandler, EndpointCall } from '../endpoint.ts'
 import { countTokens } from '../../generation/tokens.ts'
 
 const thinkingTokens = 16
@@ -75,65 +78,65 @@ const categories = [
   'pii',
 ]
 
-function checkFields(body: Json, known: ReadonlySet<string>): void {
+function checkFields(body: JsonObject, known: ReadonlySet<string>): void {
   const extra = Object.keys(body).find(name => !known.has(name))
   if (extra !== undefined)
-    throw new BadRequest('Extra inputs are not permitted', {
+    throw new ApiError('Extra inputs are not permitted', {
       status: 422,
       param: extra,
       code: 'extra_forbidden',
     })
 }
 
-const refused = (message: string, code: string): BadRequest => new BadRequest(message, { code })
+const invalid = (message: string, code: string): ApiError => new ApiError(message, { code })
 
 function checkId(id: unknown): void {
   if (typeof id !== 'string' || !/^[A-Za-z0-9]{9}$/.test(id))
-    throw refused(`Tool call id was ${String(id)} but must be a-z, A-Z, 0-9, with a length of 9.`, '3280')
+    throw invalid(`Tool call id was ${String(id)} but must be a-z, A-Z, 0-9, with a length of 9.`, '3280')
 }
 
 /** By the validator of mistral-common. */
-function checkOrder(messages: readonly Json[]): void {
+function checkOrder(messages: readonly JsonObject[]): void {
   let open = 0
   for (const [at, message] of messages.entries()) {
     const before = messages[at - 1]?.role
     const calls = objectsOf(message.tool_calls)
     if (message.role === 'tool') {
       checkId(message.tool_call_id)
-      if (--open < 0) throw refused('Not the same number of function calls and responses', '3230')
+      if (--open < 0) throw invalid('Not the same number of function calls and responses', '3230')
     } else {
-      if (open > 0) throw refused('Not the same number of function calls and responses', '3230')
+      if (open > 0) throw invalid('Not the same number of function calls and responses', '3230')
       if (before === 'tool' && message.role !== 'assistant')
-        throw refused(`Unexpected role '${String(message.role)}' after role 'tool'`, '3230')
+        throw invalid(`Unexpected role '${String(message.role)}' after role 'tool'`, '3230')
     }
     if (message.role === 'system' && before === 'assistant')
-      throw refused("Unexpected role 'system' after role 'assistant'", '3230')
+      throw invalid("Unexpected role 'system' after role 'assistant'", '3230')
     if (message.role === 'developer')
-      throw new BadRequest("Input tag 'developer' found using 'role' does not match any of the expected tags", {
+      throw new ApiError("Input tag 'developer' found using 'role' does not match any of the expected tags", {
         status: 422,
         param: `messages.${at}.role`,
       })
     for (const call of calls) checkId(call.id)
     if (message.role === 'assistant' && calls.length === 0 && (message.content === '' || message.content == null))
-      throw refused('Assistant message must have either content or tool_calls, but not none.', '3240')
+      throw invalid('Assistant message must have either content or tool_calls, but not none.', '3240')
     open += calls.length
   }
   const last = messages.at(-1)!
   if (last.role !== 'user' && last.role !== 'tool' && !(last.role === 'assistant' && last.prefix === true))
-    throw refused(
+    throw invalid(
       `Expected last role User or Tool (or Assistant with prefix True) for serving but got ${String(last.role)}`,
       '3230',
     )
 }
 
-const thinks = (body: Json, model: string): boolean =>
+const thinks = (body: JsonObject, model: string): boolean =>
   body.reasoning_effort === 'high' || (/magistral/.test(model) && body.prompt_mode !== null)
 
-function readMistral(body: Json, model: string): Ask {
+function readMistral(body: JsonObject, model: string): GenerationRequest {
   checkFields(body, chatFields)
   if (!Array.isArray(body.messages) || body.messages.length === 0)
-    throw new BadRequest('Field required', { status: 422, param: 'messages', code: 'missing' })
-  const asked = readChat(
+    throw new ApiError('Field required', { status: 422, param: 'messages', code: 'missing' })
+  const request = readChat(
     {
       ...body,
       tool_choice: body.tool_choice === 'any' ? 'required' : body.tool_choice,
@@ -143,15 +146,15 @@ function readMistral(body: Json, model: string): Ask {
   )
   checkOrder(objectsOf(body.messages))
   if (body.reasoning_effort !== undefined && body.reasoning_effort !== 'high' && body.reasoning_effort !== 'none')
-    throw new BadRequest("Input should be 'high' or 'none'", {
+    throw new ApiError("Input should be 'high' or 'none'", {
       status: 422,
       param: 'reasoning_effort',
       code: 'literal_error',
     })
-  return { ...asked, reasoningTokens: thinks(body, model) ? thinkingTokens : 0, paints: false }
+  return { ...request, reasoningTokens: thinks(body, model) ? thinkingTokens : 0, wantsImage: false }
 }
 
-function mistralUsage({ inputTokens, outputTokens }: ReplyUsage): Json {
+function mistralUsage({ inputTokens, outputTokens }: TokenUsage): JsonObject {
   return {
     prompt_tokens: inputTokens,
     total_tokens: inputTokens + outputTokens,
@@ -159,7 +162,7 @@ function mistralUsage({ inputTokens, outputTokens }: ReplyUsage): Json {
   }
 }
 
-function callsOf(choice: ReplyChoice): Json[] {
+function callsOf(choice: GeneratedChoice): JsonObject[] {
   return choice.calls.map((call, index) => ({
     id: call.id.slice(0, 9),
     type: 'function',
@@ -168,19 +171,19 @@ function callsOf(choice: ReplyChoice): Json[] {
   }))
 }
 
-const finishReason = (choice: ReplyChoice): string =>
+const finishReason = (choice: GeneratedChoice): string =>
   choice.finish === 'content-filter' ? 'error' : choice.finish.replace('-', '_')
 
-const thought = (text: string): Json => ({ type: 'thinking', thinking: [{ type: 'text', text }] })
+const thought = (text: string): JsonObject => ({ type: 'thinking', thinking: [{ type: 'text', text }] })
 
 /** A text, or parts where there is thinking. */
-function contentOf(choice: ReplyChoice): unknown {
+function contentOf(choice: GeneratedChoice): unknown {
   const text = choice.text.join('')
   if (choice.reasoning.length === 0) return text
   return [{ ...thought(choice.reasoning.join('')), closed: true }, ...(text === '' ? [] : [{ type: 'text', text }])]
 }
 
-const headOf = (reply: Reply, object: string): Json => ({
+const headOf = (reply: Generation, object: string): JsonObject => ({
   id: Buffer.from(reply.id).toString('hex').slice(0, 32),
   object,
   created: createdS,
@@ -188,11 +191,11 @@ const headOf = (reply: Reply, object: string): Json => ({
 })
 
 /** The usage comes with the last chunk, asked for or not; calls come whole, with the reason to stop. */
-function* chatEvents(reply: Reply, usage: Json | undefined): Generator<StreamEvent> {
+function* chatEvents(reply: Generation, usage: JsonObject | undefined): Generator<StreamEvent> {
   const head = headOf(reply, 'chat.completion.chunk')
   const chunk = (
     index: number,
-    delta: Json,
+    delta: JsonObject,
     reason: string | null,
     kind: StreamEvent['kind'],
     tokens = 0,
@@ -225,7 +228,7 @@ function* chatEvents(reply: Reply, usage: Json | undefined): Generator<StreamEve
 
 const failure = (): StreamEvent => dataEvent(mistralError({ status: 500 }), 'error')
 
-function write(reply: Reply, { body, usageOf }: Talk): Answer {
+function write(reply: Generation, { body, usageOf }: EndpointCall): SimulatedResponse {
   const usage = usageOf(mistralUsage)(reply.usage)
   const billable = { inputTokens: reply.usage.inputTokens, outputTokens: reply.usage.outputTokens }
   if (body.stream === true) return { status: 200, headers: [], content: chatEvents(reply, usage), billable, failure }
@@ -238,22 +241,22 @@ function write(reply: Reply, { body, usageOf }: Talk): Answer {
       content: contentOf(choice),
     },
   }))
-  return jsonAnswer({ ...headOf(reply, 'chat.completion'), ...(usage && { usage }), choices }, billable)
+  return jsonResponse({ ...headOf(reply, 'chat.completion'), ...(usage && { usage }), choices }, billable)
 }
 
 /** OpenAI's chat in Mistral's words: unknown fields are refused with 422, calls come whole. Throws BadRequest. */
-export const mistralChat: Answerer = talk => write(talk.think(readMistral(talk.body, talk.model)), talk)
+export const mistralChat: EndpointHandler = call => write(call.generate(readMistral(call.body, call.model)), call)
 
 /** The text between a prompt and a suffix. */
-export const mistralFillIn: Answerer = talk => {
-  const { body, model } = talk
+export const mistralFillIn: EndpointHandler = call => {
+  const { body, model } = call
   checkFields(body, fillInFields)
   if (typeof body.prompt !== 'string')
-    throw new BadRequest('Field required', { status: 422, param: 'prompt', code: 'missing' })
-  const asked: Ask = {
+    throw new ApiError('Field required', { status: 422, param: 'prompt', code: 'missing' })
+  const request: GenerationRequest = {
     model,
     userText: body.prompt,
-    key: JSON.stringify([body.prompt, body.suffix ?? null, body.random_seed ?? null]),
+    conversationKey: JSON.stringify([body.prompt, body.suffix ?? null, body.random_seed ?? null]),
     inputTokens: countTokens(body.prompt + textOf(body.suffix)),
     images: 0,
     tools: [],
@@ -264,23 +267,23 @@ export const mistralFillIn: Answerer = talk => {
     choices: 1,
     reasoningTokens: 0,
   }
-  return write(talk.think(asked), talk)
+  return write(call.generate(request), call)
 }
 
 /** As OpenAI's, with an id and `output_dimension`. Throws BadRequest. */
-export const mistralEmbeddings: Answerer = ({ body, model, seed, usageOf }) => {
+export const mistralEmbeddings: EndpointHandler = ({ body, model, seed, usageOf }) => {
   checkFields(body, embeddingFields)
   const dimensions = openaiDimensions(body.output_dimension, dimensionsDefault)
   const answer = answerEmbeddings({ ...body, dimensions }, { model, seed, usageOf: usageOf(mistralUsage) })
-  const id = randomId(randomOf(hash(JSON.stringify(body.input), seed)), 32)
-  return { ...answer, content: JSON.stringify({ id, ...(JSON.parse(String(answer.content)) as Json) }) }
+  const id = randomId(seededRandom(hash(JSON.stringify(body.input), seed)), 32)
+  return { ...answer, content: JSON.stringify({ id, ...(JSON.parse(String(answer.content)) as JsonObject) }) }
 }
 
 /** Scores and categories, without an overall verdict. */
-export const mistralModerations: Answerer = ({ body, model, seed }) => {
-  const results = judgedTexts(body.input).map(text => {
+export const mistralModerations: EndpointHandler = ({ body, model, seed }) => {
+  const results = moderatedTexts(body.input).map(text => {
     const scores = scoresOf(text, categories, seed)
-    return { categories: verdictsOf(scores), category_scores: scores }
+    return { categories: flagsOf(scores), category_scores: scores }
   })
-  return jsonAnswer({ id: randomId(randomOf(hash(JSON.stringify(body.input), seed)), 32), model, results })
+  return jsonResponse({ id: randomId(seededRandom(hash(JSON.stringify(body.input), seed)), 32), model, results })
 }

@@ -1,6 +1,6 @@
 /** Mistral's errors: https://docs.mistral.ai/api. A wrong field is a list of places, as FastAPI writes it. */
-import type { Json } from '../../generation/types.ts'
-import type { ErrorWords } from '../openai/error.ts'
+import type { JsonObject } from '../../lib/json.ts'
+import type { ErrorDetails } from '../openai/error.ts'
 
 const causes: Record<number, [type: string, code: string, message: string]> = {
   400: ['invalid_request_error', '3051', 'Invalid request.'],
@@ -18,27 +18,27 @@ const kinds: Record<string, string> = {
 }
 
 /** `code` is a text of digits where Mistral has one; 401 and 422 have shapes of their own. */
-export function mistralError(words: ErrorWords): Json {
-  if (words.status === 401) return { detail: 'Unauthorized' }
-  if (words.status === 422) {
-    const loc = ['body', ...(words.param ? words.param.split('.') : [])]
+export function mistralError(details: ErrorDetails): JsonObject {
+  if (details.status === 401) return { detail: 'Unauthorized' }
+  if (details.status === 422) {
+    const loc = ['body', ...(details.param ? details.param.split('.') : [])]
     return {
       detail: [
         {
-          type: words.code ?? 'value_error',
+          type: details.code ?? 'value_error',
           loc,
-          msg: words.message ?? 'Input should be valid',
+          msg: details.message ?? 'Input should be valid',
           input: null,
         },
       ],
     }
   }
-  const [type, code, message] = causes[words.status] ?? causes[words.status >= 500 ? 500 : 400]!
+  const [type, code, message] = causes[details.status] ?? causes[details.status >= 500 ? 500 : 400]!
   return {
     object: 'error',
-    message: words.message ?? kinds[words.kind ?? ''] ?? message,
+    message: details.message ?? kinds[details.kind ?? ''] ?? message,
     type,
     param: null,
-    code: words.code ?? code,
+    code: details.code ?? code,
   }
 }

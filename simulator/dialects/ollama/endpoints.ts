@@ -1,11 +1,14 @@
 /** Ollama's own API, both ends: https://github.com/ollama/ollama/blob/main/docs/api.md. A stream is lines of JSON. */
-import { BadRequest, isJson, jsonAnswer, objectsOf } from '../../generation/types.ts'
-import type { Answer, Ask, Json, Reply, ReplyChoice, ReplyUsage, StreamEvent } from '../../generation/types.ts'
+import { ApiError, jsonResponse } from '../response.ts'
+import { isJsonObject, objectsOf } from '../../lib/json.ts'
+import type { SimulatedResponse, StreamEvent } from '../response.ts'
+import type { GenerationRequest, Generation, GeneratedChoice, TokenUsage } from '../../generation/types.ts'
+import type { JsonObject } from '../../lib/json.ts'
 import { lineEvent } from '../stream-events.ts'
 import { textOf } from '../openai/chat.ts'
-import type { ErrorWords } from '../openai/error.ts'
+import type { ErrorDetails } from '../openai/error.ts'
 import { modelNames, vectorOf } from '../openai/embeddings.ts'
-import type { Answerer } from '../endpoint.ts'
+import type { EndpointHandler } from '../endpoint.ts'
 import { countTokens } from '../../generation/tokens.ts'
 
 const thinkingTokens = 16
@@ -13,17 +16,17 @@ const dimensionsDefault = 768
 const createdAt = '2025-01-01T00:00:00Z'
 const roles: ReadonlySet<unknown> = new Set(['system', 'user', 'assistant', 'tool'])
 
-function messagesOf(body: Json): Json[] {
+function messagesOf(body: JsonObject): JsonObject[] {
   const messages = objectsOf(body.messages)
   for (const message of messages) {
-    if (!roles.has(message.role)) throw new BadRequest(`invalid role: ${String(message.role)}`)
+    if (!roles.has(message.role)) throw new ApiError(`invalid role: ${String(message.role)}`)
     if (message.content !== undefined && typeof message.content !== 'string')
-      throw new BadRequest(
+      throw new ApiError(
         'json: cannot unmarshal array into Go struct field ChatRequest.messages.content of type string',
       )
     for (const call of objectsOf(message.tool_calls))
-      if (isJson(call.function) && typeof call.function.arguments === 'string')
-        throw new BadRequest(
+      if (isJsonObject(call.function) && typeof call.function.arguments === 'string')
+        throw new ApiError(
           'json: cannot unmarshal string into Go struct field ChatRequest.messages.tool_calls.function.arguments of type map',
         )
   }
@@ -31,24 +34,24 @@ function messagesOf(body: Json): Json[] {
 }
 
 /** `-1` is as much as the model likes. */
-function limitOf({ num_predict: limit }: Json): number | undefined {
+function limitOf({ num_predict: limit }: JsonObject): number | undefined {
   return typeof limit === 'number' && limit > 0 ? limit : undefined
 }
 
-function readChat(body: Json, model: string): Ask {
+function readChat(body: JsonObject, model: string): GenerationRequest {
   const messages = messagesOf(body)
-  const options = isJson(body.options) ? body.options : {}
+  const options = isJsonObject(body.options) ? body.options : {}
   const results: string[] = []
   for (const message of messages) {
     if (message.role === 'tool') results.push(textOf(message.content))
     else results.length = 0
   }
-  const tools = objectsOf(body.tools).map(tool => (isJson(tool.function) ? tool.function : {}))
+  const tools = objectsOf(body.tools).map(tool => (isJsonObject(tool.function) ? tool.function : {}))
   const stops = Array.isArray(options.stop) ? options.stop : [options.stop]
   return {
     model,
     userText: textOf(messages.findLast(message => message.role === 'user')?.content),
-    key: JSON.stringify([messages, options.seed ?? null]),
+    conversationKey: JSON.stringify([messages, options.seed ?? null]),
     inputTokens: countTokens(messages.map(message => textOf(message.content)).join('')),
     images: messages.reduce((sum, { images }) => sum + (Array.isArray(images) ? images.length : 0), 0),
     ...(results.length > 0 && { toolResult: results.join(' ') }),
@@ -56,7 +59,7 @@ function readChat(body: Json, model: string): Ask {
     // A call cannot be forced.
     toolChoice: 'auto',
     parallelTools: true,
-    json: body.format === 'json' ? {} : isJson(body.format) ? { schema: body.format } : undefined,
+    json: body.format === 'json' ? {} : isJsonObject(body.format) ? { schema: body.format } : undefined,
     maxTokens: limitOf(options),
     stop: stops.filter(stop => typeof stop === 'string'),
     choices: 1,
@@ -65,14 +68,14 @@ function readChat(body: Json, model: string): Ask {
 }
 
 /** A count of zero is left out. */
-function ollamaUsage({ inputTokens, outputTokens }: ReplyUsage): Json {
+function ollamaUsage({ inputTokens, outputTokens }: TokenUsage): JsonObject {
   return {
     ...(inputTokens > 0 && { prompt_eval_count: inputTokens }),
     ...(outputTokens > 0 && { eval_count: outputTokens }),
   }
 }
 
-function callsOf(choice: ReplyChoice): Json {
+function callsOf(choice: GeneratedChoice): JsonObject {
   if (choice.calls.length === 0) return {}
   const calls = choice.calls.map((call, index) => {
     let args: unknown = {}
@@ -94,16 +97,21 @@ const timings = {
   eval_duration: 3_000_000,
 }
 
-const doneOf = (choice: ReplyChoice, usage: Json | undefined): Json => ({
+const doneOf = (choice: GeneratedChoice, usage: JsonObject | undefined): JsonObject => ({
   done: true,
   done_reason: choice.finish === 'length' ? 'length' : 'stop',
   ...timings,
   ...usage,
 })
 
-function* chatLines(reply: Reply, usage: Json | undefined): Generator<StreamEvent> {
+function* chatLines(reply: Generation, usage: JsonObject | undefined): Generator<StreamEvent> {
   const choice = reply.choices[0]!
-  const line = (message: Json, kind: StreamEvent['kind'], tokens: number, more: Json = { done: false }): StreamEvent =>
+  const line = (
+    message: JsonObject,
+    kind: StreamEvent['kind'],
+    tokens: number,
+    more: JsonObject = { done: false },
+  ): StreamEvent =>
     lineEvent(
       {
         model: reply.model,
@@ -130,8 +138,8 @@ function failure(): StreamEvent {
 }
 
 /** It streams unless it is told not to. */
-export const ollamaChat: Answerer = ({ body, model, think, usageOf }): Answer => {
-  const reply = think(readChat(body, model))
+export const ollamaChat: EndpointHandler = ({ body, model, generate, usageOf }): SimulatedResponse => {
+  const reply = generate(readChat(body, model))
   const usage = usageOf(ollamaUsage)(reply.usage)
   const billable = { inputTokens: reply.usage.inputTokens, outputTokens: reply.usage.outputTokens }
   if (body.stream !== false)
@@ -145,26 +153,25 @@ export const ollamaChat: Answerer = ({ body, model, think, usageOf }): Answer =>
   const choice = reply.choices[0]!
   const thinking = choice.reasoning.length > 0 ? { thinking: choice.reasoning.join('') } : {}
   const message = { role: 'assistant', content: choice.text.join(''), ...thinking, ...callsOf(choice) }
-  return jsonAnswer({ model, created_at: createdAt, message, ...doneOf(choice, usage) }, billable)
+  return jsonResponse({ model, created_at: createdAt, message, ...doneOf(choice, usage) }, billable)
 }
 
 /** `/api/embed`: one text or a list. Vectors have 768 numbers at most. Throws BadRequest. */
-export const ollamaEmbed: Answerer = ({ body, model, seed }) => {
+export const ollamaEmbed: EndpointHandler = ({ body, model, seed }) => {
   const inputs = typeof body.input === 'string' ? [body.input] : body.input
-  if (!Array.isArray(inputs) || !inputs.every(one => typeof one === 'string'))
-    throw new BadRequest('invalid input type')
+  if (!Array.isArray(inputs) || !inputs.every(one => typeof one === 'string')) throw new ApiError('invalid input type')
   const dimensions =
     typeof body.dimensions === 'number' ? Math.min(body.dimensions, dimensionsDefault) : dimensionsDefault
   const inputTokens = inputs.reduce((sum, text) => sum + countTokens(text), 0)
   const embeddings = inputs.map(text => [...vectorOf(text, dimensions, `${seed}\n${model}`)])
-  return jsonAnswer(
+  return jsonResponse(
     { model, embeddings, total_duration: 5_000_000, prompt_eval_count: inputTokens },
     { inputTokens, outputTokens: 0 },
   )
 }
 
 /** `/api/tags`: the names that `/v1/models` lists. */
-export function ollamaModels(): Answer {
+export function ollamaModels(): SimulatedResponse {
   const entry = (name: string) => ({
     name,
     model: name,
@@ -173,7 +180,7 @@ export function ollamaModels(): Answer {
     digest: 'sim',
     details: { format: 'gguf', family: 'sim' },
   })
-  return jsonAnswer({ models: modelNames.map(entry) })
+  return jsonResponse({ models: modelNames.map(entry) })
 }
 
 const messages: Record<number, string> = {
@@ -192,9 +199,12 @@ const kinds: Record<string, string> = {
 }
 
 /** Ollama's error is a text and nothing else: only the status tells kinds apart. */
-export function ollamaError(words: ErrorWords): Json {
+export function ollamaError(details: ErrorDetails): JsonObject {
   return {
     error:
-      words.message ?? kinds[words.kind ?? ''] ?? messages[words.status] ?? messages[words.status >= 500 ? 500 : 400]!,
+      details.message ??
+      kinds[details.kind ?? ''] ??
+      messages[details.status] ??
+      messages[details.status >= 500 ? 500 : 400]!,
   }
 }

@@ -1,22 +1,25 @@
 /** OpenAI's speech and transcriptions: https://platform.openai.com/docs/api-reference/audio. */
-import { BadRequest, isJson, jsonAnswer } from '../../generation/types.ts'
-import type { Answer, Json, Reply, ReplyUsage, StreamEvent } from '../../generation/types.ts'
+import { ApiError, jsonResponse } from '../response.ts'
+import { isJsonObject } from '../../lib/json.ts'
+import type { SimulatedResponse, StreamEvent } from '../response.ts'
+import type { JsonObject } from '../../lib/json.ts'
+import type { Generation, TokenUsage } from '../../generation/types.ts'
 import { namedEvent } from '../stream-events.ts'
 import { soundOf, soundSeconds, soundTypes } from '../../generation/media.ts'
 import { openaiFailure } from './error.ts'
-import { hash, randomOf } from '../../generation/random.ts'
-import type { Answerer, Talk } from '../endpoint.ts'
+import { hash, seededRandom } from '../../generation/random.ts'
+import type { EndpointHandler, EndpointCall } from '../endpoint.ts'
 import { countTokens } from '../../generation/tokens.ts'
 
 const inputCharactersMax = 4096
 /** Of sound in one piece of a stream. */
 const pieceBytes = 4096
-const tokensOfSecond = 20
+const tokensPerSecond = 20
 /** What is heard of a file, whatever it holds. */
-const bytesOfSecond = 16_000
+const assumedBytesPerSecond = 16_000
 
-const missing = (param: string): BadRequest =>
-  new BadRequest(`Missing required parameter: '${param}'.`, { param, code: 'missing_required_parameter' })
+const missing = (param: string): ApiError =>
+  new ApiError(`Missing required parameter: '${param}'.`, { param, code: 'missing_required_parameter' })
 
 function pieces(sound: Buffer): Buffer[] {
   const list: Buffer[] = []
@@ -24,11 +27,11 @@ function pieces(sound: Buffer): Buffer[] {
   return list
 }
 
-function audioUsage({ inputTokens, outputTokens }: ReplyUsage): Json {
+function audioUsage({ inputTokens, outputTokens }: TokenUsage): JsonObject {
   return { input_tokens: inputTokens, output_tokens: outputTokens, total_tokens: inputTokens + outputTokens }
 }
 
-const plain = (inputTokens: number, outputTokens: number): ReplyUsage => ({
+const tokenUsage = (inputTokens: number, outputTokens: number): TokenUsage => ({
   inputTokens,
   outputTokens,
   cachedTokens: 0,
@@ -37,11 +40,11 @@ const plain = (inputTokens: number, outputTokens: number): ReplyUsage => ({
 })
 
 /** Text to sound: the bytes as they are, or as events with `stream_format: "sse"`. */
-export const openaiSpeech: Answerer = ({ body, model, seed, usageOf }) => {
+export const openaiSpeech: EndpointHandler = ({ body, model, seed, usageOf }) => {
   const { input, voice, response_format: format = 'mp3' } = body
   if (typeof input !== 'string' || input === '') throw missing('input')
   if (input.length > inputCharactersMax)
-    throw new BadRequest(
+    throw new ApiError(
       `Invalid 'input': string too long. Expected a string with maximum length ${inputCharactersMax}.`,
       {
         param: 'input',
@@ -51,14 +54,11 @@ export const openaiSpeech: Answerer = ({ body, model, seed, usageOf }) => {
   if (voice === undefined) throw missing('voice')
   const type = typeof format === 'string' ? soundTypes[format] : undefined
   if (type === undefined)
-    throw new BadRequest(
-      `Invalid value for 'response_format': expected one of ${Object.keys(soundTypes).join(', ')}.`,
-      {
-        param: 'response_format',
-      },
-    )
-  const sound = soundOf(String(format), input, randomOf(hash(`${model}\n${JSON.stringify(voice)}\n${input}`, seed)))
-  const billed = plain(countTokens(input), Math.ceil(soundSeconds(input) * tokensOfSecond))
+    throw new ApiError(`Invalid value for 'response_format': expected one of ${Object.keys(soundTypes).join(', ')}.`, {
+      param: 'response_format',
+    })
+  const sound = soundOf(String(format), input, seededRandom(hash(`${model}\n${JSON.stringify(voice)}\n${input}`, seed)))
+  const billed = tokenUsage(countTokens(input), Math.ceil(soundSeconds(input) * tokensPerSecond))
   const common = { status: 200, billable: billed, failure: openaiFailure }
   if (body.stream_format === 'sse') {
     const usage = usageOf(audioUsage)(billed)
@@ -83,7 +83,7 @@ export const openaiSpeech: Answerer = ({ body, model, seed, usageOf }) => {
 
 function* speechEvents(
   sound: Buffer,
-  { usage, tokens }: { usage: Json | undefined; tokens: number },
+  { usage, tokens }: { usage: JsonObject | undefined; tokens: number },
 ): Generator<StreamEvent> {
   for (const piece of pieces(sound))
     yield namedEvent({ type: 'speech.audio.delta', audio: piece.toString('base64') }, 'delta')
@@ -91,7 +91,7 @@ function* speechEvents(
 }
 
 /** Tokens of the newer models; whisper bills the seconds. */
-function heardUsage(model: string, seconds: number): (usage: ReplyUsage) => Json {
+function transcriptionUsage(model: string, seconds: number): (usage: TokenUsage) => JsonObject {
   if (model.includes('whisper')) return () => ({ type: 'duration', seconds: Math.ceil(seconds) })
   return usage => ({
     type: 'tokens',
@@ -100,14 +100,17 @@ function heardUsage(model: string, seconds: number): (usage: ReplyUsage) => Json
   })
 }
 
-function hear({ body, model, think }: Talk, file: Json): { reply: Reply; text: string; seconds: number } {
-  const seconds = Math.max(Number(file.bytes) / bytesOfSecond, 0.1)
+function transcribe(
+  { body, model, generate }: EndpointCall,
+  file: JsonObject,
+): { reply: Generation; text: string; seconds: number } {
+  const seconds = Math.max(Number(file.bytes) / assumedBytesPerSecond, 0.1)
   const prompt = typeof body.prompt === 'string' ? body.prompt : ''
-  const reply = think({
+  const reply = generate({
     model,
     userText: prompt,
-    key: JSON.stringify([file.sha256, prompt, body.language ?? null]),
-    inputTokens: Math.ceil(seconds * tokensOfSecond),
+    conversationKey: JSON.stringify([file.sha256, prompt, body.language ?? null]),
+    inputTokens: Math.ceil(seconds * tokensPerSecond),
     images: 0,
     tools: [],
     toolChoice: 'none',
@@ -120,49 +123,48 @@ function hear({ body, model, think }: Talk, file: Json): { reply: Reply; text: s
 }
 
 /** `00:00:01,500`, in subtitles of the web with a point. */
-function clock(seconds: number, point: string): string {
+function timestamp(seconds: number, point: string): string {
   const text = new Date(seconds * 1000).toISOString().slice(11, 23)
   return text.replace('.', point)
 }
 
-function* heardEvents(reply: Reply, text: string, usage: Json | undefined): Generator<StreamEvent> {
+function* transcriptionEvents(reply: Generation, text: string, usage: JsonObject | undefined): Generator<StreamEvent> {
   for (const delta of reply.choices[0]!.text) yield namedEvent({ type: 'transcript.text.delta', delta }, 'delta', 1)
   yield namedEvent({ type: 'transcript.text.done', text, ...(usage && { usage }) }, 'finish')
 }
 
-function textAnswer(content: string, type: string, billable: Answer['billable']): Answer {
+function textAnswer(content: string, type: string, billable: SimulatedResponse['billable']): SimulatedResponse {
   return { status: 200, headers: [['content-type', type]], content, billable }
 }
 
 /** Sound to text, or to English text. What is heard depends on the bytes; a prompt may direct it (`say: ...`). */
-export const openaiTranscriptions: Answerer = talk => {
-  const { body, model, usageOf, request } = talk
+export const openaiTranscriptions: EndpointHandler = call => {
+  const { body, model, usageOf, request } = call
   const { file, response_format: format = 'json' } = body
-  if (!isJson(file)) throw missing('file')
-  if (Number(file.bytes) === 0)
-    throw new BadRequest('The audio file is empty.', { param: 'file', code: 'invalid_value' })
-  const { reply, text, seconds } = hear(talk, file)
+  if (!isJsonObject(file)) throw missing('file')
+  if (Number(file.bytes) === 0) throw new ApiError('The audio file is empty.', { param: 'file', code: 'invalid_value' })
+  const { reply, text, seconds } = transcribe(call, file)
   const { billable, usage } = {
     billable: { inputTokens: reply.usage.inputTokens, outputTokens: reply.usage.outputTokens },
-    usage: usageOf(heardUsage(model, seconds))(reply.usage),
+    usage: usageOf(transcriptionUsage(model, seconds))(reply.usage),
   }
   // whisper ignores the wish.
   if (body.stream === 'true' && !model.includes('whisper'))
     return {
       status: 200,
       headers: [],
-      content: heardEvents(reply, text, usage),
+      content: transcriptionEvents(reply, text, usage),
       billable,
       failure: openaiFailure,
     }
-  const times = (point: string) => `${clock(0, point)} --> ${clock(seconds, point)}`
+  const times = (point: string) => `${timestamp(0, point)} --> ${timestamp(seconds, point)}`
   if (format === 'text') return textAnswer(`${text}\n`, 'text/plain; charset=utf-8', billable)
   if (format === 'srt') return textAnswer(`1\n${times(',')}\n${text}\n\n`, 'text/plain; charset=utf-8', billable)
   if (format === 'vtt') return textAnswer(`WEBVTT\n\n${times('.')}\n${text}\n\n`, 'text/vtt; charset=utf-8', billable)
   const reported = usage ? { usage } : {}
-  if (format === 'json') return jsonAnswer({ text, ...reported }, billable)
+  if (format === 'json') return jsonResponse({ text, ...reported }, billable)
   if (format !== 'verbose_json' && format !== 'diarized_json')
-    throw new BadRequest(`response_format '${String(format)}' is not compatible with model '${model}'.`, {
+    throw new ApiError(`response_format '${String(format)}' is not compatible with model '${model}'.`, {
       param: 'response_format',
     })
   const task = request.target.includes('translations') ? 'translate' : 'transcribe'
@@ -172,10 +174,10 @@ export const openaiTranscriptions: Answerer = talk => {
     duration: seconds,
     text,
   }
-  return jsonAnswer({ ...about, segments: segmentsOf(format, reply, seconds), ...reported }, billable)
+  return jsonResponse({ ...about, segments: segmentsOf(format, reply, seconds), ...reported }, billable)
 }
 
-function segmentsOf(format: string, reply: Reply, seconds: number): Json[] {
+function segmentsOf(format: string, reply: Generation, seconds: number): JsonObject[] {
   const text = reply.choices[0]!.text.join('')
   if (format === 'diarized_json')
     return [{ type: 'transcript.text.segment', id: 'seg_0', start: 0, end: seconds, text, speaker: 'A' }]

@@ -2,19 +2,19 @@
  * OpenAI chat completions, both ends: https://platform.openai.com/docs/api-reference/chat. Reasoning travels
  * as `reasoning_content`, as the vendors do that show it.
  */
-import { BadRequest, isJson, objectsOf } from '../../generation/types.ts'
+import { ApiError } from '../response.ts'
+import { isJsonObject, objectsOf } from '../../lib/json.ts'
+import type { SimulatedResponse, StreamEvent } from '../response.ts'
 import type {
-  Answer,
-  Ask,
-  AskTool,
-  Json,
-  Reply,
-  ReplyCall,
-  ReplyChoice,
-  ReplyUsage,
-  StreamEvent,
-  UsageOf,
+  GenerationRequest,
+  ToolDefinition,
+  Generation,
+  GeneratedToolCall,
+  GeneratedChoice,
+  TokenUsage,
+  UsageWriter,
 } from '../../generation/types.ts'
+import type { JsonObject } from '../../lib/json.ts'
 import { dataEvent } from '../stream-events.ts'
 import { openaiFailure } from './error.ts'
 import { hash } from '../../generation/random.ts'
@@ -29,7 +29,7 @@ const choicesMax = 128
 const effortTokens: Record<string, number> = { none: 0, minimal: 4, low: 8, medium: 16, high: 32, xhigh: 64 }
 
 /** How long the simulator thinks for OpenAI's word of it. */
-export function tokensOfEffort(effort: unknown): number {
+export function reasoningTokensFor(effort: unknown): number {
   return effortTokens[String(effort ?? 'none')] ?? 0
 }
 
@@ -45,14 +45,14 @@ export function textOf(content: unknown): string {
 export function readMaxTokens(value: unknown, param: string): number | undefined {
   if (value === undefined || value === null) return undefined
   if (typeof value === 'number' && Number.isInteger(value) && value >= 1) return value
-  throw new BadRequest(`Invalid '${param}': integer below minimum value. Expected a value >= 1.`, { param })
+  throw new ApiError(`Invalid '${param}': integer below minimum value. Expected a value >= 1.`, { param })
 }
 
 /** One to 128 choices. */
 export function readChoices(value: unknown): number {
   if (value === undefined || value === null) return 1
   if (typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= choicesMax) return value
-  throw new BadRequest(`Invalid 'n': expected an integer from 1 to ${choicesMax}.`, { param: 'n' })
+  throw new ApiError(`Invalid 'n': expected an integer from 1 to ${choicesMax}.`, { param: 'n' })
 }
 
 /** `stop` as a list. */
@@ -61,51 +61,53 @@ export function readStop(value: unknown): string[] {
   return list.filter(stop => typeof stop === 'string')
 }
 
-function readTools(value: unknown): AskTool[] {
+function readTools(value: unknown): ToolDefinition[] {
   return objectsOf(value).map(tool => {
     const takesText = tool.type === 'custom'
-    const described = isJson(tool.function) ? tool.function : isJson(tool.custom) ? tool.custom : {}
+    const described = isJsonObject(tool.function) ? tool.function : isJsonObject(tool.custom) ? tool.custom : {}
     return { name: String(described.name ?? ''), schema: described.parameters, takesText }
   })
 }
 
-function readToolChoice(value: unknown): Ask['toolChoice'] {
+function readToolChoice(value: unknown): GenerationRequest['toolChoice'] {
   if (value === 'none' || value === 'required') return value
-  if (!isJson(value)) return 'auto'
-  if (value.type === 'allowed_tools' && isJson(value.allowed_tools))
+  if (!isJsonObject(value)) return 'auto'
+  if (value.type === 'allowed_tools' && isJsonObject(value.allowed_tools))
     return value.allowed_tools.mode === 'required' ? 'required' : 'auto'
-  const chosen = isJson(value.function) ? value.function : value.custom
-  return isJson(chosen) ? { name: String(chosen.name) } : 'auto'
+  const chosen = isJsonObject(value.function) ? value.function : value.custom
+  return isJsonObject(chosen) ? { name: String(chosen.name) } : 'auto'
 }
 
-function readFormat(value: unknown): Ask['json'] {
-  if (!isJson(value)) return undefined
+function readFormat(value: unknown): GenerationRequest['json'] {
+  if (!isJsonObject(value)) return undefined
   if (value.type === 'json_object') return {}
-  return value.type === 'json_schema' && isJson(value.json_schema) ? { schema: value.json_schema.schema } : undefined
+  return value.type === 'json_schema' && isJsonObject(value.json_schema)
+    ? { schema: value.json_schema.schema }
+    : undefined
 }
 
-function checkMessages(body: Json): Json[] {
+function checkMessages(body: JsonObject): JsonObject[] {
   const { messages } = body
   if (messages === undefined)
-    throw new BadRequest("Missing required parameter: 'messages'.", {
+    throw new ApiError("Missing required parameter: 'messages'.", {
       param: 'messages',
       code: 'missing_required_parameter',
     })
-  if (!Array.isArray(messages) || messages.length === 0 || !messages.every(isJson))
-    throw new BadRequest("Invalid 'messages': expected an array of objects with at least 1 element.", {
+  if (!Array.isArray(messages) || messages.length === 0 || !messages.every(isJsonObject))
+    throw new ApiError("Invalid 'messages': expected an array of objects with at least 1 element.", {
       param: 'messages',
     })
   const roles = new Set(['system', 'developer', 'user', 'assistant', 'tool', 'function'])
   messages.forEach((message, at) => {
     if (roles.has(String(message.role))) return
     const param = `messages[${at}].role`
-    throw new BadRequest(`Invalid value: '${message.role}'. Supported values are: ${[...roles].join(', ')}.`, { param })
+    throw new ApiError(`Invalid value: '${message.role}'. Supported values are: ${[...roles].join(', ')}.`, { param })
   })
   return messages
 }
 
 /** Reads a chat request; throws BadRequest. */
-export function readChat(body: Json, model: string): Ask {
+export function readChat(body: JsonObject, model: string): GenerationRequest {
   const messages = checkMessages(body)
   const results: string[] = []
   for (const message of messages) {
@@ -117,7 +119,7 @@ export function readChat(body: Json, model: string): Ask {
   return {
     model,
     userText: textOf(user?.content),
-    key: JSON.stringify([messages, body.seed ?? null]),
+    conversationKey: JSON.stringify([messages, body.seed ?? null]),
     inputTokens: countTokens(messages.map(message => textOf(message.content)).join('')),
     images: images.length,
     toolResult: results.length > 0 ? results.join(' ') : undefined,
@@ -130,13 +132,13 @@ export function readChat(body: Json, model: string): Ask {
       readMaxTokens(body.max_tokens, 'max_tokens'),
     stop: readStop(body.stop),
     choices: readChoices(body.n),
-    reasoningTokens: tokensOfEffort(body.reasoning_effort),
-    paints: Array.isArray(body.modalities) && body.modalities.includes('image'),
+    reasoningTokens: reasoningTokensFor(body.reasoning_effort),
+    wantsImage: Array.isArray(body.modalities) && body.modalities.includes('image'),
   }
 }
 
 /** `usage` of chat and text completions. */
-export function openaiUsage(usage: ReplyUsage): Json {
+export function openaiUsage(usage: TokenUsage): JsonObject {
   return {
     prompt_tokens: usage.inputTokens,
     completion_tokens: usage.outputTokens,
@@ -155,18 +157,18 @@ export function openaiUsage(usage: ReplyUsage): Json {
   }
 }
 
-function finishReason(choice: ReplyChoice): string {
+function finishReason(choice: GeneratedChoice): string {
   return choice.finish.replace('-', '_')
 }
 
-function tokenLogprob(token: string, rank: number): Json {
-  const said = rank === 0 ? token : tokensOf(`${token}${rank}`).at(-1)!
+function tokenLogprob(token: string, rank: number): JsonObject {
+  const text = rank === 0 ? token : tokensOf(`${token}${rank}`).at(-1)!
   const logprob = -((hash(token) % 1000) / 2000) - rank
-  return { token: said, logprob, bytes: [...Buffer.from(said)] }
+  return { token: text, logprob, bytes: [...Buffer.from(text)] }
 }
 
 /** How likely a token was, made up: the same for the same token. */
-export function logprobOf(token: string, topCount: number): Json {
+export function logprobOf(token: string, topCount: number): JsonObject {
   const top = Array.from({ length: Math.min(topCount, 20) }, (_, rank) => tokenLogprob(token, rank))
   return { ...tokenLogprob(token, 0), top_logprobs: top }
 }
@@ -176,42 +178,42 @@ interface ChatShape {
   readonly includeUsage: boolean
 }
 
-function shapeOf(body: Json): ChatShape {
+function shapeOf(body: JsonObject): ChatShape {
   const asked = body.logprobs === true
   return {
     topLogprobs: asked ? Number(body.top_logprobs ?? 0) || 0 : undefined,
-    includeUsage: isJson(body.stream_options) && body.stream_options.include_usage === true,
+    includeUsage: isJsonObject(body.stream_options) && body.stream_options.include_usage === true,
   }
 }
 
-function logprobs(shape: ChatShape, tokens: readonly string[]): Json | null {
+function logprobs(shape: ChatShape, tokens: readonly string[]): JsonObject | null {
   if (shape.topLogprobs === undefined) return null
   return { content: tokens.map(token => logprobOf(token, shape.topLogprobs!)), refusal: null }
 }
 
-function wholeCall(call: ReplyCall): Json {
+function toolCall(call: GeneratedToolCall): JsonObject {
   const id = `call_${call.id}`
-  const said = call.pieces.join('')
+  const text = call.pieces.join('')
   return call.takesText
-    ? { id, type: 'custom', custom: { name: call.name, input: said } }
-    : { id, type: 'function', function: { name: call.name, arguments: said } }
+    ? { id, type: 'custom', custom: { name: call.name, input: text } }
+    : { id, type: 'function', function: { name: call.name, arguments: text } }
 }
 
 /** Pictures of an answer, as OpenRouter writes them: OpenAI itself has none in chat. */
-function imageParts(choice: ReplyChoice): Json[] {
+function imageParts(choice: GeneratedChoice): JsonObject[] {
   return choice.images.map(({ data, mediaType }) => ({
     type: 'image_url',
     image_url: { url: `data:${mediaType};base64,${data}` },
   }))
 }
 
-function wholeChoice(choice: ReplyChoice, index: number, shape: ChatShape): Json {
+function choiceObject(choice: GeneratedChoice, index: number, shape: ChatShape): JsonObject {
   const text = choice.text.join('')
-  const message: Json = {
+  const message: JsonObject = {
     role: 'assistant',
     content: choice.calls.length > 0 && text === '' ? null : text,
     ...(choice.reasoning.length > 0 ? { reasoning_content: choice.reasoning.join('') } : {}),
-    ...(choice.calls.length > 0 ? { tool_calls: choice.calls.map(wholeCall) } : {}),
+    ...(choice.calls.length > 0 ? { tool_calls: choice.calls.map(toolCall) } : {}),
     ...(choice.images.length > 0 ? { images: imageParts(choice) } : {}),
     refusal: null,
     annotations: [],
@@ -219,15 +221,15 @@ function wholeChoice(choice: ReplyChoice, index: number, shape: ChatShape): Json
   return { index, message, logprobs: logprobs(shape, choice.text), finish_reason: finishReason(choice) }
 }
 
-function deltasOf(choice: ReplyChoice, shape: ChatShape): Iterable<[Json, Json | null]> {
-  return (function* (): Generator<[Json, Json | null]> {
+function deltasOf(choice: GeneratedChoice, shape: ChatShape): Iterable<[JsonObject, JsonObject | null]> {
+  return (function* (): Generator<[JsonObject, JsonObject | null]> {
     for (const piece of choice.reasoning) yield [{ reasoning_content: piece }, null]
     for (const piece of choice.text) yield [{ content: piece }, logprobs(shape, [piece])]
   })()
 }
 
 /** The deltas of one tool call: its name first, then a token of its arguments each. */
-function* callDeltas(call: ReplyCall, index: number): Generator<[Json, 0 | 1]> {
+function* callDeltas(call: GeneratedToolCall, index: number): Generator<[JsonObject, 0 | 1]> {
   const id = `call_${call.id}`
   if (call.takesText) {
     yield [{ index, id, type: 'custom', custom: { name: call.name, input: '' } }, 0]
@@ -239,12 +241,12 @@ function* callDeltas(call: ReplyCall, index: number): Generator<[Json, 0 | 1]> {
 }
 
 interface ChunkWriter {
-  (choices: Json[], kind: StreamEvent['kind'], tokens?: number): StreamEvent
+  (choices: JsonObject[], kind: StreamEvent['kind'], tokens?: number): StreamEvent
 }
 
-function* choiceEvents(choice: ReplyChoice, index: number, context: { chunk: ChunkWriter; shape: ChatShape }) {
+function* choiceEvents(choice: GeneratedChoice, index: number, context: { chunk: ChunkWriter; shape: ChatShape }) {
   const { chunk, shape } = context
-  const one = (delta: Json, finish: string | null, probabilities: Json | null = null): Json[] => [
+  const one = (delta: JsonObject, finish: string | null, probabilities: JsonObject | null = null): JsonObject[] => [
     { index, delta, logprobs: probabilities, finish_reason: finish },
   ]
   yield chunk(one({ role: 'assistant', content: '', refusal: null }, null), 'start')
@@ -269,7 +271,7 @@ export function* interleave(streams: Iterator<StreamEvent>[]): Generator<StreamE
   }
 }
 
-function* chatEvents(reply: Reply, shape: ChatShape, usageOf: UsageOf<Json | undefined>): Generator<StreamEvent> {
+function* chatEvents(reply: Generation, shape: ChatShape, usageOf: UsageWriter): Generator<StreamEvent> {
   const head = {
     id: `chatcmpl-${reply.id}`,
     object: 'chat.completion.chunk',
@@ -288,7 +290,7 @@ function* chatEvents(reply: Reply, shape: ChatShape, usageOf: UsageOf<Json | und
 }
 
 /** The answer to a chat request, whole or as a stream, as its body asks. */
-export function writeChat(reply: Reply, body: Json, usageOf: UsageOf<Json | undefined>): Answer {
+export function writeChat(reply: Generation, body: JsonObject, usageOf: UsageWriter): SimulatedResponse {
   const shape = shapeOf(body)
   const billable = { inputTokens: reply.usage.inputTokens, outputTokens: reply.usage.outputTokens }
   if (body.stream === true)
@@ -305,7 +307,7 @@ export function writeChat(reply: Reply, body: Json, usageOf: UsageOf<Json | unde
     object: 'chat.completion',
     created: createdS,
     model: reply.model,
-    choices: reply.choices.map((choice, index) => wholeChoice(choice, index, shape)),
+    choices: reply.choices.map((choice, index) => choiceObject(choice, index, shape)),
     ...(usage ? { usage } : {}),
     service_tier: 'default',
     system_fingerprint: fingerprint,

@@ -1,8 +1,10 @@
 /** OpenAI's embeddings and model lists: https://platform.openai.com/docs/api-reference. */
-import { BadRequest, nothingToBill } from '../../generation/types.ts'
-import type { Answer, Json, ReplyUsage, UsageOf } from '../../generation/types.ts'
+import { ApiError, unbilled } from '../response.ts'
+import type { SimulatedResponse } from '../response.ts'
+import type { JsonObject } from '../../lib/json.ts'
+import type { TokenUsage, UsageWriter } from '../../generation/types.ts'
 import { createdS } from './chat.ts'
-import { hash, randomOf } from '../../generation/random.ts'
+import { hash, seededRandom } from '../../generation/random.ts'
 import { countTokens } from '../../generation/tokens.ts'
 
 const dimensionsDefault = 1536
@@ -19,7 +21,7 @@ function inputsOf(value: unknown): (string | number[])[] {
   const list = typeof value === 'string' || isTokens(value) ? [value] : value
   const isGood = Array.isArray(list) && list.length > 0 && list.length <= inputsMax
   if (!isGood || !list.every(one => (typeof one === 'string' && one !== '') || isTokens(one)))
-    throw new BadRequest(
+    throw new ApiError(
       "'$.input' is invalid. Please check the API reference: https://platform.openai.com/docs/api-reference.",
       {
         param: 'input',
@@ -30,7 +32,7 @@ function inputsOf(value: unknown): (string | number[])[] {
 
 /** A unit vector that seed, model and input decide. */
 export function vectorOf(input: string | number[], dimensions: number, seedText: string): Float32Array {
-  const random = randomOf(hash(`${seedText}\n${typeof input === 'string' ? input : JSON.stringify(input)}`))
+  const random = seededRandom(hash(`${seedText}\n${typeof input === 'string' ? input : JSON.stringify(input)}`))
   const vector = Float32Array.from({ length: dimensions }, () => random() * 2 - 1)
   const norm = Math.hypot(...vector)
   return vector.map(one => one / norm)
@@ -41,16 +43,16 @@ export function openaiDimensions(value: unknown, otherwise: number): number {
   const dimensions = value ?? otherwise
   if (typeof dimensions === 'number' && Number.isInteger(dimensions) && dimensions >= 1 && dimensions <= dimensionsMax)
     return dimensions
-  throw new BadRequest(`Invalid 'dimensions': expected an integer from 1 to ${dimensionsMax}.`, {
+  throw new ApiError(`Invalid 'dimensions': expected an integer from 1 to ${dimensionsMax}.`, {
     param: 'dimensions',
   })
 }
 
 /** Answers an embeddings request; throws BadRequest. */
 export function answerEmbeddings(
-  body: Json,
-  context: { model: string; seed: number; usageOf: UsageOf<Json | undefined> },
-): Answer {
+  body: JsonObject,
+  context: { model: string; seed: number; usageOf: UsageWriter },
+): SimulatedResponse {
   const inputs = inputsOf(body.input)
   const dimensions = openaiDimensions(body.dimensions, dimensionsDefault)
   const isBase64 = body.encoding_format === 'base64'
@@ -60,22 +62,24 @@ export function answerEmbeddings(
     return { object: 'embedding', index, embedding }
   })
   const inputTokens = inputs.reduce((sum, one) => sum + (typeof one === 'string' ? countTokens(one) : one.length), 0)
-  const billed: ReplyUsage = {
+  const billed: TokenUsage = {
     inputTokens,
     outputTokens: 0,
     cachedTokens: 0,
     cacheWriteTokens: 0,
     reasoningTokens: 0,
   }
-  const said = context.usageOf(billed)
-  const usage = said ? { usage: { prompt_tokens: said.prompt_tokens, total_tokens: said.total_tokens } } : {}
+  const reported = context.usageOf(billed)
+  const usage = reported
+    ? { usage: { prompt_tokens: reported.prompt_tokens, total_tokens: reported.total_tokens } }
+    : {}
   const content = JSON.stringify({ object: 'list', data, model: context.model, ...usage })
   return { status: 200, headers: [], content, billable: { inputTokens, outputTokens: 0 } }
 }
 
 /** The list of models, or one of them by its identifier. */
-export function openaiModels(id?: string): Answer {
+export function openaiModels(id?: string): SimulatedResponse {
   const entry = (name: string) => ({ id: name, object: 'model', created: createdS, owned_by: 'simulator' })
   const content = id === undefined ? { object: 'list', data: modelNames.map(entry) } : entry(id)
-  return { status: 200, headers: [], content: JSON.stringify(content), billable: nothingToBill }
+  return { status: 200, headers: [], content: JSON.stringify(content), billable: unbilled }
 }

@@ -1,12 +1,13 @@
 /** OpenAI's errors: https://platform.openai.com/docs/guides/error-codes. */
-import type { Json, StreamEvent } from '../../generation/types.ts'
+import type { JsonObject } from '../../lib/json.ts'
+import type { StreamEvent } from '../response.ts'
 import { dataEvent } from '../stream-events.ts'
 
 /**
  * What is to be said by an error, in words of no vendor. What is left out each dialect fills in as its vendor does for
  * the status.
  */
-export interface ErrorWords {
+export interface ErrorDetails {
   readonly status: number
   readonly message?: string
   readonly param?: string | null
@@ -69,15 +70,15 @@ const causes: Record<string, { message: string; type: string; code: string | nul
 }
 
 /** The body of an error; also what stands in a stream. */
-export function openaiError(words: ErrorWords): Json {
-  const isServers = words.status >= 500
+export function openaiError(details: ErrorDetails): JsonObject {
+  const isServerError = details.status >= 500
   const general = {
-    message: isServers ? causes['500']!.message : 'Invalid request.',
-    type: isServers ? 'server_error' : 'invalid_request_error',
+    message: isServerError ? causes['500']!.message : 'Invalid request.',
+    type: isServerError ? 'server_error' : 'invalid_request_error',
     code: null,
   }
-  const cause = causes[words.kind ?? ''] ?? causes[String(words.status)] ?? general
-  const { message = cause.message, param = null, code = cause.code } = words
+  const cause = causes[details.kind ?? ''] ?? causes[String(details.status)] ?? general
+  const { message = cause.message, param = null, code = cause.code } = details
   return { error: { message, type: cause.type, param, code } }
 }
 

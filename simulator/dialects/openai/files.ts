@@ -1,6 +1,8 @@
 /** OpenAI's files: https://platform.openai.com/docs/api-reference/files. They are kept until a reset; no call looks for them. */
-import { BadRequest, isJson, jsonAnswer, nothingToBill } from '../../generation/types.ts'
-import type { Answer, Json } from '../../generation/types.ts'
+import { ApiError, jsonResponse, unbilled } from '../response.ts'
+import { isJsonObject } from '../../lib/json.ts'
+import type { SimulatedResponse } from '../response.ts'
+import type { JsonObject } from '../../lib/json.ts'
 import { contentOf } from '../../server/request-body.ts'
 import type { FormFile } from '../../server/request-body.ts'
 import { createdS } from './chat.ts'
@@ -10,15 +12,15 @@ import type { HttpRequest } from '../../server/request-parser.ts'
 /** What a vendor hands out again; files for its models to read are not among them. */
 const downloadable = new Set(['batch', 'batch_output', 'fine-tune-results', 'vision'])
 
-interface KeptFile {
-  readonly object: Json
+interface UploadedFile {
+  readonly object: JsonObject
   readonly content: Uint8Array
 }
 
 /** One per simulator. Identifiers follow from the seed and the count of files since the last `clear`. */
-export class KeptFiles {
+export class UploadedFiles {
   readonly #seed: number
-  readonly #files = new Map<string, KeptFile>()
+  readonly #files = new Map<string, UploadedFile>()
   #count = 0
 
   constructor(seed: number) {
@@ -31,12 +33,12 @@ export class KeptFiles {
   }
 
   /** Throws BadRequest. `body` = the fields of a form. */
-  answer({ method, target }: HttpRequest, body: unknown): Answer {
+  answer({ method, target }: HttpRequest, body: unknown): SimulatedResponse {
     const [, id, action] = /\/files(?:\/([^/]+)(?:\/(content))?)?$/.exec(target.split('?', 1)[0]!)!
     if (id === undefined) {
-      if (method === 'POST') return jsonAnswer(this.#keep(body))
+      if (method === 'POST') return jsonResponse(this.#upload(body))
       if (method === 'GET')
-        return jsonAnswer({
+        return jsonResponse({
           object: 'list',
           data: [...this.#files.values()].map(file => file.object).reverse(),
           has_more: false,
@@ -44,18 +46,18 @@ export class KeptFiles {
       throw wrongMethod(method, target)
     }
     const file = this.#files.get(decodeURIComponent(id))
-    if (!file) throw new BadRequest(`No such File object: ${id}`, { status: 404, param: 'id' })
-    if (method === 'GET') return action === 'content' ? content(file) : jsonAnswer(file.object)
+    if (!file) throw new ApiError(`No such File object: ${id}`, { status: 404, param: 'id' })
+    if (method === 'GET') return action === 'content' ? content(file) : jsonResponse(file.object)
     if (method !== 'DELETE' || action !== undefined) throw wrongMethod(method, target)
     this.#files.delete(decodeURIComponent(id))
-    return jsonAnswer({ id: file.object.id, object: 'file', deleted: true })
+    return jsonResponse({ id: file.object.id, object: 'file', deleted: true })
   }
 
-  #keep(body: unknown): Json {
-    const { file, purpose } = isJson(body) ? body : {}
+  #upload(body: unknown): JsonObject {
+    const { file, purpose } = isJsonObject(body) ? body : {}
     const bytes = contentOf(file)
-    if (!bytes) throw new BadRequest("'file' is a required property")
-    if (typeof purpose !== 'string') throw new BadRequest("'purpose' is a required property")
+    if (!bytes) throw new ApiError("'file' is a required property")
+    if (typeof purpose !== 'string') throw new ApiError("'purpose' is a required property")
     const id = `file-${[0, 1, 2]
       .map(part =>
         hash(`file ${++this.#count} ${part}`, this.#seed)
@@ -80,19 +82,19 @@ export class KeptFiles {
   }
 }
 
-function content({ object, content: bytes }: KeptFile): Answer {
+function content({ object, content: bytes }: UploadedFile): SimulatedResponse {
   const purpose = String(object.purpose)
-  if (!downloadable.has(purpose)) throw new BadRequest(`Not allowed to download files of purpose: ${purpose}`)
+  if (!downloadable.has(purpose)) throw new ApiError(`Not allowed to download files of purpose: ${purpose}`)
   return {
     status: 200,
     headers: [['content-type', 'application/octet-stream']],
     content: bytes,
-    billable: nothingToBill,
+    billable: unbilled,
   }
 }
 
-function wrongMethod(method: string, target: string): BadRequest {
-  return new BadRequest(
+function wrongMethod(method: string, target: string): ApiError {
+  return new ApiError(
     `Not allowed to ${method} on ${target} (HINT: Perhaps you meant to use a different HTTP method?)`,
     { status: 405 },
   )

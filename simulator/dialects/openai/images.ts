@@ -1,18 +1,20 @@
 /** OpenAI's pictures: https://platform.openai.com/docs/api-reference/images. Each is of one colour. */
-import { BadRequest, jsonAnswer } from '../../generation/types.ts'
-import type { Answer, Json, ReplyUsage, StreamEvent } from '../../generation/types.ts'
+import { ApiError, jsonResponse } from '../response.ts'
+import type { SimulatedResponse, StreamEvent } from '../response.ts'
+import type { JsonObject } from '../../lib/json.ts'
+import type { TokenUsage } from '../../generation/types.ts'
 import { namedEvent } from '../stream-events.ts'
 import { pngOf } from '../../generation/media.ts'
 import { createdS } from './chat.ts'
 import { openaiFailure } from './error.ts'
-import { hash, randomId, randomOf } from '../../generation/random.ts'
-import type { Answerer, Talk } from '../endpoint.ts'
+import { hash, randomId, seededRandom } from '../../generation/random.ts'
+import type { EndpointHandler, EndpointCall } from '../endpoint.ts'
 import { countTokens } from '../../generation/tokens.ts'
 
 const countMax = 10
 const partialsMax = 3
 /** What the models that paint by tokens bill for a picture of medium quality. */
-const tokensOfPicture = 1056
+const tokensPerImage = 1056
 
 /** In a form every number is a text. */
 function count(
@@ -23,14 +25,14 @@ function count(
   if (value === undefined || value === null) return otherwise
   const number = Number(value)
   if (Number.isInteger(number) && number >= least && number <= most) return number
-  throw new BadRequest(`Invalid '${param}': expected an integer from ${least} to ${most}.`, { param })
+  throw new ApiError(`Invalid '${param}': expected an integer from ${least} to ${most}.`, { param })
 }
 
 function sizeOf(value: unknown): [number, number] {
   if (value === undefined || value === null || value === 'auto') return [1024, 1024]
   const sides = /^(\d{1,4})x(\d{1,4})$/.exec(String(value))
   if (sides) return [Number(sides[1]), Number(sides[2])]
-  throw new BadRequest(
+  throw new ApiError(
     `Invalid value: '${String(value)}'. Supported values are: '1024x1024', '1024x1536', '1536x1024', and 'auto'.`,
     {
       param: 'size',
@@ -39,26 +41,26 @@ function sizeOf(value: unknown): [number, number] {
   )
 }
 
-function checkForm({ body, request }: Talk): void {
+function checkForm({ body, request }: EndpointCall): void {
   const path = request.target.split('?', 1)[0]!
   if (!/\/(?:edits|variations)\/?$/.test(path)) return
   if (body.image === undefined || typeof body.image === 'string')
-    throw new BadRequest("Missing required parameter: 'image'.", {
+    throw new ApiError("Missing required parameter: 'image'.", {
       param: 'image',
       code: 'missing_required_parameter',
     })
 }
 
-function checkPrompt({ body, request }: Talk): void {
+function checkPrompt({ body, request }: EndpointCall): void {
   if (/\/variations\/?$/.test(request.target.split('?', 1)[0]!)) return
   if (typeof body.prompt !== 'string' || body.prompt === '')
-    throw new BadRequest("Missing required parameter: 'prompt'.", {
+    throw new ApiError("Missing required parameter: 'prompt'.", {
       param: 'prompt',
       code: 'missing_required_parameter',
     })
 }
 
-function imagesUsage({ inputTokens, outputTokens }: ReplyUsage): Json {
+function imagesUsage({ inputTokens, outputTokens }: TokenUsage): JsonObject {
   return {
     total_tokens: inputTokens + outputTokens,
     input_tokens: inputTokens,
@@ -67,20 +69,20 @@ function imagesUsage({ inputTokens, outputTokens }: ReplyUsage): Json {
   }
 }
 
-interface Painting {
-  readonly pictures: readonly Buffer[]
-  readonly usage: Json | undefined
+interface ImageBatch {
+  readonly images: readonly Buffer[]
+  readonly usage: JsonObject | undefined
   readonly billable: { inputTokens: number; outputTokens: number }
-  readonly common: Json
+  readonly common: JsonObject
 }
 
-function paint({ body, model, seed, usageOf }: Talk): Painting {
+function generateBatch({ body, model, seed, usageOf }: EndpointCall): ImageBatch {
   const prompt = String(body.prompt ?? '')
   const wanted = count(body.n, 'n', { least: 1, most: countMax, otherwise: 1 })
   const [width, height] = sizeOf(body.size)
-  const random = randomOf(hash(`${model}\n${prompt}`, seed))
-  const pictures = Array.from({ length: wanted }, () => pngOf(random, width, height))
-  const billable = { inputTokens: countTokens(prompt), outputTokens: wanted * tokensOfPicture }
+  const random = seededRandom(hash(`${model}\n${prompt}`, seed))
+  const images = Array.from({ length: wanted }, () => pngOf(random, width, height))
+  const billable = { inputTokens: countTokens(prompt), outputTokens: wanted * tokensPerImage }
   const usage = usageOf(imagesUsage)({
     ...billable,
     cachedTokens: 0,
@@ -88,36 +90,36 @@ function paint({ body, model, seed, usageOf }: Talk): Painting {
     reasoningTokens: 0,
   })
   const common = { size: `${width}x${height}`, quality: 'medium', background: 'opaque', output_format: 'png' }
-  return { pictures, usage, billable, common }
+  return { images, usage, billable, common }
 }
 
-function* paintEvents(painting: Painting, partials: number, kind: string): Generator<StreamEvent> {
-  const [picture] = painting.pictures
-  const about = { ...painting.common, created_at: createdS, b64_json: picture!.toString('base64') }
+function* imageEvents(batch: ImageBatch, partials: number, kind: string): Generator<StreamEvent> {
+  const [image] = batch.images
+  const about = { ...batch.common, created_at: createdS, b64_json: image!.toString('base64') }
   for (let at = 0; at < partials; at++)
     yield namedEvent({ type: `${kind}.partial_image`, partial_image_index: at, ...about }, 'delta')
   yield namedEvent(
-    { type: `${kind}.completed`, ...about, ...(painting.usage && { usage: painting.usage }) },
+    { type: `${kind}.completed`, ...about, ...(batch.usage && { usage: batch.usage }) },
     'finish',
-    painting.billable.outputTokens,
+    batch.billable.outputTokens,
   )
 }
 
 /** Older models give addresses where bytes are not asked for; nobody is at home there. */
-function wholePicture(picture: Buffer, { body, model, seed }: Talk): Json {
+function imageEntry(image: Buffer, { body, model, seed }: EndpointCall): JsonObject {
   const isOld = model.includes('dall-e')
-  const id = randomId(randomOf(hash(picture.toString('latin1'), seed)), 24)
+  const id = randomId(seededRandom(hash(image.toString('latin1'), seed)), 24)
   const revised = isOld ? { revised_prompt: `${String(body.prompt ?? '')}, in one colour` } : {}
   if (isOld && body.response_format !== 'b64_json') return { ...revised, url: `https://images.invalid/${id}.png` }
-  return { ...revised, b64_json: picture.toString('base64') }
+  return { ...revised, b64_json: image.toString('base64') }
 }
 
 /** Pictures from a prompt, from a picture and a prompt, from a picture. */
-export const openaiImages: Answerer = talk => {
-  checkForm(talk)
-  checkPrompt(talk)
-  const { body, model, request } = talk
-  const painting = paint(talk)
+export const openaiImages: EndpointHandler = call => {
+  checkForm(call)
+  checkPrompt(call)
+  const { body, model, request } = call
+  const batch = generateBatch(call)
   if (body.stream === true || body.stream === 'true') {
     const partials = count(body.partial_images, 'partial_images', {
       least: 0,
@@ -125,23 +127,23 @@ export const openaiImages: Answerer = talk => {
       otherwise: 0,
     })
     const kind = request.target.includes('/edits') ? 'image_edit' : 'image_generation'
-    const content = paintEvents(painting, partials, kind)
+    const content = imageEvents(batch, partials, kind)
     return {
       status: 200,
       headers: [],
       content,
-      billable: painting.billable,
+      billable: batch.billable,
       failure: openaiFailure,
-    } satisfies Answer
+    } satisfies SimulatedResponse
   }
   const byTokens = !model.includes('dall-e')
-  return jsonAnswer(
+  return jsonResponse(
     {
       created: createdS,
-      ...(byTokens && painting.common),
-      data: painting.pictures.map(picture => wholePicture(picture, talk)),
-      ...(byTokens && painting.usage && { usage: painting.usage }),
+      ...(byTokens && batch.common),
+      data: batch.images.map(image => imageEntry(image, call)),
+      ...(byTokens && batch.usage && { usage: batch.usage }),
     },
-    painting.billable,
+    batch.billable,
   )
 }

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:tes
 import OpenAI, { toFile } from 'openai'
 import { startSimulator } from '../../index.ts'
 import type { Simulator } from '../../index.ts'
-import { ask, openaiChecks } from '../../testing/client.ts'
+import { postJson, openaiChecks } from '../../testing/client.ts'
 
 let simulator: Simulator
 beforeAll(async () => {
@@ -13,7 +13,7 @@ beforeEach(() => simulator.reset())
 afterAll(() => simulator.stop())
 
 const post = async (path: string, body: unknown) => {
-  const { status, text } = await ask(simulator, path, body)
+  const { status, text } = await postJson(simulator, path, body)
   return { status, text, body: JSON.parse(text) }
 }
 const weather = {
@@ -32,7 +32,7 @@ describe('OpenAI', () => {
       { input: 'x', reasoning: { effort: 'low' as const } },
       { input: 'tokens: 9', max_output_tokens: 2 },
     ]) {
-      const { text } = await ask(simulator, '/v1/responses', { model: 'sim', ...body })
+      const { text } = await postJson(simulator, '/v1/responses', { model: 'sim', ...body })
       expect(check?.('Response', JSON.parse(text)) ?? []).toEqual([])
       const stream = client.responses.stream({ model: 'sim', ...body })
       const events: { type: string; sequence_number: number }[] = []

@@ -3,7 +3,7 @@ import Ajv2020 from 'ajv/dist/2020'
 import OpenAI from 'openai'
 import { startSimulator } from '../../index.ts'
 import type { Simulator } from '../../index.ts'
-import { ask, eventsOf, openaiChecks } from '../../testing/client.ts'
+import { postJson, eventsOf, openaiChecks } from '../../testing/client.ts'
 
 let simulator: Simulator
 beforeAll(async () => {
@@ -28,11 +28,11 @@ const weather = {
   },
 }
 const send = async (body: object, path = '/v1/chat/completions') => {
-  const { status, text } = await ask(simulator, path, { model: 'sim', ...body })
+  const { status, text } = await postJson(simulator, path, { model: 'sim', ...body })
   return { status, body: JSON.parse(text) }
 }
 const stream = async (body: object, path = '/v1/chat/completions') =>
-  eventsOf((await ask(simulator, path, { model: 'sim', stream: true, ...body })).text)
+  eventsOf((await postJson(simulator, path, { model: 'sim', stream: true, ...body })).text)
 const textOf = (events: any[], index = 0) =>
   events
     .flatMap(event => event.choices ?? [])

@@ -1,11 +1,14 @@
 /** OpenAI responses, as they are written: whole, or as numbered events. */
-import { isJson, jsonAnswer } from '../../generation/types.ts'
-import type { Answer, Json, Reply, ReplyCall, ReplyUsage, StreamEvent } from '../../generation/types.ts'
+import { isJsonObject } from '../../lib/json.ts'
+import { jsonResponse } from '../response.ts'
+import type { SimulatedResponse, StreamEvent } from '../response.ts'
+import type { JsonObject } from '../../lib/json.ts'
+import type { Generation, GeneratedToolCall, TokenUsage } from '../../generation/types.ts'
 import { namedEvent } from '../stream-events.ts'
 import { createdS } from './chat.ts'
-import type { Talk } from '../endpoint.ts'
+import type { EndpointCall } from '../endpoint.ts'
 
-function responsesUsage(usage: ReplyUsage): Json {
+function responsesUsage(usage: TokenUsage): JsonObject {
   return {
     input_tokens: usage.inputTokens,
     input_tokens_details: { cached_tokens: usage.cachedTokens, cache_write_tokens: usage.cacheWriteTokens },
@@ -16,13 +19,13 @@ function responsesUsage(usage: ReplyUsage): Json {
 }
 
 /** A delta of an item: the rest of its event, and its tokens. */
-type Delta = readonly [Json, StreamEvent['kind'], 0 | 1]
+type Delta = readonly [JsonObject, StreamEvent['kind'], 0 | 1]
 
 /** An item of the output: how it begins in a stream, what comes in between, and the whole. */
 interface Item {
-  readonly start: Json
+  readonly start: JsonObject
   readonly deltas: Iterable<Delta>
-  readonly whole: Json
+  readonly whole: JsonObject
 }
 
 function reasoningItem(pieces: readonly string[], id: string): Item {
@@ -47,7 +50,7 @@ function messageItem(pieces: readonly string[], id: string, status: string): Ite
   const text = pieces.join('')
   const head = { id: `msg_${id}`, type: 'message', role: 'assistant' }
   const place = { content_index: 0 }
-  const part = (said: string): Json => ({ type: 'output_text', text: said, annotations: [], logprobs: [] })
+  const part = (text: string): JsonObject => ({ type: 'output_text', text: text, annotations: [], logprobs: [] })
   const deltas = function* (): Generator<Delta> {
     yield [{ type: 'response.content_part.added', ...place, part: part('') }, 'start', 0]
     for (const delta of pieces)
@@ -62,8 +65,8 @@ function messageItem(pieces: readonly string[], id: string, status: string): Ite
   }
 }
 
-function callItem(call: ReplyCall): Item {
-  const said = call.pieces.join('')
+function callItem(call: GeneratedToolCall): Item {
+  const text = call.pieces.join('')
   const [type, field] = call.takesText ? ['custom_tool_call', 'input'] : ['function_call', 'arguments']
   const event = call.takesText ? 'response.custom_tool_call_input' : 'response.function_call_arguments'
   const head = {
@@ -72,22 +75,22 @@ function callItem(call: ReplyCall): Item {
     call_id: `call_${call.id}`,
     name: call.name,
   }
-  const status = (word: string): Json => (call.takesText ? {} : { status: word })
+  const status = (status: string): JsonObject => (call.takesText ? {} : { status: status })
   const deltas = function* (): Generator<Delta> {
     for (const delta of call.pieces) yield [{ type: `${event}.delta`, delta }, 'delta', 1]
-    yield [{ type: `${event}.done`, ...(!call.takesText && { name: call.name }), [field!]: said }, 'start', 0]
+    yield [{ type: `${event}.done`, ...(!call.takesText && { name: call.name }), [field!]: text }, 'start', 0]
   }
   return {
     start: { ...head, ...status('in_progress'), [field!]: '' },
     deltas: deltas(),
-    whole: { ...head, ...status('completed'), [field!]: said },
+    whole: { ...head, ...status('completed'), [field!]: text },
   }
 }
 
 function imageItem(data: string, id: string): Item {
   const head = { id: `ig_${id}`, type: 'image_generation_call' }
-  const deltas: Delta[] = ['in_progress', 'generating', 'completed'].map(word => [
-    { type: `response.image_generation_call.${word}` },
+  const deltas: Delta[] = ['in_progress', 'generating', 'completed'].map(status => [
+    { type: `response.image_generation_call.${status}` },
     'start',
     0,
   ])
@@ -98,7 +101,7 @@ function imageItem(data: string, id: string): Item {
   }
 }
 
-function itemsOf(reply: Reply): Item[] {
+function itemsOf(reply: Generation): Item[] {
   const choice = reply.choices[0]!
   const items: Item[] = []
   if (choice.reasoning.length > 0) items.push(reasoningItem(choice.reasoning, reply.id))
@@ -109,14 +112,14 @@ function itemsOf(reply: Reply): Item[] {
   return [...items, ...choice.calls.map(callItem)]
 }
 
-function incompleteDetails(reply: Reply): Json | null {
+function incompleteDetails(reply: Generation): JsonObject | null {
   const { finish } = reply.choices[0]!
   if (finish === 'length') return { reason: 'max_output_tokens' }
   return finish === 'content-filter' ? { reason: 'content_filter' } : null
 }
 
 /** The response around its output; what the request does not say has the vendor's default. */
-function responseHead(reply: Reply, body: Json): Json {
+function responseHead(reply: Generation, body: JsonObject): JsonObject {
   const { tools = [], tool_choice = 'auto', instructions = null, metadata = {} } = body
   return {
     id: `resp_${reply.id}`,
@@ -130,11 +133,11 @@ function responseHead(reply: Reply, body: Json): Json {
     model: reply.model,
     parallel_tool_calls: body.parallel_tool_calls ?? true,
     previous_response_id: null,
-    reasoning: isJson(body.reasoning) ? body.reasoning : { effort: null, summary: null },
+    reasoning: isJsonObject(body.reasoning) ? body.reasoning : { effort: null, summary: null },
     service_tier: 'default',
     store: body.store ?? true,
     temperature: body.temperature ?? 1,
-    text: isJson(body.text) ? body.text : { format: { type: 'text' } },
+    text: isJsonObject(body.text) ? body.text : { format: { type: 'text' } },
     tool_choice,
     tools,
     top_p: body.top_p ?? 1,
@@ -143,13 +146,13 @@ function responseHead(reply: Reply, body: Json): Json {
   }
 }
 
-function* responseEvents(reply: Reply, head: Json, done: Json): Generator<StreamEvent> {
+function* responseEvents(reply: Generation, head: JsonObject, done: JsonObject): Generator<StreamEvent> {
   let sequence = 0
-  const event = (value: Json, kind: StreamEvent['kind'] = 'start', tokens = 0): StreamEvent =>
+  const event = (value: JsonObject, kind: StreamEvent['kind'] = 'start', tokens = 0): StreamEvent =>
     namedEvent({ ...value, sequence_number: sequence++ }, kind, tokens)
-  const begun = { ...head, status: 'in_progress', output: [], usage: null }
-  yield event({ type: 'response.created', response: begun })
-  yield event({ type: 'response.in_progress', response: begun })
+  const started = { ...head, status: 'in_progress', output: [], usage: null }
+  yield event({ type: 'response.created', response: started })
+  yield event({ type: 'response.in_progress', response: started })
   for (const [at, item] of itemsOf(reply).entries()) {
     yield event({ type: 'response.output_item.added', output_index: at, item: item.start })
     for (const [value, kind, tokens] of item.deltas)
@@ -166,7 +169,11 @@ function failure(sequence: number): StreamEvent {
 }
 
 /** The answer to a request for a response, whole or as a stream. */
-export function writeResponse(reply: Reply, body: Json, usageOf: Talk['usageOf']): Answer {
+export function writeResponse(
+  reply: Generation,
+  body: JsonObject,
+  usageOf: EndpointCall['usageOf'],
+): SimulatedResponse {
   const billable = { inputTokens: reply.usage.inputTokens, outputTokens: reply.usage.outputTokens }
   const head = responseHead(reply, body)
   const details = incompleteDetails(reply)
@@ -177,6 +184,6 @@ export function writeResponse(reply: Reply, body: Json, usageOf: Talk['usageOf']
     output: itemsOf(reply).map(item => item.whole),
     usage: usageOf(responsesUsage)(reply.usage) ?? null,
   }
-  if (body.stream !== true) return jsonAnswer(done, billable)
+  if (body.stream !== true) return jsonResponse(done, billable)
   return { status: 200, headers: [], content: responseEvents(reply, head, done), billable, failure }
 }

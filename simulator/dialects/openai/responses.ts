@@ -1,47 +1,49 @@
 /** OpenAI responses, as they are read: https://platform.openai.com/docs/api-reference/responses. It keeps none. */
-import { BadRequest, isJson, jsonAnswer, objectsOf } from '../../generation/types.ts'
-import type { Ask, AskTool, Json } from '../../generation/types.ts'
-import { readMaxTokens, textOf, tokensOfEffort } from './chat.ts'
+import { ApiError, jsonResponse } from '../response.ts'
+import { isJsonObject, objectsOf } from '../../lib/json.ts'
+import type { GenerationRequest, ToolDefinition } from '../../generation/types.ts'
+import type { JsonObject } from '../../lib/json.ts'
+import { readMaxTokens, textOf, reasoningTokensFor } from './chat.ts'
 import { writeResponse } from './responses-output.ts'
-import type { Answerer } from '../endpoint.ts'
+import type { EndpointHandler } from '../endpoint.ts'
 import { countTokens } from '../../generation/tokens.ts'
 
-function itemsOf(body: Json): Json[] {
+function itemsOf(body: JsonObject): JsonObject[] {
   const { input } = body
   if (typeof input === 'string') return [{ type: 'message', role: 'user', content: input }]
   if (input === undefined)
-    throw new BadRequest("Missing required parameter: 'input'.", {
+    throw new ApiError("Missing required parameter: 'input'.", {
       param: 'input',
       code: 'missing_required_parameter',
     })
-  if (!Array.isArray(input) || !input.every(isJson))
-    throw new BadRequest("Invalid type for 'input': expected a string or an array of objects.", {
+  if (!Array.isArray(input) || !input.every(isJsonObject))
+    throw new ApiError("Invalid type for 'input': expected a string or an array of objects.", {
       param: 'input',
       code: 'invalid_type',
     })
   return input
 }
 
-function checkKept(body: Json): void {
+function checkPreviousResponse(body: JsonObject): void {
   if (typeof body.previous_response_id !== 'string') return
-  throw new BadRequest(`Previous response with id '${body.previous_response_id}' not found.`, {
+  throw new ApiError(`Previous response with id '${body.previous_response_id}' not found.`, {
     param: 'previous_response_id',
     code: 'previous_response_not_found',
   })
 }
 
 /** A result without its call is refused, as the vendor does. */
-function checkCalls(items: readonly Json[]): void {
+function checkCalls(items: readonly JsonObject[]): void {
   const known = new Set(items.filter(item => /_call$/.test(String(item.type))).map(item => item.call_id))
   for (const item of items)
     if (/_call_output$/.test(String(item.type)) && !known.has(item.call_id))
-      throw new BadRequest(
+      throw new ApiError(
         `No tool call found for ${String(item.type).replaceAll('_', ' ')} with call_id ${String(item.call_id)}.`,
         { param: 'input' },
       )
 }
 
-function readTools(value: unknown): AskTool[] {
+function readTools(value: unknown): ToolDefinition[] {
   return objectsOf(value)
     .filter(tool => tool.type === 'function' || tool.type === 'custom')
     .map(tool => ({
@@ -51,22 +53,22 @@ function readTools(value: unknown): AskTool[] {
     }))
 }
 
-function readToolChoice(value: unknown): Ask['toolChoice'] {
+function readToolChoice(value: unknown): GenerationRequest['toolChoice'] {
   if (value === 'none' || value === 'required') return value
-  if (!isJson(value)) return 'auto'
+  if (!isJsonObject(value)) return 'auto'
   if (value.type === 'allowed_tools') return value.mode === 'required' ? 'required' : 'auto'
   return value.type === 'function' || value.type === 'custom' ? { name: String(value.name) } : 'auto'
 }
 
-function readFormat(text: unknown): Ask['json'] {
-  const format = isJson(text) ? text.format : undefined
-  if (!isJson(format)) return undefined
+function readFormat(text: unknown): GenerationRequest['json'] {
+  const format = isJsonObject(text) ? text.format : undefined
+  if (!isJsonObject(format)) return undefined
   if (format.type === 'json_object') return {}
   return format.type === 'json_schema' ? { schema: format.schema } : undefined
 }
 
 /** Text of tool results that the conversation ends with. */
-function lastResults(items: readonly Json[]): string[] {
+function lastResults(items: readonly JsonObject[]): string[] {
   const results: string[] = []
   for (const item of items) {
     if (/_call_output$/.test(String(item.type))) results.push(textOf(item.output))
@@ -75,19 +77,19 @@ function lastResults(items: readonly Json[]): string[] {
   return results
 }
 
-function readResponses(body: Json, model: string): Ask {
-  checkKept(body)
+function readResponses(body: JsonObject, model: string): GenerationRequest {
+  checkPreviousResponse(body)
   const items = itemsOf(body)
   checkCalls(items)
   const messages = items.filter(item => typeof item.role === 'string')
   const results = lastResults(items)
   const parts = messages.flatMap(message => objectsOf(message.content))
-  const said = items.map(item => textOf(item.content) || textOf(item.output)).join('')
+  const texts = items.map(item => textOf(item.content) || textOf(item.output)).join('')
   return {
     model,
     userText: textOf(messages.findLast(message => message.role === 'user')?.content),
-    key: JSON.stringify([body.instructions ?? null, items]),
-    inputTokens: countTokens(textOf(body.instructions) + said),
+    conversationKey: JSON.stringify([body.instructions ?? null, items]),
+    inputTokens: countTokens(textOf(body.instructions) + texts),
     images: parts.filter(part => part.type === 'input_image').length,
     ...(results.length > 0 && { toolResult: results.join(' ') }),
     tools: readTools(body.tools),
@@ -97,15 +99,15 @@ function readResponses(body: Json, model: string): Ask {
     maxTokens: readMaxTokens(body.max_output_tokens, 'max_output_tokens'),
     stop: [],
     choices: 1,
-    reasoningTokens: tokensOfEffort(isJson(body.reasoning) ? body.reasoning.effort : undefined),
-    paints: objectsOf(body.tools).some(tool => tool.type === 'image_generation'),
+    reasoningTokens: reasoningTokensFor(isJsonObject(body.reasoning) ? body.reasoning.effort : undefined),
+    wantsImage: objectsOf(body.tools).some(tool => tool.type === 'image_generation'),
   }
 }
 
 /** Whole or as events. Throws BadRequest, also for a `previous_response_id`: nothing is kept. */
-export const openaiResponses: Answerer = ({ body, model, think, usageOf }) =>
-  writeResponse(think(readResponses(body, model)), body, usageOf)
+export const openaiResponses: EndpointHandler = ({ body, model, generate, usageOf }) =>
+  writeResponse(generate(readResponses(body, model)), body, usageOf)
 
 /** `/responses/input_tokens`: the input of the same body. Throws BadRequest. */
-export const inputTokens: Answerer = ({ body, model }) =>
-  jsonAnswer({ object: 'response.input_tokens', input_tokens: readResponses(body, model).inputTokens })
+export const inputTokens: EndpointHandler = ({ body, model }) =>
+  jsonResponse({ object: 'response.input_tokens', input_tokens: readResponses(body, model).inputTokens })
