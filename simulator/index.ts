@@ -1,6 +1,6 @@
 /**
- * An upstream that speaks the dialects of all vendors, with faults on demand and a truth log. See
- * docs/simulator.md.
+ * An upstream that speaks the APIs of all supported vendors, with faults on request and a log of what was really sent.
+ * See docs/simulator.md.
  */
 export { awsKeys } from './dialects/bedrock/authorization.ts'
 export { faultKinds } from './faults/fault.ts'

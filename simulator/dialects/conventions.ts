@@ -1,4 +1,4 @@
-/** What a dialect says around its answers: headers, and the bodies of errors. */
+/** Response headers and error bodies of each dialect. */
 import { anthropicError } from './anthropic/messages.ts'
 import type { JsonObject } from '../lib/json.ts'
 import { azureError } from './azure/chat.ts'
@@ -12,14 +12,14 @@ import type { ErrorDetails } from './openai/error.ts'
 
 type Header = readonly [string, string]
 
-/** What dialects that share paths and answers differ in. */
+/** The differences between dialects that share paths and response formats. */
 interface DialectConventions {
-  /** Headers of every answer. */
+  /** Headers of every response. */
   headers(requestId: string): readonly Header[]
   error(details: ErrorDetails, requestId: string): JsonObject
-  /** Headers of an error, beside those of every answer. */
+  /** Additional headers of error responses. */
   errorHeaders?(details: ErrorDetails): readonly Header[]
-  /** What it says to a body that names no model; absent = OpenAI's words. */
+  /** The message for a body without a model; absent = OpenAI's message. */
   readonly missingModelMessage?: string
 }
 
@@ -32,7 +32,7 @@ const openai: DialectConventions = {
   error: openaiError,
 }
 
-/** One for every vendor. Who speaks OpenAI's words has no entry of its own. */
+/** One entry for each dialect. Vendors that are compatible with OpenAI use OpenAI's. */
 const dialects = {
   openai,
   azure: {
@@ -66,8 +66,8 @@ const dialects = {
   },
 } as const satisfies Record<string, DialectConventions>
 
-/** Whose words an answer is written in, as the path or a header says. */
+/** The dialect of a response, decided by the path or by a header. */
 export type Dialect = keyof typeof dialects
 
-/** With the type that hides which dialects have the optional parts. */
+/** Typed as the interface, so that optional members can be read for every dialect. */
 export const conventionsOf = (dialect: Dialect): DialectConventions => dialects[dialect]

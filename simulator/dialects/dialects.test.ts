@@ -1,4 +1,4 @@
-/** What holds in every dialect: the same answer whole and streamed, the truth of the log, scripts, faults, determinism. */
+/** Holds in every dialect: streamed and non-streamed answers agree, truth log, scripts, faults, determinism. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { startSimulator } from '../index.ts'
 import type { Simulator } from '../index.ts'
@@ -15,7 +15,7 @@ afterAll(() => simulator.stop())
 const says = (said: string, more: Partial<TestRequest> = {}): TestRequest => ({ said, stream: false, ...more })
 const truth = () => simulator.truth.last()!
 
-/** What arrived of a stream that a fault disturbed, event by event, and whether it was whole. */
+/** The events received of a stream with a fault, and whether it was complete. */
 async function disturbed(
   dialect: DialectClient,
   fault: string,
@@ -33,7 +33,7 @@ async function disturbed(
 
 for (const [name, dialect] of Object.entries(dialectClients))
   describe(name, () => {
-    test('whole and streamed answers are the same, and so is the bill', async () => {
+    test('streamed and non-streamed answers have the same content and the same billed tokens', async () => {
       for (const wish of [
         says('say: Grüße ✓ 😀, "quoted"\n'),
         says('use the tool', { tool: true }),
@@ -60,7 +60,7 @@ for (const [name, dialect] of Object.entries(dialectClients))
       }
     })
 
-    test('a script decides about text, calls and thinking', async () => {
+    test('a script sets text, tool calls and reasoning', async () => {
       simulator.script({ text: 'call' }, { reasoning: 'so', toolCalls: [{ name: 'f', arguments: { a: [1] } }] })
       simulator.script({ text: 'talk' }, { reasoning: 'hm', text: 'hey' })
       for (const stream of [false, true]) {
@@ -85,7 +85,7 @@ for (const [name, dialect] of Object.entries(dialectClients))
       await Promise.all([twin.stop(), stranger.stop()])
     })
 
-    test('a cut stream is cut, and billed as far as it came', async () => {
+    test('a cut stream is incomplete, and billed as far as it was sent', async () => {
       const response = await sendRequest(simulator, dialect, says('tokens: 40', { stream: true }), 'sim#cut;at=10')
       await expect(response.arrayBuffer()).rejects.toThrow()
       expect(truth()).toMatchObject({ finished: 'cut', eventsSent: 10 })
@@ -93,7 +93,7 @@ for (const [name, dialect] of Object.entries(dialectClients))
       expect(truth().billable.outputTokens).toBeGreaterThan(4)
     })
 
-    test('the end, the usage or all of the JSON may be missing', async () => {
+    test('faults remove the finish reason, remove the usage, truncate the JSON', async () => {
       expect((await disturbed(dialect, 'no-finish')).heard.finish).toBe('')
       const silent = (await disturbed(dialect, 'no-usage')).heard
       expect([silent.text.length, silent.inputTokens, silent.outputTokens]).toEqual([48, undefined, undefined])
@@ -105,7 +105,7 @@ for (const [name, dialect] of Object.entries(dialectClients))
       expect([heard.text, heard.finish]).toEqual(['x', ''])
     })
 
-    test('an error in a stream is in the words of the dialect', async () => {
+    test('an error in a stream has the format of the dialect', async () => {
       const { events, isWhole, heard } = await disturbed(dialect, 'error-in-stream;at=8')
       expect([isWhole, heard.text.length > 0]).toEqual([true, true])
       expect(JSON.stringify(events.at(-1))).toMatch(/error/i)
@@ -113,7 +113,7 @@ for (const [name, dialect] of Object.entries(dialectClients))
       expect((await sendRequest(simulator, dialect, says('x'), 'sim#error-first')).status).toBe(500)
     })
 
-    test('bytes one by one, and a stream of known length, are the same answer', async () => {
+    test('single bytes, a close-delimited stream and a giant event carry the same answer', async () => {
       const calm = (await disturbed(dialect, 'token-ms=0')).heard
       for (const fault of ['split-utf8', 'close-delimited'])
         expect((await disturbed(dialect, fault)).heard).toEqual(calm)
@@ -121,7 +121,7 @@ for (const [name, dialect] of Object.entries(dialectClients))
       expect([isWhole, heard]).toEqual([true, calm])
     })
 
-    test('errors of every status have a message, and name what went wrong', async () => {
+    test('errors of every status have a message that names the cause', async () => {
       for (const status of [400, 401, 403, 404, 429, 500, 503]) {
         const response = await sendRequest(simulator, dialect, says('x'), `sim#status;code=${status}`)
         expect([response.status, (await response.text()).length > 10]).toEqual([status, true])
@@ -136,7 +136,7 @@ for (const [name, dialect] of Object.entries(dialectClients))
       }
       const unknown = await sendRequest(simulator, dialect, says('x'), 'sim#nope')
       expect([unknown.status, await unknown.text()]).toEqual([400, expect.stringContaining('unknown fault')])
-      // A body that is none.
+      // Not JSON.
       const path = dialect.path(false).replace('{model}', 'sim')
       const wrong = await fetch(`${simulator.url}${path}`, {
         method: 'POST',

@@ -1,23 +1,23 @@
-/** What a dialect gets to answer a request: its words, and the means to think about them. */
+/** The interface between routing and the handlers of the dialects. */
 import type { SimulatedResponse } from './response.ts'
 import type { GenerationRequest, Generation, TokenUsage, UsageWriter } from '../generation/types.ts'
 import type { JsonObject } from '../lib/json.ts'
 import type { HttpRequest } from '../server/request-parser.ts'
 
-/** The same for all dialects: what they do not need they leave alone. */
+/** One request to one endpoint. */
 export interface EndpointCall {
   readonly request: HttpRequest
   readonly body: JsonObject
   /** Without the fault suffix; never empty. */
   readonly model: string
   readonly seed: number
-  /** The path asks for a stream, whatever the body says. */
+  /** Whether the path asks for a stream; undefined = the body decides. */
   readonly streams: boolean | undefined
-  /** With the seed, and the script if one fits. */
+  /** Generates the answer with the simulator's seed, and with the matching script if there is one. */
   generate(request: GenerationRequest): Generation
-  /** What is written of the usage, as a fault has it reported. */
+  /** Wraps a usage formatter so that faults which concern the usage apply. */
   usageOf(write: (usage: TokenUsage) => JsonObject): UsageWriter
 }
 
-/** Answers one endpoint. Throws BadRequest for what the vendor would refuse. */
+/** Handles one endpoint. Throws ApiError where the vendor would refuse the request. */
 export type EndpointHandler = (call: EndpointCall) => SimulatedResponse

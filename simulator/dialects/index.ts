@@ -1,4 +1,4 @@
-/** From a request to the answer a vendor would give, by its path and dialect. */
+/** Selects the endpoint handler by path and dialect. */
 import {
   anthropicModels,
   anthropicUsage,
@@ -38,32 +38,32 @@ import type { EndpointHandler, EndpointCall } from './endpoint.ts'
 import { conventionsOf } from './conventions.ts'
 import type { Dialect } from './conventions.ts'
 
-/** A request with all that decides about its answer. */
+/** A request with everything that decides its response. */
 interface RoutedRequest {
   readonly request: HttpRequest
   readonly route: Route
-  /** Parsed JSON or the fields of a form; undefined when there was neither. */
+  /** Parsed JSON or the fields of a form; undefined when the body is neither. */
   readonly body: unknown
-  /** Without the fault suffix; empty when the request names none. */
+  /** Without the fault suffix; empty when the request names no model. */
   readonly model: string
   readonly seed: number
   readonly fault: Fault | undefined
   readonly script: ScriptedReply | undefined
-  /** What was uploaded. */
+  /** Uploaded files. */
   readonly files: UploadedFiles
 }
 
 const openaiChat: EndpointHandler = ({ body, model, generate: answer, usageOf }) =>
   writeChat(answer(readChat(body, model)), body, usageOf(openaiUsage))
 
-/** Voyage has another name for the length of vectors. */
+/** Voyage calls the number of dimensions `output_dimension`. */
 const openaiEmbeddings: EndpointHandler = ({ body, model, seed, usageOf }) =>
   answerEmbeddings(
     { ...body, dimensions: body.dimensions ?? body.output_dimension },
     { model, seed, usageOf: usageOf(openaiUsage) },
   )
 
-/** What does not depend on the dialect, or has a path of its own. */
+/** Handlers that do not depend on the dialect, or whose path belongs to one vendor. */
 const handlers: Record<Exclude<Endpoint, 'models' | 'ollama-models' | 'files'>, EndpointHandler> = {
   chat: openaiChat,
   completions: ({ body, model, generate: answer, usageOf }) =>
@@ -95,7 +95,7 @@ const handlers: Record<Exclude<Endpoint, 'models' | 'ollama-models' | 'files'>, 
   'bedrock-count': bedrockCount,
 }
 
-/** Vendors that answer one of OpenAI's paths in their own way. */
+/** Vendors that handle one of OpenAI's paths differently. */
 const dialectHandlers: Partial<Record<Dialect, Partial<Record<Endpoint, EndpointHandler>>>> = {
   azure: { chat: azureChat },
   mistral: { chat: mistralChat, embeddings: mistralEmbeddings, moderations: mistralModerations },
@@ -128,7 +128,7 @@ function listModels(dialect: Dialect, model: string | undefined): SimulatedRespo
   return dialect === 'gemini' ? geminiModels(model) : openaiModels(model)
 }
 
-/** The answer a vendor would give. Throws BadRequest for what a vendor would refuse. */
+/** The response of the vendor. Throws ApiError where a vendor would refuse the request. */
 export function respond(routed: RoutedRequest): SimulatedResponse {
   const { route, model, seed, fault, script, request } = routed
   if (script?.raw) return rawResponse(script)

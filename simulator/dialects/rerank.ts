@@ -1,4 +1,6 @@
-/** Reranking as Cohere, Jina and Voyage write it: words that query and document share decide. */
+/**
+ * Reranking in the formats of Cohere, Jina and Voyage. The score is the share of query words that a document contains.
+ */
 import { ApiError, jsonResponse } from './response.ts'
 import { isJsonObject } from '../lib/json.ts'
 import type { JsonObject } from '../lib/json.ts'
@@ -8,7 +10,7 @@ import { countTokens } from '../generation/tokens.ts'
 
 const wordsOf = (text: string): Set<string> => new Set(text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [])
 
-/** Documents with equal words are told apart by a little chance. */
+/** A small random part breaks ties between documents with equal words. */
 function scoreOf(query: string, document: string, seed: number): number {
   const [queryWords, documentWords] = [wordsOf(query), wordsOf(document)]
   const shared = [...queryWords].filter(word => documentWords.has(word)).length
@@ -23,8 +25,8 @@ function documentsOf(value: unknown): string[] {
 }
 
 /**
- * Path and step decide whose: `/v2/rerank` is Cohere's, which bills one search; behind `/voyage/` Voyage's, with
- * `top_k`; else Jina's. Throws BadRequest.
+ * The path decides the format: `/v2/rerank` is Cohere's, which bills one search unit; `/voyage/` is Voyage's, with
+ * `top_k`; otherwise Jina's. Throws ApiError.
  */
 export const rerank: EndpointHandler = ({ body, model, seed, request }) => {
   const { query } = body
@@ -48,7 +50,7 @@ export const rerank: EndpointHandler = ({ body, model, seed, request }) => {
   }
   const billable = { inputTokens: tokens, outputTokens: 0 }
   if (isVoyage) return jsonResponse({ object: 'list', data: results, model, usage: { total_tokens: tokens } }, billable)
-  // Jina gives the documents back unless it is told not to.
+  // Jina returns the documents unless `return_documents` is false.
   const visibleResults =
     body.return_documents === false
       ? results

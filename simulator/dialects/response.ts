@@ -1,42 +1,42 @@
-/** A response as a dialect writes it, before any fault. */
+/** Responses as the dialects produce them, before transport faults. */
 
-/** One event of a stream; `tokens` counts what its delta is billed for. */
+/** One event of a stream. `tokens` = billed tokens of its delta. */
 export interface StreamEvent {
   readonly text: string
   readonly tokens: number
   readonly kind: 'start' | 'delta' | 'finish' | 'usage' | 'end' | 'error'
-  /** What a binary framing calls it. */
+  /** Event name in a binary framing. */
   readonly name?: string
 }
 
-/** An answer before any fault. */
+/** A response before transport faults. */
 export interface SimulatedResponse {
   readonly status: number
   readonly headers: readonly (readonly [string, string])[]
   readonly content: string | Uint8Array | Iterable<StreamEvent>
-  /** What a vendor would put on the bill for all of it. */
+  /** What the vendor would bill for the complete response. */
   readonly billable: Billable
-  /** The bytes of an event where they are more than its text. */
+  /** Frames an event, for streams that are not text. */
   readonly encode?: (payload: Uint8Array, event: StreamEvent) => Uint8Array
-  /** What a stream of this kind says when it fails after so many events. */
+  /** The error event of this kind of stream, after the given number of events. */
   readonly failure?: (eventsSent: number) => StreamEvent
 }
 
-/** Tokens, all kinds of input and of output together. */
+/** Tokens of all kinds of input and of output. */
 interface Billable {
   readonly inputTokens: number
   readonly outputTokens: number
 }
 
-/** For answers that cost nothing: errors, lists, files. */
+/** For responses that are not billed: errors, lists, files. */
 export const unbilled: Billable = { inputTokens: 0, outputTokens: 0 }
 
-/** A whole answer of JSON. */
+/** A non-streamed JSON response with status 200. */
 export function jsonResponse(value: unknown, billable: Billable = unbilled): SimulatedResponse {
   return { status: 200, headers: [], content: JSON.stringify(value), billable }
 }
 
-/** A request that a vendor would refuse; becomes an error in the dialect of the path. */
+/** A request that the vendor would refuse; becomes an error in the dialect of the path. */
 export class ApiError extends Error {
   readonly status: number
   readonly param: string | null

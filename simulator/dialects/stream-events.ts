@@ -1,4 +1,4 @@
-/** Events of streams as text. */
+/** Stream events as text. */
 import type { JsonObject } from '../lib/json.ts'
 import type { StreamEvent } from './response.ts'
 
@@ -7,7 +7,7 @@ export function dataEvent(value: unknown, kind: StreamEvent['kind'], tokens = 0)
   return { text: `data: ${typeof value === 'string' ? value : JSON.stringify(value)}\n\n`, kind, tokens }
 }
 
-/** A server-sent event that is named as its `type`. */
+/** A server-sent event whose name is the value's `type`. */
 export function namedEvent(value: JsonObject, kind: StreamEvent['kind'], tokens = 0): StreamEvent {
   return { text: `event: ${value.type}\ndata: ${JSON.stringify(value)}\n\n`, kind, tokens }
 }

@@ -1,4 +1,4 @@
-/** What is each vendor's own: its refusals, its framing, and its official client, which reads all of it. */
+/** Vendor specifics: refusals, framing, and the official client of each vendor. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { GoogleGenAI } from '@google/genai'
 import { Mistral } from '@mistralai/mistralai'
@@ -26,7 +26,7 @@ const weather = {
   parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
 }
 
-/** Bodies that a vendor refuses, with the status and a word of the reason. */
+/** Bodies that a vendor refuses, with the status and a part of the message. */
 async function expectRefusals(
   path: string,
   good: object,
@@ -69,7 +69,7 @@ describe('Gemini', () => {
     expect(ids).toContain('models/sim-chat')
   })
 
-  test('what it refuses, and the key that no log shows', async () => {
+  test('refusals; the API key in the query is not logged', async () => {
     const good = { contents: [{ role: 'user', parts: [{ text: 'x' }] }] }
     await expectRefusals('/v1beta/models/sim:generateContent', good, [
       [{ contents: [] }, 400, /contents is not specified/],
@@ -83,7 +83,7 @@ describe('Gemini', () => {
     expect((await post('/v1beta/models/sim:batchEmbedContents', batch)).text).toContain('does not match')
   })
 
-  test('the third generation wants its signatures back', async () => {
+  test('Gemini 3 requires thought signatures', async () => {
     const declared = { tools: [{ functionDeclarations: [weather] }] }
     const contents: object[] = [{ role: 'user', parts: [{ text: 'use the tool' }] }]
     const path = '/v1beta/models/gemini-3-pro:generateContent'
@@ -104,7 +104,7 @@ describe('Gemini', () => {
     ).toBe(200)
   })
 
-  test('Vertex AI: embeddings and pictures by predict', async () => {
+  test('Vertex AI: embeddings and images by predict', async () => {
     const at = (model: string) => `/v1/projects/p/locations/l/publishers/google/models/${model}:predict`
     const { predictions } = (await post(at('text-embedding-005'), { instances: [{ content: 'x'.repeat(8) }] })).body
     expect([predictions[0].embeddings.values.length, predictions[0].embeddings.statistics.token_count]).toEqual([
@@ -152,7 +152,7 @@ describe('Cohere', () => {
     expect(results).toMatchObject([{ index: 1 }])
   })
 
-  test('what it refuses', () =>
+  test('refusals', () =>
     expectRefusals('/v2/chat', { model: 'sim', messages: [user('x')] }, [
       [{ messages: [] }, 400, /must have a message/],
       [{ temperature: 1.5 }, 400, /temperature must be between 0 and 1/],
@@ -204,7 +204,7 @@ describe('Mistral', () => {
     expect(filled.choices[0]!.message!.content).toBe('between')
   })
 
-  test('what it refuses', () => {
+  test('refusals', () => {
     const call = (id: string) => ({
       role: 'assistant',
       content: '',
@@ -230,7 +230,7 @@ describe('Mistral', () => {
 })
 
 describe('Ollama', () => {
-  test('streams unless told not to, one line each, and cannot be forced to call', async () => {
+  test('streams by default, one line for each event; tool calls cannot be forced', async () => {
     const { text, headers } = await postJson(simulator, '/api/chat', {
       model: 'sim',
       messages: [user('say: hi there')],
@@ -260,7 +260,7 @@ describe('Ollama', () => {
 })
 
 describe('Azure', () => {
-  test('judges prompt and answer, and wants a dated version', async () => {
+  test('filter results for prompt and answer; api-version is required', async () => {
     const body = { model: 'ignored', messages: [user('say: hi')] }
     const path = '/openai/deployments/mine/chat/completions'
     const { body: whole } = await post(`${path}?api-version=2024-10-21`, body)
@@ -286,7 +286,7 @@ describe('Bedrock', () => {
   const path = '/model/us.amazon.nova-pro-v1%3A0/converse'
   const body = { messages: [user([{ text: 'say: hi' }])] }
 
-  test('what it refuses', () =>
+  test('refusals', () =>
     expectRefusals(path, body, [
       [{ messages: [] }, 400, /must start with a user message/],
       [{ messages: [...body.messages, ...body.messages] }, 400, /must alternate/],
@@ -305,11 +305,14 @@ describe('Bedrock', () => {
       ],
     ]))
 
-  test('a signature has to be whole, and that of the known key has to be right', async () => {
+  test('signatures have to be well-formed, and correct for the known key', async () => {
     const time = '20250101T000000Z'
     const signed = (more: { scope?: string; names?: string; signature?: string; id?: string; date?: string } = {}) => ({
       'x-amz-date': more.date ?? time,
-      authorization: `AWS4-HMAC-SHA256 Credential=${more.id ?? 'AKIAANYONE0000000000'}/${more.scope ?? '20250101/us-east-1/bedrock/aws4_request'}, SignedHeaders=${more.names ?? 'host;x-amz-date'}, Signature=${more.signature ?? 'a'.repeat(64)}`,
+      authorization:
+        'AWS4-HMAC-SHA256 ' +
+        `Credential=${more.id ?? 'AKIAANYONE0000000000'}/${more.scope ?? '20250101/us-east-1/bedrock/aws4_request'}, ` +
+        `SignedHeaders=${more.names ?? 'host;x-amz-date'}, Signature=${more.signature ?? 'a'.repeat(64)}`,
     })
     expect((await post(path, body, signed())).status).toBe(200)
     const wrong: [Record<string, string>, RegExp][] = [
@@ -332,7 +335,7 @@ describe('Bedrock', () => {
     expect(JSON.stringify(simulator.truth.entries)).not.toContain('"secret"')
   })
 
-  test('a wrong checksum, an exception, and events that are named', async () => {
+  test('a wrong checksum, an exception, and event names', async () => {
     const stream = async (fault: string) =>
       Buffer.from(
         await (
@@ -374,7 +377,7 @@ describe('Bedrock', () => {
   })
 })
 
-test('pictures are scripted where a dialect has a place for them', async () => {
+test('scripted images, in dialects with a field for them', async () => {
   simulator.script({}, { text: 'look', images: [{ data: 'QUJD' }] })
   const asked: [string, object, (body: any) => string][] = [
     [

@@ -1,4 +1,4 @@
-/** Faults that change what is said. How it is sent is `deliver.ts`. */
+/** Faults that change the content of a response. Transport faults are applied in server/send-response.ts. */
 import { isJsonObject } from '../lib/json.ts'
 import { unbilled } from '../dialects/response.ts'
 import type { SimulatedResponse, StreamEvent } from '../dialects/response.ts'
@@ -11,20 +11,20 @@ import { hash, seededRandom } from '../generation/random.ts'
 import { conventionsOf } from '../dialects/conventions.ts'
 import type { Dialect } from '../dialects/conventions.ts'
 
-/** What a fault may need to know of the request that asked for it. */
+/** The part of the request that faults depend on. */
 interface FaultContext {
   readonly dialect: Dialect
   readonly requestId: string
-  /** Number of the request, which decides over chance. */
+  /** Number of the request, which seeds the random decision of `flaky`. */
   readonly n: number
   readonly seed: number
   /** Path and query of the request. */
   readonly target: string
-  /** The simulator's own address. */
+  /** Base URL of the simulator. */
   readonly url: string
 }
 
-/** An error in the words of the dialect. */
+/** An error response in the format of the dialect. */
 export function errorResponse(
   details: ErrorDetails,
   context: { dialect: Dialect; requestId: string },
@@ -55,7 +55,7 @@ function invalidUsage(usage: JsonObject, kind: string): JsonObject {
   return applyFault(usage) as JsonObject
 }
 
-/** The usage as a fault has it reported. */
+/** The usage as the fault reports it. */
 export function usageWithFault(
   fault: Fault | undefined,
   usageOf: (usage: TokenUsage) => JsonObject,
@@ -90,12 +90,12 @@ function rateLimited(fault: Fault, context: FaultContext): SimulatedResponse {
   return { ...response, headers: [...response.headers, ...headers] }
 }
 
-/** Whether the chance of `flaky` strikes this request. */
+/** Whether `flaky` fails this request. */
 function flakyFails(fault: Fault, context: FaultContext): boolean {
   return seededRandom(hash(`flaky ${context.n}`, context.seed))() < fault.number('p')
 }
 
-/** The answer as the fault has it; the same answer when the fault is one of sending. */
+/** The response with the fault applied; unchanged when the fault concerns the transport only. */
 export function applyFault(response: SimulatedResponse, fault: Fault, context: FaultContext): SimulatedResponse {
   const isWhole = typeof response.content === 'string' || response.content instanceof Uint8Array
   switch (fault.name) {
@@ -119,7 +119,7 @@ export function applyFault(response: SimulatedResponse, fault: Fault, context: F
   }
 }
 
-/** Where a dialect says that an answer is done, in words that could not stand in a tool's arguments elsewhere. */
+/** Where a dialect writes the finish reason. The patterns must not match inside escaped tool arguments. */
 const finishes: Partial<Record<Dialect, RegExp>> = {
   openai: /"(finish_reason|status)":"(?:[a-z_]*)"/g,
   gemini: /"(finishReason)":"[A-Z_]*"/g,
@@ -134,14 +134,14 @@ function withoutFinish(response: SimulatedResponse, dialect: Dialect): Simulated
   return { ...response, content }
 }
 
-/** Where the text of a delta begins in its event; -1 when it has none. */
+/** Offset at which the text of a delta begins in its event; -1 when the event has no text. */
 export function textStart(event: string): number {
   const found =
     /"(?:content|text|thinking|tool_plan|reasoning_content|arguments|partial_json|delta|input)":"(?!")/.exec(event)
   return found ? found.index + found[0].length : -1
 }
 
-/** The event without the last characters of its JSON, but with the line breaks that end it. */
+/** The event without the last characters of its JSON, but with its trailing line breaks. */
 function cutShort(event: StreamEvent): StreamEvent {
   const end = /\n*$/.exec(event.text)![0]
   return { ...event, text: event.text.slice(0, -10 - end.length) + end }
@@ -160,7 +160,7 @@ function* truncated(events: Iterable<StreamEvent>): Generator<StreamEvent> {
   }
 }
 
-/** The events as the fault has them. */
+/** The events with the fault applied. */
 export function* applyFaultToEvents(response: SimulatedResponse, fault: Fault | undefined): Generator<StreamEvent> {
   const events = response.content as Iterable<StreamEvent>
   if (fault?.name === 'truncated-json') return yield* truncated(events)

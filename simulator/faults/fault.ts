@@ -1,122 +1,132 @@
-/**
- * The faults the simulator knows, and how they are asked for: `model#name;param=value` or the header
- * `x-simulate`.
- */
+/** The faults of the simulator and how they are requested: `model#name;param=value` or the header `x-simulate`. */
 import { faultValue } from './parameter-values.ts'
 import { suggestion } from '../lib/did-you-mean.ts'
 
-/** A fault as docs/simulator.md lists it. The defaults are for requests that leave a parameter out. */
+/** A fault as listed in docs/simulator.md. Defaults apply where a request leaves a parameter out. */
 export interface FaultKind {
-  /** Parameters and their defaults; the first also takes the value of `name=value`. */
+  /** Parameters and their defaults; the first one is set by `name=value`. */
   readonly params: Readonly<Record<string, number | string>>
   readonly about: string
 }
 
-/** Where a stream is disturbed unless the fault says otherwise: after the role and two words. */
+/** Default position of stream faults: after the role event and two content events. */
 const atEvents = 3
 
 const table = {
-  refuse: { params: {}, about: 'takes the request and closes (FIN) without a byte' },
-  reset: { params: {}, about: 'takes the request and resets (RST) without a byte' },
+  refuse: { params: {}, about: 'closes the connection with FIN without sending a byte' },
+  reset: { params: {}, about: 'closes the connection with RST without sending a byte' },
   'reset-idle': {
     params: { ms: 50, when: 'idle', how: 'fin' },
-    about: 'answers, then closes the idle connection after ms; when=next: on the next bytes; how=fin or rst',
+    about:
+      'answers, then closes the idle connection after ms, or with when=next when the next bytes arrive; how=fin or rst',
   },
-  'half-close': { params: { ms: 0 }, about: 'answers, keeps alive, sends FIN after ms and goes on reading' },
-  unsolicited: { params: { ms: 0 }, about: 'answers, then sends an answer nobody asked for after ms' },
+  'half-close': { params: { ms: 0 }, about: 'answers with keep-alive, sends FIN after ms and continues to read' },
+  unsolicited: { params: { ms: 0 }, about: 'answers, then sends a second response without a request after ms' },
   hang: { params: {}, about: 'never answers' },
   'hang-mid': {
     params: { at: atEvents },
-    about: 'stops after at events (half of a whole answer) and stays open',
+    about: 'stops after at events (non-streamed: half of the body); the connection stays open',
   },
   'hang-end': {
     params: { ms: 0 },
-    about: 'says all of a stream, and ends its body only after ms (0 = never)',
+    about: 'sends all events of a stream, and ends its body only after ms (0 = never)',
   },
   slow: { params: { ms: 1000 }, about: 'waits ms before the headers' },
-  'token-ms': { params: { ms: 20 }, about: 'one event each ms; also a parameter of every other fault' },
-  drip: { params: { ms: 1 }, about: 'one byte of the body each ms' },
+  'token-ms': { params: { ms: 20 }, about: 'one event each ms milliseconds; also a parameter of every other fault' },
+  drip: { params: { ms: 1 }, about: 'one byte of the body each ms milliseconds' },
   cut: {
     params: { at: atEvents, bytes: 0 },
-    about: 'FIN after at events and bytes more; half of a whole answer',
+    about: 'FIN after at events and bytes more (non-streamed: after half of the body)',
   },
   'cut-clean': {
     params: { at: atEvents },
-    about: 'ends after at events as if all were said: framing is intact',
+    about: 'ends the body correctly after at events (non-streamed: after half of the body)',
   },
   'cut-chunked': {
     params: { at: Infinity, bytes: 0 },
-    about: 'FIN instead of the last chunk; at events if given',
+    about: 'FIN instead of the last chunk, after all events or after at',
   },
-  'cut-reset': { params: { at: atEvents, bytes: 0 }, about: 'RST after at events and bytes more' },
+  'cut-reset': {
+    params: { at: atEvents, bytes: 0 },
+    about: 'RST after at events and bytes more (non-streamed: after half of the body)',
+  },
   'cut-close-delimited': {
     params: { at: atEvents, bytes: 0, how: 'rst' },
-    about: 'neither length nor chunks, RST (how=fin: FIN) after at events',
+    about: 'neither length nor chunks; RST (how=fin: FIN) after at events',
   },
-  'close-delimited': { params: {}, about: 'neither length nor chunks: a whole answer that ends with FIN' },
-  'truncated-json': { params: {}, about: 'the JSON of the answer (of its last content event) ends early' },
-  'length-short': { params: { by: 10 }, about: 'content-length says by bytes too few' },
-  'length-long': { params: { by: 10 }, about: 'content-length says by bytes too many, then FIN' },
-  'bad-chunk': { params: { at: 0 }, about: 'a chunk size that is no number after at events' },
-  'bad-status-line': { params: {}, about: 'a status line that is none' },
-  'status-999': { params: {}, about: 'the status 999 over a good answer' },
-  'huge-headers': { params: { bytes: 1_048_576 }, about: 'a header of bytes' },
-  'many-headers': { params: { count: 1000 }, about: 'count headers' },
-  'invalid-utf8': { params: {}, about: 'bytes that are no UTF-8 inside of the text' },
-  'split-utf8': { params: {}, about: 'every byte of the body is a chunk and a write of its own' },
-  'giant-event': { params: { bytes: 16_777_216, at: 1 }, about: 'one event (one text) of bytes' },
+  'close-delimited': { params: {}, about: 'neither length nor chunks; a complete response that ends with FIN' },
+  'truncated-json': {
+    params: {},
+    about: 'the JSON of the response (streamed: of the last content event) is truncated',
+  },
+  'length-short': { params: { by: 10 }, about: 'content-length is by bytes too small' },
+  'length-long': { params: { by: 10 }, about: 'content-length is by bytes too large; FIN follows' },
+  'bad-chunk': { params: { at: 0 }, about: 'an invalid chunk size after at events' },
+  'bad-status-line': { params: {}, about: 'an invalid status line' },
+  'status-999': { params: {}, about: 'status 999 with a normal body' },
+  'huge-headers': { params: { bytes: 1_048_576 }, about: 'one header of this many bytes' },
+  'many-headers': { params: { count: 1000 }, about: 'this count of headers' },
+  'invalid-utf8': { params: {}, about: 'invalid UTF-8 inside the text' },
+  'split-utf8': { params: {}, about: 'every byte of the body is its own chunk and its own write' },
+  'giant-event': {
+    params: { bytes: 16_777_216, at: 1 },
+    about: 'one event (non-streamed: the body) has a field of this many bytes',
+  },
   'bad-crc': {
     params: { at: atEvents },
-    about: 'a wrong checksum in the event after at events of a binary stream',
+    about: 'a wrong checksum in the event after at events, in binary streams',
   },
-  'no-done': { params: {}, about: 'a finish reason, but no [DONE] or message_stop' },
+  'no-done': { params: {}, about: 'a finish reason, but neither [DONE] nor message_stop' },
   'no-finish': { params: {}, about: '[DONE] or message_stop, but no finish reason' },
-  'no-usage': { params: {}, about: 'no usage, asked for or not' },
-  'bad-usage': { params: { kind: 'mixed' }, about: 'kind=negative, huge, text, fraction, null or mixed' },
+  'no-usage': { params: {}, about: 'no usage, even if requested' },
+  'bad-usage': {
+    params: { kind: 'mixed' },
+    about: 'invalid numbers in the usage; kind=negative, huge, text, fraction, null or mixed',
+  },
   'error-in-stream': {
     params: { at: atEvents },
-    about: 'an error event after at events; a whole answer is status 500',
+    about: 'an error event after at events (non-streamed: status 500)',
   },
-  'error-first': { params: {}, about: 'an error event is the first; a whole answer is status 500' },
+  'error-first': { params: {}, about: 'an error event comes first (non-streamed: status 500)' },
   '429': {
     params: { 'retry-after': '1', 'retry-after-ms': '', kind: '' },
-    about: 'status 429; the headers as given, none when empty; kind=quota',
+    about: 'status 429 with these headers, none when empty; kind=quota',
   },
   status: {
     params: { code: 500, kind: '' },
-    about: 'status code; kind=quota, context-length or content-filter',
+    about: 'this status code; kind=quota, context-length or content-filter',
   },
-  'html-error': { params: { code: 502 }, about: 'status code with a page of HTML' },
+  'html-error': { params: { code: 502 }, about: 'this status code with an HTML page' },
   redirect: {
     params: { to: '', code: 307 },
-    about: 'a redirect; without to: to the same path under /redirected',
+    about: 'a redirect; the default target is the same path under /redirected',
   },
   flaky: {
     params: { p: 0.3, code: 500 },
-    about: 'with chance p fails by status code, or reset for code=0',
+    about: 'fails with probability p by status code, or by RST for code=0',
   },
 } as const satisfies Record<string, FaultKind>
 
-/** As it stands before the parameters in `model#fault`. */
+/** As written before the parameters in `model#fault`. */
 export type FaultName = keyof typeof table
 
 /** All faults by name, with parameters and meaning. */
 export const faultKinds: Readonly<Record<FaultName, FaultKind>> = table
 
-/** A fault that a request asks for, its parameters checked. Made by `parseFault`. */
+/** A requested fault with checked parameters. Made by `parseFault`. */
 export interface Fault {
   readonly name: FaultName
-  /** As asked for. */
+  /** As requested. */
   readonly spec: string
-  /** A number parameter: as given, or its default. */
+  /** A number parameter as given, or its default. */
   number(param: string): number
-  /** A text parameter: as given, or its default. */
+  /** A text parameter as given, or its default. */
   text(param: string): string
-  /** Pause between two events. */
+  /** Pause between two events, in milliseconds. */
   readonly tokenMs: number
 }
 
-/** A fault nobody knows, a parameter it does not have, or a value that cannot be; the message says what there is. */
+/** An unknown fault, an unknown parameter or an invalid value; the message lists what exists. */
 export class UnknownFault extends Error {}
 
 function listing(): string {
@@ -125,7 +135,7 @@ function listing(): string {
     .join(', ')
 }
 
-/** The name a request asks for, without its fault: `gpt#cut;at=2` is model `gpt` and spec `cut;at=2`. */
+/** Splits the fault off a model name: `gpt#cut;at=2` is the model `gpt` and the fault `cut;at=2`. */
 export function splitModel(model: string): { model: string; spec?: string } {
   const at = model.indexOf('#')
   return at < 0 ? { model } : { model: model.slice(0, at), spec: model.slice(at + 1) }

@@ -12,7 +12,7 @@ beforeEach(() => simulator.reset())
 afterAll(() => simulator.stop())
 
 const kept = (fault: string, more: object = {}, said?: string) => rawExchange(simulator, chat(fault, more, said))
-/** On a connection that the simulator closes after the answer: nothing to wait for. */
+/** With `connection: close`, so that the test need not wait for a timeout. */
 const closing = (sent: string) => sent.replace('host: x', 'host: x\r\nconnection: close')
 const raw = (fault: string, more: object = {}, said?: string) =>
   rawExchange(simulator, closing(chat(fault, more, said)), fault.startsWith('hang') ? 100 : 2500)
@@ -20,7 +20,7 @@ const stream = { stream: true }
 const truth = () => simulator.truth.last()!
 
 describe('asking for a fault', () => {
-  test('works by suffix, by value, in brackets, by header; the header counts', () => {
+  test('by suffix, by value, in brackets, by header; the header has precedence', () => {
     const values = (spec: string) => [parseFault(spec).name, parseFault(spec).number('at'), parseFault(spec).tokenMs]
     expect(values('cut')).toEqual(['cut', 3, 0])
     for (const spec of ['cut;at=5;token-ms=2', 'cut=5;token-ms=2', 'cut(at=5,token-ms=2)', 'cut ; at = 5; token-ms=2'])
@@ -39,7 +39,7 @@ describe('asking for a fault', () => {
     }
   })
 
-  test('unknown faults and parameters are refused with the list of all', async () => {
+  test('unknown faults and parameters are refused with a list of all', async () => {
     for (const spec of ['nope', '', 'cut;att=1', 'cut;at=x', 'cut;at=-1', 'hang=3', '__proto__', 'toString'])
       expect(() => parseFault(spec)).toThrow(UnknownFault)
     const body = { model: 'sim#nope', messages: [{ role: 'user', content: 'x' }], max_tokens: 9 }
@@ -63,7 +63,7 @@ describe('before the headers', () => {
     expect(truth().status).toBeUndefined()
   })
 
-  test('hang says nothing, and knows when the client has left', async () => {
+  test('hang sends nothing, and records when the client leaves', async () => {
     const hung = await raw('hang', stream)
     expect([hung.end, hung.bytes.length]).toEqual(['open', 0])
     await Bun.sleep(20)
@@ -110,19 +110,19 @@ describe('in the middle of a stream', () => {
       expect(truth().finished).toBe(fault.startsWith('hang') ? 'client-closed' : 'cut')
     })
 
-  test('bytes more than whole events come when asked for, and the chunk promises all of the next', async () => {
+  test('bytes of the next event follow if requested; its chunk header announces the whole event', async () => {
     const { body, isWhole } = bodyOf(await raw('cut;at=2;bytes=9', stream))
     expect(isWhole).toBe(false)
     expect(body.toString().split('\n\n').at(-1)).toBe('data: {"i')
   })
 
-  test('cut-chunked without a place says everything but the last chunk', async () => {
+  test('cut-chunked without a position sends everything but the last chunk', async () => {
     const { body, isWhole } = bodyOf(await raw('cut-chunked', stream))
     expect([isWhole, eventsOf(body.toString()).at(-1)]).toEqual([false, '[DONE]'])
     expect(truth().finished).toBe('cut')
   })
 
-  test('errors stand where they are asked for', async () => {
+  test('errors are at the requested position', async () => {
     for (const [fault, events] of [
       ['error-first', 1],
       ['error-in-stream;at=4', 5],
@@ -135,7 +135,7 @@ describe('in the middle of a stream', () => {
     expect((await raw('error-in-stream')).text).toStartWith('HTTP/1.1 500 ')
   })
 
-  test('ends are left out one by one', async () => {
+  test('no-done and no-finish each remove one event', async () => {
     const events = async (fault: string, more = {}) =>
       eventsOf(bodyOf(await raw(fault, { ...stream, ...more })).body.toString())
     const noDone = await events('no-done')
@@ -151,7 +151,7 @@ describe('in the middle of a stream', () => {
 })
 
 describe('after the last event', () => {
-  test('hang-end: all is said and counted, but the body stays open', async () => {
+  test('hang-end: all events are sent and counted, but the body stays open', async () => {
     const result = await raw('hang-end', stream)
     const body = bodyOf(result)
     const events = eventsOf(body.body.toString())
@@ -166,8 +166,8 @@ describe('after the last event', () => {
   })
 })
 
-describe('whole answers', () => {
-  test('half of the body, and each its own end', async () => {
+describe('non-streamed responses', () => {
+  test('half of the body, and the end of each fault', async () => {
     const good = bodyOf(await raw('')).body.length
     for (const [fault, end] of [
       ['cut', 'fin'],
@@ -185,7 +185,7 @@ describe('whole answers', () => {
     expect([unended.isWhole, unended.body.length]).toEqual([false, good])
   })
 
-  test('lengths lie by as much as asked', async () => {
+  test('content-length is wrong by the requested amount', async () => {
     const good = bodyOf(await raw('')).body
     const short = await raw('length-short;by=4')
     expect(bodyOf(short).head).toContain(`content-length: ${good.length - 4}`)
@@ -196,7 +196,7 @@ describe('whole answers', () => {
     expect(truth().finished).toBe('cut')
   })
 
-  test('JSON that ends early is framed well', async () => {
+  test('truncated JSON has correct framing', async () => {
     const { body, isWhole } = bodyOf(await raw('truncated-json'))
     expect(isWhole).toBe(true)
     expect(() => JSON.parse(body.toString())).toThrow()
@@ -215,7 +215,7 @@ describe('whole answers', () => {
     expect(broken.length).toBe(1)
   })
 
-  test('heads are as bad as their names', async () => {
+  test('faults of the response head', async () => {
     expect((await raw('bad-status-line')).text).toStartWith('HTP/one')
     expect((await raw('status-999')).text).toStartWith('HTTP/1.1 999 ')
     expect((await raw('many-headers;count=500')).text.match(/^x-many-/gm)?.length).toBe(500)
@@ -223,7 +223,7 @@ describe('whole answers', () => {
     expect((await raw('bad-chunk')).text).toContain('\r\n\r\nnot-a-size\r\n')
   })
 
-  test('usage can be missing or absurd, in both dialects', async () => {
+  test('usage can be missing or invalid, in both dialects', async () => {
     const ask400 = async (path: string, model: string) =>
       JSON.parse(
         (await postJson(simulator, path, { model, max_tokens: 50, messages: [{ role: 'user', content: 'x' }] })).text,
@@ -238,7 +238,7 @@ describe('whole answers', () => {
 })
 
 describe('bytes', () => {
-  test('invalid UTF-8 is inside of the text, whole and streamed', async () => {
+  test('invalid UTF-8 is inside the text, streamed or not', async () => {
     for (const more of [{}, stream]) {
       const { body } = bodyOf(await raw('invalid-utf8', more))
       expect(body.includes(Buffer.of(0xff, 0xfe, 0xc0, 0x80))).toBe(true)
@@ -259,13 +259,13 @@ describe('bytes', () => {
     }
   })
 
-  test('drip keeps its pace', async () => {
+  test('drip keeps its rate', async () => {
     const { text, tookMs } = await rawExchange(simulator, closing(chat('drip;ms=0.2', {}, 'say: a')), 3000)
     expect(text).toContain('"content":"a"')
     expect(tookMs).toBeGreaterThan(100)
   })
 
-  test('a giant event is as large as asked, valid, and no more than that', async () => {
+  test('a giant event has the requested size and is valid', async () => {
     for (const more of [{}, stream]) {
       const result = await raw('giant-event;bytes=3000000', more, 'say: a')
       const { body, isWhole } = bodyOf(result)
@@ -277,7 +277,7 @@ describe('bytes', () => {
 })
 
 describe('statuses', () => {
-  test('429 with whatever it says about later', async () => {
+  test('429 with its retry headers', async () => {
     const headers = async (fault: string) => bodyOf(await raw(fault)).head
     expect(await headers('429')).toContain('retry-after: 1\r\n')
     for (const absurd of ['1e9', '-1', 'x', 'Wed, 21 Oct 2099 07:28:00 GMT'])
@@ -289,7 +289,7 @@ describe('statuses', () => {
     expect((await raw('status;code=400;kind=context-length')).text).toContain('context_length_exceeded')
   })
 
-  test('pages of HTML and redirects, which are served where they lead', async () => {
+  test('HTML pages, and redirects whose target answers', async () => {
     const page = await raw('html-error')
     expect(page.text).toStartWith('HTTP/1.1 502 Bad Gateway\r\n')
     expect(page.text).toContain('\r\ncontent-type: text/html')
@@ -303,7 +303,7 @@ describe('statuses', () => {
     expect(truth().path).toBe('/redirected/v1/chat/completions')
   })
 
-  test('flaky fails as often as asked, the same requests for the same seed', async () => {
+  test('flaky fails at the requested rate, for the same requests with the same seed', async () => {
     const run = async () => {
       simulator.reset()
       const statuses: number[] = []
@@ -327,7 +327,7 @@ describe('statuses', () => {
   })
 })
 
-describe('a connection that is kept', () => {
+describe('keep-alive connections', () => {
   test('reset-idle closes it after its time, or on the next bytes', async () => {
     const idle = await kept('reset-idle;ms=30')
     expect([idle.end, bodyOf(idle).isWhole]).toEqual(['fin', true])
@@ -339,7 +339,7 @@ describe('a connection that is kept', () => {
     expect(stays.end).toBe('open')
   })
 
-  test('unsolicited sends an answer nobody asked for, at once or later', async () => {
+  test('unsolicited sends a response without a request, at once or later', async () => {
     for (const fault of ['unsolicited', 'unsolicited;ms=30']) {
       const { text, end } = await kept(fault, {}, 'say: mine')
       expect(text.match(/HTTP\/1.1 200/g)?.length).toBe(2)
@@ -348,12 +348,12 @@ describe('a connection that is kept', () => {
     }
   })
 
-  test('half-close sends FIN behind a whole answer', async () => {
+  test('half-close sends FIN after a complete response', async () => {
     const result = await kept('half-close')
     expect([result.end, bodyOf(result).isWhole]).toEqual(['fin', true])
   })
 
-  test('requests that follow each other on it are answered in order', async () => {
+  test('pipelined requests are answered in order', async () => {
     const { text } = await rawExchange(
       simulator,
       chat('slow;ms=20', {}, 'say: first') + chat('', stream, 'say: next') + post('/v1/nope', {}),

@@ -1,4 +1,4 @@
-/** Values of faults: what cannot be is refused before anything is sent, with what could be. */
+/** Invalid parameter values are refused before anything is sent, with a description of the valid ones. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { parseFault, UnknownFault } from './fault.ts'
 import { faultKinds, startSimulator } from '../index.ts'
@@ -58,7 +58,7 @@ for (const [spec, words] of wrong)
     expect(JSON.parse(text.split('\r\n\r\n')[1]!).error.message).toContain(words)
   })
 
-test('the edges that are allowed', () => {
+test('limits are inclusive', () => {
   const taken = [
     'flaky;p=0;code=0',
     'flaky;p=1;code=599',
@@ -77,7 +77,7 @@ test('the edges that are allowed', () => {
 })
 
 test('every parameter can be given its own default', () => {
-  // No events are waited for by default: there is no number for it.
+  // The default is Infinity, which cannot be written as a number.
   for (const [name, { params }] of Object.entries(faultKinds))
     for (const [param, value] of Object.entries(params))
       if (value !== Infinity) expect(parseFault(`${name};${param}=${value}`).text(param)).toBe(String(value))

@@ -1,12 +1,12 @@
-/** Which values the parameters of faults may have. */
+/** Allowed values of fault parameters. */
 import { answerStatuses, isAnswerStatus, isHeaderValue } from '../server/http-syntax.ts'
 
 type Read = { readonly value: number | string } | { readonly expected: string }
 type Reader = (text: string) => Read
 
-/** Timers cannot wait longer. */
+/** Longest delay of a timer. */
 const msMax = 2 ** 31 - 1
-/** More is kept in memory than a test machine has. */
+/** Larger headers would be held in memory at once. */
 const headerBytesMax = 100_000_000
 const headersMax = 1_000_000
 
@@ -29,7 +29,7 @@ function oneOf(...words: string[]): Reader {
 const header: Reader = text =>
   isHeaderValue(text) ? { value: text } : { expected: 'printable ASCII, since it is sent as a header' }
 
-/** By the name of the parameter, whatever the fault. */
+/** Readers by parameter name, for all faults. */
 const general: Readonly<Record<string, Reader>> = {
   ms: number(`milliseconds from 0 to ${msMax}`, value => value >= 0 && value <= msMax),
   at: upTo(Number.MAX_SAFE_INTEGER),
@@ -45,7 +45,7 @@ const general: Readonly<Record<string, Reader>> = {
   'retry-after-ms': header,
 }
 
-/** Where one fault takes other values than the rest: `fault;param`. */
+/** Readers for one fault's parameter that differs from the general one: `fault;parameter`. */
 const special: Readonly<Record<string, Reader>> = {
   'huge-headers;bytes': upTo(headerBytesMax),
   'redirect;code': number(
@@ -58,7 +58,7 @@ const special: Readonly<Record<string, Reader>> = {
   'status;kind': oneOf('', 'quota', 'context-length', 'content-filter'),
 }
 
-/** The value, or what it would have to be. Every parameter has a reader: a test holds the table of faults to it. */
+/** The value, or a description of what is allowed. A test checks that every parameter has a reader. */
 export function faultValue(fault: string, param: string, text: string): Read {
   const read = special[`${fault};${param}`] ?? general[param === 'token-ms' ? 'ms' : param]
   return read ? read(text) : { expected: 'left out: nothing reads it' }

@@ -1,4 +1,4 @@
-/** Decides what to answer: the same seed, model and conversation always get the same words. */
+/** Generates the answer. The same seed, model and conversation always give the same text. */
 import type {
   GenerationRequest,
   ToolDefinition,
@@ -23,7 +23,7 @@ interface Draft {
   readonly images?: readonly GeneratedImage[]
 }
 
-/** What the last message of the user orders, a line each. `say:` takes all that follows it. */
+/** The number of a directive in the last user message, one on each line. `say:` takes all that follows it. */
 function directive(userText: string, name: 'tokens' | 'cached' | 'cache-write'): number | undefined {
   const found = new RegExp(`^${name}: *(\\d{1,9})`, 'm').exec(userText)
   return found ? Math.min(Number(found[1]), tokensMax) : undefined
@@ -81,14 +81,14 @@ function draft(request: GenerationRequest, script: ScriptedReply | undefined, ra
   return { text, calls, finish: script.finish, reasoning: script.reasoning, images }
 }
 
-/** What was scripted, or a picture of one colour for those who want one. */
+/** The scripted images, or one image of a single colour when the request asks for one. */
 function generateImages(request: GenerationRequest, given: Draft, random: () => number): readonly GeneratedImage[] {
   if (given.images) return given.images
   if (!request.wantsImage || given.calls.length > 0) return []
   return [{ data: pngOf(random, 64, 64).toString('base64'), mediaType: 'image/png' }]
 }
 
-/** The text up to the stop sequence that comes first. */
+/** The text up to the first stop sequence in it. */
 function stopAt(text: string, stops: readonly string[]): { text: string; stopSequence?: string } {
   let end = -1
   let stopSequence: string | undefined
@@ -135,7 +135,7 @@ function tokensOfChoice(choice: GeneratedChoice): number {
   return choice.calls.reduce((sum, call) => sum + call.pieces.length, choice.text.length + choice.reasoning.length)
 }
 
-/** The answer to `ask`; a script decides what it says of it. */
+/** Generates the answer to `request`; a script overrides the parts that it gives. */
 export function generate(request: GenerationRequest, seed: number, script?: ScriptedReply): Generation {
   const key = `${request.model}\n${request.conversationKey}`
   const choices = Array.from({ length: request.choices }, (_, index) => {

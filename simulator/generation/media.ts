@@ -1,4 +1,4 @@
-/** Pictures and sound to answer with: small, real files that chance decides. */
+/** Small but valid image and audio files, generated from a seed. */
 import { crc32, deflateSync } from 'node:zlib'
 
 const sideMax = 4096
@@ -12,7 +12,7 @@ function pngChunk(type: string, data: Uint8Array): Buffer {
   return Buffer.concat([head, body, checksum])
 }
 
-/** A PNG of one colour that `random` decides. One bit a pixel: also a large one is a few hundred bytes. */
+/** A PNG of one colour chosen by `random`. One bit per pixel, so that large images are a few hundred bytes. */
 export function pngOf(random: () => number, width: number, height: number): Buffer {
   const [wide, high] = [width, height].map(side => Math.min(Math.max(Math.floor(side) || 1, 1), sideMax)) as [
     number,
@@ -23,7 +23,7 @@ export function pngOf(random: () => number, width: number, height: number): Buff
   header.writeUInt32BE(high, 4)
   header.set([1, 3, 0, 0, 0], 8)
   const palette = Uint8Array.from({ length: 6 }, () => Math.floor(random() * 256))
-  // A filter byte before each row; every pixel is the first colour.
+  // One filter byte before each row; every pixel has the first palette colour.
   const rows = Buffer.alloc(high * (1 + Math.ceil(wide / 8)))
   return Buffer.concat([
     Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]),
@@ -34,17 +34,17 @@ export function pngOf(random: () => number, width: number, height: number): Buff
   ])
 }
 
-/** Of the tone that is said for every character. */
+/** Milliseconds of audio for each character of the text. */
 const msPerCharacter = 10
 const samplesPerSecond = 24_000
 const charactersMax = 4096
 
-/** Seconds that the sound of a text lasts. */
+/** Duration of the audio for a text, in seconds. */
 export function soundSeconds(text: string): number {
   return (Math.min(text.length, charactersMax) * msPerCharacter) / 1000
 }
 
-/** Samples of 16 bits, little-endian, one channel, 24,000 a second: a tone whose pitch `random` decides. */
+/** PCM, 16 bits little-endian, mono, 24,000 samples per second: a tone whose pitch `random` chooses. */
 export function pcmOf(text: string, random: () => number): Buffer {
   const hertz = 200 + Math.floor(random() * 400)
   const samples = new Int16Array(Math.round(soundSeconds(text) * samplesPerSecond))
@@ -70,14 +70,14 @@ function wavOf(samples: Buffer): Buffer {
   return Buffer.concat([head, samples])
 }
 
-/** Frames of silence: MPEG 1 layer III, 128 kbit/s, 44,100 Hz; 417 bytes are 26 ms. */
+/** Silent MPEG-1 Layer III frames, 128 kbit/s, 44,100 Hz: 417 bytes are 26 ms. */
 function mp3Of(text: string): Buffer {
   const frame = Buffer.alloc(417)
   frame.set([0xff, 0xfb, 0x90, 0x00])
   return Buffer.concat(Array.from({ length: Math.max(Math.ceil(soundSeconds(text) / 0.026), 1) }, () => frame))
 }
 
-/** How these files begin; what follows is no sound. */
+/** Magic numbers at the start of these formats; the rest of the file is not valid audio. */
 const magic: Record<string, string> = { opus: 'OggS', flac: 'fLaC', aac: '\xff\xf1\x50\x80' }
 
 /** Media types by `response_format` (OpenAI API reference, "Create speech"). */
@@ -90,7 +90,7 @@ export const soundTypes: Readonly<Record<string, string>> = {
   aac: 'audio/aac',
 }
 
-/** A file of a format of `soundTypes`. */
+/** A file in one of the formats of `soundTypes`. */
 export function soundOf(format: string, text: string, random: () => number): Buffer {
   if (format === 'mp3') return mp3Of(text)
   const samples = pcmOf(text, random)

@@ -1,11 +1,11 @@
-/** Chance that repeats: the same words give the same numbers, on every machine. */
+/** Deterministic pseudo-random numbers: the same seed gives the same values on every machine. */
 
 /** A 53-bit hash of `text`; different seeds give unrelated values. */
 export function hash(text: string, seed = 0): number {
   return Number(BigInt.asUintN(53, BigInt(Bun.hash(text, seed))))
 }
 
-/** An endless row of numbers in [0, 1) that `state` decides (mulberry32). */
+/** A generator of numbers in [0, 1) seeded with `state` (mulberry32). */
 export function seededRandom(state: number): () => number {
   let value = (state ^ Math.floor(state / 2 ** 32)) >>> 0
   return () => {
@@ -18,7 +18,7 @@ export function seededRandom(state: number): () => number {
 
 const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
 
-/** An identifier as vendors make them: `length` letters and digits. */
+/** An identifier of `length` letters and digits. */
 export function randomId(random: () => number, length: number): string {
   let id = ''
   while (id.length < length) id += letters[Math.floor(random() * letters.length)]

@@ -63,7 +63,7 @@ for (const [name, schema] of Object.entries(schemas))
     }
   })
 
-test('the seed decides the value', () => {
+test('the seed determines the value', () => {
   expect(sampleValue(person, seededRandom(4))).toEqual(sampleValue(person, seededRandom(4)))
   const values = new Set(
     Array.from({ length: 20 }, (_, seed) => JSON.stringify(sampleValue(person, seededRandom(seed)))),
@@ -71,7 +71,7 @@ test('the seed decides the value', () => {
   expect(values.size).toBeGreaterThan(5)
 })
 
-test('hostile schemas end', () => {
+test('recursive and malformed schemas terminate', () => {
   const endless = {
     allOf: [{ $ref: '#' }],
     type: 'object',

@@ -1,4 +1,4 @@
-/** A value that a JSON Schema allows, for tool arguments and structured output. */
+/** Generates a value that is valid against a JSON Schema, for tool arguments and structured output. */
 
 type Schema = Record<string, unknown>
 
@@ -7,9 +7,9 @@ interface Context {
   readonly random: () => number
 }
 
-/** Recursive schemas end here: optional properties and items are left out below. */
+/** Limit for recursive schemas: deeper, optional properties and items are left out. */
 const depthMax = 6
-/** And here even what is required: nothing finite can satisfy such a schema. */
+/** Limit for required properties: a schema that recurses through them has no finite value. */
 const depthLimit = 40
 
 function isObject(value: unknown): value is Schema {
@@ -24,7 +24,7 @@ function numberOf(value: unknown, otherwise: number): number {
   return typeof value === 'number' && Number.isFinite(value) ? value : otherwise
 }
 
-/** Follows `#/...` inside the document; anything else allows everything. */
+/** Resolves `#/...` inside the document; other references accept anything. */
 function dereference(reference: string, root: Schema): unknown {
   let node: unknown = root
   for (const step of reference.replace(/^#\/?/, '').split('/').filter(Boolean)) {
@@ -34,7 +34,7 @@ function dereference(reference: string, root: Schema): unknown {
   return node
 }
 
-/** One flat schema of a schema with `$ref` and `allOf`. */
+/** Merges `$ref` and `allOf` into one schema. */
 function flatten(schema: Schema, context: Context, depth: number): Schema {
   if (depth > depthLimit) return {}
   let flat: Schema = { ...schema }
@@ -139,8 +139,8 @@ function valueFor(given: unknown, context: Context, depth: number): unknown {
 }
 
 /**
- * A value of `schema` that `random` decides. `pattern`, `not`, `if` and `dependent*` are not obeyed. A schema
- * that is missing or not an object gives an empty object, as tools without parameters are called.
+ * A value valid against `schema`, chosen by `random`. `pattern`, `not`, `if` and `dependent*` are not evaluated. A
+ * schema that is missing or not an object gives an empty object, as models call tools without parameters.
  */
 export function sampleValue(schema: unknown, random: () => number): unknown {
   return isObject(schema) ? valueFor(schema, { root: schema, random }, 0) : {}

@@ -1,4 +1,4 @@
-/** Words to say, and what counts as a token: a piece of at most four characters. */
+/** Generated text and its tokens. A token is a piece of at most four characters. */
 
 const charactersPerToken = 4
 
@@ -8,12 +8,12 @@ const words = (
   'opens carries follows counts measures returns crosses holds keeps finds slowly often never always near'
 ).split(' ')
 
-/** Tokens of a text, the count a bill is made of: a quarter of its UTF-16 units, rounded up. */
+/** Tokens of a text, as billed: a quarter of its UTF-16 code units, rounded up. */
 export function countTokens(text: string): number {
   return Math.ceil(text.length / charactersPerToken)
 }
 
-/** The text in pieces of at most four UTF-16 units, no surrogate pair split. Joined they are the text. */
+/** The text in pieces of at most four UTF-16 code units; surrogate pairs are kept together. */
 export function tokensOf(text: string): string[] {
   const tokens: string[] = []
   for (let at = 0; at < text.length; ) {

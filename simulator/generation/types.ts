@@ -1,43 +1,43 @@
-/** What a request wants and what the answer says, in words of no vendor. */
+/** What a request asks for and what the answer contains, independent of any vendor. */
 import type { JsonObject } from '../lib/json.ts'
 
-/** A tool that a request declares: arguments are made from its schema. */
+/** A tool declared by the request; arguments are generated from its schema. */
 export interface ToolDefinition {
   readonly name: string
   /** JSON Schema of the arguments; absent = none. */
   readonly schema?: unknown
-  /** The tool takes free text in place of JSON. */
+  /** The tool takes free text instead of JSON. */
   readonly takesText: boolean
 }
 
-/** Read by each dialect from its own body; `think` makes a Reply of it. */
+/** Read by each dialect from its own body; `generate` makes a Generation of it. */
 export interface GenerationRequest {
   /** Without the fault suffix. */
   readonly model: string
   /** Text of the last message of the user. */
   readonly userText: string
-  /** Everything that makes two conversations different; with model and seed it decides the answer. */
+  /** Distinguishes conversations; with model and seed it decides the answer. */
   readonly conversationKey: string
   readonly inputTokens: number
-  /** Images in the conversation. */
+  /** Number of images in the conversation. */
   readonly images: number
-  /** Text of the tool results the conversation ends with. */
+  /** Text of the tool results at the end of the conversation. */
   readonly toolResult?: string
   readonly tools: readonly ToolDefinition[]
   readonly toolChoice: 'auto' | 'none' | 'required' | { readonly name: string }
   readonly parallelTools: boolean
-  /** The answer has to be JSON, by this schema when there is one. */
+  /** The answer has to be JSON, valid against this schema when there is one. */
   readonly json?: { readonly schema?: unknown }
   readonly maxTokens?: number
   readonly stop: readonly string[]
   readonly choices: number
-  /** Tokens of thinking before the answer. */
+  /** Number of reasoning tokens before the answer. */
   readonly reasoningTokens: number
-  /** The answer is to hold a picture. */
+  /** The answer should contain an image. */
   readonly wantsImage?: boolean
 }
 
-/** A picture of the answer; dialects without a place for one leave it out. */
+/** An image of the answer. Dialects without a field for images leave it out. */
 export interface GeneratedImage {
   /** Base64. */
   readonly data: string
@@ -45,17 +45,17 @@ export interface GeneratedImage {
 }
 
 /**
- * A call of a tool. Its pieces joined are the arguments: JSON, unless the tool takes text. A limit may have cut them.
+ * A tool call. The pieces joined are the arguments: JSON, unless the tool takes text. A token limit may have cut them.
  */
 export interface GeneratedToolCall {
   readonly id: string
   readonly name: string
   readonly takesText: boolean
-  /** Pieces of the arguments, one token each. */
+  /** The arguments in pieces of one token each. */
   readonly pieces: readonly string[]
 }
 
-/** One answer. `reasoning` and `text` are pieces of one token each, to be joined without anything between. */
+/** One choice. `reasoning` and `text` are in pieces of one token each, joined without a separator. */
 export interface GeneratedChoice {
   readonly reasoning: readonly string[]
   readonly text: readonly string[]
@@ -67,8 +67,8 @@ export interface GeneratedChoice {
 }
 
 /**
- * Tokens, before a fault falsifies them. What was read from or written to the cache is part of the input, reasoning of
- * the output.
+ * Token counts before a fault changes them. Cache reads and writes are part of the input, reasoning is part of the
+ * output.
  */
 export interface TokenUsage {
   readonly inputTokens: number
@@ -78,16 +78,14 @@ export interface TokenUsage {
   readonly reasoningTokens: number
 }
 
-/**
- * The answer before a dialect writes it. Ask, seed and script decide all of it: the same request gets the same bytes.
- */
+/** The answer before a dialect formats it. Request, seed and script determine all of it. */
 export interface Generation {
-  /** 24 letters and digits to make identifiers of. */
+  /** 24 letters and digits, the base of identifiers. */
   readonly id: string
   readonly model: string
   readonly choices: readonly GeneratedChoice[]
   readonly usage: TokenUsage
 }
 
-/** The usage object, or what a fault says in its place. */
+/** Formats the usage; undefined when a fault removes it. */
 export type UsageWriter = (usage: TokenUsage) => JsonObject | undefined

@@ -1,10 +1,12 @@
-/** What a misspelt word was most likely meant to be, so that an error can say so. */
+/** Suggests the name that a misspelt word was most likely meant to be, for error messages. */
 
-/** Of `known`, the one at most a third of the letters (at least two) away; undefined when none is near. */
+/**
+ * The nearest of `known` by edit distance, at most a third of the letters (at least two); undefined when none is near.
+ */
 function nearest(word: string, known: readonly string[]): string | undefined {
   const distanceMax = Math.max(2, Math.floor(word.length / 3))
   const [best] = known
-    // Far longer words are never near, and need not be compared letter by letter.
+    // Words of very different length need not be compared letter by letter.
     .filter(one => Math.abs(one.length - word.length) <= distanceMax)
     .map(one => ({ one, distance: distanceOf(word.toLowerCase(), one.toLowerCase()) }))
     .filter(({ distance }) => distance <= distanceMax)
@@ -18,7 +20,7 @@ export function suggestion(word: string, known: readonly string[]): string {
   return near === undefined ? '' : `, did you mean "${near}"?`
 }
 
-/** Letters to insert, leave out, change, or swap with their neighbour. */
+/** Damerau-Levenshtein distance (optimal string alignment): insertions, deletions, changes, swaps of neighbours. */
 function distanceOf(one: string, other: string): number {
   let beforeLast: number[] = []
   let last = Array.from({ length: other.length + 1 }, (_, at) => at)

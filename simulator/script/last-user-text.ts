@@ -1,8 +1,8 @@
-/** The text of the user's last words, for scripts to match. */
+/** The text of the last user message, which scripts match against. */
 import { isJsonObject } from '../lib/json.ts'
 import { textOf } from '../dialects/openai/chat.ts'
 
-/** The last message of the user; of a prompt, an input or a query when there are no messages. */
+/** Falls back to the text of a prompt, an input or a query when there are no messages. */
 export function lastUserText(body: unknown): string {
   if (!isJsonObject(body)) return ''
   const turns = [body.messages, body.contents, body.input].find(list => Array.isArray(list) && list.some(hasRole))
@@ -14,7 +14,7 @@ function hasRole(turn: unknown): turn is { role: string; content?: unknown; part
   return isJsonObject(turn) && typeof turn.role === 'string'
 }
 
-/** Google says `parts`, all others say `content`. */
+/** Google's API names the content `parts`; all others name it `content`. */
 function textOfTurn(turn: unknown): string {
   return hasRole(turn) ? textOf(turn.content ?? turn.parts) : ''
 }

@@ -1,4 +1,4 @@
-/** Scripts that cannot be kept: every field is checked, and the answer says which one, why, and what to do. */
+/** Invalid scripts: every field is checked; the error names the field, the problem and the remedy. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { startSimulator } from '../index.ts'
 import type { Matcher, ScriptedReply, Simulator } from '../index.ts'
@@ -22,7 +22,7 @@ const script = async (body: unknown) => {
 
 const good = { match: { model: 'm' }, reply: { text: 'SCRIPTED' } }
 
-/** The wrong script, the field it must name, and words of the message. */
+/** An invalid script, the field that the error must name, and a part of the message. */
 const wrong: [unknown, string, string][] = [
   [{ ...good, match: { modle: 'm' } }, 'match.modle', 'did you mean "model"?'],
   [{ ...good, match: { model: 7 } }, 'match.model', 'got 7'],
@@ -83,23 +83,24 @@ describe('POST /__script', () => {
       expect([status, error.param]).toEqual([400, field])
       expect(error.message).toContain(words)
       expect(error.message).toContain(field.split('.').at(-1)!)
-      // Nothing of it is in force.
+      // The script is not active.
       expect(await answer('m')).not.toContain('SCRIPTED')
     })
 
-  test('what is no JSON, or nothing at all, is refused as such', async () => {
+  test('bodies that are empty or not JSON are refused', async () => {
     for (const [body, words] of [
       ['{"match":', 'no JSON'],
       ['', 'empty'],
     ] as const) {
-      const sent = `POST /__script HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: ${body.length}\r\n\r\n${body}`
+      const sent =
+        'POST /__script HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: ' + `${body.length}\r\n\r\n${body}`
       const { text } = await rawExchange(simulator, sent)
       expect(text).toStartWith('HTTP/1.1 400 ')
       expect(text).toContain(words)
     }
   })
 
-  test('every documented field is taken', async () => {
+  test('every documented field is accepted', async () => {
     const full = {
       match: { model: 'm', path: '/chat', text: 'hel', headers: { 'X-Test': 'Yes' } },
       reply: {
@@ -119,7 +120,7 @@ describe('POST /__script', () => {
     expect(await answer('m')).not.toContain('SCRIPTED')
     expect(await answer('m', { 'x-test': 'Yes' })).toContain('SCRIPTED')
     expect(simulator.truth.last()!.fault).toBe('slow;ms=1')
-    // It was for one request.
+    // `times` was 1.
     expect(await answer('m', { 'x-test': 'Yes' })).not.toContain('SCRIPTED')
     expect(
       (await script({ match: {}, reply: { raw: { status: 503, headers: { 'x-a': 'b' }, body: 'SCRIPTED' } } })).status,
@@ -129,7 +130,7 @@ describe('POST /__script', () => {
   })
 })
 
-test('a script of the same process is held to the same, with patterns, functions and bytes beside', async () => {
+test('scripts added in the process are checked too; patterns, functions and bytes are allowed there', async () => {
   const add = (matcher: object, reply: object) => () => simulator.script(matcher as Matcher, reply as ScriptedReply)
   expect(add({ modle: 'm' }, {})).toThrow('did you mean "model"?')
   expect(add(() => true, { times: 0 })).toThrow('"reply.times" must be a whole number from 1')

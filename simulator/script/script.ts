@@ -1,19 +1,19 @@
-/** Replies that a test writes down, in place of those the simulator makes up. */
+/** Scripted replies, which replace generated ones. */
 import { checkScript } from './validate.ts'
 
-/** Which requests a script is for: every field given has to fit. */
+/** Which requests a script applies to: all given fields have to match. */
 export interface Matcher {
-  /** The model without fault suffix: whole, or a pattern. */
+  /** The model without the fault suffix: exact, or a pattern. */
   readonly model?: string | RegExp
-  /** Part of the path. */
+  /** A part of the path. */
   readonly path?: string | RegExp
-  /** Part of the text of the last message of the user. */
+  /** A part of the text of the last user message. */
   readonly text?: string | RegExp
-  /** Values of headers by name, in whatever case. */
+  /** Values by header name, in any case. */
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** What a script sees of a request. */
+/** The part of a request that scripts see. */
 export interface ScriptRequest {
   readonly method: string
   readonly path: string
@@ -24,7 +24,7 @@ export interface ScriptRequest {
   readonly body: unknown
 }
 
-/** What to answer. A field left out is made up as ever; the dialect of the request writes it down. */
+/** What to answer. Fields left out are generated; the dialect of the request formats the reply. */
 export interface ScriptedReply {
   readonly text?: string
   readonly reasoning?: string
@@ -34,19 +34,19 @@ export interface ScriptedReply {
     readonly arguments?: unknown
     readonly id?: string
   }[]
-  /** Pictures in the answer, base64, where the dialect has a place for them. Default type: image/png. */
+  /** Images in the answer, base64, where the dialect has a field for them. Default type: image/png. */
   readonly images?: readonly { readonly data: string; readonly mediaType?: string }[]
   readonly finish?: 'stop' | 'length' | 'tool-calls' | 'content-filter'
-  /** Sent as it is; nothing else of the script counts but `fault`. Billed as nothing. */
+  /** Sent unchanged; excludes all other fields except `fault` and `times`. Nothing is billed. */
   readonly raw?: {
     readonly status?: number
     /** Default: content-type application/json. */
     readonly headers?: Readonly<Record<string, string>>
     readonly body: string | Uint8Array
   }
-  /** A fault as in `model#fault`, when the request asks for none. */
+  /** A fault as in `model#fault`; one in the request has precedence. */
   readonly fault?: string
-  /** How many requests it answers; then it is gone. Default: all. */
+  /** Number of requests to answer before the script is removed. Default: no limit. */
   readonly times?: number
 }
 
@@ -75,11 +75,11 @@ function matchesRequest(matcher: MatcherLike, request: ScriptRequest): boolean {
   )
 }
 
-/** Scripts in force. The one added last is asked first. */
+/** The active scripts. The one added last has precedence. */
 export class Scripts {
   #entries: Entry[] = []
 
-  /** Throws ScriptError for what could not be answered as it is written. */
+  /** Throws ScriptError for an invalid script. */
   add(matcher: MatcherLike, reply: ScriptedReply): void {
     checkScript({ match: matcher, reply })
     this.#entries.unshift({ matcher, reply, left: reply.times ?? Infinity })

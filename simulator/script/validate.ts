@@ -1,11 +1,11 @@
-/** Whether a script can be kept: a misspelt field would otherwise answer every request, or none, without a word. */
+/** Validates scripts when they are added: a misspelt field would otherwise silently match every request, or none. */
 import { isJsonObject } from '../lib/json.ts'
 import type { JsonObject } from '../lib/json.ts'
 import { parseFault, UnknownFault } from '../faults/fault.ts'
 import { answerStatuses, isAnswerStatus, isHeaderName, isHeaderValue } from '../server/http-syntax.ts'
 import { suggestion } from '../lib/did-you-mean.ts'
 
-/** A script with a field that cannot be; the message names it, what is wrong, and what to do. */
+/** An invalid script; the message names the field, the problem and the remedy. */
 export class ScriptError extends Error {
   override readonly name = 'ScriptError'
   /** Path of the field: `reply.toolCalls[0].name`. */
@@ -29,7 +29,7 @@ function describe(value: unknown): string {
   return text.length > 80 ? `${text.slice(0, 77)}...` : text
 }
 
-/** An object with these fields and no others; `required` ones may not be left out. */
+/** An object with these fields and no others; `required` fields must be present. */
 function object(fields: Readonly<Record<string, Check>>, required: readonly string[] = []): Check {
   const names = Object.keys(fields)
   return (value, field) => {
@@ -71,7 +71,7 @@ function oneOf(...words: string[]): Check {
   }
 }
 
-/** A part that is looked for: the empty one would be found everywhere. */
+/** A text to search for. The empty text would match every request. */
 const part: Check = (value, field) => {
   if (value instanceof RegExp) return
   if (value === '')
@@ -86,7 +86,7 @@ const modelName: Check = (value, field) => {
     throw new ScriptError(field, `"${field}" is compared with the name before the "#"; leave the fault out`)
 }
 
-/** Header fields, whose names and values both have to be such. */
+/** Header names and values, both checked for their syntax. */
 const headers: Check = (value, field) => {
   if (!isJsonObject(value)) throw invalidField(field, 'an object of texts by header name', value)
   for (const [name, one] of Object.entries(value)) {
@@ -171,13 +171,16 @@ const reply: Check = (value, field) => {
 
 const script = object({ match, reply }, ['match', 'reply'])
 
-/** Throws ScriptError unless it is `{match, reply}` as documented. Functions that match are for tests in this process. */
+/**
+ * Throws ScriptError unless the script is `{match, reply}` as documented. Matcher functions exist only within this
+ * process.
+ */
 export function checkScript(given: { match: unknown; reply: unknown }): void {
   if (typeof given.match !== 'function') return script(given, '')
   reply(given.reply, 'reply')
 }
 
-/** The body of `POST /__script`, which may be anything. Throws ScriptError. */
+/** Checks the body of `POST /__script`, which may be anything. Throws ScriptError. */
 export function readScript(body: unknown, isRead: boolean): { match: JsonObject; reply: JsonObject } {
   if (!isRead)
     throw new ScriptError(

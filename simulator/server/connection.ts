@@ -1,11 +1,11 @@
-/** One TCP connection: requests in, bytes out with backpressure, and every way to end it. */
+/** One TCP connection: requests in, bytes out with backpressure, and the ways to close it. */
 import type { Socket } from 'bun'
 import { RequestError, RequestParser } from './request-parser.ts'
 import type { HttpRequest } from './request-parser.ts'
 
-/** Longer pauses are cut to this: timers beyond 2^31 ms fire at once. */
+/** Longer pauses are shortened to this: timers beyond 2^31 - 1 ms fire at once. */
 const waitMsMax = 2 ** 31 - 1
-/** An RST overtakes bytes in flight; the pause lets the client read them first. */
+/** An RST discards bytes that the peer has not read yet; this pause lets the client read them first. */
 const beforeResetMs = 10
 
 interface Piece {
@@ -13,20 +13,20 @@ interface Piece {
   readonly flushed: (() => void) | undefined
 }
 
-/** The server, as a connection sees it. No request comes after `onMalformed`. */
+/** The server as a connection sees it. No `onRequest` follows an `onMalformed`. */
 export interface ConnectionOwner {
-  /** Called for one request at a time, in the order of arrival. */
+  /** Called for one request at a time, in order of arrival. */
   onRequest(connection: Connection, request: HttpRequest): Promise<void>
   onMalformed(connection: Connection, error: RequestError): void
 }
 
-/** Bytes go out in the order of `send`. Promises of it never reject: they resolve also when the socket closes. */
+/** Bytes go out in the order of `send`. Its promises never reject; they also resolve when the socket closes. */
 export class Connection {
-  /** The client or we closed the socket, in whatever way. */
+  /** The socket is closed, by either side. */
   isClosed = false
-  /** Called at once when the socket closes while this is set. */
+  /** Called when the socket closes. */
   onClose: (() => void) | undefined
-  /** This connection has asked for something other than the simulator's own state. */
+  /** The connection has sent a request other than to a control endpoint. */
   isClient = false
   readonly #socket: Socket<Connection>
   readonly #owner: ConnectionOwner
@@ -45,7 +45,7 @@ export class Connection {
     this.#parser = new RequestParser(() => this.send('HTTP/1.1 100 Continue\r\n\r\n'))
   }
 
-  /** The server's socket events. */
+  /** Socket event handlers, called by the server. */
   received(bytes: Uint8Array): void {
     clearTimeout(this.#idleTimer)
     if (this.#onNextBytes) return this.#onNextBytes()
@@ -83,17 +83,17 @@ export class Connection {
     this.#isBusy = false
   }
 
-  /** No request has begun to arrive or waits; one may be in work. */
+  /** No request is arriving or queued; one may be in progress. */
   get isIdle(): boolean {
     return !this.#parser.isInside && this.#waiting.length === 0
   }
 
-  /** All that was sent is with the kernel. */
+  /** The kernel has taken all bytes. */
   get isFlushed(): boolean {
     return this.#pieces.length === 0
   }
 
-  /** Queues bytes behind those sent before; `flushed` is called when the kernel has taken the last of them. */
+  /** Queues bytes; `flushed` is called when the kernel has taken the last of them. */
   send(bytes: string | Uint8Array, flushed?: () => void): void {
     if (this.isClosed || this.#isEnding) return
     this.#pieces.push({ bytes: typeof bytes === 'string' ? Buffer.from(bytes) : bytes, flushed })
@@ -131,7 +131,7 @@ export class Connection {
     })
   }
 
-  /** Resolves when all bytes are with the kernel or the socket is closed. */
+  /** Resolves when the kernel has taken all bytes, or when the socket closes. */
   whenFlushed(): Promise<void> {
     return this.#wakeWhen(() => this.isClosed || this.isFlushed)
   }
@@ -140,7 +140,7 @@ export class Connection {
     return this.#wakeWhen(() => this.isClosed)
   }
 
-  /** Pauses, at least for the other connections to have their turn; ends early when the socket closes. */
+  /** Waits `ms` milliseconds, at least one turn of the event loop; ends early when the socket closes. */
   wait(ms: number): Promise<void> {
     if (this.isClosed) return Promise.resolve()
     return new Promise(resolve => {
@@ -158,14 +158,14 @@ export class Connection {
     })
   }
 
-  /** Sends what is queued, then FIN, and takes no more requests. */
+  /** Sends what is queued, then FIN. No further requests are read. */
   async fin(): Promise<void> {
     await this.whenFlushed()
     this.#isEnding = true
     if (!this.isClosed) this.#socket.end()
   }
 
-  /** Sends what is queued, then FIN, and goes on reading. */
+  /** Sends what is queued, then FIN for our direction only; reading continues. */
   async halfClose(): Promise<void> {
     await this.whenFlushed()
     if (!this.isClosed) this.#socket.shutdown()
@@ -179,13 +179,13 @@ export class Connection {
     this.terminate()
   }
 
-  /** RST at once. */
+  /** Sends RST immediately. */
   terminate(): void {
     this.#isEnding = true
     if (!this.isClosed) this.#socket.terminate()
   }
 
-  /** Runs `act` when nothing was heard for `ms` from now. */
+  /** Calls `act` if nothing is received within `ms` from now. */
   whenIdle(ms: number, act: () => void): void {
     clearTimeout(this.#idleTimer)
     const run = () => {
@@ -194,7 +194,7 @@ export class Connection {
     this.#idleTimer = setTimeout(run, Math.min(ms, waitMsMax))
   }
 
-  /** Runs `act` in place of hearing the next bytes. */
+  /** Calls `act` instead of parsing the next received bytes. */
   onNextBytes(act: () => void): void {
     this.#onNextBytes = act
   }

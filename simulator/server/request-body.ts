@@ -1,34 +1,31 @@
-/** Request bodies: JSON, and forms with files. */
+/** Request bodies: JSON, and multipart forms with files. */
 import type { JsonObject } from '../lib/json.ts'
 import type { HttpRequest } from './request-parser.ts'
 
-/**
- * `isRead` false = there is no body, or it is neither JSON nor a form that can be read. (A text may also be read: as
- * JSON.)
- */
+/** `isParsed` false = the body is absent, or is neither JSON nor a readable form. */
 export interface ParsedBody {
-  /** JSON, or the fields of a form; the text where it is neither; undefined where there is nothing. */
+  /** Parsed JSON, or the fields of a form; the raw text when it is neither; undefined when there is no body. */
   readonly value: unknown
   readonly isParsed: boolean
 }
 
-/** A file of a form, as the truth log shows it. */
+/** A file of a form as the truth log shows it. */
 export interface FormFile {
   readonly filename: string
   readonly type: string
   readonly bytes: number
-  /** Of its bytes, in hexadecimal. */
+  /** SHA-256 of the content, hexadecimal. */
   readonly sha256: string
 }
 
 const contents = new WeakMap<FormFile, Uint8Array>()
 
-/** The bytes of a file of a form; the truth log does not show them. Undefined = this is none. */
+/** The content of an uploaded file, which the truth log does not show; undefined when `file` is not one. */
 export function contentOf(file: unknown): Uint8Array | undefined {
   return typeof file === 'object' && file !== null ? contents.get(file as FormFile) : undefined
 }
 
-/** JSON is read at once, so that requests keep their order; a form takes its time. */
+/** JSON is parsed synchronously, which keeps requests in the order of arrival; forms are parsed asynchronously. */
 export function readBody(request: HttpRequest): ParsedBody | Promise<ParsedBody> {
   if (request.body.length === 0) return { value: undefined, isParsed: false }
   const type = request.headers.get('content-type') ?? ''
@@ -53,7 +50,7 @@ async function readForm(body: Buffer, type: string): Promise<ParsedBody> {
   }
 }
 
-/** A name that comes again makes a list. */
+/** Repeated names become a list. */
 function add(fields: JsonObject, name: string, value: string | FormFile): void {
   fields[name] = Object.hasOwn(fields, name) ? [fields[name], value].flat() : value
 }

@@ -4,7 +4,8 @@ import type { HttpRequest } from './request-parser.ts'
 
 const plain = 'POST /a?b=1 HTTP/1.1\r\nHost: x\r\nX-Two: 1\r\nx-two: 2\r\nContent-Length: 8\r\n\r\n{"ä":1}'
 const chunked =
-  'POST /c HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n4;name=x\r\n{"a"\r\nA\r\n:"bcdefg"}\r\n0\r\nx-t: 1\r\n\r\n'
+  'POST /c HTTP/1.1\r\nhost: x\r\ntransfer-encoding: ' +
+  'chunked\r\n\r\n4;name=x\r\n{"a"\r\nA\r\n:"bcdefg"}\r\n0\r\nx-t: 1\r\n\r\n'
 const bare = 'GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n'
 
 const seen = (request: HttpRequest) => [
@@ -22,11 +23,11 @@ const expected = [
 ]
 
 describe('the request parser', () => {
-  test('reads requests that follow each other in one piece', () => {
+  test('reads pipelined requests', () => {
     expect(new RequestParser().push(all).map(seen)).toEqual(expected)
   })
 
-  test('reads the same wherever the bytes are cut', () => {
+  test('reads the same for every split of the bytes', () => {
     for (let cut = 0; cut <= all.length; cut++) {
       const parser = new RequestParser()
       const requests = [...parser.push(all.subarray(0, cut)), ...parser.push(all.subarray(cut))]
@@ -34,7 +35,7 @@ describe('the request parser', () => {
     }
   })
 
-  test('reads the same byte by byte, from a buffer that is used again', () => {
+  test('reads the same byte by byte, from a reused buffer', () => {
     const parser = new RequestParser()
     const requests: HttpRequest[] = []
     const byte = new Uint8Array(1)
@@ -57,7 +58,7 @@ describe('the request parser', () => {
     expect(performance.now() - startMs).toBeLessThan(1000)
   })
 
-  test('tells once that a client waits for 100 Continue', () => {
+  test('reports once that a client waits for 100 Continue', () => {
     let told = 0
     const parser = new RequestParser(() => told++)
     parser.push(Buffer.from('POST / HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\ncontent-length: 2\r\n\r\n'))

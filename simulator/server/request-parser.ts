@@ -1,9 +1,6 @@
-/**
- * Reads HTTP/1.1 requests from bytes that may be cut anywhere. Strict: what a good client never sends is an
- * error.
- */
+/** Incremental parser of HTTP/1.1 requests (RFC 9112). Strict: what a correct client never sends is an error. */
 
-/** A request that has come whole. Its chunks are joined; nothing else is decoded. */
+/** A complete request. Chunks are joined; no other decoding is done. */
 export interface HttpRequest {
   readonly method: string
   /** Path and query as sent. */
@@ -11,11 +8,11 @@ export interface HttpRequest {
   /** By lower-case name; repeated headers joined by a comma and a space. */
   readonly headers: ReadonlyMap<string, string>
   readonly body: Buffer
-  /** The client wants the connection to stay open. */
+  /** The client keeps the connection open after this request (RFC 9112, 9.3). */
   readonly keepAlive: boolean
 }
 
-/** A request no answer but `status` and the end of the connection is possible for. */
+/** A request that cannot be answered except with `status`; the connection closes after it. */
 export class RequestError extends Error {
   readonly status: number
   constructor(status: number, message: string) {
@@ -75,13 +72,18 @@ function readHead(text: string): Head {
   return { method: parts[1]!, target: parts[2]!, headers, keepAlive, length }
 }
 
-/** One per connection. A head takes 128 KiB at most and a body 256 MiB; after a RequestError it cannot go on. */
+/**
+ * One per connection. Limits: 128 KiB of head, 256 MiB of body. After a RequestError the parser must not be used again.
+ */
 export class RequestParser {
   #rest: Buffer = Buffer.alloc(0)
-  /** Bytes that came while `#rest` is known to be too short: joined only when enough are there. */
+  /**
+   * Bytes received while `#rest` is known to be incomplete. They are joined once enough have arrived, which keeps large
+   * bodies linear.
+   */
   #later: Buffer[] = []
   #laterBytes = 0
-  /** No progress is possible with fewer bytes than this. */
+  /** With fewer bytes than this no progress is possible. */
   #neededBytes = 1
   #head: Head | undefined
   #chunks: Buffer[] = []
@@ -94,12 +96,15 @@ export class RequestParser {
     this.#onContinue = onContinue
   }
 
-  /** The client has begun a request that is not complete. */
+  /** A request has begun to arrive and is not complete. */
   get isInside(): boolean {
     return this.#head !== undefined || this.#rest.length + this.#laterBytes > 0
   }
 
-  /** Takes the next bytes (they are copied where kept); gives the requests they complete. Throws RequestError. */
+  /**
+   * Adds received bytes (copied where they are kept) and returns the requests that became complete. Throws
+   * RequestError.
+   */
   push(bytes: Uint8Array): HttpRequest[] {
     this.#later.push(Buffer.from(bytes))
     this.#laterBytes += bytes.length
@@ -132,7 +137,7 @@ export class RequestParser {
   }
 
   #takeHead(): boolean {
-    // RFC 9112 2.2: an empty line before the request line is to be ignored.
+    // RFC 9112, 2.2: ignore empty lines before the request line.
     while (this.#rest[0] === 13 && this.#rest[1] === 10) this.#rest = this.#rest.subarray(2)
     const end = this.#rest.indexOf('\r\n\r\n')
     if (end > headBytesMax || (end < 0 && this.#rest.length > headBytesMax))

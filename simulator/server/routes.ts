@@ -1,8 +1,8 @@
-/** Where a request goes: the end of its path decides, whatever stands before. */
+/** Routing: the end of the path selects the endpoint, so that any prefix works as base URL. */
 import type { HttpRequest } from './request-parser.ts'
 import type { Dialect } from '../dialects/conventions.ts'
 
-/** What is asked for. A name without a vendor is a path that several share. */
+/** Names without a vendor are paths that several vendors share. */
 export type Endpoint =
   | 'chat'
   | 'completions'
@@ -34,21 +34,21 @@ export type Endpoint =
   | 'bedrock-invoke'
   | 'bedrock-count'
 
-/** `endpoint` undefined = no vendor has such a path; the dialect then decides how 404 is said. */
+/** `endpoint` undefined = no vendor has such a path; `dialect` then decides the form of the 404 response. */
 export interface Route {
   readonly endpoint: Endpoint | undefined
   readonly dialect: Dialect
-  /** The model a path names: `/models/{model}`, `/deployments/{model}/...`, `/model/{model}/...`. */
+  /** The model named by the path: `/models/{model}`, `/deployments/{model}/...`, `/model/{model}/...`. */
   readonly model?: string
-  /** The path says whether the answer is a stream; absent = the body does. */
+  /** Whether the path asks for a stream; absent = the body decides. */
   readonly streams?: boolean
 }
 
 interface RoutePattern {
-  /** Its group, if it has one, is the model. */
+  /** The capturing group, if there is one, is the model. */
   readonly pathEnd: RegExp
   readonly endpoint: Endpoint
-  /** Absent = what headers and the path's beginning say. */
+  /** Absent = decided by headers and by the beginning of the path. */
   readonly dialect?: Dialect
   readonly streams?: boolean
 }
@@ -107,7 +107,7 @@ function decoded(text: string): string {
   }
 }
 
-/** Several vendors share OpenAI's paths: a step of the path before them, or a header, tells them apart. */
+/** Several vendors share OpenAI's paths; a path segment or a header tells them apart. */
 function dialectOf(path: string, { headers }: HttpRequest): Dialect {
   if (headers.has('anthropic-version')) return 'anthropic'
   if (path.includes('/mistral/')) return 'mistral'
@@ -116,7 +116,7 @@ function dialectOf(path: string, { headers }: HttpRequest): Dialect {
   return 'openai'
 }
 
-/** Never throws. Whether the method fits is not looked at. */
+/** Never throws. The method is not checked here. */
 export function matchRoute(request: HttpRequest): Route {
   const path = request.target.split('?', 1)[0]!
   const pattern = routePatterns.find(({ pathEnd }) => pathEnd.test(path))

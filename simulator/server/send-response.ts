@@ -1,11 +1,11 @@
-/** Sends an answer, or what a fault leaves of it, and writes into the truth log how far it came. */
+/** Sends a response with the transport faults applied, and records in the truth log how much was sent. */
 import type { SimulatedResponse, StreamEvent } from '../dialects/response.ts'
 import type { Connection } from './connection.ts'
 import type { Fault } from '../faults/fault.ts'
 import { applyFaultToEvents, textStart } from '../faults/apply.ts'
 import type { Finish, TruthEntry, TruthLog } from './truth-log.ts'
 
-/** One answer on its way. `entry` is written while it goes. */
+/** One response being sent. `entry` is updated meanwhile. */
 interface Delivery {
   readonly connection: Connection
   readonly answer: SimulatedResponse
@@ -13,13 +13,13 @@ interface Delivery {
   readonly entry: TruthEntry
   readonly truth: TruthLog
   readonly keepAlive: boolean
-  /** A HEAD request: the head only. */
+  /** A HEAD request: only the head is sent. */
   readonly isHead: boolean
 }
 
 type Framing = 'length' | 'chunked' | 'close'
 
-/** Events that need no pause between them are written together up to this. */
+/** Events without a pause between them are written together up to this size. */
 const batchCharactersMax = 16 * 1024
 const fillerBytes = 64 * 1024
 const lastChunk = '0\r\n\r\n'
@@ -77,7 +77,7 @@ function isEvents(content: SimulatedResponse['content']): content is Iterable<St
   return typeof content !== 'string' && !(content instanceof Uint8Array)
 }
 
-/** The answer ended as `how`, and says so in the log before the client can know. */
+/** Records the end in the truth log before the client can observe it. */
 function finish(delivery: Delivery, how: Finish): void {
   delivery.truth.finish(delivery.entry, how)
   delivery.connection.onClose = undefined
@@ -90,7 +90,7 @@ function countSent(delivery: Delivery, events: number, tokens: number): void {
   entry.billable.outputTokens += tokens
 }
 
-/** How a disturbed stream goes on after `at` events; undefined for a stream that comes to its end. */
+/** Where and how a fault interrupts the response; undefined when it is complete. */
 function breakPointOf(fault: Fault | undefined): { at: number; bytes: number; how: string } | undefined {
   switch (fault?.name) {
     case 'cut':
@@ -123,7 +123,7 @@ async function breakOff(delivery: Delivery, how: string): Promise<void> {
   return how === 'rst' ? connection.reset() : connection.fin()
 }
 
-/** After an answer that came to its end: keep the connection, close it, or misbehave while it is idle. */
+/** After a response: keep the connection, close it, or apply the fault that concerns idle connections. */
 async function finishExchange(delivery: Delivery, framing: Framing, how: Finish = 'complete'): Promise<void> {
   const { connection, fault, keepAlive } = delivery
   if (!connection.isFlushed) await connection.whenFlushed()
@@ -141,7 +141,7 @@ async function finishExchange(delivery: Delivery, framing: Framing, how: Finish 
   }
 }
 
-/** A well-formed answer nobody asked for: who believes it gives one client the words of another. */
+/** A well-formed response without a request. A client that accepts it mixes up the responses of two callers. */
 function unsolicitedResponse(): string {
   const message = { role: 'assistant', content: 'POISON', refusal: null }
   const choices = [{ index: 0, message, logprobs: null, finish_reason: 'stop' }]
@@ -162,7 +162,7 @@ function framed(bytes: Uint8Array | string, framing: Framing): string | Uint8Arr
   return Buffer.concat([Buffer.from(`${size}\r\n`), bytes, Buffer.from('\r\n')])
 }
 
-/** Bytes one by one: `drip` by the clock, `split-utf8` as fast as single writes go. */
+/** Sends byte by byte: `drip` at a fixed rate, `split-utf8` as fast as single writes allow. */
 async function sendByByte(delivery: Delivery, bytes: Uint8Array, framing: Framing): Promise<void> {
   const { connection, fault } = delivery
   const isDrip = fault!.name === 'drip'
@@ -176,11 +176,11 @@ async function sendByByte(delivery: Delivery, bytes: Uint8Array, framing: Framin
   }
 }
 
-/** One field of `bytes` bytes at the head of the first JSON object, without ever holding all of it. */
+/** Inserts a string field of `bytes` bytes at the start of the first JSON object, without holding it in memory. */
 async function sendGiant(delivery: Delivery, text: string, framing: Framing): Promise<void> {
   const { connection, fault } = delivery
   const at = text.indexOf('{') + 1
-  // No copies: hundreds of megabytes go out of one small buffer.
+  // Framed by hand to avoid copies: hundreds of megabytes are sent from one small buffer.
   const send = (piece: string | Uint8Array) => {
     if (framing === 'chunked') connection.send(`${Buffer.byteLength(piece).toString(16)}\r\n`)
     connection.send(piece)
@@ -197,7 +197,7 @@ async function sendGiant(delivery: Delivery, text: string, framing: Framing): Pr
   await connection.whenFlushed()
 }
 
-/** An event of a binary stream; the checksum is its last byte. */
+/** An event of a binary stream; the fault `bad-crc` changes its last byte, which belongs to the checksum. */
 function checksummed(delivery: Delivery, event: StreamEvent, at: number): Uint8Array {
   const bytes = bytesOf(delivery, event)
   const { fault } = delivery
@@ -205,7 +205,7 @@ function checksummed(delivery: Delivery, event: StreamEvent, at: number): Uint8A
   return bytes
 }
 
-/** A binary framing counts the bytes before the first of them goes out, so that the event has to be built. */
+/** Binary framing writes the length before the payload, so the whole event has to be built in memory. */
 async function sendGiantEvent(delivery: Delivery, event: StreamEvent, framing: Framing): Promise<void> {
   const { answer, connection, fault } = delivery
   if (!answer.encode) return sendGiant(delivery, event.text, framing)
@@ -222,12 +222,12 @@ function withInvalidBytes(text: string): Uint8Array {
   return Buffer.concat([Buffer.from(text.slice(0, at)), bad, Buffer.from(text.slice(at))])
 }
 
-/** The bytes of an event, with whatever the framing of its stream puts around them. */
+/** The bytes of an event, including the framing of its stream. */
 function bytesOf(delivery: Delivery, event: StreamEvent, payload: Uint8Array = Buffer.from(event.text)): Uint8Array {
   return delivery.answer.encode?.(payload, event) ?? payload
 }
 
-/** An event that a fault does not let go out as it is. False when it may. */
+/** Sends an event that a fault changes. Returns false when the fault does not concern this event. */
 async function sendFaultyEvent(
   delivery: Delivery,
   event: StreamEvent,
@@ -251,7 +251,7 @@ async function sendFaultyEvent(
 function sendPart(delivery: Delivery, event: StreamEvent, part: { bytes: number; framing: Framing }): void {
   const bytes = bytesOf(delivery, event)
   const sent = bytes.subarray(0, Math.min(part.bytes, bytes.length - 1))
-  // The chunk promises all of the event.
+  // The chunk header announces the whole event.
   if (part.framing === 'chunked') delivery.connection.send(`${bytes.length.toString(16)}\r\n`)
   delivery.connection.send(sent)
 }
@@ -285,7 +285,7 @@ async function sendEvents(delivery: Delivery, framing: Framing): Promise<void> {
     }
     if (connection.isClosed) return
     const isSpecial = fault !== undefined || delivery.answer.encode !== undefined
-    // What waits was said before it.
+    // Keep the order: send the batched events first.
     if (isSpecial) await flush(false)
     if (!(isSpecial && (await sendFaultyEvent(delivery, event, { at, framing })))) {
       batch += framed(event.text, framing)
@@ -299,7 +299,7 @@ async function sendEvents(delivery: Delivery, framing: Framing): Promise<void> {
   if (connection.isClosed) return
   if (broken && fault!.name !== 'cut-clean') return breakOff(delivery, broken.how)
   if (fault?.name === 'hang-end') {
-    // All has been said: whoever closes now has lost nothing.
+    // The stream is complete; a client that closes now has lost nothing.
     finish(delivery, 'complete')
     if (fault.number('ms') === 0) return connection.whenClosed()
     await connection.wait(fault.number('ms'))
@@ -313,7 +313,7 @@ async function sendEvents(delivery: Delivery, framing: Framing): Promise<void> {
   return finishExchange(delivery, framing, isCut ? 'cut' : 'complete')
 }
 
-/** Half of a whole answer, and then what the fault says. */
+/** Sends half of a non-streamed body, then ends as the fault says. */
 async function sendBroken(delivery: Delivery, body: Uint8Array): Promise<void> {
   const { connection, fault } = delivery
   const broken = breakPointOf(fault)!
@@ -367,7 +367,7 @@ async function sendWhole(delivery: Delivery, content: string | Uint8Array): Prom
   if (lengthError !== 0 || fault?.name === 'bad-status-line') await connection.fin()
 }
 
-/** A stream whose `content-length` lies has one: it is sent as a whole. */
+/** A stream with a wrong `content-length` has to have one: its events are joined into one body. */
 function joinEvents(delivery: Delivery, events: Iterable<StreamEvent>): Delivery {
   const content = Buffer.concat([...events].map(event => bytesOf(delivery, event)))
   const { headers } = delivery.answer
@@ -376,14 +376,14 @@ function joinEvents(delivery: Delivery, events: Iterable<StreamEvent>): Delivery
   return { ...delivery, answer: { ...delivery.answer, content, headers: all } }
 }
 
-/** Sends the answer; resolves when the connection may serve its next request or is closed. */
+/** Sends the response; resolves when the connection can take its next request, or is closed. */
 export async function sendResponse(given: Delivery): Promise<void> {
   const { connection, fault, entry, truth } = given
   connection.onClose = () => truth.finish(entry, 'client-closed')
   const hasFalseFraming =
     fault?.name === 'length-short' || fault?.name === 'length-long' || fault?.name === 'bad-status-line'
   const delivery = hasFalseFraming && isEvents(given.answer.content) ? joinEvents(given, given.answer.content) : given
-  // Status 0 is the answer of `flaky;code=0`.
+  // Status 0 is the response of `flaky;code=0`.
   if (fault?.name === 'refuse' || fault?.name === 'reset' || given.answer.status === 0) {
     finish(delivery, 'refused')
     return fault?.name === 'refuse' ? connection.fin() : connection.terminate()

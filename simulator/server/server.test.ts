@@ -24,7 +24,7 @@ const until = async (isTrue: () => boolean) => {
 }
 
 describe('determinism', () => {
-  test('seed, model and conversation decide every byte; nothing else does', async () => {
+  test('only seed, model and conversation determine the bytes', async () => {
     const [same, other] = await Promise.all([startSimulator({ seed: 3 }), startSimulator({ seed: 4 })])
     const shapes = [{}, { stream: true }, { n: 2 }, { reasoning_effort: 'low' }]
     for (const shape of shapes) {
@@ -41,7 +41,7 @@ describe('determinism', () => {
     await other.stop()
   })
 
-  test('a fault does not change the words', async () => {
+  test('a fault does not change the text', async () => {
     const content = async (model: string) => JSON.parse(await say('hello', { model })).choices[0].message.content
     expect(await content('sim#no-usage')).toBe(await content('sim'))
   })
@@ -78,7 +78,7 @@ describe('paths', () => {
     expect(chunked.text).toContain('"content":"hi"')
   })
 
-  test('what is no HTTP is refused and counted', async () => {
+  test('malformed HTTP is refused and counted', async () => {
     const { text, end } = await rawExchange(simulator, 'hello\r\n\r\n')
     expect([text.slice(0, 12), end]).toEqual(['HTTP/1.1 400', 'fin'])
     expect([simulator.truth.malformed, simulator.truth.entries.length]).toEqual([1, 0])
@@ -86,7 +86,7 @@ describe('paths', () => {
 })
 
 describe('scripts', () => {
-  test('the last one that fits answers, as often as it may', async () => {
+  test('the script added last answers, up to `times`', async () => {
     simulator.script({}, { text: 'general' })
     simulator.script({ model: 'sim', text: /two|three/ }, { text: 'special', times: 1 })
     simulator.script(request => request.headers.get('x-special') === 'yes', { text: 'by function' })
@@ -101,7 +101,7 @@ describe('scripts', () => {
     expect(await say('one')).not.toContain('"general"')
   })
 
-  test('give tool calls, reasoning, reasons, faults and raw bodies, in both dialects', async () => {
+  test('set tool calls, reasoning, finish reasons, faults and raw bodies, in both dialects', async () => {
     simulator.script(
       { text: 'call' },
       { text: 'hm', reasoning: 'so', toolCalls: [{ name: 'f', arguments: { a: 1 }, id: 'X' }] },
@@ -125,7 +125,7 @@ describe('scripts', () => {
     expect(bodyOf(raw).body).toEqual(Buffer.of(0xff, 0))
   })
 
-  test('a matcher that throws answers with what it threw', async () => {
+  test('the error of a matcher that throws is the response', async () => {
     simulator.script(() => {
       throw new Error('my mistake')
     }, {})
@@ -135,7 +135,7 @@ describe('scripts', () => {
 })
 
 describe('the truth log', () => {
-  test('has one whole entry for each request, without credentials', async () => {
+  test('has one complete entry for each request, without credentials', async () => {
     const headers = { authorization: 'Bearer secret-1', 'x-api-key': 'secret-2', 'x-request-id': 'r-9' }
     await postJson(
       simulator,
@@ -163,7 +163,7 @@ describe('the truth log', () => {
     expect(JSON.stringify(simulator.truth)).not.toContain('secret')
   })
 
-  test('counts whole answers, errors and embeddings as a vendor would bill them', async () => {
+  test('counts non-streamed answers, errors and embeddings as a vendor bills them', async () => {
     await say('tokens: 12')
     await postJson(simulator, '/v1/embeddings', { model: 'e', input: 'abcdefgh' })
     await postJson(simulator, '/v1/chat/completions', question('x', { model: 'sim#status=500' }))
@@ -183,7 +183,7 @@ describe('the truth log', () => {
   })
 
   for (const how of ['destroy', 'end', 'resetAndDestroy'] as const)
-    test(`knows within milliseconds that a client left by ${how}`, async () => {
+    test(`records within milliseconds that a client left by ${how}`, async () => {
       const socket = connect({ port: simulator.port, host: '127.0.0.1' })
       let received = ''
       socket.on('data', bytes => (received += bytes))
@@ -201,7 +201,7 @@ describe('the truth log', () => {
       socket.destroy()
     })
 
-  test('a client that does not read stops the stream instead of filling the memory', async () => {
+  test('backpressure: a client that does not read pauses the stream', async () => {
     const socket = connect({ port: simulator.port, host: '127.0.0.1' })
     socket.pause()
     socket.write(chat('', { stream: true }, 'tokens: 200000'))
@@ -230,7 +230,7 @@ describe('many at once', () => {
     expect(simulator.truth.totals()).toMatchObject({ complete: 500, tokensSent: 10_000 })
   })
 
-  test('open sockets are counted, and none stays', async () => {
+  test('open sockets are counted, and all are closed', async () => {
     await until(() => simulator.openSockets() === 0 || true)
     const before = simulator.openSockets()
     const sockets = Array.from({ length: 20 }, () => connect({ port: simulator.port, host: '127.0.0.1' }))
@@ -241,7 +241,7 @@ describe('many at once', () => {
 })
 
 describe('from another process', () => {
-  test('truth, sockets, scripts and reset are there by HTTP, and not in the log', async () => {
+  test('truth, sockets, scripts and reset are available by HTTP, and not in the log', async () => {
     const own = await startSimulator()
     const get = async (path: string) =>
       JSON.parse(
@@ -264,7 +264,7 @@ describe('from another process', () => {
     await own.stop()
   })
 
-  test('stop cuts what goes on, frees the port, and says so in the log', async () => {
+  test('stop cuts responses in progress, frees the port, and is logged', async () => {
     const own = await startSimulator()
     const hung = rawExchange(own, chat('hang-mid', { stream: true }), 1000)
     await until(() => own.truth.last()?.eventsSent === 3)
@@ -276,7 +276,10 @@ describe('from another process', () => {
   })
 
   test('the command prints its address, serves, and ends with status 0 on SIGTERM', async () => {
-    const code = `import { runSimulator } from '${import.meta.dir}/../index.ts'; await runSimulator({ port: 0, seed: 3 })`
+    const code =
+      `import { runSimulator } from '${import.meta.dir}/../index.ts'; await runSimulator({ port: 0, seed: ` +
+      '3 ' +
+      '})'
     const child = Bun.spawn([process.execPath, '-e', code], { stdout: 'pipe' })
     const reader = child.stdout.getReader()
     const line = new TextDecoder().decode((await reader.read()).value)

@@ -1,4 +1,4 @@
-/** The simulator: listens, keeps the truth log, and gives every request to the part that answers it. */
+/** The simulator's server: listens, keeps the truth log and hands each request to its endpoint. */
 import { respond } from '../dialects/index.ts'
 import { ApiError } from '../dialects/response.ts'
 import { isJsonObject } from '../lib/json.ts'
@@ -24,29 +24,32 @@ import { TruthLog, truthNowMs, withoutCredentials, withoutKey } from './truth-lo
 import type { TruthEntry } from './truth-log.ts'
 import { conventionsOf } from '../dialects/conventions.ts'
 
-/** All of it may be left out. */
+/** All fields are optional. */
 export interface SimulatorOptions {
-  /** Default: a free one. */
+  /** Default: any free port. */
   readonly port?: number
   /** Default: 127.0.0.1. */
   readonly host?: string
-  /** Decides all that is left to chance. Default: 1. */
+  /** Seed of the pseudo-random generator. Default: 1. */
   readonly seed?: number
 }
 
-/** A simulator that listens. What is left to chance depends on the seed and the requests alone, not on time. */
+/** A listening simulator. Random values depend on the seed and the requests only, not on time. */
 export interface Simulator {
-  /** Without a slash at the end. */
+  /** Without a trailing slash. */
   readonly url: string
   readonly port: number
   readonly truth: TruthLog
-  /** Answers the requests that fit with `reply`; the script added last is asked first. Throws for a field that cannot be. */
+  /**
+   * Answers matching requests with `reply`; the script added last has precedence. Throws ScriptError for an invalid
+   * field.
+   */
   script(matcher: MatcherLike, reply: ScriptedReply): void
-  /** TCP connections open now, idle ones included. */
+  /** Open TCP connections, idle ones included. */
   openSockets(): number
-  /** Forgets the truth log, the scripts, the files and the count of requests. */
+  /** Clears the truth log, scripts, uploaded files and the request counter. */
   reset(): void
-  /** Closes the port and every connection; answers under way end as `cut`. */
+  /** Closes the port and all connections; responses in progress are logged as `cut`. */
   stop(): Promise<void>
 }
 
@@ -54,7 +57,7 @@ interface ParsedRequest {
   readonly request: HttpRequest
   readonly route: Route
   readonly body: unknown
-  /** The body could be read: as JSON, or as a form. */
+  /** The body is JSON or a readable form. */
   readonly isParsed: boolean
   readonly namedModel: string | undefined
   readonly model: string
@@ -92,7 +95,7 @@ class SimulatorServer implements ConnectionOwner {
     try {
       parsed = this.#parse(request, read instanceof Promise ? await read : read)
     } catch (error) {
-      // A matcher of the test's own has thrown: say so where the test will look.
+      // A matcher function given by a test threw: report the error to that test.
       return this.#reply(connection, request, plain(500, { error: { message: String(error) } }))
     }
     const entry = this.#log(parsed)
@@ -100,7 +103,7 @@ class SimulatorServer implements ConnectionOwner {
     const requestId = `req_${hash(`request ${entry.n}`, this.seed).toString(16).padStart(14, '0')}`
     const { answer, fault } = this.#respond(parsed, { entry, requestId })
     const headers = [...conventionsOf(dialect).headers(requestId)]
-    // A page of HTML comes from a proxy that never asked the vendor.
+    // An HTML error page comes from a proxy in front of the vendor, so the vendor's headers are absent.
     if (fault?.name === 'html-error') headers.length = 0
     await sendResponse({
       connection,
@@ -116,7 +119,7 @@ class SimulatorServer implements ConnectionOwner {
   #parse(request: HttpRequest, { value: body, isParsed }: ParsedBody): ParsedRequest {
     const route = matchRoute(request)
     const named = isJsonObject(body) && typeof body.model === 'string' ? body.model : undefined
-    // Azure does not look at what the body names.
+    // Azure ignores the model in the body when the path names a deployment.
     const asked = route.dialect === 'azure' ? (route.model ?? named) : (named ?? route.model)
     const split = splitModel(asked ?? '')
     const matching = { method: request.method, path: request.target, headers: request.headers, body }
@@ -164,7 +167,7 @@ class SimulatorServer implements ConnectionOwner {
     } catch (error) {
       if (error instanceof UnknownFault)
         return { answer: errorResponse({ status: 400, message: error.message }, conventions) }
-      // Bodies nested too deeply, for one; an unhandled rejection would end the whole process.
+      // Covers, for example, JSON nested too deeply for recursion; an unhandled rejection would end the process.
       if (!(error instanceof ApiError))
         return { answer: errorResponse({ status: 500, message: String(error) }, conventions) }
       const { status, message, param, code } = error
@@ -184,7 +187,7 @@ class SimulatorServer implements ConnectionOwner {
     void connection.fin()
   }
 
-  /** The simulator's own state, for clients in another process; not in the truth log. */
+  /** The control endpoints (`/__...`), for clients in another process. They are not in the truth log. */
   async #control(connection: Connection, request: HttpRequest, path: string): Promise<void> {
     const others = [...this.connections].filter(one => one !== connection || one.isClient).length
     const asked = `${request.method} ${path}`
@@ -251,7 +254,7 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
         server.connections.delete(socket.data)
         socket.data.closed()
       },
-      // A reset by the client: `close` follows.
+      // The client reset the connection; `close` follows.
       error() {},
     },
   })

@@ -1,41 +1,44 @@
-/** What really happened: one entry for every request that arrived, kept to judge bills and attempts by. */
+/** The truth log: one entry for each request received, against which bills and attempts are checked. */
 
-/** `complete`: all that the vendor had to say was handed to the kernel, its terminal event included. */
+/** `complete`: the kernel has taken all that the vendor would send, terminal event included. */
 export type Finish = 'complete' | 'cut' | 'client-closed' | 'refused'
 
-/** What arrived, and what became of it. The fields that can change do so until `finished` is there. */
+/** A request and its response. Mutable fields change until `finished` is set. */
 export interface TruthEntry {
-  /** Counts from 1 in the order of arrival. */
+  /** Counts from 1 in order of arrival. */
   readonly n: number
   readonly method: string
   /** As sent, query included. */
   readonly path: string
-  /** As sent, fault suffix included; absent when the request names none. */
+  /** As sent, fault suffix included; absent when the request names no model. */
   readonly model?: string
-  /** All headers by lower-case name; a header that carries a credential says only `present`. */
+  /** All headers by lower-case name; the values of headers that carry credentials are replaced by `present`. */
   readonly headers: Readonly<Record<string, string>>
-  /** Parsed JSON, or the fields of a form, with `{filename, type, bytes}` for a file; else its text; absent when there is none. */
+  /**
+   * Parsed JSON, or the fields of a form, files as `{filename, type, bytes, sha256}`; otherwise the text; absent when
+   * there is no body.
+   */
   readonly body?: unknown
-  /** Milliseconds since 1970 with fractions; never goes back while the process lives. */
+  /** Milliseconds since 1970, with fractions; monotonic within the process. */
   readonly startedMs: number
   readonly stream: boolean
-  /** The fault as it was asked for, e.g. `cut;at=5`. */
+  /** The fault as requested, e.g. `cut;at=5`. */
   readonly fault?: string
-  /** The status that was sent; absent while none was. */
+  /** The status that was sent; absent until then. */
   status?: number
-  /** Events of a stream handed to the kernel. */
+  /** Stream events taken by the kernel. */
   eventsSent: number
-  /** Tokens handed to the kernel: content, reasoning and argument deltas; all of a whole answer. */
+  /** Tokens taken by the kernel: content, reasoning and argument deltas; all tokens of a non-streamed response. */
   tokensSent: number
-  /** What a vendor would put on the bill: input once an answer began, output as far as it was sent. */
+  /** What a vendor would bill: input once a response began, output as far as it was sent. */
   billable: { inputTokens: number; outputTokens: number }
-  /** Absent while the answer goes on. */
+  /** Absent while the response is in progress. */
   finished?: Finish
-  /** When it finished, on the clock of `startedMs`. */
+  /** Time of the end, on the clock of `startedMs`. */
   closedMs?: number
 }
 
-/** Sums over the entries that are still kept. `open` = not finished yet. */
+/** Sums over the entries still kept. `open` = not finished. */
 export interface TruthTotals {
   requests: number
   open: number
@@ -63,32 +66,32 @@ const credentials = new Set([
   'cookie',
 ])
 
-/** The headers of a request, safe to print. */
+/** Request headers with credentials replaced. */
 export function withoutCredentials(headers: ReadonlyMap<string, string>): Record<string, string> {
   return Object.fromEntries([...headers].map(([name, value]) => [name, credentials.has(name) ? 'present' : value]))
 }
 
-/** A path, safe to print: Google's keys may stand in the query. */
+/** A path with credentials replaced: Google's API keys may be in the query. */
 export function withoutKey(target: string): string {
   return target.replace(/([?&]key=)[^&]*/g, '$1present')
 }
 
-/** Entries beyond this many push out the oldest: a simulator under load runs for hours. */
+/** Beyond this many entries the oldest are dropped; bounds the memory of a simulator under load. */
 const entriesMax = 200_000
 
 /**
- * At least the last 200,000 requests. `entries` is the log itself, not a copy. Credentials of headers and queries are
- * never in it.
+ * Keeps at least the last 200,000 requests. `entries` is the log itself, not a copy. Credentials of headers and queries
+ * are never in it.
  */
 export class TruthLog {
-  /** Oldest first. Entries of answers still going on change. */
+  /** Oldest first. Entries of responses in progress still change. */
   entries: TruthEntry[] = []
-  /** Entries that were pushed out. */
+  /** Entries that were dropped. */
   dropped = 0
-  /** Requests that were no HTTP; they have no entry. */
+  /** Requests that were not valid HTTP; they have no entry. */
   malformed = 0
 
-  /** @internal Only the server writes. */
+  /** @internal For the server only. */
   add(entry: TruthEntry): void {
     this.entries.push(entry)
     if (this.entries.length < entriesMax + entriesMax / 10) return
@@ -96,7 +99,7 @@ export class TruthLog {
     this.entries = this.entries.slice(-entriesMax)
   }
 
-  /** @internal The first word counts: an answer ends once. */
+  /** @internal The first call counts: a response ends once. */
   finish(entry: TruthEntry, how: Finish): void {
     if (entry.finished) return
     entry.finished = how

@@ -1,22 +1,22 @@
-/** For tests: a client that sees every byte, and the checks of OpenAI's own document. */
+/** For tests: a raw TCP client, and validation against OpenAI's published OpenAPI document. */
 import { existsSync, readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import Ajv2020 from 'ajv/dist/2020'
 import type { Simulator } from '../index.ts'
 
-/** What came over one connection, and how it ended. */
+/** What a connection received, and how it ended. */
 interface RawResult {
   readonly bytes: Buffer
   readonly text: string
-  /** `fin` or `rst` by the server; `open` when it did neither within the time given. */
+  /** `fin` or `rst` by the server; `open` = neither within the time limit. */
   readonly end: 'fin' | 'rst' | 'open'
-  /** Sizes of the pieces as they were read. */
+  /** Sizes of the chunks as they were read. */
   readonly pieces: number[]
   readonly tookMs: number
 }
 
-/** Sends text over a new connection and reads until its end, or for `limitMs`. */
+/** Sends text over a new connection and reads until the connection ends, or for `limitMs`. */
 export function rawExchange(simulator: Simulator, sent: string | string[], limitMs = 150): Promise<RawResult> {
   const startMs = performance.now()
   const chunks: Buffer[] = []
@@ -54,13 +54,13 @@ export function post(path: string, body: unknown, head = ''): string {
   return `POST ${path} HTTP/1.1\r\nhost: x\r\ncontent-length: ${length}\r\n${head}\r\n${text}`
 }
 
-/** A chat request; `fault` goes into the model name. */
+/** A chat request; `fault` is appended to the model name. */
 export function chat(fault: string, more: object = {}, prompt = 'tokens: 10'): string {
   const model = fault === '' ? 'sim' : `sim#${fault}`
   return post('/v1/chat/completions', { model, messages: [{ role: 'user', content: prompt }], ...more })
 }
 
-/** The body behind the head, its chunks joined; `isWhole` tells whether the framing was kept to. */
+/** Head and de-chunked body; `isWhole` = the framing was complete. */
 export function bodyOf(result: RawResult): { head: string; body: Buffer; isWhole: boolean } {
   const split = result.bytes.indexOf('\r\n\r\n')
   const head = result.bytes.toString('latin1', 0, Math.max(split, 0))
@@ -89,7 +89,7 @@ export function eventsOf(text: string): any[] {
     .map(data => (data === '[DONE]' ? data : JSON.parse(data)))
 }
 
-/** Asks with fetch; the body as text. A path may come with headers. */
+/** POSTs a body as JSON and reads the response as text. The target may include headers. */
 export async function postJson(simulator: Simulator, to: string | Target, body: unknown) {
   const { path, headers } = typeof to === 'string' ? { path: to, headers: {} } : to
   const response = await fetch(`${simulator.url}${path}`, {

@@ -1,22 +1,22 @@
-/** For tests: one conversation in the words of every dialect, and what its answers say. */
+/** For tests: the same conversation in every dialect, and a reader of the responses. */
 import { crc32 } from 'node:zlib'
 import type { Simulator } from '../index.ts'
 
-/** An answer, whole or put together from a stream. */
+/** A response, non-streamed or collected from a stream. */
 export interface ReceivedAnswer {
   text: string
   reasoning: string
   calls: { name: string; arguments: unknown }[]
   images: string[]
-  /** The vendor's own word; empty = none came. */
+  /** The vendor's finish reason; empty = none was sent. */
   finish: string
   inputTokens: number | undefined
   outputTokens: number | undefined
 }
 
 /**
- * What a test asks for. `tool`: the tool `get_weather` is declared, and called when `said` wants it; `thinks`:
- * reasoning is asked for.
+ * What a test asks for. `tool`: the tool `get_weather` is declared, and called if `said` asks for it; `reasons`:
+ * reasoning is requested.
  */
 export interface TestRequest {
   readonly said: string
@@ -25,18 +25,18 @@ export interface TestRequest {
   readonly reasons?: boolean
 }
 
-/** How a test speaks to the simulator in a vendor's words. */
+/** A client of one dialect. */
 export interface DialectClient {
-  /** `{model}` and, in a stream, another action. */
+  /** With the placeholder `{model}`. */
   path(stream: boolean): string
   body(request: TestRequest): object
-  /** The bytes of a stream as its events; throws on what is not whole. */
+  /** Splits the bytes of a stream into events; throws if the stream is incomplete. */
   events(bytes: Buffer): any[]
-  /** One event, or a whole answer, which is read like an event. */
+  /** Adds one event, or a non-streamed response, to `received`. */
   collect(value: any, received: ReceivedAnswer): void
 }
 
-/** To be filled by `SpokenDialect.hear`, event by event. */
+/** The initial value for `DialectClient.collect`. */
 export const emptyAnswer = (): ReceivedAnswer => ({
   text: '',
   reasoning: '',
@@ -51,7 +51,7 @@ const parameters = { type: 'object', properties: { city: { type: 'string' } }, r
 const openaiTool = { type: 'function', function: { name: 'get_weather', parameters } }
 const user = (said: string) => [{ role: 'user', content: said }]
 
-/** The `data:` of server-sent events; the last has to be whole. */
+/** The `data:` of server-sent events; throws if the last one is incomplete. */
 function sse(bytes: Buffer): any[] {
   const text = bytes.toString('utf8')
   if (text !== '' && !text.endsWith('\n\n')) throw new Error(`an event is cut: ${text.slice(-80)}`)
@@ -70,7 +70,7 @@ const lines = (bytes: Buffer): any[] =>
     .filter(Boolean)
     .map(line => JSON.parse(line))
 
-/** AWS's messages, both checksums checked: a reader of the tests' own. */
+/** Decoder of AWS's binary event stream that verifies both checksums. */
 export function awsMessages(bytes: Buffer): { name: string; kind: string; value: any }[] {
   const messages = []
   for (let at = 0; at < bytes.length; ) {
@@ -101,7 +101,7 @@ export function awsMessages(bytes: Buffer): { name: string; kind: string; value:
   return messages
 }
 
-/** Pieces of arguments by the number of their call; text until all of it is there. */
+/** Adds a piece of arguments to the call with this index; arguments are text until complete. */
 function callPiece(received: ReceivedAnswer, index: number, name: string | undefined, piece: unknown): void {
   const call = (received.calls[index] ??= { name: name ?? '', arguments: '' })
   call.arguments = typeof piece === 'string' ? `${String(call.arguments)}${piece}` : (piece ?? call.arguments)
@@ -323,7 +323,7 @@ const mistral: DialectClient = {
   }),
 }
 
-/** By the names of the tests. */
+/** By test name. */
 export const dialectClients: Readonly<Record<string, DialectClient>> = {
   'OpenAI chat': openaiChat,
   'OpenAI responses': responses,
@@ -345,7 +345,7 @@ export const dialectClients: Readonly<Record<string, DialectClient>> = {
   Bedrock: bedrock,
 }
 
-/** Asks in a dialect; the model may carry a fault. */
+/** Sends a request; `model` may carry a fault. */
 export async function sendRequest(
   simulator: Simulator,
   dialect: DialectClient,
@@ -361,7 +361,7 @@ export async function sendRequest(
   })
 }
 
-/** The whole of an answer in a dialect; arguments that came as text are parsed. */
+/** The complete response; arguments that came as text are parsed. */
 export async function requestAnswer(
   simulator: Simulator,
   dialect: DialectClient,

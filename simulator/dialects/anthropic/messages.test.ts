@@ -23,7 +23,7 @@ const stream = async (body: object) =>
   (await postJson(simulator, '/v1/messages', { model: 'sim', max_tokens: 4000, stream: true, ...body })).text
 
 describe('Messages', () => {
-  test('a stream is the documented row of events, each named as its type', async () => {
+  test('a stream has the documented sequence of events, each named as its type', async () => {
     const text = await stream({ messages: user('say: hello') })
     const events = eventsOf(text)
     expect(events.map(event => event.type)).toEqual([
@@ -64,7 +64,7 @@ describe('Messages', () => {
     })
   })
 
-  test('thinking comes first, signed, and is billed', async () => {
+  test('thinking comes first, is signed and billed', async () => {
     const body = { messages: user('say: hello'), thinking: { type: 'enabled', budget_tokens: 1024 } }
     const events = eventsOf(await stream(body))
     const kinds = events.filter(event => event.delta?.type).map(event => event.delta.type)
@@ -77,7 +77,7 @@ describe('Messages', () => {
     expect(whole.usage.output_tokens).toBe(kinds.length - 1)
   })
 
-  test('newer models refuse a budget and sampling, in the words of the vendor', async () => {
+  test('newer models refuse thinking budgets and sampling parameters, with the message of the vendor', async () => {
     const asked = async (model: string, more: object) =>
       (await send({ model, messages: user('say: hello'), ...more })).status
     const budget = { thinking: { type: 'enabled', budget_tokens: 1024 } }
@@ -93,7 +93,7 @@ describe('Messages', () => {
     ]).toEqual([200, 200, 200])
   })
 
-  test('tools: forced, asked for, streamed as the whole, and their results quoted', async () => {
+  test('tools: forced, requested, streamed and not; results are quoted', async () => {
     for (const [said, tool_choice] of [
       ['x', { type: 'any' }],
       ['x', { type: 'tool', name: 'get_weather' }],
@@ -146,7 +146,7 @@ describe('Messages', () => {
     })
   })
 
-  test('errors have the shape and the words of this vendor', async () => {
+  test('errors have the format and messages of the vendor', async () => {
     const types: [number, string][] = [
       [400, 'invalid_request_error'],
       [401, 'authentication_error'],

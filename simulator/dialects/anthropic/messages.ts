@@ -1,4 +1,4 @@
-/** Anthropic Messages, both ends: https://docs.anthropic.com/en/api/messages and /messages-streaming. */
+/** Anthropic Messages, requests and responses: https://docs.anthropic.com/en/api/messages and /messages-streaming. */
 import { ApiError, unbilled } from '../response.ts'
 import { isJsonObject, objectsOf } from '../../lib/json.ts'
 import type { SimulatedResponse, StreamEvent } from '../response.ts'
@@ -41,17 +41,18 @@ function checkMessages(body: JsonObject): JsonObject[] {
   return messages
 }
 
-/** Claude since 4.7: "Migrating to Claude Opus 4.7" of the vendor's documentation. */
+/** Claude 4.7 and newer: "Migrating to Claude Opus 4.7" in Anthropic's documentation. */
 const adaptiveOnly = /^claude-[a-z]+-(?:4-[789]|[5-9])(?!\d)/
 
-/** What newer models no longer take. */
+/** Refuses parameters that newer models no longer accept. */
 function checkRemovedParameters({ model, thinking, ...body }: JsonObject): void {
   if (!adaptiveOnly.test(String(model))) return
   for (const name of ['temperature', 'top_p', 'top_k'])
     if (body[name] !== undefined && body[name] !== 1) throw new ApiError(`\`${name}\` is deprecated for this model.`)
   if (isJsonObject(thinking) && thinking.type === 'enabled')
     throw new ApiError(
-      '"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.',
+      '"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive" and ' +
+        '"output_config.effort" to control thinking behavior.',
     )
 }
 
@@ -78,7 +79,7 @@ function readFormat(body: JsonObject): GenerationRequest['json'] {
   return isJsonObject(format) && format.type === 'json_schema' ? { schema: format.schema } : undefined
 }
 
-/** Reads a Messages request; throws BadRequest. Without `mustLimit`, `max_tokens` may be absent (count_tokens). */
+/** Reads a Messages request. Throws ApiError. Without `mustLimit`, `max_tokens` may be absent (count_tokens). */
 export function readMessages(body: JsonObject, model: string, mustLimit = true): GenerationRequest {
   const messages = checkMessages(body)
   const maxTokens = mustLimit ? body.max_tokens : 1_000_000
@@ -88,7 +89,7 @@ export function readMessages(body: JsonObject, model: string, mustLimit = true):
   const last = messages.at(-1)!
   const results = objectsOf(last.content).filter(block => block.type === 'tool_result')
   const userContents = messages.filter(message => message.role === 'user').map(message => message.content)
-  // A message that only carries results is nothing the user said.
+  // A message that only holds tool results is not text of the user.
   const userTexts = userContents.filter(content => !objectsOf(content).some(block => block.type === 'tool_result'))
   const texts = [textOf(body.system), ...messages.map(message => textOf(message.content))]
   checkRemovedParameters(body)
@@ -112,7 +113,7 @@ export function readMessages(body: JsonObject, model: string, mustLimit = true):
   }
 }
 
-/** `usage` of a whole message. Input that was read from or written to the cache is not part of `input_tokens`. */
+/** `usage` of a non-streamed message. Input read from or written to the cache is not part of `input_tokens`. */
 export function anthropicUsage(usage: TokenUsage): JsonObject {
   return {
     input_tokens: usage.inputTokens - usage.cachedTokens - usage.cacheWriteTokens,
@@ -135,7 +136,7 @@ function signatureOf(choice: GeneratedChoice): string {
   return Buffer.from(randomId(seededRandom(hash(choice.reasoning.join(''))), 96)).toString('base64')
 }
 
-/** Arguments that a length limit cut are no JSON: the vendor gives an empty object then. */
+/** Arguments cut by the token limit are not valid JSON: Anthropic then sends an empty object. */
 function inputOf(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -144,7 +145,7 @@ function inputOf(text: string): unknown {
   }
 }
 
-/** A block: how it begins in a stream, its deltas with their tokens, and the whole. */
+/** A content block: its start event, its deltas with their tokens, and its non-streamed form. */
 interface Block {
   readonly start: JsonObject
   readonly deltas: Iterable<[JsonObject, 0 | 1]>
@@ -152,7 +153,7 @@ interface Block {
 }
 
 function* deltasOf(type: string, field: string, pieces: readonly string[]): Generator<[JsonObject, 0 | 1]> {
-  // The vendor opens the input of a tool with an empty piece.
+  // Anthropic starts the input of a tool with an empty piece.
   if (type === 'input_json_delta') yield [{ type, [field]: '' }, 0]
   for (const piece of pieces) yield [{ type, [field]: piece }, 1]
 }
@@ -211,7 +212,7 @@ function messageHead(reply: Generation): JsonObject {
   return { id: `msg_01${reply.id.slice(0, 22)}`, type: 'message', role: 'assistant', model: reply.model }
 }
 
-/** The answer to a Messages request, whole or as a stream. */
+/** The response to a Messages request, streamed or not. */
 export function writeMessage(reply: Generation, body: JsonObject, usageOf: UsageWriter): SimulatedResponse {
   const billable = { inputTokens: reply.usage.inputTokens, outputTokens: reply.usage.outputTokens }
   if (body.stream === true)
@@ -234,13 +235,13 @@ export function writeMessage(reply: Generation, body: JsonObject, usageOf: Usage
   return { status: 200, headers: [], content: JSON.stringify(whole), billable }
 }
 
-/** What /messages/count_tokens says. */
+/** The response of /messages/count_tokens. */
 export function tokenCountResponse(request: GenerationRequest): SimulatedResponse {
   const content = JSON.stringify({ input_tokens: request.inputTokens })
   return { status: 200, headers: [], content, billable: unbilled }
 }
 
-/** The list of models in Anthropic's shape, or one of them. */
+/** The model list in Anthropic's format, or one model. */
 export function anthropicModels(id?: string): SimulatedResponse {
   const entry = (name: string) => ({
     type: 'model',
@@ -277,7 +278,7 @@ const kinds: Record<string, string> = {
   'content-filter': 'Output blocked by content filtering policy',
 }
 
-/** The body of an error; without a request id it is what stands in a stream. */
+/** An error body; without a request id, the form used in streams. */
 export function anthropicError(details: ErrorDetails, requestId?: string): JsonObject {
   const [type, text] = types[details.status] ?? types[details.status >= 500 ? 500 : 400]!
   const message = details.message ?? kinds[details.kind ?? ''] ?? text

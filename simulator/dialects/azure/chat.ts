@@ -1,4 +1,7 @@
-/** What Azure OpenAI adds to OpenAI's chat: the judgements of its content filter, a version in the query, errors of its own. */
+/**
+ * Azure OpenAI's additions to OpenAI's chat: content filter results, an API version in the query, errors of its own.
+ * https://learn.microsoft.com/azure/ai-foundry/openai/reference
+ */
 import { ApiError } from '../response.ts'
 import { isJsonObject, objectsOf } from '../../lib/json.ts'
 import type { SimulatedResponse, StreamEvent } from '../response.ts'
@@ -24,7 +27,7 @@ function withFilterResults(body: JsonObject): JsonObject {
   }
 }
 
-/** The prompt is judged first, in a chunk without choices and with hardly anything else. */
+/** Azure sends the filter results of the prompt in a first chunk without choices. */
 function* withFilterResultsInEvents(events: Iterable<StreamEvent>): Generator<StreamEvent> {
   const first = {
     choices: [],
@@ -49,7 +52,7 @@ function withFilterResultsInResponse(answer: SimulatedResponse): SimulatedRespon
   return { ...answer, content: JSON.stringify(whole) }
 }
 
-/** Addresses by deployment need a dated version. */
+/** Chat completions; the query has to name an `api-version`. */
 export const azureChat: EndpointHandler = ({ request, body, model, generate, usageOf }) => {
   const isDated = request.target.includes('/deployments/')
   if (isDated && !/[?&]api-version=\d{4}-\d\d-\d\d(?:-preview)?(?:&|$)/.test(request.target))
@@ -59,7 +62,8 @@ export const azureChat: EndpointHandler = ({ request, body, model, generate, usa
 
 const filteredPrompt = {
   message:
-    "The response was filtered due to the prompt triggering Azure OpenAI's content management policy. Please modify your prompt and retry.",
+    "The response was filtered due to the prompt triggering Azure OpenAI's content management policy. Please modify " +
+    'your prompt and retry.',
   type: null,
   param: 'prompt',
   code: 'content_filter',
@@ -73,16 +77,18 @@ const filteredPrompt = {
 const messages: Record<number, [string, string]> = {
   401: [
     '401',
-    'Access denied due to invalid subscription key or wrong API endpoint. Make sure to provide a valid key for an active subscription.',
+    'Access denied due to invalid subscription key or wrong API endpoint. Make sure to provide a valid key for an ' +
+      'active subscription.',
   ],
   404: ['DeploymentNotFound', 'The API deployment for this resource does not exist.'],
   429: [
     '429',
-    'Requests to the ChatCompletions_Create Operation have exceeded call rate limit of your current pricing tier. Please retry after 1 second.',
+    'Requests to the ChatCompletions_Create Operation have exceeded call rate limit of your current pricing tier. ' +
+      'Please retry after 1 second.',
   ],
 }
 
-/** Azure's own words for a wrong key, a missing deployment, a rate limit and a filtered prompt; else OpenAI's. */
+/** Azure's formats for an invalid key, a missing deployment, a rate limit and a filtered prompt; otherwise OpenAI's. */
 export function azureError(details: ErrorDetails): JsonObject {
   if (details.kind === 'content-filter') return { error: filteredPrompt }
   const own = details.kind ? undefined : messages[details.status]

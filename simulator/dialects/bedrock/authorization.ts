@@ -1,28 +1,30 @@
 /**
- * Checks how a call to AWS is signed: Signature Version 4 in a header, or a bearer token. Written from AWS's
- * description ("Create a signed AWS API request"), apart from the gateway's own signer, so that each can judge the other.
+ * Verifies AWS Signature Version 4 in a header, or a bearer token. Written from AWS's description ("Create a signed AWS
+ * API request"), independently of the gateway's signer, so that the two check each other.
  */
 import { createHash, createHmac } from 'node:crypto'
 import { ApiError } from '../response.ts'
 import type { HttpRequest } from '../../server/request-parser.ts'
 
-/** The one pair of keys whose signatures are recomputed; of any other only the form is checked. */
+/** The only key pair whose signatures are recomputed. For other keys only the format is checked. */
 export const awsKeys = {
   id: 'AKIASIMULATOR0000000',
   secret: 'simulator/secret+key/of/no/account/at/all',
 } as const
 
-const form =
-  /^AWS4-HMAC-SHA256 Credential=([A-Z0-9]{16,128})\/(\d{8})\/([a-z0-9-]+)\/([a-z0-9-]+)\/aws4_request, ?SignedHeaders=([a-z0-9;-]+), ?Signature=([0-9a-f]{64})$/
+const authorizationPattern = new RegExp(
+  '^AWS4-HMAC-SHA256 Credential=([A-Z0-9]{16,128})/(\\d{8})/([a-z0-9-]+)/([a-z0-9-]+)/aws4_request, ?' +
+    'SignedHeaders=([a-z0-9;-]+), ?Signature=([0-9a-f]{64})$',
+)
 
 const denied = (code: string, message: string): ApiError => new ApiError(message, { status: 403, code })
 
-/** Throws BadRequest for a call that AWS would not let in because of its signature. */
+/** Throws ApiError where AWS would refuse the request because of its signature. */
 export function checkAwsAuthorization(request: HttpRequest): void {
   const authorization = request.headers.get('authorization')
   if (authorization === undefined) throw denied('MissingAuthenticationTokenException', 'Missing Authentication Token')
   if (/^Bearer \S+$/.test(authorization)) return
-  const found = form.exec(authorization)
+  const found = authorizationPattern.exec(authorization)
   if (!found)
     throw denied('IncompleteSignatureException', 'Authorization header does not have the form of Signature Version 4.')
   const [, keyId, day, region, service, names, signature] = found as unknown as [
@@ -40,7 +42,8 @@ export function checkAwsAuthorization(request: HttpRequest): void {
   if (!time.startsWith(day))
     throw denied(
       'InvalidSignatureException',
-      `Date in Credential scope does not match YYYYMMDD from ISO-8601 version of date from HTTP: '${day}' != '${time.slice(0, 8)}'.`,
+      `Date in Credential scope does not match YYYYMMDD from ISO-8601 version of date from HTTP: '${day}' != ` +
+        `'${time.slice(0, 8)}'.`,
     )
   if (service !== 'bedrock')
     throw denied('InvalidSignatureException', `Credential should be scoped to correct service: 'bedrock'.`)
@@ -49,7 +52,8 @@ export function checkAwsAuthorization(request: HttpRequest): void {
   if (signature !== signatureOf(request, { names: names.split(';'), time, scope: [day, region, service] }))
     throw denied(
       'InvalidSignatureException',
-      'The request signature we calculated does not match the signature you provided. Check your AWS Secret Access Key and signing method.',
+      'The request signature we calculated does not match the signature you provided. Check your AWS Secret Access ' +
+        'Key and signing method.',
     )
 }
 
@@ -57,7 +61,7 @@ function checkSignedHeaders(names: readonly string[], request: HttpRequest): voi
   const sorted = [...names].sort()
   if (sorted.some((name, at) => name !== names[at]))
     throw denied('InvalidSignatureException', 'SignedHeaders are not in order.')
-  // All of these take part in what is asked for, where they are sent.
+  // These headers change the meaning of the request, so they must be signed when they are present.
   const needed = ['host', ...[...request.headers.keys()].filter(name => name.startsWith('x-amz-'))]
   for (const name of needed)
     if (!names.includes(name))
@@ -97,7 +101,7 @@ function signatureOf(request: HttpRequest, { names, time, scope }: Signing): str
   return hmac(key, toSign).toString('hex')
 }
 
-/** Once more what the path already has encoded. */
+/** Encodes again what the path already has encoded, as Signature Version 4 requires. */
 const encoded = (step: string): string =>
   encodeURIComponent(step).replace(/[!'()*]/g, sign => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`)
 

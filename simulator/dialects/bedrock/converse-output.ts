@@ -1,4 +1,4 @@
-/** What Converse answers: a message, or binary events. */
+/** The response of Converse: one message, or binary events. */
 import { isJsonObject } from '../../lib/json.ts'
 import { jsonResponse } from '../response.ts'
 import type { SimulatedResponse, StreamEvent } from '../response.ts'
@@ -9,10 +9,10 @@ import { hash, randomId, seededRandom } from '../../generation/random.ts'
 import type { EndpointCall } from '../endpoint.ts'
 
 const metrics = { latencyMs: 5 }
-/** Every event is filled up with letters, so that lengths tell nothing. */
+/** AWS pads every event with random letters so that lengths reveal nothing about the content. */
 const padding = 'abcdefghijkl'
 
-/** Input that was read from or written to the cache is not part of `inputTokens`. */
+/** Input read from or written to the cache is not part of `inputTokens`. */
 function converseUsage(usage: TokenUsage): JsonObject {
   const { cachedTokens, cacheWriteTokens } = usage
   return {
@@ -31,7 +31,7 @@ function stopReason(choice: GeneratedChoice): string {
   return choice.stopSequence === undefined ? 'end_turn' : 'stop_sequence'
 }
 
-/** Which sequence it was is told to those who ask. */
+/** The stop sequence is only reported when the request asks for that field. */
 function additionalFields(choice: GeneratedChoice, body: JsonObject): JsonObject {
   const paths = body.additionalModelResponseFieldPaths
   if (!Array.isArray(paths) || !paths.includes('/stop_sequence')) return {}
@@ -83,7 +83,7 @@ function event(name: string, value: JsonObject, kind: StreamEvent['kind'] = 'sta
   }
 }
 
-/** A block of a stream: what it begins with, where it has a beginning, and its deltas. */
+/** A content block in a stream: an optional start event, and deltas. */
 interface Block {
   readonly start?: JsonObject
   readonly deltas: readonly (readonly [delta: JsonObject, tokens: number])[]
@@ -139,8 +139,8 @@ interface ConverseContext {
 }
 
 /**
- * The answer of `converse`, or the binary events of `converse-stream` (docs.aws.amazon.com, "ConverseStream"). Bedrock
- * knows no second choice: only the first is written.
+ * The response of `converse`, or the binary events of `converse-stream` (docs.aws.amazon.com, "ConverseStream").
+ * Bedrock has one choice only.
  */
 export function writeConverse(reply: Generation, { body, streams, usageOf }: ConverseContext): SimulatedResponse {
   const choice = reply.choices[0]!

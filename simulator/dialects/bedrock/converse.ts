@@ -1,4 +1,4 @@
-/** Amazon Bedrock's Converse, both ends, and what it says around it: https://docs.aws.amazon.com/bedrock/latest/APIReference/. */
+/** Amazon Bedrock's Converse, requests and errors: https://docs.aws.amazon.com/bedrock/latest/APIReference/. */
 import { ApiError, jsonResponse } from '../response.ts'
 import { isJsonObject, objectsOf } from '../../lib/json.ts'
 import type { SimulatedResponse } from '../response.ts'
@@ -25,24 +25,28 @@ function messagesOf(body: JsonObject): JsonObject[] {
     if (message.role !== (at % 2 === 0 ? 'user' : 'assistant'))
       throw invalid(
         at === 0
-          ? 'A conversation must start with a user message. Try again with a conversation that starts with a user message.'
-          : 'A conversation must alternate between user and assistant roles. Make sure the conversation alternates between user and assistant roles and try again.',
+          ? 'A conversation must start with a user message. Try again with a conversation that starts with a user ' +
+              'message.'
+          : 'A conversation must alternate between user and assistant roles. Make sure the conversation alternates ' +
+              'between user and assistant roles and try again.',
       )
     const blocks = objectsOf(message.content)
     if (blocks.length === 0)
       throw invalid(
-        `The content field in the Message object at messages.${at} is empty. Add a ContentBlock object to the content field and try again.`,
+        `The content field in the Message object at messages.${at} is empty. Add a ContentBlock object to the ` +
+          'content field and try again.',
       )
     for (const [place, block] of blocks.entries())
       if (typeof block.text === 'string' && block.text.trim() === '')
         throw invalid(
-          `The text field in the ContentBlock object at messages.${at}.content.${place} is blank. Add text to the text field, and try again.`,
+          `The text field in the ContentBlock object at messages.${at}.content.${place} is blank. Add text to the ` +
+            'text field, and try again.',
         )
   })
   return messages
 }
 
-/** Calls and results belong together, and need tools to be declared. */
+/** Tool uses and results have to match, and need a `toolConfig`. */
 function checkTools(body: JsonObject, messages: readonly JsonObject[]): void {
   let open: unknown[] = []
   for (const message of messages) {
@@ -90,7 +94,7 @@ function resultText(result: JsonObject): string {
     .join('')
 }
 
-/** Each vendor has its own word for it. */
+/** The field for reasoning differs by model vendor. */
 function readThinking({ additionalModelRequestFields: fields }: JsonObject): number {
   if (!isJsonObject(fields)) return 0
   const { thinking, reasoningConfig, reasoning_effort: effort } = fields
@@ -98,7 +102,8 @@ function readThinking({ additionalModelRequestFields: fields }: JsonObject): num
   if (isJsonObject(thinking) && thinking.type === 'enabled') {
     if (!(Number(thinking.budget_tokens) >= 1024))
       throw invalid(
-        'The model returned the following errors: thinking.enabled.budget_tokens: Input should be greater than or equal to 1024',
+        'The model returned the following errors: thinking.enabled.budget_tokens: Input should be greater than or ' +
+          'equal to 1024',
       )
     return thinkingTokensMax
   }
@@ -107,7 +112,7 @@ function readThinking({ additionalModelRequestFields: fields }: JsonObject): num
     : reasoningTokensFor(effort)
 }
 
-/** The schema travels as text. */
+/** The JSON Schema is given as text. */
 function readFormat({ outputConfig: config }: JsonObject): GenerationRequest['json'] {
   const format = isJsonObject(config) && isJsonObject(config.textFormat) ? config.textFormat : {}
   const structure =
@@ -129,7 +134,8 @@ function readConverse(body: JsonObject, model: string): GenerationRequest {
   const tools = isJsonObject(body.toolConfig) ? body.toolConfig : {}
   if (typeof config.temperature === 'number' && config.temperature > 1)
     throw invalid(
-      `1 validation error detected: Value '${config.temperature}' at 'inferenceConfig.temperature' failed to satisfy constraint: Member must have value less than or equal to 1`,
+      `1 validation error detected: Value '${config.temperature}' at 'inferenceConfig.temperature' failed to ` +
+        'satisfy constraint: Member must have value less than or equal to 1',
     )
   const blocks = messages.flatMap(message => objectsOf(message.content))
   const results = objectsOf(messages.at(-1)!.content)
@@ -155,7 +161,7 @@ function readConverse(body: JsonObject, model: string): GenerationRequest {
   }
 }
 
-/** `converse` and `converse-stream`. Throws BadRequest, also for what proves nothing (`checkAwsAuthorization`). */
+/** `converse` and `converse-stream`. Throws ApiError, also for an invalid signature (`checkAwsAuthorization`). */
 export const bedrockConverse: EndpointHandler = ({
   request,
   body,
@@ -168,7 +174,7 @@ export const bedrockConverse: EndpointHandler = ({
   return writeConverse(generate(readConverse(body, model)), { body, streams: streams === true, usageOf })
 }
 
-/** `count-tokens` for the body of a Converse; that of an `invoke` is refused. Throws BadRequest. */
+/** `count-tokens` for a Converse body; `invokeModel` bodies are refused. Throws ApiError. */
 export const bedrockCount: EndpointHandler = ({ request, body, model }) => {
   checkAwsAuthorization(request)
   const input = isJsonObject(body.input) ? body.input : {}
@@ -198,10 +204,10 @@ const kinds: Record<string, string> = {
 
 const errorOf = ({ status }: ErrorDetails): [string, string] => errors[status] ?? errors[status >= 500 ? 500 : 400]!
 
-/** The name of the exception, which AWS sends in the header `x-amzn-errortype`. */
+/** The exception's name, which AWS sends in the header `x-amzn-errortype`. */
 export const bedrockErrorType = (details: ErrorDetails): string => details.code ?? errorOf(details)[0]
 
-/** The body has the message only: see `bedrockErrorType`. */
+/** The body holds the message only; see `bedrockErrorType`. */
 export function bedrockError(details: ErrorDetails): JsonObject {
   return { message: details.message ?? kinds[details.kind ?? ''] ?? errorOf(details)[1] }
 }

@@ -1,4 +1,4 @@
-/** AWS's binary events (docs.aws.amazon.com, "Event stream encoding"), as they are written. */
+/** Encoder of AWS's binary event stream (docs.aws.amazon.com, "Event stream encoding"). */
 import { crc32 } from 'node:zlib'
 import type { StreamEvent } from '../response.ts'
 
@@ -22,7 +22,7 @@ function word(value: number): Buffer {
   return bytes
 }
 
-/** A message: lengths, headers and payload, with both checksums. An event whose name says so is an exception. */
+/** One message: prelude, headers, payload and both checksums. Events whose name ends in "exception" are exceptions. */
 export function encodeMessage(payload: Uint8Array, { name = '' }: StreamEvent): Buffer {
   const kind = /exception$/i.test(name) ? 'exception' : 'event'
   const headers = Buffer.concat([

@@ -1,4 +1,7 @@
-/** Embeddings by Bedrock's `invoke`, in Titan's words and Cohere's: https://docs.aws.amazon.com/bedrock, "Amazon Titan Text Embeddings". */
+/**
+ * Bedrock's `invoke` for embeddings, with Titan's and Cohere's formats: https://docs.aws.amazon.com/bedrock, "Amazon
+ * Titan Text Embeddings".
+ */
 import { ApiError, jsonResponse } from '../response.ts'
 import { checkAwsAuthorization } from './authorization.ts'
 import { embedResponse } from '../cohere/embed.ts'
@@ -11,10 +14,7 @@ const titanFields: ReadonlySet<string> = new Set(['inputText', 'dimensions', 'no
 
 const invalid = (message: string): ApiError => new ApiError(message, { code: 'ValidationException' })
 
-/**
- * The model's name decides whose words are spoken; fields that Titan does not know are refused, as AWS does. Throws
- * BadRequest.
- */
+/** The model's name decides the format. Unknown fields of Titan's format are refused, as AWS does. Throws ApiError. */
 export const bedrockInvoke: EndpointHandler = ({ request, body, model, seed }) => {
   checkAwsAuthorization(request)
   if (model.includes('cohere.embed')) {
@@ -26,7 +26,8 @@ export const bedrockInvoke: EndpointHandler = ({ request, body, model, seed }) =
   const extra = Object.keys(body).find(name => !titanFields.has(name))
   if (extra !== undefined)
     throw invalid(
-      `Malformed input request: #: extraneous key [${extra}] is not permitted, please reformat your input and try again.`,
+      `Malformed input request: #: extraneous key [${extra}] is not permitted, please reformat your input and try ` +
+        'again.',
     )
   const { inputText, dimensions = dimensionsDefault } = body
   if (typeof inputText !== 'string' || inputText === '')

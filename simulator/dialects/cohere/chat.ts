@@ -1,4 +1,4 @@
-/** Cohere's chat of its v2 API, both ends: https://docs.cohere.com/reference/chat and /v2/docs/streaming. */
+/** Cohere's chat, version 2, requests and responses: https://docs.cohere.com/reference/chat and /v2/docs/streaming. */
 import { ApiError, jsonResponse } from '../response.ts'
 import { isJsonObject, objectsOf } from '../../lib/json.ts'
 import type { SimulatedResponse, StreamEvent } from '../response.ts'
@@ -34,7 +34,7 @@ function messagesOf(body: JsonObject): JsonObject[] {
   return messages
 }
 
-/** Its ranges are narrower than those of others, and it does not move a value into them. */
+/** Cohere's ranges are narrower than those of other vendors; values outside are refused, not clamped. */
 function checkRanges(body: JsonObject): void {
   const ranges: [string, number, number][] = [
     ['temperature', 0, 1],
@@ -109,10 +109,10 @@ function readChat(body: JsonObject, model: string): GenerationRequest {
   }
 }
 
-/** It writes counts as `12.0` in places; here they are whole. */
+/** Cohere writes some counts as `12.0`; here they are integers. */
 function cohereUsage({ inputTokens, outputTokens, cachedTokens }: TokenUsage): JsonObject {
   const counts = { input_tokens: inputTokens, output_tokens: outputTokens }
-  // The vendor's own prompt is part of `tokens`, and not billed.
+  // Cohere's own prompt counts in `tokens` but is not billed.
   return {
     billed_units: counts,
     tokens: { ...counts, input_tokens: inputTokens + 66 },
@@ -132,7 +132,7 @@ const callHead = (call: GeneratedToolCall): JsonObject => ({
   type: 'function',
 })
 
-/** Beside calls, what was thought and said is the plan. */
+/** With tool calls, reasoning and text form the `tool_plan`. */
 function wholeMessage(choice: GeneratedChoice): JsonObject {
   const text = choice.text.join('')
   const thinking = choice.reasoning.join('')
@@ -183,12 +183,12 @@ function* chatEvents(reply: Generation, usage: JsonObject | undefined): Generato
   yield dataEvent('[DONE]', 'end')
 }
 
-/** A generation that fails ends like any other, but with its reason. */
+/** A failed generation ends with `message-end` and the finish reason ERROR. */
 function failure(): StreamEvent {
   return namedEvent({ type: 'message-end', delta: { finish_reason: 'ERROR', error: 'internal server error' } }, 'error')
 }
 
-/** Version 2 of the chat. Throws BadRequest. */
+/** `/v2/chat`. Throws ApiError. */
 export const cohereChat: EndpointHandler = ({ body, model, generate, usageOf }): SimulatedResponse => {
   const reply = generate(readChat(body, model))
   const usage = usageOf(cohereUsage)(reply.usage)
@@ -213,7 +213,9 @@ const messages: Record<number, string> = {
   403: 'your API key does not have access to this resource',
   404: "model 'sim' not found, make sure the correct model ID was used and that you have access to the model.",
   422: 'invalid request: unprocessable entity',
-  429: 'You are using a Trial key, which is limited to 20 API calls / minute. You can continue to use the Trial key for free.',
+  429:
+    'You are using a Trial key, which is limited to 20 API calls / minute. You can continue to use the Trial key ' +
+    'for free.',
   498: 'invalid request: blocked by the block list',
   500: 'internal server error, this has been reported to our developers.',
   503: 'The service is temporarily unavailable. Please try again.',
@@ -225,7 +227,7 @@ const kinds: Record<string, string> = {
   'content-filter': 'invalid request: content policy violation',
 }
 
-/** An id and a text: only the status tells kinds apart. */
+/** An id and a message; the status is the only machine-readable part. */
 export function cohereError(details: ErrorDetails, requestId: string): JsonObject {
   const text = messages[details.status] ?? messages[details.status >= 500 ? 500 : 400]!
   return { id: requestId, message: details.message ?? kinds[details.kind ?? ''] ?? text }

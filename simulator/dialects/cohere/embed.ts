@@ -1,4 +1,4 @@
-/** Cohere's embeddings of texts and images: https://docs.cohere.com/reference/embed. Bedrock has the same. */
+/** Cohere's embeddings of texts and images: https://docs.cohere.com/reference/embed. Bedrock has the same format. */
 import { ApiError, jsonResponse } from '../response.ts'
 import { isJsonObject, objectsOf } from '../../lib/json.ts'
 import type { SimulatedResponse } from '../response.ts'
@@ -38,7 +38,7 @@ function inputsOf(body: JsonObject): Inputs {
   }
 }
 
-/** The kinds that have whole numbers are made of the signs of the same vector. */
+/** Integer types are rounded from the same vector. */
 function embeddingsOf(vectors: readonly Float32Array[], types: readonly unknown[]): JsonObject {
   const kinds: Record<string, (vector: Float32Array) => unknown> = {
     float: vector => [...vector],
@@ -55,7 +55,7 @@ function embeddingsOf(vectors: readonly Float32Array[], types: readonly unknown[
   )
 }
 
-/** `meta` is left out where the platform reports the usage elsewhere. */
+/** `meta` is left out on platforms that report usage elsewhere. */
 export function embedResponse(
   body: JsonObject,
   context: { model: string; seed: number; hasMeta: boolean },
@@ -87,7 +87,7 @@ export function embedResponse(
   )
 }
 
-/** Version 2, where `embedding_types` has to be given. Throws BadRequest. */
+/** `/v2/embed`; `embedding_types` is required. Throws ApiError. */
 export const cohereEmbed: EndpointHandler = ({ body, model, seed }) => {
   if (body.embedding_types === undefined) throw invalid('embedding_types must be provided.')
   return embedResponse(body, { model, seed, hasMeta: true })

@@ -1,4 +1,4 @@
-/** Google's counts, embeddings, pictures and models: https://ai.google.dev/api. */
+/** Google's token counts, embeddings, Imagen and model list: https://ai.google.dev/api. */
 import { ApiError, jsonResponse } from '../response.ts'
 import { isJsonObject, objectsOf } from '../../lib/json.ts'
 import type { SimulatedResponse } from '../response.ts'
@@ -18,7 +18,7 @@ const imagesMax = 4
 
 const invalid = (message: string): ApiError => new ApiError(message, { code: 'INVALID_ARGUMENT' })
 
-/** The whole request may stand inside, so that tools and instructions are counted. */
+/** `countTokens`. A whole `generateContentRequest` may be given, so that tools and instructions are counted. */
 export const geminiCount: EndpointHandler = ({ body, model }) => {
   const inner = isJsonObject(body.generateContentRequest) ? body.generateContentRequest : body
   const totalTokens = readGenerate(inner, model).inputTokens
@@ -46,7 +46,7 @@ function valuesOf({ text, dimensions }: EmbeddingInput, seedText: string): numbe
   return [...vectorOf(text, dimensions, seedText)]
 }
 
-/** `embedContent`. 768 numbers unless `outputDimensionality` says otherwise, 3072 at most. Throws BadRequest. */
+/** `embedContent`: 768 dimensions unless `outputDimensionality` is given, at most 3072. Throws ApiError. */
 export const geminiEmbed: EndpointHandler = ({ body, model, seed }) => {
   const input = readEmbeddingInput(body)
   return jsonResponse(
@@ -55,7 +55,7 @@ export const geminiEmbed: EndpointHandler = ({ body, model, seed }) => {
   )
 }
 
-/** Every request inside has to name the model of the path. */
+/** `batchEmbedContents`: every request has to name the model of the path. Throws ApiError. */
 export const geminiEmbeds: EndpointHandler = ({ body, model, seed }) => {
   const requests = objectsOf(body.requests)
   if (requests.length === 0 || requests.length > batchMax)
@@ -77,7 +77,7 @@ export const geminiEmbeds: EndpointHandler = ({ body, model, seed }) => {
   )
 }
 
-/** Vertex AI's embeddings, or Imagen's pictures. */
+/** Vertex AI's `predict`: embeddings, or images of Imagen. Throws ApiError. */
 export const geminiPredict: EndpointHandler = ({ body, model, seed }) => {
   const instances = objectsOf(body.instances)
   const parameters = isJsonObject(body.parameters) ? body.parameters : {}
@@ -116,7 +116,7 @@ function imagenResponse(
   return jsonResponse({ predictions: Array.from({ length: sampleCount }, one) })
 }
 
-/** The list of models in Google's shape, or one of them. */
+/** The model list in Google's format, or one model. */
 export function geminiModels(id?: string): SimulatedResponse {
   const entry = (name: string) => ({
     name: `models/${name}`,

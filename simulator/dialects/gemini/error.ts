@@ -19,7 +19,7 @@ const kinds: Record<string, string> = {
   'content-filter': 'The prompt was refused by the content policy.',
 }
 
-/** `retryAfterS` becomes a detail `RetryInfo`, as google.rpc defines it. */
+/** `retryAfterS` becomes a `RetryInfo` detail, as google.rpc defines it. */
 export function geminiError(details: ErrorDetails): JsonObject {
   const [status, text] = statuses[details.status] ?? statuses[details.status >= 500 ? 500 : 400]!
   const message = details.message ?? kinds[details.kind ?? ''] ?? text

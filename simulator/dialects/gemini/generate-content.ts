@@ -1,4 +1,7 @@
-/** Gemini's `generateContent`, both ends, at AI Studio and Vertex AI: https://ai.google.dev/api/generate-content. */
+/**
+ * Gemini's `generateContent` at AI Studio and Vertex AI, requests and responses:
+ * https://ai.google.dev/api/generate-content.
+ */
 import { ApiError, jsonResponse } from '../response.ts'
 import { isJsonObject, objectsOf } from '../../lib/json.ts'
 import type { SimulatedResponse, StreamEvent } from '../response.ts'
@@ -22,7 +25,7 @@ const thinkingTokensMax = 16
 const choicesMax = 8
 const createdAt = '2025-01-01T00:00:00Z'
 
-/** Its own schemas write types in capitals. */
+/** Converts types from Google's upper case to JSON Schema's lower case. */
 function plainSchema(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(plainSchema)
   if (!isJsonObject(schema)) return schema
@@ -51,7 +54,10 @@ function contentsOf(body: JsonObject): JsonObject[] {
 
 const isGemini3 = (model: string): boolean => /gemini-3/.test(model)
 
-/** The third generation wants the proof of its thinking back, with the first call of each of its turns since the user spoke. */
+/**
+ * Gemini 3 requires the thought signature of the first function call of each model turn since the last user message:
+ * https://ai.google.dev/gemini-api/docs/thought-signatures.
+ */
 function checkSignatures(contents: readonly JsonObject[], model: string): void {
   if (!isGemini3(model)) return
   const isUserText = (content: JsonObject): boolean =>
@@ -60,7 +66,8 @@ function checkSignatures(contents: readonly JsonObject[], model: string): void {
     const call = objectsOf(content.parts).find(part => isJsonObject(part.functionCall))
     if (content.role === 'model' && call && typeof call.thoughtSignature !== 'string')
       throw invalid(
-        `Function call is missing a thought_signature in functionCall parts. Function call \`${textOf((call.functionCall as JsonObject).name)}\`.`,
+        'Function call is missing a thought_signature in functionCall parts. Function call ' +
+          `\`${textOf((call.functionCall as JsonObject).name)}\`.`,
       )
   }
 }
@@ -99,7 +106,7 @@ function readThinking(config: JsonObject): number {
 
 const configOf = (body: JsonObject): JsonObject => (isJsonObject(body.generationConfig) ? body.generationConfig : {})
 
-/** Reads a request for content; throws BadRequest. */
+/** Reads a request for content. Throws ApiError. */
 export function readGenerate(body: JsonObject, model: string): GenerationRequest {
   const contents = contentsOf(body)
   checkSignatures(contents, model)
@@ -162,7 +169,7 @@ const finishReasons = {
 interface OutputOptions {
   readonly includesThoughts: boolean
   readonly wantsAudio: boolean
-  /** The model proves its thinking, shown or not, with its first call. */
+  /** The model signs its thinking, shown or not, at the first function call. */
   readonly signsThoughts: boolean
   readonly seed: number
 }
@@ -178,7 +185,7 @@ function argumentsOf(text: string): unknown {
 const signatureOf = (choice: GeneratedChoice): string =>
   Buffer.from(randomId(seededRandom(hash(JSON.stringify(choice))), 96)).toString('base64')
 
-/** Parts in the pieces of a stream, each with what it is billed for. A call comes whole: its tokens are counted with it. */
+/** The parts as streamed, each with its billed tokens. A function call comes in one part. */
 function* partsOf(choice: GeneratedChoice, options: OutputOptions): Generator<[JsonObject, number]> {
   for (const text of choice.reasoning) if (options.includesThoughts) yield [{ text, thought: true }, 1]
   if (options.wantsAudio) {
@@ -196,7 +203,7 @@ function* partsOf(choice: GeneratedChoice, options: OutputOptions): Generator<[J
   }
 }
 
-/** Texts that follow each other are one part of a whole answer. */
+/** In a non-streamed response adjacent text parts are joined. */
 function joinedParts(choice: GeneratedChoice, options: OutputOptions): JsonObject[] {
   const parts: JsonObject[] = []
   for (const [part] of partsOf(choice, options)) {
@@ -230,7 +237,7 @@ function* generateEvents(
     for (const [part, tokens] of partsOf(choice, options))
       yield chunk({ content: { role: 'model', parts: [part] }, index }, 'delta', tokens)
     const finishReason = finishReasons[choice.finish]
-    // Thoughts that are not shown are billed all the same.
+    // Reasoning is billed also when it is not shown.
     const hidden = options.includesThoughts ? 0 : choice.reasoning.length
     yield chunk({ content: { role: 'model', parts: [{ text: '' }] }, finishReason, index }, 'finish', hidden)
   }
@@ -240,7 +247,7 @@ type ChunkWriter = (value: JsonObject, place: { at: number; kind: StreamEvent['k
 
 const asEvent: ChunkWriter = (value, { kind, tokens }) => dataEvent(value, kind, tokens)
 
-/** Without `alt=sse` a stream is an array whose elements come one by one. */
+/** Without `alt=sse` a stream is a JSON array whose elements arrive one by one. */
 const asElement: ChunkWriter = (value, { at, kind, tokens }) => ({
   text: `${at === 0 ? '[' : ',\r\n'}${JSON.stringify(value)}`,
   kind,
@@ -278,8 +285,8 @@ function streamOf(
 }
 
 /**
- * `generateContent` and `streamGenerateContent`, which gives one array unless the query has `alt=sse`. Throws
- * BadRequest.
+ * `generateContent` and `streamGenerateContent`; the latter streams a JSON array unless the query has `alt=sse`. Throws
+ * ApiError.
  */
 export const geminiGenerate: EndpointHandler = call => {
   const { body, model, seed } = call

@@ -1,6 +1,6 @@
 /**
- * Where Mistral differs from OpenAI: fields it does not know are errors, identifiers of calls have nine characters,
- * roles keep an order, calls come whole, thinking is a part of the content: https://docs.mistral.ai/api.
+ * Mistral's differences from OpenAI: unknown fields are errors, tool call ids have nine characters, the order of roles
+ * is checked, tool calls are not streamed in pieces, reasoning is part of the content. https://docs.mistral.ai/api
  */
 import { ApiError, jsonResponse } from '../response.ts'
 import { objectsOf } from '../../lib/json.ts'
@@ -95,7 +95,7 @@ function checkId(id: unknown): void {
     throw invalid(`Tool call id was ${String(id)} but must be a-z, A-Z, 0-9, with a length of 9.`, '3280')
 }
 
-/** By the validator of mistral-common. */
+/** The rules of mistral-common's validator: https://github.com/mistralai/mistral-common. */
 function checkOrder(messages: readonly JsonObject[]): void {
   let open = 0
   for (const [at, message] of messages.entries()) {
@@ -176,7 +176,7 @@ const finishReason = (choice: GeneratedChoice): string =>
 
 const thought = (text: string): JsonObject => ({ type: 'thinking', thinking: [{ type: 'text', text }] })
 
-/** A text, or parts where there is thinking. */
+/** A text, or a list of parts when there is reasoning. */
 function contentOf(choice: GeneratedChoice): unknown {
   const text = choice.text.join('')
   if (choice.reasoning.length === 0) return text
@@ -190,7 +190,7 @@ const headOf = (reply: Generation, object: string): JsonObject => ({
   model: reply.model,
 })
 
-/** The usage comes with the last chunk, asked for or not; calls come whole, with the reason to stop. */
+/** Usage is always sent, in the last chunk; tool calls come in one piece together with the finish reason. */
 function* chatEvents(reply: Generation, usage: JsonObject | undefined): Generator<StreamEvent> {
   const head = headOf(reply, 'chat.completion.chunk')
   const chunk = (
@@ -244,10 +244,10 @@ function write(reply: Generation, { body, usageOf }: EndpointCall): SimulatedRes
   return jsonResponse({ ...headOf(reply, 'chat.completion'), ...(usage && { usage }), choices }, billable)
 }
 
-/** OpenAI's chat in Mistral's words: unknown fields are refused with 422, calls come whole. Throws BadRequest. */
+/** Chat completions. Unknown fields are refused with 422. Throws ApiError. */
 export const mistralChat: EndpointHandler = call => write(call.generate(readMistral(call.body, call.model)), call)
 
-/** The text between a prompt and a suffix. */
+/** Fill-in-the-middle completions: the text between a prompt and a suffix. Throws ApiError. */
 export const mistralFillIn: EndpointHandler = call => {
   const { body, model } = call
   checkFields(body, fillInFields)
@@ -270,7 +270,7 @@ export const mistralFillIn: EndpointHandler = call => {
   return write(call.generate(request), call)
 }
 
-/** As OpenAI's, with an id and `output_dimension`. Throws BadRequest. */
+/** Embeddings as OpenAI's, with an id and `output_dimension`. Throws ApiError. */
 export const mistralEmbeddings: EndpointHandler = ({ body, model, seed, usageOf }) => {
   checkFields(body, embeddingFields)
   const dimensions = openaiDimensions(body.output_dimension, dimensionsDefault)
@@ -279,7 +279,7 @@ export const mistralEmbeddings: EndpointHandler = ({ body, model, seed, usageOf 
   return { ...answer, content: JSON.stringify({ id, ...(JSON.parse(String(answer.content)) as JsonObject) }) }
 }
 
-/** Scores and categories, without an overall verdict. */
+/** Moderations: scores and categories, without an overall verdict. */
 export const mistralModerations: EndpointHandler = ({ body, model, seed }) => {
   const results = moderatedTexts(body.input).map(text => {
     const scores = scoresOf(text, categories, seed)

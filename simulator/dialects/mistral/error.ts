@@ -1,4 +1,4 @@
-/** Mistral's errors: https://docs.mistral.ai/api. A wrong field is a list of places, as FastAPI writes it. */
+/** Mistral's errors: https://docs.mistral.ai/api. Validation errors have FastAPI's format. */
 import type { JsonObject } from '../../lib/json.ts'
 import type { ErrorDetails } from '../openai/error.ts'
 
@@ -17,7 +17,7 @@ const kinds: Record<string, string> = {
   'content-filter': 'The request was refused by the content policy.',
 }
 
-/** `code` is a text of digits where Mistral has one; 401 and 422 have shapes of their own. */
+/** `code` is a string of digits; 401 and 422 have formats of their own. */
 export function mistralError(details: ErrorDetails): JsonObject {
   if (details.status === 401) return { detail: 'Unauthorized' }
   if (details.status === 422) {

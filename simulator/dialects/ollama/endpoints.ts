@@ -1,4 +1,7 @@
-/** Ollama's own API, both ends: https://github.com/ollama/ollama/blob/main/docs/api.md. A stream is lines of JSON. */
+/**
+ * Ollama's own API, requests and responses: https://github.com/ollama/ollama/blob/main/docs/api.md. Streams are
+ * newline-delimited JSON.
+ */
 import { ApiError, jsonResponse } from '../response.ts'
 import { isJsonObject, objectsOf } from '../../lib/json.ts'
 import type { SimulatedResponse, StreamEvent } from '../response.ts'
@@ -27,13 +30,14 @@ function messagesOf(body: JsonObject): JsonObject[] {
     for (const call of objectsOf(message.tool_calls))
       if (isJsonObject(call.function) && typeof call.function.arguments === 'string')
         throw new ApiError(
-          'json: cannot unmarshal string into Go struct field ChatRequest.messages.tool_calls.function.arguments of type map',
+          'json: cannot unmarshal string into Go struct field ChatRequest.messages.tool_calls.function.arguments of ' +
+            'type map',
         )
   }
   return messages
 }
 
-/** `-1` is as much as the model likes. */
+/** `-1` means no limit. */
 function limitOf({ num_predict: limit }: JsonObject): number | undefined {
   return typeof limit === 'number' && limit > 0 ? limit : undefined
 }
@@ -56,7 +60,7 @@ function readChat(body: JsonObject, model: string): GenerationRequest {
     images: messages.reduce((sum, { images }) => sum + (Array.isArray(images) ? images.length : 0), 0),
     ...(results.length > 0 && { toolResult: results.join(' ') }),
     tools: tools.map(tool => ({ name: String(tool.name ?? ''), schema: tool.parameters, takesText: false })),
-    // A call cannot be forced.
+    // Ollama has no way to force a tool call.
     toolChoice: 'auto',
     parallelTools: true,
     json: body.format === 'json' ? {} : isJsonObject(body.format) ? { schema: body.format } : undefined,
@@ -67,7 +71,7 @@ function readChat(body: JsonObject, model: string): GenerationRequest {
   }
 }
 
-/** A count of zero is left out. */
+/** Counts of zero are left out. */
 function ollamaUsage({ inputTokens, outputTokens }: TokenUsage): JsonObject {
   return {
     ...(inputTokens > 0 && { prompt_eval_count: inputTokens }),
@@ -82,14 +86,14 @@ function callsOf(choice: GeneratedChoice): JsonObject {
     try {
       args = JSON.parse(call.pieces.join(''))
     } catch {
-      // Cut by a limit: it gives no half of an object.
+      // Arguments cut by a token limit are not valid JSON: Ollama then has an empty object.
     }
     return { id: `call_${call.id.slice(0, 8)}`, function: { index, name: call.name, arguments: args } }
   })
   return { tool_calls: calls }
 }
 
-/** Durations are in nanoseconds. */
+/** Durations in nanoseconds. */
 const timings = {
   total_duration: 5_000_000,
   load_duration: 1_000_000,
@@ -137,7 +141,7 @@ function failure(): StreamEvent {
   return lineEvent({ error: 'an error was encountered while running the model: unexpected EOF' }, 'error')
 }
 
-/** It streams unless it is told not to. */
+/** `/api/chat`. Streams unless `stream` is false. Throws ApiError. */
 export const ollamaChat: EndpointHandler = ({ body, model, generate, usageOf }): SimulatedResponse => {
   const reply = generate(readChat(body, model))
   const usage = usageOf(ollamaUsage)(reply.usage)
@@ -156,7 +160,7 @@ export const ollamaChat: EndpointHandler = ({ body, model, generate, usageOf }):
   return jsonResponse({ model, created_at: createdAt, message, ...doneOf(choice, usage) }, billable)
 }
 
-/** `/api/embed`: one text or a list. Vectors have 768 numbers at most. Throws BadRequest. */
+/** `/api/embed`: one text or a list; at most 768 dimensions. Throws ApiError. */
 export const ollamaEmbed: EndpointHandler = ({ body, model, seed }) => {
   const inputs = typeof body.input === 'string' ? [body.input] : body.input
   if (!Array.isArray(inputs) || !inputs.every(one => typeof one === 'string')) throw new ApiError('invalid input type')
@@ -170,7 +174,7 @@ export const ollamaEmbed: EndpointHandler = ({ body, model, seed }) => {
   )
 }
 
-/** `/api/tags`: the names that `/v1/models` lists. */
+/** `/api/tags`: the same models as `/v1/models`. */
 export function ollamaModels(): SimulatedResponse {
   const entry = (name: string) => ({
     name,
@@ -198,7 +202,7 @@ const kinds: Record<string, string> = {
   'content-filter': 'refused by the content policy',
 }
 
-/** Ollama's error is a text and nothing else: only the status tells kinds apart. */
+/** Ollama's errors are a text only; the status is the only machine-readable part. */
 export function ollamaError(details: ErrorDetails): JsonObject {
   return {
     error:

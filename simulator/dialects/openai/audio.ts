@@ -12,10 +12,10 @@ import type { EndpointHandler, EndpointCall } from '../endpoint.ts'
 import { countTokens } from '../../generation/tokens.ts'
 
 const inputCharactersMax = 4096
-/** Of sound in one piece of a stream. */
+/** Bytes of audio in one event of a stream. */
 const pieceBytes = 4096
 const tokensPerSecond = 20
-/** What is heard of a file, whatever it holds. */
+/** Assumed bit rate of uploaded audio, whatever its format. */
 const assumedBytesPerSecond = 16_000
 
 const missing = (param: string): ApiError =>
@@ -39,7 +39,7 @@ const tokenUsage = (inputTokens: number, outputTokens: number): TokenUsage => ({
   reasoningTokens: 0,
 })
 
-/** Text to sound: the bytes as they are, or as events with `stream_format: "sse"`. */
+/** Text to speech: raw bytes, or events with `stream_format: "sse"`. Throws ApiError. */
 export const openaiSpeech: EndpointHandler = ({ body, model, seed, usageOf }) => {
   const { input, voice, response_format: format = 'mp3' } = body
   if (typeof input !== 'string' || input === '') throw missing('input')
@@ -65,7 +65,7 @@ export const openaiSpeech: EndpointHandler = ({ body, model, seed, usageOf }) =>
     return { ...common, headers: [], content: speechEvents(sound, { usage, tokens: billed.outputTokens }) }
   }
   const all = pieces(sound)
-  // Nobody could bill a part of it: the tokens go with the last piece.
+  // A part of the audio cannot be billed: all tokens go with the last piece.
   const tokensAt = (at: number) => (at === all.length - 1 ? billed.outputTokens : 0)
   return {
     ...common,
@@ -90,7 +90,7 @@ function* speechEvents(
   yield namedEvent({ type: 'speech.audio.done', ...(usage && { usage }) }, 'finish', tokens)
 }
 
-/** Tokens of the newer models; whisper bills the seconds. */
+/** Newer models bill tokens; whisper bills seconds. */
 function transcriptionUsage(model: string, seconds: number): (usage: TokenUsage) => JsonObject {
   if (model.includes('whisper')) return () => ({ type: 'duration', seconds: Math.ceil(seconds) })
   return usage => ({
@@ -122,7 +122,7 @@ function transcribe(
   return { reply, text: reply.choices[0]!.text.join(''), seconds }
 }
 
-/** `00:00:01,500`, in subtitles of the web with a point. */
+/** A subtitle timestamp: `00:00:01,500`, with a point in WebVTT. */
 function timestamp(seconds: number, point: string): string {
   const text = new Date(seconds * 1000).toISOString().slice(11, 23)
   return text.replace('.', point)
@@ -137,7 +137,10 @@ function textAnswer(content: string, type: string, billable: SimulatedResponse['
   return { status: 200, headers: [['content-type', type]], content, billable }
 }
 
-/** Sound to text, or to English text. What is heard depends on the bytes; a prompt may direct it (`say: ...`). */
+/**
+ * Transcriptions and translations. The text depends on the bytes of the file; a prompt may set it (`say: ...`). Throws
+ * ApiError.
+ */
 export const openaiTranscriptions: EndpointHandler = call => {
   const { body, model, usageOf, request } = call
   const { file, response_format: format = 'json' } = body
@@ -148,7 +151,7 @@ export const openaiTranscriptions: EndpointHandler = call => {
     billable: { inputTokens: reply.usage.inputTokens, outputTokens: reply.usage.outputTokens },
     usage: usageOf(transcriptionUsage(model, seconds))(reply.usage),
   }
-  // whisper ignores the wish.
+  // whisper ignores `stream`.
   if (body.stream === 'true' && !model.includes('whisper'))
     return {
       status: 200,

@@ -1,6 +1,6 @@
 /**
- * OpenAI chat completions, both ends: https://platform.openai.com/docs/api-reference/chat. Reasoning travels
- * as `reasoning_content`, as the vendors do that show it.
+ * OpenAI chat completions, requests and responses: https://platform.openai.com/docs/api-reference/chat. Reasoning is
+ * sent as `reasoning_content`, as DeepSeek and vLLM do.
  */
 import { ApiError } from '../response.ts'
 import { isJsonObject, objectsOf } from '../../lib/json.ts'
@@ -20,20 +20,20 @@ import { openaiFailure } from './error.ts'
 import { hash } from '../../generation/random.ts'
 import { countTokens, tokensOf } from '../../generation/tokens.ts'
 
-/** All answers were made at this second, so that the same request gets the same bytes. 2025-01-01. */
+/** Creation time of all responses, 2025-01-01, so that the same request gives the same bytes. Unix time in seconds. */
 export const createdS = 1_735_689_600
-/** `system_fingerprint` of every answer: there is one backend. */
+/** `system_fingerprint` of every response. */
 export const fingerprint = 'fp_5f6d8a1c2e'
 
 const choicesMax = 128
 const effortTokens: Record<string, number> = { none: 0, minimal: 4, low: 8, medium: 16, high: 32, xhigh: 64 }
 
-/** How long the simulator thinks for OpenAI's word of it. */
+/** Number of reasoning tokens for a `reasoning_effort`. */
 export function reasoningTokensFor(effort: unknown): number {
   return effortTokens[String(effort ?? 'none')] ?? 0
 }
 
-/** The text of a message: itself, or its parts together. */
+/** The text of a message: a string, or the text parts joined. */
 export function textOf(content: unknown): string {
   if (typeof content === 'string') return content
   return objectsOf(content)
@@ -41,14 +41,14 @@ export function textOf(content: unknown): string {
     .join('')
 }
 
-/** How many tokens may come, checked as the vendor does. */
+/** A token limit, checked as OpenAI does. Throws ApiError. */
 export function readMaxTokens(value: unknown, param: string): number | undefined {
   if (value === undefined || value === null) return undefined
   if (typeof value === 'number' && Number.isInteger(value) && value >= 1) return value
   throw new ApiError(`Invalid '${param}': integer below minimum value. Expected a value >= 1.`, { param })
 }
 
-/** One to 128 choices. */
+/** The number of choices, 1 to 128. Throws ApiError. */
 export function readChoices(value: unknown): number {
   if (value === undefined || value === null) return 1
   if (typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= choicesMax) return value
@@ -106,7 +106,7 @@ function checkMessages(body: JsonObject): JsonObject[] {
   return messages
 }
 
-/** Reads a chat request; throws BadRequest. */
+/** Reads a chat request. Throws ApiError. */
 export function readChat(body: JsonObject, model: string): GenerationRequest {
   const messages = checkMessages(body)
   const results: string[] = []
@@ -167,7 +167,7 @@ function tokenLogprob(token: string, rank: number): JsonObject {
   return { token: text, logprob, bytes: [...Buffer.from(text)] }
 }
 
-/** How likely a token was, made up: the same for the same token. */
+/** An invented log probability, the same for the same token. */
 export function logprobOf(token: string, topCount: number): JsonObject {
   const top = Array.from({ length: Math.min(topCount, 20) }, (_, rank) => tokenLogprob(token, rank))
   return { ...tokenLogprob(token, 0), top_logprobs: top }
@@ -199,7 +199,7 @@ function toolCall(call: GeneratedToolCall): JsonObject {
     : { id, type: 'function', function: { name: call.name, arguments: text } }
 }
 
-/** Pictures of an answer, as OpenRouter writes them: OpenAI itself has none in chat. */
+/** Images in a chat answer, in OpenRouter's format: OpenAI's chat has none. */
 function imageParts(choice: GeneratedChoice): JsonObject[] {
   return choice.images.map(({ data, mediaType }) => ({
     type: 'image_url',
@@ -228,7 +228,7 @@ function deltasOf(choice: GeneratedChoice, shape: ChatShape): Iterable<[JsonObje
   })()
 }
 
-/** The deltas of one tool call: its name first, then a token of its arguments each. */
+/** The deltas of one tool call: first the name, then one token of the arguments each. */
 function* callDeltas(call: GeneratedToolCall, index: number): Generator<[JsonObject, 0 | 1]> {
   const id = `call_${call.id}`
   if (call.takesText) {
@@ -257,7 +257,7 @@ function* choiceEvents(choice: GeneratedChoice, index: number, context: { chunk:
   yield chunk(one({}, finishReason(choice)), 'finish')
 }
 
-/** The events of several choices in turn, as the vendor mixes them: one each, until all are at their end. */
+/** Interleaves the events of several choices, one event each in turn, as OpenAI does. */
 export function* interleave(streams: Iterator<StreamEvent>[]): Generator<StreamEvent> {
   for (let open = streams; open.length > 0; ) {
     const next: Iterator<StreamEvent>[] = []
@@ -289,7 +289,7 @@ function* chatEvents(reply: Generation, shape: ChatShape, usageOf: UsageWriter):
   yield dataEvent('[DONE]', 'end')
 }
 
-/** The answer to a chat request, whole or as a stream, as its body asks. */
+/** The response to a chat request, streamed or not. */
 export function writeChat(reply: Generation, body: JsonObject, usageOf: UsageWriter): SimulatedResponse {
   const shape = shapeOf(body)
   const billable = { inputTokens: reply.usage.inputTokens, outputTokens: reply.usage.outputTokens }

@@ -1,4 +1,4 @@
-/** OpenAI text completions, both ends: https://platform.openai.com/docs/api-reference/completions. */
+/** OpenAI text completions, requests and responses: https://platform.openai.com/docs/api-reference/completions. */
 import { ApiError } from '../response.ts'
 import { isJsonObject } from '../../lib/json.ts'
 import type { SimulatedResponse, StreamEvent } from '../response.ts'
@@ -10,7 +10,7 @@ import { readChoices, readMaxTokens, readStop } from './chat.ts'
 import { openaiFailure } from './error.ts'
 import { countTokens } from '../../generation/tokens.ts'
 
-/** What an absent `max_tokens` means to this vendor. */
+/** OpenAI's default of `max_tokens`. */
 const maxTokensDefault = 16
 
 const isTokens = (value: unknown): value is number[] =>
@@ -27,7 +27,7 @@ function promptsOf(value: unknown): (string | number[])[] {
   })
 }
 
-/** Reads a text completion request: one question for each of its prompts. Throws BadRequest. */
+/** Reads a text completion request: one generation for each prompt. Throws ApiError. */
 export function readCompletion(body: JsonObject, model: string): GenerationRequest[] {
   return promptsOf(body.prompt).map(prompt => {
     const isText = typeof prompt === 'string'
@@ -101,7 +101,7 @@ function* choiceEvents(
   yield chunk(choice('', { finish_reason: completion.finish }), 'finish')
 }
 
-/** The answer to a text completion request, whole or as a stream. */
+/** The response to a text completion request, streamed or not. */
 export function writeCompletion(
   replies: readonly Generation[],
   body: JsonObject,

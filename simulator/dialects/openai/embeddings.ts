@@ -11,7 +11,7 @@ const dimensionsDefault = 1536
 const dimensionsMax = 4096
 const inputsMax = 2048
 
-/** The models the simulator lists. It answers for any name. */
+/** The models that the simulator lists. It answers for any name. */
 export const modelNames = ['sim-chat', 'sim-reasoning', 'sim-embedding', 'sim-claude'] as const
 
 const isTokens = (value: unknown): value is number[] =>
@@ -30,7 +30,7 @@ function inputsOf(value: unknown): (string | number[])[] {
   return list
 }
 
-/** A unit vector that seed, model and input decide. */
+/** A unit vector determined by seed, model and input. */
 export function vectorOf(input: string | number[], dimensions: number, seedText: string): Float32Array {
   const random = seededRandom(hash(`${seedText}\n${typeof input === 'string' ? input : JSON.stringify(input)}`))
   const vector = Float32Array.from({ length: dimensions }, () => random() * 2 - 1)
@@ -38,7 +38,7 @@ export function vectorOf(input: string | number[], dimensions: number, seedText:
   return vector.map(one => one / norm)
 }
 
-/** How long vectors are to be; throws BadRequest. */
+/** The number of dimensions. Throws ApiError. */
 export function openaiDimensions(value: unknown, otherwise: number): number {
   const dimensions = value ?? otherwise
   if (typeof dimensions === 'number' && Number.isInteger(dimensions) && dimensions >= 1 && dimensions <= dimensionsMax)
@@ -48,7 +48,7 @@ export function openaiDimensions(value: unknown, otherwise: number): number {
   })
 }
 
-/** Answers an embeddings request; throws BadRequest. */
+/** The response to an embeddings request. Throws ApiError. */
 export function answerEmbeddings(
   body: JsonObject,
   context: { model: string; seed: number; usageOf: UsageWriter },
@@ -77,7 +77,7 @@ export function answerEmbeddings(
   return { status: 200, headers: [], content, billable: { inputTokens, outputTokens: 0 } }
 }
 
-/** The list of models, or one of them by its identifier. */
+/** The model list, or one model. */
 export function openaiModels(id?: string): SimulatedResponse {
   const entry = (name: string) => ({ id: name, object: 'model', created: createdS, owned_by: 'simulator' })
   const content = id === undefined ? { object: 'list', data: modelNames.map(entry) } : entry(id)

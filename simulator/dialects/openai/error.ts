@@ -4,8 +4,7 @@ import type { StreamEvent } from '../response.ts'
 import { dataEvent } from '../stream-events.ts'
 
 /**
- * What is to be said by an error, in words of no vendor. What is left out each dialect fills in as its vendor does for
- * the status.
+ * The content of an error, independent of the vendor. Each dialect fills in what is left out according to the status.
  */
 export interface ErrorDetails {
   readonly status: number
@@ -14,14 +13,15 @@ export interface ErrorDetails {
   readonly code?: string | null
   /** A cause that shares its status with others: quota, context-length, content-filter. */
   readonly kind?: string
-  /** What the client is told to wait, where the body says it. */
+  /** Seconds until a retry, for dialects that say so in the body. */
   readonly retryAfterS?: number
 }
 
 const causes: Record<string, { message: string; type: string; code: string | null }> = {
   '401': {
     message:
-      'Incorrect API key provided: sk-sim****0000. You can find your API key at https://platform.openai.com/account/api-keys.',
+      'Incorrect API key provided: sk-sim****0000. You can find your API key at ' +
+      'https://platform.openai.com/account/api-keys.',
     type: 'invalid_request_error',
     code: 'invalid_api_key',
   },
@@ -37,7 +37,8 @@ const causes: Record<string, { message: string; type: string; code: string | nul
   },
   '429': {
     message:
-      'Rate limit reached for sim in organization org-sim on requests per min (RPM): Limit 3, Used 3, Requested 1. Please try again in 1s.',
+      'Rate limit reached for sim in organization org-sim on requests per min (RPM): Limit 3, Used 3, Requested 1. ' +
+      'Please try again in 1s.',
     type: 'requests',
     code: 'rate_limit_exceeded',
   },
@@ -58,7 +59,8 @@ const causes: Record<string, { message: string; type: string; code: string | nul
   },
   'context-length': {
     message:
-      "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens. Please reduce the length of the messages.",
+      "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens. Please " +
+      'reduce the length of the messages.',
     type: 'invalid_request_error',
     code: 'context_length_exceeded',
   },
@@ -69,7 +71,7 @@ const causes: Record<string, { message: string; type: string; code: string | nul
   },
 }
 
-/** The body of an error; also what stands in a stream. */
+/** An error body; streams use the same form. */
 export function openaiError(details: ErrorDetails): JsonObject {
   const isServerError = details.status >= 500
   const general = {

@@ -22,7 +22,7 @@ const form = (fields: Record<string, string | File>) => {
 const bytes = new Uint8Array([0, 255, 10, 13])
 const file = () => new File([bytes], 'a.bin')
 
-test('files are kept, listed, handed out where a vendor does, deleted, and forgotten by a reset', async () => {
+test('files are kept, listed, downloaded where OpenAI allows it, deleted, and removed by a reset', async () => {
   const [, picture] = await ask('POST', '/v1/files', form({ purpose: 'vision', file: file() }))
   const [, document] = await ask('POST', '/v1/files', form({ file: file(), purpose: 'user_data' }))
   expect(picture).toMatchObject({ object: 'file', bytes: 4, filename: 'a.bin', purpose: 'vision' })

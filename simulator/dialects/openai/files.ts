@@ -1,4 +1,6 @@
-/** OpenAI's files: https://platform.openai.com/docs/api-reference/files. They are kept until a reset; no call looks for them. */
+/**
+ * OpenAI's files: https://platform.openai.com/docs/api-reference/files. Kept until a reset; calls do not look at them.
+ */
 import { ApiError, jsonResponse, unbilled } from '../response.ts'
 import { isJsonObject } from '../../lib/json.ts'
 import type { SimulatedResponse } from '../response.ts'
@@ -9,7 +11,7 @@ import { createdS } from './chat.ts'
 import { hash } from '../../generation/random.ts'
 import type { HttpRequest } from '../../server/request-parser.ts'
 
-/** What a vendor hands out again; files for its models to read are not among them. */
+/** Purposes whose content OpenAI lets clients download. */
 const downloadable = new Set(['batch', 'batch_output', 'fine-tune-results', 'vision'])
 
 interface UploadedFile {
@@ -17,7 +19,7 @@ interface UploadedFile {
   readonly content: Uint8Array
 }
 
-/** One per simulator. Identifiers follow from the seed and the count of files since the last `clear`. */
+/** One per simulator. Ids are determined by the seed and the number of files since the last `clear`. */
 export class UploadedFiles {
   readonly #seed: number
   readonly #files = new Map<string, UploadedFile>()
@@ -32,7 +34,7 @@ export class UploadedFiles {
     this.#count = 0
   }
 
-  /** Throws BadRequest. `body` = the fields of a form. */
+  /** Throws ApiError. `body` = the fields of a form. */
   answer({ method, target }: HttpRequest, body: unknown): SimulatedResponse {
     const [, id, action] = /\/files(?:\/([^/]+)(?:\/(content))?)?$/.exec(target.split('?', 1)[0]!)!
     if (id === undefined) {

@@ -1,4 +1,4 @@
-/** OpenAI's pictures: https://platform.openai.com/docs/api-reference/images. Each is of one colour. */
+/** OpenAI's images: https://platform.openai.com/docs/api-reference/images. Each image has one colour. */
 import { ApiError, jsonResponse } from '../response.ts'
 import type { SimulatedResponse, StreamEvent } from '../response.ts'
 import type { JsonObject } from '../../lib/json.ts'
@@ -13,10 +13,10 @@ import { countTokens } from '../../generation/tokens.ts'
 
 const countMax = 10
 const partialsMax = 3
-/** What the models that paint by tokens bill for a picture of medium quality. */
+/** Billed tokens of an image of medium quality, for models that bill tokens. */
 const tokensPerImage = 1056
 
-/** In a form every number is a text. */
+/** In a form, numbers are text. */
 function count(
   value: unknown,
   param: string,
@@ -105,7 +105,7 @@ function* imageEvents(batch: ImageBatch, partials: number, kind: string): Genera
   )
 }
 
-/** Older models give addresses where bytes are not asked for; nobody is at home there. */
+/** dall-e models return URLs unless `b64_json` is asked for. The host does not exist (RFC 6761, `.invalid`). */
 function imageEntry(image: Buffer, { body, model, seed }: EndpointCall): JsonObject {
   const isOld = model.includes('dall-e')
   const id = randomId(seededRandom(hash(image.toString('latin1'), seed)), 24)
@@ -114,7 +114,7 @@ function imageEntry(image: Buffer, { body, model, seed }: EndpointCall): JsonObj
   return { ...revised, b64_json: image.toString('base64') }
 }
 
-/** Pictures from a prompt, from a picture and a prompt, from a picture. */
+/** Generations, edits and variations. Throws ApiError. */
 export const openaiImages: EndpointHandler = call => {
   checkForm(call)
   checkPrompt(call)

@@ -1,4 +1,4 @@
-/** OpenAI's newer endpoints against its own document and its own client. */
+/** OpenAI's newer endpoints against its published document and its client. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import OpenAI, { toFile } from 'openai'
 import { startSimulator } from '../../index.ts'
@@ -40,7 +40,7 @@ describe('OpenAI', () => {
       const { output_text: _, ...final } = await stream.finalResponse()
       expect(final.output.map(item => item.type)).toEqual(JSON.parse(text).output.map((item: any) => item.type))
       expect(events.map(event => event.sequence_number)).toEqual(events.map((__, at) => at))
-      // The vendor itself writes `usage: null` until there is some; its document does not say so.
+      // OpenAI sends `usage: null` in early events, which its document does not allow.
       const asDocumented = (event: any) =>
         event.response?.usage === null ? { ...event, response: { ...event.response, usage: undefined } } : event
       if (check)
@@ -58,7 +58,7 @@ describe('OpenAI', () => {
     })
   })
 
-  test('moderations, pictures and transcriptions are what the document says', async () => {
+  test('moderations, images and transcriptions conform to the document', async () => {
     const check = openaiChecks()
     const moderated = (await post('/v1/moderations', { model: 'm', input: ['hello', 'flag: hate'] })).body
     expect(moderated.results.map((one: any) => [one.flagged, one.categories.hate])).toEqual([
@@ -95,7 +95,7 @@ describe('OpenAI', () => {
       expect((await post(`/v1/${path}`, { model: 'm', ...body })).status).toBe(400)
   })
 
-  test('speech is as long as its text, and a cut one is cut', async () => {
+  test('speech is as long as its text; the fault cut applies to it', async () => {
     const speak = (model: string, input: string) =>
       fetch(`${simulator.url}/v1/audio/speech`, {
         method: 'POST',
@@ -111,7 +111,7 @@ describe('OpenAI', () => {
     expect(simulator.truth.last()).toMatchObject({ finished: 'cut', billable: { outputTokens: 0 } })
   })
 
-  test('a form that is none is refused and told', async () => {
+  test('an unreadable form is refused with an explanation', async () => {
     const headers = { 'content-type': 'multipart/form-data; boundary=x' }
     const response = await fetch(`${simulator.url}/v1/audio/transcriptions`, {
       method: 'POST',

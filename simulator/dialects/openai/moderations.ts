@@ -24,7 +24,7 @@ const categories = [
 const flaggedScore = 0.9
 const otherScoreMax = 0.01
 
-/** Scores by category that the text decides: `flag: violence` in a line of its own, or a word of the trade, is enough. */
+/** Scores by category. A line `flag: violence` raises that category; a few words about violence do as well. */
 export function scoresOf(text: string, names: readonly string[], seed: number): Record<string, number> {
   const random = seededRandom(hash(text, seed))
   const flagged = [...text.matchAll(/^flag: *(\S+)/gm)].map(([, name]) => name)
@@ -34,12 +34,12 @@ export function scoresOf(text: string, names: readonly string[], seed: number): 
   )
 }
 
-/** The judgement of scores, by category. */
+/** Whether each category is flagged. */
 export function flagsOf(scores: Record<string, number>): Record<string, boolean> {
   return Object.fromEntries(Object.entries(scores).map(([name, score]) => [name, score > 0.5]))
 }
 
-/** The texts to judge, one by one: parts of text and images are one input together. */
+/** The inputs, one by one. A list of text and image parts is one input. */
 export function moderatedTexts(input: unknown): string[] {
   if (typeof input === 'string') return [input]
   if (!Array.isArray(input) || input.length === 0)
@@ -71,7 +71,7 @@ function resultOf(text: string, hasImage: boolean, seed: number): JsonObject {
   }
 }
 
-/** One result for each text, flagged as `scoresOf` says. Throws BadRequest. */
+/** `/moderations`: one result for each input. Throws ApiError. */
 export const openaiModerations: EndpointHandler = ({ body, model, seed }) => {
   const hasImage = objectsOf(body.input).some(part => part.type === 'image_url')
   const results = moderatedTexts(body.input).map(text => resultOf(text, hasImage, seed))

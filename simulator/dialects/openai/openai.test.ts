@@ -93,7 +93,7 @@ describe("OpenAI's document", () => {
 })
 
 describe('chat', () => {
-  test('a stream is the role, the words, the reason, the usage if asked for, and the end', async () => {
+  test('a stream is the role, the text, the finish reason, the usage if requested, and [DONE]', async () => {
     const events = await stream({
       messages: user('say: hello there'),
       stream_options: { include_usage: true },
@@ -114,7 +114,7 @@ describe('chat', () => {
     expect(without.slice(0, -1).every(event => !('usage' in event) && event.choices.length === 1)).toBe(true)
   })
 
-  test('whole and streamed answers say the same, and every delta is a token on the bill', async () => {
+  test('streamed and non-streamed answers agree, and every delta is one billed token', async () => {
     for (const said of ['hello', 'tokens: 33', 'say: 😀😀😀 Grüße\nand more\n', 'say: ']) {
       const body = { messages: user(said), n: 2 }
       const whole = (await send(body)).body
@@ -135,7 +135,7 @@ describe('chat', () => {
     expect((await send({ messages })).body.usage.prompt_tokens).toBe(3)
   })
 
-  test('directives are obeyed to the letter', async () => {
+  test('directives are followed exactly', async () => {
     const content = async (said: string, more = {}) =>
       (await send({ messages: user(said), ...more })).body.choices[0].message.content
     expect(await content('say: exactly\n this ')).toBe('exactly\n this ')
@@ -145,7 +145,7 @@ describe('chat', () => {
     expect(await content('', { messages: [...before, { role: 'assistant', content: 'old' }, ...after] })).toBe('new')
   })
 
-  test('limits and stop sequences end the text and say so', async () => {
+  test('limits and stop sequences end the text and are reported', async () => {
     const choice = async (body: object) =>
       (await send({ messages: user('say: one two three'), ...body })).body.choices[0]
     expect(await choice({ max_tokens: 2 })).toMatchObject({
@@ -164,7 +164,7 @@ describe('chat', () => {
     expect(exact.finish_reason).toBe('stop')
   })
 
-  test('logprobs stand beside the tokens they are of', async () => {
+  test('logprobs belong to the tokens of the text', async () => {
     const whole = (await send({ messages: user('say: hello'), logprobs: true, top_logprobs: 2 })).body.choices[0]
     expect(whole.logprobs.content.map((one: any) => one.token)).toEqual(['hell', 'o'])
     expect(whole.logprobs.content[0].bytes).toEqual([104, 101, 108, 108])
@@ -174,7 +174,7 @@ describe('chat', () => {
     expect(events[1].choices[0].logprobs.content[0].token).toBe('hell')
   })
 
-  test('tools are called when forced, required, named or asked for, and not otherwise', async () => {
+  test('tools are called only when forced, required, named or requested', async () => {
     const calls = async (said: string, more = {}) =>
       (await send({ messages: user(said), tools: [weather], ...more })).body.choices[0].message.tool_calls
     const valid = new Ajv2020().compile(weather.function.parameters)
@@ -200,7 +200,7 @@ describe('chat', () => {
     expect((await calls('get_weather and get_time', { ...both, parallel_tool_calls: false })).length).toBe(1)
   })
 
-  test('streamed tool calls add up to the whole ones', async () => {
+  test('streamed tool calls equal the non-streamed ones', async () => {
     const body = { messages: user('use the tool'), tools: [weather] }
     const whole = (await send(body)).body
     const events = (await stream(body)).slice(0, -1)
@@ -257,7 +257,7 @@ describe('chat', () => {
     expect(thought.usage.completion_tokens).toBe(9)
   })
 
-  test('what a vendor refuses is refused', async () => {
+  test('refusals', async () => {
     const bad: [object, string][] = [
       [{}, 'messages'],
       [{ messages: [] }, 'messages'],
@@ -280,7 +280,7 @@ describe('chat', () => {
 })
 
 describe('the other endpoints', () => {
-  test('text completions: prompts times choices, 16 tokens unless asked, echo', async () => {
+  test('text completions: choices for each prompt, 16 tokens by default, echo', async () => {
     const { body } = await send({ prompt: ['say: aaaabbbb', 'tokens: 30'], n: 2 }, '/v1/completions')
     expect(body.choices.map((choice: any) => choice.index)).toEqual([0, 1, 2, 3])
     expect(body.choices[1].text).toBe('aaaabbbb')

@@ -1,4 +1,4 @@
-/** OpenAI responses, as they are written: whole, or as numbered events. */
+/** OpenAI responses, output: one object, or numbered events. */
 import { isJsonObject } from '../../lib/json.ts'
 import { jsonResponse } from '../response.ts'
 import type { SimulatedResponse, StreamEvent } from '../response.ts'
@@ -18,10 +18,10 @@ function responsesUsage(usage: TokenUsage): JsonObject {
   }
 }
 
-/** A delta of an item: the rest of its event, and its tokens. */
+/** A delta of an item: the fields of its event, the kind, and its tokens. */
 type Delta = readonly [JsonObject, StreamEvent['kind'], 0 | 1]
 
-/** An item of the output: how it begins in a stream, what comes in between, and the whole. */
+/** An output item: its start event, its deltas, and its complete form. */
 interface Item {
   readonly start: JsonObject
   readonly deltas: Iterable<Delta>
@@ -118,7 +118,7 @@ function incompleteDetails(reply: Generation): JsonObject | null {
   return finish === 'content-filter' ? { reason: 'content_filter' } : null
 }
 
-/** The response around its output; what the request does not say has the vendor's default. */
+/** The response object without its output; fields that the request leaves out have OpenAI's defaults. */
 function responseHead(reply: Generation, body: JsonObject): JsonObject {
   const { tools = [], tool_choice = 'auto', instructions = null, metadata = {} } = body
   return {
@@ -162,13 +162,13 @@ function* responseEvents(reply: Generation, head: JsonObject, done: JsonObject):
   yield event({ type: `response.${String(done.status)}`, response: done }, 'finish')
 }
 
-/** What the vendor says when an answer under way fails. */
+/** The event sent when a response in progress fails. */
 function failure(sequence: number): StreamEvent {
   const message = 'An error occurred while processing your request. You can retry your request.'
   return namedEvent({ type: 'error', code: 'server_error', message, param: null, sequence_number: sequence }, 'error')
 }
 
-/** The answer to a request for a response, whole or as a stream. */
+/** The response to a request, streamed or not. */
 export function writeResponse(
   reply: Generation,
   body: JsonObject,

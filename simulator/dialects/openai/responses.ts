@@ -1,4 +1,4 @@
-/** OpenAI responses, as they are read: https://platform.openai.com/docs/api-reference/responses. It keeps none. */
+/** OpenAI responses, input: https://platform.openai.com/docs/api-reference/responses. Responses are not stored. */
 import { ApiError, jsonResponse } from '../response.ts'
 import { isJsonObject, objectsOf } from '../../lib/json.ts'
 import type { GenerationRequest, ToolDefinition } from '../../generation/types.ts'
@@ -32,7 +32,7 @@ function checkPreviousResponse(body: JsonObject): void {
   })
 }
 
-/** A result without its call is refused, as the vendor does. */
+/** OpenAI refuses a tool result without its call. */
 function checkCalls(items: readonly JsonObject[]): void {
   const known = new Set(items.filter(item => /_call$/.test(String(item.type))).map(item => item.call_id))
   for (const item of items)
@@ -67,7 +67,7 @@ function readFormat(text: unknown): GenerationRequest['json'] {
   return format.type === 'json_schema' ? { schema: format.schema } : undefined
 }
 
-/** Text of tool results that the conversation ends with. */
+/** Text of the tool results at the end of the conversation. */
 function lastResults(items: readonly JsonObject[]): string[] {
   const results: string[] = []
   for (const item of items) {
@@ -104,10 +104,10 @@ function readResponses(body: JsonObject, model: string): GenerationRequest {
   }
 }
 
-/** Whole or as events. Throws BadRequest, also for a `previous_response_id`: nothing is kept. */
+/** `/responses`, streamed or not. Throws ApiError, also for a `previous_response_id`, since nothing is stored. */
 export const openaiResponses: EndpointHandler = ({ body, model, generate, usageOf }) =>
   writeResponse(generate(readResponses(body, model)), body, usageOf)
 
-/** `/responses/input_tokens`: the input of the same body. Throws BadRequest. */
+/** `/responses/input_tokens`: the token count of the same body. Throws ApiError. */
 export const inputTokens: EndpointHandler = ({ body, model }) =>
   jsonResponse({ object: 'response.input_tokens', input_tokens: readResponses(body, model).inputTokens })
