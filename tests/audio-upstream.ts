@@ -375,7 +375,9 @@ function written(format: string, { path, fields }: Heard, utterances: readonly U
       .map(({ start, end, text }, at) => `${at + 1}\n${clockTime(start, ',')} --> ${clockTime(end, ',')}\n${text}\n\n`)
       .join('')
   if (format === 'vtt')
-    return `WEBVTT\n\n${cues.map(({ start, end, text }) => `${clockTime(start, '.')} --> ${clockTime(end, '.')}\n${text}\n\n`).join('')}`
+    return `WEBVTT\n\n${cues
+      .map(({ start, end, text }) => `${clockTime(start, '.')} --> ` + `${clockTime(end, '.')}\n${text}\n\n`)
+      .join('')}`
   if (format === 'json') return JSON.stringify({ text, usage: { type: 'duration', seconds: Math.ceil(seconds) } })
   const wanted = [fields['timestamp_granularities[]'] ?? 'segment'].flat()
   return JSON.stringify({

@@ -47,7 +47,7 @@ export async function openStore(options: ServeOptions, logger: Logger): Promise<
   await migrate(database)
   const replica =
     options.redisUrl === undefined
-      ? await claimSingleReplica(options.databaseUrl, { reportHeld: held => tellClaim(held, logger) })
+      ? await claimSingleReplica(options.databaseUrl, { reportHeld: held => reportClaim(held, logger) })
       : undefined
   const installation = await openInstallation(database, { masterKey: options.masterKey, pepper: options.keyPepper })
   let reachable = true
@@ -112,16 +112,18 @@ async function followMasterKey(installation: Installation, logger: Logger): Prom
   if (change === 'none') return
   const message =
     change === 'followed'
-      ? 'another replica was started with another master key, which is the valid one from now on; the one before is refused'
+      ? 'another replica was started with another master key, which is the valid one from now on; the one before is ' +
+        'refused'
       : 'the database came back with an older master key; the present one was stored again'
   logger.warn(message, { master_key_hash: installation.masterKeyName() })
 }
 
-function tellClaim(held: boolean, logger: Logger): void {
+function reportClaim(held: boolean, logger: Logger): void {
   if (held) logger.info('this is the only replica on the database again')
   else
     logger.error(
-      'another replica runs on this database, and without REDIS_URL limits are counted by each: not ready until it ends; stop one of them or set REDIS_URL',
+      'another replica runs on this database, and without REDIS_URL limits are counted by each: not ready until it ' +
+        'ends; stop one of them or set REDIS_URL',
     )
 }
 

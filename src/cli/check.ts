@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { readSettings } from '../config/settings.ts'
 import type { SettingsReading } from '../config/settings.ts'
-import { countModels, modelWords } from '../config/model-counts.ts'
+import { countModels, modelCountText } from '../config/model-counts.ts'
 import { providers } from '../providers/index.ts'
 import type { Settings } from '../core/settings.ts'
 import type { Command, CommandInput } from './command.ts'
@@ -48,6 +48,6 @@ function checked(file: string, environment: CommandInput['environment']): Checke
 }
 
 function summary(settings: Settings): string {
-  const { models, more } = modelWords(countModels(settings))
+  const { models, more } = modelCountText(countModels(settings))
   return `${models}${more}`
 }

@@ -158,7 +158,8 @@ describe('help and wrong words', () => {
     [{ DATABASE_URL: 'mysql://u:secret-word@h/x' }, 'DATABASE_URL must begin with postgres://'],
     [
       { DATABASE_URL: 'postgres://u:secret-word#1@h/x' },
-      'DATABASE_URL is no address that can be read; special characters of user and password are written with a percent sign',
+      'DATABASE_URL is no address that can be read; special characters of user and password are written with a ' +
+        'percent sign',
     ],
     [{ REDIS_URL: 'redis://u:secret-word#1@h' }, 'REDIS_URL is no address that can be read'],
   ]
@@ -190,7 +191,8 @@ describe('check', () => {
 
   test('each mistake is a line with file, line and column; nothing goes to stdout', async () => {
     const file = config(
-      'model_list:\n  - model_name: a\n    proxy_params: { model: 5 }\nrouter_settings: { num_retries: -1 }\nlitellm_setings: {}\n',
+      'model_list:\n  - model_name: a\n    proxy_params: { model: 5 }\nrouter_settings: { num_retries: -1 ' +
+        '}\nlitellm_setings: {}\n',
     )
     const { code, out, error } = await run(['check', file])
     expect([code, out]).toEqual([1, ''])
@@ -311,22 +313,26 @@ describe('keys', () => {
     expect((await run(['keys', 'create', '--config', config(goodConfig)])).code).toBe(0)
   })
 
-  test('the limit is that of MODELGATE_CONFIG too; without a configuration it is said that none was checked', async () => {
-    const words = ['keys', 'create', '--user', 'u']
-    const environment = { MODELGATE_CONFIG: config(goodConfig) }
-    const made = [await run(words, environment), await run(words, environment), await run(words, environment)]
-    expect(made.map(one => [one.code, one.error.includes('already has 2 key(s)')])).toEqual([
-      [0, false],
-      [0, false],
-      [1, true],
-    ])
-    const unchecked = await run(words)
-    expect([unchecked.code, unchecked.out]).toEqual([0, expect.stringMatching(/^sk-\S{43}\n$/)])
-    expect(unchecked.error).toBe(
-      'note: no configuration was read, so that max_keys_per_user was not checked; name it with --config or MODELGATE_CONFIG\n',
-    )
-    expect((await run(['keys', 'create'])).error).toBe('')
-  })
+  test(
+    'the limit is that of MODELGATE_CONFIG too; without a configuration it is said that none was ' + 'checked',
+    async () => {
+      const words = ['keys', 'create', '--user', 'u']
+      const environment = { MODELGATE_CONFIG: config(goodConfig) }
+      const made = [await run(words, environment), await run(words, environment), await run(words, environment)]
+      expect(made.map(one => [one.code, one.error.includes('already has 2 key(s)')])).toEqual([
+        [0, false],
+        [0, false],
+        [1, true],
+      ])
+      const unchecked = await run(words)
+      expect([unchecked.code, unchecked.out]).toEqual([0, expect.stringMatching(/^sk-\S{43}\n$/)])
+      expect(unchecked.error).toBe(
+        'note: no configuration was read, so that max_keys_per_user was not checked; name it with --config or ' +
+          'MODELGATE_CONFIG\n',
+      )
+      expect((await run(['keys', 'create'])).error).toBe('')
+    },
+  )
 
   test('a list stays a table, whatever older versions have stored', async () => {
     const { token_id: id } = JSON.parse(
@@ -334,7 +340,11 @@ describe('keys', () => {
     ) as { token_id: string }
     await run(['keys', 'create', '--alias', '\u6f22\u5b57', '--duration', '1s'])
     const sql = new SQL(`sqlite:${join(folder, 'data', 'modelgate.sqlite')}`)
-    await sql`update virtual_keys set alias = ${'a\nb\u001b[31m\u2028\u202e'}, user_id = ${'u'.repeat(3000)}, models = '[""]' where id = ${id}`
+    await sql(
+      `update virtual_keys set alias = ${'a\nb\u001b[31m\u2028\u202e'}, user_id = ${'u'.repeat(3000)}, ` +
+        'models ' +
+        `= '[""]' where id = ${id}`,
+    )
     await sql`update virtual_keys set expires_at_ms = 1000 where id <> ${id}`
     await sql.close()
     const lines = (await run(['keys', 'list'])).out.trimEnd().split('\n')

@@ -59,10 +59,10 @@ type Parsed = Pick<CommandInput, 'flags' | 'positionals'>
 /** Throws UsageError for a flag that the command does not know, and for a word too many. */
 export function parseFlags(command: Command, words: readonly string[]): Parsed {
   const parsed = parseWords(command, words)
-  const taken = command.arguments === undefined ? 0 : 1
-  const tooMany = parsed.positionals[taken]
-  if (tooMany !== undefined)
-    throw new UsageError(`'${tooMany}' is one word too many; modelgate ${command.name} --help says what is taken`)
+  const accepted = command.arguments === undefined ? 0 : 1
+  const extra = parsed.positionals[accepted]
+  if (extra !== undefined)
+    throw new UsageError(`'${extra}' is one word too many; modelgate ${command.name} --help says what is taken`)
   return parsed
 }
 
@@ -79,7 +79,7 @@ function parseWords(command: Command, words: readonly string[]): Parsed {
     })
     return { flags: values as FlagValues, positionals }
   } catch (error) {
-    throw new UsageError(explainedMistake(command, error as Error & { code?: string }))
+    throw new UsageError(usageMessage(command, error as Error & { code?: string }))
   }
 }
 
@@ -96,7 +96,7 @@ function withNumbers(command: Command, words: readonly string[]): string[] {
 }
 
 /** Codes and their first lines: Node.js, util.parseArgs. */
-function explainedMistake(command: Command, { code, message }: Error & { code?: string }): string {
+function usageMessage(command: Command, { code, message }: Error & { code?: string }): string {
   const [, named = ''] = /'--?([^' =]+)/.exec(message) ?? []
   const names = Object.keys(command.flags)
   const value = command.flags[named]?.value ?? 'VALUE'
@@ -105,8 +105,11 @@ function explainedMistake(command: Command, { code, message }: Error & { code?: 
     return `--${named} needs a value: --${named} ${value}, or --${named}=${value} where it begins with a dash`
   }
   const near = nearest(named, names)
-  const taken = names.length === 0 ? 'no flags' : names.map(name => `--${name}`).join(', ')
-  return `${message.split(/[.\n]/)[0]}${near ? `, did you mean --${near}?` : ';'} modelgate ${command.name} takes ${taken}`
+  const accepted = names.length === 0 ? 'no flags' : names.map(name => `--${name}`).join(', ')
+  return (
+    `${message.split(/[.\n]/)[0]}${near ? `, did you mean --${near}?` : ';'} modelgate ${command.name} takes ` +
+    `${accepted}`
+  )
 }
 
 const cellCharactersMax = 100

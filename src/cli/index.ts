@@ -51,7 +51,10 @@ export async function main(
 function overview(): string {
   const width = Math.max(...commands.map(one => one.name.length))
   const lines = commands.map(one => `  ${one.name.padEnd(width)}  ${one.summary}`)
-  return `Modelgate: one API in front of many language models.\n\n${lines.join('\n')}\n\nmodelgate <command> --help says more.`
+  return (
+    `Modelgate: one API in front of many language models.\n\n${lines.join('\n')}\n\nmodelgate <command> --help ` +
+    'says more.'
+  )
 }
 
 function unknown(first: string, second: string | undefined): number {
@@ -77,7 +80,8 @@ function unknownOf(group: readonly Command[], first: string, second: string | un
     group.map(one => one.name.slice(first.length + 1)),
   )
   printError(
-    `there is no command '${first} ${second}'${near ? `, did you mean '${first} ${near}'?` : ';'} these are there:\n${list}`,
+    `there is no command '${first} ${second}'${near ? `, did you mean '${first} ${near}'?` : ';'} these are ` +
+      `there:\n${list}`,
   )
   return 2
 }

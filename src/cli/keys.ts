@@ -15,7 +15,7 @@ import { migrate } from '../store/database/migrate.ts'
 import { openDatabase } from '../store/database/open.ts'
 import type { Command, CommandInput, FlagValues } from './command.ts'
 import { print, printError, table, UsageError } from './command.ts'
-import { explained } from './failures.ts'
+import { explainFailure } from './failures.ts'
 import {
   configFile,
   configFlag,
@@ -40,7 +40,8 @@ async function withKnownKeys<T>(input: CommandInput, work: KeyWork<T>): Promise<
   const directory = dataDirectory(flags, environment)
   if (path.startsWith(directory))
     throw new Error(
-      `the data directory ${directory} cannot be used: it holds no database; name that of the gateway with --data-dir (or MODELGATE_DATA_DIR)`,
+      `the data directory ${directory} cannot be used: it holds no database; name that of the gateway with ` +
+        '--data-dir (or MODELGATE_DATA_DIR)',
     )
   throw new Error(`there is no database at ${path}; check DATABASE_URL (or general_settings.database_url)`)
 }
@@ -49,7 +50,7 @@ async function withKnownKeys<T>(input: CommandInput, work: KeyWork<T>): Promise<
 async function withKeys<T>({ flags, environment }: CommandInput, work: KeyWork<T>): Promise<T> {
   const used = { databaseUrl: databaseUrl(flags, environment), dataDirectory: dataDirectory(flags, environment) }
   const database = await openDatabase(used.databaseUrl).catch((thrown: unknown) => {
-    throw explained(thrown, used)
+    throw explainFailure(thrown, used)
   })
   try {
     await migrate(database)
@@ -144,7 +145,8 @@ export const keysCreate: Command = {
       record.userId === null ? null : (generalSettings(flags, environment).max_keys_per_user ?? null)
     if (record.userId !== null && configFile(flags, environment) === undefined)
       printError(
-        'note: no configuration was read, so that max_keys_per_user was not checked; name it with --config or MODELGATE_CONFIG',
+        'note: no configuration was read, so that max_keys_per_user was not checked; name it with --config or ' +
+          'MODELGATE_CONFIG',
       )
     await withKeys(input, (keys, hashKey) => keys.insert({ ...record, hash: hashKey(keyText) }, keysOfUserMax))
     print(flags.json ? JSON.stringify({ key: keyText, token_id: record.id }) : keyText)
@@ -213,7 +215,9 @@ export const keysRevoke: Command = {
     if (named === undefined) throw new UsageError('name the key: modelgate keys revoke ID')
     const gone = await withKnownKeys(input, async (keys, hashKey) => {
       const found =
-        (await keys.find({ hash: hashKey(named) })) ?? (await keys.find({ id: named })) ?? (await onlyOne(keys, named))
+        (await keys.find({ hash: hashKey(named) })) ??
+        (await keys.find({ id: named })) ??
+        (await findByAlias(keys, named))
       return found !== undefined && (await keys.delete(found.id))
     })
     if (!gone) throw new Error(`no key is '${named}'; modelgate keys list shows them`)
@@ -223,7 +227,7 @@ export const keysRevoke: Command = {
 }
 
 /** Several keys may share an alias: which of them is meant, nobody may guess. */
-async function onlyOne(keys: KeyStore, alias: string): Promise<KeyRecord | undefined> {
+async function findByAlias(keys: KeyStore, alias: string): Promise<KeyRecord | undefined> {
   const { keys: found, total } = await keys.list({ alias, limit: 2, offset: 0 })
   if (total > 1)
     throw new Error(`${total} keys have the alias '${alias}'; name the one by its id: modelgate keys list shows them`)

@@ -2,12 +2,12 @@ import { fstatSync, statSync, writeSync } from 'node:fs'
 import { startServer } from '../app/index.ts'
 import type { Announcement } from '../app/index.ts'
 import type { RunningServer } from '../config/serve-options.ts'
-import { modelWords } from '../config/model-counts.ts'
+import { modelCountText } from '../config/model-counts.ts'
 import { systemClock } from '../lib/clock.ts'
 import { Secret } from '../lib/secret.ts'
 import type { Command, CommandInput } from './command.ts'
 import { printError, UsageError } from './command.ts'
-import { explained } from './failures.ts'
+import { explainFailure } from './failures.ts'
 import {
   configFile,
   configFlag,
@@ -40,8 +40,8 @@ export const serve: Command = {
   async run(input) {
     const { environment } = input
     const options = serveOptions(input)
-    const server = await startServer(options, greet).catch((thrown: unknown) => {
-      throw explained(thrown, options)
+    const server = await startServer(options, announce).catch((thrown: unknown) => {
+      throw explainFailure(thrown, options)
     })
     keepServing(server)
     return new Promise<number>(resolve => {
@@ -120,11 +120,11 @@ function serveOptions({ flags, environment }: CommandInput) {
 }
 
 /** Goes to stderr: stdout is the log. */
-function greet({ url: address, models: counts, warnings, firstMasterKey }: Announcement): void {
+function announce({ url: address, models: counts, warnings, firstMasterKey }: Announcement): void {
   const url = address.replace(/\/$/, '')
-  const { models, more } = modelWords(counts)
+  const { models, more } = modelCountText(counts)
   for (const warning of warnings) printError(`warning: ${warning}`)
-  if (firstMasterKey !== undefined) writeNow(masterKeyText(url, firstMasterKey))
+  if (firstMasterKey !== undefined) writeFully(masterKeyText(url, firstMasterKey))
   printError(`Modelgate serves ${models} on ${url} (API: ${url}/docs)${more}`)
 }
 
@@ -142,17 +142,17 @@ Try it:
 }
 
 /** All of it is out when this returns. Throws when nobody can read it: the key is not stored then. */
-function writeNow(text: string): void {
+function writeFully(text: string): void {
   const [standardOutput, standardError] = [1, 2]
   const descriptor = [standardOutput, standardError].find(one => !isNullDevice(one))
-  if (descriptor === undefined) throw unshown('both standard output and standard error are the null device')
+  if (descriptor === undefined) throw cannotShow('both standard output and standard error are the null device')
   const bytes = Buffer.from(text)
   for (let at = 0; at < bytes.length; ) {
     try {
       at += writeSync(descriptor, bytes, at)
     } catch (error) {
       // A full pipe that does not block.
-      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw unshown((error as Error).message)
+      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw cannotShow((error as Error).message)
       Bun.sleepSync(10)
     }
   }
@@ -168,9 +168,10 @@ function isNullDevice(descriptor: number): boolean {
   }
 }
 
-function unshown(why: string): Error {
+function cannotShow(why: string): Error {
   return new Error(
-    `the master key of the first start cannot be shown, so none was made: ${why}; set MODELGATE_MASTER_KEY, or start once at a terminal`,
+    `the master key of the first start cannot be shown, so none was made: ${why}; set MODELGATE_MASTER_KEY, or ` +
+      'start once at a terminal',
   )
 }
 

@@ -18,7 +18,7 @@ export const simulate: Command = {
     // Only here: a gateway has no use for it in memory.
     const { runSimulator } = await import('../../simulator/index.ts')
     await runSimulator({ port, host, seed }).catch((thrown: unknown) => {
-      throw explained(thrown, host, port)
+      throw explainFailure(thrown, host, port)
     })
     return 0
   },
@@ -31,18 +31,24 @@ function seedOf(value: string): number {
 }
 
 /** Why it could not begin, with the flag to change; whatever else went wrong stays as it is. */
-function explained(thrown: unknown, host: string, port: number): unknown {
+function explainFailure(thrown: unknown, host: string, port: number): unknown {
   if (!(thrown instanceof Error)) return thrown
   const { code = '', syscall = '' } = thrown as Error & { code?: string; syscall?: string }
   // Of a name that nobody knows, Bun says so in words alone, or as the resolver's failure.
   const isListening = ['listen', 'getaddrinfo'].includes(syscall) || thrown.message.startsWith('Failed to listen')
-  return isListening ? new Error(listening(code, host, port), { cause: thrown }) : thrown
+  return isListening ? new Error(listenMessage(code, host, port), { cause: thrown }) : thrown
 }
 
-function listening(code: string, host: string, port: number): string {
+function listenMessage(code: string, host: string, port: number): string {
   if (code === 'EADDRINUSE')
-    return `cannot listen on port ${port} of ${host}: another program uses it; choose another with --port, or --port 0 for any that is free`
+    return (
+      `cannot listen on port ${port} of ${host}: another program uses it; choose another with --port, or ` +
+      '--port 0 for any that is free'
+    )
   if (code === 'EACCES')
     return `cannot listen on port ${port} of ${host}: it is not for everyone; choose one from 1024 with --port`
-  return `cannot listen on '${host}': this machine has no such address; give --host one that it has, or 0.0.0.0 for all of them`
+  return (
+    `cannot listen on '${host}': this machine has no such address; give --host one that it has, or 0.0.0.0 for ` +
+    'all of them'
+  )
 }

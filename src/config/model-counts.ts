@@ -1,14 +1,14 @@
-/** How many models there are, in words: the built-in ones are nobody's reason to start a gateway. */
+/** Counts models for messages. Built-in models are counted apart. */
 import type { Settings } from '../core/settings.ts'
 
-/** Names that clients can ask for, not deployments. */
+/** Public names, not deployments. */
 export interface ModelCounts {
-  /** Names that the configuration, the environment or this machine offers; a pattern counts once. */
+  /** Names from the configuration, the environment or local servers; a pattern counts as one. */
   readonly own: number
   readonly builtIn: number
 }
 
-/** A name that is offered both ways counts on both sides. */
+/** A name that exists in both groups counts in both. */
 export function countModels({ deployments }: Pick<Settings, 'deployments'>): ModelCounts {
   const own = new Set(deployments.filter(one => one.origin.kind !== 'built-in').map(one => one.modelName))
   const builtIn = new Set(deployments.filter(one => one.origin.kind === 'built-in').map(one => one.modelName))
@@ -18,7 +18,7 @@ export function countModels({ deployments }: Pick<Settings, 'deployments'>): Mod
 const models = (count: number): string => `${count} ${count === 1 ? 'model' : 'models'}`
 
 /** `6 models` and what follows: `, and 7 built-in ones`. */
-export function modelWords({ own, builtIn }: ModelCounts): { models: string; more: string } {
+export function modelCountText({ own, builtIn }: ModelCounts): { models: string; more: string } {
   if (builtIn === 0) return { models: models(own), more: '' }
   if (own === 0)
     return { models: models(builtIn), more: builtIn === 1 ? ', which is built-in' : ', all of them built-in' }

@@ -61,7 +61,8 @@ function reports(source: SettingsSource): () => Promise<ReloadReport> {
 test('the first reading names every mistake, with its line', () => {
   writeFileSync(
     file,
-    'model_list:\n  - model_name: a\n    proxy_params: { model: nobody/x }\n  - model_name: b\n    proxy_params: { model: 5 }\n',
+    'model_list:\n  - model_name: a\n    proxy_params: { model: nobody/x }\n  - model_name: b\n    proxy_params: { ' +
+      'model: 5 }\n',
   )
   let thrown: unknown
   try {

@@ -20,7 +20,8 @@ const mistakes: [string, string, string | string[]][] = [
   [
     'a line break in a header',
     headers('x-team: "a\\nb"'),
-    'c.yaml:3:73 model_list.0.proxy_params.extra_headers.x-team: has a line break or another character that no header can carry',
+    'c.yaml:3:73 model_list.0.proxy_params.extra_headers.x-team: has a line break or another character that no ' +
+      'header can carry',
   ],
   ['a header beyond Latin-1', headers('x-team: "日本"'), 'extra_headers.x-team: has a line break or another character'],
   [
@@ -36,19 +37,22 @@ const mistakes: [string, string, string | string[]][] = [
   [
     'a key with a line break',
     entry('groq/x, api_key: "hunter2\\n"'),
-    'c.yaml:3:45 model_list.0.proxy_params.api_key: has a blank, a line break or a character beyond ASCII, which no key has',
+    'c.yaml:3:45 model_list.0.proxy_params.api_key: has a blank, a line break or a character beyond ASCII, which no ' +
+      'key has',
   ],
   ['a key beyond ASCII', entry('groq/x, api_key: hunter2ü'), 'api_key: has a blank, a line break'],
   [
     'an address of one operation',
     at('http://h/v1/chat/completions'),
-    'c.yaml:3:55 model_list.0.proxy_params.api_base: ends in `/chat/completions`, which the gateway puts behind it; take that out',
+    'c.yaml:3:55 model_list.0.proxy_params.api_base: ends in `/chat/completions`, which the gateway puts behind it; ' +
+      'take that out',
   ],
   ['an address of embeddings', at('http://h/v1/embeddings/'), 'api_base: ends in `/embeddings/`'],
   [
     'a key as shells name it',
     entry('groq/x, api_key: $GROQ_API_KEY'),
-    'c.yaml:3:45 model_list.0.proxy_params.api_key: names a variable as shells do, which is not filled in here; write ${GROQ_API_KEY} or os.environ/GROQ_API_KEY',
+    'c.yaml:3:45 model_list.0.proxy_params.api_key: names a variable as shells do, which is not filled in here; ' +
+      'write ${GROQ_API_KEY} or os.environ/GROQ_API_KEY',
   ],
   [
     'a name that YAML reads as a number',
@@ -172,7 +176,8 @@ const mistakes: [string, string, string | string[]][] = [
   [
     'a reference with a blank',
     entry('groq/x, api_key: "os.environ/hunter2 KEY"'),
-    'c.yaml:3:45 model_list.0.proxy_params.api_key: `os.environ/` must be followed by the name of an environment variable',
+    'c.yaml:3:45 model_list.0.proxy_params.api_key: `os.environ/` must be followed by the name of an environment ' +
+      'variable',
   ],
   [
     'a reference to nothing',
@@ -201,7 +206,12 @@ const mistakes: [string, string, string | string[]][] = [
   ],
   [
     'a duplicate id',
-    `model_list:\n${['a', 'b'].map(name => `  - { model_name: ${name}, proxy_params: { model: groq/x, api_key: k }, model_info: { id: one } }\n`).join('')}`,
+    `model_list:\n${['a', 'b']
+      .map(
+        name =>
+          `  - { model_name: ${name}, proxy_params: { model: groq/x, api_key: k }, ` + `model_info: { id: one } }\n`,
+      )
+      .join('')}`,
     'c.yaml:3:85 model_list.1.model_info.id: `one` is also the id of c.yaml:2',
   ],
   [
@@ -234,7 +244,8 @@ test('what looks alike and works is no mistake', () => {
     fallbacks('{ "*": [m] }'),
     general('database_url: "sqlite:/tmp/a.db"'),
     `${good}...\n`,
-    'model_list:\n  - { model_name: a, proxy_params: &p { model: groq/x, api_key: k } }\n  - { model_name: b, proxy_params: { <<: *p, weight: 2 } }\n',
+    'model_list:\n  - { model_name: a, proxy_params: &p { model: groq/x, api_key: k } }\n  - { model_name: b, ' +
+      'proxy_params: { <<: *p, weight: 2 } }\n',
     '{}\n',
     'model_list: []\n',
   ]
@@ -243,7 +254,9 @@ test('what looks alike and works is no mistake', () => {
 
 test('a key that stands twice is named with its place, and hides nothing', () => {
   const text =
-    'model_list:\n  - model_name: a\n    model_name: b\n    proxy_params: { model: gorq/x, api_key: k, api_key: l }\nrouter_settings: { num_retries: -1, routing_strategy: x }\nrouter_settings: { num_retries: -2, routing_strategy: x }\n'
+    'model_list:\n  - model_name: a\n    model_name: b\n    proxy_params: { model: gorq/x, api_key: k, api_key: l ' +
+    '}\nrouter_settings: { num_retries: -1, routing_strategy: x }\nrouter_settings: { num_retries: -2, ' +
+    'routing_strategy: x }\n'
   const found = read(text)
   expect(found.mistakes).toEqual([
     'c.yaml:3:5 model_list.0.model_name: the key `model_name` stands in line 2 already; keep one of them',
@@ -281,7 +294,8 @@ test('an address of Azure may say its version, as the portal gives it to copy', 
   const azure = (query: string, more = '') =>
     read(
       entry(
-        `azure/mine, api_key: k, api_base: "https://n.openai.azure.com/openai/deployments/d/chat/completions${query}"${more}`,
+        'azure/mine, api_key: k, api_base: ' +
+          `"https://n.openai.azure.com/openai/deployments/d/chat/completions${query}"${more}`,
       ),
     )
   const { target } = azure('?api-version=2025-01-01-preview').settings!.deployments[0]!
@@ -305,16 +319,20 @@ test('an address of Azure may say its version, as the portal gives it to copy', 
 
 test('an alias that a model of the same name hides is a warning', () => {
   const found = read(
-    `${good}  - { model_name: n, proxy_params: { model: groq/y, api_key: k } }\nrouter_settings: { model_group_alias: { n: m } }\n`,
+    `${good}  - { model_name: n, proxy_params: { model: groq/y, api_key: k } }\nrouter_settings: { ` +
+      'model_group_alias: { n: m } }\n',
   )
   expect(found.mistakes).toEqual([])
   expect(found.warnings[0]).toBe(
-    'c.yaml:5:44 router_settings.model_group_alias.n: is also the `model_name` of a model, which wins: the alias has no effect',
+    'c.yaml:5:44 router_settings.model_group_alias.n: is also the `model_name` of a model, which wins: the alias ' +
+      'has no effect',
   )
 })
 
 test('keys of providers are looked up in the variables of the file too; those of the process win', () => {
-  const text = `${entry('groq/x')}environment_variables: { GROQ_API_KEY: os.environ/OTHER, COPY: "\${OTHER}-2", MISTRAL_API_KEY: file }\n`
+  const text =
+    `${entry('groq/x')}environment_variables: { GROQ_API_KEY: os.environ/OTHER, COPY: "\${OTHER}-2", ` +
+    'MISTRAL_API_KEY: file }\n'
   const key = (environment: Record<string, string>) =>
     read(text, environment).settings!.deployments[0]!.target.apiKey!.reveal()
   expect([key({ OTHER: 'a' }), key({ OTHER: 'a', GROQ_API_KEY: 'b' })]).toEqual(['a', 'b'])
@@ -329,7 +347,8 @@ test('keys of providers are looked up in the variables of the file too; those of
 
 test('a key of the environment that is none is named by its variable, never shown', () => {
   expect(read(entry('groq/x'), { GROQ_API_KEY: 'hunter2\n' }).mistakes).toEqual([
-    'c.yaml:3:19 model_list.0.proxy_params: the key in GROQ_API_KEY has a blank, a line break or a character beyond ASCII, which no key has; look at its beginning and end',
+    'c.yaml:3:19 model_list.0.proxy_params: the key in GROQ_API_KEY has a blank, a line break or a character beyond ' +
+      'ASCII, which no key has; look at its beginning and end',
   ])
   const { settings } = readSettings({ environment: { GROQ_API_KEY: 'hunter2\n', MISTRAL_API_KEY: 'k' }, providers })
   expect(settings!.deployments.map(one => one.modelName)).toContain('mistral/*')

@@ -1,4 +1,4 @@
-/** Ids, aliases and fallbacks of a configuration: what they name must be there, and a call must come to its end. */
+/** Checks of ids, aliases and fallbacks: the names they refer to must exist. */
 import { wildcardRest } from '../../accounts/model-index.ts'
 import type { Deployment } from '../../core/deployment.ts'
 import { nearest } from '../../lib/nearest.ts'
@@ -7,15 +7,15 @@ import type { Path } from './yaml-document.ts'
 import type { ConfigReading } from './parse.ts'
 import type { Config } from './schema.ts'
 
-/** The deployments of one reading, before their ids and names are compared. */
-export interface Built {
-  /** By the place in the model list. */
+/** The deployments of one configuration, before ids and names are compared. */
+export interface BuiltDeployments {
+  /** By index in the model list. */
   readonly entries: ReadonlyMap<number, Deployment>
-  /** Those that no entry made. */
+  /** Deployments without an entry: from the environment, local servers, built-in. */
   readonly others: readonly Deployment[]
 }
 
-/** Each is one line, with its place in the file. */
+/** One line each, with the position in the file. */
 interface NameFindings {
   readonly mistakes: readonly string[]
   readonly warnings: readonly string[]
@@ -26,8 +26,8 @@ export function mistakeAt(reading: ConfigReading, path: Path, message: string): 
   return oneLine(`${reading.placeOf(path)} ${path.join('.')}: ${message}`)
 }
 
-/** Ids are unique, also those of entries from which nothing else can be made. */
-export function idMistakes(reading: ConfigReading, { entries, others }: Built): string[] {
+/** Ids must be unique, including those of invalid entries. */
+export function idMistakes(reading: ConfigReading, { entries, others }: BuiltDeployments): string[] {
   const owners = new Map(others.map(one => [one.id, one.origin.where]))
   const mistakes: string[] = []
   for (const { at, entry } of reading.entries ?? []) {
@@ -56,10 +56,14 @@ export function idMistakes(reading: ConfigReading, { entries, others }: Built): 
   return mistakes
 }
 
-/** An entry that cannot be used has its name nevertheless. */
-export function nameFindings(config: Config, reading: ConfigReading, { entries, others }: Built): NameFindings {
+/** The names of invalid entries count as existing. */
+export function nameFindings(
+  config: Config,
+  reading: ConfigReading,
+  { entries, others }: BuiltDeployments,
+): NameFindings {
   const listed = reading.entries ?? []
-  // A name that cannot be read may be the one that is looked for.
+  // An unreadable name may be the one that is referred to.
   if (reading.entries === null || listed.some(one => one.name === undefined)) return { mistakes: [], warnings: [] }
   const names = new Set([...entries.values(), ...others].map(one => one.modelName).concat(listed.map(one => one.name!)))
   const aliases = new Map(Object.entries(config.router_settings?.model_group_alias ?? {}))
@@ -69,8 +73,8 @@ export function nameFindings(config: Config, reading: ConfigReading, { entries, 
     const problem = aliasProblem(alias, name, known)
     return problem === undefined ? [] : [mistakeAt(reading, aliasPath(alias), problem)]
   })
-  const idle = [...aliases.keys()].filter(alias => names.has(alias))
-  const warnings = idle.map(alias =>
+  const shadowed = [...aliases.keys()].filter(alias => names.has(alias))
+  const warnings = shadowed.map(alias =>
     mistakeAt(reading, aliasPath(alias), 'is also the `model_name` of a model, which wins: the alias has no effect'),
   )
   for (const section of ['router_settings', 'settings'] as const)
@@ -82,15 +86,15 @@ export function nameFindings(config: Config, reading: ConfigReading, { entries, 
 }
 
 interface Known {
-  /** Of models, patterns among them. */
+  /** Model names, patterns included. */
   readonly names: ReadonlySet<string>
   readonly aliases: ReadonlyMap<string, string>
 }
 
-const answers = (name: string, { names }: Known): boolean =>
+const isServed = (name: string, { names }: Known): boolean =>
   [...names].some(one => wildcardRest(one, name) !== undefined)
 
-function nobody(name: string, { names }: Known): string {
+function noSuchModel(name: string, { names }: Known): string {
   const near = nearest(name, names)
   return `no model is named \`${name}\`${near ? `, did you mean \`${near}\`?` : ''}`
 }
@@ -101,24 +105,24 @@ function aliasProblem(alias: string, name: string, known: Known): string | undef
   if (alias === name) return 'is an alias of itself; name the model that it stands for'
   if (alias.includes('*')) return 'an alias is one name and has no `*`; list a model with such a `model_name` instead'
   if (name.includes('*')) return onePattern(name)
-  if (answers(name, known)) return undefined
-  // Also what keeps aliases from going in a circle.
+  if (isServed(name, known)) return undefined
+  // This also excludes cycles of aliases.
   return known.aliases.has(name)
     ? `\`${name}\` is an alias too, and aliases of aliases are not followed; name the model`
-    : nobody(name, known)
+    : noSuchModel(name, known)
 }
 
-/** `*` on the left stands for every model that has no list of its own. */
+/** `*` on the left stands for every model without its own list. */
 function fallbackProblems(from: string, to: readonly string[], known: Known): string[] {
-  const exists = (name: string) => known.aliases.has(name) || answers(name, known)
+  const exists = (name: string) => known.aliases.has(name) || isServed(name, known)
   const isSame = (name: string) => name === from || known.aliases.get(name) === from
   const problems = to.flatMap(name => {
     if (isSame(name)) return [`\`${name}\` would fall back to itself; name another model`]
     if (name.includes('*')) return [onePattern(name)]
-    return exists(name) ? [] : [nobody(name, known)]
+    return exists(name) ? [] : [noSuchModel(name, known)]
   })
   if (from === '*') return problems
   if (from.includes('*'))
     return [`nobody asks for the pattern \`${from}\` itself; name one model, or \`*\` for all of them`, ...problems]
-  return exists(from) ? problems : [nobody(from, known), ...problems]
+  return exists(from) ? problems : [noSuchModel(from, known), ...problems]
 }

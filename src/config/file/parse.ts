@@ -1,68 +1,73 @@
-/** A configuration file's text into a checked Config, or every mistake in it with line and column. */
+/** Parses the text of a configuration file into a checked Config, or reports every mistake with line and column. */
 import type { z } from 'zod'
 import { configSchema, notSupportedYet, otherNames } from './schema.ts'
-import { salvage } from './valid-parts.ts'
-import type { SalvagedConfig } from './valid-parts.ts'
+import { validParts } from './valid-parts.ts'
+import type { PartialConfig } from './valid-parts.ts'
 import type { Config } from './schema.ts'
 import { wantedBy } from '../../core/schema-problems.ts'
 import { isObject } from '../../lib/json/json-values.ts'
 import { nearest } from '../../lib/nearest.ts'
-import { offsetOf, oneLine, readOutline } from './yaml-document.ts'
+import { offsetOf, oneLine, readYaml } from './yaml-document.ts'
 import type { Finding, Path } from './yaml-document.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** What a file says, as far as it can be read. */
+/** The valid content of a file, and its mistakes. */
 export interface ConfigReading {
-  /** Without what is wrong in it; undefined = the text has no outline at all. */
+  /** Without the invalid parts; undefined = the text is not a YAML document. */
   readonly config: Config | undefined
-  /** The model list; undefined = there is none; null = it is no list. */
-  readonly entries: SalvagedConfig['entries']
-  /** `file:line:col path: message`, in order of the file. */
+  /** The model list; undefined = there is none; null = it is not a list. */
+  readonly entries: PartialConfig['entries']
+  /** `file:line:col path: message`, in the order of the file. */
   readonly mistakes: readonly string[]
   readonly warnings: readonly string[]
-  /** Where a value stands: `config.yaml:12`. */
+  /** The position of a value: `config.yaml:12`. */
   lineOf(path: readonly (string | number)[]): string
-  /** The same to the column: `config.yaml:12:5`. */
+  /** The position with its column: `config.yaml:12:5`. */
   placeOf(path: readonly (string | number)[]): string
 }
 
-/** Reads, resolves references to the environment, checks. `file` is only for messages. */
+/** Parses, resolves references to the environment, checks the schema. `file` is used in messages only. */
 export function readConfig(
   text: string,
   { file, environment }: { file: string; environment: Environment },
 ): ConfigReading {
-  const outline = readOutline(text, file)
-  if (!('document' in outline)) return failed(outline)
-  const { document, place } = outline
+  const yaml = readYaml(text, file)
+  if (!('document' in yaml)) return unreadable(yaml)
+  const { document, place } = yaml
   const findings: Finding[] = []
-  const warned: Finding[] = []
-  const unset: Finding[] = []
-  const named = renamed(outline.value, [], findings)
-  const known = withoutUnsupported(named, [], warned)
-  const resolved = withEnvironment(known, [], { environment: ownEnvironment(known, environment), findings: unset })
+  const warnings: Finding[] = []
+  const unsetVariables: Finding[] = []
+  const named = withOurNames(yaml.value, [], findings)
+  const known = withoutUnsupported(named, [], warnings)
+  const resolved = withEnvironment(known, [], {
+    environment: ownEnvironment(known, environment),
+    findings: unsetVariables,
+  })
   const checked = configSchema.safeParse(resolved)
   if (!checked.success) {
     const issues = checked.error.issues.flatMap(issue => fromIssue(issue, resolved))
-    // What stands for a variable that is not set is nobody's value.
-    findings.push(...issues.filter(({ path }) => !unset.some(one => one.path.every((part, at) => path[at] === part))))
+    // Placeholders of unset variables are not checked.
+    findings.push(
+      ...issues.filter(({ path }) => !unsetVariables.some(one => one.path.every((part, at) => path[at] === part))),
+    )
   }
-  findings.push(...unset)
+  findings.push(...unsetVariables)
   const offset = (finding: Finding) => offsetOf(document, finding, namesOf)
   const where = (finding: Finding) => place(offset(finding))
-  const shown = (finding: Finding) =>
+  const line = (finding: Finding) =>
     oneLine(`${where(finding)} ${finding.path.join('.') || 'file'}: ${finding.message}`)
-  const all = [...outline.findings, ...findings]
+  const all = [...yaml.findings, ...findings]
   return {
-    // Of a key that stands twice the last value is checked like any other.
+    // A duplicate key is an error, but its last value is checked like any other.
     ...(checked.success && all.length === 0
-      ? whole(checked.data)
-      : salvage(
+      ? complete(checked.data)
+      : validParts(
           resolved,
           findings.map(finding => finding.path),
         )),
-    mistakes: all.sort((a, b) => offset(a) - offset(b)).map(shown),
-    warnings: warned.map(shown),
+    mistakes: all.sort((a, b) => offset(a) - offset(b)).map(line),
+    warnings: warnings.map(line),
     lineOf: path => where({ path, message: '' }).replace(/:\d+$/, ''),
     placeOf: path => where({ path, message: '' }),
   }
@@ -72,25 +77,28 @@ function namesOf(key: string): string[] {
   return Object.entries(otherNames).flatMap(([other, ours]) => (ours === key ? [other] : []))
 }
 
-function whole(config: Config): SalvagedConfig {
-  return { config, entries: config.model_list?.map((entry, at) => ({ at, name: entry.model_name, entry, lost: [] })) }
+function complete(config: Config): PartialConfig {
+  return {
+    config,
+    entries: config.model_list?.map((entry, at) => ({ at, name: entry.model_name, entry, removed: [] })),
+  }
 }
 
-function failed(mistakes: readonly string[]): ConfigReading {
+function unreadable(mistakes: readonly string[]): ConfigReading {
   return { config: undefined, entries: undefined, mistakes, warnings: [], lineOf: () => '', placeOf: () => '' }
 }
 
-/** The peer's names as ours. Both at once are a mistake. */
-function renamed(value: unknown, path: Path, findings: Finding[]): unknown {
-  if (Array.isArray(value)) return value.map((one, at) => renamed(one, [...path, at], findings))
+/** Replaces LiteLLM's names by ours. Giving both is a mistake. */
+function withOurNames(value: unknown, path: Path, findings: Finding[]): unknown {
+  if (Array.isArray(value)) return value.map((one, at) => withOurNames(one, [...path, at], findings))
   if (!isObject(value)) return value
   const out: Record<string, unknown> = {}
   for (const [key, one] of Object.entries(value)) {
-    // Names in free maps (headers, environment) are the user's own.
+    // Keys of free maps (headers, environment variables) are the user's own.
     const ours = path.length <= 3 && Object.hasOwn(otherNames, key) && !isFreeMap(path) ? otherNames[key]! : key
     if (Object.hasOwn(out, ours))
       findings.push({ path: [...path, key], message: `is the same as \`${ours}\`; keep one`, atKey: true })
-    out[ours] = renamed(one, [...path, key], findings)
+    out[ours] = withOurNames(one, [...path, key], findings)
   }
   return out
 }
@@ -102,68 +110,70 @@ function isFreeMap(path: Path): boolean {
   )
 }
 
-function withoutUnsupported(value: unknown, path: Path, warned: Finding[]): unknown {
-  if (Array.isArray(value)) return value.map((one, at) => withoutUnsupported(one, [...path, at], warned))
+function withoutUnsupported(value: unknown, path: Path, warnings: Finding[]): unknown {
+  if (Array.isArray(value)) return value.map((one, at) => withoutUnsupported(one, [...path, at], warnings))
   if (!isObject(value)) return value
   const out: Record<string, unknown> = {}
   for (const [key, one] of Object.entries(value)) {
     const pattern = [...path.map(part => (typeof part === 'number' ? '*' : part)), key].join('.')
     if (notSupportedYet.has(pattern))
-      warned.push({ path: [...path, key], message: 'is not supported yet and has no effect', atKey: true })
-    else out[key] = withoutUnsupported(one, [...path, key], warned)
+      warnings.push({ path: [...path, key], message: 'is not supported yet and has no effect', atKey: true })
+    else out[key] = withoutUnsupported(one, [...path, key], warnings)
   }
   return out
 }
 
-/** The variables of the file, which may be made of the process's own; those win. */
+/** The process environment over `environment_variables` of the file, which may refer to the former. */
 function ownEnvironment(value: unknown, environment: Environment): Environment {
   const given = isObject(value) && isObject(value.environment_variables) ? value.environment_variables : {}
-  // What is wrong in them is found where they stand.
+  // Mistakes in them are reported at their own place.
   const own = withEnvironment(given, [], { environment, findings: [] }) as Record<string, unknown>
   const texts = Object.entries(own).filter((entry): entry is [string, string] => typeof entry[1] === 'string')
   return { ...Object.fromEntries(texts), ...environment }
 }
 
-interface Resolving {
+interface Resolution {
   readonly environment: Environment
   readonly findings: Finding[]
 }
 
 const wholeReference = 'os.environ/'
 
-/** `os.environ/NAME` as a whole value, `${NAME}` and `${NAME:-default}` anywhere in one. */
-function withEnvironment(value: unknown, path: Path, resolving: Resolving): unknown {
-  if (Array.isArray(value)) return value.map((one, at) => withEnvironment(one, [...path, at], resolving))
+/** Resolves `os.environ/NAME` as a whole value, and `${NAME}` and `${NAME:-default}` anywhere in a value. */
+function withEnvironment(value: unknown, path: Path, resolution: Resolution): unknown {
+  if (Array.isArray(value)) return value.map((one, at) => withEnvironment(one, [...path, at], resolution))
   if (isObject(value))
     return Object.fromEntries(
-      Object.entries(value).map(([key, one]) => [key, withEnvironment(one, [...path, key], resolving)]),
+      Object.entries(value).map(([key, one]) => [key, withEnvironment(one, [...path, key], resolution)]),
     )
   if (typeof value !== 'string') return value
   const wrong = (message: string): string => {
-    resolving.findings.push({ path, message })
+    resolution.findings.push({ path, message })
     return 'unset'
   }
   const take = (name: string, otherwise: string | undefined): string => {
-    const found = (Object.hasOwn(resolving.environment, name) && resolving.environment[name]) || otherwise
+    const found = (Object.hasOwn(resolution.environment, name) && resolution.environment[name]) || otherwise
     if (found !== undefined) return found
     const remedy = plainName.test(name) ? `set it, or write \${${name}:-default}` : 'set it'
     return wrong(`the environment variable ${name} is not set; ${remedy}`)
   }
   if (value.startsWith(wholeReference)) {
     const name = value.slice(wholeReference.length)
-    // Not shown: it may be what should stand in the variable.
+    // The text is not shown: it may be the secret itself.
     if (!/^[^\s=]+$/.test(name))
       return wrong(
-        '`os.environ/` must be followed by the name of an environment variable, which has no blanks, as os.environ/NAME',
+        '`os.environ/` must be followed by the name of an environment variable, which has no blanks, as ' +
+          'os.environ/NAME',
       )
     return take(name, undefined)
   }
-  // Also `$NAME`, as shells write it: nobody would fill it in.
+  // Shell syntax `$NAME` is not replaced, so the literal text would be used as the secret.
   if (/^\$[A-Z][A-Z0-9_]*$/.test(value) && secretName.test(String(path.at(-1))))
     return wrong(
-      `names a variable as shells do, which is not filled in here; write \${${value.slice(1)}} or os.environ/${value.slice(1)}`,
+      `names a variable as shells do, which is not filled in here; write \${${value.slice(1)}} or ` +
+        `os.environ/${value.slice(1)}`,
     )
-  // Sent to a provider as it stands, a reference that is not closed would be a wrong key and look like one.
+  // An unclosed reference would be sent to the provider as the key.
   if (value.replace(reference, '').includes('${'))
     wrong('`${` begins the name of an environment variable; write ${NAME} or ${NAME:-default}')
   return value.replace(reference, (_, name: string, otherwise: string | undefined) => take(name, otherwise))
@@ -179,7 +189,7 @@ function fromIssue(issue: z.core.$ZodIssue, root: unknown): Finding[] {
       const near = nearest(key, knownKeys(path))
       return { path: [...path, key], message: `unknown key${near ? `, did you mean \`${near}\`?` : ''}`, atKey: true }
     })
-  // The names of headers and variables.
+  // Invalid names of headers and variables.
   if (issue.code === 'invalid_key') return issue.issues.map(one => ({ path, message: one.message, atKey: true }))
   const wanted = wantedBy(issue)?.replace('an object', 'a map').replace('an array', 'a list')
   const got = valueAt(root, path)
@@ -191,14 +201,14 @@ function fromIssue(issue: z.core.$ZodIssue, root: unknown): Finding[] {
 
 const shownCharactersMax = 60
 const secretName = /key|secret|(?<!per_\w*)token$|^proxy$|credentials|password|headers$|url$|base$|endpoint$/
-/** Maps whose keys are the operator's own. */
+/** Maps with the operator's own keys. */
 const secretMaps: ReadonlySet<string | number> = new Set([
   'extra_headers',
   'environment_variables',
   'vertex_credentials',
 ])
 
-/** `; got "heavy"`: never what may be a secret, by itself or as a part of a map or of a text that should have been a map. */
+/** Formats `; got "heavy"`. Values that may be secrets are not shown, nor texts where a map is expected. */
 function shownValue(issue: z.core.$ZodIssue, path: Path, got: unknown): string {
   if (got === undefined) return ''
   const isText = typeof got === 'string'
@@ -221,7 +231,7 @@ function valueAt(root: unknown, path: Path): unknown {
   return at
 }
 
-/** The keys that the schema knows at a path. */
+/** The keys that the schema has at a path. */
 function knownKeys(path: Path): string[] {
   let schema: unknown = configSchema
   for (const part of path) {

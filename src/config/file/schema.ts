@@ -1,6 +1,6 @@
 /**
- * The configuration file, in the layout that users of the peer know. Unknown keys are mistakes; keys of the
- * peer that this gateway does not implement yet are warnings, so that an existing file starts.
+ * Schema of the configuration file, in the layout that LiteLLM users know. Unknown keys are mistakes; LiteLLM's keys
+ * that this gateway does not implement yet are warnings, so that an existing file starts.
  */
 import { z } from 'zod'
 import { tokenPriceKeys, unitPriceKeys } from '../prices/prices.ts'
@@ -22,7 +22,7 @@ const headerText = text.refine(isHeaderText, noHeaderText)
 const seconds = z.number().positive().max(86_400)
 const count = z.number().int().min(1).max(1_000_000_000)
 
-/** Dollars for one: of a token, or of something dearer. */
+/** Prices in dollars: at most 1 for a token, 1000 for other units. */
 const prices = {
   ...keysOf<TokenPriceKey>(tokenPriceKeys, z.number().min(0).max(1)),
   ...keysOf<UnitPriceKey>(unitPriceKeys, z.number().min(0).max(1000)),
@@ -32,13 +32,13 @@ function keysOf<Key extends string>(keys: readonly Key[], price: z.ZodNumber) {
   return Object.fromEntries(keys.map(key => [key, price.optional()])) as Record<Key, z.ZodOptional<z.ZodNumber>>
 }
 
-/** The problem is told without the value, which may hold a password. */
+/** The message does not show the value, which may hold a password. */
 const proxy = z.union([z.literal(false), z.string()], { error: proxySettingHelp }).superRefine((value, context) => {
   const problem = value === false ? undefined : proxyProblem(value)
   if (problem !== undefined) context.addIssue({ code: 'custom', message: problem })
 })
 
-/** A rule that says what is wrong by itself; never with the value. */
+/** Adds a check with its own message. The message never shows the value. */
 const ruled = <T extends z.ZodType<string>>(schema: T, problemOf: (value: string) => string | undefined): T =>
   schema.superRefine((value, context) => {
     const message = problemOf(value)
@@ -115,7 +115,8 @@ const proxyParams = z.strictObject({
   proxy: proxy
     .optional()
     .describe(
-      'The HTTP proxy that leads to this upstream, as `http://user:password@host:port`; false = none. Wins over `general_settings.proxy` and the environment.',
+      'The HTTP proxy that leads to this upstream, as `http://user:password@host:port`; false = none. Wins over ' +
+        '`general_settings.proxy` and the environment.',
     ),
   weight: z.number().positive().max(1_000_000).optional(),
   order: z.number().int().min(0).max(1000).optional(),
@@ -184,13 +185,14 @@ const modelInfo = z.strictObject({
     .enum(['native', 'json_object', 'none'])
     .optional()
     .describe(
-      'What its host enforces; otherwise a schema is asked for in the prompt and checked by the gateway. Unset: sent as it is, and whole answers to strict schemas are checked unless the host is known to enforce them.',
+      'What its host enforces; otherwise a schema is asked for in the prompt and checked by the gateway. Unset: ' +
+        'sent as it is, and whole answers to strict schemas are checked unless the host is known to enforce them.',
     ),
   guard: flag.describe('A safety classifier: one user message in, safe or unsafe out.'),
   ...prices,
 })
 
-/** One entry of `model_list`; those of one `model_name` share its calls. */
+/** One entry of `model_list`. Entries with the same `model_name` are load-balanced. */
 export const modelEntrySchema = z.strictObject({
   model_name: modelName,
   proxy_params: proxyParams,
@@ -231,7 +233,8 @@ const generalSettings = z.strictObject({
     .enum(['calls', 'requests'])
     .optional()
     .describe(
-      'What takes one of the requests a minute: `calls` of models and files, or all `requests` made with a key, listing and polling too.',
+      'What takes one of the requests a minute: `calls` of models and files, or all `requests` made with a key, ' +
+        'listing and polling too.',
     ),
   max_request_size_mb: z.number().min(0.01).max(100).optional(),
   require_auth_for_metrics_endpoint: z.boolean().optional(),
@@ -243,7 +246,8 @@ const generalSettings = z.strictObject({
   proxy: proxy
     .optional()
     .describe(
-      'The HTTP proxy that leads to upstreams, save those of NO_PROXY; false = none. Wins over HTTPS_PROXY, HTTP_PROXY and ALL_PROXY.',
+      'The HTTP proxy that leads to upstreams, save those of NO_PROXY; false = none. Wins over HTTPS_PROXY, ' +
+        'HTTP_PROXY and ALL_PROXY.',
     ),
   response_retention_days: z
     .number()
@@ -254,8 +258,8 @@ const generalSettings = z.strictObject({
 })
 
 /**
- * The whole file, with our own names and with its variables filled in. What one value means for another is checked later:
- * entry-checks.ts, ids.ts, names.ts.
+ * The whole file, with our own names and with variables resolved. Relations between values are checked later:
+ * entry-checks.ts, name-checks.ts, models/deployment-ids.ts.
  */
 export const configSchema = z.strictObject({
   model_list: z.array(modelEntrySchema).optional(),
@@ -270,19 +274,19 @@ export const configSchema = z.strictObject({
     .optional(),
 })
 
-/** A file that has passed; every section may be missing. */
+/** A valid file; every section may be absent. */
 export type Config = z.infer<typeof configSchema>
-/** An entry that has passed. Times are seconds, prices dollars for one. */
+/** A valid entry. Times are in seconds, prices in dollars for one unit. */
 export type ModelEntry = z.infer<typeof modelEntrySchema>
 
-/** Other names of the same, as the peer writes them; replaced before the check. */
+/** LiteLLM's names for the same keys; replaced before the check. */
 export const otherNames: Readonly<Record<string, string>> = {
   litellm_params: 'proxy_params',
   litellm_settings: 'settings',
   headers: 'extra_headers',
 }
 
-/** Prices of the peer for what this gateway does not count. */
+/** LiteLLM's prices for units that this gateway does not count. */
 const uncountedPrices = [
   ...['flex', 'priority'].flatMap(tier =>
     ['input_cost_per_token', 'output_cost_per_token', 'cache_read_input_token_cost'].map(key => `${key}_${tier}`),
@@ -303,7 +307,7 @@ const uncountedPrices = [
   ],
 ]
 
-/** Keys of the peer that mean nothing here yet: `section.key`, with `*` for every entry of a list. */
+/** LiteLLM's keys without a function here: `section.key`, with `*` for every entry of a list. */
 export const notSupportedYet: ReadonlySet<string> = new Set([
   ...[
     'guardrails',

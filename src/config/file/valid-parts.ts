@@ -1,4 +1,7 @@
-/** What of a faulty configuration is still good: later checks find more in it, so that one run names every mistake. */
+/**
+ * Extracts the valid parts of an invalid configuration, so that later checks still run and one run reports every
+ * mistake.
+ */
 import type { z } from 'zod'
 import { isObject } from '../../lib/json/json-values.ts'
 import { configSchema, modelEntrySchema } from './schema.ts'
@@ -7,56 +10,58 @@ import type { Config, ModelEntry } from './schema.ts'
 type Path = readonly (string | number)[]
 
 /** An entry of the model list. */
-interface SalvagedEntry {
-  /** Its place in the list. */
+interface PartialEntry {
+  /** Index in the list. */
   readonly at: number
-  /** undefined = it has none that can be read. */
+  /** undefined = there is no valid name. */
   readonly name: string | undefined
-  /** Without what is wrong in it; undefined = too little is left. */
+  /** Without the invalid parts; undefined = too little is left. */
   readonly entry: ModelEntry | undefined
-  /** Inside of the entry: what is missing from `entry`, as `proxy_params.model`. Empty = nothing was wrong. */
-  readonly lost: readonly string[]
+  /**
+   * Paths inside the entry that were removed from `entry`, such as `proxy_params.model`. Empty = the entry is valid.
+   */
+  readonly removed: readonly string[]
 }
 
-/** The good parts of a file. The model list stands apart, entry by entry. */
-export interface SalvagedConfig {
-  /** Without its model list where something is wrong. */
+/** The valid parts of a file. The model list is separate, entry by entry. */
+export interface PartialConfig {
+  /** Without its model list if something is invalid. */
   readonly config: Config
-  /** undefined = the file has no model list; null = it has one that is no list. */
-  readonly entries: readonly SalvagedEntry[] | undefined | null
+  /** undefined = the file has no model list; null = it has one that is not a list. */
+  readonly entries: readonly PartialEntry[] | undefined | null
 }
 
-/** `wrong` = further places whose values must not be looked at, such as variables that are not set. */
-export function salvage(value: unknown, wrong: readonly Path[]): SalvagedConfig {
+/** `invalidPaths` = values to leave out in addition, such as variables that are not set. */
+export function validParts(value: unknown, invalidPaths: readonly Path[]): PartialConfig {
   const { model_list: list, ...rest } = isObject(value) ? value : {}
-  const config = salvaged(configSchema, rest, wrong).value ?? {}
+  const config = validPart(configSchema, rest, invalidPaths).value ?? {}
   if (list === undefined) return { config, entries: undefined }
   if (!Array.isArray(list)) return { config, entries: null }
-  const entries = list.map((entry: unknown, at): SalvagedEntry => {
-    const inside = wrong.filter(path => path[0] === 'model_list' && path[1] === at).map(path => path.slice(2))
-    const { value: left, lost } = salvaged(modelEntrySchema, entry, inside)
-    const name = left?.model_name ?? (isObject(entry) && !lost.includes('model_name') ? entry.model_name : undefined)
-    return { at, name: typeof name === 'string' ? name : undefined, entry: left, lost }
+  const entries = list.map((entry: unknown, at): PartialEntry => {
+    const inside = invalidPaths.filter(path => path[0] === 'model_list' && path[1] === at).map(path => path.slice(2))
+    const { value: left, removed: removed } = validPart(modelEntrySchema, entry, inside)
+    const name = left?.model_name ?? (isObject(entry) && !removed.includes('model_name') ? entry.model_name : undefined)
+    return { at, name: typeof name === 'string' ? name : undefined, entry: left, removed }
   })
   return { config, entries }
 }
 
-interface Salvaged<T> {
+interface ValidPart<T> {
   readonly value: T | undefined
-  readonly lost: readonly string[]
+  readonly removed: readonly string[]
 }
 
-/** Takes out what the schema refuses until it refuses nothing; each round takes out something, so that there is an end. */
-function salvaged<T>(schema: z.ZodType<T>, value: unknown, wrong: readonly Path[]): Salvaged<T> {
+/** Removes what the schema refuses until the rest is valid. Each round removes at least one value, so the loop ends. */
+function validPart<T>(schema: z.ZodType<T>, value: unknown, invalidPaths: readonly Path[]): ValidPart<T> {
   const copy: unknown = structuredClone(value)
-  const lost = new Set<string>()
-  for (const path of wrong) takeOut(copy, path, lost)
+  const removed = new Set<string>()
+  for (const path of invalidPaths) removeAt(copy, path, removed)
   for (;;) {
     const checked = schema.safeParse(copy)
-    if (checked.success) return { value: checked.data, lost: [...lost] }
+    if (checked.success) return { value: checked.data, removed: [...removed] }
     const places = checked.error.issues.flatMap(placesOf)
-    const taken = places.filter(path => takeOut(copy, path, lost))
-    if (taken.length === 0) return { value: undefined, lost: [...lost] }
+    const removable = places.filter(path => removeAt(copy, path, removed))
+    if (removable.length === 0) return { value: undefined, removed: [...removed] }
   }
 }
 
@@ -65,14 +70,17 @@ function placesOf(issue: z.core.$ZodIssue): Path[] {
   return issue.code === 'unrecognized_keys' ? issue.keys.map(key => [...path, key]) : [path]
 }
 
-/** What is missing cannot be taken out, but what it is missing from. Lists go as a whole: their numbers are places. */
-function takeOut(root: unknown, path: Path, lost: Set<string>): boolean {
+/**
+ * For a missing value, removes the map it is missing from. Lists are removed as a whole, because indexes are part of
+ * paths.
+ */
+function removeAt(root: unknown, path: Path, removed: Set<string>): boolean {
   for (let length = path.length; length > 0; length--) {
     const holder = valueAt(root, path.slice(0, length - 1))
     const key = String(path[length - 1])
     if (!isObject(holder) || !Object.hasOwn(holder, key)) continue
     delete holder[key]
-    lost.add(path.slice(0, length).join('.'))
+    removed.add(path.slice(0, length).join('.'))
     return true
   }
   return false

@@ -1,53 +1,53 @@
-/** A file's text as YAML: one document with something in it, or what is wrong with its outline, by line and column. */
+/** Parses the text of a file as one YAML document; reports syntax errors by line and column. */
 import { isMap, isPair, isScalar, isSeq, LineCounter, parseDocument, visit } from 'yaml'
 import type { Document, Node, Pair } from 'yaml'
 
 const textBytesMax = 5 * 1024 * 1024
 
-/** Keys and places in lists from the top of the file down: `['model_list', 0, 'model_name']`. Empty = the file itself. */
+/** Keys and list indexes from the root: `['model_list', 0, 'model_name']`. Empty = the file itself. */
 export type Path = readonly (string | number)[]
 
-/** A mistake or a warning that has no line and column yet; `offsetOf` finds them. */
+/** A mistake or a warning without line and column; `offsetOf` locates it. */
 export interface Finding {
   readonly path: Path
   readonly message: string
-  /** The key is at fault, not its value. */
+  /** The key is wrong, not its value. */
   readonly atKey?: boolean
-  /** Where it stands, when the path alone does not say it. */
+  /** The position, if the path does not determine it. */
   readonly offset?: number
 }
 
-/** A text that is one YAML document with something in it. */
-interface Outline {
+/** A text that is one YAML document and not empty. */
+interface YamlReading {
   readonly document: Document.Parsed
-  /** Never null. Of a key that stands twice it has the last value. */
+  /** Never null. Of duplicate keys it has the last value. */
   readonly value: unknown
-  /** Mistakes that leave a value to be checked further. */
+  /** Mistakes that leave a value for further checks. */
   readonly findings: readonly Finding[]
   /** `config.yaml:12:5`. */
   place(offset: number): string
 }
 
-/** The mistakes alone, when there is no value that could be checked. */
-export function readOutline(text: string, file: string): Outline | readonly string[] {
+/** Returns only the mistakes if there is no value to check. */
+export function readYaml(text: string, file: string): YamlReading | readonly string[] {
   if (Buffer.byteLength(text) > textBytesMax) return [`${file}:1:1 the file is larger than ${textBytesMax} bytes`]
   const lines = new LineCounter()
-  // Keys that stand twice are found below, with their names and without the end of the reading.
+  // Duplicate keys are reported below, with their names and without stopping the parser.
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: false, merge: true })
   const place = (offset: number): string => {
     const { line, col } = lines.linePos(offset)
     return `${file}:${line}:${col}`
   }
-  const broken = document.errors.filter(error => error.code !== 'MULTIPLE_DOCS')
-  if (broken.length > 0)
-    return broken.map(error => `${place(error.pos[0])} ${error.code === 'BAD_ALIAS' ? star : error.message}`)
-  const unresolved = aliasesWhere(document, meant => meant === undefined)
-  if (unresolved.length > 0) return unresolved.map(offset => `${place(offset)} ${star}`)
-  const endless = aliasesWhere(document, (meant, above) => meant !== undefined && above.includes(meant))
-  if (endless.length > 0)
-    return endless.map(offset => `${place(offset)} an alias inside of what it stands for has no end; write it out`)
+  const errors = document.errors.filter(error => error.code !== 'MULTIPLE_DOCS')
+  if (errors.length > 0)
+    return errors.map(error => `${place(error.pos[0])} ${error.code === 'BAD_ALIAS' ? unquotedStar : error.message}`)
+  const unresolved = aliasesWhere(document, target => target === undefined)
+  if (unresolved.length > 0) return unresolved.map(offset => `${place(offset)} ${unquotedStar}`)
+  const recursive = aliasesWhere(document, (target, above) => target !== undefined && above.includes(target))
+  if (recursive.length > 0)
+    return recursive.map(offset => `${place(offset)} an alias inside of what it stands for has no end; write it out`)
   const more = document.errors.map(error => error.pos[0])
-  const many = 'a second document begins here; the file must hold one: take out the `---`, or what follows it'
+  const secondDocument = 'a second document begins here; the file must hold one: take out the `---`, or what follows it'
   let value: unknown
   try {
     value = document.toJS({ maxAliasCount: 100 })
@@ -55,48 +55,56 @@ export function readOutline(text: string, file: string): Outline | readonly stri
     return [`${file}:1:1 ${(error as Error).message}`]
   }
   if (value === null || value === undefined)
-    return [more.length > 0 ? `${place(more[0]!)} ${many}` : `${file}:1:1 ${empty}`]
-  const keys = wrongKeys(document.contents, [], offset => lines.linePos(offset).line)
-  return { document, value, findings: [...more.map(offset => ({ path: [], message: many, offset })), ...keys], place }
+    return [more.length > 0 ? `${place(more[0]!)} ${secondDocument}` : `${file}:1:1 ${empty}`]
+  const keys = keyFindings(document.contents, [], offset => lines.linePos(offset).line)
+  return {
+    document,
+    value,
+    findings: [...more.map(offset => ({ path: [], message: secondDocument, offset })), ...keys],
+    place,
+  }
 }
 
-/** An editor or a copy empties the file before it writes: to read that as "no models" would drop every model. */
+/**
+ * Editors and copy commands truncate a file before they write it; reading that as "no models" would remove all models.
+ */
 const empty =
   'the file is empty; give it a `model_list`, write `model_list: []` to offer no models but the built-in ones, ' +
   'or name no file and the keys of the environment decide'
 
-const star =
-  'a text that begins with `*` must stand in quotes, as "*": without them it is the name of an anchor, and there is none'
+const unquotedStar =
+  'a text that begins with `*` must stand in quotes, as "*": without them it is the name of an anchor, and there is ' +
+  'none'
 
-/** Where aliases stand whose meaning is so. One inside of its own anchor has no end for whoever follows it. */
+/** Offsets of aliases that match. An alias inside its own anchor is endless recursion. */
 function aliasesWhere(
   document: Document.Parsed,
-  isSo: (meant: Node | undefined, above: readonly unknown[]) => boolean,
+  isMatch: (target: Node | undefined, above: readonly unknown[]) => boolean,
 ): number[] {
   const offsets: number[] = []
   visit(document, {
     Alias(_key, alias, above) {
-      if (isSo(alias.resolve(document), above)) offsets.push(alias.range?.[0] ?? 0)
+      if (isMatch(alias.resolve(document), above)) offsets.push(alias.range?.[0] ?? 0)
     },
   })
   return offsets
 }
 
-/** Keys that stand twice, and the one name that no key can have. */
-function wrongKeys(node: unknown, path: Path, lineOf: (offset: number) => number): Finding[] {
-  if (isSeq(node)) return node.items.flatMap((one, at) => wrongKeys(one, [...path, at], lineOf))
+/** Reports duplicate keys and the key `__proto__`. */
+function keyFindings(node: unknown, path: Path, lineOf: (offset: number) => number): Finding[] {
+  if (isSeq(node)) return node.items.flatMap((one, at) => keyFindings(one, [...path, at], lineOf))
   if (!isMap(node)) return []
   const first = new Map<string, number>()
   return node.items.flatMap(({ key, value }) => {
-    if (!isScalar(key)) return wrongKeys(value, path, lineOf)
+    if (!isScalar(key)) return keyFindings(value, path, lineOf)
     const name = String(key.value)
     const offset = key.range?.[0] ?? 0
     const earlier = first.get(name)
-    // JavaScript would take it for something else, and it would be lost.
+    // JavaScript would set the prototype, and the value would be lost.
     if (name === '__proto__')
       return [{ path: [...path, name], message: 'cannot be a name here; choose another', atKey: true, offset }]
-    const inside = wrongKeys(value, [...path, name], lineOf)
-    // `<<` takes in what an anchor holds, and may do so several times.
+    const inside = keyFindings(value, [...path, name], lineOf)
+    // The merge key `<<` may be repeated.
     if (earlier === undefined || name === '<<') {
       first.set(name, offset)
       return inside
@@ -106,7 +114,7 @@ function wrongKeys(node: unknown, path: Path, lineOf: (offset: number) => number
   })
 }
 
-/** Where the value at `path` starts; as deep as the document goes. `namesOf` = other names of a key. */
+/** The offset of the value at `path`, or of its nearest existing ancestor. `namesOf` = other names of a key. */
 export function offsetOf(
   document: Document.Parsed,
   { path, atKey, offset: known }: Finding,
@@ -130,7 +138,7 @@ export function offsetOf(
   return offset
 }
 
-/** The last one: its value is the one that was read. */
+/** The last of duplicate keys, whose value was read. */
 function findPair(items: readonly Pair[], names: readonly string[]): Pair | undefined {
   for (const name of names) {
     const found = items.findLast(item => isPair(item) && isScalar(item.key) && String(item.key.value) === name)
@@ -139,7 +147,7 @@ function findPair(items: readonly Pair[], names: readonly string[]): Pair | unde
   return undefined
 }
 
-/** A mistake is one line, whatever the name in it was made of. */
+/** Escapes control characters, so that a message is always one line. */
 export function oneLine(text: string): string {
   return text.replace(/[\p{Cc}\u2028\u2029]/gu, one => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }

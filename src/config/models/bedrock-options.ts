@@ -1,10 +1,10 @@
-/** Settings of Bedrock models: region, address and AWS credentials, from the entry or the environment. */
+/** Options of Bedrock models: region, address and AWS credentials, from the entry or the environment. */
 import { Secret } from '../../lib/secret.ts'
 import { hostRegion, regionalUrl, regionPattern } from '../../providers/bedrock/address.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** Those of `proxy_params` that say how Bedrock is reached. */
+/** The `proxy_params` of Bedrock. */
 interface BedrockParams {
   readonly model: string
   readonly api_base?: string | undefined
@@ -20,10 +20,10 @@ interface Mistake {
   message: string
 }
 
-/** Address and `options` of the target, or the mistake with the path inside the entry. */
+/** Address and `options` of the target, or a mistake with its path inside the entry. */
 type BedrockReading = { baseUrl: string; options: Record<string, unknown> } | Mistake
 
-/** The environment's names are those of AWS's SDKs and of the peer; an API key alone needs no other credentials. */
+/** Environment variables are named as by AWS's SDKs and LiteLLM. With an API key no other credentials are needed. */
 export function bedrockOptions(params: BedrockParams, environment: Environment, hasApiKey: boolean): BedrockReading {
   const { api_base: base, aws_bedrock_runtime_endpoint: own } = params
   if (base !== undefined && own !== undefined)
@@ -49,7 +49,10 @@ function mistake(message: string, field?: string): Mistake {
   return { path: ['proxy_params', ...(field === undefined ? [] : [field])], message }
 }
 
-/** The entry's own pair, else the environment's; never half of each. A session token of the entry goes with either. */
+/**
+ * The pair of the entry, or the pair of the environment, never one value of each. The entry's session token works with
+ * both.
+ */
 function credentialsOf(params: BedrockParams, environment: Environment): Record<string, unknown> | Mistake {
   const own = params.aws_access_key_id !== undefined || params.aws_secret_access_key !== undefined
   const [id, secret, token] = own
@@ -76,7 +79,9 @@ function credentialsOf(params: BedrockParams, environment: Environment): Record<
   }
 }
 
-/** `arn:aws:bedrock:us-east-1:123456789012:inference-profile/...`: such a model is nowhere else. */
+/**
+ * A model named by its ARN exists only in that region: `arn:aws:bedrock:us-east-1:123456789012:inference-profile/...`.
+ */
 function arnRegion(model: string): string | undefined {
   return /\barn:aws[a-z-]*:bedrock:([a-z0-9-]+):/.exec(model)?.[1]
 }

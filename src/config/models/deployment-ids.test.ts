@@ -60,14 +60,17 @@ test('another model, address, region or account is another deployment', () => {
   expect(new Set(found).size).toBe(found.length)
 })
 
-test('of the entries of one place the first has its id, alone or not; the others are told apart by their settings', () => {
-  const [alone] = ids(entry(`${plain}, timeout: 5`))
-  const [first, second, third] = ids(entry(`${plain}, timeout: 5`), entry(plain), entry(`${plain}, weight: 2`))
-  expect(first).toBe(alone!)
-  expect(new Set([first, second, third]).size).toBe(3)
-  // One that is taken out takes nothing from those before it, and a rotated key changes none.
-  expect(ids(entry(`${plain}, timeout: 6`), entry(plain.replace(': k', ': other')))).toEqual([first!, second!])
-})
+test(
+  'of the entries of one place the first has its id, alone or not; the others are told apart by their ' + 'settings',
+  () => {
+    const [alone] = ids(entry(`${plain}, timeout: 5`))
+    const [first, second, third] = ids(entry(`${plain}, timeout: 5`), entry(plain), entry(`${plain}, weight: 2`))
+    expect(first).toBe(alone!)
+    expect(new Set([first, second, third]).size).toBe(3)
+    // One that is taken out takes nothing from those before it, and a rotated key changes none.
+    expect(ids(entry(`${plain}, timeout: 6`), entry(plain.replace(': k', ': other')))).toEqual([first!, second!])
+  },
+)
 
 test('entries that nothing tells apart are a mistake, and a given id is the id', () => {
   const [first, second] = [entry(`${plain}, weight: 2`), entry(`${plain.replace(': k', ': other')}, weight: 2`)]

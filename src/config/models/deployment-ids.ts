@@ -1,7 +1,7 @@
 /**
- * What a deployment is called where an answer, the ledger, a stored file or a cool-down names it. Files belong to an
- * account at a place, so that the name must stay while an operator changes how the place is reached or used: a proxy,
- * a time limit, a weight, a price, a key that is rotated.
+ * Ids of deployments, used in response headers, the ledger, stored files and cooldowns. Uploaded files belong to an
+ * account at an address, so the id must not change with how that address is used: proxy, timeouts, weight, prices, key
+ * rotation.
  */
 import { createHash } from 'node:crypto'
 import { readAddress } from '../file/entry-checks.ts'
@@ -10,7 +10,7 @@ import type { ModelEntry } from '../file/schema.ts'
 
 type Params = ModelEntry['proxy_params']
 
-/** What makes it another place: the provider, the address, the model there, and whose account it is. No secrets. */
+/** The fields that identify an account and model at an upstream. No secrets. */
 const placeFields: ReadonlySet<string> = new Set<keyof Params>([
   'model',
   'custom_llm_provider',
@@ -25,7 +25,7 @@ const placeFields: ReadonlySet<string> = new Set<keyof Params>([
   'aws_bedrock_runtime_endpoint',
 ])
 
-/** Rotated, and not to be guessed from a hash. */
+/** These change by rotation and must not be guessable from a hash. */
 const secretFields: ReadonlySet<string> = new Set<keyof Params>([
   'api_key',
   'extra_headers',
@@ -37,7 +37,7 @@ const secretFields: ReadonlySet<string> = new Set<keyof Params>([
   'aws_session_token',
 ])
 
-/** The given id, or that of the place. Stable over restarts and the same on every replica. */
+/** The configured id, or a hash of the place. Stable over restarts and equal on every replica. */
 export function placeIdOf(entry: ModelEntry): string {
   return (
     entry.model_info?.id ??
@@ -52,14 +52,14 @@ export function placeIdOf(entry: ModelEntry): string {
 }
 
 /**
- * Entries of one name and place, in the order of their list: the first has the id of the place, so that what it had
- * alone stays its own; the others differ in their settings alone, which must tell them apart, or nothing can.
+ * Assigns ids to entries with the same name and place, in list order. The first has the id of the place, as if it were
+ * alone; the others have a hash of their settings, which have to differ.
  */
 export class EntryIds {
-  /** By place: the ids that are taken there, by settings. */
+  /** By place: the ids in use, by settings. */
   readonly #places = new Map<string, Map<string, string>>()
 
-  /** The id of an entry before it means that nothing tells them apart. */
+  /** Returning the id of an earlier entry means that the two entries are identical. */
   idOf(entry: ModelEntry): string {
     const placeId = placeIdOf(entry)
     if (entry.model_info?.id !== undefined) return placeId
@@ -71,7 +71,7 @@ export class EntryIds {
   }
 }
 
-/** Azure's address may say a version of the API, which is no other place. */
+/** The API version in Azure's address does not belong to the place. */
 function placeValue([name, value]: [string, unknown]): [string, unknown] {
   return [name, name === 'api_base' && String(value).includes('?') ? readAddress(String(value)).baseUrl : value]
 }

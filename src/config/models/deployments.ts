@@ -1,4 +1,4 @@
-/** Checked entries of a configuration as deployments: provider, address, key, limits of time, prices. */
+/** Builds deployments from checked model entries: provider, address, key, timeouts, prices. */
 import type { Deployment, Origin, Timeouts } from '../../core/deployment.ts'
 import type { Provider } from '../../core/provider.ts'
 import { Secret } from '../../lib/secret.ts'
@@ -14,9 +14,9 @@ import type { ModelEntry } from '../file/schema.ts'
 import { isKeyText } from '../file/value-checks.ts'
 import { vertexOptions } from './vertex-options.ts'
 
-/** Variables by name; an empty one counts as not set. */
+/** Environment variables; empty ones count as not set. */
 export type Environment = Readonly<Record<string, string | undefined>>
-/** By the name that stands before the slash of `provider/model`. */
+/** By provider name, the part before the slash of `provider/model`. */
 export type Providers = ReadonlyMap<string, Provider>
 
 const defaultTimeouts: Timeouts & { streamFirstByteMs: number } = {
@@ -27,7 +27,7 @@ const defaultTimeouts: Timeouts & { streamFirstByteMs: number } = {
   totalMs: 0,
 }
 
-/** What an entry does not say itself. */
+/** Defaults and surroundings of an entry. */
 export interface BuildContext {
   readonly providers: Providers
   readonly environment: Environment
@@ -40,7 +40,7 @@ export interface BuildContext {
   readonly origin: Origin
 }
 
-/** One entry. A text instead of a deployment is the mistake in it, with the path inside the entry. */
+/** Returns a deployment, or a mistake with its path inside the entry. */
 export function buildDeployment(
   entry: ModelEntry,
   context: BuildContext,
@@ -56,7 +56,7 @@ export function buildDeployment(
       path: ['proxy_params'],
       message: `the provider ${provider.name} has no address of its own; give \`api_base\``,
     }
-  // An entry with AWS credentials of its own means those.
+  // AWS credentials in the entry have precedence over an API key of the environment.
   const signs = provider.name === 'bedrock' && (params.aws_access_key_id ?? params.aws_secret_access_key) !== undefined
   const variable = signs ? undefined : keyVariable(provider, context.environment)
   const apiKey = params.api_key ?? (variable === undefined ? undefined : context.environment[variable])
@@ -115,17 +115,22 @@ function unknownProvider(model: string, given: string | undefined, providers: Pr
   const near = nearest(word, providers.keys())
   return {
     path,
-    message: `unknown provider \`${word}\`${near ? `, did you mean \`${near}\`?` : '; give `api_base` for any OpenAI-compatible host'}`,
+    message:
+      'unknown provider ' +
+      `\`${word}\`${near ? `, did you mean \`${near}\`?` : '; give `api_base` for any OpenAI-compatible host'}`,
   }
 }
 
-/** The variable that holds a key of this provider. */
+/** The environment variable that holds a key of this provider. */
 function keyVariable(provider: Provider, environment: Environment): string | undefined {
   return provider.apiKeyEnv.find(name => environment[name] !== undefined && environment[name] !== '')
 }
 
 function unusableKey(variable = 'api_key'): string {
-  return `the key in ${variable} has a blank, a line break or a character beyond ASCII, which no key has; look at its beginning and end`
+  return (
+    `the key in ${variable} has a blank, a line break or a character beyond ASCII, which no key has; look at ` +
+    'its beginning and end'
+  )
 }
 
 function timeouts(params: ModelEntry['proxy_params'], context: BuildContext): Timeouts {
@@ -151,14 +156,14 @@ function pick(from: Record<string, unknown>, names: readonly string[]): Record<s
   return Object.fromEntries(names.filter(name => from[name] !== undefined).map(name => [name, from[name]]))
 }
 
-/** As `pick`, for what must never be shown. */
+/** As `pick`, for values that must not be logged. */
 function secrets(from: Record<string, unknown>, names: readonly string[]): Record<string, Secret> {
   return Object.fromEntries(
     names.flatMap(name => (typeof from[name] === 'string' ? [[name, new Secret(from[name])]] : [])),
   )
 }
 
-/** The built-in models; always there unless switched off. */
+/** The built-in models, present unless disabled. */
 export function localDeployments(context: Omit<BuildContext, 'origin'>): Deployment[] {
   const origin: Origin = { kind: 'built-in', where: 'local' }
   return localModels.map(({ modelName, mode }) => {
@@ -182,14 +187,17 @@ function remedyFor({ apiKeyEnv, defaultBaseUrl }: Provider): string {
   return apiKeyEnv.length === 0 ? list : `set ${apiKeyEnv.join(' or ')} where the gateway runs, and start it again`
 }
 
-/** What stands in for a model list where there is none. */
+/** The deployments offered without a model list. */
 export interface EnvironmentOffer {
   readonly deployments: readonly Deployment[]
-  /** By provider, those that are offered included: what would have to be done for its models to be offered. */
+  /** By provider: what to do so that its models are offered. Includes providers that are offered. */
   readonly missing: Readonly<Record<string, string>>
 }
 
-/** Without a model list: `provider/*` for every provider whose key is in the environment. `warn` hears of keys that are none. */
+/**
+ * Without a model list: `provider/*` for every provider with a key in the environment. `warn` is called for unusable
+ * keys.
+ */
 export function environmentDeployments(
   context: Omit<BuildContext, 'origin'>,
   warn: (text: string) => void,
@@ -207,7 +215,7 @@ export function environmentDeployments(
     }
     const entry: ModelEntry = { model_name: `${provider.name}/*`, proxy_params: { model: `${provider.name}/*` } }
     const built = buildDeployment(entry, { ...context, origin: { kind: 'environment', where: variable } })
-    // A key alone may not be enough (a region, a project): without a model list nobody asked for this provider.
+    // Some providers need more than a key (a region, a project); that is no mistake unless an entry names the provider.
     if ('message' in built) missing[provider.name] = built.message
     else deployments.push(built)
   }

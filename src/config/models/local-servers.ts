@@ -1,35 +1,35 @@
 /**
- * Model servers on this machine, found by asking each at its usual port for its list. Only a GET without any key is
- * sent; whatever else listens there (another program, garbage, an endless answer) counts as nobody.
+ * Finds model servers on this machine by requesting the model list at their default ports. A GET without a key is sent;
+ * any unexpected answer means that there is no such server.
  */
 import type { Deployment } from '../../core/deployment.ts'
 import { buildDeployment } from './deployments.ts'
 import type { BuildContext, Environment, Providers } from './deployments.ts'
 import type { ModelEntry } from '../file/schema.ts'
 
-/** For the whole question, connection included. */
-const answerMsMax = 300
-const answerBytesMax = 1024 * 1024
-/** A server with more is no model server on somebody's machine. */
+/** For connection and answer together. */
+const requestMsMax = 300
+const bodyBytesMax = 1024 * 1024
+/** A longer list is not expected of a local server. */
 const modelsMax = 500
-/** A pattern (`*`) or a control character in a name would mean something here. */
+/** `*` or control characters in a name would have a meaning here. */
 const usableName = /^[^\p{C}*]{1,200}$/u
-/** `nomic-embed-text`, `text-embedding-...`; a name that says less is taken for a chat model, which refuses nothing. */
+/** Matches `nomic-embed-text`, `text-embedding-...`. Other names count as chat models, for which nothing is refused. */
 const embeddingName = /(^|[-_/:.])embed(ding)?s?([-_/:.]|$)/i
 
 /** A model that a server on this machine lists. */
 export interface DiscoveredModel {
-  /** The provider that speaks to its server. */
+  /** The provider that talks to this server. */
   readonly provider: string
-  /** As the server names it. */
+  /** The name at the server. */
   readonly model: string
   readonly embedding: boolean
 }
 
 interface LocalServer {
-  /** Its provider's own address is where it is looked for. */
+  /** Its default base URL is requested. */
   readonly provider: string
-  /** Of its list of models, behind the provider's address. */
+  /** Path of the model list, relative to the base URL. */
   readonly path: string
   models(answer: unknown): (Omit<DiscoveredModel, 'provider'> | undefined)[]
 }
@@ -38,26 +38,26 @@ const localServers: readonly LocalServer[] = [
   { provider: 'ollama', path: '/api/tags', models: ollamaModels },
   { provider: 'lm_studio', path: '/models', models: openaiModels },
   { provider: 'hosted_vllm', path: '/models', models: openaiModels },
-  // llama.cpp's own server; llamafile is the same one in another package.
+  // The server of llama.cpp, which llamafile contains.
   { provider: 'llamafile', path: '/models', models: openaiModels },
 ]
 
-/** `MODELGATE_DISCOVER=0` switches it off. */
+/** `MODELGATE_DISCOVER=0` disables discovery. */
 export function mayDiscover(environment: Environment): boolean {
   return !['0', 'false', 'off', 'no'].includes((environment.MODELGATE_DISCOVER ?? '').trim().toLowerCase())
 }
 
-/** Every model of every server that answers in time, in a fixed order. Never rejects. */
+/** The models of all servers that answer in time, in a fixed order. Never rejects. */
 export async function discoverModels(providers: Providers): Promise<DiscoveredModel[]> {
-  const found = await Promise.all(localServers.map(server => modelsOf(server, providers)))
-  return found.flat()
+  const models = await Promise.all(localServers.map(server => modelsOf(server, providers)))
+  return models.flat()
 }
 
 async function modelsOf({ provider, path, models }: LocalServer, providers: Providers): Promise<DiscoveredModel[]> {
   const baseUrl = providers.get(provider)?.defaultBaseUrl
   if (baseUrl === undefined) return []
   try {
-    const listed = models(JSON.parse(await answerOf(`${baseUrl}${path}`)))
+    const listed = models(JSON.parse(await getBody(`${baseUrl}${path}`)))
     const named = new Map<string, DiscoveredModel>()
     for (const one of listed) if (one && usableName.test(one.model)) named.set(one.model, { provider, ...one })
     return [...named.values()].slice(0, modelsMax)
@@ -67,11 +67,11 @@ async function modelsOf({ provider, path, models }: LocalServer, providers: Prov
 }
 
 /**
- * The body of a 200. Not `fetch`: that would ask the proxy of the environment for its own loopback, follow redirects
- * to other machines and unpack what was packed.
+ * The body of a 200 response. `fetch` is not used because it would use the proxy of the environment for loopback,
+ * follow redirects to other machines, and decompress.
  */
-async function answerOf(url: string): Promise<string> {
-  // Only here: a gateway with a list of models has no use for it in memory.
+async function getBody(url: string): Promise<string> {
+  // Imported here to save memory in gateways with a model list.
   const { get } = await import('node:http')
   const { promise, resolve, reject } = Promise.withResolvers<string>()
   const request = get(url, { agent: false, headers: { accept: 'application/json' } }, response => {
@@ -80,7 +80,7 @@ async function answerOf(url: string): Promise<string> {
     let bytes = 0
     response.on('data', (piece: Buffer) => {
       bytes += piece.length
-      if (bytes > answerBytesMax) return stop('the answer is too large')
+      if (bytes > bodyBytesMax) return stop('the answer is too large')
       pieces.push(piece)
     })
     response.on('error', reject)
@@ -90,7 +90,7 @@ async function answerOf(url: string): Promise<string> {
     reject(new Error(reason))
     request.destroy()
   }
-  const timer = setTimeout(() => stop('no answer in time'), answerMsMax)
+  const timer = setTimeout(() => stop('no answer in time'), requestMsMax)
   request.on('error', reject)
   return promise.finally(() => clearTimeout(timer))
 }
@@ -124,29 +124,29 @@ function textOf(value: unknown, name: string): string | undefined {
   return typeof text === 'string' && text.trim() !== '' ? text : undefined
 }
 
-/** `provider/model` for each. */
+/** Named `provider/model`. */
 export function discoveredDeployments(
-  found: readonly DiscoveredModel[],
+  models: readonly DiscoveredModel[],
   context: Omit<BuildContext, 'origin'>,
 ): Deployment[] {
-  const names = found.map(one => `${one.provider}/${publicName(one.model)}`)
-  return found.flatMap(({ provider, model, embedding }, at) => {
+  const names = models.map(one => `${one.provider}/${publicName(one.model)}`)
+  return models.flatMap(({ provider, model, embedding }, at) => {
     const name = names[at]!
     const baseUrl = context.providers.get(provider)?.defaultBaseUrl ?? ''
     const entry: ModelEntry = {
-      // Two files of one name in two folders are two models.
+      // Files with the same name in different folders are different models.
       model_name: names.indexOf(name) === names.lastIndexOf(name) ? name : `${provider}/${model}`,
       proxy_params: { model: `${provider}/${model}` },
       ...(embedding && { model_info: { mode: 'embedding' as const } }),
     }
     const built = buildDeployment(entry, { ...context, origin: { kind: 'discovered', where: baseUrl } })
     if ('message' in built) return []
-    // It answered without a key: one of the environment is meant for somebody else.
+    // The server answered without a key: a key in the environment belongs to another server.
     return [{ ...built, target: { ...built.target, apiKey: undefined } }]
   })
 }
 
-/** llama.cpp names a model by its file's path unless it was told another name; clients need not know the folders. */
+/** llama.cpp names a model by its file's path by default; clients see the file name only. */
 function publicName(model: string): string {
   return /\.gguf$/i.test(model) ? model.slice(Math.max(model.lastIndexOf('/'), model.lastIndexOf('\\')) + 1) : model
 }

@@ -1,4 +1,4 @@
-/** Everything that is known of one concrete model: what the operator says, over what the program knows. */
+/** What is known about one model: declarations of the operator over built-in knowledge. */
 import type { Deployment, ModelMode, ModelProfile } from '../../core/deployment.ts'
 import { capabilitiesOf, flags } from './capabilities.ts'
 import type { Flag } from './capabilities.ts'
@@ -15,7 +15,7 @@ interface DeclaredInfo extends DeclaredAbilities, GivenPrices {
   readonly [other: string]: unknown
 }
 
-/** One model by its names. */
+/** One model with its names. */
 interface NamedModel {
   /** The public name. */
   readonly modelName: string
@@ -28,7 +28,7 @@ type Facts = Pick<Deployment, 'mode' | 'prices' | 'priceSource' | 'info' | 'judg
   readonly profile: ModelProfile
 }
 
-/** Not known, until somebody says otherwise. */
+/** null = unknown. */
 const unknown = Object.freeze({
   context_window: null,
   max_input_tokens: null,
@@ -39,8 +39,8 @@ const unknown = Object.freeze({
 })
 
 /**
- * A pattern such as `vendor/*` is no model: only what is declared is known of it. `base_model` is the name to look up
- * where the upstream has one of its own.
+ * For a pattern such as `vendor/*` only declarations count. `base_model` is the name to look up where the upstream has
+ * a name of its own.
  */
 export function modelFacts({ modelName, model, provider }: NamedModel, declared: DeclaredInfo): Facts {
   const profile = modelProfile(modelName, model, provider, declared)
@@ -59,12 +59,12 @@ export function modelFacts({ modelName, model, provider }: NamedModel, declared:
     mode,
     ...abilities,
     ...resolvePrices(declared, catalogPrices(provider, lookedUp), mode === 'audio_speech'),
-    // The mode stays as declared: only what somebody said can contradict a call (pipeline/lanes/attempt.ts).
+    // The mode stays as declared: pipeline/lanes/attempt.ts refuses calls only because of a declared mode.
     info: { ...unknown, ...modalities(mode, known), ...known },
   }
 }
 
-/** Made from the flags; nothing where they say nothing. */
+/** Derived from the flags; empty if they are unknown. */
 function modalities(mode: ModelMode, known: Readonly<Record<string, unknown>>): Record<string, readonly string[]> {
   const says = (flag: Flag) => known[flag] === true
   const sees = says('supports_vision') ? ['image'] : []
@@ -92,7 +92,7 @@ function modalities(mode: ModelMode, known: Readonly<Record<string, unknown>>): 
   }
 }
 
-/** A model that only a pattern names, with its own prices, abilities and profile. */
+/** A model matched by a pattern, with its own prices, abilities and profile. */
 export function concreteModel(pattern: Deployment, modelName: string, model: string): Deployment {
   const { provider } = pattern.target
   const facts = modelFacts({ modelName, model, provider: provider.name }, pattern.info as DeclaredInfo)

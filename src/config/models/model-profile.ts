@@ -1,11 +1,11 @@
 /**
- * What a deployment's model can do by itself: declared in `model_info`, else known by the shape of its name, else
- * everything. A name only decides where it leaves no doubt: a wrong guess would take something from a good model.
+ * What a model supports natively: declared in `model_info`, derived from its name, or everything. A name counts only if
+ * it is unambiguous, because a wrong guess would disable features of a capable model.
  */
 import { nativeProfile } from '../../core/deployment.ts'
 import type { ModelProfile } from '../../core/deployment.ts'
 
-/** The part of `model_info` that is about abilities. */
+/** The part of `model_info` about abilities. */
 export interface DeclaredAbilities {
   readonly tool_calling?: 'auto' | 'native' | 'forced_only' | 'prompted' | 'after_think' | 'none'
   readonly thinking?: 'separate' | 'tags' | 'tags_open'
@@ -15,29 +15,27 @@ export interface DeclaredAbilities {
 }
 
 interface Family {
-  /** Of the last part of the model's name, behind the organisation. */
+  /** Matched against the last part of the model's name, without the organisation. */
   readonly pattern: RegExp
   readonly profile: Partial<ModelProfile>
 }
 
-/**
- * The families of the gateway API specification ("Tool calling by model family") that differ from the usual. The
- * others, v3 70B and v4.5 27B, are native, as is everything that no pattern knows.
- */
+/** Model families that differ from the default. All other models are treated as native. */
 const families: readonly Family[] = [
   // `...-v4-27b-it`: version 4 exactly, 27B exactly, instruction-tuned.
   {
     pattern: /(?:^|[-_])v4[-_]27b[-_](?:it|instruct)$/i,
     profile: { toolCalling: 'forced-only', alternateRoles: true },
   },
-  // `...-v3.5-70b-R`: a version, a size, and the capital R at the end. `command-r` and `deepseek-r1` are others.
+  // `...-v3.5-70b-R`: a version, a size, and a capital R at the end. Does not match `command-r` and `deepseek-r1`.
   { pattern: /(?:^|[-_])[vV]\d+(?:\.\d+)?[-_]\d+[bB]-R$/, profile: { toolCalling: 'after-think', thinking: 'tags' } },
-  // `guard` as a word. Llama Guard judges conversations too; `safeguard` and `guardian` models take system prompts.
+  // `guard` as a word. Excludes Llama Guard, which judges conversations, and `safeguard` and `guardian`, which take
+  // system prompts.
   { pattern: /^(?!.*llama[-_]?guard)(?:.*[-_.])?guard(?:[-_.].*)?$/i, profile: { guard: true, toolCalling: 'none' } },
 ]
 
-/** Hosts of a single vendor's models: whatever their names look like, they are none of the families. */
-const singleVendors: ReadonlySet<string> = new Set([
+/** Providers that only host models of one vendor; the families above do not apply to them. */
+const singleVendorProviders: ReadonlySet<string> = new Set([
   'openai',
   'azure',
   'anthropic',
@@ -59,10 +57,10 @@ const singleVendors: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Hosts whose documentation promises that an answer fits a schema, or that the call is refused. Of all others nobody
- * knows which software, in which version and with which settings, stands behind the address.
+ * Providers whose documentation guarantees that an answer conforms to the schema, or that the call is refused. Behind
+ * other addresses the software and its settings are unknown.
  */
-const schemaKeepers: ReadonlySet<string> = new Set([
+const schemaEnforcingProviders: ReadonlySet<string> = new Set([
   'openai',
   'azure',
   'anthropic',
@@ -76,14 +74,20 @@ const schemaKeepers: ReadonlySet<string> = new Set([
   'fireworks_ai',
 ])
 
-/** true = schemas are sent as they are, and it is not certain that the answers keep to them. */
+/**
+ * Whether answers to schemas are checked: schemas are sent unchanged, and the provider does not guarantee conformance.
+ */
 export function judgesSchemas(profile: ModelProfile, provider: string, info: DeclaredAbilities = {}): boolean {
-  return profile.structuredOutput === 'native' && info.structured_output === undefined && !schemaKeepers.has(provider)
+  return (
+    profile.structuredOutput === 'native' &&
+    info.structured_output === undefined &&
+    !schemaEnforcingProviders.has(provider)
+  )
 }
 
 const lastPart = (model: string): string => model.slice(model.lastIndexOf('/') + 1)
 
-/** `upstreamModel` is known better than the public name, which the operator may choose freely; the first match counts. */
+/** The upstream's name has precedence over the public name, which the operator may choose freely. */
 export function modelProfile(
   modelName: string,
   upstreamModel: string,
@@ -91,10 +95,10 @@ export function modelProfile(
   info: DeclaredAbilities = {},
 ): ModelProfile {
   const names = [lastPart(upstreamModel), lastPart(modelName)]
-  const family = singleVendors.has(provider)
+  const family = singleVendorProviders.has(provider)
     ? undefined
     : families.find(({ pattern }) => names.some(name => pattern.test(name)))
-  // What is declared about tools or thinking says that the operator knows the model: only the rest is guessed.
+  // Only undeclared properties are derived from the name.
   const guessed = { ...nativeProfile, ...(family?.profile.guard && info.guard === false ? {} : family?.profile) }
   const guard = info.guard ?? guessed.guard
   const declared = info.tool_calling === 'auto' ? undefined : info.tool_calling

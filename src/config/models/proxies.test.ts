@@ -65,15 +65,21 @@ for (const [what, environment, toHttps, toHttp] of environments)
     ])
   })
 
-test('models without a file are reached through it as well, and the variables of the file count after those of the process', () => {
-  const found = deployments(undefined, { OPENAI_API_KEY: 'k', HTTPS_PROXY: 'http://up:1' }).find(
-    one => one.modelName === 'openai/*',
-  )
-  expect(way(found!, 'https://api.openai.com/v1')).toBe('up:1')
-  const text = `model_list:\n${entry()}environment_variables: { HTTPS_PROXY: "http://file:1", HTTP_PROXY: "http://file:2" }\n`
-  const [one] = deployments(text, { HTTPS_PROXY: 'http://process:1' })
-  expect([way(one!, 'https://a.example'), way(one!, 'http://a.example')]).toEqual(['process:1', 'file:2'])
-})
+test(
+  'models without a file are reached through it as well, and the variables of the file count after those of the ' +
+    'process',
+  () => {
+    const found = deployments(undefined, { OPENAI_API_KEY: 'k', HTTPS_PROXY: 'http://up:1' }).find(
+      one => one.modelName === 'openai/*',
+    )
+    expect(way(found!, 'https://api.openai.com/v1')).toBe('up:1')
+    const text =
+      `model_list:\n${entry()}environment_variables: { HTTPS_PROXY: "http://file:1", HTTP_PROXY: ` +
+      '"http://file:2" }\n'
+    const [one] = deployments(text, { HTTPS_PROXY: 'http://process:1' })
+    expect([way(one!, 'https://a.example'), way(one!, 'http://a.example')]).toEqual(['process:1', 'file:2'])
+  },
+)
 
 test('without any proxy a deployment carries no rules', () => {
   expect(
@@ -98,7 +104,9 @@ test('a setting wins: of the deployment, then of the file, then the environment'
 })
 
 test('this machine is reached straight, save through a proxy of the deployment that NO_PROXY does not end', () => {
-  const list = `model_list:\n${entry()}${entry(', proxy: "http://own:2"', 'n')}general_settings: { proxy: "http://general:3" }\n`
+  const list =
+    `model_list:\n${entry()}${entry(', proxy: "http://own:2"', 'n')}general_settings: { proxy: ` +
+    '"http://general:3" }\n'
   const ways = (url: string, environment: Environment = {}) =>
     deployments(list, environment)
       .slice(0, 2)
@@ -176,7 +184,8 @@ test('what is no proxy is a mistake with its place, and is not shown', () => {
 test('a variable that cannot be used is a mistake as soon as a deployment needs it', () => {
   const environment = { https_proxy: 'socks5h://u:hunter2@p:1' }
   expect(read(`model_list:\n${entry()}${entry('', 'n')}`, environment).mistakes).toEqual([
-    'https_proxy: proxies of the kind socks5h are not supported; give an http:// or https:// one; or set general_settings.proxy',
+    'https_proxy: proxies of the kind socks5h are not supported; give an http:// or https:// one; or set ' +
+      'general_settings.proxy',
   ])
   const local = ', api_base: "http://127.0.0.1:8000/v1"'
   for (const good of [

@@ -1,6 +1,6 @@
 /**
- * The HTTP proxies on the way to upstreams: settings of the file, else the variables of the environment that curl and
- * most programs know (curl.se/docs/manpage.html#ENVIRONMENT, everything.curl.dev/usingcurl/proxies/env.html).
+ * HTTP proxies for upstreams: settings of the file, or the environment variables that curl uses
+ * (curl.se/docs/manpage.html#ENVIRONMENT, everything.curl.dev/usingcurl/proxies/env.html).
  */
 import { createHash } from 'node:crypto'
 import type { Deployment } from '../../core/deployment.ts'
@@ -14,13 +14,13 @@ import type { Environment } from './deployments.ts'
 /** The URL of a proxy; false = none. */
 type ProxySetting = string | false
 
-/** What is said of a setting that is neither a text nor false. */
+/** Message for a setting that is neither a text nor false. */
 export const proxySettingHelp = 'must be the URL of a proxy, as `http://proxy.example.com:3128`, or false for none'
 
-/** What the setting or variable of a scheme says. */
+/** The proxy of a URL scheme, or why it cannot be used. */
 type Choice = { readonly proxy: UpstreamProxy } | { readonly problem: string }
 
-/** What is wrong with the URL of a proxy; never shows it, because it may hold a password. */
+/** What is wrong with a proxy URL. Never shows the URL, which may hold a password. */
 export function proxyProblem(text: string): string | undefined {
   const choice = readProxy(text)
   return 'problem' in choice ? choice.problem : undefined
@@ -59,23 +59,24 @@ function readProxy(text: string): Choice {
 }
 
 const unreadable =
-  'is no URL of a proxy: it has a host and a port, `http://proxy.example.com:3128`, and may have a user with a password; ' +
+  'is no URL of a proxy: it has a host and a port, `http://proxy.example.com:3128`, and may have a user with a ' +
+  'password; ' +
   'write their special characters with a percent sign, `#` as %23'
 
-/** `user:password`; undefined = none are given; null = they cannot be read. */
+/** `user:password`; undefined = none; null = invalid. */
 function credentialsOf({ username, password }: URL): string | undefined | null {
   if (!username && !password) return undefined
   try {
     const user = decodeURIComponent(username)
     const text = `${user}:${decodeURIComponent(password)}`
-    // RFC 7617: a colon would end the user's name, and control characters are not allowed.
+    // RFC 7617: the user name has no colon, and control characters are not allowed.
     return user.includes(':') || /\p{Cc}/u.test(text) ? null : text
   } catch {
     return null
   }
 }
 
-/** `host:port` of a proxy's URL, for what may be shown or hashed; false and what cannot be read stay apart. */
+/** `host:port` of a proxy URL, safe to show or hash; false if it is false or invalid. */
 export function proxyWithoutSecrets(setting: ProxySetting): string | false {
   const choice = setting !== false && readProxy(setting)
   return choice && 'proxy' in choice ? `${choice.proxy.secure ? 'https' : 'http'}://${choice.proxy.name}` : false
@@ -85,7 +86,7 @@ function placeOf(url: URL): HostAndPort {
   return { hostname: url.hostname, port: url.port ? Number(url.port) : url.protocol === 'https:' ? 443 : 80 }
 }
 
-/** Of the environment or of `general_settings`: for all hosts but this machine and those of NO_PROXY. */
+/** Rules of the environment or `general_settings`: all hosts except this machine and NO_PROXY. */
 class SharedRules implements ProxyRules {
   readonly #https: Choice | undefined
   readonly #http: Choice | undefined
@@ -106,7 +107,7 @@ class SharedRules implements ProxyRules {
     throw new GatewayError('upstream-unreachable', message, { cause: new Error(choice.problem) })
   }
 
-  /** Why `proxyFor` would throw. */
+  /** The reason why `proxyFor` would throw. */
   problemFor(url: URL): string | undefined {
     const choice = this.#choiceFor(url)
     return choice && 'problem' in choice ? choice.problem : undefined
@@ -119,7 +120,7 @@ class SharedRules implements ProxyRules {
   }
 }
 
-/** Of one deployment: for every host, this machine too unless NO_PROXY names it. */
+/** Rules of one deployment: all hosts, this machine too unless NO_PROXY names it. */
 class OwnRules implements ProxyRules {
   readonly #proxy: UpstreamProxy
   readonly #noProxy: NoProxy
@@ -137,16 +138,16 @@ class OwnRules implements ProxyRules {
 
 const noProxyNames = ['no_proxy', 'NO_PROXY']
 
-/** The proxies of one reading of the settings. */
+/** The proxy settings of one configuration. */
 export class ProxySettings {
   readonly warnings: readonly string[]
   readonly #noProxy: NoProxy
-  /** Absent = no proxy but those of single deployments. */
+  /** Absent = only single deployments have a proxy. */
   readonly #shared: SharedRules | undefined
-  /** By setting, so that equal ones share their object. */
+  /** By setting; equal settings share one object. */
   readonly #own = new Map<string, ProxyRules>()
 
-  /** `general` must be good by `proxyProblem`; absent = the environment decides. */
+  /** `general` has to be valid by `proxyProblem`; absent = the environment decides. */
   constructor(general: ProxySetting | undefined, environment: Environment) {
     const noProxy = firstOf(environment, noProxyNames)
     this.#noProxy = new NoProxy(noProxy?.value ?? '')
@@ -156,15 +157,16 @@ export class ProxySettings {
     const https = ofEnvironment('https_proxy', 'HTTPS_PROXY')
     const http = ofEnvironment('http_proxy', 'HTTP_PROXY')
     this.#shared = https || http ? new SharedRules({ https, http, noProxy: this.#noProxy }) : undefined
-    // Without a proxy the list means nothing.
+    // Without a proxy NO_PROXY has no effect.
     const unreadable = this.#shared ? this.#noProxy.unreadable : []
     this.warnings = unreadable.map(
       entry =>
-        `${noProxy?.name}: \`${entry}\` is no host, address or range, as example.com, 10.1.2.3 or 10.0.0.0/8; it has no effect`,
+        `${noProxy?.name}: \`${entry}\` is no host, address or range, as example.com, 10.1.2.3 or 10.0.0.0/8; it ` +
+        'has no effect',
     )
   }
 
-  /** `own` = what the deployment itself says, good by `proxyProblem`; undefined = nothing. */
+  /** `own` = the setting of the deployment, valid by `proxyProblem`; undefined = none. */
   rulesFor(own: ProxySetting | undefined): ProxyRules | undefined {
     if (own === undefined) return this.#shared
     if (own === false) return undefined
@@ -177,7 +179,7 @@ export class ProxySettings {
     return rules
   }
 
-  /** Variables of the environment that these deployments need and that cannot be used. */
+  /** Environment variables that these deployments need and that are invalid. */
   mistakes(deployments: readonly Deployment[]): string[] {
     const found = new Set<string>()
     for (const { proxies, target } of deployments) {

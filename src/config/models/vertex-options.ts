@@ -1,22 +1,22 @@
-/** Settings of Vertex AI models: project, location and credentials, from the entry or the environment. */
+/** Options of Vertex AI models: project, location and credentials, from the entry or the environment. */
 import { readFileSync } from 'node:fs'
 import { Secret } from '../../lib/secret.ts'
 import { credentialsProblem, credentialsProject } from '../../providers/vertex/authorization.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** Those of `proxy_params` that say how Vertex AI is reached. */
+/** The `proxy_params` of Vertex AI. */
 interface VertexParams {
   readonly vertex_project?: string | undefined
   readonly vertex_location?: string | undefined
-  /** JSON text, the same as a map, or the path of a file. */
+  /** JSON text, a map, or the path of a file. */
   readonly vertex_credentials?: string | Record<string, unknown> | undefined
 }
 
-/** `options` of the target, or the mistake with the path inside the entry. */
+/** The `options` of the target, or a mistake with its path inside the entry. */
 type VertexReading = { options: Record<string, unknown> } | { path: string[]; message: string }
 
-/** The environment's names are those of Google's SDKs and of the peer; an API key alone needs no project. */
+/** Environment variables are named as by Google's SDKs and LiteLLM. With an API key no project is needed. */
 export function vertexOptions(params: VertexParams, environment: Environment, hasApiKey: boolean): VertexReading {
   const given =
     params.vertex_credentials ??

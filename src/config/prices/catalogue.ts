@@ -1,55 +1,61 @@
 /**
- * List prices and context windows by provider and model, from prices.json: an extract of @pydantic/genai-prices that
- * scripts/extract-prices.ts writes. Names are found by the library's own rules, in the library's own order.
+ * List prices and context windows by provider and model, from prices.json, an extract of @pydantic/genai-prices written
+ * by scripts/extract-prices.ts. Names are matched by the library's rules, in the library's order.
  */
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { LaterPrices, Prices, PriceTier } from '../../core/usage.ts'
-import { scaled } from './decimal.ts'
+import { scaleDecimal } from './decimal.ts'
 import extractFile from './prices.json' with { type: 'file' }
 
 /** `=name` equals, `^` starts, `$` ends, `~` contains, `/` pattern; a list = any of them. All in lower case. */
 export type ExtractedMatch = string | readonly ExtractedMatch[] | { readonly and: readonly ExtractedMatch[] }
 
-/** Dollars a million tokens (an hour of audio, a thousand calls); a list is [base, above tokens, price, above ...]. */
+/**
+ * Dollars per million tokens (per hour of audio, per thousand calls); a list is [base, above tokens, price, above ...].
+ */
 export type ExtractedPrices = Readonly<Record<string, number | readonly number[]>>
 
-/** Which names, the context window (0 = not known), and the prices: one set, or one for each first day. */
+/** Names, context window (0 = unknown), and prices: one set, or one set for each start date. */
 export type ExtractedModel = readonly [
   ExtractedMatch,
   number,
   ExtractedPrices | readonly (readonly [string, ExtractedPrices])[],
 ]
 
-/** prices.json, as scripts/extract-prices.ts writes it. Of a host, `fallbacks` are the vendors whose models it serves. */
+/** The format of prices.json. `fallbacks` are the vendors whose models a host serves. */
 export interface Extract {
   readonly notice: string
   readonly version: string
-  /** Our name of a provider -> the library's. */
+  /** Our name of a provider, mapped to the library's. */
   readonly names: Readonly<Record<string, string>>
   readonly providers: Readonly<
     Record<string, { readonly fallbacks: readonly string[]; readonly models: readonly ExtractedModel[] }>
   >
 }
 
-/** What the list says of one model. */
+/** Catalogue data of one model. */
 interface CatalogueEntry {
-  /** Null = the catalogue knows the model, but not what it costs. */
+  /** null = the model is known, but not its price. */
   readonly prices: Prices | null
   /** In tokens. */
   readonly contextWindow: number | undefined
 }
 
-/** The checker takes the import for what is in the file; its path is relative to this module once bundled. */
+/**
+ * TypeScript takes the import for the file's content; at run time it is a path, after bundling relative to this module.
+ */
 const extractPath = resolve(import.meta.dirname, extractFile as unknown as string)
 let extract: Extract | undefined
 
-/** Read when the first model is looked up: who gives everything in the configuration never needs it. */
+/** Loaded at the first lookup, which saves memory if the configuration gives all prices. */
 function loadExtract(): Extract {
   return (extract ??= JSON.parse(readFileSync(extractPath, 'utf8')) as Extract)
 }
 
-/** Undefined = the catalogue does not know the model. About 50 us: once a deployment, never a call. */
+/**
+ * undefined = the catalogue does not know the model. Takes about 50 us, once for each deployment, never during a call.
+ */
 export function catalogueEntry(provider: string, model: string): CatalogueEntry | undefined {
   const { names } = loadExtract()
   const id = Object.hasOwn(names, provider) ? names[provider]! : undefined
@@ -61,7 +67,9 @@ export function catalogueEntry(provider: string, model: string): CatalogueEntry 
   return { prices: allPrices(prices), contextWindow: contextWindow || undefined }
 }
 
-/** The first rule that matches counts, whatever it knows; then the models of the vendors whose models this one hosts. */
+/**
+ * The first matching rule counts, even without a price; after the provider's own models, those of the vendors it hosts.
+ */
 function findModel(id: string, name: string): ExtractedModel | undefined {
   const { providers } = loadExtract()
   const own = providers[id]!
@@ -90,7 +98,7 @@ function matches(match: ExtractedMatch, name: string): boolean {
   }
 }
 
-/** `model-20250929` as `model-2025-09-29`: vendors write their dates either way. A date that does not exist stays. */
+/** `model-20250929` as `model-2025-09-29`: vendors use both forms. Invalid dates are unchanged. */
 function withDashedDates(name: string): string {
   return name.replace(
     /-(20\d{2})(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])(?=-|:|$)/g,
@@ -104,10 +112,10 @@ function withDashedDates(name: string): string {
 }
 
 function allPrices(given: ExtractedModel[2]): Prices | null {
-  const eras = Array.isArray(given)
+  const periods = Array.isArray(given)
     ? (given as readonly (readonly [string, ExtractedPrices])[])
     : [['', given as ExtractedPrices] as const]
-  const [first, ...later] = eras.map(([day, prices]) => ({ day, prices: eraPrices(prices) }))
+  const [first, ...later] = periods.map(([day, prices]) => ({ day, prices: periodPrices(prices) }))
   const replaced = later.map(
     ({ day, prices }): LaterPrices => ({ fromMs: Date.parse(`${day}T00:00:00Z`), prices: prices ?? {} }),
   )
@@ -115,7 +123,9 @@ function allPrices(given: ExtractedModel[2]): Prices | null {
   return { ...first?.prices, ...(replaced.length > 0 && { later: replaced }) }
 }
 
-/** The names of the extract, and how many digits make dollars for their count nano-dollars a million. */
+/**
+ * The extract's price names, with the power of ten and the divisor that convert them to nano-dollars per million units.
+ */
 const scales: readonly [name: string, price: keyof Prices, digits: number, divisor: bigint][] = [
   ...(
     [
@@ -137,7 +147,7 @@ const scales: readonly [name: string, price: keyof Prices, digits: number, divis
   ['requests1000', 'request', 12, 1n],
 ]
 
-function eraPrices(given: ExtractedPrices): Prices | null {
+function periodPrices(given: ExtractedPrices): Prices | null {
   const base = pricesAbove(given, -1)
   if (Object.keys(base).length === 0) return null
   const starts = new Set(
@@ -149,14 +159,14 @@ function eraPrices(given: ExtractedPrices): Prices | null {
   return { ...base, ...(tiers.length > 0 && { tiers }) }
 }
 
-/** What counts for calls with more input than `start`. */
+/** The prices for calls with more than `start` input tokens. */
 function pricesAbove(given: ExtractedPrices, start: number): Prices {
   const prices: Partial<Record<keyof Prices, bigint | number>> = {}
   for (const [name, price, digits, divisor] of scales) {
     const value = given[name]
     if (value === undefined) continue
     const dollars = typeof value === 'number' ? value : tierPrice(value, start)
-    prices[price] = (scaled(String(dollars), digits) + divisor / 2n) / divisor
+    prices[price] = (scaleDecimal(String(dollars), digits) + divisor / 2n) / divisor
   }
   if (typeof given.secondsMin === 'number') prices.audioSecondsMin = given.secondsMin
   return prices as Prices

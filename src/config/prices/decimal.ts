@@ -1,5 +1,8 @@
-/** A decimal text times ten to the power of `digits`, half up; exact, no float arithmetic. Numbers print as they were written. */
-export function scaled(decimal: string, digits: number): bigint {
+/**
+ * Multiplies a decimal text by ten to the power of `digits`, rounding half up, without float arithmetic.
+ * `String(number)` gives the text as it was written.
+ */
+export function scaleDecimal(decimal: string, digits: number): bigint {
   const [mantissa, exponent = '0'] = decimal.toLowerCase().split('e')
   const [whole, fraction = ''] = mantissa!.split('.')
   const shift = Number(exponent) + digits - fraction.length
