@@ -1,6 +1,6 @@
 /** What happens when the store or a process fails: hard to bring about with a whole gateway. */
 import { describe, expect, test } from 'bun:test'
-import { madeAnswer, requestOf } from '../../tests/made-answer.ts'
+import { answerOf, requestOf } from '../../tests/http-messages.ts'
 import { toResponse } from '../core/answer.ts'
 import type { Caller } from '../core/call.ts'
 import type { HttpRequest, Services } from '../core/endpoint.ts'
@@ -21,7 +21,7 @@ function servicesWith(
   return {
     settings: () => ({ bodyBytesMax: 1_000_000, headerPrefix: 'x-proxy' }),
     models: () => ({ resolve: () => [] }),
-    callModel: async () => madeAnswer(answer()),
+    callModel: async () => answerOf(answer()),
     responses: store,
     detached,
     epochMs: () => nowMs,
@@ -162,7 +162,7 @@ describe('a run in the background', () => {
           aborted: request.left,
           body: JSON.parse(Buffer.from(await readBody(request.body, 1e6)).toString()),
         })
-        return madeAnswer(Response.json({ ...response, id: 'resp_upstream' }, { headers: { 'x-proxy-model-id': 'd' } }))
+        return answerOf(Response.json({ ...response, id: 'resp_upstream' }, { headers: { 'x-proxy-model-id': 'd' } }))
       },
     } as unknown as Services
     const queued = (await (

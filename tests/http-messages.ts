@@ -1,17 +1,17 @@
-/** Answers and requests of tests, in the words of the platform. */
+/** Builds the HTTP messages that endpoints receive, for tests. */
 import type { Answer } from '../src/core/answer.ts'
 import type { HttpRequest } from '../src/core/endpoint.ts'
 import { madeRequest, SignalClient } from '../src/core/request.ts'
 import type { RequestParts } from '../src/core/request.ts'
 
-/** What the pipeline would answer; events stay a stream. */
-export async function madeAnswer(response: Response): Promise<Answer> {
+/** The response as the pipeline would return it; event streams stay streams. */
+export async function answerOf(response: Response): Promise<Answer> {
   const headers = Object.fromEntries(response.headers)
   const isStream = headers['content-type']?.startsWith('text/event-stream')
   return { status: response.status, headers, body: isStream ? response.body : await response.text() }
 }
 
-/** A request whose client stays until `signal` aborts. */
+/** A request; its client disconnects when `signal` aborts. */
 export function requestOf(
   path: string,
   body: object | undefined,
