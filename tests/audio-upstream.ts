@@ -417,5 +417,6 @@ const averageLog = (words: Utterance): number =>
 function timestamp(seconds: number, separator: string): string {
   const ms = Math.round(seconds * 1000)
   const digits = (value: number, length = 2) => String(Math.floor(value)).padStart(length, '0')
-  return `${digits(ms / 3_600_000)}:${digits((ms / 60_000) % 60)}:${digits((ms / 1000) % 60)}${separator}${digits(ms % 1000, 3)}`
+  const clock = [ms / 3_600_000, (ms / 60_000) % 60, (ms / 1000) % 60].map(value => digits(value)).join(':')
+  return `${clock}${separator}${digits(ms % 1000, 3)}`
 }

@@ -8,7 +8,7 @@ import type { Command, CommandInput } from './command.ts'
 import { print, printError, UsageError } from './command.ts'
 import { configFile, configFlag, jsonFlag } from './options.ts'
 
-/** Warnings leave the exit code at 0. With `--json` standard output is `{ok, mistakes, warnings}`, whatever was found. */
+/** Warnings do not change the exit code 0. With `--json` standard output is always `{ok, mistakes, warnings}`. */
 export const check: Command = {
   name: 'check',
   summary: 'Check a configuration file: every mistake with line and column, exit code 1',
@@ -30,7 +30,7 @@ export const check: Command = {
 
 type Checked = Pick<SettingsReading, 'settings' | 'mistakes' | 'warnings'>
 
-/** A file that cannot be read is a mistake like others, so that machines find it in the same place. */
+/** An unreadable file is reported like any other mistake, so that `--json` has it in the same place. */
 function checked(file: string, environment: CommandInput['environment']): Checked {
   const unreadable = (message: string): Checked => ({
     settings: undefined,

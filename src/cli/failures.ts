@@ -1,26 +1,26 @@
-/** Why a command could not begin, in the operator's words: what cannot be used, and what to do. */
+/** Explains why a command could not start: which resource is unusable, and what to do. */
 
-/** What the command was told to use. Neither holds a secret when it is shown. */
+/** The resources of the command. The messages show no secrets of them. */
 interface UsedResources {
   readonly dataDirectory: string
-  /** `sqlite:...` or `postgres://...`; only its host is ever shown. */
+  /** `sqlite:...` or `postgres://...`; messages show its host only. */
   readonly databaseUrl: string
   readonly host?: string
   readonly port?: number
 }
 
-/** The same failure with a message that names flag or variable; whatever is not known here stays as it is. */
+/** Replaces known errors by a message that names the flag or variable; other errors are unchanged. */
 export function explainFailure(thrown: unknown, resources: UsedResources): unknown {
   if (!(thrown instanceof Error)) return thrown
   const { code = '', syscall } = thrown as Error & { code?: string; syscall?: string }
-  // Of an address that is none, Bun says so in words alone.
+  // For an invalid address Bun reports a message without a code.
   const isListening = syscall === 'listen' || code === 'EADDRINUSE' || thrown.message.startsWith('Failed to listen')
   const message = isListening ? listenMessage(code, thrown.message, resources) : storageMessage(code, thrown, resources)
   return message === undefined ? thrown : new Error(message, { cause: thrown })
 }
 
 function listenMessage(code: string, reason: string, { host, port }: UsedResources): string {
-  // Bun says so of some addresses that are not this machine's as well.
+  // Bun also reports this code for some addresses that this machine does not have.
   if (code === 'EADDRINUSE')
     return (
       `cannot listen on port ${port} of ${host}: another program uses it, or this machine has no such address; ` +
@@ -49,7 +49,7 @@ function storageMessage(
   )
 }
 
-/** Of SQLite, which names no path. */
+/** Codes of SQLite, whose errors have no path. */
 const sqliteFileErrors = ['SQLITE_CANTOPEN', 'SQLITE_READONLY', 'SQLITE_FULL', 'SQLITE_PERM']
 
 function hostOf(url: string): string {

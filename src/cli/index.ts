@@ -22,7 +22,7 @@ const commands: readonly Command[] = [
   version,
 ]
 
-/** Returns the exit code: 0 good, 1 failed, 2 called wrongly. */
+/** Returns the exit code: 0 success, 1 failure, 2 usage error. */
 export async function main(
   words: readonly string[],
   environment: Readonly<Record<string, string | undefined>>,
@@ -68,7 +68,7 @@ function unknown(first: string, second: string | undefined): number {
   return 2
 }
 
-/** The first word is that of several commands. */
+/** For a first word that several commands share, such as `keys`. */
 function unknownOf(group: readonly Command[], first: string, second: string | undefined): number {
   const list = group.map(one => `  modelgate ${one.name.padEnd(16)} ${one.summary}`).join('\n')
   if (second === undefined || second === '--help' || second === '-h') {

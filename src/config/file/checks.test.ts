@@ -1,4 +1,4 @@
-/** What would fail on every call is found before the first: each mistake alone, at its place, and no secret in any of them. */
+/** Mistakes that would fail every call are found at start: each with its position, without secrets. */
 import { expect, test } from 'bun:test'
 import { prepareHead } from '../../http/client/request-head.ts'
 import { providers } from '../../providers/index.ts'
@@ -130,7 +130,7 @@ const mistakes: [string, string, string | string[]][] = [
     aliases('__proto__: m'),
     'c.yaml:4:41 router_settings.model_group_alias.__proto__: cannot be a name here',
   ],
-  ['an alias of nobody', aliases('a: nobody'), 'alias.a: no model is named `nobody`'],
+  ['an alias of an unknown model', aliases('a: nobody'), 'alias.a: no model is named `nobody`'],
   [
     'an alias of a pattern',
     `${entry('"groq/*", api_key: k', '"g/*"')}router_settings: { model_group_alias: { a: "g/*" } }\n`,
@@ -142,7 +142,11 @@ const mistakes: [string, string, string | string[]][] = [
     fallbacks('{ m: [m] }'),
     'c.yaml:4:37 router_settings.fallbacks.0.m: `m` would fall back to itself',
   ],
-  ['a fallback of a pattern', fallbacks('{ "m/*": [m] }'), 'fallbacks.0.m/*: nobody asks for the pattern `m/*` itself'],
+  [
+    'a fallback of a pattern',
+    fallbacks('{ "m/*": [m] }'),
+    'fallbacks.0.m/*: calls never name the pattern `m/*` itself',
+  ],
   [
     "a fallback to a pattern's other side",
     `${entry('"groq/*", api_key: k', '"g/*-a"')}router_settings: { fallbacks: [{ g/x-a: [g/x-b] }] }\n`,
@@ -221,7 +225,7 @@ const mistakes: [string, string, string | string[]][] = [
   ],
 ]
 for (const [name, text, expected] of mistakes)
-  test(`${name} is a mistake, and the only one`, () => {
+  test(`${name} is reported as the only mistake`, () => {
     const found = read(text)
     const wanted = typeof expected === 'string' ? [expected] : expected
     expect(found.mistakes).toEqual(wanted.map(one => expect.stringContaining(one)))
@@ -231,7 +235,7 @@ for (const [name, text, expected] of mistakes)
     for (const line of found.mistakes) expect(line).toMatch(/^c\.yaml:\d+:\d+ [^\n]+$/)
   })
 
-test('what looks alike and works is no mistake', () => {
+test('similar but valid values are accepted', () => {
   const fine = [
     headers('x-team: "Zürich\\t1", authorization: "Bearer a b"'),
     at('http://h:8000/v1/'),
@@ -252,7 +256,7 @@ test('what looks alike and works is no mistake', () => {
   for (const text of fine) expect([text, read(text).mistakes]).toEqual([text, []])
 })
 
-test('a key that stands twice is named with its place, and hides nothing', () => {
+test('a duplicate key is reported with its position, and hides no other mistake', () => {
   const text =
     'model_list:\n  - model_name: a\n    model_name: b\n    proxy_params: { model: gorq/x, api_key: k, api_key: l ' +
     '}\nrouter_settings: { num_retries: -1, routing_strategy: x }\nrouter_settings: { num_retries: -2, ' +
@@ -270,7 +274,7 @@ test('a key that stands twice is named with its place, and hides nothing', () =>
   ])
 })
 
-test('the headers that are refused are those that the transport does not send', () => {
+test('the refused headers are those that the HTTP client does not send', () => {
   const given = [
     ...unsentHeaders,
     'x-team',
@@ -290,7 +294,7 @@ test('the headers that are refused are those that the transport does not send', 
     expect([name, read(headers(`${name}: canary`)).mistakes.length]).toEqual([name, unsentHeaders.has(name) ? 1 : 0])
 })
 
-test('an address of Azure may say its version, as the portal gives it to copy', () => {
+test('an Azure address may have an api-version in its query', () => {
   const azure = (query: string, more = '') =>
     read(
       entry(
@@ -317,7 +321,7 @@ test('an address of Azure may say its version, as the portal gives it to copy', 
   }
 })
 
-test('an alias that a model of the same name hides is a warning', () => {
+test('an alias with the name of a model is a warning', () => {
   const found = read(
     `${good}  - { model_name: n, proxy_params: { model: groq/y, api_key: k } }\nrouter_settings: { ` +
       'model_group_alias: { n: m } }\n',
@@ -329,14 +333,14 @@ test('an alias that a model of the same name hides is a warning', () => {
   )
 })
 
-test('keys of providers are looked up in the variables of the file too; those of the process win', () => {
+test('provider keys are also looked up in environment_variables; the process environment has precedence', () => {
   const text =
     `${entry('groq/x')}environment_variables: { GROQ_API_KEY: os.environ/OTHER, COPY: "\${OTHER}-2", ` +
     'MISTRAL_API_KEY: file }\n'
   const key = (environment: Record<string, string>) =>
     read(text, environment).settings!.deployments[0]!.target.apiKey!.reveal()
   expect([key({ OTHER: 'a' }), key({ OTHER: 'a', GROQ_API_KEY: 'b' })]).toEqual(['a', 'b'])
-  // A variable of the file that is made of another is what the other says, wherever it is named.
+  // A variable of the file may refer to another variable.
   const copied = read(text.replace('groq/x', 'groq/x, api_key: os.environ/COPY'), { OTHER: 'a' })
   expect(copied.settings!.deployments[0]!.target.apiKey!.reveal()).toBe('a-2')
   const offered = read(text.slice(text.indexOf('environment_variables')), { OTHER: 'a' }).settings!.deployments.map(
@@ -345,7 +349,7 @@ test('keys of providers are looked up in the variables of the file too; those of
   expect(offered.filter(name => !name.startsWith('local/')).sort()).toEqual(['groq/*', 'mistral/*'])
 })
 
-test('a key of the environment that is none is named by its variable, never shown', () => {
+test('an unusable key in the environment is reported by its variable name, without its value', () => {
   expect(read(entry('groq/x'), { GROQ_API_KEY: 'hunter2\n' }).mistakes).toEqual([
     'c.yaml:3:19 model_list.0.proxy_params: the key in GROQ_API_KEY has a blank, a line break or a character beyond ' +
       'ASCII, which no key has; look at its beginning and end',
@@ -359,7 +363,7 @@ test('a key of the environment that is none is named by its variable, never show
   expect(settings!.warnings.join()).not.toContain('hunter2')
 })
 
-test('a star without quotes is told where it stands, and addresses that only look like an operation are fine', () => {
+test('an unquoted star is reported with its position; addresses that only resemble an operation are accepted', () => {
   for (const text of [
     'model_list:\n  - model_name: *\n',
     'model_list:\n  - model_name: */x\n',

@@ -123,6 +123,6 @@ function fallbackProblems(from: string, to: readonly string[], known: Known): st
   })
   if (from === '*') return problems
   if (from.includes('*'))
-    return [`nobody asks for the pattern \`${from}\` itself; name one model, or \`*\` for all of them`, ...problems]
+    return [`calls never name the pattern \`${from}\` itself; name one model, or \`*\` for all of them`, ...problems]
   return exists(from) ? problems : [noSuchModel(from, known), ...problems]
 }

@@ -1,4 +1,4 @@
-/** Every mistake of a file at once, where it stands, with what was probably meant. */
+/** All mistakes of a file at once, with position and suggestion. */
 import { expect, test } from 'bun:test'
 import { localModels, providers } from '../../providers/index.ts'
 import { readSettings } from '../settings.ts'
@@ -71,7 +71,7 @@ const mistakes: [string, string, string[]][] = [
   ],
 ]
 for (const [name, text, expected] of mistakes)
-  test(`${name} is named with line and column`, () => {
+  test(`${name} is reported with line and column`, () => {
     expect(read(text).mistakes).toEqual(expected)
   })
 
@@ -81,12 +81,13 @@ test(
     const entry = (name: string, params: string, id = '') =>
       `  - model_name: ${name}\n    proxy_params: { ${params} }\n${id && `    model_info: { id: ${id} }\n`}`
     const routes = 'router_settings: { num_retries: -1, fallbacks: [{ a: [b, nobody] }, { d: [c] }] }\n'
-    const found = read(
-      `model_list:\n${entry('a', 'model: gorq/x, api_kye: k', 'one')}${entry('b', 'model: groq/x, api_key: 5', 'one')}${entry(
-        'c',
-        'model: os.environ/NOPE, api_key: k',
-      )}${entry('d', 'weight: heavy')}${routes}`,
-    ).mistakes
+    const entries = [
+      entry('a', 'model: gorq/x, api_kye: k', 'one'),
+      entry('b', 'model: groq/x, api_key: 5', 'one'),
+      entry('c', 'model: os.environ/NOPE, api_key: k'),
+      entry('d', 'weight: heavy'),
+    ]
+    const found = read(`model_list:\n${entries.join('')}${routes}`).mistakes
     expect(found).toEqual([
       'config.yaml:3:28 model_list.0.proxy_params.model: unknown provider `gorq`, did you mean `groq`?',
       expect.stringContaining('config.yaml:3:36 model_list.0.proxy_params.api_kye: unknown key'),
@@ -123,12 +124,12 @@ test(
   },
 )
 
-test('several mistakes are named at once, in order; broken YAML by its place', () => {
+test('several mistakes are reported in order; broken YAML by its position', () => {
   expect(read('a: 1\nb: 2\n').mistakes.length).toBe(2)
   expect(read('model_list: [\n').mistakes[0]).toMatch(/^config\.yaml:\d+:\d+ /)
 })
 
-test("the peer's names are read, what is not supported yet is a warning", () => {
+test("LiteLLM's names are read, keys without a function are warnings", () => {
   const { settings, mistakes: none } = read(
     'model_list:\n  - model_name: m\n    litellm_params: { model: groq/x, api_key: "${K:-fallback}", rpm: 5 ' +
       '}\nlitellm_settings: { drop_params: false, callbacks: [x] }\n',
@@ -178,7 +179,7 @@ test(
   },
 )
 
-test('prices of every kind are read; a mistake in one is named', () => {
+test('prices of every kind are read; a mistake in one is reported', () => {
   const prices =
     'input_cost_per_token: 0.000001, input_cost_per_token_above_200k_tokens: 0.000002, output_cost_per_token: 0, ' +
     'input_cost_per_query: 0.002, input_cost_per_second: 0.0001'

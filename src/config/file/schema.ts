@@ -57,7 +57,7 @@ const modelName = text.refine(isModelName, 'must not be blank or have line break
 
 /** `proxy_params`: how to reach one model at one provider. */
 const proxyParams = z.strictObject({
-  model: text.describe('provider/model; the name at the upstream. `*` = whatever the pattern matched.'),
+  model: text.describe('provider/model; the name at the upstream. `*` = the part that the pattern matched.'),
   custom_llm_provider: text.optional(),
   api_key: text
     .refine(

@@ -1,4 +1,4 @@
-/** The ids of deployments: the same while a place is the same, however it is reached and used. */
+/** Deployment ids stay the same while account and model stay the same. */
 import { expect, test } from 'bun:test'
 import type { Deployment } from '../../core/deployment.ts'
 import { providers } from '../../providers/index.ts'
@@ -15,8 +15,8 @@ function read(...entries: string[]) {
 const only = (params: string, more?: string): Deployment => read(entry(params, more)).deployments[0]!
 const ids = (...entries: string[]) => read(...entries).deployments.map(one => one.id)
 
-test('how a place is reached and used is no part of the id', () => {
-  // Stored files and the ledger name it: a change of how it is made needs a migration.
+test('settings that do not identify the account or model do not change the id', () => {
+  // Stored files and the ledger refer to it: changing the algorithm needs a migration.
   expect(only(plain).id).toBe('c1494399dab00e31ccac0a407c2f9aef')
   for (const more of [
     'proxy: false',
@@ -67,12 +67,12 @@ test(
     const [first, second, third] = ids(entry(`${plain}, timeout: 5`), entry(plain), entry(`${plain}, weight: 2`))
     expect(first).toBe(alone!)
     expect(new Set([first, second, third]).size).toBe(3)
-    // One that is taken out takes nothing from those before it, and a rotated key changes none.
+    // Removing an entry does not change the ids before it, and a rotated key changes none.
     expect(ids(entry(`${plain}, timeout: 6`), entry(plain.replace(': k', ': other')))).toEqual([first!, second!])
   },
 )
 
-test('entries that nothing tells apart are a mistake, and a given id is the id', () => {
+test('identical entries are a mistake; a configured id is used unchanged', () => {
   const [first, second] = [entry(`${plain}, weight: 2`), entry(`${plain.replace(': k', ': other')}, weight: 2`)]
   expect(read(first, second).mistakes).toEqual([expect.stringContaining('model_list.1: is the same as')])
   const given = read(first, entry(`${plain}, weight: 2`, ', model_info: { id: two }')).deployments

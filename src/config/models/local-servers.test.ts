@@ -1,4 +1,4 @@
-/** Model servers on loopback are found; whatever else listens on their ports does no harm. */
+/** Model servers on loopback are found; other programs on their ports do no harm. */
 import { afterEach, expect, test } from 'bun:test'
 import { gzipSync } from 'node:zlib'
 import type { Provider } from '../../core/provider.ts'
@@ -18,7 +18,7 @@ function serve(fetch: Answer): string {
   return server.url.href.replace(/\/$/, '')
 }
 
-/** Real providers at other addresses; those not named stand at a port where nobody listens. */
+/** The real providers at other addresses; those not named have an unused port. */
 function providersAt(addresses: Readonly<Record<string, string>>): Map<string, Provider> {
   const moved = new Map<string, Provider>()
   for (const name of ['ollama', 'lm_studio', 'hosted_vllm', 'llamafile'])
@@ -107,7 +107,7 @@ test('all four servers are found, each by its own list, without a key', async ()
   ])
 })
 
-test('two files of one name keep their folders', async () => {
+test('files with the same name keep their folders', async () => {
   const all = providersAt({})
   const found = ['/a/x.gguf', '/b/x.gguf', 'C:\\models\\y.gguf'].map(model => ({
     provider: 'llamafile',
@@ -121,13 +121,13 @@ test('two files of one name keep their folders', async () => {
   ])
 })
 
-test('names that would mean something here are left out, doubles are one', async () => {
+test('names with a meaning here are left out, duplicates are joined', async () => {
   const names = ['good', '*', 'good', 'a\nb', '', ' ', 'x'.repeat(201), 5, null, { id: 'deep' }, '__proto__']
   const url = serve(() => Response.json({ object: 'list', data: [...names.map(id => ({ id })), null, 7, 'text'] }))
   expect((await discoverModels(providersAt({ hosted_vllm: url }))).map(one => one.model)).toEqual(['good', '__proto__'])
 })
 
-test('an absurdly long list is cut', async () => {
+test('a very long list is truncated', async () => {
   const data = Array.from({ length: 5000 }, (_, at) => ({ id: `m${at}` }))
   const url = serve(() => Response.json({ object: 'list', data }))
   expect(await discoverModels(providersAt({ lm_studio: url }))).toHaveLength(500)
@@ -154,11 +154,11 @@ const foreign: [string, Answer][] = [
   ['deep nesting', () => new Response('['.repeat(200_000))],
 ]
 for (const [what, answer] of foreign)
-  test(`${what} is nobody, and soon`, async () => {
+  test(`${what} is no server, within the time limit`, async () => {
     const url = serve(answer)
     const from = performance.now()
     expect(await discoverModels(providersAt({ ollama: url, hosted_vllm: url }))).toEqual([])
-    // 300 ms and the slowness of a busy machine.
+    // 300 ms, with a margin for a loaded machine.
     expect(performance.now() - from).toBeLessThan(2000)
   })
 
@@ -182,7 +182,7 @@ const raw: [string, string][] = [
 ]
 for (const [what, bytes] of raw)
   for (const closes of [true, false])
-    test(`${what}, ${closes ? 'then the end' : 'then silence'}, is nobody`, async () => {
+    test(`${what}, ${closes ? 'then the end' : 'then silence'}, is no server`, async () => {
       const listener = Bun.listen({
         hostname: '127.0.0.1',
         port: 0,
@@ -198,7 +198,7 @@ for (const [what, bytes] of raw)
       expect(await discoverModels(providersAt({ ollama: url, llamafile: url }))).toEqual([])
     })
 
-test("a proxy of the environment is not asked for this machine's loopback", async () => {
+test('a proxy of the environment is not used for loopback', async () => {
   let proxied = 0
   const proxy = serve(() => {
     proxied++

@@ -31,7 +31,7 @@ test('limits, modalities and abilities of a known model', () => {
   })
 })
 
-test("the input limit is the vendor's own where it is not the window", () => {
+test("the input limit is the vendor's where it differs from the context window", () => {
   expect(facts('openai', 'gpt-5-mini').info).toMatchObject({
     context_window: 400_000,
     max_input_tokens: 272_000,
@@ -40,7 +40,7 @@ test("the input limit is the vendor's own where it is not the window", () => {
   expect(facts('openai', 'gpt-6-sol').info).toMatchObject({ context_window: 1_050_000, max_input_tokens: 922_000 })
 })
 
-test('what is not known is null, never false', () => {
+test('unknown is null, never false', () => {
   const { info, prices, priceSource } = facts('custom_openai', 'own-model')
   expect(info).toMatchObject({
     max_input_tokens: null,
@@ -52,7 +52,7 @@ test('what is not known is null, never false', () => {
   expect([prices, priceSource]).toEqual([null, 'unknown'])
 })
 
-test('what is declared wins, item by item; null too', () => {
+test('declarations have precedence, item by item; null too', () => {
   const { info } = facts('openai', 'gpt-4o', {
     supports_vision: false,
     max_output_tokens: 5,
@@ -74,7 +74,7 @@ test('what is declared wins, item by item; null too', () => {
   })
 })
 
-test('a guessed mode is shown but does not refuse calls: only a declared one stands in the info', () => {
+test('a guessed mode does not refuse calls: the info only has a declared one', () => {
   const embedding = facts('openai', 'text-embedding-3-small')
   expect([embedding.mode, embedding.info.mode, embedding.info.output_vector_size]).toEqual([
     'embedding',
@@ -108,7 +108,7 @@ test('a guessed mode is shown but does not refuse calls: only a declared one sta
   })
 })
 
-test('schemas are judged where nobody promises them, unless the operator says what the host does', () => {
+test('schemas are checked unless the provider guarantees them or the operator declares support', () => {
   const judged = (provider: string, declared: object = {}) => facts(provider, 'x', declared).judgesSchemas
   expect(['openai', 'anthropic', 'vertex_ai', 'mistral'].map(name => judged(name))).toEqual([
     undefined,
@@ -129,12 +129,12 @@ test('schemas are judged where nobody promises them, unless the operator says wh
   expect(facts('hosted_vllm', '*').judgesSchemas).toBe(true)
 })
 
-test('a pattern is no model', () => {
+test('for a pattern only declarations count', () => {
   expect(facts('openai', '*')).toMatchObject({ prices: null, priceSource: 'unknown', info: {} })
   expect(facts('openai', '*').info).toEqual({})
 })
 
-test('families are told by whole words', () => {
+test('families are matched by whole words', () => {
   const flag = (model: string) => capabilitiesOf(model).supports_reasoning
   expect(
     [

@@ -6,7 +6,7 @@ import type { DeclaredAbilities } from './model-profile.ts'
 const by = (model: string, info: DeclaredAbilities = {}, provider = 'hosted_vllm') =>
   modelProfile(`org/${model}`, `org/${model}`, provider, info)
 
-test('the families of the specification', () => {
+test('families that differ from the default', () => {
   for (const name of ['instruct-v4-27b-it', 'Gemma-SEA-LION-v4-27B-IT', 'x_V4_27B_Instruct'])
     expect(by(name)).toEqual({ ...nativeProfile, toolCalling: 'forced-only', alternateRoles: true })
   for (const name of ['reasoning-v3.5-70b-R', 'Llama-SEA-LION-v3.5-8B-R'])
@@ -15,7 +15,7 @@ test('the families of the specification', () => {
     expect(by(name)).toEqual({ ...nativeProfile, toolCalling: 'none', guard: true })
 })
 
-test('everything else is native, the very object that the forward lane compares with', () => {
+test('everything else is native, the identical object that the forward lane compares with', () => {
   const names = [
     'instruct-v3-70b-it',
     'instruct-v4.5-27b-it',
@@ -40,7 +40,7 @@ test('everything else is native, the very object that the forward lane compares 
   expect(by('instruct-v4-27b-it', {}, 'openai')).toBe(nativeProfile)
 })
 
-test('what is declared wins, item by item', () => {
+test('declarations have precedence, item by item', () => {
   expect(by('instruct-v4-27b-it', { tool_calling: 'native', alternate_roles: false })).toBe(nativeProfile)
   expect(by('instruct-v4-27b-it', { tool_calling: 'auto', structured_output: 'json_object' })).toEqual({
     ...nativeProfile,

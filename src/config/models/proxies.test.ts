@@ -20,7 +20,7 @@ function deployments(text: string | undefined, environment?: Environment): reado
   return settings!.deployments
 }
 
-/** `host:port` of the proxy to a URL, `https:` before one that is spoken to with TLS; '' = none. */
+/** `host:port` of the proxy for a URL, with `https:` before it for a proxy with TLS; '' = none. */
 function way({ proxies }: Deployment, url: string): string {
   const proxy = proxies?.proxyFor(new URL(url))
   return proxy ? `${proxy.secure ? 'https:' : ''}${proxy.name}` : ''
@@ -89,7 +89,7 @@ test('without any proxy a deployment carries no rules', () => {
   ).toEqual(Array.from(deployments(`model_list:\n${entry()}${entry('', 'n')}`), () => undefined))
 })
 
-test('a setting wins: of the deployment, then of the file, then the environment', () => {
+test('precedence: deployment, file, environment', () => {
   const list = `model_list:\n${entry()}${entry(', proxy: "http://own:2"', 'n')}${entry(', proxy: false', 'o')}`
   const ways = (text: string, url = 'https://a.example') =>
     deployments(text, { ALL_PROXY: 'http://environment:1', NO_PROXY: 'exempt.example' })
@@ -103,7 +103,7 @@ test('a setting wins: of the deployment, then of the file, then the environment'
   expect(ways(`${list}general_settings: { proxy: false }\n`)).toEqual(['', 'own:2', ''])
 })
 
-test('this machine is reached straight, save through a proxy of the deployment that NO_PROXY does not end', () => {
+test('loopback is reached directly, unless the deployment has a proxy and NO_PROXY does not name it', () => {
   const list =
     `model_list:\n${entry()}${entry(', proxy: "http://own:2"', 'n')}general_settings: { proxy: ` +
     '"http://general:3" }\n'
@@ -117,14 +117,14 @@ test('this machine is reached straight, save through a proxy of the deployment t
   }
 })
 
-test('a metadata service is never asked through a proxy: it hands out credentials', () => {
+test('metadata services, which issue credentials, are never reached through a proxy', () => {
   const list = `model_list:\n${entry(', proxy: "http://own:2"')}${entry('', 'n')}`
   for (const one of deployments(list, { ALL_PROXY: 'http://all:1' }).slice(0, 2))
     for (const url of ['http://metadata.google.internal/computeMetadata/v1/x', 'http://169.254.169.254/latest'])
       expect(way(one, url)).toBe('')
 })
 
-test('user and password become Basic credentials; nothing that is shown holds them', () => {
+test('user and password become Basic credentials, and are never shown', () => {
   const proxyOf = (setting: string) => {
     const [one] = deployments(`model_list:\n${entry(`, proxy: "${setting}"`)}`)
     return { one: one!, proxy: one!.proxies!.proxyFor(new URL('https://a.example'))! }
@@ -149,7 +149,7 @@ test('equal settings share their rules, so that their connections are shared', (
   expect(one!.proxies).toBe(other!.proxies!)
 })
 
-test('what is no proxy is a mistake with its place, and is not shown', () => {
+test('an invalid proxy is a mistake with its position, and is not shown', () => {
   const problems = [
     ['socks5://u:hunter2@p:1', 'proxies of the kind socks5 are not supported'],
     ['http://user:hunter2#x@p:1', 'is no URL of a proxy'],
@@ -175,7 +175,10 @@ test('what is no proxy is a mistake with its place, and is not shown', () => {
     const { mistakes } = read(`model_list:\n${entry(`, proxy: ${wrong}`)}`)
     expect(mistakes).toEqual([
       expect.stringMatching(
-        /^config\.yaml:3:62 model_list\.0\.proxy_params\.proxy: must be the URL of a proxy.*or false for none; got (nothing|a (boolean|number|map))$/,
+        new RegExp(
+          '^config\\.yaml:3:62 model_list\\.0\\.proxy_params\\.proxy: must be the URL of a proxy.*' +
+            'or false for none; got (nothing|a (boolean|number|map))$',
+        ),
       ),
     ])
   }
@@ -197,7 +200,7 @@ test('a variable that cannot be used is a mistake as soon as a deployment needs 
   ])
     expect(read(good, environment).mistakes).toEqual([])
   expect(read(`model_list:\n${entry()}`, { ...environment, NO_PROXY: 'openai.com' }).mistakes).toEqual([])
-  // Its tokens may come from elsewhere: asked for an address that needs the proxy, the rules say so.
+  // Its tokens may come from another host: for an address that needs the proxy the rules throw.
   const [one] = deployments(`model_list:\n${entry(', api_base: "http://inside.example/v1"')}`, environment)
   let thrown: GatewayError | undefined
   try {
@@ -210,7 +213,7 @@ test('a variable that cannot be used is a mistake as soon as a deployment needs 
   expect(String(thrown?.cause)).not.toContain('hunter2')
 })
 
-test('what NO_PROXY does not name is warned of', () => {
+test('invalid entries of NO_PROXY are warnings', () => {
   const warnings = (environment: Environment) =>
     read(`model_list:\n${entry()}`, { NO_PROXY: 'a.example,10.0.0.0/99', ...environment }).settings!.warnings.filter(
       one => one.startsWith('NO_PROXY'),

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { vertexOptions } from './vertex-options.ts'
 
-test('a variable that is empty is none: the next one counts', () => {
+test('an empty variable counts as not set: the next one is used', () => {
   const read = (environment: Record<string, string>) => vertexOptions({}, environment, true)
   expect(
     read({
@@ -14,7 +14,7 @@ test('a variable that is empty is none: the next one counts', () => {
   expect(vertexOptions({}, { VERTEXAI_PROJECT: '', GOOGLE_CLOUD_PROJECT: '' }, false)).toMatchObject({
     message: expect.stringContaining('no project'),
   })
-  // A file that is named is not passed over without a word.
+  // A missing file is a mistake, not ignored.
   expect(
     vertexOptions({}, { VERTEXAI_CREDENTIALS: '', GOOGLE_APPLICATION_CREDENTIALS: '/no/such/file' }, false),
   ).toMatchObject({ message: expect.stringContaining('cannot be read') })

@@ -1,4 +1,4 @@
-/** The extract against the library it comes from: same models, same prices, nothing stale. */
+/** Compares the extract with the library: same models, same prices, up to date. */
 import { describe, expect, test } from 'bun:test'
 import type { Provider } from '@pydantic/genai-prices'
 import { readFileSync, statSync } from 'node:fs'
@@ -16,7 +16,7 @@ if (!library)
 
 const now = Date.parse('2026-11-21T12:00:00Z')
 
-test('the extract is small, and says where it is from', () => {
+test('the extract is small and names its source', () => {
   expect(statSync(path).size).toBeLessThan(150_000)
   expect(extract.notice).toContain('@pydantic/genai-prices')
   expect(readFileSync(`${import.meta.dir}/../../../NOTICE`, 'utf8')).toMatch(
@@ -24,7 +24,7 @@ test('the extract is small, and says where it is from', () => {
   )
 })
 
-test('names are found by the rules of the library', () => {
+test('names are matched by the rules of the library', () => {
   const input = (provider: string, model: string) => catalogPrices(provider, model)?.input
   expect(input('anthropic', ' Claude-Sonnet-4-5-20250929 ')).toBe(3_000_000_000n)
   expect(input('openai', 'gpt-4o-20240806')).toBe(2_500_000_000n)
@@ -37,13 +37,13 @@ test('names are found by the rules of the library', () => {
   expect(catalogPrices('local', 'anything')).toEqual({ input: 0n, output: 0n })
 })
 
-test('a rule without a price hides the rules behind it, and a model that is given away costs nothing', () => {
+test('a rule without a price hides later rules; a free model costs nothing', () => {
   expect(catalogueEntry('gemini', 'gemma-3-27b-it')).toEqual({ prices: null, contextWindow: undefined })
   expect(catalogPrices('openrouter', 'deepseek/deepseek-r1:free')).toEqual({ input: 0n, output: 0n })
   expect(catalogPrices('openai', 'omni-moderation-latest')).toMatchObject({ input: 0n, output: 0n })
 })
 
-test('tiers, dates, hours, and what is not counted in tokens', () => {
+test('tiers, dates, hours, and units other than tokens', () => {
   const cost = (provider: string, model: string, usage: Usage, atMs = now) =>
     costNanoUsd(usage, catalogPrices(provider, model), atMs)
   const tokens = (inputTokens: number) => ({ inputTokens, outputTokens: 0 })
@@ -51,7 +51,7 @@ test('tiers, dates, hours, and what is not counted in tokens', () => {
   expect(cost('gemini', 'gemini-2.5-pro', tokens(200_001))).toBe(500_002_500n)
   expect(cost('openai', 'o3', tokens(1000), Date.parse('2025-06-09T23:59:59Z'))).toBe(10_000_000n)
   expect(cost('openai', 'o3', tokens(1000), Date.parse('2025-06-10T00:00:00Z'))).toBe(2_000_000n)
-  // Off-peak it is half of that: a gateway with budgets counts the dearest hour.
+  // Off-peak it is half of that: the highest price of the day is used.
   expect(cost('deepseek', 'deepseek-chat', tokens(1_000_000))).toBe(270_000_000n)
   expect(cost('deepseek', 'deepseek-v4-pro', tokens(1_000_000))).toBe(1_320_000_000n)
   expect(cost('openai', 'whisper-1', { ...tokens(0), audioSeconds: 30 })).toBe(3_000_000n)
@@ -62,7 +62,7 @@ test('tiers, dates, hours, and what is not counted in tokens', () => {
 })
 
 describe.skipIf(!library)('compared with the library', () => {
-  test('the extract is what the script would write today', async () => {
+  test('the extract is up to date', async () => {
     const { asText, extract: renew } = await import('../../../scripts/extract-prices.ts')
     expect(readFileSync(path, 'utf8')).toBe(asText(await renew()))
   })
@@ -107,14 +107,14 @@ describe.skipIf(!library)('compared with the library', () => {
     expect(compared).toBeGreaterThan(5_000)
   })
 
-  test('what the library can price has a price here', async () => {
+  test('every model with a price in the library has one here', async () => {
     const all = (await library!.waitForUpdate())!
     const missing: string[] = []
     for (const [name, id] of Object.entries(extract.names))
       for (const model of namesOf(all.find(one => one.id === id)!)) {
         const theirs = theirCost(id, model, usages[0]!, moments[2]!)
         const ours = costNanoUsd(usages[0]!, catalogPrices(name, model), now)
-        // A zero of the library is often only a gap, and models without a price for output take none.
+        // In the library zero often means unknown, and some models have no output price.
         if (
           theirs &&
           ours === null &&
@@ -125,7 +125,7 @@ describe.skipIf(!library)('compared with the library', () => {
     expect(missing).toEqual([])
   })
 
-  /** Every name that a rule gives, with a date in the other spelling, and ids. */
+  /** Every name in the rules, also with the other date format, and ids. */
   function namesOf(provider: Provider): string[] {
     const names = new Set<string>()
     const walk = (match: object): void => {
@@ -145,7 +145,7 @@ describe.skipIf(!library)('compared with the library', () => {
     return [...names]
   }
 
-  /** Undefined where the two must differ: no price, prices by the hour, counts that the library refuses. */
+  /** Undefined where both differ by design: no price, prices by time of day, counts that the library refuses. */
   function theirCost(id: string, model: string, usage: Usage, at: Date): number | undefined {
     const given: Record<string, number> = {}
     const set = (key: string, value: number | undefined) => value && (given[key] = value)

@@ -26,8 +26,8 @@ test('decimals are exact, however they are written', () => {
   ])
 })
 
-describe('what the operator gives over the list prices', () => {
-  test('nothing: the list, or nobody knows', () => {
+describe('given prices over list prices', () => {
+  test('nothing: the list price, or unknown', () => {
     expect(resolve({})).toEqual({ prices: listed, priceSource: 'catalogue' })
     expect(resolvePrices({}, null, false)).toEqual({ prices: null, priceSource: 'unknown' })
   })
@@ -40,7 +40,7 @@ describe('what the operator gives over the list prices', () => {
     expect(resolve({ input_cost_per_token: 1e-6 }).prices).toEqual({ input: 1_000_000_000n, output: 15_000_000_000n })
   })
 
-  test('any other one counts everywhere: in tiers, in batches, after a change', () => {
+  test('other prices apply everywhere: in tiers, in batches, after a change', () => {
     const { prices } = resolve({ cache_read_input_token_cost: 5e-8, output_cost_per_image: 0.04 })
     const over = { cacheRead: 50_000_000n, image: 40_000_000_000_000n }
     expect(prices).toEqual({
@@ -53,7 +53,7 @@ describe('what the operator gives over the list prices', () => {
     })
   })
 
-  test("tiers of one's own take over what they do not name", () => {
+  test('given tiers inherit what they do not name', () => {
     const given = {
       input_cost_per_token: 1e-6,
       output_cost_per_token: 2e-6,
@@ -73,7 +73,7 @@ describe('what the operator gives over the list prices', () => {
     })
   })
 
-  test('seconds of audio have two names; the model says which one counts', () => {
+  test('seconds of audio have two keys; the mode decides which one counts', () => {
     const given = { input_cost_per_second: 0.0001, output_cost_per_second: 0.0002 }
     expect([resolve(given).prices!.audioSecond, resolve(given, true).prices!.audioSecond]).toEqual([
       100_000_000_000n,
