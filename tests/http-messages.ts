@@ -1,8 +1,7 @@
 /** Builds the HTTP messages that endpoints receive, for tests. */
 import type { Answer } from '../src/core/answer.ts'
-import type { HttpRequest } from '../src/core/endpoint.ts'
 import { madeRequest, SignalClient } from '../src/core/request.ts'
-import type { RequestParts } from '../src/core/request.ts'
+import type { HttpRequest, RequestParts } from '../src/core/request.ts'
 
 /** The response as the pipeline would return it; event streams stay streams. */
 export async function answerOf(response: Response): Promise<Answer> {

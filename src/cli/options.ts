@@ -3,6 +3,7 @@
  * defaults.
  */
 import { join, resolve } from 'node:path'
+import type { Environment } from '../config/environment.ts'
 import type { Config } from '../config/file/schema.ts'
 import { openSettings } from '../config/settings-source.ts'
 import { databaseUrlProblem, redisUrlProblem } from '../config/file/value-checks.ts'
@@ -20,8 +21,6 @@ export const dataFlag: Flag = {
 }
 /** With it standard output is one JSON value. */
 export const jsonFlag: Flag = { type: 'boolean', help: 'Write JSON' }
-
-type Environment = Readonly<Record<string, string | undefined>>
 
 /** undefined = no file: the keys of the environment and the built-in models decide. */
 export function configFile(flags: FlagValues, environment: Environment): string | undefined {

@@ -2,8 +2,7 @@
  * The upstreams of the golden tests: native providers by the models that differ, and representatives of compatible
  * hosts.
  */
-import type { Target } from '../../src/core/deployment.ts'
-import type { Provider } from '../../src/core/provider.ts'
+import type { Provider, Target } from '../../src/core/provider.ts'
 import { catalog } from '../../src/providers/catalog.ts'
 import { providers } from '../../src/providers/index.ts'
 import type { CompatibleRow } from '../../src/providers/openai-compatible/row.ts'

@@ -1,5 +1,6 @@
 /** Parses the text of a configuration file into a checked Config, or reports every mistake with line and column. */
 import type { z } from 'zod'
+import type { Environment } from '../environment.ts'
 import { configSchema, notSupportedYet, otherNames } from './schema.ts'
 import { validParts } from './valid-parts.ts'
 import type { PartialConfig } from './valid-parts.ts'
@@ -9,8 +10,6 @@ import { isObject } from '../../lib/json/json-values.ts'
 import { nearest } from '../../lib/nearest.ts'
 import { offsetOf, oneLine, readYaml } from './yaml-document.ts'
 import type { Finding, Path } from './yaml-document.ts'
-
-type Environment = Readonly<Record<string, string | undefined>>
 
 /** The valid content of a file, and its mistakes. */
 export interface ConfigReading {

@@ -1,8 +1,7 @@
 /** Options of Bedrock models: region, address and AWS credentials, from the entry or the environment. */
 import { Secret } from '../../lib/secret.ts'
 import { hostRegion, regionalUrl, regionPattern } from '../../providers/bedrock/address.ts'
-
-type Environment = Readonly<Record<string, string | undefined>>
+import type { Environment } from '../environment.ts'
 
 /** The `proxy_params` of Bedrock. */
 interface BedrockParams {

@@ -6,6 +6,7 @@ import { localModels, splitModel } from '../../providers/index.ts'
 import { bedrockOptions } from './bedrock-options.ts'
 import { readAddress, withProvider } from '../file/entry-checks.ts'
 import { placeIdOf } from './deployment-ids.ts'
+import type { Environment } from '../environment.ts'
 import { modelFacts } from './model-facts.ts'
 import { nearest } from '../../lib/nearest.ts'
 import { tokenPriceKeys, unitPriceKeys } from '../prices/prices.ts'
@@ -14,8 +15,6 @@ import type { ModelEntry } from '../file/schema.ts'
 import { isKeyText } from '../file/value-checks.ts'
 import { vertexOptions } from './vertex-options.ts'
 
-/** Environment variables; empty ones count as not set. */
-export type Environment = Readonly<Record<string, string | undefined>>
 /** By provider name, the part before the slash of `provider/model`. */
 export type Providers = ReadonlyMap<string, Provider>
 

@@ -2,8 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { Secret } from '../../lib/secret.ts'
 import { credentialsProblem, credentialsProject } from '../../providers/vertex/authorization.ts'
-
-type Environment = Readonly<Record<string, string | undefined>>
+import type { Environment } from '../environment.ts'
 
 /** The `proxy_params` of Vertex AI. */
 interface VertexParams {
