@@ -39,7 +39,9 @@ export interface ObjectCall extends AskedCall {
   readonly operation: Operation
   /** Canonical path for metrics and the ledger: `/v1/files/{file_id}`. */
   readonly route: string
-  /** How the body is read before the policies of the stage `body` are asked: `call.body`, and of a form `call.upload`. */
+  /**
+   * How the body is read before the policies of the stage `body` are asked: `call.body`, and of a form `call.upload`.
+   */
   readonly body: 'none' | 'json' | 'form'
   /**
    * The work, once the call is admitted. The call is settled when it is done, with what it throws as its error; with

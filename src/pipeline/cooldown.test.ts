@@ -14,7 +14,11 @@ function started() {
   let nowMs = 1000
   const begun: Cooldown[] = []
   const clock = { monotonicMs: () => nowMs, epochMs: () => nowMs } as Clock
-  return { cooldowns: new Cooldowns(clock, cooldown => begun.push(cooldown)), begun, pass: (ms: number) => void (nowMs += ms) }
+  return {
+    cooldowns: new Cooldowns(clock, cooldown => begun.push(cooldown)),
+    begun,
+    pass: (ms: number) => void (nowMs += ms),
+  }
 }
 
 test('failures in a row make it cool down, which is told once per cooldown', () => {
