@@ -144,6 +144,7 @@ function assembleCalls({ options, store, logger }: Assembling, { transport, time
     ledger: store.ledger,
     settings: () => models().settings,
     placeFiles,
+    own: options.policies ?? [],
     log: settlement => logger.call(settlement),
     count: settlement => metrics.call(settlement),
   })
