@@ -11,7 +11,9 @@ import type { SettingsSource } from '../config/settings-source.ts'
 import { countModels } from '../config/model-counts.ts'
 import type { Deployment } from '../core/deployment.ts'
 import type { Services } from '../core/endpoint.ts'
-import { watchBatches } from '../endpoints/files/batch-watch.ts'
+import type { CurrentConfiguration } from '../core/ports.ts'
+import type { Settings } from '../core/settings.ts'
+import { watchBatches } from '../files/batch-watch.ts'
 import { endpoints } from '../endpoints/index.ts'
 import { createFrontDoor } from '../endpoints/router.ts'
 import type { ClientCounts } from '../http/server/server.ts'
@@ -50,16 +52,15 @@ export function assemble(assembling: Assembling) {
   const { source, store, logger } = assembling
   const transport = createHttp1Transport({ clock })
   const timers = new TimerWheel(clock)
-  let index = new ModelIndex(source.current(), concreteModel)
-  const models = () => index
+  const models = modelsOf(source)
+  const current = { models, settings: models.settings }
   const metrics = assembleMetrics(assembling, { transport, cooling: () => calls.router.coolingDown() })
-  const calls = assembleCalls(assembling, { transport, timers, models, metrics })
+  const calls = assembleCalls(assembling, { transport, timers, current, metrics })
   let draining = false
   const detached = new DetachedWork()
   const tokenizer = new Tokenizer()
   const services: Services = {
-    settings: () => index.settings,
-    models,
+    current,
     ...calls.services,
     tokenizer,
     keys: store.keys,
@@ -71,7 +72,7 @@ export function assemble(assembling: Assembling) {
     hashKey: store.installation.hashKey,
     metricsText: () => metrics.text(),
     readiness: () => readiness(store, draining),
-    epochMs: () => clock.epochMs(),
+    clock,
     version: packageJson.version,
   }
   const door = createFrontDoor({
@@ -80,7 +81,7 @@ export function assemble(assembling: Assembling) {
     policies: calls.requestPolicies,
     reportInternal: ({ cause }, { id, method, path }) =>
       logger.error('a request failed', { request_id: id, method, path, error: stackOf(cause) }),
-    metricsRequireKey: () => index.settings.metricsRequireKey,
+    metricsRequireKey: () => current.settings.metricsRequireKey,
   })
   return {
     transport,
@@ -90,18 +91,23 @@ export function assemble(assembling: Assembling) {
     door,
     watchBatches: () =>
       watchBatches(services, {
-        pollMs: index.settings.batchPollMs,
+        pollMs: current.settings.batchPollMs,
         report: (problem, error) => logger.warn(problem, { error: stackOf(error) }),
       }),
     draining: () => void (draining = true),
     reloaded(report: ReloadReport) {
       if (report.applied) {
-        index = new ModelIndex(source.current(), concreteModel)
-        metrics.configured(index.settings.deployments)
+        current.models = modelsOf(source)
+        current.settings = current.models.settings
+        metrics.configured(current.settings.deployments)
       }
-      tellReload(logger, report, index.settings)
+      tellReload(logger, report, current.settings)
     },
   }
+}
+
+function modelsOf(source: SettingsSource): ModelIndex {
+  return new ModelIndex(source.current(), concreteModel)
 }
 
 type Transport = ReturnType<typeof createHttp1Transport>
@@ -125,11 +131,11 @@ interface CallParts {
   readonly transport: Transport
   readonly timers: TimerWheel
   readonly metrics: ReturnType<typeof createMetrics>
-  models(): ModelIndex
+  readonly current: CurrentConfiguration
 }
 
 /** Everything that a call passes: policies, router, settlement. */
-function assembleCalls({ options, store, logger }: Assembling, { transport, timers, metrics, models }: CallParts) {
+function assembleCalls({ options, store, logger }: Assembling, { transport, timers, metrics, current }: CallParts) {
   const uploadDirectory = join(options.dataDirectory, 'uploads')
   const fileCalls = createFileCalls({ transport, clock, uploadDirectory })
   const placeFiles = createPlaceFiles({
@@ -142,7 +148,7 @@ function assembleCalls({ options, store, logger }: Assembling, { transport, time
     findCaller: callerFinder(store),
     limiter: store.limiter,
     ledger: store.ledger,
-    settings: () => models().settings,
+    current,
     placeFiles,
     own: options.policies ?? [],
     log: settlement => logger.call(settlement),
@@ -160,7 +166,7 @@ function assembleCalls({ options, store, logger }: Assembling, { transport, time
   })
   const serving = {
     clock,
-    models,
+    current,
     boundsOf: costBounds,
     policies,
     router,
@@ -182,11 +188,7 @@ function assembleCalls({ options, store, logger }: Assembling, { transport, time
   }
 }
 
-function tellReload(
-  logger: Logger,
-  { applied, problems, atNextStart }: ReloadReport,
-  settings: ModelIndex['settings'],
-): void {
+function tellReload(logger: Logger, { applied, problems, atNextStart }: ReloadReport, settings: Settings): void {
   if (!applied) return logger.error('the configuration was not changed', { problems: problems.join('\n') })
   const { own, builtIn } = countModels(settings)
   logger.info('the configuration was read anew', { models: own, built_in_models: builtIn })

@@ -23,3 +23,10 @@ export interface Caller {
   readonly role: 'admin' | 'key'
   readonly key: VirtualKey
 }
+
+/**
+ * The id of the key whose stored objects (files, batches, assistants, ...) the caller sees; null = those of every key.
+ */
+export function ownerOf(caller: Caller): string | null {
+  return caller.role === 'admin' ? null : caller.key.id
+}

@@ -1,4 +1,5 @@
 /** One public path family: who may call it and what answers. */
+import type { Clock } from '../lib/clock.ts'
 import type { JsonBody } from '../lib/json/json-body.ts'
 import type { Tokenizer } from '../lib/tokens/tokenizer.ts'
 import type { Answer } from './answer.ts'
@@ -10,16 +11,15 @@ import type { Format } from './format.ts'
 import type { FileCalls } from './files.ts'
 import type {
   AssistantStore,
+  CurrentConfiguration,
   DetachedRuns,
   FileStore,
   KeyStore,
   Ledger,
-  ModelDirectory,
   ResponseStore,
 } from './ports.ts'
 import type { Operation, Outcome } from './operation.ts'
 import type { Client, HttpRequest } from './request.ts'
-import type { Settings } from './settings.ts'
 import type { Usage } from './usage.ts'
 
 /** One call of a model, as an endpoint asks for it. */
@@ -101,8 +101,8 @@ export interface CallPreview {
 
 /** What endpoints work with. */
 export interface Services {
-  settings(): Settings
-  models(): ModelDirectory
+  /** Read once for each request: a reload replaces what is in it. */
+  readonly current: CurrentConfiguration
   /** Runs the call of a model through every policy, reads its body and settles it. Never rejects. */
   callModel(request: HttpRequest, caller: Caller, call: ModelCall): Promise<Answer>
   /** The same for a call about stored objects. Rejects with the GatewayError that the client is to be told. */
@@ -133,7 +133,7 @@ export interface Services {
   metricsText(): string
   /** Ready for traffic; the reasons when not. */
   readiness(): { ready: boolean; details: Record<string, unknown> }
-  epochMs(): number
+  readonly clock: Clock
   readonly version: string
 }
 

@@ -72,7 +72,7 @@ export function accountOf({ target }: Deployment): string | undefined {
 }
 
 /**
- * A file's id in the manner of this gateway (`endpoints/files/objects.ts`): a UUID of version 7 without its dashes.
+ * A file's id in the manner of this gateway (`files/objects.ts`): a UUID of version 7 without its dashes.
  * OpenAI's ids are shorter, with letters of both cases; Azure's are UUIDs of version 4.
  */
 export function isLocalFileId(id: string): boolean {

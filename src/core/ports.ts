@@ -60,6 +60,12 @@ export interface ModelDirectory {
   resolve(name: string): readonly Deployment[]
 }
 
+/** The configuration in use. A reload replaces both at once; the values themselves never change. */
+export interface CurrentConfiguration {
+  readonly settings: Settings
+  readonly models: ModelDirectory
+}
+
 /**
  * What a call used beside plain tokens, so that its cost can be checked; null = nobody counted it, or the row is from
  * before version 5 of the database. Few calls have any of it.
@@ -362,6 +368,9 @@ export interface FileStore {
   /** true = it was there. */
   delete(id: string): Promise<boolean>
 }
+
+/** In milliseconds: stored work that its process has not renewed for this long is taken for ended with the process. */
+export const abandonedAfterMs = 60_000
 
 /** Work that goes on after its request was answered. */
 export interface DetachedRuns {

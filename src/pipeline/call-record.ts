@@ -11,7 +11,7 @@ import type { CallInput, InputEdit } from '../core/input.ts'
 import { noOverrides } from '../core/overrides.ts'
 import type { RequestOverrides } from '../core/overrides.ts'
 import type { Operation } from '../core/operation.ts'
-import type { ModelDirectory } from '../core/ports.ts'
+import type { CurrentConfiguration, ModelDirectory } from '../core/ports.ts'
 import type { Client, HttpRequest } from '../core/request.ts'
 import type { Usage, UsageSource } from '../core/usage.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -19,10 +19,11 @@ import type { JsonBody } from '../lib/json/json-body.ts'
 import { decodeInput } from './input.ts'
 import { hubReply } from './reply.ts'
 
-/** What all calls are made with. `models` is asked once per call: a reload replaces the directory. */
+/** What all calls are made with. */
 export interface CallParts {
   readonly clock: Clock
-  models(): ModelDirectory
+  /** Read once for each call: a reload replaces what is in it. */
+  readonly current: CurrentConfiguration
   /** `Call.bounds` by the rules of prices (`accounts/cost-bounds.ts`). */
   boundsOf(call: Call): CallBounds
 }
@@ -152,7 +153,7 @@ export function openCall(
     client: request,
     userAgent: request.headers.get('user-agent') ?? '',
     announcedBytes: request.body.announcedBytes,
-    models: parts.models(),
+    models: parts.current.models,
   })
 }
 

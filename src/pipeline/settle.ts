@@ -56,7 +56,7 @@ export function createSettleEnded(parts: SettleParts): (ended: EndedCall) => voi
       format: undefined,
       asked: {},
       announcedBytes: 0,
-      models: parts.models(),
+      models: parts.current.models,
       startedAtMs,
     })
     call.model = model

@@ -1,8 +1,7 @@
 import type { Call, Settlement } from '../core/call.ts'
 import type { Limiter } from '../core/limits.ts'
 import type { Policy, RequestPolicy } from '../core/policy.ts'
-import type { Ledger } from '../core/ports.ts'
-import type { Settings } from '../core/settings.ts'
+import type { CurrentConfiguration, Ledger } from '../core/ports.ts'
 import { bodyBudget } from './body-budget.ts'
 import { checkFields, prepareCall } from './check-fields.ts'
 import { countTokens } from './count-tokens.ts'
@@ -22,8 +21,8 @@ export interface AdmissionParts {
   readonly findCaller: FindCaller
   readonly limiter: Limiter
   readonly ledger: Ledger
-  /** Of this moment; a call has its own. */
-  settings(): Settings
+  /** For requests; each call has taken its own. */
+  readonly current: CurrentConfiguration
   placeFiles(call: Call): Promise<void> | undefined
   /** Of the program that starts the gateway; asked where `createAdmission` says. */
   readonly own: readonly Policy[]
@@ -42,7 +41,7 @@ export function createAdmission(parts: AdmissionParts): readonly (RequestPolicy 
   return [
     // Every request with a key, on its head.
     identify(parts.findCaller),
-    countRequests(parts.limiter, parts.settings),
+    countRequests(parts.limiter, parts.current),
     requireRole(),
 
     // Every call, before its body is read: what is refused here costs and holds nothing.

@@ -5,6 +5,7 @@ import type { Caller } from '../core/caller.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { Limiter, LimitScope, LimitState, LimitVerdict } from '../core/limits.ts'
 import type { Policy, RequestHead, RequestPolicy } from '../core/policy.ts'
+import type { CurrentConfiguration } from '../core/ports.ts'
 import type { Settings } from '../core/settings.ts'
 
 /** An inline image says nothing about tokens: what is reserved ahead stays below this. */
@@ -89,7 +90,7 @@ function promptBytes({ format, announcedBytes }: Call): number | undefined {
 }
 
 /** Where requests as such are what the limit counts: counts one of this key. Throws `rate-limited`. */
-export function countRequests(limiter: Limiter, settings: () => Settings): RequestPolicy {
+export function countRequests(limiter: Limiter, current: CurrentConfiguration): RequestPolicy {
   const scopesOf = remembered((caller, { userLimits, rateLimitCounts }) =>
     rateLimitCounts === 'calls'
       ? []
@@ -106,7 +107,7 @@ export function countRequests(limiter: Limiter, settings: () => Settings): Reque
     name: 'count-requests',
     stage: 'request',
     admit(request) {
-      const scopes = scopesOf(request.caller!, settings())
+      const scopes = scopesOf(request.caller!, current.settings)
       if (scopes.length === 0) return
       const taken = limiter.take(scopes, 0)
       if (taken instanceof Promise) return taken.then(verdict => countRequest(request, verdict))

@@ -34,7 +34,7 @@ interface Upstream {
 /** One speech call to a provider with `adapter`, or that speaks the dialect itself when there is none. */
 const callParts = (clock: CallParts['clock']) => ({
   clock,
-  models: () => undefined as never,
+  current: undefined as never,
   boundsOf: () => undefined as never,
 })
 

@@ -50,7 +50,7 @@ function stream(heartbeat = '<alive>', relay = wordRelay()) {
   const client = { clientAddress: '', left: false, onLeft: (listener: typeof leave) => void (leave = listener) }
   const parts = {
     clock: { ...clock, monotonicMs: () => performance.now() },
-    models: () => undefined as never,
+    current: undefined as never,
     boundsOf: () => undefined as never,
   }
   const call = new CallRecord(parts, {

@@ -150,7 +150,7 @@ const chatParams = [
 ]
 
 /**
- * Fields of OpenAI's operations that have no effect here and are therefore reported as dropped. The list applies to all
+ * Json of OpenAI's operations that have no effect here and are therefore reported as dropped. The list applies to all
  * operations, so it holds no name that is ignored by one and used by another (`prompt`), or required (`voice`).
  */
 const ignored = [
