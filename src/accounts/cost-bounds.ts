@@ -19,7 +19,8 @@ const unitsPerPrice = 1_000_000n
  * does.
  */
 export function costBounds(call: Call): CallBounds {
-  const deployments = new Set([...call.candidates, ...[...call.fallbackGroups.values()].flat()])
+  const others = [...call.fallbacksInOrder, ...call.largerModels].flatMap(one => one.deployments)
+  const deployments = new Set([...call.candidates, ...others])
   const demand = demandOf(call)
   let inputTokensMax = 0
   let outputTokensMax: number | null = 0

@@ -35,7 +35,6 @@ import { createAdmission } from '../policies/index.ts'
 import { stackOf } from '../telemetry/log.ts'
 import type { LogFields, Logger } from '../telemetry/log.ts'
 import { createMetrics } from '../telemetry/prometheus.ts'
-import { callerFinder } from './caller.ts'
 import type { Store } from './store.ts'
 
 /** What the parts are joined around. */
@@ -145,14 +144,16 @@ function assembleCalls({ options, store, logger }: Assembling, { transport, time
     mayCall: (call, model) => mayCall(call.caller, model, call.models.settings),
   })
   const admission = createAdmission({
-    findCaller: callerFinder(store),
+    keys: store.directory,
+    installation: store.installation,
+    clock,
     limiter: store.limiter,
     ledger: store.ledger,
     current,
     placeFiles,
     own: options.policies ?? [],
-    log: settlement => logger.call(settlement),
-    count: settlement => metrics.call(settlement),
+    log: logger.call,
+    count: metrics.call,
   })
   const policies = callPolicies(admission.filter(policy => policy.stage !== 'request'))
   const router = new Router({

@@ -66,8 +66,8 @@ async function serveStore({ options, logger, source, lock, store, announce }: Se
     port: options.port,
     clock,
     wheel: parts.timers,
-    handle: request => parts.door.handle(request),
-    refuse: refusal => parts.door.refuse(refusal),
+    handle: parts.door.handle,
+    refuse: parts.door.refuse,
     report: thrown => logger.error('the front door failed', { error: stackOf(thrown) }),
     limit: limitOf(connectionsMax, parts.door, logger),
   })

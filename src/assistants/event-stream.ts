@@ -1,10 +1,14 @@
 /** The stream of a run's events (OpenAI API reference, "Assistants", "Streaming"). */
 import type { Answer } from '../core/answer.ts'
 import type { GatewayError } from '../core/errors.ts'
+import { atEndOfTurn } from '../lib/end-of-turn.ts'
+import type { TurnTask } from '../lib/end-of-turn.ts'
 import { openaiErrorBody } from '../formats/openai/error.ts'
 
 /** Unread bytes beyond which the stream is cut; the run itself continues. */
 const unreadBytesMax = 8 * 1024 * 1024
+/** In characters; longer pieces are sent before the end of the turn. */
+const pieceLengthMax = 64 * 1024
 const heartbeatMs = 15_000
 
 /** Sends one event of a run; does nothing when no client listens. */
@@ -14,10 +18,12 @@ export type Emit = (event: string, data: object) => void
  * The stream for one client. Its keep-alive timer runs from the start, so `end` must be called. After the client has
  * left or the stream was cut, all methods do nothing.
  */
-export class EventStream {
+export class EventStream implements TurnTask {
   readonly #stream: ReadableStream<Uint8Array>
   #controller!: ReadableStreamDefaultController<Uint8Array>
   #open = true
+  /** Events of this turn of the event loop: one write for all of them. */
+  #pending = ''
   /** An SSE comment, which clients ignore: proxies close connections on which nothing is sent. */
   readonly #heartbeat = setInterval(() => this.#send(': keep-alive\n\n'), heartbeatMs)
 
@@ -42,6 +48,7 @@ export class EventStream {
 
   end(): void {
     this.#send('event: done\ndata: [DONE]\n\n')
+    this.endOfTurn()
     if (this.#open) this.#controller.close()
     this.#stop()
   }
@@ -55,12 +62,21 @@ export class EventStream {
     return { status: 200, headers, body: this.#stream }
   }
 
-  #send(text: string): void {
-    if (!this.#open) return
-    this.#controller.enqueue(Buffer.from(text))
+  /** Sends the pending events as one piece. */
+  endOfTurn(): void {
+    if (!this.#open || this.#pending === '') return
+    this.#controller.enqueue(Buffer.from(this.#pending))
+    this.#pending = ''
     if ((this.#controller.desiredSize ?? 0) > 0) return
     this.#stop()
     this.#controller.error(new Error('the client does not read the events of its run'))
+  }
+
+  #send(text: string): void {
+    if (!this.#open) return
+    if (this.#pending === '') atEndOfTurn(this)
+    this.#pending += text
+    if (this.#pending.length > pieceLengthMax) this.endOfTurn()
   }
 
   #stop(): void {

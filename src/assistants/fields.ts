@@ -26,14 +26,14 @@ const functionTool = z.strictObject({
   }),
 })
 
-/** At most `most` functions; the vendor's own tools are refused. */
+/** At most `most` functions; OpenAI's hosted tools are refused. */
 export const toolsField = (most: number) =>
   z
     .array(z.discriminatedUnion('type', [functionTool], toolTypes))
     .max(most)
     .nullish()
 
-/** Only what names no file. */
+/** Only an object that names no file. */
 export const toolResourcesField = json.refine(isEmpty, noFiles).nullish()
 
 /** Only an empty list. */
@@ -59,7 +59,7 @@ const formatObject = z.discriminatedUnion(
   'must be "auto" or an object whose `type` is "text", "json_object" or "json_schema"',
 )
 
-/** How a model is asked, on assistants and on runs. */
+/** Sampling fields, on assistants and on runs. */
 export const samplingFields = {
   temperature: z.number().min(0).max(2).nullish(),
   top_p: z.number().min(0).max(1).nullish(),
@@ -78,10 +78,10 @@ const choices = z.discriminatedUnion(
   'must be "none", "auto", "required" or {"type": "function", "function": {"name": ...}}',
 )
 
-/** Whether a function that is named is among the tools, the call of the model finds out. */
+/** That a named function is among the tools is checked by the call of the model. */
 export const toolChoiceField = z.union([z.enum(['none', 'auto', 'required']), choices]).nullish()
 
-/** `last_messages` = so many of the newest; `auto` = all that `max_prompt_tokens` has room for. */
+/** `last_messages` = this many of the newest; `auto` = as many as `max_prompt_tokens` allows. */
 export const truncationField = z
   .strictObject({ type: z.enum(['auto', 'last_messages']), last_messages: z.number().int().min(1).nullish() })
   .refine(value => value.type === 'auto' || value.last_messages != null, {

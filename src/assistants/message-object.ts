@@ -1,4 +1,4 @@
-/** Messages of threads: as clients write them, as they are kept, and as a chat model reads them. */
+/** Messages of threads: the request body, the stored object, and the message of a chat request. */
 import { z } from 'zod'
 import type { Services } from '../core/endpoint.ts'
 import type { AssistantObject } from '../core/ports.ts'
@@ -23,7 +23,7 @@ const part = z.discriminatedUnion(
   'must be "text" or "image_url"; files are not kept for assistants, so send a picture as its URL',
 )
 
-/** OpenAI API reference, "Create message", of which files are the one part that is refused. */
+/** OpenAI API reference, "Create message". Files are refused. */
 export const messageBody = z
   .strictObject({
     role: z.enum(['user', 'assistant']),
@@ -53,7 +53,7 @@ export function newMessage(
   const stored = parts.map(one =>
     one.type === 'text' ? { type: 'text', text: { value: one.text, annotations: [] } } : one,
   )
-  // OpenAI says so of messages that no model wrote.
+  // OpenAI's status of messages that clients add.
   return {
     ...message,
     body: {
@@ -66,7 +66,7 @@ export function newMessage(
   }
 }
 
-/** A message without content, as it is when a model begins to write it. */
+/** A message without content: the state in which a model's answer begins. */
 export function bareMessage(
   services: Services,
   thread: Thread,
@@ -92,12 +92,12 @@ export function bareMessage(
   )
 }
 
-/** As a message of a chat; undefined = there is nothing in it. */
+/** As a message of a chat request; undefined = it is empty. */
 export function chatMessage({ body }: AssistantObject): Json | undefined {
   const parts = (body.content as Json[]).map(chatPart)
   if (parts.length === 0) return undefined
   const texts = parts.filter(one => one.type === 'text').map(one => one.text as string)
-  // A model's own pictures have no place in what a chat model is told that it said.
+  // Chat models do not accept pictures in assistant messages.
   if (body.role === 'assistant')
     return texts.join('') === '' ? undefined : { role: 'assistant', content: texts.join('\n') }
   return { role: body.role, content: parts.length === 1 && texts.length === 1 ? texts[0] : parts }

@@ -1,4 +1,4 @@
-/** The call of the model that a run makes: through the front of the pipeline, like every other call of its key. */
+/** The call of the model that a run makes: admitted, limited and recorded like every other call of its key. */
 import { randomUUIDv7 } from 'bun'
 import { toResponse } from '../core/answer.ts'
 import type { Caller } from '../core/caller.ts'
@@ -14,48 +14,50 @@ import type { Turn } from './turn.ts'
 
 type Failure = Extract<Ending, { status: 'failed' }>
 
-/** What is still needed of the request that began a run, once that request is answered. */
+/** Facts of the request that started a run, for the time after that request was answered. */
 export interface Origin {
+  readonly requestId: string
   readonly path: string
   readonly clientAddress: string
   readonly userAgent: string
 }
 
-/** Holds nothing of the request itself, which is answered before its run ends. */
-export function originOf({ headers, path, clientAddress }: HttpRequest): Origin {
-  return { path, clientAddress, userAgent: headers.get('user-agent') ?? '' }
+/** Copies, so that the request itself can be freed before its run ends. */
+export function originOf(request: HttpRequest): Origin {
+  const { id, headers, path, clientAddress } = request
+  return { requestId: id, path, clientAddress, userAgent: headers.get('user-agent') ?? '' }
 }
 
 /** One call of the model; `signal` ends it. */
-interface Question {
+interface ModelRequest {
   readonly services: Services
   readonly caller: Caller
   readonly origin: Origin
-  /** Of a chat completion. */
+  /** The body of a chat completion. */
   readonly body: Json
   readonly signal: AbortSignal
 }
 
-/** How a question ended; what was answered is in its turn. */
+/** How the call ended; the answer itself is in the turn. */
 export interface ModelAnswer {
-  /** Absent = the answer came to its end. */
+  /** Absent = the answer is complete. */
   readonly failure?: Failure
-  /** Fields that the upstream could not be given. */
+  /** Names of request fields that the upstream does not support. */
   readonly dropped: readonly string[]
 }
 
-/** Asks, and fills the turn with the answer. */
-export async function askModel(question: Question, turn: Turn): Promise<ModelAnswer> {
-  const { services, caller, body } = question
+/** Calls the model and adds its answer to the turn. */
+export async function askModel(asking: ModelRequest, turn: Turn): Promise<ModelAnswer> {
+  const { services, caller, body } = asking
   const call = { format: openaiChat, route: '/v1/threads/{thread_id}/runs', stream: body.stream === true }
-  const response = toResponse(await services.callModel(requestOf(question), caller, call))
+  const response = toResponse(await services.callModel(requestOf(asking), caller, call))
   const dropped = (response.headers.get(`${services.current.settings.headerPrefix}-dropped-params`) ?? '')
     .split(',')
     .filter(Boolean)
-  return { ...(await readAnswer(response, question.signal, turn)), dropped: dropped.map(name => name.trim()) }
+  return { ...(await readAnswer(response, asking.signal, turn)), dropped: dropped.map(name => name.trim()) }
 }
 
-function requestOf({ origin, body, signal }: Question): HttpRequest {
+function requestOf({ origin, body, signal }: ModelRequest): HttpRequest {
   const { path, clientAddress, userAgent } = origin
   return internalRequest({
     id: randomUUIDv7(),
@@ -73,18 +75,18 @@ async function readAnswer(response: Response, signal: AbortSignal, turn: Turn): 
   if (response.status === 200 && isStream && response.body) return readStream(response.body, signal, turn)
   const body = (await response.json()) as Json
   if (response.status !== 200) return { failure: failureOf(response.status, body) }
-  take(body, turn)
+  addToTurn(body, turn)
   return turn.finish === '' ? cut : {}
 }
 
 const cut = { failure: serverFailure('the answer of the model has no end') }
 
-/** `message` is for clients to read. */
+/** `message` is shown to clients. */
 export function serverFailure(message: string): Failure {
   return { status: 'failed', code: 'server_error', message }
 }
 
-/** A status as runs name failures; they have three words. */
+/** The failure of a run for an HTTP status; runs have three codes. */
 function failureOf(status: number, body: Json): Failure {
   const { message } = (body.error ?? {}) as Json
   const code =
@@ -92,7 +94,7 @@ function failureOf(status: number, body: Json): Failure {
   return { status: 'failed', code, message: typeof message === 'string' ? message : 'the call of the model failed' }
 }
 
-/** Clients read the message of a GatewayError; of any other error only that the gateway failed. */
+/** Only the message of a GatewayError is shown to clients. */
 export function failureOfError(error: unknown): Failure {
   if (!(error instanceof GatewayError)) return serverFailure('the gateway failed on this run')
   return failureOf(error.status, { error: { message: error.message } })
@@ -104,7 +106,7 @@ async function readStream(
   turn: Turn,
 ): Promise<{ failure?: Failure }> {
   const reader = stream.getReader()
-  // Nobody else ends a stream whose reader is in this process.
+  // A stream inside this process ends only when its reader cancels it.
   const leave = () => void reader.cancel().catch(() => {})
   signal.addEventListener('abort', leave)
   if (signal.aborted) leave()
@@ -118,7 +120,7 @@ async function readStream(
         const chunk = JSON.parse(data) as Json
         if (chunk.error)
           return { failure: failureOf((chunk.error as Json).type === 'rate_limit_error' ? 429 : 500, chunk) }
-        take(chunk, turn)
+        addToTurn(chunk, turn)
       }
     }
   } finally {
@@ -127,11 +129,11 @@ async function readStream(
   }
 }
 
-/** A chunk, or a whole answer. */
-function take(answer: Json, turn: Turn): void {
+/** Adds a chunk, or a whole answer, to the turn. */
+function addToTurn(answer: Json, turn: Turn): void {
   const [choice] = Array.isArray(answer.choices) ? (answer.choices as Json[]) : []
-  const said = choice?.delta ?? choice?.message
-  if (said) turn.push(said as Json)
+  const delta = choice?.delta ?? choice?.message
+  if (delta) turn.push(delta as Json)
   if (typeof choice?.finish_reason === 'string') turn.finish = choice.finish_reason
   if (!answer.usage) return
   const { prompt_tokens, completion_tokens, total_tokens } = answer.usage as Json

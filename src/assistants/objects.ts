@@ -8,19 +8,19 @@ import type { AssistantKind, AssistantObject } from '../core/ports.ts'
 import { ownerOf } from '../core/caller.ts'
 import type { Json } from '../lib/json/json-values.ts'
 
-/** Seconds since 1970, as all times of this dialect. */
+/** Seconds since 1970, the unit of all times of this dialect. */
 export function nowS(services: Services): number {
   return Math.floor(services.clock.epochMs() / 1000)
 }
 
 interface Naming {
-  /** What an id begins with. */
+  /** The beginning of ids. */
   readonly prefix: string
-  /** The field `object`. */
+  /** The value of the field `object`. */
   readonly object: string
-  /** In messages. */
+  /** In error messages. */
   readonly word: string
-  /** In paths. */
+  /** The parameter in paths. */
   readonly param: string
 }
 
@@ -36,8 +36,8 @@ export const namings: Record<AssistantKind, Naming> = {
 type Given = Pick<AssistantObject, 'kind' | 'keyId'> & Partial<Omit<AssistantObject, 'id' | 'body'>>
 
 /**
- * An object with an id in OpenAI's manner; later ids sort behind earlier ones. `fields` = what clients see of it beside
- * id and time.
+ * An object with an id in OpenAI's form; later ids sort after earlier ones. `fields` = its public fields beside `id`,
+ * `object` and `created_at`.
  */
 export function newObject(services: Services, given: Given, fields: Json): AssistantObject {
   const { prefix, object } = namings[given.kind]
@@ -66,13 +66,13 @@ export async function findObject(
   return found
 }
 
-/** 404 in OpenAI's words. */
+/** 404 with OpenAI's message. */
 export function notFound(kind: AssistantKind, id: string): GatewayError {
   const { word, param } = namings[kind]
   return new GatewayError('not-found', `No ${word} found with id '${id.slice(0, 100)}'.`, { param })
 }
 
-/** The same refusals that a call of the model would meet, before anything is kept. */
+/** Throws the 404 or 403 that a call of the model would get; asked before anything is stored. */
 export function checkModel(services: Services, caller: Caller, model: string): void {
   const found = callableDeployments(caller, model, services.current.models)
   if (found instanceof GatewayError) throw found

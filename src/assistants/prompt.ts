@@ -1,5 +1,5 @@
 /**
- * What the model of a run is asked: its instructions, the thread, and the run's own calls of tools with their outputs.
+ * The request to the model of a run: instructions, messages of the thread, and the run's own tool calls with outputs.
  */
 import type { Services } from '../core/endpoint.ts'
 import { GatewayError } from '../core/errors.ts'
@@ -13,12 +13,12 @@ import { stepsOf } from './run-object.ts'
 
 const pageSize = 200
 
-/** A chat request; or which limit of the run leaves no room for one. */
+/** A chat request, or the token limit of the run that is used up. */
 type Prompt = { readonly body: Json } | { readonly limit: 'max_prompt_tokens' | 'max_completion_tokens' }
 
 /**
- * With the whole thread, or as many of its newest messages as the run wants or `max_prompt_tokens` has room for
- * (about). `stream` = ask for events. Throws `too-large` when the messages are more than a body may hold.
+ * With the whole thread, or as many of its newest messages as the run's truncation or `max_prompt_tokens` (estimated)
+ * allows. `stream` = request server-sent events. Throws `too-large` when the messages exceed the limit of a body.
  */
 export async function promptOf(services: Services, run: AssistantObject, stream: boolean): Promise<Prompt> {
   const { body } = run
@@ -34,14 +34,16 @@ export async function promptOf(services: Services, run: AssistantObject, stream:
     ...(stream && { stream, stream_options: { include_usage: true } }),
   }
   const inputLeft = leftOf(body.max_prompt_tokens, used.prompt_tokens)
-  const ask = (messages: readonly Json[]): Json => ({ ...rest, messages: [...instructions, ...messages, ...own] })
-  if (inputLeft === undefined) return { body: ask(history) }
-  const room = inputLeft - tokensOf(ask([]))
-  const kept = newest(history, room)
-  return room < 0 || (kept.length === 0 && history.length > 0) ? { limit: 'max_prompt_tokens' } : { body: ask(kept) }
+  const bodyWith = (messages: readonly Json[]): Json => ({ ...rest, messages: [...instructions, ...messages, ...own] })
+  if (inputLeft === undefined) return { body: bodyWith(history) }
+  const tokensMax = inputLeft - tokensOf(bodyWith([]))
+  const kept = newest(history, tokensMax)
+  return tokensMax < 0 || (kept.length === 0 && history.length > 0)
+    ? { limit: 'max_prompt_tokens' }
+    : { body: bodyWith(kept) }
 }
 
-/** Undefined = there is no limit. */
+/** undefined = there is no limit. */
 function leftOf(limit: unknown, used: unknown): number | undefined {
   return typeof limit === 'number' ? limit - (typeof used === 'number' ? used : 0) : undefined
 }
@@ -60,7 +62,7 @@ function callFields(run: AssistantObject['body']): Json {
 }
 
 /**
- * Oldest first; what this run itself has said stands in its steps. Throws `too-large` rather than leaving anything out.
+ * Oldest first, without this run's own messages, which are in its steps. Throws `too-large` instead of truncating.
  */
 async function threadMessages(services: Services, run: AssistantObject): Promise<Json[]> {
   const { bodyBytesMax } = services.current.settings
@@ -95,7 +97,7 @@ async function threadMessages(services: Services, run: AssistantObject): Promise
   return messages.reverse()
 }
 
-/** Each call of tools and what came out, as the chat has it. */
+/** The run's tool calls and their outputs, as messages of a chat. */
 function ownMessages(steps: readonly AssistantObject[]): Json[] {
   return steps.flatMap(step => {
     if (!step.hidden.message) return []
@@ -109,9 +111,9 @@ function ownMessages(steps: readonly AssistantObject[]): Json[] {
   })
 }
 
-/** As many of the newest messages as there is room for. */
-function newest(messages: readonly Json[], room: number): readonly Json[] {
-  let left = room
+/** As many of the newest messages as fit into `tokensMax`. */
+function newest(messages: readonly Json[], tokensMax: number): readonly Json[] {
+  let left = tokensMax
   let from = messages.length
   while (from > 0) {
     left -= tokensOf({ messages: [messages[from - 1]!] })
@@ -121,7 +123,7 @@ function newest(messages: readonly Json[], room: number): readonly Json[] {
   return messages.slice(from)
 }
 
-/** About; 0 for no messages at all. */
+/** An estimate; 0 for no messages at all. */
 function tokensOf(request: Json): number {
   const { messages } = request
   return Array.isArray(messages) && messages.length === 0

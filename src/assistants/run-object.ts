@@ -1,4 +1,4 @@
-/** Runs: how they are asked for, how they begin and how they end (OpenAI API reference, "Runs"). */
+/** Runs: their request bodies, their state, how they begin and end (OpenAI API reference, "Runs"). */
 import { randomUUIDv7 } from 'bun'
 import { z } from 'zod'
 import type { Services } from '../core/endpoint.ts'
@@ -18,7 +18,7 @@ import {
 import { abandonedAfterMs } from '../core/ports.ts'
 import { messageBody } from './message-object.ts'
 
-/** OpenAI's: what takes longer is expired, also when it waits for the outputs of tools. */
+/** OpenAI's lifetime of a run; afterwards it is expired, also while it waits for the outputs of tools. */
 const lifeMs = 10 * 60_000
 
 const runFields = {
@@ -36,21 +36,21 @@ const runFields = {
   parallel_tool_calls: z.boolean().nullish(),
 }
 
-/** What a thread is made of (OpenAI API reference, "Create thread"), by itself or together with a run. */
+/** Body fields of a thread (OpenAI API reference, "Create thread"), created alone or together with a run. */
 export const threadFields = {
   messages: z.array(messageBody).nullish(),
   tool_resources: toolResourcesField,
   metadata: metadataField,
 }
 
-/** OpenAI API reference, "Create run". null = as the assistant says, or as if it had not been sent. */
+/** OpenAI API reference, "Create run". null = the assistant's value, or as if the field had not been sent. */
 export const runBody = z.strictObject({
   ...runFields,
   additional_instructions: instructionsField,
   additional_messages: z.array(messageBody).nullish(),
 })
 
-/** OpenAI API reference, "Create thread and run". What would be added to a thread stands in `thread` itself. */
+/** OpenAI API reference, "Create thread and run". Additional messages are in `thread`. */
 export const threadAndRunBody = z.strictObject({
   ...runFields,
   tool_resources: toolResourcesField,
@@ -69,12 +69,12 @@ export const outputsBody = z.strictObject({
 /** The outputs of all the calls that a run waits for. */
 export type ToolOutputs = z.infer<typeof outputsBody>['tool_outputs']
 
-/** Of either path: a run with a new thread has none of the `additional_` fields. */
+/** For both paths: a run with a new thread has none of the `additional_` fields. */
 export type RunBody = z.infer<typeof runBody>
 
 /**
- * Queued and not stored yet. What `asked` leaves open the assistant says; its additional instructions are added to
- * either.
+ * A queued run, not stored yet. Fields that `asked` does not set come from the assistant; the additional instructions
+ * are appended.
  */
 export function newRun(
   services: Services,
@@ -124,17 +124,17 @@ export function newRun(
   })
 }
 
-/** Each time that a process works on a run. */
+/** A new id for each time that a process works on a run. */
 export function newAttempt(): Json {
   return { attempt: randomUUIDv7() }
 }
 
-/** The name of a run's work in the process that does it. */
+/** The id of the work on a run, for `DetachedRuns`. */
 export function workId({ id, hidden }: AssistantObject): string {
   return `${id} ${String(hidden.attempt)}`
 }
 
-/** Why a run is over. */
+/** How a run ended. */
 export type Ending =
   | { readonly status: 'completed' | 'cancelled' | 'expired' }
   | { readonly status: 'incomplete'; readonly reason: 'max_completion_tokens' | 'max_prompt_tokens' }
@@ -144,7 +144,7 @@ export type Ending =
       readonly message: string
     }
 
-/** The run as clients see it once it is over. */
+/** The public fields of a run that has ended. */
 export function endedBody(body: AssistantObject['body'], ending: Ending, atS: number): Json {
   const { status } = ending
   const stamp = status === 'completed' || status === 'failed' || status === 'cancelled' ? { [`${status}_at`]: atS } : {}
@@ -159,7 +159,7 @@ export function endedBody(body: AssistantObject['body'], ending: Ending, atS: nu
   }
 }
 
-/** A step that was open when its run ended. */
+/** A step that was in progress when its run ended. */
 export function endedStep(step: AssistantObject, ending: Ending, atS: number): AssistantObject {
   const { status } = ending
   const known = status === 'incomplete' ? 'failed' : status
@@ -168,7 +168,7 @@ export function endedStep(step: AssistantObject, ending: Ending, atS: number): A
   return { ...step, body: { ...step.body, status: known, [`${known}_at`]: atS, last_error } }
 }
 
-/** The ending of an active run that nobody works on any more, or that took too long. */
+/** The ending of an active run whose process has ended, or that took too long; undefined = it goes on. */
 function overdue({ active, body, updatedAtMs }: AssistantObject, nowMs: number): Ending | undefined {
   if (!active) return undefined
   if (body.status === 'requires_action')
@@ -178,7 +178,7 @@ function overdue({ active, body, updatedAtMs }: AssistantObject, nowMs: number):
   return { status: 'failed', code: 'server_error', message: 'the gateway process that worked on this run has ended' }
 }
 
-/** The run as it is now: one that is overdue is ended by whoever looks at it. */
+/** The run as it is now: one that is overdue is ended when it is read. */
 export async function currentRun(services: Services, run: AssistantObject): Promise<AssistantObject> {
   if (!overdue(run, services.clock.epochMs())) return run
   const steps = await openSteps(services, run)
@@ -189,7 +189,7 @@ export async function currentRun(services: Services, run: AssistantObject): Prom
   return ended ?? (await services.assistants.find('run', run.id, null)) ?? run
 }
 
-/** What changes when a run ends between two turns. */
+/** The changes to a run that ends between two turns; `open` = its steps in progress. */
 export function endRun(run: AssistantObject, open: readonly AssistantObject[], ending: Ending, atS: number) {
   return { active: false, body: endedBody(run.body, ending, atS), put: open.map(step => endedStep(step, ending, atS)) }
 }
@@ -209,7 +209,7 @@ export async function stepsOf(services: Services, run: AssistantObject): Promise
   return found?.objects ?? []
 }
 
-/** The stored ones that have not ended: the calls whose outputs a run waits for, or none. */
+/** The stored steps in progress: the calls whose outputs a run waits for, or none. */
 export async function openSteps(services: Services, run: AssistantObject): Promise<AssistantObject[]> {
   return (await stepsOf(services, run)).filter(step => step.body.status === 'in_progress')
 }

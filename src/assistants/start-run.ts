@@ -45,7 +45,7 @@ async function start({ request, services, caller, run, stream, events, store }: 
   const listener = stream ? new EventStream() : undefined
   for (const [event, data] of events) listener?.emit(event, data)
   reservation.start({ services, caller, origin, run, listener })
-  return listener ? listener.answer(request.id) : jsonAnswer(run.body, 200, { 'x-request-id': request.id })
+  return listener ? listener.answer(origin.requestId) : jsonAnswer(run.body, 200, { 'x-request-id': origin.requestId })
 }
 
 /** Throws 404 or 403 also for a model that the key cannot call. */

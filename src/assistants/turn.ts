@@ -1,4 +1,4 @@
-/** One answer of the model within a run: the deltas of a chat go in, the events and objects of a thread come out. */
+/** One answer of the model within a run: takes the deltas of a chat, makes the events and objects of a thread. */
 import type { Services } from '../core/endpoint.ts'
 import type { AssistantObject } from '../core/ports.ts'
 import { newObject, nowS } from './objects.ts'
@@ -17,7 +17,7 @@ interface ToolCall {
 /** `requires_action` = the run waits for the outputs of its tools. */
 export type TurnEnd = Ending | { readonly status: 'requires_action' }
 
-/** Why a message has no proper end. `content_filter` is not an ending of runs, but a failure of this one. */
+/** Reasons for an incomplete message. `content_filter` is a failure of the run, not an ending of its own. */
 const messageReasons: Partial<Record<TurnEnd['status'], string>> = {
   incomplete: 'max_tokens',
   failed: 'run_failed',
@@ -25,15 +25,15 @@ const messageReasons: Partial<Record<TurnEnd['status'], string>> = {
   expired: 'run_expired',
 }
 
-/** What a turn made, to be stored in one step with its run. */
+/** The objects of a turn, to be stored in one transaction with its run. */
 export interface TurnObjects {
   readonly put: AssistantObject[]
-  /** To be told once the objects are stored. */
+  /** To be sent once the objects are stored. */
   readonly events: (readonly [event: string, data: object])[]
 }
 
 /**
- * Tells its events while it is filled, and stores nothing. `end` may be called again, when its objects could not be
+ * Emits its events as deltas come in, and stores nothing. `end` may be called again when its objects could not be
  * stored.
  */
 export class Turn {
@@ -73,16 +73,16 @@ export class Turn {
 
   /** A `delta` of a chunk, or the `message` of a whole answer. */
   push(delta: Json): void {
-    if (typeof delta.content === 'string' && delta.content !== '') this.#say('text', delta.content)
-    if (typeof delta.refusal === 'string' && delta.refusal !== '') this.#say('refusal', delta.refusal)
-    if (Array.isArray(delta.images)) for (const image of delta.images as Json[]) this.#show(image)
+    if (typeof delta.content === 'string' && delta.content !== '') this.#addText('text', delta.content)
+    if (typeof delta.refusal === 'string' && delta.refusal !== '') this.#addText('refusal', delta.refusal)
+    if (Array.isArray(delta.images)) for (const image of delta.images as Json[]) this.#addImage(image)
     if (Array.isArray(delta.tool_calls))
-      for (const [at, call] of (delta.tool_calls as Json[]).entries()) this.#call(call, call.index ?? at)
+      for (const [at, call] of (delta.tool_calls as Json[]).entries()) this.#addCall(call, call.index ?? at)
     if (Array.isArray(delta.thinking_blocks)) this.#thinkingBlocks.push(...(delta.thinking_blocks as unknown[]))
     if (typeof delta.reasoning_content === 'string') this.#reasoning += delta.reasoning_content
   }
 
-  #say(type: 'text' | 'refusal', piece: string): void {
+  #addText(type: 'text' | 'refusal', piece: string): void {
     this.#openMessage()
     let index = this.#content.findIndex(part => part.type === type)
     if (index < 0) {
@@ -92,18 +92,18 @@ export class Turn {
     const part = this.#content[index]!
     if (type === 'text') (part.text as Json).value += piece
     else part.refusal += piece
-    this.#tell({ index, type, [type]: type === 'text' ? { value: piece } : piece })
+    this.#emitContent({ index, type, [type]: type === 'text' ? { value: piece } : piece })
   }
 
-  #show(image: Json): void {
+  #addImage(image: Json): void {
     const { url } = (image.image_url ?? {}) as Json
     if (typeof url !== 'string') return
     this.#openMessage()
     const part = { type: 'image_url', image_url: { url } }
-    this.#tell({ index: this.#content.push(part) - 1, ...part })
+    this.#emitContent({ index: this.#content.push(part) - 1, ...part })
   }
 
-  #tell(content: Json): void {
+  #emitContent(content: Json): void {
     this.#emit('thread.message.delta', {
       id: this.#message!.id,
       object: 'thread.message.delta',
@@ -120,7 +120,7 @@ export class Turn {
     this.#emit('thread.message.in_progress', this.#message.body)
   }
 
-  #call(piece: Json, key: unknown): void {
+  #addCall(piece: Json, key: unknown): void {
     const called = (piece.function ?? {}) as Json
     const added = typeof called.arguments === 'string' ? called.arguments : ''
     this.#toolStep ??= this.#openStep({ type: 'tool_calls', tool_calls: [] })
@@ -128,12 +128,12 @@ export class Turn {
     if (known) {
       known.arguments += added
       const index = this.calls.indexOf(known)
-      return this.#tellCall({ index, type: 'function', function: { arguments: added } })
+      return this.#emitCall({ index, type: 'function', function: { arguments: added } })
     }
     const call: ToolCall = { id: this.#callId(piece.id), name: String(called.name ?? ''), arguments: added }
     this.#calls.set(key, call)
     const index = this.#calls.size - 1
-    this.#tellCall({
+    this.#emitCall({
       index,
       id: call.id,
       type: 'function',
@@ -141,13 +141,13 @@ export class Turn {
     })
   }
 
-  /** Outputs are submitted by these ids: each is there, and only once. */
+  /** Outputs are submitted by these ids, so they are made unique where the model's are not. */
   #callId(id: unknown): string {
     const usable = typeof id === 'string' && id !== '' && !this.calls.some(call => call.id === id)
     return usable ? id : `call_${crypto.randomUUID().replaceAll('-', '')}`
   }
 
-  #tellCall(call: Json): void {
+  #emitCall(call: Json): void {
     const step_details = { type: 'tool_calls', tool_calls: [call] }
     this.#emit('thread.run.step.delta', {
       id: this.#toolStep!.id,
@@ -182,7 +182,7 @@ export class Turn {
     return step
   }
 
-  /** Everything that this turn made, as it is at its end. */
+  /** All objects of the turn in their final state. */
   end(end: TurnEnd): TurnObjects {
     const result: TurnObjects = { put: [], events: [] }
     if (end.status === 'completed') this.#openEmptyMessage()
@@ -193,7 +193,7 @@ export class Turn {
     return result
   }
 
-  /** A model that says nothing has answered, too. */
+  /** A completed run always has a message, also when the model's answer is empty. */
   #openEmptyMessage(): void {
     this.#openMessage()
     if (this.#content.length === 0) this.#content.push({ type: 'text', text: { value: '', annotations: [] } })
@@ -210,7 +210,7 @@ export class Turn {
       ? { status: 'incomplete', incomplete_at: atS, incomplete_details: { reason } }
       : { status: 'completed', completed_at: atS }
     const message = { ...open.message, body: { ...open.message.body, ...state, content: this.#content } }
-    // What was cut short by its length was written all the same.
+    // An answer that stopped at its maximum length counts as written.
     const written = end.status === 'requires_action' || end.status === 'incomplete'
     const step = endedStep(this.#withUsage(open.step, !this.#toolStep), written ? { status: 'completed' } : end, atS)
     result.put.push(message, step)
@@ -234,14 +234,14 @@ export class Turn {
     result.events.push([`thread.run.step.${String(ended.body.status)}`, ended.body])
   }
 
-  /** A turn that writes and calls has two steps and one usage. */
+  /** A turn with text and calls has two steps; the usage is counted on one of them. */
   #withUsage(step: AssistantObject, counts: boolean): AssistantObject {
     const none = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }
     return { ...step, body: { ...step.body, usage: this.usage && (counts ? this.usage : none) } }
   }
 
   /**
-   * What the model must be told that it said when the outputs come: with its thinking, which some vendors insist on.
+   * The assistant message to send back to the model with the outputs. Some vendors require its thinking blocks.
    */
   #chatMessage(): Json {
     const text = this.#content.map(part => (part.type === 'text' ? (part.text as Json).value : '')).join('')

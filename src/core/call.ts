@@ -37,6 +37,12 @@ export interface AskedCall {
   readonly exactCount?: true
 }
 
+/** A model that may be tried after the call's own. */
+export interface FallbackModel {
+  readonly name: string
+  readonly deployments: readonly Deployment[]
+}
+
 /** What a call may cost at most, over all deployments that may still serve it. */
 export interface CallBounds {
   /** A token is at least one byte; pictures, sound and documents that are referred to count nothing. */
@@ -60,6 +66,10 @@ export interface Call {
   /** Who waits for the answer; another one from the moment on in which the call goes on in the background. */
   client: Client
   readonly userAgent: string
+  /** Of the client's socket; empty = there is none. */
+  readonly clientAddress: string
+  /** The header `content-encoding` of the request; null = not sent. */
+  readonly contentEncoding: string | null
   readonly asked: AskedCall
   /** Models and settings of the moment in which the call began: a reload does not reach it. */
   readonly models: ModelDirectory
@@ -83,8 +93,10 @@ export interface Call {
   overrides: RequestOverrides
   /** The deployments that serve the model; set by the model-access policy. */
   candidates: readonly Deployment[]
-  /** The deployments of every model that may be tried after it, by name; set by the fallback policy. */
-  fallbackGroups: ReadonlyMap<string, readonly Deployment[]>
+  /** The models to try after its own, in order; set by the fallback policy. */
+  fallbacksInOrder: readonly FallbackModel[]
+  /** The models to try when the conversation is too long, in order; set by the fallback policy. */
+  largerModels: readonly FallbackModel[]
   /** The deployment that answered, or that failed last. */
   deployment: Deployment | undefined
   attempts: number

@@ -1,4 +1,5 @@
 /** Files and batches on their way to the upstream that keeps them. Implemented by `pipeline/files/file-call.ts`. */
+import { CryptoHasher } from 'bun'
 import type { Edit } from '../lib/json/json-body.ts'
 import { Secret } from '../lib/secret.ts'
 import type { AnswerStream } from './answer.ts'
@@ -57,10 +58,19 @@ export interface FileCalls {
 }
 
 /**
- * Equal for deployments with the same files behind them: the same address and the same credentials. Undefined = no
- * files.
+ * Equal for deployments with the same files behind them: the same address and the same credentials. undefined = its
+ * provider has no files.
  */
-export function accountOf({ target }: Deployment): string | undefined {
+export function accountOf(deployment: Deployment): string | undefined {
+  let account = accounts.get(deployment)
+  if (account === undefined) accounts.set(deployment, (account = accountHash(deployment) ?? null))
+  return account ?? undefined
+}
+
+/** null = no files. Hashes, so that credentials are not held a second time. */
+const accounts = new WeakMap<Deployment, string | null>()
+
+function accountHash({ target }: Deployment): string | undefined {
   const { provider, options } = target
   if (!provider.files) return undefined
   const { url, headers } = provider.files.head(target, '/files')
@@ -68,7 +78,7 @@ export function accountOf({ target }: Deployment): string | undefined {
   const signing = provider.authorization
     ? Object.entries(options).map(([name, value]) => [name, value instanceof Secret ? value.reveal() : value])
     : []
-  return JSON.stringify([provider.name, url, headers, signing])
+  return new CryptoHasher('sha256').update(JSON.stringify([provider.name, url, headers, signing])).digest('hex')
 }
 
 /**

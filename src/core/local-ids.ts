@@ -16,6 +16,14 @@ export function replacedIds(text: string, ids: ReadonlyMap<string, string>): str
   return text.replace(new RegExp(inside.map(id => RegExp.escape(id)).join('|'), 'g'), id => ids.get(id)!)
 }
 
+/** The same value with the ids replaced in all its texts. */
+export function replacedIdsIn(value: unknown, ids: ReadonlyMap<string, string>): unknown {
+  if (typeof value === 'string') return replacedIds(value, ids)
+  if (Array.isArray(value)) return value.map(one => replacedIdsIn(one, ids))
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, replacedIdsIn(one, ids)]))
+}
+
 /**
  * The same error with the ids in its message replaced: what an upstream says of its objects, clients read of theirs.
  */

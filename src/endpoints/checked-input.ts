@@ -18,7 +18,7 @@ export async function readJsonAs<T>(
   schema: z.ZodType<T>,
   bytesMax = bytesMaxDefault,
 ): Promise<T> {
-  checkEncoding(headers)
+  checkEncoding(headers.get('content-encoding'))
   const bytes = await readBody(body, bytesMax)
   return check(schema, bytes.length === 0 ? {} : parsed(bytes), 'body')
 }

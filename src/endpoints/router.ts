@@ -75,17 +75,15 @@ function admit(parts: FrontDoorParts, endpoint: Endpoint, request: HttpRequest):
 /** What the policies see of a request, and what they say of it. */
 class AdmittedHead implements RequestHead {
   readonly auth: RequestHead['auth']
+  readonly headers: RequestHeaders
   caller: Caller | undefined = undefined
   answerHeaders: Record<string, string> | undefined = undefined
   readonly #request: HttpRequest
 
   constructor(request: HttpRequest, auth: RequestHead['auth']) {
     this.#request = request
+    this.headers = request.headers
     this.auth = auth
-  }
-
-  get headers(): RequestHeaders {
-    return this.#request.headers
   }
 
   get query(): URLSearchParams {

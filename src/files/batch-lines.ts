@@ -1,6 +1,6 @@
 /**
- * The lines of a batch's input file (OpenAI, "Batch API", "Preparing your batch file"): checked, and said in the
- * upstream's names.
+ * The lines of a batch's input file (OpenAI, "Batch API", "Preparing your batch file"): checked, with the upstream's
+ * model names.
  */
 import type { Call } from '../core/call.ts'
 import type { Deployment } from '../core/deployment.ts'
@@ -24,7 +24,7 @@ const linesMax = 50_000
 const idLengthMax = 512
 const shownMax = 100
 
-/** What the lines may ask for; undefined = forms elsewhere, which have no check of their own as JSON. */
+/** The paths that lines may call; undefined = the body is a form on that path, so its JSON is not checked. */
 const formats: Readonly<Record<string, Format | undefined>> = {
   'chat/completions': openaiChat,
   completions: openaiCompletions,
@@ -36,7 +36,7 @@ const formats: Readonly<Record<string, Format | undefined>> = {
   'audio/transcriptions': undefined,
   'audio/translations': undefined,
 }
-/** With and without `/v1`, as the vendors write them; what a vendor has no batches for it refuses by itself. */
+/** With and without `/v1`, as vendors document them. A vendor refuses paths that its batches do not support. */
 const urls: ReadonlyMap<string, { readonly route: string; readonly format: Format | undefined }> = new Map(
   Object.entries(formats).flatMap(([path, format]) => {
     const route = `/v1/${path}`
@@ -47,7 +47,7 @@ const urls: ReadonlyMap<string, { readonly route: string; readonly format: Forma
   }),
 )
 
-/** For one file, whose lines come in their order. Keeps each `custom_id` (OpenAI's limit is 50,000), and no line. */
+/** For one file, line by line in order. Holds every `custom_id` (at most 50,000, OpenAI's limit) and no line. */
 export class BatchLines {
   readonly #services: Services
   readonly #call: Call
@@ -84,11 +84,11 @@ export class BatchLines {
     const admitted = await this.#services
       .admitLine(this.#call, { route, format, body })
       .catch(error => inLine(error, number))
-    const there = this.#deploymentOf(model, admitted, number)
-    const { target } = there
+    const deployment = this.#deploymentOf(model, admitted, number)
+    const { target } = deployment
     const name = target.provider.files?.modelName?.(target) ?? target.model
     this.#models.add(model)
-    const sent = bodyFor(admitted, there, number)
+    const sent = bodyFor(admitted, deployment, number)
     const renamed = sent.edited([{ set: 'model', json: JSON.stringify(name) }])
     return request.edited([{ set: 'body', json: Buffer.concat(renamed).toString('utf8') }])
   }
@@ -113,14 +113,15 @@ export class BatchLines {
   }
 
   #deploymentOf(model: string, { candidates }: AdmittedLine, number: number): Deployment {
-    // Where no format was there to find the candidates, the model is asked for here.
+    // Without a format the policies have not looked up the candidates.
     const found = candidates.length > 0 ? candidates : callable(this.#call, model)
     if (typeof found === 'string') throw refused(number, found)
-    const there = found.find(one => accountOf(one) === this.#account)
-    if (there) return there
+    const sameAccount = found.find(one => accountOf(one) === this.#account)
+    if (sameAccount) return sameAccount
     throw refused(
       number,
-      `the model '${model.slice(0, shownMax)}' is not at the upstream that this file goes to; a batch runs at one upstream`,
+      `the model '${model.slice(0, shownMax)}' is not at the upstream that this file goes to; ` +
+        'a batch runs at one upstream',
     )
   }
 }
@@ -133,11 +134,11 @@ function bodyFor(admitted: AdmittedLine, deployment: Deployment, number: number)
   }
 }
 
-/** The same refusal, with the line that it is about. */
+/** The same error with the number of the line. */
 function inLine(error: unknown, number: number): never {
   if (!(error instanceof GatewayError) || error.kind === 'internal') throw error
   const { kind, message, cause } = error
-  // Of the file these say what its content lacks: the file itself was found.
+  // These are about the file's content, so the status must not say that the path or the file is missing.
   if (kind === 'model-not-found' || kind === 'model-forbidden' || kind === 'unprocessable')
     throw refused(number, message)
   throw new GatewayError(kind, `line ${number} of the file: ${message}`, { param: 'file', cause })

@@ -1,4 +1,4 @@
-/** The end of a batch: settled once, however often and by however many replicas it is seen. */
+/** The settlement of a batch: once, however often and by however many replicas its end is read. */
 import { costNanoUsd, pricesAt } from '../accounts/cost.ts'
 import type { Caller, VirtualKey } from '../core/caller.ts'
 import type { Deployment } from '../core/deployment.ts'
@@ -11,7 +11,7 @@ import type { Prices, Usage } from '../core/usage.ts'
 import { readOpenaiUsage } from '../core/openai-usage.ts'
 import type { Json } from '../lib/json/json-values.ts'
 
-/** How a batch ended; absent = it has not. */
+/** The final statuses of a batch. */
 const ends: Readonly<Record<string, Pick<EndedCall, 'outcome' | 'status'> & { readonly kind?: FaultKind }>> = {
   completed: { outcome: 'success', status: 200 },
   failed: { outcome: 'error', status: 400, kind: 'upstream-refused' },
@@ -19,12 +19,14 @@ const ends: Readonly<Record<string, Pick<EndedCall, 'outcome' | 'status'> & { re
   cancelled: { outcome: 'client_closed', status: 499, kind: 'client-closed' },
 }
 
-/** Of a batch as clients see it, whose status is in small letters. */
+/** For a batch as clients see it, with its status in lower case. */
 export function hasEnded({ status }: Readonly<Json>): boolean {
   return typeof status === 'string' && Object.hasOwn(ends, status)
 }
 
-/** Settles a batch that has ended. What is settled twice is recorded once: the id is the batch's own. */
+/**
+ * Settles a batch that has ended. A second settlement is not recorded again: the request id follows from the batch's.
+ */
 export async function settleBatch(
   services: Services,
   record: FileRecord,
@@ -34,7 +36,7 @@ export async function settleBatch(
   const usage = usageOf(batch.usage)
   const models = record.models.map(model => modelAt(services, model, deployment))
   const [model, ...others] = models
-  // The usage is that of the whole batch: with several models it cannot be told what each of them took.
+  // The upstream reports one usage for the whole batch: with several models their shares are not known.
   const single = others.length === 0 ? model : undefined
   const { kind, ...end } = ends[String(batch.status)]!
   const status = String(batch.status)
@@ -54,13 +56,13 @@ export async function settleBatch(
   })
 }
 
-/** The key may be gone since: its id stays in the ledger. */
+/** The key may have been deleted since: the ledger then has its id alone. */
 async function callerOf(services: Services, keyId: string): Promise<Caller> {
   const key = await services.keys.find({ id: keyId })
-  return { role: 'key', key: key ?? { ...forgottenKey, id: keyId } }
+  return { role: 'key', key: key ?? { ...deletedKey, id: keyId } }
 }
 
-const forgottenKey: Omit<VirtualKey, 'id'> = {
+const deletedKey: Omit<VirtualKey, 'id'> = {
   alias: null,
   userId: null,
   teamId: null,
@@ -73,7 +75,7 @@ const forgottenKey: Omit<VirtualKey, 'id'> = {
   metadata: {},
 }
 
-/** null = unknown, also where the price of a request depends on its own length: only the sum of all is known. */
+/** null = unknown, also where a price depends on the length of each request: only the total is known. */
 function costOf(usage: Usage, prices: Prices | null, atMs: number): bigint | null {
   if (!prices) return null
   const then = pricesAt(prices, atMs)
@@ -82,19 +84,19 @@ function costOf(usage: Usage, prices: Prices | null, atMs: number): bigint | nul
   return costNanoUsd(usage, prices, atMs, true)
 }
 
-/** The 128 bits of the batch's id, written as all request ids are. */
+/** The UUID in the batch's id. */
 function requestId(batchId: string): string {
   const hex = batchId.slice(batchId.indexOf('_') + 1)
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
 }
 
-/** The deployment of a public model that is at the batch's upstream: it has the prices. */
+/** The deployment of a public model at the batch's upstream, for its prices. */
 function modelAt(services: Services, model: string, deployment: Deployment): Deployment | undefined {
   const account = accountOf(deployment)
   return services.current.models.resolve(model).find(one => accountOf(one) === account)
 }
 
-/** In the words of `/responses` (OpenAI, "The batch object"). */
+/** The fields are named as those of `/responses` (OpenAI, "The batch object"). */
 function usageOf(value: unknown): Usage | undefined {
   if (typeof value !== 'object' || value === null) return undefined
   const { input_tokens, output_tokens, input_tokens_details, output_tokens_details } = value as Json

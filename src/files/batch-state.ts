@@ -1,4 +1,4 @@
-/** The state of a batch: asked of its upstream, kept, and settled when it is the end. */
+/** The state of a batch: read from its upstream, stored, and settled when it has ended. */
 import type { Services } from '../core/endpoint.ts'
 import type { FileCall } from '../core/files.ts'
 import type { FileRecord } from '../core/ports.ts'
@@ -7,19 +7,19 @@ import type { Json } from '../lib/json/json-values.ts'
 import { aboutObject, deploymentOf, publicBatch, upstreamPath } from './objects.ts'
 import { hasEnded, settleBatch } from './batch-settlement.ts'
 
-/** Settling takes milliseconds; clocks of replicas may differ by this much. */
+/** Settling takes milliseconds; the rest allows for differences between the clocks of replicas. */
 const settleLeaseMs = 60_000
-/** This process among all replicas. */
+/** Identifies this process among all replicas. */
 const owner: string = crypto.randomUUID()
 
-/** One question for a batch. */
+/** One request for the state of a batch. */
 interface BatchQuestion extends Pick<FileCall, 'request' | 'of' | 'totalMs'> {
   readonly record: FileRecord
-  /** The worker that holds the lease of the batch; absent = none does yet. */
+  /** The worker that holds the lease of the batch; absent = this process takes it when the batch has ended. */
   readonly leasedBy?: string
 }
 
-/** Asks the upstream for the batch as it is now. Rejects with the upstream's fault. */
+/** Reads the batch from its upstream. Rejects with the upstream's error. */
 export async function askForBatch(services: Services, { record, leasedBy, ...how }: BatchQuestion): Promise<Json> {
   const deployment = deploymentOf(services, record)
   const path = upstreamPath(record)
@@ -29,7 +29,7 @@ export async function askForBatch(services: Services, { record, leasedBy, ...how
   return refreshedBatch(services, how.request, record, answer, leasedBy)
 }
 
-/** The upstream's answer as clients see it: kept, and settled by one replica when it is the end. */
+/** Stores the upstream's answer as clients see it; one replica settles the batch when it has ended. */
 export async function refreshedBatch(
   services: Services,
   request: Client,

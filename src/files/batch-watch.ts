@@ -1,59 +1,59 @@
-/** Batches end while no client looks: this asks for the open ones from time to time, so that each is settled. */
+/** Reads open batches from their upstreams periodically, so that each is settled also when no client asks for it. */
 import type { Services } from '../core/endpoint.ts'
 import type { FileRecord } from '../core/ports.ts'
 import type { Client } from '../core/request.ts'
 import { askForBatch } from './batch-state.ts'
 import { hasEnded } from './batch-settlement.ts'
 
-/** An upstream that does not answer in this time is asked again later. */
-const questionMs = 30_000
-/** More than a question and the settlement take. */
+/** Timeout of one request to an upstream. */
+const requestTimeoutMs = 30_000
+/** Longer than a request and the settlement take. */
 const leaseMs = 300_000
 const batchesAtOnce = 8
-/** A batch runs for hours: the pauses grow with its age, up to this. */
+/** The interval for one batch grows with its age up to this: batches run for hours. */
 const pauseMsMax = 15 * 60_000
 
 const noClient: Client = { clientAddress: '', left: false, onLeft: () => {} }
 
-/** How often is looked, and what is told of failures. */
+/** How often open batches are read, and who is told of failures. */
 interface BatchWatch {
-  /** Between two looks, and the least between two questions for the same batch. */
+  /** Interval of the search for open batches, and the shortest interval for one batch. */
   readonly pollMs: number
   report(problem: string, error: unknown): void
 }
 
 /**
- * Looks until it is stopped; `stop` resolves when no question is under way. Of several replicas one asks for a batch.
+ * Runs until `stop`, which resolves when no request is open. A lease lets one replica at a time ask for a batch.
  */
 export function watchBatches(services: Services, { pollMs, report }: BatchWatch): { stop(): Promise<void> } {
   const owner = crypto.randomUUID()
   let stopped = false
-  let looking = Promise.resolve()
-  const look = async (): Promise<void> => {
+  let search = Promise.resolve()
+  const readOpen = async (): Promise<void> => {
     for (let asked = batchesAtOnce; asked === batchesAtOnce && !stopped; ) {
       const nowMs = services.clock.epochMs()
       const due = await services.files.leaseOpenBatches({ owner, nowMs, leaseMs, limit: batchesAtOnce })
-      await Promise.all(due.map(record => ask(services, { owner, pollMs, report }, record)))
+      await Promise.all(due.map(record => refresh(services, { owner, pollMs, report }, record)))
       asked = due.length
     }
   }
   const timer = setInterval(() => {
-    looking = looking.then(look).catch(error => report('open batches cannot be looked for', error))
+    search = search.then(readOpen).catch(error => report('open batches cannot be looked for', error))
   }, pollMs)
   timer.unref()
   return {
     stop() {
       stopped = true
       clearInterval(timer)
-      return looking
+      return search
     },
   }
 }
 
-async function ask(services: Services, watch: BatchWatch & { owner: string }, record: FileRecord): Promise<void> {
+async function refresh(services: Services, watch: BatchWatch & { owner: string }, record: FileRecord): Promise<void> {
   const { owner, pollMs, report } = watch
   try {
-    const body = await askForBatch(services, { request: noClient, record, totalMs: questionMs, leasedBy: owner })
+    const body = await askForBatch(services, { request: noClient, record, totalMs: requestTimeoutMs, leasedBy: owner })
     if (hasEnded(body)) return
   } catch (error) {
     report(`the batch ${record.id} cannot be asked for`, error)

@@ -1,4 +1,4 @@
-/** Files and batches as clients see them: the upstream's objects under ids of ours. */
+/** Files and batches as clients see them: the upstream's objects with ids of this gateway. */
 import { randomUUIDv7 } from 'bun'
 import type { Caller } from '../core/caller.ts'
 import type { Deployment } from '../core/deployment.ts'
@@ -6,17 +6,17 @@ import type { Services } from '../core/endpoint.ts'
 import type { Client } from '../core/request.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { FileCall } from '../core/files.ts'
-import { replacedIds, withLocalIds } from '../core/local-ids.ts'
+import { replacedIdsIn, withLocalIds } from '../core/local-ids.ts'
 import type { FileKind, FileRecord } from '../core/ports.ts'
 import { ownerOf } from '../core/caller.ts'
 import type { Json } from '../lib/json/json-values.ts'
 
-/** An id in OpenAI's manner. */
+/** An id in OpenAI's form. */
 export function newId(kind: FileKind): string {
   return `${kind === 'file' ? 'file-' : 'batch_'}${randomUUIDv7('hex').replaceAll('-', '')}`
 }
 
-/** 404 for what is not this caller's, whoever's it is. */
+/** Throws 404 also for an object of another key. */
 export async function findRecord(
   services: Services,
   caller: Caller,
@@ -28,7 +28,7 @@ export async function findRecord(
   return record
 }
 
-/** 404 in OpenAI's words. `param` = where the request names the object. */
+/** 404 with OpenAI's message. `param` = the field or parameter that names the object. */
 export function notFound(kind: FileKind, id: string, param: string): GatewayError {
   return new GatewayError(
     'not-found',
@@ -37,13 +37,14 @@ export function notFound(kind: FileKind, id: string, param: string): GatewayErro
   )
 }
 
-/** Throws 409 when the configuration does not have it any more. */
+/** The deployment that stores the object. Throws 409 when it is no longer configured. */
 export function deploymentOf(services: Services, record: FileRecord): Deployment {
   const deployment = services.current.settings.deployments.find(one => one.id === record.deploymentId)
   if (deployment?.target.provider.files) return deployment
   throw new GatewayError(
     'conflict',
-    `the upstream that keeps the ${record.kind} '${record.id}' is no longer in the gateway's configuration; ask its operator to bring back a model with the id '${record.deploymentId}'`,
+    `the upstream that keeps the ${record.kind} '${record.id}' is no longer in the gateway's configuration; ` +
+      `ask its operator to bring back a model with the id '${record.deploymentId}'`,
   )
 }
 
@@ -52,34 +53,26 @@ export function upstreamPath({ kind, upstreamId }: FileRecord, rest = ''): strin
   return `/${kind === 'file' ? 'files' : 'batches'}/${encodeURIComponent(upstreamId)}${rest}`
 }
 
-/** Calls the upstream about one object; what it says of the object in an error, it says by our id. */
+/** Calls the upstream about one object; in an error's message the upstream's id is replaced by the gateway's. */
 export async function aboutObject<T>(record: FileRecord, param: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error
-    // What an upstream does not find, among files, is never a model.
+    // The path names no model: a 404 of the upstream means that the object is missing.
     if (error.kind === 'model-not-found') throw notFound(record.kind, record.id, param)
     throw withLocalIds(error, new Map([[record.upstreamId, record.id]]))
   }
 }
 
-/** The same value with ids of ours in all its texts. */
-function localised(value: unknown, ids: ReadonlyMap<string, string>): unknown {
-  if (typeof value === 'string') return replacedIds(value, ids)
-  if (Array.isArray(value)) return value.map(one => localised(one, ids))
-  if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, localised(one, ids)]))
-}
-
-/** The id in an upstream's answer. Throws `upstream-broken` when it is none that can stand in a path. */
+/** The id in an upstream's answer. Throws `upstream-broken` when it cannot be used in a path. */
 export function idIn(answer: Json, name = 'id'): string {
   const id = answer[name]
   if (typeof id === 'string' && /^(?!\.{1,2}$)[\x21-\x7e]{1,1000}$/.test(id)) return id
   throw new GatewayError('upstream-broken', `the upstream's answer has no ${name} that can be used`)
 }
 
-/** `filename` wins over the upstream's: those of results are made of its ids. */
+/** `filename` replaces the upstream's, which for result files contains its ids. */
 export function publicFile(
   answer: Json,
   record: Pick<FileRecord, 'id' | 'upstreamId' | 'filename' | 'createdAtMs' | 'purpose' | 'bytes'>,
@@ -90,14 +83,14 @@ export function publicFile(
     bytes: record.bytes,
     created_at: Math.floor(record.createdAtMs / 1000),
     purpose,
-    ...(localised(answer, new Map([[upstreamId, id]])) as Json),
+    ...(replacedIdsIn(answer, new Map([[upstreamId, id]])) as Json),
     id,
     object: 'file',
     filename,
   }
 }
 
-/** 0 = the upstream does not say how many. */
+/** 0 = the upstream reports no size. */
 export function bytesIn(answer: Json): number {
   const { bytes } = answer
   return typeof bytes === 'number' && Number.isSafeInteger(bytes) && bytes >= 0 ? bytes : 0
@@ -106,8 +99,8 @@ export function bytesIn(answer: Json): number {
 const fileFields: Readonly<Record<string, string>> = { output_file_id: 'output', error_file_id: 'error' }
 
 /**
- * A batch as its upstream shows it, with ids and model names of ours; files that nobody has seen yet become the
- * owner's.
+ * A batch as its upstream reports it, with the gateway's ids and model names. Result files that appear for the first
+ * time get a record of the batch's key.
  */
 export async function publicBatch(
   services: Services,
@@ -117,10 +110,10 @@ export async function publicBatch(
 ): Promise<Json> {
   const ids = new Map([[record.upstreamId, record.id]])
   for (const [name, value] of Object.entries(answer)) {
-    // Some vendors leave it empty until there is such a file.
+    // Some vendors send an empty id until the file exists.
     if (!/_file_id$/.test(name) || value === null || value === '') continue
     const upstreamId = idIn(answer, name)
-    // What was seen before keeps its id, also when its owner deleted the file since.
+    // A known file keeps its id, also when its record was deleted since.
     const before = record.body[name]
     ids.set(
       upstreamId,
@@ -129,28 +122,32 @@ export async function publicBatch(
         : await localFile(services, request, { batch: record, field: name, upstreamId }),
     )
   }
-  const batch = localised(answer, ids) as Json
+  const batch = replacedIdsIn(answer, ids) as Json
   const [model, ...others] = record.models
   return {
     ...batch,
     // Some vendors write it in capitals.
     ...(typeof batch.status === 'string' && { status: batch.status.toLowerCase() }),
-    // Public names, as everywhere else.
+    // The public name in place of the upstream's.
     ...(typeof batch.model === 'string' && model !== undefined && others.length === 0 && { model }),
     id: record.id,
     object: 'batch',
   }
 }
 
-interface SeenFile {
+interface ResultFile {
   readonly batch: FileRecord
-  /** Of the batch's object. */
+  /** The field of the batch that names it. */
   readonly field: string
   readonly upstreamId: string
 }
 
-/** Our id of a file that a batch names; made when the file is first seen. */
-async function localFile(services: Services, request: Client, { batch, field, upstreamId }: SeenFile): Promise<string> {
+/** The gateway's id of a file that a batch names; its record is created at the first sight of the file. */
+async function localFile(
+  services: Services,
+  request: Client,
+  { batch, field, upstreamId }: ResultFile,
+): Promise<string> {
   const { keyId, deploymentId } = batch
   const known = await services.files.findUpstream({ kind: 'file', keyId, deploymentId, upstreamId })
   if (known) return known.id
@@ -174,12 +171,12 @@ async function localFile(services: Services, request: Client, { batch, field, up
   return (await services.files.put({ ...record, bytes, body: publicFile(answer, { ...record, bytes }) })).id
 }
 
-/** How long an answer waits for what it can do without. */
+/** Timeout for details that an answer can do without. */
 export const optionalMs = 5000
 
 /**
- * What the upstream says of a result. It is asked again when the client asks for the file, so that a failure here is no
- * loss.
+ * The upstream's description of a result file; empty when the upstream fails. It is read again when a client asks for
+ * the file.
  */
 async function described(services: Services, request: Client, batch: FileRecord, upstreamId: string): Promise<Json> {
   const call: FileCall = {

@@ -1,12 +1,11 @@
-/** Which upstream keeps a file: what the client says, within what its key may use. */
-import { mayUseModel } from '../accounts/key.ts'
-import { callableDeployments, mayCall } from '../accounts/model-access.ts'
+/** Chooses the upstream for a file: as the client says, among those that its key may use. */
+import { callableDeployments, mayCall, usableDeployments } from '../accounts/model-access.ts'
 import type { Call } from '../core/call.ts'
 import type { Deployment } from '../core/deployment.ts'
 import { GatewayError } from '../core/errors.ts'
 import { accountOf } from '../core/files.ts'
 
-/** Where the client wants a file to go; all of it may be missing. */
+/** The upstream that the client asks for; every part may be missing. */
 export interface FileTarget {
   /** Public names; the file goes where all of them are. */
   readonly models: readonly string[]
@@ -14,7 +13,7 @@ export interface FileTarget {
   readonly provider: string | undefined
 }
 
-/** Who asks, and of which models. */
+/** The caller, and the models of the moment. */
 type Asking = Pick<Call, 'caller' | 'models'>
 
 /** The deployments of a model that this caller may call, or why there are none. */
@@ -23,31 +22,33 @@ export function callable({ caller, models }: Asking, model: string): readonly De
   return found instanceof GatewayError ? found.message : found
 }
 
-/** Throws 400 with the choices when that leaves more than one upstream, or none. */
+/** Throws 400, with a list of the choices, unless this leaves exactly one upstream. */
 export function chooseUpstream(call: Asking, target: FileTarget): Deployment {
   const accounts = target.models.length > 0 ? accountsOfAll(call, target.models) : reachable(call)
   const fitting = [...accounts.values()].filter(
     one => target.provider === undefined || one.target.provider.name === target.provider,
   )
-  // What only simulates is meant when nothing else could be.
+  // The built-in provider, which simulates, is chosen only when there is no other.
   const real = fitting.filter(one => !one.target.provider.answer)
   const open = real.length > 0 ? real : fitting
   if (open.length === 1) return open[0]!
-  // A model may be served by several upstreams: the first will do.
+  // A model may be served by several upstreams: the first one is used.
   if (target.models.length > 0 && open.length > 0) return open[0]!
   const choices = shownChoices(call, target, open.length > 0 ? open : [...accounts.values()])
   if (accounts.size === 0) throw refused('none of the models that this key may use is at an upstream that takes files')
   if (open.length === 0)
     throw refused(
-      `no upstream of the provider '${target.provider!.slice(0, 60)}' takes files for this key; name one of these as \`model\`: ${choices}`,
+      `no upstream of the provider '${target.provider!.slice(0, 60)}' takes files for this key; ` +
+        `name one of these as \`model\`: ${choices}`,
       'custom_llm_provider',
     )
   throw refused(
-    `several upstreams take files; name a model of the one that you mean as \`model\` or \`target_model_names\`: ${choices}`,
+    'several upstreams take files; name a model of the one that you mean as `model` or `target_model_names`: ' +
+      choices,
   )
 }
 
-/** By account: the deployments that are in the accounts of all these models. */
+/** By account: one deployment for each account that serves all these models. */
 function accountsOfAll(call: Asking, models: readonly string[]): Map<string, Deployment> {
   let common: Map<string, Deployment> | undefined
   for (const model of models) {
@@ -64,11 +65,10 @@ function accountsOfAll(call: Asking, models: readonly string[]): Map<string, Dep
 }
 
 function reachable({ caller, models: index }: Asking): Map<string, Deployment> {
-  const { deployments, accessGroups } = index.settings
   const { key, role } = caller
-  if (role === 'admin') return byAccount(deployments)
-  const named = deployments.filter(one => mayUseModel(key, one.modelName, accessGroups))
-  // A key may be for one model of a pattern, or for an alias.
+  const named = usableDeployments(caller, index.settings)
+  if (role === 'admin') return byAccount(named)
+  // The key's list may also hold aliases, and single models of a pattern.
   return byAccount([...named, ...key.models.flatMap(name => index.resolve(name))])
 }
 
@@ -83,7 +83,7 @@ function byAccount(deployments: readonly Deployment[]): Map<string, Deployment> 
 
 const choicesShownMax = 20
 
-/** By the names that the caller may use: behind an alias there may be one that it must not know. */
+/** By names that the caller may use: it must not learn the model's name behind an alias. */
 function shownChoices(
   { caller, models: index }: Asking,
   { models }: FileTarget,

@@ -52,7 +52,7 @@ async function run(parts: ServeParts, request: HttpRequest, asked: ObjectCall, c
 
 async function admitBody(parts: ServeParts, request: HttpRequest, { body }: ObjectCall, control: CallControl) {
   const { call } = control
-  if (body !== 'none') checkEncoding(request.headers)
+  if (body !== 'none' && call.contentEncoding !== null) checkEncoding(call.contentEncoding)
   if (body === 'form') call.body = await takeForm(parts, request, control)
   if (body === 'json') call.body = await jsonBody(request)
   return admitted(call, parts.policies.body)

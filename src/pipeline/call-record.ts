@@ -1,6 +1,6 @@
 /** The record of one call, made when the caller is known. A class, so that every call has one shape in memory. */
 import type { Reply } from '../core/answer.ts'
-import type { AskedCall, Call, CallBounds } from '../core/call.ts'
+import type { AskedCall, Call, CallBounds, FallbackModel } from '../core/call.ts'
 import type { Caller } from '../core/caller.ts'
 import type { ChatEvent } from '../core/chat.ts'
 import type { Deployment } from '../core/deployment.ts'
@@ -35,6 +35,8 @@ interface CallStart {
   readonly caller: Caller
   readonly client: Client
   readonly userAgent: string
+  readonly clientAddress: string
+  readonly contentEncoding: string | null
   readonly format: Format | undefined
   readonly asked: AskedCall
   readonly announcedBytes: number | undefined
@@ -44,7 +46,7 @@ interface CallStart {
 }
 
 const noDeployments: readonly Deployment[] = []
-const noGroups: ReadonlyMap<string, readonly Deployment[]> = new Map()
+const noModels: readonly FallbackModel[] = []
 const noEdits: readonly InputEdit[] = []
 const nothingDropped: readonly string[] = []
 
@@ -58,6 +60,8 @@ export class CallRecord implements Call {
   readonly caller: Caller
   client: Client
   readonly userAgent: string
+  readonly clientAddress: string
+  readonly contentEncoding: string | null
   readonly asked: AskedCall
   readonly models: ModelDirectory
   readonly announcedBytes: number | undefined
@@ -73,7 +77,8 @@ export class CallRecord implements Call {
   endUser = ''
   overrides: RequestOverrides = noOverrides
   candidates = noDeployments
-  fallbackGroups = noGroups
+  fallbacksInOrder = noModels
+  largerModels = noModels
   deployment: Deployment | undefined = undefined
   attempts = 0
   retries = 0
@@ -102,6 +107,8 @@ export class CallRecord implements Call {
     this.caller = start.caller
     this.client = start.client
     this.userAgent = start.userAgent
+    this.clientAddress = start.clientAddress
+    this.contentEncoding = start.contentEncoding
     this.asked = start.asked
     this.models = start.models
     this.announcedBytes = start.announcedBytes
@@ -152,6 +159,8 @@ export function openCall(
     caller,
     client: request,
     userAgent: request.headers.get('user-agent') ?? '',
+    clientAddress: request.clientAddress,
+    contentEncoding: request.headers.get('content-encoding'),
     announcedBytes: request.body.announcedBytes,
     models: parts.current.models,
   })
@@ -159,7 +168,7 @@ export function openCall(
 
 /** One line of a batch's input file as a call of its own: for policies alone, never sent or settled. */
 export function lineOf(parts: CallParts, call: Call, line: BatchLine): CallRecord {
-  const { id, caller, client, userAgent, models } = call
+  const { id, caller, client, userAgent, clientAddress, models } = call
   const { format, route, body } = line
   const made = new CallRecord(parts, {
     id,
@@ -168,6 +177,8 @@ export function lineOf(parts: CallParts, call: Call, line: BatchLine): CallRecor
     caller,
     client,
     userAgent,
+    clientAddress,
+    contentEncoding: null,
     models,
     format,
     asked: {},

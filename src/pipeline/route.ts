@@ -4,7 +4,6 @@ import type { Deployment, Timeouts } from '../core/deployment.ts'
 import type { Reply } from '../core/answer.ts'
 import { GatewayError, toGatewayError } from '../core/errors.ts'
 import type { Transport, UpstreamExchange, UpstreamRequest, UpstreamResponse } from '../core/transport.ts'
-import { fallbackNames, largerModels } from '../core/overrides.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { TimerWheel } from '../lib/timer-wheel.ts'
 import type { CallPolicies } from './admission.ts'
@@ -102,16 +101,16 @@ export class Router {
   /** A conversation that is too long needs a larger model; other failures that may pass need any other. */
   async #fallBack(control: CallControl, error: GatewayError): Promise<Reply> {
     const { call } = control
-    const others = fallbackNames(call.model, call.overrides, call.models.settings.router)
-    const larger = largerModels(call.model, call.overrides)
+    const others = [...call.fallbacksInOrder]
+    const larger = [...call.largerModels]
     let last = error
     for (;;) {
-      const name =
+      const next =
         last.kind === 'context-too-long' ? larger.shift() : last.retry === 'never' ? undefined : others.shift()
-      if (name === undefined) throw last
-      const found = call.fallbackGroups.get(name) ?? []
-      const group = call.namedFiles ? await call.namedFiles.among(found, name).catch(() => []) : found
-      // A model that cannot be given the files of the call is no help.
+      if (!next) throw last
+      const { name, deployments } = next
+      // Empty where no deployment of the model can be given the files of the call.
+      const group = call.namedFiles ? await call.namedFiles.among(deployments, name).catch(() => []) : deployments
       if (group.length === 0) continue
       call.fallbacks++
       try {

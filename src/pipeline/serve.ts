@@ -125,7 +125,8 @@ class Serving implements BodyReader, AdmissionTaker, ReplyTaker {
 
   #read(): void {
     const { parts, request, asked, control } = this.#at
-    checkEncoding(request.headers)
+    const { contentEncoding } = control.call
+    if (contentEncoding !== null) checkEncoding(contentEncoding)
     if ('multipart' in asked.format)
       takeForm(parts, request, control)
         .then(body => this.#admitBody(body))

@@ -53,6 +53,8 @@ export function createSettleEnded(parts: SettleParts): (ended: EndedCall) => voi
       caller,
       client: noClient,
       userAgent: '',
+      clientAddress: '',
+      contentEncoding: null,
       format: undefined,
       asked: {},
       announcedBytes: 0,

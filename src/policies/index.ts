@@ -1,13 +1,13 @@
 import type { Call, Settlement } from '../core/call.ts'
 import type { Limiter } from '../core/limits.ts'
 import type { Policy, RequestPolicy } from '../core/policy.ts'
-import type { CurrentConfiguration, Ledger } from '../core/ports.ts'
+import type { CurrentConfiguration, KeyDirectory, Ledger } from '../core/ports.ts'
+import type { Clock } from '../lib/clock.ts'
 import { bodyBudget } from './body-budget.ts'
 import { checkFields, prepareCall } from './check-fields.ts'
 import { countTokens } from './count-tokens.ts'
 import { fallbacks } from './fallbacks.ts'
 import { identify } from './identify.ts'
-import type { FindCaller } from './identify.ts'
 import { modelAccess } from './model-access.ts'
 import { modelMode } from './model-mode.ts'
 import { observe } from './observe.ts'
@@ -18,7 +18,9 @@ import { requireRole } from './require-role.ts'
 
 /** What the policies work with. */
 export interface AdmissionParts {
-  readonly findCaller: FindCaller
+  readonly keys: KeyDirectory
+  readonly installation: { isMasterKey(keyText: string): boolean }
+  readonly clock: Clock
   readonly limiter: Limiter
   readonly ledger: Ledger
   /** For requests; each call has taken its own. */
@@ -40,7 +42,7 @@ export function createAdmission(parts: AdmissionParts): readonly (RequestPolicy 
   const bodyBytes = bodyBudget()
   return [
     // Every request with a key, on its head.
-    identify(parts.findCaller),
+    identify(parts),
     countRequests(parts.limiter, parts.current),
     requireRole(),
 

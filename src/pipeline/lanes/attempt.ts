@@ -89,8 +89,9 @@ function withOverrides(attempt: Attempt, { unfulfilled }: RequestOverrides): Att
 
 function judgedAttempt(call: Call, attempt: Attempt): Attempt {
   const format = call.format!
-  if (call.stream || !('strictSchema' in format) || !format.strictSchema) return attempt
-  const answer = judgedAnswer(call, format.strictSchema, attempt.answer)
+  const strict = !call.stream && 'strictSchema' in format ? format.strictSchema : undefined
+  if (!strict || !call.body!.has(strict.field)) return attempt
+  const answer = judgedAnswer(call, strict, attempt.answer)
   return answer ? { ...attempt, answer } : attempt
 }
 

@@ -90,6 +90,8 @@ function speak(upstream: Upstream, adapter: SpeechAdapter | undefined, fields: o
     caller: {} as never,
     client: { clientAddress: '', left: false, onLeft() {} },
     userAgent: '',
+    clientAddress: '',
+    contentEncoding: null,
     format: openaiSpeech,
     asked: {},
     announcedBytes: undefined,

@@ -60,6 +60,8 @@ function stream(heartbeat = '<alive>', relay = wordRelay()) {
     caller: {} as never,
     client,
     userAgent: '',
+    clientAddress: '',
+    contentEncoding: null,
     format: undefined,
     asked: {},
     announcedBytes: undefined,

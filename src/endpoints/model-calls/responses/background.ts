@@ -87,7 +87,7 @@ async function answered(background: BackgroundCall, record: StoredResponse, sign
   const { id, created_at, previous_response_id } = record.response
   const same = { id, created_at, previous_response_id, background: true }
   try {
-    const answer = await background.run(new SignalClient(signal, call.client.clientAddress))
+    const answer = await background.run(new SignalClient(signal, call.clientAddress))
     const body = (await toResponse(answer).json()) as Json
     if (answer.status === 200) return { response: { ...body, ...same }, deploymentId: deploymentOf(answer, services) }
     const { message, code } = (body.error ?? {}) as Json
