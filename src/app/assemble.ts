@@ -1,4 +1,4 @@
-/** Everything that works on calls, put together. */
+/** Creates the parts that work on calls and connects them. */
 import { join } from 'node:path'
 import packageJson from '../../package.json' with { type: 'json' }
 import { costBounds } from '../accounts/cost-bounds.ts'
@@ -37,7 +37,7 @@ import type { LogFields, Logger } from '../telemetry/log.ts'
 import { createMetrics } from '../telemetry/prometheus.ts'
 import type { Store } from './store.ts'
 
-/** What the parts are joined around. */
+/** What exists before the parts are created. */
 export interface Assembling {
   readonly options: ServeOptions
   readonly source: SettingsSource
@@ -46,7 +46,7 @@ export interface Assembling {
   readonly clients: () => ClientCounts
 }
 
-/** Joins the parts of a running gateway; what a reload swaps is asked for anew on every call. */
+/** Creates the parts of a running gateway. A reload replaces the contents of `current`, which each call reads once. */
 export function assemble(assembling: Assembling) {
   const { source, store, logger } = assembling
   const transport = createHttp1Transport({ clock })
@@ -133,7 +133,7 @@ interface CallParts {
   readonly current: CurrentConfiguration
 }
 
-/** Everything that a call passes: policies, router, settlement. */
+/** Policies, router and settlement. */
 function assembleCalls({ options, store, logger }: Assembling, { transport, timers, metrics, current }: CallParts) {
   const uploadDirectory = join(options.dataDirectory, 'uploads')
   const fileCalls = createFileCalls({ transport, clock, uploadDirectory })
@@ -211,9 +211,8 @@ function cooldownFields({ deployment, cooldownMs, failsInARow, error }: Cooldown
 
 function readiness(store: Store, draining: boolean): { ready: boolean; details: Record<string, unknown> } {
   const database = store.databaseReachable() ? 'connected' : 'disconnected'
-  // The database may be away for a while: known keys work and the journal keeps every call.
-  // Two that count by themselves let through twice the limits, which a start refuses too: the one with the claim
-  // serves.
+  // An unreachable database does not matter for a while: known keys work and the journal records every call.
+  // Two replicas that count limits separately would admit twice as much: only the one with the claim is ready.
   const ready = !draining && store.ledger.healthy && store.isOnlyReplica()
   return {
     ready,

@@ -1,5 +1,5 @@
 /**
- * What a call asks, in the hub's words, whichever dialect, form or file line it came in: what policies read and change.
+ * The input of a call in hub types, for any dialect, form or file line: what policies read and change.
  */
 import type { ChatRequest, Message, Part } from './chat.ts'
 import type { EmbeddingsRequest } from './embeddings.ts'
@@ -31,7 +31,7 @@ export interface InputFile {
   readonly bytes: number
   /**
    * The bytes as UTF-8 text, in pieces of at most 256 Ki characters; each piece after the first begins with the last
-   * 1,024 characters of the one before, so that a search for shorter texts misses none. Sound and pictures come out as
+   * 1,024 characters of the one before, so that a search for shorter texts misses none. Audio and pictures yield
    * meaningless characters.
    */
   text(): Iterable<string>

@@ -1,4 +1,4 @@
-/** What a model is asked to do; the ledger, metrics and limits call it so. */
+/** What a model is asked to do, as named in the ledger, metrics and limits. */
 export type Operation =
   | 'chat'
   | 'completions'
@@ -9,7 +9,7 @@ export type Operation =
   | 'speech'
   | 'transcriptions'
   | 'count-tokens'
-  /** Files and batches: forwarded, and no model's work by themselves. */
+  /** Files and batches: forwarded without a model. */
   | 'files'
   | 'batches'
 

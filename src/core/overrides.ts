@@ -1,22 +1,22 @@
-/** What a client asks of the gateway itself, in the body of its call; no upstream is told of it. */
+/** Options for the gateway itself in the body of a call; they are not sent upstream. */
 
-/** Per call; what is absent stays as the router is set. */
+/** Per call; absent = the router's setting. */
 export interface RequestOverrides {
-  /** Further attempts after the first; absent = as the router is set. */
+  /** Further attempts after the first; absent = the router's setting. */
   readonly retries?: number
   /** Models to try after the call's own, instead of those of the router; empty = none. */
   readonly fallbacks?: readonly string[]
   /** Model -> the model to try when a conversation is too long for it. */
   readonly contextFallbacks?: ReadonlyMap<string, string>
   /**
-   * true = fields that the upstream lacks are dropped and reported; false = refused; absent = as the deployment says.
+   * true = fields that the upstream lacks are dropped and reported; false = refused; absent = the deployment's setting.
    */
   readonly dropParams?: boolean
   /** The longest that one attempt may take; for a stream, until it begins. It only shortens what the operator set. */
   readonly timeoutMs?: number
-  /** Fields that nothing here fulfils: reported as dropped, or refused with those that the upstream lacks. */
+  /** Fields that the gateway does not implement: reported as dropped, or refused with those that the upstream lacks. */
   readonly unfulfilled: readonly string[]
-  /** Of those: what is only left out where the client itself says `drop_params: true`. It must not believe in it. */
+  /** Of those, the ones dropped only if the client itself sends `drop_params: true`; else the call is refused. */
   readonly essential: readonly string[]
 }
 

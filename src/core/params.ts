@@ -1,11 +1,11 @@
-/** Which fields of a chat request a model takes, in OpenAI's names. */
+/** The fields of a chat request that a model supports, in OpenAI's names. */
 import type { ChatRequest, Tool } from './chat.ts'
 import type { Deployment, ModelProfile } from './deployment.ts'
 import type { Target } from './provider.ts'
 import { GatewayError } from './errors.ts'
 
 const toolParams = ['tools', 'tool_choice', 'parallel_tool_calls', 'functions', 'function_call']
-/** What a safety classifier reads: it judges one message and writes one word. */
+/** The fields for a safety classifier, which reads one message and answers one word. */
 const guardParams: ReadonlySet<string> = new Set([
   'model',
   'messages',
@@ -31,7 +31,7 @@ const paramsOfFlag: Readonly<Record<string, readonly string[]>> = {
   supports_audio_output: ['audio'],
 }
 
-/** What every one of these deployments takes, in the order of the first: nobody knows which of them will answer. */
+/** The fields that all these deployments support, in the order of the first; each of them may answer. */
 export function supportedParams(deployments: readonly Deployment[]): string[] {
   const [first, ...others] = deployments.map(paramsOf)
   return first?.filter(param => others.every(other => other.includes(param))) ?? []
@@ -39,7 +39,7 @@ export function supportedParams(deployments: readonly Deployment[]): string[] {
 
 function paramsOf({ target, profile, info }: Deployment): string[] {
   const { chatParams } = target.provider
-  const params = [...new Set([...chatParams.filter(param => isTaken(param, target)), ...played(profile)])]
+  const params = [...new Set([...chatParams.filter(param => isTaken(param, target)), ...emulatedFields(profile)])]
   if (profile.guard) return params.filter(param => guardParams.has(param))
   const without = new Set(
     Object.entries(paramsOfFlag).flatMap(([flag, names]) =>
@@ -53,8 +53,8 @@ function paramsOf({ target, profile, info }: Deployment): string[] {
 const playsTools = ({ toolCalling }: ModelProfile): boolean => toolCalling !== 'native' && toolCalling !== 'none'
 const isPlayed = (param: string, profile: ModelProfile): boolean => playsTools(profile) && toolParams.includes(param)
 
-/** What the gateway does for the model, whatever its host takes. */
-function played(profile: ModelProfile): string[] {
+/** Fields that the gateway emulates for the model, independent of its host. */
+function emulatedFields(profile: ModelProfile): string[] {
   return [
     ...(playsTools(profile) ? toolParams : []),
     ...(profile.structuredOutput === 'native' ? [] : ['response_format']),
@@ -64,7 +64,7 @@ function played(profile: ModelProfile): string[] {
 const tools: Tool[] = [{ name: 'name', parameters: { type: 'object', properties: {} } }]
 const schema = { type: 'object', properties: {}, additionalProperties: false }
 
-/** A wish by each field, in the hub's words; where there are several, one that is granted is enough. */
+/** Sample requests for each field, in hub types; where there are several, one supported request is enough. */
 const wishes: Readonly<Record<string, readonly Partial<ChatRequest>[]>> = {
   temperature: [{ temperature: 0.5 }],
   top_p: [{ topP: 0.5 }],
@@ -95,7 +95,7 @@ const wishes: Readonly<Record<string, readonly Partial<ChatRequest>[]>> = {
   metadata: [{ metadata: { name: 'value' } }],
   service_tier: ['default', 'flex', 'priority'].map(serviceTier => ({ serviceTier })),
 }
-/** By which a loss may also be reported. */
+/** Other names under which a dropped field may be reported. */
 const otherNames: Readonly<Record<string, readonly string[]>> = {
   functions: ['tools'],
   function_call: ['tool_choice'],
@@ -103,7 +103,7 @@ const otherNames: Readonly<Record<string, readonly string[]>> = {
   reasoning_effort: ['reasoning', 'thinking'],
 }
 
-/** Models of one provider differ: its own translation says what it would leave out. Nothing is sent. */
+/** Models of a provider differ: its own translation reports which fields it would drop. Nothing is sent. */
 function isTaken(param: string, target: Target): boolean {
   const { chat } = target.provider
   const asked = wishes[param]

@@ -7,10 +7,10 @@ import type { AnswerFilter } from './policy.ts'
 
 type Piece = Extract<ChatEvent, { type: 'text' | 'reasoning' | 'refusal' | 'tool-call-arguments' | 'audio' }>
 
-/** Changes a text of which nothing before it is missing. Must leave its own result as it is: part of it comes again. */
+/** Changes a text. Must be idempotent: a part of its result is passed to it again. */
 type ChangeText = (text: string) => string
 
-/** What is held back of one text; `like` is an event of it, to make those that go out. */
+/** The held-back end of one text; `like` is an event of that text, used as a template for new ones. */
 interface Held {
   readonly text: string
   readonly like: Piece
@@ -51,7 +51,7 @@ class WindowedFilter implements AnswerFilter {
       case 'audio':
         return this.#audio(event)
       case 'reasoning':
-        // What closes a block of thinking comes behind all of its text.
+        // The signature of a thinking block must follow all of its text.
         if (event.signature !== undefined || event.redacted !== undefined) return this.#closing(event)
         return this.#piece(event)
       case 'text':
@@ -90,7 +90,7 @@ class WindowedFilter implements AnswerFilter {
     ]
   }
 
-  /** The sound passes at once. */
+  /** Audio is passed on at once. */
   #audio(event: Extract<ChatEvent, { type: 'audio' }>): ChatEvent[] {
     const { transcript, ...sound } = event
     if (transcript === undefined) return [event]

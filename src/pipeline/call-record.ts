@@ -1,4 +1,4 @@
-/** The record of one call, made when the caller is known. A class, so that every call has one shape in memory. */
+/** The state of one call, created when the caller is known. A class, so that all calls share one hidden class. */
 import type { Reply } from '../core/answer.ts'
 import type { AskedCall, Call, CallBounds, FallbackModel } from '../core/call.ts'
 import type { Caller } from '../core/caller.ts'
@@ -51,7 +51,8 @@ const noEdits: readonly InputEdit[] = []
 const nothingDropped: readonly string[] = []
 
 /**
- * The fields are those of `Call`. Each is there from the beginning, even when it is undefined: that keeps the shape.
+ * The fields are those of `Call`. All are assigned from the start, even to undefined, so that the hidden class never
+ * changes.
  */
 export class CallRecord implements Call {
   readonly id: string
@@ -143,7 +144,7 @@ export class CallRecord implements Call {
   }
 }
 
-/** The record of a call that begins now. `what` = what is asked for, and under which path it is counted. */
+/** The record of a call that begins now; `what` = its operation and path. */
 export function openCall(
   parts: CallParts,
   request: HttpRequest,
@@ -166,7 +167,7 @@ export function openCall(
   })
 }
 
-/** One line of a batch's input file as a call of its own: for policies alone, never sent or settled. */
+/** One line of a batch's input file as a call of its own: only for policies, never sent or settled. */
 export function lineOf(parts: CallParts, call: Call, line: BatchLine): CallRecord {
   const { id, caller, client, userAgent, clientAddress, models } = call
   const { format, route, body } = line

@@ -1,4 +1,4 @@
-/** The request of a call in the hub's words: for policies, and for each attempt of a call that they have changed. */
+/** The request of a call in hub types: for policies, and for each attempt of a call that they have changed. */
 import type { Call } from '../core/call.ts'
 import { GatewayError } from '../core/errors.ts'
 import { inputFiles } from '../core/input.ts'
@@ -6,7 +6,7 @@ import type { CallInput } from '../core/input.ts'
 import type { Operation } from '../core/operation.ts'
 import type { Edit, JsonBody } from '../lib/json/json-body.ts'
 
-/** What policies read of the call, without their changes. Throws GatewayError for what only shows on decoding. */
+/** The call's input for policies, without their changes. Throws GatewayError for problems that only decoding finds. */
 export function decodeInput(call: Call, body: JsonBody | undefined): CallInput {
   const { format, upload } = call
   if (format && !('multipart' in format)) {
@@ -19,7 +19,7 @@ export function decodeInput(call: Call, body: JsonBody | undefined): CallInput {
   const fields = body?.parse() ?? {}
   if (!upload) return { kind: 'object', fields }
   const files = inputFiles(upload)
-  // In the JSON view of a form a file is a note of its name and size.
+  // In the JSON view of a form a file is represented by its name and size.
   for (const { field } of files) delete fields[field]
   return { kind: 'form', fields, files }
 }
@@ -44,7 +44,7 @@ export function editedRequest<Request extends Decoded>(
   return request
 }
 
-/** The operation says of which kind the request is: TypeScript cannot follow that through the format's union. */
+/** The operation determines the kind of the request, which TypeScript cannot infer through the format's union. */
 function inputOf(operation: Operation, request: Decoded): CallInput {
   const chats = operation === 'chat' || operation === 'completions' || operation === 'count-tokens'
   return { kind: chats ? 'chat' : operation, request } as CallInput

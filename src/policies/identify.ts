@@ -108,16 +108,16 @@ function bearer(value: string): string {
   throw new GatewayError('unauthenticated', `the Authorization header must be \`Bearer <key>\`${slip}`)
 }
 
-/** One message for keys that never were, are revoked, blocked or expired: it must not tell which keys exist. */
+/** One message for unknown, revoked, blocked and expired keys: it must not reveal which keys exist. */
 function unknownKey(keyText: string): GatewayError {
   return new GatewayError(
     'unauthenticated',
-    slipIn(keyText) ??
+    mistakeIn(keyText) ??
       'the API key is not known, was revoked, is blocked, or has expired; ask whoever runs this gateway for another',
   )
 }
 
-function slipIn(keyText: string): string | undefined {
+function mistakeIn(keyText: string): string | undefined {
   if (/^bearer /i.test(keyText)) return 'the header says Bearer twice; send `Authorization: Bearer <key>`'
   if (/^(\$|os\.environ\/|<)/.test(keyText))
     return 'the API key is the name of a variable, not its value; does it stand in single quotes?'

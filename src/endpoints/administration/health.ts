@@ -2,7 +2,7 @@ import { jsonAnswer } from '../../core/answer.ts'
 import type { Endpoint } from '../../core/endpoint.ts'
 import { json, text } from '../openapi/schema.ts'
 
-/** The process lives. Never looks at anything else: a slow database must not get it killed. */
+/** The process is alive. Nothing else is checked: a slow database must not cause a restart. */
 export const liveliness: Endpoint = {
   method: 'GET',
   paths: ['/health/liveliness', '/health/liveness'],

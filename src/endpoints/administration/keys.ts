@@ -1,4 +1,4 @@
-/** Virtual keys: made, shown once, listed, changed, blocked, deleted. Fields as users of the peer know them. */
+/** Virtual keys: created, shown once, listed, changed, blocked, deleted. The fields are named as LiteLLM's. */
 import { randomUUIDv7 } from 'bun'
 import { z } from 'zod'
 import { mintKey } from '../../accounts/key.ts'
@@ -41,7 +41,9 @@ const doc = ({ request, answer, ...about }: About): EndpointDoc => ({
   success: json(answer),
 })
 
-/** What is kept of a key text is its hash. 422 for wrong fields, 409 when its user has as many keys as one may have. */
+/**
+ * Only the hash of the key text is stored. 422 for invalid fields, 409 when the user has the maximum number of keys.
+ */
 export const keyGenerate: Endpoint = {
   method: 'POST',
   paths: ['/key/generate'],
@@ -74,7 +76,7 @@ export const keyGenerate: Endpoint = {
 
 const iso = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString())
 
-/** A key as administrators see it; neither the key nor its hash can be turned back into the key. */
+/** A key as administrators see it, without its text. */
 function shown(record: KeyRecord): Record<string, unknown> {
   return {
     token: record.hash,
@@ -111,7 +113,7 @@ async function findKey(services: Services, named: string): Promise<KeyRecord> {
   return record
 }
 
-/** A key may ask about itself, the master key about all. 403 for a key that asks about another, be there one or not. */
+/** A key may read itself, the master key every key. 403 for a key that asks for another, whether or not it exists. */
 export const keyInfo: Endpoint = {
   method: 'GET',
   paths: ['/key/info'],
@@ -132,7 +134,7 @@ export const keyInfo: Endpoint = {
         param: 'key',
       })
     const record = await lookForKey(services, named ?? caller!.key.id)
-    // The same for keys that are there and for keys that are not: nobody can feel around for them.
+    // The same error for keys that exist and keys that do not: a key cannot be used to search for others.
     if (caller!.role !== 'admin' && record?.id !== caller!.key.id)
       throw new GatewayError('forbidden', 'a key may only ask about itself', { param: 'key' })
     if (!record) throw new GatewayError('not-found', 'no such key', { param: 'key' })
@@ -141,7 +143,7 @@ export const keyInfo: Endpoint = {
 }
 
 /**
- * Newest first, by pages from 1; hashes alone unless `return_full_object=true`. A page behind the last one is empty.
+ * Newest first, in pages from 1; only hashes unless `return_full_object=true`. A page after the last one is empty.
  */
 export const keyList: Endpoint = {
   method: 'GET',
@@ -175,7 +177,7 @@ export const keyList: Endpoint = {
 }
 
 /**
- * null takes a field back to what it is without one. 404 for no such key, 409 when its new user has too many already.
+ * null resets a field to its default. 404 for an unknown key, 409 when its new user has the maximum number of keys.
  */
 export const keyUpdate: Endpoint = {
   method: 'POST',
@@ -224,14 +226,15 @@ function blocking(path: string, blocked: boolean): Endpoint {
 }
 
 /**
- * Its next request is refused with 401, on other replicas within a second; calls under way go on. 404 for no such key.
+ * Its next request is refused with 401, on other replicas within a second; open calls continue. 404 for an unknown key.
  */
 export const keyBlock = blocking('/key/block', true)
-/** Changes nothing of a key that is not blocked. 404 for no such key. */
+/** Has no effect on a key that is not blocked. 404 for an unknown key. */
 export const keyUnblock = blocking('/key/unblock', false)
 
 /**
- * Finds all before it deletes any: 404 for one that is not there and 409 for an alias of several leave every key alone.
+ * Finds all keys before it deletes any: after 404 for an unknown one, or 409 for an ambiguous alias, nothing is
+ * deleted.
  */
 export const keyDelete: Endpoint = {
   method: 'POST',
@@ -255,7 +258,7 @@ export const keyDelete: Endpoint = {
   },
 }
 
-/** Several keys may share an alias: which of them is meant, nobody may guess. */
+/** Several keys may share an alias, which then identifies none of them. */
 async function findAlias(services: Services, alias: string): Promise<KeyRecord> {
   const { keys, total } = await services.keys.list({ alias, limit: 2, offset: 0 })
   const [record] = keys

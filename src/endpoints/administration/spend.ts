@@ -1,4 +1,4 @@
-/** The ledger, read: one row a call, newest first, by cursor. */
+/** Reads the ledger: one row per call, newest first, in pages by cursor. */
 import { z } from 'zod'
 import { nanoUsdToText } from '../../accounts/cost.ts'
 import { jsonAnswer } from '../../core/answer.ts'
@@ -36,8 +36,7 @@ const spendQuery = z.strictObject({
 const dateForms = '2026-11-21, 2026-11-21T08:00:00Z or 2026-11-21T08:00:00+02:00; UTC unless it says otherwise.'
 
 /**
- * Money is dollars in decimal text. 403 for another key's calls, 422 for wrong filters, 400 for a cursor that is not
- * ours.
+ * Money is dollars as decimal text. 403 for another key's calls, 422 for invalid filters, 400 for an invalid cursor.
  */
 export const spendLogs: Endpoint = {
   method: 'GET',
@@ -94,7 +93,7 @@ function ledgerQuery(query: z.infer<typeof spendQuery>, caller: Caller): LedgerQ
 
 const dayMs = 86_400_000
 
-/** An end without a time is the whole of its day, as users of the peer know it. */
+/** An end date without a time includes the whole day, as in LiteLLM. */
 function rangeOf({ start_date: start, end_date: end }: z.infer<typeof spendQuery>): {
   fromMs?: number | undefined
   toMs?: number | undefined
@@ -106,7 +105,9 @@ function rangeOf({ start_date: start, end_date: end }: z.infer<typeof spendQuery
   return { fromMs, toMs: end && (end.isDay ? end.ms + dayMs : end.ms) }
 }
 
-/** `spend` is dollars as decimal text, exact; null = the price is not known. `audio_seconds` is for human eyes. */
+/**
+ * `spend` is dollars as decimal text, exact; null = the price is not known. `audio_seconds` is rounded, for display.
+ */
 function shownRow(row: LedgerRow): object {
   return {
     ...row,

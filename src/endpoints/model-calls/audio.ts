@@ -31,8 +31,7 @@ export const speech = endpoint('speech', openaiSpeech, {
   success: speechSuccess,
 })
 /**
- * OpenAI API reference, "Create transcription": a form with the sound in `file`; text, JSON or events come back as
- * asked.
+ * OpenAI API reference, "Create transcription": a form with the audio in `file`; answers text, JSON or events.
  */
 export const transcriptions = endpoint('transcriptions', openaiTranscriptions, {
   operationId: 'createTranscription',
@@ -41,7 +40,7 @@ export const transcriptions = endpoint('transcriptions', openaiTranscriptions, {
   requestType: 'multipart/form-data',
   success: transcriptionSuccess,
 })
-/** OpenAI API reference, "Create translation": as a transcription, but the text is English, whatever is spoken. */
+/** OpenAI API reference, "Create translation": as a transcription, but the text is always English. */
 export const translations = endpoint('translations', openaiTranslations, {
   operationId: 'createTranslation',
   summary: 'Make English text from speech',

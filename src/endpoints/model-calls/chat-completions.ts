@@ -2,7 +2,10 @@ import type { Endpoint } from '../../core/endpoint.ts'
 import { openaiChat } from '../../formats/openai/chat/index.ts'
 import { jsonOrEvents } from '../openapi/schema.ts'
 
-/** Chat completions: gateway API specification, "Chat completion". The deployment of the path wins. */
+/**
+ * Chat completions: gateway API specification, "Chat completion". The deployment in the path overrides the body's
+ * model.
+ */
 export const chatCompletions: Endpoint = {
   method: 'POST',
   paths: [

@@ -2,7 +2,7 @@ import type { Endpoint } from '../../core/endpoint.ts'
 import { openaiCompletions } from '../../formats/openai/completions/index.ts'
 import { jsonOrEvents } from '../openapi/schema.ts'
 
-/** Text completions: the model stands in the path, in the query, or in the body, in that order. */
+/** Text completions: the model is taken from the path, else the query, else the body. */
 export const completions: Endpoint = {
   method: 'POST',
   paths: [

@@ -3,7 +3,7 @@ import { cursorChat } from '../../formats/openai/cursor.ts'
 import { openaiChat } from '../../formats/openai/chat/index.ts'
 import { jsonOrEvents } from '../openapi/schema.ts'
 
-/** Chat completions for Cursor, which writes `messages` for some models and `input` for others. */
+/** Chat completions for Cursor, which sends `messages` for some models and `input` for others. */
 export const cursorCompletions: Endpoint = {
   method: 'POST',
   paths: ['/cursor/chat/completions'],

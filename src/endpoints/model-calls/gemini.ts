@@ -47,7 +47,7 @@ const calledBy = (request: HttpRequest, action: Action['name']): Pick<ModelCall,
   model: plainName(request.params.model!),
 })
 
-/** Some clients write `models/` twice. */
+/** Some clients send `models/` twice. */
 const plainName = (model: string): string => model.replace(/^models\//, '')
 
 const generateRequest = {
@@ -156,7 +156,7 @@ const batchEmbedContents = actionAt({
   call: () => ({ format: geminiBatchEmbedContents, stream: false }),
 })
 
-/** Says which actions there are to a client that wants another one. */
+/** Refuses other actions with a list of the supported ones. */
 const otherAction: Endpoint = {
   method: 'POST',
   // The same pattern as that of GET, whose parameter has another name under /v1.
@@ -196,7 +196,7 @@ const modelsList: Endpoint = {
   handle: (request, services, caller) => geminiModelsAnswer(request, services, caller!),
 }
 
-/** The list, also for those who ask for it under OpenAI's path. */
+/** The list, also for Gemini's clients that ask for it under OpenAI's path. */
 export function geminiModelsAnswer(request: HttpRequest, services: Services, caller: Caller): Answer {
   const index = services.current.models
   const ids = [...new Set(index.names())].filter(id => mayCall(caller, id, index.settings))
@@ -206,7 +206,7 @@ export function geminiModelsAnswer(request: HttpRequest, services: Services, cal
   return jsonAnswer({ models, ...(from + size < ids.length && { nextPageToken: String(from + size) }) })
 }
 
-/** A number of the query, in either spelling of its name. */
+/** A number in the query, in camel or snake case. */
 function wholeNumber({ query }: HttpRequest, name: string, least: number): number | undefined {
   const text = query.get(name) ?? query.get(name.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`))
   if (text === null || text === '') return undefined
@@ -215,7 +215,7 @@ function wholeNumber({ query }: HttpRequest, name: string, least: number): numbe
   throw new GatewayError('invalid-request', `\`${name}\` must be an integer of at least ${least}`, { param: name })
 }
 
-/** GET /v1beta/models/{model}: 404 both for what does not exist and for what the key may not see. */
+/** GET /v1beta/models/{model}: 404 for a model that does not exist or that the key may not see. */
 const modelsOne: Endpoint = {
   method: 'GET',
   paths: listBases.map(base => `${base}/models/{model+}`),
@@ -245,7 +245,7 @@ export function geminiModelAnswer(asked: string, services: Services, caller: Cal
   )
 }
 
-/** Before the lists of OpenAI's dialect: under `/v1` an action looks like a model's name. */
+/** Listed before OpenAI's model lists: under `/v1` an action matches the pattern of a model's name. */
 export const geminiEndpoints: readonly Endpoint[] = [
   generateContent,
   streamGenerateContent,

@@ -35,7 +35,7 @@ function endpoint({ name, operationId, format, summary, schema }: Operation): En
   }
 }
 
-/** OpenAI API reference, "Images". Edits and variations are forms and only go to upstreams that take them. */
+/** OpenAI API reference, "Images". Edits and variations are forms and go only to upstreams that support them. */
 export const images = endpoint({
   name: 'generations',
   operationId: 'createImage',
@@ -43,7 +43,7 @@ export const images = endpoint({
   summary: 'Make pictures from a description',
   schema: 'ImageRequest',
 })
-/** "Create image edit": a form with the pictures, what to make of them, and a mask if there is one. */
+/** "Create image edit": a form with the images, the prompt, and optionally a mask. */
 export const imageEdits = endpoint({
   name: 'edits',
   operationId: 'editImage',
@@ -51,7 +51,7 @@ export const imageEdits = endpoint({
   summary: 'Edit pictures',
   schema: 'ImageEditRequest',
 })
-/** "Create image variation": a form with one picture and no words. */
+/** "Create image variation": a form with one image and no prompt. */
 export const imageVariations = endpoint({
   name: 'variations',
   operationId: 'createImageVariation',

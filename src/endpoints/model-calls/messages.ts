@@ -42,14 +42,14 @@ const query: EndpointDoc['query'] = { beta: { schema: { type: 'boolean' }, descr
 const paths = (rest: string): string[] =>
   ['/v1/messages', '/messages', '/anthropic/v1/messages'].map(base => base + rest)
 
-/** Anthropic's SDKs look for the id of the call in a header of its own name. */
+/** Anthropic's SDKs read the id of the call from the header `request-id`. */
 async function named(request: HttpRequest, answer: Promise<Answer>): Promise<Answer> {
   const answered = await answer
   answered.headers['request-id'] = request.id
   return answered
 }
 
-/** platform.claude.com/docs/en/api/messages. Answers name the call in `request-id` too. */
+/** platform.claude.com/docs/en/api/messages. Answers also have the header `request-id`. */
 export const messages: Endpoint = {
   method: 'POST',
   paths: paths(''),
@@ -70,8 +70,8 @@ export const messages: Endpoint = {
 }
 
 /**
- * platform.claude.com/docs/en/api/messages-count-tokens. Where no upstream can count, an estimate, which a header says
- * it is.
+ * platform.claude.com/docs/en/api/messages-count-tokens. Where no upstream can count, the answer is an estimate and a
+ * header says so.
  */
 export const messagesCountTokens: Endpoint = {
   method: 'POST',

@@ -5,9 +5,9 @@ import { openaiModerations } from '../../formats/openai/moderations.ts'
 import { json } from '../openapi/schema.ts'
 
 /**
- * Moderation: gateway API specification, "Moderation". `model` may be left out: then the first model of mode
- * `moderation` that the key may use judges, else the first guard. The built-in one, whose verdicts are simulated, only
- * does where there is nothing but built-in models: elsewhere its verdict would be taken for a real one.
+ * Moderation: gateway API specification, "Moderation". Without `model` the first model of mode `moderation` that the
+ * key may use is called, else the first guard model. The built-in one, whose results are simulated, is used only where
+ * all models are built in: elsewhere its result would be mistaken for a real one.
  */
 export const moderations: Endpoint = {
   method: 'POST',
@@ -29,7 +29,7 @@ export const moderations: Endpoint = {
     }),
 }
 
-/** undefined = nobody; the caller is told to name a model. */
+/** undefined = there is none; the call is then refused for its missing model. */
 function defaultJudge(services: Services, caller: Caller): string | undefined {
   const settings = services.current.settings
   const { deployments } = settings
@@ -37,6 +37,6 @@ function defaultJudge(services: Services, caller: Caller): string | undefined {
   const usable = (own.length > 0 ? own : deployments).filter(
     one => !one.modelName.includes('*') && mayCall(caller, one.modelName, settings),
   )
-  const judge = usable.find(one => one.mode === 'moderation') ?? usable.find(one => one.profile.guard)
-  return judge?.modelName
+  const model = usable.find(one => one.mode === 'moderation') ?? usable.find(one => one.profile.guard)
+  return model?.modelName
 }

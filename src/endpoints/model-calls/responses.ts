@@ -1,4 +1,4 @@
-/** Responses: gateway API specification, and OpenAI's API reference, "Responses". Stored for each key by itself. */
+/** Responses: gateway API specification, and OpenAI's API reference, "Responses". Stored per key. */
 import { z } from 'zod'
 import { jsonAnswer } from '../../core/answer.ts'
 import type { Answer } from '../../core/answer.ts'
@@ -44,7 +44,7 @@ const requestSchema = {
 const doc = (more: Omit<EndpointDoc, 'tag'>): EndpointDoc => ({ tag: 'Responses', ...more })
 
 /**
- * "Create a model response". Kept under its id unless `store` is false; with `background` answered at once, as queued.
+ * "Create a model response". Stored under its id unless `store` is false; with `background` answered at once as queued.
  */
 export const responsesCreate: Endpoint = {
   method: 'POST',
@@ -75,7 +75,7 @@ function create(request: HttpRequest, services: Services, caller: Caller): Promi
   return answer.then(made => (kept && !kept.background ? keepAnswer(made, kept, services) : made))
 }
 
-/** What is to be kept of the call, whose body is replaced by one with everything that it refers to. */
+/** Replaces the call's body by one that contains everything it refers to; returns what is to be stored. */
 async function readKept(call: Call, services: Services): Promise<KeptCall> {
   const body = call.body!
   const background = body.get('background') === true
@@ -101,7 +101,8 @@ function refused(param: string, message: string): GatewayError {
 }
 
 /**
- * "Get input token counts", with the earlier responses and items that are referred to. An estimate where nobody counts.
+ * "Get input token counts", with the earlier responses and items that it refers to. An estimate where no upstream
+ * counts.
  */
 export const responsesInputTokens: Endpoint = {
   method: 'POST',
@@ -126,7 +127,7 @@ export const responsesInputTokens: Endpoint = {
     }),
 }
 
-/** 404 for what is not this key's, whoever's it is. */
+/** Throws 404 also for a response of another key. */
 async function find(request: HttpRequest, services: Services, caller: Caller): Promise<StoredResponse> {
   const id = request.params.id!
   const record = await services.responses.find(caller.key.id, id)
@@ -150,8 +151,8 @@ const retrieveQuery = z.object({
 })
 
 /**
- * "Get a model response". 404 for what is not this key's; 400 for a stream of one that has not ended, which can be
- * polled.
+ * "Get a model response". 404 for a response of another key; 400 for a stream of one that has not ended, which can
+ * be polled.
  */
 export const responsesRetrieve: Endpoint = {
   method: 'GET',
@@ -185,7 +186,7 @@ export const responsesRetrieve: Endpoint = {
         `a response that is ${status} is not streamed here; leave \`stream\` out and poll GET /v1/responses/{id}`,
       )
     }
-    // Of a stream that was told while the answer was made, the numbers are others.
+    // The original stream had other sequence numbers: events are not stored.
     if (after >= 0 && !background)
       throw refused(
         'starting_after',
@@ -197,8 +198,7 @@ export const responsesRetrieve: Endpoint = {
 }
 
 /**
- * "Delete a model response". One that still runs in the background is ended. 404 for what is not this key's, or is
- * gone.
+ * "Delete a model response". One that runs in the background is ended. 404 for one of another key or that was deleted.
  */
 export const responsesDelete: Endpoint = {
   method: 'DELETE',
@@ -217,7 +217,7 @@ export const responsesDelete: Endpoint = {
   },
 }
 
-/** "Cancel a response". One that has ended is shown as it is; 400 for one that was never in the background. */
+/** "Cancel a response". One that has ended is returned unchanged; 400 for one that did not run in the background. */
 export const responsesCancel: Endpoint = {
   method: 'POST',
   paths: paths('/{id}/cancel'),
@@ -237,7 +237,7 @@ export const responsesCancel: Endpoint = {
       )
     const response = { ...record.response, status: 'cancelled' }
     const cancelled = { ...record, status: 'cancelled', response, updatedAtMs: services.clock.epochMs() }
-    // What has ended already stays what it is.
+    // It has ended meanwhile.
     if (!(await services.responses.finish(cancelled)))
       return jsonAnswer((await find(request, services, caller!)).response)
     abortBackground(record, services)
@@ -251,7 +251,7 @@ const itemsQuery = z.object({
   after: z.string().optional(),
 })
 
-/** "List input items": those that were sent with this one response, not those of the conversation that it continues. */
+/** "List input items": those sent with this response, without the conversation that it continues. */
 export const responsesInputItems: Endpoint = {
   method: 'GET',
   paths: paths('/{id}/input_items'),

@@ -1,4 +1,7 @@
-/** Assistants: gateway API specification, and OpenAI's API reference, "Assistants". Kept here, run on any model. */
+/**
+ * Assistants: gateway API specification, and OpenAI's API reference, "Assistants". Stored by the gateway, run on any
+ * chat model.
+ */
 import { z } from 'zod'
 import { jsonAnswer } from '../../core/answer.ts'
 import type { Endpoint } from '../../core/endpoint.ts'
@@ -101,7 +104,7 @@ const modify: Endpoint = {
     const assistant = await one.find(request, services, caller!)
     const { tool_resources: _, ...changes } = await readAssistantJson(request, services, modifyBody)
     if (changes.model !== undefined) checkModel(services, caller!, changes.model)
-    // Fields that are never null in the object go back to what they were at first.
+    // null resets fields that are never null in the object to their defaults.
     const { tools, metadata, response_format: format } = changes
     return changeBody(services, assistant, {
       ...changes,
@@ -113,8 +116,8 @@ const modify: Endpoint = {
 }
 
 /**
- * A key finds its own assistants, the master key all; 404 for another's. 404 or 403 also for a model that the key could
- * not call, before anything is kept.
+ * A key sees its own assistants, the master key all; 404 for another's. 404 or 403 also for a model that the key may
+ * not call, before anything is stored.
  */
 export const assistantEndpoints: readonly Endpoint[] = [
   list,

@@ -1,6 +1,6 @@
 /**
- * Threads, messages and runs: gateway API specification, and OpenAI's API reference, "Threads". Kept for each key by
- * itself.
+ * Threads, messages and runs: gateway API specification, and OpenAI's API reference, "Threads". Stored per
+ * key.
  */
 import { z } from 'zod'
 import { jsonAnswer } from '../../core/answer.ts'
@@ -50,7 +50,7 @@ const remove: Endpoint = {
   }),
   async handle(request, services, caller) {
     const thread = await findThread(request, services, caller!)
-    // Only the last run can be at work.
+    // Only the last run can be active.
     const runs = await services.assistants.list({
       kind: 'run',
       keyId: null,
@@ -114,7 +114,7 @@ const oneMessage: ObjectPath = {
 }
 
 /**
- * A key finds its own objects, the master key all; 404 for another's and for what stands in another thread. 400 for a
+ * A key sees its own objects, the master key all; 404 for another's and for objects of another thread. 400 for a
  * thread on which a run is active, 422 for bodies.
  */
 export const threadEndpoints: readonly Endpoint[] = [

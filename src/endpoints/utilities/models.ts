@@ -1,4 +1,4 @@
-/** The lists of models. None of them ever asks an upstream: a dead provider must not hang a model picker. */
+/** The lists of models. None calls an upstream: a provider that does not answer must not block a model picker. */
 import { z } from 'zod'
 import { pricesAt } from '../../accounts/cost.ts'
 import { accessibleGroups } from '../../accounts/key.ts'
@@ -23,7 +23,7 @@ const pageModelsMax = 1000
 const fallbackTypes = ['general', 'context_window', 'content_policy']
 const booleanParameter = (description: string) => ({ schema: { type: 'boolean', default: false }, description })
 
-/** Google's client of version 3 asks under `/v1`, where OpenAI's clients find their list; it says who it is. */
+/** Google's client of version 3 uses `/v1`, as OpenAI's clients do; a header identifies it. */
 function isGeminiClient({ headers }: HttpRequest): boolean {
   return headers.has('x-goog-api-client') || headers.has('x-goog-api-key')
 }
@@ -38,7 +38,7 @@ function inGemini(answer: () => Answer): Answer {
   }
 }
 
-/** GET /models: one answer that OpenAI's, Anthropic's and Codex' clients all read (research/ecosystem 1.3). */
+/** GET /models: one answer that OpenAI's, Anthropic's and Codex' clients all read. */
 export const modelsList: Endpoint = {
   method: 'GET',
   paths: ['/models', '/v1/models', '/openai/v1/models', '/anthropic/v1/models', '/openai/models'],
@@ -94,7 +94,7 @@ export const modelsList: Endpoint = {
   },
 }
 
-/** Of Anthropic's clients (platform.claude.com/docs/en/api/models-list). */
+/** The query of Anthropic's clients (platform.claude.com/docs/en/api/models-list). */
 const pageQuery = z.object({
   limit: z.coerce.number().int().min(1).max(pageModelsMax).optional(),
   after_id: z.string().optional(),
@@ -107,7 +107,7 @@ interface ModelPage {
   readonly hasMore: boolean
 }
 
-/** The whole list unless a page is asked for: OpenAI's clients know no second one. */
+/** The whole list unless a page is asked for: OpenAI's clients do not page. */
 function pageOf(
   ids: readonly string[],
   { limit = ids.length, after_id: after, before_id: before }: z.infer<typeof pageQuery>,
@@ -160,7 +160,7 @@ function readOptions(request: HttpRequest, caller: Caller): ListOptions {
 }
 
 function flag(query: URLSearchParams, name: string): boolean {
-  // Python's clients write True.
+  // Python's clients send True.
   const value = query.get(name)?.toLowerCase()
   if (value === undefined || value === 'false' || value === '0') return false
   if (value === 'true' || value === '1' || value === '') return true
@@ -208,7 +208,7 @@ function fallbacksOf(services: Services, id: string, type: string): readonly str
   return type === 'general' ? (fallbacks[id] ?? fallbacks['*'] ?? []) : []
 }
 
-/** GET /models/{id}: 404 both for what does not exist and for what the key may not see. */
+/** GET /models/{id}: 404 for a model that does not exist or that the key may not see. */
 export const modelsOne: Endpoint = {
   method: 'GET',
   paths: [
@@ -276,7 +276,7 @@ function infoEntry(deployment: Deployment, nowMs: number, showAddress: boolean):
     model_name: deployment.modelName,
     proxy_params: {
       model: `${target.provider.name}/${target.model}`,
-      // Some write a password into it.
+      // The address may contain a password.
       ...(showAddress && { api_base: addresses.url(target.baseUrl) }),
     },
     model_info: {

@@ -1,6 +1,6 @@
 /**
- * Utilities: gateway API specification, "Utilities". They tell what a call would cost, carry or send, without making
- * it.
+ * Utilities: gateway API specification, "Utilities". They count tokens, list supported fields and show requests without
+ * sending them.
  */
 import { z } from 'zod'
 import { visibleDeployments } from '../../accounts/model-access.ts'
@@ -17,14 +17,14 @@ import { json, reference } from '../openapi/schema.ts'
 import { countTokens } from './utils/token-counter.ts'
 import { transformBody, transformRequest } from './utils/transform-request.ts'
 
-/** Python's clients write True. */
+/** Python's clients send True. */
 const flag = z
   .string()
   .toLowerCase()
   .pipe(z.enum(['true', 'false', '1', '0', ''], { error: 'must be true or false' }))
   .optional()
 
-/** POST /utils/token_counter: for a model that is not here, by the tokenizer that its name tells of. */
+/** POST /utils/token_counter. For an unknown model the tokenizer is chosen by its name. */
 export const tokenCounterEndpoint: Endpoint = {
   method: 'POST',
   paths: ['/utils/token_counter'],
@@ -50,12 +50,12 @@ export const tokenCounterEndpoint: Endpoint = {
   },
 }
 
-/** Prompts may be as large as those of calls. */
+/** Limited as the bodies of calls are. */
 async function readJson({ body }: HttpRequest, services: Services): Promise<JsonBody> {
   return readJsonBody(await readBody(body, services.current.settings.bodyBytesMax))
 }
 
-/** The name of the list is the peer's on its path, and the specification's on its own. */
+/** The list has the name of its path: LiteLLM's, or the specification's. */
 const paramsAt = (name: 'supported_compat_params' | 'supported_openai_params'): Endpoint => ({
   method: 'GET',
   paths: [`/utils/${name}`],
@@ -77,14 +77,14 @@ const paramsAt = (name: 'supported_compat_params' | 'supported_openai_params'): 
   },
 })
 
-/** The path of the specification. 404 for a model that is not there or not this key's, 400 for one that has no chat. */
+/** The path of the specification. 404 for a model that does not exist or is not the key's, 400 for one without chat. */
 export const supportedCompatParams = paramsAt('supported_compat_params')
-/** The same under the name by which users of the peer know it. */
+/** The same under LiteLLM's name. */
 export const supportedOpenaiParams = paramsAt('supported_openai_params')
 
 const article = (word: string): string => (/^[aeiou]/.test(word) ? 'an' : 'a')
 
-/** 404 both for what does not exist and for what the key may not see. */
+/** Throws 404 for a model that does not exist or that the key may not see. */
 function paramsOf(model: string, services: Services, caller: Caller): string[] {
   const deployments = visibleDeployments(caller, model, services.current.models)
   const [first] = deployments
@@ -109,9 +109,8 @@ function paramsOf(model: string, services: Services, caller: Caller): string[] {
 }
 
 /**
- * POST /utils/transform_request, answered with the specification's raw request record. What the call would be refused
- * for stands in its `error`, under status 200; 403 for a model that is not for this key, 422 for a body that is no such
- * request.
+ * POST /utils/transform_request, answered with the specification's raw request record. The error that the call itself
+ * would get is in `error`, with status 200; 403 for a model that the key may not call, 422 for an invalid body.
  */
 export const transformRequestEndpoint: Endpoint = {
   method: 'POST',

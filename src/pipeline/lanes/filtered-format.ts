@@ -1,4 +1,4 @@
-/** The answers of a call as its policies' filters leave them: whole answers and streams pass the same filters. */
+/** Applies the policies' filters to the answers of a call, whole or streamed. */
 import type { Call } from '../../core/call.ts'
 import type { ChatEvent } from '../../core/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
@@ -6,7 +6,7 @@ import type { ChatFormat, EventWriter } from '../../core/format.ts'
 import type { AnswerFilter } from '../../core/policy.ts'
 import type { CallPolicies } from '../admission.ts'
 
-/** A filter that takes in more than this without giving it out again has lost its bounds. */
+/** Limit of what filters may hold back. */
 const heldCharactersMax = 1024 * 1024
 
 interface NamedFilter {
@@ -24,7 +24,7 @@ export function answerFilters(policies: CallPolicies, call: Call): readonly Name
   return filters
 }
 
-/** `format` for one answer: everything that is written to the client has passed the filters. */
+/** `format` for one answer, with everything written to the client passed through the filters. */
 export function filteredFormat(format: ChatFormat, filters: readonly NamedFilter[]): ChatFormat {
   return {
     ...format,
@@ -38,7 +38,7 @@ export function filteredFormat(format: ChatFormat, filters: readonly NamedFilter
   }
 }
 
-/** A `finish` is held back until the end of the answer where a filter still holds content: nothing may follow it. */
+/** A `finish` is held back to the end of the answer while a filter holds content, because nothing may follow it. */
 class FilterChain {
   readonly #filters: readonly NamedFilter[]
   #taken = 0

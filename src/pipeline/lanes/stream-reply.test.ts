@@ -78,7 +78,7 @@ function stream(heartbeat = '<alive>', relay = wordRelay()) {
     resume: () => void seen.resumed++,
   }
   const exchange = { response: new Promise<never>(() => {}), cancel: () => void seen.cancelled++ }
-  control.carries(exchange, 0)
+  control.setExchange(exchange, 0)
   const sink: AnswerSink & { full: boolean } = {
     full: false,
     write: piece => void (seen.text += Buffer.from(piece as string).toString()),

@@ -1,4 +1,4 @@
-/** Responses in the background: answered at once as queued, made without their client, fetched later. */
+/** Responses in the background: answered at once as queued, generated without a waiting client, read later. */
 import { jsonAnswer, toResponse } from '../../../core/answer.ts'
 import type { Answer } from '../../../core/answer.ts'
 import type { Call } from '../../../core/call.ts'
@@ -15,18 +15,18 @@ import type { Json } from '../../../lib/json/json-values.ts'
 
 const renewalMs = 5000
 
-/** A call that was admitted and goes on without its client. */
+/** A call that was admitted and continues without its client. */
 interface BackgroundCall {
   readonly services: Services
   readonly call: Call
   /** As the client sent it. */
   readonly body: JsonBody
   readonly kept: KeptCall
-  /** Goes on with the call, for this client; resolves with its answer. */
+  /** Continues the call for this client; resolves with its answer. */
   run(client: Client): Promise<Answer>
 }
 
-/** Answers with the queued response; the call goes on without its client. */
+/** Answers with the queued response; the call continues without its client. */
 export async function startBackground(background: BackgroundCall): Promise<Answer> {
   const { services, call, body, kept } = background
   const response: Json = { ...newResponse(newResponseId(), call.model, body.parse()), status: 'queued' }
@@ -43,12 +43,12 @@ export async function startBackground(background: BackgroundCall): Promise<Answe
   return jsonAnswer(response, 200, { 'x-request-id': call.id })
 }
 
-/** Ids are of a key. */
+/** Response ids are unique per key only. */
 function runId({ keyId, id }: StoredResponse): string {
   return `${keyId} ${id}`
 }
 
-/** Ends the run in this process, if it is here; elsewhere the next renewal does. */
+/** Ends the run if it is in this process; another process ends it at the next renewal. */
 export function abortBackground(record: StoredResponse, services: Services): void {
   services.detached.cancel(runId(record))
 }
@@ -59,10 +59,10 @@ async function run(background: BackgroundCall, record: StoredResponse, signal: A
   const renew = () =>
     services.responses.renew(keyId, id, services.clock.epochMs()).then(
       alive => alive || abortBackground(record, services),
-      // The database may be away for a while; the run goes on.
+      // While the database is unreachable the run continues.
       () => {},
     )
-  // From the beginning: nothing else ends the call when the run is cancelled.
+  // Started before the first renewal: the signal alone ends the call when the run is cancelled.
   const answering = answered(background, record, signal)
   await renew()
   const timer = setInterval(() => void renew(), renewalMs)
@@ -100,7 +100,7 @@ async function answered(background: BackgroundCall, record: StoredResponse, sign
   }
 }
 
-/** The record's response, ended by a failure. */
+/** The record's response with the status `failed`. */
 export function failed(record: StoredResponse, message: string, code?: unknown): Json {
   const known = typeof code === 'string' && code !== '' ? code : 'server_error'
   return { ...record.response, status: 'failed', error: { code: known, message } }

@@ -1,4 +1,4 @@
-/** What a call refers to, written out: earlier responses and single items come from the store of the key. */
+/** Resolves what a call refers to: earlier responses and single items, read from the key's store. */
 import type { Services } from '../../../core/endpoint.ts'
 import { GatewayError } from '../../../core/errors.ts'
 import type { StoredResponse } from '../../../core/ports.ts'
@@ -7,7 +7,7 @@ import type { JsonBody } from '../../../lib/json/json-body.ts'
 
 type Item = Record<string, unknown>
 
-/** A call as its upstream shall see it, and what is kept of it. */
+/** The body for the upstream, and the items to be stored. */
 interface Conversation {
   /** The body with everything that it refers to in `input`. */
   readonly bytes: Uint8Array
@@ -37,7 +37,7 @@ export async function readConversation(body: JsonBody, keyId: string, services: 
 interface Asking {
   readonly keyId: string
   readonly services: Services
-  /** The deployment that any answer will come from, if its upstream keeps items itself. */
+  /** The only candidate, if its upstream stores items itself. */
   readonly home: string | undefined
 }
 
@@ -46,7 +46,7 @@ function isReference(item: Item): boolean {
   return item.type === 'item_reference' || (item.type == null && item.role === undefined && typeof item.id === 'string')
 }
 
-/** A reference never reaches an upstream: there it could name what belongs to another key. */
+/** References are never sent to an upstream, where they could name objects of another key. */
 async function resolved(
   sent: readonly Item[],
   ids: readonly string[],
@@ -90,7 +90,7 @@ function outputOf(turn: StoredResponse): Item[] {
   return Array.isArray(turn.response.output) ? (turn.response.output as Item[]) : []
 }
 
-/** An upstream knows the items of its own answers by their ids; that only helps when no other may be asked. */
+/** An upstream knows the items of its own answers by id, which can be used only when it is the only candidate. */
 function homeOf(body: JsonBody, services: Services): string | undefined {
   const candidates = services.current.models.resolve(String(body.get('model') ?? ''))
   const [only] = candidates
@@ -98,7 +98,7 @@ function homeOf(body: JsonBody, services: Services): string | undefined {
 }
 
 /**
- * An item that any upstream understands: without the ids of the one that made it; none for thinking without a proof.
+ * An item that every upstream understands: without upstream ids; undefined for reasoning without its encrypted content.
  */
 function portable(item: Item): Item[] {
   const { id, status: _, ...rest } = item

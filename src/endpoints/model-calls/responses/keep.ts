@@ -1,4 +1,4 @@
-/** Keeps answers on their way to the client: the client knows of the end only when the store does. */
+/** Stores answers before they reach the client: the terminal event is sent only once the response is stored. */
 import { streamOf } from '../../../core/answer.ts'
 import type { Answer } from '../../../core/answer.ts'
 import type { Services } from '../../../core/endpoint.ts'
@@ -7,19 +7,19 @@ import type { Json } from '../../../lib/json/json-values.ts'
 
 const retentionMsDefault = 30 * 86_400_000
 
-/** What is known of a call before it is answered. */
+/** Facts of a call before it is answered. */
 export interface KeptCall {
   readonly keyId: string
   readonly input: readonly Json[]
   readonly previousId: string | null
-  /** false = the client wants nothing kept. */
+  /** false = the client asked not to store the response. */
   readonly store: boolean
   readonly background: boolean
 }
 
 /**
- * To be stored under `response.id`. Made now, it expires after `response_retention_days`, 30 days unless said.
- * `response` is held, not copied.
+ * The record to store under `response.id`; it expires after `response_retention_days`, by default 30. `response` is
+ * not copied.
  */
 export function recordOf(
   call: KeptCall,
@@ -49,7 +49,7 @@ export function deploymentOf({ headers }: Answer, services: Services): string | 
   return headers[`${services.current.settings.headerPrefix}-model-id`] ?? null
 }
 
-/** The same answer, kept. What cannot be kept says so by `store: false`. */
+/** The same answer, stored on its way. One that cannot be stored has `store: false`. */
 export async function keepAnswer(answer: Answer, call: KeptCall, services: Services): Promise<Answer> {
   if (answer.status !== 200 || (!call.store && call.previousId === null)) return answer
   const { body } = answer
@@ -68,7 +68,7 @@ interface Keeping {
   readonly services: Services
 }
 
-/** true = the object now says something else than it did. */
+/** true = the object was changed. */
 async function kept(response: Json, { call, services }: Keeping, deploymentId: string | null): Promise<boolean> {
   let changed = false
   if ((response.previous_response_id ?? null) !== call.previousId) {
@@ -90,7 +90,7 @@ const terminalEvents = ['event: response.completed\n', 'event: response.incomple
   text => Buffer.from(text),
 )
 
-/** Pieces of a stream hold whole events; only one with a terminal event is looked into. */
+/** Pieces of a stream consist of whole events; only one with a terminal event is parsed. */
 function keepStream(
   source: ReadableStream<Uint8Array>,
   deploymentId: string | null,

@@ -1,4 +1,4 @@
-/** The endpoints that every kind of object has alike: one object shown, its metadata changed, itself deleted. */
+/** Endpoints that all kinds of objects share: read one object, change its metadata, delete it. */
 import { z } from 'zod'
 import { jsonAnswer } from '../../../core/answer.ts'
 import type { Caller } from '../../../core/caller.ts'
@@ -17,10 +17,10 @@ export type FindObject = (request: HttpRequest, services: Services, caller: Call
 export const findThread: FindObject = ({ params }, services, caller) =>
   findObject(services, caller, { kind: 'thread', id: params.thread_id! })
 
-/** Where one kind of object stands. */
+/** The paths of one kind of object. */
 export interface ObjectPath {
   readonly paths: readonly string[]
-  /** Of the OpenAPI document. */
+  /** In the OpenAPI document. */
   readonly tag: string
   readonly find: FindObject
 }
@@ -53,7 +53,7 @@ export function retrieveEndpoint({ paths, tag, find }: ObjectPath, about: Object
 
 const metadataBody = z.strictObject({ metadata: metadataField })
 
-/** `schema` says what else may stand in the body; nothing else of it counts. */
+/** `schema` allows further fields in the body, which are ignored. */
 export function metadataEndpoint(
   { paths, tag, find }: ObjectPath,
   about: ObjectDoc,
@@ -72,7 +72,7 @@ export function metadataEndpoint(
   }
 }
 
-/** With all that stands in the object. 404 as `find` says, and when somebody else has deleted it meanwhile. */
+/** Deletes the object with its children. 404 as `find` says, and when it was deleted meanwhile. */
 export function deleteEndpoint({ paths, tag, find }: ObjectPath, about: ObjectDoc): Endpoint {
   return {
     method: 'DELETE',

@@ -1,4 +1,4 @@
-/** `/utils/token_counter`: by the provider's own counter, by the model's own tokenizer, or about. */
+/** `/utils/token_counter`: by the provider's own counter, the model's tokenizer, or an estimate. */
 import { visibleDeployments } from '../../../accounts/model-access.ts'
 import { jsonAnswer } from '../../../core/answer.ts'
 import type { Answer } from '../../../core/answer.ts'
@@ -15,7 +15,7 @@ import type { JsonBody } from '../../../lib/json/json-body.ts'
 import { encodingOf } from '../../../lib/tokens/tokenizer.ts'
 import { internalRequest } from '../../../core/internal-request.ts'
 
-/** The peer's TokenCountResponse. */
+/** LiteLLM's TokenCountResponse. */
 interface TokenCountAnswer {
   readonly total_tokens: number
   readonly request_model: string
@@ -23,9 +23,9 @@ interface TokenCountAnswer {
   readonly model_used: string
   /** `openai_tokenizer`, `estimate`, or `NAME_api` of the provider that counted. */
   readonly tokenizer_type: string
-  /** What the provider's counter said, as it said it. */
+  /** The unchanged answer of the provider's counter. */
   readonly original_response: unknown
-  /** The provider's counter was asked and failed; the count is then made here. */
+  /** The provider's counter failed; the count is the gateway's. */
   readonly error: boolean
   readonly error_message: string | null
   readonly status_code: number | null
@@ -39,8 +39,8 @@ interface Counting {
 }
 
 /**
- * `callEndpoint` = ask the provider's counter, where there is one: a call with limits and a row in the ledger. All else
- * is counted here and costs nothing. Throws `unprocessable` with all that is wrong with the body.
+ * `callEndpoint` = ask the provider's counter, where there is one: a call with limits and a row in the ledger. Other
+ * counts are made in the gateway and cost nothing. Throws `unprocessable` with all problems of the body.
  */
 export async function countTokens(counting: Counting, callEndpoint: boolean): Promise<Answer> {
   const { problems, model } = tokenCounter.inspect(counting.body)
@@ -93,7 +93,7 @@ function estimateTexts(texts: readonly string[]): number {
   return counter.tokens
 }
 
-/** A call like every other: it passes the policies and is found in the ledger. */
+/** A call like every other: it passes the policies and has a row in the ledger. */
 async function countThere(counting: Counting, model: string, deployments: readonly Deployment[]): Promise<Answer> {
   const { request, services, caller, body } = counting
   const { id, path, params, query, headers: sentHeaders } = request
@@ -105,7 +105,7 @@ async function countThere(counting: Counting, model: string, deployments: readon
   })
   const { status, headers } = answered
   const deploymentId = headers[`${services.current.settings.headerPrefix}-model-id`]
-  // What never reached a deployment, this gateway itself refused: so it stays.
+  // Without a deployment the error is a refusal of the gateway itself, which is returned unchanged.
   if (deploymentId === undefined) return answered
   const response = toResponse(answered)
   if (status !== 200) {

@@ -1,5 +1,5 @@
 /**
- * `/utils/transform_request`: what would be sent to the upstream, free of secrets. Nothing is sent, nothing is charged.
+ * `/utils/transform_request`: what would be sent to the upstream, without secrets. Nothing is sent or charged.
  */
 import { z } from 'zod'
 import { jsonAnswer } from '../../../core/answer.ts'
@@ -48,7 +48,7 @@ const kinds = {
   speech: { format: openaiSpeech, route: '/v1/audio/speech' },
 } satisfies Record<string, Kind>
 
-/** The peer's names; `a...` is what its users call from asynchronous programs. */
+/** LiteLLM's names; `a...` are its asynchronous functions. */
 const kindsByType: ReadonlyMap<string, Kind> = new Map(
   Object.entries(kinds).flatMap(([name, kind]): [string, Kind][] => [
     [name, kind],
@@ -56,7 +56,7 @@ const kindsByType: ReadonlyMap<string, Kind> = new Map(
   ]),
 )
 
-/** Every name that `call_type` may have. */
+/** All values of `call_type`. */
 export const callTypes = [...kindsByType.keys()]
 /** Bodies of these are forms with files. */
 const formTypes: ReadonlySet<string> = new Set(
@@ -68,7 +68,7 @@ const wrongType = (given: unknown): string =>
     ? 'takes a form with files, which cannot be shown as JSON'
     : `must be one of ${callTypes.join(', ')}`
 
-/** The body of the path. What is inside of `request_body` the format of its `call_type` checks. */
+/** The body. `request_body` is checked by the format of its `call_type`. */
 export const transformBody = z.strictObject({
   call_type: z.enum(callTypes as [string, ...string[]], { error: issue => wrongType(issue.input) }),
   request_body: z.record(z.string(), z.unknown()),
@@ -76,7 +76,7 @@ export const transformBody = z.strictObject({
 
 type TransformBody = z.infer<typeof transformBody>
 
-/** Failures of the transformation are an answer, as at the peer; what the caller may not do stays refused. */
+/** A failed transformation is an answer, as in LiteLLM; missing permission stays an error. */
 export async function transformRequest(
   request: HttpRequest,
   services: Services,
@@ -88,12 +88,12 @@ export async function transformRequest(
   if (model !== undefined && typeof model !== 'string')
     return failure('`request_body.model` must be a string, the name of a model')
   const call: ModelCall = { format, route, model, stream }
-  // Where the model stands in the path, the body has no place for it.
+  // Dialects with the model in the path have no field for it in the body.
   const body = format.forward.modelInPath ? rest : fields
   try {
     const preview = await services.previewCall(request, caller, call, Buffer.from(JSON.stringify(body)))
     const { target } = preview.deployment
-    // Addresses of the operator's own are for administrators, as in /v1/model/info.
+    // The operator's addresses are shown to administrators only, as in /v1/model/info.
     const isPublic = caller.role === 'admin' || target.baseUrl === target.provider.defaultBaseUrl
     return jsonAnswer({
       raw_request_api_base: isPublic ? preview.url : masked,
