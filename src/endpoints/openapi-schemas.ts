@@ -1,4 +1,5 @@
 /** JSON Schemas of the bodies that the OpenAPI document names: the fields of the gateway API specification. */
+import { spendLogSchema } from './spend.ts'
 
 const nullable = (type: string, more: object = {}) => ({ type: [type, 'null'], ...more })
 const text = { type: 'string' }
@@ -225,53 +226,6 @@ const utilitySchemas: Readonly<Record<string, object>> = {
   }),
 }
 
-const count = (description: string) => nullable('integer', { description })
-
-/** One row of the ledger. Null = nobody counted it. */
-const spendLog = object({
-  request_id: text,
-  started_at_ms: { type: 'integer', description: 'Milliseconds since 1970.' },
-  started_at: { type: 'string', format: 'date-time' },
-  route: text,
-  operation: text,
-  outcome: { enum: ['success', 'error', 'client_closed', 'upstream_cut', 'interrupted'] },
-  status: { type: 'integer' },
-  error_kind: nullable('string'),
-  model: text,
-  deployment_id: nullable('string'),
-  provider: nullable('string'),
-  upstream_model: nullable('string'),
-  key_id: text,
-  key_alias: nullable('string'),
-  user_id: nullable('string'),
-  team_id: nullable('string'),
-  end_user: nullable('string'),
-  stream: { type: 'boolean' },
-  input_tokens: count('All of the input, cached tokens included.'),
-  output_tokens: count('All of the output, reasoning included.'),
-  cached_input_tokens: count("Of the input: read from the provider's cache."),
-  cache_write_tokens: count("Of the input: written to the provider's cache."),
-  cache_write_one_hour_tokens: count('Of `cache_write_tokens`: with a lifetime of one hour.'),
-  reasoning_tokens: count('Of the output.'),
-  input_audio_tokens: count('Of the input.'),
-  output_audio_tokens: count('Of the output.'),
-  input_image_tokens: count('Of the input.'),
-  output_image_tokens: count('Of the output.'),
-  images: count('Pictures made.'),
-  characters: count('Characters to be spoken.'),
-  audio_microseconds: count('Audio heard or spoken, exact.'),
-  audio_seconds: nullable('number', { description: 'The same in seconds.' }),
-  search_units: nullable('number', { description: 'Of a reranker.' }),
-  usage_source: { enum: ['upstream', 'estimated', 'none'], description: 'Who counted.' },
-  cost_nano_usd: nullable('string', { description: 'Nano-dollars; null = the price or the usage is not known.' }),
-  spend: nullable('string', { description: 'The same in dollars, as decimal text.' }),
-  duration_ms: { type: 'number' },
-  first_byte_ms: nullable('number'),
-  attempts: { type: 'integer' },
-  client_address: nullable('string'),
-  user_agent: nullable('string'),
-})
-
 /** By the names under `#/components/schemas/`. They describe and check nothing: each format checks its own bodies. */
 export const schemas: Readonly<Record<string, object>> = {
   Message: object(
@@ -334,7 +288,7 @@ export const schemas: Readonly<Record<string, object>> = {
   }),
   ...mediaSchemas,
   ...utilitySchemas,
-  SpendLog: spendLog,
+  SpendLog: spendLogSchema,
   SpendLogs: object({ data: listOf(reference('SpendLog')), next_cursor: nullable('string') }),
   Model: modelEntry,
   ModelList: object({ object: { const: 'list' }, data: listOf(reference('Model')), has_more: { type: 'boolean' } }),

@@ -2,7 +2,8 @@
 import { expect, test } from 'bun:test'
 import { costNanoUsd } from '../accounts/cost.ts'
 import type { Settlement } from '../core/call.ts'
-import type { Ledger, LedgerRow } from '../core/ports.ts'
+import type { LedgerRow } from '../core/ledger-columns.ts'
+import type { Ledger } from '../core/ledger.ts'
 import type { Prices, Usage } from '../core/usage.ts'
 import { recordLedger } from './record-ledger.ts'
 

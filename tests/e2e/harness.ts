@@ -7,7 +7,7 @@ import { startSimulator } from '../../simulator/index.ts'
 import type { Simulator } from '../../simulator/index.ts'
 import { startServer } from '../../src/app/index.ts'
 import type { RunningServer } from '../../src/config/serve-options.ts'
-import type { LedgerRow } from '../../src/core/ports.ts'
+import type { LedgerRow } from '../../src/core/ledger-columns.ts'
 import { Secret } from '../../src/lib/secret.ts'
 
 export const masterKey = 'sk-master-4fT9qL2vX8mB6nR1cW7yK3pZ5dH0gJ'

@@ -3,7 +3,9 @@ import { costNanoUsd, pricesAt } from '../../accounts/cost.ts'
 import type { Deployment } from '../../core/deployment.ts'
 import type { Services } from '../../core/endpoint.ts'
 import { accountOf } from '../../core/files.ts'
-import type { FileRecord, LedgerRow } from '../../core/ports.ts'
+import { emptyRow } from '../../core/ledger-columns.ts'
+import type { LedgerRow } from '../../core/ledger-columns.ts'
+import type { FileRecord } from '../../core/ports.ts'
 import type { Prices, Usage } from '../../core/usage.ts'
 import { readOpenaiUsage } from '../../core/openai-usage.ts'
 import type { Fields } from '../kept-objects.ts'
@@ -36,6 +38,8 @@ export async function recordBatch(
   const cost = usage && model && others.length === 0 ? costOf(usage, model.prices, record.createdAtMs) : null
   const endedAtMs = endOf(batch) ?? services.epochMs()
   services.ledger.settle({
+    // The usage of a batch (`readOpenaiUsage`) has tokens only: what is not named here was not counted.
+    ...emptyRow,
     request_id: requestId(record.id),
     started_at_ms: record.createdAtMs,
     route: '/v1/batches',
@@ -49,8 +53,6 @@ export async function recordBatch(
     key_alias: key?.alias ?? null,
     user_id: key?.userId ?? null,
     team_id: key?.teamId ?? null,
-    end_user: null,
-    stream: false,
     input_tokens: usage?.inputTokens ?? null,
     output_tokens: usage?.outputTokens ?? null,
     cached_input_tokens: usage?.cachedInputTokens ?? null,
@@ -59,20 +61,9 @@ export async function recordBatch(
     usage_source: usage ? 'upstream' : 'none',
     cost_nano_usd: cost === null ? null : cost.toString(),
     duration_ms: Math.max(endedAtMs - record.createdAtMs, 0),
-    first_byte_ms: null,
     attempts: 1,
-    client_address: null,
-    user_agent: null,
     input_audio_tokens: usage?.inputAudioTokens ?? null,
     output_audio_tokens: usage?.outputAudioTokens ?? null,
-    // The usage of a batch (`readOpenaiUsage`) has nothing else: upstreams count its tokens only.
-    cache_write_one_hour_tokens: null,
-    input_image_tokens: null,
-    output_image_tokens: null,
-    images: null,
-    audio_microseconds: null,
-    characters: null,
-    search_units: null,
   })
 }
 

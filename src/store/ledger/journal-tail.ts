@@ -4,10 +4,11 @@
  */
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { LedgerIntent } from '../../core/ledger-columns.ts'
 import type { JournalPosition } from './journal.ts'
 import { listSegments, moveAside, recordBytesMax, segmentPath, SegmentReader } from './journal.ts'
 import { decodeRecord, encodeIntent, readIntent } from './ledger-record.ts'
-import type { ColumnValue, LedgerIntent } from './ledger-record.ts'
+import type { ColumnValue } from './ledger-record.ts'
 
 /** Whose journal is read, and how. */
 interface JournalTailOptions {

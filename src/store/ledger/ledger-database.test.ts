@@ -8,7 +8,7 @@ import { openLedgerDatabase } from './ledger-database.ts'
 import type { LedgerDatabase } from './ledger-database.ts'
 import { exampleRow, intentOf, makePlace } from './ledger-fixture.ts'
 import type { LedgerPlace } from './ledger-fixture.ts'
-import { ledgerColumns } from './ledger-record.ts'
+import { columnList } from '../../core/ledger-columns.ts'
 import type { ColumnValue } from './ledger-record.ts'
 import { openLedger } from './ledger.ts'
 import { openDatabase } from '../database/open.ts'
@@ -33,7 +33,7 @@ async function rig() {
 
 const row = (id: string): ColumnValue[] => {
   const fields = exampleRow({ request_id: id }) as unknown as Record<string, ColumnValue>
-  return ledgerColumns.map(({ name }) =>
+  return columnList.map(({ name }) =>
     typeof fields[name] === 'boolean' ? Number(fields[name]) : (fields[name] ?? null),
   )
 }

@@ -1,7 +1,9 @@
 /** Table `ledger` as the ledger's worker uses it: batches in, pages out, on either database. */
 import { Database } from 'bun:sqlite'
-import { ledgerColumns, plainColumns } from './ledger-record.ts'
+import { columnList } from '../../core/ledger-columns.ts'
+import { firstColumns } from './ledger-record.ts'
 import type { ColumnValue } from './ledger-record.ts'
+import { namesOf } from './ledger-sql.ts'
 import { openDatabase } from '../database/open.ts'
 import { schemaMark, schemaMarkQuery, SqliteFile } from '../../platform/sqlite-file-guard.ts'
 import type { SchemaMark } from '../../platform/sqlite-file-guard.ts'
@@ -9,7 +11,7 @@ import type { SchemaMark } from '../../platform/sqlite-file-guard.ts'
 /** One batch is one statement or one transaction: all of it is there or nothing. */
 export interface LedgerDatabase {
   /**
-   * Rows have the values of `plainColumns` or of `ledgerColumns`. One whose id is there already is left as it is. Throws
+   * Rows have the values of `firstColumns` or of `columnList`. One whose id is there already is left as it is. Throws
    * `RefusedRows` when a value is to blame, `DatabaseMoved` when the SQLite file is not at its path: insert again then.
    */
   insert(rows: readonly (readonly ColumnValue[])[]): Promise<void>
@@ -23,7 +25,6 @@ export class RefusedRows extends Error {
   override readonly name = 'RefusedRows'
 }
 
-const namesOf = (columns: readonly { readonly name: string }[]) => columns.map(column => column.name).join(', ')
 const busyTimeoutMs = 250
 /** Longer than the statement timeout of the server, which normally speaks first. */
 const answerTimeoutMs = 15_000
@@ -140,32 +141,39 @@ function checkpoint(left: Database | undefined): void {
 }
 
 function insertionInto(database: Database): (rows: readonly (readonly ColumnValue[])[]) => void {
-  const insertionOf = (columns: typeof ledgerColumns) => {
+  const insertionOf = (columns: typeof columnList) => {
     const places = columns.map((_, at) => `?${at + 1}`).join(', ')
     return database.prepare<unknown, ColumnValue[]>(
       `insert into ledger (${namesOf(columns)}) values (${places}) on conflict (request_id) do nothing`,
     )
   }
-  // Nulls that are not bound cost nothing, and nearly every row has nothing but nulls behind the plain columns.
-  const plain = insertionOf(plainColumns)
-  const whole = insertionOf(ledgerColumns)
+  // Values that are not bound cost nothing, and nearly every row has none behind the first columns.
+  const first = insertionOf(firstColumns)
+  const whole = insertionOf(columnList)
   // IMMEDIATE: SQLite cannot upgrade a read lock safely.
   return database.transaction((rows: readonly (readonly ColumnValue[])[]) => {
-    for (const row of rows) (row.length === plainColumns.length ? plain : whole).run(...row)
+    for (const row of rows) (row.length === firstColumns.length ? first : whole).run(...row)
   }).immediate
 }
+
+/** Of the columns that may not be null, for rows that have the first columns only. */
+const missingValues = Object.fromEntries(
+  columnList
+    .filter(column => column.since > 1 && !column.nullable)
+    .map(column => [column.name, column.kind === 'text' ? '' : 0]),
+)
 
 async function openPostgres(url: string): Promise<LedgerDatabase> {
   // One connection writes; the other is for a report that takes long.
   const database = await answered(openDatabase(url, 2))
-  const names = namesOf(ledgerColumns)
+  const names = namesOf(columnList)
   // A name that an object does not have is null.
   const insertion = `insert into ledger (${names}) select ${names}
     from json_populate_recordset(null::ledger, $1::text::json) on conflict (request_id) do nothing`
   return {
     insert: async rows => {
-      const fields = (row: readonly ColumnValue[]) => row.map((value, at) => [ledgerColumns[at]!.name, value])
-      const objects = rows.map(row => Object.fromEntries(fields(row)))
+      const fields = (row: readonly ColumnValue[]) => row.map((value, at) => [columnList[at]!.name, value])
+      const objects = rows.map(row => ({ ...missingValues, ...Object.fromEntries(fields(row)) }))
       try {
         await answered(database.sql.unsafe(insertion, [JSON.stringify(objects)]))
       } catch (error) {

@@ -4,17 +4,18 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { randomUUIDv7, SQL } from 'bun'
-import type { LedgerRow } from '../../core/ports.ts'
+import { emptyRow } from '../../core/ledger-columns.ts'
+import type { LedgerIntent, LedgerRow } from '../../core/ledger-columns.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { openLedger } from './ledger.ts'
 import type { JournalledLedger } from './ledger.ts'
 import { migrate } from '../database/migrate.ts'
-import type { LedgerIntent } from './ledger-record.ts'
 import { openDatabase } from '../database/open.ts'
 
-/** A settled chat with every field set but the units beside tokens, unless `changes` says otherwise. */
+/** A settled chat with every column of the first version set, unless `changes` says otherwise. */
 export function exampleRow(changes: Partial<LedgerRow> = {}): LedgerRow {
   return {
+    ...emptyRow,
     request_id: randomUUIDv7(),
     started_at_ms: 1_763_710_000_000,
     route: '/v1/chat/completions',
@@ -44,15 +45,6 @@ export function exampleRow(changes: Partial<LedgerRow> = {}): LedgerRow {
     attempts: 2,
     client_address: '2001:db8::1',
     user_agent: 'test/1.0',
-    cache_write_one_hour_tokens: null,
-    input_audio_tokens: null,
-    output_audio_tokens: null,
-    input_image_tokens: null,
-    output_image_tokens: null,
-    images: null,
-    audio_microseconds: null,
-    characters: null,
-    search_units: null,
     ...changes,
   }
 }

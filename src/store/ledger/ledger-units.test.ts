@@ -3,13 +3,14 @@ import { afterEach, describe, expect, test } from 'bun:test'
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { LedgerRow, LedgerUnits } from '../../core/ports.ts'
+import { columnList } from '../../core/ledger-columns.ts'
+import type { LedgerRow } from '../../core/ledger-columns.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { testServers } from '../database/database-fixture.ts'
 import type { TestDatabase } from '../database/database-fixture.ts'
 import { createSegmentFile, segmentPath, SegmentWriter } from './journal.ts'
 import { exampleRow, intentOf } from './ledger-fixture.ts'
-import { decodeRecord, encodeSettlement, ledgerColumns, plainColumns } from './ledger-record.ts'
+import { decodeRecord, encodeSettlement, firstColumns } from './ledger-record.ts'
 import { openLedger } from './ledger.ts'
 import type { JournalledLedger } from './ledger.ts'
 import { migrate } from '../database/migrate.ts'
@@ -20,19 +21,8 @@ import { fourth } from '../database/migrations/0004-assistants.ts'
 import { openDatabase } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
 
-const none: LedgerUnits = {
-  cache_write_one_hour_tokens: null,
-  input_audio_tokens: null,
-  output_audio_tokens: null,
-  input_image_tokens: null,
-  output_image_tokens: null,
-  images: null,
-  audio_microseconds: null,
-  characters: null,
-  search_units: null,
-}
 /** Every unit with a value of its own, so that none can stand in another's place. */
-const every: LedgerUnits = {
+const every = {
   cache_write_one_hour_tokens: 1,
   input_audio_tokens: 2,
   output_audio_tokens: 3,
@@ -43,7 +33,8 @@ const every: LedgerUnits = {
   characters: 4_000_000_000,
   search_units: 1.1,
 }
-const unitNames = Object.keys(none) as (keyof LedgerUnits)[]
+const unitNames = Object.keys(every) as (keyof typeof every)[]
+const none = Object.fromEntries(unitNames.map(name => [name, null])) as { [Name in keyof typeof every]: null }
 
 /** As the version before units wrote them: text, not made by the program under test. */
 const oldIntent = (id: string) =>
@@ -97,7 +88,7 @@ async function makeOldDatabase({ sql }: Database, rows: readonly string[]): Prom
     await up(sql)
     await sql`insert into migrations (id, name) values (${id}, ${name})`
   }
-  const names = plainColumns.map(column => column.name)
+  const names = firstColumns.map(column => column.name)
   for (const row of rows) {
     const values = (JSON.parse(row) as unknown[])
       .slice(1)
@@ -229,7 +220,7 @@ test('each unit alone is enough to be written, and comes back in its place', () 
     const row = exampleRow({ [name]: 6 })
     const decoded = decodeRecord(encodeSettlement(row))
     const found = decoded?.kind === 'settlement' ? decoded.values : []
-    expect(Object.fromEntries(ledgerColumns.map((column, at) => [column.name, found[at]]))).toEqual({
+    expect(Object.fromEntries(columnList.map((column, at) => [column.name, found[at]]))).toEqual({
       ...row,
       stream: 1,
     })
@@ -239,15 +230,15 @@ test('each unit alone is enough to be written, and comes back in its place', () 
 test('a record of any version since the first is read; a longer or shorter one is none', () => {
   const row = exampleRow(every)
   const fields = JSON.parse(encodeSettlement(row)) as unknown[]
-  expect(fields.length).toBe(ledgerColumns.length + 1)
-  for (let length = plainColumns.length + 1; length <= fields.length; length++) {
+  expect(fields.length).toBe(columnList.length + 1)
+  for (let length = firstColumns.length + 1; length <= fields.length; length++) {
     const decoded = decodeRecord(JSON.stringify(fields.slice(0, length)))
     const values = decoded?.kind === 'settlement' ? decoded.values : []
-    expect(values.length).toBe(length === plainColumns.length + 1 ? plainColumns.length : ledgerColumns.length)
+    expect(values.length).toBe(length === firstColumns.length + 1 ? firstColumns.length : columnList.length)
     for (const [at, value] of values.entries())
-      if (ledgerColumns[at]!.name !== 'stream')
-        expect(value).toBe(at + 1 < length ? (row[ledgerColumns[at]!.name] as number) : null)
+      if (columnList[at]!.name !== 'stream')
+        expect(value).toBe(at + 1 < length ? (row[columnList[at]!.name] as number) : null)
   }
-  for (const wrong of [fields.slice(0, plainColumns.length), [...fields, 1], [1], [], [2, ...fields.slice(1)]])
+  for (const wrong of [fields.slice(0, firstColumns.length), [...fields, 1], [1], [], [2, ...fields.slice(1)]])
     expect(decodeRecord(JSON.stringify(wrong))).toBeUndefined()
 })

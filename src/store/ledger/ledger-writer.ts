@@ -3,7 +3,7 @@
  */
 import { appendFileSync, existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import type { LedgerQuery } from '../../core/ports.ts'
+import type { LedgerQuery } from '../../core/ledger.ts'
 import { JournalTail } from './journal-tail.ts'
 import { JournalSync } from './journal-sync.ts'
 import { createSegmentFile, filesOf, hasReached, segmentPath } from './journal.ts'
@@ -12,7 +12,7 @@ import { openLedgerDatabase, RefusedRows } from './ledger-database.ts'
 import type { LedgerDatabase } from './ledger-database.ts'
 import { ledgerStatement, readLedger } from './ledger-query.ts'
 import type { LedgerPage } from './ledger-query.ts'
-import { decodeRecord, interruptedRow } from './ledger-record.ts'
+import { decodeRecord, interruptedValues } from './ledger-record.ts'
 import type { ColumnValue } from './ledger-record.ts'
 import { isOfStatement } from '../database/open.ts'
 import { ownPriority } from '../../platform/thread-priority.ts'
@@ -229,7 +229,7 @@ export class LedgerWriter {
     const tail = new JournalTail({ directory, start, live: false, report: text => this.#problem(text) })
     for (let rows = tail.read(batchRowsMax); rows.length > 0; rows = tail.read(batchRowsMax))
       if (!(await this.#commit(rows))) return
-    const interrupted = tail.openCalls.map(interruptedRow)
+    const interrupted = tail.openCalls.map(interruptedValues)
     for (let at = 0; at < interrupted.length; at += batchRowsMax)
       if (!(await this.#commit(interrupted.slice(at, at + batchRowsMax)))) return
     if (this.#writeRefused()) tail.deleteAll()
@@ -323,7 +323,7 @@ export class LedgerWriter {
       tail.saveOpenCalls()
     } catch {
       // No disk for their list: they end with this process, so that is what they become now.
-      const rows = tail.openCalls.map(interruptedRow)
+      const rows = tail.openCalls.map(interruptedValues)
       for (let at = 0; at < rows.length; at += batchRowsMax)
         if (!(await this.#attempt(rows.slice(at, at + batchRowsMax)))) return false
     }

@@ -2,7 +2,8 @@
 import { randomBytes } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { GatewayError } from '../../core/errors.ts'
-import type { Ledger, LedgerQuery, LedgerRow } from '../../core/ports.ts'
+import type { LedgerIntent, LedgerRow } from '../../core/ledger-columns.ts'
+import type { Ledger, LedgerQuery } from '../../core/ledger.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { moduleBeside } from '../../lib/module-beside.ts'
 import { JournalWriter } from './journal-writer.ts'
@@ -11,7 +12,6 @@ import type { JournalPosition } from './journal.ts'
 import { ledgerStatement } from './ledger-query.ts'
 import type { LedgerPage } from './ledger-query.ts'
 import { encodeIntent, encodeSettlement } from './ledger-record.ts'
-import type { LedgerIntent } from './ledger-record.ts'
 import type { LedgerReply, LedgerRequest, LedgerWriterSettings } from './ledger-writer.ts'
 
 interface LedgerOptions {

@@ -1,4 +1,4 @@
-import type { Migration } from '../migrate.ts'
+import type { Migration } from '../migration.ts'
 
 /**
  * Which replica polls and settles a batch now. With an owner, `due_at_ms` is when the lease is over; without, when the
