@@ -1,5 +1,5 @@
 /** What the inside needs from the outside: implemented by `store`, `pipeline` and `telemetry`, joined in `app/`. */
-import type { VirtualKey } from './call.ts'
+import type { VirtualKey } from './caller.ts'
 import type { Deployment } from './deployment.ts'
 import type { Settings } from './settings.ts'
 
@@ -56,47 +56,6 @@ export interface ModelDirectory {
   wildcardNames(): readonly string[]
   /** The deployments behind a name, alias, deployment id or pattern; empty = no such model. */
   resolve(name: string): readonly Deployment[]
-}
-
-/** One limit to be checked: all scopes of a call are taken together or not at all. */
-export interface LimitScope {
-  /** `key:ID` or `user:ID`. */
-  readonly id: string
-  readonly requestsPerMinute: number | null
-  readonly tokensPerMinute: number | null
-  readonly parallelRequests: number | null
-}
-
-/** How much of a limit is left. */
-export interface LimitState {
-  readonly limit: number
-  readonly remaining: number
-  /** Until the window is fresh again. */
-  readonly resetMs: number
-}
-
-/** Whether the limits let a call pass. */
-export type LimitVerdict =
-  | {
-      readonly allowed: true
-      /** The tightest scope, for the headers; absent = no such limit. */
-      readonly requests?: LimitState
-      readonly tokens?: LimitState
-      /** Gives the parallel slot back and books the tokens that were really used. Call exactly once. */
-      release(tokensUsed: number): void
-    }
-  | {
-      readonly allowed: false
-      readonly scope: string
-      readonly kind: 'requests' | 'tokens' | 'parallel_requests'
-      readonly state: LimitState
-      readonly retryAfterMs: number
-    }
-
-/** Counts requests, tokens and parallel calls. */
-export interface Limiter {
-  /** `tokens` is what the call is expected to use at least (its input). */
-  take(scopes: readonly LimitScope[], tokens: number): LimitVerdict | Promise<LimitVerdict>
 }
 
 /** One answer of the Responses dialect, kept for the key that asked for it. */
