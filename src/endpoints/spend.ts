@@ -37,7 +37,7 @@ const spendQuery = z.strictObject({
 
 const dateForms = '2026-11-21, 2026-11-21T08:00:00Z or 2026-11-21T08:00:00+02:00; UTC unless it says otherwise.'
 
-/** Money is dollars in decimal text. 403 for another key's calls, 422 for wrong filters, 400 for a cursor that is not ours. */
+/** Money is dollars in decimal text. 403 for another key's calls, 422 for wrong filters, 400 for a foreign cursor. */
 export const spendLogs: Endpoint = {
   method: 'GET',
   paths: ['/spend/logs'],

@@ -1,4 +1,4 @@
-/** Must show of issue 1: kill -9 under load, twenty times; what a client saw complete is in the ledger, once. */
+/** kill -9 under load, twenty times: what a client saw complete is in the ledger, once. */
 import { expect, test } from 'bun:test'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -64,7 +64,9 @@ test('20 rounds of kill -9 under load lose and double nothing', async () => {
     join(folder, 'config.yaml'),
     `model_list:
   - model_name: chat-model
-    proxy_params: { model: custom_openai/sim-chat, api_base: "${simulator.url.replace(/\/$/, '')}/v1", api_key: k, input_cost_per_token: 0.000003, output_cost_per_token: 0.000015 }
+    proxy_params:
+      { model: custom_openai/sim-chat, api_base: "${simulator.url.replace(/\/$/, '')}/v1", api_key: k,
+        input_cost_per_token: 0.000003, output_cost_per_token: 0.000015 }
 `,
   )
   const complete = new Set<string>()

@@ -1,4 +1,4 @@
-/** Brings the database to the shape this program knows: numbered steps, all in one transaction, one migrator at a time. */
+/** Brings the database to this program's version: numbered steps in one transaction, one replica at a time. */
 import { addColumnTexts, columnVersions } from '../ledger/ledger-sql.ts'
 import type { Migration } from './migration.ts'
 import { first } from './migrations/0001-keys-and-ledger.ts'
@@ -32,7 +32,8 @@ export async function migrate(database: Database): Promise<void> {
     const known = migrations.at(-1)!.id
     if (newest > known) {
       throw new Error(
-        `the database has migration ${newest}, this program knows ${known}: start the newer program, or restore the backup`,
+        `the database has migration ${newest}, this program knows ${known}: ` +
+          'start the newer program, or restore the backup',
       )
     }
     for (const migration of migrations.filter(one => !done.has(one.id))) {

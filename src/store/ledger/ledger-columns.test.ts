@@ -1,4 +1,4 @@
-/** The table of columns: what was released is read for ever, and a new column is one line. */
+/** The table of columns: what was released stays readable, and a new column is one line. */
 import { afterEach, beforeAll, describe, expect, test } from 'bun:test'
 import {
   cpSync,
@@ -138,7 +138,7 @@ for (const server of testServers('journals of earlier versions'))
       expect(readdirSync(directory)).toEqual([])
     })
 
-/** Makes rows with the program of the scratch copy, and says what each part of it knows of the new columns. */
+/** Makes rows with the program of the scratch copy, and prints the new columns as each part of it has them. */
 const script = `
 import { openDatabase } from './src/store/database/open.ts'
 import { migrate } from './src/store/database/migrate.ts'
@@ -166,7 +166,8 @@ for (const made of [call('new-1', { fallbacks: 3, test: 'x' }), call('new-2', { 
 const request = { query: new URLSearchParams(), params: {}, headers: {} }
 const answer = await spendLogs.handle(request, { ledger }, { role: 'admin', key })
 await ledger.close()
-const stored = [...await database.sql.unsafe('select request_id, test_count, test_text from ledger order by request_id')]
+const found = await database.sql.unsafe('select request_id, test_count, test_text from ledger order by request_id')
+const stored = [...found]
 await database.close()
 const { test_count, test_text } = schemas.SpendLog.properties
 const api = JSON.parse(await new Response(answer.body).text()).data

@@ -1,4 +1,4 @@
-/** Rows and places for the tests of the ledger. */
+/** Rows, directories and databases for the tests of the ledger. */
 import { Database } from 'bun:sqlite'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -63,7 +63,7 @@ export interface LedgerPlace {
   remove(): Promise<void>
 }
 
-/** A folder of its own and an empty ledger, in SQLite there or in a database of the server. To be removed by the caller. */
+/** A directory and an empty ledger, in an SQLite file there or in a new database of the server. */
 export async function makePlace(postgresUrl?: string): Promise<LedgerPlace> {
   const directory = mkdtempSync(join(tmpdir(), 'ledger-'))
   const name = `ledger_${randomUUIDv7('hex').replaceAll('-', '')}`
@@ -155,7 +155,7 @@ export async function until(condition: () => boolean | Promise<boolean>): Promis
   }
 }
 
-/** Ids and outcomes as they stand in the database, whatever a ledger says. */
+/** Ids and outcomes in the database, read without the ledger. */
 export function storedRows(at: LedgerPlace): Map<string, string> {
   const database = new Database(at.databaseUrl.slice('sqlite:'.length))
   const rows = database.query('select request_id, outcome from ledger').values() as [string, string][]

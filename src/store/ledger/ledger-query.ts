@@ -1,4 +1,4 @@
-/** Reading the ledger: filters, newest first, pages by keyset so that new rows never shift a page. */
+/** Reads the ledger: filters, newest first, pages by keyset so that new rows do not shift a page. */
 import { GatewayError } from '../../core/errors.ts'
 import { columnList } from '../../core/ledger-columns.ts'
 import type { LedgerRow } from '../../core/ledger-columns.ts'
@@ -8,7 +8,7 @@ import { selectedNames } from './ledger-sql.ts'
 
 const pageRowsMax = 1000
 
-/** A page of the ledger; the cursor is null behind the last one. */
+/** A page of the ledger; the cursor is null on the last one. */
 export interface LedgerPage {
   readonly rows: LedgerRow[]
   readonly nextCursor: string | null
@@ -39,7 +39,7 @@ export function ledgerStatement(query: LedgerQuery): LedgerStatement {
   if (query.toMs !== undefined) conditions.push(`started_at_ms < ${place(Math.ceil(query.toMs))}`)
   if (query.cursor !== undefined) {
     const { startedAtMs, requestId } = readCursor(query.cursor)
-    // The first half is for the index, which an `or` alone would not use.
+    // The first condition is for the index, which an `or` alone would not use.
     conditions.push(`started_at_ms <= ${place(startedAtMs)}`)
     conditions.push(`(started_at_ms < ${place(startedAtMs)} or request_id < ${place(requestId)})`)
   }
@@ -84,7 +84,7 @@ function readCursor(cursor: string): { startedAtMs: number; requestId: string } 
         return { startedAtMs: startedAtMs as number, requestId: storable(requestId) }
     }
   } catch {
-    // Falls through to the one answer for every foreign cursor.
+    // Falls through to the error for every foreign cursor.
   }
   throw new GatewayError('invalid-request', 'cursor is not one that this gateway gave out', {
     param: 'cursor',

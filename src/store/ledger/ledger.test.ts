@@ -1,4 +1,4 @@
-/** What the ledger is told is read back exactly, whatever becomes of this process, its worker and its database. */
+/** Rows are read back exactly, also after failures of this process, its worker and its database. */
 import { afterEach, expect, test } from 'bun:test'
 import { Database } from 'bun:sqlite'
 import { existsSync, mkdirSync, readdirSync, renameSync, writeFileSync } from 'node:fs'
@@ -51,7 +51,7 @@ for (const { name, url, skip } of servers) {
     expect(await ledger.query({ limit: 10 })).toEqual({ rows: [full, bare], nextCursor: null })
   })
 
-  test.skipIf(skip)(`${name}: hostile texts are stored, mended, and hold nothing up`, async () => {
+  test.skipIf(skip)(`${name}: hostile texts are made storable, and block nothing`, async () => {
     const ledger = await open(await place(url))
     const hostile = exampleRow({
       model: 'a\0b\ud800',
@@ -212,7 +212,7 @@ test('twenty times kill -9: all that was acknowledged is there, nothing twice', 
   expect(problems).toEqual([])
 }, 120_000)
 
-test('a database that is locked, then moved away, loses nothing; failure() says so and clears', async () => {
+test('a database that is locked, then moved away, loses nothing; failure() gives the reason and clears', async () => {
   const at = await place()
   const path = at.databaseUrl.slice('sqlite:'.length)
   const ledger = await open(at)
