@@ -151,6 +151,8 @@ export interface EndpointDoc {
   readonly failures?: readonly number[]
   /** Ends in `Services.callModel`: its answers have the headers of a call, and it fails as calls do. */
   readonly callsModel?: true
+  /** Ends in `Services.callObjects`: its answers have the headers of a call. */
+  readonly callsObjects?: true
   /** Further headers of a success, by their names in endpoints/openapi/headers.ts. */
   readonly headers?: readonly string[]
 }
