@@ -7,7 +7,7 @@ import { bedrockOptions } from './bedrock.ts'
 import { readAddress, withProvider } from './entry-checks.ts'
 import { placeIdOf } from './ids.ts'
 import { modelFacts } from './model-facts.ts'
-import { nearest } from '../lib/nearest.ts'
+import { closestMatch } from '../lib/closest-match.ts'
 import { tokenPriceKeys, unitPriceKeys } from './prices.ts'
 import type { ProxySettings } from './proxies.ts'
 import type { ModelEntry } from './schema.ts'
@@ -112,7 +112,7 @@ function unknownProvider(model: string, given: string | undefined, providers: Pr
   const path = ['proxy_params', given === undefined ? 'model' : 'custom_llm_provider']
   if (word === undefined)
     return { path, message: `must be \`provider/model\`, for example \`openai/${model}\`; or give \`api_base\`` }
-  const near = nearest(word, providers.keys())
+  const near = closestMatch(word, providers.keys())
   return {
     path,
     message: `unknown provider \`${word}\`${near ? `, did you mean \`${near}\`?` : '; give `api_base` for any OpenAI-compatible host'}`,

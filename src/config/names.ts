@@ -1,7 +1,7 @@
 /** Ids, aliases and fallbacks of a configuration: what they name must be there, and a call must come to its end. */
 import { wildcardRest } from '../accounts/model-index.ts'
 import type { Deployment } from '../core/deployment.ts'
-import { nearest } from '../lib/nearest.ts'
+import { closestMatch } from '../lib/closest-match.ts'
 import { oneLine } from './outline.ts'
 import type { Path } from './outline.ts'
 import type { ConfigReading } from './read.ts'
@@ -91,7 +91,7 @@ const answers = (name: string, { names }: Known): boolean =>
   [...names].some(one => wildcardRest(one, name) !== undefined)
 
 function nobody(name: string, { names }: Known): string {
-  const near = nearest(name, names)
+  const near = closestMatch(name, names)
   return `no model is named \`${name}\`${near ? `, did you mean \`${near}\`?` : ''}`
 }
 

@@ -6,11 +6,11 @@ import type { Caller } from '../core/call.ts'
 import type { Endpoint } from '../core/endpoint.ts'
 import { GatewayError, unprocessable } from '../core/errors.ts'
 import type { LedgerQuery, LedgerRow } from '../core/ports.ts'
-import { readMoment } from '../lib/moment.ts'
+import { parseIsoDate } from '../lib/iso-date.ts'
 import { readQuery } from './checked-input.ts'
 
 const moment = z.string().transform((text, context) => {
-  const read = readMoment(text)
+  const read = parseIsoDate(text)
   if (read) return read
   context.addIssue({
     code: 'custom',

@@ -2,8 +2,8 @@
 import { toGatewayError } from '../../core/errors.ts'
 import type { GatewayError } from '../../core/errors.ts'
 import type { UpstreamProxy } from '../../core/transport.ts'
-import { atEndOfTurn } from '../../lib/end-of-turn.ts'
-import type { TurnTask } from '../../lib/end-of-turn.ts'
+import { atEndOfTick } from '../../lib/end-of-tick.ts'
+import type { TickTask } from '../../lib/end-of-tick.ts'
 import { TimerEntry } from '../../lib/timer-wheel.ts'
 import type { TimerWheel } from '../../lib/timer-wheel.ts'
 import {
@@ -54,7 +54,7 @@ export interface Way {
 type Phase = 'connecting' | 'queued' | 'head' | 'body' | 'idle' | 'closed'
 
 /** It carries one exchange at a time. Once closed it stays so: the owner hears of it, and makes another. */
-export class Connection extends TimerEntry implements Line, TurnTask, TunnelUser {
+export class Connection extends TimerEntry implements Line, TickTask, TunnelUser {
   /** As long as the peer said it keeps the connection; Infinity = it said nothing. */
   keepAliveMs = Infinity
   readonly #owner: Owner
@@ -94,11 +94,11 @@ export class Connection extends TimerEntry implements Line, TurnTask, TunnelUser
     this.#answerBegan = false
     this.#phase = 'queued'
     this.#deadline(exchange.request.timeouts.firstByteMs)
-    atEndOfTurn(this)
+    atEndOfTick(this)
   }
 
   /** The exchange may have been cancelled meanwhile, and this connection be closed. */
-  endOfTurn(): void {
+  endOfTick(): void {
     if (this.#phase === 'queued') this.#send(this.#exchange!)
   }
 

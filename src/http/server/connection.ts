@@ -3,7 +3,7 @@ import type { Socket } from 'bun'
 import { isAnswerStream } from '../../core/answer.ts'
 import type { Answer, AnswerStream } from '../../core/answer.ts'
 import { GatewayError } from '../../core/errors.ts'
-import type { TurnTask } from '../../lib/end-of-turn.ts'
+import type { TickTask } from '../../lib/end-of-tick.ts'
 import { TimerEntry } from '../../lib/timer-wheel.ts'
 import { AnswerHead, framingOf } from './response-head.ts'
 import { Backlog, noBytes } from './receive-buffer.ts'
@@ -30,7 +30,7 @@ const tooLate = (): GatewayError =>
   new GatewayError('client-closed', 'the request is answered: the rest of its body is not read')
 
 /** Belongs to one `Host`. `close` and `lost` may be called at any time and more than once. */
-export class ClientConnection extends TimerEntry implements BodySource, StreamLine, TurnTask {
+export class ClientConnection extends TimerEntry implements BodySource, StreamLine, TickTask {
   /** Waits in the server's list to be flushed. Owned by the server. */
   queued = false
   readonly #host: Host
@@ -127,7 +127,7 @@ export class ClientConnection extends TimerEntry implements BodySource, StreamLi
 
   // ---- what the server calls
 
-  endOfTurn(): void {
+  endOfTick(): void {
     this.queued = false
     try {
       this.flush()

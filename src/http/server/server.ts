@@ -3,7 +3,7 @@ import type { Socket, SocketHandler, TCPSocketListener } from 'bun'
 import type { Answer } from '../../core/answer.ts'
 import type { GatewayError } from '../../core/errors.ts'
 import type { Clock } from '../../lib/clock.ts'
-import { atEndOfTurn } from '../../lib/end-of-turn.ts'
+import { atEndOfTick } from '../../lib/end-of-tick.ts'
 import type { TimerWheel } from '../../lib/timer-wheel.ts'
 import type { ServerRequest } from './server-request.ts'
 import { ClientConnection } from './connection.ts'
@@ -133,7 +133,7 @@ class Server implements HttpServer, Host {
   flushSoon(connection: ClientConnection): void {
     if (connection.queued) return
     connection.queued = true
-    atEndOfTurn(connection)
+    atEndOfTick(connection)
   }
 
   closed(connection: ClientConnection): void {

@@ -2,7 +2,7 @@
  * Counts with OpenAI's own vocabularies, on a thread of its own: reading one takes 0.4 s and 0.1 GB, and some texts take
  * seconds. The thread starts with the first count and ends when nobody has counted for a while.
  */
-import { moduleBeside } from '../module-beside.ts'
+import { siblingModule } from '../sibling-module.ts'
 
 /** A vocabulary, by tiktoken's name. */
 export type Encoding = 'o200k_base' | 'cl100k_base'
@@ -113,7 +113,7 @@ export class Tokenizer {
   }
 
   #start(): Worker {
-    const worker = new Worker(moduleBeside('tokenizer-worker', import.meta.url), { smol: true })
+    const worker = new Worker(siblingModule('tokenizer-worker', import.meta.url), { smol: true })
     worker.onmessage = ({ data }: MessageEvent<TokenizerReply>) => {
       if (worker !== this.#worker) return
       if (data.kind === 'loaded') this.#endAfter(this.#limits.countMs)

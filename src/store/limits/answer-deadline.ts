@@ -4,8 +4,8 @@
  * not even sent. So time counts from the end of the turn that asked, and the loop turns once before a wait is over. On
  * one connection answers come in order: while those before it come, a question is only in a queue.
  */
-import { atEndOfTurn } from '../../lib/end-of-turn.ts'
-import type { TurnTask } from '../../lib/end-of-turn.ts'
+import { atEndOfTick } from '../../lib/end-of-tick.ts'
+import type { TickTask } from '../../lib/end-of-tick.ts'
 
 /** How long an answer is waited for. The first of the two to pass ends the wait. */
 export interface Patience {
@@ -25,7 +25,7 @@ interface Waiting {
  * The waits on one connection, all on one timer. An answer that comes after its wait is dropped, but shows that the
  * connection lives.
  */
-export class AnswerWatch implements TurnTask {
+export class AnswerWatch implements TickTask {
   readonly #late: () => Error
   #asked: Waiting[] = []
   readonly #sent = new Set<Waiting>()
@@ -43,7 +43,7 @@ export class AnswerWatch implements TurnTask {
   inTime<T>(answer: Promise<T>, patience: Patience): Promise<T> {
     return new Promise((resolve, reject) => {
       const waiting: Waiting = { patience, giveUp: () => reject(this.#late()), sentMs: Infinity }
-      if (this.#asked.push(waiting) === 1) atEndOfTurn(this)
+      if (this.#asked.push(waiting) === 1) atEndOfTick(this)
       this.#sent.add(waiting)
       answer.then(
         value => {
@@ -59,7 +59,7 @@ export class AnswerWatch implements TurnTask {
     })
   }
 
-  endOfTurn(): void {
+  endOfTick(): void {
     const nowMs = performance.now()
     let nextMs = Infinity
     for (const waiting of this.#asked) {
