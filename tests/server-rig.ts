@@ -6,7 +6,7 @@ import { GatewayError } from '../src/core/errors.ts'
 import { readBody } from '../src/core/request.ts'
 import type { ServerRequest } from '../src/http/server/server-request.ts'
 import { ClientConnection } from '../src/http/server/connection.ts'
-import type { Host } from '../src/http/server/connection-host.ts'
+import type { ConnectionOwner } from '../src/http/server/connection-owner.ts'
 import { listen } from '../src/http/server/server.ts'
 import type { HttpServer, ServerOptions } from '../src/http/server/server.ts'
 import type { Clock } from '../src/lib/clock.ts'
@@ -306,7 +306,7 @@ export class FakeSocket {
 }
 
 /** A connection whose socket is a test. */
-export class FakeLine implements Host {
+export class FakeLine implements ConnectionOwner {
   readonly clock = new HandClock()
   readonly wheel = this.clock.wheel
   readonly socket = new FakeSocket()

@@ -7,7 +7,7 @@ import type { Logger } from '../telemetry/log.ts'
 /** Of the 30 s that Kubernetes waits before it kills, the rest is for runs in the background and the ledger. */
 const drainMs = 20_000
 /** For what is told to end, to do so. */
-const goodbyeMs = 1000
+const lingerMs = 1000
 
 interface Stopping extends Pick<ServeOptions, 'environment'> {
   readonly logger: Logger
@@ -35,7 +35,7 @@ export async function stopServing(
   const { busy } = server.clients()
   if (busy > 0) logger.warn('requests did not end in time and are cut', { cut_requests: busy })
   server.interrupt(new GatewayError('overloaded', 'the gateway is stopping; try again', { retryAfterMs: 1000 }))
-  await Promise.race([ended, Bun.sleep(goodbyeMs)])
+  await Promise.race([ended, Bun.sleep(lingerMs)])
   server.cut()
   return busy
 }

@@ -3,7 +3,7 @@ import { atEndOfTick } from './end-of-tick.ts'
 
 const task = (work: () => void) => ({ endOfTick: work })
 
-test('tasks run in order after the events and microtasks of the turn, and what they ask for runs in the next', async () => {
+test('tasks run in order after the events and microtasks of the tick, and what they ask for runs in the next', async () => {
   const seen: string[] = []
   atEndOfTick(
     task(() => {
@@ -26,7 +26,7 @@ test('a task that throws does not keep the others from running', async () => {
       process.execPath,
       '-e',
       `
-    const { atEndOfTick } = await import(${JSON.stringify(`${import.meta.dir}/end-of-turn.ts`)})
+    const { atEndOfTick } = await import(${JSON.stringify(`${import.meta.dir}/end-of-tick.ts`)})
     process.on('uncaughtException', error => console.log('caught ' + error.message))
     atEndOfTick({ endOfTick() { throw new Error('broken') } })
     atEndOfTick({ endOfTick() { console.log('ran') } })
