@@ -1,4 +1,4 @@
-/** A server, clients of raw TCP, a connection without a socket and a clock that moves by hand: for the tests of src/http. */
+/** For the tests of src/http: a server, raw TCP clients, a connection without a socket and a clock set by the test. */
 import { connect } from 'node:net'
 import type { Socket } from 'node:net'
 import type { Answer, AnswerSink, AnswerStream } from '../src/core/answer.ts'

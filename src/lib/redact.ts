@@ -4,8 +4,11 @@
 export const redacted = '[redacted]'
 /** Shorter values are not searched for: they would also match in ordinary text. */
 const secretCharactersMin = 4
-const secretHeader =
-  /^(authorization|proxy-authorization|cookie|set-cookie)$|(^|[-_])(key|token|secret|password|credential|signature)s?($|[-_])/i
+const secretHeader = new RegExp(
+  '^(authorization|proxy-authorization|cookie|set-cookie)$|' +
+    '(^|[-_])(key|token|secret|password|credential|signature)s?($|[-_])',
+  'i',
+)
 const secretParameter = /(^|[-_])(key|token|secret|password|sig|signature|credential)s?$/i
 const scheme = /^(Bearer|Basic|Key|Token) /i
 

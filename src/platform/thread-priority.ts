@@ -11,7 +11,7 @@ import { setPriority } from 'node:os'
 const usual = 0
 /** The lowest of Linux: such a thread runs when no other is ready. */
 const polite = 19
-/** For good, where the system lets a thread lower its priority but not raise it again: a quarter of a busy processor. */
+/** Kept where the system lets a thread lower its priority but not raise it: a quarter of a busy processor. */
 const modest = 5
 
 /**

@@ -11,7 +11,7 @@ interface PoolSettings {
   readonly idleMs: number
 }
 
-/** A connection is closed this long before the keep-alive timeout its peer announced: no request may cross the close. */
+/** Connections are closed this long before the keep-alive timeout of the peer, so that no request crosses its close. */
 const keepAliveMarginMs = 1000
 
 /** An exchange never waits for a connection: without an idle one it gets a new one, so busy ones have no limit here. */

@@ -6,7 +6,8 @@ test('nothing at all: five seconds from when it is wanted', () => {
   rate.waitStarted(1000)
   expect(rate.deadlineMs).toBe(6000)
   expect(rate.problem).toBe(
-    'the body came too slowly: less than 240 bytes a second on average, beyond 5 s of grace; send the request again, its body at once',
+    'the body came too slowly: less than 240 bytes a second on average, beyond 5 s of grace; ' +
+      'send the request again, its body at once',
   )
 })
 

@@ -9,7 +9,7 @@ export const keepAliveTimeoutMs = 255_000
 export const stallTimeoutMs = 60_000
 /** Pipelined bytes that are buffered behind a request without an answer; beyond them reading pauses (backpressure). */
 export const pipelinedBytesMax = 64 * 1024
-/** The rest of an unread body is discarded up to here, so that the client reads its answer; beyond it the client is cut. */
+/** So much of an unread body is discarded, so that the client reads its answer; beyond it the client is cut. */
 export const discardedBytesMax = 64 * 1024 * 1024
 /** High-water mark of the send queue: beyond it the upstream has to wait for the client. */
 export const sendHighWaterBytes = 256 * 1024

@@ -1,6 +1,6 @@
 /** How many clients may be connected at once, so that descriptors are left for upstreams, database and journal. */
 
-/** For database, journal, log, watched files and clients that are turned away. A gateway without clients uses about 20. */
+/** For database, journal, log, watched files and clients that are turned away. Without clients about 20 are open. */
 const descriptorsReserved = 64
 /** A client needs one, its upstream another; the last fifth is for idle upstream connections and files being sent. */
 const clientShare = 2 / 5

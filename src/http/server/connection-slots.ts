@@ -1,14 +1,14 @@
-/** The limited number of open connections; when all slots are taken, the connection that was idle longest is evicted. */
+/** Limits the number of open connections; when all slots are taken, the one that was idle longest is evicted. */
 import type { OwnedConnection } from './connection-owner.ts'
 
-/** A connection is not evicted within this time of idleness: its client has just come, or its next request is under way. */
+/** Idle for less than this, a connection is not evicted: its client is new, or its next request is on the way. */
 const idleEvictionMinMs = 1000
 /** All connections are scanned for idle ones at most this often. */
 const scanIntervalMs = 100
 /** Candidates for eviction that one scan remembers. */
 const candidatesMax = 1000
 
-/** `idle` looks at every connection; `reserve` does so at most ten times a second, and only when all slots are taken. */
+/** `idle` scans every connection; `reserve` does so at most ten times a second, when all slots are taken. */
 export class ConnectionSlots {
   /** Maintained by the server. */
   readonly connections = new Set<OwnedConnection>()

@@ -102,7 +102,7 @@ export class ClientConnection extends TimerEntry implements OwnedConnection, Bod
     }
   }
 
-  /** FIN of the client. A half-close during a call counts as leaving: clients that wait for an answer do not send it. */
+  /** FIN of the client. Half-close during a call counts as leaving: clients that wait for an answer do not do it. */
   ended(): void {
     if (this.#phase === 'closed') return
     this.#halfClosed = true

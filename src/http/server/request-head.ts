@@ -30,7 +30,7 @@ export class RequestHead extends HeaderFields implements RequestHeaders {
   /** The client waits for `100 Continue` before it sends its body. */
   readonly expectsContinue: boolean
 
-  /** Reads the head that fills `bytes` from `start` to `end`, the offset after its blank line. Throws RefusedRequest. */
+  /** Reads the head in `bytes` from `start` to `end`, the offset after its blank line. Throws RefusedRequest. */
   constructor(bytes: Buffer, start: number, end: number) {
     const methodEnd = tokenEnd(bytes, start)
     if (methodEnd === start || bytes[methodEnd] !== space) throw refused('the request line has no method')

@@ -48,8 +48,8 @@ export interface ResponseHeadParts {
 const ownBytesMax = 256
 
 /**
- * Status line and headers, serialised byte by byte when they are sent: joining a string of sixty parts first costs three
- * microseconds and twice the garbage.
+ * Status line and headers, serialised byte by byte when they are sent: joining a string of sixty parts first costs
+ * three microseconds and twice the garbage.
  */
 export class ResponseHead {
   /** Bytes, at most. */

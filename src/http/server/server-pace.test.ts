@@ -59,7 +59,8 @@ async function drip(
 }
 
 const tooSlow =
-  'body-timeout: the body came too slowly: less than 240 bytes a second on average, beyond 5 s of grace; send the request again, its body at once'
+  'body-timeout: the body came too slowly: less than 240 bytes a second on average, beyond 5 s of grace; ' +
+  'send the request again, its body at once'
 
 async function expectRefused(rig: ServerRig, client: RawClient, why: string): Promise<void> {
   expect(await client.answer()).toMatchObject({ status: 408, body: why, headers: { connection: 'close' } })

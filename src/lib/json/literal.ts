@@ -235,7 +235,7 @@ export function readLiteral(text: string): Literal | undefined {
   })
 }
 
-/** The value at `from`, whatever follows it; undefined = there is none. */
+/** The value at `from`; what follows it is ignored. Undefined = there is none. */
 export function readLiteralAt(text: string, from: number): Literal | undefined {
   return attempt(() => new LiteralReader(text, from).value())
 }
