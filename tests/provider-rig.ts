@@ -1,8 +1,7 @@
 /** What tests of providers share: a target, a request, and a stream cut into pieces. */
 import type { ChatEvent, ChatRequest } from '../src/core/chat.ts'
-import type { Target } from '../src/core/deployment.ts'
-import type { ChatAdapter, Provider } from '../src/core/provider.ts'
-import { frameSplitter } from '../src/lib/frame-splitter.ts'
+import type { ChatAdapter, Provider, Target } from '../src/core/provider.ts'
+import { frameSplitter } from '../src/lib/frames.ts'
 import { Secret } from '../src/lib/secret.ts'
 
 export function targetOf(provider: Provider, more: Partial<Target> = {}): Target {

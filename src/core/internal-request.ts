@@ -1,8 +1,7 @@
-/** Requests that the gateway makes itself: runs of assistants, background responses, batch lines, replayed bodies. */
-import type { HttpRequest, IncomingRequest } from './endpoint.ts'
+/** Requests that the gateway makes itself: runs of assistants, background responses, replayed bodies. */
 import type { GatewayError } from './errors.ts'
 import { bodyTooLarge, clientClosed } from './request.ts'
-import type { BodyReader, Client, RequestBody } from './request.ts'
+import type { BodyReader, Client, HttpRequest, IncomingRequest, RequestBody } from './request.ts'
 
 /** The parts of a request that the gateway sends itself. */
 export interface RequestParts extends Pick<HttpRequest, 'id' | 'path' | 'params' | 'query' | 'headers'> {

@@ -41,6 +41,25 @@ export interface RequestBody {
   next(): Promise<Uint8Array | undefined>
 }
 
+/** A request after routing. Paths are matched once, on one parsed form. */
+export interface HttpRequest extends Client {
+  readonly headers: RequestHeaders
+  readonly body: RequestBody
+  readonly method: string
+  /** As sent, without the query. */
+  readonly path: string
+  /** Decoded path parameters: `{model}` may hold slashes. */
+  readonly params: Readonly<Record<string, string>>
+  readonly query: URLSearchParams
+  /** UUID v7 for `x-request-id`. */
+  readonly id: string
+}
+
+/** A request from the wire, before and while it is routed: the router sets `params` when it has found the endpoint. */
+export interface IncomingRequest extends HttpRequest {
+  params: Readonly<Record<string, string>>
+}
+
 /** The whole body as a promise, where an await per call does not matter. Rejects as `BodyReader.failed` says. */
 export function readBody(body: RequestBody, bytesMax: number): Promise<Uint8Array> {
   return new Promise((resolve, reject) => body.read(bytesMax, { whole: resolve, failed: reject }))

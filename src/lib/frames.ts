@@ -1,10 +1,8 @@
-/** Streams of bytes cut into frames: what a frame is, and how vendors delimit them. */
-
-/** One message of a stream: the optional event name and its text. */
-export interface Frame {
-  readonly event?: string
-  readonly data: string
-}
+/** Streams of bytes cut into frames, whatever the vendor cuts them with. */
+import { EventStreamSplitter } from './aws/aws-event-stream.ts'
+import type { FrameSplitter } from './frame.ts'
+import { ElementSplitter, LineSplitter } from './json/json-frames.ts'
+import { SseSplitter } from './sse.ts'
 
 /**
  * `ndjson` = one JSON document a line; `json-array` = the elements of one array, as they are completed;
@@ -12,12 +10,22 @@ export interface Frame {
  */
 export type Framing = 'sse' | 'ndjson' | 'json-array' | 'aws-event-stream'
 
-/** Wherever the bytes are cut, the frames are the same. `push` throws on bytes that are not the framing's. */
-export interface FrameSplitter {
-  /** The frames that `bytes` completes. */
-  push(bytes: Uint8Array): Frame[]
-  /** The bytes have ended: the last frame, where a framing lets it end with the bytes. */
-  end(): Frame[]
-  /** What stands after the last complete frame: a truthful server leaves nothing. */
-  rest(): string
+const splitters: Record<Framing, () => FrameSplitter> = {
+  sse: () => new SseSplitter(),
+  ndjson: () => new LineSplitter(),
+  'json-array': () => new ElementSplitter(),
+  'aws-event-stream': () => new EventStreamSplitter(),
+}
+
+/** A fresh one for each stream: it holds what is not complete yet. */
+export function frameSplitter(framing: Framing = 'sse'): FrameSplitter {
+  return splitters[framing]()
+}
+
+/** The `content-type` with which a stream of this framing is announced, as a prefix. */
+export const framingMediaTypes: Record<Framing, readonly string[]> = {
+  sse: ['text/event-stream'],
+  ndjson: ['application/x-ndjson', 'application/json', 'application/jsonl', 'application/stream+json'],
+  'json-array': ['application/json'],
+  'aws-event-stream': ['application/vnd.amazon.eventstream'],
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { JsonBody } from '../../lib/json/json-body.ts'
-import { frameSplitter } from '../../lib/frame-splitter.ts'
+import { frameSplitter } from '../../lib/frames.ts'
 import { geminiGenerate, geminiGenerateArray } from './index.ts'
 
 /** As AI Studio streams (ai.google.dev/api/generate-content, "streamGenerateContent"): CRLF, usage in every event. */

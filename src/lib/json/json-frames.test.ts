@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { frameSplitter } from '../frame-splitter.ts'
+import { frameSplitter } from '../frames.ts'
 import type { Framing } from '../frames.ts'
 
 /** The frames of `bytes` when they arrive cut at `cuts`. */

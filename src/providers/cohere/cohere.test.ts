@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'bun:test'
 import type { ChatRequest } from '../../core/chat.ts'
 import type { EmbeddingsRequest } from '../../core/embeddings.ts'
-import { frameSplitter } from '../../lib/frame-splitter.ts'
+import { frameSplitter } from '../../lib/frames.ts'
 import { chatRequest, joined, namedEvents, readStream, targetOf } from '../../../tests/provider-rig.ts'
 import { cohere } from './index.ts'
 
