@@ -22,7 +22,7 @@ export function closeRigs(): void {
 }
 
 /** Stands still until `advance`. */
-export class HandClock implements Clock {
+export class ManualClock implements Clock {
   nowMs = 1_000_000
   readonly wheel = new TimerWheel(this, 50)
   epochMs(): number {
@@ -65,7 +65,7 @@ export async function echo(request: ServerRequest): Promise<Answer> {
 export interface ServerRig {
   readonly server: HttpServer
   readonly port: number
-  readonly clock: HandClock
+  readonly clock: ManualClock
   /** In the order of their arrival. */
   readonly requests: ServerRequest[]
   /** What the server reported. */
@@ -74,7 +74,7 @@ export interface ServerRig {
 }
 
 export function serverRig(handle: Handler = echo, options: Pick<ServerOptions, 'limit'> = {}): ServerRig {
-  const clock = new HandClock()
+  const clock = new ManualClock()
   const requests: ServerRequest[] = []
   const reports: unknown[] = []
   const server = listen({
@@ -306,8 +306,8 @@ export class FakeSocket {
 }
 
 /** A connection whose socket is a test. */
-export class FakeLine implements ConnectionOwner {
-  readonly clock = new HandClock()
+export class FakeConnection implements ConnectionOwner {
+  readonly clock = new ManualClock()
   readonly wheel = this.clock.wheel
   readonly socket = new FakeSocket()
   readonly requests: ServerRequest[] = []

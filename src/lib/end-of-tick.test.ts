@@ -3,7 +3,7 @@ import { atEndOfTick } from './end-of-tick.ts'
 
 const task = (work: () => void) => ({ endOfTick: work })
 
-test('tasks run in order after the events and microtasks of the tick, and what they ask for runs in the next', async () => {
+test('tasks run in order behind the events and microtasks of the tick, and what they add runs in the next', async () => {
   const seen: string[] = []
   atEndOfTick(
     task(() => {

@@ -22,7 +22,7 @@ test('what waits comes first; what was handed out never changes', () => {
   expect(Buffer.concat([...taken.map(({ view }) => view), rest]).equals(Buffer.concat(given))).toBe(true)
 })
 
-test('a chunk that nobody joined is kept as it is, and never written to', () => {
+test('a chunk that was not joined is kept as it is, and never written to', () => {
   const backlog = new ReceiveBuffer()
   const chunk = Buffer.from('abcdef')
   backlog.keep(chunk.subarray(0, 3))

@@ -75,7 +75,7 @@ test('a full socket keeps the rest, in order; what is added meanwhile comes afte
   expect(taker.taken.toString()).toBe('abcdefgh')
 })
 
-test('a closed socket is told, whatever waits', () => {
+test('a closed socket is reported, with anything queued', () => {
   for (const piece of ['small', Buffer.alloc(100_000)]) {
     const outbox = new SendQueue()
     outbox.add(piece)

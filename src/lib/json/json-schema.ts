@@ -315,7 +315,7 @@ function charactersIn(text: string): number {
 }
 
 /**
- * How many ways through `pattern` an engine that goes back may try on so long a text; Infinity = nobody knows, as where
+ * How many ways through `pattern` an engine that goes back may try on so long a text; Infinity = not known, as where
  * a group is repeated or referred to. What may be left out or comes in two forms doubles them, what is repeated freely
  * may take any length, and a pattern without a beginning may begin anywhere.
  */
