@@ -1,4 +1,4 @@
-/** An enemy's bodies through every reader and translator, and upstreams that lie through every reader of answers. No network. */
+/** Hostile bodies through every reader and translator, and hostile answers through every reader of answers. No network. */
 import { afterAll, describe, expect, test } from 'bun:test'
 import { nativeProfile } from '../../src/core/deployment.ts'
 import type { ModelProfile } from '../../src/core/deployment.ts'

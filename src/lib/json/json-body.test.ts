@@ -113,7 +113,7 @@ test('refuses invalid UTF-8', () => {
   expect(() => JsonBody.read(new Uint8Array([123, 34, 97, 34, 58, 34, 0xff, 34, 125]))).toThrow('UTF-8')
 })
 
-/** The best of five: what the work takes when nobody else has the core. */
+/** The best of five: what the work takes without other load on the core. */
 function bestMs(work: () => unknown): number {
   const times = Array.from({ length: 5 }, () => {
     const from = performance.now()

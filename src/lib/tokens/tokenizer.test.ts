@@ -34,7 +34,7 @@ test('too much, too slow or too many: no count, and the next one works', async (
   small.stop()
 })
 
-test('the thread ends when nobody counts, and when it is stopped', async () => {
+test('the thread ends when it is idle, and when it is stopped', async () => {
   const brief = new Tokenizer({ idleMs: 20 })
   expect(await brief.count('o200k_base', ['x'])).toEqual([1])
   expect(brief.loaded).toBe(true)
