@@ -1,8 +1,7 @@
 /** What each provider says that its chat takes (`chatParams`), against what its translation really does with the field. */
 import { describe, expect, test } from 'bun:test'
-import type { Target } from '../src/core/deployment.ts'
 import { GatewayError } from '../src/core/errors.ts'
-import type { TranslatedCall } from '../src/core/provider.ts'
+import type { Target, TranslatedCall } from '../src/core/provider.ts'
 import { openaiChat } from '../src/formats/index.ts'
 import { JsonBody } from '../src/lib/json/json-body.ts'
 import { providers } from '../src/providers/index.ts'

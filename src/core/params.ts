@@ -1,6 +1,7 @@
 /** Which fields of a chat request a model takes, in OpenAI's names. */
 import type { ChatRequest, Tool } from './chat.ts'
-import type { Deployment, ModelProfile, Target } from './deployment.ts'
+import type { Deployment, ModelProfile } from './deployment.ts'
+import type { Target } from './provider.ts'
 import { GatewayError } from './errors.ts'
 
 const toolParams = ['tools', 'tool_choice', 'parallel_tool_calls', 'functions', 'function_call']

@@ -2,8 +2,9 @@
 import { mayCall } from '../accounts/model-access.ts'
 import { jsonAnswer } from '../core/answer.ts'
 import type { Answer } from '../core/answer.ts'
-import type { Caller } from '../core/call.ts'
-import type { Endpoint, EndpointDoc, HttpRequest, ModelCall, Services } from '../core/endpoint.ts'
+import type { Caller } from '../core/caller.ts'
+import type { Endpoint, EndpointDoc, ModelCall, Services } from '../core/endpoint.ts'
+import type { HttpRequest } from '../core/request.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { ModelDirectory } from '../core/ports.ts'
 import {

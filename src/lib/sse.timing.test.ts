@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
-import { FrameTooLargeError, SseSplitter } from './sse.ts'
+import { FrameTooLargeError } from './frame.ts'
+import { SseSplitter } from './sse.ts'
 
 test('an event without end is refused at its limit, cheaply', () => {
   const splitter = new SseSplitter(1024 * 1024)

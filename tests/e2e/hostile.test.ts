@@ -261,7 +261,6 @@ describe('bodies', () => {
 })
 
 describe('bombs', () => {
-  const chat = (content: string) => `{"model":"chat-model","messages":[{"role":"user","content":${content}}]}`
   const everywhere: Readonly<Record<string, string>> = {
     'a million levels': `{"a":${'['.repeat(1_000_000)}`,
     'a list of three hundred thousand': `{"a":[${'0,'.repeat(300_000)}0]}`,

@@ -1,6 +1,7 @@
 /** Text from speech (OpenAI API reference, "Create transcription", "Create translation"): forms that are forwarded. */
 import { GatewayError } from '../../core/errors.ts'
-import type { AnswerHead, ForwardedAnswer, Inspection, UploadFormat } from '../../core/format.ts'
+import type { ForwardedAnswer, Inspection, UploadFormat } from '../../core/format.ts'
+import type { AnswerHead } from '../../core/transport.ts'
 import type { Dialect } from '../../core/provider.ts'
 import type { Usage } from '../../core/usage.ts'
 import type { JsonBody } from '../../lib/json/json-body.ts'

@@ -1,6 +1,6 @@
 /** The hub's request in the words of Anthropic's Messages API (docs: "Create a Message"). */
 import type { CacheControl, ChatRequest, Message, Part, Source, Tool } from '../../core/chat.ts'
-import type { Target } from '../../core/deployment.ts'
+import type { Target } from '../../core/provider.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { argumentsObject } from '../../core/tool-arguments.ts'
 import type { Json } from '../../lib/json/json-values.ts'

@@ -1,6 +1,6 @@
 /** The hub's request in the words of Converse (docs.aws.amazon.com/bedrock, "Converse"). */
 import type { ChatRequest } from '../../core/chat.ts'
-import type { Target } from '../../core/deployment.ts'
+import type { Target } from '../../core/provider.ts'
 import { unprocessable } from '../../core/errors.ts'
 import { isObject } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'

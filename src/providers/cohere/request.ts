@@ -1,8 +1,7 @@
 /** The hub's request in the words of Cohere's chat (docs.cohere.com/reference/chat). */
 import type { ChatRequest, ReasoningEffort, Tool } from '../../core/chat.ts'
-import type { Target } from '../../core/deployment.ts'
 import { unprocessable } from '../../core/errors.ts'
-import type { TranslatedCall } from '../../core/provider.ts'
+import type { Target, TranslatedCall } from '../../core/provider.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { conversation } from './messages.ts'
 

@@ -1,6 +1,6 @@
 /** The hub's request in the words of Gemini's `generateContent` (ai.google.dev/api/generate-content). */
 import type { ChatRequest, Tool } from '../../core/chat.ts'
-import type { Target } from '../../core/deployment.ts'
+import type { Target } from '../../core/provider.ts'
 import { isObject, listOf, textOf } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { conversation } from './contents.ts'

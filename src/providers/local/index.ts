@@ -3,7 +3,8 @@
  * format, so a fresh machine has a working first call, and says in its name that it is simulated.
  */
 import type { ModelMode } from '../../core/deployment.ts'
-import type { CallHead, ForwardQuirks, InProcessAnswer, InProcessFile, Provider } from '../../core/provider.ts'
+import type { ForwardQuirks, InProcessAnswer, InProcessFile, Provider } from '../../core/provider.ts'
+import type { CallHead } from '../../core/transport.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { answerChat, splitTokens } from './chat.ts'
 import type { LocalAnswer, LocalChoice } from './chat.ts'

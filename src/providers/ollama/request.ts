@@ -1,8 +1,7 @@
 /** The hub's request in the words of Ollama's `/api/chat` (docs/api.md, docs/openapi.yaml, docs/modelfile.md). */
 import type { ChatRequest, Message, Part, ReasoningEffort, Tool } from '../../core/chat.ts'
-import type { Target } from '../../core/deployment.ts'
 import { GatewayError, unprocessable } from '../../core/errors.ts'
-import type { TranslatedCall } from '../../core/provider.ts'
+import type { Target, TranslatedCall } from '../../core/provider.ts'
 import { argumentsObject } from '../../core/tool-arguments.ts'
 import { isObject } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'

@@ -1,6 +1,5 @@
 /** Turns one row of the catalogue into a provider. */
-import type { Target } from '../../core/deployment.ts'
-import type { ChatAdapter, Dialect, MakeHead, Provider } from '../../core/provider.ts'
+import type { ChatAdapter, Dialect, MakeHead, Provider, Target } from '../../core/provider.ts'
 import { generalFault } from '../fault.ts'
 import { embeddingsAdapter } from './embeddings.ts'
 import { compatibleHead, headAt } from './head.ts'
