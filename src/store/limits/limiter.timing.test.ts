@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'bun:test'
 import { connect, createServer } from 'node:net'
-import type { LimitScope, LimitVerdict } from '../../core/limits.ts'
+import type { LimitScope } from '../../core/limits.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { MemoryLimiter } from './limiter-memory.ts'
 import { RedisLimiter } from './limiter-redis.ts'
