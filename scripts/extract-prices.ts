@@ -172,7 +172,8 @@ function extractPrices(provider: Provider, model: ModelInfo, prices: ModelPrice)
 export function asText({ providers: list, ...head }: Extract): string {
   const blocks = Object.entries(list).map(
     ([id, { fallbacks, models }]) =>
-      `"${id}":{"fallbacks":${JSON.stringify(fallbacks)},"models":[\n${models.map(model => JSON.stringify(model)).join(',\n')}]}`,
+      `"${id}":{"fallbacks":${JSON.stringify(fallbacks)},` +
+      `"models":[\n${models.map(model => JSON.stringify(model)).join(',\n')}]}`,
   )
   return `${JSON.stringify(head, null, 1).slice(0, -2)},\n"providers":{\n${blocks.join(',\n')}}}\n`
 }

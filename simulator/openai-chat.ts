@@ -238,9 +238,7 @@ function* callDeltas(call: ReplyCall, index: number): Generator<[Json, 0 | 1]> {
   for (const piece of call.pieces) yield [{ index, function: { arguments: piece } }, 1]
 }
 
-interface ChunkWriter {
-  (choices: Json[], kind: StreamEvent['kind'], tokens?: number): StreamEvent
-}
+type ChunkWriter = (choices: Json[], kind: StreamEvent['kind'], tokens?: number) => StreamEvent
 
 function* choiceEvents(choice: ReplyChoice, index: number, context: { chunk: ChunkWriter; shape: ChatShape }) {
   const { chunk, shape } = context

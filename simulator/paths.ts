@@ -121,7 +121,7 @@ export function routeOf(request: HttpRequest): Route {
   const path = request.target.split('?', 1)[0]!
   const way = ways.find(({ end }) => end.test(path))
   const dialect = way?.dialect ?? dialectOf(path, request)
-  const named = (way && way.end.exec(path)?.[1]) ?? /\/(?:deployments|engines)\/([^/]+)\//.exec(path)?.[1]
+  const named = way?.end.exec(path)?.[1] ?? /\/(?:deployments|engines)\/([^/]+)\//.exec(path)?.[1]
   return {
     endpoint: way?.endpoint,
     dialect,

@@ -449,7 +449,7 @@ function mixed(data: Buffer, channels: number): Int16Array {
 }
 
 /** Little-endian, as WAV and OpenAI's `pcm` have them. */
-export function sampleBytes(samples: Int16Array): Buffer {
+function sampleBytes(samples: Int16Array): Buffer {
   const bytes = Buffer.alloc(samples.length * 2)
   for (let at = 0; at < samples.length; at++) bytes.writeInt16LE(samples[at]!, at * 2)
   return bytes
@@ -477,7 +477,7 @@ export function writeWave({ samples, sampleRateHz }: Pick<Wave, 'samples' | 'sam
 const filterReach = 12
 
 /** At another rate: a windowed sinc, which takes away what the lower rate cannot hold. */
-export function resampled(samples: Int16Array, fromHz: number, toHz: number): Int16Array {
+function resampled(samples: Int16Array, fromHz: number, toHz: number): Int16Array {
   if (fromHz === toHz) return samples
   const cutoff = Math.min(1, toHz / fromHz)
   const reach = filterReach / cutoff

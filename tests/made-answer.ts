@@ -1,7 +1,8 @@
 /** Answers and requests of tests, in the words of the platform. */
 import type { Answer } from '../src/core/answer.ts'
-import { madeRequest, SignalClient } from '../src/core/request.ts'
-import type { HttpRequest, RequestParts } from '../src/core/request.ts'
+import type { HttpRequest } from '../src/core/request.ts'
+import { internalRequest, SignalClient } from '../src/core/internal-request.ts'
+import type { RequestParts } from '../src/core/internal-request.ts'
 
 /** What the pipeline would answer; events stay a stream. */
 export async function madeAnswer(response: Response): Promise<Answer> {
@@ -18,7 +19,7 @@ export function requestOf(
   signal = new AbortController().signal,
 ): HttpRequest {
   const [plain, query] = path.split('?')
-  return madeRequest({
+  return internalRequest({
     path: plain!,
     params: {},
     query: new URLSearchParams(query),

@@ -75,7 +75,7 @@ test('other names of a provider work in both places', () => {
   ).toMatchObject({ provider: { name: 'groq' }, model: 'openai/gpt-oss-20b' })
 })
 
-test('a name longer than any model has fits no pattern, so that nobody remembers it', () => {
+test('a name longer than any model has matches no pattern, so that no cache holds it', () => {
   const models = index(
     entry('own/*', 'model: "hosted_vllm/org/*"') + entry(`${'n'.repeat(600)}`, 'model: hosted_vllm/org/m'),
   )

@@ -19,7 +19,7 @@ const masterKeyRecord: VirtualKey = {
 }
 
 /** Key text to caller; synchronous for every key that is known here, and for the master key: it needs no database. */
-export function identifier(store: Store): (keyText: string) => Caller | undefined | Promise<Caller | undefined> {
+export function callerFinder(store: Store): (keyText: string) => Caller | undefined | Promise<Caller | undefined> {
   const admin: Caller = { role: 'admin', key: masterKeyRecord }
   /** One caller object a key: nothing is made on the path of a call. */
   const callers = new WeakMap<VirtualKey, Caller>()

@@ -20,7 +20,7 @@ test('the extract is small, and says where it is from', () => {
   expect(statSync(path).size).toBeLessThan(150_000)
   expect(extract.notice).toContain('@pydantic/genai-prices')
   expect(readFileSync(`${import.meta.dir}/../../NOTICE`, 'utf8')).toMatch(
-    /Copyright \(c\) Pydantic Services Inc\.[^]*WITHOUT WARRANTY/,
+    /Copyright \(c\) Pydantic Services Inc\.[\s\S]*WITHOUT WARRANTY/,
   )
 })
 

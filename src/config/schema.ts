@@ -227,6 +227,18 @@ const generalSettings = z.strictObject({
       'What takes one of the requests a minute: `calls` of models and files, or all `requests` made with a key, listing and polling too.',
     ),
   max_request_size_mb: z.number().min(0.01).max(100).optional(),
+  max_body_memory_mb: z
+    .number()
+    .min(1)
+    .max(1_048_576)
+    .optional()
+    .describe('Of the bodies of all calls under way together; further calls are refused with 503. 512 when left out.'),
+  batch_poll_seconds: z
+    .number()
+    .min(1)
+    .max(86_400)
+    .optional()
+    .describe('How often the gateway looks for batches that have ended, so that each is settled. 60 when left out.'),
   require_auth_for_metrics_endpoint: z.boolean().optional(),
   header_prefix: z
     .string()

@@ -16,6 +16,8 @@ import type { ConfigReading } from './read.ts'
 import type { Config } from './schema.ts'
 
 const bodyMbDefault = 32
+const bodyMemoryMbDefault = 512
+const batchPollSecondsDefault = 60
 /** Names in one line of warning. */
 const namedMax = 10
 
@@ -92,6 +94,8 @@ export function readSettings(input: SettingsInput): SettingsReading {
       responseRetentionMs: general.response_retention_days * 86_400_000,
     }),
     bodyBytesMax: Math.floor((general.max_request_size_mb ?? bodyMbDefault) * 1024 * 1024),
+    bodyMemoryBytesMax: Math.floor((general.max_body_memory_mb ?? bodyMemoryMbDefault) * 1024 * 1024),
+    batchPollMs: (general.batch_poll_seconds ?? batchPollSecondsDefault) * 1000,
     file: input.file ?? null,
     warnings,
   }

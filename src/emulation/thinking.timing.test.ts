@@ -30,7 +30,7 @@ function split(
   return emulate(adapter, { ...nativeProfile, thinking }, { ...request, ...more })!.adapter.result({})
 }
 
-function heard(events: readonly ChatEvent[]): [string, string] {
+function collected(events: readonly ChatEvent[]): [string, string] {
   let reasoning = ''
   let text = ''
   for (const event of events) {
@@ -50,7 +50,7 @@ describe('thinking in the text', () => {
   test('a long answer without any tag is given out in the end, and costs no more than its length', () => {
     const words = Array.from({ length: 60_000 }, (_, at) => `word ${at} `)
     const fromMs = performance.now()
-    expect(heard(split(words, 'tags'))).toEqual(['', words.join('')])
+    expect(collected(split(words, 'tags'))).toEqual(['', words.join('')])
     expect(performance.now() - fromMs).toBeLessThan(1000)
     const endless = split([...Array.from({ length: 20 }, () => 'x'.repeat(100_000)), '</think>'], 'tags')
     expect([endless[0]?.type, endless.length > 5, seen(endless).at(-2)]).toEqual(['text', true, 'text:</think>'])

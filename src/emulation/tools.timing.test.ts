@@ -53,36 +53,36 @@ function upstream(
   return adapter
 }
 
-interface Heard {
+interface Collected {
   text: string
   reasoning: string
   calls: { name: string; arguments: unknown }[]
   finish: string
 }
 
-function hear(events: readonly ChatEvent[]): Heard {
-  const heard: Heard = { text: '', reasoning: '', calls: [], finish: '' }
+function collect(events: readonly ChatEvent[]): Collected {
+  const collected: Collected = { text: '', reasoning: '', calls: [], finish: '' }
   const written: string[] = []
   for (const event of events) {
-    if (event.type === 'text') heard.text += event.text
-    if (event.type === 'reasoning') heard.reasoning += event.text ?? ''
+    if (event.type === 'text') collected.text += event.text
+    if (event.type === 'reasoning') collected.reasoning += event.text ?? ''
     if (event.type === 'tool-call-start') {
-      expect(event.index).toBe(heard.calls.length)
+      expect(event.index).toBe(collected.calls.length)
       expect(event.id).toMatch(/^call_[0-9a-f]{24}$/)
-      heard.calls.push({ name: event.name, arguments: undefined })
+      collected.calls.push({ name: event.name, arguments: undefined })
     }
     if (event.type === 'tool-call-arguments') written[event.index] = (written[event.index] ?? '') + event.fragment
-    if (event.type === 'finish') heard.finish = event.reason
+    if (event.type === 'finish') collected.finish = event.reason
   }
-  written.forEach((text, at) => (heard.calls[at]!.arguments = JSON.parse(text)))
-  return heard
+  written.forEach((text, at) => (collected.calls[at]!.arguments = JSON.parse(text)))
+  return collected
 }
 
 test('a long plain answer in small pieces is quick', () => {
   const text = '```python\nprint("x")\n[1]<a>`b`\n'.repeat(8000)
   const from = performance.now()
-  expect(hear(emulate(upstream(text.match(/[\s\S]{1,4}/g)!), prompted, ask())!.adapter.result({})).text).toBe(text)
+  expect(collect(emulate(upstream(text.match(/[\s\S]{1,4}/g)!), prompted, ask())!.adapter.result({})).text).toBe(text)
   const open = '```json\n{"name":"get_weather","arguments":{"city":"' + 'x'.repeat(300_000)
-  expect(hear(emulate(upstream(open.match(/.{1,5}|\n/g)!), prompted, ask())!.adapter.result({})).text).toBe(open)
+  expect(collect(emulate(upstream(open.match(/.{1,5}|\n/g)!), prompted, ask())!.adapter.result({})).text).toBe(open)
   expect(performance.now() - from).toBeLessThan(2500)
 })

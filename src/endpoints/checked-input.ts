@@ -20,6 +20,11 @@ export async function readJsonAs<T>(
   return check(schema, bytes.length === 0 ? {} : parsed(bytes), 'body')
 }
 
+/** Checks a body that was read. Throws 400 for what is not one JSON object, 422 for what the schema refuses. */
+export function checkJson<T>(body: JsonBody, schema: z.ZodType<T>): T {
+  return check(schema, parsed(body.bytes), 'body')
+}
+
 function parsed(bytes: Uint8Array): Record<string, unknown> {
   try {
     return JsonBody.read(bytes).parse()

@@ -8,6 +8,7 @@ import type { Endpoint, EndpointDoc, Services } from '../core/endpoint.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { KeyChanges, KeyRecord } from '../core/ports.ts'
 import { readJsonAs, readQuery } from './checked-input.ts'
+import { json } from './openapi/schema.ts'
 
 const updateBody = z.strictObject({ key: keyName, ...keyFields })
 const infoQuery = z.object({ key: z.string().optional() })
@@ -27,11 +28,17 @@ const listQuery = z.strictObject({
   return_full_object: z.stringbool().default(false),
 })
 
-const doc = (summary: string, request?: z.ZodType): EndpointDoc => ({
-  summary,
+interface About extends Pick<EndpointDoc, 'operationId' | 'summary' | 'failures'> {
+  readonly request?: z.ZodType
+  /** The name of the answer's schema. */
+  readonly answer: string
+}
+
+const doc = ({ request, answer, ...about }: About): EndpointDoc => ({
+  ...about,
   tag: 'Keys',
   ...(request && { request: z.toJSONSchema(request, { io: 'input' }) }),
-  response: { type: 'object' },
+  success: json(answer),
 })
 
 /** What is kept of a key text is its hash. 422 for wrong fields, 409 when its user has as many keys as one may have. */
@@ -39,7 +46,16 @@ export const keyGenerate: Endpoint = {
   method: 'POST',
   paths: ['/key/generate'],
   auth: 'admin',
-  doc: { ...doc('Create a key; the answer is the only place that ever shows it', keyBody), requestOptional: true },
+  doc: {
+    ...doc({
+      operationId: 'createKey',
+      summary: 'Create a key; the answer is the only place that ever shows it',
+      request: keyBody,
+      answer: 'NewKey',
+      failures: [409],
+    }),
+    requestOptional: true,
+  },
   async handle(request, services, caller) {
     const fields = await readJsonAs(request, keyBody)
     const keyText = mintKey()
@@ -95,7 +111,12 @@ export const keyInfo: Endpoint = {
   paths: ['/key/info'],
   auth: 'key',
   doc: {
-    ...doc("One key; without `key`, the caller's own"),
+    ...doc({
+      operationId: 'getKey',
+      summary: "One key; without `key`, the caller's own",
+      answer: 'KeyInfo',
+      failures: [403, 404],
+    }),
     query: { key: { schema: { type: 'string' }, description: 'Key text, token or id.' } },
   },
   async handle(request, services, caller) {
@@ -119,7 +140,7 @@ export const keyList: Endpoint = {
   paths: ['/key/list'],
   auth: 'admin',
   doc: {
-    ...doc('List keys'),
+    ...doc({ operationId: 'listKeys', summary: 'List keys', answer: 'KeyList' }),
     query: Object.fromEntries(
       Object.entries(z.toJSONSchema(listQuery, { io: 'input' }).properties ?? {}).map(([key, schema]) => [
         key,
@@ -150,7 +171,13 @@ export const keyUpdate: Endpoint = {
   method: 'POST',
   paths: ['/key/update'],
   auth: 'admin',
-  doc: doc('Change a key; only the fields sent change', updateBody),
+  doc: doc({
+    operationId: 'updateKey',
+    summary: 'Change a key; only the fields sent change',
+    request: updateBody,
+    answer: 'ChangedKey',
+    failures: [404, 409],
+  }),
   async handle(request, services) {
     const { key, ...fields } = await readJsonAs(request, updateBody)
     const record = await findKey(services, key)
@@ -172,7 +199,13 @@ function blocking(path: string, blocked: boolean): Endpoint {
     method: 'POST',
     paths: [path],
     auth: 'admin',
-    doc: doc(blocked ? 'Block a key at once' : 'Let a blocked key work again', oneKey),
+    doc: doc({
+      operationId: blocked ? 'blockKey' : 'unblockKey',
+      summary: blocked ? 'Block a key at once' : 'Let a blocked key work again',
+      request: oneKey,
+      answer: 'Key',
+      failures: [404],
+    }),
     async handle(request, services) {
       const { key } = await readJsonAs(request, oneKey)
       return jsonAnswer(shown(await change(services, await findKey(services, key), { blocked })))
@@ -190,7 +223,13 @@ export const keyDelete: Endpoint = {
   method: 'POST',
   paths: ['/key/delete'],
   auth: 'admin',
-  doc: doc('Delete keys for good', deleteBody),
+  doc: doc({
+    operationId: 'deleteKeys',
+    summary: 'Delete keys for good',
+    request: deleteBody,
+    answer: 'DeletedKeys',
+    failures: [404, 409],
+  }),
   async handle(request, services) {
     const body = await readJsonAs(request, deleteBody)
     const records = await Promise.all([

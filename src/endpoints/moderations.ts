@@ -2,6 +2,7 @@ import { mayCall } from '../accounts/model-access.ts'
 import type { Caller } from '../core/caller.ts'
 import type { Endpoint, Services } from '../core/endpoint.ts'
 import { openaiModerations } from '../formats/openai/moderations.ts'
+import { json } from './openapi/schema.ts'
 
 /**
  * Moderation: gateway API specification, "Moderation". `model` may be left out: then the first model of mode
@@ -13,10 +14,12 @@ export const moderations: Endpoint = {
   paths: ['/moderations', '/v1/moderations', '/openai/v1/moderations'],
   auth: 'key',
   doc: {
+    operationId: 'createModeration',
     summary: 'Judge whether texts or images are harmful',
     tag: 'Moderation',
     request: { $ref: '#/components/schemas/ModerationRequest' },
-    response: { $ref: '#/components/schemas/Moderation' },
+    success: json('Moderation'),
+    callsModel: true,
   },
   handle: (request, services, caller) =>
     services.callModel(request, caller!, {

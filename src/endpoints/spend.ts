@@ -8,6 +8,7 @@ import { GatewayError, unprocessable } from '../core/errors.ts'
 import type { LedgerQuery, LedgerRow } from '../core/ports.ts'
 import { readMoment } from '../lib/moment.ts'
 import { readQuery } from './checked-input.ts'
+import { json } from './openapi/schema.ts'
 
 const moment = z.string().transform((text, context) => {
   const read = readMoment(text)
@@ -40,6 +41,7 @@ export const spendLogs: Endpoint = {
   paths: ['/spend/logs'],
   auth: 'key',
   doc: {
+    operationId: 'listSpendLogs',
     summary: "The ledger: every call with usage and cost; a key sees its own, the master key everyone's",
     tag: 'Spend',
     query: {
@@ -57,7 +59,8 @@ export const spendLogs: Endpoint = {
       limit: { schema: { type: 'integer', default: 50, maximum: 1000 }, description: 'Rows a page.' },
       cursor: { schema: { type: 'string' }, description: '`next_cursor` of the page before.' },
     },
-    response: { $ref: '#/components/schemas/SpendLogs' },
+    success: json('SpendLogs'),
+    failures: [400, 403],
   },
   async handle(request, services, caller) {
     const query = readQuery(request, spendQuery)

@@ -10,10 +10,9 @@ import { readBody, readJsonBody } from '../core/request.ts'
 import { supportedParams } from '../core/params.ts'
 import type { JsonBody } from '../lib/json/json-body.ts'
 import { readJsonAs, readQuery } from './checked-input.ts'
+import { json, reference } from './openapi/schema.ts'
 import { countTokens } from './utils/token-counter.ts'
 import { transformBody, transformRequest } from './utils/transform-request.ts'
-
-const reference = (name: string) => ({ $ref: `#/components/schemas/${name}` })
 
 /** Python's clients write True. */
 const flag = z
@@ -28,6 +27,7 @@ export const tokenCounterEndpoint: Endpoint = {
   paths: ['/utils/token_counter'],
   auth: 'key',
   doc: {
+    operationId: 'countTokens',
     summary: 'Count the tokens of a text or of the input of a chat',
     tag: 'Utilities',
     query: {
@@ -37,7 +37,8 @@ export const tokenCounterEndpoint: Endpoint = {
       },
     },
     request: reference('TokenCountRequest'),
-    response: reference('TokenCount'),
+    success: json('TokenCount'),
+    callsModel: true,
   },
   async handle(request, services, caller) {
     const { call_endpoint: asked } = readQuery(request, z.object({ call_endpoint: flag }))
@@ -57,10 +58,12 @@ const paramsAt = (name: 'supported_compat_params' | 'supported_openai_params'): 
   paths: [`/utils/${name}`],
   auth: 'key',
   doc: {
+    operationId: name === 'supported_compat_params' ? 'listSupportedCompatParams' : 'listSupportedOpenaiParams',
     summary: 'The fields of a chat completion that a model takes',
     tag: 'Utilities',
     query: { model: { schema: { type: 'string' }, description: 'A model of this gateway.', required: true } },
-    response: { type: 'object', properties: { [name]: { type: 'array', items: { type: 'string' } } } },
+    success: json(name === 'supported_compat_params' ? 'SupportedCompatParams' : 'SupportedOpenaiParams'),
+    failures: [400, 404],
   },
   handle(request, services, caller) {
     const { model } = readQuery(
@@ -111,10 +114,12 @@ export const transformRequestEndpoint: Endpoint = {
   paths: ['/utils/transform_request'],
   auth: 'key',
   doc: {
+    operationId: 'transformRequest',
     summary: 'What a call would send to its upstream; nothing is sent',
     tag: 'Utilities',
     request: reference('TransformRequest'),
-    response: reference('RawRequest'),
+    success: json('RawRequest'),
+    failures: [403],
   },
   handle: async (request, services, caller) =>
     transformRequest(

@@ -3,7 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createHash } from 'node:crypto'
 
-export const updates = process.env.UPDATE_GOLDEN === '1'
+const updates = process.env.UPDATE_GOLDEN === '1'
 const shownTextLengthMax = 300
 const shownDifferencesMax = 12
 const lineLengthMax = 150
@@ -38,7 +38,7 @@ function shortened(value: unknown): unknown {
 }
 
 /** JSON in which what fits on a line stands on a line. */
-export function pretty(value: unknown, indent = ''): string {
+function pretty(value: unknown, indent = ''): string {
   const line = inline(value)
   if (line.length + indent.length <= lineLengthMax || typeof value !== 'object' || value === null) return line
   const deeper = `${indent}  `

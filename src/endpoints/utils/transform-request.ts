@@ -5,7 +5,8 @@ import type { Answer } from '../../core/answer.ts'
 import type { Caller } from '../../core/caller.ts'
 import type { ModelCall, Services } from '../../core/endpoint.ts'
 import type { HttpRequest } from '../../core/request.ts'
-import { GatewayError, toGatewayError } from '../../core/errors.ts'
+import type { GatewayError } from '../../core/errors.ts'
+import { toGatewayError } from '../../core/errors.ts'
 import type { Format } from '../../core/format.ts'
 import {
   anthropicMessages,

@@ -53,9 +53,7 @@ function rig(body?: string, totalMs = 0): Rig {
     calls: createFileCalls({
       transport,
       clock: { epochMs: () => 0, monotonicMs: () => 0 },
-      limits: { name: 'none' },
       uploadDirectory: '/nowhere',
-      settings: () => ({ bodyBytesMax: 10 }),
     }),
   }
 }

@@ -26,7 +26,7 @@ export async function rewriteLines(
     let used = 0
     for (const { line, number } of linesOf(part.content)) {
       if (isBlank(line)) continue
-      for (const piece of [...rewrite(line, number), lineEnd])
+      for (const piece of [...(await rewrite(line, number)), lineEnd])
         for (let at = 0; at < piece.length; ) {
           const taken = piece.subarray(at, at + block.length - used)
           block.set(taken, used)

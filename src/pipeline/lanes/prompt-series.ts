@@ -200,11 +200,10 @@ export class SeriesRelay implements StreamRelay {
   end(): string {
     const late = this.#late
     this.#late = ''
-    if (this.failure) return late
     const { usage } = this
-    const report = usage ? this.#writer.write({ type: 'usage', usage }) : ''
-    this.terminated = true
-    return late + report + this.#writer.end()
+    const last = this.#guarded(() => (usage ? this.#writer.write({ type: 'usage', usage }) : '') + this.#writer.end())
+    this.terminated = !this.failure
+    return late + last
   }
 
   errorEvent(error: GatewayError): string {

@@ -1,6 +1,6 @@
 /** A streamed answer: pushed from the upstream's socket through the relay into the client's response. */
 import type { AnswerSink, AnswerStream } from '../../core/answer.ts'
-import type { Outcome } from '../../core/call.ts'
+import type { Outcome } from '../../core/operation.ts'
 import type { GatewayError } from '../../core/errors.ts'
 import type { StreamRelay } from '../../core/format.ts'
 import type { BodySink, UpstreamBody, UpstreamExchange } from '../../core/transport.ts'

@@ -39,7 +39,7 @@ const dialogue = (by = format) =>
     request,
     publicModel: 'm',
     target: {} as Target,
-    contract: { format: { type: 'json-schema', name: 'x', schema }, schema },
+    outputSchema: { format: { type: 'json-schema', name: 'x', schema }, schema },
   })
 
 const said = (...texts: string[]): ChatEvent[] => [
