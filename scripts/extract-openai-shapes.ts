@@ -100,7 +100,7 @@ const droppedKeywords: ReadonlySet<string> = new Set([
   '$recursiveAnchor',
 ])
 
-/** The shapes of the named schemas and of all that they refer to, by name. Throws for a keyword that it does not know. */
+/** The shapes of the named schemas and of all that they refer to. Throws for a keyword that it does not know. */
 export function extractShapes(document: OpenApiDocument, names: readonly string[] = roots): OpenAiShapes {
   const { schemas } = document.components
   const shapes = new Map<string, Schema>()

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { concreteModel } from '../config/model-facts.ts'
+import { concreteModel } from '../config/models/model-facts.ts'
 import { readSettings } from '../config/settings.ts'
 import { nativeProfile } from '../core/deployment.ts'
 import { providers } from '../providers/index.ts'

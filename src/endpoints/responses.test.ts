@@ -1,6 +1,6 @@
 /** What happens when the store or a process fails: hard to bring about with a whole gateway. */
 import { describe, expect, test } from 'bun:test'
-import { madeAnswer, requestOf } from '../../tests/made-answer.ts'
+import { answerOf, requestOf } from '../../tests/http-messages.ts'
 import { toResponse } from '../core/answer.ts'
 import type { Answer } from '../core/answer.ts'
 import type { Call } from '../core/call.ts'
@@ -34,7 +34,7 @@ function servicesWith(
   return {
     settings: () => ({ bodyBytesMax: 1_000_000, headerPrefix: 'x-proxy' }),
     models: () => ({ resolve: () => [] }),
-    callModel: callModelWith(() => madeAnswer(answer())),
+    callModel: callModelWith(() => answerOf(answer())),
     responses: store,
     detached,
     epochMs: () => nowMs,
@@ -172,7 +172,7 @@ describe('a run in the background', () => {
       ),
       callModel: callModelWith((call, client) => {
         seen.push({ aborted: client.left, body: call.body!.parse() })
-        return madeAnswer(Response.json({ ...response, id: 'resp_upstream' }, { headers: { 'x-proxy-model-id': 'd' } }))
+        return answerOf(Response.json({ ...response, id: 'resp_upstream' }, { headers: { 'x-proxy-model-id': 'd' } }))
       }),
     } as unknown as Services
     const queued = (await (

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { ModelIndex } from '../../accounts/model-index.ts'
-import { concreteModel } from '../../config/model-facts.ts'
+import { concreteModel } from '../../config/models/model-facts.ts'
 import { readSettings } from '../../config/settings.ts'
 import type { Caller, VirtualKey } from '../../core/caller.ts'
 import { GatewayError } from '../../core/errors.ts'

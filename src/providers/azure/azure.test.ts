@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'bun:test'
 import type { Target } from '../../core/provider.ts'
 import { Secret } from '../../lib/secret.ts'
-import { buildDeployment } from '../../config/deployments.ts'
+import { buildDeployment } from '../../config/models/deployments.ts'
 import { providers } from '../index.ts'
 import { chatRequest, dataEvents, joined, readStream, targetOf } from '../../../tests/provider-rig.ts'
 import { azure, azureAi } from './index.ts'
