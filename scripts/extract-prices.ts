@@ -80,7 +80,7 @@ export async function extract(): Promise<Extract> {
   }
 }
 
-export function libraryVersion(): string {
+function libraryVersion(): string {
   const path = `${import.meta.dir}/../node_modules/@pydantic/genai-prices/package.json`
   return (JSON.parse(readFileSync(path, 'utf8')) as { version: string }).version
 }

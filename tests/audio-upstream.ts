@@ -27,7 +27,7 @@ export function missingPrograms(): string[] {
 export const sha256 = (bytes: Uint8Array | string): string => createHash('sha256').update(bytes).digest('hex')
 
 /** One speech request. */
-export interface SpeechCall {
+interface SpeechCall {
   readonly fields: Readonly<Record<string, unknown>>
   /** Process id of espeak-ng. */
   readonly processId: number
@@ -37,7 +37,7 @@ export interface SpeechCall {
 }
 
 /** One form with a file. */
-export interface TranscriptionCall {
+interface TranscriptionCall {
   readonly path: string
   readonly fields: Readonly<Record<string, string | readonly string[]>>
   readonly file: { readonly name: string; readonly type: string; readonly bytes: number; readonly sha256: string }

@@ -12,7 +12,7 @@ beforeAll(async () => {
 beforeEach(() => simulator.reset())
 afterAll(() => simulator.stop())
 
-const says = (said: string, more: Partial<TestRequest> = {}): TestRequest => ({ said, stream: false, ...more })
+const says = (prompt: string, more: Partial<TestRequest> = {}): TestRequest => ({ prompt, stream: false, ...more })
 const truth = () => simulator.truth.last()!
 
 /** The events received of a stream with a fault, and whether it was complete. */

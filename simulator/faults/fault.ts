@@ -150,7 +150,7 @@ function pairsOf(spec: string): [string, string | undefined][] {
   })
 }
 
-function valueOf(name: FaultName, param: string, text: string): number | string {
+function parameterValue(name: FaultName, param: string, text: string): number | string {
   const read = faultValue(name, param, text)
   if ('value' in read) return read.value
   throw new UnknownFault(`"${param}" of fault "${name}" must be ${read.expected}; got "${text.slice(0, 80)}"`)
@@ -174,7 +174,7 @@ export function parseFault(spec: string): Fault {
     }
     if (seen.has(param)) throw new UnknownFault(`"${param}" of fault "${name}" is given twice; leave one out`)
     seen.add(param)
-    values[param] = valueOf(name as FaultName, param, text ?? '')
+    values[param] = parameterValue(name as FaultName, param, text ?? '')
   }
   return {
     name: name as FaultName,

@@ -120,12 +120,12 @@ class SimulatorServer implements ConnectionOwner {
     const route = matchRoute(request)
     const named = isJsonObject(body) && typeof body.model === 'string' ? body.model : undefined
     // Azure ignores the model in the body when the path names a deployment.
-    const asked = route.dialect === 'azure' ? (route.model ?? named) : (named ?? route.model)
-    const split = splitModel(asked ?? '')
+    const requestedModel = route.dialect === 'azure' ? (route.model ?? named) : (named ?? route.model)
+    const split = splitModel(requestedModel ?? '')
     const matching = { method: request.method, path: request.target, headers: request.headers, body }
     const script = this.scripts.take({ ...matching, model: split.model, text: lastUserText(body) })
     const spec = request.headers.get('x-simulate') ?? split.spec ?? script?.fault
-    return { request, route, body, isParsed, namedModel: asked, model: split.model, script, spec }
+    return { request, route, body, isParsed, namedModel: requestedModel, model: split.model, script, spec }
   }
 
   #log(parsed: ParsedRequest): TruthEntry {
@@ -190,14 +190,14 @@ class SimulatorServer implements ConnectionOwner {
   /** The control endpoints (`/__...`), for clients in another process. They are not in the truth log. */
   async #control(connection: Connection, request: HttpRequest, path: string): Promise<void> {
     const others = [...this.connections].filter(one => one !== connection || one.isClient).length
-    const asked = `${request.method} ${path}`
-    if (asked === 'GET /__truth') return this.#reply(connection, request, plain(200, this.truth))
-    if (asked === 'GET /__sockets') return this.#reply(connection, request, plain(200, { open: others }))
-    if (asked === 'POST /__reset') {
+    const endpoint = `${request.method} ${path}`
+    if (endpoint === 'GET /__truth') return this.#reply(connection, request, plain(200, this.truth))
+    if (endpoint === 'GET /__sockets') return this.#reply(connection, request, plain(200, { open: others }))
+    if (endpoint === 'POST /__reset') {
       this.reset()
       return this.#reply(connection, request, plain(200, { reset: true }))
     }
-    if (asked === 'POST /__script') return this.#reply(connection, request, this.#scripted(await readBody(request)))
+    if (endpoint === 'POST /__script') return this.#reply(connection, request, this.#scripted(await readBody(request)))
     const message = 'There are GET /__truth, GET /__sockets, POST /__reset and POST /__script {match, reply}.'
     return this.#reply(connection, request, plain(404, { error: { message } }))
   }

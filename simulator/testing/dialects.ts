@@ -15,11 +15,11 @@ export interface ReceivedAnswer {
 }
 
 /**
- * What a test asks for. `tool`: the tool `get_weather` is declared, and called if `said` asks for it; `reasons`:
+ * What a test asks for. `tool`: the tool `get_weather` is declared, and called if `prompt` asks for it; `reasons`:
  * reasoning is requested.
  */
 export interface TestRequest {
-  readonly said: string
+  readonly prompt: string
   readonly stream: boolean
   readonly tool?: boolean
   readonly reasons?: boolean
@@ -49,7 +49,7 @@ export const emptyAnswer = (): ReceivedAnswer => ({
 
 const parameters = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] }
 const openaiTool = { type: 'function', function: { name: 'get_weather', parameters } }
-const user = (said: string) => [{ role: 'user', content: said }]
+const user = (prompt: string) => [{ role: 'user', content: prompt }]
 
 /** The `data:` of server-sent events; throws if the last one is incomplete. */
 function sse(bytes: Buffer): any[] {
@@ -109,9 +109,9 @@ function callPiece(received: ReceivedAnswer, index: number, name: string | undef
 
 const openaiChat: DialectClient = {
   path: () => '/v1/chat/completions',
-  body: ({ said, stream, tool, reasons }) => ({
+  body: ({ prompt, stream, tool, reasons }) => ({
     model: '{model}',
-    messages: user(said),
+    messages: user(prompt),
     stream,
     ...(stream && { stream_options: { include_usage: true } }),
     ...(tool && { tools: [openaiTool] }),
@@ -120,14 +120,14 @@ const openaiChat: DialectClient = {
   events: sse,
   collect(value, received) {
     for (const choice of value.choices ?? []) {
-      const said = choice.delta ?? choice.message
-      if (typeof said.content === 'string') received.text += said.content
-      for (const part of Array.isArray(said.content) ? said.content : [])
+      const message = choice.delta ?? choice.message
+      if (typeof message.content === 'string') received.text += message.content
+      for (const part of Array.isArray(message.content) ? message.content : [])
         if (part.type === 'thinking') received.reasoning += part.thinking.map((one: any) => one.text).join('')
         else received.text += part.text
-      received.reasoning += said.reasoning_content ?? ''
-      for (const image of said.images ?? []) received.images.push(image.image_url.url.split(',')[1])
-      for (const [at, call] of (said.tool_calls ?? []).entries())
+      received.reasoning += message.reasoning_content ?? ''
+      for (const image of message.images ?? []) received.images.push(image.image_url.url.split(',')[1])
+      for (const [at, call] of (message.tool_calls ?? []).entries())
         callPiece(received, call.index ?? at, call.function?.name, call.function?.arguments)
       received.finish = choice.finish_reason ?? received.finish
     }
@@ -138,8 +138,8 @@ const openaiChat: DialectClient = {
 
 const geminiWith = (streamed: string, events: DialectClient['events']): DialectClient => ({
   path: stream => `/v1beta/models/{model}:${stream ? streamed : 'generateContent'}`,
-  body: ({ said, tool, reasons }) => ({
-    contents: [{ role: 'user', parts: [{ text: said }] }],
+  body: ({ prompt, tool, reasons }) => ({
+    contents: [{ role: 'user', parts: [{ text: prompt }] }],
     ...(tool && {
       tools: [
         {
@@ -173,9 +173,9 @@ const geminiWith = (streamed: string, events: DialectClient['events']): DialectC
 
 const cohere: DialectClient = {
   path: () => '/v2/chat',
-  body: ({ said, stream, tool, reasons }) => ({
+  body: ({ prompt, stream, tool, reasons }) => ({
     model: '{model}',
-    messages: user(said),
+    messages: user(prompt),
     stream,
     ...(tool && { tools: [openaiTool] }),
     ...(reasons && { thinking: { type: 'enabled', token_budget: 8 } }),
@@ -199,9 +199,9 @@ const cohere: DialectClient = {
 
 const ollama: DialectClient = {
   path: () => '/api/chat',
-  body: ({ said, stream, tool, reasons }) => ({
+  body: ({ prompt, stream, tool, reasons }) => ({
     model: '{model}',
-    messages: user(said),
+    messages: user(prompt),
     stream,
     ...(tool && { tools: [openaiTool] }),
     ...(reasons && { think: true }),
@@ -220,8 +220,8 @@ const ollama: DialectClient = {
 
 const bedrock: DialectClient = {
   path: stream => `/model/{model}/${stream ? 'converse-stream' : 'converse'}`,
-  body: ({ said, tool, reasons }) => ({
-    messages: [{ role: 'user', content: [{ text: said }] }],
+  body: ({ prompt, tool, reasons }) => ({
+    messages: [{ role: 'user', content: [{ text: prompt }] }],
     ...(tool && {
       toolConfig: { tools: [{ toolSpec: { name: 'get_weather', inputSchema: { json: parameters } } }] },
     }),
@@ -247,9 +247,9 @@ const bedrock: DialectClient = {
 
 const anthropic: DialectClient = {
   path: () => '/v1/messages',
-  body: ({ said, stream, tool, reasons }) => ({
+  body: ({ prompt, stream, tool, reasons }) => ({
     model: '{model}',
-    messages: user(said),
+    messages: user(prompt),
     stream,
     max_tokens: 4000,
     ...(tool && { tools: [{ name: 'get_weather', input_schema: parameters }] }),
@@ -275,9 +275,9 @@ const anthropic: DialectClient = {
 
 const responses: DialectClient = {
   path: () => '/v1/responses',
-  body: ({ said, stream, tool, reasons }) => ({
+  body: ({ prompt, stream, tool, reasons }) => ({
     model: '{model}',
-    input: said,
+    input: prompt,
     stream,
     ...(tool && { tools: [{ type: 'function', name: 'get_weather', parameters }] }),
     ...(reasons && { reasoning: { effort: 'low' } }),
@@ -314,9 +314,9 @@ const responses: DialectClient = {
 const mistral: DialectClient = {
   ...openaiChat,
   path: () => '/mistral/v1/chat/completions',
-  body: ({ said, stream, tool, reasons }) => ({
+  body: ({ prompt, stream, tool, reasons }) => ({
     model: '{model}',
-    messages: user(said),
+    messages: user(prompt),
     stream,
     ...(tool && { tools: [openaiTool] }),
     ...(reasons && { reasoning_effort: 'high' }),

@@ -1,17 +1,22 @@
-/** What a call may cost at most, before it is made: the reservation of budgets, and of policies that refuse dear calls. */
+/**
+ * What a call may cost at most, before it is made: the reservation of budgets, and of policies that refuse dear calls.
+ */
 import type { Call, CallBounds } from '../core/call.ts'
 import type { ChatRequest, Part, Source } from '../core/chat.ts'
 import type { Deployment } from '../core/deployment.ts'
 import type { Prices } from '../core/usage.ts'
 import { pricesAt } from './cost.ts'
 
-/** The dearest picture of the vendors' rules is below this (OpenAI, "Images and vision", gpt-4o-mini: 48,169 tokens). */
+/**
+ * The dearest picture of the vendors' rules is below this (OpenAI, "Images and vision", gpt-4o-mini: 48,169 tokens).
+ */
 const pictureTokensMax = 50_000
 const unitsPerPrice = 1_000_000n
 
 /**
- * Over the candidates and all fallbacks: one of them answers. A token is at least one byte, so that the bytes of the body
- * bound the tokens of its text; where a document or a file is only referred to, the context window of the model does.
+ * Over the candidates and all fallbacks: one of them answers. A token is at least one byte, so that the bytes of the
+ * body bound the tokens of its text; where a document or a file is only referred to, the context window of the model
+ * does.
  */
 export function costBounds(call: Call): CallBounds {
   const deployments = new Set([...call.candidates, ...[...call.fallbackGroups.values()].flat()])

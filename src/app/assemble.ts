@@ -144,6 +144,7 @@ function assembleCalls({ options, store, logger }: Assembling, { transport, time
     ledger: store.ledger,
     settings: () => models().settings,
     placeFiles,
+    own: options.policies ?? [],
     log: settlement => logger.call(settlement),
     count: settlement => metrics.call(settlement),
   })
@@ -208,7 +209,8 @@ function cooldownFields({ deployment, cooldownMs, failsInARow, error }: Cooldown
 function readiness(store: Store, draining: boolean): { ready: boolean; details: Record<string, unknown> } {
   const database = store.databaseReachable() ? 'connected' : 'disconnected'
   // The database may be away for a while: known keys work and the journal keeps every call.
-  // Two that count by themselves let through twice the limits, which a start refuses too: the one with the claim serves.
+  // Two that count by themselves let through twice the limits, which a start refuses too: the one with the claim
+  // serves.
   const ready = !draining && store.ledger.healthy && store.isOnlyReplica()
   return {
     ready,

@@ -1,4 +1,5 @@
 /** Options of `serve`, made from flags and environment in cli/serve.ts, and what it returns. */
+import type { Policy } from '../core/policy.ts'
 import type { Secret } from '../lib/secret.ts'
 import type { ModelCounts } from './model-counts.ts'
 
@@ -17,6 +18,8 @@ export interface ServeOptions {
   readonly databaseUrl: string
   readonly redisUrl?: string | undefined
   readonly environment: Readonly<Record<string, string | undefined>>
+  /** Policies of a program that embeds the gateway, asked after the access to models (`policies/index.ts`). */
+  readonly policies?: readonly Policy[]
 }
 
 /** The result of a reload; the new settings apply completely or not at all. */

@@ -119,8 +119,8 @@ export interface Call {
    */
   input(): CallInput
   /**
-   * Changes the request for this and every later reader, and for the upstream: the call then travels the translate lane.
-   * `edit` runs at once on `input()` and again on the request that each attempt decodes.
+   * Changes the request for this and every later reader, and for the upstream: the call then travels the translate
+   * lane. `edit` runs at once on `input()` and again on the request that each attempt decodes.
    */
   change(edit: InputEdit): void
   /** All that `change` was given, in order. */

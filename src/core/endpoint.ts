@@ -8,16 +8,9 @@ import type { Deployment } from './deployment.ts'
 import type { GatewayError } from './errors.ts'
 import type { Format } from './format.ts'
 import type { FileCalls } from './files.ts'
-import type {
-  AssistantStore,
-  DetachedRuns,
-  FileStore,
-  KeyStore,
-  Ledger,
-  ModelDirectory,
-  ResponseStore,
-} from './ports.ts'
+import type { Ledger } from './ledger.ts'
 import type { Operation, Outcome } from './operation.ts'
+import type { AssistantStore, DetachedRuns, FileStore, KeyStore, ModelDirectory, ResponseStore } from './ports.ts'
 import type { Client, HttpRequest } from './request.ts'
 import type { Settings } from './settings.ts'
 import type { Usage } from './usage.ts'
@@ -39,7 +32,9 @@ export interface ObjectCall extends AskedCall {
   readonly operation: Operation
   /** Canonical path for metrics and the ledger: `/v1/files/{file_id}`. */
   readonly route: string
-  /** How the body is read before the policies of the stage `body` are asked: `call.body`, and of a form `call.upload`. */
+  /**
+   * How the body is read before the policies of the stage `body` are asked: `call.body`, and of a form `call.upload`.
+   */
   readonly body: 'none' | 'json' | 'form'
   /**
    * The work, once the call is admitted. The call is settled when it is done, with what it throws as its error; with

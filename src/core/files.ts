@@ -56,7 +56,10 @@ export interface FileCalls {
   bytes(call: FileCall, bytesMax: number): Promise<Uint8Array>
 }
 
-/** Equal for deployments with the same files behind them: the same address and the same credentials. Undefined = no files. */
+/**
+ * Equal for deployments with the same files behind them: the same address and the same credentials. Undefined = no
+ * files.
+ */
 export function accountOf({ target }: Deployment): string | undefined {
   const { provider, options } = target
   if (!provider.files) return undefined

@@ -1,4 +1,6 @@
-/** What a call asks, in the hub's words, whichever dialect, form or file line it came in: what policies read and change. */
+/**
+ * What a call asks, in the hub's words, whichever dialect, form or file line it came in: what policies read and change.
+ */
 import type { ChatRequest, Message, Part } from './chat.ts'
 import type { EmbeddingsRequest } from './embeddings.ts'
 import type { ImagesRequest } from './images.ts'

@@ -1,7 +1,9 @@
 import type { JsonBody } from '../lib/json/json-body.ts'
 import type { Deployment } from './deployment.ts'
 
-/** The uploaded files that the body of a call names, found for its key. Implemented by `pipeline/files/named-files.ts`. */
+/**
+ * The uploaded files that the body of a call names, found for its key. Implemented by `pipeline/files/named-files.ts`.
+ */
 export interface NamedFiles {
   /**
    * Those of `group`, the deployments of `model`, that can be given all of the files. Rejects with `unprocessable`, or

@@ -9,7 +9,9 @@ export interface RequestOverrides {
   readonly fallbacks?: readonly string[]
   /** Model -> the model to try when a conversation is too long for it. */
   readonly contextFallbacks?: ReadonlyMap<string, string>
-  /** true = fields that the upstream lacks are dropped and reported; false = refused; absent = as the deployment says. */
+  /**
+   * true = fields that the upstream lacks are dropped and reported; false = refused; absent = as the deployment says.
+   */
   readonly dropParams?: boolean
   /** The longest that one attempt may take; for a stream, until it begins. It only shortens what the operator set. */
   readonly timeoutMs?: number

@@ -39,14 +39,14 @@ export interface Policy {
   /** `head` = asked before the body is read; `body` = once it is read, from the policy on that checks the fields. */
   readonly stage: 'head' | 'body'
   /**
-   * false = not asked where nothing is sent yet: for the single lines of a batch's input file, and for previews of calls.
-   * For what counts, takes, records or answers. Absent = asked for each of them as for a call.
+   * false = not asked where nothing is sent yet: for the single lines of a batch's input file, and for previews of
+   * calls. For what counts, takes, records or answers. Absent = asked for each of them as for a call.
    */
   readonly dryRun?: false
   /**
-   * Asked in order before the call is routed. Refuses by throwing a GatewayError, answers the call itself by returning a
-   * Reply (in a dry run it counts as passing), reads `call.input()`, changes the request by
-   * `call.change()`. A promise only where something has to be waited for.
+   * Asked in order before the call is routed. Refuses by throwing a GatewayError, answers the call itself by returning
+   * a Reply (in a dry run it counts as passing), reads `call.input()`, changes the request by `call.change()`. A
+   * promise only where something has to be waited for.
    */
   admit?(call: Call): void | Reply | Promise<void | Reply>
   /**

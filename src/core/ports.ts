@@ -31,7 +31,9 @@ export type KeyChanges = Partial<Omit<KeyRecord, 'id' | 'hash' | 'hint' | 'creat
  * when the database is away.
  */
 export interface KeyStore {
-  /** `keysOfUserMax`: how many live keys its user may have at most. Throws `conflict` when they are that many already. */
+  /**
+   * `keysOfUserMax`: how many live keys its user may have at most. Throws `conflict` when they are that many already.
+   */
   insert(record: KeyRecord, keysOfUserMax?: number | null): Promise<void>
   /** By hash, id or alias. */
   find(by: { hash: string } | { id: string } | { alias: string }): Promise<KeyRecord | undefined>
@@ -56,103 +58,6 @@ export interface ModelDirectory {
   wildcardNames(): readonly string[]
   /** The deployments behind a name, alias, deployment id or pattern; empty = no such model. */
   resolve(name: string): readonly Deployment[]
-}
-
-/**
- * What a call used beside plain tokens, so that its cost can be checked; null = nobody counted it, or the row is from
- * before version 5 of the database. Few calls have any of it.
- */
-export interface LedgerUnits {
-  /** Of the cache writes: with a lifetime of one hour. */
-  readonly cache_write_one_hour_tokens: number | null
-  /** Of the input and the output. */
-  readonly input_audio_tokens: number | null
-  readonly output_audio_tokens: number | null
-  readonly input_image_tokens: number | null
-  readonly output_image_tokens: number | null
-  /** Pictures made. */
-  readonly images: number | null
-  /** Audio heard or spoken, as integer: a sum of fractions of a second would not be exact. */
-  readonly audio_microseconds: number | null
-  /** Characters to be spoken. */
-  readonly characters: number | null
-  /** Of a reranker; vendors may report fractions. */
-  readonly search_units: number | null
-}
-
-/** One row of the ledger, as it is journalled, stored and shown. Names are the API's. */
-export interface LedgerRow extends LedgerUnits {
-  readonly request_id: string
-  /** Milliseconds since 1970. */
-  readonly started_at_ms: number
-  readonly route: string
-  readonly operation: string
-  readonly outcome: string
-  readonly status: number
-  readonly error_kind: string | null
-  readonly model: string
-  readonly deployment_id: string | null
-  readonly provider: string | null
-  readonly upstream_model: string | null
-  readonly key_id: string
-  readonly key_alias: string | null
-  readonly user_id: string | null
-  readonly team_id: string | null
-  readonly end_user: string | null
-  readonly stream: boolean
-  readonly input_tokens: number | null
-  readonly output_tokens: number | null
-  readonly cached_input_tokens: number | null
-  readonly cache_write_tokens: number | null
-  readonly reasoning_tokens: number | null
-  readonly usage_source: string
-  /** Nano-dollars as decimal text; null = unknown. */
-  readonly cost_nano_usd: string | null
-  readonly duration_ms: number
-  readonly first_byte_ms: number | null
-  readonly attempts: number
-  readonly client_address: string | null
-  readonly user_agent: string | null
-}
-
-/** Which rows of the ledger are shown, and their page. */
-export interface LedgerQuery {
-  readonly keyId?: string
-  readonly userId?: string
-  readonly teamId?: string
-  readonly model?: string
-  readonly requestId?: string
-  readonly outcome?: string
-  /** Milliseconds since 1970, inclusive / exclusive. */
-  readonly fromMs?: number
-  readonly toMs?: number
-  readonly limit: number
-  /** Opaque, from the page before. */
-  readonly cursor?: string
-}
-
-/** Append-only record of every call. Appending is synchronous and survives kill -9 when it returns. */
-export interface Ledger {
-  /** Before the call is dispatched. */
-  begin(intent: {
-    request_id: string
-    started_at_ms: number
-    route: string
-    operation: string
-    model: string
-    key_id: string
-    user_id: string | null
-    team_id: string | null
-    stream: boolean
-  }): void
-  settle(row: LedgerRow): void
-  /** Newest first. Sees every call that was settled before it was asked. */
-  query(query: LedgerQuery): Promise<{ rows: LedgerRow[]; nextCursor: string | null }>
-  /** Everything journalled is in the database (or the database is down). */
-  flush(): Promise<void>
-  /** false = the journal cannot be written (disk full): readiness reports it. */
-  readonly healthy: boolean
-  close(): Promise<void>
 }
 
 /** One answer of the Responses dialect, kept for the key that asked for it. */
@@ -183,7 +88,10 @@ export interface StoredItem {
   readonly deploymentId: string | null
 }
 
-/** Responses by key: nobody ever sees those of another. Everything but `save` throws `overloaded` when the database is away. */
+/**
+ * Responses by key: nobody ever sees those of another. Everything but `save` throws `overloaded` when the database is
+ * away.
+ */
 export interface ResponseStore {
   /** false = it could not be kept (the problem has been reported); the answer itself is not affected. */
   save(record: StoredResponse): Promise<boolean>
@@ -334,13 +242,13 @@ export interface FileStore {
   /** As it is stored then: what the key knows already under another id keeps that id. */
   put(record: FileRecord): Promise<FileRecord>
   /**
-   * true = it was changed. With `recorded: true` nothing changes unless it was not recorded yet: of several callers that
-   * saw the same end exactly one gets true. false otherwise, and when it is gone.
+   * true = it was changed. With `recorded: true` nothing changes unless it was not recorded yet: of several callers
+   * that saw the same end exactly one gets true. false otherwise, and when it is gone.
    */
   update(id: string, changes: Partial<Pick<FileRecord, 'body' | 'bytes' | 'recorded'>>): Promise<boolean>
   /**
-   * Takes the batches that are due: not recorded, not leased by a live owner, and not put off by `releaseBatch`; longest
-   * overdue first. No batch is given to two live owners, however many replicas ask at once.
+   * Takes the batches that are due: not recorded, not leased by a live owner, and not put off by `releaseBatch`;
+   * longest overdue first. No batch is given to two live owners, however many replicas ask at once.
    */
   leaseOpenBatches(lease: BatchLease & { readonly limit: number }): Promise<FileRecord[]>
   /**
@@ -348,7 +256,9 @@ export interface FileStore {
    * false = another live owner has it, it is recorded, or it is gone.
    */
   leaseBatch(id: string, lease: BatchLease): Promise<boolean>
-  /** Ends the lease; `leaseOpenBatches` passes the batch over until `dueAtMs`. false = it was not this owner's any more. */
+  /**
+   * Ends the lease; `leaseOpenBatches` passes the batch over until `dueAtMs`. false = it was not this owner's any more.
+   */
   releaseBatch(id: string, release: { readonly owner: string; readonly dueAtMs: number }): Promise<boolean>
   /** Undefined = `after` is not one of these. */
   list(query: FileQuery): Promise<{ records: FileRecord[]; hasMore: boolean } | undefined>

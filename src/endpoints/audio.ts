@@ -30,7 +30,10 @@ export const speech = endpoint('speech', openaiSpeech, {
   request: { $ref: '#/components/schemas/SpeechRequest' },
   success: speechSuccess,
 })
-/** OpenAI API reference, "Create transcription": a form with the sound in `file`; text, JSON or events come back as asked. */
+/**
+ * OpenAI API reference, "Create transcription": a form with the sound in `file`; text, JSON or events come back as
+ * asked.
+ */
 export const transcriptions = endpoint('transcriptions', openaiTranscriptions, {
   operationId: 'createTranscription',
   summary: 'Make text from speech',

@@ -253,7 +253,8 @@ async function current(services: Services, call: Call, record: FileRecord): Prom
 }
 
 /**
- * 404 for a batch of another key, 409 when its upstream is no longer configured. A look at a batch, in a list too, brings
- * what is kept of it up to date and settles it once it has ended; so does the gateway by itself (`batch-watch.ts`).
+ * 404 for a batch of another key, 409 when its upstream is no longer configured. A look at a batch, in a list too,
+ * brings what is kept of it up to date and settles it once it has ended; so does the gateway by itself
+ * (`batch-watch.ts`).
  */
 export const batchEndpoints: readonly Endpoint[] = [create, list, retrieve, cancel]

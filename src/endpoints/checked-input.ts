@@ -9,7 +9,10 @@ import { JsonBody, JsonBodyError } from '../lib/json/json-body.ts'
 /** Enough for what administers; who takes texts of clients gives the configured limit. */
 const bytesMaxDefault = 1024 * 1024
 
-/** Reads and checks a JSON body; none = an empty object. Throws 400 for what is not one JSON object, 422 for what the schema refuses. */
+/**
+ * Reads and checks a JSON body; none = an empty object. Throws 400 for what is not one JSON object, 422 for what the
+ * schema refuses.
+ */
 export async function readJsonAs<T>(
   { headers, body }: HttpRequest,
   schema: z.ZodType<T>,

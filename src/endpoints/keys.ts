@@ -134,7 +134,9 @@ export const keyInfo: Endpoint = {
   },
 }
 
-/** Newest first, by pages from 1; hashes alone unless `return_full_object=true`. A page behind the last one is empty. */
+/**
+ * Newest first, by pages from 1; hashes alone unless `return_full_object=true`. A page behind the last one is empty.
+ */
 export const keyList: Endpoint = {
   method: 'GET',
   paths: ['/key/list'],
@@ -166,7 +168,9 @@ export const keyList: Endpoint = {
   },
 }
 
-/** null takes a field back to what it is without one. 404 for no such key, 409 when its new user has too many already. */
+/**
+ * null takes a field back to what it is without one. 404 for no such key, 409 when its new user has too many already.
+ */
 export const keyUpdate: Endpoint = {
   method: 'POST',
   paths: ['/key/update'],
@@ -213,12 +217,16 @@ function blocking(path: string, blocked: boolean): Endpoint {
   }
 }
 
-/** Its next request is refused with 401, on other replicas within a second; calls under way go on. 404 for no such key. */
+/**
+ * Its next request is refused with 401, on other replicas within a second; calls under way go on. 404 for no such key.
+ */
 export const keyBlock = blocking('/key/block', true)
 /** Changes nothing of a key that is not blocked. 404 for no such key. */
 export const keyUnblock = blocking('/key/unblock', false)
 
-/** Finds all before it deletes any: 404 for one that is not there and 409 for an alias of several leave every key alone. */
+/**
+ * Finds all before it deletes any: 404 for one that is not there and 409 for an alias of several leave every key alone.
+ */
 export const keyDelete: Endpoint = {
   method: 'POST',
   paths: ['/key/delete'],

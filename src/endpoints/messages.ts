@@ -69,7 +69,10 @@ export const messages: Endpoint = {
     named(request, services.callModel(request, caller!, { format: anthropicMessages, route: '/v1/messages' })),
 }
 
-/** platform.claude.com/docs/en/api/messages-count-tokens. Where no upstream can count, an estimate, which a header says it is. */
+/**
+ * platform.claude.com/docs/en/api/messages-count-tokens. Where no upstream can count, an estimate, which a header says
+ * it is.
+ */
 export const messagesCountTokens: Endpoint = {
   method: 'POST',
   paths: paths('/count_tokens'),

@@ -6,8 +6,8 @@ import { json } from './openapi/schema.ts'
 
 /**
  * Moderation: gateway API specification, "Moderation". `model` may be left out: then the first model of mode
- * `moderation` that the key may use judges, else the first guard. The built-in one, whose verdicts are simulated, only does
- * where there is nothing but built-in models: elsewhere its verdict would be taken for a real one.
+ * `moderation` that the key may use judges, else the first guard. The built-in one, whose verdicts are simulated, only
+ * does where there is nothing but built-in models: elsewhere its verdict would be taken for a real one.
  */
 export const moderations: Endpoint = {
   method: 'POST',

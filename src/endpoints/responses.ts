@@ -42,7 +42,9 @@ const requestSchema = {
 }
 const doc = (more: Omit<EndpointDoc, 'tag'>): EndpointDoc => ({ tag: 'Responses', ...more })
 
-/** "Create a model response". Kept under its id unless `store` is false; with `background` answered at once, as queued. */
+/**
+ * "Create a model response". Kept under its id unless `store` is false; with `background` answered at once, as queued.
+ */
 export const responsesCreate: Endpoint = {
   method: 'POST',
   paths: paths(''),
@@ -97,7 +99,9 @@ function refused(param: string, message: string): GatewayError {
   return new GatewayError('invalid-request', message, { param })
 }
 
-/** "Get input token counts", with the earlier responses and items that are referred to. An estimate where nobody counts. */
+/**
+ * "Get input token counts", with the earlier responses and items that are referred to. An estimate where nobody counts.
+ */
 export const responsesInputTokens: Endpoint = {
   method: 'POST',
   paths: paths('/input_tokens'),
@@ -144,7 +148,10 @@ const retrieveQuery = z.object({
   starting_after: z.coerce.number().int().min(0).default(-1),
 })
 
-/** "Get a model response". 404 for what is not this key's; 400 for a stream of one that has not ended, which can be polled. */
+/**
+ * "Get a model response". 404 for what is not this key's; 400 for a stream of one that has not ended, which can be
+ * polled.
+ */
 export const responsesRetrieve: Endpoint = {
   method: 'GET',
   paths: paths('/{id}'),
@@ -188,7 +195,10 @@ export const responsesRetrieve: Endpoint = {
   },
 }
 
-/** "Delete a model response". One that still runs in the background is ended. 404 for what is not this key's, or is gone. */
+/**
+ * "Delete a model response". One that still runs in the background is ended. 404 for what is not this key's, or is
+ * gone.
+ */
 export const responsesDelete: Endpoint = {
   method: 'DELETE',
   paths: paths('/{id}'),

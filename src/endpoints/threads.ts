@@ -1,4 +1,7 @@
-/** Threads, messages and runs: gateway API specification, and OpenAI's API reference, "Threads". Kept for each key by itself. */
+/**
+ * Threads, messages and runs: gateway API specification, and OpenAI's API reference, "Threads". Kept for each key by
+ * itself.
+ */
 import { z } from 'zod'
 import { jsonAnswer } from '../core/answer.ts'
 import type { Endpoint } from '../core/endpoint.ts'

@@ -1,4 +1,7 @@
-/** Utilities: gateway API specification, "Utilities". They tell what a call would cost, carry or send, without making it. */
+/**
+ * Utilities: gateway API specification, "Utilities". They tell what a call would cost, carry or send, without making
+ * it.
+ */
 import { z } from 'zod'
 import { visibleDeployments } from '../accounts/model-access.ts'
 import { jsonAnswer } from '../core/answer.ts'
@@ -106,8 +109,9 @@ function paramsOf(model: string, services: Services, caller: Caller): string[] {
 }
 
 /**
- * POST /utils/transform_request, answered with the specification's raw request record. What the call would be refused for
- * stands in its `error`, under status 200; 403 for a model that is not for this key, 422 for a body that is no such request.
+ * POST /utils/transform_request, answered with the specification's raw request record. What the call would be refused
+ * for stands in its `error`, under status 200; 403 for a model that is not for this key, 422 for a body that is no such
+ * request.
  */
 export const transformRequestEndpoint: Endpoint = {
   method: 'POST',

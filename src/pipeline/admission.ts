@@ -44,7 +44,9 @@ export interface AdmissionTaker {
   failed(thrown: unknown): void
 }
 
-/** Asks `policies` from number `from` on. Throws what a policy throws at once; what one rejects with, `taker` is told. */
+/**
+ * Asks `policies` from number `from` on. Throws what a policy throws at once; what one rejects with, `taker` is told.
+ */
 export function admitCall(call: Call, policies: readonly Admit[], taker: AdmissionTaker, from = 0): void {
   for (let at = from; at < policies.length; at++) {
     const asked = policies[at]!(call)

@@ -47,7 +47,9 @@ const noGroups: ReadonlyMap<string, readonly Deployment[]> = new Map()
 const noEdits: readonly InputEdit[] = []
 const nothingDropped: readonly string[] = []
 
-/** The fields are those of `Call`. Each is there from the beginning, even when it is undefined: that keeps the shape. */
+/**
+ * The fields are those of `Call`. Each is there from the beginning, even when it is undefined: that keeps the shape.
+ */
 export class CallRecord implements Call {
   readonly id: string
   readonly operation: Operation

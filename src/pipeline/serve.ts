@@ -1,4 +1,6 @@
-/** A model call from request to response: admission on the head, the body, admission on the body, route, settle, answer. */
+/**
+ * A model call from request to response: admission on the head, the body, admission on the body, route, settle, answer.
+ */
 import type { Answer, Reply } from '../core/answer.ts'
 import type { Caller } from '../core/caller.ts'
 import type { ModelCall } from '../core/endpoint.ts'

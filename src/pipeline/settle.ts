@@ -31,7 +31,7 @@ export function settler(parts: SettleParts): Settle {
 }
 
 /** Tells every policy of an end, the last policy first: it records. */
-export function tell({ policies }: Pick<SettleParts, 'policies'>, settlement: Settlement): void {
+function tell({ policies }: Pick<SettleParts, 'policies'>, settlement: Settlement): void {
   for (const settled of policies.settled) settled(settlement)
 }
 

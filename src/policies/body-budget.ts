@@ -9,8 +9,9 @@ const unannouncedBytes = 1024 * 1024
 const retryAfterMs = 1000
 
 /**
- * Reserves the announced bytes of each call until it is settled, those of others once they are read. Throws `overloaded`
- * when there is no room. A body that alone is larger passes when nothing else is held: else it never would.
+ * Reserves the announced bytes of each call until it is settled, those of others once they are read. Throws
+ * `overloaded` when there is no room. A body that alone is larger passes when nothing else is held: else it never
+ * would.
  */
 export function bodyBudget(): { readonly onHead: Policy; readonly onBody: Policy } {
   let reservedBytes = 0

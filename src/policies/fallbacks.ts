@@ -1,4 +1,6 @@
-/** The deployments of every model that may be tried after the call's own: found, and allowed, before anything is sent. */
+/**
+ * The deployments of every model that may be tried after the call's own: found, and allowed, before anything is sent.
+ */
 import { callableDeployments } from '../accounts/model-access.ts'
 import type { Call } from '../core/call.ts'
 import type { Deployment } from '../core/deployment.ts'

@@ -27,7 +27,7 @@ export function identify(find: FindCaller): RequestPolicy {
 const keyLengthMax = 512
 
 /** The one key that the request presents. Throws `unauthenticated` when there is none, or two that differ. */
-export function presentedKey(request: Pick<RequestHead, 'headers' | 'query'>): string {
+function presentedKey(request: Pick<RequestHead, 'headers' | 'query'>): string {
   const { headers } = request
   const authorization = headers.get('authorization')
   let key = authorization ? bearer(authorization) : ''
@@ -67,8 +67,8 @@ function bearer(value: string): string {
   throw new GatewayError('unauthenticated', `the Authorization header must be \`Bearer <key>\`${slip}`)
 }
 
-/** For a key that nobody has. The same words whether it never was or is no longer good: nobody can feel around for keys. */
-export function unknownKey(keyText: string): GatewayError {
+/** One message for keys that never were, are revoked, blocked or expired: it must not tell which keys exist. */
+function unknownKey(keyText: string): GatewayError {
   return new GatewayError(
     'unauthenticated',
     slipIn(keyText) ??

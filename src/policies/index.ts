@@ -1,7 +1,7 @@
 import type { Call, Settlement } from '../core/call.ts'
+import type { Ledger } from '../core/ledger.ts'
 import type { Limiter } from '../core/limits.ts'
 import type { Policy, RequestPolicy } from '../core/policy.ts'
-import type { Ledger } from '../core/ports.ts'
 import type { Settings } from '../core/settings.ts'
 import { bodyBudget } from './body-budget.ts'
 import { checkFields, prepareCall } from './check-fields.ts'
@@ -25,6 +25,8 @@ export interface AdmissionParts {
   /** Of this moment; a call has its own. */
   settings(): Settings
   placeFiles(call: Call): Promise<void> | undefined
+  /** Of the program that starts the gateway; asked where `createAdmission` says. */
+  readonly own: readonly Policy[]
   log(settlement: Settlement): void
   count(settlement: Settlement): void
 }
@@ -55,7 +57,8 @@ export function createAdmission(parts: AdmissionParts): readonly (RequestPolicy 
     modelMode(),
     fallbacks(),
 
-    // Policies that read or change what is asked and answered stand here.
+    // Policies that read or change what is asked and answered.
+    ...parts.own,
 
     countTokens(),
     limits.onBody,

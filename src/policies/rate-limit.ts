@@ -80,7 +80,9 @@ export function rateLimit(limiter: Limiter): { readonly onHead: Policy; readonly
   }
 }
 
-/** Bytes of what a model will read, as far as the head tells; undefined = only the body does (forms hold files, too). */
+/**
+ * Bytes of what a model will read, as far as the head tells; undefined = only the body does (forms hold files, too).
+ */
 function promptBytes({ format, announcedBytes }: Call): number | undefined {
   if (!format) return 0
   return 'multipart' in format ? undefined : announcedBytes

@@ -40,7 +40,7 @@ function shortened(value: unknown): unknown {
 }
 
 /** JSON with one line for each value that fits on a line. */
-export function pretty(value: unknown, indent = ''): string {
+function pretty(value: unknown, indent = ''): string {
   const line = inline(value)
   if (line.length + indent.length <= lineLengthMax || typeof value !== 'object' || value === null) return line
   const deeper = `${indent}  `

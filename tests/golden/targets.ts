@@ -42,7 +42,7 @@ const rows: readonly Row[] = [
   },
 ]
 
-export interface GridTarget {
+interface GridTarget {
   readonly model: string
   readonly target: Target
 }

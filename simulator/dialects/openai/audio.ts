@@ -15,7 +15,7 @@ const inputCharactersMax = 4096
 /** Bytes of audio in one event of a stream. */
 const pieceBytes = 4096
 const tokensPerSecond = 20
-/** Assumed bit rate of uploaded audio, whatever its format. */
+/** Assumed bit rate of uploaded audio of any format. */
 const assumedBytesPerSecond = 16_000
 
 const missing = (param: string): ApiError =>

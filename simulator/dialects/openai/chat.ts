@@ -179,9 +179,9 @@ interface ChatShape {
 }
 
 function shapeOf(body: JsonObject): ChatShape {
-  const asked = body.logprobs === true
+  const wantsLogprobs = body.logprobs === true
   return {
-    topLogprobs: asked ? Number(body.top_logprobs ?? 0) || 0 : undefined,
+    topLogprobs: wantsLogprobs ? Number(body.top_logprobs ?? 0) || 0 : undefined,
     includeUsage: isJsonObject(body.stream_options) && body.stream_options.include_usage === true,
   }
 }

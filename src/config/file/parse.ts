@@ -193,9 +193,9 @@ function fromIssue(issue: z.core.$ZodIssue, root: unknown): Finding[] {
   const wanted = wantedBy(issue)?.replace('an object', 'a map').replace('an array', 'a list')
   const got = valueAt(root, path)
   if (got === undefined && wanted !== undefined) return [{ path, message: `is missing; give ${wanted}` }]
-  const said = wanted === undefined ? issue.message : `must be ${wanted}`
+  const message = wanted === undefined ? issue.message : `must be ${wanted}`
   const quotes = wanted === 'a string' && ['number', 'boolean'].includes(typeof got) ? '; write it in quotes' : ''
-  return [{ path, message: `${said}${shownValue(issue, path, got)}${quotes}` }]
+  return [{ path, message: `${message}${shownValue(issue, path, got)}${quotes}` }]
 }
 
 const shownCharactersMax = 60

@@ -66,29 +66,29 @@ export function modelFacts({ modelName, model, provider }: NamedModel, declared:
 
 /** Derived from the flags; empty if they are unknown. */
 function modalities(mode: ModelMode, known: Readonly<Record<string, unknown>>): Record<string, readonly string[]> {
-  const says = (flag: Flag) => known[flag] === true
-  const sees = says('supports_vision') ? ['image'] : []
-  const hears = says('supports_audio_input') ? ['audio'] : []
-  const input = ['text', ...sees, ...hears, ...(says('supports_video_input') ? ['video'] : [])]
+  const has = (flag: Flag) => known[flag] === true
+  const imageInput = has('supports_vision') ? ['image'] : []
+  const audioInput = has('supports_audio_input') ? ['audio'] : []
+  const input = ['text', ...imageInput, ...audioInput, ...(has('supports_video_input') ? ['video'] : [])]
   switch (mode) {
     case 'audio_transcription':
       return { supported_modalities: ['audio'], supported_output_modalities: ['text'] }
     case 'audio_speech':
       return { supported_modalities: ['text'], supported_output_modalities: ['audio'] }
     case 'image_generation':
-      return { supported_modalities: ['text', ...sees], supported_output_modalities: ['image'] }
+      return { supported_modalities: ['text', ...imageInput], supported_output_modalities: ['image'] }
     case 'chat':
-      if (typeof known.supports_vision !== 'boolean' && hears.length === 0) return {}
+      if (typeof known.supports_vision !== 'boolean' && audioInput.length === 0) return {}
       return {
         supported_modalities: input,
         supported_output_modalities: [
           'text',
-          ...(says('supports_image_output') ? ['image'] : []),
-          ...(says('supports_audio_output') ? ['audio'] : []),
+          ...(has('supports_image_output') ? ['image'] : []),
+          ...(has('supports_audio_output') ? ['audio'] : []),
         ],
       }
     default:
-      return { supported_modalities: ['text', ...sees] }
+      return { supported_modalities: ['text', ...imageInput] }
   }
 }
 

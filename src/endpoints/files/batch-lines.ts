@@ -1,4 +1,7 @@
-/** The lines of a batch's input file (OpenAI, "Batch API", "Preparing your batch file"): checked, and said in the upstream's names. */
+/**
+ * The lines of a batch's input file (OpenAI, "Batch API", "Preparing your batch file"): checked, and said in the
+ * upstream's names.
+ */
 import type { Call } from '../../core/call.ts'
 import type { Deployment } from '../../core/deployment.ts'
 import type { AdmittedLine, Services } from '../../core/endpoint.ts'
@@ -68,8 +71,8 @@ export class BatchLines {
   }
 
   /**
-   * The pieces of the line with the upstream's name of its model; other bytes as they are, unless a policy changes them.
-   * Rejects with 400, 403 or 422 and the line's number, also with what a policy refuses.
+   * The pieces of the line with the upstream's name of its model; other bytes as they are, unless a policy changes
+   * them. Rejects with 400, 403 or 422 and the line's number, also with what a policy refuses.
    */
   async rewrite(line: Uint8Array, number: number): Promise<readonly Uint8Array[]> {
     const request = this.#checked(line, number)

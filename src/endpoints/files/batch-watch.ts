@@ -22,7 +22,9 @@ interface BatchWatch {
   report(problem: string, error: unknown): void
 }
 
-/** Looks until it is stopped; `stop` resolves when no question is under way. Of several replicas one asks for a batch. */
+/**
+ * Looks until it is stopped; `stop` resolves when no question is under way. Of several replicas one asks for a batch.
+ */
 export function watchBatches(services: Services, { pollMs, report }: BatchWatch): { stop(): Promise<void> } {
   const owner = crypto.randomUUID()
   let stopped = false

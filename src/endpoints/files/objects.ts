@@ -105,7 +105,10 @@ export function bytesIn(answer: Fields): number {
 
 const fileFields: Readonly<Record<string, string>> = { output_file_id: 'output', error_file_id: 'error' }
 
-/** A batch as its upstream shows it, with ids and model names of ours; files that nobody has seen yet become the owner's. */
+/**
+ * A batch as its upstream shows it, with ids and model names of ours; files that nobody has seen yet become the
+ * owner's.
+ */
 export async function publicBatch(
   services: Services,
   request: Client,
@@ -174,7 +177,10 @@ async function localFile(services: Services, request: Client, { batch, field, up
 /** How long an answer waits for what it can do without. */
 export const optionalMs = 5000
 
-/** What the upstream says of a result. It is asked again when the client asks for the file, so that a failure here is no loss. */
+/**
+ * What the upstream says of a result. It is asked again when the client asks for the file, so that a failure here is no
+ * loss.
+ */
 async function described(services: Services, request: Client, batch: FileRecord, upstreamId: string): Promise<Fields> {
   const call: FileCall = {
     request,

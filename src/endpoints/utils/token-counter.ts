@@ -39,8 +39,8 @@ interface Counting {
 }
 
 /**
- * `callEndpoint` = ask the provider's counter, where there is one: a call with limits and a row in the ledger. All else is
- * counted here and costs nothing. Throws `unprocessable` with all that is wrong with the body.
+ * `callEndpoint` = ask the provider's counter, where there is one: a call with limits and a row in the ledger. All else
+ * is counted here and costs nothing. Throws `unprocessable` with all that is wrong with the body.
  */
 export async function countTokens(counting: Counting, callEndpoint: boolean): Promise<Answer> {
   const { problems, model } = tokenCounter.inspect(counting.body)

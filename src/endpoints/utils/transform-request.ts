@@ -1,4 +1,6 @@
-/** `/utils/transform_request`: what would be sent to the upstream, free of secrets. Nothing is sent, nothing is charged. */
+/**
+ * `/utils/transform_request`: what would be sent to the upstream, free of secrets. Nothing is sent, nothing is charged.
+ */
 import { z } from 'zod'
 import { jsonAnswer } from '../../core/answer.ts'
 import type { Answer } from '../../core/answer.ts'

@@ -20,7 +20,9 @@ const unclaimedBytesMax = 256 * 1024
 const smallPieceBytes = 1024
 const blockBytes = 16 * 1024
 
-/** The bytes it receives become its own until the sink has them. Before the body is asked for, 256 KiB of it are kept. */
+/**
+ * The bytes it receives become its own until the sink has them. Before the body is asked for, 256 KiB of it are kept.
+ */
 export class Exchange implements UpstreamExchange, UpstreamResponse, UpstreamBody {
   readonly request: UpstreamRequest
   readonly prepared: PreparedHead

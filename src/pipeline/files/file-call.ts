@@ -135,7 +135,10 @@ function readObject(bytes: Uint8Array): Record<string, unknown> {
   }
 }
 
-/** Waits for a part of the exchange; a failure ends it at once, and so does the client's leaving unless the call outlives it. */
+/**
+ * Waits for a part of the exchange; a failure ends it at once, and so does the client's leaving unless the call
+ * outlives it.
+ */
 function answered<T>(
   { request, outlivesClient }: FileCall,
   exchange: UpstreamExchange,

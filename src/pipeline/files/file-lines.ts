@@ -99,7 +99,10 @@ function* linesOf(content: readonly BodyPiece[]): Generator<NumberedLine> {
   if (held.length > 0) yield take()
 }
 
-/** Synchronous reads, as the request writer's: the file was written moments ago. What is read is overwritten by the next. */
+/**
+ * Synchronous reads, as the request writer's: the file was written moments ago. What is read is overwritten by the
+ * next.
+ */
 function* chunksOf(content: readonly BodyPiece[]): Generator<Buffer> {
   const into = Buffer.allocUnsafe(readBytes)
   for (const piece of content) {

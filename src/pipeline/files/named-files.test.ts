@@ -1,4 +1,6 @@
-/** Which deployments can be given the files of a call, with a store and upstreams that only note what they are asked. */
+/**
+ * Which deployments can be given the files of a call, with a store and upstreams that only note what they are asked.
+ */
 import { expect, test } from 'bun:test'
 import { targetOf } from '../../../tests/provider-rig.ts'
 import type { Call } from '../../core/call.ts'

@@ -262,7 +262,9 @@ function seriesAttempt(call: Call, stream: TranslatedStream, target: Target): At
   }
 }
 
-/** What has to be emulated for this model; undefined = it can do all that this call asks, and the usual lanes are open. */
+/**
+ * What has to be emulated for this model; undefined = it can do all that this call asks, and the usual lanes are open.
+ */
 function emulatedAttempt(plan: Plan, format: Format): Attempt | undefined {
   const { call, deployment, body } = plan
   const { profile, target } = deployment

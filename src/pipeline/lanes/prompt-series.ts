@@ -161,7 +161,10 @@ export class SeriesRelay implements StreamRelay {
     return out
   }
 
-  /** One upstream's stream has ended: the call that asks for the next answer; undefined = it was the last, for better or worse. */
+  /**
+   * One upstream's stream has ended: the call that asks for the next answer; undefined = it was the last, for better or
+   * worse.
+   */
   ended(): TranslatedCall | undefined {
     if (!this.isOver) this.#late += this.#guarded(() => this.#translate(this.#splitter.end()))
     if (!this.failure && !this.#state.complete)

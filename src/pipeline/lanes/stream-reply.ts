@@ -39,8 +39,8 @@ interface Upkeep {
 type Phase = 'holding' | 'flowing' | 'closed'
 
 /**
- * Its one timer guards what the phase is waiting for: content, or the next heartbeat. A client that reads nothing is the
- * connection's matter, which sees every byte that goes out.
+ * Its one timer guards what the phase is waiting for: content, or the next heartbeat. A client that reads nothing is
+ * the connection's matter, which sees every byte that goes out.
  */
 class StreamPump extends TimerEntry implements BodySink, AnswerStream {
   readonly opened: Promise<AnswerStream>

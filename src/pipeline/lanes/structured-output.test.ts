@@ -1,4 +1,6 @@
-/** Answers that are asked for again: the same wherever a stream is cut, within the time, and cancelled as one exchange. */
+/**
+ * Answers that are asked for again: the same wherever a stream is cut, within the time, and cancelled as one exchange.
+ */
 import { describe, expect, test } from 'bun:test'
 import type { ChatEvent, ChatRequest } from '../../core/chat.ts'
 import { GatewayError } from '../../core/errors.ts'

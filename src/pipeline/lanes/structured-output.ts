@@ -194,7 +194,9 @@ export class CheckedRelay implements StreamRelay {
     }
   }
 
-  /** One upstream's stream has ended: the call that asks again; undefined = it was the last one, for better or worse. */
+  /**
+   * One upstream's stream has ended: the call that asks again; undefined = it was the last one, for better or worse.
+   */
   ended(): TranslatedCall | undefined {
     let again: TranslatedCall | undefined
     this.#guarded(() => {

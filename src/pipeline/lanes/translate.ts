@@ -188,7 +188,9 @@ export function encodeAnswer({ format, publicModel, request }: TranslatedStream,
   return JSON.stringify(format.encode(events, publicModel, request))
 }
 
-/** The events of a whole answer. Throws `upstream-broken` on an unknown or unfinished one, and the answer's own error. */
+/**
+ * The events of a whole answer. Throws `upstream-broken` on an unknown or unfinished one, and the answer's own error.
+ */
 export function readAnswer(adapter: ChatAdapter, bytes: Uint8Array): { events: ChatEvent[]; state: AnswerState } {
   let events: ChatEvent[]
   try {

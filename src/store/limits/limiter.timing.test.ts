@@ -67,7 +67,7 @@ describe.if(url !== undefined)('on Redis', () => {
 
   const newKey = (more: Partial<LimitScope>) => [scope(`key:${crypto.randomUUID()}`, more)]
 
-  test('a burst that keeps our own loop busy is no stall of Redis; a stall is noticed within 50 ms and a turn', async () => {
+  test('a burst that keeps this event loop busy is no stall of Redis; a stall is noticed within 50 ms', async () => {
     const wire = await openWire()
     opened.push(wire)
     const [direct, held] = [await open(), await open(wire.url)]

@@ -23,7 +23,7 @@ async function openOne(): Promise<{ ledger: JournalledLedger; rows: () => number
   return { ledger, rows: () => count.get()!.rows }
 }
 
-test('what is asked of a resting worker is answered at once', async () => {
+test('an idle worker answers at once', async () => {
   const { ledger } = await openOne()
   await Bun.sleep(1500)
   const fromMs = performance.now()
