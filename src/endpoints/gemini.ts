@@ -5,6 +5,7 @@ import type { Answer } from '../core/answer.ts'
 import type { Caller } from '../core/call.ts'
 import type { Endpoint, EndpointDoc, HttpRequest, ModelCall, Services } from '../core/endpoint.ts'
 import { GatewayError } from '../core/errors.ts'
+import { bodySchema } from '../core/fields.ts'
 import type { ModelDirectory } from '../core/ports.ts'
 import {
   geminiBatchEmbedContents,
@@ -15,6 +16,9 @@ import {
   geminiGenerateArray,
   geminiModelEntry,
 } from '../formats/gemini/index.ts'
+import { countFields } from '../formats/gemini/count-tokens.ts'
+import { embedTable } from '../formats/gemini/embeddings.ts'
+import { generateTable } from '../formats/gemini/fields.ts'
 import { countOrEstimate } from './utils/count-or-estimate.ts'
 
 const bases = ['/v1beta', '/v1', '/gemini/v1beta', '/gemini/v1']
@@ -49,18 +53,7 @@ const calledBy = (request: HttpRequest, action: Action['name']): Pick<ModelCall,
 /** Some clients write `models/` twice. */
 const plainName = (model: string): string => model.replace(/^models\//, '')
 
-const generateRequest = {
-  type: 'object',
-  required: ['contents'],
-  properties: {
-    contents: { type: 'array', items: { type: 'object' } },
-    systemInstruction: { type: 'object' },
-    tools: { type: 'array', items: { type: 'object' } },
-    toolConfig: { type: 'object' },
-    generationConfig: { type: 'object' },
-    safetySettings: { type: 'array', items: { type: 'object' } },
-  },
-}
+const generateRequest = bodySchema(generateTable.fields)
 const generateResponse = {
   type: 'object',
   properties: {
@@ -70,16 +63,7 @@ const generateResponse = {
     responseId: { type: 'string' },
   },
 }
-const embedRequest = {
-  type: 'object',
-  required: ['content'],
-  properties: {
-    content: { type: 'object' },
-    taskType: { type: 'string' },
-    title: { type: 'string' },
-    outputDimensionality: { type: 'integer', minimum: 1 },
-  },
-}
+const embedRequest = bodySchema(embedTable.fields)
 
 const generateContent = actionAt({
   name: 'generateContent',
@@ -117,7 +101,7 @@ const countTokens: Endpoint = {
   doc: {
     tag: 'Gemini',
     summary: "Count the tokens of a request, in Gemini's dialect",
-    request: { type: 'object', properties: { ...generateRequest.properties, generateContentRequest: generateRequest } },
+    request: bodySchema(countFields),
     response: { type: 'object', properties: { totalTokens: { type: 'integer' } } },
   },
   errorBody: geminiErrorBody,

@@ -5,7 +5,9 @@ import type { Answer } from '../core/answer.ts'
 import type { Caller } from '../core/call.ts'
 import type { Endpoint, EndpointDoc, HttpRequest, ModelCall, Services } from '../core/endpoint.ts'
 import { GatewayError, unprocessable } from '../core/errors.ts'
+import { bodySchema } from '../core/fields.ts'
 import type { StoredResponse } from '../core/ports.ts'
+import { responsesTable } from '../formats/openai/responses/fields.ts'
 import { openaiInputTokens, openaiResponses } from '../formats/openai/responses/index.ts'
 import { canReplay, replayResponse } from '../formats/openai/responses/replay.ts'
 import { readQuery } from './checked-input.ts'
@@ -18,26 +20,7 @@ import { countOrEstimate } from './utils/count-or-estimate.ts'
 import type { CountCall } from './utils/count-or-estimate.ts'
 
 const paths = (rest: string) => [`/v1/responses${rest}`, `/responses${rest}`, `/openai/v1/responses${rest}`]
-const flag = { type: ['boolean', 'null'] }
-const requestSchema = {
-  type: 'object',
-  properties: {
-    model: { type: 'string' },
-    input: { anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'object' } }] },
-    instructions: { type: ['string', 'null'] },
-    previous_response_id: { type: ['string', 'null'], description: 'A stored response of the same key.' },
-    tools: { type: 'array', items: { type: 'object' } },
-    tool_choice: {},
-    text: { type: 'object' },
-    reasoning: { type: 'object' },
-    max_output_tokens: { type: ['integer', 'null'], minimum: 1 },
-    temperature: { type: ['number', 'null'], minimum: 0, maximum: 2 },
-    stream: flag,
-    store: { ...flag, description: 'true unless said: the answer can be fetched and continued by its id.' },
-    background: { ...flag, description: 'true = answered at once with a queued response, to be polled.' },
-  },
-  required: ['model'],
-}
+const requestSchema = bodySchema(responsesTable.fields)
 const responseSchema = {
   type: 'object',
   properties: {

@@ -11,7 +11,6 @@ const provider = (name: string, more: Partial<Provider> = {}) =>
     name,
     apiKeyEnv: [],
     speaks: { 'openai-chat': () => ({ url: '', headers: {} }) },
-    chatParams: [],
     ...more,
   }) as Provider
 const deployment = (of: Provider) => ({ id: of.name, target: { provider: of, model: 'up' } }) as unknown as Deployment

@@ -2,11 +2,12 @@
 import { createHash } from 'node:crypto'
 import type { ChatRequest, ReasoningEffort, ResponseFormat, Tool, ToolChoice } from '../../core/chat.ts'
 import type { JsonBody } from '../../lib/json/json-body.ts'
-import { isObject, parseChecked, shown, unknownFields } from '../common/field-checks.ts'
+import { isObject, parseChecked, shown } from '../common/field-checks.ts'
 import type { Fields } from '../common/field-checks.ts'
+import { readFields } from '../common/field-table.ts'
 import { readCache, untranslatable } from '../openai/chat/decode-messages.ts'
 import { MessagesDecoder } from './decode-messages.ts'
-import { messagesChecks } from './inspect.ts'
+import { messagesTable } from './fields.ts'
 
 /** What a client sees of the thinking: nothing, unless it asks; or only the proof that lets it be continued. */
 export type ThinkingDisplay = 'none' | 'proofs' | 'full'
@@ -23,28 +24,9 @@ export function thinkingDisplay(request: ChatRequest): ThinkingDisplay {
   return (request as MarkedRequest)[display] ?? 'none'
 }
 
-const knownFields: ReadonlySet<string> = new Set([
-  'model',
-  'max_tokens',
-  'messages',
-  'system',
-  'stream',
-  'temperature',
-  'top_p',
-  'top_k',
-  'stop_sequences',
-  'tools',
-  'tool_choice',
-  'thinking',
-  'output_config',
-  'output_format',
-  'metadata',
-  'service_tier',
-])
-
 /** Throws `unprocessable` for what this dialect allows but no other vendor could be told. */
 export function decodeMessagesBody(body: JsonBody): ChatRequest {
-  const fields = parseChecked(body, messagesChecks)
+  const fields = parseChecked(body, messagesTable.checks)
   if (fields.max_tokens === 0)
     throw untranslatable(['max_tokens'], 'filling a prompt cache without an answer (0) is known to Claude alone')
   const dropped = new Set<string>()
@@ -55,8 +37,9 @@ export function decodeMessagesBody(body: JsonBody): ChatRequest {
     messages: [...system, ...decoder.messages(fields.messages as Fields[])],
     stream: fields.stream === true,
     includeUsage: true,
-    extra: { format: 'anthropic-messages', fields: unknownFields(fields, knownFields) },
+    extra: { format: 'anthropic-messages', fields: {} },
   }
+  readFields(fields, messagesTable, request, request.extra.fields)
   readSampling(fields, request)
   readMetadata(fields.metadata, request, dropped)
   readTools(fields, request, dropped)
@@ -68,9 +51,6 @@ export function decodeMessagesBody(body: JsonBody): ChatRequest {
 }
 
 function readSampling(fields: Fields, request: ChatRequest): void {
-  if (typeof fields.max_tokens === 'number') request.maxOutputTokens = fields.max_tokens
-  if (typeof fields.temperature === 'number') request.temperature = fields.temperature
-  if (typeof fields.top_p === 'number') request.topP = fields.top_p
   if (typeof fields.top_k === 'number' && fields.top_k > 0) request.topK = fields.top_k
   if (Array.isArray(fields.stop_sequences) && fields.stop_sequences.length > 0)
     request.stop = fields.stop_sequences as string[]

@@ -3,7 +3,7 @@ import { GatewayError } from '../../core/errors.ts'
 import { noOverrides } from '../../core/overrides.ts'
 import { JsonBody } from '../../lib/json/json-body.ts'
 import { openaiChat } from '../openai/chat/index.ts'
-import { gatewayFields } from './field-checks.ts'
+import { gatewayFields } from './gateway-fields.ts'
 import { readOverrides } from './overrides.ts'
 
 const bodyOf = (fields: object) => JsonBody.read(Buffer.from(JSON.stringify({ model: 'm', ...fields })))

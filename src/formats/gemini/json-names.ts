@@ -1,7 +1,7 @@
 /** How Google's JSON may be written: names in camelCase or snake_case, a list of one without its brackets. */
 import { GatewayError } from '../../core/errors.ts'
 import { isObject } from '../common/field-checks.ts'
-import type { Check, Fields, Path, ProblemList } from '../common/field-checks.ts'
+import type { Fields, Path, ProblemList } from '../common/field-checks.ts'
 
 /** The same message with its field names in camelCase; where both spellings stand, camelCase counts (see `checkSpelling`). */
 export function camel(fields: Fields): Fields {
@@ -20,7 +20,8 @@ function camelName(name: string): string {
   return name.replace(/_+([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())
 }
 
-function snakeName(name: string): string {
+/** `maxOutputTokens` -> `max_output_tokens` */
+export function snakeName(name: string): string {
   return name.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)
 }
 
@@ -31,21 +32,6 @@ export function checkSpelling(fields: Fields, path: Path, problems: ProblemList)
     if (plain !== name && Object.hasOwn(fields, plain))
       problems.add([...path, name], `\`${name}\` and \`${plain}\` are the same field; send only one of them`, 'invalid')
   }
-}
-
-/** The names in both spellings. */
-export function bothSpellings(names: readonly string[]): ReadonlySet<string> {
-  return new Set(names.flatMap(name => [name, snakeName(name)]))
-}
-
-/** Checks by field name, in both spellings. */
-export function checksOf(checks: Readonly<Record<string, Check>>): ReadonlyMap<string, Check> {
-  return new Map(
-    Object.entries(checks).flatMap(([name, check]) => [
-      [name, check],
-      [snakeName(name), check],
-    ]),
-  )
 }
 
 /** An array as it is, one object as a list of one (Google's own examples write `"parts": {"text": ...}`), nothing as none. */

@@ -8,7 +8,7 @@ import { readOpenaiUsage } from '../../core/openai-usage.ts'
 import type { ForwardQuirks } from '../../core/provider.ts'
 import { JsonBody, JsonBodyError } from '../../lib/json/json-body.ts'
 import type { Edit } from '../../lib/json/json-body.ts'
-import { gatewayFields } from '../common/field-checks.ts'
+import { gatewayFields } from '../common/gateway-fields.ts'
 import { openaiErrorEvent } from './error.ts'
 import { OpenaiRelay } from './relay.ts'
 

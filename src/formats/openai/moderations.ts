@@ -1,5 +1,6 @@
 /** Moderation (OpenAI API reference, "Create moderation"; gateway API specification, "Moderation request"). */
 import { GatewayError } from '../../core/errors.ts'
+import * as type from '../../core/fields.ts'
 import type { Inspection, UnaryFormat } from '../../core/format.ts'
 import type {
   ModerationPart,
@@ -8,17 +9,9 @@ import type {
   ModerationVerdict,
 } from '../../core/moderations.ts'
 import type { JsonBody } from '../../lib/json/json-body.ts'
-import {
-  checkFields,
-  isObject,
-  parseChecked,
-  ProblemList,
-  readField,
-  stringField,
-  textOf,
-  unknownFields,
-} from '../common/field-checks.ts'
-import type { Check, Path } from '../common/field-checks.ts'
+import { checkFields, isObject, parseChecked, ProblemList, textOf } from '../common/field-checks.ts'
+import type { Path } from '../common/field-checks.ts'
+import { checkRequired, fieldTable, readFields } from '../common/field-table.ts'
 import { readOverrides } from '../common/overrides.ts'
 import { openaiErrorBody } from './error.ts'
 import { commonEdits, forwardAnswer, readAnswer } from './forward.ts'
@@ -42,12 +35,11 @@ const categories: Readonly<Record<string, boolean>> = {
   'violence/graphic': true,
 }
 
-const moderationChecks: ReadonlyMap<string, Check> = new Map<string, Check>([
-  ['model', stringField('model')],
-  ['input', checkInput],
+/** The fields of the body, with their checks. */
+export const moderationTable = fieldTable<ModerationsRequest>([
+  { name: 'model', schema: type.text },
+  { name: 'input', schema: type.anyOf(type.text, type.texts, type.objects), required: kinds, check: checkInput },
 ])
-
-const knownFields: ReadonlySet<string> = new Set(moderationChecks.keys())
 
 function checkInput(value: unknown, problems: ProblemList): void {
   if (typeof value === 'string') return
@@ -75,19 +67,20 @@ function checkPart(part: unknown, path: Path, problems: ProblemList): void {
 
 function inspect(body: JsonBody): Inspection {
   const list = new ProblemList()
-  checkFields(body, moderationChecks, list)
-  if (!body.has('input') || (body.sizeOf('input') <= 4 && readField(body, 'input') === null))
-    list.wrong(['input'], kinds, undefined)
+  checkFields(body, moderationTable.checks, list)
+  checkRequired(body, moderationTable, list)
   return { model: textOf(body, 'model'), stream: false, endUser: textOf(body, 'user'), problems: list.problems }
 }
 
 function decode(body: JsonBody): ModerationsRequest {
-  const fields = parseChecked(body, moderationChecks)
-  return {
+  const fields = parseChecked(body, moderationTable.checks)
+  const request: ModerationsRequest = {
     model: textOf(body, 'model'),
     inputs: inputsOf(fields.input),
-    extra: { format: 'openai-moderations', fields: unknownFields(fields, knownFields) },
+    extra: { format: 'openai-moderations', fields: {} },
   }
+  readFields(fields, moderationTable, request, request.extra.fields)
+  return request
 }
 
 /** Strings are judged one by one, parts together. */

@@ -4,7 +4,7 @@ import type { CallHead, Provider } from '../../core/provider.ts'
 import { embeddingsAdapter } from '../openai-compatible/embeddings.ts'
 import { contentHeaders, dialectPaths } from '../openai-compatible/head.ts'
 import type { CompatibleDialect } from '../openai-compatible/head.ts'
-import { chatAdapter, chatParams } from '../openai-compatible/index.ts'
+import { chatAdapter } from '../openai-compatible/index.ts'
 import { keyHeaders } from './address.ts'
 import { entraAuthorization } from './entra.ts'
 import { azureFault } from './fault.ts'
@@ -49,5 +49,4 @@ export const azureAi: Provider = {
   embeddings: embeddingsAdapter(embeddingsHead, {}),
   authorization: entraAuthorization,
   fault: azureFault,
-  chatParams,
 }

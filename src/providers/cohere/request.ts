@@ -1,4 +1,6 @@
 /** The hub's request in the words of Cohere's chat (docs.cohere.com/reference/chat). */
+import { namesOfSet } from '../../core/chat-fields.ts'
+import type { CarriedProperty } from '../../core/chat-fields.ts'
 import type { ChatRequest, ReasoningEffort, Tool } from '../../core/chat.ts'
 import type { Target } from '../../core/deployment.ts'
 import { unprocessable } from '../../core/errors.ts'
@@ -48,18 +50,18 @@ function ownDocuments(value: unknown): unknown[] {
   ])
 }
 
+const unknownProperties: readonly CarriedProperty[] = [
+  'choices',
+  'logitBias',
+  'topLogprobs',
+  'parallelToolCalls',
+  'user',
+  'metadata',
+  'serviceTier',
+]
+
 function droppedFields(request: ChatRequest): string[] {
-  const unknown = {
-    n: (request.choices ?? 1) > 1 || undefined,
-    logit_bias: request.logitBias,
-    top_logprobs: request.topLogprobs,
-    // Calls are parallel as the model sees fit: only a wish against it is lost.
-    parallel_tool_calls: request.parallelToolCalls === false || undefined,
-    user: request.user,
-    metadata: request.metadata,
-    service_tier: request.serviceTier === 'auto' ? undefined : request.serviceTier,
-  }
-  const dropped = Object.keys(unknown).filter(name => unknown[name as keyof typeof unknown] !== undefined)
+  const dropped = namesOfSet(request, unknownProperties)
   if (request.tools?.some(tool => tool.cache)) dropped.push('cache_control')
   return [...dropped, ...Object.keys(request.extra.fields).filter(name => !ownFields.has(name))]
 }

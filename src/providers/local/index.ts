@@ -2,6 +2,7 @@
  * The provider that is always there: no key, no network, no model. It answers in OpenAI's exact wire
  * format, so a fresh machine has a working first call, and says in its name that it is simulated.
  */
+import { chatFields } from '../../core/chat-fields.ts'
 import type { ModelMode } from '../../core/deployment.ts'
 import type { CallHead, ForwardQuirks, InProcessAnswer, InProcessFile, Provider } from '../../core/provider.ts'
 import type { Json } from '../../lib/json/json-values.ts'
@@ -9,7 +10,7 @@ import { answerChat, splitTokens } from './chat.ts'
 import type { LocalAnswer, LocalChoice } from './chat.ts'
 import { generalFault } from '../fault.ts'
 import { embeddingsAdapter } from '../openai-compatible/embeddings.ts'
-import { chatAdapter, openaiChatParams } from '../openai-compatible/index.ts'
+import { chatAdapter } from '../openai-compatible/index.ts'
 import { answerCompletion } from './completions.ts'
 import { answerEmbeddings } from './embeddings.ts'
 import { answerImages } from './images.ts'
@@ -128,7 +129,7 @@ const operations: Readonly<Record<string, (body: Json, files: readonly InProcess
 }
 
 /** What its chat understands, in OpenAI's names. */
-const chatParams = [
+const understood: ReadonlySet<string> = new Set([
   'messages',
   'model',
   'max_tokens',
@@ -146,18 +147,14 @@ const chatParams = [
   'function_call',
   'logprobs',
   'top_logprobs',
-]
+])
 
 /**
  * Fields of OpenAI's operations that change nothing here, so that the client is told. Each of these names means the
  * same in all of them; `prompt` does not, and `voice` has to be sent.
  */
 const ignored = [
-  ...openaiChatParams.filter(name => !chatParams.includes(name)),
-  'top_k',
-  'reasoning',
-  'thinking',
-  'chat_template_kwargs',
+  ...chatFields.map(field => field.name).filter(name => !understood.has(name)),
   'moderation',
   'prompt_cache_options',
   'prompt_cache_retention',
@@ -216,5 +213,4 @@ export const local: Provider = {
   },
   files: { head: (_target, path) => headOf(path.slice(1)) },
   fault: generalFault,
-  chatParams,
 }

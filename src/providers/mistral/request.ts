@@ -11,7 +11,7 @@ import { mistralMessages } from './messages.ts'
 type Body = Omit<TranslatedCall, 'head'>
 
 /** OpenAI's fields that Mistral does not have; it answers 422 to any field it does not know. */
-export const refusedFields = [
+const refusedFields = [
   'logit_bias',
   'logprobs',
   'top_logprobs',

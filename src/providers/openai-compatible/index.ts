@@ -1,4 +1,5 @@
 /** Turns one row of the catalogue into a provider. */
+import { newestChatFields } from '../../core/chat-fields.ts'
 import type { Target } from '../../core/deployment.ts'
 import type { ChatAdapter, Dialect, MakeHead, Provider } from '../../core/provider.ts'
 import { generalFault } from '../fault.ts'
@@ -9,49 +10,6 @@ import { chatReader, chatResult, isDone } from './read.ts'
 import { chatBody } from './request.ts'
 import { rerankAdapter } from './rerank.ts'
 import type { CompatibleRow } from './row.ts'
-
-/** What OpenAI's own chat takes. */
-export const chatParams = [
-  'messages',
-  'model',
-  'frequency_penalty',
-  'logit_bias',
-  'logprobs',
-  'top_logprobs',
-  'max_tokens',
-  'max_completion_tokens',
-  'n',
-  'presence_penalty',
-  'response_format',
-  'seed',
-  'service_tier',
-  'stop',
-  'stream',
-  'stream_options',
-  'temperature',
-  'top_p',
-  'tools',
-  'tool_choice',
-  'parallel_tool_calls',
-  'functions',
-  'function_call',
-  'user',
-  'metadata',
-  'reasoning_effort',
-]
-
-/** And what only OpenAI's own hosts are known to take; to others it is forwarded, and they judge it. */
-export const openaiChatParams = [
-  ...chatParams,
-  'modalities',
-  'audio',
-  'prediction',
-  'store',
-  'verbosity',
-  'web_search_options',
-  'prompt_cache_key',
-  'safety_identifier',
-]
 
 /**
  * `name` is that of the row. What the row claims to speak is forwarded; the adapters serve clients of other dialects, and
@@ -70,13 +28,8 @@ export function openaiCompatible(name: string, row: CompatibleRow): Provider {
     ...(row.rerank && { rerank: rerankAdapter(maker('jina-rerank'), row.rerank) }),
     ...(row.files && { files: { head: headAt } }),
     fault: generalFault,
-    chatParams: row.chat === false ? [] : paramsOf(row),
+    ...(row.newestParams && { chatExtras: newestChatFields }),
   }
-}
-
-function paramsOf({ newestParams, topK, quirks }: CompatibleRow): string[] {
-  const params = [...(newestParams ? openaiChatParams : chatParams), ...(topK ? ['top_k'] : [])]
-  return params.filter(param => !quirks?.drop?.includes(param))
 }
 
 /** Chat in OpenAI's words, for clients of other dialects. */

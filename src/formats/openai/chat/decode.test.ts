@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { GatewayError } from '../../../core/errors.ts'
 import { JsonBody } from '../../../lib/json/json-body.ts'
 import { openaiChat } from './index.ts'
-import { gatewayFields } from '../../common/field-checks.ts'
+import { gatewayFields } from '../../common/gateway-fields.ts'
 
 const decode = (fields: object) => {
   const body = JsonBody.read(

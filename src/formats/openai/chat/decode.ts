@@ -1,10 +1,11 @@
 /** A chat request of OpenAI's dialect in the gateway's own words. */
 import type { ChatRequest, ReasoningEffort, ResponseFormat, Tool, ToolChoice } from '../../../core/chat.ts'
 import type { JsonBody } from '../../../lib/json/json-body.ts'
-import { isObject, parseChecked, shown, unknownFields } from '../../common/field-checks.ts'
+import { isObject, parseChecked, shown } from '../../common/field-checks.ts'
 import type { Fields } from '../../common/field-checks.ts'
+import { readFields } from '../../common/field-table.ts'
 import { decodeMessages, readCache, untranslatable } from './decode-messages.ts'
-import { chatChecks } from './inspect.ts'
+import { chatTable } from './fields.ts'
 
 /**
  * Marks requests that used `functions` instead of `tools`: their answers must say `function_call`.
@@ -21,52 +22,19 @@ export function usesLegacyFunctions(request: ChatRequest): boolean {
   return (request as MarkedRequest)[legacyFunctions] === true
 }
 
-const knownFields: ReadonlySet<string> = new Set([
-  'model',
-  'messages',
-  'stream',
-  'stream_options',
-  'n',
-  'max_tokens',
-  'max_completion_tokens',
-  'temperature',
-  'top_p',
-  'top_k',
-  'stop',
-  'seed',
-  'frequency_penalty',
-  'presence_penalty',
-  'logit_bias',
-  'logprobs',
-  'top_logprobs',
-  'tools',
-  'tool_choice',
-  'parallel_tool_calls',
-  'functions',
-  'function_call',
-  'response_format',
-  'reasoning_effort',
-  'reasoning',
-  'thinking',
-  'user',
-  'metadata',
-  'service_tier',
-])
-
 /** Throws `unprocessable` for what this dialect allows but no other vendor could be told. */
 export function decodeChat(body: JsonBody): ChatRequest {
-  const fields = parseChecked(body, chatChecks)
+  const fields = parseChecked(body, chatTable.checks)
   const request: MarkedRequest = {
     model: typeof fields.model === 'string' ? fields.model : '',
     messages: decodeMessages(fields.messages as Fields[]),
     stream: fields.stream === true,
     includeUsage: includesUsage(fields),
-    extra: { format: 'openai-chat', fields: unknownFields(fields, knownFields) },
+    extra: { format: 'openai-chat', fields: {} },
   }
+  readFields(fields, chatTable, request, request.extra.fields)
   readSampling(fields, request)
-  if (typeof fields.logprobs === 'boolean') request.logprobs = fields.logprobs
   if (typeof fields.top_logprobs === 'number' && fields.logprobs === true) request.topLogprobs = fields.top_logprobs
-  if (typeof fields.service_tier === 'string') request.serviceTier = fields.service_tier
   const understood: string[] = []
   readTools(fields, request, understood)
   const format = responseFormat(fields.response_format)
@@ -92,23 +60,13 @@ export function includesUsage(fields: Fields): boolean {
   return fields.stream === true && isObject(fields.stream_options) && fields.stream_options.include_usage === true
 }
 
-/** The fields that chat and text completions share. */
+/** The fields that chat and text completions share, and whose values the hub says in another way. */
 export function readSampling(fields: Fields, request: ChatRequest): void {
-  const limit = fields.max_completion_tokens ?? fields.max_tokens
-  if (typeof limit === 'number') request.maxOutputTokens = limit
-  if (typeof fields.n === 'number') request.choices = fields.n
-  if (typeof fields.temperature === 'number') request.temperature = fields.temperature
-  if (typeof fields.top_p === 'number') request.topP = fields.top_p
+  if (typeof fields.max_completion_tokens === 'number') request.maxOutputTokens = fields.max_completion_tokens
   // 0 and -1 are how other vendors say "off".
   if (typeof fields.top_k === 'number' && fields.top_k > 0) request.topK = fields.top_k
   if (typeof fields.stop === 'string') request.stop = [fields.stop]
   else if (Array.isArray(fields.stop) && fields.stop.length > 0) request.stop = fields.stop as string[]
-  if (typeof fields.seed === 'number') request.seed = fields.seed
-  if (typeof fields.frequency_penalty === 'number') request.frequencyPenalty = fields.frequency_penalty
-  if (typeof fields.presence_penalty === 'number') request.presencePenalty = fields.presence_penalty
-  if (isObject(fields.logit_bias)) request.logitBias = fields.logit_bias as Record<string, number>
-  if (typeof fields.user === 'string') request.user = fields.user
-  if (isObject(fields.metadata)) request.metadata = fields.metadata
 }
 
 /** `understood` gets what is wished here and was not asked for. */
@@ -116,7 +74,6 @@ function readTools(fields: Fields, request: MarkedRequest, understood: string[])
   const tools = ((fields.tools ?? []) as Fields[]).map(decodeTool)
   const functions = (fields.functions ?? []) as Fields[]
   for (const definition of functions) tools.push(functionTool(definition, definition))
-  if (typeof fields.parallel_tool_calls === 'boolean') request.parallelToolCalls = fields.parallel_tool_calls
   if (functions.length > 0 && fields.tools == null) {
     request[legacyFunctions] = true
     // `function_call` has room for one. An upstream that cannot be told costs the client nothing: the answer keeps to one.
