@@ -1,10 +1,10 @@
 /** What is listed as supported by each provider's chat, against what its translation really does with a client's field. */
 import { describe, expect, test } from 'bun:test'
 import { nativeProfile } from '../src/core/deployment.ts'
-import type { Deployment, Target } from '../src/core/deployment.ts'
+import type { Deployment } from '../src/core/deployment.ts'
 import { GatewayError } from '../src/core/errors.ts'
 import { supportedParams } from '../src/core/params.ts'
-import type { TranslatedCall } from '../src/core/provider.ts'
+import type { Target, TranslatedCall } from '../src/core/provider.ts'
 import { openaiChat } from '../src/formats/index.ts'
 import { JsonBody } from '../src/lib/json/json-body.ts'
 import { providers } from '../src/providers/index.ts'

@@ -1,8 +1,7 @@
 /** Answers and requests of tests, in the words of the platform. */
 import type { Answer } from '../src/core/answer.ts'
-import type { HttpRequest } from '../src/core/endpoint.ts'
 import { madeRequest, SignalClient } from '../src/core/request.ts'
-import type { RequestParts } from '../src/core/request.ts'
+import type { HttpRequest, RequestParts } from '../src/core/request.ts'
 
 /** What the pipeline would answer; events stay a stream. */
 export async function madeAnswer(response: Response): Promise<Answer> {

@@ -1,7 +1,6 @@
 /** What tests of providers share: a target, a request, and a stream cut into pieces. */
 import type { ChatEvent, ChatRequest } from '../src/core/chat.ts'
-import type { Target } from '../src/core/deployment.ts'
-import type { ChatAdapter, Provider } from '../src/core/provider.ts'
+import type { ChatAdapter, Provider, Target } from '../src/core/provider.ts'
 import { frameSplitter } from '../src/lib/frames.ts'
 import { Secret } from '../src/lib/secret.ts'
 

@@ -306,7 +306,7 @@ export class FakeSocket {
 }
 
 /** A connection whose socket is a test. */
-export class FakeLine implements Host {
+export class FakeLine implements Host<ClientConnection> {
   readonly clock = new HandClock()
   readonly wheel = this.clock.wheel
   readonly socket = new FakeSocket()

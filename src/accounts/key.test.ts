@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import type { VirtualKey } from '../core/call.ts'
+import type { VirtualKey } from '../core/caller.ts'
 import { mayUseModel } from './key.ts'
 
 const keyFor = (...models: string[]): VirtualKey => ({ id: 'k', models }) as unknown as VirtualKey

@@ -1,6 +1,6 @@
 /** The rules of virtual keys: pure functions, so that every replica and every test decides alike. */
-import type { Caller, VirtualKey } from '../core/call.ts'
-import type { LimitScope } from '../core/ports.ts'
+import type { Caller, VirtualKey } from '../core/caller.ts'
+import type { LimitScope } from '../core/limits.ts'
 import { NameList } from './name-list.ts'
 
 const keyBytes = 32

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { concreteModel } from '../config/model-facts.ts'
 import { readSettings } from '../config/settings.ts'
-import type { Caller, VirtualKey } from '../core/call.ts'
+import type { Caller, VirtualKey } from '../core/caller.ts'
 import { GatewayError } from '../core/errors.ts'
 import { providers } from '../providers/index.ts'
 import { callableDeployments } from './model-access.ts'

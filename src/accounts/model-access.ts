@@ -1,5 +1,5 @@
 /** Which models a caller may call, and what whoever asks for another one is told. */
-import type { Caller } from '../core/call.ts'
+import type { Caller } from '../core/caller.ts'
 import type { Deployment } from '../core/deployment.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { ModelDirectory } from '../core/ports.ts'

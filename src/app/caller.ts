@@ -1,6 +1,6 @@
 /** Who calls: the holder of a virtual key, or of the master key. */
 import { keyProblem } from '../accounts/key.ts'
-import type { Caller, VirtualKey } from '../core/call.ts'
+import type { Caller, VirtualKey } from '../core/caller.ts'
 import { systemClock as clock } from '../lib/clock.ts'
 import type { Store } from './store.ts'
 

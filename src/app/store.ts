@@ -1,7 +1,8 @@
 /** What lasts longer than a call: database, keys, limits, ledger. */
 import { join } from 'node:path'
 import type { ServeOptions } from '../config/serve-options.ts'
-import type { AssistantStore, FileStore, KeyDirectory, Limiter } from '../core/ports.ts'
+import type { AssistantStore, FileStore, KeyDirectory } from '../core/ports.ts'
+import type { Limiter } from '../core/limits.ts'
 import { systemClock as clock } from '../lib/clock.ts'
 import { endAll } from '../lib/end-all.ts'
 import { createAssistantStore } from '../store/objects/assistants.ts'

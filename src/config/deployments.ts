@@ -5,6 +5,7 @@ import { Secret } from '../lib/secret.ts'
 import { localModels, splitModel } from '../providers/index.ts'
 import { bedrockOptions } from './bedrock.ts'
 import { readAddress, withProvider } from './entry-checks.ts'
+import type { Environment } from './environment.ts'
 import { placeIdOf } from './ids.ts'
 import { modelFacts } from './model-facts.ts'
 import { nearest } from '../lib/nearest.ts'
@@ -14,8 +15,6 @@ import type { ModelEntry } from './schema.ts'
 import { isKeyText } from './texts.ts'
 import { vertexOptions } from './vertex.ts'
 
-/** Variables by name; an empty one counts as not set. */
-export type Environment = Readonly<Record<string, string | undefined>>
 /** By the name that stands before the slash of `provider/model`. */
 export type Providers = ReadonlyMap<string, Provider>
 

@@ -4,7 +4,8 @@
  */
 import type { Deployment } from '../core/deployment.ts'
 import { buildDeployment } from './deployments.ts'
-import type { BuildContext, Environment, Providers } from './deployments.ts'
+import type { BuildContext, Providers } from './deployments.ts'
+import type { Environment } from './environment.ts'
 import type { ModelEntry } from './schema.ts'
 
 /** For the whole question, connection included. */

@@ -9,7 +9,7 @@ import type { ProxyRules, UpstreamProxy } from '../core/transport.ts'
 import { isLinkLocal, isLoopback, NoProxy } from '../lib/no-proxy.ts'
 import type { HostAndPort } from '../lib/no-proxy.ts'
 import { Secret } from '../lib/secret.ts'
-import type { Environment } from './deployments.ts'
+import type { Environment } from './environment.ts'
 
 /** The URL of a proxy; false = none. */
 type ProxySetting = string | false

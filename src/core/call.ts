@@ -1,51 +1,15 @@
 /** One call of one client, from its first byte to its one row in the ledger. */
 import type { JsonBody } from '../lib/json/json-body.ts'
+import type { Caller } from './caller.ts'
 import type { Deployment } from './deployment.ts'
 import type { GatewayError } from './errors.ts'
 import type { NamedFiles } from './files.ts'
 import type { StreamRelay } from './format.ts'
-import type { LimitVerdict } from './ports.ts'
+import type { LimitVerdict } from './limits.ts'
+import type { Operation } from './operation.ts'
 import type { Client } from './request.ts'
 import type { Upload } from './upload.ts'
 import type { Usage, UsageSource } from './usage.ts'
-
-/** What a model is asked to do; the ledger, metrics and limits call it so. */
-export type Operation =
-  | 'chat'
-  | 'completions'
-  | 'embeddings'
-  | 'moderations'
-  | 'rerank'
-  | 'images'
-  | 'speech'
-  | 'transcriptions'
-  | 'count-tokens'
-  /** Files and batches: forwarded, and no model's work by themselves. */
-  | 'files'
-
-/** A virtual key as the path of a call needs it. Immutable; a change makes a new one. */
-export interface VirtualKey {
-  /** Public id; safe to log. */
-  readonly id: string
-  readonly alias: string | null
-  readonly userId: string | null
-  readonly teamId: string | null
-  /** Names and patterns it may call; empty = all. `*` at the end is a wildcard. */
-  readonly models: readonly string[]
-  /** Milliseconds since 1970; null = never. */
-  readonly expiresAtMs: number | null
-  readonly blocked: boolean
-  readonly requestsPerMinute: number | null
-  readonly tokensPerMinute: number | null
-  readonly parallelRequests: number | null
-  readonly metadata: Readonly<Record<string, unknown>>
-}
-
-/** Who calls: the operator with the master key, or a virtual key. */
-export interface Caller {
-  readonly role: 'admin' | 'key'
-  readonly key: VirtualKey
-}
 
 type Taken = Extract<LimitVerdict, { allowed: true }>
 

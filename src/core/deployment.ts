@@ -1,6 +1,5 @@
 /** A model at an upstream: what the router chooses between. Frozen when the configuration is read. */
-import type { Secret } from '../lib/secret.ts'
-import type { Provider } from './provider.ts'
+import type { Target } from './provider.ts'
 import type { ProxyRules } from './transport.ts'
 import type { Prices, PriceSource } from './usage.ts'
 
@@ -23,20 +22,6 @@ export interface Origin {
   readonly kind: 'config' | 'environment' | 'discovered' | 'built-in'
   /** `config.yaml:12` or `OPENAI_API_KEY`. */
   readonly where: string
-}
-
-/** Where a call goes: provider, address, model and credentials. */
-export interface Target {
-  readonly provider: Provider
-  /** The model's name at the upstream. */
-  readonly model: string
-  /** Without a trailing slash. */
-  readonly baseUrl: string
-  readonly apiKey: Secret | undefined
-  /** Extra headers of the operator, lower-case names. */
-  readonly headers: Readonly<Record<string, string>>
-  /** `organization`, `api_version` and other settings a provider may read. */
-  readonly options: Readonly<Record<string, unknown>>
 }
 
 /** What a model is for; the words of LiteLLM's `model_info.mode`. */

@@ -1,7 +1,7 @@
 /** One public path family: who may call it and what answers. */
 import type { Tokenizer } from '../lib/tokens/tokenizer.ts'
 import type { Answer } from './answer.ts'
-import type { Caller } from './call.ts'
+import type { Caller } from './caller.ts'
 import type { Deployment } from './deployment.ts'
 import type { GatewayError } from './errors.ts'
 import type { Format } from './format.ts'
@@ -15,22 +15,8 @@ import type {
   ModelDirectory,
   ResponseStore,
 } from './ports.ts'
-import type { Client, RequestBody, RequestHeaders } from './request.ts'
+import type { HttpRequest } from './request.ts'
 import type { Settings } from './settings.ts'
-
-/** A request after routing. Paths are matched once, on one parsed form. */
-export interface HttpRequest extends Client {
-  readonly headers: RequestHeaders
-  readonly body: RequestBody
-  readonly method: string
-  /** As sent, without the query. */
-  readonly path: string
-  /** Decoded path parameters: `{model}` may hold slashes. */
-  readonly params: Readonly<Record<string, string>>
-  readonly query: URLSearchParams
-  /** UUID v7 for `x-request-id`. */
-  readonly id: string
-}
 
 /** One call of a model, as an endpoint asks for it. */
 export interface ModelCall {

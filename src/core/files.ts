@@ -2,10 +2,9 @@
 import type { Edit, JsonBody } from '../lib/json/json-body.ts'
 import { Secret } from '../lib/secret.ts'
 import type { Answer, AnswerStream } from './answer.ts'
-import type { Caller } from './call.ts'
+import type { Caller } from './caller.ts'
 import type { Deployment } from './deployment.ts'
-import type { HttpRequest } from './endpoint.ts'
-import type { Client } from './request.ts'
+import type { Client, HttpRequest } from './request.ts'
 import type { Upload, UploadPart } from './upload.ts'
 
 /** What is sent: JSON, or a form with some of its fields changed. */

@@ -1,7 +1,7 @@
 /** A wire format: how one family of clients writes requests and reads answers. */
 import type { Edit, JsonBody } from '../lib/json/json-body.ts'
 import type { ChatEvent, ChatRequest } from './chat.ts'
-import type { Operation } from './call.ts'
+import type { Operation } from './operation.ts'
 import type { EmbeddingsRequest, EmbeddingsResult } from './embeddings.ts'
 import type { GatewayError, Problem } from './errors.ts'
 import type { ImagesRequest, ImagesResult } from './images.ts'
@@ -10,6 +10,7 @@ import type { Dialect, ForwardQuirks, TokenCount } from './provider.ts'
 import type { RequestHeaders } from './request.ts'
 import type { RerankRequest, RerankResult } from './rerank.ts'
 import type { SpeechRequest } from './speech.ts'
+import type { AnswerHead } from './transport.ts'
 import type { Usage } from './usage.ts'
 import type { RequestOverrides } from './overrides.ts'
 
@@ -56,11 +57,6 @@ export interface StreamRelay {
   /** Content events and characters so far, to estimate what an unreported stream produced. */
   readonly contentEvents: number
   readonly contentCharacters: number
-}
-
-/** The head of an upstream's answer: headers by lower-case name. */
-export interface AnswerHead {
-  header(name: string): string | undefined
 }
 
 /** How bytes of this dialect are handed on to an upstream of the same dialect. */

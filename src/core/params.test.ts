@@ -2,8 +2,9 @@ import { expect, test } from 'bun:test'
 import { providers } from '../providers/index.ts'
 import { targetOf } from '../../tests/provider-rig.ts'
 import { nativeProfile } from './deployment.ts'
+import type { Deployment, ModelProfile } from './deployment.ts'
 import { GatewayError } from './errors.ts'
-import type { Deployment, ModelProfile, Target } from './deployment.ts'
+import type { Target } from './provider.ts'
 import { supportedParams } from './params.ts'
 
 interface Wanted {

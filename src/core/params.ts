@@ -2,7 +2,8 @@
 import { chatFields } from './chat-fields.ts'
 import type { ChatField } from './chat-fields.ts'
 import type { ChatRequest } from './chat.ts'
-import type { Deployment, ModelProfile, Target } from './deployment.ts'
+import type { Deployment, ModelProfile } from './deployment.ts'
+import type { Target } from './provider.ts'
 import { GatewayError } from './errors.ts'
 import type { PlainSchema } from './fields.ts'
 

@@ -1,5 +1,5 @@
 /** What the inside needs from the outside: implemented by `store`, `pipeline` and `telemetry`, joined in `app/`. */
-import type { VirtualKey } from './call.ts'
+import type { VirtualKey } from './caller.ts'
 import type { Deployment } from './deployment.ts'
 import type { Settings } from './settings.ts'
 
@@ -56,47 +56,6 @@ export interface ModelDirectory {
   wildcardNames(): readonly string[]
   /** The deployments behind a name, alias, deployment id or pattern; empty = no such model. */
   resolve(name: string): readonly Deployment[]
-}
-
-/** One limit to be checked: all scopes of a call are taken together or not at all. */
-export interface LimitScope {
-  /** `key:ID` or `user:ID`. */
-  readonly id: string
-  readonly requestsPerMinute: number | null
-  readonly tokensPerMinute: number | null
-  readonly parallelRequests: number | null
-}
-
-/** How much of a limit is left. */
-export interface LimitState {
-  readonly limit: number
-  readonly remaining: number
-  /** Until the window is fresh again. */
-  readonly resetMs: number
-}
-
-/** Whether the limits let a call pass. */
-export type LimitVerdict =
-  | {
-      readonly allowed: true
-      /** The tightest scope, for the headers; absent = no such limit. */
-      readonly requests?: LimitState
-      readonly tokens?: LimitState
-      /** Gives the parallel slot back and books the tokens that were really used. Call exactly once. */
-      release(tokensUsed: number): void
-    }
-  | {
-      readonly allowed: false
-      readonly scope: string
-      readonly kind: 'requests' | 'tokens' | 'parallel_requests'
-      readonly state: LimitState
-      readonly retryAfterMs: number
-    }
-
-/** Counts requests, tokens and parallel calls. */
-export interface Limiter {
-  /** `tokens` is what the call is expected to use at least (its input). */
-  take(scopes: readonly LimitScope[], tokens: number): LimitVerdict | Promise<LimitVerdict>
 }
 
 /**
@@ -358,6 +317,15 @@ export interface FileQuery {
   readonly after?: string | undefined
 }
 
+/** The right to poll and settle a batch, for a while. All times are milliseconds since 1970. */
+export interface BatchLease {
+  /** Any text of at most 255 characters that no other worker uses, in no replica. */
+  readonly owner: string
+  readonly nowMs: number
+  /** More than the work takes, and more than clocks of replicas differ: a lease that is over can be taken by others. */
+  readonly leaseMs: number
+}
+
 /** Which file or batch of which key is where. Everything throws `overloaded` when the database is away. */
 export interface FileStore {
   /** `keyId` null = whoever's it is. */
@@ -365,8 +333,23 @@ export interface FileStore {
   findUpstream(of: Pick<FileRecord, 'kind' | 'keyId' | 'deploymentId' | 'upstreamId'>): Promise<FileRecord | undefined>
   /** As it is stored then: what the key knows already under another id keeps that id. */
   put(record: FileRecord): Promise<FileRecord>
-  /** Nothing happens when it is gone. */
-  update(id: string, changes: Partial<Pick<FileRecord, 'body' | 'bytes' | 'recorded'>>): Promise<void>
+  /**
+   * true = it was changed. With `recorded: true` nothing changes unless it was not recorded yet: of several callers that
+   * saw the same end exactly one gets true. false otherwise, and when it is gone.
+   */
+  update(id: string, changes: Partial<Pick<FileRecord, 'body' | 'bytes' | 'recorded'>>): Promise<boolean>
+  /**
+   * Takes the batches that are due: not recorded, not leased by a live owner, and not put off by `releaseBatch`; longest
+   * overdue first. No batch is given to two live owners, however many replicas ask at once.
+   */
+  leaseOpenBatches(lease: BatchLease & { readonly limit: number }): Promise<FileRecord[]>
+  /**
+   * Takes, or renews, the lease of one batch, due or not: to be held while its end is settled, so that one caller does.
+   * false = another live owner has it, it is recorded, or it is gone.
+   */
+  leaseBatch(id: string, lease: BatchLease): Promise<boolean>
+  /** Ends the lease; `leaseOpenBatches` passes the batch over until `dueAtMs`. false = it was not this owner's any more. */
+  releaseBatch(id: string, release: { readonly owner: string; readonly dueAtMs: number }): Promise<boolean>
   /** Undefined = `after` is not one of these. */
   list(query: FileQuery): Promise<{ records: FileRecord[]; hasMore: boolean } | undefined>
   /** true = it was there. */

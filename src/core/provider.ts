@@ -2,16 +2,17 @@
  * A provider is a set of pure translators: no fetch, no clock, no store. An operation it does not
  * offer is a key it does not have.
  */
-import type { Frame, Framing } from '../lib/frames.ts'
+import type { Framing } from '../lib/frames.ts'
+import type { Frame } from '../lib/frame.ts'
+import type { Secret } from '../lib/secret.ts'
 import type { ChatEvent, ChatRequest } from './chat.ts'
-import type { Target } from './deployment.ts'
 import type { EmbeddingsRequest, EmbeddingsResult } from './embeddings.ts'
 import type { FaultKind } from './errors.ts'
-import type { AnswerHead } from './format.ts'
 import type { ImagesRequest, ImagesResult } from './images.ts'
 import type { ModerationsRequest, ModerationsResult } from './moderations.ts'
 import type { RerankRequest, RerankResult } from './rerank.ts'
 import type { SpeechRequest, SpeechResult } from './speech.ts'
+import type { AnswerHead, CallHead } from './transport.ts'
 import type { Usage } from './usage.ts'
 
 /** The wire formats. A provider that speaks the client's own gets its bytes forwarded. */
@@ -41,12 +42,6 @@ export type Dialect =
   | 'cohere-rerank'
   | 'jina-rerank'
 
-/** Where and with which headers a call goes. On the forward lane it is made once per deployment and kept. */
-export interface CallHead {
-  readonly url: string
-  readonly headers: Readonly<Record<string, string>>
-}
-
 /** A translated call: the body is JSON-serialisable. */
 export interface TranslatedCall {
   readonly head: CallHead
@@ -65,6 +60,20 @@ export interface ForwardQuirks {
   readonly streamOptions?: boolean
   /** true = the host knows no `developer` role: such calls are translated instead of forwarded. */
   readonly noDeveloperRole?: boolean
+}
+
+/** Where a call goes: provider, address, model and credentials. */
+export interface Target {
+  readonly provider: Provider
+  /** The model's name at the upstream. */
+  readonly model: string
+  /** Without a trailing slash. */
+  readonly baseUrl: string
+  readonly apiKey: Secret | undefined
+  /** Extra headers of the operator, lower-case names. */
+  readonly headers: Readonly<Record<string, string>>
+  /** `organization`, `api_version` and other settings a provider may read. */
+  readonly options: Readonly<Record<string, unknown>>
 }
 
 /** Where a dialect is spoken; `stream` matters to vendors that put it into the path. */

@@ -1,5 +1,4 @@
 /** A request as the server hands it over, and one made inside of this program. */
-import type { HttpRequest } from './endpoint.ts'
 import { JsonBody, JsonBodyError } from '../lib/json/json-body.ts'
 import { GatewayError } from './errors.ts'
 
@@ -40,6 +39,20 @@ export interface RequestBody {
   read(bytesMax: number, reader: BodyReader): void
   /** The next piece at the pace of the caller, undefined at the end. Rejects as `BodyReader.failed` says. */
   next(): Promise<Uint8Array | undefined>
+}
+
+/** A request after routing. Paths are matched once, on one parsed form. */
+export interface HttpRequest extends Client {
+  readonly headers: RequestHeaders
+  readonly body: RequestBody
+  readonly method: string
+  /** As sent, without the query. */
+  readonly path: string
+  /** Decoded path parameters: `{model}` may hold slashes. */
+  readonly params: Readonly<Record<string, string>>
+  readonly query: URLSearchParams
+  /** UUID v7 for `x-request-id`. */
+  readonly id: string
 }
 
 /** As a promise, for whoever is in no hurry. */

@@ -1,6 +1,6 @@
 /** The frozen settings of one moment. A reload makes a new one; calls in flight keep the old. */
 import type { Deployment } from './deployment.ts'
-import type { LimitScope } from './ports.ts'
+import type { LimitScope } from './limits.ts'
 
 /** Everything that a configuration file decides. */
 export interface Settings {

@@ -1,7 +1,6 @@
 /** The one way to an upstream. Implemented by `http/client` for the network. */
 import type { Secret } from '../lib/secret.ts'
 import type { GatewayError } from './errors.ts'
-import type { CallHead } from './provider.ts'
 
 /** A file that is open for reading. `read` fills `into` from byte `at` of the file and returns how much it read; 0 = no more. */
 export interface ReadableFile {
@@ -38,6 +37,12 @@ export interface UpstreamProxy {
 export interface ProxyRules {
   /** undefined = straight to the upstream. Throws GatewayError when the proxy that is set cannot be used. */
   proxyFor(url: URL): UpstreamProxy | undefined
+}
+
+/** Where and with which headers a call goes. On the forward lane it is made once per deployment and kept. */
+export interface CallHead {
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
 }
 
 /** A request to an upstream, ready to be sent. */
@@ -83,6 +88,11 @@ export interface UpstreamBody {
   /** Backpressure: stop and continue reading from the upstream. While paused the idle timer rests. */
   pause(): void
   resume(): void
+}
+
+/** The head of an upstream's answer: headers by lower-case name. */
+export interface AnswerHead {
+  header(name: string): string | undefined
 }
 
 /** The head of an upstream's answer, and the way to its body. */

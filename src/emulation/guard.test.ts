@@ -1,10 +1,9 @@
 import { describe, expect, test } from 'bun:test'
 import type { ChatEvent, ChatRequest, Message } from '../core/chat.ts'
 import { nativeProfile } from '../core/deployment.ts'
-import type { Target } from '../core/deployment.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { ModerationsRequest } from '../core/moderations.ts'
-import type { ChatAdapter } from '../core/provider.ts'
+import type { ChatAdapter, Target } from '../core/provider.ts'
 import { emulate, moderationsByGuard } from './index.ts'
 
 const said = (role: Message['role'], text: string): Message => ({ role, parts: [{ type: 'text', text }] })

@@ -2,8 +2,8 @@
 import { describe, expect, test } from 'bun:test'
 import type { ChatEvent, ChatRequest, Message, Part, Tool } from '../core/chat.ts'
 import { nativeProfile } from '../core/deployment.ts'
-import type { ModelProfile, Target } from '../core/deployment.ts'
-import type { ChatAdapter } from '../core/provider.ts'
+import type { ModelProfile } from '../core/deployment.ts'
+import type { ChatAdapter, Target } from '../core/provider.ts'
 import { emulate } from './index.ts'
 
 const weather: Tool = {

@@ -1,9 +1,10 @@
 /** Batches: OpenAI's API reference, "Batch". A batch runs where its input file is. */
 import { z } from 'zod'
 import { jsonAnswer } from '../core/answer.ts'
-import type { Caller } from '../core/call.ts'
+import type { Caller } from '../core/caller.ts'
 import type { Deployment } from '../core/deployment.ts'
-import type { Endpoint, EndpointDoc, HttpRequest, Services } from '../core/endpoint.ts'
+import type { Endpoint, EndpointDoc, Services } from '../core/endpoint.ts'
+import type { HttpRequest } from '../core/request.ts'
 import { GatewayError, unprocessable } from '../core/errors.ts'
 import type { FileCall } from '../core/files.ts'
 import type { FileRecord } from '../core/ports.ts'

@@ -1,6 +1,6 @@
 /** JSON bodies and queries checked by a schema: strict, nothing given twice, every problem named at once. */
 import type { z } from 'zod'
-import type { HttpRequest } from '../core/endpoint.ts'
+import type { HttpRequest } from '../core/request.ts'
 import { GatewayError, unprocessable } from '../core/errors.ts'
 import { checkEncoding, readBody } from '../core/request.ts'
 import { fieldsOf, problemsIn } from '../core/schema-problems.ts'

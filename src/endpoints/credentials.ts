@@ -1,5 +1,5 @@
 /** Where clients put their key (research/ecosystem 1.3): four headers and, for Gemini's clients, `?key=`. */
-import type { HttpRequest } from '../core/endpoint.ts'
+import type { HttpRequest } from '../core/request.ts'
 import { GatewayError } from '../core/errors.ts'
 
 const keyLengthMax = 512

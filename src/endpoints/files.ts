@@ -1,9 +1,10 @@
 /** Files: OpenAI's API reference, "Files". Each goes to one upstream and is known here under an id of ours. */
 import { z } from 'zod'
 import { jsonAnswer } from '../core/answer.ts'
-import type { Caller } from '../core/call.ts'
+import type { Caller } from '../core/caller.ts'
 import type { Deployment } from '../core/deployment.ts'
-import type { Endpoint, EndpointDoc, HttpRequest, Services } from '../core/endpoint.ts'
+import type { Endpoint, EndpointDoc, Services } from '../core/endpoint.ts'
+import type { HttpRequest } from '../core/request.ts'
 import { GatewayError, unprocessable } from '../core/errors.ts'
 import type { FileCall } from '../core/files.ts'
 import { withLocalIds } from '../core/local-ids.ts'

@@ -1,5 +1,5 @@
 /** What the objects have in common that are kept for each key: files, batches, assistants, threads and all below them. */
-import type { Caller } from '../core/call.ts'
+import type { Caller } from '../core/caller.ts'
 
 /** A JSON object of which only some fields matter here. */
 export type Fields = Record<string, unknown>

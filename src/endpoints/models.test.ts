@@ -1,8 +1,9 @@
 /** What model information shows of an address, to whom. */
 import { expect, test } from 'bun:test'
 import { toResponse } from '../core/answer.ts'
-import type { Caller } from '../core/call.ts'
-import type { HttpRequest, Services } from '../core/endpoint.ts'
+import type { Caller } from '../core/caller.ts'
+import type { Services } from '../core/endpoint.ts'
+import type { HttpRequest } from '../core/request.ts'
 import { modelInfo } from './models.ts'
 
 const deployment = {

@@ -1,5 +1,5 @@
 import { mayCall } from '../accounts/model-access.ts'
-import type { Caller } from '../core/call.ts'
+import type { Caller } from '../core/caller.ts'
 import type { Endpoint, Services } from '../core/endpoint.ts'
 import { openaiModerations } from '../formats/openai/moderations.ts'
 

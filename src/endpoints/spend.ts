@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { nanoUsdToText } from '../accounts/cost.ts'
 import { jsonAnswer } from '../core/answer.ts'
-import type { Caller } from '../core/call.ts'
+import type { Caller } from '../core/caller.ts'
 import type { Endpoint } from '../core/endpoint.ts'
 import { GatewayError, unprocessable } from '../core/errors.ts'
 import type { LedgerQuery, LedgerRow } from '../core/ports.ts'

@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
-import { FrameTooLargeError, SseSplitter } from './sse.ts'
+import { SseSplitter } from './sse.ts'
+import { FrameTooLargeError } from './frame.ts'
 
 const text =
   ': comment\n\ndata: one ✓\n\nevent: named\r\ndata: a\r\ndata: b\r\n\r\ndata:no space\r\rid: 1\n\ndata: {"x":"😀"}\n\n'

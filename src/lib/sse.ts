@@ -1,13 +1,9 @@
-import type { Frame, FrameSplitter } from './frames.ts'
+import { FrameTooLargeError } from './frame.ts'
+import type { Frame, FrameSplitter } from './frame.ts'
 
 const newline = 10
 const carriageReturn = 13
 const tailLength = 3
-
-/** A message of a stream, of any framing, is larger than its splitter allows. Nothing may be pushed after it. */
-export class FrameTooLargeError extends Error {
-  override readonly name = 'FrameTooLargeError'
-}
 
 /**
  * Splits bytes into server-sent events, wherever the bytes are cut (WHATWG HTML, section 9.2.6).

@@ -1,7 +1,6 @@
 /** Proves to an upstream who calls, where a fixed header is not enough: signatures and short-lived tokens. */
-import type { Target } from '../core/deployment.ts'
 import { GatewayError } from '../core/errors.ts'
-import type { Authorization, SignableCall } from '../core/provider.ts'
+import type { Authorization, SignableCall, Target } from '../core/provider.ts'
 import type { BodyPiece, Transport, UpstreamRequest } from '../core/transport.ts'
 import type { Clock } from '../lib/clock.ts'
 

@@ -1,9 +1,10 @@
 /** The record of one call, made as soon as the caller is known. A class, so that every call has one shape. */
-import type { Call, Caller, Operation } from '../core/call.ts'
+import type { Call } from '../core/call.ts'
+import type { Caller } from '../core/caller.ts'
+import type { Operation } from '../core/operation.ts'
 import type { Deployment } from '../core/deployment.ts'
-import type { HttpRequest } from '../core/endpoint.ts'
 import type { StreamRelay } from '../core/format.ts'
-import type { Client } from '../core/request.ts'
+import type { Client, HttpRequest } from '../core/request.ts'
 import type { Usage, UsageSource } from '../core/usage.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { JsonBody } from '../lib/json/json-body.ts'

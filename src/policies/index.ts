@@ -1,6 +1,7 @@
 import type { Settlement } from '../core/call.ts'
 import type { Policy } from '../core/policy.ts'
-import type { Ledger, Limiter, ModelDirectory } from '../core/ports.ts'
+import type { Ledger, ModelDirectory } from '../core/ports.ts'
+import type { Limiter } from '../core/limits.ts'
 import type { Settings } from '../core/settings.ts'
 import { countLocally } from './count-locally.ts'
 import { modelAccess } from './model-access.ts'

@@ -1,8 +1,9 @@
 /** Requests a minute, tokens a minute and calls at once, per key and per user, taken together or not at all. */
 import { limitScopes } from '../accounts/key.ts'
-import type { Call, Caller } from '../core/call.ts'
+import type { Call } from '../core/call.ts'
+import type { Caller } from '../core/caller.ts'
 import { GatewayError } from '../core/errors.ts'
-import type { Limiter, LimitScope, LimitState, LimitVerdict } from '../core/ports.ts'
+import type { Limiter, LimitScope, LimitState, LimitVerdict } from '../core/limits.ts'
 import type { CountedRequest, Policy } from '../core/policy.ts'
 import type { Settings } from '../core/settings.ts'
 

@@ -1,7 +1,7 @@
 /** What every provider must hold: streams and whole answers say the same, bytes may be cut anywhere, losses are named. */
 import { describe, expect, test } from 'bun:test'
 import type { ChatEvent, ChatRequest } from '../core/chat.ts'
-import type { Target } from '../core/deployment.ts'
+import type { Target } from '../core/provider.ts'
 import { Secret } from '../lib/secret.ts'
 import { SseSplitter } from '../lib/sse.ts'
 import { providers, splitModel } from './index.ts'

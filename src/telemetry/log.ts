@@ -1,5 +1,6 @@
 /** JSON lines, one object a line, an allow-list of fields: nothing a client sent is logged but names and ids. */
-import type { Settlement, VirtualKey } from '../core/call.ts'
+import type { Settlement } from '../core/call.ts'
+import type { VirtualKey } from '../core/caller.ts'
 import type { Deployment } from '../core/deployment.ts'
 import type { GatewayError } from '../core/errors.ts'
 import type { Clock } from '../lib/clock.ts'

@@ -13,7 +13,7 @@ import {
   openaiResponses,
 } from '../../src/formats/index.ts'
 import { frameSplitter } from '../../src/lib/frames.ts'
-import type { Frame } from '../../src/lib/frames.ts'
+import type { Frame } from '../../src/lib/frame.ts'
 import { AnswerState, TranslatedRelay, readAnswer } from '../../src/pipeline/lanes/translate.ts'
 import { providers } from '../../src/providers/index.ts'
 import { expectConforms, streamData } from '../conformance.ts'

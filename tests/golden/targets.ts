@@ -1,6 +1,5 @@
 /** The upstreams of the grid: each native provider by the models that differ, compatible hosts by their representatives. */
-import type { Target } from '../../src/core/deployment.ts'
-import type { Provider } from '../../src/core/provider.ts'
+import type { Provider, Target } from '../../src/core/provider.ts'
 import { catalog } from '../../src/providers/catalog.ts'
 import { providers } from '../../src/providers/index.ts'
 import type { CompatibleRow } from '../../src/providers/openai-compatible/row.ts'

@@ -1,8 +1,9 @@
 /** The endpoints that every kind of object has alike: one object shown, its metadata changed, itself deleted. */
 import { z } from 'zod'
 import { jsonAnswer } from '../../core/answer.ts'
-import type { Caller } from '../../core/call.ts'
-import type { Endpoint, EndpointDoc, HttpRequest, Services } from '../../core/endpoint.ts'
+import type { Caller } from '../../core/caller.ts'
+import type { Endpoint, EndpointDoc, Services } from '../../core/endpoint.ts'
+import type { HttpRequest } from '../../core/request.ts'
 import type { AssistantObject } from '../../core/ports.ts'
 import { changeBody, deleteObject, readAssistantJson, schemaOf } from './common.ts'
 import { metadataField } from './fields.ts'

@@ -1,5 +1,5 @@
 /** The lines of a batch's input file (OpenAI, "Batch API", "Preparing your batch file"): checked, and said in the upstream's names. */
-import type { Caller } from '../../core/call.ts'
+import type { Caller } from '../../core/caller.ts'
 import type { Deployment } from '../../core/deployment.ts'
 import type { Services } from '../../core/endpoint.ts'
 import { GatewayError } from '../../core/errors.ts'

@@ -1,8 +1,9 @@
 /** Files and batches as clients see them: the upstream's objects under ids of ours. */
 import { randomUUIDv7 } from 'bun'
-import type { Caller } from '../../core/call.ts'
+import type { Caller } from '../../core/caller.ts'
 import type { Deployment } from '../../core/deployment.ts'
-import type { HttpRequest, Services } from '../../core/endpoint.ts'
+import type { Services } from '../../core/endpoint.ts'
+import type { HttpRequest } from '../../core/request.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { FileCall } from '../../core/files.ts'
 import { replacedIds, withLocalIds } from '../../core/local-ids.ts'

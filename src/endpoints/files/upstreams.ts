@@ -1,7 +1,7 @@
 /** Which upstream keeps a file: what the client says, within what its key may use. */
 import { mayUseModel } from '../../accounts/key.ts'
 import { callableDeployments, mayCall } from '../../accounts/model-access.ts'
-import type { Caller } from '../../core/call.ts'
+import type { Caller } from '../../core/caller.ts'
 import type { Deployment } from '../../core/deployment.ts'
 import type { Services } from '../../core/endpoint.ts'
 import { GatewayError } from '../../core/errors.ts'

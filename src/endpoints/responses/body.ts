@@ -1,7 +1,7 @@
 /** The body of a call, read before the call is made, and the same request with another body. */
-import type { HttpRequest, Services } from '../../core/endpoint.ts'
+import type { Services } from '../../core/endpoint.ts'
 import { madeRequest, readBody } from '../../core/request.ts'
-import type { Client } from '../../core/request.ts'
+import type { Client, HttpRequest } from '../../core/request.ts'
 import { JsonBody, JsonBodyError } from '../../lib/json/json-body.ts'
 
 /** A request that can still be called, and its body for who has to look into it first. */

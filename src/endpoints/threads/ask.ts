@@ -1,8 +1,9 @@
 /** The call of the model that a run makes: through the front of the pipeline, like every other call of its key. */
 import { randomUUIDv7 } from 'bun'
 import { toResponse } from '../../core/answer.ts'
-import type { Caller } from '../../core/call.ts'
-import type { HttpRequest, Services } from '../../core/endpoint.ts'
+import type { Caller } from '../../core/caller.ts'
+import type { Services } from '../../core/endpoint.ts'
+import type { HttpRequest } from '../../core/request.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { madeRequest, SignalClient } from '../../core/request.ts'
 import { openaiChat } from '../../formats/openai/chat/index.ts'

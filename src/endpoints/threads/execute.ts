@@ -1,5 +1,5 @@
 /** The work on a run: one question to the model, until it has answered or wants the outputs of tools. */
-import type { Caller } from '../../core/call.ts'
+import type { Caller } from '../../core/caller.ts'
 import type { Services } from '../../core/endpoint.ts'
 import { GatewayError, toGatewayError } from '../../core/errors.ts'
 import type { AssistantChange, AssistantObject } from '../../core/ports.ts'

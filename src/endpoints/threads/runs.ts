@@ -2,8 +2,9 @@
 import { z } from 'zod'
 import { jsonAnswer } from '../../core/answer.ts'
 import type { Answer } from '../../core/answer.ts'
-import type { Caller } from '../../core/call.ts'
-import type { Endpoint, HttpRequest, Services } from '../../core/endpoint.ts'
+import type { Caller } from '../../core/caller.ts'
+import type { Endpoint, Services } from '../../core/endpoint.ts'
+import type { HttpRequest } from '../../core/request.ts'
 import { GatewayError, unprocessable } from '../../core/errors.ts'
 import type { AssistantObject } from '../../core/ports.ts'
 import {

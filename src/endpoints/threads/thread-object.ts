@@ -1,5 +1,5 @@
 /** Threads, and how they grow. */
-import type { Caller } from '../../core/call.ts'
+import type { Caller } from '../../core/caller.ts'
 import type { Services } from '../../core/endpoint.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { AssistantObject } from '../../core/ports.ts'

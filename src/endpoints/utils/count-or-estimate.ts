@@ -1,8 +1,9 @@
 /** Token counts in a client's own dialect: by the provider's counter, and where that fails about, and made here. */
 import { jsonAnswer } from '../../core/answer.ts'
 import type { Answer } from '../../core/answer.ts'
-import type { Caller } from '../../core/call.ts'
-import type { HttpRequest, ModelCall, Services } from '../../core/endpoint.ts'
+import type { Caller } from '../../core/caller.ts'
+import type { ModelCall, Services } from '../../core/endpoint.ts'
+import type { HttpRequest } from '../../core/request.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { UnaryFormat } from '../../core/format.ts'
 import { estimateInput } from '../../core/input-tokens.ts'

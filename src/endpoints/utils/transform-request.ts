@@ -2,8 +2,9 @@
 import { z } from 'zod'
 import { jsonAnswer } from '../../core/answer.ts'
 import type { Answer } from '../../core/answer.ts'
-import type { Caller } from '../../core/call.ts'
-import type { HttpRequest, ModelCall, Services } from '../../core/endpoint.ts'
+import type { Caller } from '../../core/caller.ts'
+import type { ModelCall, Services } from '../../core/endpoint.ts'
+import type { HttpRequest } from '../../core/request.ts'
 import { GatewayError, toGatewayError } from '../../core/errors.ts'
 import type { Format } from '../../core/format.ts'
 import {

@@ -2,7 +2,7 @@ import { afterEach, expect, test } from 'bun:test'
 import { closeRigs, failure, piped, rig, says, text } from '../../../tests/http1-rig.ts'
 import { answer, timeouts, until } from '../../../tests/raw-upstream.ts'
 import type { RawPeer } from '../../../tests/raw-upstream.ts'
-import type { CallHead } from '../../core/provider.ts'
+import type { CallHead } from '../../core/transport.ts'
 import { createHttp1Transport } from './client.ts'
 
 afterEach(closeRigs)

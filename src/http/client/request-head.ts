@@ -1,7 +1,6 @@
 /** The head of a request as bytes, made once per CallHead, and where it goes. */
 import { GatewayError } from '../../core/errors.ts'
-import type { CallHead } from '../../core/provider.ts'
-import type { ProxyRules, UpstreamProxy } from '../../core/transport.ts'
+import type { CallHead, ProxyRules, UpstreamProxy } from '../../core/transport.ts'
 import { isToken } from '../syntax.ts'
 
 /** Where connections of a pool lead. */

@@ -32,7 +32,7 @@ const tooLate = (): GatewayError =>
 export class ClientConnection extends TimerEntry implements BodySource, StreamLine, TurnTask {
   /** Waits in the server's list to be flushed. Owned by the server. */
   queued = false
-  readonly #host: Host
+  readonly #host: Host<ClientConnection>
   readonly #socket: Socket<ClientConnection>
   readonly #outbox = new Outbox()
   readonly #backlog = new Backlog()
@@ -68,7 +68,7 @@ export class ClientConnection extends TimerEntry implements BodySource, StreamLi
   /** The client has said that it sends nothing more. */
   #deaf = false
 
-  constructor(host: Host, socket: Socket<ClientConnection>) {
+  constructor(host: Host<ClientConnection>, socket: Socket<ClientConnection>) {
     super()
     this.#host = host
     this.#socket = socket

@@ -75,7 +75,7 @@ export function listen(options: ServerOptions): HttpServer {
   return new Server(options)
 }
 
-class Server implements HttpServer, Host {
+class Server implements HttpServer, Host<ClientConnection> {
   readonly wheel: TimerWheel
   readonly clock: Clock
   stopping = false
@@ -84,7 +84,7 @@ class Server implements HttpServer, Host {
   readonly #room: Room
   /** Connections beyond the limit, while they are told so. */
   readonly #lobby: Room
-  readonly #lobbyHost: Host
+  readonly #lobbyHost: Host<ClientConnection>
   #turnedAway = 0
   #reachedMs = -Infinity
   #stopped: (() => void) | undefined
@@ -170,7 +170,7 @@ class Server implements HttpServer, Host {
   }
 
   /** As this server, except that there is one request a connection, and one answer. */
-  #turningAway(): Host {
+  #turningAway(): Host<ClientConnection> {
     const { limit } = this.#options
     return {
       wheel: this.wheel,
@@ -234,7 +234,7 @@ class Server implements HttpServer, Host {
     this.#options.limit?.reached(this.clients())
   }
 
-  #admit(socket: Socket<ClientConnection>, host: Host, { connections }: Room): void {
+  #admit(socket: Socket<ClientConnection>, host: Host<ClientConnection>, { connections }: Room): void {
     socket.data = new ClientConnection(host, socket)
     connections.add(socket.data)
     socket.setKeepAlive(true, keepAliveMs)

@@ -3,8 +3,8 @@ import { describe, expect, test } from 'bun:test'
 import { crc32 } from 'node:zlib'
 import { EventStreamError, EventStreamSplitter } from './aws-event-stream.ts'
 import { frameSplitter } from '../frames.ts'
-import type { Frame } from '../frames.ts'
-import { FrameTooLargeError } from '../sse.ts'
+import type { Frame } from '../frame.ts'
+import { FrameTooLargeError } from '../frame.ts'
 
 const u32 = (value: number): Buffer => {
   const bytes = Buffer.alloc(4)

@@ -6,8 +6,8 @@
  * Numbers are big-endian, CRCs are CRC-32 as in zip files.
  */
 import { crc32 } from 'node:zlib'
-import { FrameTooLargeError } from '../sse.ts'
-import type { Frame, FrameSplitter } from '../frames.ts'
+import { FrameTooLargeError } from '../frame.ts'
+import type { Frame, FrameSplitter } from '../frame.ts'
 
 const bytesMaxDefault = 8 * 1024 * 1024
 const preludeBytes = 12

@@ -1,5 +1,5 @@
-import type { Frame, FrameSplitter } from '../frames.ts'
-import { FrameTooLargeError } from '../sse.ts'
+import type { Frame, FrameSplitter } from '../frame.ts'
+import { FrameTooLargeError } from '../frame.ts'
 
 const bytesMax = 8 * 1024 * 1024
 const newline = 10

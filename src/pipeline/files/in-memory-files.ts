@@ -3,9 +3,8 @@
  * with it. In OpenAI's shapes (API reference, "Files" and "Batch"), so that every other part treats it like an upstream.
  */
 import { randomUUIDv7 } from 'bun'
-import type { Target } from '../../core/deployment.ts'
 import type { FileCall } from '../../core/files.ts'
-import type { Dialect, InProcessAnswer } from '../../core/provider.ts'
+import type { Dialect, InProcessAnswer, Target } from '../../core/provider.ts'
 import type { BodyPiece } from '../../core/transport.ts'
 import type { Upload } from '../../core/upload.ts'
 import type { Clock } from '../../lib/clock.ts'

@@ -2,7 +2,8 @@
  * Uploaded files that a call names: found for its key, and said to each upstream in its own words. A deployment that
  * keeps them gets its own ids; where a model has none, the content travels with the call, if anybody hands it out.
  */
-import type { Call, Caller } from '../../core/call.ts'
+import type { Call } from '../../core/call.ts'
+import type { Caller } from '../../core/caller.ts'
 import { nativeProfile } from '../../core/deployment.ts'
 import type { Deployment } from '../../core/deployment.ts'
 import { GatewayError, toGatewayError, unprocessable } from '../../core/errors.ts'

@@ -1,5 +1,5 @@
 /** Reads a client's multipart form: fields into memory and into a JSON view, large files to disk. */
-import type { HttpRequest } from '../../core/endpoint.ts'
+import type { HttpRequest } from '../../core/request.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { bodyTooLarge } from '../../core/request.ts'
 import type { BodyPiece } from '../../core/transport.ts'

@@ -1,16 +1,22 @@
 /** Answers of upstreams that speak of files by their own ids: clients only ever see those of the gateway. */
 import type { GatewayError } from '../../core/errors.ts'
 import type { StreamRelay } from '../../core/format.ts'
+import type { AnswerHead } from '../../core/transport.ts'
 import { replacedIds, withLocalIds } from '../../core/local-ids.ts'
 import type { Usage } from '../../core/usage.ts'
-import type { Attempt } from './attempt.ts'
 
 /** The upstream's id -> ours. */
 type Ids = ReadonlyMap<string, string>
 type Output = Uint8Array | string
 
+/** The part of an attempt that reads the upstream's answer, whole or as a stream. */
+interface AnswerReader {
+  answer(bytes: Uint8Array, head: AnswerHead): { readonly body: Output; readonly usage: Usage | undefined }
+  relay(contentType: string): StreamRelay
+}
+
 /** The same attempt; what it hands out has our ids. */
-export function withLocalAnswer(attempt: Attempt, ids: Ids): Attempt {
+export function withLocalAnswer<Attempt extends AnswerReader>(attempt: Attempt, ids: Ids): Attempt {
   return {
     ...attempt,
     answer(bytes, head) {

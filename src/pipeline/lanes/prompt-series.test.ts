@@ -1,10 +1,9 @@
 /** Prompts asked one after the other: one answer to everyone else, wherever its bytes are cut. */
 import { describe, expect, test } from 'bun:test'
 import type { ChatEvent, ChatRequest, Message } from '../../core/chat.ts'
-import type { Target } from '../../core/deployment.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { ChatFormat } from '../../core/format.ts'
-import type { ChatAdapter } from '../../core/provider.ts'
+import type { ChatAdapter, Target } from '../../core/provider.ts'
 import { GatheredSeries, PromptSeries, SeriesRelay } from './prompt-series.ts'
 import type { TranslatedStream } from './translate.ts'
 

@@ -3,13 +3,12 @@
  * asked one after the other, their answers are further choices. The router sees one exchange with one answer.
  */
 import type { ChatEvent, ChatRequest, Message } from '../../core/chat.ts'
-import type { Target } from '../../core/deployment.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { EventWriter, StreamRelay } from '../../core/format.ts'
-import type { TranslatedCall } from '../../core/provider.ts'
+import type { Target, TranslatedCall } from '../../core/provider.ts'
 import type { Usage } from '../../core/usage.ts'
 import { frameSplitter } from '../../lib/frames.ts'
-import type { Frame, FrameSplitter } from '../../lib/frames.ts'
+import type { Frame, FrameSplitter } from '../../lib/frame.ts'
 import { addUsage } from './structured-output.ts'
 import { AnswerState, endsSilently, unreadable } from './translate.ts'
 import type { TranslatedStream } from './translate.ts'

@@ -1,10 +1,9 @@
 /** Answers that are asked for again: the same wherever a stream is cut, within the time, and cancelled as one exchange. */
 import { describe, expect, test } from 'bun:test'
 import type { ChatEvent, ChatRequest } from '../../core/chat.ts'
-import type { Target } from '../../core/deployment.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { ChatFormat } from '../../core/format.ts'
-import type { ChatAdapter } from '../../core/provider.ts'
+import type { ChatAdapter, Target } from '../../core/provider.ts'
 import type { BodySink, UpstreamExchange, UpstreamResponse } from '../../core/transport.ts'
 import { anthropicMessages } from '../../formats/anthropic/index.ts'
 import { openaiChat } from '../../formats/openai/chat/index.ts'

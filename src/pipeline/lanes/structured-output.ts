@@ -4,17 +4,24 @@
  */
 import type { Call } from '../../core/call.ts'
 import type { ChatEvent, ChatRequest, Message } from '../../core/chat.ts'
-import type { Target } from '../../core/deployment.ts'
 import { GatewayError, toGatewayError } from '../../core/errors.ts'
-import type { AnswerHead, EventWriter, StreamRelay, StrictSchema } from '../../core/format.ts'
-import type { CallHead, TranslatedCall } from '../../core/provider.ts'
-import type { BodyPiece, BodySink, UpstreamBody, UpstreamExchange, UpstreamResponse } from '../../core/transport.ts'
+import type { EventWriter, StreamRelay, StrictSchema } from '../../core/format.ts'
+import type { Target, TranslatedCall } from '../../core/provider.ts'
+import type {
+  AnswerHead,
+  BodyPiece,
+  BodySink,
+  CallHead,
+  UpstreamBody,
+  UpstreamExchange,
+  UpstreamResponse,
+} from '../../core/transport.ts'
 import type { Usage } from '../../core/usage.ts'
 import { checkReferences, correction, judgeJson, misfit } from '../../emulation/index.ts'
 import type { JsonContract } from '../../emulation/index.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { frameSplitter } from '../../lib/frames.ts'
-import type { Frame, FrameSplitter } from '../../lib/frames.ts'
+import type { Frame, FrameSplitter } from '../../lib/frame.ts'
 import { TimerEntry } from '../../lib/timer-wheel.ts'
 import type { TimerWheel } from '../../lib/timer-wheel.ts'
 import { Remainder, silenceMs } from './upstream-drain.ts'

@@ -5,7 +5,7 @@ import type { ChatFormat, EventWriter, StreamRelay } from '../../core/format.ts'
 import type { ChatAdapter } from '../../core/provider.ts'
 import type { Usage } from '../../core/usage.ts'
 import { frameSplitter } from '../../lib/frames.ts'
-import type { Frame, FrameSplitter } from '../../lib/frames.ts'
+import type { Frame, FrameSplitter } from '../../lib/frame.ts'
 
 /** What a list of events says about the answer as a whole. */
 export class AnswerState {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { chatRequest, targetOf } from '../../../tests/provider-rig.ts'
 import type { Part } from '../../core/chat.ts'
-import type { Target } from '../../core/deployment.ts'
+import type { Target } from '../../core/provider.ts'
 import { anthropic } from './index.ts'
 
 type Body = Record<string, unknown> & { messages: { role: string; content: unknown[] }[] }

@@ -1,8 +1,8 @@
 /** Anthropic: the Messages API, both directions. */
 import type { ChatRequest } from '../../core/chat.ts'
-import type { Target } from '../../core/deployment.ts'
 import { GatewayError } from '../../core/errors.ts'
-import type { CallHead, Provider, TokenCount, TranslatedCall, UpstreamFault } from '../../core/provider.ts'
+import type { Provider, Target, TokenCount, TranslatedCall, UpstreamFault } from '../../core/provider.ts'
+import type { CallHead } from '../../core/transport.ts'
 import { generalFault } from '../fault.ts'
 import { errorKinds, isMessageStop, messageReader, messageResult } from './read.ts'
 import { messagesBody } from './request.ts'

@@ -2,7 +2,7 @@
 import { namesOfSet } from '../../core/chat-fields.ts'
 import type { CarriedProperty } from '../../core/chat-fields.ts'
 import type { CacheControl, ChatRequest, Message, Part, Source, Tool } from '../../core/chat.ts'
-import type { Target } from '../../core/deployment.ts'
+import type { Target } from '../../core/provider.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { argumentsObject } from '../../core/tool-arguments.ts'
 import type { Json } from '../../lib/json/json-values.ts'

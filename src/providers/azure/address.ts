@@ -1,6 +1,6 @@
 /** Addresses of Azure OpenAI: by deployment and dated version, or the v1 form, which knows neither ("API lifecycle"). */
-import type { Target } from '../../core/deployment.ts'
-import type { CallHead } from '../../core/provider.ts'
+import type { Target } from '../../core/provider.ts'
+import type { CallHead } from '../../core/transport.ts'
 import { Secret } from '../../lib/secret.ts'
 import { contentHeaders, dialectPaths } from '../openai-compatible/head.ts'
 import type { CompatibleDialect } from '../openai-compatible/head.ts'

@@ -1,6 +1,6 @@
 /** Fixtures follow learn.microsoft.com: "Azure OpenAI REST API reference", "API lifecycle", "Content filtering", Entra ID. */
 import { describe, expect, test } from 'bun:test'
-import type { Target } from '../../core/deployment.ts'
+import type { Target } from '../../core/provider.ts'
 import { Secret } from '../../lib/secret.ts'
 import { buildDeployment } from '../../config/deployments.ts'
 import { providers } from '../index.ts'

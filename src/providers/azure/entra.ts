@@ -1,7 +1,6 @@
 /** Entra ID: client credentials for a token (learn.microsoft.com, "OAuth 2.0 client credentials flow"). */
-import type { Target } from '../../core/deployment.ts'
 import { GatewayError } from '../../core/errors.ts'
-import type { Authorization } from '../../core/provider.ts'
+import type { Authorization, Target } from '../../core/provider.ts'
 import { Secret } from '../../lib/secret.ts'
 
 interface Cloud {

@@ -1,6 +1,6 @@
 /** Where Azure keeps files and batches (learn.microsoft.com: "Getting started with Azure OpenAI batch deployments"). */
 import { expect, test } from 'bun:test'
-import type { Target } from '../../core/deployment.ts'
+import type { Target } from '../../core/provider.ts'
 import { Secret } from '../../lib/secret.ts'
 import { targetOf } from '../../../tests/provider-rig.ts'
 import { azure } from './index.ts'

@@ -1,6 +1,6 @@
 /** Azure AI Foundry: other vendors' models by OpenAI's dialect (learn.microsoft.com, "Azure AI Model Inference REST API"). */
-import type { Target } from '../../core/deployment.ts'
-import type { CallHead, Provider } from '../../core/provider.ts'
+import type { Provider, Target } from '../../core/provider.ts'
+import type { CallHead } from '../../core/transport.ts'
 import { embeddingsAdapter } from '../openai-compatible/embeddings.ts'
 import { contentHeaders, dialectPaths } from '../openai-compatible/head.ts'
 import type { CompatibleDialect } from '../openai-compatible/head.ts'

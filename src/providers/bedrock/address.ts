@@ -1,7 +1,7 @@
 /** Where a model of Bedrock is reached, and as what (docs.aws.amazon.com/bedrock, "Amazon Bedrock Runtime"). */
-import type { Target } from '../../core/deployment.ts'
 import { GatewayError } from '../../core/errors.ts'
-import type { CallHead } from '../../core/provider.ts'
+import type { Target } from '../../core/provider.ts'
+import type { CallHead } from '../../core/transport.ts'
 
 /** Stands for "the host of the region". */
 export const regionalBaseUrl = 'https://bedrock-runtime.amazonaws.com'

@@ -1,7 +1,6 @@
 /** Calls signed with AWS credentials, unless an API key of Bedrock is already in their head. */
-import type { Target } from '../../core/deployment.ts'
 import { GatewayError } from '../../core/errors.ts'
-import type { Authorization } from '../../core/provider.ts'
+import type { Authorization, Target } from '../../core/provider.ts'
 import { signAwsCall } from '../../lib/aws/aws-signature.ts'
 import type { AwsCredentials } from '../../lib/aws/aws-signature.ts'
 import { Secret } from '../../lib/secret.ts'

@@ -1,7 +1,7 @@
 /** Bedrock: addresses, signatures, embeddings, errors, and the configuration that leads there. */
 import { describe, expect, test } from 'bun:test'
 import { chatRequest, targetOf } from '../../../tests/provider-rig.ts'
-import type { Target } from '../../core/deployment.ts'
+import type { Target } from '../../core/provider.ts'
 import type { EmbeddingsRequest } from '../../core/embeddings.ts'
 import { readSettings } from '../../config/settings.ts'
 import { signAwsCall } from '../../lib/aws/aws-signature.ts'

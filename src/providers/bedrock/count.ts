@@ -1,7 +1,6 @@
 /** `CountTokens` (docs.aws.amazon.com/bedrock, "CountTokens"): it knows models, not the profiles that lead to them. */
 import type { ChatRequest } from '../../core/chat.ts'
-import type { Target } from '../../core/deployment.ts'
-import type { TokenCount, TranslatedCall } from '../../core/provider.ts'
+import type { Target, TokenCount, TranslatedCall } from '../../core/provider.ts'
 import { broken, countOf, objectOf } from '../json.ts'
 import { bedrockHead, modelId } from './address.ts'
 import { converseBody } from './request.ts'

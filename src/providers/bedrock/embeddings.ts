@@ -3,10 +3,9 @@
  * "Cohere Embed").
  */
 import type { EmbeddingsRequest, EmbeddingsResult } from '../../core/embeddings.ts'
-import type { Target } from '../../core/deployment.ts'
 import { GatewayError, unprocessable } from '../../core/errors.ts'
-import type { AnswerHead } from '../../core/format.ts'
-import type { TranslatedCall } from '../../core/provider.ts'
+import type { AnswerHead } from '../../core/transport.ts'
+import type { Target, TranslatedCall } from '../../core/provider.ts'
 import { isObject } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { embedBody, embedResult } from '../cohere/embeddings.ts'

@@ -1,7 +1,7 @@
 /** Answers of Converse, whole or streamed, as events: both through the same blocks, so that they cannot differ. */
 import type { ChatEvent, FinishReason } from '../../core/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
-import type { Frame } from '../../lib/frames.ts'
+import type { Frame } from '../../lib/frame.ts'
 import { isObject, objectsOf, textOf } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { answerTool } from '../anthropic/structured.ts'

@@ -2,7 +2,7 @@
 import { namesOfSet } from '../../core/chat-fields.ts'
 import type { CarriedProperty } from '../../core/chat-fields.ts'
 import type { ChatRequest } from '../../core/chat.ts'
-import type { Target } from '../../core/deployment.ts'
+import type { Target } from '../../core/provider.ts'
 import { unprocessable } from '../../core/errors.ts'
 import { isObject } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'

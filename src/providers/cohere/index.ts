@@ -1,6 +1,6 @@
 /** Cohere: chat, embeddings and reranking of its v2 API (docs.cohere.com/reference). */
-import type { Target } from '../../core/deployment.ts'
-import type { CallHead, Provider, UpstreamFault } from '../../core/provider.ts'
+import type { Provider, Target, UpstreamFault } from '../../core/provider.ts'
+import type { CallHead } from '../../core/transport.ts'
 import { generalFault } from '../fault.ts'
 import { embedBody, embedResult } from './embeddings.ts'
 import { chatReader, chatResult, isMessageEnd } from './read.ts'

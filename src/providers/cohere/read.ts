@@ -5,7 +5,7 @@
 import type { ChatEvent, FinishReason } from '../../core/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Usage } from '../../core/usage.ts'
-import type { Frame } from '../../lib/frames.ts'
+import type { Frame } from '../../lib/frame.ts'
 import { isObject, listOf, textOf } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { broken } from '../json.ts'

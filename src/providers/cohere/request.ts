@@ -2,9 +2,8 @@
 import { namesOfSet } from '../../core/chat-fields.ts'
 import type { CarriedProperty } from '../../core/chat-fields.ts'
 import type { ChatRequest, ReasoningEffort, Tool } from '../../core/chat.ts'
-import type { Target } from '../../core/deployment.ts'
 import { unprocessable } from '../../core/errors.ts'
-import type { TranslatedCall } from '../../core/provider.ts'
+import type { Target, TranslatedCall } from '../../core/provider.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { conversation } from './messages.ts'
 

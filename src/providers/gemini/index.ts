@@ -1,6 +1,6 @@
 /** Gemini by its own API, as AI Studio serves it. */
-import type { Target } from '../../core/deployment.ts'
-import type { CallHead, Provider, TranslatedCall } from '../../core/provider.ts'
+import type { Provider, Target, TranslatedCall } from '../../core/provider.ts'
+import type { CallHead } from '../../core/transport.ts'
 import { countResult } from './count.ts'
 import { batchEmbedBody, batchEmbedResult, embeddingWish } from './embeddings.ts'
 import { googleFault } from './fault.ts'

@@ -1,7 +1,7 @@
 /** Answers of Gemini: whole and streamed are the same events; what breaks is named; signatures come back to their parts. */
 import { describe, expect, test } from 'bun:test'
 import type { ChatEvent, ChatRequest } from '../../core/chat.ts'
-import type { Target } from '../../core/deployment.ts'
+import type { Target } from '../../core/provider.ts'
 import { openaiChat } from '../../formats/openai/chat/index.ts'
 import { JsonBody } from '../../lib/json/json-body.ts'
 import { Secret } from '../../lib/secret.ts'

@@ -1,7 +1,7 @@
 /** Requests in Gemini's words; what it cannot take is named. */
 import { describe, expect, test } from 'bun:test'
 import type { ChatRequest, Message, Part } from '../../core/chat.ts'
-import type { Target } from '../../core/deployment.ts'
+import type { Target } from '../../core/provider.ts'
 import type { EmbeddingsRequest } from '../../core/embeddings.ts'
 import type { ImagesRequest } from '../../core/images.ts'
 import type { SpeechRequest } from '../../core/speech.ts'

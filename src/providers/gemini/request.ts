@@ -2,7 +2,7 @@
 import { namesOfSet } from '../../core/chat-fields.ts'
 import type { CarriedProperty } from '../../core/chat-fields.ts'
 import type { ChatRequest, Tool } from '../../core/chat.ts'
-import type { Target } from '../../core/deployment.ts'
+import type { Target } from '../../core/provider.ts'
 import { isObject, listOf, textOf } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { conversation } from './contents.ts'

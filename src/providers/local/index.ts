@@ -4,7 +4,8 @@
  */
 import { chatFields } from '../../core/chat-fields.ts'
 import type { ModelMode } from '../../core/deployment.ts'
-import type { CallHead, ForwardQuirks, InProcessAnswer, InProcessFile, Provider } from '../../core/provider.ts'
+import type { ForwardQuirks, InProcessAnswer, InProcessFile, Provider } from '../../core/provider.ts'
+import type { CallHead } from '../../core/transport.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { answerChat, splitTokens } from './chat.ts'
 import type { LocalAnswer, LocalChoice } from './chat.ts'

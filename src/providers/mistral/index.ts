@@ -2,8 +2,8 @@
  * Mistral: OpenAI's shape with differences that bytes cannot bridge (ids of calls, order of roles, parts, thinking),
  * so chat is always translated (docs.mistral.ai/api).
  */
-import type { Target } from '../../core/deployment.ts'
-import type { CallHead, ForwardQuirks, Provider, UpstreamFault } from '../../core/provider.ts'
+import type { ForwardQuirks, Provider, Target, UpstreamFault } from '../../core/provider.ts'
+import type { CallHead } from '../../core/transport.ts'
 import { generalFault } from '../fault.ts'
 import { embeddingsAdapter } from '../openai-compatible/embeddings.ts'
 import { compatibleHead } from '../openai-compatible/head.ts'

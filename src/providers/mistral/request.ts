@@ -1,8 +1,7 @@
 /** The hub's chat in Mistral's words (docs.mistral.ai/api: "Chat Completion", "Fill in the Middle"). */
 import type { ChatRequest } from '../../core/chat.ts'
-import type { Target } from '../../core/deployment.ts'
 import { GatewayError } from '../../core/errors.ts'
-import type { TranslatedCall } from '../../core/provider.ts'
+import type { Target, TranslatedCall } from '../../core/provider.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { chatFields } from '../openai-compatible/request.ts'
 import { joinTexts } from '../openai-compatible/texts.ts'

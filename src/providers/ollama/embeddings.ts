@@ -1,8 +1,7 @@
 /** Embeddings by `/api/embed` (docs/api.md, "Generate Embeddings"), for formats that are not OpenAI's. */
-import type { Target } from '../../core/deployment.ts'
 import type { EmbeddingsRequest, EmbeddingsResult } from '../../core/embeddings.ts'
 import { GatewayError } from '../../core/errors.ts'
-import type { TranslatedCall } from '../../core/provider.ts'
+import type { Target, TranslatedCall } from '../../core/provider.ts'
 import { vector } from '../openai-compatible/embeddings.ts'
 import { usageOf } from './read.ts'
 

@@ -3,8 +3,8 @@
  * length of the context and other options cannot be set, thinking comes under a name of its own, and fields that it does
  * not know vanish without a word. Text completions and embeddings lose nothing under `/v1`: their bytes go through.
  */
-import type { Target } from '../../core/deployment.ts'
-import type { CallHead, Provider } from '../../core/provider.ts'
+import type { Provider, Target } from '../../core/provider.ts'
+import type { CallHead } from '../../core/transport.ts'
 import { generalFault } from '../fault.ts'
 import { embedBody, embedResult } from './embeddings.ts'
 import { chatReader, chatResult, isDone } from './read.ts'

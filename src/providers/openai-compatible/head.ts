@@ -1,6 +1,6 @@
 /** Where OpenAI's dialects are spoken, and with which headers. */
-import type { Target } from '../../core/deployment.ts'
-import type { CallHead, Dialect } from '../../core/provider.ts'
+import type { Dialect, Target } from '../../core/provider.ts'
+import type { CallHead } from '../../core/transport.ts'
 
 /** Paths under the base (OpenAI API reference); reranking is Jina's addition, which many hosts took over. */
 export const dialectPaths = {

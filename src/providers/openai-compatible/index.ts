@@ -1,7 +1,6 @@
 /** Turns one row of the catalogue into a provider. */
 import { newestChatFields } from '../../core/chat-fields.ts'
-import type { Target } from '../../core/deployment.ts'
-import type { ChatAdapter, Dialect, MakeHead, Provider } from '../../core/provider.ts'
+import type { ChatAdapter, Dialect, MakeHead, Provider, Target } from '../../core/provider.ts'
 import { generalFault } from '../fault.ts'
 import { embeddingsAdapter } from './embeddings.ts'
 import { compatibleHead, headAt } from './head.ts'

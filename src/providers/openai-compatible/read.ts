@@ -2,7 +2,7 @@
 import type { ChatEvent, FinishReason, Source } from '../../core/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { readChunkUsage } from '../../core/openai-usage.ts'
-import type { Frame } from '../../lib/frames.ts'
+import type { Frame } from '../../lib/frame.ts'
 import { isObject, listOf, textOf } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { errorLast, readErrorBody } from '../fault.ts'

@@ -1,9 +1,8 @@
 /** The hub's request in OpenAI's words (API reference, "Create chat completion"). */
 import { carriedFields } from '../../core/chat-fields.ts'
 import type { ChatRequest, Message, Part, ResponseFormat, Source, Tool } from '../../core/chat.ts'
-import type { Target } from '../../core/deployment.ts'
 import { GatewayError } from '../../core/errors.ts'
-import type { TranslatedCall } from '../../core/provider.ts'
+import type { Target, TranslatedCall } from '../../core/provider.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import type { CompatibleRow } from './row.ts'
 import { joinTexts } from './texts.ts'

@@ -1,7 +1,7 @@
 /** Where a model of Vertex AI is reached (cloud.google.com/vertex-ai/docs/reference/rest). */
-import type { Target } from '../../core/deployment.ts'
 import { GatewayError } from '../../core/errors.ts'
-import type { CallHead } from '../../core/provider.ts'
+import type { Target } from '../../core/provider.ts'
+import type { CallHead } from '../../core/transport.ts'
 
 /** The host of the location `global`, and of express mode. Other locations have hosts of their own. */
 export const globalBaseUrl = 'https://aiplatform.googleapis.com'

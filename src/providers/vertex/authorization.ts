@@ -5,9 +5,8 @@
  * cloud.google.com/compute/docs/access/authenticate-workloads (metadata server).
  */
 import { createSign } from 'node:crypto'
-import type { Target } from '../../core/deployment.ts'
 import { GatewayError } from '../../core/errors.ts'
-import type { Authorization, TokenRequest } from '../../core/provider.ts'
+import type { Authorization, Target, TokenRequest } from '../../core/provider.ts'
 import { Secret } from '../../lib/secret.ts'
 
 const scope = 'https://www.googleapis.com/auth/cloud-platform'

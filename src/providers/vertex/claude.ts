@@ -1,8 +1,8 @@
 /** Claude on Vertex AI: Anthropic's Messages API in Vertex AI's envelope (docs.claude.com, "Claude on Vertex AI"). */
 import type { ChatRequest } from '../../core/chat.ts'
-import type { Target } from '../../core/deployment.ts'
 import { GatewayError } from '../../core/errors.ts'
-import type { CallHead, TokenCount, TranslatedCall } from '../../core/provider.ts'
+import type { Target, TokenCount, TranslatedCall } from '../../core/provider.ts'
+import type { CallHead } from '../../core/transport.ts'
 import { messagesBody } from '../anthropic/request.ts'
 import { vertexHead } from './address.ts'
 

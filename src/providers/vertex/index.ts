@@ -1,9 +1,9 @@
 /** Vertex AI: Gemini's translators and Claude's under Google Cloud's addresses and tokens. */
 import type { ChatEvent } from '../../core/chat.ts'
-import type { Target } from '../../core/deployment.ts'
 import { GatewayError } from '../../core/errors.ts'
-import type { CallHead, Provider, TranslatedCall, UpstreamFault } from '../../core/provider.ts'
-import type { Frame } from '../../lib/frames.ts'
+import type { Provider, Target, TranslatedCall, UpstreamFault } from '../../core/provider.ts'
+import type { CallHead } from '../../core/transport.ts'
+import type { Frame } from '../../lib/frame.ts'
 import { isObject } from '../../lib/json/json-values.ts'
 import { anthropic } from '../anthropic/index.ts'
 import { isMessageStop, messageReader, messageResult } from '../anthropic/read.ts'

@@ -1,24 +1,15 @@
 /** Brings the database to the shape this program knows: numbered steps, all in one transaction, one migrator at a time. */
-import type { SQL } from 'bun'
+import type { Migration } from './migration.ts'
 import { first } from './migrations/0001-keys-and-ledger.ts'
 import { second } from './migrations/0002-responses.ts'
 import { third } from './migrations/0003-files.ts'
 import { fourth } from './migrations/0004-assistants.ts'
 import { fifth } from './migrations/0005-ledger-units.ts'
+import { sixth } from './migrations/0006-batch-leases.ts'
 import { transaction } from './open.ts'
 import type { Database } from './open.ts'
 
-/**
- * One step, by a number that grows. `up` runs in the transaction of `migrate`, on SQLite and on Postgres. A step that
- * was released never changes: databases out there have it behind them.
- */
-export interface Migration {
-  readonly id: number
-  readonly name: string
-  up(sql: SQL): Promise<void>
-}
-
-const migrations: readonly Migration[] = [first, second, third, fourth, fifth]
+const migrations: readonly Migration[] = [first, second, third, fourth, fifth, sixth]
 /** Any number; the same for all replicas. */
 const advisoryLock = 7_203_611
 

@@ -4,7 +4,7 @@
  * under way when its key changed is thrown away: it can never bring a revoked key back.
  */
 import { LRUCache } from 'lru-cache'
-import type { VirtualKey } from '../../core/call.ts'
+import type { VirtualKey } from '../../core/caller.ts'
 import type { KeyDirectory, KeyStore } from '../../core/ports.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { DatabaseMoved } from '../../platform/sqlite-file-guard.ts'

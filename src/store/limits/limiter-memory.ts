@@ -1,5 +1,5 @@
 /** Limits of one process: exact, synchronous, and cheap enough to be asked for every call. */
-import type { Limiter, LimitScope, LimitState, LimitVerdict } from '../../core/ports.ts'
+import type { Limiter, LimitScope, LimitState, LimitVerdict } from '../../core/limits.ts'
 import type { Clock } from '../../lib/clock.ts'
 
 const windowMs = 60_000

@@ -5,7 +5,7 @@
  */
 import { createHash } from 'node:crypto'
 import { randomUUIDv7, RedisClient } from 'bun'
-import type { Limiter, LimitScope, LimitState, LimitVerdict } from '../../core/ports.ts'
+import type { Limiter, LimitScope, LimitState, LimitVerdict } from '../../core/limits.ts'
 import { AnswerWatch } from './answer-deadline.ts'
 import type { Patience } from './answer-deadline.ts'
 import { refusalOfRedis } from './redis-refusal.ts'

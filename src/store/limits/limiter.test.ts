@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, test } from 'bun:test'
 import { RedisClient } from 'bun'
 import { connect, createServer } from 'node:net'
-import type { LimitScope, LimitVerdict } from '../../core/ports.ts'
+import type { LimitScope, LimitVerdict } from '../../core/limits.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { MemoryLimiter } from './limiter-memory.ts'

@@ -78,8 +78,8 @@ for (const server of testServers('files'))
       await store.put(batch)
       await store.update('batch_1', { body: { status: 'completed' } })
       expect(await store.find('batch', 'batch_1', null)).toEqual({ ...batch, body: { status: 'completed' } })
-      await store.update('batch_1', { recorded: true })
-      await store.update('batch_1', { bytes: 0 })
+      expect(await store.update('batch_1', { recorded: true })).toBe(true)
+      expect(await store.update('batch_1', { bytes: 0 })).toBe(true)
       expect(await store.find('batch', 'batch_1', null)).toEqual({
         ...batch,
         body: { status: 'completed' },
@@ -88,7 +88,7 @@ for (const server of testServers('files'))
       })
       expect(await store.delete('batch_1')).toBe(true)
       expect(await store.delete('batch_1')).toBe(false)
-      await store.update('batch_1', { recorded: false })
+      expect(await store.update('batch_1', { recorded: false })).toBe(false)
       expect(await store.find('batch', 'batch_1', null)).toBeUndefined()
     })
 
@@ -126,6 +126,86 @@ for (const server of testServers('files'))
       ).toBeUndefined()
     })
 
+    describe('batches that two replicas look after', () => {
+      let otherDatabase: Database
+      let other: FileStore
+      const putBatches = async (count: number) => {
+        const ids = Array.from({ length: count }, (_, at) => `batch_${String(at).padStart(3, '0')}`)
+        for (const id of ids) await store.put(record({ id, kind: 'batch' }))
+        return ids
+      }
+      const idsOf = (records: FileRecord[]) => records.map(one => one.id).sort()
+
+      beforeEach(async () => {
+        otherDatabase = await openDatabase(place.url)
+        other = createFileStore(otherDatabase)
+      })
+      afterEach(() => otherDatabase.close())
+
+      test('asked for at once, each batch is leased to one of them; files and recorded batches to none', async () => {
+        const ids = await putBatches(60)
+        await store.put(record({ id: 'file-1' }))
+        await store.put(record({ id: 'batch_ended', kind: 'batch', recorded: true }))
+        const asked = Array.from({ length: 20 }, (_, at) =>
+          (at % 2 ? store : other).leaseOpenBatches({ owner: `w${at}`, nowMs: 1000, leaseMs: 500, limit: 5 }),
+        )
+        const leased = await Promise.all(asked)
+        for (const records of leased) expect(records.length).toBeLessThanOrEqual(5)
+        // On Postgres one may pass over rows that another is about to take: the rest is leased by the next poll.
+        const rest = await store.leaseOpenBatches({ owner: 'rest', nowMs: 1000, leaseMs: 500, limit: 100 })
+        expect(idsOf([...leased.flat(), ...rest])).toEqual(ids)
+        expect(await other.leaseOpenBatches({ owner: 'late', nowMs: 1499, leaseMs: 500, limit: 100 })).toEqual([])
+      })
+
+      test('a lease that is over is taken by another, which the first owner is told', async () => {
+        await putBatches(1)
+        const [leased] = await store.leaseOpenBatches({ owner: 'a', nowMs: 1000, leaseMs: 500, limit: 9 })
+        expect(leased).toEqual(record({ id: 'batch_000', kind: 'batch' }))
+        expect(await other.leaseBatch('batch_000', { owner: 'b', nowMs: 1499, leaseMs: 500 })).toBe(false)
+        expect(await store.leaseBatch('batch_000', { owner: 'a', nowMs: 1400, leaseMs: 500 })).toBe(true)
+        expect(await other.leaseOpenBatches({ owner: 'b', nowMs: 1899, leaseMs: 500, limit: 9 })).toEqual([])
+        expect(idsOf(await other.leaseOpenBatches({ owner: 'b', nowMs: 1900, leaseMs: 500, limit: 9 }))).toEqual([
+          'batch_000',
+        ])
+        expect(await store.leaseBatch('batch_000', { owner: 'a', nowMs: 1950, leaseMs: 500 })).toBe(false)
+        expect(await store.releaseBatch('batch_000', { owner: 'a', dueAtMs: 0 })).toBe(false)
+      })
+
+      test('a released batch can be settled at once, and is polled when it is due, longest overdue first', async () => {
+        await putBatches(3)
+        await store.leaseOpenBatches({ owner: 'a', nowMs: 1000, leaseMs: 500, limit: 3 })
+        expect(await store.releaseBatch('batch_000', { owner: 'a', dueAtMs: 3000 })).toBe(true)
+        expect(await store.releaseBatch('batch_001', { owner: 'a', dueAtMs: 2000 })).toBe(true)
+        expect(await store.releaseBatch('batch_001', { owner: 'a', dueAtMs: 2000 })).toBe(false)
+        const due = async (nowMs: number) =>
+          idsOf(await other.leaseOpenBatches({ owner: 'b', nowMs, leaseMs: 10_000, limit: 1 }))
+        expect(await due(1499)).toEqual([])
+        expect(await due(3000)).toEqual(['batch_002'])
+        expect(await due(3000)).toEqual(['batch_001'])
+        expect(await other.leaseBatch('batch_000', { owner: 'c', nowMs: 2000, leaseMs: 500 })).toBe(true)
+        expect(await due(2499)).toEqual([])
+      })
+
+      test('of many that saw its end one holds the lease, and one records it; then it is leased no more', async () => {
+        await putBatches(1)
+        const callers = Array.from({ length: 12 }, (_, at) => ({ at, files: at % 2 ? store : other }))
+        const held = await Promise.all(
+          callers.map(({ at, files }) => files.leaseBatch('batch_000', { owner: `w${at}`, nowMs: 1000, leaseMs: 500 })),
+        )
+        expect(held.filter(Boolean).length).toBe(1)
+        const recorded = await Promise.all(
+          callers.map(({ at, files }) => files.update('batch_000', { recorded: true, body: { at } })),
+        )
+        expect(recorded.filter(Boolean).length).toBe(1)
+        const kept = await other.find('batch', 'batch_000', null)
+        expect([kept?.recorded, kept?.body]).toEqual([true, { at: recorded.indexOf(true) }])
+        const later = { owner: 'z', nowMs: 9000, leaseMs: 500 }
+        expect(await store.leaseOpenBatches({ ...later, limit: 9 })).toEqual([])
+        expect(await store.leaseBatch('batch_000', later)).toBe(false)
+        expect(await store.leaseBatch('batch_gone', later)).toBe(false)
+      })
+    })
+
     test('a database that fails is 503, never "not found"', async () => {
       await database.sql.unsafe('drop table upstream_files')
       const asked = await Promise.allSettled<unknown>([
@@ -134,6 +214,9 @@ for (const server of testServers('files'))
         store.update('file-1', { bytes: 1 }),
         store.delete('file-1'),
         store.list({ kind: 'file', keyId: null, limit: 1, order: 'asc' }),
+        store.leaseOpenBatches({ owner: 'a', nowMs: 0, leaseMs: 1, limit: 1 }),
+        store.leaseBatch('batch_1', { owner: 'a', nowMs: 0, leaseMs: 1 }),
+        store.releaseBatch('batch_1', { owner: 'a', dueAtMs: 1 }),
       ])
       for (const one of asked)
         expect(one).toMatchObject({ status: 'rejected', reason: { kind: 'overloaded', status: 503 } })

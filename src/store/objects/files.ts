@@ -1,7 +1,7 @@
 /** Files and batches in the database: which id of ours stands for which of which upstream, and whose it is. */
 import type { SQL } from 'bun'
 import { GatewayError } from '../../core/errors.ts'
-import type { FileKind, FileQuery, FileRecord, FileStore } from '../../core/ports.ts'
+import type { BatchLease, FileKind, FileQuery, FileRecord, FileStore } from '../../core/ports.ts'
 import { answerInTime, toNumber } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
 
@@ -9,7 +9,8 @@ import type { Database } from '../database/open.ts'
  * Over the table `upstream_files`. Whatever goes wrong in a statement is `overloaded`; what can be no id of ours is not
  * found, without a question to the database.
  */
-export function createFileStore({ sql }: Database): FileStore {
+export function createFileStore(database: Database): FileStore {
+  const { sql } = database
   return {
     find: (kind, id, keyId) => available(findOne(sql, { kind, id, keyId })),
     findUpstream: of => available(findUpstream(sql, of)),
@@ -17,6 +18,9 @@ export function createFileStore({ sql }: Database): FileStore {
     update: (id, changes) => available(update(sql, id, changes)),
     list: query => available(list(sql, query)),
     delete: id => available(remove(sql, id)),
+    leaseOpenBatches: lease => available(leaseOpenBatches(database, lease)),
+    leaseBatch: (id, lease) => available(leaseBatch(sql, id, lease)),
+    releaseBatch: (id, release) => available(releaseBatch(sql, id, release)),
   }
 }
 
@@ -60,17 +64,22 @@ async function put(sql: SQL, record: FileRecord): Promise<FileRecord> {
   return stored
 }
 
+/** No value of the column `recorded`, which is 0 or 1. */
+const neverStored = -1
+
 async function update(
   sql: SQL,
   id: string,
   { body, bytes, recorded }: Parameters<FileStore['update']>[1],
-): Promise<void> {
-  await sql`
+): Promise<boolean> {
+  const changed = (await sql`
     update upstream_files set
       body = coalesce(${body === undefined ? null : JSON.stringify(body)}, body),
       bytes = coalesce(${bytes ?? null}, bytes),
       recorded = coalesce(${recorded === undefined ? null : Number(recorded)}, recorded)
-    where id = ${id}`
+    where id = ${id} and recorded <> ${recorded === true ? 1 : neverStored}
+    returning id`) as unknown[]
+  return changed.length > 0
 }
 
 async function list(sql: SQL, query: FileQuery): Promise<{ records: FileRecord[]; hasMore: boolean } | undefined> {
@@ -100,6 +109,46 @@ async function list(sql: SQL, query: FileQuery): Promise<{ records: FileRecord[]
 
 async function remove(sql: SQL, id: string): Promise<boolean> {
   return ((await sql`delete from upstream_files where id = ${id} returning id`) as unknown[]).length > 0
+}
+
+/**
+ * One statement, so that it is atomic. On Postgres other replicas run it at the same time: rows that one of them has
+ * just taken are locked and passed over. SQLite has one writer at a time, and no row locks.
+ */
+async function leaseOpenBatches(
+  { sql, kind }: Database,
+  { owner, nowMs, leaseMs, limit }: BatchLease & { readonly limit: number },
+): Promise<FileRecord[]> {
+  const rows = (await sql.unsafe(
+    `with due as materialized (
+      select id from upstream_files where kind = 'batch' and recorded = 0 and due_at_ms <= $1
+      order by due_at_ms, id limit $2 ${kind === 'postgres' ? 'for update skip locked' : ''}
+    )
+    update upstream_files set lease_owner = $3, due_at_ms = $4 where id in (select id from due) returning *`,
+    [nowMs, limit, owner, nowMs + leaseMs],
+  )) as Row[]
+  return rows.map(toRecord)
+}
+
+async function leaseBatch(sql: SQL, id: string, { owner, nowMs, leaseMs }: BatchLease): Promise<boolean> {
+  if (!isId(id)) return false
+  const taken = (await sql`
+    update upstream_files set lease_owner = ${owner}, due_at_ms = ${nowMs + leaseMs}
+    where id = ${id} and kind = 'batch' and recorded = 0
+      and (lease_owner is null or lease_owner = ${owner} or due_at_ms <= ${nowMs})
+    returning id`) as unknown[]
+  return taken.length > 0
+}
+
+async function releaseBatch(
+  sql: SQL,
+  id: string,
+  { owner, dueAtMs }: Parameters<FileStore['releaseBatch']>[1],
+): Promise<boolean> {
+  const released = (await sql`
+    update upstream_files set lease_owner = null, due_at_ms = ${dueAtMs}
+    where id = ${id} and lease_owner = ${owner} returning id`) as unknown[]
+  return released.length > 0
 }
 
 interface Row {

@@ -1,4 +1,4 @@
-import type { Migration } from '../migrate.ts'
+import type { Migration } from '../migration.ts'
 
 /** Timestamps are milliseconds since 1970, money is nano-dollars, booleans are 0 and 1: the same on both databases. */
 export const first: Migration = {

@@ -1,4 +1,4 @@
-import type { Migration } from '../migrate.ts'
+import type { Migration } from '../migration.ts'
 
 /** Answers of `/v1/responses`, and where each output item stands, so that items can be referred to by id. */
 export const second: Migration = {

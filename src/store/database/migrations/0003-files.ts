@@ -1,4 +1,4 @@
-import type { Migration } from '../migrate.ts'
+import type { Migration } from '../migration.ts'
 
 /** Files and batches at upstreams: who owns which, and where it is. */
 export const third: Migration = {

@@ -1,4 +1,4 @@
-import type { Migration } from '../migrate.ts'
+import type { Migration } from '../migration.ts'
 
 /** Assistants, threads, messages, runs and steps: one table, because all of them are objects with an owner and a place. */
 export const fourth: Migration = {

@@ -1,4 +1,4 @@
-import type { Migration } from '../migrate.ts'
+import type { Migration } from '../migration.ts'
 
 /**
  * What calls use beside plain tokens, so that every cost can be checked from its row. Null = not counted, as in all rows

@@ -1,0 +1,42 @@
+/** Limits of requests, tokens and parallel calls. Implemented by `store/limits`. */
+
+/** One limit to be checked: all scopes of a call are taken together or not at all. */
+export interface LimitScope {
+  /** `key:ID` or `user:ID`. */
+  readonly id: string
+  readonly requestsPerMinute: number | null
+  readonly tokensPerMinute: number | null
+  readonly parallelRequests: number | null
+}
+
+/** How much of a limit is left. */
+export interface LimitState {
+  readonly limit: number
+  readonly remaining: number
+  /** Until the window is fresh again. */
+  readonly resetMs: number
+}
+
+/** Whether the limits let a call pass. */
+export type LimitVerdict =
+  | {
+      readonly allowed: true
+      /** The tightest scope, for the headers; absent = no such limit. */
+      readonly requests?: LimitState
+      readonly tokens?: LimitState
+      /** Gives the parallel slot back and books the tokens that were really used. Call exactly once. */
+      release(tokensUsed: number): void
+    }
+  | {
+      readonly allowed: false
+      readonly scope: string
+      readonly kind: 'requests' | 'tokens' | 'parallel_requests'
+      readonly state: LimitState
+      readonly retryAfterMs: number
+    }
+
+/** Counts requests, tokens and parallel calls. */
+export interface Limiter {
+  /** `tokens` is what the call is expected to use at least (its input). */
+  take(scopes: readonly LimitScope[], tokens: number): LimitVerdict | Promise<LimitVerdict>
+}

@@ -1,0 +1,13 @@
+/** What a model is asked to do; the ledger, metrics and limits call it so. */
+export type Operation =
+  | 'chat'
+  | 'completions'
+  | 'embeddings'
+  | 'moderations'
+  | 'rerank'
+  | 'images'
+  | 'speech'
+  | 'transcriptions'
+  | 'count-tokens'
+  /** Files and batches: forwarded, and no model's work by themselves. */
+  | 'files'

@@ -1,0 +1,11 @@
+import type { SQL } from 'bun'
+
+/**
+ * One step, by a number that grows. `up` runs in the transaction of `migrate`, on SQLite and on Postgres. A step that
+ * was released never changes: databases out there have it behind them.
+ */
+export interface Migration {
+  readonly id: number
+  readonly name: string
+  up(sql: SQL): Promise<void>
+}
