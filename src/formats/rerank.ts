@@ -20,10 +20,10 @@ import {
 } from './common/field-checks.ts'
 import type { Fields } from './common/field-checks.ts'
 import { checkRequired, fieldTable, readFields } from './common/field-table.ts'
-import { gatewayFields } from './common/gateway-fields.ts'
+import { commonEdits } from './common/forward-edits.ts'
 import { readOverrides } from './common/overrides.ts'
 import { openaiErrorBody } from './openai/error.ts'
-import { readAnswer } from './openai/forward.ts'
+import { editedAnswer, readAnswerWith } from './common/whole-answer.ts'
 
 const documentsMax = 10_000
 
@@ -163,18 +163,13 @@ const objectOf = (value: unknown): Fields => (isObject(value) ? value : {})
 function forwardRules(more: (body: JsonBody) => { edits: Edit[]; dropped: string[] }): ForwardRules {
   return {
     edits(body, quirks) {
-      const { edits, dropped } = more(body)
-      for (const name of body.names()) {
-        const isRefused = quirks.drop?.includes(name) ?? false
-        if (isRefused) dropped.push(name)
-        if (isRefused || gatewayFields.has(name)) edits.push({ remove: name })
-      }
-      return { edits, dropped }
+      const [own, common] = [more(body), commonEdits(body, quirks)]
+      return { edits: [...own.edits, ...common.edits], dropped: [...own.dropped, ...common.dropped] }
     },
     answer(bytes, publicModel) {
-      const body = readAnswer(bytes, 'results')
-      const pieces = body.edited(body.has('model') ? [{ set: 'model', json: JSON.stringify(publicModel) }] : [])
-      return { body: pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces), usage: readUsage(body) }
+      const body = readAnswerWith(bytes, 'results')
+      const edits = body.has('model') ? [{ set: 'model', json: JSON.stringify(publicModel) }] : []
+      return { body: editedAnswer(body, edits), usage: readUsage(body) }
     },
     relay() {
       throw new GatewayError('internal', 'reranking is never streamed')

@@ -2,7 +2,8 @@
 import type { CacheControl, Message, Part, Source } from '../../core/chat.ts'
 import { isObject, shown } from '../common/field-checks.ts'
 import type { Fields, Path } from '../common/field-checks.ts'
-import { readCache, untranslatable } from '../openai/chat/decode-messages.ts'
+import { readCacheControl } from '../common/cache-control.ts'
+import { untranslatable } from '../common/untranslatable.ts'
 import { openSignature } from './thinking-signature.ts'
 
 /** Claude Code's first system block: it changes with every conversation and would spoil other vendors' prompt caches. */
@@ -50,7 +51,7 @@ export class MessagesDecoder {
       return value === '' || billingHeader.test(value) ? [] : [{ type: 'text', text: value }]
     return parsed(value)
       .filter(block => block.type === 'text' && block.text !== '' && !billingHeader.test(String(block.text)))
-      .map(block => withCache({ type: 'text', text: String(block.text) }, readCache(block.cache_control)))
+      .map(block => withCache({ type: 'text', text: String(block.text) }, readCacheControl(block.cache_control)))
   }
 
   /** Results first, each in a message of its own: they answer the calls of the message before. */
@@ -71,7 +72,7 @@ export class MessagesDecoder {
     const part: Part = { type: 'tool-result', callId, parts: this.#content(block.content, [...path, 'content'], false) }
     if (name !== undefined) part.name = name
     if (block.is_error === true) part.isError = true
-    return withCache(part, readCache(block.cache_control))
+    return withCache(part, readCacheControl(block.cache_control))
   }
 
   #content(content: unknown, path: Path, isAnswer: boolean): Part[] {
@@ -80,7 +81,7 @@ export class MessagesDecoder {
   }
 
   #block(block: Fields, path: Path, isAnswer: boolean): Part[] {
-    const cache = readCache(block.cache_control)
+    const cache = readCacheControl(block.cache_control)
     switch (block.type) {
       case 'text':
         return block.text === '' ? [] : [withCache({ type: 'text', text: String(block.text) }, cache)]

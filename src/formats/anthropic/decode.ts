@@ -5,7 +5,8 @@ import type { JsonBody } from '../../lib/json/json-body.ts'
 import { isObject, parseChecked, shown } from '../common/field-checks.ts'
 import type { Fields } from '../common/field-checks.ts'
 import { readFields } from '../common/field-table.ts'
-import { readCache, untranslatable } from '../openai/chat/decode-messages.ts'
+import { readCacheControl } from '../common/cache-control.ts'
+import { untranslatable } from '../common/untranslatable.ts'
 import { MessagesDecoder } from './decode-messages.ts'
 import { messagesTable } from './fields.ts'
 
@@ -107,7 +108,7 @@ function customTool(definition: Fields, dropped: Set<string>): Tool {
   const tool: Tool = { name: String(definition.name), parameters: definition.input_schema as Fields }
   if (typeof definition.description === 'string') tool.description = definition.description
   if (typeof definition.strict === 'boolean') tool.strict = definition.strict
-  const cache = readCache(definition.cache_control)
+  const cache = readCacheControl(definition.cache_control)
   if (cache) tool.cache = cache
   return tool
 }

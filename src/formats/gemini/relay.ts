@@ -10,6 +10,7 @@ import { JsonBody } from '../../lib/json/json-body.ts'
 import { SseSplitter } from '../../lib/sse.ts'
 import { isObject } from '../common/field-checks.ts'
 import type { Fields } from '../common/field-checks.ts'
+import { answerLimits } from '../common/whole-answer.ts'
 import type { StreamDress } from './stream-framing.ts'
 import { errorOfEvent, geminiErrorBody } from './error.ts'
 import { readUsage } from './usage.ts'
@@ -17,8 +18,6 @@ import { broken, objectsOf } from './json-names.ts'
 
 /** An event may hold a picture in base64. */
 const eventBytesMax = 64 * 1024 * 1024
-/** An answer may be far larger than a request; the limits only stop what would stall the process. */
-export const answerLimits = { depth: 256, fields: 1000, tokens: 8_000_000 }
 
 /** Complete when every candidate that began has its finish reason, or the prompt was blocked. One `dress` a stream. */
 export class GenerateRelay implements StreamRelay {

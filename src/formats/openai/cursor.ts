@@ -5,10 +5,10 @@
 import { GatewayError } from '../../core/errors.ts'
 import type { ChatFormat } from '../../core/format.ts'
 import { isObject } from '../common/field-checks.ts'
-import { strictChatSchema } from './chat/strict.ts'
+import { strictChatSchema } from './chat/structured-output.ts'
 import { openaiChat } from './chat/index.ts'
 import { openaiResponses } from './responses/index.ts'
-import { strictResponseSchema } from './responses/strict.ts'
+import { strictResponseSchema } from './responses/structured-output.ts'
 
 function neverForwarded(): never {
   throw new GatewayError('internal', 'a Responses body with a chat answer is never forwarded')

@@ -8,7 +8,7 @@ import { checkFields, parseChecked, ProblemList, textOf } from '../common/field-
 import type { CheckedField, Fields } from '../common/field-checks.ts'
 import { fieldTable, isGiven, readFields } from '../common/field-table.ts'
 import { embeddingsGatewayFields } from '../common/gateway-fields.ts'
-import { checkTexts } from '../common/texts.ts'
+import { checkTexts } from './prompt-texts.ts'
 import { readOverrides } from '../common/overrides.ts'
 import { openaiErrorBody } from './error.ts'
 import { openaiEmbeddingsForward } from './forward.ts'

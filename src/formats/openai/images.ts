@@ -11,10 +11,11 @@ import { checkFields, parseChecked, ProblemList, readField, textOf } from '../co
 import type { CheckedField, Fields } from '../common/field-checks.ts'
 import { checkRequired, fieldTable, readFields } from '../common/field-table.ts'
 import type { FieldTable } from '../common/field-table.ts'
-import { fileField, uploadedFile } from '../common/form-files.ts'
+import { fileField, uploadedFile } from './form-files.ts'
 import { readOverrides } from '../common/overrides.ts'
 import { openaiErrorBody } from './error.ts'
-import { commonEdits, readAnswer } from './forward.ts'
+import { commonEdits } from '../common/forward-edits.ts'
+import { editedAnswer, readAnswerWith } from '../common/whole-answer.ts'
 import { EventRelay, readMediaUsage } from './media.ts'
 
 const countMax = 10
@@ -135,7 +136,7 @@ function encode({ createdS, images, usage }: ImagesResult, _model: string, reque
 }
 
 function answer(bytes: Uint8Array, publicModel: string): ForwardedAnswer {
-  const body = readAnswer(bytes, 'data')
+  const body = readAnswerWith(bytes, 'data')
   const pictures = body.get('data')
   if (!Array.isArray(pictures))
     throw new GatewayError('upstream-broken', "the upstream's `data` is no list of pictures")
@@ -143,8 +144,7 @@ function answer(bytes: Uint8Array, publicModel: string): ForwardedAnswer {
   const usage: Usage = { ...(reported ?? { inputTokens: 0, outputTokens: 0 }), images: pictures.length }
   // Answers with pictures name no model; where one does, it is the client's name for it.
   const edits = body.has('model') ? [{ set: 'model', json: JSON.stringify(publicModel) }] : []
-  const pieces = body.edited(edits)
-  return { body: pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces), usage }
+  return { body: editedAnswer(body, edits), usage }
 }
 
 const imagesForward: ForwardRules = {

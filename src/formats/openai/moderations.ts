@@ -14,7 +14,9 @@ import type { Path } from '../common/field-checks.ts'
 import { checkRequired, fieldTable, readFields } from '../common/field-table.ts'
 import { readOverrides } from '../common/overrides.ts'
 import { openaiErrorBody } from './error.ts'
-import { commonEdits, forwardAnswer, readAnswer } from './forward.ts'
+import { commonEdits } from '../common/forward-edits.ts'
+import { readAnswerWith } from '../common/whole-answer.ts'
+import { forwardAnswer } from './forward.ts'
 
 const kinds = 'a string, an array of strings, or an array of parts with `text` or `image_url`'
 
@@ -152,7 +154,7 @@ export const openaiModerations: UnaryFormat<'moderations'> = {
   errorBody: openaiErrorBody,
   forward: {
     edits: commonEdits,
-    answer: (bytes, publicModel) => forwardAnswer(readAnswer(bytes, 'results'), publicModel, []),
+    answer: (bytes, publicModel) => forwardAnswer(readAnswerWith(bytes, 'results'), publicModel, []),
     relay() {
       throw new GatewayError('internal', 'moderations are never streamed')
     },

@@ -8,7 +8,7 @@ import { checkFields, isObject, parseChecked, ProblemList, textOf } from '../com
 import { checkRequired, fieldTable, readFields } from '../common/field-table.ts'
 import { readOverrides } from '../common/overrides.ts'
 import { openaiErrorBody } from './error.ts'
-import { commonEdits } from './forward.ts'
+import { commonEdits } from '../common/forward-edits.ts'
 import { ByteRelay, EventRelay } from './media.ts'
 
 /** The fields of the body, with their checks. */

@@ -10,10 +10,11 @@ import { checkFields, ProblemList, textOf } from '../common/field-checks.ts'
 import type { CheckedField } from '../common/field-checks.ts'
 import { checkRequired, fieldTable } from '../common/field-table.ts'
 import type { FieldTable } from '../common/field-table.ts'
-import { fileField, uploadedFile } from '../common/form-files.ts'
+import { fileField, uploadedFile } from './form-files.ts'
 import { oneOf } from '../common/plain-checks.ts'
 import { openaiErrorBody } from './error.ts'
-import { commonEdits, readAnswer } from './forward.ts'
+import { commonEdits } from '../common/forward-edits.ts'
+import { readAnswerWith } from '../common/whole-answer.ts'
 import { EventRelay, isDuration, readMediaUsage, WholeRelay } from './media.ts'
 
 const translationFormats = ['json', 'text', 'srt', 'verbose_json', 'vtt']
@@ -76,7 +77,7 @@ function inspector(table: FieldTable<object>): (body: JsonBody) => Inspection {
 function answer(bytes: Uint8Array, contentType: string): ForwardedAnswer {
   const type = contentType.toLowerCase()
   if (type === '' || type.includes('json')) {
-    const body = readAnswer(bytes, 'text')
+    const body = readAnswerWith(bytes, 'text')
     return { body: bytes, usage: usageOf(body), contentType: contentType || 'application/json' }
   }
   if (!textTypes.some(one => type.startsWith(one)))

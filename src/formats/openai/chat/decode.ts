@@ -1,10 +1,12 @@
 /** A chat request of OpenAI's dialect in the gateway's own words. */
 import type { ChatRequest, ReasoningEffort, ResponseFormat, Tool, ToolChoice } from '../../../core/chat.ts'
 import type { JsonBody } from '../../../lib/json/json-body.ts'
+import { readCacheControl } from '../../common/cache-control.ts'
 import { isObject, parseChecked, shown } from '../../common/field-checks.ts'
 import type { Fields } from '../../common/field-checks.ts'
 import { readFields } from '../../common/field-table.ts'
-import { decodeMessages, readCache, untranslatable } from './decode-messages.ts'
+import { untranslatable } from '../../common/untranslatable.ts'
+import { decodeMessages } from './decode-messages.ts'
 import { chatTable } from './fields.ts'
 
 /**
@@ -97,7 +99,7 @@ function functionTool(definition: Fields, carrier: Fields): Tool {
   if (typeof definition.description === 'string') tool.description = definition.description
   if (isObject(definition.parameters)) tool.parameters = definition.parameters
   if (typeof definition.strict === 'boolean') tool.strict = definition.strict
-  const cache = readCache(carrier.cache_control ?? definition.cache_control)
+  const cache = readCacheControl(carrier.cache_control ?? definition.cache_control)
   if (cache) tool.cache = cache
   return tool
 }

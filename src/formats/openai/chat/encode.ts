@@ -3,7 +3,8 @@ import type { ChatEvent, ChatRequest } from '../../../core/chat.ts'
 import { gather } from './answer.ts'
 import type { GatheredChoice } from './answer.ts'
 import { usesLegacyFunctions } from './decode.ts'
-import { answerId, createdOr, finishReason, usageObject } from '../../common/answer-fields.ts'
+import { answerId } from '../../common/answer-id.ts'
+import { createdOr, finishReason, usageObject } from '../answer-fields.ts'
 
 /** `model` is the public name. Throws the answer's own error; `upstream-broken` when a choice never ended. */
 export function encodeChat(events: readonly ChatEvent[], model: string, request: ChatRequest): object {

@@ -2,18 +2,18 @@
 import type { ChatEvent, ChatRequest } from '../../../core/chat.ts'
 import type { EventWriter } from '../../../core/format.ts'
 import type { Usage } from '../../../core/usage.ts'
+import { answerId } from '../../common/answer-id.ts'
 import { openaiErrorEvent } from '../error.ts'
 import { usesLegacyFunctions } from './decode.ts'
 import {
   annotation,
-  answerId,
   createdOr,
   finishReason,
   imageObject,
   redactedBlock,
   thinkingBlock,
   usageObject,
-} from '../../common/answer-fields.ts'
+} from '../answer-fields.ts'
 
 /** What a stream remembers of a choice. */
 interface OpenChoice {

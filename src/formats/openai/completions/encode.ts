@@ -4,7 +4,8 @@ import type { EventWriter } from '../../../core/format.ts'
 import type { Usage } from '../../../core/usage.ts'
 import { gather } from '../chat/answer.ts'
 import { isObject } from '../../common/field-checks.ts'
-import { answerId, createdOr, finishReason, usageObject } from '../../common/answer-fields.ts'
+import { answerId } from '../../common/answer-id.ts'
+import { createdOr, finishReason, usageObject } from '../answer-fields.ts'
 import { openaiErrorEvent } from '../error.ts'
 
 /** A completion calls no tools; an answer that ended for a call simply ended. */

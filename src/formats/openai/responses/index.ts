@@ -9,7 +9,7 @@ import { encodeResponse } from './encode.ts'
 import { responsesForward } from './forward.ts'
 import { inspectResponses } from './inspect.ts'
 import { responseError, sseEvent } from './response-object.ts'
-import { strictResponseSchema } from './strict.ts'
+import { strictResponseSchema } from './structured-output.ts'
 import { ResponsesWriter } from './writer.ts'
 
 /** The error event of a stream of which nothing is known; a writer that has begun tells more. */

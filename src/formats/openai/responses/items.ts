@@ -1,7 +1,7 @@
 /** The items of an answer while they are being told: each knows its events and its final object. */
 import type { Fields } from '../../common/field-checks.ts'
 import { isObject } from '../../common/field-checks.ts'
-import { annotation } from '../../common/answer-fields.ts'
+import { annotation } from '../answer-fields.ts'
 import { seal } from './encrypted-reasoning.ts'
 import type { Proof } from './encrypted-reasoning.ts'
 import { customInput } from './tools.ts'

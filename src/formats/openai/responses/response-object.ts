@@ -3,7 +3,7 @@ import { GatewayError } from '../../../core/errors.ts'
 import type { FaultKind } from '../../../core/errors.ts'
 import { isObject } from '../../common/field-checks.ts'
 import type { Fields } from '../../common/field-checks.ts'
-import { createdOr } from '../../common/answer-fields.ts'
+import { createdOr } from '../answer-fields.ts'
 import { objectOf } from './inspect.ts'
 
 /** Random: upstreams repeat theirs, and stored answers are found by it. */

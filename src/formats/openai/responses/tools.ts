@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto'
 import type { ChatRequest, Tool, ToolChoice } from '../../../core/chat.ts'
 import { isObject, shown } from '../../common/field-checks.ts'
 import type { Fields } from '../../common/field-checks.ts'
-import { untranslatable } from '../chat/decode-messages.ts'
+import { untranslatable } from '../../common/untranslatable.ts'
 
 /** The tool of the client that a function stands for. */
 export interface ClientTool {

@@ -1,6 +1,6 @@
 /** Files of forms: the JSON view of a form holds what the gateway noted of each. */
-import { isObject } from './field-checks.ts'
-import type { Check } from './field-checks.ts'
+import { isObject } from '../common/field-checks.ts'
+import type { Check } from '../common/field-checks.ts'
 
 /** As the OpenAPI document shows it: the bytes of a file. */
 export const uploadedFile = { type: 'string', contentMediaType: 'application/octet-stream' }

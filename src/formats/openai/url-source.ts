@@ -1,8 +1,8 @@
 /** Pictures and documents that OpenAI's dialects give as URLs: an address, or `data:` with the bytes in it. */
 import type { Source } from '../../core/chat.ts'
 import { unprocessable } from '../../core/errors.ts'
-import { shown } from './field-checks.ts'
-import type { Path } from './field-checks.ts'
+import { shown } from '../common/field-checks.ts'
+import type { Path } from '../common/field-checks.ts'
 
 const dataUrlHead = /^data:([^;,]*)((?:;[^;,]*)*),/i
 const example = '`data:image/png;base64,...`'
