@@ -1,4 +1,4 @@
-/** What is listed as supported by each provider's chat, against what its translation really does with a client's field. */
+/** What is listed as supported by each provider's chat, against what its translation does with a client's field. */
 import { describe, expect, test } from 'bun:test'
 import { nativeProfile } from '../src/core/deployment.ts'
 import type { Deployment } from '../src/core/deployment.ts'
@@ -162,7 +162,7 @@ describe.each(translators.map(one => one.name))('%s', name => {
   })
 
   test('what is not listed is reported as dropped, or refused', () => {
-    // Whose bytes are forwarded as they come, or in whose dialect they are written, judges the fields that are unknown here.
+    // A host whose bytes are forwarded, or in whose dialect they are written, checks fields that are unknown here.
     if (provider.speaks['openai-chat']) return
     const judgedThere = name === 'mistral' ? ['safety_settings', 'cached_content'] : []
     lists.forEach((params, at) => {

@@ -1,12 +1,12 @@
 /**
  * The fields of a chat request in OpenAI's names (API reference, "Create chat completion"). These are also the names by
- * which the gateway reports dropped fields and supported parameters, whatever the dialect of the client and the upstream.
+ * which the gateway reports dropped fields and supported parameters, in all dialects of clients and upstreams.
  */
 import type { ChatRequest, Tool } from './chat.ts'
 import * as type from './fields.ts'
 import type { Field } from './fields.ts'
 
-/** Flags of `model_info` and the catalogue; false = the model lacks the ability, so that its fields mean nothing to it. */
+/** Flags of `model_info` and the catalogue; false = the model lacks the ability, and its fields mean nothing to it. */
 export type Ability =
   | 'supports_function_calling'
   | 'supports_tool_choice'
@@ -227,8 +227,8 @@ export type CarriedProperty = Exclude<
 >
 
 /**
- * The client's names of those `properties` that the request sets, in this order: what a provider reports as dropped, because
- * it has no word for them. A value that asks for nothing (one choice, no logprobs) is no loss.
+ * The client's names of those `properties` that the request sets, in this order: what a provider reports as dropped,
+ * because it has no word for them. A value that asks for nothing (one choice, no logprobs) is no loss.
  */
 export function namesOfSet(request: ChatRequest, properties: readonly CarriedProperty[]): string[] {
   const names: string[] = []

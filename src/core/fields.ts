@@ -1,6 +1,6 @@
 /**
- * Tables of request fields: one row a field, from which its check, its place in the hub, the report of its loss, the list
- * of supported parameters and its schema in `/openapi.json` follow.
+ * Tables of request fields: one row a field, from which its check, its place in the hub, the report of its loss, the
+ * list of supported parameters and its schema in `/openapi.json` follow.
  */
 
 /** What a check can be made of without further words. `format: 'int64'` = any integer of 64 bits. */

@@ -25,7 +25,7 @@ function paramsOf({ target, profile, info }: Deployment): string[] {
   return params.filter(param => !lacks(param) && !(profile.toolCalling === 'none' && toolParams.includes(param)))
 }
 
-/** The fields of the hub that the provider's translation carries for this model, and those that it takes beside them. */
+/** The hub's fields that the provider's translation carries for this model, and those that it takes beside them. */
 function paramsOfTarget(target: Target): string[] {
   const { chat, chatExtras = [], quirks } = target.provider
   if (!chat) return []

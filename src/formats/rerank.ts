@@ -70,7 +70,7 @@ function inspect(body: JsonBody): Inspection {
   return { model: textOf(body, 'model'), stream: false, endUser: textOf(body, 'user'), problems: list.problems }
 }
 
-/** The documents as they were sent, to be given back. A symbol: it is copied with the request and never becomes JSON. */
+/** The documents as they were sent, to be returned. A symbol is copied with the request and never becomes JSON. */
 const sentDocuments = Symbol('sent documents')
 
 interface MarkedRequest extends RerankRequest {
@@ -107,7 +107,7 @@ function documentText(value: unknown, wanted: ReadonlyMap<unknown, number> | und
   return names.map(name => `${name}: ${lineOf(document[name])}`).join('\n')
 }
 
-/** The fields to look at and their places in the order; undefined = all. Made once: there may be thousands of documents. */
+/** The fields to read and their order; undefined = all. Made once a call, which may have thousands of documents. */
 function wantedFields(rankFields: unknown): ReadonlyMap<unknown, number> | undefined {
   return Array.isArray(rankFields) && rankFields.length > 0
     ? new Map(rankFields.map((name, at) => [name, at]))

@@ -4,9 +4,9 @@ import { isObject, shown } from '../common/field-checks.ts'
 import type { Fields, Path } from '../common/field-checks.ts'
 import { readCacheControl } from '../common/cache-control.ts'
 import { untranslatable } from '../common/untranslatable.ts'
-import { openSignature } from './thinking-signature.ts'
+import { decodeSignature } from './thinking-signature.ts'
 
-/** Claude Code's first system block: it changes with every conversation and would spoil other vendors' prompt caches. */
+/** Claude Code's first system block: new in every conversation, it would defeat other vendors' prompt caches. */
 const billingHeader = /^x-anthropic-billing-header\s*:/i
 /** What Anthropic's servers did in an earlier turn; other models were not there. */
 const serverBlock = /^(?:server_tool_use|mcp_tool_use|[a-z_]+_tool_result)$/
@@ -16,7 +16,7 @@ const claudeOnly: ReadonlySet<unknown> = new Set(['tool_reference', 'browser_sta
 const parsed = (value: unknown): Fields[] => (Array.isArray(value) ? value.filter(isObject) : [])
 const withCache = <P extends Part>(part: P, cache: CacheControl | undefined): P => (cache ? { ...part, cache } : part)
 
-/** `dropped` takes the names of what is left out. Throws `unprocessable` for what no other vendor could be told. */
+/** `dropped` takes the names of what is left out. Throws `unprocessable` for what no other vendor has. */
 export class MessagesDecoder {
   readonly #dropped: Set<string>
   /** Names of the calls so far, by id: other vendors want them with the results. */
@@ -40,7 +40,7 @@ export class MessagesDecoder {
     })
   }
 
-  /** A turn of nothing but what other models cannot be told leaves no message. */
+  /** A turn that holds only what other models cannot be sent leaves no message. */
   #answer(content: unknown, path: Path): Message[] {
     const parts = this.#content(content, path, true)
     return parts.length > 0 ? [{ role: 'assistant', parts }] : []
@@ -109,7 +109,7 @@ export class MessagesDecoder {
     throw untranslatable([...path, 'type'], `content blocks of type ${shown(block.type)} cannot be translated`)
   }
 
-  /** What is said about a document stands before it, as Claude reads it. */
+  /** Title and context of a document stand before it, as Claude reads them. */
   #document(block: Fields, path: Path, cache: CacheControl | undefined): Part[] {
     const { source, title, context, citations } = block
     if (isObject(citations) && citations.enabled === true) this.#dropped.add('messages.content.citations')
@@ -126,7 +126,7 @@ export class MessagesDecoder {
 }
 
 function thinking(block: Fields): Part[] {
-  const signature = openSignature(String(block.signature))
+  const signature = decodeSignature(String(block.signature))
   const text = String(block.thinking)
   if (signature !== undefined) return [{ type: 'reasoning', text, signature }]
   return text === '' ? [] : [{ type: 'reasoning', text }]

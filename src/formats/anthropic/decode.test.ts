@@ -49,7 +49,7 @@ test('a user that is a whole document becomes a name that others take, the same 
 })
 
 describe('messages', () => {
-  test("the tool loop of Anthropic's documentation: results first, in messages of their own, with the names of their calls", () => {
+  test("the tool loop of Anthropic's documentation: results first, in own messages, with their calls' names", () => {
     const list = messagesOf(
       { role: 'user', content: "What's the weather in San Francisco?" },
       {
@@ -251,7 +251,7 @@ describe('tools', () => {
     expect(() => choose({ type: 'tool', name: 'c' })).toThrow('tool_choice.name')
   })
 
-  test("Anthropic's own: those that its servers run are left out and reported, those that the client runs refused", () => {
+  test("Anthropic's own: those that its servers run are dropped and reported, those of the client refused", () => {
     const request = decode({
       tools: [{ type: 'web_search_20250305', name: 'web_search' }, tool('a', { defer_loading: true })],
     })

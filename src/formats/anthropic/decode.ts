@@ -13,7 +13,7 @@ import { messagesTable } from './fields.ts'
 /** What a client sees of the thinking: nothing, unless it asks; or only the proof that lets it be continued. */
 export type ThinkingDisplay = 'none' | 'proofs' | 'full'
 
-/** Marks requests whose client wants to see thinking. A symbol: it is copied with the request and never becomes JSON. */
+/** Marks requests whose client wants to see thinking. A symbol is copied with the request and never becomes JSON. */
 const display = Symbol('thinking display')
 
 interface MarkedRequest extends ChatRequest {
@@ -25,7 +25,7 @@ export function thinkingDisplay(request: ChatRequest): ThinkingDisplay {
   return (request as MarkedRequest)[display] ?? 'none'
 }
 
-/** Throws `unprocessable` for what this dialect allows but no other vendor could be told. */
+/** Throws `unprocessable` for what this dialect allows and no other vendor has. */
 export function decodeMessagesBody(body: JsonBody): ChatRequest {
   const fields = parseChecked(body, messagesTable.checks)
   if (fields.max_tokens === 0)
@@ -86,7 +86,7 @@ function readTools(fields: Fields, request: ChatRequest, dropped: Set<string>): 
   ;((fields.tools ?? []) as Fields[]).forEach((tool, at) => {
     if (tool.type == null || tool.type === 'custom') tools.push(customTool(tool, dropped))
     else if (serverTools.some(kind => String(tool.type).startsWith(kind))) dropped.add(`tools.${String(tool.type)}`)
-    // The client would wait for calls that never come: an agent without its tools goes astray in silence.
+    // Not dropped but refused: an agent that lacks its tools does something else without noticing.
     else throw untranslatable(['tools', at, 'type'], `only Claude knows tools of type ${shown(tool.type)}`)
   })
   if (tools.length > 0) request.tools = tools
@@ -145,7 +145,7 @@ function readThinking(fields: Fields, request: MarkedRequest, dropped: Set<strin
   if (Object.keys(reasoning).length > 0) request.reasoning = reasoning
 }
 
-/** `output_format` is the older place of the same wish. */
+/** `output_format` is the older name of `output_config.format`. */
 function responseFormat(
   { output_config: config, output_format: older }: Fields,
   dropped: Set<string>,

@@ -6,7 +6,7 @@ const { forward } = anthropicMessages
 const bytesOf = (value: unknown) => Buffer.from(JSON.stringify(value))
 const read = (value: unknown) => JsonBody.read(bytesOf(value))
 
-/** platform.claude.com/docs/en/build-with-claude/streaming, "Streaming request with tool use", with thinking and a cache. */
+/** platform.claude.com/docs/en/build-with-claude/streaming, "... with tool use", with thinking and a cache. */
 const events: [string, object][] = [
   [
     'message_start',

@@ -1,4 +1,4 @@
-/** The forward lane: the client's bytes go to an upstream of the same dialect, whichever version of the API they are. */
+/** The forward lane: the client's bytes go to an upstream of the same dialect, in any version of the API. */
 import type { ForwardedAnswer, ForwardRules } from '../../core/format.ts'
 import type { ForwardQuirks } from '../../core/provider.ts'
 import type { RequestHeaders } from '../../core/request.ts'
@@ -7,7 +7,7 @@ import { commonEdits } from '../common/forward-edits.ts'
 import { editedAnswer, readWholeAnswer } from '../common/whole-answer.ts'
 import { broken, failureOf } from './error.ts'
 import { MessagesRelay } from './relay.ts'
-import { mayHoldSeals, withoutSeals } from './thinking-signature.ts'
+import { mayHoldMarks, withoutMarked } from './thinking-signature.ts'
 import { readUsage } from './usage.ts'
 
 /** What the client's bytes were written for: only the client knows. */
@@ -20,7 +20,7 @@ const clientHeaders = ['anthropic-version', 'anthropic-beta']
 export function messagesEdits(body: JsonBody, quirks: ForwardQuirks): { edits: Edit[]; dropped: string[] } {
   const { edits, dropped } = commonEdits(body, quirks)
   // Another model's thinking, from earlier in the conversation: this upstream could not verify it.
-  const clean = mayHoldSeals(body.bytes) ? withoutSeals(body.get('messages')) : undefined
+  const clean = mayHoldMarks(body.bytes) ? withoutMarked(body.get('messages')) : undefined
   if (clean) {
     edits.push({ set: 'messages', json: JSON.stringify(clean.messages) })
     dropped.push(...clean.dropped)
@@ -53,7 +53,7 @@ function answer(bytes: Uint8Array, publicModel: string): ForwardedAnswer {
   return { body: editedAnswer(body, edits), usage: readUsage(body.get('usage')) }
 }
 
-/** `answer` throws `upstream-broken` for what is no finished message, or the error that the upstream put in its place. */
+/** `answer` throws `upstream-broken` for what is no finished message, or the error that the upstream sent instead. */
 export const messagesForward: ForwardRules = {
   edits: messagesEdits,
   answer,

@@ -1,4 +1,4 @@
-/** What can be said of a request without any model (platform.claude.com; API versions 2023-06-01 and 2026-10-21). */
+/** Checks of a request that need no model (platform.claude.com; API versions 2023-06-01 and 2026-10-21). */
 import type { Inspection } from '../../core/format.ts'
 import type { JsonBody } from '../../lib/json/json-body.ts'
 import { checkFields, isObject, ProblemList, readField, textOf } from '../common/field-checks.ts'

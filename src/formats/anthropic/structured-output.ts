@@ -1,4 +1,7 @@
-/** A message held to the schema of its request (platform.claude.com/docs/en/build-with-claude/structured-outputs). */
+/**
+ * A message checked against the schema of its request
+ * (platform.claude.com/docs/en/build-with-claude/structured-outputs).
+ */
 import type { StrictSchema } from '../../core/format.ts'
 import type { JsonBody } from '../../lib/json/json-body.ts'
 import { objectsOf } from '../../lib/json/json-values.ts'

@@ -29,7 +29,7 @@ const fieldBytesMax = 256 * 1024
 const problemsMax = 20
 const shownCharactersMax = 60
 
-/** Problems found so far; further ones than 20 help nobody. */
+/** Problems found so far, at most 20. */
 export class ProblemList {
   readonly problems: Problem[] = []
 

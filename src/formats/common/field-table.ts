@@ -1,4 +1,4 @@
-/** What follows from a dialect's table of fields: the checks, what is understood, and what is decoded without further code. */
+/** What follows from a dialect's table of fields: the checks, and how each field is decoded. */
 import type { Field, PlainSchema } from '../../core/fields.ts'
 import type { JsonBody } from '../../lib/json/json-body.ts'
 import { isObject, readField } from './field-checks.ts'
@@ -12,14 +12,14 @@ export interface FieldTable<Request> {
   readonly checks: ReadonlyMap<string, Check>
   /** What becomes of each field: the value of a property, or work of the dialect's code. All others are extra. */
   readonly uses: ReadonlyMap<string, { readonly property: keyof Request } | 'code'>
-  /** What a body must have, and what the client is told to send. */
+  /** What a body must have, and what the error asks the client to send. */
   readonly required: readonly { readonly name: string; readonly what: string }[]
 }
 
 interface TableOptions {
   /** All values but files are text. */
   readonly form?: boolean
-  /** Where the fields stand in the body; its top unless said. */
+  /** Where the fields stand in the body; the top by default. */
   readonly within?: Path
   /** A second spelling of each name. */
   readonly alias?: (name: string) => string
@@ -86,8 +86,8 @@ export function isGiven(body: JsonBody, field: string): boolean {
 }
 
 /**
- * Copies the values of plain fields into the hub's request, and into `extra` what is understood neither by the dialect nor
- * by the gateway. Null means absent. Only for fields that passed the inspection.
+ * Copies the values of plain fields into the hub's request, and into `extra` those that neither the dialect nor the
+ * gateway understands. Null means absent. Only for fields that passed the inspection.
  */
 export function readFields<Request>(
   fields: Fields,

@@ -54,7 +54,7 @@ export const overrideFields: readonly CheckedField[] = [
 
 const neverUsed = 'Accepted for compatibility and never used.'
 
-/** Fields of embeddings that would choose host, key or code: typed as the specification says, and then forgotten. */
+/** Fields of embeddings that would choose host, key or code: checked as the specification says, and never used. */
 export const embeddingsGatewayFields: readonly CheckedField[] = [
   timeout,
   ...['api_base', 'api_version', 'api_key', 'api_type', 'proxy_call_id', 'logger_fn'].map(name => ({

@@ -46,7 +46,7 @@ function overridesOf(fields: Fields): RequestOverrides {
 
 const modelOf = (fallback: unknown): string => (isObject(fallback) ? fallback.model : fallback) as string
 
-/** No answer is kept here: only who asks for no cache gets what it asked for. */
+/** Answers are not cached here, so that only `no-cache` and `no-store` are fulfilled. */
 function asksForCache(cache: unknown): boolean {
   return isObject(cache) && Object.keys(cache).length > 0 && cache['no-cache'] !== true && cache['no-store'] !== true
 }

@@ -12,8 +12,8 @@ function notJson(reason: string, cause: unknown): GatewayError {
 }
 
 /**
- * The outline of an answer, which keeps `bytes`: they must not change any more. Throws `upstream-broken`, made by `broken`,
- * for what is no JSON object.
+ * The outline of an answer, which keeps `bytes`: they must not change any more. Throws what `broken` makes, an
+ * `upstream-broken`, for what is no JSON object.
  */
 export function readWholeAnswer(bytes: Uint8Array, broken = notJson): JsonBody {
   try {

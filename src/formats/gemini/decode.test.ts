@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import type { ChatRequest } from '../../core/chat.ts'
 import { JsonBody } from '../../lib/json/json-body.ts'
 import { geminiBatchEmbedContents, geminiCountTokens, geminiEmbedContent, geminiGenerate } from './index.ts'
-import { sealThoughts } from './thought-signature.ts'
+import { encodeThoughts } from './thought-signature.ts'
 import { showsThoughts } from './decode.ts'
 
 const bodyOf = (value: unknown): JsonBody => JsonBody.read(Buffer.from(JSON.stringify(value)))
@@ -221,7 +221,7 @@ describe('contents', () => {
 })
 
 describe('thoughts', () => {
-  const sealed = sealThoughts([{ text: 'I think', signature: 'c2ln' }, { redacted: 'cmVk' }])
+  const sealed = encodeThoughts([{ text: 'I think', signature: 'c2ln' }, { redacted: 'cmVk' }])
   const turn = (...parts: object[]) => decode({ contents: [{ role: 'model', parts }] }).messages[0]!.parts
 
   test('sealed ones come back before their part, once, in place of the plain text', () => {
@@ -248,7 +248,7 @@ describe('thoughts', () => {
   test('forged ones are not believed', () => {
     const forged = Buffer.from('modelgate-thoughts:[{"signature":5}]').toString('base64')
     expect(turn({ text: 'x', thoughtSignature: forged })).toEqual([{ type: 'text', text: 'x' }])
-    const more = sealThoughts([{ text: 't', signature: 's', type: 'tool-call' } as never])
+    const more = encodeThoughts([{ text: 't', signature: 's', type: 'tool-call' } as never])
     expect(turn({ text: 'x', thoughtSignature: more })[0]).toEqual({ type: 'reasoning', text: 't', signature: 's' })
   })
 })

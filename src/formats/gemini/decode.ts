@@ -10,7 +10,7 @@ import { configTable, generateTable } from './fields.ts'
 import { jsonSchemaOf } from './schema.ts'
 import { camel, enumWord, listOf, objectsOf } from './json-names.ts'
 
-/** Marks requests whose client wants to see thoughts. A symbol: it is copied with the request and never becomes JSON. */
+/** Marks requests whose client wants to see thoughts. A symbol is copied with the request and never becomes JSON. */
 const wantsThoughts = Symbol('wants thoughts')
 
 interface MarkedRequest extends ChatRequest {
@@ -22,7 +22,7 @@ export function showsThoughts(request: ChatRequest): boolean {
   return (request as MarkedRequest)[wantsThoughts] === true
 }
 
-/** Throws `unprocessable` for what this dialect allows but no other vendor could be told. */
+/** Throws `unprocessable` for what this dialect allows and no other vendor has. */
 export function decodeGenerate(body: JsonBody): ChatRequest {
   return decodeFields(parseChecked(body, generateTable.checks))
 }

@@ -143,7 +143,7 @@ const generateFields: readonly CheckedField<ChatRequest>[] = [
   { name: 'model', schema: type.anything, description: 'Not read: the model stands in the path.' },
 ]
 /**
- * By name in both spellings; they also judge the request that `countTokens` may hold. In a large body the large fields
+ * By name in both spellings; they also check the request that `countTokens` may hold. In a large body the large fields
  * wait for `decode`, which runs the same checks.
  */
 export const generateTable = fieldTable(generateFields, { alias: snakeName })

@@ -2,16 +2,16 @@
 import type { ForwardRules } from '../../core/format.ts'
 import type { Edit, JsonBody } from '../../lib/json/json-body.ts'
 import { editedAnswer, readWholeAnswer } from '../common/whole-answer.ts'
-import type { MakeDress } from './stream-framing.ts'
+import type { MakeFraming } from './stream-framing.ts'
 import { GenerateRelay } from './relay.ts'
 import { readUsage } from './usage.ts'
 import { broken } from './json-names.ts'
 
 /**
- * `dress` = what streams are wrapped in; whole answers know none. `answer` throws `upstream-broken` for what is no JSON
- * object, or has neither `candidates` nor `promptFeedback`.
+ * `framing` = what streams are wrapped in; whole answers have none. `answer` throws `upstream-broken` for what is no
+ * JSON object, or has neither `candidates` nor `promptFeedback`.
  */
-export function generateForward(dress: MakeDress): ForwardRules {
+export function generateForward(framing: MakeFraming): ForwardRules {
   return {
     modelInPath: true,
     edits(body, quirks) {
@@ -25,7 +25,7 @@ export function generateForward(dress: MakeDress): ForwardRules {
       const edits = body.has('modelVersion') ? [{ set: 'modelVersion', json: JSON.stringify(publicModel) }] : []
       return { body: editedAnswer(body, edits), usage: readUsage(body.get('usageMetadata')) }
     },
-    relay: publicModel => new GenerateRelay(publicModel, dress()),
+    relay: publicModel => new GenerateRelay(publicModel, framing()),
   }
 }
 

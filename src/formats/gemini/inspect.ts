@@ -1,4 +1,4 @@
-/** What can be said of a request without any model (ai.google.dev/api/generate-content). */
+/** Checks of a request that need no model (ai.google.dev/api/generate-content). */
 import type { Inspection } from '../../core/format.ts'
 import type { JsonBody } from '../../lib/json/json-body.ts'
 import { checkFields, ProblemList } from '../common/field-checks.ts'

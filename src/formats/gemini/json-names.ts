@@ -3,7 +3,7 @@ import { GatewayError } from '../../core/errors.ts'
 import { isObject } from '../common/field-checks.ts'
 import type { Fields, Path, ProblemList } from '../common/field-checks.ts'
 
-/** The same message with its field names in camelCase; where both spellings stand, camelCase counts (see `checkSpelling`). */
+/** The message with its field names in camelCase, which counts where both spellings are sent (see `checkSpelling`). */
 export function camel(fields: Fields): Fields {
   const names = Object.keys(fields)
   if (!names.some(name => name.includes('_'))) return fields
@@ -25,7 +25,7 @@ export function snakeName(name: string): string {
   return name.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)
 }
 
-/** A field that is given in both spellings has two values: nobody could say which one is meant. */
+/** A field that is given in both spellings has two values, of which neither is more likely meant. */
 export function checkSpelling(fields: Fields, path: Path, problems: ProblemList): void {
   for (const name of Object.keys(fields)) {
     const plain = camelName(name)
@@ -34,7 +34,7 @@ export function checkSpelling(fields: Fields, path: Path, problems: ProblemList)
   }
 }
 
-/** An array as it is, one object as a list of one (Google's own examples write `"parts": {"text": ...}`), nothing as none. */
+/** An array as it is, an object as a list of one (Google's examples: `"parts": {"text": ...}`), nothing as none. */
 export function listOf(value: unknown): unknown[] {
   if (Array.isArray(value)) return value
   return value === undefined || value === null ? [] : [value]

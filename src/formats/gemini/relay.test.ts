@@ -3,6 +3,8 @@ import { JsonBody } from '../../lib/json/json-body.ts'
 import { frameSplitter } from '../../lib/frames.ts'
 import { geminiGenerate, geminiGenerateArray } from './index.ts'
 
+const eventOf = (answer: unknown): string => `data: ${JSON.stringify(answer)}\n\n`
+
 /** As AI Studio streams (ai.google.dev/api/generate-content, "streamGenerateContent"): CRLF, usage in every event. */
 const answers = [
   {
@@ -79,9 +81,8 @@ test('the last answer waits for the end: until then nobody knows that it is the 
   expect(beforeEnd).not.toContain('"finishReason"')
   expect(text).toContain('"finishReason":"STOP"')
   // Gemini 1 wrote a reason into every answer.
-  const chatty = answers.map(
-    (_, at) =>
-      `data: ${JSON.stringify({ candidates: [{ content: { parts: [{ text: String(at) }] }, finishReason: 'STOP' }] })}\n\n`,
+  const chatty = answers.map((_, at) =>
+    eventOf({ candidates: [{ content: { parts: [{ text: String(at) }] }, finishReason: 'STOP' }] }),
   )
   const old = run(chatty.map(one => Buffer.from(one)))
   expect(frameSplitter().push(Buffer.from(old.text)).length).toBe(3)
@@ -96,7 +97,11 @@ test('a last event without its blank line counts if it is whole', () => {
 })
 
 test('a blocked prompt is a whole answer', () => {
-  const blocked = `data: ${JSON.stringify({ promptFeedback: { blockReason: 'SAFETY' }, usageMetadata: { promptTokenCount: 4 }, modelVersion: 'x' })}\n\n`
+  const blocked = eventOf({
+    promptFeedback: { blockReason: 'SAFETY' },
+    usageMetadata: { promptTokenCount: 4 },
+    modelVersion: 'x',
+  })
   const { relay, text } = run([Buffer.from(blocked)])
   expect([relay.complete, relay.failure, relay.usage]).toEqual([true, undefined, { inputTokens: 4, outputTokens: 0 }])
   expect(text).toContain('"blockReason":"SAFETY"')
@@ -132,7 +137,7 @@ describe('what breaks', () => {
     ['a name twice', 'data: {"modelVersion":"a","modelVersion":"b"}\n\n', 'not a JSON object'],
     [
       'an error',
-      `data: ${JSON.stringify(answers[0])}\n\ndata: {"error":{"code":503,"message":"overloaded, sorry","status":"UNAVAILABLE"}}\n\n`,
+      eventOf(answers[0]) + 'data: {"error":{"code":503,"message":"overloaded, sorry","status":"UNAVAILABLE"}}\n\n',
       'overloaded, sorry',
     ],
   ])('%s', (_, text, message) => {

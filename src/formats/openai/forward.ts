@@ -12,7 +12,7 @@ import { editedAnswer, readAnswerWith } from '../common/whole-answer.ts'
 import { openaiErrorEvent } from './error.ts'
 import { OpenaiRelay } from './relay.ts'
 
-/** Usage is always asked for, so that every stream can be billed; the relay hides it from clients who did not ask. */
+/** Usage is always requested, so that every stream can be billed; the relay hides it from clients that did not ask. */
 function streamEdits(body: JsonBody, quirks: ForwardQuirks): { edits: Edit[]; dropped: string[] } {
   const result = commonEdits(body, quirks)
   const asked = body.get('stream_options')
@@ -37,7 +37,7 @@ interface AnswerShape {
 const smallAnswerBytes = 64 * 1024
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
-/** Up to 64 KiB as text, above by its outline. Throws `upstream-broken` for no JSON object, or one without `mustHave`. */
+/** Up to 64 KiB as text, above by its outline. Throws `upstream-broken` for no JSON object, or without `mustHave`. */
 function answerOf(bytes: Uint8Array, publicModel: string, shape: AnswerShape): ForwardedAnswer {
   return (
     (bytes.length <= smallAnswerBytes ? forwardSmall(bytes, publicModel, shape) : undefined) ??
@@ -93,8 +93,8 @@ function forwardOutlined(bytes: Uint8Array, publicModel: string, shape: AnswerSh
 }
 
 /**
- * The answer under the public model's name, `more` changed too; copied only if something changes. Its usage is undefined
- * when the upstream reports none that can be believed.
+ * The answer under the public model's name, `more` changed too; copied only if something changes. Its usage is
+ * undefined when the upstream reports none that is plausible.
  */
 export function forwardAnswer(body: JsonBody, publicModel: string, more: readonly Edit[]): ForwardedAnswer {
   const edits = [...more]
@@ -115,7 +115,7 @@ function choicesOf(body: JsonBody): number {
   return Math.max(prompts, 1) * (typeof n === 'number' && n > 1 ? n : 1)
 }
 
-/** @openrouter/sdk refuses an answer without the key; null is enough (research/ecosystem 1.1). */
+/** @openrouter/sdk refuses an answer without the key; null is enough. */
 const chatAnswer: AnswerShape = { mustHave: 'choices', nullable: ['system_fingerprint'] }
 const completionAnswer: AnswerShape = { mustHave: 'choices', nullable: [] }
 const embeddingsAnswer: AnswerShape = { mustHave: 'data', nullable: [] }

@@ -18,7 +18,7 @@ const wholeBytesMax = 64 * 1024 * 1024
 const isCount = (value: unknown): value is number =>
   typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= tokensMax
 
-/** A duration that can be believed: more than 0 s and less than 12 days. */
+/** A plausible duration: more than 0 s and less than 12 days. */
 export const isDuration = (value: unknown): value is number =>
   typeof value === 'number' && value > 0 && value <= secondsMax
 

@@ -20,7 +20,7 @@ import { forwardAnswer } from './forward.ts'
 
 const kinds = 'a string, an array of strings, or an array of parts with `text` or `image_url`'
 
-/** Every category of the API, and whether it is also judged from pictures (`category_applied_input_types`). */
+/** Every category of the API, and whether pictures are classified by it too (`category_applied_input_types`). */
 const categories: Readonly<Record<string, boolean>> = {
   hate: false,
   'hate/threatening': false,
@@ -85,7 +85,7 @@ function decode(body: JsonBody): ModerationsRequest {
   return request
 }
 
-/** Strings are judged one by one, parts together. */
+/** Strings are classified one by one, parts together. */
 function inputsOf(input: unknown): ModerationPart[][] {
   if (typeof input === 'string') return [[{ type: 'text', text: input }]]
   const list = input as unknown[]
@@ -100,7 +100,7 @@ function partOf(part: Record<string, unknown>): ModerationPart {
   return { type: 'image', source: mediaType !== undefined && data !== undefined ? { data, mediaType } : { url } }
 }
 
-/** All of OpenAI's categories, and whatever else the upstream found. */
+/** All of OpenAI's categories, and the others that the upstream reported. */
 function encodeVerdict(verdict: ModerationVerdict, parts: readonly ModerationPart[]): object {
   const names = Object.keys(categories)
   const flags: [string, boolean][] = names.map(name => [name, verdict.categories[name] ?? false])
@@ -119,11 +119,11 @@ function encodeVerdict(verdict: ModerationVerdict, parts: readonly ModerationPar
       ...Object.entries(verdict.scores).filter(([name]) => !isKnown(name)),
     ]),
     category_applied_input_types: Object.fromEntries(
-      // Only a category that was judged has looked at anything.
+      // A category without a verdict was applied to nothing.
       names.map(name => {
-        const isJudged = Object.hasOwn(verdict.scores, name) || Object.hasOwn(verdict.categories, name)
+        const isReported = Object.hasOwn(verdict.scores, name) || Object.hasOwn(verdict.categories, name)
         const types = [...(hasText ? ['text'] : []), ...(hasImage && categories[name] ? ['image'] : [])]
-        return [name, isJudged ? types : []]
+        return [name, isReported ? types : []]
       }),
     ),
   }

@@ -99,7 +99,7 @@ function uploadFormat(dialect: Dialect, table: FieldTable<object>): UploadFormat
     dialect,
     operation: 'transcriptions',
     multipart: true,
-    // Models that cannot stream ignore the wish and answer whole (API reference, `stream`).
+    // Models that cannot stream ignore `stream` and answer whole (API reference, `stream`).
     streaming: 'as-upstream',
     inspect: inspector(table),
     errorBody: openaiErrorBody,

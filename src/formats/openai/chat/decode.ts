@@ -24,7 +24,7 @@ export function usesLegacyFunctions(request: ChatRequest): boolean {
   return (request as MarkedRequest)[legacyFunctions] === true
 }
 
-/** Throws `unprocessable` for what this dialect allows but no other vendor could be told. */
+/** Throws `unprocessable` for what this dialect allows and no other vendor has. */
 export function decodeChat(body: JsonBody): ChatRequest {
   const fields = parseChecked(body, chatTable.checks)
   const request: MarkedRequest = {
@@ -51,13 +51,13 @@ export function decodeChat(body: JsonBody): ChatRequest {
   return request
 }
 
-/** `chat_template_kwargs.thinking_mode` (gateway API specification, rule 1); undefined = not said. */
+/** `chat_template_kwargs.thinking_mode` (gateway API specification, rule 1); undefined = absent. */
 function thinkingMode({ chat_template_kwargs: template }: Fields): boolean | undefined {
   const mode = isObject(template) ? template.thinking_mode : undefined
   return mode === 'on' || mode === 'off' ? mode === 'on' : undefined
 }
 
-/** The client wants the usage event: only asked for in a stream. */
+/** The client wants the usage event, which only streams have. */
 export function includesUsage(fields: Fields): boolean {
   return fields.stream === true && isObject(fields.stream_options) && fields.stream_options.include_usage === true
 }
@@ -71,14 +71,14 @@ export function readSampling(fields: Fields, request: ChatRequest): void {
   else if (Array.isArray(fields.stop) && fields.stop.length > 0) request.stop = fields.stop as string[]
 }
 
-/** `understood` gets what is wished here and was not asked for. */
+/** `understood` gets the names of settings that are set here and that the client did not send. */
 function readTools(fields: Fields, request: MarkedRequest, understood: string[]): void {
   const tools = ((fields.tools ?? []) as Fields[]).map(decodeTool)
   const functions = (fields.functions ?? []) as Fields[]
   for (const definition of functions) tools.push(functionTool(definition, definition))
   if (functions.length > 0 && fields.tools == null) {
     request[legacyFunctions] = true
-    // `function_call` has room for one. An upstream that cannot be told costs the client nothing: the answer keeps to one.
+    // `function_call` holds one call. An upstream without the setting is no loss: the answer keeps to one call.
     request.parallelToolCalls = false
     if (typeof fields.parallel_tool_calls !== 'boolean') understood.push('parallel_tool_calls')
   }
@@ -151,7 +151,7 @@ function responseFormat(value: unknown): ResponseFormat | undefined {
   return format
 }
 
-/** Three spellings of one wish; the plainest (`reasoning_effort`) wins where they differ. */
+/** Three spellings of one setting; `reasoning_effort` counts where they differ. */
 function readReasoning(fields: Fields): ChatRequest['reasoning'] {
   const reasoning = isObject(fields.reasoning) ? fields.reasoning : {}
   const thinking = isObject(fields.thinking) ? fields.thinking : {}

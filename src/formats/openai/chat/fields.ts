@@ -9,7 +9,7 @@ import { oneOf } from '../../common/plain-checks.ts'
 import { checkMessages } from './inspect-messages.ts'
 
 const toolModes = new Set<unknown>(['auto', 'none', 'required', 'any'])
-/** The last three are other vendors'; they are theirs to judge. */
+/** The last three are other vendors', which check them further. */
 const responseTypes = new Set<unknown>(['text', 'json_object', 'json_schema', 'grammar', 'regex', 'structural_tag'])
 
 function checkFunction(value: unknown, path: Path, problems: ProblemList): void {

@@ -1,4 +1,4 @@
-/** What can be said of a chat request without any model (OpenAI API reference, "Create chat completion"). */
+/** Checks of a chat request that need no model (OpenAI API reference, "Create chat completion"). */
 import type { Inspection } from '../../../core/format.ts'
 import type { JsonBody } from '../../../lib/json/json-body.ts'
 import { checkFields, isObject, ProblemList, readField, textOf } from '../../common/field-checks.ts'

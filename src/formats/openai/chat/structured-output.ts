@@ -1,4 +1,4 @@
-/** A chat answer held to the schema that its request calls strict (API reference, "Structured outputs"). */
+/** A chat answer checked against the strict schema of its request (API reference, "Structured outputs"). */
 import type { StrictSchema } from '../../../core/format.ts'
 import type { JsonBody } from '../../../lib/json/json-body.ts'
 import { objectsOf } from '../../../lib/json/json-values.ts'

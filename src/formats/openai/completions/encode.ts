@@ -43,7 +43,7 @@ function legacyLogprobs(content: readonly unknown[], offset: number): { columns:
   return { columns, offset: at }
 }
 
-/** What stands before the text of a choice: its prompt, where the client asked for the echo. */
+/** What precedes the text of a choice: its prompt, where the client set `echo`. */
 function echoOf({ messages, series = [], choices = 1, extra }: ChatRequest, choice: number): string {
   if (extra.fields.echo !== true) return ''
   const prompt = [messages, ...series][Math.floor(choice / choices)] ?? []

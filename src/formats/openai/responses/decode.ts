@@ -13,7 +13,7 @@ import { applyTools, readTools } from './tools.ts'
 
 const logprobsWish = 'message.output_text.logprobs'
 
-/** Throws `unprocessable` for what this dialect allows but no other vendor could be told. */
+/** Throws `unprocessable` for what this dialect allows and no other vendor has. */
 export function decodeResponses(body: JsonBody): ChatRequest {
   const fields = parseChecked(body, responsesTable.checks)
   if (isObject(fields.prompt))
@@ -61,28 +61,28 @@ function readSampling(fields: Fields, request: ChatRequest): void {
     request.serviceTier = fields.service_tier
 }
 
-/** Summaries need no asking: whatever an upstream tells of its thinking is shown. */
+/** Summaries need no setting: all thinking that an upstream shows is passed on. */
 const knownReasoning = new Set(['effort', 'summary', 'generate_summary'])
 
-/** What could not be said. */
+/** The names of what the hub has no words for. */
 function readReasoning(fields: Fields, request: ChatRequest): string[] {
   const reasoning = objectOf(fields.reasoning)
   const { effort } = reasoning
   // The hub's highest step is OpenAI's next to highest.
   if (typeof effort === 'string')
     request.reasoning = { effort: effort === 'max' ? 'xhigh' : (effort as ReasoningEffort) }
-  return unsaid('reasoning', reasoning, knownReasoning)
+  return unknownKeys('reasoning', reasoning, knownReasoning)
 }
 
 function readText(fields: Fields, request: ChatRequest): string[] {
   const text = objectOf(fields.text)
   const format = responseFormat(text.format)
   if (format) request.responseFormat = format
-  // `medium` is what everyone does anyway.
-  return unsaid('text', text.verbosity === 'medium' ? { ...text, verbosity: null } : text, new Set(['format']))
+  // `medium` is every vendor's default.
+  return unknownKeys('text', text.verbosity === 'medium' ? { ...text, verbosity: null } : text, new Set(['format']))
 }
 
-function unsaid(field: string, value: Fields, known: ReadonlySet<string>): string[] {
+function unknownKeys(field: string, value: Fields, known: ReadonlySet<string>): string[] {
   return Object.keys(value)
     .filter(key => !known.has(key) && value[key] != null)
     .map(key => `${field}.${key}`)

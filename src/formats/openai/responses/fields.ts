@@ -115,7 +115,7 @@ const responsesFields: readonly CheckedField<ChatRequest>[] = [
   {
     name: 'store',
     schema: type.boolean,
-    description: 'true unless said: the answer can be fetched and continued by its id.',
+    description: 'true by default: the answer can be fetched and continued by its id.',
   },
   {
     name: 'background',

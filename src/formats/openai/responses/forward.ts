@@ -10,7 +10,7 @@ import { commonEdits } from '../../common/forward-edits.ts'
 import { editedAnswer, readAnswerWith } from '../../common/whole-answer.ts'
 import { ResponsesRelay } from './relay.ts'
 import { failureOf } from './response-object.ts'
-import { sealPrefix, unseal } from './encrypted-reasoning.ts'
+import { ownPrefix, decodeProof } from './encrypted-reasoning.ts'
 import { readUsage } from './usage.ts'
 
 /** Done here: an upstream knows neither our ids nor our runs. */
@@ -19,7 +19,7 @@ const ownFields = ['previous_response_id', 'conversation', 'background']
 function edits(body: JsonBody, quirks: ForwardQuirks): { edits: Edit[]; dropped: string[] } {
   const result = commonEdits(body, quirks)
   for (const name of ownFields) if (body.has(name)) result.edits.push({ remove: name })
-  if (holdsOurSeals(body)) {
+  if (holdsOwnProofs(body)) {
     result.edits.push({ set: 'input', json: JSON.stringify((body.get('input') as unknown[]).filter(isForeign)) })
     result.dropped.push('input.encrypted_content')
   }
@@ -28,12 +28,12 @@ function edits(body: JsonBody, quirks: ForwardQuirks): { edits: Edit[]; dropped:
 
 /** Another vendor's thinking, from earlier in the conversation: this upstream could not verify it. */
 function isForeign(item: unknown): boolean {
-  return !(isObject(item) && item.type === 'reasoning' && unseal(item.encrypted_content))
+  return !(isObject(item) && item.type === 'reasoning' && decodeProof(item.encrypted_content))
 }
 
-function holdsOurSeals(body: JsonBody): boolean {
+function holdsOwnProofs(body: JsonBody): boolean {
   const { bytes } = body
-  if (Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).indexOf(`"${sealPrefix}`) < 0) return false
+  if (Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).indexOf(`"${ownPrefix}`) < 0) return false
   const input = body.get('input')
   return Array.isArray(input) && !input.every(isForeign)
 }

@@ -1,4 +1,4 @@
-/** What can be said of a Responses request without any model (API reference, "Create a model response"). */
+/** Checks of a Responses request that need no model (API reference, "Create a model response"). */
 import type { Inspection } from '../../../core/format.ts'
 import type { JsonBody } from '../../../lib/json/json-body.ts'
 import { checkFields, isObject, ProblemList, readField, textOf } from '../../common/field-checks.ts'

@@ -11,7 +11,7 @@ export function newResponseId(): string {
   return `resp_${crypto.randomUUID().replaceAll('-', '')}`
 }
 
-/** A response that has said nothing yet. `fields` = the client's body, which the object repeats. */
+/** A response without output yet. `fields` = the client's body, which the object repeats. */
 export function newResponse(id: string, model: string, fields: Fields): Fields {
   const reasoning = objectOf(fields.reasoning)
   const text = objectOf(fields.text)

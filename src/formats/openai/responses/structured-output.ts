@@ -1,4 +1,4 @@
-/** A response held to the schema that its request calls strict (API reference, "Create a model response", `text.format`). */
+/** A response checked against its request's strict schema (API reference, "Create a model response", `text.format`). */
 import type { StrictSchema } from '../../../core/format.ts'
 import type { JsonBody } from '../../../lib/json/json-body.ts'
 import { objectsOf } from '../../../lib/json/json-values.ts'
@@ -15,7 +15,7 @@ export const strictResponseSchema: StrictSchema = {
       ? format.schema
       : undefined
   },
-  /** One text, of all messages. A response that is not completed says why; one with calls goes on with their results. */
+  /** One text, of all messages; none of a response that is not completed, or that calls tools. */
   texts(answer) {
     if (!isObject(answer) || answer.status !== 'completed') return []
     const items = objectsOf(answer.output)
