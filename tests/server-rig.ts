@@ -4,7 +4,7 @@ import type { Socket } from 'node:net'
 import type { Answer, AnswerSink, AnswerStream } from '../src/core/answer.ts'
 import { GatewayError } from '../src/core/errors.ts'
 import { readBody } from '../src/core/request.ts'
-import type { IncomingRequest } from '../src/http/server/connected-request.ts'
+import type { ServerRequest } from '../src/http/server/server-request.ts'
 import { ClientConnection } from '../src/http/server/connection.ts'
 import type { Host } from '../src/http/server/connection-host.ts'
 import { listen } from '../src/http/server/server.ts'
@@ -12,7 +12,7 @@ import type { HttpServer, ServerOptions } from '../src/http/server/server.ts'
 import type { Clock } from '../src/lib/clock.ts'
 import { TimerWheel } from '../src/lib/timer-wheel.ts'
 
-export type Handler = (request: IncomingRequest) => Answer | Promise<Answer>
+export type Handler = (request: ServerRequest) => Answer | Promise<Answer>
 
 const cleanups: (() => void)[] = []
 
@@ -22,7 +22,7 @@ export function closeRigs(): void {
 }
 
 /** Stands still until `advance`. */
-export class HandClock implements Clock {
+class HandClock implements Clock {
   nowMs = 1_000_000
   readonly wheel = new TimerWheel(this, 50)
   epochMs(): number {
@@ -48,11 +48,11 @@ export const text = (body: string, status = 200): Answer => ({
 })
 
 /** As the router refuses, in short. */
-export const refuse: ServerOptions['refuse'] = ({ status, message }) => text(`refused: ${message}`, status)
+const refuse: ServerOptions['refuse'] = ({ status, message }) => text(`refused: ${message}`, status)
 
 /** Says what was asked, once the body is there. */
-export async function echo(request: IncomingRequest): Promise<Answer> {
-  const { method, target } = request.head
+export async function echo(request: ServerRequest): Promise<Answer> {
+  const { method, target } = request.headers
   try {
     const body = Buffer.from(await readBody(request.body, 1e6)).toString('latin1')
     return text(`${method} ${target} [${body}]`)
@@ -67,7 +67,7 @@ export interface ServerRig {
   readonly port: number
   readonly clock: HandClock
   /** In the order of their arrival. */
-  readonly requests: IncomingRequest[]
+  readonly requests: ServerRequest[]
   /** What the server reported. */
   readonly reports: unknown[]
   client(): RawClient
@@ -75,7 +75,7 @@ export interface ServerRig {
 
 export function serverRig(handle: Handler = echo, options: Pick<ServerOptions, 'limit'> = {}): ServerRig {
   const clock = new HandClock()
-  const requests: IncomingRequest[] = []
+  const requests: ServerRequest[] = []
   const reports: unknown[] = []
   const server = listen({
     hostname: '127.0.0.1',
@@ -269,7 +269,7 @@ export class HandStream implements AnswerStream {
 }
 
 /** A socket without a system: takes `room` bytes a call and remembers them. */
-export class FakeSocket {
+class FakeSocket {
   readonly remoteAddress = '192.0.2.1'
   readonly #pieces: Buffer[] = []
   room = Infinity
@@ -310,7 +310,7 @@ export class FakeLine implements Host<ClientConnection> {
   readonly clock = new HandClock()
   readonly wheel = this.clock.wheel
   readonly socket = new FakeSocket()
-  readonly requests: IncomingRequest[] = []
+  readonly requests: ServerRequest[] = []
   readonly failures: unknown[] = []
   readonly connection: ClientConnection
   stopping = false
@@ -325,7 +325,7 @@ export class FakeLine implements Host<ClientConnection> {
     )
   }
 
-  handle(request: IncomingRequest): Answer | Promise<Answer> {
+  handle(request: ServerRequest): Answer | Promise<Answer> {
     this.requests.push(request)
     return this.#handle(request)
   }

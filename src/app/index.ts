@@ -3,7 +3,7 @@ import { mkdirSync } from 'node:fs'
 import type { RunningServer, ServeOptions } from '../config/serve-options.ts'
 import { openSettings } from '../config/settings-source.ts'
 import type { SettingsSource } from '../config/settings-source.ts'
-import { countModels } from '../config/summary.ts'
+import { countModels } from '../config/model-counts.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { FrontDoor } from '../endpoints/router.ts'
 import { connectionLimit, connectionsVariable, descriptorsMax } from '../http/server/connection-limit.ts'
@@ -11,7 +11,6 @@ import { listen } from '../http/server/server.ts'
 import type { ConnectionLimit } from '../http/server/server.ts'
 import { systemClock as clock } from '../lib/clock.ts'
 import { endAll } from '../lib/end-all.ts'
-import { QuietCollector } from '../lib/quiet-collector.ts'
 import { providers } from '../providers/index.ts'
 import { lockDataDirectory } from '../platform/data-directory-lock.ts'
 import type { DataLock } from '../platform/data-directory-lock.ts'
@@ -62,19 +61,12 @@ async function serveStore({ options, logger, source, lock, store, announce }: Se
   const { environment } = options
   const connectionsMax = connectionLimit(environment[connectionsVariable], descriptorsMax())
   const parts = assemble({ options, source, store, logger, clients: () => server.clients() })
-  const collector = new QuietCollector({
-    isBusy: () => parts.transport.connections().busy > 0,
-    isSettling: () => store.ledger.waitingBytes() > 0,
-  })
   const server = listen({
     hostname: options.host,
     port: options.port,
     clock,
     wheel: parts.timers,
-    handle: request => {
-      collector.touch()
-      return parts.door.handle(request)
-    },
+    handle: request => parts.door.handle(request),
     refuse: refusal => parts.door.refuse(refusal),
     report: thrown => logger.error('the front door failed', { error: stackOf(thrown) }),
     limit: limitOf(connectionsMax, parts.door, logger),
@@ -88,6 +80,7 @@ async function serveStore({ options, logger, source, lock, store, announce }: Se
     },
   )
   source.watch(report => parts.reloaded(report))
+  const batches = parts.watchBatches()
   return {
     ...facts,
     firstMasterKey,
@@ -100,7 +93,6 @@ async function serveStore({ options, logger, source, lock, store, announce }: Se
     report: (what, thrown) => logger.error(what, { error: stackOf(thrown) }),
     async stop() {
       source.close()
-      collector.stop()
       parts.draining()
       const cutRequests = await stopServing(server, {
         environment,
@@ -108,6 +100,7 @@ async function serveStore({ options, logger, source, lock, store, announce }: Se
         upstreamCalls: parts.transport.connections().busy,
       })
       await endAll([
+        () => batches.stop(),
         () => parts.detached.stop(),
         () => parts.tokenizer.stop(),
         () => parts.transport.close(),

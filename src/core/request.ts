@@ -1,8 +1,8 @@
-/** A request as the server hands it over, and one made inside of this program. */
+/** What a request consists of: its client, headers and body, and how a body is read. */
 import { JsonBody, JsonBodyError } from '../lib/json/json-body.ts'
 import { GatewayError } from './errors.ts'
 
-/** Whoever waits for an answer. */
+/** Who waits for an answer. */
 export interface Client {
   readonly clientAddress: string
   readonly left: boolean
@@ -24,7 +24,7 @@ export interface RequestHeaders {
   has(name: string): boolean
 }
 
-/** Who is handed a body: one of the two is called, once. */
+/** Receives a body: exactly one of the two is called, once. */
 export interface BodyReader {
   whole(bytes: Uint8Array): void
   /** `too-large`, `client-closed`, `body-timeout`, or `invalid-request` when its framing is broken. */
@@ -55,12 +55,17 @@ export interface HttpRequest extends Client {
   readonly id: string
 }
 
-/** As a promise, for whoever is in no hurry. */
+/** A request from the wire, before and while it is routed: the router sets `params` when it has found the endpoint. */
+export interface IncomingRequest extends HttpRequest {
+  params: Readonly<Record<string, string>>
+}
+
+/** The whole body as a promise, where an await per call does not matter. Rejects as `BodyReader.failed` says. */
 export function readBody(body: RequestBody, bytesMax: number): Promise<Uint8Array> {
   return new Promise((resolve, reject) => body.read(bytesMax, { whole: resolve, failed: reject }))
 }
 
-/** What a body beyond the limit is told. */
+/** The error of a body beyond the limit. */
 export function bodyTooLarge(bytesMax: number): GatewayError {
   return new GatewayError(
     'too-large',
@@ -78,7 +83,9 @@ export function checkEncoding(headers: RequestHeaders): void {
     )
 }
 
-/** The outline of a client's JSON. Throws `invalid-request`, with the place, when it is not one JSON object within the limits. */
+/**
+ * The outline of a client's JSON. Throws `invalid-request` with the place when it is no JSON object within the limits.
+ */
 export function readJsonBody(bytes: Uint8Array): JsonBody {
   if (bytes.length === 0) throw new GatewayError('invalid-request', 'the body is empty; send a JSON object')
   try {
@@ -86,83 +93,5 @@ export function readJsonBody(bytes: Uint8Array): JsonBody {
   } catch (cause) {
     if (!(cause instanceof JsonBodyError)) throw cause
     throw new GatewayError('invalid-request', cause.message, { cause })
-  }
-}
-
-/** The body of a request that is made here. */
-export class BytesBody implements RequestBody {
-  readonly announcedBytes: number
-  #bytes: Uint8Array | undefined
-
-  constructor(bytes: Uint8Array) {
-    this.#bytes = bytes
-    this.announcedBytes = bytes.length
-  }
-
-  read(bytesMax: number, reader: BodyReader): void {
-    const bytes = this.#bytes ?? new Uint8Array()
-    this.#bytes = undefined
-    if (bytes.length > bytesMax) reader.failed(bodyTooLarge(bytesMax))
-    else reader.whole(bytes)
-  }
-
-  async next(): Promise<Uint8Array | undefined> {
-    const bytes = this.#bytes
-    this.#bytes = undefined
-    return bytes
-  }
-}
-
-/** What a request is made of that the gateway sends itself. */
-export interface RequestParts extends Pick<HttpRequest, 'id' | 'path' | 'params' | 'query' | 'headers'> {
-  /** POST unless said. */
-  readonly method?: string
-  readonly bytes: Uint8Array
-  readonly client: Client
-}
-
-/** A request with this body, to be answered like one from the wire. */
-export function madeRequest({
-  method = 'POST',
-  bytes,
-  client,
-  id,
-  path,
-  params,
-  query,
-  headers,
-}: RequestParts): HttpRequest {
-  return {
-    method,
-    id,
-    path,
-    params,
-    query,
-    headers,
-    body: new BytesBody(bytes),
-    clientAddress: client.clientAddress,
-    get left() {
-      return client.left
-    },
-    onLeft: listener => client.onLeft(listener),
-  }
-}
-
-/** A client inside of this program: it leaves when `signal` aborts. */
-export class SignalClient implements Client {
-  readonly clientAddress: string
-  readonly #signal: AbortSignal
-
-  constructor(signal: AbortSignal, clientAddress: string) {
-    this.#signal = signal
-    this.clientAddress = clientAddress
-  }
-
-  get left(): boolean {
-    return this.#signal.aborted
-  }
-
-  onLeft(listener: (why: GatewayError) => void): void {
-    this.#signal.addEventListener('abort', () => listener(clientClosed()), { once: true })
   }
 }

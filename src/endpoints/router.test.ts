@@ -1,24 +1,34 @@
 /** The front door: requests that there is no room for, and paths that are not there. */
 import { expect, test } from 'bun:test'
 import type { Services } from '../core/endpoint.ts'
+import type { IncomingRequest } from '../core/request.ts'
 import { GatewayError } from '../core/errors.ts'
+import { internalRequest, SignalClient } from '../core/internal-request.ts'
 import { endpoints } from './index.ts'
 import { createFrontDoor } from './router.ts'
-import type { WireRequest } from './router.ts'
 
 const door = createFrontDoor({
   endpoints,
   services: { metricsText: () => 'up 1\n' } as Services,
-  identify: () => undefined,
+  policies: [],
   reportInternal: error => expect(error).toBeUndefined(),
   metricsRequireKey: () => false,
-  countRequest: () => undefined,
 })
 const full = new GatewayError('overloaded', 'full; try again', { retryAfterMs: 1000 })
 
-function wire(method: string, target: string, headers: Record<string, string> = {}): WireRequest {
-  const head = { method, target, get: (name: string) => headers[name] ?? null, has: (name: string) => name in headers }
-  return { head, body: undefined, clientAddress: '', left: false, onLeft() {} } as unknown as WireRequest
+function wire(method: string, target: string, headers: Record<string, string> = {}): IncomingRequest {
+  const client = new SignalClient(new AbortController().signal, '')
+  const [path, query] = target.split('?')
+  return internalRequest({
+    method,
+    id: 'id',
+    path: path!,
+    params: {},
+    query: new URLSearchParams(query),
+    headers: new Headers(headers),
+    bytes: new Uint8Array(),
+    client,
+  })
 }
 
 async function turnedAway(...request: Parameters<typeof wire>) {

@@ -5,83 +5,30 @@ import type { Answer } from '../core/answer.ts'
 import type { Caller } from '../core/caller.ts'
 import type { Endpoint, Services } from '../core/endpoint.ts'
 import { GatewayError, toGatewayError } from '../core/errors.ts'
-import type { CountedRequest } from '../core/policy.ts'
-import type { Client, HttpRequest, RequestBody, RequestHeaders } from '../core/request.ts'
+import type { RequestHead, RequestPolicy } from '../core/policy.ts'
+import type { HttpRequest, IncomingRequest, RequestHeaders } from '../core/request.ts'
 import { openaiErrorBody } from '../formats/openai/error.ts'
 import { PathTable } from '../lib/path-table.ts'
-import { presentedKey, unknownKey } from './credentials.ts'
 
 /** What the door is made of. `endpoints` are laid out once; everything else is asked anew for each request. */
 interface FrontDoorParts {
   readonly endpoints: readonly Endpoint[]
   readonly services: Services
-  /** The caller of a key text; undefined = nobody. Synchronous when the key is known here. */
-  identify(keyText: string): Caller | undefined | Promise<Caller | undefined>
+  /** Asked in order for every request that needs a key. */
+  readonly policies: readonly RequestPolicy[]
   /** Failures that are the gateway's own; the client sees only that there was one. */
   reportInternal(error: GatewayError, request: { method: string; path: string; id: string }): void
   metricsRequireKey(): boolean
-  /** Counts one request of this caller; undefined = requests as such are not limited. */
-  countRequest(caller: Caller): CountedRequest | Promise<CountedRequest> | undefined
-}
-
-/** A request from the wire, as the server hands it over. */
-export interface WireRequest extends Client {
-  readonly head: RequestHeaders & { readonly method: string; readonly target: string }
-  readonly body: RequestBody
 }
 
 /** Answers whatever comes in: requests, what could not be read as one, and clients for whom there is no room. */
 export interface FrontDoor {
   /** Never throws and never rejects. */
-  handle(request: WireRequest): Answer | Promise<Answer>
+  handle(request: IncomingRequest): Answer | Promise<Answer>
   /** For what could not be read as a request. */
   refuse(refusal: { readonly status: number; readonly message: string }): Answer
   /** Refuses a request for reasons outside of it, in its path's dialect; what needs no key is answered all the same. */
-  turnAway(request: WireRequest, error: GatewayError): Answer | Promise<Answer>
-}
-
-/** The request as endpoints see it. A class, so that its lazy parts cost nothing when nobody asks. */
-class RoutedRequest implements HttpRequest {
-  readonly method: string
-  readonly path: string
-  readonly id: string
-  readonly params: Readonly<Record<string, string>>
-  readonly #wire: WireRequest
-  readonly #queryText: string
-  #query: URLSearchParams | undefined
-
-  constructor(wire: WireRequest, found: { path: string; query: string; params: Record<string, string> }) {
-    this.#wire = wire
-    this.method = wire.head.method
-    this.path = found.path
-    this.params = found.params
-    this.#queryText = found.query
-    this.id = randomUUIDv7()
-  }
-
-  get headers(): RequestHeaders {
-    return this.#wire.head
-  }
-
-  get body(): RequestBody {
-    return this.#wire.body
-  }
-
-  get query(): URLSearchParams {
-    return (this.#query ??= new URLSearchParams(this.#queryText))
-  }
-
-  get clientAddress(): string {
-    return this.#wire.clientAddress
-  }
-
-  get left(): boolean {
-    return this.#wire.left
-  }
-
-  onLeft(listener: (why: GatewayError) => void): void {
-    this.#wire.onLeft(listener)
-  }
+  turnAway(request: IncomingRequest, error: GatewayError): Answer | Promise<Answer>
 }
 
 /** Endpoints may share a path where their methods differ; of two with the same method the later one counts. */
@@ -94,145 +41,126 @@ export function createFrontDoor(parts: FrontDoorParts): FrontDoor {
       table.add(path, methods)
     }
   return {
-    handle(wire) {
-      const { head } = wire
-      const { target, method } = head
-      const queryStart = target.indexOf('?')
-      const path = queryStart < 0 ? target : target.slice(0, queryStart)
-      const query = queryStart < 0 ? '' : target.slice(queryStart + 1)
-      if (method === 'OPTIONS') return preflight(head)
+    handle(request) {
+      const { method, path } = request
+      if (method === 'OPTIONS') return preflight(request)
       const found = table.find(path)
-      if (!found) return notFound(head, path)
+      if (!found) return notFound(request)
       const endpoint = found.value.get(method)
-      if (!endpoint) return otherMethod(head, found.value)
-      return admit(parts, endpoint, new RoutedRequest(wire, { path, query, params: found.params }))
+      if (!endpoint) return otherMethod(request, found.value)
+      request.params = found.params
+      return admit(parts, endpoint, request)
     },
-    turnAway(wire, error) {
-      const { head } = wire
-      const path = head.target.split('?', 1)[0]!
-      const endpoint = table.find(path)?.value.get(head.method)
+    turnAway(request, error) {
+      const endpoint = table.find(request.path)?.value.get(request.method)
       // Whoever asks for the health of a gateway with too many clients would restart it if nobody answered.
-      if (endpoint?.auth === 'none') return this.handle(wire)
-      return withCors(head, errorAnswer(error, { body: endpoint?.errorBody }))
+      if (endpoint?.auth === 'none') return this.handle(request)
+      return withCors(request.headers, errorAnswer(error, { body: endpoint?.errorBody }))
     },
     refuse: ({ status, message }) => ({ ...errorAnswer(new GatewayError('invalid-request', message)), status }),
   }
 }
 
-/** Authenticates, then hands over. Stays synchronous as long as nothing has to be waited for. */
-function admit(parts: FrontDoorParts, endpoint: Endpoint, request: RoutedRequest): Answer | Promise<Answer> {
+/** Asks the policies, then hands over. Stays synchronous as long as nothing has to be waited for. */
+function admit(parts: FrontDoorParts, endpoint: Endpoint, request: HttpRequest): Answer | Promise<Answer> {
+  const open = endpoint.auth === 'none' && !(request.path === '/metrics' && parts.metricsRequireKey())
+  const head = new AdmittedHead(request, endpoint.auth === 'admin' ? 'admin' : 'key')
   try {
-    const open = endpoint.auth === 'none' && !(request.path === '/metrics' && parts.metricsRequireKey())
-    if (open) return finish(parts, endpoint, request, endpoint.handle(request, parts.services, undefined))
-    const keyText = presentedKey(request)
-    const caller = parts.identify(keyText)
-    if (caller instanceof Promise) return enterLater(parts, endpoint, request, caller)
-    return enter(parts, endpoint, request, caller)
+    return open ? perform(parts, endpoint, request, head) : enter(parts, endpoint, request, head)
   } catch (thrown) {
-    return failed(parts, endpoint, request, thrown)
+    return failed(parts, endpoint, { request, head }, thrown)
   }
 }
 
-/** A function of its own: closures would cost every call of a known key an environment for its variables. */
-function enterLater(
-  parts: FrontDoorParts,
-  endpoint: Endpoint,
-  request: RoutedRequest,
-  caller: Promise<Caller | undefined>,
-): Promise<Answer> {
-  return caller
-    .then(known => enter(parts, endpoint, request, known))
-    .catch(thrown => failed(parts, endpoint, request, thrown))
+/** What the policies see of a request, and what they say of it. */
+class AdmittedHead implements RequestHead {
+  readonly auth: RequestHead['auth']
+  caller: Caller | undefined = undefined
+  answerHeaders: Record<string, string> | undefined = undefined
+  readonly #request: HttpRequest
+
+  constructor(request: HttpRequest, auth: RequestHead['auth']) {
+    this.#request = request
+    this.auth = auth
+  }
+
+  get headers(): RequestHeaders {
+    return this.#request.headers
+  }
+
+  get query(): URLSearchParams {
+    return this.#request.query
+  }
 }
 
+/** Asks the policies from number `from` on. */
 function enter(
   parts: FrontDoorParts,
   endpoint: Endpoint,
-  request: RoutedRequest,
-  caller: Caller | undefined,
+  request: HttpRequest,
+  head: AdmittedHead,
+  from = 0,
 ): Answer | Promise<Answer> {
-  if (!caller) throw unknownKey(presentedKey(request))
-  const counted = parts.countRequest(caller)
-  if (counted === undefined) return perform(parts, endpoint, request, caller)
-  return performCounted(parts, endpoint, request, { caller, counted })
+  for (let at = from; at < parts.policies.length; at++) {
+    const asked = parts.policies[at]!.admit(head)
+    if (asked)
+      return asked
+        .then(() => enter(parts, endpoint, request, head, at + 1))
+        .catch(thrown => failed(parts, endpoint, { request, head }, thrown))
+  }
+  return perform(parts, endpoint, request, head)
 }
 
 function perform(
   parts: FrontDoorParts,
   endpoint: Endpoint,
-  request: RoutedRequest,
-  caller: Caller,
+  request: HttpRequest,
+  head: AdmittedHead,
 ): Answer | Promise<Answer> {
-  if (endpoint.auth === 'admin' && caller.role !== 'admin')
-    throw new GatewayError('forbidden', 'this operation needs the master key')
-  return finish(parts, endpoint, request, endpoint.handle(request, parts.services, caller))
-}
-
-async function performCounted(
-  parts: FrontDoorParts,
-  endpoint: Endpoint,
-  request: RoutedRequest,
-  { caller, counted }: { caller: Caller; counted: CountedRequest | Promise<CountedRequest> },
-): Promise<Answer> {
-  const { headers, refusal } = await counted
-  const answered = async () => {
-    if (refusal) throw refusal
-    return perform(parts, endpoint, request, caller)
-  }
-  const answer = await answered().catch((thrown: unknown) => failed(parts, endpoint, request, thrown))
-  // Again: a browser sees only those headers that are named.
-  return withCors(request.headers, { ...answer, headers: { ...answer.headers, ...headers } })
-}
-
-function finish(
-  parts: FrontDoorParts,
-  endpoint: Endpoint,
-  request: RoutedRequest,
-  answer: Answer | Promise<Answer>,
-): Answer | Promise<Answer> {
-  if (answer instanceof Promise) return finishLater(parts, endpoint, request, answer)
-  return withCors(request.headers, answer)
-}
-
-function finishLater(
-  parts: FrontDoorParts,
-  endpoint: Endpoint,
-  request: RoutedRequest,
-  answer: Promise<Answer>,
-): Promise<Answer> {
+  const answer = endpoint.handle(request, parts.services, head.caller)
+  if (!(answer instanceof Promise)) return finished(request, head, answer)
   return answer.then(
-    made => withCors(request.headers, made),
-    thrown => failed(parts, endpoint, request, thrown),
+    made => finished(request, head, made),
+    thrown => failed(parts, endpoint, { request, head }, thrown),
   )
 }
 
-function failed(parts: FrontDoorParts, endpoint: Endpoint, request: RoutedRequest, thrown: unknown): Answer {
-  const error = toGatewayError(thrown)
-  if (error.kind === 'internal') parts.reportInternal(error, request)
-  return withCors(request.headers, errorAnswer(error, { id: request.id, body: endpoint.errorBody }))
+function finished(request: HttpRequest, { answerHeaders }: AdmittedHead, answer: Answer): Answer {
+  const whole = answerHeaders ? { ...answer, headers: { ...answer.headers, ...answerHeaders } } : answer
+  return withCors(request.headers, whole)
 }
 
-interface ErrorDress {
+function failed(parts: FrontDoorParts, endpoint: Endpoint, at: Admitted, thrown: unknown): Answer {
+  const { request, head } = at
+  const error = toGatewayError(thrown)
+  if (error.kind === 'internal') parts.reportInternal(error, request)
+  return finished(request, head, errorAnswer(error, { id: request.id, body: endpoint.errorBody }))
+}
+
+interface Admitted {
+  readonly request: HttpRequest
+  readonly head: AdmittedHead
+}
+
+interface ErrorShape {
   readonly id?: string
   /** The body in the path's dialect. */
   readonly body?: Endpoint['errorBody']
 }
 
-function errorAnswer(error: GatewayError, { id = randomUUIDv7(), body = openaiErrorBody }: ErrorDress = {}): Answer {
+function errorAnswer(error: GatewayError, { id = randomUUIDv7(), body = openaiErrorBody }: ErrorShape = {}): Answer {
   const headers: Record<string, string> = { 'x-request-id': id }
   if (error.retryAfterMs !== undefined) headers['retry-after'] = String(Math.ceil(error.retryAfterMs / 1000))
   if (error.kind === 'unauthenticated') headers['www-authenticate'] = 'Bearer'
   return jsonAnswer(body(error, id), error.status, headers)
 }
 
-type WireHead = WireRequest['head']
-
 const nothing = (): Answer => ({ status: 200, headers: {}, body: null })
 
-function notFound(head: WireHead, path: string): Answer {
-  if (head.method === 'HEAD' && (path === '/' || path === '/api/hello')) return withCors(head, nothing())
-  const why = `there is no ${head.method} ${path.slice(0, 200)}${slipIn(path)}; see /docs for the API`
-  return withCors(head, errorAnswer(new GatewayError('not-found', why)))
+function notFound({ method, path, headers }: HttpRequest): Answer {
+  if (method === 'HEAD' && (path === '/' || path === '/api/hello')) return withCors(headers, nothing())
+  const why = `there is no ${method} ${path.slice(0, 200)}${slipIn(path)}; see /docs for the API`
+  return withCors(headers, errorAnswer(new GatewayError('not-found', why)))
 }
 
 /** What base URLs are often given with. */
@@ -241,24 +169,22 @@ function slipIn(path: string): string {
   return path.startsWith('//') ? '; the path begins with two slashes: end the base URL without one' : ''
 }
 
-function otherMethod(head: WireHead, methods: ReadonlyMap<string, Endpoint>): Answer {
-  if (head.method === 'HEAD' && methods.has('GET')) return withCors(head, nothing())
+function otherMethod({ method, headers }: HttpRequest, methods: ReadonlyMap<string, Endpoint>): Answer {
+  if (method === 'HEAD' && methods.has('GET')) return withCors(headers, nothing())
   const allowed = [...methods.keys()].join(', ')
-  const answer = errorAnswer(
-    new GatewayError('method-not-allowed', `${head.method} is not allowed here; use ${allowed}`),
-  )
+  const answer = errorAnswer(new GatewayError('method-not-allowed', `${method} is not allowed here; use ${allowed}`))
   answer.headers.allow = allowed
-  return withCors(head, answer)
+  return withCors(headers, answer)
 }
 
 /** Browsers may call from anywhere: there are no cookies here, only keys. A fixed list of headers breaks clients. */
-function preflight(head: WireHead): Answer {
+function preflight({ headers }: HttpRequest): Answer {
   return {
     status: 204,
     headers: {
       'access-control-allow-origin': '*',
       'access-control-allow-methods': 'GET, POST, PUT, PATCH, DELETE, OPTIONS',
-      'access-control-allow-headers': head.get('access-control-request-headers') ?? '*',
+      'access-control-allow-headers': headers.get('access-control-request-headers') ?? '*',
       'access-control-max-age': '86400',
     },
     body: null,
@@ -266,8 +192,8 @@ function preflight(head: WireHead): Answer {
 }
 
 /** Only for browsers: everyone else saves the work. */
-function withCors(head: RequestHeaders, answer: Answer): Answer {
-  if (!head.has('origin')) return answer
+function withCors(headers: RequestHeaders, answer: Answer): Answer {
+  if (!headers.has('origin')) return answer
   const cors = {
     'access-control-allow-origin': '*',
     'access-control-expose-headers': Object.keys(answer.headers).join(', '),

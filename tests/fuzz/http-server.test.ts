@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import type { Answer } from '../../src/core/answer.ts'
-import type { IncomingRequest } from '../../src/http/server/connected-request.ts'
+import type { ServerRequest } from '../../src/http/server/server-request.ts'
 import { echo, FakeLine, HandStream, readAnswers, text } from '../server-rig.ts'
 import { interesting, mutate, split } from './bytes.ts'
 
@@ -28,8 +28,8 @@ function randomFrom(seed: number): () => number {
 }
 
 /** At once without the body, whole, piece by piece, as a stream, or without ever asking for the body. */
-async function answered(request: IncomingRequest): Promise<Answer> {
-  const { method, target } = request.head
+async function answered(request: ServerRequest): Promise<Answer> {
+  const { method, target } = request.headers
   if (target === '/stream') {
     const stream = new HandStream()
     stream.onPipe = sink => {
@@ -52,9 +52,9 @@ async function answered(request: IncomingRequest): Promise<Answer> {
   return text(`pieces [${Buffer.concat(pieces).toString('latin1')}]`)
 }
 
-const handle = (request: IncomingRequest): Answer | Promise<Answer> =>
-  request.head.method === 'GET' && request.head.target !== '/stream'
-    ? text(`at once ${request.head.target}`)
+const handle = (request: ServerRequest): Answer | Promise<Answer> =>
+  request.method === 'GET' && request.headers.target !== '/stream'
+    ? text(`at once ${request.headers.target}`)
     : answered(request)
 
 interface Outcome {
@@ -86,7 +86,7 @@ async function outcome(pieces: readonly Uint8Array[], room: () => number = () =>
   const { answers, rest } = readAnswers(
     heard,
     gone !== 'no',
-    line.requests.map(request => request.head.method),
+    line.requests.map(request => request.method),
   )
   if (rest !== '') throw new Error(`half an answer: ${JSON.stringify(rest)}`)
   const refusals = answers.filter(answer => answer.body.startsWith('refused: ')).length
@@ -100,7 +100,7 @@ async function outcome(pieces: readonly Uint8Array[], room: () => number = () =>
   if (line.closes === 0) throw new Error('it hangs longer than the timers')
   line.connection.lost()
   if (line.closes !== 1 || line.wheel.size !== 0) throw new Error('it is not released')
-  const said = line.requests.map(request => `${request.head.method} ${request.head.target}`)
+  const said = line.requests.map(request => `${request.method} ${request.headers.target}`)
   for (const answer of answers)
     said.push(answer.body.startsWith('refused: ') ? 'refused' : `${answer.status} ${answer.body}`)
   return { said: said.join(' | '), statuses: answers.map(answer => answer.status), gone }

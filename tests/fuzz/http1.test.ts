@@ -63,7 +63,13 @@ function outcome(pieces: readonly Buffer[]): string {
     if (thrown instanceof MalformedResponseError) return 'refused'
     throw thrown
   }
-  return JSON.stringify([parser.head ?? null, Buffer.concat(body).toString('latin1'), ended, left])
+  const names = [
+    ...Buffer.concat(pieces)
+      .toString('latin1')
+      .matchAll(/^([^\s:]+):/gm),
+  ].map(([, name]) => name!.toLowerCase())
+  const headers = names.map(name => parser.head?.all(name))
+  return JSON.stringify([parser.head ?? null, Buffer.concat(body).toString('latin1'), ended, left, headers])
 }
 
 test('every answer reads the same when it is cut in two at any byte, and byte by byte', () => {

@@ -5,7 +5,7 @@ import type { Caller } from '../../core/caller.ts'
 import type { Services } from '../../core/endpoint.ts'
 import type { HttpRequest } from '../../core/request.ts'
 import { GatewayError } from '../../core/errors.ts'
-import { madeRequest, SignalClient } from '../../core/request.ts'
+import { internalRequest, SignalClient } from '../../core/internal-request.ts'
 import { openaiChat } from '../../formats/openai/chat/index.ts'
 import { frameSplitter } from '../../lib/frames.ts'
 import type { Fields } from '../kept-objects.ts'
@@ -57,7 +57,7 @@ export async function askModel(question: Question, turn: Turn): Promise<Asked> {
 
 function requestOf({ origin, body, signal }: Question): HttpRequest {
   const { path, clientAddress, userAgent } = origin
-  return madeRequest({
+  return internalRequest({
     id: randomUUIDv7(),
     path,
     params: {},

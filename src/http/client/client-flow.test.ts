@@ -4,7 +4,6 @@ import type { AddressInfo, Socket } from 'node:net'
 import { timeouts, until } from '../../../tests/raw-upstream.ts'
 import type { GatewayError } from '../../core/errors.ts'
 import type { Transport, UpstreamExchange } from '../../core/transport.ts'
-import { freeBytes } from '../../lib/free-bytes.ts'
 import { createHttp1Transport } from './client.ts'
 
 const cleanups: (() => void)[] = []
@@ -190,31 +189,4 @@ test('an upstream that reads slowly does not run into the first-byte limit while
   const startMs = performance.now()
   expect((await exchange.response).status).toBe(200)
   expect(performance.now() - startMs).toBeGreaterThan(600)
-})
-
-test('a request whose bytes are freed before they are out never leaves its connection to the next one', async () => {
-  for (const at of [0, 1]) {
-    const sockets: Socket[] = []
-    const { transport, url } = await listen(socket => {
-      sockets.push(socket)
-      socket.pause()
-      socket.write('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n4\r\ndone\r\n')
-    })
-    const pieces = [new Uint8Array(8 * 1024 * 1024), new Uint8Array(8 * 1024 * 1024)]
-    const { body } = await post(transport, url, pieces).response
-    const seen = { text: '', ended: '' }
-    body.pipe({
-      data: bytes => void (seen.text += Buffer.from(bytes).toString()),
-      end: () => void (seen.ended = 'end'),
-      fail: error => void (seen.ended = error.kind),
-    })
-    await until(() => seen.text === 'done', 'the answer')
-    for (const piece of pieces.slice(at)) freeBytes(piece)
-    // The upstream reads what has come, which makes room for the rest, and only then ends its answer.
-    sockets[0]!.resume()
-    await Bun.sleep(100)
-    sockets[0]!.write('0\r\n\r\n')
-    await until(() => seen.ended !== '', 'the end')
-    expect(transport.connections().idle).toBe(0)
-  }
 })

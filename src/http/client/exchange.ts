@@ -2,11 +2,9 @@
 import type { GatewayError } from '../../core/errors.ts'
 import type { BodySink, UpstreamBody, UpstreamExchange } from '../../core/transport.ts'
 import type { UpstreamRequest, UpstreamResponse } from '../../core/transport.ts'
-import { freeBytes } from '../../lib/free-bytes.ts'
 import { tooLarge } from './errors.ts'
 import type { PreparedHead } from './request-head.ts'
 import type { ResponseHead } from './response-head.ts'
-import { findHeader } from './response-head.ts'
 
 /** What an exchange needs of the connection that carries it. */
 export interface Line {
@@ -23,8 +21,7 @@ const smallPieceBytes = 1024
 const blockBytes = 16 * 1024
 
 /**
- * The bytes it receives become its own: they go to the sink, or are freed once they are joined. While nobody has asked
- * for the body, 256 KiB of it are kept.
+ * The bytes it receives become its own until the sink has them. Before the body is asked for, 256 KiB of it are kept.
  */
 export class Exchange implements UpstreamExchange, UpstreamResponse, UpstreamBody {
   readonly request: UpstreamRequest
@@ -73,7 +70,7 @@ export class Exchange implements UpstreamExchange, UpstreamResponse, UpstreamBod
   }
 
   header(name: string): string | undefined {
-    return this.#head && findHeader(this.#head.text, name)
+    return this.#head?.first(name) ?? undefined
   }
 
   get body(): UpstreamBody {
@@ -232,10 +229,7 @@ export class Exchange implements UpstreamExchange, UpstreamResponse, UpstreamBod
     this.#block = undefined
     if (first === undefined) return new Uint8Array(0)
     if (rest === undefined) return first
-    const pieces = [first, ...rest]
-    const all = Buffer.concat(pieces, this.#queuedBytes)
-    for (const piece of pieces) freeBytes(piece)
-    return all
+    return Buffer.concat([first, ...rest], this.#queuedBytes)
   }
 
   /** Gives the sink what waits for it, then the end. The sink may pause, resume or cancel meanwhile. */

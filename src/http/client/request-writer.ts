@@ -15,7 +15,7 @@ const sliceBytesMax = 256 * 1024
 const scratch = Buffer.allocUnsafeSlow(joinedBytesMax)
 const none: readonly BodyPiece[] = []
 
-/** `unreadable` = a file of the body ended before its length, or was closed; or bytes were freed that are not out yet. */
+/** `unreadable` = a file of the body ended before its length, or was closed. */
 type WriteState = 'done' | 'waiting' | 'closed' | 'unreadable'
 
 /**
@@ -26,8 +26,6 @@ export class RequestWriter {
   #pieces: readonly BodyPiece[] = none
   #piece = 0
   #offset = 0
-  /** Of what `content-length` promised. */
-  #leftBytes = 0
 
   /** Everything was handed to the system. */
   get done(): boolean {
@@ -50,7 +48,6 @@ export class RequestWriter {
     this.#offset = 0
     if (hasFile || headBytes + bodyBytes > joinedBytesMax) {
       this.#pieces = [Buffer.concat([head, Buffer.from(tail, 'latin1')]), ...body]
-      this.#leftBytes = headBytes + bodyBytes
       return this.flush(socket)
     }
     scratch.set(head, 0)
@@ -65,7 +62,6 @@ export class RequestWriter {
     if (written === end) return 'done'
     if (written < 0) return 'closed'
     this.#pieces = [Buffer.from(scratch.subarray(written, end))]
-    this.#leftBytes = end - written
     return 'waiting'
   }
 
@@ -81,18 +77,15 @@ export class RequestWriter {
         const written = isFile ? socket.write(scratch, 0, length) : socket.write(piece, this.#offset, length)
         if (written < 0) return 'closed'
         this.#offset += written
-        this.#leftBytes -= written
         if (written < length) return 'waiting'
       }
-      // More: its memory was freed meanwhile, because nobody waits for the answer any more.
-      if (this.#offset >= piece.length) {
+      if (this.#offset === piece.length) {
         this.#piece++
         this.#offset = 0
       }
     }
     this.stop()
-    // The upstream still waits for them: on this connection it would take the next request for the rest of this one.
-    return this.#leftBytes > 0 ? 'unreadable' : 'done'
+    return 'done'
   }
 
   /** Forgets what was not written. */

@@ -4,8 +4,8 @@
  */
 import { ChunkedReader } from '../chunked-reader.ts'
 import { carriageReturn, lineFeed } from '../syntax.ts'
-import type { ResponseHead } from './response-head.ts'
-import { headBytesMax, MalformedResponseError, parseHead, startsLikeHttp } from './response-head.ts'
+import { headBytesMax } from '../header-fields.ts'
+import { MalformedResponseError, ResponseHead, startsLikeHttp } from './response-head.ts'
 
 /** What `next` found. `more` = all bytes are used up; `body` = see `piece`. */
 type ParserEvent = 'more' | 'head' | 'body' | 'end'
@@ -17,6 +17,8 @@ const blankLine = Buffer.from('\r\n\r\n')
 const interimResponsesMax = 16
 /** A connection that lives on keeps no more than this of its buffer for split heads. */
 const partialBytesKept = 4096
+/** A head is copied when more than this came with it. */
+const bytesKeptWithHead = 16 * 1024
 const noBytes = Buffer.alloc(0)
 
 /**
@@ -115,7 +117,9 @@ export class ResponseParser {
     if (end - start > headBytesMax) throw new MalformedResponseError('the headers are larger than 64 KiB')
     if (!startsLikeHttp(chunk, start, end)) throw new MalformedResponseError('the answer is not HTTP/1.1')
     this.#at = end
-    return parseHead(chunk, start, end)
+    // The head keeps the bytes that it was read from: not those of a large body behind it.
+    if (chunk.length - (end - start) <= bytesKeptWithHead) return new ResponseHead(chunk, start, end)
+    return new ResponseHead(Buffer.from(chunk.subarray(start, end)), 0, end - start)
   }
 
   /** A head that began in an earlier chunk: the new bytes are appended, only they are searched. */
@@ -133,7 +137,7 @@ export class ResponseParser {
     this.#at -= this.#partialLength - end
     this.#partialLength = 0
     if (!startsLikeHttp(this.#partial, 0, end)) throw new MalformedResponseError('the answer is not HTTP/1.1')
-    return parseHead(this.#partial, 0, end)
+    return new ResponseHead(Buffer.from(this.#partial.subarray(0, end)), 0, end)
   }
 
   /** Copies the rest of the chunk behind the partial head, at most as many bytes as a head may have. */

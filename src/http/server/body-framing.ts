@@ -8,7 +8,7 @@ import type { RequestHead } from './request-head.ts'
  * Hears of the pieces of a body in their order, and of its end once. A body that is known to be empty is never told of.
  */
 export interface BodyTaker {
-  /** The bytes are the taker's, who may free them. */
+  /** The bytes are the taker's from now on. */
   push(piece: Uint8Array): void
   end(): void
 }

@@ -1,14 +1,14 @@
 /** Both ends of an answer that comes piece by piece: how its pieces are framed, and how they are fetched. */
 import { isAnswerStream } from '../../core/answer.ts'
 import type { AnswerBody, AnswerSink, AnswerStream } from '../../core/answer.ts'
-import type { ConnectedRequest } from './connected-request.ts'
+import type { ServerRequest } from './server-request.ts'
 
 /** The connection, as a stream sees it. What belongs to a request that is over is not sent. */
 export interface StreamLine {
   /** Too much waits for the client. */
   readonly full: boolean
-  streamed(request: ConnectedRequest, piece: Uint8Array | string): void
-  streamEnded(request: ConnectedRequest, isComplete: boolean): void
+  streamed(request: ServerRequest, piece: Uint8Array | string): void
+  streamEnded(request: ServerRequest, isComplete: boolean): void
 }
 
 /**
@@ -17,10 +17,10 @@ export interface StreamLine {
  */
 export class StreamSink implements AnswerSink {
   readonly #connection: StreamLine
-  readonly #request: ConnectedRequest
+  readonly #request: ServerRequest
   readonly #chunked: boolean
 
-  constructor(connection: StreamLine, request: ConnectedRequest, chunked: boolean) {
+  constructor(connection: StreamLine, request: ServerRequest, chunked: boolean) {
     this.#connection = connection
     this.#request = request
     this.#chunked = chunked

@@ -10,13 +10,14 @@ import { Backlog, noBytes } from './receive-buffer.ts'
 import { BodyFraming } from './body-framing.ts'
 import type { BodyTaker } from './body-framing.ts'
 import { BodyPace } from './body-rate.ts'
-import { ConnectedRequest } from './connected-request.ts'
+import { ServerRequest } from './server-request.ts'
 import type { Host } from './connection-host.ts'
 import { IncomingBody } from './incoming-body.ts'
 import type { BodySource } from './incoming-body.ts'
 import { Outbox } from './send-queue.ts'
 import { discardedBytesMax, fullBytes, goodbyeMs, idleMs, pipelinedBytesMax, stalledMs } from './client-limits.ts'
-import { headBytesMax, RefusedRequest, refuseHopeless, RequestHead } from './request-head.ts'
+import { headBytesMax } from '../header-fields.ts'
+import { RefusedRequest, refuseHopeless, RequestHead } from './request-head.ts'
 import { cancelBody, PulledStream, StreamSink } from './body-streams.ts'
 import type { StreamLine } from './body-streams.ts'
 
@@ -38,7 +39,7 @@ export class ClientConnection extends TimerEntry implements BodySource, StreamLi
   readonly #backlog = new Backlog()
   #address: string | undefined
   #phase: Phase = 'head'
-  #request: ConnectedRequest | undefined
+  #request: ServerRequest | undefined
   readonly #framing = new BodyFraming()
   readonly #pace = new BodyPace()
   /** Takes the rest of a body that is not wanted. */
@@ -120,7 +121,7 @@ export class ClientConnection extends TimerEntry implements BodySource, StreamLi
     this.#request = undefined
     this.#stream = undefined
     this.#host.closed(this)
-    if (request) this.#guard(() => request.leave(left()))
+    if (request) this.#guard(() => request.abort(left()))
     if (stream) this.#guard(() => stream.cancel())
   }
 
@@ -176,7 +177,7 @@ export class ClientConnection extends TimerEntry implements BodySource, StreamLi
 
   wanted(): void {
     // In the middle of an answer a word about going on would be taken for a part of it.
-    if (this.#request!.head.expectsContinue && !this.#continued && !this.#stream) {
+    if (this.#request!.headers.expectsContinue && !this.#continued && !this.#stream) {
       this.#continued = true
       this.#outbox.add('HTTP/1.1 100 Continue\r\n\r\n')
       this.#host.flushSoon(this)
@@ -242,7 +243,7 @@ export class ClientConnection extends TimerEntry implements BodySource, StreamLi
 
   /** What of the body is there is taken first: most requests are complete when they are handed over. */
   #begin(head: RequestHead, bytes: Buffer): Buffer {
-    const request = new ConnectedRequest(this, head, new IncomingBody(this, this.#framing.begin(head)))
+    const request = new ServerRequest(this, head, new IncomingBody(this, this.#framing.begin(head)))
     this.#request = request
     this.#phase = 'request'
     this.#headBegan = false
@@ -257,7 +258,7 @@ export class ClientConnection extends TimerEntry implements BodySource, StreamLi
     return rest
   }
 
-  #answerLater(request: ConnectedRequest, answer: Promise<Answer>): void {
+  #answerLater(request: ServerRequest, answer: Promise<Answer>): void {
     const failed = (thrown: unknown): void => this.#host.failed(this, thrown)
     answer.then(made => {
       try {
@@ -318,9 +319,9 @@ export class ClientConnection extends TimerEntry implements BodySource, StreamLi
 
   // ---- answering
 
-  #answer(request: ConnectedRequest, answer: Answer): void {
+  #answer(request: ServerRequest, answer: Answer): void {
     if (this.#request !== request || this.#phase !== 'request') return cancelBody(answer.body)
-    const { head } = request
+    const { headers: head } = request
     const { body, status, headers } = answer
     const stream = body instanceof ReadableStream ? new PulledStream(body) : isAnswerStream(body) ? body : undefined
     const framing = framingOf(body, status, head)
@@ -345,20 +346,20 @@ export class ClientConnection extends TimerEntry implements BodySource, StreamLi
 
   // ---- what a stream calls
 
-  streamed(request: ConnectedRequest, piece: Uint8Array | string): void {
+  streamed(request: ServerRequest, piece: Uint8Array | string): void {
     if (this.#request !== request || !this.#stream) return
     this.#outbox.add(piece)
     this.#host.flushSoon(this)
   }
 
-  streamEnded(request: ConnectedRequest, isComplete: boolean): void {
+  streamEnded(request: ServerRequest, isComplete: boolean): void {
     if (this.#request !== request || !this.#stream) return
     this.#stream = undefined
     if (!isComplete) {
       this.#last = true
       this.#broken = true
       // A chunked answer lacks its last chunk; without chunks an orderly end would look like the end of the answer.
-      this.#reset = request.head.isOld
+      this.#reset = request.headers.isOld
     }
     this.#answered()
   }
@@ -369,8 +370,8 @@ export class ClientConnection extends TimerEntry implements BodySource, StreamLi
 
   /** Everything of the answer is in the outbox. */
   #answered(): void {
-    const { head, body } = this.#request!
-    this.#request!.answered()
+    const { headers: head, body } = this.#request!
+    this.#request!.complete()
     if (body.ended) return this.#next()
     body.fail(tooLate())
     // Whoever waits for `100 Continue` may never send the body it announced; an answer until the close needs the close.

@@ -1,8 +1,7 @@
 /** The body of a request while it arrives: kept for whoever asks for it, at the pace of whoever asks. */
-import { GatewayError } from '../../core/errors.ts'
+import type { GatewayError } from '../../core/errors.ts'
 import { bodyTooLarge } from '../../core/request.ts'
 import type { BodyReader, RequestBody } from '../../core/request.ts'
-import { freeBytes } from '../../lib/free-bytes.ts'
 
 /** The connection, as the body sees it. */
 export interface BodySource {
@@ -166,7 +165,6 @@ export class IncomingBody implements RequestBody {
     const buffer = this.#buffer && this.#buffer.length >= this.#bytes ? this.#buffer : this.#grown(filled)
     buffer.set(piece, filled)
     this.#buffer = buffer
-    freeBytes(piece)
   }
 
   /** What is announced is believed when a good part of it is there. */
@@ -178,7 +176,6 @@ export class IncomingBody implements RequestBody {
       const used = Math.min(piece.length, filled - at)
       grown.set(used === piece.length ? piece : piece.subarray(0, used), at)
       at += used
-      freeBytes(piece)
     }
     this.#forget()
     return grown
@@ -190,8 +187,6 @@ export class IncomingBody implements RequestBody {
     this.#forget()
     if (buffer) return buffer.subarray(0, this.#bytes)
     if (pieces.length === 1) return pieces[0]!
-    const whole = Buffer.concat(pieces)
-    for (const piece of pieces) freeBytes(piece)
-    return whole
+    return Buffer.concat(pieces)
   }
 }

@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
-import { headBytesMax, RefusedRequest, refuseHopeless, RequestHead } from './request-head.ts'
+import { headBytesMax } from '../header-fields.ts'
+import { RefusedRequest, refuseHopeless, RequestHead } from './request-head.ts'
 
 const read = (text: string): RequestHead => {
   const bytes = Buffer.from(text, 'latin1')

@@ -1,25 +1,9 @@
-/** The head of an HTTP/1.1 request, read strictly: whatever two readers could understand differently is refused. */
+/** The head of an HTTP/1.1 request, read strictly: what two readers could understand differently is refused. */
 import type { RequestHeaders } from '../../core/request.ts'
-import {
-  carriageReturn,
-  colon,
-  fieldValue,
-  hasWord,
-  isNamed,
-  lineFeed,
-  parseDigits,
-  space,
-  tab,
-  tokenBytes,
-} from '../syntax.ts'
+import { HeaderFields } from '../header-fields.ts'
+import { carriageReturn, hasWord, lineFeed, parseDigits, space, tokenBytes } from '../syntax.ts'
 
-/** Bytes of request line and headers together. */
-export const headBytesMax = 64 * 1024
-const headerLinesMax = 200
-/** Offsets a header line: name from, name to, value from, value to. */
-const offsetsPerLine = 4
-
-/** Why a request was refused before anyone saw it. The connection cannot go on. */
+/** Why a request was refused before it was handled. The connection ends with the answer. */
 export class RefusedRequest extends Error {
   override readonly name = 'RefusedRequest'
   readonly status: number
@@ -30,35 +14,35 @@ export class RefusedRequest extends Error {
   }
 }
 
-const refused = (why: string): RefusedRequest => new RefusedRequest(400, why)
+const refused = (why: string, status = 400): RefusedRequest => new RefusedRequest(status, why)
 
-/** Holds on to the bytes that it was read from: a header is looked up in them when somebody asks. */
-export class RequestHead implements RequestHeaders {
+/** Request line and headers of a request. Keeps a reference to the bytes it was read from. */
+export class RequestHead extends HeaderFields implements RequestHeaders {
   readonly method: string
   /** Path and query, as sent: it begins with a slash, without origin and fragment. */
   readonly target: string
   /** HTTP/1.0: no chunks, and the connection closes unless asked otherwise. */
   readonly isOld: boolean
-  /** -1 = not given. */
+  /** Bytes; -1 = not given. */
   readonly contentLength: number
   readonly chunked: boolean
   readonly keepAlive: boolean
-  /** The client waits for a word before it sends its body. */
+  /** The client waits for `100 Continue` before it sends its body. */
   readonly expectsContinue: boolean
-  readonly #bytes: Buffer
-  readonly #lines: readonly number[]
 
   /** Reads the head that fills `bytes` from `start` to `end`, the offset after its blank line. Throws RefusedRequest. */
   constructor(bytes: Buffer, start: number, end: number) {
-    this.#bytes = bytes
     const methodEnd = tokenEnd(bytes, start)
     if (methodEnd === start || bytes[methodEnd] !== space) throw refused('the request line has no method')
-    this.method = methodText(bytes, start, methodEnd)
     const targetEnd = visibleEnd(bytes, methodEnd + 1)
     if (bytes[targetEnd] !== space) throw refused('the request target holds a character that must be percent-encoded')
-    this.isOld = versionIsOld(bytes, targetEnd + 1)
-    this.target = originForm(bytes.toString('latin1', methodEnd + 1, targetEnd), this.method)
-    this.#lines = linesOf(bytes, targetEnd + 11, end - 2)
+    const isOld = versionIsOld(bytes, targetEnd + 1)
+    const method = methodText(bytes, start, methodEnd)
+    const target = originForm(bytes.toString('latin1', methodEnd + 1, targetEnd), method)
+    super(bytes, targetEnd + 11, end - 2, refused)
+    this.method = method
+    this.target = target
+    this.isOld = isOld
     this.#checkHost()
     const encoding = this.#only('transfer-encoding')
     const length = this.#only('content-length')
@@ -74,35 +58,10 @@ export class RequestHead implements RequestHeaders {
     this.expectsContinue = this.#expects()
   }
 
-  get(name: string): string | null {
-    const lines = this.#lines
-    let found: string | null = null
-    for (let at = 0; at < lines.length; at += offsetsPerLine) {
-      if (!this.#isNamed(at, name)) continue
-      const value = fieldValue(this.#bytes, lines[at + 2]!, lines[at + 3]!)
-      found = found === null ? value : `${found}, ${value}`
-    }
-    return found
-  }
-
-  has(name: string): boolean {
-    for (let at = 0; at < this.#lines.length; at += offsetsPerLine) if (this.#isNamed(at, name)) return true
-    return false
-  }
-
-  #isNamed(at: number, name: string): boolean {
-    return isNamed(this.#bytes, this.#lines[at]!, this.#lines[at + 1]!, name)
-  }
-
   /** A header of which two would be a contradiction. */
   #only(name: string): string | null {
-    let found: string | null = null
-    for (let at = 0; at < this.#lines.length; at += offsetsPerLine) {
-      if (!this.#isNamed(at, name)) continue
-      if (found !== null) throw refused(`${name} is given twice`)
-      found = fieldValue(this.#bytes, this.#lines[at + 2]!, this.#lines[at + 3]!)
-    }
-    return found
+    if (this.count(name) > 1) throw refused(`${name} is given twice`)
+    return this.get(name)
   }
 
   #checkHost(): void {
@@ -175,23 +134,4 @@ function versionIsOld(bytes: Buffer, at: number): boolean {
   if (bytes[at + 8] !== carriageReturn || bytes[at + 9] !== lineFeed)
     throw refused('the request line does not end in CR LF')
   return minor === 48
-}
-
-function linesOf(bytes: Buffer, start: number, end: number): number[] {
-  const lines: number[] = []
-  for (let at = start; at < end; ) {
-    if (lines.length === headerLinesMax * offsetsPerLine)
-      throw new RefusedRequest(431, `more than ${headerLinesMax} header lines`)
-    const nameEnd = tokenEnd(bytes, at)
-    // This refuses empty names, a space before the colon, folded lines and lines without a colon.
-    if (nameEnd === at || bytes[nameEnd] !== colon) throw refused('a header line without a proper name')
-    let valueEnd = nameEnd + 1
-    for (let byte = bytes[valueEnd]!; (byte >= space && byte !== 127) || byte === tab; byte = bytes[valueEnd]!)
-      valueEnd++
-    if (bytes[valueEnd] !== carriageReturn || bytes[valueEnd + 1] !== lineFeed)
-      throw refused('a control character in a header line')
-    lines.push(at, nameEnd, nameEnd + 1, valueEnd)
-    at = valueEnd + 2
-  }
-  return lines
 }

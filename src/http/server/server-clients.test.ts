@@ -7,7 +7,7 @@ import { closeRigs, echo, serverRig, text } from '../../../tests/server-rig.ts'
 afterAll(closeRigs)
 
 const rig = serverRig(async request => {
-  const { target } = request.head
+  const { target } = request.headers
   if (target === '/early') return text('you sent too much', 413)
   if (target === '/stream')
     return {

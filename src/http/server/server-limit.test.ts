@@ -3,7 +3,7 @@ import { afterEach, expect, test } from 'bun:test'
 import type { Answer } from '../../core/answer.ts'
 import { closeRigs, HandStream, serverRig, settle, text, until } from '../../../tests/server-rig.ts'
 import type { RawClient, ServerRig } from '../../../tests/server-rig.ts'
-import type { IncomingRequest } from './connected-request.ts'
+import type { ServerRequest } from './server-request.ts'
 import type { ClientCounts } from './server.ts'
 
 afterEach(closeRigs)
@@ -13,7 +13,7 @@ const get = (target: string): string => `GET ${target} HTTP/1.1\r\nhost: x\r\n\r
 interface LimitRig extends ServerRig {
   /** What the operator was told. */
   readonly reached: ClientCounts[]
-  readonly turnedAway: IncomingRequest[]
+  readonly turnedAway: ServerRequest[]
   /** Ends the calls of `/slow`, in their order. */
   readonly finish: (() => void)[]
   /** Connected, and known to the server. */
@@ -26,10 +26,10 @@ interface LimitRig extends ServerRig {
 
 function limitRig(max: number): LimitRig {
   const reached: ClientCounts[] = []
-  const turnedAway: IncomingRequest[] = []
+  const turnedAway: ServerRequest[] = []
   const finish: (() => void)[] = []
-  const answer = (request: IncomingRequest): Answer | Promise<Answer> =>
-    request.head.target === '/slow' ? new Promise(resolve => finish.push(() => resolve(text('slow')))) : text('ok')
+  const answer = (request: ServerRequest): Answer | Promise<Answer> =>
+    request.headers.target === '/slow' ? new Promise(resolve => finish.push(() => resolve(text('slow')))) : text('ok')
   const rig = serverRig(answer, {
     limit: {
       max,

@@ -5,7 +5,7 @@ import { GatewayError } from '../../core/errors.ts'
 import { readBody } from '../../core/request.ts'
 import { closeRigs, FakeLine, serverRig, settle, text, until } from '../../../tests/server-rig.ts'
 import type { RawClient, ServerRig } from '../../../tests/server-rig.ts'
-import type { IncomingRequest } from './connected-request.ts'
+import type { ServerRequest } from './server-request.ts'
 
 afterEach(closeRigs)
 
@@ -13,7 +13,7 @@ const post = (length: number, more = ''): string =>
   `POST / HTTP/1.1\r\nhost: x\r\ncontent-length: ${length}\r\n${more}\r\n`
 
 /** Says how much came, or why not all. */
-async function whole(request: IncomingRequest): Promise<Answer> {
+async function whole(request: ServerRequest): Promise<Answer> {
   try {
     return text(`${(await readBody(request.body, 1e8)).length} bytes`)
   } catch (thrown) {
@@ -29,7 +29,7 @@ function failure(thrown: unknown): Answer {
 /** Reads piece by piece, as an upload does that goes to disk; `work` comes after each. */
 const pieces =
   (work: () => Promise<void>, seen: { bytes: number }) =>
-  async (request: IncomingRequest): Promise<Answer> => {
+  async (request: ServerRequest): Promise<Answer> => {
     try {
       for (let piece = await request.body.next(); piece; piece = await request.body.next()) {
         seen.bytes += piece.length

@@ -22,7 +22,7 @@ async function asked(
 ): Promise<{ rig: ServerRig; client: RawClient; stream: HandStream; sink: AnswerSink }> {
   const stream = new HandStream()
   const rig = serverRig(request =>
-    request.head.target === '/s' ? { status: 200, headers: {}, body: stream } : text('after'),
+    request.headers.target === '/s' ? { status: 200, headers: {}, body: stream } : text('after'),
   )
   const client = rig.client()
   client.send(get('/s', version))
@@ -175,7 +175,7 @@ test('HTTP/1.0: a stream ends with the connection, and an aborted one with a res
 test('a pulled stream: its pieces, its pace, its failure', async () => {
   let pulled = 0
   let cancels = 0
-  const rig = serverRig(({ head: { target } }) => ({
+  const rig = serverRig(({ headers: { target } }) => ({
     status: 200,
     headers: {},
     body: new ReadableStream<Uint8Array>(
@@ -233,7 +233,7 @@ test('streams that fail in their own calls cut the connection, and others go on'
       throw new Error(where)
     }
     const rig = serverRig(request =>
-      request.head.target === '/s' ? { status: 200, headers: {}, body: stream } : text('good'),
+      request.headers.target === '/s' ? { status: 200, headers: {}, body: stream } : text('good'),
     )
     const client = rig.client()
     client.send(get('/s'))
@@ -254,7 +254,7 @@ test('a hundred streams at once do not mix', async () => {
     const stream = new HandStream()
     stream.onPipe = async sink => {
       for (let i = 0; i < 20; i++) {
-        sink.write(`${request.head.target} ${i};`)
+        sink.write(`${request.headers.target} ${i};`)
         await Bun.sleep(i % 3)
       }
       sink.end()

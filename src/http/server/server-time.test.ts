@@ -210,9 +210,9 @@ test('whoever asks and asks without reading an answer is not asked for more', as
 test('so much pipelined behind a slow call that the client has to wait; then all of it is answered', async () => {
   let finish: (answer: Answer) => void = () => {}
   const rig = serverRig(request =>
-    request.head.target === '/slow'
+    request.headers.target === '/slow'
       ? new Promise(resolve => (finish = resolve))
-      : Promise.resolve(text(request.head.target)),
+      : Promise.resolve(text(request.headers.target)),
   )
   const client = rig.client()
   client.send(get('/slow'))
@@ -235,9 +235,9 @@ test('a client that leaves, at any point: heard once, nothing left behind', asyn
     const rig = serverRig(request => {
       request.onLeft(() => lefts++)
       request.onLeft(() => lefts++)
-      if (request.head.target === '/stream') return { status: 200, headers: {}, body: stream }
-      if (request.head.target === '/early') return text('early')
-      if (request.head.target === '/pieces')
+      if (request.headers.target === '/stream') return { status: 200, headers: {}, body: stream }
+      if (request.headers.target === '/early') return text('early')
+      if (request.headers.target === '/pieces')
         request.body.next().catch((error: GatewayError) => failures.push(`next ${error.kind}`))
       else readBody(request.body, 100).catch((error: GatewayError) => failures.push(`whole ${error.kind}`))
       return never()
@@ -312,7 +312,7 @@ test('a listener that fails keeps nobody else from hearing, and is reported', as
 })
 
 test('a client that says goodbye behind its request still gets an answer that is ready', async () => {
-  const rig = serverRig(request => (request.head.target === '/large' ? text('x'.repeat(5_000_000)) : text('ok')))
+  const rig = serverRig(request => (request.headers.target === '/large' ? text('x'.repeat(5_000_000)) : text('ok')))
   for (const target of ['/small', '/large']) {
     const client = rig.client()
     client.socket.end(get(target))
@@ -344,8 +344,8 @@ test('stop: idle ones close at once, calls under way finish and are told, nobody
   let finish: (answer: Answer) => void = () => {}
   const stream = new HandStream()
   const rig = serverRig(request => {
-    if (request.head.target === '/stream') return { status: 200, headers: {}, body: stream }
-    return request.head.target === '/slow' ? new Promise(resolve => (finish = resolve)) : echo(request)
+    if (request.headers.target === '/stream') return { status: 200, headers: {}, body: stream }
+    return request.headers.target === '/slow' ? new Promise(resolve => (finish = resolve)) : echo(request)
   })
   const idle = rig.client()
   idle.send(get('/'))
@@ -418,7 +418,7 @@ test('a client that does not answer the goodbye does not hold the stop', async (
 test('cut: whoever is left is gone at once, and hears of it once', async () => {
   const stream = new HandStream()
   const rig = serverRig(request =>
-    request.head.target === '/stream' ? { status: 200, headers: {}, body: stream } : never(),
+    request.headers.target === '/stream' ? { status: 200, headers: {}, body: stream } : never(),
   )
   const clients = ['/stream', '/waits'].map(target => {
     const client = rig.client()

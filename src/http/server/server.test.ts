@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'bun:test'
 import type { Answer } from '../../core/answer.ts'
-import { GatewayError } from '../../core/errors.ts'
+import type { GatewayError } from '../../core/errors.ts'
 import { readBody } from '../../core/request.ts'
 import {
   closeRigs,
@@ -13,7 +13,7 @@ import {
   text,
   until,
 } from '../../../tests/server-rig.ts'
-import type { IncomingRequest } from './connected-request.ts'
+import type { ServerRequest } from './server-request.ts'
 
 afterEach(closeRigs)
 
@@ -51,7 +51,7 @@ test('a request that comes in 30 packets is handled once', async () => {
 test('many requests on one connection, one by one and all at once, in their order whatever each takes', async () => {
   const delays = [20, 0, 5, 0, 10, 0]
   const rig = serverRig(async request => {
-    const index = Number(request.head.target.slice(1))
+    const index = Number(request.headers.target.slice(1))
     if (index % 2 === 0) await Bun.sleep(delays[index % 6]!)
     return text(`answer ${index}`)
   })
@@ -103,7 +103,7 @@ test('after `connection: close` nothing is handled', async () => {
 test('HEAD, 204 and 304 have no body, whatever the handler gives, and the connection goes on', async () => {
   const streams: HandStream[] = []
   const rig = serverRig(request => {
-    const { target } = request.head
+    const { target } = request.headers
     if (target === '/stream') {
       streams.push(new HandStream())
       return { status: 200, headers: {}, body: streams.at(-1)! }
@@ -142,7 +142,7 @@ test('HEAD, 204 and 304 have no body, whatever the handler gives, and the connec
 test('text that is not ASCII: the length counts bytes, in whole answers and in chunks', async () => {
   const body = 'gr\u00fc\u00df \u2603 \u{1f600}'
   const rig = serverRig(request => {
-    if (request.head.target === '/whole') return text(body)
+    if (request.headers.target === '/whole') return text(body)
     const stream = new HandStream()
     stream.onPipe = sink => {
       sink.write(body)
@@ -160,7 +160,7 @@ test('large answers arrive whole: text and bytes, larger than every buffer', asy
   const rig = serverRig(request => ({
     status: 200,
     headers: {},
-    body: request.head.target === '/text' ? large : Buffer.from(large),
+    body: request.headers.target === '/text' ? large : Buffer.from(large),
   }))
   const client = rig.client()
   client.send(get('/text') + get('/bytes') + get('/text'))
@@ -259,7 +259,7 @@ test('broken chunks: the handler hears of it and answers, and nothing after them
   await until(() => rig.requests.at(-1)!.body.awaited, 'the question')
   late.send(`zz${smuggled}`)
   expect(await late.answer()).toMatchObject({ status: 400, headers: { connection: 'close' } })
-  expect(rig.requests.every(request => request.head.target === '/x')).toBe(true)
+  expect(rig.requests.every(request => request.headers.target === '/x')).toBe(true)
 })
 
 test('a body that breaks after the answer takes nothing of the answer away', async () => {
@@ -299,7 +299,7 @@ test('a handler that fails all the same never leaves a client waiting, pipelined
     () => Promise.reject(new Error('later')),
   ] as (() => Promise<Answer>)[]) {
     const rig = serverRig(request =>
-      request.head.target === '/good' ? Bun.sleep(1).then(() => text('good')) : handle(),
+      request.headers.target === '/good' ? Bun.sleep(1).then(() => text('good')) : handle(),
     )
     const client = rig.client()
     client.send(get('/good') + get('/bad') + get('/good'))
@@ -335,7 +335,7 @@ test('whoever waits for a word gets it when the body is asked for, once, and the
 })
 
 test('the word comes also behind the answer of a pipelined request', async () => {
-  const rig = serverRig(request => (request.head.method === 'GET' ? text('first') : echo(request)))
+  const rig = serverRig(request => (request.method === 'GET' ? text('first') : echo(request)))
   const client = rig.client()
   client.send(get('/') + expecting)
   await until(() => client.heard.endsWith(goOn), 'the word')
@@ -356,7 +356,7 @@ test('nobody asks for the body: no word, and the connection ends, whether the bo
     }
     expect(client.heard).not.toContain('100 Continue')
   }
-  expect(rig.requests.map(request => request.head.target)).toEqual(['/e', '/e', '/e'])
+  expect(rig.requests.map(request => request.headers.target)).toEqual(['/e', '/e', '/e'])
 })
 
 test('a body that is asked for only while the answer streams gets no word in the middle of it', async () => {
@@ -377,7 +377,7 @@ test('a body that is asked for only while the answer streams gets no word in the
 // ---- answers before the body
 
 test('an answer before the body: a small rest is read and the connection goes on', async () => {
-  const rig = serverRig(request => text(`got ${request.head.target}`))
+  const rig = serverRig(request => text(`got ${request.headers.target}`))
   const client = rig.client()
   client.send('POST /a HTTP/1.1\r\nhost: x\r\ncontent-length: 1000\r\n\r\nx')
   await client.answer()
@@ -393,7 +393,7 @@ test('an answer before the body: a small rest is read and the connection goes on
 
 test('whoever reads on after the answer is told, instead of waiting for ever', async () => {
   const failures: string[] = []
-  let body: IncomingRequest['body'] | undefined
+  let body: ServerRequest['body'] | undefined
   const rig = serverRig(request => {
     body ??= request.body
     void request.body.next().catch((error: GatewayError) => failures.push(error.kind))

@@ -5,7 +5,7 @@ import type { GatewayError } from '../../core/errors.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { atEndOfTurn } from '../../lib/end-of-turn.ts'
 import type { TimerWheel } from '../../lib/timer-wheel.ts'
-import type { IncomingRequest } from './connected-request.ts'
+import type { ServerRequest } from './server-request.ts'
 import { ClientConnection } from './connection.ts'
 import type { Host } from './connection-host.ts'
 import type { RefusedRequest } from './request-head.ts'
@@ -19,7 +19,7 @@ export interface ServerOptions {
   readonly clock: Clock
   readonly wheel: TimerWheel
   /** Never throws and never rejects. */
-  handle(request: IncomingRequest): Answer | Promise<Answer>
+  handle(request: ServerRequest): Answer | Promise<Answer>
   /** For what could not become a request. The body has to be text. */
   refuse(refusal: RefusedRequest): Answer
   /** A failure of the server's own: the connection is cut. */
@@ -33,7 +33,7 @@ export interface ConnectionLimit {
   /** Connections of clients at once. Beyond them idle ones are closed; when none is idle, new ones are turned away. */
   readonly max: number
   /** Answers the one request of a connection beyond that. Never throws and never rejects. */
-  turnAway(request: IncomingRequest): Answer | Promise<Answer>
+  turnAway(request: ServerRequest): Answer | Promise<Answer>
   /** Somebody was turned away. Called at most once a minute. */
   reached(counts: ClientCounts): void
 }
@@ -122,7 +122,7 @@ class Server implements HttpServer, Host<ClientConnection> {
     }
   }
 
-  handle(request: IncomingRequest): Answer | Promise<Answer> {
+  handle(request: ServerRequest): Answer | Promise<Answer> {
     return this.#options.handle(request)
   }
 

@@ -2,7 +2,6 @@
  * The body of a request, read without being rewritten: one pass over the bytes finds the top-level
  * fields, refuses bombs, and later lets single fields be replaced while all other bytes stay as sent.
  */
-import { freeBytes } from '../free-bytes.ts'
 import { jsonFaultAt, utf8FaultAt } from './json-fault.ts'
 
 const quote = 34
@@ -55,7 +54,7 @@ export type Edit = { readonly set: string; readonly json: string } | { readonly 
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false })
 
-/** Keeps the bytes it was read from and never changes them; nobody else may either, as long as it is used. */
+/** Keeps a reference to the bytes it was read from and never changes them; they must not change while it is used. */
 export class JsonBody {
   readonly bytes: Uint8Array
   /** Bytes. */
@@ -98,11 +97,6 @@ export class JsonBody {
   sizeOf(field: string): number {
     const span = this.#spans.get(field)
     return span ? span.valueEnd - span.valueStart : 0
-  }
-
-  /** Gives a large body's memory back. Nothing may read the body afterwards. */
-  release(): void {
-    if (this.size > parseWholeBytesMax) freeBytes(this.bytes)
   }
 
   /** A field's value; undefined when it is absent. In a large body only this field is parsed. */

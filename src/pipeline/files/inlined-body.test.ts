@@ -1,6 +1,5 @@
 /** Files in a body: the same as base64 in JSON, whatever their length, and in memory of their own. */
 import { expect, test } from 'bun:test'
-import { freeBytes } from '../../lib/free-bytes.ts'
 import { newMark, withContents } from './inlined-body.ts'
 
 const filled = (length: number): Uint8Array => Uint8Array.from({ length }, (_, at) => (at * 7919) >>> 3)
@@ -22,11 +21,4 @@ test('contents of every length stand where their marks stood, as often as they d
       JSON.stringify({ a: `data:x;base64,${base64(other)}`, b: [base64(one), 'é', base64(one)], c: 5 }),
     )
   }
-})
-
-test('the body can be freed', () => {
-  const mark = newMark()
-  const body = withContents([Buffer.from(`"${mark}"`)], new Map([[mark, filled(100_000)]]))
-  freeBytes(body)
-  expect(body.length).toBe(0)
 })

@@ -1,9 +1,7 @@
 /**
- * A body with files in it, made in one piece of memory. As a text in JSON a file of 10 MiB would be there five times,
- * as strings that nobody can free: so a mark stands for its base64 until the body is written.
+ * A body with files in it, made in one piece of memory. As a text in JSON a file of 10 MiB would be in memory five
+ * times, as strings: so a mark stands for its base64 until the body is written.
  */
-import { freeBytes } from '../../lib/free-bytes.ts'
-
 /** Whole groups of three bytes, so that the base64 of one slice goes on where the one before ended. */
 const sliceBytes = 48 * 1024
 
@@ -18,7 +16,7 @@ interface Place {
   readonly bytes: Uint8Array
 }
 
-/** The pieces as one, with the base64 of the contents in the place of their marks. The memory is the result's alone. */
+/** The pieces as one, with the base64 of the contents in the place of their marks. */
 export function withContents(pieces: readonly Uint8Array[], contents: ReadonlyMap<string, Uint8Array>): Uint8Array {
   const marked = Buffer.concat(pieces)
   const places = placesIn(marked, contents)
@@ -33,7 +31,6 @@ export function withContents(pieces: readonly Uint8Array[], contents: ReadonlyMa
     read = from + mark.length
   }
   marked.copy(out, end, read)
-  freeBytes(marked)
   return out
 }
 

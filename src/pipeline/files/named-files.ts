@@ -3,20 +3,18 @@
  * keeps them gets its own ids; where a model has none, the content travels with the call, if anybody hands it out.
  */
 import type { Call } from '../../core/call.ts'
-import type { Caller } from '../../core/caller.ts'
 import { nativeProfile } from '../../core/deployment.ts'
 import type { Deployment } from '../../core/deployment.ts'
 import { GatewayError, toGatewayError, unprocessable } from '../../core/errors.ts'
 import type { FaultKind } from '../../core/errors.ts'
 import { clientClosed } from '../../core/request.ts'
 import { accountOf } from '../../core/files.ts'
-import type { FileCalls, NamedFiles } from '../../core/files.ts'
+import type { FileCalls } from '../../core/files.ts'
+import type { NamedFiles } from '../../core/named-files.ts'
 import type { Format } from '../../core/format.ts'
 import { withLocalIds } from '../../core/local-ids.ts'
 import type { FileRecord, FileStore } from '../../core/ports.ts'
-import type { Settings } from '../../core/settings.ts'
 import type { Clock } from '../../lib/clock.ts'
-import { freeBytes } from '../../lib/free-bytes.ts'
 import { JsonBody } from '../../lib/json/json-body.ts'
 import { mediaTypeOf } from '../../lib/media-type.ts'
 import { fileReferences, rewriteReferences } from './file-parts.ts'
@@ -34,21 +32,22 @@ interface NamedFilesParts {
   readonly files: Pick<FileStore, 'find'>
   readonly fileCalls: Pick<FileCalls, 'bytes'>
   readonly clock: Clock
-  settings(): Pick<Settings, 'deployments' | 'bodyBytesMax'>
   /** Which models may be named to this caller. */
-  mayCall(caller: Caller, model: string): boolean
+  mayCall(call: Call, model: string): boolean
 }
 
 /**
  * Finds the files that the body names and leaves the call those candidates that can be given them. Undefined = it names
  * none, which costs one search through its bytes. Rejects as `NamedFiles.among` does.
  */
-export type PlaceFiles = (call: Call, format: Format) => Promise<void> | undefined
+export type PlaceFiles = (call: Call) => Promise<void> | undefined
 
 /** Binds the parts. A call whose files were placed has `namedFiles`, released when it is settled. */
 export function createPlaceFiles(parts: NamedFilesParts): PlaceFiles {
-  return (call, format) => {
-    if ((call.operation !== 'chat' && call.operation !== 'count-tokens') || !mentionsFiles(call.body!)) return undefined
+  return call => {
+    const { format } = call
+    if (!format || (call.operation !== 'chat' && call.operation !== 'count-tokens')) return undefined
+    if (!mentionsFiles(call.body!)) return undefined
     const references = fileReferences(call.body!)
     // What is only estimated is never asked for by its id.
     if (references.length === 0 || (call.operation === 'count-tokens' && call.candidates.every(isInProcess)))
@@ -74,16 +73,10 @@ interface Naming {
 async function placeFiles(parts: NamedFilesParts, naming: Naming): Promise<void> {
   const { call } = naming
   const placed = new PlacedFiles(parts, naming, await findRecords(parts.files, naming))
-  try {
-    const candidates = await placed.among(call.candidates, call.model)
-    // The settlement that would have released them is past.
-    if (call.client.left) throw clientClosed()
-    call.candidates = candidates
-    call.namedFiles = placed
-  } catch (thrown) {
-    placed.release()
-    throw thrown
-  }
+  const candidates = await placed.among(call.candidates, call.model)
+  if (call.client.left) throw clientClosed()
+  call.candidates = candidates
+  call.namedFiles = placed
 }
 
 /** By our id. The same words for what is another key's and for what never was. */
@@ -123,13 +116,12 @@ class PlacedFiles implements NamedFiles {
   readonly #contents = new Map<string, Content>()
   /** For each deployment that was tried: an attempt that failed may have been sending still. */
   readonly #bodies = new Map<Deployment, JsonBody>()
-  #isReleased = false
 
   constructor(parts: NamedFilesParts, naming: Naming, records: ReadonlyMap<string, FileRecord>) {
     this.#parts = parts
     this.#naming = naming
     this.#records = records
-    const { deployments } = parts.settings()
+    const { deployments } = naming.call.models.settings
     const homeOf = ({ deploymentId }: FileRecord): Deployment | undefined => {
       const home = deployments.find(one => one.id === deploymentId)
       return home?.target.provider.files && home
@@ -174,14 +166,6 @@ class PlacedFiles implements NamedFiles {
     return body
   }
 
-  release(): void {
-    this.#isReleased = true
-    for (const body of this.#bodies.values()) body.release()
-    for (const content of this.#contents.values()) if ('bytes' in content) freeBytes(content.bytes)
-    this.#bodies.clear()
-    this.#contents.clear()
-  }
-
   /** What the deployment can only be given as content. */
   #foreign(deployment: Deployment): FileReference[] {
     return this.#naming.references.filter(reference => !this.#goesById(reference, deployment))
@@ -200,7 +184,7 @@ class PlacedFiles implements NamedFiles {
     const foreign = this.#foreign(deployment)
     const { body } = this.#naming.call
     const bytesMax = Math.max(
-      Math.min(inlineBytesMax, Math.floor((this.#parts.settings().bodyBytesMax - body!.size) * 0.75)),
+      Math.min(inlineBytesMax, Math.floor((this.#naming.call.models.settings.bodyBytesMax - body!.size) * 0.75)),
       0,
     )
     const sumOf = (bytesOf: (id: string) => number): number => foreign.reduce((sum, { id }) => sum + bytesOf(id), 0)
@@ -235,10 +219,7 @@ class PlacedFiles implements NamedFiles {
     )
     if ('failure' in content && (content.failure.kind === 'client-closed' || content.failure.kind === 'internal'))
       throw content.failure
-    if (this.#isReleased) {
-      if ('bytes' in content) freeBytes(content.bytes)
-      throw clientClosed()
-    }
+    if (this.#naming.call.client.left) throw clientClosed()
     this.#contents.set(id, content)
     return content
   }
@@ -291,7 +272,7 @@ class PlacedFiles implements NamedFiles {
     const account = accountOf(deployment)
     const isHome = account === accountOf(home)
     // A key for an alias must not learn the name behind it.
-    const isKnown = this.#parts.mayCall(this.#naming.call.caller, home.modelName)
+    const isKnown = this.#parts.mayCall(this.#naming.call, home.modelName)
     const takesUploads = account !== undefined && !isHome && !isInProcess(deployment)
     const remedies = [
       ...(takesUploads ? [`upload it with \`model\`: '${model}'`] : []),

@@ -11,8 +11,8 @@ import { rerankAdapter } from './rerank.ts'
 import type { CompatibleRow } from './row.ts'
 
 /**
- * `name` is that of the row. What the row claims to speak is forwarded; the adapters serve clients of other dialects, and
- * calls that cannot go through as they are.
+ * The provider of a catalogue row; `name` = the row's key. Dialects of the row are forwarded; the adapters serve
+ * clients of other dialects and calls that cannot be forwarded unchanged.
  */
 export function openaiCompatible(name: string, row: CompatibleRow): Provider {
   return {
@@ -20,11 +20,11 @@ export function openaiCompatible(name: string, row: CompatibleRow): Provider {
     ...(row.baseUrl !== undefined && { defaultBaseUrl: row.baseUrl }),
     apiKeyEnv: row.apiKeyEnv,
     ...(row.keyless && { keyless: true }),
-    speaks: Object.fromEntries(spoken(row).map(dialect => [dialect, maker(dialect)])),
+    speaks: Object.fromEntries(forwardedDialects(row).map(dialect => [dialect, headMaker(dialect)])),
     ...(row.quirks && { quirks: row.quirks }),
-    ...(row.chat !== false && { chat: chatAdapter(row, maker('openai-chat')) }),
-    ...(row.embeddings !== false && { embeddings: embeddingsAdapter(maker('openai-embeddings'), row) }),
-    ...(row.rerank && { rerank: rerankAdapter(maker('jina-rerank'), row.rerank) }),
+    ...(row.chat !== false && { chat: chatAdapter(row, headMaker('openai-chat')) }),
+    ...(row.embeddings !== false && { embeddings: embeddingsAdapter(headMaker('openai-embeddings'), row) }),
+    ...(row.rerank && { rerank: rerankAdapter(headMaker('jina-rerank'), row.rerank) }),
     ...(row.files && { files: { head: headAt } }),
     fault: generalFault,
     ...(row.newestParams && { chatExtras: newestChatFields }),
@@ -41,12 +41,12 @@ export function chatAdapter(row: CompatibleRow, head: MakeHead): ChatAdapter {
   }
 }
 
-function maker(dialect: CompatibleDialect): MakeHead {
+function headMaker(dialect: CompatibleDialect): MakeHead {
   return (target: Target) => compatibleHead(target, dialect)
 }
 
-/** The dialects whose bytes the host takes as they are. */
-function spoken(row: CompatibleRow): CompatibleDialect[] {
+/** The dialects that the host takes without translation. */
+function forwardedDialects(row: CompatibleRow): CompatibleDialect[] {
   const all = {
     'openai-chat': row.chat !== false,
     'openai-completions': row.completions,

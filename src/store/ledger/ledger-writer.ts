@@ -264,7 +264,6 @@ export class LedgerWriter {
       if (last) return rows !== undefined && (await this.#leave(tail))
       if (rows === undefined) this.#answerFlushes(false)
       idleRounds = rows?.length === 0 ? idleRounds + 1 : 0
-      if (idleRounds === quietRounds) Bun.gc(true)
       if (idleRounds < quietRounds || !this.#mayRest(tail)) await this.#pause(pollMs)
       else {
         await this.#rest(tail.position)

@@ -1,0 +1,73 @@
+/** Requests that the gateway makes itself: runs of assistants, background responses, batch lines, replayed bodies. */
+import type { GatewayError } from './errors.ts'
+import { bodyTooLarge, clientClosed } from './request.ts'
+import type { BodyReader, Client, HttpRequest, IncomingRequest, RequestBody } from './request.ts'
+
+/** The parts of a request that the gateway sends itself. */
+export interface RequestParts extends Pick<HttpRequest, 'id' | 'path' | 'params' | 'query' | 'headers'> {
+  /** POST unless said. */
+  readonly method?: string
+  readonly bytes: Uint8Array
+  readonly client: Client
+}
+
+/** A request with the body `bytes`, to be answered like one from the wire. */
+export function internalRequest(parts: RequestParts): IncomingRequest {
+  const { method = 'POST', bytes, client, id, path, params, query, headers } = parts
+  return {
+    method,
+    id,
+    path,
+    params,
+    query,
+    headers,
+    body: new BytesBody(bytes),
+    clientAddress: client.clientAddress,
+    get left() {
+      return client.left
+    },
+    onLeft: listener => client.onLeft(listener),
+  }
+}
+
+/** A client inside of this program: it leaves when `signal` aborts. */
+export class SignalClient implements Client {
+  readonly clientAddress: string
+  readonly #signal: AbortSignal
+
+  constructor(signal: AbortSignal, clientAddress: string) {
+    this.#signal = signal
+    this.clientAddress = clientAddress
+  }
+
+  get left(): boolean {
+    return this.#signal.aborted
+  }
+
+  onLeft(listener: (why: GatewayError) => void): void {
+    this.#signal.addEventListener('abort', () => listener(clientClosed()), { once: true })
+  }
+}
+
+class BytesBody implements RequestBody {
+  readonly announcedBytes: number
+  #bytes: Uint8Array | undefined
+
+  constructor(bytes: Uint8Array) {
+    this.#bytes = bytes
+    this.announcedBytes = bytes.length
+  }
+
+  read(bytesMax: number, reader: BodyReader): void {
+    const bytes = this.#bytes ?? new Uint8Array()
+    this.#bytes = undefined
+    if (bytes.length > bytesMax) reader.failed(bodyTooLarge(bytesMax))
+    else reader.whole(bytes)
+  }
+
+  async next(): Promise<Uint8Array | undefined> {
+    const bytes = this.#bytes
+    this.#bytes = undefined
+    return bytes
+  }
+}

@@ -1,0 +1,87 @@
+/** A request from the wire: the one object that the server, the router and the endpoints share. */
+import type { IncomingRequest } from '../../core/request.ts'
+import { randomUUIDv7 } from 'bun'
+import type { GatewayError } from '../../core/errors.ts'
+import type { IncomingBody } from './incoming-body.ts'
+import type { RequestHead } from './request-head.ts'
+
+type Listener = (why: GatewayError) => void
+
+const noParams: Readonly<Record<string, string>> = {}
+
+/** Made when the head is complete; valid until `complete` or `abort`. What few requests need is made when asked for. */
+export class ServerRequest implements IncomingRequest {
+  readonly method: string
+  readonly path: string
+  /** Set by the router; see `IncomingRequest`. */
+  params = noParams
+  readonly headers: RequestHead
+  readonly body: IncomingBody
+  readonly #connection: { readonly address: string }
+  #id: string | undefined
+  #query: URLSearchParams | undefined
+  #left = false
+  #over = false
+  #listener: Listener | undefined
+  #moreListeners: Listener[] | undefined
+
+  constructor(connection: { readonly address: string }, headers: RequestHead, body: IncomingBody) {
+    const { target } = headers
+    const queryStart = target.indexOf('?')
+    this.method = headers.method
+    this.path = queryStart < 0 ? target : target.slice(0, queryStart)
+    this.headers = headers
+    this.body = body
+    this.#connection = connection
+  }
+
+  get id(): string {
+    return (this.#id ??= randomUUIDv7())
+  }
+
+  get query(): URLSearchParams {
+    return (this.#query ??= new URLSearchParams(this.headers.target.slice(this.path.length + 1)))
+  }
+
+  get clientAddress(): string {
+    return this.#connection.address
+  }
+
+  get left(): boolean {
+    return this.#left
+  }
+
+  onLeft(listener: Listener): void {
+    if (this.#over) return
+    if (this.#listener) (this.#moreListeners ??= []).push(listener)
+    else this.#listener = listener
+  }
+
+  // ---- what the connection calls
+
+  /** The answer is complete: a client that leaves now is no longer reported. */
+  complete(): void {
+    this.#over = true
+    this.#listener = undefined
+    this.#moreListeners = undefined
+  }
+
+  /** The client has left. Does nothing once the answer is complete. */
+  abort(error: GatewayError): void {
+    if (this.#over) return
+    this.#over = true
+    this.interrupt(error)
+  }
+
+  /** The gateway stops and cannot wait for the answer; an answer that is given synchronously now is still sent. */
+  interrupt(error: GatewayError): void {
+    const listener = this.#listener
+    const more = this.#moreListeners ?? []
+    this.#listener = undefined
+    this.#moreListeners = undefined
+    this.#left = true
+    if (!this.body.ended) this.body.fail(error)
+    listener?.(error)
+    for (const one of more) one(error)
+  }
+}
