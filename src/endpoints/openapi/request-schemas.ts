@@ -1,5 +1,5 @@
 /**
- * Request bodies of the OpenAPI document. Those of the dialects follow from the tables by which their bodies are checked
+ * Request bodies of the OpenAPI document. Those of the dialects follow from the tables by which bodies are checked
  * (core/fields.ts).
  */
 import { bodySchema } from '../../core/fields.ts'
