@@ -128,15 +128,16 @@ function checkSafety(value: unknown, problems: ProblemList): void {
   })
 }
 
-const contentList = { type: 'array', items: { type: 'object', properties: { parts: { type: 'array' } } } }
+/** One entry may stand without the brackets of its list (`listOf`). */
+const oneOrMany = type.anyOf(type.objects, { type: 'object' })
 
 const generateFields: readonly CheckedField<ChatRequest>[] = [
-  { name: 'contents', schema: contentList, required: true, check: checkContents },
+  { name: 'contents', schema: oneOrMany, required: true, check: checkContents },
   { name: 'systemInstruction', schema: { type: 'object' }, check: checkSystem },
-  { name: 'tools', schema: type.objects, property: 'tools', converted: true, check: checkTools },
+  { name: 'tools', schema: oneOrMany, property: 'tools', converted: true, check: checkTools },
   { name: 'toolConfig', schema: { type: 'object' }, property: 'toolChoice', converted: true, check: checkToolConfig },
   { name: 'generationConfig', schema: type.bodySchema(configFields), check: checkGenerationConfig },
-  { name: 'safetySettings', schema: type.objects, extra: true, check: checkSafety },
+  { name: 'safetySettings', schema: oneOrMany, extra: true, check: checkSafety },
   { name: 'cachedContent', schema: type.text },
   { name: 'labels', schema: type.object, extra: true },
   { name: 'serviceTier', schema: type.text, property: 'serviceTier', converted: true },
