@@ -137,7 +137,7 @@ const answers: Record<string, { events: ChatEvent[]; request?: ChatRequest; cont
     ],
     stop: 'tool_use',
   },
-  'thinking that nobody signed, and a signature of another vendor': {
+  'unsigned thinking, and a signature of another vendor': {
     request: thinking,
     events: [
       start,

@@ -204,7 +204,7 @@ describe('messages', () => {
     expect(request.dropped).toEqual(['messages.content.server_tool_use', 'messages.content.web_search_tool_result'])
   })
 
-  test('what no other model could be told is refused, with its place', () => {
+  test('what no other vendor has is refused, with its place', () => {
     expect(() => messagesOf({ role: 'user', content: [{ type: 'container_upload', file_id: 'f' }] })).toThrow(
       'messages.0.content.0.type',
     )

@@ -45,7 +45,7 @@ describe('what a body asks of the gateway', () => {
     expect(overrides(none)).toEqual({ unfulfilled: [], essential: [] })
   })
 
-  test('what nobody here fulfils; guardrails are essential', () => {
+  test('what the gateway cannot fulfil; guardrails are essential', () => {
     expect(overrides({ guardrails: ['pii'], caching: true, cache: { ttl: 60 } })).toEqual({
       unfulfilled: ['guardrails', 'caching', 'cache'],
       essential: ['guardrails'],

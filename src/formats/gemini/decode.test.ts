@@ -202,7 +202,7 @@ describe('contents', () => {
     expect(messages.at(-1)).toMatchObject({ parts: [{ callId: 'call_7999', parts: [{ text: '7999' }] }] })
   })
 
-  test('code that ran is text; parts that nobody else knows are refused', () => {
+  test('code that ran is text; parts that no other vendor has are refused', () => {
     const { messages } = decode({
       contents: [
         {
@@ -245,7 +245,7 @@ describe('thoughts', () => {
     ])
   })
 
-  test('forged ones are not believed', () => {
+  test('forged ones are ignored', () => {
     const forged = Buffer.from('modelgate-thoughts:[{"signature":5}]').toString('base64')
     expect(turn({ text: 'x', thoughtSignature: forged })).toEqual([{ type: 'text', text: 'x' }])
     const more = encodeThoughts([{ text: 't', signature: 's', type: 'tool-call' } as never])
@@ -469,7 +469,7 @@ describe('embeddings', () => {
     })
   })
 
-  test('several, with one wish', () => {
+  test('several, with the same settings', () => {
     const request = geminiBatchEmbedContents.decode(
       bodyOf({
         requests: [
@@ -491,7 +491,7 @@ describe('embeddings', () => {
     ).toThrow('not a number')
   })
 
-  test('wishes that differ, and pictures, are refused', () => {
+  test('settings that differ, and pictures, are refused', () => {
     expect(() =>
       geminiBatchEmbedContents.decode(
         bodyOf({ requests: [{ content: content('a') }, { content: content('b'), outputDimensionality: 5 }] }),

@@ -76,7 +76,7 @@ test('as an array: the same answers', () => {
   expect(geminiGenerateArray.streaming).toEqual({ contentType: 'application/json', heartbeat: '\n' })
 })
 
-test('the last answer waits for the end: until then nobody knows that it is the last', () => {
+test('the last answer is held until the end shows that it is the last', () => {
   const { beforeEnd, text } = run([wire])
   expect(beforeEnd).not.toContain('"finishReason"')
   expect(text).toContain('"finishReason":"STOP"')
@@ -148,7 +148,7 @@ describe('what breaks', () => {
     }
   })
 
-  test('an error in the stream is told as it was meant, and the array is closed', () => {
+  test('an error in the stream keeps its kind, and the array is closed', () => {
     const relay = relayOf(geminiGenerateArray)
     const first = relay.push(wire.subarray(0, wire.indexOf('\r\n\r\n') + 4)) as string
     relay.push(Buffer.from('data: {"error":{"code":429,"message":"quota","status":"RESOURCE_EXHAUSTED"}}\n\n'))
@@ -159,7 +159,7 @@ describe('what breaks', () => {
     ])
   })
 
-  test('usage that cannot be true is not believed', () => {
+  test('implausible usage is ignored', () => {
     const absurd = {
       candidates: [{ finishReason: 'STOP' }],
       usageMetadata: { promptTokenCount: -1, candidatesTokenCount: 2 },

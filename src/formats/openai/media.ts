@@ -73,7 +73,7 @@ export class ByteRelay extends MediaRelay {
   }
 }
 
-/** A whole answer of an upstream that was asked for a stream: judged when it is there, then sent at once. */
+/** A whole answer of an upstream that was asked for a stream: checked when it is whole, then sent at once. */
 export class WholeRelay extends MediaRelay {
   readonly #read: (bytes: Uint8Array) => { body: Uint8Array | string; usage: Usage | undefined }
   #pieces: Uint8Array[] = []

@@ -122,7 +122,7 @@ test('heartbeats and empty pieces pass', () => {
   expect(run(relay, [Buffer.from(': ping\n\n'), Buffer.alloc(0), Buffer.from(whole)])).toBe(`: ping\n\n${whole}`)
 })
 
-test('absurd usage is not believed', () => {
+test('absurd usage is ignored', () => {
   const relay = relayOf()
   run(relay, every(whole.replace('"prompt_tokens":5', '"prompt_tokens":-5'), 50))
   expect(relay.usage).toBeUndefined()
@@ -294,7 +294,7 @@ test('of several choices each has to finish, unless the host says that it is don
     expect(run(relayFor(fields), every(choice(0, '', 'stop'), 9))).toEndWith(done)
 })
 
-test('a blank line ends an event whatever line ends stand around it', () => {
+test('a blank line ends an event, with any line ends around it', () => {
   for (const blank of ['\n\r\n', '\r\n\n', '\r\n\r\n']) {
     const mixed = whole
       .split('\n\n')

@@ -11,7 +11,7 @@ import { responsesTable } from './fields.ts'
 import { objectOf } from './inspect.ts'
 import { applyTools, readTools } from './tools.ts'
 
-const logprobsWish = 'message.output_text.logprobs'
+const logprobsInclude = 'message.output_text.logprobs'
 
 /** Throws `unprocessable` for what this dialect allows and no other vendor has. */
 export function decodeResponses(body: JsonBody): ChatRequest {
@@ -51,7 +51,7 @@ function additionalTools(item: Fields): Fields[] {
 
 function readSampling(fields: Fields, request: ChatRequest): void {
   const wanted = typeof fields.top_logprobs === 'number' ? fields.top_logprobs : 0
-  const included = Array.isArray(fields.include) && fields.include.includes(logprobsWish)
+  const included = Array.isArray(fields.include) && fields.include.includes(logprobsInclude)
   if (included || wanted > 0) request.logprobs = true
   if (wanted > 0) request.topLogprobs = wanted
   const user = fields.user ?? fields.safety_identifier
