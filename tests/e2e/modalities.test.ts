@@ -557,7 +557,11 @@ for (const backend of backends())
       const limited = await gateway.key({ models: ['media/a'], rpm_limit: 1 })
       const ask = (model: string) =>
         post('/v1/audio/transcriptions', form({ model }, wav), { authorization: `Bearer ${limited}` })
-      expect((await ask('media/b')).status).toBe(403)
+      const narrow = await gateway.key({ models: ['media/a'] })
+      const forbidden = form({ model: 'media/b' }, wav)
+      expect((await post('/v1/audio/transcriptions', forbidden, { authorization: `Bearer ${narrow}` })).status).toBe(
+        403,
+      )
       expect((await ask('media/a')).status).toBe(200)
       expect((await ask('media/a')).status).toBe(429)
       expect(
@@ -607,7 +611,7 @@ for (const backend of backends())
         paths: Record<string, { post: any }>
       }
       expect(Object.keys(paths['/v1/audio/transcriptions']!.post.requestBody.content)).toEqual(['multipart/form-data'])
-      expect(Object.keys(paths['/audio/speech']!.post.responses[200].content)).toEqual(['audio/*'])
+      expect(Object.keys(paths['/audio/speech']!.post.responses[200].content)).toEqual(['audio/*', 'text/event-stream'])
       expect(paths['/moderations']).toBeDefined()
     })
   })

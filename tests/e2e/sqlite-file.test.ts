@@ -124,7 +124,7 @@ for (const how of ['deleted', 'replaced'] as const)
     expect([column(path, aliases), column(away, aliases)]).toEqual([['after'], []])
   }, 60_000)
 
-test('locked by another process while calls go on: the gateway does not stand still, a key waits for the lock', async () => {
+test('locked by another process while calls go on: the gateway is not blocked, a key waits for it', async () => {
   const { gateway, path } = await start()
   const key = await gateway.key()
   const strange = await gateway.key()

@@ -1,4 +1,4 @@
-/** The SQLite file is locked by another process, deleted, or replaced in use: nothing hangs, nothing is lost in silence. */
+/** The SQLite file is locked by another process, deleted, or replaced in use: nothing hangs, every loss is reported. */
 import { afterAll, expect, test } from 'bun:test'
 import { Database as Sqlite } from 'bun:sqlite'
 import {
@@ -72,7 +72,7 @@ const own = (names: string[]) => names.filter(name => name !== 'keys_revision')
 const namesOf = async (database: Database) =>
   own(((await database.sql`select name from installation order by name`) as { name: string }[]).map(row => row.name))
 
-/** What a program that knows nothing of this one finds in the file. */
+/** What another program finds in the file. */
 function namesIn(file: string): string[] {
   const other = new Sqlite(file, { readwrite: true, create: false })
   const [state] = other.query('pragma integrity_check').all() as { integrity_check: string }[]
@@ -161,7 +161,7 @@ test('a statement beside a transaction is no part of it', async () => {
   expect(await here.names()).toEqual(['beside'])
 })
 
-test('a transaction that meets a lock after it began fails at once, and is not played again', async () => {
+test('a transaction that meets a lock after it began fails at once, and is not repeated', async () => {
   const here = await rig()
   let played = 0
   const failed = await refusal(
@@ -225,7 +225,7 @@ test('moved away and back: it goes on where it was', async () => {
   expect(namesIn(here.path)).toEqual(['a', 'b'])
 })
 
-test.concurrent('replaced by a backup: it does not get the log of the old file, which is complete wherever it is', async () => {
+test.concurrent('replaced by a backup: it does not get the WAL of the old file, which stays complete', async () => {
   const here = await rig()
   await here.put('a')
   backUp(here.path, here.backup)
@@ -305,7 +305,7 @@ const strangers: [string, string, (file: string, path: string) => void][] = [
   ],
 ]
 for (const [what, reason, make] of strangers)
-  test.concurrent(`replaced by ${what}: it is left as it is, and the reason is told; a right one is used after it`, async () => {
+  test.concurrent(`replaced by ${what}: it is not changed, the reason is reported; a right one works`, async () => {
     const here = await rig()
     await here.put('a')
     backUp(here.path, here.backup)
@@ -326,7 +326,7 @@ for (const [what, reason, make] of strangers)
     expect(await here.names()).toEqual(['a'])
   })
 
-test('a log that is deleted in use is told: what it holds would be gone', async () => {
+test('a WAL that is deleted in use is reported: its rows would be lost', async () => {
   const here = await rig()
   await here.put('a')
   rmSync(`${here.path}-wal`)
