@@ -25,7 +25,10 @@ interface TableOptions {
   readonly alias?: (name: string) => string
 }
 
-/** `fields` in an order of no meaning, but for `required`, which is reported in this order. */
+/**
+ * The order of `fields` only matters for `required`, which is reported in it. Throws for a row without a check whose
+ * schema is neither plain nor empty.
+ */
 export function fieldTable<Request>(
   fields: readonly CheckedField<Request>[],
   { form = false, within = [], alias = name => name }: TableOptions = {},
@@ -35,6 +38,7 @@ export function fieldTable<Request>(
   for (const { name, schema, check, property, converted, extra } of fields) {
     const plain = isPlain(schema) ? (form ? plainFormCheck : plainCheck)([...within, name], schema) : undefined
     const found = check ?? plain
+    if (!found && Object.keys(schema).length > 0) throw new Error(`the field ${name} needs a check`)
     for (const spelling of [name, alias(name)]) {
       if (found) checks.set(spelling, found)
       if (!extra) uses.set(spelling, property !== undefined && !converted ? { property } : 'code')
