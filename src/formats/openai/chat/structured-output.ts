@@ -1,8 +1,10 @@
-/** A chat answer held to the schema that its request calls strict (API reference, "Structured outputs"). */
+/** A chat answer checked against the strict schema of its request (API reference, "Structured outputs"). */
 import type { StrictSchema } from '../../../core/format.ts'
 import type { JsonBody } from '../../../lib/json/json-body.ts'
+import { objectsOf } from '../../../lib/json/json-values.ts'
 import { isObject, readField } from '../../common/field-checks.ts'
 import type { Fields } from '../../common/field-checks.ts'
+import { joinedTexts } from '../../common/text-parts.ts'
 
 /** Endings after which the text need not be whole, or is none: the client sees why. */
 const otherEndings: ReadonlySet<unknown> = new Set(['length', 'content_filter', 'tool_calls', 'function_call'])
@@ -18,7 +20,7 @@ export const strictChatSchema: StrictSchema = {
     const wanted = isObject(format) && format.type === 'json_schema' ? format.json_schema : undefined
     return isObject(wanted) && wanted.strict === true && isObject(wanted.schema) ? wanted.schema : undefined
   },
-  texts: answer => objectsIn(isObject(answer) ? answer.choices : undefined).flatMap(textOfChoice),
+  texts: answer => objectsOf(isObject(answer) ? answer.choices : undefined).flatMap(textOfChoice),
 }
 
 function textOfChoice({ message, finish_reason: ending }: Fields): string[] {
@@ -26,17 +28,5 @@ function textOfChoice({ message, finish_reason: ending }: Fields): string[] {
   if (message.refusal || message.function_call || (Array.isArray(message.tool_calls) && message.tool_calls.length > 0))
     return []
   const { content } = message
-  return [typeof content === 'string' ? content : textsOf(content)]
-}
-
-/** The texts of a list of parts, joined. */
-export function textsOf(parts: unknown): string {
-  return objectsIn(parts)
-    .map(part => (typeof part.text === 'string' ? part.text : ''))
-    .join('')
-}
-
-/** Entries that are no objects are passed over; anything but an array has none. */
-export function objectsIn(list: unknown): Fields[] {
-  return Array.isArray(list) ? list.filter(isObject) : []
+  return [typeof content === 'string' ? content : joinedTexts(content)]
 }

@@ -1,5 +1,5 @@
 /** Texts or token ids, as `prompt` and `input` take them. */
-import type { Path, ProblemList } from './field-checks.ts'
+import type { Path, ProblemList } from '../common/field-checks.ts'
 
 /** What differs between `prompt` and `input`. */
 interface TextsRule {

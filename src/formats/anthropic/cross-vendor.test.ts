@@ -1,4 +1,4 @@
-/** What would be lost or refused on the way between vendors, if nobody looked after it. */
+/** What would be lost or refused when a conversation moves between vendors. */
 import { expect, test } from 'bun:test'
 import type { ChatEvent } from '../../core/chat.ts'
 import { JsonBody } from '../../lib/json/json-body.ts'

@@ -1,8 +1,8 @@
-/** Small words of OpenAI's answers that whole answers and streams share. */
+/** Parts of OpenAI's answers that whole answers and streams share. */
 import type { FinishReason, Source } from '../../core/chat.ts'
 import type { Usage } from '../../core/usage.ts'
 import { systemClock } from '../../lib/clock.ts'
-import { isObject } from './field-checks.ts'
+import { isObject } from '../common/field-checks.ts'
 
 const finishReasons: Readonly<Record<FinishReason, string>> = {
   stop: 'stop',
@@ -14,12 +14,6 @@ const finishReasons: Readonly<Record<FinishReason, string>> = {
 /** OpenAI's word; `legacy` clients know calls as `function_call`. */
 export function finishReason(reason: FinishReason, legacy: boolean): string {
   return legacy && reason === 'tool-calls' ? 'function_call' : finishReasons[reason]
-}
-
-/** The upstream's id under OpenAI's prefix, so that both sides can be found by it. */
-export function answerId(prefix: string, id: string): string {
-  if (id.startsWith(prefix)) return id
-  return `${prefix}${id || crypto.randomUUID().replaceAll('-', '')}`
 }
 
 /** Seconds since 1970: the upstream's own, else now. */

@@ -1,8 +1,9 @@
-/** A response held to the schema that its request calls strict (API reference, "Create a model response", `text.format`). */
+/** A response checked against its request's strict schema (API reference, "Create a model response", `text.format`). */
 import type { StrictSchema } from '../../../core/format.ts'
 import type { JsonBody } from '../../../lib/json/json-body.ts'
+import { objectsOf } from '../../../lib/json/json-values.ts'
 import { isObject, readField } from '../../common/field-checks.ts'
-import { objectsIn, textsOf } from '../chat/strict.ts'
+import { joinedTexts } from '../../common/text-parts.ts'
 
 /** `schema` throws `invalid-request` when `text` is not valid JSON. */
 export const strictResponseSchema: StrictSchema = {
@@ -14,12 +15,12 @@ export const strictResponseSchema: StrictSchema = {
       ? format.schema
       : undefined
   },
-  /** One text, of all messages. A response that is not completed says why; one with calls goes on with their results. */
+  /** One text, of all messages; none of a response that is not completed, or that calls tools. */
   texts(answer) {
     if (!isObject(answer) || answer.status !== 'completed') return []
-    const items = objectsIn(answer.output)
+    const items = objectsOf(answer.output)
     if (items.some(item => typeof item.type === 'string' && item.type.endsWith('_call'))) return []
-    const parts = items.filter(item => item.type === 'message').flatMap(item => objectsIn(item.content))
-    return parts.some(part => part.type === 'refusal') ? [] : [textsOf(parts)]
+    const parts = items.filter(item => item.type === 'message').flatMap(item => objectsOf(item.content))
+    return parts.some(part => part.type === 'refusal') ? [] : [joinedTexts(parts)]
   },
 }

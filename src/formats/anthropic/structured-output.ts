@@ -1,8 +1,12 @@
-/** A message held to the schema of its request (platform.claude.com/docs/en/build-with-claude/structured-outputs). */
+/**
+ * A message checked against the schema of its request
+ * (platform.claude.com/docs/en/build-with-claude/structured-outputs).
+ */
 import type { StrictSchema } from '../../core/format.ts'
 import type { JsonBody } from '../../lib/json/json-body.ts'
+import { objectsOf } from '../../lib/json/json-values.ts'
 import { isObject, readField } from '../common/field-checks.ts'
-import { objectsIn, textsOf } from '../openai/chat/strict.ts'
+import { joinedTexts } from '../common/text-parts.ts'
 
 /** What ends an answer that is whole. */
 const endings: ReadonlySet<unknown> = new Set(['end_turn', 'stop_sequence'])
@@ -18,6 +22,6 @@ export const strictMessageSchema: StrictSchema = {
   },
   texts(answer) {
     if (!isObject(answer) || !endings.has(answer.stop_reason)) return []
-    return [textsOf(objectsIn(answer.content).filter(block => block.type === 'text'))]
+    return [joinedTexts(objectsOf(answer.content).filter(block => block.type === 'text'))]
   },
 }
