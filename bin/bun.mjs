@@ -33,7 +33,7 @@ function isBinary(path) {
   return existsSync(path) && statSync(path).size > binaryBytesMin
 }
 
-/** The path of the Bun binary, or undefined. Bun's install script, where it may run, moves it into the package `bun`. */
+/** The path of the Bun binary, or undefined. Bun's install script, where it runs, moves it into the package `bun`. */
 export function findBun() {
   const require = createRequire(import.meta.url)
   const inPackage = (name, ...path) => {
@@ -66,11 +66,12 @@ export function runBun(args) {
     MIMALLOC_PURGE_DELAY: '1000',
     ...process.env,
   }
-  // The shell that npm starts us in passes no signal on: who is left without it has to stop by himself (cli/serve.ts).
+  // npm starts this in a shell that passes no signals on: the gateway watches that shell and stops when it is gone
+  // (cli/serve.ts).
   if (process.env.npm_lifecycle_event) env.MODELGATE_SHELL_PID ??= String(process.ppid)
-  // Newer Nodes can become Bun; then no second process stays in memory.
+  // Where Node has `execve` (22.15), Bun replaces this process, so that no second one stays in memory.
   if (typeof process.execve === 'function' && process.platform !== 'win32') process.execve(bun, [bun, ...args], env)
-  // Before Bun is there: a signal that came in between would end this process alone and leave Bun behind.
+  // Set before Bun is started: a signal in between would end this process alone and leave Bun behind.
   let child
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
   child = spawn(bun, args, { stdio: 'inherit', env })

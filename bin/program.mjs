@@ -27,18 +27,18 @@ const folder = join(root, 'dist')
 const sizesFile = 'sizes.json'
 /** A gateway that runs still loads parts of the bundle it was started from when they are first needed. */
 const olderKept = 2
-/** Nobody works on a draft for longer. */
+/** Bun is ended after this time; drafts twice as old are leftovers. */
 const makingMsMax = 60_000
 
-/** Bun takes settings, other modules in place of ours, and modules to run first, from the folder it is called in. */
+/** Without them Bun reads `bunfig.toml` (preloads) and `tsconfig.json` (paths) of the folder it is called in. */
 const ownSettings = [
   `--config=${join(root, 'bin/bunfig.toml')}`,
   `--tsconfig-override=${join(root, 'bin/bun-tsconfig.json')}`,
 ]
 
 /**
- * What keeps the folder that a user happens to be in out of the program: its `bunfig.toml`, `tsconfig.json` and `.env`,
- * and packages that Bun would fetch where it finds none. A `.env` in the project's own folder was put there for the gateway.
+ * Flags that keep the working directory from changing the program: its `bunfig.toml`, `tsconfig.json` and `.env` are
+ * not read, and Bun fetches no missing packages. A `.env` in the project's own folder is for the gateway and is read.
  */
 export function bunFlags() {
   const file = join(root, '.env')
@@ -55,7 +55,7 @@ export function programPath(bun) {
     markUsed(bundle)
     return join(bundle, 'main.js')
   } catch {
-    // A folder that cannot be written, a disk that is full: the same program, in a little more memory.
+    // The folder cannot be written or the disk is full: the sources are the same program in a little more memory.
     return source
   }
 }
@@ -87,7 +87,7 @@ function packageFile(name) {
   }
 }
 
-/** Whether all of its files are there in their length: a disk that was full or a hand may have cut one. */
+/** Whether all of its files are there with their recorded sizes: a full disk may have cut one. */
 function isWhole(bundle) {
   try {
     const sizes = JSON.parse(readFileSync(join(bundle, sizesFile), 'utf8'))
@@ -99,9 +99,9 @@ function isWhole(bundle) {
   }
 }
 
-/** Under a name of its own first: who starts at the same time sees a whole bundle or none, after a power cut too. */
+/** Written under another name and renamed: a concurrent start, or one after a power cut, sees all of it or none. */
 function makeBundle(bun, bundle) {
-  // Not the process's number: containers that share the folder are all number 1.
+  // Not the process id: containers that share the folder may all have id 1.
   const draft = `${bundle}.${randomUUID()}`
   try {
     mkdirSync(draft, { recursive: true })
@@ -112,7 +112,7 @@ function makeBundle(bun, bundle) {
       JSON.stringify(Object.fromEntries(names.map(name => [name, statSync(join(draft, name)).size]))),
     )
     for (const name of [...names, sizesFile]) sync(join(draft, name))
-    // Somebody saved a file, or pulled, meanwhile: this is neither the old program nor the new one.
+    // A source changed meanwhile: the bundle may mix the old program and the new one.
     if (basename(bundle) !== fingerprint(bun)) throw new Error('the sources change')
     publish(draft, bundle)
     removeOlder(bundle)
@@ -146,7 +146,7 @@ function joinModules(bun, draft) {
     '--entry-naming=[name].[ext]',
     `--outdir=${draft}`,
   ]
-  // BUN_OPTIONS is meant for the program: with --watch Bun would join modules for ever.
+  // Without BUN_OPTIONS, which is meant for the program: with --watch the build would never end.
   const env = { SystemRoot: process.env.SystemRoot }
   const { status } = spawnSync(bun, words, {
     cwd: root,
@@ -158,14 +158,14 @@ function joinModules(bun, draft) {
   if (status !== 0) throw new Error('Bun could not join the modules')
 }
 
-/** Gives the draft its name. Where somebody else was first, his is as good. */
+/** Gives the draft its name, unless another process has published the same bundle meanwhile. */
 function publish(draft, bundle) {
   if (!isWhole(draft)) throw new Error('Bun joined something else')
   for (let attempt = 0; !isWhole(bundle); attempt++) {
     try {
       renameSync(draft, bundle)
     } catch (error) {
-      // What stands there is no bundle any more, or was not when we looked.
+      // There is something else under the name: a broken bundle.
       if (attempt > 2) throw error
       if (!isWhole(bundle)) rmSync(bundle, { recursive: true, force: true })
     }
@@ -178,16 +178,16 @@ function sync(file) {
   closeSync(descriptor)
 }
 
-/** Those that are used are younger than those that are not. */
+/** `removeOlder` keeps those that were used last. */
 function markUsed(bundle) {
   try {
     utimesSync(bundle, new Date(), new Date())
   } catch {
-    // Somebody else's.
+    // Another user owns it.
   }
 }
 
-/** Nothing but what was made here. */
+/** Removes old bundles and abandoned drafts, known by the form of their names. */
 function removeOlder(bundle) {
   const changedMs = path => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0
   const nowMs = changedMs(bundle)
@@ -197,7 +197,7 @@ function removeOlder(bundle) {
     .map(name => join(folder, name))
     .filter(path => path !== bundle)
   const older = bundles.sort((one, other) => changedMs(other) - changedMs(one)).slice(olderKept)
-  // Left by who was killed while he made one.
+  // Left by processes that were killed while they made one.
   const drafts = names.filter(name => /^[0-9a-f]{16}\.[0-9a-f-]+$/.test(name)).map(name => join(folder, name))
   const left = drafts.filter(path => Math.abs(nowMs - changedMs(path)) > 2 * makingMsMax)
   for (const path of [...older, ...left]) rmSync(path, { recursive: true, force: true })

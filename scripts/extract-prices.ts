@@ -1,16 +1,16 @@
 /**
- * Writes src/config/prices.json: what the gateway needs of @pydantic/genai-prices (MIT, see NOTICE), in the form that
- * config/catalogue.ts reads. Run it after every update of the library: `node bin/bun.mjs scripts/extract-prices.ts`.
+ * Writes src/config/prices/prices.json, the part of @pydantic/genai-prices (MIT, see NOTICE) that
+ * src/config/prices/catalogue.ts reads. Run it after every update of the library: `npm run prices`.
  */
 import { calcPrice, findProvider, waitForUpdate } from '@pydantic/genai-prices'
 import type { ConditionalPrice, MatchLogic, ModelInfo, ModelPrice, Provider } from '@pydantic/genai-prices'
 import { readFileSync, writeFileSync } from 'node:fs'
-import type { Extract, ExtractedMatch, ExtractedModel, ExtractedPrices } from '../src/config/catalogue.ts'
+import type { Extract, ExtractedMatch, ExtractedModel, ExtractedPrices } from '../src/config/prices/catalogue.ts'
 import { providers } from '../src/providers/index.ts'
 
-const target = `${import.meta.dir}/../src/config/prices.json`
+const target = `${import.meta.dir}/../src/config/prices/prices.json`
 
-/** Our names where the library has others that it would not find by itself. */
+/** Provider names that the library does not find by our name. */
 const libraryNames: Readonly<Record<string, string>> = {
   together_ai: 'together',
   fireworks_ai: 'fireworks',
@@ -19,7 +19,7 @@ const libraryNames: Readonly<Record<string, string>> = {
   azure_ai: 'azure',
 }
 
-/** Have no list price: the built-in models, and hosts of one's own. */
+/** Providers without list prices: the built-in models, and hosts of the operator. */
 const unlisted: ReadonlySet<string> = new Set([
   'local',
   'custom_openai',
@@ -30,7 +30,7 @@ const unlisted: ReadonlySet<string> = new Set([
   'llamafile',
 ])
 
-/** Price keys that match what the gateway counts. Others (web searches, pages, pixels) are not counted, so not kept. */
+/** Price keys for units that the gateway counts. Others (web searches, pages, pixels) are left out. */
 const keys: Readonly<Record<string, string>> = {
   input_mtok: 'input',
   output_mtok: 'output',
@@ -48,10 +48,10 @@ const keys: Readonly<Record<string, string>> = {
   requests_kcount: 'requests1000',
 }
 
-/** Of the library's own code: Groq bills at least ten seconds of audio (console.groq.com/docs/speech-to-text). */
+/** As in the library: Groq bills at least ten seconds of audio (console.groq.com/docs/speech-to-text). */
 const groqSecondsMin = 10
 
-/** Moderation is free of charge at OpenAI (platform.openai.com/docs/guides/moderation); the library lists no price. */
+/** OpenAI's moderation is free (platform.openai.com/docs/guides/moderation); the library has no price for it. */
 const isFree = (provider: Provider, { id }: ModelInfo) =>
   id.endsWith(':free') || (provider.id === 'openai' && id === 'moderation')
 
@@ -80,17 +80,17 @@ export async function extract(): Promise<Extract> {
   }
 }
 
-export function libraryVersion(): string {
+function libraryVersion(): string {
   const path = `${import.meta.dir}/../node_modules/@pydantic/genai-prices/package.json`
   return (JSON.parse(readFileSync(path, 'utf8')) as { version: string }).version
 }
 
 function extractModel(provider: Provider, model: ModelInfo): ExtractedModel {
-  const eras = erasOf(model).map(([from, prices]): [string, ExtractedPrices] => [
+  const periods = periodsOf(model).map(([from, prices]): [string, ExtractedPrices] => [
     from,
     extractPrices(provider, model, prices),
   ])
-  const prices = eras.length === 1 ? eras[0]![1] : eras
+  const prices = periods.length === 1 ? periods[0]![1] : periods
   return [extractMatch(model.match), model.context_window ?? 0, prices]
 }
 
@@ -106,31 +106,31 @@ function extractMatch(match: MatchLogic): ExtractedMatch {
 }
 
 /**
- * The prices of each era, by its first day; '' = from the beginning. Prices by the time of day count with the dearest
- * hour of the day: a gateway that keeps to budgets must not undercharge.
+ * Prices by start date; '' = from the beginning. Where prices depend on the time of day, the highest price of the day
+ * is used, so that a gateway with budgets does not undercharge.
  */
-function erasOf({ prices }: ModelInfo): [string, ModelPrice][] {
+function periodsOf({ prices }: ModelInfo): [string, ModelPrice][] {
   if (!Array.isArray(prices)) return [['', prices]]
   const days = prices
     .flatMap(({ constraint }) => (constraint?.type === 'start_date' ? [constraint.start_date] : []))
     .sort()
-  return ['', ...new Set(days)].map(day => [day, dearestOfDay(prices, day)])
+  return ['', ...new Set(days)].map(day => [day, highestOfDay(prices, day)])
 }
 
-function dearestOfDay(list: readonly ConditionalPrice[], day: string): ModelPrice {
+function highestOfDay(list: readonly ConditionalPrice[], day: string): ModelPrice {
   const times = list.flatMap(({ constraint }) =>
     constraint?.type === 'time_of_date' ? [constraint.start_time, constraint.end_time] : [],
   )
-  return ['00:00:00Z', ...times].map(time => pricesAt(list, day, time)).reduce(dearest)
+  return ['00:00:00Z', ...times].map(time => pricesAt(list, day, time)).reduce(higherPrices)
 }
 
-/** The library's choice at a moment: the last one whose constraint holds, else the first. */
+/** The library's rule for a time: the last price whose constraint holds, otherwise the first. */
 function pricesAt(list: readonly ConditionalPrice[], day: string, time: string): ModelPrice {
   const chosen = list.findLast(({ constraint }) => {
     if (constraint === undefined) return true
     if (constraint.type === 'start_date') return constraint.start_date <= day
     const { start_time: start, end_time: end } = constraint
-    // Only UTC occurs; texts of the same form compare like times.
+    // Only UTC occurs; times in this form compare as texts.
     if (![start, end].every(one => /^\d\d:\d\d:\d\dZ$/.test(one)))
       throw new Error(`a time that is not UTC: ${start}, ${end}`)
     return end < start ? time >= start || time < end : time >= start && time < end
@@ -138,7 +138,7 @@ function pricesAt(list: readonly ConditionalPrice[], day: string, time: string):
   return (chosen ?? list[0]!).prices
 }
 
-function dearest(one: ModelPrice, other: ModelPrice): ModelPrice {
+function higherPrices(one: ModelPrice, other: ModelPrice): ModelPrice {
   const merged: ModelPrice = { ...one }
   for (const [key, price] of Object.entries(other)) {
     const known = merged[key]
@@ -168,17 +168,18 @@ function extractPrices(provider: Provider, model: ModelInfo, prices: ModelPrice)
   return hasMinimum ? { ...kept, secondsMin: groqSecondsMin } : kept
 }
 
-/** One model a line, so that an update can be read as a difference. */
+/** One line for each model, so that updates give readable diffs. */
 export function asText({ providers: list, ...head }: Extract): string {
   const blocks = Object.entries(list).map(
     ([id, { fallbacks, models }]) =>
-      `"${id}":{"fallbacks":${JSON.stringify(fallbacks)},"models":[\n${models.map(model => JSON.stringify(model)).join(',\n')}]}`,
+      `"${id}":{"fallbacks":${JSON.stringify(fallbacks)},"models":[\n` +
+      `${models.map(model => JSON.stringify(model)).join(',\n')}]}`,
   )
   return `${JSON.stringify(head, null, 1).slice(0, -2)},\n"providers":{\n${blocks.join(',\n')}}}\n`
 }
 
 if (import.meta.main) {
-  // The minimum of seconds above is the library's: it must not have changed unseen.
+  // Checks that the library still has the minimum duration assumed above.
   const shortest = calcPrice({ input_audio_seconds: 1, audio_seconds: 1 }, 'whisper-large-v3', { providerId: 'groq' })
   const long = calcPrice({ input_audio_seconds: groqSecondsMin, audio_seconds: groqSecondsMin }, 'whisper-large-v3', {
     providerId: 'groq',

@@ -1,12 +1,12 @@
 /**
- * An upstream that speaks the dialects of all vendors, with faults on demand and a truth log. See
- * docs/simulator.md.
+ * An upstream that speaks the APIs of all supported vendors, with faults on request and a log of what was really sent.
+ * See docs/simulator.md.
  */
-export { awsKeys } from './aws-authorization.ts'
-export { faultKinds } from './faults.ts'
-export type { FaultKind, FaultName } from './faults.ts'
+export { awsKeys } from './dialects/bedrock/authorization.ts'
+export { faultKinds } from './faults/fault.ts'
+export type { FaultKind, FaultName } from './faults/fault.ts'
 export { runSimulator } from './run.ts'
-export type { Matcher, MatcherLike, ScriptedReply, ScriptRequest } from './script.ts'
-export { startSimulator } from './server.ts'
-export type { Simulator, SimulatorOptions } from './server.ts'
-export type { Finish, TruthEntry, TruthLog, TruthTotals } from './truth.ts'
+export type { Matcher, MatcherLike, ScriptedReply, ScriptRequest } from './script/script.ts'
+export { startSimulator } from './server/server.ts'
+export type { Simulator, SimulatorOptions } from './server/server.ts'
+export type { Finish, TruthEntry, TruthLog, TruthTotals } from './server/truth-log.ts'

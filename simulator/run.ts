@@ -1,6 +1,6 @@
 /** The simulator as a command: `modelgate simulate`. */
-import { startSimulator } from './server.ts'
-import type { SimulatorOptions } from './server.ts'
+import { startSimulator } from './server/server.ts'
+import type { SimulatorOptions } from './server/server.ts'
 
 /** Serves until SIGINT or SIGTERM; writes its address to standard output. Rejects when the port is taken. */
 export async function runSimulator(options: SimulatorOptions): Promise<void> {

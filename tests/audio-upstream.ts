@@ -1,7 +1,7 @@
 /**
- * An upstream of OpenAI's shape with a real voice and a real ear: `/v1/audio/speech` is Debian's espeak-ng,
- * `/v1/audio/transcriptions` and `/v1/audio/translations` are pocketsphinx, each call a child process.
- * It keeps a record of what it got and sent, so that a test can compare what the gateway made of it.
+ * An upstream with OpenAI's audio API and real audio: `/v1/audio/speech` runs Debian's espeak-ng,
+ * `/v1/audio/transcriptions` and `/v1/audio/translations` run pocketsphinx, each call in a child process. It records
+ * requests and responses, for comparison with what the gateway makes of them.
  */
 import { createHash } from 'node:crypto'
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -10,50 +10,52 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { durationS, readWave, resampled, sampleBytes, writeWave } from './wav.ts'
+import type { Wave } from './wav.ts'
 
-const earModel = '/usr/share/pocketsphinx/model/en-us'
+const acousticModel = '/usr/share/pocketsphinx/model/en-us'
 
-/** Programs and data that are not on this machine; empty = all tests can run. */
+/** Programs and data that are not installed; empty = all tests can run. */
 export function missingPrograms(): string[] {
   return [
     ...(Bun.which('espeak-ng') ? [] : ['espeak-ng']),
     ...(Bun.which('pocketsphinx_continuous') ? [] : ['pocketsphinx']),
-    ...(existsSync(earModel) ? [] : ['pocketsphinx-en-us']),
+    ...(existsSync(acousticModel) ? [] : ['pocketsphinx-en-us']),
   ]
 }
 
 export const sha256 = (bytes: Uint8Array | string): string => createHash('sha256').update(bytes).digest('hex')
 
-/** One call for speech. */
-export interface Spoken {
+/** One speech request. */
+interface SpeechCall {
   readonly fields: Readonly<Record<string, unknown>>
-  /** Of the child that speaks. */
+  /** Process id of espeak-ng. */
   readonly processId: number
   readonly sent: Uint8Array[]
-  /** `making` until the last byte left, the client went, or the upstream cut the line. */
+  /** `making` until the last byte was sent, the client left, or the upstream closed the connection. */
   end: 'making' | 'whole' | 'client-left' | 'cut'
 }
 
 /** One form with a file. */
-export interface Heard {
+interface TranscriptionCall {
   readonly path: string
   readonly fields: Readonly<Record<string, string | readonly string[]>>
   readonly file: { readonly name: string; readonly type: string; readonly bytes: number; readonly sha256: string }
-  /** The body of the answer. */
+  /** The response body. */
   answer: string
 }
 
 export interface AudioUpstream {
   /** Without `/v1`. */
   readonly url: string
-  readonly spoken: Spoken[]
-  readonly heard: Heard[]
-  /** The model `live` says its first piece, then waits for this. */
+  readonly speechCalls: SpeechCall[]
+  readonly transcriptionCalls: TranscriptionCall[]
+  /** The model `live` sends its first piece, then waits for this. */
   hold: Promise<void>
   stop(): Promise<void>
 }
 
-/** An answer of the kind that OpenAI gives to what it cannot take. */
+/** An error in OpenAI's format. */
 class Refusal extends Error {
   readonly param: string
 
@@ -65,7 +67,13 @@ class Refusal extends Error {
 
 export async function startAudioUpstream(): Promise<AudioUpstream> {
   const folder = mkdtempSync(join(tmpdir(), 'modelgate-ear-'))
-  const upstream = { url: '', spoken: [] as Spoken[], heard: [] as Heard[], hold: Promise.resolve(), stop }
+  const upstream = {
+    url: '',
+    speechCalls: [] as SpeechCall[],
+    transcriptionCalls: [] as TranscriptionCall[],
+    hold: Promise.resolve(),
+    stop,
+  }
   const server = createServer((request, response) => {
     answer(upstream, folder, request, response).catch((error: unknown) => {
       if (response.headersSent) return response.destroy()
@@ -109,18 +117,18 @@ function sendJson(response: ServerResponse, status: number, value: unknown): voi
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value))
 }
 
-// ---- the voice
+// ---- Speech: espeak-ng
 
 const voices: Readonly<Record<string, string>> = { alloy: 'en-us+klatt', nova: 'en-us+f2', onyx: 'en-us+m3' }
 const wordsPerMinute = 150
-/** As OpenAI's `pcm`. */
+/** The sample rate of OpenAI's `pcm`. */
 const pcmHz = 24_000
-/** What a model that cuts says before. */
+/** Bytes that the `cut-*` models send before they close the connection. */
 const cutAfterBytes = 40_000
 
 /**
- * `whole` knows its length before it speaks, `live` sends what the child says as it says it. `cut-whole` and
- * `cut-live` do the same and break the connection in the middle.
+ * `whole` sends a content-length, `live` sends what espeak-ng writes as it arrives. `cut-whole` and `cut-live` do the
+ * same and close the connection in the middle.
  */
 async function speak(
   upstream: AudioUpstream,
@@ -134,15 +142,15 @@ async function speak(
   if (format !== 'wav' && format !== 'pcm')
     throw new Refusal('response_format', `this voice makes wav and pcm, not ${format}`)
   const child = startVoice(String(fields.input), voice, typeof fields.speed === 'number' ? fields.speed : 1)
-  const spoken: Spoken = { fields, processId: child.pid, sent: [], end: 'making' }
-  upstream.spoken.push(spoken)
+  const speechCall: SpeechCall = { fields, processId: child.pid, sent: [], end: 'making' }
+  upstream.speechCalls.push(speechCall)
   response.on('close', () => {
-    if (spoken.end !== 'making') return
-    spoken.end = 'client-left'
+    if (speechCall.end !== 'making') return
+    speechCall.end = 'client-left'
     child.kill('SIGKILL')
   })
   const send = (bytes: Uint8Array) => {
-    spoken.sent.push(bytes)
+    speechCall.sent.push(bytes)
     if (response.write(bytes) || response.closed) return undefined
     return new Promise<void>(resolve => {
       const go = () => {
@@ -153,14 +161,14 @@ async function speak(
     })
   }
   if (fields.model === 'live' || fields.model === 'cut-live')
-    await sayLive(upstream, spoken, child.stdout, response, send)
-  else await sayWhole(spoken, await new Response(child.stdout).bytes(), response, send)
+    await sayLive(upstream, speechCall, child.stdout, response, send)
+  else await sayWhole(speechCall, await new Response(child.stdout).bytes(), response, send)
   await child.exited
 }
 
 type Send = (bytes: Uint8Array) => Promise<void> | undefined
 
-/** The text goes through stdin: one that begins with a dash is no option. A blank line is a pause. */
+/** The text is passed by stdin, since text that begins with a dash would be an option. A blank line is a pause. */
 function startVoice(text: string, voice: string, speed: number) {
   const escaped = text.replaceAll('&', '&amp;').replaceAll('<', '&lt;')
   return Bun.spawn(
@@ -186,7 +194,7 @@ function startVoice(text: string, voice: string, speed: number) {
 
 async function sayLive(
   upstream: AudioUpstream,
-  spoken: Spoken,
+  speechCall: SpeechCall,
   audio: ReadableStream<Uint8Array>,
   response: ServerResponse,
   send: Send,
@@ -195,46 +203,51 @@ async function sayLive(
   const reader = audio.getReader()
   let bytes = 0
   for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
-    if (spoken.end !== 'making') return
+    if (speechCall.end !== 'making') return
     const isFirst = bytes === 0
     bytes += piece.value.length
     await send(piece.value)
     if (isFirst) await upstream.hold
-    if (spoken.fields.model === 'cut-live' && bytes > cutAfterBytes) return cut(spoken, response)
+    if (speechCall.fields.model === 'cut-live' && bytes > cutAfterBytes) return cut(speechCall, response)
   }
-  if (spoken.end !== 'making') return
-  spoken.end = 'whole'
+  if (speechCall.end !== 'making') return
+  speechCall.end = 'whole'
   response.end()
 }
 
-async function sayWhole(spoken: Spoken, audio: Uint8Array, response: ServerResponse, send: Send): Promise<void> {
+async function sayWhole(
+  speechCall: SpeechCall,
+  audio: Uint8Array,
+  response: ServerResponse,
+  send: Send,
+): Promise<void> {
   const { samples, sampleRateHz } = readWave(audio)!
-  const isPcm = spoken.fields.response_format === 'pcm'
+  const isPcm = speechCall.fields.response_format === 'pcm'
   const file = isPcm ? sampleBytes(resampled(samples, sampleRateHz, pcmHz)) : writeWave({ samples, sampleRateHz })
   response.writeHead(200, { 'content-type': isPcm ? 'audio/pcm' : 'audio/wav', 'content-length': String(file.length) })
-  if (spoken.fields.model === 'cut-whole') {
+  if (speechCall.fields.model === 'cut-whole') {
     await send(file.subarray(0, cutAfterBytes))
-    return cut(spoken, response)
+    return cut(speechCall, response)
   }
   await send(file)
-  if (spoken.end !== 'making') return
-  spoken.end = 'whole'
+  if (speechCall.end !== 'making') return
+  speechCall.end = 'whole'
   response.end()
 }
 
-/** A moment later: what was sent is to arrive before the line breaks. */
-async function cut(spoken: Spoken, response: ServerResponse): Promise<void> {
+/** Waits before closing, so that the bytes sent arrive first. */
+async function cut(speechCall: SpeechCall, response: ServerResponse): Promise<void> {
   await Bun.sleep(50)
-  spoken.end = 'cut'
+  speechCall.end = 'cut'
   response.socket?.resetAndDestroy()
 }
 
-// ---- the ear
+// ---- Transcription: pocketsphinx
 
-/** What the acoustic model was trained on. */
-const earHz = 16_000
-/** Listening takes about a tenth of the time that was spoken: of a long file only the beginning is listened to. */
-const heardSMax = 10
+/** Sample rate of the acoustic model's training data. */
+const recognizerHz = 16_000
+/** Recognition takes about a tenth of the duration of the audio: only the beginning of a long file is recognized. */
+const recognizedSMax = 10
 
 interface Word {
   readonly word: string
@@ -244,12 +257,12 @@ interface Word {
   readonly probability: number
 }
 
-/** What was said between two pauses. */
+/** Words between two pauses. */
 type Utterance = readonly Word[]
 
 interface Form {
   readonly data: FormData
-  /** Of the file, as it was sent: Bun's own reader guesses one from the filename instead. */
+  /** Content type of the file part as sent; Bun's form parser guesses one from the filename. */
   readonly fileType: string
 }
 
@@ -273,24 +286,24 @@ async function hear(
   const file = form.data.get('file')
   if (!(file instanceof File)) throw new Refusal('file', 'there is no file')
   const bytes = await file.bytes()
-  const heard: Heard = {
+  const transcriptionCall: TranscriptionCall = {
     path,
     fields: textFields(form.data),
     file: { name: file.name, type: form.fileType, bytes: bytes.length, sha256: sha256(bytes) },
     answer: '',
   }
-  upstream.heard.push(heard)
+  upstream.transcriptionCalls.push(transcriptionCall)
   const wave = readWave(bytes)
   if (!wave) throw new Refusal('file', 'Invalid file format. Supported formats: wav of 16 bits')
-  const format = String(heard.fields.response_format ?? 'json')
+  const format = String(transcriptionCall.fields.response_format ?? 'json')
   const contentType = contentTypes[format]
   if (!contentType) throw new Refusal('response_format', `no format '${format}' here`)
-  const utterances = await listen(folder, wave, String(heard.fields.prompt ?? ''))
-  heard.answer = written(format, heard, utterances, durationS(wave))
-  response.writeHead(200, { 'content-type': contentType }).end(heard.answer)
+  const utterances = await recognize(folder, wave, String(transcriptionCall.fields.prompt ?? ''))
+  transcriptionCall.answer = formatted(format, transcriptionCall, utterances, durationS(wave))
+  response.writeHead(200, { 'content-type': contentType }).end(transcriptionCall.answer)
 }
 
-function textFields(form: FormData): Heard['fields'] {
+function textFields(form: FormData): TranscriptionCall['fields'] {
   const names = new Set([...form.keys()].filter(name => name !== 'file'))
   return Object.fromEntries(
     [...names].map(name => {
@@ -300,13 +313,13 @@ function textFields(form: FormData): Heard['fields'] {
   )
 }
 
-/** The words of `prompt` are the only ones the ear expects; without any it knows all of English, and errs more. */
-async function listen(folder: string, wave: Wave, prompt: string): Promise<Utterance[]> {
-  const heardSamples = wave.samples.subarray(0, heardSMax * wave.sampleRateHz)
+/** The words of `prompt` limit the vocabulary. Without a prompt the vocabulary is general English, with more errors. */
+async function recognize(folder: string, wave: Wave, prompt: string): Promise<Utterance[]> {
+  const heardSamples = wave.samples.subarray(0, recognizedSMax * wave.sampleRateHz)
   const base = join(folder, crypto.randomUUID())
   writeFileSync(
     `${base}.wav`,
-    writeWave({ samples: resampled(heardSamples, wave.sampleRateHz, earHz), sampleRateHz: earHz }),
+    writeWave({ samples: resampled(heardSamples, wave.sampleRateHz, recognizerHz), sampleRateHz: recognizerHz }),
   )
   const vocabulary = [...new Set(prompt.toLowerCase().match(/[a-z']+/g))]
   if (vocabulary.length > 0)
@@ -317,10 +330,10 @@ async function listen(folder: string, wave: Wave, prompt: string): Promise<Utter
       '-infile',
       `${base}.wav`,
       '-hmm',
-      join(earModel, 'en-us'),
+      join(acousticModel, 'en-us'),
       '-dict',
-      join(earModel, 'cmudict-en-us.dict'),
-      ...(vocabulary.length > 0 ? ['-jsgf', `${base}.gram`] : ['-lm', join(earModel, 'en-us.lm.bin')]),
+      join(acousticModel, 'cmudict-en-us.dict'),
+      ...(vocabulary.length > 0 ? ['-jsgf', `${base}.gram`] : ['-lm', join(acousticModel, 'en-us.lm.bin')]),
       '-time',
       'yes',
       '-logfn',
@@ -333,7 +346,7 @@ async function listen(folder: string, wave: Wave, prompt: string): Promise<Utter
   return readReport(report)
 }
 
-/** A line with the words of each utterance, then a line for each of them: `world(2) 0.530 0.910 0.98`. */
+/** Output format: a line with the words of each utterance, then one line for each word: `world(2) 0.530 0.910 0.98`. */
 function readReport(report: string): Utterance[] {
   const utterances: Word[][] = []
   for (const line of report.split('\n')) {
@@ -343,7 +356,7 @@ function readReport(report: string): Utterance[] {
       continue
     }
     const [, word, start, end, probability] = timed as unknown as [string, string, string, string, string]
-    // Silence, noise and the ends of a sentence are no words.
+    // Silence, noise and sentence boundaries are not words.
     if (/^[a-z']/.test(word))
       utterances.at(-1)?.push({
         word: word.replace(/\(\d+\)$/, ''),
@@ -365,17 +378,24 @@ const contentTypes: Readonly<Record<string, string>> = {
 
 const textOf = (words: Utterance): string => words.map(one => one.word).join(' ')
 
-/** One format of OpenAI's. `verbose_json` says the duration and no `usage`, as whisper-1 did at first. */
-function written(format: string, { path, fields }: Heard, utterances: readonly Utterance[], seconds: number): string {
+/** Formats the transcription. `verbose_json` has a duration and no `usage`, as whisper-1 had. */
+function formatted(
+  format: string,
+  { path, fields }: TranscriptionCall,
+  utterances: readonly Utterance[],
+  seconds: number,
+): string {
   const text = utterances.map(textOf).join(' ')
   const cues = utterances.map(words => ({ start: words[0]!.start, end: words.at(-1)!.end, text: textOf(words), words }))
   if (format === 'text') return `${text}\n`
   if (format === 'srt')
     return cues
-      .map(({ start, end, text }, at) => `${at + 1}\n${clockTime(start, ',')} --> ${clockTime(end, ',')}\n${text}\n\n`)
+      .map(({ start, end, text }, at) => `${at + 1}\n${timestamp(start, ',')} --> ${timestamp(end, ',')}\n${text}\n\n`)
       .join('')
   if (format === 'vtt')
-    return `WEBVTT\n\n${cues.map(({ start, end, text }) => `${clockTime(start, '.')} --> ${clockTime(end, '.')}\n${text}\n\n`).join('')}`
+    return `WEBVTT\n\n${cues
+      .map(({ start, end, text }) => `${timestamp(start, '.')} --> ` + `${timestamp(end, '.')}\n${text}\n\n`)
+      .join('')}`
   if (format === 'json') return JSON.stringify({ text, usage: { type: 'duration', seconds: Math.ceil(seconds) } })
   const wanted = [fields['timestamp_granularities[]'] ?? 'segment'].flat()
   return JSON.stringify({
@@ -394,110 +414,9 @@ const averageLog = (words: Utterance): number =>
   words.reduce((sum, { probability }) => sum + Math.log(probability), 0) / words.length
 
 /** `00:01:02,345`. */
-function clockTime(seconds: number, separator: string): string {
+function timestamp(seconds: number, separator: string): string {
   const ms = Math.round(seconds * 1000)
   const digits = (value: number, length = 2) => String(Math.floor(value)).padStart(length, '0')
-  return `${digits(ms / 3_600_000)}:${digits((ms / 60_000) % 60)}:${digits((ms / 1000) % 60)}${separator}${digits(ms % 1000, 3)}`
-}
-
-// ---- WAV: 16 bits, any number of channels read, one written
-
-export interface Wave {
-  readonly sampleRateHz: number
-  readonly channels: number
-  /** Channels are mixed to one. */
-  readonly samples: Int16Array
-}
-
-export const headerBytes = 44
-
-export const durationS = ({ samples, sampleRateHz }: Pick<Wave, 'samples' | 'sampleRateHz'>): number =>
-  samples.length / sampleRateHz
-
-/** Undefined = no WAV of 16-bit PCM. A length that a stream left open ends with the file. */
-export function readWave(bytes: Uint8Array): Wave | undefined {
-  const file = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  const word = (at: number) => file.toString('latin1', at, at + 4)
-  if (file.length < 12 || word(0) !== 'RIFF' || word(8) !== 'WAVE') return undefined
-  let channels = 0
-  let sampleRateHz = 0
-  for (let at = 12; at + 8 <= file.length; ) {
-    const length = file.readUInt32LE(at + 4)
-    if (word(at) === 'fmt ' && at + 24 <= file.length) {
-      const isPlain = file.readUInt16LE(at + 8) === 1 && file.readUInt16LE(at + 22) === 16
-      if (!isPlain) return undefined
-      channels = file.readUInt16LE(at + 10)
-      sampleRateHz = file.readUInt32LE(at + 12)
-    }
-    if (word(at) === 'data') {
-      if (channels === 0 || sampleRateHz === 0) return undefined
-      return { channels, sampleRateHz, samples: mixed(file.subarray(at + 8, at + 8 + length), channels) }
-    }
-    at += 8 + length + (length & 1)
-  }
-  return undefined
-}
-
-function mixed(data: Buffer, channels: number): Int16Array {
-  const samples = new Int16Array(Math.floor(data.length / 2 / channels))
-  for (let at = 0; at < samples.length; at++) {
-    let sum = 0
-    for (let channel = 0; channel < channels; channel++) sum += data.readInt16LE((at * channels + channel) * 2)
-    samples[at] = Math.round(sum / channels)
-  }
-  return samples
-}
-
-/** Little-endian, as WAV and OpenAI's `pcm` have them. */
-export function sampleBytes(samples: Int16Array): Buffer {
-  const bytes = Buffer.alloc(samples.length * 2)
-  for (let at = 0; at < samples.length; at++) bytes.writeInt16LE(samples[at]!, at * 2)
-  return bytes
-}
-
-export function writeWave({ samples, sampleRateHz }: Pick<Wave, 'samples' | 'sampleRateHz'>): Buffer {
-  const data = sampleBytes(samples)
-  const header = Buffer.alloc(headerBytes)
-  header.write('RIFF', 0, 'latin1')
-  header.writeUInt32LE(36 + data.length, 4)
-  header.write('WAVEfmt ', 8, 'latin1')
-  header.writeUInt32LE(16, 16)
-  header.writeUInt16LE(1, 20)
-  header.writeUInt16LE(1, 22)
-  header.writeUInt32LE(sampleRateHz, 24)
-  header.writeUInt32LE(sampleRateHz * 2, 28)
-  header.writeUInt16LE(2, 32)
-  header.writeUInt16LE(16, 34)
-  header.write('data', 36, 'latin1')
-  header.writeUInt32LE(data.length, 40)
-  return Buffer.concat([header, data])
-}
-
-/** Zero crossings of the filter on either side: enough that speech stays understood. */
-const filterReach = 12
-
-/** At another rate: a windowed sinc, which takes away what the lower rate cannot hold. */
-export function resampled(samples: Int16Array, fromHz: number, toHz: number): Int16Array {
-  if (fromHz === toHz) return samples
-  const cutoff = Math.min(1, toHz / fromHz)
-  const reach = filterReach / cutoff
-  const out = new Int16Array(Math.floor((samples.length * toHz) / fromHz))
-  for (let index = 0; index < out.length; index++) {
-    const centre = (index * fromHz) / toHz
-    let sum = 0
-    for (let at = Math.max(0, Math.ceil(centre - reach)); at <= Math.min(samples.length - 1, centre + reach); at++) {
-      const distance = (at - centre) * cutoff * Math.PI
-      const sinc = distance === 0 ? 1 : Math.sin(distance) / distance
-      sum += samples[at]! * sinc * (0.5 + 0.5 * Math.cos(distance / filterReach))
-    }
-    out[index] = Math.max(-32_768, Math.min(32_767, Math.round(sum * cutoff)))
-  }
-  return out
-}
-
-/** Root of the mean square: 0 = silence, 32768 = as loud as can be. */
-export function loudness(samples: Int16Array): number {
-  let sum = 0
-  for (const sample of samples) sum += sample * sample
-  return samples.length === 0 ? 0 : Math.sqrt(sum / samples.length)
+  const clock = [ms / 3_600_000, (ms / 60_000) % 60, (ms / 1000) % 60].map(value => digits(value)).join(':')
+  return `${clock}${separator}${digits(ms % 1000, 3)}`
 }

@@ -1,10 +1,10 @@
-/** Self-signed certificates, made for tests: whoever shall trust one gets it as the only root. */
+/** Self-signed certificates for tests; a test passes one as the only trusted root. */
 export interface TestCertificate {
   readonly key: string
   readonly cert: string
 }
 
-/** For `localhost`, for no address. */
+/** Valid for `localhost`, not for addresses. */
 export const localhostOnly: TestCertificate = {
   key: `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg7fWU/ieGmIC9cK7B
@@ -24,7 +24,7 @@ VgIgOTbrooKVOZaHq8Hn14oFiyQd4GfkoaUU3Yj82wR+pt8=
 -----END CERTIFICATE-----`,
 }
 
-/** For `localhost`, 127.0.0.1 and ::1. */
+/** Valid for `localhost`, 127.0.0.1 and ::1. */
 export const localhostAndAddresses: TestCertificate = {
   key: `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgjfWzRxu/5lPjGtWB

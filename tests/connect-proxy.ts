@@ -1,4 +1,4 @@
-/** An HTTP proxy that opens tunnels, for tests: it remembers every byte it sees and misbehaves on demand. */
+/** An HTTP proxy with CONNECT for tests. It records every byte and misbehaves on request. */
 import { connect, createServer } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
 import { createServer as createTlsServer } from 'node:tls'
@@ -7,9 +7,9 @@ import type { TestCertificate } from './certificates.ts'
 /** One client of the proxy. */
 export interface ProxyPeer {
   readonly socket: Socket
-  /** What it asked, up to the blank line. */
+  /** The request head, up to the blank line. */
   head: string
-  /** All that it sent after that, as Latin-1: what the proxy could read of a call. */
+  /** The bytes after the head, as Latin-1: what the proxy could read of a call. */
   inside: string
   upstream: Socket | undefined
   closed: boolean
@@ -24,19 +24,19 @@ export interface ConnectProxy {
 }
 
 export interface ConnectProxyOptions {
-  /** It is spoken to with TLS. */
+  /** Clients connect with TLS. */
   readonly tls?: TestCertificate | undefined
-  /** Called for each whole head instead of opening the tunnel. */
+  /** Called for each complete head instead of opening the tunnel. */
   onHead?(peer: ProxyPeer): void
-  /** What is said when the tunnel stands. */
+  /** The response once the tunnel is open. */
   readonly established?: string
-  /** Passes everything on byte by byte, the bytes of its own answer too. */
-  readonly drips?: boolean
+  /** Forwards byte by byte, its own response included. */
+  readonly byteByByte?: boolean
 }
 
 const established = 'HTTP/1.1 200 Connection established\r\n\r\n'
 
-/** Listens on 127.0.0.1 at a port of the system's choice. */
+/** Listens on 127.0.0.1 on a free port. */
 export async function connectProxy(options: ConnectProxyOptions = {}): Promise<ConnectProxy> {
   const peers: ProxyPeer[] = []
   const accept = (socket: Socket): void => {
@@ -47,7 +47,7 @@ export async function connectProxy(options: ConnectProxyOptions = {}): Promise<C
       peer.closed = true
       peer.upstream?.destroy()
     })
-    const toClient = passer(socket, options.drips)
+    const toClient = writerTo(socket, options.byteByByte)
     socket.on('data', bytes => {
       const text = bytes.toString('latin1')
       if (peer.head.endsWith('\r\n\r\n')) {
@@ -76,7 +76,7 @@ export async function connectProxy(options: ConnectProxyOptions = {}): Promise<C
   }
 }
 
-/** Leads `peer` to what its CONNECT names. Throws when it asked for something else. */
+/** Opens a tunnel to the target of a CONNECT request. Throws for other requests. */
 function openTunnel(peer: ProxyPeer, toClient: (bytes: Buffer) => void, answer: string): void {
   const [, hostname, port] = /^CONNECT (\S+):(\d+) HTTP\/1\.1\r\n/.exec(peer.head) ?? []
   if (hostname === undefined) throw new Error(`no CONNECT: ${peer.head}`)
@@ -88,9 +88,9 @@ function openTunnel(peer: ProxyPeer, toClient: (bytes: Buffer) => void, answer: 
   upstream.on('close', () => peer.socket.end())
 }
 
-/** Writes to `socket`, in order; dripping = each byte in a packet of its own. */
-function passer(socket: Socket, drips = false): (bytes: Buffer) => void {
-  if (!drips) return bytes => void socket.write(bytes)
+/** Writes to `socket` in order; `byteByByte` = each byte in a packet of its own. */
+function writerTo(socket: Socket, byteByByte = false): (bytes: Buffer) => void {
+  if (!byteByByte) return bytes => void socket.write(bytes)
   socket.setNoDelay(true)
   let last: Promise<unknown> = Promise.resolve()
   return bytes => {

@@ -1,4 +1,4 @@
-/** What tests of providers share: a target, a request, and a stream cut into pieces. */
+/** Helpers for provider tests: a target, a request, and streams in pieces of any size. */
 import type { ChatEvent, ChatRequest } from '../src/core/chat.ts'
 import type { ChatAdapter, Provider, Target } from '../src/core/provider.ts'
 import { frameSplitter } from '../src/lib/frames.ts'
@@ -27,7 +27,7 @@ export function chatRequest(more: Partial<ChatRequest> = {}): ChatRequest {
   }
 }
 
-/** Deltas of one block joined, so that whole answers and streams compare; made-up ids of calls become `?`. */
+/** Joins the deltas of a block, so that streamed and non-streamed answers compare; generated call ids become `?`. */
 export function joined(events: readonly ChatEvent[]): ChatEvent[] {
   const out: ChatEvent[] = []
   for (const event of events) {
@@ -54,10 +54,10 @@ export function readStream(adapter: ChatAdapter, text: string, size: number): Ch
   return joined(events)
 }
 
-/** Events with their names, as vendors write them. */
+/** Server-sent events with names. */
 export const namedEvents = (events: readonly object[]): string =>
   events.map(event => `event: ${(event as { type: string }).type}\ndata: ${JSON.stringify(event)}\n\n`).join('')
 
-/** Events without names. */
+/** Server-sent events without names. */
 export const dataEvents = (events: readonly object[]): string =>
   events.map(event => `data: ${JSON.stringify(event)}\n\n`).join('')

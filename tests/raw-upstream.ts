@@ -1,4 +1,4 @@
-/** An upstream made of plain TCP, for tests that decide about every byte. */
+/** An upstream on plain TCP, for tests that control every byte. */
 import { createServer } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
 import { createServer as createTlsServer } from 'node:tls'
@@ -7,13 +7,13 @@ import type { ExchangeTimeouts } from '../src/core/transport.ts'
 /** One accepted connection. */
 export interface RawPeer {
   readonly socket: Socket
-  /** Counts from 0 in the order of acceptance. */
+  /** Counts from 0 in order of acceptance. */
   readonly index: number
   /** Everything received so far, as Latin-1. */
   received: string
-  /** Requests of which head and body arrived. */
+  /** Complete requests. */
   requests: number
-  /** Milliseconds since the start of the process at which the peer was closed; 0 = open. */
+  /** Time of the close in milliseconds since the start of the process; 0 = open. */
   closedAtMs: number
 }
 
@@ -33,7 +33,7 @@ export interface RawOptions {
   tls?: { cert: string; key: string; ALPNProtocols?: string[] }
 }
 
-/** Listens on 127.0.0.1 at a port of the system's choice. */
+/** Listens on 127.0.0.1 on a free port. */
 export async function rawUpstream(options: RawOptions): Promise<RawUpstream> {
   const peers: RawPeer[] = []
   const accept = (socket: Socket): void => {
@@ -79,18 +79,18 @@ function requestEnd(text: string): number {
   return text.length >= end ? end : -1
 }
 
-/** Generous limits, except those given. */
+/** Long timeouts, except those given. */
 export function timeouts(given: Partial<ExchangeTimeouts> = {}): ExchangeTimeouts {
   return { connectMs: 2000, firstByteMs: 2000, idleMs: 2000, totalMs: 0, ...given }
 }
 
-/** A whole answer with `content-length`. */
+/** A complete response with `content-length`. */
 export function answer(body: string, head = ''): string {
   const length = `content-length: ${Buffer.byteLength(body)}\r\n`
   return `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n${head}${length}\r\n${body}`
 }
 
-/** Waits until `isTrue`, at most `limitMs`; throws with `what` then. */
+/** Waits until `isTrue` holds; throws with `what` after `limitMs`. */
 export async function until(isTrue: () => boolean, what: string, limitMs = 1500): Promise<void> {
   const startMs = performance.now()
   while (!isTrue()) {

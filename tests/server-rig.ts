@@ -48,7 +48,7 @@ export const text = (body: string, status = 200): Answer => ({
 })
 
 /** As the router refuses, in short. */
-export const refuse: ServerOptions['refuse'] = ({ status, message }) => text(`refused: ${message}`, status)
+const refuse: ServerOptions['refuse'] = ({ status, message }) => text(`refused: ${message}`, status)
 
 /** Says what was asked, once the body is there. */
 export async function echo(request: ServerRequest): Promise<Answer> {
@@ -269,7 +269,7 @@ export class HandStream implements AnswerStream {
 }
 
 /** A socket without a system: takes `room` bytes a call and remembers them. */
-export class FakeSocket {
+class FakeSocket {
   readonly remoteAddress = '192.0.2.1'
   readonly #pieces: Buffer[] = []
   room = Infinity

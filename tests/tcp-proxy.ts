@@ -1,15 +1,15 @@
-/** A wire between two programs that a test can cut, hold still and mend. */
+/** A TCP forwarder that a test can cut, stall and restore. */
 import { connect, createServer } from 'node:net'
 import type { Socket } from 'node:net'
 
 export interface TcpProxy {
   readonly port: number
-  /** Ends every connection at once and refuses new ones. */
+  /** Closes all connections and refuses new ones. */
   cut(): void
-  /** Takes connections and bytes, and passes nothing on: a network that swallows everything. */
+  /** Accepts connections and bytes but forwards nothing, as a network that drops all packets. */
   stall(): void
-  /** New connections work again; those that were held still are ended. */
-  mend(): void
+  /** New connections work again; stalled ones are closed. */
+  restore(): void
   close(): Promise<void>
 }
 
@@ -44,7 +44,7 @@ export async function startTcpProxy(host: string, port: number): Promise<TcpProx
     stall() {
       state = 'stalled'
     },
-    mend() {
+    restore() {
       if (state === 'stalled') endAll()
       state = 'open'
     },

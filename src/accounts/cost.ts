@@ -4,9 +4,9 @@ import type { Prices, Usage } from '../core/usage.ts'
 const unitsPerPrice = 1_000_000n
 
 /**
- * Nano-dollars, rounded half up once at the end; null when what was used has no known price. `atMs` is the moment of
- * the call; `inBatch` = it was part of a vendor's batch. A part of the input or output without a price of its own is
- * charged as plain input or output: never as nothing.
+ * Cost in nano-dollars, rounded half up once at the end; null when a used unit has no known price. `atMs` = time of
+ * the call in epoch milliseconds; `inBatch` = it was part of a vendor's batch. Tokens of a kind without a price of its
+ * own (cached, audio, image, ...) are charged as plain input or output.
  */
 export function costNanoUsd(usage: Usage, prices: Prices | null, atMs: number, inBatch = false): bigint | null {
   if (!prices) return null
@@ -14,7 +14,7 @@ export function costNanoUsd(usage: Usage, prices: Prices | null, atMs: number, i
   return costInNumbers(usage, applied) ?? costInBigints(usage, applied)
 }
 
-/** Prices are lower in batches and higher for long inputs. A batch without a price of its own costs the full one. */
+/** Applies batch prices and the tiers for long inputs. Without batch prices, a batch costs the normal price. */
 function appliedPrices(usage: Usage, prices: Prices, inBatch: boolean): Prices {
   let applied = (inBatch && prices.batch) || prices
   if (applied.tiers)
@@ -22,18 +22,21 @@ function appliedPrices(usage: Usage, prices: Prices, inBatch: boolean): Prices {
   return applied
 }
 
-/** The prices of a moment. */
+/** The prices in force at `atMs` (epoch milliseconds). `later` is sorted by `fromMs`. */
 export function pricesAt(prices: Prices, atMs: number): Prices {
   return prices.later?.findLast(later => later.fromMs <= atMs)?.prices ?? prices
 }
 
-/** Nearly every call: plain text, small enough that a number holds the sum exactly. Undefined = it does not. */
+/**
+ * The fast path of nearly every call: plain text, in floating-point integers. Undefined = other units are used, or the
+ * sum is beyond 2^53 and would be inexact.
+ */
 function costInNumbers(usage: Usage, prices: Prices): bigint | undefined {
   if (usage.cachedInputTokens || usage.cacheWriteTokens || usage.inputAudioTokens || usage.outputAudioTokens)
     return undefined
   if (usage.inputImageTokens || usage.outputImageTokens || hasOtherUnits(usage) || prices.request) return undefined
   if (usage.reasoningTokens && prices.reasoning !== undefined) return undefined
-  // Embeddings have no price for output, and no output.
+  // Embedding models have no output price and no output tokens.
   if (prices.input === undefined || (prices.output === undefined && usage.outputTokens > 0)) return undefined
   const total = usage.inputTokens * Number(prices.input) + usage.outputTokens * Number(prices.output ?? 0n)
   if (total > Number.MAX_SAFE_INTEGER) return undefined
@@ -41,12 +44,12 @@ function costInNumbers(usage: Usage, prices: Prices): bigint | undefined {
   return BigInt((total - rest) / 1e6 + (rest >= 500_000 ? 1 : 0))
 }
 
-/** Used something that is not counted in tokens. */
+/** true = something was used that is not counted in tokens. */
 function hasOtherUnits(usage: Usage): boolean {
   return Boolean(usage.searchUnits || usage.images || usage.audioSeconds || usage.characters)
 }
 
-/** A sum in nano-dollars times a million; `known` is false when a part of it has no price. */
+/** `total` in nano-dollars times a million; `known` = every part of it has a price. */
 interface Sum {
   readonly total: bigint
   readonly known: boolean
@@ -56,14 +59,14 @@ function costInBigints(usage: Usage, prices: Prices): bigint | null {
   if (isFree(prices)) return 0n
   const tokens = tokenCost(usage, prices)
   const units = unitCost(usage, prices)
-  // Vendors count in several ways and bill by one: tokens where they have a price, else pictures, seconds or the like.
+  // Vendors may report several units and bill by one: tokens where these have a price, else images, seconds and so on.
   const hasTokens = usage.inputTokens > 0 || usage.outputTokens > 0
   const known = units.priced || (tokens.known && (hasTokens || !hasOtherUnits(usage)))
   if (!known) return null
   return (tokens.total + units.total + (prices.request ?? 0n) + unitsPerPrice / 2n) / unitsPerPrice
 }
 
-/** Tokens that are said to cost nothing, and no price for anything else: whatever it counts, it is free. */
+/** Tokens have the price 0 and nothing else has a price: the model is free, also where other units are reported. */
 function isFree(prices: Prices): boolean {
   const { input, output, image, character, audioSecond, searchUnit, request } = prices
   const others = image ?? character ?? audioSecond ?? searchUnit ?? request
@@ -73,20 +76,20 @@ function isFree(prices: Prices): boolean {
 function tokenCost(usage: Usage, prices: Prices): Sum {
   const { input, output } = prices
   const cached = usage.cachedInputTokens ?? 0
-  const written = usage.cacheWriteTokens ?? 0
-  const writtenOneHour = Math.min(usage.cacheWriteOneHourTokens ?? 0, written)
+  const cacheWrite = usage.cacheWriteTokens ?? 0
+  const cacheWriteOneHour = Math.min(usage.cacheWriteOneHourTokens ?? 0, cacheWrite)
   const inputAudio = usage.inputAudioTokens ?? 0
   const inputImage = usage.inputImageTokens ?? 0
   const outputAudio = usage.outputAudioTokens ?? 0
-  const outputImage = paintedTokens(usage, prices)
+  const outputImage = outputImageTokens(usage, prices)
   const reasoning = prices.reasoning === undefined ? 0 : (usage.reasoningTokens ?? 0)
   const write = prices.cacheWrite ?? input
   const parts: [number, bigint | undefined][] = [
-    [Math.max(usage.inputTokens - cached - written - inputAudio - inputImage, 0), input],
+    [Math.max(usage.inputTokens - cached - cacheWrite - inputAudio - inputImage, 0), input],
     [Math.max(usage.outputTokens - outputAudio - outputImage - reasoning, 0), output],
     [cached, prices.cacheRead ?? input],
-    [written - writtenOneHour, write],
-    [writtenOneHour, prices.cacheWriteOneHour ?? write],
+    [cacheWrite - cacheWriteOneHour, write],
+    [cacheWriteOneHour, prices.cacheWriteOneHour ?? write],
     [inputAudio, prices.inputAudio ?? input],
     [inputImage, prices.inputImage ?? input],
     [outputAudio, prices.outputAudio ?? output],
@@ -103,8 +106,8 @@ function tokenCost(usage: Usage, prices: Prices): Sum {
   return { total, known }
 }
 
-/** Tokens of pictures made. Some vendors give them without saying which they are: better the dear price than the cheap. */
-function paintedTokens(usage: Usage, prices: Prices): number {
+/** Image tokens of the output; without such a count, all output tokens of a call that made images. */
+function outputImageTokens(usage: Usage, prices: Prices): number {
   if (usage.outputImageTokens !== undefined) return usage.outputImageTokens
   return usage.images && prices.outputImage !== undefined ? usage.outputTokens : 0
 }
@@ -127,15 +130,15 @@ function unitCost(usage: Usage, prices: Prices): { total: bigint; priced: boolea
   return { total, priced }
 }
 
-/** Seconds have fractions: counted in millionths, so that the product is a whole number again. */
+/** In nano-dollars times a million. Seconds have fractions, so units are counted in millionths to stay in integers. */
 function unitAmount(units: number, price: bigint): bigint {
   const micros = BigInt(Math.round(units * 1e6))
   return (micros * price + unitsPerPrice / 2n) / unitsPerPrice
 }
 
-/** Dollars as decimal text without loss: 1500000n -> `0.0015`. */
+/** Nano-dollars as a decimal text in dollars, without loss: 1500000n -> `0.0015`. */
 export function nanoUsdToText(nanoUsd: bigint): string {
-  // Below nine million dollars a float holds every nano-dollar exactly, and is far cheaper than a bigint.
+  // Below nine million dollars (2^53 nano-dollars) a number is exact and much cheaper than a bigint.
   const small = Number(nanoUsd)
   const exact = Number.isSafeInteger(small)
   const whole = exact ? Math.floor(small / 1e9) : nanoUsd / 1_000_000_000n

@@ -1,21 +1,21 @@
-/** What may stand in the fields of a key, for whoever makes or changes one: the API and the command line. */
+/** Schemas of the fields of a virtual key, shared by the key API and the command line. */
 import { z } from 'zod'
 import type { KeyChanges, KeyRecord } from '../core/ports.ts'
 import { keyHint, readDuration } from './key.ts'
 
-/** Postgres keeps no NUL, and lists should stay lines. */
+/** A name, 1 to 255 characters. No control characters: Postgres text holds no NUL, and lists are printed in lines. */
 export const keyName = z
   .string({ error: ({ input }) => (input === undefined ? 'is missing; send a string' : 'must be a string') })
   .min(1, 'must not be empty')
   .max(255, 'must be at most 255 characters')
   .regex(/^[^\u0000-\u001f\u007f]*$/, 'must not hold control characters')
 
-/** For whoever cannot say null: the command line. */
+/** The range of a limit, as an error text; for the command line, where no `null` can be given. */
 export const limitRange = 'must be a whole number from 1 to 1000000000'
 const limitText = `${limitRange}, or null for no limit`
 const limit = z.number(limitText).int(limitText).min(1, limitText).max(1_000_000_000, limitText).nullable()
 
-/** Milliseconds. */
+/** A text such as `30d`, parsed to milliseconds. */
 const duration = z.string().transform((text, context) => {
   const read = readDuration(text)
   if ('ms' in read) return read.ms
@@ -23,7 +23,10 @@ const duration = z.string().transform((text, context) => {
   return z.NEVER
 })
 
-/** As users of the peer know them. null = as if it had not been sent when the key was made. */
+/**
+ * Named as in LiteLLM's key API (https://docs.litellm.ai/docs/proxy/virtual_keys). null = the value that a new key gets
+ * without the field.
+ */
 export const keyFields = {
   key_alias: keyName.nullable().optional(),
   duration: duration
@@ -45,12 +48,12 @@ export const keyFields = {
   blocked: z.boolean().nullable().optional(),
 }
 
-/** What makes a key, in the API and on the command line. Fields that are not listed are refused. */
+/** The body that creates a key, in the API and on the command line. Unknown fields are refused. */
 export const keyBody = z.strictObject(keyFields)
-/** As read: `duration` is in milliseconds. Undefined = not sent. */
+/** The parsed body: `duration` is in milliseconds. Undefined = not sent. */
 export type KeyFields = z.infer<typeof keyBody>
 
-/** Only what was sent changes. */
+/** The changes to a key record; fields that were not sent stay absent. `nowMs` in epoch milliseconds. */
 export function keyChanges(fields: KeyFields, nowMs: number): KeyChanges {
   const changes: { -readonly [K in keyof KeyChanges]: KeyChanges[K] } = {}
   if (fields.key_alias !== undefined) changes.alias = fields.key_alias
@@ -66,18 +69,18 @@ export function keyChanges(fields: KeyFields, nowMs: number): KeyChanges {
   return changes
 }
 
-/** Of `keyText`, the secret, only the hint is kept. */
-interface KeyMaking {
+/** The parts of a new key. `keyText` is the secret; only its hint is stored. */
+interface NewKeyParts {
   readonly id: string
   readonly keyText: string
   readonly fields: KeyFields
   readonly nowMs: number
-  /** Id of the key that made it, or `cli`. */
+  /** Id of the key that created it, or `cli`. */
   readonly createdBy: string
 }
 
-/** A new key, but for its hash: only an installation can make that. */
-export function newKey({ id, keyText, fields, nowMs, createdBy }: KeyMaking): Omit<KeyRecord, 'hash'> {
+/** The record of a new key without its hash, which needs the installation's secret (`store/keys`). */
+export function newKey({ id, keyText, fields, nowMs, createdBy }: NewKeyParts): Omit<KeyRecord, 'hash'> {
   return {
     id,
     hint: keyHint(keyText),

@@ -1,11 +1,11 @@
-/** The rules of virtual keys: pure functions, so that every replica and every test decides alike. */
+/** The rules of virtual keys, as pure functions. */
 import type { Caller, VirtualKey } from '../core/caller.ts'
 import type { LimitScope } from '../core/limits.ts'
 import { NameList } from './name-list.ts'
 
 const keyBytes = 32
 
-/** A new key text: `sk-` and 256 random bits, base64url. Shown once and kept nowhere. */
+/** A new secret key: `sk-` and 256 random bits in base64url. Shown once; only its hash is stored. */
 export function mintKey(): string {
   return `sk-${Buffer.from(crypto.getRandomValues(new Uint8Array(keyBytes))).toString('base64url')}`
 }
@@ -13,7 +13,7 @@ export function mintKey(): string {
 const masterKeyLengthMin = 32
 const distinctCharactersMin = 10
 
-/** Why a text, taken off white space around it, must not be a master key, and what to do; undefined = it may. */
+/** Why `text`, trimmed, is refused as a master key, and the remedy; undefined = it is accepted. */
 export function masterKeyProblem(text: string): string | undefined {
   const key = text.trim()
   const remedy = 'make one with: echo "sk-$(openssl rand -base64 32)"'
@@ -27,12 +27,12 @@ export function masterKeyProblem(text: string): string | undefined {
   return undefined
 }
 
-/** What lists show of a key: `sk-...` and its last four characters. */
+/** The displayed form of a key: `sk-...` and its last four characters. */
 export function keyHint(keyText: string): string {
   return `sk-...${keyText.slice(-4)}`
 }
 
-/** Why a key that exists may not be used now. */
+/** Why an existing key may not be used at `nowMs` (epoch milliseconds); undefined = it may. */
 export function keyProblem(key: VirtualKey, nowMs: number): 'blocked' | 'expired' | undefined {
   if (key.blocked) return 'blocked'
   if (key.expiresAtMs !== null && key.expiresAtMs <= nowMs) return 'expired'
@@ -41,14 +41,14 @@ export function keyProblem(key: VirtualKey, nowMs: number): 'blocked' | 'expired
 
 type AccessGroups = Readonly<Record<string, readonly string[]>>
 
-/** Empty list = every model; else a name, a pattern with `*`, an access group, or `all-proxy-models`. */
+/** A key's empty list allows every model; its entries are names, patterns with `*`, groups or `all-proxy-models`. */
 export function mayUseModel(key: VirtualKey, model: string, groups: AccessGroups): boolean {
   if (key.models.length === 0) return true
   const list = NameList.of(key.models)
   return list.matches(model) || list.names('all-proxy-models') || list.matchesInGroups(model, groups)
 }
 
-/** The access groups that a key was given by name. */
+/** The access groups that a key's list names; with an empty list, all of them. */
 export function accessibleGroups(key: VirtualKey, groups: AccessGroups): string[] {
   const names = Object.keys(groups)
   return key.models.length === 0 ? names : names.filter(name => key.models.includes(name))
@@ -63,7 +63,7 @@ const unitMs: Readonly<Record<string, number>> = {
   mo: 30 * 86_400_000,
 }
 
-/** A thousand years: beyond them dates have no common form. */
+/** A thousand years: keeps the end a date with a year of four digits, which every store and client can read. */
 const durationMsMax = 365_000 * 86_400_000
 
 /** `45s`, `15m`, `12h`, `30d`, `2w`, `1mo` (30 days) in milliseconds, or what is wrong with it. */
@@ -77,7 +77,7 @@ export function readDuration(text: string): { readonly ms: number } | { readonly
   return { ms }
 }
 
-/** The limits a call is counted against; the master key has none. */
+/** The limit scopes that a call counts against: its key's and its user's. The master key has none. */
 export function limitScopes(caller: Caller, userLimits: Omit<LimitScope, 'id'>): LimitScope[] {
   if (caller.role === 'admin') return []
   const { key } = caller
@@ -92,7 +92,7 @@ export function limitScopes(caller: Caller, userLimits: Omit<LimitScope, 'id'>):
   }
   const { requestsPerMinute, tokensPerMinute, parallelRequests } = userLimits
   if (requestsPerMinute !== null || tokensPerMinute !== null || parallelRequests !== null) {
-    // A key without a user is a user of its own: otherwise leaving `user_id` out would lift the limit.
+    // A key without a user counts as a user of its own: otherwise a key without `user_id` would have no user limit.
     const id = key.userId === null ? `user:key:${key.id}` : `user:${key.userId}`
     scopes.push({ id, requestsPerMinute, tokensPerMinute, parallelRequests })
   }

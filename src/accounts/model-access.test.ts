@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { concreteModel } from '../config/model-facts.ts'
+import { concreteModel } from '../config/models/model-facts.ts'
 import { readSettings } from '../config/settings.ts'
 import type { Caller, VirtualKey } from '../core/caller.ts'
 import { GatewayError } from '../core/errors.ts'
@@ -52,7 +52,8 @@ test('a misspelt model is answered with the name that was meant, if the key may 
 test('without a configuration, a model of a provider without a key names the variable to set', () => {
   const bare = indexOf({ environment: { GROQ_API_KEY: 'gsk-1' } })
   expect(asked(bare, 'openai/gpt-4.1-mini')[2]).toBe(
-    "the model 'openai/gpt-4.1-mini' does not exist: this gateway offers nothing of 'openai' yet; set OPENAI_API_KEY where the gateway runs, and start it again",
+    "the model 'openai/gpt-4.1-mini' does not exist: this gateway offers nothing of 'openai' yet; " +
+      'set OPENAI_API_KEY where the gateway runs, and start it again',
   )
   expect(asked(bare, 'ollama/llama3')[2]).toContain(
     'have it running before the gateway starts, or put it into the `model_list`',
@@ -68,7 +69,7 @@ test('without a configuration, a model of a provider without a key names the var
   expect(asked(listed, 'openai/gpt-5')[2]).not.toContain('OPENAI_API_KEY')
 })
 
-test('what the operator has to set is told to whoever may use the model', () => {
+test('the missing setting is named only to callers that may use the model', () => {
   const bare = indexOf({ environment: { OPENAI_API_KEY: 'sk 1' } })
   expect(asked(bare, 'openai/gpt-5', callerFor('openai/*'))[2]).toContain('the key in OPENAI_API_KEY has a blank')
   expect(asked(bare, 'openai/gpt-5', callerFor('groq/*'))[2]).toBe(

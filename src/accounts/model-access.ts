@@ -1,4 +1,4 @@
-/** Which models a caller may call, and what whoever asks for another one is told. */
+/** Which models a caller may call, and the error for one that it may not call or that does not exist. */
 import type { Caller } from '../core/caller.ts'
 import type { Deployment } from '../core/deployment.ts'
 import { GatewayError } from '../core/errors.ts'
@@ -7,7 +7,7 @@ import type { Settings } from '../core/settings.ts'
 import { closestMatch } from '../lib/closest-match.ts'
 import { mayUseModel } from './key.ts'
 
-/** The master key may call everything. */
+/** true = the caller may call `model` (as the client names it). The master key may call every model. */
 export function mayCall(
   { role, key }: Caller,
   model: string,
@@ -16,12 +16,12 @@ export function mayCall(
   return role === 'admin' || mayUseModel(key, model, accessGroups)
 }
 
-/** Empty both for a model that does not exist and for one that the caller may not know of. */
+/** The deployments of `model`; empty where the model does not exist or the caller may not use it. */
 export function visibleDeployments(caller: Caller, model: string, index: ModelDirectory): readonly Deployment[] {
   return mayCall(caller, model, index.settings) ? index.resolve(model) : []
 }
 
-/** The deployments behind a model that the caller may call; else why there are none, and what helps. */
+/** The deployments of `model` (at least one), or the error `model-not-found` or `model-forbidden`. */
 export function callableDeployments(
   caller: Caller,
   model: string,
@@ -37,16 +37,16 @@ export function callableDeployments(
 
 const shownLengthMax = 200
 
-/** A model's name as messages show it. */
+/** A model's name for error messages, at most 200 characters. */
 export function shownModel(model: string): string {
   return model.length > shownLengthMax ? `${model.slice(0, shownLengthMax)}...` : model
 }
 
 const patternsShownMax = 5
-/** A wrong name must not cost more than a call. */
+/** Bounds the search for a similar name, so that an unknown model costs no more than a call. */
 const namesComparedMax = 500
 
-/** Names only what the caller may call. */
+/** The error message; it names only models that the caller may call. */
 function unknownModel(caller: Caller, model: string, index: ModelDirectory): string {
   const { settings } = index
   const mayUse = (name: string) => mayCall(caller, name, settings)

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { concreteModel } from '../config/model-facts.ts'
+import { concreteModel } from '../config/models/model-facts.ts'
 import { readSettings } from '../config/settings.ts'
 import { nativeProfile } from '../core/deployment.ts'
 import { providers } from '../providers/index.ts'
@@ -75,7 +75,7 @@ test('other names of a provider work in both places', () => {
   ).toMatchObject({ provider: { name: 'groq' }, model: 'openai/gpt-oss-20b' })
 })
 
-test('a name longer than any model has fits no pattern, so that nobody remembers it', () => {
+test('a name longer than any model has matches no pattern, so that no cache holds it', () => {
   const models = index(
     entry('own/*', 'model: "hosted_vllm/org/*"') + entry(`${'n'.repeat(600)}`, 'model: hosted_vllm/org/m'),
   )

@@ -1,20 +1,22 @@
-/** Which deployments a model's name stands for: exact names, aliases, deployment ids, wildcards. */
+/** Resolves a model name to its deployments: exact names, aliases, deployment ids, wildcards. */
 import { LRUCache } from 'lru-cache'
 import type { Deployment } from '../core/deployment.ts'
 import type { ModelDirectory } from '../core/ports.ts'
 import type { Settings } from '../core/settings.ts'
 
-/** The deployment of a model that only a pattern names: its prices, abilities and profile are its own. */
-type MakeConcrete = (pattern: Deployment, modelName: string, model: string) => Deployment
+/** Makes the deployment of one model from that of a pattern, with that model's prices, abilities and profile. */
+type ExpandPattern = (pattern: Deployment, modelName: string, model: string) => Deployment
 
 const wildcardCacheMax = 1000
-/** No upstream has a model of a longer name. What a pattern let through would be kept wherever a model is remembered by its name. */
+/**
+ * Longer names match no pattern. No upstream has such a model, and matched names are kept in caches keyed by the name.
+ */
 const patternedLengthMax = 500
 const none: readonly Deployment[] = []
 
 /**
- * Made anew for each settings. The last 1000 names that only a pattern matches keep their deployments; of more, the one
- * that was not asked for longest is made again.
+ * One instance per settings. The deployments of the 1000 most recently used names that only a pattern matches are
+ * cached.
  */
 export class ModelIndex implements ModelDirectory {
   readonly settings: Settings
@@ -22,14 +24,14 @@ export class ModelIndex implements ModelDirectory {
   readonly #byId = new Map<string, Deployment[]>()
   readonly #wildcards: Deployment[] = []
   readonly #expanded = new LRUCache<string, Deployment[]>({ max: wildcardCacheMax })
-  readonly #concrete: MakeConcrete
-  /** Made once: whoever asks for a model that does not exist is answered from them. */
+  readonly #expandPattern: ExpandPattern
+  /** Computed once, because every request for an unknown model reads them. */
   readonly #names: readonly string[]
   readonly #wildcardNames: readonly string[]
 
-  constructor(settings: Settings, concrete: MakeConcrete) {
+  constructor(settings: Settings, expandPattern: ExpandPattern) {
     this.settings = settings
-    this.#concrete = concrete
+    this.#expandPattern = expandPattern
     for (const deployment of settings.deployments) {
       if (deployment.modelName.includes('*')) this.#wildcards.push(deployment)
       else pushTo(this.#byName, deployment.modelName, deployment)
@@ -41,7 +43,7 @@ export class ModelIndex implements ModelDirectory {
     this.#wildcardNames = [...new Set(this.#wildcards.map(deployment => deployment.modelName))]
   }
 
-  /** Public names without patterns, in order of the configuration. */
+  /** Public names and aliases without patterns, in order of the configuration. */
   names(): readonly string[] {
     return this.#names
   }
@@ -75,11 +77,11 @@ export class ModelIndex implements ModelDirectory {
   #expand(deployment: Deployment, name: string): Deployment {
     const rest = wildcardRest(deployment.modelName, name)!
     const model = deployment.target.model.replace('*', () => rest)
-    return this.#concrete(deployment, name, model)
+    return this.#expandPattern(deployment, name, model)
   }
 }
 
-/** What `*` stands for in `name`; undefined when the pattern does not match. */
+/** The part of `name` that the pattern's `*` matches (at least one character); undefined = it does not match. */
 export function wildcardRest(pattern: string, name: string): string | undefined {
   const star = pattern.indexOf('*')
   if (star < 0) return pattern === name ? '' : undefined

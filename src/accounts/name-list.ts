@@ -1,13 +1,13 @@
-/** Lists of models that a key or an access group lets through: names, and patterns with `*`. */
+/** The list of models of a key or of an access group: names, and patterns with `*`. */
 import { wildcardRest } from './model-index.ts'
 
 type AccessGroups = Readonly<Record<string, readonly string[]>>
 
-/** A list made ready to be asked: for every model of a list of models, and on every call. */
+/** A list prepared for fast look-ups: it is consulted on every call. */
 export class NameList {
   readonly #names: ReadonlySet<string>
   readonly #patterns: readonly string[]
-  /** The groups that this list names, of those that were asked for last. */
+  /** The lists of the groups that this list names, for the access groups `of`. */
   #grouped: { readonly of: AccessGroups; readonly lists: readonly NameList[] } | undefined
 
   private constructor(names: readonly string[]) {
@@ -15,7 +15,7 @@ export class NameList {
     this.#patterns = names.filter(name => name.includes('*'))
   }
 
-  /** The same for the same array, which must not change: keys and settings are replaced, not edited. */
+  /** Cached by the array's identity, so the array must not be changed afterwards; keys and settings are immutable. */
   static of(names: readonly string[]): NameList {
     let list = made.get(names)
     if (!list) made.set(names, (list = new NameList(names)))
@@ -30,7 +30,7 @@ export class NameList {
     return this.#names.has(model) || this.#patterns.some(pattern => wildcardRest(pattern, model) !== undefined)
   }
 
-  /** In one of the groups that this list names. */
+  /** true = `model` is in one of the groups that this list names. */
   matchesInGroups(model: string, groups: AccessGroups): boolean {
     if (this.#grouped?.of !== groups) {
       const named = [...this.#names].filter(name => Object.hasOwn(groups, name))

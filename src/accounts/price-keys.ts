@@ -1,7 +1,10 @@
-/** Prices under the names that users of the peer know, in dollars for one: read in the configuration, shown in lists. */
+/**
+ * Prices under LiteLLM's names, in dollars per unit, as in the configuration and in model lists
+ * (https://docs.litellm.ai/docs/proxy/custom_pricing).
+ */
 import type { Prices } from '../core/usage.ts'
 
-/** Of tokens. */
+/** Prices per token. */
 export const tokenKeys = {
   input_cost_per_token: 'input',
   output_cost_per_token: 'output',
@@ -15,10 +18,10 @@ export const tokenKeys = {
   output_cost_per_reasoning_token: 'reasoning',
 } as const satisfies Record<string, keyof Prices>
 
-/** Of tokens of calls in a batch, where those cost less or more. */
+/** Prices per token of calls in a batch. */
 export const batchKeys = { input_cost_per_token_batches: 'input', output_cost_per_token_batches: 'output' } as const
 
-/** What is not counted in tokens. Seconds have two names; a model either hears or speaks. */
+/** Prices of other units. Seconds have two names: of audio input or of audio output, and a model has one of them. */
 export const unitKeys = {
   output_cost_per_image: 'image',
   input_cost_per_character: 'character',
@@ -28,7 +31,7 @@ export const unitKeys = {
   input_cost_per_request: 'request',
 } as const satisfies Record<string, keyof Prices>
 
-/** Those that have other prices for long inputs, under `..._above_200k_tokens`. */
+/** The prices that may be tiered by input length, under names such as `..._above_200k_tokens`. */
 export const tieredKeys = [
   'input_cost_per_token',
   'output_cost_per_token',
@@ -36,15 +39,15 @@ export const tieredKeys = [
   'cache_creation_input_token_cost',
 ] as const
 
-/** Shown for every model: null = not known. */
-const always: readonly string[] = tieredKeys
+/** Fields that are present for every model; null = the price is unknown. */
+const alwaysPresent: readonly string[] = tieredKeys
 const nanoUsdPerMillion = 1e15
 
-/** `speaks` = its seconds are of audio made. Exact as far as a float holds the decimal. */
-export function priceFields(prices: Prices | null, speaks: boolean): Record<string, number | null> {
-  const fields: Record<string, number | null> = Object.fromEntries(always.map(key => [key, null]))
+/** Prices in dollars per unit by LiteLLM's names. `makesAudio` = the price of seconds is one of audio output. */
+export function priceFields(prices: Prices | null, makesAudio: boolean): Record<string, number | null> {
+  const fields: Record<string, number | null> = Object.fromEntries(alwaysPresent.map(key => [key, null]))
   if (!prices) return fields
-  const otherSecond = speaks ? 'input_cost_per_second' : 'output_cost_per_second'
+  const otherSecond = makesAudio ? 'input_cost_per_second' : 'output_cost_per_second'
   for (const [key, name] of Object.entries({ ...tokenKeys, ...unitKeys })) {
     const price = prices[name]
     if (price !== undefined && key !== otherSecond) fields[key] = dollars(price)

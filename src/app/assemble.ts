@@ -1,35 +1,39 @@
 /** Everything that works on calls, put together. */
 import { join } from 'node:path'
 import packageJson from '../../package.json' with { type: 'json' }
+import { costBounds } from '../accounts/cost-bounds.ts'
 import { costNanoUsd, nanoUsdToText } from '../accounts/cost.ts'
 import { mayCall } from '../accounts/model-access.ts'
 import { ModelIndex } from '../accounts/model-index.ts'
-import { concreteModel } from '../config/model-facts.ts'
+import { concreteModel } from '../config/models/model-facts.ts'
 import type { ReloadReport, ServeOptions } from '../config/serve-options.ts'
 import type { SettingsSource } from '../config/settings-source.ts'
-import { countModels } from '../config/summary.ts'
+import { countModels } from '../config/model-counts.ts'
+import type { Deployment } from '../core/deployment.ts'
 import type { Services } from '../core/endpoint.ts'
+import { watchBatches } from '../endpoints/files/batch-watch.ts'
 import { endpoints } from '../endpoints/index.ts'
 import { createFrontDoor } from '../endpoints/router.ts'
 import type { ClientCounts } from '../http/server/server.ts'
 import { systemClock as clock } from '../lib/clock.ts'
 import { TimerWheel } from '../lib/timer-wheel.ts'
 import { Tokenizer } from '../lib/tokens/tokenizer.ts'
-import type { Rest } from '../pipeline/cooldown.ts'
+import { createSettleEnded } from '../pipeline/settle.ts'
+import type { Cooldown } from '../pipeline/cooldown.ts'
+import { callPolicies } from '../pipeline/admission.ts'
 import { DetachedWork } from '../pipeline/background-work.ts'
+import { createAdmitLine, createCallObjects } from '../pipeline/call-objects.ts'
 import { createFileCalls } from '../pipeline/files/file-call.ts'
 import { createHttp1Transport } from '../http/client/client.ts'
 import { createPlaceFiles } from '../pipeline/files/named-files.ts'
 import { createPreviewCall } from '../pipeline/preview.ts'
 import { Router } from '../pipeline/route.ts'
 import { createCallModel } from '../pipeline/serve.ts'
-import { createPolicies } from '../policies/index.ts'
-import { modelAccess } from '../policies/model-access.ts'
-import { countRequests, rateLimit } from '../policies/rate-limit.ts'
+import { createAdmission } from '../policies/index.ts'
 import { stackOf } from '../telemetry/log.ts'
 import type { LogFields, Logger } from '../telemetry/log.ts'
 import { createMetrics } from '../telemetry/prometheus.ts'
-import { identifier } from './caller.ts'
+import { callerFinder } from './caller.ts'
 import type { Store } from './store.ts'
 
 /** What the parts are joined around. */
@@ -42,63 +46,27 @@ export interface Assembling {
 }
 
 /** Joins the parts of a running gateway; what a reload swaps is asked for anew on every call. */
-export function assemble({ options, source, store, logger, clients }: Assembling) {
+export function assemble(assembling: Assembling) {
+  const { source, store, logger } = assembling
   const transport = createHttp1Transport({ clock })
   const timers = new TimerWheel(clock)
   let index = new ModelIndex(source.current(), concreteModel)
-  const settings = () => index.settings
-  const metrics = createMetrics({
-    upstreamConnections: () => transport.connections(),
-    clientConnections: clients,
-    ledger: store.ledger,
-    droppedLogLines: () => logger.dropped(),
-    restingDeployments: () => router.resting(),
-    databaseReachable: () => store.databaseReachable(),
-    redisReachable: store.redisReachable,
-  })
-  const policies = createPolicies({
-    ledger: store.ledger,
-    limiter: store.limiter,
-    settings,
-    models: () => index,
-    log: settlement => logger.call(settlement),
-    count: settlement => metrics.call(settlement),
-  })
-  const access = modelAccess(() => index)
-  const router = new Router({
-    transport,
-    timers,
-    clock,
-    random: Math.random,
-    access,
-    reportRest: rest => logger.warn('a deployment failed and rests, others go first', restFields(rest)),
-  })
+  const models = () => index
+  const metrics = assembleMetrics(assembling, { transport, cooling: () => calls.router.coolingDown() })
+  const calls = assembleCalls(assembling, { transport, timers, models, metrics })
   let draining = false
   const detached = new DetachedWork()
   const tokenizer = new Tokenizer()
-  const { uploadDirectory, fileCalls, placeFiles } = assembleFiles({ options, store, settings }, transport)
   const services: Services = {
-    settings,
-    models: () => index,
-    callModel: createCallModel({
-      policies,
-      router,
-      clock,
-      settings,
-      placeFiles,
-      uploadDirectory,
-      resolve: model => index.resolve(model),
-      cost: costNanoUsd,
-      costText: nanoUsdToText,
-    }),
-    previewCall: createPreviewCall({ clock, access, placeFiles }),
+    settings: () => index.settings,
+    models,
+    ...calls.services,
     tokenizer,
     keys: store.keys,
     ledger: store.ledger,
     responses: store.responses,
     assistants: store.assistants,
     files: store.files,
-    fileCalls,
     detached,
     hashKey: store.installation.hashKey,
     metricsText: () => metrics.text(),
@@ -109,11 +77,10 @@ export function assemble({ options, source, store, logger, clients }: Assembling
   const door = createFrontDoor({
     endpoints,
     services,
-    identify: identifier(store),
+    policies: calls.requestPolicies,
     reportInternal: ({ cause }, { id, method, path }) =>
       logger.error('a request failed', { request_id: id, method, path, error: stackOf(cause) }),
-    metricsRequireKey: () => settings().metricsRequireKey,
-    countRequest: countRequests(store.limiter, settings),
+    metricsRequireKey: () => index.settings.metricsRequireKey,
   })
   return {
     transport,
@@ -121,6 +88,11 @@ export function assemble({ options, source, store, logger, clients }: Assembling
     tokenizer,
     timers,
     door,
+    watchBatches: () =>
+      watchBatches(services, {
+        pollMs: index.settings.batchPollMs,
+        report: (problem, error) => logger.warn(problem, { error: stackOf(error) }),
+      }),
     draining: () => void (draining = true),
     reloaded(report: ReloadReport) {
       if (report.applied) {
@@ -128,6 +100,84 @@ export function assemble({ options, source, store, logger, clients }: Assembling
         metrics.configured(index.settings.deployments)
       }
       tellReload(logger, report, index.settings)
+    },
+  }
+}
+
+type Transport = ReturnType<typeof createHttp1Transport>
+
+function assembleMetrics(
+  { store, logger, clients }: Assembling,
+  { transport, cooling }: { transport: Transport; cooling: () => readonly Deployment[] },
+): ReturnType<typeof createMetrics> {
+  return createMetrics({
+    upstreamConnections: () => transport.connections(),
+    clientConnections: clients,
+    ledger: store.ledger,
+    droppedLogLines: () => logger.dropped(),
+    deploymentsInCooldown: cooling,
+    databaseReachable: () => store.databaseReachable(),
+    redisReachable: store.redisReachable,
+  })
+}
+
+interface CallParts {
+  readonly transport: Transport
+  readonly timers: TimerWheel
+  readonly metrics: ReturnType<typeof createMetrics>
+  models(): ModelIndex
+}
+
+/** Everything that a call passes: policies, router, settlement. */
+function assembleCalls({ options, store, logger }: Assembling, { transport, timers, metrics, models }: CallParts) {
+  const uploadDirectory = join(options.dataDirectory, 'uploads')
+  const fileCalls = createFileCalls({ transport, clock, uploadDirectory })
+  const placeFiles = createPlaceFiles({
+    files: store.files,
+    fileCalls,
+    clock,
+    mayCall: (call, model) => mayCall(call.caller, model, call.models.settings),
+  })
+  const admission = createAdmission({
+    findCaller: callerFinder(store),
+    limiter: store.limiter,
+    ledger: store.ledger,
+    settings: () => models().settings,
+    placeFiles,
+    own: options.policies ?? [],
+    log: settlement => logger.call(settlement),
+    count: settlement => metrics.call(settlement),
+  })
+  const policies = callPolicies(admission.filter(policy => policy.stage !== 'request'))
+  const router = new Router({
+    transport,
+    timers,
+    clock,
+    random: Math.random,
+    policies,
+    reportCooldown: cooldown =>
+      logger.warn('a deployment failed and cools down, others go first', cooldownFields(cooldown)),
+  })
+  const serving = {
+    clock,
+    models,
+    boundsOf: costBounds,
+    policies,
+    router,
+    uploadDirectory,
+    cost: costNanoUsd,
+    costText: nanoUsdToText,
+  }
+  return {
+    router,
+    requestPolicies: admission.filter(policy => policy.stage === 'request'),
+    services: {
+      fileCalls,
+      callModel: createCallModel(serving),
+      callObjects: createCallObjects(serving),
+      admitLine: createAdmitLine(serving),
+      settleEnded: createSettleEnded(serving),
+      previewCall: createPreviewCall({ ...serving, placeFiles }),
     },
   }
 }
@@ -144,44 +194,23 @@ function tellReload(
     logger.warn('a setting was changed that takes effect at the next start', { settings: atNextStart.join(', ') })
 }
 
-function restFields({ deployment, restMs, failsInARow, error }: Rest): LogFields {
+function cooldownFields({ deployment, cooldownMs, failsInARow, error }: Cooldown): LogFields {
   return {
     deployment: deployment.id,
     model: deployment.modelName,
     provider: deployment.target.provider.name,
-    rest_ms: restMs,
+    cooldown_ms: cooldownMs,
     failures: failsInARow,
     error: error.kind,
     error_message: error.message,
   }
 }
 
-type FilesOf = Pick<Assembling, 'options' | 'store'> & { settings(): ModelIndex['settings'] }
-
-/** Files on their way to upstreams, by themselves and named in other calls. */
-function assembleFiles({ options, store, settings }: FilesOf, transport: ReturnType<typeof createHttp1Transport>) {
-  const uploadDirectory = join(options.dataDirectory, 'uploads')
-  const fileCalls = createFileCalls({
-    transport,
-    clock,
-    settings,
-    uploadDirectory,
-    limits: rateLimit(store.limiter, settings),
-  })
-  const placeFiles = createPlaceFiles({
-    files: store.files,
-    fileCalls,
-    clock,
-    settings,
-    mayCall: (caller, model) => mayCall(caller, model, settings()),
-  })
-  return { uploadDirectory, fileCalls, placeFiles }
-}
-
 function readiness(store: Store, draining: boolean): { ready: boolean; details: Record<string, unknown> } {
   const database = store.databaseReachable() ? 'connected' : 'disconnected'
   // The database may be away for a while: known keys work and the journal keeps every call.
-  // Two that count by themselves let through twice the limits, which a start refuses too: the one with the claim serves.
+  // Two that count by themselves let through twice the limits, which a start refuses too: the one with the claim
+  // serves.
   const ready = !draining && store.ledger.healthy && store.isOnlyReplica()
   return {
     ready,

@@ -1,4 +1,4 @@
-/** Who calls: the holder of a virtual key, or of the master key. */
+/** Identifies the caller: the holder of a virtual key, or of the master key. */
 import { keyProblem } from '../accounts/key.ts'
 import type { Caller, VirtualKey } from '../core/caller.ts'
 import { systemClock as clock } from '../lib/clock.ts'
@@ -18,10 +18,10 @@ const masterKeyRecord: VirtualKey = {
   metadata: {},
 }
 
-/** Key text to caller; synchronous for every key that is known here, and for the master key: it needs no database. */
-export function identifier(store: Store): (keyText: string) => Caller | undefined | Promise<Caller | undefined> {
+/** Maps key text to a caller; synchronous for cached keys and for the master key, which needs no database. */
+export function callerFinder(store: Store): (keyText: string) => Caller | undefined | Promise<Caller | undefined> {
   const admin: Caller = { role: 'admin', key: masterKeyRecord }
-  /** One caller object a key: nothing is made on the path of a call. */
+  /** One caller object for each key, so that calls allocate nothing. */
   const callers = new WeakMap<VirtualKey, Caller>()
   const callerOf = (key: VirtualKey | undefined): Caller | undefined => {
     if (!key || keyProblem(key, clock.epochMs())) return undefined
@@ -33,7 +33,7 @@ export function identifier(store: Store): (keyText: string) => Caller | undefine
     const known = store.directory.lookup(keyText)
     if (known !== undefined && !(known instanceof Promise)) return callerOf(known)
     if (!store.installation.isMasterKey(keyText)) return known?.then(callerOf)
-    // It is no virtual key, so whatever the database says, or does not say, is not waited for.
+    // The text is the master key, so the database's answer is not awaited and its error is ignored.
     known?.catch(() => {})
     return admin
   }

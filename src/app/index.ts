@@ -3,7 +3,7 @@ import { mkdirSync } from 'node:fs'
 import type { RunningServer, ServeOptions } from '../config/serve-options.ts'
 import { openSettings } from '../config/settings-source.ts'
 import type { SettingsSource } from '../config/settings-source.ts'
-import { countModels } from '../config/summary.ts'
+import { countModels } from '../config/model-counts.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { FrontDoor } from '../endpoints/router.ts'
 import { connectionLimit, connectionsVariable } from '../http/server/connection-limit.ts'
@@ -81,6 +81,7 @@ async function serveStore({ options, logger, source, lock, store, announce }: Se
     },
   )
   source.watch(report => parts.reloaded(report))
+  const batches = parts.watchBatches()
   return {
     ...facts,
     firstMasterKey,
@@ -100,6 +101,7 @@ async function serveStore({ options, logger, source, lock, store, announce }: Se
         upstreamCalls: parts.transport.connections().busy,
       })
       await endAll([
+        () => batches.stop(),
         () => parts.detached.stop(),
         () => parts.tokenizer.stop(),
         () => parts.transport.close(),

@@ -1,13 +1,13 @@
-/** The end: what is under way may finish, for a while. */
+/** Graceful shutdown. */
 import type { ServeOptions } from '../config/serve-options.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { HttpServer } from '../http/server/server.ts'
 import type { Logger } from '../telemetry/log.ts'
 
-/** Of the 30 s that Kubernetes waits before it kills, the rest is for runs in the background and the ledger. */
+/** Kubernetes kills after 30 s; the remaining 10 s are for background runs and the ledger. */
 const drainMs = 20_000
-/** For what is told to end, to do so. */
-const lingerMs = 1000
+/** Time for interrupted requests to send their error. */
+const interruptMs = 1000
 
 interface Stopping extends Pick<ServeOptions, 'environment'> {
   readonly logger: Logger
@@ -15,8 +15,8 @@ interface Stopping extends Pick<ServeOptions, 'environment'> {
 }
 
 /**
- * Load balancers get time to look away, streams get time to end; what is left then is told so, and cut. Answers how
- * many requests were.
+ * Waits for load balancers (`MODELGATE_DRAIN_DELAY_MS`), drains open requests (`MODELGATE_DRAIN_MS`), then interrupts
+ * and closes the remaining ones. Returns the number of requests that were interrupted.
  */
 export async function stopServing(
   server: HttpServer,
@@ -35,7 +35,7 @@ export async function stopServing(
   const { busy } = server.clients()
   if (busy > 0) logger.warn('requests did not end in time and are cut', { cut_requests: busy })
   server.interrupt(new GatewayError('overloaded', 'the gateway is stopping; try again', { retryAfterMs: 1000 }))
-  await Promise.race([ended, Bun.sleep(lingerMs)])
+  await Promise.race([ended, Bun.sleep(interruptMs)])
   server.cut()
   return busy
 }

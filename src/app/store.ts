@@ -1,4 +1,4 @@
-/** What lasts longer than a call: database, keys, limits, ledger. */
+/** Opens everything that outlives a call: database, keys, limits, ledger. */
 import { join } from 'node:path'
 import type { ServeOptions } from '../config/serve-options.ts'
 import type { AssistantStore, FileStore, KeyDirectory } from '../core/ports.ts'
@@ -23,7 +23,7 @@ import { createResponseStore } from '../store/objects/responses.ts'
 import type { RunningResponseStore } from '../store/objects/responses.ts'
 import type { Logger } from '../telemetry/log.ts'
 
-/** Open from the start of the process to its end. */
+/** Open from start to shutdown. */
 export interface Store {
   readonly database: Database
   readonly installation: Installation
@@ -35,20 +35,20 @@ export interface Store {
   readonly assistants: AssistantStore
   readonly files: FileStore
   databaseReachable(): boolean
-  /** Absent = there is no Redis. */
+  /** Absent = Redis is not configured. */
   readonly redisReachable: (() => boolean) | undefined
-  /** Without Redis: no other replica counts limits on this database. */
+  /** Without Redis: no other replica uses this database. */
   isOnlyReplica(): boolean
   close(): Promise<void>
 }
 
-/** Throws when the database cannot be used; a Redis that is away does not keep the gateway from starting. */
+/** Throws if the database cannot be used; an unreachable Redis does not prevent the start. */
 export async function openStore(options: ServeOptions, logger: Logger): Promise<Store> {
   const database = await openDatabase(options.databaseUrl)
   await migrate(database)
   const replica =
     options.redisUrl === undefined
-      ? await claimSingleReplica(options.databaseUrl, { reportHeld: held => tellClaim(held, logger) })
+      ? await claimSingleReplica(options.databaseUrl, { reportHeld: held => reportClaim(held, logger) })
       : undefined
   const installation = await openInstallation(database, { masterKey: options.masterKey, pepper: options.keyPepper })
   let reachable = true
@@ -107,22 +107,24 @@ export async function openStore(options: ServeOptions, logger: Logger): Promise<
   }
 }
 
-/** Asked at every poll of the keys, so that the other replicas know of a new master key as soon as of any other. */
+/** Runs at every poll of the keys, so that replicas notice a new master key as fast as other key changes. */
 async function followMasterKey(installation: Installation, logger: Logger): Promise<void> {
   const change = await installation.followMasterKey()
   if (change === 'none') return
   const message =
     change === 'followed'
-      ? 'another replica was started with another master key, which is the valid one from now on; the one before is refused'
+      ? 'another replica was started with another master key, which is the valid one from now on; the one before is ' +
+        'refused'
       : 'the database came back with an older master key; the present one was stored again'
   logger.warn(message, { master_key_hash: installation.masterKeyName() })
 }
 
-function tellClaim(held: boolean, logger: Logger): void {
+function reportClaim(held: boolean, logger: Logger): void {
   if (held) logger.info('this is the only replica on the database again')
   else
     logger.error(
-      'another replica runs on this database, and without REDIS_URL limits are counted by each: not ready until it ends; stop one of them or set REDIS_URL',
+      'another replica runs on this database, and without REDIS_URL limits are counted by each: not ready until it ' +
+        'ends; stop one of them or set REDIS_URL',
     )
 }
 

@@ -1,14 +1,14 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { readSettings } from '../config/settings.ts'
 import type { SettingsReading } from '../config/settings.ts'
-import { countModels, modelWords } from '../config/summary.ts'
+import { countModels, modelCountText } from '../config/model-counts.ts'
 import { providers } from '../providers/index.ts'
 import type { Settings } from '../core/settings.ts'
 import type { Command, CommandInput } from './command.ts'
 import { print, printError, UsageError } from './command.ts'
 import { configFile, configFlag, jsonFlag } from './options.ts'
 
-/** Warnings leave the exit code at 0. With `--json` standard output is `{ok, mistakes, warnings}`, whatever was found. */
+/** Warnings do not change the exit code 0. With `--json` standard output is always `{ok, mistakes, warnings}`. */
 export const check: Command = {
   name: 'check',
   summary: 'Check a configuration file: every mistake with line and column, exit code 1',
@@ -30,7 +30,7 @@ export const check: Command = {
 
 type Checked = Pick<SettingsReading, 'settings' | 'mistakes' | 'warnings'>
 
-/** A file that cannot be read is a mistake like others, so that machines find it in the same place. */
+/** An unreadable file is reported like any other mistake, so that `--json` has it in the same place. */
 function checked(file: string, environment: CommandInput['environment']): Checked {
   const unreadable = (message: string): Checked => ({
     settings: undefined,
@@ -48,6 +48,6 @@ function checked(file: string, environment: CommandInput['environment']): Checke
 }
 
 function summary(settings: Settings): string {
-  const { models, more } = modelWords(countModels(settings))
+  const { models, more } = modelCountText(countModels(settings))
   return `${models}${more}`
 }

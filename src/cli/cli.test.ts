@@ -1,4 +1,4 @@
-/** The commands as an operator meets them: help, wrong words, exit codes, what they print. */
+/** The commands as a user runs them: help, usage errors, exit codes, output. */
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -59,8 +59,8 @@ const goodConfig = `model_list:
 general_settings: { max_keys_per_user: 2 }
 `
 
-describe('help and wrong words', () => {
-  test('the overview names every command; without a command it is a mistake', async () => {
+describe('help and usage errors', () => {
+  test('the overview lists every command; a missing command is a usage error', async () => {
     for (const words of [['--help'], ['-h'], ['help']]) {
       const { code, out } = await run(words)
       expect(code).toBe(0)
@@ -70,7 +70,7 @@ describe('help and wrong words', () => {
   })
 
   for (const command of commands)
-    test(`${command} --help says what it takes, and does nothing`, async () => {
+    test(`${command} --help describes its flags, and does nothing`, async () => {
       const { code, out, error } = await run([...command.split(' '), '--help', '--nonsense'])
       expect([code, error]).toEqual([0, ''])
       expect(out).toContain(`Usage: modelgate ${command}`)
@@ -79,7 +79,7 @@ describe('help and wrong words', () => {
     })
 
   for (const command of commands)
-    test(`${command} refuses flags and words it does not know, and does nothing`, async () => {
+    test(`${command} refuses unknown flags and words, and does nothing`, async () => {
       const flag = await run([...command.split(' '), '--confgi', 'x'])
       expect([flag.code, flag.out]).toEqual([2, ''])
       expect(flag.error).toContain("Unknown option '--confgi'")
@@ -89,7 +89,7 @@ describe('help and wrong words', () => {
       expect(existsSync(join(folder, 'data'))).toBe(false)
     })
 
-  test('a near word is suggested', async () => {
+  test('a similar word is suggested', async () => {
     expect((await run(['serve', '--prot', '1'])).error).toContain('did you mean --port?')
     expect((await run(['chekc'])).error).toContain("there is no command 'chekc', did you mean 'check'?")
     expect((await run(['xyzzy'])).error).toContain('modelgate --help')
@@ -98,7 +98,7 @@ describe('help and wrong words', () => {
     expect((await run(['keys', '--help'])).code).toBe(0)
   })
 
-  test('a wrong word or flag is told with what there is', async () => {
+  test('an unknown word or flag is reported with the known ones', async () => {
     const word = await run(['keys', 'lits'])
     expect([word.code, word.out]).toEqual([2, ''])
     expect(word.error).toStartWith("there is no command 'keys lits', did you mean 'keys list'? these are there:\n")
@@ -141,12 +141,12 @@ describe('help and wrong words', () => {
     [['simulate', '--seed', 'abc'], '--seed must be a whole number'],
   ]
   for (const [words, message] of wrong)
-    test(`'${words.join(' ')}' is a mistake in the call: ${message}`, async () => {
+    test(`'${words.join(' ')}' is a usage error: ${message}`, async () => {
       const { code, out, error } = await run(words)
       expect([code, out]).toEqual([2, ''])
       expect(error).toContain(message)
       expect(error.trim().split('\n')).toHaveLength(1)
-      // Nothing was made by a call that was wrong.
+      // A usage error creates nothing.
       expect(existsSync(join(folder, 'data', 'modelgate.sqlite'))).toBe(false)
     })
 
@@ -158,7 +158,8 @@ describe('help and wrong words', () => {
     [{ DATABASE_URL: 'mysql://u:secret-word@h/x' }, 'DATABASE_URL must begin with postgres://'],
     [
       { DATABASE_URL: 'postgres://u:secret-word#1@h/x' },
-      'DATABASE_URL is no address that can be read; special characters of user and password are written with a percent sign',
+      'DATABASE_URL is no address that can be read; special characters of user and password are written with a ' +
+        'percent sign',
     ],
     [{ REDIS_URL: 'redis://u:secret-word#1@h' }, 'REDIS_URL is no address that can be read'],
   ]
@@ -171,7 +172,7 @@ describe('help and wrong words', () => {
       expect(existsSync(join(folder, 'data'))).toBe(false)
     })
 
-  test('a wrong PORT of the environment is named as such', async () => {
+  test('an invalid PORT in the environment is reported as such', async () => {
     const { code, error } = await run(['serve'], { PORT: 'x' })
     expect(code).toBe(2)
     expect(error).toContain('PORT must be a port')
@@ -179,7 +180,7 @@ describe('help and wrong words', () => {
 })
 
 describe('check', () => {
-  test('a good file: its models are counted, unknown prices are a warning', async () => {
+  test('a valid file: models are counted, unknown prices are a warning', async () => {
     const file = config(goodConfig)
     const { code, out, error } = await run(['check', file])
     expect(code).toBe(0)
@@ -188,9 +189,10 @@ describe('check', () => {
     expect(error).toContain('mine (')
   })
 
-  test('each mistake is a line with file, line and column; nothing goes to stdout', async () => {
+  test('each mistake is one line with file, line and column; stdout is empty', async () => {
     const file = config(
-      'model_list:\n  - model_name: a\n    proxy_params: { model: 5 }\nrouter_settings: { num_retries: -1 }\nlitellm_setings: {}\n',
+      'model_list:\n  - model_name: a\n    proxy_params: { model: 5 }\nrouter_settings: { num_retries: -1 ' +
+        '}\nlitellm_setings: {}\n',
     )
     const { code, out, error } = await run(['check', file])
     expect([code, out]).toEqual([1, ''])
@@ -200,7 +202,7 @@ describe('check', () => {
     expect(lines.map(line => Number(/:(\d+):/.exec(line)![1]))).toEqual([3, 4, 5])
   })
 
-  test('as JSON for machines, from the flag or the environment too', async () => {
+  test('as JSON; the file from the flag or the environment', async () => {
     const file = config(goodConfig)
     const good = await run(['check', '--json'], { MODELGATE_CONFIG: file })
     expect(JSON.parse(good.out)).toMatchObject({ ok: true, mistakes: [], warnings: [expect.stringContaining('mine')] })
@@ -210,7 +212,7 @@ describe('check', () => {
     expect(JSON.parse(bad.out)).toMatchObject({ ok: false, mistakes: [expect.stringContaining('model_list')] })
   })
 
-  test('a file that is not there', async () => {
+  test('a missing file', async () => {
     const { code, error } = await run(['check', join(folder, 'nowhere.yaml')])
     expect([code, error]).toEqual([1, `${join(folder, 'nowhere.yaml')}: no such file\n`])
     const json = await run(['check', '--json', join(folder, 'nowhere.yaml')])
@@ -240,7 +242,7 @@ describe('check', () => {
     )
   })
 
-  test('beside mistakes, what has no effect is told as well', async () => {
+  test('warnings are reported beside mistakes', async () => {
     const file = config('model_list: 5\nrouter_settings: { routing_strategy: simple-shuffle }\n')
     const { error } = await run(['check', file])
     expect(error.trim().split('\n')).toEqual([
@@ -302,7 +304,7 @@ describe('keys', () => {
     expect(JSON.parse((await run(['keys', 'list', '--json'])).out)).toEqual([])
   })
 
-  test('the limit of keys per user holds here as well', async () => {
+  test('max_keys_per_user applies here too', async () => {
     const words = ['keys', 'create', '--user', 'u', '--config', config(goodConfig)]
     expect([(await run(words)).code, (await run(words)).code]).toEqual([0, 0])
     const third = await run(words)
@@ -311,30 +313,36 @@ describe('keys', () => {
     expect((await run(['keys', 'create', '--config', config(goodConfig)])).code).toBe(0)
   })
 
-  test('the limit is that of MODELGATE_CONFIG too; without a configuration it is said that none was checked', async () => {
-    const words = ['keys', 'create', '--user', 'u']
-    const environment = { MODELGATE_CONFIG: config(goodConfig) }
-    const made = [await run(words, environment), await run(words, environment), await run(words, environment)]
-    expect(made.map(one => [one.code, one.error.includes('already has 2 key(s)')])).toEqual([
-      [0, false],
-      [0, false],
-      [1, true],
-    ])
-    const unchecked = await run(words)
-    expect([unchecked.code, unchecked.out]).toEqual([0, expect.stringMatching(/^sk-\S{43}\n$/)])
-    expect(unchecked.error).toBe(
-      'note: no configuration was read, so that max_keys_per_user was not checked; name it with --config or MODELGATE_CONFIG\n',
-    )
-    expect((await run(['keys', 'create'])).error).toBe('')
-  })
+  test(
+    'the limit is that of MODELGATE_CONFIG too; without a configuration it is said that none was ' + 'checked',
+    async () => {
+      const words = ['keys', 'create', '--user', 'u']
+      const environment = { MODELGATE_CONFIG: config(goodConfig) }
+      const made = [await run(words, environment), await run(words, environment), await run(words, environment)]
+      expect(made.map(one => [one.code, one.error.includes('already has 2 key(s)')])).toEqual([
+        [0, false],
+        [0, false],
+        [1, true],
+      ])
+      const unchecked = await run(words)
+      expect([unchecked.code, unchecked.out]).toEqual([0, expect.stringMatching(/^sk-\S{43}\n$/)])
+      expect(unchecked.error).toBe(
+        'note: no configuration was read, so that max_keys_per_user was not checked; name it with --config or ' +
+          'MODELGATE_CONFIG\n',
+      )
+      expect((await run(['keys', 'create'])).error).toBe('')
+    },
+  )
 
-  test('a list stays a table, whatever older versions have stored', async () => {
+  test('the list stays a table for any stored values', async () => {
     const { token_id: id } = JSON.parse(
       (await run(['keys', 'create', '--json', '--alias', 'one', '--model', 'm'])).out,
     ) as { token_id: string }
     await run(['keys', 'create', '--alias', '\u6f22\u5b57', '--duration', '1s'])
     const sql = new SQL(`sqlite:${join(folder, 'data', 'modelgate.sqlite')}`)
-    await sql`update virtual_keys set alias = ${'a\nb\u001b[31m\u2028\u202e'}, user_id = ${'u'.repeat(3000)}, models = '[""]' where id = ${id}`
+    const alias = 'a\nb\u001b[31m\u2028\u202e'
+    const user = 'u'.repeat(3000)
+    await sql`update virtual_keys set alias = ${alias}, user_id = ${user}, models = '[""]' where id = ${id}`
     await sql`update virtual_keys set expires_at_ms = 1000 where id <> ${id}`
     await sql.close()
     const lines = (await run(['keys', 'list'])).out.trimEnd().split('\n')
@@ -349,7 +357,7 @@ describe('keys', () => {
     expect(new Set(starts).size).toBe(1)
   })
 
-  test('a directory without a database is no list of keys, and is not made; the first key makes it', async () => {
+  test('a directory without a database is an error and not created; the first key creates it', async () => {
     const directory = join(folder, 'typo')
     for (const words of [
       ['keys', 'list'],
@@ -395,7 +403,7 @@ describe('keys', () => {
     expect(JSON.parse((await run(['keys', 'list', '--json'])).out)).toEqual([])
   })
 
-  test('a data directory that cannot be one is named, with the flag that gives another', async () => {
+  test('an unusable data directory is reported with the flag to change', async () => {
     const file = config('')
     for (const words of [
       ['serve', '--port', '0'],
@@ -409,7 +417,7 @@ describe('keys', () => {
       }
   })
 
-  test('an address that is none, or not of this machine, is named with the flag that gives another', async () => {
+  test('an invalid or foreign address is reported with the flag to change', async () => {
     for (const host of ['999.1.1.1', '203.0.113.7']) {
       const { code, out, error } = await run(['serve', '--port', '0', '--host', host], { MODELGATE_LOG_LEVEL: 'off' })
       expect([code, out]).toEqual([1, ''])
@@ -424,7 +432,7 @@ describe('keys', () => {
   })
 })
 
-describe('what there is', () => {
+describe('listings', () => {
   test('models of a file, as a table and as JSON', async () => {
     const file = config(goodConfig)
     const table = await run(['models', 'list', '--config', file])

@@ -1,50 +1,50 @@
-/** What a command is: its flags are checked and its help is written from one description. */
+/** Defines commands: flag parsing and help are derived from one description. */
 import { parseArgs } from 'node:util'
 import { closestMatch } from '../lib/closest-match.ts'
 
 /** One flag, written `--name`. */
 export interface Flag {
   readonly type: 'string' | 'boolean'
-  /** What stands for the value in the help. */
+  /** Placeholder of the value in the help. */
   readonly value?: string
   readonly help: string
-  /** May be given several times. */
+  /** May be repeated. */
   readonly multiple?: boolean
 }
 
-/** By name, without the dashes. undefined = not given; a list = the flag is `multiple`. */
+/** By name without dashes. undefined = not given; an array if the flag is `multiple`. */
 export type FlagValues = Readonly<Record<string, string | boolean | string[] | undefined>>
 
-/** What a command is called with; `positionals` are the words that are no flags. */
+/** The parsed command line; `positionals` are the words that are not flags. */
 export interface CommandInput {
   readonly flags: FlagValues
   readonly positionals: readonly string[]
   readonly environment: Readonly<Record<string, string | undefined>>
 }
 
-/** One command. `run` throws UsageError for exit code 2 and anything else for 1; the operator reads the message. */
+/** One command. `run` throws UsageError for exit code 2 and any other error for exit code 1; the message is printed. */
 export interface Command {
   /** `keys create`. */
   readonly name: string
   readonly summary: string
-  /** The one word it takes, as the usage line says it: `config.yaml`. Absent = none. */
+  /** Name of the positional argument in the usage line: `config.yaml`. Absent = the command takes none. */
   readonly arguments?: string
   readonly flags: Readonly<Record<string, Flag>>
-  /** The exit code. */
+  /** Returns the exit code. */
   run(input: CommandInput): Promise<number> | number
 }
 
-/** A mistake in how a command was called: exit code 2. */
+/** An invalid command line: exit code 2. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'
 }
 
-/** A line of standard output: what was asked for, and nothing else. */
+/** Writes a line to standard output: results only. */
 export const print = (text: string): void => void process.stdout.write(`${text}\n`)
-/** A line of standard error: mistakes, warnings, notes. */
+/** Writes a line to standard error: mistakes, warnings, notes. */
 export const printError = (text: string): void => void process.stderr.write(`${text}\n`)
 
-/** What `--help` prints, without the line break at its end. */
+/** The text of `--help`, without a trailing line break. */
 export function helpOf(command: Command): string {
   const flags = Object.entries({ ...command.flags, help: { type: 'boolean', help: 'Show this' } as Flag })
   const left = flags.map(([name, flag]) => `--${name}${flag.type === 'string' ? ` ${flag.value ?? 'VALUE'}` : ''}`)
@@ -56,13 +56,13 @@ export function helpOf(command: Command): string {
 
 type Parsed = Pick<CommandInput, 'flags' | 'positionals'>
 
-/** Throws UsageError for a flag that the command does not know, and for a word too many. */
+/** Throws UsageError for an unknown flag or an extra word. */
 export function parseFlags(command: Command, words: readonly string[]): Parsed {
   const parsed = parseWords(command, words)
-  const taken = command.arguments === undefined ? 0 : 1
-  const tooMany = parsed.positionals[taken]
-  if (tooMany !== undefined)
-    throw new UsageError(`'${tooMany}' is one word too many; modelgate ${command.name} --help says what is taken`)
+  const accepted = command.arguments === undefined ? 0 : 1
+  const extra = parsed.positionals[accepted]
+  if (extra !== undefined)
+    throw new UsageError(`'${extra}' is one word too many; modelgate ${command.name} --help says what is taken`)
   return parsed
 }
 
@@ -79,11 +79,11 @@ function parseWords(command: Command, words: readonly string[]): Parsed {
     })
     return { flags: values as FlagValues, positionals }
   } catch (error) {
-    throw new UsageError(explainedMistake(command, error as Error & { code?: string }))
+    throw new UsageError(usageMessage(command, error as Error & { code?: string }))
   }
 }
 
-/** `--port -1` gives a wrong number, not another flag: the command itself can say best what is wrong with it. */
+/** Keeps negative numbers as values (`--port -1`), so that the command reports the invalid value. */
 function withNumbers(command: Command, words: readonly string[]): string[] {
   const merged: string[] = []
   for (const word of words) {
@@ -95,8 +95,8 @@ function withNumbers(command: Command, words: readonly string[]): string[] {
   return merged
 }
 
-/** Codes and their first lines: Node.js, util.parseArgs. */
-function explainedMistake(command: Command, { code, message }: Error & { code?: string }): string {
+/** Maps the error codes of Node.js's util.parseArgs to messages. */
+function usageMessage(command: Command, { code, message }: Error & { code?: string }): string {
   const [, named = ''] = /'--?([^' =]+)/.exec(message) ?? []
   const names = Object.keys(command.flags)
   const value = command.flags[named]?.value ?? 'VALUE'
@@ -105,20 +105,23 @@ function explainedMistake(command: Command, { code, message }: Error & { code?: 
     return `--${named} needs a value: --${named} ${value}, or --${named}=${value} where it begins with a dash`
   }
   const near = closestMatch(named, names)
-  const taken = names.length === 0 ? 'no flags' : names.map(name => `--${name}`).join(', ')
-  return `${message.split(/[.\n]/)[0]}${near ? `, did you mean --${near}?` : ';'} modelgate ${command.name} takes ${taken}`
+  const accepted = names.length === 0 ? 'no flags' : names.map(name => `--${name}`).join(', ')
+  return (
+    `${message.split(/[.\n]/)[0]}${near ? `, did you mean --${near}?` : ';'} modelgate ${command.name} takes ` +
+    `${accepted}`
+  )
 }
 
 const cellCharactersMax = 100
 
-/** One line, whatever a name holds: control and formatting characters are shown as what they are, long texts are cut. */
+/** One line: escapes control and formatting characters, and truncates long texts. */
 function cellOf(text: string): string {
   const shown = text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, sign => `\\u{${sign.codePointAt(0)!.toString(16)}}`)
   const signs = [...shown]
   return signs.length <= cellCharactersMax ? shown : `${signs.slice(0, cellCharactersMax - 3).join('')}...`
 }
 
-/** Rows under headings, as wide as they need to be. */
+/** Aligned columns with headings. */
 export function table(headings: readonly string[], rows: readonly (readonly string[])[]): string {
   const lines = [headings, ...rows.map(row => row.map(cellOf))]
   const widths = headings.map((_, at) => Math.max(...lines.map(cells => Bun.stringWidth(cells[at] ?? ''))))

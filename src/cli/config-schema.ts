@@ -1,9 +1,12 @@
 import { z } from 'zod'
-import { configSchema } from '../config/schema.ts'
+import { configSchema } from '../config/file/schema.ts'
 import type { Command } from './command.ts'
 import { print } from './command.ts'
 
-/** It has our own names only: editors mark those of the peer that are read as well (`otherNames`, `notSupportedYet`). */
+/**
+ * The schema has our own names only; editors mark LiteLLM's names, which are read as well (`otherNames`,
+ * `notSupportedYet`).
+ */
 export const configSchemaCommand: Command = {
   name: 'config schema',
   summary: 'Print the JSON Schema of the configuration file, for editors',

@@ -1,43 +1,56 @@
-/** Why a command could not begin, in the operator's words: what cannot be used, and what to do. */
+/** Explains why a command could not start: which resource is unusable, and what to do. */
 
-/** What the command was told to use. Neither holds a secret when it is shown. */
-interface Used {
+/** The resources of the command. The messages show no secrets of them. */
+interface UsedResources {
   readonly dataDirectory: string
-  /** `sqlite:...` or `postgres://...`; only its host is ever shown. */
+  /** `sqlite:...` or `postgres://...`; messages show its host only. */
   readonly databaseUrl: string
   readonly host?: string
   readonly port?: number
 }
 
-/** The same failure with a message that names flag or variable; whatever is not known here stays as it is. */
-export function explained(thrown: unknown, used: Used): unknown {
+/** Replaces known errors by a message that names the flag or variable; other errors are unchanged. */
+export function explainFailure(thrown: unknown, resources: UsedResources): unknown {
   if (!(thrown instanceof Error)) return thrown
   const { code = '', syscall } = thrown as Error & { code?: string; syscall?: string }
-  // Of an address that is none, Bun says so in words alone.
+  // For an invalid address Bun reports a message without a code.
   const isListening = syscall === 'listen' || code === 'EADDRINUSE' || thrown.message.startsWith('Failed to listen')
-  const message = isListening ? listening(code, thrown.message, used) : storing(code, thrown, used)
+  const message = isListening ? listenMessage(code, thrown.message, resources) : storageMessage(code, thrown, resources)
   return message === undefined ? thrown : new Error(message, { cause: thrown })
 }
 
-function listening(code: string, reason: string, { host, port }: Used): string {
-  // Bun says so of some addresses that are not this machine's as well.
+function listenMessage(code: string, reason: string, { host, port }: UsedResources): string {
+  // Bun also reports this code for some addresses that this machine does not have.
   if (code === 'EADDRINUSE')
-    return `cannot listen on port ${port} of ${host}: another program uses it, or this machine has no such address; choose others with --port and --host`
+    return (
+      `cannot listen on port ${port} of ${host}: another program uses it, or this machine has no such address; ` +
+      'choose others with --port and --host'
+    )
   if (code === 'EACCES') return `port ${port} is not for everyone: ${reason}; choose one from 1024 with --port`
   return `cannot listen on '${host}': ${reason}; give --host an address of this machine, or 0.0.0.0 for all of them`
 }
 
-function storing(code: string, thrown: Error, { dataDirectory, databaseUrl }: Used): string | undefined {
+function storageMessage(
+  code: string,
+  thrown: Error,
+  { dataDirectory, databaseUrl }: UsedResources,
+): string | undefined {
   const { path } = thrown as Error & { path?: string }
   if (code.startsWith('ERR_POSTGRES_'))
-    return `the database at ${hostOf(databaseUrl)} cannot be used: ${thrown.message}; check DATABASE_URL (or general_settings.database_url)`
+    return (
+      `the database at ${hostOf(databaseUrl)} cannot be used: ${thrown.message}; check DATABASE_URL (or ` +
+      'general_settings.database_url)'
+    )
   const inDirectory = typeof path === 'string' && (path.startsWith(dataDirectory) || dataDirectory.startsWith(path))
-  if (!inDirectory && !fileTroubles.includes(code)) return undefined
-  return `the data directory ${dataDirectory} cannot be used: ${thrown.message}; give one that can be written with --data-dir`
+  if (!inDirectory && !sqliteFileErrors.includes(code)) return undefined
+  return (
+    `the data directory ${dataDirectory} cannot be used: ${thrown.message}; give one that can be written with ` +
+    '--data-dir'
+  )
 }
 
-/** Of SQLite, which names no path. */
-const fileTroubles = ['SQLITE_CANTOPEN', 'SQLITE_READONLY', 'SQLITE_FULL', 'SQLITE_PERM']
+/** Codes of SQLite, whose errors have no path. */
+const sqliteFileErrors = ['SQLITE_CANTOPEN', 'SQLITE_READONLY', 'SQLITE_FULL', 'SQLITE_PERM']
 
 function hostOf(url: string): string {
   return URL.canParse(url) ? new URL(url).host : 'the given address'

@@ -22,7 +22,7 @@ const commands: readonly Command[] = [
   version,
 ]
 
-/** Returns the exit code: 0 good, 1 failed, 2 called wrongly. */
+/** Returns the exit code: 0 success, 1 failure, 2 usage error. */
 export async function main(
   words: readonly string[],
   environment: Readonly<Record<string, string | undefined>>,
@@ -51,7 +51,10 @@ export async function main(
 function overview(): string {
   const width = Math.max(...commands.map(one => one.name.length))
   const lines = commands.map(one => `  ${one.name.padEnd(width)}  ${one.summary}`)
-  return `Modelgate: one API in front of many language models.\n\n${lines.join('\n')}\n\nmodelgate <command> --help says more.`
+  return (
+    `Modelgate: one API in front of many language models.\n\n${lines.join('\n')}\n\nmodelgate <command> --help ` +
+    'says more.'
+  )
 }
 
 function unknown(first: string, second: string | undefined): number {
@@ -65,7 +68,7 @@ function unknown(first: string, second: string | undefined): number {
   return 2
 }
 
-/** The first word is that of several commands. */
+/** For a first word that several commands share, such as `keys`. */
 function unknownOf(group: readonly Command[], first: string, second: string | undefined): number {
   const list = group.map(one => `  modelgate ${one.name.padEnd(16)} ${one.summary}`).join('\n')
   if (second === undefined || second === '--help' || second === '-h') {
@@ -77,7 +80,8 @@ function unknownOf(group: readonly Command[], first: string, second: string | un
     group.map(one => one.name.slice(first.length + 1)),
   )
   printError(
-    `there is no command '${first} ${second}'${near ? `, did you mean '${first} ${near}'?` : ';'} these are there:\n${list}`,
+    `there is no command '${first} ${second}'${near ? `, did you mean '${first} ${near}'?` : ';'} these are ` +
+      `there:\n${list}`,
   )
   return 2
 }

@@ -1,4 +1,4 @@
-/** Keys without the HTTP API: straight in the database. A running gateway follows within a second. */
+/** Manages keys directly in the database, without the HTTP API. A running gateway sees changes within a second. */
 import { existsSync } from 'node:fs'
 import { randomUUIDv7 } from 'bun'
 import { keyProblem, mintKey } from '../accounts/key.ts'
@@ -15,7 +15,7 @@ import { migrate } from '../store/database/migrate.ts'
 import { openDatabase } from '../store/database/open.ts'
 import type { Command, CommandInput, FlagValues } from './command.ts'
 import { print, printError, table, UsageError } from './command.ts'
-import { explained } from './failures.ts'
+import { explainFailure } from './failures.ts'
 import {
   configFile,
   configFlag,
@@ -31,7 +31,7 @@ const listMax = 1000
 
 type KeyWork<T> = (keys: KeyStore, hashKey: Installation['hashKey']) => Promise<T>
 
-/** In the database that is there: a wrong directory would otherwise be made, and look like one without keys. */
+/** Opens an existing database only: with a wrong directory a new, empty database would look like one without keys. */
 async function withKnownKeys<T>(input: CommandInput, work: KeyWork<T>): Promise<T> {
   const { flags, environment } = input
   const url = databaseUrl(flags, environment)
@@ -40,16 +40,17 @@ async function withKnownKeys<T>(input: CommandInput, work: KeyWork<T>): Promise<
   const directory = dataDirectory(flags, environment)
   if (path.startsWith(directory))
     throw new Error(
-      `the data directory ${directory} cannot be used: it holds no database; name that of the gateway with --data-dir (or MODELGATE_DATA_DIR)`,
+      `the data directory ${directory} cannot be used: it holds no database; name that of the gateway with ` +
+        '--data-dir (or MODELGATE_DATA_DIR)',
     )
   throw new Error(`there is no database at ${path}; check DATABASE_URL (or general_settings.database_url)`)
 }
 
-/** Makes the database where there is none: keys may be created before the first start. */
+/** Creates the database if there is none: keys may be created before the first start. */
 async function withKeys<T>({ flags, environment }: CommandInput, work: KeyWork<T>): Promise<T> {
   const used = { databaseUrl: databaseUrl(flags, environment), dataDirectory: dataDirectory(flags, environment) }
   const database = await openDatabase(used.databaseUrl).catch((thrown: unknown) => {
-    throw explained(thrown, used)
+    throw explainFailure(thrown, used)
   })
   try {
     await migrate(database)
@@ -61,7 +62,7 @@ async function withKeys<T>({ flags, environment }: CommandInput, work: KeyWork<T
   }
 }
 
-/** Flags by the fields of `POST /key/generate`, whose rules hold here too. */
+/** Flags by field of `POST /key/generate`; the same rules apply. */
 const flagOfField: Readonly<
   Record<keyof Pick<KeyFields, 'key_alias' | 'user_id' | 'team_id' | 'models' | 'duration'> | LimitField, string>
 > = {
@@ -78,7 +79,7 @@ const flagOfField: Readonly<
 type LimitField = 'rpm_limit' | 'tpm_limit' | 'max_parallel_requests'
 const limitFields: ReadonlySet<string> = new Set<LimitField>(['rpm_limit', 'tpm_limit', 'max_parallel_requests'])
 
-/** Throws UsageError with a line for each flag that is wrong. */
+/** Throws UsageError with one line for each invalid flag. */
 function fieldsOf(flags: FlagValues): KeyFields {
   const given = Object.entries(flagOfField).flatMap(([field, flag]) => {
     const value = flags[flag]
@@ -98,21 +99,21 @@ function fieldsOf(flags: FlagValues): KeyFields {
   throw new UsageError(lines.join('\n'))
 }
 
-/** What is none is no number either: `1e3` and ` 5` are more likely slips than wishes. */
+/** Accepts digits only: `1e3` and ` 5` are more likely typing errors. */
 function wholeNumber(value: FlagValues[string]): number {
   return typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : Number.NaN
 }
 
 const shownCharactersMax = 60
 
-/** One line, whatever it holds. */
+/** One line, shortened. */
 function quoted(value: unknown): string {
   const text = String(value)
   if (text.length > shownCharactersMax) return `${text.length} characters`
   return `'${JSON.stringify(text).slice(1, -1)}'`
 }
 
-/** Prints the key text, which nothing shows again; with `--json` its id, too. */
+/** Prints the key, which cannot be shown again; with `--json` also its id. */
 export const keysCreate: Command = {
   name: 'keys create',
   summary: 'Create a virtual key and show it once',
@@ -132,7 +133,7 @@ export const keysCreate: Command = {
   async run(input) {
     const { flags, environment } = input
     const keyText = mintKey()
-    // Before anything is opened: a wrong flag changes nothing.
+    // Validates before the database is opened: an invalid flag changes nothing.
     const record = newKey({
       id: randomUUIDv7(),
       keyText,
@@ -144,7 +145,8 @@ export const keysCreate: Command = {
       record.userId === null ? null : (generalSettings(flags, environment).max_keys_per_user ?? null)
     if (record.userId !== null && configFile(flags, environment) === undefined)
       printError(
-        'note: no configuration was read, so that max_keys_per_user was not checked; name it with --config or MODELGATE_CONFIG',
+        'note: no configuration was read, so that max_keys_per_user was not checked; name it with --config or ' +
+          'MODELGATE_CONFIG',
       )
     await withKeys(input, (keys, hashKey) => keys.insert({ ...record, hash: hashKey(keyText) }, keysOfUserMax))
     print(flags.json ? JSON.stringify({ key: keyText, token_id: record.id }) : keyText)
@@ -152,7 +154,7 @@ export const keysCreate: Command = {
   },
 }
 
-/** The 1000 newest. */
+/** Lists all keys, newest first. */
 export const keysList: Command = {
   name: 'keys list',
   summary: 'List virtual keys',
@@ -188,7 +190,7 @@ export const keysList: Command = {
   },
 }
 
-/** Newest first. One that is made meanwhile moves the others by one: none is listed twice. */
+/** Newest first. A key created meanwhile shifts the pages by one; the map removes duplicates. */
 async function allKeys(store: KeyStore): Promise<KeyRecord[]> {
   const found = new Map<string, KeyRecord>()
   for (let offset = 0; ; offset += listMax) {
@@ -198,11 +200,13 @@ async function allKeys(store: KeyStore): Promise<KeyRecord[]> {
   }
 }
 
-/** An empty name, of a key of an older version, opens no model at all. */
+/** Keys of older versions may hold an empty name, which allows no model. */
 const modelsText = ({ models }: KeyRecord): string =>
   models.length === 0 ? 'all' : models.map(name => name || "''").join(',')
 
-/** Takes the word for a text, then for an id, then for an alias. Throws when it is none, or an alias of several. */
+/**
+ * Tries the word as key text, then as id, then as alias. Throws for an unknown key and for an alias of several keys.
+ */
 export const keysRevoke: Command = {
   name: 'keys revoke',
   summary: 'Delete a key by its id, its alias or its text; it is refused at once',
@@ -213,7 +217,9 @@ export const keysRevoke: Command = {
     if (named === undefined) throw new UsageError('name the key: modelgate keys revoke ID')
     const gone = await withKnownKeys(input, async (keys, hashKey) => {
       const found =
-        (await keys.find({ hash: hashKey(named) })) ?? (await keys.find({ id: named })) ?? (await onlyOne(keys, named))
+        (await keys.find({ hash: hashKey(named) })) ??
+        (await keys.find({ id: named })) ??
+        (await findByAlias(keys, named))
       return found !== undefined && (await keys.delete(found.id))
     })
     if (!gone) throw new Error(`no key is '${named}'; modelgate keys list shows them`)
@@ -222,8 +228,8 @@ export const keysRevoke: Command = {
   },
 }
 
-/** Several keys may share an alias: which of them is meant, nobody may guess. */
-async function onlyOne(keys: KeyStore, alias: string): Promise<KeyRecord | undefined> {
+/** Several keys may share an alias: then the id is required. */
+async function findByAlias(keys: KeyStore, alias: string): Promise<KeyRecord | undefined> {
   const { keys: found, total } = await keys.list({ alias, limit: 2, offset: 0 })
   if (total > 1)
     throw new Error(`${total} keys have the alias '${alias}'; name the one by its id: modelgate keys list shows them`)

@@ -4,7 +4,7 @@ import type { Command } from './command.ts'
 import { print, table } from './command.ts'
 import { configFile, configFlag, jsonFlag } from './options.ts'
 
-/** Looks for model servers on this machine as well, where the file lists no models. Throws ConfigError. */
+/** Also looks for model servers on this machine if the file lists no models. Throws ConfigError. */
 export const modelsList: Command = {
   name: 'models list',
   summary: 'List the models that a configuration (or the environment and this machine) offers',

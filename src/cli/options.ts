@@ -1,8 +1,12 @@
-/** Flags and environment that several commands share. Flags win over the environment, that over defaults. */
+/**
+ * Flags and environment variables that several commands share. Flags override the environment, which overrides
+ * defaults.
+ */
 import { join, resolve } from 'node:path'
-import type { Config } from '../config/schema.ts'
+import type { Environment } from '../config/environment.ts'
+import type { Config } from '../config/file/schema.ts'
 import { openSettings } from '../config/settings-source.ts'
-import { databaseUrlProblem, redisUrlProblem } from '../config/texts.ts'
+import { databaseUrlProblem, redisUrlProblem } from '../config/file/value-checks.ts'
 import { providers } from '../providers/index.ts'
 import type { Flag, FlagValues } from './command.ts'
 import { UsageError } from './command.ts'
@@ -15,29 +19,30 @@ export const dataFlag: Flag = {
   value: 'DIR',
   help: 'Data directory (MODELGATE_DATA_DIR; default .modelgate)',
 }
-/** Where it is given, standard output is one JSON value. */
+/** With it standard output is one JSON value. */
 export const jsonFlag: Flag = { type: 'boolean', help: 'Write JSON' }
 
-type Environment = Readonly<Record<string, string | undefined>>
-
-/** Undefined = no file: the keys of the environment and the built-in models decide. */
+/** undefined = no file: the keys of the environment and the built-in models decide. */
 export function configFile(flags: FlagValues, environment: Environment): string | undefined {
   return text(flags.config) ?? nonEmpty(environment.MODELGATE_CONFIG)
 }
 
-/** An absolute path, which may not be there yet. */
+/** An absolute path, which does not need to exist. */
 export function dataDirectory(flags: FlagValues, environment: Environment): string {
   return resolve(text(flags['data-dir']) ?? nonEmpty(environment.MODELGATE_DATA_DIR) ?? '.modelgate')
 }
 
-/** `general_settings` of the configuration file, for what decides before anything is served. Throws ConfigError. */
+/** `general_settings` of the configuration file, for settings needed before serving. Throws ConfigError. */
 export function generalSettings(flags: FlagValues, environment: Environment): NonNullable<Config['general_settings']> {
   return (
     openSettings({ configFile: configFile(flags, environment), environment, providers }).config().general_settings ?? {}
   )
 }
 
-/** `DATABASE_URL`, else the configuration file's, else the embedded database in the data directory. Throws UsageError and ConfigError. */
+/**
+ * `DATABASE_URL`, else the configuration file's, else the embedded database in the data directory. Throws UsageError
+ * and ConfigError.
+ */
 export function databaseUrl(flags: FlagValues, environment: Environment): string {
   const fromEnvironment = nonEmpty(environment.DATABASE_URL)
   const given = fromEnvironment ?? generalSettings(flags, environment).database_url
@@ -50,7 +55,7 @@ export function databaseUrl(flags: FlagValues, environment: Environment): string
   return given
 }
 
-/** `REDIS_URL`; undefined = the limits are counted in this process. Throws UsageError. */
+/** `REDIS_URL`; undefined = limits are counted in this process. Throws UsageError. */
 export function redisUrl(environment: Environment): string | undefined {
   const given = nonEmpty(environment.REDIS_URL)
   const problem = given === undefined ? undefined : redisUrlProblem(given)
@@ -58,7 +63,7 @@ export function redisUrl(environment: Environment): string | undefined {
   return given
 }
 
-/** 0 = any free port. Throws UsageError with `from`, the flag or variable that the value is of. */
+/** 0 = any free port. Throws UsageError; `from` names the flag or variable. */
 export function portNumber(value: string, from: string): number {
   const port = Number(value)
   if (!Number.isInteger(port) || port < 0 || port > 65_535)
@@ -66,12 +71,12 @@ export function portNumber(value: string, from: string): number {
   return port
 }
 
-/** Of a flag that takes a value. An empty one is none: `--port "$PORT"` with PORT not set. */
+/** The value of a flag. An empty one counts as not given: `--port "$PORT"` with PORT not set. */
 export function text(value: FlagValues[string]): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined
 }
 
-/** Of a variable. An empty one is none. */
+/** The value of an environment variable. An empty one counts as not set. */
 export function nonEmpty(value: string | undefined): string | undefined {
   return value === undefined || value === '' ? undefined : value
 }

@@ -2,12 +2,12 @@ import { fstatSync, statSync, writeSync } from 'node:fs'
 import { startServer } from '../app/index.ts'
 import type { Announcement } from '../app/index.ts'
 import type { RunningServer } from '../config/serve-options.ts'
-import { modelWords } from '../config/summary.ts'
+import { modelCountText } from '../config/model-counts.ts'
 import { systemClock } from '../lib/clock.ts'
 import { Secret } from '../lib/secret.ts'
 import type { Command, CommandInput } from './command.ts'
 import { printError, UsageError } from './command.ts'
-import { explained } from './failures.ts'
+import { explainFailure } from './failures.ts'
 import {
   configFile,
   configFlag,
@@ -21,12 +21,12 @@ import {
   text,
 } from './options.ts'
 
-/** One Ctrl-C may come several times: from the terminal, from npm, from the launcher. Later ones mean impatience. */
+/** One Ctrl-C may arrive several times: from the terminal, from npm, from the launcher. Later signals force an exit. */
 const sameSignalMs = 1000
 
 /**
- * Ends the process itself: with 0 after a stop by SIGTERM or SIGINT, with 1 when something did not end well, or at once
- * when it is asked again. Throws what keeps it from starting.
+ * Ends the process itself: with 0 after a stop by SIGTERM or SIGINT, with 1 if a part failed to stop or at a second
+ * signal. Throws the reason if the server cannot start.
  */
 export const serve: Command = {
   name: 'serve',
@@ -40,8 +40,8 @@ export const serve: Command = {
   async run(input) {
     const { environment } = input
     const options = serveOptions(input)
-    const server = await startServer(options, greet).catch((thrown: unknown) => {
-      throw explained(thrown, options)
+    const server = await startServer(options, announce).catch((thrown: unknown) => {
+      throw explainFailure(thrown, options)
     })
     keepServing(server)
     return new Promise<number>(resolve => {
@@ -67,7 +67,7 @@ export const serve: Command = {
 
 const shellCheckMs = 500
 
-/** `npm start` that is ended by SIGTERM would leave the gateway behind, with its port and its data directory. */
+/** SIGTERM ends npm's shell but is not passed on; without this check `npm start` would leave the gateway running. */
 function stopWithShell({ MODELGATE_SHELL_PID: pid }: CommandInput['environment'], stop: () => void): void {
   if (pid === undefined || !/^[1-9]\d*$/.test(pid)) return
   const timer = setInterval(() => {
@@ -83,7 +83,7 @@ function stopWithShell({ MODELGATE_SHELL_PID: pid }: CommandInput['environment']
 
 const logLevels = ['debug', 'info', 'warn', 'error', 'off']
 
-/** A typing error here would otherwise be found out when the log, or a stream that ends, is needed. */
+/** Checked at start, because a typing error would show only when the value is needed. */
 function checkEnvironment(environment: CommandInput['environment']): void {
   const level = nonEmpty(environment.MODELGATE_LOG_LEVEL)
   if (level !== undefined && !logLevels.includes(level))
@@ -99,7 +99,7 @@ function serveOptions({ flags, environment }: CommandInput) {
   checkEnvironment(environment)
   const directory = dataDirectory(flags, environment)
   const file = configFile(flags, environment)
-  // The file may name the database and the master key; flags and environment win.
+  // The file may name the database and the master key; flags and environment have precedence.
   const general = generalSettings(flags, environment)
   const masterKey = nonEmpty(environment.MODELGATE_MASTER_KEY) ?? general.master_key
   const pepper = nonEmpty(environment.MODELGATE_KEY_PEPPER)
@@ -119,16 +119,17 @@ function serveOptions({ flags, environment }: CommandInput) {
   }
 }
 
-/** Goes to stderr: stdout is the log. */
-function greet({ url: address, models: counts, warnings, firstMasterKey }: Announcement): void {
+/** Written to stderr: stdout is the log. */
+function announce({ url: address, models: counts, warnings, firstMasterKey }: Announcement): void {
   const url = address.replace(/\/$/, '')
-  const { models, more } = modelWords(counts)
+  const { models, more } = modelCountText(counts)
   for (const warning of warnings) printError(`warning: ${warning}`)
-  if (firstMasterKey !== undefined) writeNow(masterKeyText(url, firstMasterKey))
+  if (firstMasterKey !== undefined) writeFully(masterKeyText(url, firstMasterKey))
   printError(`Modelgate serves ${models} on ${url} (API: ${url}/docs)${more}`)
 }
 
 function masterKeyText(url: string, masterKey: string): string {
+  const body = '{"model": "local/simulated-chat", "messages": [{"role": "user", "content": "Hello"}]}'
   return `
 This is the first start. The master key is shown now and never again:
 
@@ -136,29 +137,29 @@ This is the first start. The master key is shown now and never again:
 
 Try it:
 
-  curl ${url}/v1/chat/completions -H "Authorization: Bearer ${masterKey}" -H "Content-Type: application/json" -d '{"model": "local/simulated-chat", "messages": [{"role": "user", "content": "Hello"}]}'
+  curl ${url}/v1/chat/completions -H "Authorization: Bearer ${masterKey}" -H "Content-Type: application/json" -d '${body}'
 
 `
 }
 
-/** All of it is out when this returns. Throws when nobody can read it: the key is not stored then. */
-function writeNow(text: string): void {
+/** Writes everything before it returns. Throws if it cannot be read: the key is not stored then. */
+function writeFully(text: string): void {
   const [standardOutput, standardError] = [1, 2]
   const descriptor = [standardOutput, standardError].find(one => !isNullDevice(one))
-  if (descriptor === undefined) throw unshown('both standard output and standard error are the null device')
+  if (descriptor === undefined) throw cannotShow('both standard output and standard error are the null device')
   const bytes = Buffer.from(text)
   for (let at = 0; at < bytes.length; ) {
     try {
       at += writeSync(descriptor, bytes, at)
     } catch (error) {
-      // A full pipe that does not block.
-      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw unshown((error as Error).message)
+      // A full non-blocking pipe.
+      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw cannotShow((error as Error).message)
       Bun.sleepSync(10)
     }
   }
 }
 
-/** What is written there, by a service without a log say, nobody ever sees. */
+/** A service without a log may have the null device as output, where the key would be lost. */
 function isNullDevice(descriptor: number): boolean {
   try {
     const { rdev } = fstatSync(descriptor)
@@ -168,13 +169,14 @@ function isNullDevice(descriptor: number): boolean {
   }
 }
 
-function unshown(why: string): Error {
+function cannotShow(why: string): Error {
   return new Error(
-    `the master key of the first start cannot be shown, so none was made: ${why}; set MODELGATE_MASTER_KEY, or start once at a terminal`,
+    `the master key of the first start cannot be shown, so none was made: ${why}; set MODELGATE_MASTER_KEY, or ` +
+      'start once at a terminal',
   )
 }
 
-/** A stray failure is logged and the process lives; a reload is asked for by SIGHUP. */
+/** Uncaught errors are logged and the process continues; SIGHUP reloads the configuration. */
 function keepServing(server: RunningServer): void {
   process.on('unhandledRejection', reason => server.report('unhandled rejection', reason))
   process.on('uncaughtException', error => server.report('uncaught exception', error))

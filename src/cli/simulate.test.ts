@@ -1,4 +1,4 @@
-/** `modelgate simulate` called wrongly: one line that names the flag and the way out. */
+/** Usage errors of `modelgate simulate`: one line that names the flag and the remedy. */
 import { expect, test } from 'bun:test'
 import { startSimulator } from '../../simulator/index.ts'
 
@@ -17,7 +17,7 @@ async function run(...words: string[]) {
   return { error, code }
 }
 
-test('a port that is taken is named, with what to do', async () => {
+test('a port in use is reported with a remedy', async () => {
   const other = await startSimulator()
   const { error, code } = await run('--port', String(other.port))
   await other.stop()
@@ -28,7 +28,7 @@ test('a port that is taken is named, with what to do', async () => {
 })
 
 test('an address that this machine does not have', async () => {
-  // Documentation addresses (RFC 5737) belong to nobody.
+  // An address for documentation (RFC 5737).
   const { error, code } = await run('--port', '0', '--host', '192.0.2.1')
   expect(code).toBe(1)
   expect(error).toContain("cannot listen on '192.0.2.1'")

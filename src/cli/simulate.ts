@@ -2,7 +2,9 @@ import type { Command } from './command.ts'
 import { UsageError } from './command.ts'
 import { portNumber, text } from './options.ts'
 
-/** Runs until SIGINT or SIGTERM. Throws UsageError, or what keeps it from listening with the flag to change. */
+/**
+ * Runs until SIGINT or SIGTERM. Throws UsageError, or an Error that says why it cannot listen and which flag to change.
+ */
 export const simulate: Command = {
   name: 'simulate',
   summary: 'Serve a simulated upstream: scripted answers, seeded faults, a truth log (docs/simulator.md)',
@@ -15,10 +17,10 @@ export const simulate: Command = {
     const port = portNumber(text(flags.port) ?? '4010', '--port')
     const host = text(flags.host) ?? '127.0.0.1'
     const seed = seedOf(text(flags.seed) ?? '1')
-    // Only here: a gateway has no use for it in memory.
+    // Imported here to save memory in the gateway.
     const { runSimulator } = await import('../../simulator/index.ts')
     await runSimulator({ port, host, seed }).catch((thrown: unknown) => {
-      throw explained(thrown, host, port)
+      throw explainFailure(thrown, host, port)
     })
     return 0
   },
@@ -30,19 +32,25 @@ function seedOf(value: string): number {
   throw new UsageError(`--seed must be a whole number from 0 to ${Number.MAX_SAFE_INTEGER}; got '${value}'`)
 }
 
-/** Why it could not begin, with the flag to change; whatever else went wrong stays as it is. */
-function explained(thrown: unknown, host: string, port: number): unknown {
+/** Replaces errors of listening by a message that names the flag; other errors are unchanged. */
+function explainFailure(thrown: unknown, host: string, port: number): unknown {
   if (!(thrown instanceof Error)) return thrown
   const { code = '', syscall = '' } = thrown as Error & { code?: string; syscall?: string }
-  // Of a name that nobody knows, Bun says so in words alone, or as the resolver's failure.
+  // For unknown host names Bun reports a message without a code, or the failed system call of the resolver.
   const isListening = ['listen', 'getaddrinfo'].includes(syscall) || thrown.message.startsWith('Failed to listen')
-  return isListening ? new Error(listening(code, host, port), { cause: thrown }) : thrown
+  return isListening ? new Error(listenMessage(code, host, port), { cause: thrown }) : thrown
 }
 
-function listening(code: string, host: string, port: number): string {
+function listenMessage(code: string, host: string, port: number): string {
   if (code === 'EADDRINUSE')
-    return `cannot listen on port ${port} of ${host}: another program uses it; choose another with --port, or --port 0 for any that is free`
+    return (
+      `cannot listen on port ${port} of ${host}: another program uses it; choose another with --port, or ` +
+      '--port 0 for any that is free'
+    )
   if (code === 'EACCES')
     return `cannot listen on port ${port} of ${host}: it is not for everyone; choose one from 1024 with --port`
-  return `cannot listen on '${host}': this machine has no such address; give --host one that it has, or 0.0.0.0 for all of them`
+  return (
+    `cannot listen on '${host}': this machine has no such address; give --host one that it has, or 0.0.0.0 for ` +
+    'all of them'
+  )
 }

@@ -2,7 +2,7 @@ import packageJson from '../../package.json' with { type: 'json' }
 import type { Command } from './command.ts'
 import { print } from './command.ts'
 
-/** Of the gateway, and of the Bun that runs it. */
+/** The versions of the gateway and of Bun. */
 export const version: Command = {
   name: 'version',
   summary: 'Print the version',

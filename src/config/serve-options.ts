@@ -1,48 +1,51 @@
-/** What `serve` needs to know, and what it gives back. Flags and environment become these in `cli/serve.ts`. */
+/** Options of `serve`, made from flags and environment in cli/serve.ts, and what it returns. */
+import type { Policy } from '../core/policy.ts'
 import type { Secret } from '../lib/secret.ts'
-import type { ModelCounts } from './summary.ts'
+import type { ModelCounts } from './model-counts.ts'
 
-/** Texts are checked for their form; whether port, folder and database can be used the start finds out. */
+/** The form of the values is checked; the start finds out whether port, directory and database can be used. */
 export interface ServeOptions {
-  /** Absent = no file: provider keys of the environment and the local models. */
+  /** Absent = no file: the provider keys of the environment, and the built-in models. */
   readonly configFile?: string | undefined
   readonly host: string
   /** 0 = any free port. */
   readonly port: number
   readonly dataDirectory: string
-  /** Absent = the stored one, or a new one on the first start. */
+  /** Absent = the stored key, or a new one on the first start. */
   readonly masterKey?: Secret | undefined
   readonly keyPepper?: Secret | undefined
   /** `sqlite:PATH` or `postgres://...`. */
   readonly databaseUrl: string
   readonly redisUrl?: string | undefined
   readonly environment: Readonly<Record<string, string | undefined>>
+  /** Policies of a program that embeds the gateway, asked after the access to models (`policies/index.ts`). */
+  readonly policies?: readonly Policy[]
 }
 
-/** What a reload did: all of it, or nothing. */
+/** The result of a reload; the new settings apply completely or not at all. */
 export interface ReloadReport {
   readonly applied: boolean
-  /** Every mistake, one a line: `file:line:col path: message`. */
+  /** Every mistake, one on each line: `file:line:col path: message`. */
   readonly problems: readonly string[]
-  /** Settings that changed and that only the next start reads: `general_settings.master_key`. Absent = none. */
+  /** Changed settings that are only read at start: `general_settings.master_key`. Absent = none. */
   readonly atNextStart?: readonly string[]
 }
 
-/** A gateway that listens. */
+/** A running gateway. */
 export interface RunningServer {
   readonly url: string
-  /** Text of the master key that was made on this first start; to be shown once. */
+  /** The master key generated on this first start, to be shown once. */
   readonly firstMasterKey: string | undefined
   readonly models: ModelCounts
   readonly warnings: readonly string[]
   /** Sockets to upstreams. */
   connections(): { busy: number; idle: number }
   reload(): ReloadReport
-  /** Logs a failure that nobody caught. */
+  /** Logs an uncaught error. */
   report(what: string, thrown: unknown): void
   /**
-   * What is under way may end for `MODELGATE_DRAIN_MS`, then it is cut; resolves once the journal is flushed. Rejects with
-   * the first failure, after everything else has ended too.
+   * Drains: requests may finish within `MODELGATE_DRAIN_MS`, then they are cut. Resolves once the journal is flushed.
+   * Rejects with the first failure, after all parts have stopped.
    */
   stop(): Promise<void>
 }

@@ -1,4 +1,4 @@
-/** Settings follow their file, and the model servers of this machine where no file lists models. */
+/** Settings follow their file, and local model servers if no file lists models. */
 import { afterEach, beforeEach, expect, test } from 'bun:test'
 import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -12,8 +12,9 @@ import type { SettingsSource } from './settings-source.ts'
 let folder: string
 let file: string
 const open: SettingsSource[] = []
+const params = '{ model: custom_openai/x, api_base: "http://127.0.0.1:1/v1" }'
 const listOf = (...names: string[]) =>
-  `model_list:\n${names.map(name => `  - { model_name: ${name}, proxy_params: { model: custom_openai/x, api_base: "http://127.0.0.1:1/v1" } }\n`).join('')}`
+  `model_list:\n${names.map(name => `  - { model_name: ${name}, proxy_params: ${params} }\n`).join('')}`
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'modelgate-settings-'))
@@ -58,10 +59,11 @@ function reports(source: SettingsSource): () => Promise<ReloadReport> {
   }
 }
 
-test('the first reading names every mistake, with its line', () => {
+test('the first reading reports every mistake with its line', () => {
   writeFileSync(
     file,
-    'model_list:\n  - model_name: a\n    proxy_params: { model: nobody/x }\n  - model_name: b\n    proxy_params: { model: 5 }\n',
+    'model_list:\n  - model_name: a\n    proxy_params: { model: nobody/x }\n  - model_name: b\n    proxy_params: { ' +
+      'model: 5 }\n',
   )
   let thrown: unknown
   try {
@@ -74,7 +76,7 @@ test('the first reading names every mistake, with its line', () => {
   expect(() => openSource({ configFile: join(folder, 'missing.yaml') })).toThrow('cannot be read')
 })
 
-test('a reload takes all of the file or nothing', () => {
+test('a reload applies the whole file or nothing', () => {
   writeFileSync(file, listOf('a'))
   const source = openSource({ configFile: file })
   const before = source.current()
@@ -91,7 +93,7 @@ test('a reload takes all of the file or nothing', () => {
   expect(names(source)).toEqual(['a', 'b'])
 })
 
-test('a change of the file is seen, whether it was written, replaced or linked anew', async () => {
+test('a change is noticed when the file is written, replaced or linked again', async () => {
   writeFileSync(file, listOf('a'))
   const source = openSource({ configFile: file })
   const next = reports(source)
@@ -108,7 +110,7 @@ test('a change of the file is seen, whether it was written, replaced or linked a
   expect(names(source)).toEqual(['c'])
 })
 
-test('a config map is followed: the file is a link into a folder that is swapped', async () => {
+test('a Kubernetes config map is followed: the file is a link into a replaced directory', async () => {
   for (const [version, name] of [
     ['1', 'a'],
     ['2', 'b'],
@@ -127,7 +129,7 @@ test('a config map is followed: the file is a link into a folder that is swapped
   expect(names(source)).toEqual(['b'])
 })
 
-test('a file beside it and a write of the same text change nothing', async () => {
+test('other files and a write of the same text change nothing', async () => {
   writeFileSync(file, listOf('a'))
   const source = openSource({ configFile: file })
   const seen: ReloadReport[] = []
@@ -144,7 +146,7 @@ test('a file beside it and a write of the same text change nothing', async () =>
   expect(source.current()).toBe(before)
 })
 
-test('a file that is emptied for a moment, as a copy does before it writes, drops no model', async () => {
+test('a file that is briefly empty, as during a copy, removes no model', async () => {
   writeFileSync(file, listOf('a'))
   const source = openSource({ configFile: file })
   const next = reports(source)
@@ -177,7 +179,7 @@ test('a file that is written in pieces is read when the last one has come', asyn
   expect(names(source).length).toBe(8)
 })
 
-test('what only a start reads is named as long as it differs, unless the environment decides it anyway', () => {
+test('changed start-only settings are reported, unless the environment overrides them', () => {
   const withSettings = (key: string, database: string) =>
     writeFileSync(file, `${listOf('a')}general_settings: { master_key: ${key}, database_url: "${database}" }\n`)
   const [one, two] = ['sk-4fT9qL2vX8mB6nR1cW7yK3pZ5dH0gJab', 'sk-8xQ2wE5rT7yU9iO1pA3sD4fG6hJ0kLcd']
@@ -222,7 +224,7 @@ function modelServer() {
   }
 }
 
-test('without a file, models of this machine come and go with each look', async () => {
+test('without a file, local models appear and disappear with each discovery', async () => {
   using server = modelServer()
   const source = openSource({ environment: {}, from: server.from })
   expect(names(source)).toEqual([])
@@ -230,7 +232,7 @@ test('without a file, models of this machine come and go with each look', async 
   expect(await next()).toEqual({ applied: true, problems: [] })
   expect(names(source)).toEqual(['hosted_vllm/one'])
   server.list('one', 'two')
-  // Not lost for the moment of the look.
+  // They stay until discovery has finished.
   expect(source.reload().applied).toBe(true)
   expect(names(source)).toEqual(['hosted_vllm/one'])
   await next()
@@ -241,7 +243,7 @@ test('without a file, models of this machine come and go with each look', async 
   expect(names(source)).toEqual([])
 })
 
-test('a file without a model list leaves the look; one with a list, even an empty one, ends it', async () => {
+test('a file without a model list keeps discovery on; a list, even an empty one, ends it', async () => {
   using server = modelServer()
   writeFileSync(file, 'router_settings: { num_retries: 1 }\n')
   const source = openSource({ configFile: file, environment: {}, from: server.from })
@@ -256,14 +258,14 @@ test('a file without a model list leaves the look; one with a list, even an empt
   expect(server.asked()).toBe(asked)
 })
 
-test('switched off, nobody is asked', async () => {
+test('no server is asked when discovery is off', async () => {
   using server = modelServer()
   const source = openSource({ environment: { MODELGATE_DISCOVER: '0' }, from: server.from })
   expect(await source.discover()).toBe(false)
   expect(server.asked()).toBe(0)
 })
 
-test('a source that was closed while it looked tells nobody', async () => {
+test('a source closed during discovery does not call back', async () => {
   using server = modelServer()
   const source = openSource({ environment: {}, from: server.from })
   const seen: ReloadReport[] = []
@@ -273,7 +275,7 @@ test('a source that was closed while it looked tells nobody', async () => {
   expect(seen).toEqual([])
 })
 
-test('what changed before anybody watched is noticed when somebody does', async () => {
+test('a change before watching is noticed when watching begins', async () => {
   writeFileSync(file, listOf('a'))
   const source = openSource({ configFile: file })
   writeFileSync(file, listOf('a', 'b'))
@@ -282,7 +284,7 @@ test('what changed before anybody watched is noticed when somebody does', async 
   expect(names(source)).toEqual(['a', 'b'])
 })
 
-test('a file behind a symbolic link is followed, and so is one whose folder was replaced', async () => {
+test('a file behind a symbolic link and in a replaced directory is followed', async () => {
   const real = join(folder, 'real')
   mkdirSync(real)
   writeFileSync(join(real, 'actual.yaml'), listOf('a'))

@@ -1,24 +1,27 @@
 /**
- * Where the settings of the moment come from: read at the start, read again on demand, when the file changes, or when
- * model servers are found on this machine.
+ * Source of the current settings: read at start, and again on request, when the file changes, or when model servers are
+ * found on this machine.
  */
 import { readFileSync, statSync, watch } from 'node:fs'
 import { basename, dirname, resolve } from 'node:path'
 import type { Settings } from '../core/settings.ts'
-import type { Providers } from './deployments.ts'
 import type { Environment } from './environment.ts'
-import { discoverModels, mayDiscover } from './discover.ts'
-import type { DiscoveredModel } from './discover.ts'
-import type { Config } from './schema.ts'
+import type { Providers } from './models/deployments.ts'
+import { discoverModels, mayDiscover } from './models/local-servers.ts'
+import type { DiscoveredModel } from './models/local-servers.ts'
+import type { Config } from './file/schema.ts'
 import type { ReloadReport } from './serve-options.ts'
 import { readSettings } from './settings.ts'
 
-/** Editors write a file in several steps: it is read when it has been quiet for so long. */
-const settleMs = 100
-/** The system tells at once of most changes; not of those behind a symbolic link, on some network disks, or of a folder put in place of another. */
-const lookMs = 2000
+/** Editors write a file in several steps: it is read after no change for this long. */
+const debounceMs = 100
+/**
+ * File system events are missing behind symbolic links, on some network file systems and when a directory is replaced,
+ * so the file is also polled.
+ */
+const pollMs = 2000
 
-/** A configuration that cannot be used; the message lists every mistake, one a line. */
+/** An invalid configuration; the message lists every mistake, one on each line. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
   readonly mistakes: readonly string[]
@@ -29,27 +32,27 @@ export class ConfigError extends Error {
   }
 }
 
-/** The settings of the moment. A reading with mistakes changes nothing; what was given out before stays as it was. */
+/** The current settings. A reading with mistakes changes nothing; settings that were returned before do not change. */
 export interface SettingsSource {
   current(): Settings
-  /** The file as it was read, for what decides only at the start. */
+  /** The file as last read, for settings that only count at start. */
   config(): Config
-  /** All of the new file, or nothing. */
+  /** Applies the whole new file, or nothing. */
   reload(): ReloadReport
   /**
-   * Where no file lists models: looks for model servers on this machine, in a fraction of a second. true = the
-   * settings are other ones now. Never rejects.
+   * Without a model list: looks for model servers on this machine, which takes a fraction of a second. Returns whether
+   * the settings changed. Never rejects.
    */
   discover(): Promise<boolean>
   /**
-   * Calls back after every reload that a change of the file caused, and whenever models were found or lost on this
-   * machine: looks for them now, in the background, and again after each reload.
+   * Calls back after every reload caused by a change of the file, and when models on this machine appear or disappear.
+   * Looks for them now, in the background, and after each reload.
    */
   watch(done: (report: ReloadReport) => void): void
   close(): void
 }
 
-/** `configFile` undefined = the environment decides. */
+/** `configFile` undefined = no file; models come from the environment. */
 interface SourceOptions {
   readonly configFile: string | undefined
   readonly environment: Environment
@@ -78,8 +81,8 @@ export function openSettings({ configFile, environment, providers }: SourceOptio
   let config = first.config
   const started = first.config
   let stopWatching: (() => void) | undefined
-  /** Absent = nobody watches. */
-  let changed: ((report: ReloadReport) => void) | undefined
+  /** Absent = not watching. */
+  let onChange: ((report: ReloadReport) => void) | undefined
   const readAgain = (): ReloadReport => {
     const next = read()
     if (!next.settings) return { applied: false, problems: next.mistakes }
@@ -96,7 +99,7 @@ export function openSettings({ configFile, environment, providers }: SourceOptio
     return readAgain().applied
   }
   const discoverAndTell = async (): Promise<void> => {
-    if (changed && (await discover())) changed?.({ applied: true, problems: [] })
+    if (onChange && (await discover())) onChange?.({ applied: true, problems: [] })
   }
   const reload = (): ReloadReport => {
     const report = readAgain()
@@ -109,24 +112,24 @@ export function openSettings({ configFile, environment, providers }: SourceOptio
     reload,
     discover,
     watch(done) {
-      changed = done
+      onChange = done
       void discoverAndTell()
       if (configFile !== undefined) stopWatching = watchFile(resolve(configFile), now => now !== text && done(reload()))
     },
     close() {
-      changed = undefined
+      onChange = undefined
       stopWatching?.()
     },
   }
 }
 
-/** What only a start reads, with the variable that wins over it. */
+/** Settings that are only read at start, with the environment variable that overrides each. */
 const readAtStart = [
   ['master_key', 'MODELGATE_MASTER_KEY'],
   ['database_url', 'DATABASE_URL'],
 ] as const
 
-/** Names of settings that are other ones than at the start, and were read then only. */
+/** Names of start-only settings that changed since the start. */
 function changedForStart(started: Config, now: Config, environment: Environment): string[] {
   return readAtStart
     .filter(
@@ -135,33 +138,36 @@ function changedForStart(started: Config, now: Config, environment: Environment)
     .map(([key]) => `general_settings.${key}`)
 }
 
-/** Calls back with the file's text when it may have become another, and has settled; at once, too. Returns what ends that. */
-function watchFile(path: string, look: (text: string) => void): () => void {
+/**
+ * Calls back with the file's text after a possible change, debounced; also once at the beginning. Returns a function
+ * that stops watching.
+ */
+function watchFile(path: string, onText: (text: string) => void): () => void {
   let seen = ''
   let timer: ReturnType<typeof setTimeout> | undefined
-  const settle = (): void => {
+  const debounce = (): void => {
     clearTimeout(timer)
     timer = setTimeout(() => {
       seen = fingerprintOf(path)
-      look(textOf(path))
-    }, settleMs)
+      onText(textOf(path))
+    }, debounceMs)
   }
-  // The folder, not the file: editors and config maps replace the file by another.
+  // Watches the directory: editors and Kubernetes config maps replace the file.
   const watcher = watch(dirname(path), (_event, name) => {
-    if (name === null || name === basename(path) || name.startsWith('..')) settle()
+    if (name === null || name === basename(path) || name.startsWith('..')) debounce()
   })
-  const looking = setInterval(() => fingerprintOf(path) !== seen && settle(), lookMs)
-  looking.unref()
-  // What changed between the first reading and now.
-  settle()
+  const poll = setInterval(() => fingerprintOf(path) !== seen && debounce(), pollMs)
+  poll.unref()
+  // Covers changes between the first reading and now.
+  debounce()
   return () => {
     clearTimeout(timer)
-    clearInterval(looking)
+    clearInterval(poll)
     watcher.close()
   }
 }
 
-/** Changes with the file, whatever links and folders lead to it. */
+/** Changes with the file's identity, size and time, through links and directories. */
 function fingerprintOf(path: string): string {
   try {
     const { ino, size, mtimeMs } = statSync(path)

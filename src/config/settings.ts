@@ -1,47 +1,49 @@
-/** A checked configuration as the settings that the program runs on. */
+/** Builds the settings from a checked configuration. */
 import type { Deployment } from '../core/deployment.ts'
 import type { Settings } from '../core/settings.ts'
-import { buildDeployment, environmentDeployments, localDeployments } from './deployments.ts'
-import type { BuildContext, EnvironmentOffer, Providers } from './deployments.ts'
+import { buildDeployment, environmentDeployments, localDeployments } from './models/deployments.ts'
 import type { Environment } from './environment.ts'
-import { discoveredDeployments } from './discover.ts'
-import type { DiscoveredModel } from './discover.ts'
-import { entryProblems } from './entry-checks.ts'
-import { EntryIds } from './ids.ts'
-import { idMistakes, mistakeAt, nameFindings } from './names.ts'
-import type { Built } from './names.ts'
-import { ProxySettings } from './proxies.ts'
-import { readConfig } from './read.ts'
-import type { ConfigReading } from './read.ts'
-import type { Config } from './schema.ts'
+import type { BuildContext, EnvironmentOffer, Providers } from './models/deployments.ts'
+import { discoveredDeployments } from './models/local-servers.ts'
+import type { DiscoveredModel } from './models/local-servers.ts'
+import { entryProblems } from './file/entry-checks.ts'
+import { EntryIds } from './models/deployment-ids.ts'
+import { idMistakes, mistakeAt, nameFindings } from './file/name-checks.ts'
+import type { BuiltDeployments } from './file/name-checks.ts'
+import { ProxySettings } from './models/proxies.ts'
+import { readConfig } from './file/parse.ts'
+import type { ConfigReading } from './file/parse.ts'
+import type { Config } from './file/schema.ts'
 
 const bodyMbDefault = 32
-/** Names in one line of warning. */
-const namedMax = 10
+const bodyMemoryMbDefault = 512
+const batchPollSecondsDefault = 60
+/** Model names in one warning. */
+const warnedNamesMax = 10
 
-/** Settings to run on, or every reason why there are none. */
+/** Settings, or every mistake. */
 export interface SettingsReading {
   /** Undefined when there is a mistake. */
   readonly settings: Settings | undefined
   readonly config: Config
   readonly mistakes: readonly string[]
-  /** Also when there are mistakes: what has no effect is worth knowing then too. */
+  /** Filled also when there are mistakes. */
   readonly warnings: readonly string[]
 }
 
-/** What is read. Files that an entry names (Google credentials) are read as well. */
+/** The text to read. Files that an entry names (Google credentials) are read too. */
 interface SettingsInput {
   /** Absent = no configuration file. */
   readonly text?: string | undefined
-  /** Its name, for messages. */
+  /** File name, for messages. */
   readonly file?: string | undefined
   readonly environment: Environment
   readonly providers: Providers
-  /** Models of servers on this machine; they count only where no model list stands. */
+  /** Models of servers on this machine; used only without a model list. */
   readonly discovered?: readonly DiscoveredModel[] | undefined
 }
 
-/** Reads everything and finds every mistake at once. */
+/** Reads the configuration and reports all mistakes at once. */
 export function readSettings(input: SettingsInput): SettingsReading {
   const reading: ConfigReading =
     input.text === undefined
@@ -53,7 +55,7 @@ export function readSettings(input: SettingsInput): SettingsReading {
   const warnings = [...reading.warnings]
   const environment = { ...config.environment_variables, ...input.environment }
   const proxies = new ProxySettings(config.general_settings?.proxy, environment)
-  const built = build(config, reading, { input: { ...input, environment }, mistakes, warnings, proxies })
+  const built = buildDeployments(config, reading, { input: { ...input, environment }, mistakes, warnings, proxies })
   const deployments = [...built.entries.values(), ...built.others]
   const names = nameFindings(config, reading, built)
   mistakes.push(...proxies.mistakes(deployments), ...idMistakes(reading, built), ...names.mistakes)
@@ -62,10 +64,10 @@ export function readSettings(input: SettingsInput): SettingsReading {
     return {
       settings: undefined,
       config: reading.mistakes.length > 0 ? {} : config,
-      mistakes: inOrder(mistakes),
+      mistakes: sortedByPlace(mistakes),
       warnings,
     }
-  warnings.push(...unpriced(deployments))
+  warnings.push(...missingPriceWarnings(deployments))
   const { settings: common = {}, router_settings: router = {}, general_settings: general = {} } = config
   const limits = common.default_internal_user_params ?? {}
   const settings: Settings = {
@@ -92,13 +94,15 @@ export function readSettings(input: SettingsInput): SettingsReading {
       responseRetentionMs: general.response_retention_days * 86_400_000,
     }),
     bodyBytesMax: Math.floor((general.max_request_size_mb ?? bodyMbDefault) * 1024 * 1024),
+    bodyMemoryBytesMax: Math.floor((general.max_body_memory_mb ?? bodyMemoryMbDefault) * 1024 * 1024),
+    batchPollMs: (general.batch_poll_seconds ?? batchPollSecondsDefault) * 1000,
     file: input.file ?? null,
     warnings,
   }
   return { settings, config, mistakes, warnings }
 }
 
-/** Some servers of this machine are found without a key of theirs. */
+/** Local servers are offered without a key of their provider. */
 function withoutOffered(
   missing: EnvironmentOffer['missing'],
   deployments: readonly Deployment[],
@@ -107,18 +111,18 @@ function withoutOffered(
   return Object.fromEntries(Object.entries(missing).filter(([provider]) => !offered.has(provider)))
 }
 
-interface Collecting {
+interface BuildInput {
   readonly input: SettingsInput
   readonly mistakes: string[]
   readonly warnings: string[]
   readonly proxies: ProxySettings
 }
 
-function build(
+function buildDeployments(
   config: Config,
   reading: ConfigReading,
-  { input, mistakes, warnings, proxies }: Collecting,
-): Built & { readonly missing: EnvironmentOffer['missing'] | undefined } {
+  { input, mistakes, warnings, proxies }: BuildInput,
+): BuiltDeployments & { readonly missing: EnvironmentOffer['missing'] | undefined } {
   const { settings: common = {}, router_settings: router = {}, general_settings: general = {} } = config
   const context: Omit<BuildContext, 'origin'> = {
     providers: input.providers,
@@ -132,15 +136,15 @@ function build(
   const ids = new EntryIds()
   const add = (at: number, { path, message }: { readonly path: readonly string[]; readonly message: string }) =>
     void mistakes.push(mistakeAt(reading, ['model_list', at, ...path], message))
-  for (const { at, entry, lost } of reading.entries ?? []) {
+  for (const { at, entry, removed } of reading.entries ?? []) {
     if (!entry) continue
     for (const problem of entryProblems(entry)) add(at, problem)
     const where = reading.lineOf(['model_list', at])
     const built = buildDeployment(entry, { ...context, origin: { kind: 'config', where } })
     if (!('message' in built)) {
-      // The id of what is not whole is no id: it may be that of another one.
-      if (lost.length === 0 || entry.model_info?.id !== undefined) entries.set(at, { ...built, id: ids.idOf(entry) })
-    } else if (lost.length === 0 || (isAboutProvider(built.path) && !lost.some(path => addresses.has(path))))
+      // The id of a partial entry may equal that of another entry, so it is not compared.
+      if (removed.length === 0 || entry.model_info?.id !== undefined) entries.set(at, { ...built, id: ids.idOf(entry) })
+    } else if (removed.length === 0 || (isAboutProvider(built.path) && !removed.some(path => providerFields.has(path))))
       add(at, built)
   }
   const offer =
@@ -150,8 +154,8 @@ function build(
   return { entries, others, missing: offer?.missing }
 }
 
-/** What decides which provider an entry means. Other mistakes of an entry may only follow from what it has lost. */
-const addresses: ReadonlySet<string> = new Set([
+/** The fields that decide the provider. Other mistakes of a partial entry may be consequences of its missing parts. */
+const providerFields: ReadonlySet<string> = new Set([
   'proxy_params',
   'proxy_params.model',
   'proxy_params.custom_llm_provider',
@@ -159,8 +163,8 @@ const addresses: ReadonlySet<string> = new Set([
 ])
 const isAboutProvider = (path: readonly string[]): boolean => path[1] === 'model' || path[1] === 'custom_llm_provider'
 
-/** By line and column; what has none stays where it is. */
-function inOrder(mistakes: readonly string[]): string[] {
+/** By line and column; mistakes without a position come first. */
+function sortedByPlace(mistakes: readonly string[]): string[] {
   const placeOf = (text: string): [number, number] => {
     const [, line, column] = /:(\d+)(?::(\d+))? /.exec(text) ?? []
     return [Number(line ?? 0), Number(column ?? 0)]
@@ -169,20 +173,20 @@ function inOrder(mistakes: readonly string[]): string[] {
   return placed.sort((a, b) => a.place[0] - b.place[0] || a.place[1] - b.place[1]).map(one => one.text)
 }
 
-/** One line, however many there are. */
-function unpriced(deployments: readonly Deployment[]): string[] {
+/** One warning for all models without a price. */
+function missingPriceWarnings(deployments: readonly Deployment[]): string[] {
   const missing = deployments
     .filter(one => lacksPrice(one) && !one.modelName.includes('*'))
     .map(one => `${one.modelName} (${one.origin.where})`)
   if (missing.length === 0) return []
-  const named = missing.slice(0, namedMax).join(', ')
-  const more = missing.length > namedMax ? ` and ${missing.length - namedMax} more` : ''
+  const named = missing.slice(0, warnedNamesMax).join(', ')
+  const more = missing.length > warnedNamesMax ? ` and ${missing.length - warnedNamesMax} more` : ''
   const fix =
     'their calls cost null; give input_cost_per_token and output_cost_per_token, or output_cost_per_image and the like'
   return [`no price is known for ${missing.length} of the models: ${named}${more}; ${fix}`]
 }
 
-/** What such a model is asked for could not be charged. A text model needs two prices. */
+/** Whether a call could not be charged. A text model needs an input and an output price. */
 function lacksPrice({ prices, mode }: Deployment): boolean {
   if (!prices) return true
   const { input, output, image, character, audioSecond, searchUnit, request } = prices.later?.at(-1)?.prices ?? prices

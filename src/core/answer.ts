@@ -19,6 +19,13 @@ export interface AnswerStream {
   cancel(): void
 }
 
+/** An answer to a call without the gateway's own headers: the body is whole or comes in pieces. */
+export interface Reply {
+  readonly status: number
+  readonly contentType: string
+  readonly body: Uint8Array | string | AnswerStream
+}
+
 /** Tells a pushed body from all others. */
 export function isAnswerStream(body: AnswerBody): body is AnswerStream {
   return typeof body === 'object' && body !== null && 'pipe' in body

@@ -113,7 +113,8 @@ export interface ChatRequest {
   essentialExtra?: readonly string[]
   /**
    * Further conversations, each answered by itself under the same settings (text completions with a list of prompts).
-   * The choices of all are one list, in order: the n-th conversation's start at n times `choices`. Providers never see it.
+   * The choices of all are one list, in order: the n-th conversation's start at n times `choices`. Providers never see
+   * it.
    */
   series?: readonly Message[][] | undefined
   /** What the format itself had to leave out, by the client's names; reported with what the provider drops. */

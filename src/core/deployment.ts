@@ -72,7 +72,10 @@ export const nativeProfile: ModelProfile = Object.freeze({
 
 /** One entry of the model list: a model at an upstream, under a public name. */
 export interface Deployment {
-  /** Stable id: given, or a hash of name and place (`config/ids.ts`). It is what `x-proxy-model-id` carries. */
+  /**
+   * Stable id: given, or a hash of name and place (`config/models/deployment-ids.ts`). It is what `x-proxy-model-id`
+   * carries.
+   */
   readonly id: string
   /** The public name; deployments that share it are balanced. May end in `*`. */
   readonly modelName: string

@@ -1,6 +1,8 @@
 /** One public path family: who may call it and what answers. */
+import type { JsonBody } from '../lib/json/json-body.ts'
 import type { Tokenizer } from '../lib/tokens/tokenizer.ts'
 import type { Answer } from './answer.ts'
+import type { AskedCall, Call } from './call.ts'
 import type { Caller } from './caller.ts'
 import type { Deployment } from './deployment.ts'
 import type { GatewayError } from './errors.ts'
@@ -15,20 +17,75 @@ import type {
   ModelDirectory,
   ResponseStore,
 } from './ports.ts'
-import type { HttpRequest } from './request.ts'
+import type { Operation, Outcome } from './operation.ts'
+import type { Client, HttpRequest } from './request.ts'
 import type { Settings } from './settings.ts'
+import type { Usage } from './usage.ts'
 
 /** One call of a model, as an endpoint asks for it. */
-export interface ModelCall {
+export interface ModelCall extends AskedCall {
   readonly format: Format
   /** Canonical path for metrics and the ledger. */
   readonly route: string
-  /** The model of the path or query; wins over the body's. */
-  readonly model?: string | undefined
-  /** Where the path says it and not the body. */
-  readonly stream?: boolean
-  /** Asked when neither path nor body names a model. */
-  defaultModel?(): string | undefined
+  /**
+   * Asked when the call was admitted: an answer for its client while the call goes on in the background, for the client
+   * that `run` is given; `run` resolves with the call's own answer. undefined = the client waits for that.
+   */
+  detach?(call: Call, run: (client: Client) => Promise<Answer>): Promise<Answer> | undefined
+}
+
+/** A call about stored objects (files, batches), which the endpoint works on by itself. */
+export interface ObjectCall extends AskedCall {
+  readonly operation: Operation
+  /** Canonical path for metrics and the ledger: `/v1/files/{file_id}`. */
+  readonly route: string
+  /**
+   * How the body is read before the policies of the stage `body` are asked: `call.body`, and of a form `call.upload`.
+   */
+  readonly body: 'none' | 'json' | 'form'
+  /**
+   * The work, once the call is admitted. The call is settled when it is done, with what it throws as its error; with
+   * `until`, when that resolves.
+   */
+  work(call: Call, hold: (until: Promise<Outcome>) => void): Promise<Answer>
+}
+
+/** One request of a batch's input file. */
+export interface BatchLine {
+  /** undefined = only its model and its texts are known. */
+  readonly format: Format | undefined
+  /** Canonical path of the line's `url`. */
+  readonly route: string
+  readonly body: JsonBody
+}
+
+/** What ended without a client that waits for it. */
+export interface EndedCall {
+  /** A UUID, always the same for the same end: what is settled twice is recorded once. */
+  readonly id: string
+  readonly operation: Operation
+  readonly route: string
+  readonly caller: Caller
+  /** The public model, or several with commas between. */
+  readonly model: string
+  readonly deployment: Deployment
+  /** Milliseconds since 1970. */
+  readonly startedAtMs: number
+  readonly endedAtMs: number
+  readonly outcome: Outcome
+  readonly status: number
+  readonly error: GatewayError | undefined
+  /** undefined = not reported. */
+  readonly usage: Usage | undefined
+  readonly costNanoUsd: bigint | null
+}
+
+/** A line that may run. */
+export interface AdmittedLine {
+  /** The deployments that serve its model. */
+  readonly candidates: readonly Deployment[]
+  /** The request's body as the policies left it. Throws where a change can't be said in the line's dialect. */
+  bodyFor(deployment: Deployment): JsonBody
 }
 
 /** The request that a call would send to its upstream, free of secrets. */
@@ -46,8 +103,17 @@ export interface CallPreview {
 export interface Services {
   settings(): Settings
   models(): ModelDirectory
-  /** Reads the body, runs the call through every policy and settles it: every model endpoint ends here. */
+  /** Runs the call of a model through every policy, reads its body and settles it. Never rejects. */
   callModel(request: HttpRequest, caller: Caller, call: ModelCall): Promise<Answer>
+  /** The same for a call about stored objects. Rejects with the GatewayError that the client is to be told. */
+  callObjects(request: HttpRequest, caller: Caller, call: ObjectCall): Promise<Answer>
+  /**
+   * One line of a batch's input file, asked of every policy that is asked for lines: the line's request as it is to be
+   * sent, changed by policies. `deployment` = where the batch runs. Rejects with a policy's refusal.
+   */
+  admitLine(call: Call, line: BatchLine): Promise<AdmittedLine>
+  /** Settles what ended without a client (a batch), as calls are settled: ledger, log, metrics. Once per `id`. */
+  settleEnded(ended: EndedCall): void
   /**
    * Plans the call of this body and sends nothing: no limit, no ledger, no cost. Rejects with the GatewayError that the
    * call itself would meet before its upstream.
@@ -73,16 +139,27 @@ export interface Services {
 
 /** The part of the OpenAPI document that an endpoint knows best. Schemas are JSON Schema (OpenAPI 3.1). */
 export interface EndpointDoc {
+  /** In camel case, and no other endpoint's. Paths after the first get a suffix (endpoints/openapi/document.ts). */
+  readonly operationId: string
   readonly summary: string
   readonly tag: string
   readonly query?: Readonly<Record<string, { schema: object; description: string; required?: boolean }>>
   readonly request?: object
   /** No body is as good as an empty object. */
   readonly requestOptional?: true
-  readonly response?: object
-  /** Media types of the two bodies; absent = JSON. */
+  /** The media type of the request's body; absent = JSON. */
   readonly requestType?: string
-  readonly responseType?: string
+  /**
+   * The bodies of status 200 by their media types; absent = every request is refused. Of `text/event-stream` the
+   * schema is that of one event's `data`.
+   */
+  readonly success?: Readonly<Record<string, object>>
+  /** Statuses of failures beside those that follow from `auth`, body, path, query and `callsModel`. */
+  readonly failures?: readonly number[]
+  /** Ends in `Services.callModel`: its answers have the headers of a call, and it fails as calls do. */
+  readonly callsModel?: true
+  /** Further headers of a success, by their names in endpoints/openapi/headers.ts. */
+  readonly headers?: readonly string[]
 }
 
 /** One method on one family of paths. */

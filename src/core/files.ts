@@ -1,10 +1,11 @@
 /** Files and batches on their way to the upstream that keeps them. Implemented by `pipeline/files/file-call.ts`. */
-import type { Edit, JsonBody } from '../lib/json/json-body.ts'
+import type { Edit } from '../lib/json/json-body.ts'
 import { Secret } from '../lib/secret.ts'
-import type { Answer, AnswerStream } from './answer.ts'
-import type { Caller } from './caller.ts'
+import type { AnswerStream } from './answer.ts'
+import type { Call } from './call.ts'
 import type { Deployment } from './deployment.ts'
-import type { Client, HttpRequest } from './request.ts'
+import type { Outcome } from './operation.ts'
+import type { Client } from './request.ts'
 import type { Upload, UploadPart } from './upload.ts'
 
 /** What is sent: JSON, or a form with some of its fields changed. */
@@ -14,6 +15,8 @@ export type FileBody = { readonly json: unknown } | { readonly upload: Upload; r
 export interface FileCall {
   /** Whose leaving ends the call. */
   readonly request: Client
+  /** The call that this belongs to: it learns of the deployment and the attempt. */
+  readonly of?: Call
   /** Its provider has `files`. */
   readonly deployment: Deployment
   readonly method: 'GET' | 'POST' | 'DELETE'
@@ -32,29 +35,18 @@ export interface FileContent {
   readonly stream: AnswerStream
   /** As the upstream says; undefined = it does not. */
   readonly contentType: string | undefined
-  /** Resolves when the last byte went out, or none will any more. */
-  readonly over: Promise<void>
+  /** Resolves when the last byte went out, or none will any more; says how it ended. */
+  readonly over: Promise<Outcome>
 }
 
 /**
- * One line of a file with its number, from 1; gives the pieces of the line to be sent instead. Nothing
- * may keep `line`: the next one takes its place. May throw GatewayError.
+ * One line of a file with its number, from 1; gives the pieces of the line to be sent instead. Nothing may keep `line`
+ * once it has given them: the next line takes its place. May throw GatewayError.
  */
-export type RewriteLine = (line: Uint8Array, number: number) => readonly Uint8Array[]
+export type RewriteLine = (line: Uint8Array, number: number) => readonly Uint8Array[] | Promise<readonly Uint8Array[]>
 
 /** Calls of upstreams' files and batches APIs, for the endpoints. */
 export interface FileCalls {
-  /**
-   * Runs `work` under the limits of the caller, which it may hold for longer than it takes to begin an answer.
-   * Throws `rate-limited`.
-   */
-  limited(
-    request: HttpRequest,
-    caller: Caller,
-    work: (hold: (until: Promise<void>) => void) => Promise<Answer>,
-  ): Promise<Answer>
-  /** The client's form; close `upload` when it was sent. Throws `invalid-request`, `too-large`, `client-closed`. */
-  readForm(request: HttpRequest): Promise<{ body: JsonBody; upload: Upload }>
   /** The upload with the lines of one part rewritten; closing it closes both. Empty lines are left out. */
   rewriteLines(upload: Upload, part: UploadPart, rewrite: RewriteLine): Promise<Upload>
   /** The JSON object that the upstream answers. Rejects with its fault. */
@@ -64,7 +56,10 @@ export interface FileCalls {
   bytes(call: FileCall, bytesMax: number): Promise<Uint8Array>
 }
 
-/** Equal for deployments with the same files behind them: the same address and the same credentials. Undefined = no files. */
+/**
+ * Equal for deployments with the same files behind them: the same address and the same credentials. Undefined = no
+ * files.
+ */
 export function accountOf({ target }: Deployment): string | undefined {
   const { provider, options } = target
   if (!provider.files) return undefined
@@ -82,17 +77,4 @@ export function accountOf({ target }: Deployment): string | undefined {
  */
 export function isLocalFileId(id: string): boolean {
   return /^file-[0-9a-f]{12}7[0-9a-f]{3}[89ab][0-9a-f]{15}$/.test(id)
-}
-
-/** The uploaded files that the body of a call names, found for its key. Implemented by `pipeline/files/named-files.ts`. */
-export interface NamedFiles {
-  /**
-   * Those of `group`, the deployments of `model`, that can be given all of the files. Rejects with `unprocessable`, or
-   * with the fault of the upstream that has a file to be fetched, when there are none.
-   */
-  among(group: readonly Deployment[], model: string): Promise<readonly Deployment[]>
-  /** The body of the call as one of those deployments understands it. */
-  bodyFor(deployment: Deployment): JsonBody
-  /** The upstream's id, which is never shown -> ours. */
-  readonly localIds: ReadonlyMap<string, string>
 }

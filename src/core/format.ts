@@ -39,7 +39,10 @@ export interface ForwardedAnswer {
 export interface StreamRelay {
   /** What goes to the client for this piece; empty = nothing yet. */
   push(bytes: Uint8Array): Uint8Array | string
-  /** The upstream's bytes ended normally: the last bytes for the client. Sets `failure` if the end was not the protocol's. */
+  /**
+   * The upstream's bytes ended normally: the last bytes for the client. Sets `failure` if the end was not the
+   * protocol's.
+   */
   end(): Uint8Array | string
   /** An error event in this dialect, to be sent when the answer breaks off after its first byte. */
   errorEvent(error: GatewayError): string

@@ -14,7 +14,10 @@ interface TextSink {
   add(text: string): void
 }
 
-/** All that a model reads: messages, tools and the schema that the answer has to fit. An estimate, from the texts' shape. */
+/**
+ * All that a model reads: messages, tools and the schema that the answer has to fit. An estimate, from the texts'
+ * shape.
+ */
 export function estimateInput({ messages, tools = [], responseFormat }: ChatRequest): number {
   const texts = new TextCounter()
   let others = tokensPerMessage * messages.length + tokensPerTool * tools.length

@@ -16,7 +16,9 @@ export function replacedIds(text: string, ids: ReadonlyMap<string, string>): str
   return text.replace(new RegExp(inside.map(id => RegExp.escape(id)).join('|'), 'g'), id => ids.get(id)!)
 }
 
-/** The same error with the ids in its message replaced: what an upstream says of its objects, clients read of theirs. */
+/**
+ * The same error with the ids in its message replaced: what an upstream says of its objects, clients read of theirs.
+ */
 export function withLocalIds(error: GatewayError, ids: ReadonlyMap<string, string>): GatewayError {
   const message = replacedIds(error.message, ids)
   if (message === error.message) return error

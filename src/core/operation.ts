@@ -11,3 +11,7 @@ export type Operation =
   | 'count-tokens'
   /** Files and batches: forwarded, and no model's work by themselves. */
   | 'files'
+  | 'batches'
+
+/** How a call ended, from the client's side. */
+export type Outcome = 'success' | 'error' | 'client_closed' | 'upstream_cut' | 'interrupted'

@@ -19,7 +19,9 @@ const guardParams: ReadonlySet<string> = new Set([
   'metadata',
 ])
 
-/** Fields that mean nothing to a model without the ability; `model_info` and the catalogue say false, true or nothing. */
+/**
+ * Fields that mean nothing to a model without the ability; `model_info` and the catalogue say false, true or nothing.
+ */
 const paramsOfFlag: Readonly<Record<string, readonly string[]>> = {
   supports_function_calling: toolParams,
   supports_tool_choice: ['tool_choice', 'function_call'],

@@ -1,28 +1,74 @@
-/** One rule that every call passes. The order stands in `policies/index.ts`. */
-import type { AnswerStream } from './answer.ts'
+/** The contract of a rule that every request or call passes. The order of all of them: `policies/index.ts`. */
+import type { Reply } from './answer.ts'
 import type { Call, Settlement } from './call.ts'
+import type { Caller } from './caller.ts'
+import type { ChatEvent } from './chat.ts'
+import type { Deployment } from './deployment.ts'
 import type { GatewayError } from './errors.ts'
+import type { RequestHeaders } from './request.ts'
 
-/** An answer on its way out: headers are final, the body is whole or comes in pieces. */
-export interface Reply {
-  readonly status: number
-  readonly contentType: string
-  readonly body: Uint8Array | string | AnswerStream
+/** What is known of a request when its path was matched and nothing of its body is read. */
+export interface RequestHead {
+  readonly headers: RequestHeaders
+  readonly query: URLSearchParams
+  /** Of the endpoint: `key` = any valid key, `admin` = the master key. */
+  readonly auth: 'key' | 'admin'
+  /** Set by the policy that identifies; undefined before it. */
+  caller: Caller | undefined
+  /** Headers for the answer, whatever it is; undefined = none. */
+  answerHeaders: Record<string, string> | undefined
 }
 
-/** One rule that every call passes through. */
+/** A rule for every request that needs a key, whether or not it is a call. */
+export interface RequestPolicy {
+  readonly name: string
+  readonly stage: 'request'
+  /** Refuses by throwing a GatewayError. A promise only where something has to be waited for. */
+  admit(request: RequestHead): void | Promise<void>
+}
+
+/** How one attempt at a deployment ended; `error` is undefined when it began an answer. */
+export interface AttemptEnd {
+  readonly deployment: Deployment
+  readonly error: GatewayError | undefined
+}
+
+/** A rule for every call: of a model, of files, of batches, of an assistant's run, in the background. */
 export interface Policy {
   readonly name: string
-  /** Asked in order before the call is routed: refuses by throwing a GatewayError, notes on the call what later steps need. */
-  admit?(call: Call): void | Promise<void>
-  /** Runs exactly once a call, also for calls that never reached `admit`. Must not throw or wait. */
+  /** `head` = asked before the body is read; `body` = once it is read, from the policy on that checks the fields. */
+  readonly stage: 'head' | 'body'
+  /**
+   * false = not asked where nothing is sent yet: for the single lines of a batch's input file, and for previews of
+   * calls. For what counts, takes, records or answers. Absent = asked for each of them as for a call.
+   */
+  readonly dryRun?: false
+  /**
+   * Asked in order before the call is routed. Refuses by throwing a GatewayError, answers the call itself by returning
+   * a Reply (in a dry run it counts as passing), reads `call.input()`, changes the request by `call.change()`. A
+   * promise only where something has to be waited for.
+   */
+  admit?(call: Call): void | Reply | Promise<void | Reply>
+  /**
+   * Asked once for each answer whose content consists of hub events (chat and text completions, in every dialect).
+   * undefined = does not read this answer: its bytes may be forwarded as they are.
+   */
+  answer?(call: Call): AnswerFilter | undefined
+  /** Asked when every attempt has failed: a Reply in the place of the error. The first one wins. */
+  failed?(call: Call, error: GatewayError): Reply | undefined
+  /** Told of each attempt when it has failed or has begun an answer. Must not throw or wait. */
+  attempted?(call: Call, attempt: AttemptEnd): void
+  /** Told exactly once per call, also for calls that were refused. Must not throw or wait. */
   settled?(settlement: Settlement): void
 }
 
-/** A request that took its share of a limit before anybody looked at what it asks. */
-export interface CountedRequest {
-  /** For the answer, whatever it is. */
-  readonly headers: Record<string, string>
-  /** Over the limit: this is the answer. */
-  readonly refusal?: GatewayError
+/**
+ * Reads and changes one answer, whole or streamed alike. It may hold events back, within 1 Mi characters; throwing a
+ * GatewayError ends the answer with that error, and what is held back is never sent.
+ */
+export interface AnswerFilter {
+  /** What goes on in the place of `event`, in order; empty = nothing, or held back. */
+  event(event: ChatEvent): readonly ChatEvent[]
+  /** What is still held back, when the answer is complete. */
+  end(): readonly ChatEvent[]
 }

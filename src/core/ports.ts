@@ -31,7 +31,9 @@ export type KeyChanges = Partial<Omit<KeyRecord, 'id' | 'hash' | 'hint' | 'creat
  * when the database is away.
  */
 export interface KeyStore {
-  /** `keysOfUserMax`: how many live keys its user may have at most. Throws `conflict` when they are that many already. */
+  /**
+   * `keysOfUserMax`: how many live keys its user may have at most. Throws `conflict` when they are that many already.
+   */
   insert(record: KeyRecord, keysOfUserMax?: number | null): Promise<void>
   /** By hash, id or alias. */
   find(by: { hash: string } | { id: string } | { alias: string }): Promise<KeyRecord | undefined>
@@ -183,7 +185,10 @@ export interface StoredItem {
   readonly deploymentId: string | null
 }
 
-/** Responses by key: nobody ever sees those of another. Everything but `save` throws `overloaded` when the database is away. */
+/**
+ * Responses by key: nobody ever sees those of another. Everything but `save` throws `overloaded` when the database is
+ * away.
+ */
 export interface ResponseStore {
   /** false = it could not be kept (the problem has been reported); the answer itself is not affected. */
   save(record: StoredResponse): Promise<boolean>
@@ -334,13 +339,13 @@ export interface FileStore {
   /** As it is stored then: what the key knows already under another id keeps that id. */
   put(record: FileRecord): Promise<FileRecord>
   /**
-   * true = it was changed. With `recorded: true` nothing changes unless it was not recorded yet: of several callers that
-   * saw the same end exactly one gets true. false otherwise, and when it is gone.
+   * true = it was changed. With `recorded: true` nothing changes unless it was not recorded yet: of several callers
+   * that saw the same end exactly one gets true. false otherwise, and when it is gone.
    */
   update(id: string, changes: Partial<Pick<FileRecord, 'body' | 'bytes' | 'recorded'>>): Promise<boolean>
   /**
-   * Takes the batches that are due: not recorded, not leased by a live owner, and not put off by `releaseBatch`; longest
-   * overdue first. No batch is given to two live owners, however many replicas ask at once.
+   * Takes the batches that are due: not recorded, not leased by a live owner, and not put off by `releaseBatch`;
+   * longest overdue first. No batch is given to two live owners, however many replicas ask at once.
    */
   leaseOpenBatches(lease: BatchLease & { readonly limit: number }): Promise<FileRecord[]>
   /**
@@ -348,7 +353,9 @@ export interface FileStore {
    * false = another live owner has it, it is recorded, or it is gone.
    */
   leaseBatch(id: string, lease: BatchLease): Promise<boolean>
-  /** Ends the lease; `leaseOpenBatches` passes the batch over until `dueAtMs`. false = it was not this owner's any more. */
+  /**
+   * Ends the lease; `leaseOpenBatches` passes the batch over until `dueAtMs`. false = it was not this owner's any more.
+   */
   releaseBatch(id: string, release: { readonly owner: string; readonly dueAtMs: number }): Promise<boolean>
   /** Undefined = `after` is not one of these. */
   list(query: FileQuery): Promise<{ records: FileRecord[]; hasMore: boolean } | undefined>

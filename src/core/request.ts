@@ -83,7 +83,9 @@ export function checkEncoding(headers: RequestHeaders): void {
     )
 }
 
-/** The outline of a client's JSON. Throws `invalid-request` with the place when it is no JSON object within the limits. */
+/**
+ * The outline of a client's JSON. Throws `invalid-request` with the place when it is no JSON object within the limits.
+ */
 export function readJsonBody(bytes: Uint8Array): JsonBody {
   if (bytes.length === 0) throw new GatewayError('invalid-request', 'the body is empty; send a JSON object')
   try {

@@ -17,7 +17,9 @@ export interface RerankRequest {
 
 /** Its answer. */
 export interface RerankResult {
-  /** Best first. `index` is the document's place in the request; `score` is between 0 and 1 where the vendor says so. */
+  /**
+   * Best first. `index` is the document's place in the request; `score` is between 0 and 1 where the vendor says so.
+   */
   results: { index: number; score: number }[]
   usage: Usage
 }

@@ -11,7 +11,9 @@ const shownLengthMax = 60
 /** How the library begins the messages that nobody wrote for a field. */
 const ownWords = /^(?:Invalid|Too|Unrecognized)\b/
 
-/** One entry a problem, as 422 answers list them. `value` = what the schema was given, `known` = its outermost fields. */
+/**
+ * One entry a problem, as 422 answers list them. `value` = what the schema was given, `known` = its outermost fields.
+ */
 export function problemsIn(
   issues: readonly Issue[],
   value: unknown,
@@ -59,7 +61,10 @@ function problemsOf(issue: Issue, value: unknown, place: Place): Problem[] {
   return [{ loc: [place, ...path], msg, type: given === undefined ? 'missing' : issue.code }]
 }
 
-/** What a field may be, where it is none of it: `a string or an array`. undefined = it is one, and something about it is wrong. */
+/**
+ * What a field may be, where it is none of it: `a string or an array`. undefined = it is one, and something about it is
+ * wrong.
+ */
 function kindsWanted(branches: readonly Issue[][]): string | undefined {
   const wanted = branches.map(([issue, ...more]) => {
     const isKind =
@@ -72,7 +77,10 @@ function kindsWanted(branches: readonly Issue[][]): string | undefined {
   return wanted.length > 0 && wanted.every(one => one !== undefined) ? wanted.join(' or ') : undefined
 }
 
-/** Of a field that may be a word or an object: what the client meant is the one whose inside is wrong, or at least its type is not. */
+/**
+ * Of a field that may be a word or an object: what the client meant is the one whose inside is wrong, or at least its
+ * type is not.
+ */
 function closestOf(branches: readonly Issue[][]): Issue[] | undefined {
   const inside = branches.find(issues => issues.every(issue => issue.path.length > 0))
   const wrongType = (issue: Issue) => issue.path.length === 0 && issue.code === 'invalid_type'
@@ -89,7 +97,9 @@ function valueAt(value: unknown, path: readonly (string | number)[]): unknown {
   return at
 }
 
-/** What the schema wants, as `a number of at least 1`; undefined where that is not the library's to say, or hard to say. */
+/**
+ * What the schema wants, as `a number of at least 1`; undefined where that is not the library's to say, or hard to say.
+ */
 export function wantedBy(issue: Issue): string | undefined {
   return ownWords.test(issue.message) ? typeWanted(issue) : undefined
 }

@@ -23,6 +23,10 @@ export interface Settings {
   readonly notOffered?: Readonly<Record<string, string>>
   readonly metricsRequireKey: boolean
   readonly bodyBytesMax: number
+  /** Of all bodies together that calls under way hold. */
+  readonly bodyMemoryBytesMax: number
+  /** How often the gateway looks for batches that have ended. */
+  readonly batchPollMs: number
   /** How long stored responses are kept; absent = 30 days. */
   readonly responseRetentionMs?: number
   /** The file it came from; null = no file. */

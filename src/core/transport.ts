@@ -2,7 +2,10 @@
 import type { Secret } from '../lib/secret.ts'
 import type { GatewayError } from './errors.ts'
 
-/** A file that is open for reading. `read` fills `into` from byte `at` of the file and returns how much it read; 0 = no more. */
+/**
+ * A file that is open for reading. `read` fills `into` from byte `at` of the file and returns how much it read; 0 = no
+ * more.
+ */
 export interface ReadableFile {
   read(into: Uint8Array, at: number): number
 }

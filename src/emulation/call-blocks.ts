@@ -1,38 +1,38 @@
 /**
- * Where calls stand in the text of a model: what opens such a block, where it ends, and the calls in it.
- * A block is fed piece by piece; wherever it is cut, it ends at the same character.
+ * The blocks in which models write tool calls: what opens a block, where it ends, and how its calls are read.
+ * A block is fed piece by piece; the way it is split does not change where it ends.
  */
-import { callKeys, offeredName, readJsonCalls, readPythonCalls, readXmlCalls } from './written-calls.ts'
-import type { OfferedTools, WrittenCall } from './written-calls.ts'
+import { callKeys, offeredName, readJsonCalls, readPythonCalls, readXmlCalls } from './call-notations.ts'
+import type { OfferedTools, ParsedCall } from './call-notations.ts'
 
-/** One instance a block: it remembers the end of what it was fed. */
+/** One instance per block of text; it keeps the end of what it was fed. */
 export interface Block {
-  /** The next piece; how many of its characters still belong to the block, or -1 while it goes on. */
+  /** Takes the next piece; returns how many of its characters belong to the block, or -1 while it has not ended. */
   take(piece: string): number
-  /** `start` (the first characters of the block, opener included) shows that it holds no calls: no need to wait. */
+  /** true = `start` (the first characters of the block, opener included) shows that it holds no calls. */
   isText(start: string): boolean
   /** The calls of the whole block; undefined = it is text. */
-  calls(block: string): WrittenCall[] | undefined
-  /** The same for a block that the answer's end cut short; undefined = it is text. */
-  callsAtEnd(block: string): WrittenCall[] | undefined
+  calls(block: string): ParsedCall[] | undefined
+  /** The same for a block that was not closed when the answer ended; undefined = it is text. */
+  callsAtEnd(block: string): ParsedCall[] | undefined
 }
 
-/** What the beginning of a text says: no block begins here, or one may, or one does. */
+/** Whether a block begins at the start of a text: no, not decided yet, or yes. */
 type Opening =
   | { readonly kind: 'none' }
-  /** More text decides. */
+  /** More text is needed to decide. */
   | { readonly kind: 'partial' }
   | { readonly kind: 'block'; readonly block: Block /** Characters of the opener. */; readonly length: number }
 
 const none: Opening = { kind: 'none' }
 const partial: Opening = { kind: 'partial' }
-/** No opener begins with another character. */
+/** The characters with which openers begin. */
 export const openerStart = /[`<[]/g
 
 const fence = '```'
 const callLabels: ReadonlySet<string> = new Set(['tool_code', 'tool_call'])
 
-/** What begins at the start of `text`. `atLineStart` = only white space stands before it in its line. */
+/** The block that begins at the start of `text`. `atLineStart` = only white space precedes it in its line. */
 export function openingOf(text: string, atLineStart: boolean, offered: OfferedTools): Opening {
   if (text[0] === '`') return fenceOpening(text, atLineStart, offered)
   if (text[0] === '<') return tagOpening(text, offered)
@@ -41,14 +41,14 @@ export function openingOf(text: string, atLineStart: boolean, offered: OfferedTo
   return listOpening(text, offered)
 }
 
-/** The opener ends before its line's end, so that the closer can always be sought after a line break. */
+/** The opener ends before its line break, so that the search for the closer can always begin with a line break. */
 function fenceOpening(text: string, atLineStart: boolean, offered: OfferedTools): Opening {
   if (fence.startsWith(text)) return partial
   const opener = /^```([\w+.#-]{0,24})[ \t]{0,8}(\r?\n|\r?$)/.exec(text)
   if (!opener) return none
   if (!opener[2]!.endsWith('\n')) return partial
   const label = opener[1]!.toLowerCase()
-  // In the middle of a line three backticks without a label end something more often than they begin it.
+  // Within a line, three backticks without a label more often close a fence than open one.
   if (!atLineStart && label === '') return none
   return { kind: 'block', block: new FenceBlock(label, offered), length: opener[0].length - opener[2]!.length }
 }
@@ -56,7 +56,7 @@ function fenceOpening(text: string, atLineStart: boolean, offered: OfferedTools)
 function tagOpening(text: string, offered: OfferedTools): Opening {
   const hermes = literalOpening(text, '<tool_call>', () => new TagBlock('<tool_call>', '</tool_call>', offered))
   if (hermes.kind !== 'none') return hermes
-  const llama = literalOpening(text, '<|python_tag|>', () => new RestBlock('<|python_tag|>', offered))
+  const llama = literalOpening(text, '<|python_tag|>', () => new RemainderBlock('<|python_tag|>', offered))
   if (llama.kind !== 'none') return llama
   if ('<function='.startsWith(text) || /^<function=[^>\s]{0,128}$/.test(text)) return partial
   const xml = /^<function=([^>\s]{1,128})>/.exec(text)
@@ -64,7 +64,7 @@ function tagOpening(text: string, offered: OfferedTools): Opening {
   return { kind: 'block', block: new TagBlock('', '</function>', offered), length: xml[0].length }
 }
 
-/** `[f(...), g(...)]` with nothing around it: the first name decides. */
+/** `[f(...), g(...)]` without a tag or fence: a block if the first name is an offered tool. */
 function listOpening(text: string, offered: OfferedTools): Opening {
   const found = /^\[\s{0,8}([\w.-]{0,140})(\s?\()?/.exec(text)!
   if (found[2] !== undefined)
@@ -73,10 +73,10 @@ function listOpening(text: string, offered: OfferedTools): Opening {
       : { kind: 'block', block: new ListBlock(offered, '"\''), length: 0 }
   const isWhole = found[0].length === text.length || /^\s$/.test(text.slice(found[0].length))
   if (!isWhole) return none
-  const mayBecome = [...offered.keys()].some(
+  const mayMatch = [...offered.keys()].some(
     name => name.startsWith(found[1]!) || `default_api.${name}`.startsWith(found[1]!),
   )
-  return mayBecome ? partial : none
+  return mayMatch ? partial : none
 }
 
 function literalOpening(text: string, opener: string, block: () => Block): Opening {
@@ -84,11 +84,11 @@ function literalOpening(text: string, opener: string, block: () => Block): Openi
   return opener.startsWith(text) ? partial : none
 }
 
-/** A fenced block. Those of other labels are followed too, so that an example inside them never becomes a call. */
+/** A fenced block. Fences with other labels are tracked too, so that an example inside them never becomes a call. */
 class FenceBlock implements Block {
   readonly #label: string
   readonly #offered: OfferedTools
-  /** The last characters before the next piece: the closer may be cut anywhere. */
+  /** The last characters of the previous piece: the closer may be split between pieces. */
   #before = ''
 
   constructor(label: string, offered: OfferedTools) {
@@ -113,7 +113,7 @@ class FenceBlock implements Block {
     return key !== null && !callKeys.has(key[1]!)
   }
 
-  calls(block: string): WrittenCall[] | undefined {
+  calls(block: string): ParsedCall[] | undefined {
     const content = block.slice(block.indexOf('\n') + 1, block.lastIndexOf(fence))
     if (this.#label === 'json') return readJsonCalls(content, this.#offered, true)
     if (!callLabels.has(this.#label)) return undefined
@@ -124,8 +124,8 @@ class FenceBlock implements Block {
     )
   }
 
-  /** Some models close the fence in the line of the call itself. */
-  callsAtEnd(block: string): WrittenCall[] | undefined {
+  /** Some models close the fence on the line of the call itself. */
+  callsAtEnd(block: string): ParsedCall[] | undefined {
     const trimmed = block.trimEnd()
     return trimmed.endsWith(fence) && trimmed.length > block.indexOf('\n') + fence.length
       ? this.calls(trimmed)
@@ -133,7 +133,7 @@ class FenceBlock implements Block {
   }
 }
 
-/** From a tag to its end tag. `opener` is cut off before the calls are read. */
+/** From a tag to its end tag. `opener` and the end tag are removed before the calls are read; '' = XML, kept whole. */
 class TagBlock implements Block {
   readonly #opener: string
   readonly #closer: string
@@ -158,7 +158,7 @@ class TagBlock implements Block {
     return false
   }
 
-  calls(block: string): WrittenCall[] | undefined {
+  calls(block: string): ParsedCall[] | undefined {
     if (this.#opener === '') return readXmlCalls(block, this.#offered)
     const content = block.slice(this.#opener.length, -this.#closer.length)
     return readJsonCalls(content, this.#offered) ?? readXmlCalls(content, this.#offered)
@@ -169,8 +169,8 @@ class TagBlock implements Block {
   }
 }
 
-/** All that is left of the answer, as after Llama's `<|python_tag|>`. */
-class RestBlock implements Block {
+/** The remainder of the answer, as after Llama's `<|python_tag|>`. */
+class RemainderBlock implements Block {
   readonly #opener: string
   readonly #offered: OfferedTools
 
@@ -188,16 +188,16 @@ class RestBlock implements Block {
     return content !== '' && content[0] !== '{' && content[0] !== '['
   }
 
-  calls(block: string): WrittenCall[] | undefined {
+  calls(block: string): ParsedCall[] | undefined {
     return readJsonCalls(block.slice(this.#opener.length), this.#offered)
   }
 
-  callsAtEnd(block: string): WrittenCall[] | undefined {
+  callsAtEnd(block: string): ParsedCall[] | undefined {
     return this.calls(block)
   }
 }
 
-/** A list in brackets, up to the bracket that closes it. */
+/** A list in brackets, up to the closing bracket. `quotes` = the characters that delimit strings in it. */
 class ListBlock implements Block {
   readonly #offered: OfferedTools
   readonly #quotes: string
@@ -220,7 +220,7 @@ class ListBlock implements Block {
         else if (character === this.#quote) this.#quote = ''
       } else if (character === '[') this.#depth++
       else if (this.#depth === 0) {
-        // `[TOOL_CALLS]` and then no list: the block ends before it began.
+        // `[TOOL_CALLS]` without a list after it: the block ends here.
         if (character.trim() !== '') return at
       } else if (character === ']') {
         if (--this.#depth === 0) return at + 1
@@ -233,7 +233,7 @@ class ListBlock implements Block {
     return false
   }
 
-  calls(block: string): WrittenCall[] | undefined {
+  calls(block: string): ParsedCall[] | undefined {
     if (block.startsWith('[TOOL_CALLS]')) return readJsonCalls(block.slice('[TOOL_CALLS]'.length), this.#offered)
     return readPythonCalls(block, this.#offered)
   }

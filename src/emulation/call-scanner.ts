@@ -1,36 +1,36 @@
-/** Finds the calls in a text that arrives in pieces. Plain text passes at once; only a possible call waits. */
+/** Finds tool calls in a text that arrives in pieces. Plain text is emitted at once, possible calls are buffered. */
 import { openerStart, openingOf } from './call-blocks.ts'
 import type { Block } from './call-blocks.ts'
-import type { OfferedTools, WrittenCall } from './written-calls.ts'
+import type { OfferedTools, ParsedCall } from './call-notations.ts'
 
-/** A larger block is text: no model writes such a call, and nobody waits for one. */
+/** A larger block is treated as text: bounds the buffer. */
 const blockCharactersMax = 256 * 1024
-/** By then a block shows whether it can hold calls. */
+/** How much of a block is examined to decide early that it holds no calls. */
 const startCharactersMax = 256
 
-/** A whole answer is read in stretches: what is left of a text is looked at anew after each block. */
+/** Long texts are scanned in slices: the remaining text is copied after each block, which must not become quadratic. */
 const stretchCharactersMax = 4096
 
-/** Never between the halves of a character. */
+/** The position to cut at, moved behind a surrogate pair that it would split. */
 function cutAfter(text: string, at: number): number {
   return at < text.length && text.charCodeAt(at - 1) >>> 10 === 0x36 ? at + 1 : at
 }
 
-/** A stretch of text, or the calls of one block, in the order of the text. */
-export type Found = { readonly text: string } | { readonly calls: readonly WrittenCall[] }
+/** A piece of text, or the calls of one block, in the order of the text. */
+export type Found = { readonly text: string } | { readonly calls: readonly ParsedCall[] }
 
-/** One instance a text. The result does not depend on where the text is cut. */
+/** One instance per text. The result does not depend on how the text is split into pieces. */
 export class CallScanner {
   readonly #offered: OfferedTools
-  /** May still become an opener. */
+  /** The end of the text so far, which may be the beginning of an opener. */
   #pending = ''
   #atLineStart = true
   #block: Block | undefined
-  /** Of the open block: its text, as long as it may hold calls. */
+  /** The pieces of the open block, buffered as long as it may hold calls. */
   #held: string[] = []
   #heldCharacters = 0
-  /** The open block is known to be text: it is no longer held. */
-  #passing = false
+  /** The open block is known to be text: it is no longer buffered. */
+  #isPlainText = false
   #found: Found[] = []
 
   constructor(offered: OfferedTools) {
@@ -52,11 +52,11 @@ export class CallScanner {
     while (rest !== '') rest = this.#block ? this.#inBlock(this.#block, rest) : this.#inText(rest)
   }
 
-  /** The text has ended: an unfinished block is given back as text. */
+  /** The text has ended: an unfinished block is emitted as text, unless its notation needs no closer. */
   end(): Found[] {
     this.#emit(this.#pending)
     this.#pending = ''
-    if (this.#block && !this.#passing) {
+    if (this.#block && !this.#isPlainText) {
       const block = this.#held.join('')
       const calls = this.#heldCharacters > blockCharactersMax ? undefined : this.#block.callsAtEnd(block)
       if (calls) this.#found.push({ calls })
@@ -90,17 +90,17 @@ export class CallScanner {
     this.#block = opening.block
     this.#held = [rest.slice(0, opening.length)]
     this.#heldCharacters = opening.length
-    this.#passing = false
+    this.#isPlainText = false
     return this.#inBlock(opening.block, rest.slice(opening.length))
   }
 
   #inBlock(block: Block, text: string): string {
     const end = block.take(text)
     const piece = end < 0 ? text : text.slice(0, end)
-    if (this.#passing) this.#emit(piece)
+    if (this.#isPlainText) this.#emit(piece)
     else this.#hold(piece)
     if (end >= 0) this.#close(block)
-    else if (!this.#passing && this.#isText(block)) this.#release()
+    else if (!this.#isPlainText && this.#isText(block)) this.#emitHeld()
     return end < 0 ? '' : text.slice(end)
   }
 
@@ -111,20 +111,20 @@ export class CallScanner {
 
   #isText(block: Block): boolean {
     if (this.#heldCharacters > blockCharactersMax) return true
-    // Later pieces cannot change what the start shows.
+    // The examined start was complete before this piece: the result cannot have changed.
     if (this.#heldCharacters - this.#held.at(-1)!.length > startCharactersMax) return false
     return block.isText(this.#held.join('').slice(0, startCharactersMax))
   }
 
-  #release(): void {
+  #emitHeld(): void {
     this.#emit(this.#held.join(''))
     this.#held = []
-    this.#passing = true
+    this.#isPlainText = true
   }
 
   #close(block: Block): void {
     this.#block = undefined
-    if (this.#passing) return
+    if (this.#isPlainText) return
     const text = this.#held.join('')
     this.#held = []
     const calls = this.#heldCharacters > blockCharactersMax ? undefined : block.calls(text)

@@ -1,15 +1,15 @@
-/** The one shape of every emulation: a chat adapter around a chat adapter. */
+/** Wraps a chat adapter in an emulation: the result is a chat adapter as well, so that emulations can be nested. */
 import type { ChatEvent, ChatRequest } from '../core/chat.ts'
 import type { ChatAdapter } from '../core/provider.ts'
 
-/** Changes the events of one answer, in order; what it holds back it gives out with the choice's `finish`. */
+/** Maps each event of one answer, in order. Buffered events are emitted with the choice's `finish` at the latest. */
 type EventFilter = (event: ChatEvent) => readonly ChatEvent[]
 
-/** One thing that is played. A member left out changes nothing. */
+/** One emulated ability. A member that is absent changes nothing. */
 export interface Emulation {
   /** The request as the model can take it. Must not change its argument. */
   request?(request: ChatRequest): ChatRequest
-  /** A fresh filter an answer; absent = the events are the model's own. */
+  /** Makes a new filter for each answer; absent = the model's events pass unchanged. */
   filter?(): EventFilter
 }
 
@@ -34,7 +34,7 @@ export function decorated(adapter: ChatAdapter, emulation: Emulation): ChatAdapt
   }
 }
 
-/** A filter that keeps something for each choice. */
+/** A filter with separate state for each choice of the answer; `open` makes it at the choice's first event. */
 export function perChoice<State>(
   open: () => State,
   change: (state: State, event: Extract<ChatEvent, { choice: number }>) => readonly ChatEvent[],

@@ -1,23 +1,24 @@
-/** Safety classifiers: one message of a user in, `safe` or `unsafe` out (specification, "Safety classification"). */
+/** Safety classifiers ("guard models", such as Llama Guard): one user message in, `safe` or `unsafe` out. */
 import type { ChatEvent, ChatRequest } from '../core/chat.ts'
 import { GatewayError, unprocessable } from '../core/errors.ts'
 import type { ModerationsRequest, ModerationsResult } from '../core/moderations.ts'
 import type { ChatAdapter, UnaryAdapter } from '../core/provider.ts'
 
 /**
- * Refuses what a guard would silently judge wrongly. The three ways to ask (a prompt, a prompt with its response, a
- * response alone) are all one message's text, and pass untouched.
+ * Checks that the request is one user message of text. Throws `invalid-request` otherwise: the classifier would return
+ * a wrong verdict without an error. A prompt, a prompt with its response and a response alone are all written as the
+ * text of one message, which is not changed.
  */
 export function checkGuardInput({ messages }: ChatRequest): void {
-  const stranger = messages.find(message => message.role !== 'user')
-  if (stranger) throw refused(`takes no message of the role '${stranger.role}'`)
-  if (messages.length !== 1) throw refused(`takes one message, not ${messages.length}`)
+  const notOfUser = messages.find(message => message.role !== 'user')
+  if (notOfUser) throw messagesError(`takes no message of the role '${notOfUser.role}'`)
+  if (messages.length !== 1) throw messagesError(`takes one message, not ${messages.length}`)
   const { parts } = messages[0]!
-  if (parts.some(part => part.type !== 'text')) throw refused('takes text only')
-  if (parts.every(part => part.type === 'text' && part.text.trim() === '')) throw refused('needs a text to judge')
+  if (parts.some(part => part.type !== 'text')) throw messagesError('takes text only')
+  if (parts.every(part => part.type === 'text' && part.text.trim() === '')) throw messagesError('needs a text to judge')
 }
 
-function refused(what: string): GatewayError {
+function messagesError(what: string): GatewayError {
   return new GatewayError(
     'invalid-request',
     `messages: a guard model ${what}; send a single user message, with the text itself, or with ` +
@@ -27,40 +28,41 @@ function refused(what: string): GatewayError {
 }
 
 /**
- * `/v1/moderations` on a guard model. It judges one text a call, so that several inputs are refused: their calls would
- * share one row of the ledger, and a failure of one would lose the verdicts of the others.
+ * `/v1/moderations` on a guard model, as a chat call. The model classifies one text per call, so several inputs are
+ * refused (`unprocessable`): their calls would share one ledger row, and one failure would lose the other verdicts.
+ * `result` throws `upstream-broken` for an answer that is neither `safe` nor `unsafe`.
  */
 export function moderationsByGuard(chat: ChatAdapter): UnaryAdapter<ModerationsRequest, ModerationsResult> {
   return {
     request(request, target) {
       const [input, ...more] = request.inputs
       if (!input || more.length > 0)
-        throw inputProblem(
+        throw inputError(
           `has ${request.inputs.length} entries, and a guard model judges one text a call; send one call for each`,
         )
       if (input.some(part => part.type !== 'text'))
-        throw inputProblem('has an image, and a guard model judges text only; send the text alone')
+        throw inputError('has an image, and a guard model judges text only; send the text alone')
       const text = input.map(part => (part.type === 'text' ? part.text : '')).join('\n')
-      const asked: ChatRequest = {
+      const chatRequest: ChatRequest = {
         model: request.model,
         messages: [{ role: 'user', parts: [{ type: 'text', text }] }],
         stream: false,
         includeUsage: false,
         extra: { format: 'openai-moderations', fields: {} },
       }
-      checkGuardInput(asked)
-      const call = chat.request(asked, target)
+      checkGuardInput(chatRequest)
+      const call = chat.request(chatRequest, target)
       return { ...call, dropped: [...Object.keys(request.extra.fields), ...call.dropped] }
     },
     result: body => verdictOf(chat.result(body)),
   }
 }
 
-function inputProblem(msg: string): GatewayError {
+function inputError(msg: string): GatewayError {
   return unprocessable([{ loc: ['body', 'input'], msg, type: 'unsupported' }])
 }
 
-/** The first word decides; some guards name the broken rules in the lines after it. */
+/** Reads the first word; Llama Guard lists the violated categories in the lines after it. */
 function verdictOf(events: readonly ChatEvent[]): ModerationsResult {
   let text = ''
   let usage: ModerationsResult['usage']

@@ -1,4 +1,7 @@
-/** JSON answers from models that cannot be held to a schema: asked for in the prompt, read leniently, and judged. */
+/**
+ * JSON answers from models without constrained decoding: the schema is put into the prompt, the answer is read
+ * leniently and validated.
+ */
 import type { ChatRequest, ResponseFormat } from '../core/chat.ts'
 import type { ModelProfile } from '../core/deployment.ts'
 import { unprocessable } from '../core/errors.ts'
@@ -8,17 +11,20 @@ import { readLiteral, readLiteralAt } from '../lib/json/literal.ts'
 import type { Literal } from '../lib/json/literal.ts'
 import { withInstruction } from './messages.ts'
 
-/** What an answer has to be; `schema` absent = any JSON object. */
-export interface JsonContract {
+/** What an answer has to conform to. For `json-object`, `schema` accepts any JSON object. */
+export interface OutputSchema {
   readonly format: Extract<ResponseFormat, { type: 'json-schema' | 'json-object' }>
   readonly schema: Record<string, unknown>
 }
 
-/** Candidates for the beginning of the value in an answer that also holds prose. */
+/** Brackets in an answer with prose that are tried as the beginning of the value. */
 const startsMax = 8
 
-/** Undefined = the model sees to the format itself. Throws `unprocessable` for a schema that cannot be checked. */
-export function jsonContract(profile: ModelProfile, request: ChatRequest): JsonContract | undefined {
+/**
+ * Undefined = the request asks for no JSON, or the model's host enforces the format itself. Throws `unprocessable` for
+ * a schema with a reference that cannot be resolved.
+ */
+export function outputSchemaFor(profile: ModelProfile, request: ChatRequest): OutputSchema | undefined {
   const { responseFormat: format } = request
   if (profile.structuredOutput === 'native' || !format || format.type === 'text') return undefined
   if (format.type === 'json-object')
@@ -27,32 +33,31 @@ export function jsonContract(profile: ModelProfile, request: ChatRequest): JsonC
   return { format, schema: format.schema }
 }
 
-/** Throws `unprocessable` for a schema that nothing can be held to. `path` = where the client wrote it. */
+/** Throws `unprocessable` for a reference that cannot be resolved. `path` = the schema's field in the client's body. */
 export function checkReferences(schema: Record<string, unknown>, path: readonly string[]): void {
   const unknown = unknownReference(schema)
   if (unknown === undefined) return
-  throw unprocessable([
-    {
-      loc: ['body', ...path],
-      msg: `refers to ${JSON.stringify(unknown.slice(0, 200))}, which the schema does not define; put it under \`$defs\``,
-      type: 'invalid',
-    },
-  ])
+  const shown = JSON.stringify(unknown.slice(0, 200))
+  const msg = `refers to ${shown}, which the schema does not define; put it under \`$defs\``
+  throw unprocessable([{ loc: ['body', ...path], msg, type: 'invalid' }])
 }
 
-/** Why a text is not what the schema says, read as its client will read it; undefined = it is. */
-export function misfit(text: string, schema: Record<string, unknown>): string | undefined {
+/** Why `text`, parsed strictly as its client will parse it, does not match the schema; undefined = it matches. */
+export function schemaMismatch(text: string, schema: Record<string, unknown>): string | undefined {
   if (!isJson(text)) return 'it is not JSON'
   const problems = schemaProblems(schema, JSON.parse(text))
   return problems.length === 0 ? undefined : problems.join('; ')
 }
 
-/** The schema in the prompt; the host is still asked for JSON where it can be and where a call is no other way out. */
-export function promptJson(profile: ModelProfile, contract: JsonContract, mayCall: boolean): Emulation {
+/**
+ * Puts the schema into the prompt. The host's JSON mode is used as well where it has one, but not where the model may
+ * call a tool instead of answering: JSON mode would rule the call out.
+ */
+export function promptJson(profile: ModelProfile, outputSchema: OutputSchema, mayCall: boolean): Emulation {
   return {
     request(request) {
       const { responseFormat: _responseFormat, ...rest } = request
-      const messages = withInstruction(request.messages, instruction(contract, mayCall))
+      const messages = withInstruction(request.messages, instruction(outputSchema, mayCall))
       const changed: ChatRequest = { ...rest, messages }
       if (profile.structuredOutput === 'json-object' && !mayCall) changed.responseFormat = { type: 'json-object' }
       return changed
@@ -60,7 +65,7 @@ export function promptJson(profile: ModelProfile, contract: JsonContract, mayCal
   }
 }
 
-function instruction({ format }: JsonContract, mayCall: boolean): string {
+function instruction({ format }: OutputSchema, mayCall: boolean): string {
   const answer = mayCall ? 'Unless you call a function, answer' : 'Answer'
   if (format.type === 'json-object')
     return `${answer} with one JSON object and nothing else: no other words, no code fence.`
@@ -71,25 +76,28 @@ function instruction({ format }: JsonContract, mayCall: boolean): string {
   ].join('\n')
 }
 
-/** The answer as JSON text, or what is wrong with it in words for the model. */
-type Judgement = { readonly json: string } | { readonly problem: string }
+/** The answer as JSON text, or what is wrong with it, worded for the model. */
+type Validation = { readonly json: string } | { readonly problem: string }
 
-/** Reads `text` leniently: code fences, Python's spellings and prose around the value are no problem. */
-export function judgeJson(text: string, contract: JsonContract): Judgement {
+/** Reads `text` leniently (code fences, Python literals and prose around the value are accepted) and validates it. */
+export function validateJson(text: string, outputSchema: OutputSchema): Validation {
   const json = findJson(text)
   if (json === undefined) return { problem: 'it is not one complete JSON value' }
-  const problems = schemaProblems(contract.schema, JSON.parse(json))
+  const problems = schemaProblems(outputSchema.schema, JSON.parse(json))
   return problems.length === 0 ? { json } : { problem: problems.join('; ') }
 }
 
-/** What the model is told before it tries again. */
-export function correction(problem: string): string {
-  return `Your answer does not fit the required format: ${problem}. Answer again with the corrected JSON value and nothing else.`
+/** The user message that asks the model for another try. */
+export function correctionPrompt(problem: string): string {
+  return (
+    `Your answer does not fit the required format: ${problem}. ` +
+    'Answer again with the corrected JSON value and nothing else.'
+  )
 }
 
 /**
- * The JSON in an answer: as it is, without its code fence, with Python's spellings and stray commas mended, or out of
- * the prose around it. What is cut short is not completed: nobody knows how it would have gone on.
+ * The JSON in an answer: as it is, without its code fence, with Python literals and trailing commas repaired, or taken
+ * out of surrounding prose. A truncated value is not completed, since the missing part cannot be known.
  */
 function findJson(text: string): string | undefined {
   const whole = text.trim()
@@ -100,7 +108,7 @@ function findJson(text: string): string | undefined {
   return mended && isJson(mended.json) ? mended.json : undefined
 }
 
-/** What stands in the first code fence that is closed. By searches: a pattern for it goes back too often. */
+/** The content of the first closed code fence. Two searches: one pattern for both would backtrack too much. */
 function fencedIn(text: string): string | undefined {
   const opener = /```[\w-]*[^\S\n]*\n/g
   const found = opener.exec(text)

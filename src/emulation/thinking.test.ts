@@ -30,7 +30,7 @@ function split(
   return emulate(adapter, { ...nativeProfile, thinking }, { ...request, ...more })!.adapter.result({})
 }
 
-function heard(events: readonly ChatEvent[]): [string, string] {
+function collected(events: readonly ChatEvent[]): [string, string] {
   let reasoning = ''
   let text = ''
   for (const event of events) {
@@ -65,11 +65,11 @@ describe('thinking in the text', () => {
   for (const [text, tags, open] of cases)
     test(`${JSON.stringify(text)}, cut at every place`, () => {
       for (let at = 0; at <= text.length; at++) {
-        expect(heard(split([text.slice(0, at), text.slice(at)], 'tags'))).toEqual(tags)
-        expect(heard(split([text.slice(0, at), text.slice(at)], 'tags-open'))).toEqual(open)
+        expect(collected(split([text.slice(0, at), text.slice(at)], 'tags'))).toEqual(tags)
+        expect(collected(split([text.slice(0, at), text.slice(at)], 'tags-open'))).toEqual(open)
       }
-      expect(heard(split([...text], 'tags'))).toEqual(tags)
-      expect(heard(split([...text], 'tags-open'))).toEqual(open)
+      expect(collected(split([...text], 'tags'))).toEqual(tags)
+      expect(collected(split([...text], 'tags-open'))).toEqual(open)
     })
 
   test('nothing waits but what may become a tag', () => {
@@ -85,14 +85,14 @@ describe('thinking in the text', () => {
   })
 
   test('switched off, or split by the host itself, the text begins as text', () => {
-    expect(heard(split(['Hello'], 'tags-open', { reasoning: { enabled: false } }))).toEqual(['', 'Hello'])
-    expect(heard(split([{ type: 'reasoning', choice: 0, text: 'hm' }, 'Hello </think>'], 'tags-open'))).toEqual([
+    expect(collected(split(['Hello'], 'tags-open', { reasoning: { enabled: false } }))).toEqual(['', 'Hello'])
+    expect(collected(split([{ type: 'reasoning', choice: 0, text: 'hm' }, 'Hello </think>'], 'tags-open'))).toEqual([
       'hm',
       'Hello </think>',
     ])
   })
 
-  test('choices are told apart', () => {
+  test('each choice has its own state', () => {
     const piece = (choice: number, text: string): ChatEvent => ({ type: 'text', choice, text })
     const events = split(
       [piece(0, '<think>a'), piece(1, 'x'), piece(0, '</think>b'), { type: 'finish', choice: 1, reason: 'stop' }],
@@ -108,7 +108,7 @@ describe('thinking in the text', () => {
   const seen = (events: readonly ChatEvent[]) =>
     events.map(event => ('text' in event ? `${event.type}:${event.text}` : event.type))
 
-  test('without an opener nothing is said before it is clear what it is; switched off, it is text at once', () => {
+  test('without an opening tag text is buffered until it is decided; with reasoning off it is text at once', () => {
     expect(seen(split(['a', 'b </th', 'ink> c', 'd'], 'tags'))).toEqual(['reasoning:ab ', 'text:c', 'text:d', 'finish'])
     expect(seen(split(['a', 'b'], 'tags'))).toEqual(['text:ab', 'finish'])
     expect(seen(split(['a', 'b'], 'tags', { reasoning: { enabled: false } }))).toEqual(['text:a', 'text:b', 'finish'])
@@ -120,7 +120,7 @@ describe('thinking in the text', () => {
     ])
   })
 
-  test('what was said before a call is said before it', () => {
+  test('buffered text is emitted before a tool call', () => {
     const call: ChatEvent = { type: 'tool-call-start', choice: 0, index: 0, id: 'c', name: 'f' }
     expect(seen(split(['Let me look.', call], 'tags'))).toEqual(['text:Let me look.', 'tool-call-start', 'finish'])
   })
@@ -128,7 +128,7 @@ describe('thinking in the text', () => {
   test('a long answer without any tag is given out in the end, and costs no more than its length', () => {
     const words = Array.from({ length: 60_000 }, (_, at) => `word ${at} `)
     const fromMs = performance.now()
-    expect(heard(split(words, 'tags'))).toEqual(['', words.join('')])
+    expect(collected(split(words, 'tags'))).toEqual(['', words.join('')])
     expect(performance.now() - fromMs).toBeLessThan(1000)
     const endless = split([...Array.from({ length: 20 }, () => 'x'.repeat(100_000)), '</think>'], 'tags')
     expect([endless[0]?.type, endless.length > 5, seen(endless).at(-2)]).toEqual(['text', true, 'text:</think>'])

@@ -1,7 +1,7 @@
 /**
- * Thinking that a model writes into its text, split out of it. Only the beginning of an answer can be thinking: a
- * `<think>` later on is something the model talks about, and stays. A template may have opened the thinking, so that
- * its end is all there is of it: until that is clear, nothing of the text is anything.
+ * Splits thinking that a model writes into its text (`<think>...</think>`) into reasoning events. Only the beginning of
+ * an answer can be thinking: a `<think>` later on is content and stays text. The prompt template may already contain
+ * the opening tag, so that the answer holds the closing tag alone; text is buffered until that is decided.
  */
 import type { ChatEvent, ChatRequest } from '../core/chat.ts'
 import { perChoice } from './decorate.ts'
@@ -12,36 +12,36 @@ const tags = [
   { opener: '<thinking>', closer: '</thinking>' },
 ] as const
 
-/** More white space than a model puts before its thinking: nobody waits for what follows it. */
-const spaceMax = 1024
+/** Characters of white space before an opening tag; with more, the answer is treated as having no opening tag. */
+const leadingSpaceMax = 1024
 
-/** An answer that waits longer than this many characters for the end of its thinking has none. */
-const weighedMax = 1024 * 1024
+/** Characters that are buffered in the hope of a closing tag; a longer answer without one is text. */
+const undecidedCharactersMax = 1024 * 1024
 
-/** What a text without an opener is: thinking, what its first tag says, or text. */
-type Unopened = 'thinking' | 'weighed' | 'text'
+/** How a text without an opening tag is read: as thinking, as its first tag decides, or as text. */
+type WithoutOpener = 'thinking' | 'undecided' | 'text'
 
-/** `isOpen` = the text begins inside the thinking, because the model's template has opened it. */
+/** `isOpen` = the text begins inside the thinking, because the model's prompt template ends with the opening tag. */
 export function splitThinking(request: ChatRequest, isOpen: boolean): Emulation {
-  // Switched off, the template opens nothing; a model that thinks nevertheless says so.
-  const unopened: Unopened = request.reasoning?.enabled === false ? 'text' : isOpen ? 'thinking' : 'weighed'
-  return { filter: () => perChoice(() => new ThinkingSplitter(unopened), splitEvent) }
+  // With reasoning switched off the template opens nothing; a model that thinks nevertheless writes both tags.
+  const withoutOpener: WithoutOpener = request.reasoning?.enabled === false ? 'text' : isOpen ? 'thinking' : 'undecided'
+  return { filter: () => perChoice(() => new ThinkingSplitter(withoutOpener), splitEvent) }
 }
 
 function splitEvent(splitter: ThinkingSplitter, event: Extract<ChatEvent, { choice: number }>): readonly ChatEvent[] {
   const { choice } = event
-  const said = ({ kind, text }: Piece): ChatEvent => ({ type: kind, choice, text })
+  const eventOf = ({ kind, text }: Piece): ChatEvent => ({ type: kind, choice, text })
   switch (event.type) {
     case 'text':
-      return splitter.push(event.text).map(said)
+      return splitter.push(event.text).map(eventOf)
     case 'reasoning':
-      // The host splits by itself: from here on the text is text.
-      return [...splitter.stop().map(said), event]
+      // The host separates reasoning itself: no further splitting.
+      return [...splitter.flush().map(eventOf), event]
     case 'finish':
-      return [...splitter.stop().map(said), event]
+      return [...splitter.flush().map(eventOf), event]
     case 'tool-call-start':
-      // Nobody thinks on behind a call: what was said before it is said.
-      return [...splitter.settle().map(said), event]
+      // Thinking does not continue after a tool call, so buffered text without a tag is text.
+      return [...splitter.flushUndecided().map(eventOf), event]
     default:
       return [event]
   }
@@ -53,30 +53,30 @@ interface Piece {
 }
 
 /**
- * `start`: an opener may come. `weighed`: none came, and a closer may still come. `thinking`: until the closer. `gap`:
- * white space after the closer is nobody's.
+ * `start`: an opening tag may follow. `undecided`: none came, and a closing tag still may. `thinking`: until the
+ * closing tag. `gap`: white space after the closing tag, which is dropped. `text`: the rest of the answer.
  */
-type Phase = 'start' | 'weighed' | 'thinking' | 'gap' | 'text'
+type Phase = 'start' | 'undecided' | 'thinking' | 'gap' | 'text'
 
-const weighedTags = /<(\/?)think(?:ing)?>/
+const anyTag = /<(\/?)think(?:ing)?>/
 const longestTag = '</thinking>'.length
 
-/** Text of which it is not clear what it is, in the pieces it came in: joined anew for each, a long one takes forever. */
-class WeighedText {
+/** Buffered text, kept in the pieces it arrived in: joining at each piece would take quadratic time. */
+class UndecidedText {
   #pieces: string[] = []
   #length = 0
-  /** The end of what was searched: a tag may begin in it. */
+  /** The last characters already searched: a tag may begin in them. */
   #tail = ''
 
-  /** What the text turns out to be; undefined = not clear yet. A closer without its opener ends thinking. */
+  /** What the buffered text is; undefined = not decided yet. A closing tag without an opening tag ends thinking. */
   add(text: string): 'thinking' | 'text' | undefined {
     this.#pieces.push(text)
     this.#length += text.length
     const seen = this.#tail + text
-    const tag = weighedTags.exec(seen)
+    const tag = anyTag.exec(seen)
     this.#tail = seen.slice(1 - longestTag)
     if (tag) return tag[1] === '/' ? 'thinking' : 'text'
-    return this.#length > weighedMax ? 'text' : undefined
+    return this.#length > undecidedCharactersMax ? 'text' : undefined
   }
 
   take(): string {
@@ -88,17 +88,17 @@ class WeighedText {
 
 class ThinkingSplitter {
   #phase: Phase = 'start'
-  readonly #unopened: Unopened
-  readonly #weighed = new WeighedText()
-  /** What ends the thinking that is open. */
+  readonly #withoutOpener: WithoutOpener
+  readonly #undecided = new UndecidedText()
+  /** The tags that end the open thinking. */
   #closers: readonly string[] = tags.map(tag => tag.closer)
   /** Undecided: white space and part of a tag. */
   #held = ''
-  /** A line break after the opener belongs to the opener. */
-  #thought = false
+  /** Some thinking was emitted; until then line breaks are dropped as part of the opening tag. */
+  #hasThinking = false
 
-  constructor(unopened: Unopened) {
-    this.#unopened = unopened
+  constructor(withoutOpener: WithoutOpener) {
+    this.#withoutOpener = withoutOpener
   }
 
   push(text: string): Piece[] {
@@ -106,64 +106,66 @@ class ThinkingSplitter {
     const pieces: Piece[] = []
     let rest = this.#held + text
     this.#held = ''
-    if (this.#is('start')) rest = this.#begin(rest)
-    if (this.#is('weighed')) rest = this.#weigh(rest)
-    if (this.#is('thinking')) rest = this.#think(rest, pieces)
+    if (this.#is('start')) rest = this.#readStart(rest)
+    if (this.#is('undecided')) rest = this.#decide(rest)
+    if (this.#is('thinking')) rest = this.#readThinking(rest, pieces)
     if (this.#is('gap')) rest = this.#skipGap(rest)
     if (this.#is('text') && rest !== '') pieces.push({ kind: 'text', text: rest })
     return pieces
   }
 
-  /** Each step may lead to the next. */
+  /** A method, not a comparison: TypeScript would keep a narrowed phase across the steps that change it. */
   #is(phase: Phase): boolean {
     return this.#phase === phase
   }
 
-  /** The answer ended, or turned out to need no splitting: what is held back is what it looks like. */
-  stop(): Piece[] {
+  /** The answer ended or needs no splitting: emits what is buffered, as what it is by the current phase. */
+  flush(): Piece[] {
     const kind =
-      this.#phase === 'thinking' || (this.#phase === 'start' && this.#unopened === 'thinking') ? 'reasoning' : 'text'
-    const text = this.#weighed.take() + this.#held
+      this.#phase === 'thinking' || (this.#phase === 'start' && this.#withoutOpener === 'thinking')
+        ? 'reasoning'
+        : 'text'
+    const text = this.#undecided.take() + this.#held
     this.#held = ''
     this.#phase = 'text'
     return text === '' ? [] : [{ kind, text }]
   }
 
-  /** A text that is still weighed is text. */
-  settle(): Piece[] {
-    return this.#phase === 'weighed' ? this.stop() : []
+  /** Emits undecided text as text; does nothing in other phases. */
+  flushUndecided(): Piece[] {
+    return this.#phase === 'undecided' ? this.flush() : []
   }
 
-  #weigh(text: string): string {
-    const found = this.#weighed.add(text)
+  #decide(text: string): string {
+    const found = this.#undecided.add(text)
     if (!found) return ''
     this.#phase = found
-    return this.#weighed.take()
+    return this.#undecided.take()
   }
 
-  #begin(text: string): string {
+  #readStart(text: string): string {
     const begun = text.trimStart()
     const tag = tags.find(one => begun.startsWith(one.opener))
-    if (tag && text.length - begun.length <= spaceMax) {
+    if (tag && text.length - begun.length <= leadingSpaceMax) {
       this.#phase = 'thinking'
-      if (this.#unopened !== 'thinking') this.#closers = [tag.closer]
+      if (this.#withoutOpener !== 'thinking') this.#closers = [tag.closer]
       return begun.slice(tag.opener.length)
     }
-    if (text.length - begun.length <= spaceMax && tags.some(one => one.opener.startsWith(begun))) {
+    if (text.length - begun.length <= leadingSpaceMax && tags.some(one => one.opener.startsWith(begun))) {
       this.#held = text
       return ''
     }
-    this.#phase = this.#unopened
+    this.#phase = this.#withoutOpener
     return text
   }
 
-  #think(text: string, pieces: Piece[]): string {
-    const thinking = this.#thought ? text : text.replace(/^[\r\n]+/, '')
+  #readThinking(text: string, pieces: Piece[]): string {
+    const thinking = this.#hasThinking ? text : text.replace(/^[\r\n]+/, '')
     const ends = this.#closers.map(closer => ({ at: thinking.indexOf(closer), closer })).filter(end => end.at >= 0)
     const end = ends.sort((a, b) => a.at - b.at)[0]
     const until = end ? end.at : thinking.length - this.#partOfCloser(thinking)
     if (until > 0) {
-      this.#thought = true
+      this.#hasThinking = true
       pieces.push({ kind: 'reasoning', text: thinking.slice(0, until) })
     }
     if (!end) {

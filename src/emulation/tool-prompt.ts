@@ -1,9 +1,9 @@
-/** Tools in words: how they are described to a model that does not know them, and how past calls are retold. */
+/** Tools as prompt text: their description for a model without native tool calling, and past calls and results. */
 import type { ChatRequest, Message, Part, Tool, ToolChoice } from '../core/chat.ts'
 import { appendParts } from './messages.ts'
 import { readLiteral } from '../lib/json/literal.ts'
 
-/** The same request always gets the same words: they are part of the prompt that providers cache. */
+/** The instruction for the prompt. Deterministic, because providers cache prompts by their prefix. */
 export function describeTools(tools: readonly Tool[], choice: ToolChoice, parallel: boolean): string {
   const several = parallel
     ? 'To call several functions at once, write one such block for each.'
@@ -33,48 +33,48 @@ function callBlock(name: string, argumentsJson: string): string {
   return `\`\`\`tool_code\n{"name":${JSON.stringify(name)},"arguments":${argumentsJson}}\n\`\`\``
 }
 
-/** true = the conversation holds calls or results, which only a model with tools of its own understands. */
-export function tellsOfCalls(messages: readonly Message[]): boolean {
-  return messages.some(message => message.role === 'tool' || message.parts.some(isOfCall))
+/** true = the conversation holds tool calls or tool results, which only a model with native tool calling takes. */
+export function hasToolParts(messages: readonly Message[]): boolean {
+  return messages.some(message => message.role === 'tool' || message.parts.some(isToolPart))
 }
 
-const isOfCall = (part: Part): boolean => part.type === 'tool-call' || part.type === 'tool-result'
+const isToolPart = (part: Part): boolean => part.type === 'tool-call' || part.type === 'tool-result'
 
-/** Calls and results of the past as text, in the notation that `describeTools` asks for; results as the user's words. */
-export function retellCalls(request: ChatRequest): Message[] {
+/** The messages with past calls and results as text in the notation of `describeTools`; results become the user's. */
+export function toolCallsAsText(request: ChatRequest): Message[] {
   const names = new Map<string, string>()
   const messages: Message[] = []
-  /** Results of one turn come in messages of their own, and belong together. */
+  /** The message that collects adjacent tool messages: the results of one turn arrive as one message each. */
   let results: Message | undefined
   for (const message of request.messages) {
     for (const part of message.parts) if (part.type === 'tool-call') names.set(part.id, part.name)
     const parts: Part[] = []
     for (const part of message.parts) {
-      if (isOfCall(part)) appendParts(parts, tellPart(part, names))
+      if (isToolPart(part)) appendParts(parts, toolPartAsText(part, names))
       else parts.push(part)
     }
     if (message.role !== 'tool') {
       results = undefined
-      messages.push(message.parts.some(isOfCall) ? { ...message, parts } : message)
+      messages.push(message.parts.some(isToolPart) ? { ...message, parts } : message)
     } else if (results) appendParts(results.parts, parts)
     else messages.push((results = { role: 'user', parts }))
   }
   return messages
 }
 
-function tellPart(part: Part, names: ReadonlyMap<string, string>): Part[] {
+function toolPartAsText(part: Part, names: ReadonlyMap<string, string>): Part[] {
   if (part.type === 'tool-call') {
-    // What the model wrote may be no JSON at all; then it is quoted.
-    const written = part.arguments.trim() === '' ? '{}' : part.arguments
-    const json = readLiteral(written)?.json ?? JSON.stringify(written)
+    // Arguments that the model wrote may not be JSON; they are then sent as a JSON string.
+    const argumentsText = part.arguments.trim() === '' ? '{}' : part.arguments
+    const json = readLiteral(argumentsText)?.json ?? JSON.stringify(argumentsText)
     return [{ type: 'text', text: callBlock(part.name, json), ...(part.cache && { cache: part.cache }) }]
   }
   if (part.type !== 'tool-result') return [part]
   const text = part.parts.flatMap(one => (one.type === 'text' ? [one.text] : [])).join('\n')
   const name = part.name ?? names.get(part.callId) ?? part.callId
   const head = part.isError ? `The call of ${name} failed:` : `Result of ${name}:`
-  const told: Part = { type: 'text', text: `${head}\n${fenced(text)}`, ...(part.cache && { cache: part.cache }) }
-  return [told, ...part.parts.filter(one => one.type !== 'text')]
+  const result: Part = { type: 'text', text: `${head}\n${fenced(text)}`, ...(part.cache && { cache: part.cache }) }
+  return [result, ...part.parts.filter(one => one.type !== 'text')]
 }
 
 /** A fence longer than any in the text, so that a result cannot end its own block. */

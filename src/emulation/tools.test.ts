@@ -54,37 +54,37 @@ function upstream(
   return adapter
 }
 
-interface Heard {
+interface Collected {
   text: string
   reasoning: string
   calls: { name: string; arguments: unknown }[]
   finish: string
 }
 
-function hear(events: readonly ChatEvent[]): Heard {
-  const heard: Heard = { text: '', reasoning: '', calls: [], finish: '' }
+function collect(events: readonly ChatEvent[]): Collected {
+  const collected: Collected = { text: '', reasoning: '', calls: [], finish: '' }
   const written: string[] = []
   for (const event of events) {
-    if (event.type === 'text') heard.text += event.text
-    if (event.type === 'reasoning') heard.reasoning += event.text ?? ''
+    if (event.type === 'text') collected.text += event.text
+    if (event.type === 'reasoning') collected.reasoning += event.text ?? ''
     if (event.type === 'tool-call-start') {
-      expect(event.index).toBe(heard.calls.length)
+      expect(event.index).toBe(collected.calls.length)
       expect(event.id).toMatch(/^call_[0-9a-f]{24}$/)
-      heard.calls.push({ name: event.name, arguments: undefined })
+      collected.calls.push({ name: event.name, arguments: undefined })
     }
     if (event.type === 'tool-call-arguments') written[event.index] = (written[event.index] ?? '') + event.fragment
-    if (event.type === 'finish') heard.finish = event.reason
+    if (event.type === 'finish') collected.finish = event.reason
   }
-  written.forEach((text, at) => (heard.calls[at]!.arguments = JSON.parse(text)))
-  return heard
+  written.forEach((text, at) => (collected.calls[at]!.arguments = JSON.parse(text)))
+  return collected
 }
 
-function answer(pieces: readonly (string | ChatEvent)[], request = ask(), profile = prompted): Heard {
-  const played = emulate(upstream(pieces), profile, request)!
-  const whole = hear(played.adapter.result({}))
-  const read = played.adapter.reader()
+function answer(pieces: readonly (string | ChatEvent)[], request = ask(), profile = prompted): Collected {
+  const emulated = emulate(upstream(pieces), profile, request)!
+  const whole = collect(emulated.adapter.result({}))
+  const read = emulated.adapter.reader()
   const streamed = Array.from({ length: pieces.length + 3 }, (_, at) => read({ data: String(at) })).flat()
-  expect(hear(streamed)).toEqual(whole)
+  expect(collect(streamed)).toEqual(whole)
   return whole
 }
 
@@ -141,12 +141,14 @@ const notations: Record<string, [string, object[], string]> = {
     '',
   ],
   'Hermes, twice': [
-    '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Paris"}}\n</tool_call>\n<tool_call>{"name":"get_time","arguments":{}}</tool_call>',
+    '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Paris"}}\n</tool_call>\n' +
+      '<tool_call>{"name":"get_time","arguments":{}}</tool_call>',
     [paris, { name: 'get_time', arguments: {} }],
     '',
   ],
   'Qwen coder': [
-    '<tool_call>\n<function=get_weather>\n<parameter=city>\n12\n</parameter>\n<parameter=days>\n3\n</parameter>\n</function>\n</tool_call>',
+    '<tool_call>\n<function=get_weather>\n<parameter=city>\n12\n</parameter>\n' +
+      '<parameter=days>\n3\n</parameter>\n</function>\n</tool_call>',
     [{ name: 'get_weather', arguments: { city: '12', days: 3 } }],
     '',
   ],
@@ -197,7 +199,7 @@ const plainTexts = [
 describe('calls in the text', () => {
   for (const [name, [text, calls, rest]] of Object.entries(notations))
     test(`${name}: read, and cut at every place`, () => {
-      const expected = { text: rest, reasoning: '', calls, finish: 'tool-calls' } as Heard
+      const expected = { text: rest, reasoning: '', calls, finish: 'tool-calls' } as Collected
       expect(answer([text])).toEqual(expected)
       for (let at = 1; at < text.length; at++) expect(answer([text.slice(0, at), text.slice(at)])).toEqual(expected)
       expect(answer([...text])).toEqual(expected)
@@ -205,7 +207,7 @@ describe('calls in the text', () => {
 
   test('what is no call of an offered tool stays text, wherever it is cut', () => {
     for (const text of plainTexts) {
-      const expected: Heard = { text, reasoning: '', calls: [], finish: 'stop' }
+      const expected: Collected = { text, reasoning: '', calls: [], finish: 'stop' }
       expect(answer([text])).toEqual(expected)
       for (let at = 1; at < text.length; at++) expect(answer([text.slice(0, at), text.slice(at)])).toEqual(expected)
       expect(answer([...text])).toEqual(expected)
@@ -250,8 +252,8 @@ describe('calls in the text', () => {
       prompted,
       ask(),
     )!.adapter.reader()
-    const heard = Array.from({ length: 10 }, (_, at) => hear(read({ data: String(at) })).text)
-    expect(heard).toEqual([
+    const collected = Array.from({ length: 10 }, (_, at) => collect(read({ data: String(at) })).text)
+    expect(collected).toEqual([
       '',
       'Hello',
       ' there',
@@ -268,9 +270,9 @@ describe('calls in the text', () => {
   test('a long plain answer in small pieces is quick', () => {
     const text = '```python\nprint("x")\n[1]<a>`b`\n'.repeat(8000)
     const from = performance.now()
-    expect(hear(emulate(upstream(text.match(/[\s\S]{1,4}/g)!), prompted, ask())!.adapter.result({})).text).toBe(text)
+    expect(collect(emulate(upstream(text.match(/[\s\S]{1,4}/g)!), prompted, ask())!.adapter.result({})).text).toBe(text)
     const open = '```json\n{"name":"get_weather","arguments":{"city":"' + 'x'.repeat(300_000)
-    expect(hear(emulate(upstream(open.match(/.{1,5}|\n/g)!), prompted, ask())!.adapter.result({})).text).toBe(open)
+    expect(collect(emulate(upstream(open.match(/.{1,5}|\n/g)!), prompted, ask())!.adapter.result({})).text).toBe(open)
     expect(performance.now() - from).toBeLessThan(2500)
   })
 
@@ -283,7 +285,7 @@ describe('calls in the text', () => {
       prompted,
       ask(),
     )!.adapter.result({})
-    expect(hear(cut)).toMatchObject({ finish: 'length', calls: [{ name: 'get_time' }], text: '```tool_code\nget' })
+    expect(collect(cut)).toMatchObject({ finish: 'length', calls: [{ name: 'get_time' }], text: '```tool_code\nget' })
   })
 
   test('calls of the host itself keep their place in the numbering', () => {
@@ -305,7 +307,7 @@ describe('after the thinking only', () => {
 
   test('a call inside the thinking is none, one after it is', () => {
     const text = `<think>\nI could do ${call}\n</think>\n\nOk.\n${call}`
-    const expected: Heard = { text: 'Ok.', reasoning: `I could do ${call}\n`, calls: [paris], finish: 'tool-calls' }
+    const expected: Collected = { text: 'Ok.', reasoning: `I could do ${call}\n`, calls: [paris], finish: 'tool-calls' }
     for (let at = 0; at < text.length; at++)
       expect(answer([text.slice(0, at), text.slice(at)], ask(), reasoner)).toEqual(expected)
   })
@@ -330,9 +332,9 @@ describe('after the thinking only', () => {
 describe('what the model is asked', () => {
   const asked = (profile: ModelProfile, request: ChatRequest): ChatRequest => {
     const adapter = upstream([])
-    const played = emulate(adapter, profile, request)
+    const emulated = emulate(adapter, profile, request)
     const before = JSON.stringify(request)
-    played?.adapter.request(request, target)
+    emulated?.adapter.request(request, target)
     expect(JSON.stringify(request)).toBe(before)
     return adapter.asked ?? request
   }
@@ -400,14 +402,16 @@ describe('what the model is asked', () => {
     { role: 'user', parts: [{ type: 'text', text: 'And?' }] },
   ]
 
-  test('past calls and results are retold in the same notation, in turns', () => {
+  test('past calls and results are written in the same notation, with alternating roles', () => {
     const { messages } = asked(forcedOnly, ask({ messages: history }))
     expect(messages.map(message => message.role)).toEqual(['system', 'user', 'assistant', 'user'])
     expect(words(messages[2])).toBe(
-      'I look.\n\n```tool_code\n{"name":"get_weather","arguments":{"city":"Paris"}}\n```\n\n```tool_code\n{"name":"get_time","arguments":"broken"}\n```',
+      'I look.\n\n```tool_code\n{"name":"get_weather","arguments":{"city":"Paris"}}\n```\n\n' +
+        '```tool_code\n{"name":"get_time","arguments":"broken"}\n```',
     )
     expect(words(messages[3])).toBe(
-      'Result of get_weather:\n`````tool_output\nsunny ```` 21\n`````\n\nThe call of get_time failed:\n```tool_output\n\n```<image>And?',
+      'Result of get_weather:\n`````tool_output\nsunny ```` 21\n`````\n\n' +
+        'The call of get_time failed:\n```tool_output\n\n```<image>And?',
     )
     expect(asked(prompted, ask({ messages: history })).messages.map(message => message.role)).toEqual([
       'system',
@@ -431,7 +435,7 @@ describe('what the model is asked', () => {
     expect(words(messages.at(-1))).toContain('\nfirst page\nsecond page\n')
   })
 
-  test('a model without tools: refused by the field; a history of calls is retold', () => {
+  test('a model without tools: `tools` is refused; a history of calls is sent as text', () => {
     const none: ModelProfile = { ...nativeProfile, toolCalling: 'none' }
     expect(() => emulate(upstream([]), none, ask())).toThrow("tools: the model 'm' cannot call tools")
     for (const more of [{ tools: undefined }, { toolChoice: 'none' as const }]) {
@@ -441,7 +445,7 @@ describe('what the model is asked', () => {
     }
   })
 
-  test('turns: neighbours joined, late system words said by the user, the user first', () => {
+  test('alternating roles: adjacent messages joined, late system messages as the user, the user first', () => {
     const say = (role: Message['role'], text: string): Message => ({ role, parts: [{ type: 'text', text }] })
     const turns: ModelProfile = { ...nativeProfile, alternateRoles: true }
     const request = ask({

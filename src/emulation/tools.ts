@@ -1,4 +1,4 @@
-/** Tool calling for models that take no tools: described in the prompt, parsed out of the text. */
+/** Tool calling for models without it: tools are described in the prompt, calls are parsed out of the text. */
 import type { ChatEvent, ChatRequest } from '../core/chat.ts'
 import type { ModelProfile } from '../core/deployment.ts'
 import { unprocessable } from '../core/errors.ts'
@@ -8,41 +8,41 @@ import type { Found } from './call-scanner.ts'
 import { perChoice } from './decorate.ts'
 import type { Emulation } from './decorate.ts'
 import { withInstruction } from './messages.ts'
-import { describeTools, retellCalls, tellsOfCalls } from './tool-prompt.ts'
-import type { OfferedTools, WrittenCall } from './written-calls.ts'
+import { describeTools, toolCallsAsText, hasToolParts } from './tool-prompt.ts'
+import type { OfferedTools, ParsedCall } from './call-notations.ts'
 
 type ChoiceEvent = Extract<ChatEvent, { choice: number }>
 
-/** Undefined = this request reaches this model as it is. Throws `unprocessable` for tools that it cannot have. */
+/** Undefined = the request needs no change. Throws `unprocessable` for tools where the model cannot call any. */
 export function promptTools(profile: ModelProfile, request: ChatRequest): Emulation | undefined {
   const { toolCalling } = profile
   const hasTools = (request.tools?.length ?? 0) > 0
-  const retell = (toolCalling !== 'native' || profile.alternateRoles) && tellsOfCalls(request.messages)
+  const hasPastCalls = (toolCalling !== 'native' || profile.alternateRoles) && hasToolParts(request.messages)
   const forced = request.toolChoice === 'required' || typeof request.toolChoice === 'object'
   const passes = toolCalling === 'native' || (toolCalling === 'forced-only' && forced)
-  if (!hasTools || passes) return retell ? { request: retold } : undefined
-  if (request.toolChoice === 'none') return { request: one => withoutTools(retold(one)) }
-  if (toolCalling === 'none') throw toolsRefused(request)
+  if (!hasTools || passes) return hasPastCalls ? { request: withToolCallsAsText } : undefined
+  if (request.toolChoice === 'none') return { request: one => withoutTools(withToolCallsAsText(one)) }
+  if (toolCalling === 'none') throw toolsUnsupported(request)
   const offered = offeredTools(request)
   return {
-    request: prompted,
+    request: withToolPrompt,
     filter: () =>
       perChoice(
-        () => new ChoiceCalls(request, offered, toolCalling === 'after-think'),
+        () => new ToolCallExtractor(request, offered, toolCalling === 'after-think'),
         (calls, event) => calls.take(event),
       ),
   }
 }
 
-const retold = (request: ChatRequest): ChatRequest => ({ ...request, messages: retellCalls(request) })
+const withToolCallsAsText = (request: ChatRequest): ChatRequest => ({ ...request, messages: toolCallsAsText(request) })
 
 function withoutTools(request: ChatRequest): ChatRequest {
   const { tools: _tools, toolChoice: _toolChoice, parallelToolCalls: _parallelToolCalls, ...rest } = request
   return rest
 }
 
-/** Never dropped, whatever the operator allows: an agent without its tools goes astray in silence. */
-function toolsRefused(request: ChatRequest): GatewayError {
+/** Tools are never dropped, also not with `drop_params`: an agent without its tools fails without any error. */
+function toolsUnsupported(request: ChatRequest): GatewayError {
   const msg = `the model '${request.model}' cannot call tools; leave tools and tool_choice out, or choose another model`
   return unprocessable([{ loc: ['body', 'tools'], msg, type: 'unsupported' }])
 }
@@ -52,35 +52,35 @@ function offeredTools({ tools = [], toolChoice }: ChatRequest): OfferedTools {
   return new Map(offered.map(tool => [tool.name, tool]))
 }
 
-function prompted(request: ChatRequest): ChatRequest {
+function withToolPrompt(request: ChatRequest): ChatRequest {
   const offered = [...offeredTools(request).values()]
-  const words = describeTools(offered, request.toolChoice ?? 'auto', request.parallelToolCalls !== false)
-  return { ...withoutTools(request), messages: withInstruction(retellCalls(request), words) }
+  const instruction = describeTools(offered, request.toolChoice ?? 'auto', request.parallelToolCalls !== false)
+  return { ...withoutTools(request), messages: withInstruction(toolCallsAsText(request), instruction) }
 }
 
 const thinkingEnd = '</think>'
 
-/** The calls of one choice. White space around a call is the call's, unless text follows. */
-class ChoiceCalls {
+/** Replaces the calls in the text of one choice by tool-call events. White space around a call is dropped with it. */
+class ToolCallExtractor {
   readonly #scanner: CallScanner
   readonly #onlyOne: boolean
-  /** false = the thinking has not ended, and calls in it are none. */
-  #listens: boolean
-  #reasoned = false
-  /** The last characters of text before calls count: the end of the thinking may be cut anywhere. */
-  #beforeListening = ''
-  /** White space that waits for what follows it. */
+  /** false = the text is still thinking, and what looks like a call in it is not one. */
+  #parsesCalls: boolean
+  #hasReasoning = false
+  /** The last characters of the thinking: its closing tag may be split between pieces. */
+  #tail = ''
+  /** Trailing white space, buffered until text or a call follows. */
   #space = ''
-  #spaceIsKept = true
-  #saidText = false
+  #keepsSpace = true
+  #hasText = false
   #calls = 0
-  /** Upstream number of a native call -> the number it has here. */
-  readonly #native = new Map<number, number>()
+  /** Index of a native call as the upstream numbers it -> its index in this answer. */
+  readonly #nativeIndexes = new Map<number, number>()
 
   constructor(request: ChatRequest, offered: OfferedTools, afterThinking: boolean) {
     this.#scanner = new CallScanner(offered)
     this.#onlyOne = request.parallelToolCalls === false
-    this.#listens = !afterThinking || request.reasoning?.enabled === false
+    this.#parsesCalls = !afterThinking || request.reasoning?.enabled === false
   }
 
   take(event: ChoiceEvent): readonly ChatEvent[] {
@@ -89,64 +89,67 @@ class ChoiceCalls {
       case 'text':
         return this.#text(choice, event.text)
       case 'reasoning':
-        this.#reasoned = true
+        this.#hasReasoning = true
         return [event]
       case 'finish':
         return this.#finish(event)
       case 'tool-call-start':
-        this.#native.set(event.index, this.#calls)
+        this.#nativeIndexes.set(event.index, this.#calls)
         return [{ ...event, index: this.#calls++ }]
       case 'tool-call-arguments':
       case 'tool-call-end':
-        return [{ ...event, index: this.#native.get(event.index) ?? event.index }]
+        return [{ ...event, index: this.#nativeIndexes.get(event.index) ?? event.index }]
       default:
         return [event]
     }
   }
 
   #text(choice: number, text: string): ChatEvent[] {
-    // Reasoning that came apart from the text has ended where text begins.
-    if (this.#reasoned) this.#listens = true
-    if (this.#listens) return this.#said(choice, this.#scanner.push(text))
-    const seen = this.#beforeListening + text
+    // Reasoning that the host sends in a field of its own has ended where text begins.
+    if (this.#hasReasoning) this.#parsesCalls = true
+    if (this.#parsesCalls) return this.#emitFound(choice, this.#scanner.push(text))
+    const seen = this.#tail + text
     const end = seen.indexOf(thinkingEnd)
-    this.#beforeListening = seen.slice(1 - thinkingEnd.length)
-    if (end < 0) return this.#say(choice, text)
-    this.#listens = true
+    this.#tail = seen.slice(1 - thinkingEnd.length)
+    if (end < 0) return this.#emitText(choice, text)
+    this.#parsesCalls = true
     const cut = end + thinkingEnd.length - (seen.length - text.length)
-    return [...this.#say(choice, text.slice(0, cut)), ...this.#said(choice, this.#scanner.push(text.slice(cut)))]
+    return [
+      ...this.#emitText(choice, text.slice(0, cut)),
+      ...this.#emitFound(choice, this.#scanner.push(text.slice(cut))),
+    ]
   }
 
   #finish(event: Extract<ChatEvent, { type: 'finish' }>): ChatEvent[] {
     const { choice } = event
-    const events = this.#said(choice, this.#scanner.end())
+    const events = this.#emitFound(choice, this.#scanner.end())
     if (this.#space !== '' && this.#calls === 0) events.push({ type: 'text', choice, text: this.#space })
     const reason = this.#calls > 0 && event.reason === 'stop' ? 'tool-calls' : event.reason
     return [...events, { ...event, reason }]
   }
 
-  #said(choice: number, found: readonly Found[]): ChatEvent[] {
-    return found.flatMap(one => ('text' in one ? this.#say(choice, one.text) : this.#call(choice, one.calls)))
+  #emitFound(choice: number, found: readonly Found[]): ChatEvent[] {
+    return found.flatMap(one => ('text' in one ? this.#emitText(choice, one.text) : this.#emitCalls(choice, one.calls)))
   }
 
-  #say(choice: number, text: string): ChatEvent[] {
-    const words = text.trimEnd()
-    if (words === '') {
-      if (this.#spaceIsKept) this.#space += text
+  #emitText(choice: number, text: string): ChatEvent[] {
+    const trimmed = text.trimEnd()
+    if (trimmed === '') {
+      if (this.#keepsSpace) this.#space += text
       return []
     }
-    const space = this.#spaceIsKept ? '' : text.slice(0, text.length - text.trimStart().length)
-    const said = this.#space + words.slice(space.length)
-    this.#space = text.slice(words.length)
-    this.#spaceIsKept = true
-    this.#saidText = true
-    return [{ type: 'text', choice, text: said }]
+    const space = this.#keepsSpace ? '' : text.slice(0, text.length - text.trimStart().length)
+    const emitted = this.#space + trimmed.slice(space.length)
+    this.#space = text.slice(trimmed.length)
+    this.#keepsSpace = true
+    this.#hasText = true
+    return [{ type: 'text', choice, text: emitted }]
   }
 
-  #call(choice: number, calls: readonly WrittenCall[]): ChatEvent[] {
-    if (!this.#saidText) this.#space = ''
-    // One side's white space is enough between two texts.
-    this.#spaceIsKept = this.#saidText && this.#space === ''
+  #emitCalls(choice: number, calls: readonly ParsedCall[]): ChatEvent[] {
+    if (!this.#hasText) this.#space = ''
+    // White space on one side of the call is enough to separate the two texts around it.
+    this.#keepsSpace = this.#hasText && this.#space === ''
     const taken = this.#onlyOne ? calls.slice(0, this.#calls === 0 ? 1 : 0) : calls
     return taken.flatMap(call => {
       const index = this.#calls++

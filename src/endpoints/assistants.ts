@@ -42,7 +42,10 @@ const create: Endpoint = {
   method: 'POST',
   paths: pathsOf('/assistants'),
   auth: 'key',
-  doc: doc('Create an assistant on any chat model', { request: schemaOf(createBody) }),
+  doc: doc(
+    { operationId: 'createAssistant', summary: 'Create an assistant on any chat model', answer: 'Assistant' },
+    { request: schemaOf(createBody), failures: [403, 404] },
+  ),
   async handle(request, services, caller) {
     const body = await readAssistantJson(request, services, createBody)
     checkModel(services, caller!, body.model)
@@ -72,7 +75,14 @@ const list: Endpoint = {
   method: 'GET',
   paths: pathsOf('/assistants'),
   auth: 'key',
-  doc: doc('The assistants of this key; with the master key, all', { query: pageParameters }),
+  doc: doc(
+    {
+      operationId: 'listAssistants',
+      summary: 'The assistants of this key; with the master key, all',
+      answer: 'AssistantList',
+    },
+    { query: pageParameters },
+  ),
   handle: (request, services, caller) => listObjects(request, services, { kind: 'assistant', keyId: ownerOf(caller!) }),
 }
 
@@ -86,10 +96,14 @@ const modify: Endpoint = {
   method: 'POST',
   paths: one.paths,
   auth: 'key',
-  doc: doc('Change an assistant; only the fields sent change', {
-    request: schemaOf(modifyBody),
-    requestOptional: true,
-  }),
+  doc: doc(
+    {
+      operationId: 'updateAssistant',
+      summary: 'Change an assistant; only the fields sent change',
+      answer: 'Assistant',
+    },
+    { request: schemaOf(modifyBody), requestOptional: true, failures: [403] },
+  ),
   async handle(request, services, caller) {
     const assistant = await one.find(request, services, caller!)
     const { tool_resources: _, ...changes } = await readAssistantJson(request, services, modifyBody)
@@ -112,7 +126,11 @@ const modify: Endpoint = {
 export const assistantEndpoints: readonly Endpoint[] = [
   list,
   create,
-  retrieveEndpoint(one, 'An assistant'),
+  retrieveEndpoint(one, { operationId: 'getAssistant', summary: 'An assistant', answer: 'Assistant' }),
   modify,
-  deleteEndpoint(one, 'Delete an assistant; its threads and runs stay'),
+  deleteEndpoint(one, {
+    operationId: 'deleteAssistant',
+    summary: 'Delete an assistant; its threads and runs stay',
+    answer: 'DeletedAssistant',
+  }),
 ]

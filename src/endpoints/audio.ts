@@ -1,7 +1,7 @@
 import type { Endpoint, EndpointDoc } from '../core/endpoint.ts'
 import type { Format } from '../core/format.ts'
-import { openaiSpeech } from '../formats/openai/speech.ts'
-import { openaiTranscriptions, openaiTranslations } from '../formats/openai/transcriptions.ts'
+import { openaiSpeech, openaiTranscriptions, openaiTranslations } from '../formats/index.ts'
+import { speechSuccess, textsOfSound, transcriptionSuccess } from './openapi/media-schemas.ts'
 
 function endpoint(
   name: 'speech' | 'transcriptions' | 'translations',
@@ -17,7 +17,7 @@ function endpoint(
       `/openai/deployments/{model+}/audio/${name}`,
     ],
     auth: 'key',
-    doc: { ...doc, tag: 'Audio' },
+    doc: { ...doc, tag: 'Audio', callsModel: true },
     handle: (request, services, caller) =>
       services.callModel(request, caller!, { format, route: `/v1/audio/${name}`, model: request.params.model }),
   }
@@ -25,22 +25,27 @@ function endpoint(
 
 /** Gateway API specification, "Audio". */
 export const speech = endpoint('speech', openaiSpeech, {
+  operationId: 'createSpeech',
   summary: 'Make speech from text',
   request: { $ref: '#/components/schemas/SpeechRequest' },
-  response: { type: 'string', contentEncoding: 'binary' },
-  responseType: 'audio/*',
+  success: speechSuccess,
 })
-/** OpenAI API reference, "Create transcription": a form with the sound in `file`; text, JSON or events come back as asked. */
+/**
+ * OpenAI API reference, "Create transcription": a form with the sound in `file`; text, JSON or events come back as
+ * asked.
+ */
 export const transcriptions = endpoint('transcriptions', openaiTranscriptions, {
+  operationId: 'createTranscription',
   summary: 'Make text from speech',
   request: { $ref: '#/components/schemas/TranscriptionRequest' },
   requestType: 'multipart/form-data',
-  response: { $ref: '#/components/schemas/Transcription' },
+  success: transcriptionSuccess,
 })
 /** OpenAI API reference, "Create translation": as a transcription, but the text is English, whatever is spoken. */
 export const translations = endpoint('translations', openaiTranslations, {
+  operationId: 'createTranslation',
   summary: 'Make English text from speech',
   request: { $ref: '#/components/schemas/TranslationRequest' },
   requestType: 'multipart/form-data',
-  response: { $ref: '#/components/schemas/Transcription' },
+  success: textsOfSound,
 })

@@ -1,44 +1,27 @@
 /** Batches: OpenAI's API reference, "Batch". A batch runs where its input file is. */
 import { z } from 'zod'
 import { jsonAnswer } from '../core/answer.ts'
+import type { Answer } from '../core/answer.ts'
+import type { Call } from '../core/call.ts'
 import type { Caller } from '../core/caller.ts'
 import type { Deployment } from '../core/deployment.ts'
 import type { Endpoint, EndpointDoc, Services } from '../core/endpoint.ts'
-import type { HttpRequest } from '../core/request.ts'
 import { GatewayError, unprocessable } from '../core/errors.ts'
-import type { FileCall } from '../core/files.ts'
 import type { FileRecord } from '../core/ports.ts'
-import { readJsonAs, readQuery } from './checked-input.ts'
-import {
-  aboutObject,
-  deploymentOf,
-  findRecord,
-  idIn,
-  newId,
-  optionalMs,
-  publicBatch,
-  upstreamPath,
-} from './files/objects.ts'
-import { hasEnded, recordBatch } from './files/settle.ts'
+import type { Client, HttpRequest } from '../core/request.ts'
+import { checkJson, readQuery } from './checked-input.ts'
+import { askForBatch, refreshedBatch } from './files/batch-state.ts'
+import { aboutObject, deploymentOf, findRecord, idIn, newId, optionalMs, upstreamPath } from './files/objects.ts'
+import { hasEnded } from './files/settle.ts'
 import { callable } from './files/upstreams.ts'
 import { ownerOf, pathsOf } from './kept-objects.ts'
 import type { Fields } from './kept-objects.ts'
+import { json } from './openapi/schema.ts'
 
-const batchSchema = {
-  type: 'object',
-  properties: {
-    id: { type: 'string' },
-    object: { const: 'batch' },
-    status: { type: 'string' },
-    input_file_id: { type: 'string' },
-    output_file_id: { type: ['string', 'null'] },
-    error_file_id: { type: ['string', 'null'] },
-  },
-}
-const doc = (summary: string, more: Partial<EndpointDoc> = {}): EndpointDoc => ({
-  summary,
+const doc = (more: Omit<EndpointDoc, 'tag'>): EndpointDoc => ({
   tag: 'Batches',
-  response: batchSchema,
+  failures: [400, 403, 404, 408, 409, 502],
+  headers: ['x-request-id'],
   ...more,
 })
 
@@ -56,35 +39,50 @@ const create: Endpoint = {
   method: 'POST',
   paths: pathsOf('/batches'),
   auth: 'key',
-  doc: doc('Run the requests of a file that was sent with the purpose `batch`', {
+  doc: doc({
+    operationId: 'createBatch',
+    summary: 'Run the requests of a file that was sent with the purpose `batch`',
+    success: json('Batch'),
     request: z.toJSONSchema(createBody, { io: 'input' }),
   }),
-  handle: (request, services, caller) =>
-    services.fileCalls.limited(request, caller!, async () => {
-      const { custom_llm_provider: provider, ...fields } = await readJsonAs(request, createBody)
-      const input = await inputFile(services, caller!, fields.input_file_id)
-      const deployment = deploymentOf(services, input)
-      if (provider && provider !== deployment.target.provider.name)
-        throw new GatewayError(
-          'invalid-request',
-          'a batch runs where its input file is; leave `custom_llm_provider` out, or send the file there',
-          {
-            param: 'custom_llm_provider',
-          },
-        )
-      const answer = await aboutObject(input, 'input_file_id', () =>
-        services.fileCalls.json({
-          request,
-          deployment,
-          method: 'POST',
-          path: '/batches',
-          body: { json: { ...fields, input_file_id: input.upstreamId } },
-          outlivesClient: true,
-        }),
-      )
-      const record = await keep(services, request, { input, deployment, upstreamId: idIn(answer) })
-      return jsonAnswer(await shown(services, request, record, answer))
+  handle(request, services, caller) {
+    let input: FileRecord | undefined
+    return services.callObjects(request, caller!, {
+      operation: 'batches',
+      route: '/v1/batches',
+      body: 'json',
+      async prepare(call) {
+        const { custom_llm_provider: provider, input_file_id: id } = checkJson(call.body!, createBody)
+        input = await inputFile(services, call, id)
+        const deployment = deploymentOf(services, input)
+        if (provider && provider !== deployment.target.provider.name)
+          throw new GatewayError(
+            'invalid-request',
+            'a batch runs where its input file is; leave `custom_llm_provider` out, or send the file there',
+            { param: 'custom_llm_provider' },
+          )
+      },
+      work: async call => jsonAnswer(await start(services, call, input!)),
+    })
+  },
+}
+
+async function start(services: Services, call: Call, input: FileRecord): Promise<Fields> {
+  const { custom_llm_provider: _, ...fields } = checkJson(call.body!, createBody)
+  const deployment = deploymentOf(services, input)
+  const answer = await aboutObject(input, 'input_file_id', () =>
+    services.fileCalls.json({
+      request: call.client,
+      of: call,
+      deployment,
+      method: 'POST',
+      path: '/batches',
+      body: { json: { ...fields, input_file_id: input.upstreamId } },
+      outlivesClient: true,
     }),
+  )
+  const record = await keep(services, call.client, { input, deployment, upstreamId: idIn(answer) })
+  return refreshedBatch(services, call.client, record, answer)
 }
 
 interface Started {
@@ -95,7 +93,7 @@ interface Started {
 
 async function keep(
   services: Services,
-  request: HttpRequest,
+  request: Client,
   { input, deployment, upstreamId }: Started,
 ): Promise<FileRecord> {
   const id = newId('batch')
@@ -126,8 +124,8 @@ async function keep(
 }
 
 /** Its models are asked about again: what the key may call can have changed since the file was sent. */
-async function inputFile(services: Services, caller: Caller, id: string): Promise<FileRecord> {
-  const record = await findRecord(services, caller, { kind: 'file', id, param: 'input_file_id' })
+async function inputFile(services: Services, call: Call, id: string): Promise<FileRecord> {
+  const record = await findRecord(services, call.caller, { kind: 'file', id, param: 'input_file_id' })
   if (record.purpose !== 'batch')
     throw new GatewayError(
       'invalid-request',
@@ -137,67 +135,63 @@ async function inputFile(services: Services, caller: Caller, id: string): Promis
       },
     )
   for (const model of record.models) {
-    const found = callable(services, caller, model)
+    const found = callable(call, model)
     if (typeof found === 'string') throw new GatewayError('model-forbidden', found, { param: 'input_file_id' })
   }
   return record
 }
 
-/** What clients see of the upstream's answer: kept, and settled when it is the end. */
-async function shown(services: Services, request: HttpRequest, record: FileRecord, answer: Fields): Promise<Fields> {
-  const body = await publicBatch(services, request, record, answer)
-  const ends = hasEnded(body) && !record.recorded
-  if (ends) await recordBatch(services, record, deploymentOf(services, record), body)
-  await services.files.update(record.id, ends ? { body, recorded: true } : { body })
-  return body
-}
-
-async function ask(
-  services: Services,
-  request: HttpRequest,
-  record: FileRecord,
-  limits: Pick<FileCall, 'totalMs'> = {},
-): Promise<Fields> {
-  const deployment = deploymentOf(services, record)
-  const answer = await aboutObject(record, 'batch_id', () =>
-    services.fileCalls.json({ request, deployment, method: 'GET', path: upstreamPath(record), ...limits }),
-  )
-  return shown(services, request, record, answer)
+/** One batch of the path: found before anything is asked of its upstream. */
+function aboutBatch(
+  { request, services, caller }: { request: HttpRequest; services: Services; caller: Caller },
+  route: string,
+  work: (record: FileRecord, call: Call) => Promise<Fields>,
+): Promise<Answer> {
+  let record: FileRecord | undefined
+  return services.callObjects(request, caller, {
+    operation: 'batches',
+    route,
+    body: 'none',
+    async prepare() {
+      record = await findRecord(services, caller, { kind: 'batch', id: request.params.batch_id!, param: 'batch_id' })
+      deploymentOf(services, record)
+    },
+    work: async call => jsonAnswer(await work(record!, call)),
+  })
 }
 
 const retrieve: Endpoint = {
   method: 'GET',
   paths: pathsOf('/batches/{batch_id}'),
   auth: 'key',
-  doc: doc('A batch, as its upstream sees it now'),
+  doc: doc({
+    operationId: 'getBatch',
+    summary: 'A batch, as its upstream sees it now',
+    success: json('Batch'),
+  }),
   handle: (request, services, caller) =>
-    services.fileCalls.limited(request, caller!, async () => {
-      const record = await findRecord(services, caller!, {
-        kind: 'batch',
-        id: request.params.batch_id!,
-        param: 'batch_id',
-      })
-      return jsonAnswer(await ask(services, request, record))
-    }),
+    aboutBatch({ request, services, caller: caller! }, '/v1/batches/{batch_id}', (record, call) =>
+      askForBatch(services, { request: call.client, of: call, record }),
+    ),
 }
 
 const cancel: Endpoint = {
   method: 'POST',
   paths: pathsOf('/batches/{batch_id}/cancel'),
   auth: 'key',
-  doc: doc('Cancel a batch that has not ended'),
+  doc: doc({
+    operationId: 'cancelBatch',
+    summary: 'Cancel a batch that has not ended',
+    success: json('Batch'),
+  }),
   handle: (request, services, caller) =>
-    services.fileCalls.limited(request, caller!, async () => {
-      const record = await findRecord(services, caller!, {
-        kind: 'batch',
-        id: request.params.batch_id!,
-        param: 'batch_id',
-      })
+    aboutBatch({ request, services, caller: caller! }, '/v1/batches/{batch_id}/cancel', async (record, call) => {
       const deployment = deploymentOf(services, record)
+      const path = upstreamPath(record, '/cancel')
       const answer = await aboutObject(record, 'batch_id', () =>
-        services.fileCalls.json({ request, deployment, method: 'POST', path: upstreamPath(record, '/cancel') }),
+        services.fileCalls.json({ request: call.client, of: call, deployment, method: 'POST', path }),
       )
-      return jsonAnswer(await shown(services, request, record, answer))
+      return refreshedBatch(services, call.client, record, answer)
     }),
 }
 
@@ -209,42 +203,49 @@ const list: Endpoint = {
   method: 'GET',
   paths: pathsOf('/batches'),
   auth: 'key',
-  doc: doc('The batches of this key; with the master key, all', {
+  doc: doc({
+    operationId: 'listBatches',
+    summary: 'The batches of this key; with the master key, all',
     query: {
       after: { schema: { type: 'string' }, description: '`last_id` of the page before.' },
       limit: { schema: { type: 'integer', default: 20, minimum: 1, maximum: 100 }, description: 'Batches a page.' },
     },
-    response: { type: 'object' },
+    success: json('BatchList'),
   }),
   handle: (request, services, caller) =>
-    services.fileCalls.limited(request, caller!, async () => {
-      const query = readQuery(request, listQuery)
-      const found = await services.files.list({ kind: 'batch', keyId: ownerOf(caller!), order: 'desc', ...query })
-      if (!found)
-        throw unprocessable([{ loc: ['query', 'after'], msg: 'no batch of this key has this id', type: 'invalid' }])
-      const data: Fields[] = []
-      for (let at = 0; at < found.records.length; at += askedAtOnceMax)
-        data.push(
-          ...(await Promise.all(
-            found.records.slice(at, at + askedAtOnceMax).map(record => current(services, request, record)),
-          )),
-        )
-      return jsonAnswer({
-        object: 'list',
-        data,
-        first_id: data[0]?.id ?? null,
-        last_id: data.at(-1)?.id ?? null,
-        has_more: found.hasMore,
-      })
+    services.callObjects(request, caller!, {
+      operation: 'batches',
+      route: '/v1/batches',
+      body: 'none',
+      async work(call) {
+        const query = readQuery(request, listQuery)
+        const found = await services.files.list({ kind: 'batch', keyId: ownerOf(caller!), order: 'desc', ...query })
+        if (!found)
+          throw unprocessable([{ loc: ['query', 'after'], msg: 'no batch of this key has this id', type: 'invalid' }])
+        const data: Fields[] = []
+        for (let at = 0; at < found.records.length; at += askedAtOnceMax)
+          data.push(
+            ...(await Promise.all(
+              found.records.slice(at, at + askedAtOnceMax).map(record => current(services, call, record)),
+            )),
+          )
+        return jsonAnswer({
+          object: 'list',
+          data,
+          first_id: data[0]?.id ?? null,
+          last_id: data.at(-1)?.id ?? null,
+          has_more: found.hasMore,
+        })
+      },
     }),
 }
 
-/** One batch of a list: asked for anew until it has ended. One upstream that fails or hangs must not hide the batches of others. */
-async function current(services: Services, request: HttpRequest, record: FileRecord): Promise<Fields> {
+/** One batch of a list: asked for anew until it has ended. An upstream that fails or hangs must not hide the others. */
+async function current(services: Services, call: Call, record: FileRecord): Promise<Fields> {
   // A slower answer from before the end may have been kept after it.
   if (record.recorded && hasEnded(record.body)) return record.body
   try {
-    return await ask(services, request, record, { totalMs: optionalMs })
+    return await askForBatch(services, { request: call.client, of: call, record, totalMs: optionalMs })
   } catch (error) {
     if (error instanceof GatewayError && error.kind !== 'client-closed' && error.kind !== 'internal') return record.body
     throw error
@@ -252,7 +253,8 @@ async function current(services: Services, request: HttpRequest, record: FileRec
 }
 
 /**
- * 404 for a batch of another key, 409 when its upstream is no longer configured. Whoever looks at a batch, in a list too,
- * brings what is kept of it up to date, and writes its row of the ledger once it has ended.
+ * 404 for a batch of another key, 409 when its upstream is no longer configured. A look at a batch, in a list too,
+ * brings what is kept of it up to date and settles it once it has ended; so does the gateway by itself
+ * (`batch-watch.ts`).
  */
 export const batchEndpoints: readonly Endpoint[] = [create, list, retrieve, cancel]

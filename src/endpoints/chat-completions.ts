@@ -1,5 +1,6 @@
 import type { Endpoint } from '../core/endpoint.ts'
 import { openaiChat } from '../formats/openai/chat/index.ts'
+import { jsonOrEvents } from './openapi/schema.ts'
 
 /** Chat completions: gateway API specification, "Chat completion". The deployment of the path wins. */
 export const chatCompletions: Endpoint = {
@@ -15,10 +16,12 @@ export const chatCompletions: Endpoint = {
   ],
   auth: 'key',
   doc: {
+    operationId: 'createChatCompletion',
     summary: 'Create a chat completion',
     tag: 'Chat',
     request: { $ref: '#/components/schemas/ChatCompletionRequest' },
-    response: { $ref: '#/components/schemas/ChatCompletion' },
+    success: jsonOrEvents('ChatCompletion', 'ChatCompletionStream'),
+    callsModel: true,
   },
   handle: (request, services, caller) =>
     services.callModel(request, caller!, {

@@ -9,7 +9,10 @@ import { JsonBody, JsonBodyError } from '../lib/json/json-body.ts'
 /** Enough for what administers; who takes texts of clients gives the configured limit. */
 const bytesMaxDefault = 1024 * 1024
 
-/** Reads and checks a JSON body; none = an empty object. Throws 400 for what is not one JSON object, 422 for what the schema refuses. */
+/**
+ * Reads and checks a JSON body; none = an empty object. Throws 400 for what is not one JSON object, 422 for what the
+ * schema refuses.
+ */
 export async function readJsonAs<T>(
   { headers, body }: HttpRequest,
   schema: z.ZodType<T>,
@@ -18,6 +21,11 @@ export async function readJsonAs<T>(
   checkEncoding(headers)
   const bytes = await readBody(body, bytesMax)
   return check(schema, bytes.length === 0 ? {} : parsed(bytes), 'body')
+}
+
+/** Checks a body that was read. Throws 400 for what is not one JSON object, 422 for what the schema refuses. */
+export function checkJson<T>(body: JsonBody, schema: z.ZodType<T>): T {
+  return check(schema, parsed(body.bytes), 'body')
 }
 
 function parsed(bytes: Uint8Array): Record<string, unknown> {

@@ -1,5 +1,6 @@
 import type { Endpoint } from '../core/endpoint.ts'
 import { openaiCompletions } from '../formats/openai/completions/index.ts'
+import { jsonOrEvents } from './openapi/schema.ts'
 
 /** Text completions: the model stands in the path, in the query, or in the body, in that order. */
 export const completions: Endpoint = {
@@ -15,11 +16,13 @@ export const completions: Endpoint = {
   ],
   auth: 'key',
   doc: {
+    operationId: 'createCompletion',
     summary: 'Create a text completion (emulated on models that only chat)',
     tag: 'Completions',
     query: { model: { schema: { type: 'string' }, description: 'The model; wins over the body.' } },
     request: { $ref: '#/components/schemas/CompletionRequest' },
-    response: { $ref: '#/components/schemas/Completion' },
+    success: jsonOrEvents('Completion', 'CompletionStream'),
+    callsModel: true,
   },
   handle: (request, services, caller) =>
     services.callModel(request, caller!, {

@@ -1,7 +1,7 @@
 import type { Endpoint } from '../core/endpoint.ts'
 import { cursorChat } from '../formats/openai/cursor.ts'
 import { openaiChat } from '../formats/openai/chat/index.ts'
-import { readRequest } from './responses/body.ts'
+import { jsonOrEvents } from './openapi/schema.ts'
 
 /** Chat completions for Cursor, which writes `messages` for some models and `input` for others. */
 export const cursorCompletions: Endpoint = {
@@ -9,14 +9,17 @@ export const cursorCompletions: Endpoint = {
   paths: ['/cursor/chat/completions'],
   auth: 'key',
   doc: {
+    operationId: 'createCursorChatCompletion',
     summary: 'Create a chat completion from a chat or a Responses body (for Cursor)',
     tag: 'Chat',
     request: { $ref: '#/components/schemas/ChatCompletionRequest' },
-    response: { $ref: '#/components/schemas/ChatCompletion' },
+    success: jsonOrEvents('ChatCompletion', 'ChatCompletionStream'),
+    callsModel: true,
   },
-  async handle(original, services, caller) {
-    const { request, body } = await readRequest(original, services)
-    const format = body?.has('input') && !body.has('messages') ? cursorChat : openaiChat
-    return services.callModel(request, caller!, { format, route: '/v1/chat/completions' })
-  },
+  handle: (request, services, caller) =>
+    services.callModel(request, caller!, {
+      format: openaiChat,
+      formatOf: body => (body.has('input') && !body.has('messages') ? cursorChat : openaiChat),
+      route: '/v1/chat/completions',
+    }),
 }

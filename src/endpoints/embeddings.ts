@@ -1,5 +1,6 @@
 import type { Endpoint } from '../core/endpoint.ts'
 import { openaiEmbeddings } from '../formats/openai/embeddings.ts'
+import { json } from './openapi/schema.ts'
 
 /** Embeddings: gateway API specification, "Embeddings". No field of the body chooses host or key. */
 export const embeddings: Endpoint = {
@@ -15,10 +16,12 @@ export const embeddings: Endpoint = {
   ],
   auth: 'key',
   doc: {
+    operationId: 'createEmbeddings',
     summary: 'Create embeddings',
     tag: 'Embeddings',
     request: { $ref: '#/components/schemas/EmbeddingsRequest' },
-    response: { $ref: '#/components/schemas/Embeddings' },
+    success: json('Embeddings'),
+    callsModel: true,
   },
   handle: (request, services, caller) =>
     services.callModel(request, caller!, {

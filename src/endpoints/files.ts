@@ -1,14 +1,17 @@
 /** Files: OpenAI's API reference, "Files". Each goes to one upstream and is known here under an id of ours. */
 import { z } from 'zod'
 import { jsonAnswer } from '../core/answer.ts'
+import type { Answer } from '../core/answer.ts'
+import type { Call } from '../core/call.ts'
 import type { Caller } from '../core/caller.ts'
 import type { Deployment } from '../core/deployment.ts'
 import type { Endpoint, EndpointDoc, Services } from '../core/endpoint.ts'
-import type { HttpRequest } from '../core/request.ts'
 import { GatewayError, unprocessable } from '../core/errors.ts'
 import type { FileCall } from '../core/files.ts'
 import { withLocalIds } from '../core/local-ids.ts'
+import type { Outcome } from '../core/operation.ts'
 import type { FileRecord } from '../core/ports.ts'
+import type { Client, HttpRequest } from '../core/request.ts'
 import type { Upload, UploadPart } from '../core/upload.ts'
 import type { JsonBody } from '../lib/json/json-body.ts'
 import { readQuery } from './checked-input.ts'
@@ -25,24 +28,18 @@ import {
   upstreamPath,
 } from './files/objects.ts'
 import { chooseUpstream } from './files/upstreams.ts'
+import type { FileTarget } from './files/upstreams.ts'
 import { ownerOf, pathsOf } from './kept-objects.ts'
 import type { Fields } from './kept-objects.ts'
+import { bytes, json } from './openapi/schema.ts'
 
-const fileSchema = {
-  type: 'object',
-  properties: {
-    id: { type: 'string' },
-    object: { const: 'file' },
-    bytes: { type: 'integer' },
-    created_at: { type: 'integer' },
-    filename: { type: 'string' },
-    purpose: { type: 'string' },
-  },
-}
-const doc = (summary: string, more: Partial<EndpointDoc> = {}): EndpointDoc => ({
-  summary,
+/** Statuses of every call of an upstream about a file; 409 = its upstream is no longer configured. */
+const failures = [400, 403, 404, 408, 409, 502]
+
+const doc = (more: Omit<EndpointDoc, 'tag'>): EndpointDoc => ({
   tag: 'Files',
-  response: fileSchema,
+  failures,
+  headers: ['x-request-id'],
   ...more,
 })
 
@@ -55,7 +52,10 @@ const create: Endpoint = {
   method: 'POST',
   paths: pathsOf('/files'),
   auth: 'key',
-  doc: doc('Send a file to an upstream; the lines of a batch are checked and name models as everywhere', {
+  doc: doc({
+    operationId: 'createFile',
+    summary: 'Send a file to an upstream; the lines of a batch are checked and name models as everywhere',
+    success: json('File'),
     requestType: 'multipart/form-data',
     request: {
       type: 'object',
@@ -72,48 +72,51 @@ const create: Endpoint = {
       required: ['file', 'purpose'],
     },
   }),
-  handle: (request, services, caller) =>
-    services.fileCalls.limited(request, caller!, async () => {
-      const { body, upload } = await services.fileCalls.readForm(request)
-      try {
-        return jsonAnswer(await send(services, caller!, { request, body, upload }))
-      } finally {
-        upload.close()
-      }
-    }),
+  handle(request, services, caller) {
+    let upstream: Deployment | undefined
+    return services.callObjects(request, caller!, {
+      operation: 'files',
+      route: '/v1/files',
+      body: 'form',
+      prepare(call) {
+        fileOf(call.upload!)
+        purposeOf(call.body!)
+        upstream = chooseUpstream(call, targetOf(request, call.body!))
+      },
+      work: async call => jsonAnswer(await send(services, call, upstream!)),
+    })
+  },
 }
 
-interface Sending {
-  readonly request: HttpRequest
-  readonly body: JsonBody
-  readonly upload: Upload
-}
-
-async function send(services: Services, caller: Caller, { request, body, upload }: Sending): Promise<Fields> {
+async function send(services: Services, call: Call, deployment: Deployment): Promise<Fields> {
+  const upload = call.upload!
   const file = fileOf(upload)
-  const purpose = body.get('purpose')
-  if (typeof purpose !== 'string' || !/^[\w-]{1,64}$/.test(purpose))
-    throw unprocessable([
-      { loc: ['body', 'purpose'], msg: 'is missing or not one word, such as "batch"', type: 'missing' },
-    ])
-  const deployment = chooseUpstream(services, caller, wishOf(request, body))
+  const purpose = purposeOf(call.body!)
   const edits = routingFields.map(name => ({ remove: name }))
-  const call = { request, deployment, method: 'POST', path: '/files' } as const
+  const asked = { request: call.client, of: call, deployment, method: 'POST', path: '/files' } as const
   const post = (sent: Upload): Promise<Fields> =>
-    services.fileCalls.json({ ...call, body: { upload: sent, edits } }).catch(noFiles)
-  const sent = { purpose, filename: file.filename!, deployment, keyId: caller.key.id }
-  if (purpose !== 'batch') return keep(services, request, { ...sent, models: [], answer: await post(upload) })
-  const lines = new BatchLines(services, caller, deployment)
+    services.fileCalls.json({ ...asked, body: { upload: sent, edits } }).catch(noFiles)
+  const sent = { purpose, filename: file.filename!, deployment, keyId: call.caller.key.id }
+  if (purpose !== 'batch') return keep(services, call.client, { ...sent, models: [], answer: await post(upload) })
+  const lines = new BatchLines(services, call, deployment)
   const rewritten = await services.fileCalls.rewriteLines(upload, file, (line, number) => lines.rewrite(line, number))
   try {
     if (lines.count === 0)
       throw new GatewayError('invalid-request', 'the file has no requests; a batch needs at least one line of JSON', {
         param: 'file',
       })
-    return await keep(services, request, { ...sent, models: lines.models, answer: await post(rewritten) })
+    return await keep(services, call.client, { ...sent, models: lines.models, answer: await post(rewritten) })
   } finally {
     rewritten.close()
   }
+}
+
+function purposeOf(body: JsonBody): string {
+  const purpose = body.get('purpose')
+  if (typeof purpose === 'string' && /^[\w-]{1,64}$/.test(purpose)) return purpose
+  throw unprocessable([
+    { loc: ['body', 'purpose'], msg: 'is missing or not one word, such as "batch"', type: 'missing' },
+  ])
 }
 
 /** The path itself is what an upstream does not find here: no model, and no file. */
@@ -140,7 +143,7 @@ function fileOf({ parts }: Upload): UploadPart {
 }
 
 /** The form wins over the query. */
-function wishOf({ query }: HttpRequest, body: JsonBody): { models: string[]; provider: string | undefined } {
+function targetOf({ query }: HttpRequest, body: JsonBody): FileTarget {
   const said = (name: (typeof routingFields)[number]): string[] => {
     const values = body.has(name) ? [body.get(name)].flat() : query.getAll(name)
     if (values.some(value => typeof value !== 'string'))
@@ -163,7 +166,7 @@ interface Sent {
   readonly answer: Fields
 }
 
-async function keep(services: Services, request: HttpRequest, { answer, deployment, ...sent }: Sent): Promise<Fields> {
+async function keep(services: Services, request: Client, { answer, deployment, ...sent }: Sent): Promise<Fields> {
   const upstreamId = idIn(answer)
   const createdAtMs = services.epochMs()
   const made = { ...sent, id: newId('file'), upstreamId, createdAtMs, bytes: bytesIn(answer) }
@@ -196,7 +199,9 @@ const list: Endpoint = {
   method: 'GET',
   paths: pathsOf('/files'),
   auth: 'key',
-  doc: doc('The files of this key; with the master key, all', {
+  doc: doc({
+    operationId: 'listFiles',
+    summary: 'The files of this key; with the master key, all',
     query: {
       after: { schema: { type: 'string' }, description: '`last_id` of the page before.' },
       limit: {
@@ -206,7 +211,9 @@ const list: Endpoint = {
       order: { schema: { enum: ['asc', 'desc'], default: 'desc' }, description: 'By the time of creation.' },
       purpose: { schema: { type: 'string' }, description: 'Only files with this purpose.' },
     },
-    response: { type: 'object' },
+    success: json('FileList'),
+    failures: [],
+    headers: [],
   }),
   async handle(request, services, caller) {
     const query = readQuery(request, listQuery)
@@ -224,34 +231,57 @@ const list: Endpoint = {
   },
 }
 
-/** Finds the file of the path and prepares a call about it. */
-async function about(
-  { request, services, caller }: Asked,
-  method: FileCall['method'],
-  rest = '',
-): Promise<{ record: FileRecord; call: FileCall }> {
-  const record = await findRecord(services, caller, { kind: 'file', id: request.params.file_id!, param: 'file_id' })
-  return {
-    record,
-    call: { request, deployment: deploymentOf(services, record), method, path: upstreamPath(record, rest) },
-  }
+/** One file of the path: found before anything is asked of its upstream. */
+interface FileWork {
+  readonly record: FileRecord
+  readonly call: Call
+  /** A request to the upstream about this file; `rest` = what follows its path there. */
+  about(method: FileCall['method'], rest?: string): FileCall
 }
 
-interface Asked {
-  readonly request: HttpRequest
-  readonly services: Services
-  readonly caller: Caller
+type Work = (work: FileWork, hold: (until: Promise<Outcome>) => void) => Promise<Answer>
+
+function aboutFile(
+  { request, services, caller }: { request: HttpRequest; services: Services; caller: Caller },
+  route: string,
+  work: Work,
+): Promise<Answer> {
+  let record: FileRecord | undefined
+  return services.callObjects(request, caller, {
+    operation: 'files',
+    route,
+    body: 'none',
+    async prepare() {
+      record = await findRecord(services, caller, { kind: 'file', id: request.params.file_id!, param: 'file_id' })
+      deploymentOf(services, record)
+    },
+    work(call, hold) {
+      const file = record!
+      const deployment = deploymentOf(services, file)
+      const about: FileWork['about'] = (method, rest = '') => ({
+        request: call.client,
+        of: call,
+        deployment,
+        method,
+        path: upstreamPath(file, rest),
+      })
+      return work({ record: file, call, about }, hold)
+    },
+  })
 }
 
 const retrieve: Endpoint = {
   method: 'GET',
   paths: pathsOf('/files/{file_id}'),
   auth: 'key',
-  doc: doc('A file, as its upstream sees it now'),
+  doc: doc({
+    operationId: 'getFile',
+    summary: 'A file, as its upstream sees it now',
+    success: json('File'),
+  }),
   handle: (request, services, caller) =>
-    services.fileCalls.limited(request, caller!, async () => {
-      const { record, call } = await about({ request, services, caller: caller! }, 'GET')
-      const answer = await aboutObject(record, 'file_id', () => services.fileCalls.json(call))
+    aboutFile({ request, services, caller: caller! }, '/v1/files/{file_id}', async ({ record, about }) => {
+      const answer = await aboutObject(record, 'file_id', () => services.fileCalls.json(about('GET')))
       const bytes = bytesIn(answer)
       const body = publicFile(answer, { ...record, bytes })
       await services.files.update(record.id, { body, bytes })
@@ -263,11 +293,14 @@ const remove: Endpoint = {
   method: 'DELETE',
   paths: pathsOf('/files/{file_id}'),
   auth: 'key',
-  doc: doc('Delete a file at its upstream', { response: { type: 'object' } }),
+  doc: doc({
+    operationId: 'deleteFile',
+    summary: 'Delete a file at its upstream',
+    success: json('DeletedFile'),
+  }),
   handle: (request, services, caller) =>
-    services.fileCalls.limited(request, caller!, async () => {
-      const { record, call } = await about({ request, services, caller: caller! }, 'DELETE')
-      await services.fileCalls.json(call).catch(error => {
+    aboutFile({ request, services, caller: caller! }, '/v1/files/{file_id}', async ({ record, about }) => {
+      await services.fileCalls.json(about('DELETE')).catch(error => {
         // What is gone there already can go here too.
         if (error instanceof GatewayError && error.kind === 'model-not-found') return
         throw error instanceof GatewayError ? withLocalIds(error, new Map([[record.upstreamId, record.id]])) : error
@@ -281,26 +314,33 @@ const content: Endpoint = {
   method: 'GET',
   paths: pathsOf('/files/{file_id}/content'),
   auth: 'key',
-  doc: doc('The bytes of a file, as its upstream keeps them', {
-    response: { type: 'string', contentEncoding: 'binary' },
-    responseType: 'application/octet-stream',
+  doc: doc({
+    operationId: 'getFileContent',
+    summary: 'The bytes of a file, as its upstream keeps them',
+    success: { '*/*': bytes },
+    headers: ['x-request-id', 'content-disposition'],
   }),
   handle: (request, services, caller) =>
-    services.fileCalls.limited(request, caller!, async hold => {
-      const { record, call } = await about({ request, services, caller: caller! }, 'GET', '/content')
-      const { stream, contentType, over } = await aboutObject(record, 'file_id', () => services.fileCalls.content(call))
-      hold(over)
-      return {
-        status: 200,
-        headers: {
-          'content-type': contentType ?? 'application/octet-stream',
-          // What somebody sent is never shown as a page of this gateway.
-          'content-disposition': `attachment; filename*=UTF-8''${encodeURIComponent(record.filename.toWellFormed()).replaceAll("'", '%27')}`,
-          'x-content-type-options': 'nosniff',
-        },
-        body: stream,
-      }
-    }),
+    aboutFile(
+      { request, services, caller: caller! },
+      '/v1/files/{file_id}/content',
+      async ({ record, about }, hold) => {
+        const { stream, contentType, over } = await aboutObject(record, 'file_id', () =>
+          services.fileCalls.content(about('GET', '/content')),
+        )
+        hold(over)
+        return {
+          status: 200,
+          headers: {
+            'content-type': contentType ?? 'application/octet-stream',
+            // What a client sent is never shown as a page of this gateway.
+            'content-disposition': `attachment; filename*=UTF-8''${encodeURIComponent(record.filename.toWellFormed()).replaceAll("'", '%27')}`,
+            'x-content-type-options': 'nosniff',
+          },
+          body: stream,
+        }
+      },
+    ),
 }
 
 /**

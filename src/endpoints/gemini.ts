@@ -16,7 +16,7 @@ import {
   geminiGenerateArray,
   geminiModelEntry,
 } from '../formats/gemini/index.ts'
-import { countOrEstimate } from './utils/count-or-estimate.ts'
+import { json, jsonOrEvents } from './openapi/schema.ts'
 
 const bases = ['/v1beta', '/v1', '/gemini/v1beta', '/gemini/v1']
 /** `/v1/models` is OpenAI's. */
@@ -36,7 +36,7 @@ const actionAt = ({ name, doc, call }: Action): Endpoint => ({
   method: 'POST',
   paths: pathsOf(name),
   auth: 'key',
-  doc: { tag: 'Gemini', ...doc },
+  doc: { tag: 'Gemini', callsModel: true, ...doc },
   errorBody: geminiErrorBody,
   handle: (request, services, caller) =>
     services.callModel(request, caller!, { ...call(request), ...calledBy(request, name) }),
@@ -62,15 +62,6 @@ const generateRequest = {
     safetySettings: { type: 'array', items: { type: 'object' } },
   },
 }
-const generateResponse = {
-  type: 'object',
-  properties: {
-    candidates: { type: 'array', items: { type: 'object' } },
-    usageMetadata: { type: 'object' },
-    modelVersion: { type: 'string' },
-    responseId: { type: 'string' },
-  },
-}
 const embedRequest = {
   type: 'object',
   required: ['content'],
@@ -84,13 +75,19 @@ const embedRequest = {
 
 const generateContent = actionAt({
   name: 'generateContent',
-  doc: { summary: "Generate an answer, in Gemini's dialect", request: generateRequest, response: generateResponse },
+  doc: {
+    operationId: 'generateContent',
+    summary: "Generate an answer, in Gemini's dialect",
+    request: generateRequest,
+    success: json('GenerateContentResponse'),
+  },
   call: () => ({ format: geminiGenerate, stream: false }),
 })
 
 const streamGenerateContent = actionAt({
   name: 'streamGenerateContent',
   doc: {
+    operationId: 'streamGenerateContent',
     summary: "Generate an answer as a stream, in Gemini's dialect",
     query: {
       alt: {
@@ -99,7 +96,7 @@ const streamGenerateContent = actionAt({
       },
     },
     request: generateRequest,
-    response: { type: 'array', items: generateResponse },
+    success: jsonOrEvents('GenerateContentArray', 'GenerateContentStream'),
   },
   call(request) {
     const alt = request.query.get('alt') ?? 'json'
@@ -116,14 +113,17 @@ const countTokens: Endpoint = {
   paths: pathsOf('countTokens'),
   auth: 'key',
   doc: {
+    operationId: 'countContentTokens',
     tag: 'Gemini',
     summary: "Count the tokens of a request, in Gemini's dialect",
     request: { type: 'object', properties: { ...generateRequest.properties, generateContentRequest: generateRequest } },
-    response: { type: 'object', properties: { totalTokens: { type: 'integer' } } },
+    success: json('GeminiTokenCount'),
+    callsModel: true,
+    headers: ['x-token-count-source'],
   },
   errorBody: geminiErrorBody,
   handle: (request, services, caller) =>
-    countOrEstimate(request, services, caller!, {
+    services.callModel(request, caller!, {
       format: geminiCountTokens,
       stream: false,
       ...calledBy(request, 'countTokens'),
@@ -133,9 +133,10 @@ const countTokens: Endpoint = {
 const embedContent = actionAt({
   name: 'embedContent',
   doc: {
+    operationId: 'embedContent',
     summary: "Embed one content, in Gemini's dialect",
     request: embedRequest,
-    response: { type: 'object', properties: { embedding: { type: 'object' } } },
+    success: json('GeminiEmbedding'),
   },
   call: () => ({ format: geminiEmbedContent, stream: false }),
 })
@@ -143,13 +144,14 @@ const embedContent = actionAt({
 const batchEmbedContents = actionAt({
   name: 'batchEmbedContents',
   doc: {
+    operationId: 'batchEmbedContents',
     summary: "Embed several contents, in Gemini's dialect",
     request: {
       type: 'object',
       required: ['requests'],
       properties: { requests: { type: 'array', minItems: 1, items: embedRequest } },
     },
-    response: { type: 'object', properties: { embeddings: { type: 'array', items: { type: 'object' } } } },
+    success: json('GeminiEmbeddings'),
   },
   call: () => ({ format: geminiBatchEmbedContents, stream: false }),
 })
@@ -160,7 +162,7 @@ const otherAction: Endpoint = {
   // The same pattern as that of GET, whose parameter has another name under /v1.
   paths: [...listBases.map(base => `${base}/models/{model+}`), '/v1/models/{model_id+}'],
   auth: 'key',
-  doc: { summary: 'Any other action: refused', tag: 'Gemini' },
+  doc: { operationId: 'refuseOtherModelAction', summary: 'Any other action: refused', tag: 'Gemini' },
   errorBody: geminiErrorBody,
   handle(request) {
     const asked = request.path.slice(-shownCharactersMax)
@@ -180,16 +182,15 @@ const modelsList: Endpoint = {
   paths: listBases.map(base => `${base}/models`),
   auth: 'key',
   doc: {
+    operationId: 'listGeminiModels',
     summary: "List the models this key may use, in Gemini's dialect",
     tag: 'Gemini',
     query: {
       pageSize: { schema: { type: 'integer', minimum: 1 }, description: 'Models a page; all when left out.' },
       pageToken: { schema: { type: 'string' }, description: '`nextPageToken` of the page before.' },
     },
-    response: {
-      type: 'object',
-      properties: { models: { type: 'array', items: { type: 'object' } }, nextPageToken: { type: 'string' } },
-    },
+    success: json('GeminiModelList'),
+    failures: [400],
   },
   errorBody: geminiErrorBody,
   handle: (request, services, caller) => geminiModelsAnswer(request, services, caller!),
@@ -219,7 +220,12 @@ const modelsOne: Endpoint = {
   method: 'GET',
   paths: listBases.map(base => `${base}/models/{model+}`),
   auth: 'key',
-  doc: { summary: "One model, in Gemini's dialect", tag: 'Gemini', response: { type: 'object' } },
+  doc: {
+    operationId: 'getGeminiModel',
+    summary: "One model, in Gemini's dialect",
+    tag: 'Gemini',
+    success: json('GeminiModel'),
+  },
   errorBody: geminiErrorBody,
   handle: (request, services, caller) => geminiModelAnswer(request.params.model!, services, caller!),
 }

@@ -1,12 +1,18 @@
 import { jsonAnswer } from '../core/answer.ts'
 import type { Endpoint } from '../core/endpoint.ts'
+import { json, text } from './openapi/schema.ts'
 
 /** The process lives. Never looks at anything else: a slow database must not get it killed. */
 export const liveliness: Endpoint = {
   method: 'GET',
   paths: ['/health/liveliness', '/health/liveness'],
   auth: 'none',
-  doc: { summary: 'The process is alive', tag: 'Health', response: { type: 'string' } },
+  doc: {
+    operationId: 'checkLiveliness',
+    summary: 'The process is alive',
+    tag: 'Health',
+    success: json('Liveliness'),
+  },
   handle: () => jsonAnswer("I'm alive!"),
 }
 
@@ -15,7 +21,12 @@ export const readiness: Endpoint = {
   method: 'GET',
   paths: ['/health/readiness'],
   auth: 'none',
-  doc: { summary: 'Ready for traffic', tag: 'Health', response: { type: 'object' } },
+  doc: {
+    operationId: 'checkReadiness',
+    summary: 'Ready for traffic; status 503 with the same body when it is not',
+    tag: 'Health',
+    success: json('Readiness'),
+  },
   handle(_request, services) {
     const { ready, details } = services.readiness()
     return jsonAnswer(
@@ -30,7 +41,13 @@ export const metrics: Endpoint = {
   method: 'GET',
   paths: ['/metrics'],
   auth: 'none',
-  doc: { summary: 'Prometheus metrics', tag: 'Health', response: { type: 'string' } },
+  doc: {
+    operationId: 'getMetrics',
+    summary: 'Prometheus metrics',
+    tag: 'Health',
+    success: { 'text/plain': text },
+    failures: [401],
+  },
   handle(_request, services) {
     const headers = { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' }
     return { status: 200, headers, body: services.metricsText() }

@@ -1,15 +1,17 @@
 import type { Endpoint } from '../core/endpoint.ts'
 import type { Format } from '../core/format.ts'
-import { openaiImageEdits, openaiImages, openaiImageVariations } from '../formats/openai/images.ts'
+import { openaiImageEdits, openaiImages, openaiImageVariations } from '../formats/index.ts'
+import { json, jsonOrEvents } from './openapi/schema.ts'
 
 interface Operation {
   readonly name: 'generations' | 'edits' | 'variations'
+  readonly operationId: string
   readonly format: Format
   readonly summary: string
   readonly schema: string
 }
 
-function endpoint({ name, format, summary, schema }: Operation): Endpoint {
+function endpoint({ name, operationId, format, summary, schema }: Operation): Endpoint {
   return {
     method: 'POST',
     paths: [
@@ -20,11 +22,13 @@ function endpoint({ name, format, summary, schema }: Operation): Endpoint {
     ],
     auth: 'key',
     doc: {
+      operationId,
       summary,
       tag: 'Images',
       request: { $ref: `#/components/schemas/${schema}` },
       ...(name !== 'generations' && { requestType: 'multipart/form-data' }),
-      response: { $ref: '#/components/schemas/Images' },
+      success: name === 'variations' ? json('Images') : jsonOrEvents('Images', 'ImageStream'),
+      callsModel: true,
     },
     handle: (request, services, caller) =>
       services.callModel(request, caller!, { format, route: `/v1/images/${name}`, model: request.params.model }),
@@ -34,6 +38,7 @@ function endpoint({ name, format, summary, schema }: Operation): Endpoint {
 /** OpenAI API reference, "Images". Edits and variations are forms and only go to upstreams that take them. */
 export const images = endpoint({
   name: 'generations',
+  operationId: 'createImage',
   format: openaiImages,
   summary: 'Make pictures from a description',
   schema: 'ImageRequest',
@@ -41,6 +46,7 @@ export const images = endpoint({
 /** "Create image edit": a form with the pictures, what to make of them, and a mask if there is one. */
 export const imageEdits = endpoint({
   name: 'edits',
+  operationId: 'editImage',
   format: openaiImageEdits,
   summary: 'Edit pictures',
   schema: 'ImageEditRequest',
@@ -48,6 +54,7 @@ export const imageEdits = endpoint({
 /** "Create image variation": a form with one picture and no words. */
 export const imageVariations = endpoint({
   name: 'variations',
+  operationId: 'createImageVariation',
   format: openaiImageVariations,
   summary: 'Make variations of a picture',
   schema: 'ImageVariationRequest',

@@ -1,4 +1,6 @@
-/** What the objects have in common that are kept for each key: files, batches, assistants, threads and all below them. */
+/**
+ * What the objects have in common that are kept for each key: files, batches, assistants, threads and all below them.
+ */
 import type { Caller } from '../core/caller.ts'
 
 /** A JSON object of which only some fields matter here. */

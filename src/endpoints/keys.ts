@@ -8,6 +8,7 @@ import type { Endpoint, EndpointDoc, Services } from '../core/endpoint.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { KeyChanges, KeyRecord } from '../core/ports.ts'
 import { readJsonAs, readQuery } from './checked-input.ts'
+import { json } from './openapi/schema.ts'
 
 const updateBody = z.strictObject({ key: keyName, ...keyFields })
 const infoQuery = z.object({ key: z.string().optional() })
@@ -27,11 +28,17 @@ const listQuery = z.strictObject({
   return_full_object: z.stringbool().default(false),
 })
 
-const doc = (summary: string, request?: z.ZodType): EndpointDoc => ({
-  summary,
+interface About extends Pick<EndpointDoc, 'operationId' | 'summary' | 'failures'> {
+  readonly request?: z.ZodType
+  /** The name of the answer's schema. */
+  readonly answer: string
+}
+
+const doc = ({ request, answer, ...about }: About): EndpointDoc => ({
+  ...about,
   tag: 'Keys',
   ...(request && { request: z.toJSONSchema(request, { io: 'input' }) }),
-  response: { type: 'object' },
+  success: json(answer),
 })
 
 /** What is kept of a key text is its hash. 422 for wrong fields, 409 when its user has as many keys as one may have. */
@@ -39,7 +46,16 @@ export const keyGenerate: Endpoint = {
   method: 'POST',
   paths: ['/key/generate'],
   auth: 'admin',
-  doc: { ...doc('Create a key; the answer is the only place that ever shows it', keyBody), requestOptional: true },
+  doc: {
+    ...doc({
+      operationId: 'createKey',
+      summary: 'Create a key; the answer is the only place that ever shows it',
+      request: keyBody,
+      answer: 'NewKey',
+      failures: [409],
+    }),
+    requestOptional: true,
+  },
   async handle(request, services, caller) {
     const fields = await readJsonAs(request, keyBody)
     const keyText = mintKey()
@@ -95,7 +111,12 @@ export const keyInfo: Endpoint = {
   paths: ['/key/info'],
   auth: 'key',
   doc: {
-    ...doc("One key; without `key`, the caller's own"),
+    ...doc({
+      operationId: 'getKey',
+      summary: "One key; without `key`, the caller's own",
+      answer: 'KeyInfo',
+      failures: [403, 404],
+    }),
     query: { key: { schema: { type: 'string' }, description: 'Key text, token or id.' } },
   },
   async handle(request, services, caller) {
@@ -113,13 +134,15 @@ export const keyInfo: Endpoint = {
   },
 }
 
-/** Newest first, by pages from 1; hashes alone unless `return_full_object=true`. A page behind the last one is empty. */
+/**
+ * Newest first, by pages from 1; hashes alone unless `return_full_object=true`. A page behind the last one is empty.
+ */
 export const keyList: Endpoint = {
   method: 'GET',
   paths: ['/key/list'],
   auth: 'admin',
   doc: {
-    ...doc('List keys'),
+    ...doc({ operationId: 'listKeys', summary: 'List keys', answer: 'KeyList' }),
     query: Object.fromEntries(
       Object.entries(z.toJSONSchema(listQuery, { io: 'input' }).properties ?? {}).map(([key, schema]) => [
         key,
@@ -145,12 +168,20 @@ export const keyList: Endpoint = {
   },
 }
 
-/** null takes a field back to what it is without one. 404 for no such key, 409 when its new user has too many already. */
+/**
+ * null takes a field back to what it is without one. 404 for no such key, 409 when its new user has too many already.
+ */
 export const keyUpdate: Endpoint = {
   method: 'POST',
   paths: ['/key/update'],
   auth: 'admin',
-  doc: doc('Change a key; only the fields sent change', updateBody),
+  doc: doc({
+    operationId: 'updateKey',
+    summary: 'Change a key; only the fields sent change',
+    request: updateBody,
+    answer: 'ChangedKey',
+    failures: [404, 409],
+  }),
   async handle(request, services) {
     const { key, ...fields } = await readJsonAs(request, updateBody)
     const record = await findKey(services, key)
@@ -172,7 +203,13 @@ function blocking(path: string, blocked: boolean): Endpoint {
     method: 'POST',
     paths: [path],
     auth: 'admin',
-    doc: doc(blocked ? 'Block a key at once' : 'Let a blocked key work again', oneKey),
+    doc: doc({
+      operationId: blocked ? 'blockKey' : 'unblockKey',
+      summary: blocked ? 'Block a key at once' : 'Let a blocked key work again',
+      request: oneKey,
+      answer: 'Key',
+      failures: [404],
+    }),
     async handle(request, services) {
       const { key } = await readJsonAs(request, oneKey)
       return jsonAnswer(shown(await change(services, await findKey(services, key), { blocked })))
@@ -180,17 +217,27 @@ function blocking(path: string, blocked: boolean): Endpoint {
   }
 }
 
-/** Its next request is refused with 401, on other replicas within a second; calls under way go on. 404 for no such key. */
+/**
+ * Its next request is refused with 401, on other replicas within a second; calls under way go on. 404 for no such key.
+ */
 export const keyBlock = blocking('/key/block', true)
 /** Changes nothing of a key that is not blocked. 404 for no such key. */
 export const keyUnblock = blocking('/key/unblock', false)
 
-/** Finds all before it deletes any: 404 for one that is not there and 409 for an alias of several leave every key alone. */
+/**
+ * Finds all before it deletes any: 404 for one that is not there and 409 for an alias of several leave every key alone.
+ */
 export const keyDelete: Endpoint = {
   method: 'POST',
   paths: ['/key/delete'],
   auth: 'admin',
-  doc: doc('Delete keys for good', deleteBody),
+  doc: doc({
+    operationId: 'deleteKeys',
+    summary: 'Delete keys for good',
+    request: deleteBody,
+    answer: 'DeletedKeys',
+    failures: [404, 409],
+  }),
   async handle(request, services) {
     const body = await readJsonAs(request, deleteBody)
     const records = await Promise.all([

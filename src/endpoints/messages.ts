@@ -3,7 +3,7 @@ import type { Answer } from '../core/answer.ts'
 import type { Endpoint, EndpointDoc } from '../core/endpoint.ts'
 import type { HttpRequest } from '../core/request.ts'
 import { anthropicCountTokens, anthropicErrorBody, anthropicMessages } from '../formats/anthropic/index.ts'
-import { countOrEstimate } from './utils/count-or-estimate.ts'
+import { json, jsonOrEvents } from './openapi/schema.ts'
 
 const content = { anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'object' } }] }
 const inputFields = {
@@ -38,19 +38,6 @@ const messagesRequest = {
     service_tier: { type: 'string' },
   },
 }
-const message = {
-  type: 'object',
-  properties: {
-    id: { type: 'string' },
-    type: { const: 'message' },
-    role: { const: 'assistant' },
-    model: { type: 'string' },
-    content: { type: 'array', items: { type: 'object' } },
-    stop_reason: { type: ['string', 'null'] },
-    stop_sequence: { type: ['string', 'null'] },
-    usage: { type: 'object' },
-  },
-}
 const query: EndpointDoc['query'] = { beta: { schema: { type: 'boolean' }, description: 'Accepted and ignored.' } }
 const paths = (rest: string): string[] =>
   ['/v1/messages', '/messages', '/anthropic/v1/messages'].map(base => base + rest)
@@ -68,33 +55,42 @@ export const messages: Endpoint = {
   paths: paths(''),
   auth: 'key',
   doc: {
+    operationId: 'createMessage',
     summary: "Create a message, in Anthropic's dialect",
     tag: 'Messages',
     query,
     request: messagesRequest,
-    response: message,
+    success: jsonOrEvents('Message', 'MessageStream'),
+    callsModel: true,
+    headers: ['request-id'],
   },
   errorBody: anthropicErrorBody,
   handle: (request, services, caller) =>
     named(request, services.callModel(request, caller!, { format: anthropicMessages, route: '/v1/messages' })),
 }
 
-/** platform.claude.com/docs/en/api/messages-count-tokens. Where no upstream can count, an estimate, which a header says it is. */
+/**
+ * platform.claude.com/docs/en/api/messages-count-tokens. Where no upstream can count, an estimate, which a header says
+ * it is.
+ */
 export const messagesCountTokens: Endpoint = {
   method: 'POST',
   paths: paths('/count_tokens'),
   auth: 'key',
   doc: {
+    operationId: 'countMessageTokens',
     summary: "Count the tokens of a message's input, in Anthropic's dialect",
     tag: 'Messages',
     query,
     request: { type: 'object', required: ['model', 'messages'], properties: inputFields },
-    response: { type: 'object', properties: { input_tokens: { type: 'integer' } } },
+    success: json('MessageInputTokens'),
+    callsModel: true,
+    headers: ['request-id', 'x-token-count-source'],
   },
   errorBody: anthropicErrorBody,
   handle: (request, services, caller) =>
     named(
       request,
-      countOrEstimate(request, services, caller!, { format: anthropicCountTokens, route: '/v1/messages/count_tokens' }),
+      services.callModel(request, caller!, { format: anthropicCountTokens, route: '/v1/messages/count_tokens' }),
     ),
 }

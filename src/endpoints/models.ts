@@ -17,6 +17,7 @@ import { codexCatalogue, listEntry } from '../formats/openai/models.ts'
 import { Redactor } from '../lib/redact.ts'
 import { readQuery } from './checked-input.ts'
 import { geminiModelAnswer, geminiModelsAnswer } from './gemini.ts'
+import { either, json, reference } from './openapi/schema.ts'
 
 const pageModelsMax = 1000
 const fallbackTypes = ['general', 'context_window', 'content_policy']
@@ -43,6 +44,7 @@ export const modelsList: Endpoint = {
   paths: ['/models', '/v1/models', '/openai/v1/models', '/anthropic/v1/models', '/openai/models'],
   auth: 'key',
   doc: {
+    operationId: 'listModels',
     summary: 'List the models this key may use',
     tag: 'Models',
     query: {
@@ -63,7 +65,10 @@ export const modelsList: Endpoint = {
         description: 'Those just before this model: `first_id` of the page behind.',
       },
     },
-    response: { $ref: '#/components/schemas/ModelList' },
+    success: {
+      'application/json': either(reference('ModelList'), reference('CodexCatalogue'), reference('GeminiModelList')),
+    },
+    failures: [400, 403],
   },
   handle(request, services, caller) {
     if (isGeminiClient(request)) return inGemini(() => geminiModelsAnswer(request, services, caller!))
@@ -213,7 +218,12 @@ export const modelsOne: Endpoint = {
     '/anthropic/v1/models/{model_id+}',
   ],
   auth: 'key',
-  doc: { summary: 'One model', tag: 'Models', response: { $ref: '#/components/schemas/Model' } },
+  doc: {
+    operationId: 'getModel',
+    summary: 'One model',
+    tag: 'Models',
+    success: { 'application/json': either(reference('Model'), reference('GeminiModel')) },
+  },
   handle(request, services, caller) {
     const id = request.params.model_id!
     if (isGeminiClient(request)) return inGemini(() => geminiModelAnswer(id, services, caller!))
@@ -238,12 +248,14 @@ export const modelInfo: Endpoint = {
   paths: ['/model/info', '/v1/model/info'],
   auth: 'key',
   doc: {
+    operationId: 'listModelInfo',
     summary: 'Details of deployments: mode, prices, limits',
     tag: 'Models',
     query: {
       proxy_model_id: { schema: { type: 'string' }, description: 'Only this deployment (`x-proxy-model-id`).' },
     },
-    response: { $ref: '#/components/schemas/ModelInfoList' },
+    success: json('ModelInfoList'),
+    failures: [404],
   },
   handle(request, services, caller) {
     const { settings } = services.models()

@@ -2,21 +2,24 @@ import { mayCall } from '../accounts/model-access.ts'
 import type { Caller } from '../core/caller.ts'
 import type { Endpoint, Services } from '../core/endpoint.ts'
 import { openaiModerations } from '../formats/openai/moderations.ts'
+import { json } from './openapi/schema.ts'
 
 /**
  * Moderation: gateway API specification, "Moderation". `model` may be left out: then the first model of mode
- * `moderation` that the key may use judges, else the first guard. The built-in one, whose verdicts are simulated, only does
- * where there is nothing but built-in models: elsewhere its verdict would be taken for a real one.
+ * `moderation` that the key may use judges, else the first guard. The built-in one, whose verdicts are simulated, only
+ * does where there is nothing but built-in models: elsewhere its verdict would be taken for a real one.
  */
 export const moderations: Endpoint = {
   method: 'POST',
   paths: ['/moderations', '/v1/moderations', '/openai/v1/moderations'],
   auth: 'key',
   doc: {
+    operationId: 'createModeration',
     summary: 'Judge whether texts or images are harmful',
     tag: 'Moderation',
     request: { $ref: '#/components/schemas/ModerationRequest' },
-    response: { $ref: '#/components/schemas/Moderation' },
+    success: json('Moderation'),
+    callsModel: true,
   },
   handle: (request, services, caller) =>
     services.callModel(request, caller!, {

@@ -1,102 +1,48 @@
-/** `/openapi.json`, made from the registered endpoints, and `/docs`, which needs no network to show it. */
+/** `/openapi.json`, made from the registered endpoints, and `/docs`, which shows it without any other server. */
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import { jsonAnswer } from '../core/answer.ts'
 import type { Answer } from '../core/answer.ts'
 import type { Endpoint } from '../core/endpoint.ts'
 import { GatewayError } from '../core/errors.ts'
-import { schemas } from './openapi-schemas.ts'
+import { openapiDocument } from './openapi/document.ts'
+import { answerFixed, fixedContent } from './openapi/fixed-content.ts'
+import type { FixedContent } from './openapi/fixed-content.ts'
+import { reference, text } from './openapi/schema.ts'
 
-const errorAnswer = (description: string, schema: string) => ({
-  description,
-  content: { 'application/json': { schema: { $ref: `#/components/schemas/${schema}` } } },
-})
-
-const callTags = ['Chat', 'Completions', 'Embeddings']
-
-/** Gateway API specification, "Errors"; 401 and 422 are those of every operation. */
-const callErrors: readonly (readonly [number, string])[] = [
-  [400, 'BadRequestError, or ContentPolicyViolationError: the model or its provider refused the content'],
-  [403, 'PermissionDeniedError: the model is not for this key'],
-  [404, 'NotFoundError: there is no such model'],
-  [408, 'Timeout: the upstream was too slow'],
-  [429, 'RateLimitError: a limit was reached; wait for `retry-after` seconds'],
-  [500, 'InternalServerError, or JSONSchemaValidationError: the answer does not fit the schema that was asked for'],
-  [503, 'APIConnectionError, or ServiceUnavailableError: the upstream cannot be reached or is overloaded'],
-]
-
-/** The OpenAPI 3.1 document of these endpoints. */
-export function openapiDocument(endpoints: readonly Endpoint[], version: string): object {
-  const paths: Record<string, Record<string, object>> = {}
-  for (const endpoint of endpoints)
-    for (const path of endpoint.paths) {
-      const shown = path.replaceAll('+}', '}')
-      paths[shown] = { ...paths[shown], [endpoint.method.toLowerCase()]: operation(endpoint, shown) }
-    }
-  return {
-    openapi: '3.1.0',
-    info: { title: 'Modelgate', version, description: 'One API in front of many language models.' },
-    components: {
-      schemas,
-      securitySchemes: { key: { type: 'http', scheme: 'bearer', description: 'A virtual key or the master key.' } },
-    },
-    paths,
-  }
-}
-
-function operation({ method, auth, doc }: Endpoint, path: string): object {
-  const names = [...path.matchAll(/\{([^}]+)\}/g)].map(found => found[1]!)
-  return {
-    operationId: `${method.toLowerCase()}${path.replace(/[^A-Za-z0-9]+/g, '_')}`,
-    summary: doc.summary,
-    tags: [doc.tag],
-    ...(auth !== 'none' && { security: [{ key: [] }] }),
-    parameters: [
-      ...names.map(name => ({ name, in: 'path', required: true, schema: { type: 'string' } })),
-      ...Object.entries(doc.query ?? {}).map(([name, parameter]) => ({
-        name,
-        in: 'query',
-        required: parameter.required ?? false,
-        description: parameter.description,
-        schema: parameter.schema,
-      })),
-    ],
-    ...(doc.request && {
-      requestBody: {
-        required: !doc.requestOptional,
-        content: { [doc.requestType ?? 'application/json']: { schema: doc.request } },
-      },
-    }),
-    responses: {
-      200: {
-        description: 'Success',
-        content: { [doc.responseType ?? 'application/json']: { schema: doc.response ?? {} } },
-      },
-      ...(auth !== 'none' && { 401: errorAnswer('AuthenticationError: no valid key', 'Error') }),
-      ...(doc.request && { 422: errorAnswer('UnprocessableEntityError: the body is not valid', 'ValidationError') }),
-      ...(callTags.includes(doc.tag) &&
-        doc.request &&
-        Object.fromEntries(callErrors.map(([status, text]) => [status, errorAnswer(text, 'Error')]))),
-      default: errorAnswer('Any other failure', 'Error'),
-    },
-  }
-}
-
-/** `/openapi.json` over all endpoints, these two included. */
+/** `/openapi.json` over all endpoints, these included. */
 export function openapiEndpoints(others: readonly Endpoint[]): Endpoint[] {
   const all: Endpoint[] = [...others]
+  /** Made at the first request, and again when a reload has changed the names of headers. */
+  let made: { readonly key: string; readonly content: FixedContent } | undefined
   const document: Endpoint = {
     method: 'GET',
     paths: ['/openapi.json'],
     auth: 'none',
-    doc: { summary: 'This document', tag: 'Docs', response: { type: 'object' } },
-    handle: (_request, services) => jsonAnswer(openapiDocument(all, services.version)),
+    doc: {
+      operationId: 'getOpenapiDocument',
+      summary: 'This document',
+      tag: 'Docs',
+      success: { 'application/json': reference('OpenapiDocument') },
+      headers: ['etag'],
+    },
+    handle(request, services) {
+      const { version } = services
+      const { headerPrefix } = services.settings()
+      const key = `${version} ${headerPrefix}`
+      if (made?.key !== key) {
+        const bytes = Buffer.from(JSON.stringify(openapiDocument(all, { version, headerPrefix })))
+        // A new release may change it: clients ask each time, and get 304.
+        const headers = { 'content-type': 'application/json', 'cache-control': 'no-cache' }
+        made = { key, content: fixedContent(bytes, headers) }
+      }
+      return answerFixed(request, made.content)
+    },
   }
   all.push(document, docsPage, docsAsset)
   return [document, docsPage, docsAsset]
 }
 
-const page = `<!doctype html>
+const pageText = `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -112,45 +58,88 @@ const page = `<!doctype html>
 </html>
 `
 const startScript = `SwaggerUIBundle({ url: 'openapi.json', dom_id: '#api', deepLinking: true, validatorUrl: null })\n`
-const securityHeaders = {
-  // Swagger UI sets inline styles and draws its icons from data: addresses; scripts only come from here.
-  'content-security-policy':
-    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; frame-ancestors 'none'",
+
+/** Swagger UI sets inline styles and loads its icons from data: URLs; scripts only come from this server. */
+const contentSecurityPolicy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+const pageHeaders = (contentType: string, cacheControl: string): Record<string, string> => ({
+  'content-type': contentType,
+  'cache-control': cacheControl,
+  'content-security-policy': contentSecurityPolicy,
   'x-content-type-options': 'nosniff',
-}
+})
+
+const page = fixedContent(Buffer.from(pageText), pageHeaders('text/html; charset=utf-8', 'no-cache'))
 
 const docsPage: Endpoint = {
   method: 'GET',
   paths: ['/docs', '/'],
   auth: 'none',
-  doc: { summary: 'This document, to read and try', tag: 'Docs', response: { type: 'string' } },
+  doc: {
+    operationId: 'getDocsPage',
+    summary: 'A page to read and try this document',
+    tag: 'Docs',
+    success: { 'text/html': text },
+    headers: ['etag'],
+  },
   handle(request): Answer {
     if (request.path === '/') return { status: 302, headers: { location: 'docs' }, body: null }
-    // What the page links to stands beside it: under `/docs/` it would be looked for one floor too low.
+    // The page's links are relative: below `/docs/` they would point one level too deep.
     if (request.path.endsWith('/')) return { status: 302, headers: { location: '../docs' }, body: null }
-    return { status: 200, headers: { 'content-type': 'text/html; charset=utf-8', ...securityHeaders }, body: page }
+    return answerFixed(request, page)
   },
 }
 
-/** Only these names exist: nothing a client writes ever becomes a path of the file system. */
-const assets: Readonly<Record<string, string>> = {
+/** Only these names exist: nothing that a client writes becomes a path of the file system. */
+const assetTypes: Readonly<Record<string, string>> = {
   'swagger-ui.css': 'text/css; charset=utf-8',
   'swagger-ui-bundle.js': 'text/javascript; charset=utf-8',
+  'start.js': 'text/javascript; charset=utf-8',
+}
+const oneHour = 'max-age=3600'
+
+/** Each is read once, at its first request. */
+const assets = new Map<string, Promise<FixedContent>>()
+
+async function readAsset(name: string, type: string): Promise<FixedContent> {
+  if (name === 'start.js') return fixedContent(Buffer.from(startScript), pageHeaders(type, oneHour))
+  const folder = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))
+  return fixedContent(await Bun.file(join(folder, name)).bytes(), pageHeaders(type, oneHour))
+}
+
+function assetOf(name: string, type: string): Promise<FixedContent> {
+  const known = assets.get(name)
+  if (known) return known
+  const reading = readAsset(name, type)
+  assets.set(name, reading)
+  // A file that could not be read is tried again.
+  reading.catch(() => assets.delete(name))
+  return reading
 }
 
 const docsAsset: Endpoint = {
   method: 'GET',
   paths: ['/docs/{asset}'],
   auth: 'none',
-  doc: { summary: 'Parts of the documentation page', tag: 'Docs', response: { type: 'string' } },
+  doc: {
+    operationId: 'getDocsAsset',
+    summary: 'Parts of the documentation page',
+    tag: 'Docs',
+    success: { 'text/css': text, 'text/javascript': text },
+    headers: ['etag'],
+  },
   async handle(request): Promise<Answer> {
     const asset = request.params.asset!
-    const headers = (type: string) => ({ 'content-type': type, 'cache-control': 'max-age=3600', ...securityHeaders })
-    if (asset === 'start.js')
-      return { status: 200, headers: headers('text/javascript; charset=utf-8'), body: startScript }
-    const type = Object.hasOwn(assets, asset) ? assets[asset] : undefined
+    const type = Object.hasOwn(assetTypes, asset) ? assetTypes[asset] : undefined
     if (!type) throw new GatewayError('not-found', 'the documentation has no such part')
-    const folder = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))
-    return { status: 200, headers: headers(type), body: await Bun.file(join(folder, asset)).bytes() }
+    return answerFixed(request, await assetOf(asset, type))
   },
 }

@@ -1,6 +1,7 @@
 import type { Endpoint, EndpointDoc } from '../core/endpoint.ts'
 import type { UnaryFormat } from '../core/format.ts'
 import { cohereRerank, jinaRerank } from '../formats/rerank.ts'
+import { json } from './openapi/schema.ts'
 
 const request = {
   type: 'object',
@@ -15,33 +16,39 @@ const request = {
     rank_fields: { type: 'array', items: { type: 'string' }, description: 'The fields of documents that count.' },
   },
 }
-const result = { index: { type: 'integer' }, relevance_score: { type: 'number' }, document: { type: 'object' } }
-const response = {
-  type: 'object',
-  properties: {
-    id: { type: 'string' },
-    results: { type: 'array', items: { type: 'object', properties: result } },
-    meta: { type: 'object' },
-    usage: { type: 'object', description: 'Not in version 2.' },
-  },
-}
-const doc: EndpointDoc = {
+const doc: Omit<EndpointDoc, 'operationId'> = {
   summary: 'Order documents by how well they answer a query',
   tag: 'Reranking',
   request,
-  response,
+  success: json('RerankResults'),
+  callsModel: true,
 }
 
-const rerankAt = (format: UnaryFormat<'rerank'>, route: string, paths: readonly string[]): Endpoint => ({
+interface Version {
+  readonly operationId: string
+  /** Canonical path for metrics and the ledger. */
+  readonly route: string
+  readonly paths: readonly string[]
+}
+
+const rerankAt = (format: UnaryFormat<'rerank'>, { operationId, route, paths }: Version): Endpoint => ({
   method: 'POST',
   paths,
   auth: 'key',
-  doc,
+  doc: { operationId, ...doc },
   errorBody: format.errorBody,
   handle: (http, services, caller) => services.callModel(http, caller!, { format, route }),
 })
 
 /** Jina's path and that of Cohere's version 1. */
-export const rerank: Endpoint = rerankAt(jinaRerank, '/v1/rerank', ['/rerank', '/v1/rerank'])
+export const rerank: Endpoint = rerankAt(jinaRerank, {
+  operationId: 'createRerank',
+  route: '/v1/rerank',
+  paths: ['/rerank', '/v1/rerank'],
+})
 /** Cohere's version 2. */
-export const rerankTwo: Endpoint = rerankAt(cohereRerank, '/v2/rerank', ['/v2/rerank'])
+export const rerankTwo: Endpoint = rerankAt(cohereRerank, {
+  operationId: 'createRerankV2',
+  route: '/v2/rerank',
+  paths: ['/v2/rerank'],
+})

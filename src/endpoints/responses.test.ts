@@ -1,18 +1,30 @@
 /** What happens when the store or a process fails: hard to bring about with a whole gateway. */
 import { describe, expect, test } from 'bun:test'
-import { madeAnswer, requestOf } from '../../tests/made-answer.ts'
+import { answerOf, requestOf } from '../../tests/http-messages.ts'
 import { toResponse } from '../core/answer.ts'
+import type { Answer } from '../core/answer.ts'
+import type { Call } from '../core/call.ts'
 import type { Caller } from '../core/caller.ts'
 import type { Services } from '../core/endpoint.ts'
-import type { HttpRequest } from '../core/request.ts'
 import type { StoredResponse } from '../core/ports.ts'
-import { readBody } from '../core/request.ts'
+import { readBody, readJsonBody } from '../core/request.ts'
+import type { Client } from '../core/request.ts'
 import { responsesCreate, responsesRetrieve } from './responses.ts'
 
 type Json = Record<string, any>
 
 const caller = { role: 'key', key: { id: 'key' } } as Caller
 const nowMs = 1_000_000
+
+/** The steps of the pipeline that the endpoint takes part in. */
+function callModelWith(run: (call: Call, client: Client) => Promise<Answer>): Services['callModel'] {
+  return async (request, by, asked) => {
+    const body = readJsonBody(await readBody(request.body, 1e6))
+    const call = { id: request.id, caller: by, client: request, model: body.get('model'), body } as unknown as Call
+    await asked.prepare?.(call)
+    return asked.detach?.(call, client => run(call, client)) ?? run(call, request)
+  }
+}
 
 function servicesWith(
   answer: () => Response,
@@ -22,7 +34,7 @@ function servicesWith(
   return {
     settings: () => ({ bodyBytesMax: 1_000_000, headerPrefix: 'x-proxy' }),
     models: () => ({ resolve: () => [] }),
-    callModel: async () => madeAnswer(answer()),
+    callModel: callModelWith(() => answerOf(answer())),
     responses: store,
     detached,
     epochMs: () => nowMs,
@@ -158,13 +170,10 @@ describe('a run in the background', () => {
         },
         { start: (_, work) => ((run = work), true) },
       ),
-      callModel: async (request: HttpRequest) => {
-        seen.push({
-          aborted: request.left,
-          body: JSON.parse(Buffer.from(await readBody(request.body, 1e6)).toString()),
-        })
-        return madeAnswer(Response.json({ ...response, id: 'resp_upstream' }, { headers: { 'x-proxy-model-id': 'd' } }))
-      },
+      callModel: callModelWith((call, client) => {
+        seen.push({ aborted: client.left, body: call.body!.parse() })
+        return answerOf(Response.json({ ...response, id: 'resp_upstream' }, { headers: { 'x-proxy-model-id': 'd' } }))
+      }),
     } as unknown as Services
     const queued = (await (
       await create(services, { model: 'm', input: 'x', background: true, metadata: { a: 'b' } })

@@ -2,21 +2,22 @@
 import { z } from 'zod'
 import { jsonAnswer } from '../core/answer.ts'
 import type { Answer } from '../core/answer.ts'
+import type { Call } from '../core/call.ts'
 import type { Caller } from '../core/caller.ts'
-import type { Endpoint, EndpointDoc, ModelCall, Services } from '../core/endpoint.ts'
-import type { HttpRequest } from '../core/request.ts'
+import type { Endpoint, EndpointDoc, Services } from '../core/endpoint.ts'
 import { GatewayError, unprocessable } from '../core/errors.ts'
 import type { StoredResponse } from '../core/ports.ts'
+import { readJsonBody } from '../core/request.ts'
+import type { HttpRequest } from '../core/request.ts'
 import { openaiInputTokens, openaiResponses } from '../formats/openai/responses/index.ts'
 import { canReplay, replayResponse } from '../formats/openai/responses/replay.ts'
+import type { JsonBody } from '../lib/json/json-body.ts'
 import { readQuery } from './checked-input.ts'
+import { json, jsonOrEvents } from './openapi/schema.ts'
 import { abortBackground, failed, staleMs, startBackground } from './responses/background.ts'
-import { readRequest, withBody } from './responses/body.ts'
 import { readConversation } from './responses/conversation.ts'
 import { keepAnswer } from './responses/keep.ts'
 import type { KeptCall } from './responses/keep.ts'
-import { countOrEstimate } from './utils/count-or-estimate.ts'
-import type { CountCall } from './utils/count-or-estimate.ts'
 
 const paths = (rest: string) => [`/v1/responses${rest}`, `/responses${rest}`, `/openai/v1/responses${rest}`]
 const flag = { type: ['boolean', 'null'] }
@@ -39,43 +40,49 @@ const requestSchema = {
   },
   required: ['model'],
 }
-const responseSchema = {
-  type: 'object',
-  properties: {
-    id: { type: 'string' },
-    object: { const: 'response' },
-    status: { type: 'string' },
-    output: { type: 'array' },
-  },
-}
+const doc = (more: Omit<EndpointDoc, 'tag'>): EndpointDoc => ({ tag: 'Responses', ...more })
 
-function doc(summary: string, more: Partial<EndpointDoc> = {}): EndpointDoc {
-  return { summary, tag: 'Responses', response: responseSchema, ...more }
-}
-
-/** "Create a model response". Kept under its id unless `store` is false; with `background` answered at once, as queued. */
+/**
+ * "Create a model response". Kept under its id unless `store` is false; with `background` answered at once, as queued.
+ */
 export const responsesCreate: Endpoint = {
   method: 'POST',
   paths: paths(''),
   auth: 'key',
-  doc: doc('Create a response', { request: requestSchema }),
+  doc: doc({
+    operationId: 'createResponse',
+    summary: 'Create a response',
+    request: requestSchema,
+    success: jsonOrEvents('Response', 'ResponseStream'),
+    callsModel: true,
+  }),
   handle: (request, services, caller) => create(request, services, caller!),
 }
 
-async function create(original: HttpRequest, services: Services, caller: Caller): Promise<Answer> {
-  const asked: ModelCall = { format: openaiResponses, route: '/v1/responses' }
-  const { request, body } = await readRequest(original, services)
-  // The call itself says best what is wrong with a body.
-  if (!body || openaiResponses.inspect(body).problems.length > 0) return services.callModel(request, caller, asked)
+function create(request: HttpRequest, services: Services, caller: Caller): Promise<Answer> {
+  let kept: KeptCall | undefined
+  let sent: JsonBody
+  const answer = services.callModel(request, caller, {
+    format: openaiResponses,
+    route: '/v1/responses',
+    async prepare(call) {
+      sent = call.body!
+      kept = await readKept(call, services)
+    },
+    detach: (call, run) => (kept?.background ? startBackground({ services, call, body: sent, kept, run }) : undefined),
+  })
+  return answer.then(made => (kept && !kept.background ? keepAnswer(made, kept, services) : made))
+}
+
+/** What is to be kept of the call, whose body is replaced by one with everything that it refers to. */
+async function readKept(call: Call, services: Services): Promise<KeptCall> {
+  const body = call.body!
   const background = body.get('background') === true
   if (background) checkBackground(body.get('stream'), body.get('store'))
-  const keyId = caller.key.id
-  const conversation = await readConversation(body, keyId, services)
-  const { input, previousId, bytes } = conversation
-  const kept: KeptCall = { keyId, input, previousId, store: body.get('store') !== false, background }
-  if (background) return startBackground({ request, services, caller, body, bytes, kept, asked })
-  const sent = bytes === body.bytes ? request : withBody(request, bytes)
-  return keepAnswer(await services.callModel(sent, caller, asked), kept, services)
+  const keyId = call.caller.key.id
+  const { input, previousId, bytes } = await readConversation(body, keyId, services)
+  if (bytes !== body.bytes) call.body = readJsonBody(bytes)
+  return { keyId, input, previousId, store: body.get('store') !== false, background }
 }
 
 function checkBackground(stream: unknown, store: unknown): void {
@@ -92,22 +99,30 @@ function refused(param: string, message: string): GatewayError {
   return new GatewayError('invalid-request', message, { param })
 }
 
-/** "Get input token counts", with the earlier responses and items that are referred to. An estimate where nobody counts. */
+/**
+ * "Get input token counts", with the earlier responses and items that are referred to. An estimate where nobody counts.
+ */
 export const responsesInputTokens: Endpoint = {
   method: 'POST',
   paths: paths('/input_tokens'),
   auth: 'key',
-  doc: doc('Count the input tokens of a response, by the counter of its provider', {
+  doc: doc({
+    operationId: 'countResponseInputTokens',
+    summary: 'Count the input tokens of a response, by the counter of its provider',
     request: requestSchema,
-    response: { type: 'object' },
+    success: json('ResponseInputTokens'),
+    callsModel: true,
+    headers: ['x-token-count-source'],
   }),
-  async handle(original, services, caller) {
-    const asked: CountCall = { format: openaiInputTokens, route: '/v1/responses/input_tokens' }
-    const { request, body } = await readRequest(original, services)
-    if (!body || openaiInputTokens.inspect(body).problems.length > 0) return services.callModel(request, caller!, asked)
-    const { bytes } = await readConversation(body, caller!.key.id, services)
-    return countOrEstimate(withBody(request, bytes), services, caller!, asked)
-  },
+  handle: (request, services, caller) =>
+    services.callModel(request, caller!, {
+      format: openaiInputTokens,
+      route: '/v1/responses/input_tokens',
+      async prepare(call) {
+        const { bytes } = await readConversation(call.body!, call.caller.key.id, services)
+        if (bytes !== call.body!.bytes) call.body = readJsonBody(bytes)
+      },
+    }),
 }
 
 /** 404 for what is not this key's, whoever's it is. */
@@ -133,12 +148,19 @@ const retrieveQuery = z.object({
   starting_after: z.coerce.number().int().min(0).default(-1),
 })
 
-/** "Get a model response". 404 for what is not this key's; 400 for a stream of one that has not ended, which can be polled. */
+/**
+ * "Get a model response". 404 for what is not this key's; 400 for a stream of one that has not ended, which can be
+ * polled.
+ */
 export const responsesRetrieve: Endpoint = {
   method: 'GET',
   paths: paths('/{id}'),
   auth: 'key',
-  doc: doc('A stored response', {
+  doc: doc({
+    operationId: 'getResponse',
+    summary: 'A stored response',
+    success: jsonOrEvents('Response', 'ResponseStream'),
+    failures: [400],
     query: {
       stream: {
         schema: { enum: ['true', 'false'], default: 'false' },
@@ -173,12 +195,19 @@ export const responsesRetrieve: Endpoint = {
   },
 }
 
-/** "Delete a model response". One that still runs in the background is ended. 404 for what is not this key's, or is gone. */
+/**
+ * "Delete a model response". One that still runs in the background is ended. 404 for what is not this key's, or is
+ * gone.
+ */
 export const responsesDelete: Endpoint = {
   method: 'DELETE',
   paths: paths('/{id}'),
   auth: 'key',
-  doc: doc('Delete a stored response', { response: { type: 'object' } }),
+  doc: doc({
+    operationId: 'deleteResponse',
+    summary: 'Delete a stored response',
+    success: json('DeletedResponse'),
+  }),
   async handle(request, services, caller) {
     const record = await find(request, services, caller!)
     if (!(await services.responses.delete(record.keyId, record.id))) throw notFound(record.id)
@@ -192,7 +221,12 @@ export const responsesCancel: Endpoint = {
   method: 'POST',
   paths: paths('/{id}/cancel'),
   auth: 'key',
-  doc: doc('Cancel a response that runs in the background'),
+  doc: doc({
+    operationId: 'cancelResponse',
+    summary: 'Cancel a response that runs in the background',
+    success: json('Response'),
+    failures: [400],
+  }),
   async handle(request, services, caller) {
     const record = await find(request, services, caller!)
     if (!record.background)
@@ -221,7 +255,9 @@ export const responsesInputItems: Endpoint = {
   method: 'GET',
   paths: paths('/{id}/input_items'),
   auth: 'key',
-  doc: doc('The input items of a stored response', {
+  doc: doc({
+    operationId: 'listResponseInputItems',
+    summary: 'The input items of a stored response',
     query: {
       limit: { schema: { type: 'integer', default: 20, maximum: 100 }, description: 'Items a page.' },
       order: {
@@ -230,7 +266,7 @@ export const responsesInputItems: Endpoint = {
       },
       after: { schema: { type: 'string' }, description: '`last_id` of the page before.' },
     },
-    response: { type: 'object' },
+    success: json('ResponseInputItems'),
   }),
   async handle(request, services, caller) {
     const { limit, order, after } = readQuery(request, itemsQuery)

@@ -10,10 +10,9 @@ import { createFrontDoor } from './router.ts'
 const door = createFrontDoor({
   endpoints,
   services: { metricsText: () => 'up 1\n' } as Services,
-  identify: () => undefined,
+  policies: [],
   reportInternal: error => expect(error).toBeUndefined(),
   metricsRequireKey: () => false,
-  countRequest: () => undefined,
 })
 const full = new GatewayError('overloaded', 'full; try again', { retryAfterMs: 1000 })
 

@@ -5,23 +5,20 @@ import type { Answer } from '../core/answer.ts'
 import type { Caller } from '../core/caller.ts'
 import type { Endpoint, Services } from '../core/endpoint.ts'
 import { GatewayError, toGatewayError } from '../core/errors.ts'
-import type { CountedRequest } from '../core/policy.ts'
+import type { RequestHead, RequestPolicy } from '../core/policy.ts'
 import type { HttpRequest, IncomingRequest, RequestHeaders } from '../core/request.ts'
 import { openaiErrorBody } from '../formats/openai/error.ts'
 import { PathTable } from '../lib/path-table.ts'
-import { presentedKey, unknownKey } from './credentials.ts'
 
 /** What the door is made of. `endpoints` are laid out once; everything else is asked anew for each request. */
 interface FrontDoorParts {
   readonly endpoints: readonly Endpoint[]
   readonly services: Services
-  /** The caller of a key text; undefined = nobody. Synchronous when the key is known here. */
-  identify(keyText: string): Caller | undefined | Promise<Caller | undefined>
+  /** Asked in order for every request that needs a key. */
+  readonly policies: readonly RequestPolicy[]
   /** Failures that are the gateway's own; the client sees only that there was one. */
   reportInternal(error: GatewayError, request: { method: string; path: string; id: string }): void
   metricsRequireKey(): boolean
-  /** Counts one request of this caller; undefined = requests as such are not limited. */
-  countRequest(caller: Caller): CountedRequest | Promise<CountedRequest> | undefined
 }
 
 /** Answers whatever comes in: requests, what could not be read as one, and clients for whom there is no room. */
@@ -64,106 +61,94 @@ export function createFrontDoor(parts: FrontDoorParts): FrontDoor {
   }
 }
 
-/** Authenticates, then hands over. Stays synchronous as long as nothing has to be waited for. */
+/** Asks the policies, then hands over. Stays synchronous as long as nothing has to be waited for. */
 function admit(parts: FrontDoorParts, endpoint: Endpoint, request: HttpRequest): Answer | Promise<Answer> {
+  const open = endpoint.auth === 'none' && !(request.path === '/metrics' && parts.metricsRequireKey())
+  const head = new AdmittedHead(request, endpoint.auth === 'admin' ? 'admin' : 'key')
   try {
-    const open = endpoint.auth === 'none' && !(request.path === '/metrics' && parts.metricsRequireKey())
-    if (open) return finish(parts, endpoint, request, endpoint.handle(request, parts.services, undefined))
-    const keyText = presentedKey(request)
-    const caller = parts.identify(keyText)
-    if (caller instanceof Promise) return enterLater(parts, endpoint, request, caller)
-    return enter(parts, endpoint, request, caller)
+    return open ? perform(parts, endpoint, request, head) : enter(parts, endpoint, request, head)
   } catch (thrown) {
-    return failed(parts, endpoint, request, thrown)
+    return failed(parts, endpoint, { request, head }, thrown)
   }
 }
 
-/** A function of its own: closures would cost every call of a known key an environment for its variables. */
-function enterLater(
-  parts: FrontDoorParts,
-  endpoint: Endpoint,
-  request: HttpRequest,
-  caller: Promise<Caller | undefined>,
-): Promise<Answer> {
-  return caller
-    .then(known => enter(parts, endpoint, request, known))
-    .catch(thrown => failed(parts, endpoint, request, thrown))
+/** What the policies see of a request, and what they say of it. */
+class AdmittedHead implements RequestHead {
+  readonly auth: RequestHead['auth']
+  caller: Caller | undefined = undefined
+  answerHeaders: Record<string, string> | undefined = undefined
+  readonly #request: HttpRequest
+
+  constructor(request: HttpRequest, auth: RequestHead['auth']) {
+    this.#request = request
+    this.auth = auth
+  }
+
+  get headers(): RequestHeaders {
+    return this.#request.headers
+  }
+
+  get query(): URLSearchParams {
+    return this.#request.query
+  }
 }
 
+/** Asks the policies from number `from` on. */
 function enter(
   parts: FrontDoorParts,
   endpoint: Endpoint,
   request: HttpRequest,
-  caller: Caller | undefined,
+  head: AdmittedHead,
+  from = 0,
 ): Answer | Promise<Answer> {
-  if (!caller) throw unknownKey(presentedKey(request))
-  const counted = parts.countRequest(caller)
-  if (counted === undefined) return perform(parts, endpoint, request, caller)
-  return performCounted(parts, endpoint, request, { caller, counted })
+  for (let at = from; at < parts.policies.length; at++) {
+    const asked = parts.policies[at]!.admit(head)
+    if (asked)
+      return asked
+        .then(() => enter(parts, endpoint, request, head, at + 1))
+        .catch(thrown => failed(parts, endpoint, { request, head }, thrown))
+  }
+  return perform(parts, endpoint, request, head)
 }
 
 function perform(
   parts: FrontDoorParts,
   endpoint: Endpoint,
   request: HttpRequest,
-  caller: Caller,
+  head: AdmittedHead,
 ): Answer | Promise<Answer> {
-  if (endpoint.auth === 'admin' && caller.role !== 'admin')
-    throw new GatewayError('forbidden', 'this operation needs the master key')
-  return finish(parts, endpoint, request, endpoint.handle(request, parts.services, caller))
-}
-
-async function performCounted(
-  parts: FrontDoorParts,
-  endpoint: Endpoint,
-  request: HttpRequest,
-  { caller, counted }: { caller: Caller; counted: CountedRequest | Promise<CountedRequest> },
-): Promise<Answer> {
-  const { headers, refusal } = await counted
-  const answered = async () => {
-    if (refusal) throw refusal
-    return perform(parts, endpoint, request, caller)
-  }
-  const answer = await answered().catch((thrown: unknown) => failed(parts, endpoint, request, thrown))
-  // Again: a browser sees only those headers that are named.
-  return withCors(request.headers, { ...answer, headers: { ...answer.headers, ...headers } })
-}
-
-function finish(
-  parts: FrontDoorParts,
-  endpoint: Endpoint,
-  request: HttpRequest,
-  answer: Answer | Promise<Answer>,
-): Answer | Promise<Answer> {
-  if (answer instanceof Promise) return finishLater(parts, endpoint, request, answer)
-  return withCors(request.headers, answer)
-}
-
-function finishLater(
-  parts: FrontDoorParts,
-  endpoint: Endpoint,
-  request: HttpRequest,
-  answer: Promise<Answer>,
-): Promise<Answer> {
+  const answer = endpoint.handle(request, parts.services, head.caller)
+  if (!(answer instanceof Promise)) return finished(request, head, answer)
   return answer.then(
-    made => withCors(request.headers, made),
-    thrown => failed(parts, endpoint, request, thrown),
+    made => finished(request, head, made),
+    thrown => failed(parts, endpoint, { request, head }, thrown),
   )
 }
 
-function failed(parts: FrontDoorParts, endpoint: Endpoint, request: HttpRequest, thrown: unknown): Answer {
-  const error = toGatewayError(thrown)
-  if (error.kind === 'internal') parts.reportInternal(error, request)
-  return withCors(request.headers, errorAnswer(error, { id: request.id, body: endpoint.errorBody }))
+function finished(request: HttpRequest, { answerHeaders }: AdmittedHead, answer: Answer): Answer {
+  const whole = answerHeaders ? { ...answer, headers: { ...answer.headers, ...answerHeaders } } : answer
+  return withCors(request.headers, whole)
 }
 
-interface ErrorDress {
+function failed(parts: FrontDoorParts, endpoint: Endpoint, at: Admitted, thrown: unknown): Answer {
+  const { request, head } = at
+  const error = toGatewayError(thrown)
+  if (error.kind === 'internal') parts.reportInternal(error, request)
+  return finished(request, head, errorAnswer(error, { id: request.id, body: endpoint.errorBody }))
+}
+
+interface Admitted {
+  readonly request: HttpRequest
+  readonly head: AdmittedHead
+}
+
+interface ErrorShape {
   readonly id?: string
   /** The body in the path's dialect. */
   readonly body?: Endpoint['errorBody']
 }
 
-function errorAnswer(error: GatewayError, { id = randomUUIDv7(), body = openaiErrorBody }: ErrorDress = {}): Answer {
+function errorAnswer(error: GatewayError, { id = randomUUIDv7(), body = openaiErrorBody }: ErrorShape = {}): Answer {
   const headers: Record<string, string> = { 'x-request-id': id }
   if (error.retryAfterMs !== undefined) headers['retry-after'] = String(Math.ceil(error.retryAfterMs / 1000))
   if (error.kind === 'unauthenticated') headers['www-authenticate'] = 'Bearer'

@@ -8,6 +8,7 @@ import { GatewayError, unprocessable } from '../core/errors.ts'
 import type { LedgerQuery, LedgerRow } from '../core/ports.ts'
 import { parseIsoDate } from '../lib/iso-date.ts'
 import { readQuery } from './checked-input.ts'
+import { json } from './openapi/schema.ts'
 
 const moment = z.string().transform((text, context) => {
   const read = parseIsoDate(text)
@@ -34,12 +35,16 @@ const spendQuery = z.strictObject({
 
 const dateForms = '2026-11-21, 2026-11-21T08:00:00Z or 2026-11-21T08:00:00+02:00; UTC unless it says otherwise.'
 
-/** Money is dollars in decimal text. 403 for another key's calls, 422 for wrong filters, 400 for a cursor that is not ours. */
+/**
+ * Money is dollars in decimal text. 403 for another key's calls, 422 for wrong filters, 400 for a cursor that is not
+ * ours.
+ */
 export const spendLogs: Endpoint = {
   method: 'GET',
   paths: ['/spend/logs'],
   auth: 'key',
   doc: {
+    operationId: 'listSpendLogs',
     summary: "The ledger: every call with usage and cost; a key sees its own, the master key everyone's",
     tag: 'Spend',
     query: {
@@ -57,7 +62,8 @@ export const spendLogs: Endpoint = {
       limit: { schema: { type: 'integer', default: 50, maximum: 1000 }, description: 'Rows a page.' },
       cursor: { schema: { type: 'string' }, description: '`next_cursor` of the page before.' },
     },
-    response: { $ref: '#/components/schemas/SpendLogs' },
+    success: json('SpendLogs'),
+    failures: [400, 403],
   },
   async handle(request, services, caller) {
     const query = readQuery(request, spendQuery)

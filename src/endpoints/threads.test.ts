@@ -1,6 +1,6 @@
 /** Runs whose process, store or client fails: hard to bring about with a whole gateway. */
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
-import { madeAnswer, requestOf } from '../../tests/made-answer.ts'
+import { answerOf, requestOf } from '../../tests/http-messages.ts'
 import { toResponse } from '../core/answer.ts'
 import type { Caller } from '../core/caller.ts'
 import type { Services } from '../core/endpoint.ts'
@@ -53,7 +53,7 @@ const services = (more: Partial<Services> = {}): Services =>
   ({
     settings: () => ({ bodyBytesMax: 10_000, headerPrefix: 'x-proxy' }),
     models: () => ({ settings: { accessGroups: {} }, resolve: () => [{}] }),
-    callModel: async (request: HttpRequest) => madeAnswer(await answer(request)),
+    callModel: async (request: HttpRequest) => answerOf(await answer(request)),
     assistants: store,
     detached,
     epochMs: () => nowMs,

@@ -1,4 +1,7 @@
-/** Threads, messages and runs: gateway API specification, and OpenAI's API reference, "Threads". Kept for each key by itself. */
+/**
+ * Threads, messages and runs: gateway API specification, and OpenAI's API reference, "Threads". Kept for each key by
+ * itself.
+ */
 import { z } from 'zod'
 import { jsonAnswer } from '../core/answer.ts'
 import type { Endpoint } from '../core/endpoint.ts'
@@ -28,7 +31,10 @@ const create: Endpoint = {
   method: 'POST',
   paths: pathsOf('/threads'),
   auth: 'key',
-  doc: doc('Create a thread', { request: schemaOf(createBody), requestOptional: true }),
+  doc: doc(
+    { operationId: 'createThread', summary: 'Create a thread', answer: 'Thread' },
+    { request: schemaOf(createBody), requestOptional: true },
+  ),
   async handle(request, services, caller) {
     const body = await readAssistantJson(request, services, createBody)
     const thread = newThread(services, caller!, body.metadata)
@@ -44,7 +50,11 @@ const remove: Endpoint = {
   method: 'DELETE',
   paths: oneThread.paths,
   auth: 'key',
-  doc: doc('Delete a thread with its messages and runs'),
+  doc: doc({
+    operationId: 'deleteThread',
+    summary: 'Delete a thread with its messages and runs',
+    answer: 'DeletedThread',
+  }),
   async handle(request, services, caller) {
     const thread = await findThread(request, services, caller!)
     // Only the last run can be at work.
@@ -67,7 +77,10 @@ const addMessage: Endpoint = {
   method: 'POST',
   paths: messagePaths(''),
   auth: 'key',
-  doc: doc('Add a message to a thread', { request: schemaOf(messageBody) }),
+  doc: doc(
+    { operationId: 'createThreadMessage', summary: 'Add a message to a thread', answer: 'ThreadMessage' },
+    { request: schemaOf(messageBody) },
+  ),
   async handle(request, services, caller) {
     const thread = await findThread(request, services, caller!)
     const message = newMessage(services, thread, await readAssistantJson(request, services, messageBody))
@@ -85,9 +98,15 @@ const listMessages: Endpoint = {
   method: 'GET',
   paths: messagePaths(''),
   auth: 'key',
-  doc: doc('The messages of a thread', {
-    query: { ...pageParameters, run_id: { schema: { type: 'string' }, description: 'Only the messages of this run.' } },
-  }),
+  doc: doc(
+    { operationId: 'listThreadMessages', summary: 'The messages of a thread', answer: 'ThreadMessageList' },
+    {
+      query: {
+        ...pageParameters,
+        run_id: { schema: { type: 'string' }, description: 'Only the messages of this run.' },
+      },
+    },
+  ),
   async handle(request, services, caller) {
     const thread = await findThread(request, services, caller!)
     return listObjects(request, services, { kind: 'message', keyId: null, parentId: thread.id })
@@ -107,13 +126,29 @@ const oneMessage: ObjectPath = {
  */
 export const threadEndpoints: readonly Endpoint[] = [
   create,
-  retrieveEndpoint(oneThread, 'A thread'),
-  metadataEndpoint(oneThread, 'Change the metadata of a thread', modifyThreadBody),
+  retrieveEndpoint(oneThread, { operationId: 'getThread', summary: 'A thread', answer: 'Thread' }),
+  metadataEndpoint(
+    oneThread,
+    { operationId: 'updateThread', summary: 'Change the metadata of a thread', answer: 'Thread' },
+    modifyThreadBody,
+  ),
   remove,
   addMessage,
   listMessages,
-  retrieveEndpoint(oneMessage, 'A message of a thread'),
-  metadataEndpoint(oneMessage, 'Change the metadata of a message'),
-  deleteEndpoint(oneMessage, 'Delete a message of a thread'),
+  retrieveEndpoint(oneMessage, {
+    operationId: 'getThreadMessage',
+    summary: 'A message of a thread',
+    answer: 'ThreadMessage',
+  }),
+  metadataEndpoint(oneMessage, {
+    operationId: 'updateThreadMessage',
+    summary: 'Change the metadata of a message',
+    answer: 'ThreadMessage',
+  }),
+  deleteEndpoint(oneMessage, {
+    operationId: 'deleteThreadMessage',
+    summary: 'Delete a message of a thread',
+    answer: 'DeletedThreadMessage',
+  }),
   ...runEndpoints,
 ]

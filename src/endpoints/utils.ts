@@ -1,4 +1,7 @@
-/** Utilities: gateway API specification, "Utilities". They tell what a call would cost, carry or send, without making it. */
+/**
+ * Utilities: gateway API specification, "Utilities". They tell what a call would cost, carry or send, without making
+ * it.
+ */
 import { z } from 'zod'
 import { visibleDeployments } from '../accounts/model-access.ts'
 import { jsonAnswer } from '../core/answer.ts'
@@ -10,10 +13,9 @@ import { readBody, readJsonBody } from '../core/request.ts'
 import { supportedParams } from '../core/params.ts'
 import type { JsonBody } from '../lib/json/json-body.ts'
 import { readJsonAs, readQuery } from './checked-input.ts'
+import { json, reference } from './openapi/schema.ts'
 import { countTokens } from './utils/token-counter.ts'
 import { transformBody, transformRequest } from './utils/transform-request.ts'
-
-const reference = (name: string) => ({ $ref: `#/components/schemas/${name}` })
 
 /** Python's clients write True. */
 const flag = z
@@ -28,6 +30,7 @@ export const tokenCounterEndpoint: Endpoint = {
   paths: ['/utils/token_counter'],
   auth: 'key',
   doc: {
+    operationId: 'countTokens',
     summary: 'Count the tokens of a text or of the input of a chat',
     tag: 'Utilities',
     query: {
@@ -37,7 +40,8 @@ export const tokenCounterEndpoint: Endpoint = {
       },
     },
     request: reference('TokenCountRequest'),
-    response: reference('TokenCount'),
+    success: json('TokenCount'),
+    callsModel: true,
   },
   async handle(request, services, caller) {
     const { call_endpoint: asked } = readQuery(request, z.object({ call_endpoint: flag }))
@@ -57,10 +61,12 @@ const paramsAt = (name: 'supported_compat_params' | 'supported_openai_params'): 
   paths: [`/utils/${name}`],
   auth: 'key',
   doc: {
+    operationId: name === 'supported_compat_params' ? 'listSupportedCompatParams' : 'listSupportedOpenaiParams',
     summary: 'The fields of a chat completion that a model takes',
     tag: 'Utilities',
     query: { model: { schema: { type: 'string' }, description: 'A model of this gateway.', required: true } },
-    response: { type: 'object', properties: { [name]: { type: 'array', items: { type: 'string' } } } },
+    success: json(name === 'supported_compat_params' ? 'SupportedCompatParams' : 'SupportedOpenaiParams'),
+    failures: [400, 404],
   },
   handle(request, services, caller) {
     const { model } = readQuery(
@@ -103,18 +109,21 @@ function paramsOf(model: string, services: Services, caller: Caller): string[] {
 }
 
 /**
- * POST /utils/transform_request, answered with the specification's raw request record. What the call would be refused for
- * stands in its `error`, under status 200; 403 for a model that is not for this key, 422 for a body that is no such request.
+ * POST /utils/transform_request, answered with the specification's raw request record. What the call would be refused
+ * for stands in its `error`, under status 200; 403 for a model that is not for this key, 422 for a body that is no such
+ * request.
  */
 export const transformRequestEndpoint: Endpoint = {
   method: 'POST',
   paths: ['/utils/transform_request'],
   auth: 'key',
   doc: {
+    operationId: 'transformRequest',
     summary: 'What a call would send to its upstream; nothing is sent',
     tag: 'Utilities',
     request: reference('TransformRequest'),
-    response: reference('RawRequest'),
+    success: json('RawRequest'),
+    failures: [403],
   },
   handle: async (request, services, caller) =>
     transformRequest(

@@ -1,13 +1,31 @@
-/** The record of one call, made as soon as the caller is known. A class, so that every call has one shape. */
-import type { Call } from '../core/call.ts'
+/** The record of one call, made when the caller is known. A class, so that every call has one shape in memory. */
+import type { Reply } from '../core/answer.ts'
+import type { AskedCall, Call, CallBounds } from '../core/call.ts'
 import type { Caller } from '../core/caller.ts'
-import type { Operation } from '../core/operation.ts'
+import type { ChatEvent } from '../core/chat.ts'
 import type { Deployment } from '../core/deployment.ts'
-import type { StreamRelay } from '../core/format.ts'
+import type { BatchLine } from '../core/endpoint.ts'
+import { GatewayError } from '../core/errors.ts'
+import type { Format, StreamRelay } from '../core/format.ts'
+import type { CallInput, InputEdit } from '../core/input.ts'
+import { noOverrides } from '../core/overrides.ts'
+import type { RequestOverrides } from '../core/overrides.ts'
+import type { Operation } from '../core/operation.ts'
+import type { ModelDirectory } from '../core/ports.ts'
 import type { Client, HttpRequest } from '../core/request.ts'
 import type { Usage, UsageSource } from '../core/usage.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { JsonBody } from '../lib/json/json-body.ts'
+import { decodeInput } from './input.ts'
+import { hubReply } from './reply.ts'
+
+/** What all calls are made with. `models` is asked once per call: a reload replaces the directory. */
+export interface CallParts {
+  readonly clock: Clock
+  models(): ModelDirectory
+  /** `Call.bounds` by the rules of prices (`accounts/cost-bounds.ts`). */
+  boundsOf(call: Call): CallBounds
+}
 
 interface CallStart {
   readonly id: string
@@ -16,11 +34,17 @@ interface CallStart {
   readonly caller: Caller
   readonly client: Client
   readonly userAgent: string
-  readonly startedAtMs: number
-  readonly startedMs: number
+  readonly format: Format | undefined
+  readonly asked: AskedCall
+  readonly announcedBytes: number | undefined
+  readonly models: ModelDirectory
+  /** Milliseconds since 1970; absent = now. */
+  readonly startedAtMs?: number
 }
 
 const noDeployments: readonly Deployment[] = []
+const noGroups: ReadonlyMap<string, readonly Deployment[]> = new Map()
+const noEdits: readonly InputEdit[] = []
 const nothingDropped: readonly string[] = []
 
 /**
@@ -31,10 +55,14 @@ export class CallRecord implements Call {
   readonly operation: Operation
   readonly route: string
   readonly caller: Caller
-  readonly client: Client
+  client: Client
   readonly userAgent: string
+  readonly asked: AskedCall
+  readonly models: ModelDirectory
+  readonly announcedBytes: number | undefined
   readonly startedAtMs: number
   readonly startedMs: number
+  format: Format | undefined
   body: JsonBody | undefined = undefined
   upload: Call['upload'] = undefined
   namedFiles: Call['namedFiles'] = undefined
@@ -42,7 +70,9 @@ export class CallRecord implements Call {
   model = ''
   stream = false
   endUser = ''
+  overrides: RequestOverrides = noOverrides
   candidates = noDeployments
+  fallbackGroups = noGroups
   deployment: Deployment | undefined = undefined
   attempts = 0
   retries = 0
@@ -58,34 +88,90 @@ export class CallRecord implements Call {
   dropped = nothingDropped
   taken: Call['taken'] = undefined
   responseHeaders: Record<string, string> = {}
+  reservedBytes = 0
+  edits = noEdits
+  readonly #parts: CallParts
+  #input: CallInput | undefined = undefined
 
-  constructor(start: CallStart) {
+  constructor(parts: CallParts, start: CallStart) {
+    this.#parts = parts
     this.id = start.id
     this.operation = start.operation
     this.route = start.route
     this.caller = start.caller
     this.client = start.client
     this.userAgent = start.userAgent
-    this.startedAtMs = start.startedAtMs
-    this.startedMs = start.startedMs
+    this.asked = start.asked
+    this.models = start.models
+    this.announcedBytes = start.announcedBytes
+    this.format = start.format
+    this.startedAtMs = start.startedAtMs ?? parts.clock.epochMs()
+    this.startedMs = parts.clock.monotonicMs()
+  }
+
+  input(): CallInput {
+    return (this.#input ??= this.#decoded())
+  }
+
+  #decoded(): CallInput {
+    if (!this.body && !this.upload && this.format)
+      throw new GatewayError('internal', 'the input of a call was asked for before its body was read')
+    const input = decodeInput(this, this.body)
+    for (const edit of this.edits) edit(input)
+    return input
+  }
+
+  change(edit: InputEdit): void {
+    edit(this.input())
+    this.edits = [...this.edits, edit]
+  }
+
+  bounds(): CallBounds {
+    return this.#parts.boundsOf(this)
+  }
+
+  reply(answer: readonly ChatEvent[] | object): Reply {
+    return hubReply(this, answer)
   }
 }
 
 /** The record of a call that begins now. `what` = what is asked for, and under which path it is counted. */
 export function openCall(
-  clock: Clock,
+  parts: CallParts,
   request: HttpRequest,
   caller: Caller,
-  what: Pick<CallStart, 'operation' | 'route'>,
+  what: Pick<CallStart, 'operation' | 'route' | 'format' | 'asked'>,
 ): CallRecord {
-  return new CallRecord({
+  return new CallRecord(parts, {
     id: request.id,
     operation: what.operation,
     route: what.route,
+    format: what.format,
+    asked: what.asked,
     caller,
     client: request,
     userAgent: request.headers.get('user-agent') ?? '',
-    startedAtMs: clock.epochMs(),
-    startedMs: clock.monotonicMs(),
+    announcedBytes: request.body.announcedBytes,
+    models: parts.models(),
   })
+}
+
+/** One line of a batch's input file as a call of its own: for policies alone, never sent or settled. */
+export function lineOf(parts: CallParts, call: Call, line: BatchLine): CallRecord {
+  const { id, caller, client, userAgent, models } = call
+  const { format, route, body } = line
+  const made = new CallRecord(parts, {
+    id,
+    operation: format?.operation ?? 'batches',
+    route,
+    caller,
+    client,
+    userAgent,
+    models,
+    format,
+    asked: {},
+    announcedBytes: body.size,
+  })
+  made.body = body
+  return made
 }

@@ -1,46 +1,46 @@
-/** Which deployments rest: after a rate limit or refused credentials at once, after other failures in a row. */
+/** Which deployments cool down: at once after a rate limit or refused credentials, after other failures in a row. */
 import { LRUCache } from 'lru-cache'
 import type { Deployment } from '../core/deployment.ts'
 import type { GatewayError } from '../core/errors.ts'
 import type { RouterSettings } from '../core/settings.ts'
 import type { Clock } from '../lib/clock.ts'
 
-const restMsMax = 60_000
+const cooldownMsMax = 60_000
 
 interface Health {
   readonly deployment: Deployment
   failsInARow: number
-  restsUntilMs: number
+  coolsUntilMs: number
   rateLimited: boolean
 }
 
-/** A deployment that has just begun to rest, for the operator. */
-export interface Rest {
+/** A cooldown that has just begun, for the operator. */
+export interface Cooldown {
   readonly deployment: Deployment
-  readonly restMs: number
+  readonly cooldownMs: number
   readonly failsInARow: number
   /** The last of the failures. */
   readonly error: GatewayError
 }
 
 /**
- * Of this process alone. A rest is as long as the upstream asks for, else as the settings say, and a minute at most.
+ * Of this process alone. A cooldown is as long as the upstream asks for, else as the settings say; a minute at most.
  */
 export class Cooldowns {
   readonly #clock: Clock
-  readonly #report: (rest: Rest) => void
+  readonly #report: (cooldown: Cooldown) => void
   /** By deployment and upstream model: a wildcard is many models. Only those that failed are here. */
   readonly #health = new LRUCache<string, Health>({ max: 10_000 })
 
-  constructor(clock: Clock, report: (rest: Rest) => void = () => {}) {
+  constructor(clock: Clock, report: (cooldown: Cooldown) => void = () => {}) {
     this.#clock = clock
     this.#report = report
   }
 
-  /** Those that rest now. */
-  resting(): Deployment[] {
+  /** Those that cool down now. */
+  coolingDown(): Deployment[] {
     return [...this.#health.values()]
-      .filter(health => health.restsUntilMs > this.#clock.monotonicMs())
+      .filter(health => health.coolsUntilMs > this.#clock.monotonicMs())
       .map(health => health.deployment)
   }
 
@@ -48,32 +48,32 @@ export class Cooldowns {
     if (this.#health.size > 0) this.#health.delete(keyOf(deployment))
   }
 
-  /** Counts the failure. Told to `report` when a rest begins with it, not when one becomes longer. */
+  /** Counts the failure. Told to `report` when a cooldown begins with it, not when one becomes longer. */
   failed(deployment: Deployment, error: GatewayError, settings: RouterSettings): void {
     const nowMs = this.#clock.monotonicMs()
     const before = this.#health.get(keyOf(deployment))
     const failsInARow = (before?.failsInARow ?? 0) + 1
     const atOnce = error.kind === 'upstream-rate-limited' || error.kind === 'upstream-credentials'
-    const rests = atOnce || failsInARow >= settings.allowedFails
-    const restMs = Math.min(error.retryAfterMs ?? settings.cooldownMs, restMsMax)
+    const cools = atOnce || failsInARow >= settings.allowedFails
+    const cooldownMs = Math.min(error.retryAfterMs ?? settings.cooldownMs, cooldownMsMax)
     this.#health.set(keyOf(deployment), {
       deployment,
       failsInARow,
-      restsUntilMs: rests ? nowMs + restMs : (before?.restsUntilMs ?? 0),
+      coolsUntilMs: cools ? nowMs + cooldownMs : (before?.coolsUntilMs ?? 0),
       rateLimited: error.kind === 'upstream-rate-limited',
     })
-    if (rests && (before?.restsUntilMs ?? 0) <= nowMs) this.#report({ deployment, restMs, failsInARow, error })
+    if (cools && (before?.coolsUntilMs ?? 0) <= nowMs) this.#report({ deployment, cooldownMs, failsInARow, error })
   }
 
-  /** Milliseconds it still rests; 0 = available. */
-  restMs(deployment: Deployment): number {
+  /** Milliseconds until it is available; 0 = now. */
+  remainingMs(deployment: Deployment): number {
     const health = this.#health.get(keyOf(deployment))
-    return health ? Math.max(health.restsUntilMs - this.#clock.monotonicMs(), 0) : 0
+    return health ? Math.max(health.coolsUntilMs - this.#clock.monotonicMs(), 0) : 0
   }
 
-  /** It rests by the word of its provider: it is not chosen even where all others rest too. */
+  /** Its provider has asked for the wait: it is not chosen even where all others cool down, too. */
   isRateLimited(deployment: Deployment): boolean {
-    return this.#health.get(keyOf(deployment))?.rateLimited === true && this.restMs(deployment) > 0
+    return this.#health.get(keyOf(deployment))?.rateLimited === true && this.remainingMs(deployment) > 0
   }
 }
 

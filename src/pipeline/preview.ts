@@ -1,61 +1,48 @@
 /** What a call would send to its upstream: planned like every call, and then shown instead of sent. */
-import type { Call } from '../core/call.ts'
 import type { Caller } from '../core/caller.ts'
 import type { Deployment } from '../core/deployment.ts'
 import type { CallPreview, ModelCall } from '../core/endpoint.ts'
 import type { HttpRequest } from '../core/request.ts'
-import { unprocessable } from '../core/errors.ts'
-import type { Policy } from '../core/policy.ts'
 import type { Target } from '../core/provider.ts'
 import type { CallHead } from '../core/transport.ts'
 import { readJsonBody } from '../core/request.ts'
-import type { Clock } from '../lib/clock.ts'
 import { Redactor, redacted } from '../lib/redact.ts'
 import { Secret } from '../lib/secret.ts'
 import { planAttempt } from './lanes/attempt.ts'
 import type { Attempt } from './lanes/attempt.ts'
+import { admitDryRun } from './admission.ts'
+import type { CallPolicies } from './admission.ts'
 import { openCall } from './call-record.ts'
+import type { CallParts } from './call-record.ts'
 import type { PlaceFiles } from './files/named-files.ts'
 
-interface PreviewParts {
-  readonly clock: Clock
-  /** Finds the call's candidates, or refuses it. */
-  readonly access: Policy
+interface PreviewParts extends CallParts {
+  readonly policies: CallPolicies
   readonly placeFiles: PlaceFiles
 }
 
 type PreviewCall = (request: HttpRequest, caller: Caller, call: ModelCall, bytes: Uint8Array) => Promise<CallPreview>
 
 /**
- * Binds the parts. `bytes` is the body to be shown. Rejects where body or access would have the call refused; no limit
- * is asked. No model is called, but files that the body names may be fetched. Secrets are redacted.
+ * Binds the parts. `bytes` is the body to be shown. Rejects where a policy would refuse the call; no limit is asked. No
+ * model is called, but files that the body names may be fetched. Secrets are redacted.
  */
-export function createPreviewCall({ clock, access, placeFiles }: PreviewParts): PreviewCall {
+export function createPreviewCall(parts: PreviewParts): PreviewCall {
   return async (request, caller, asked, bytes) => {
-    const call = openCall(clock, request, caller, { operation: asked.format.operation, route: asked.route })
-    readBody(call, asked, bytes)
-    call.forwardedHeaders = asked.format.forward.headers?.(request.headers)
-    await access.admit?.(call)
-    await placeFiles(call, asked.format)
+    const { format, route } = asked
+    const call = openCall(parts, request, caller, { operation: format.operation, route, format, asked })
+    call.body = readJsonBody(bytes)
+    call.forwardedHeaders = format.forward.headers?.(request.headers)
+    await admitDryRun(call, parts.policies)
+    await parts.placeFiles(call)
     const deployment = firstOf(call.candidates)
-    const attempt = planAttempt(call, asked.format, deployment)
+    const attempt = planAttempt(call, deployment, parts.policies)
     return shown(attempt, {
       deployment,
-      epochMs: clock.epochMs(),
+      epochMs: parts.clock.epochMs(),
       hidden: [...(call.namedFiles?.localIds.keys() ?? [])],
     })
   }
-}
-
-function readBody(call: Call, { format, model, stream }: ModelCall, bytes: Uint8Array): void {
-  const body = readJsonBody(bytes)
-  const inspection = format.inspect(body)
-  call.body = body
-  if (inspection.problems.length > 0) throw unprocessable(inspection.problems)
-  call.model = model || inspection.model
-  call.stream = stream ?? inspection.stream
-  if (!call.model)
-    throw unprocessable([{ loc: ['body', 'model'], msg: 'is missing; name one of GET /v1/models', type: 'missing' }])
 }
 
 /** Weights leave the choice among equals to chance; the first of them speaks for all. */

@@ -1,15 +1,12 @@
 /** What a client gets: the response to a call, with the headers that say who answered and what it cost. */
-import type { Answer } from '../core/answer.ts'
+import type { Answer, Reply } from '../core/answer.ts'
 import type { Call } from '../core/call.ts'
 import type { GatewayError } from '../core/errors.ts'
-import type { Format } from '../core/format.ts'
-import type { Reply } from '../core/policy.ts'
 import type { Clock } from '../lib/clock.ts'
 
-/** What answers are made with. `settings` is asked for every answer: a reload may change the prefix of headers. */
+/** What answers are made with. */
 export interface RespondParts {
   readonly clock: Clock
-  settings(): { readonly headerPrefix: string }
   /** Nano-dollars as the text of dollars. */
   costText(nanoUsd: bigint): string
 }
@@ -32,11 +29,11 @@ export function respond(parts: RespondParts, call: Call, reply: Reply): Answer {
  * An error in the words of the client's dialect, with the status of its kind; `retry-after` where the error says how
  * long. Once a call, as `respond`.
  */
-export function respondError(parts: RespondParts, call: Call, format: Format, error: GatewayError): Answer {
+export function respondError(parts: RespondParts, call: Call, error: GatewayError): Answer {
   const headers = answerHeaders(parts, call)
   headers['content-type'] = 'application/json'
   addRetryAfter(headers, error)
-  return { status: error.status, headers, body: JSON.stringify(format.errorBody(error, call.id)) }
+  return { status: error.status, headers, body: JSON.stringify(call.format!.errorBody(error, call.id)) }
 }
 
 /** `retry-after` in whole seconds for everyone, in milliseconds for the SDKs that read it. */
@@ -75,8 +72,9 @@ function headerNames(prefix: string): HeaderNames {
 
 let names = headerNames('x-proxy')
 
-function answerHeaders(parts: RespondParts, call: Call): Record<string, string> {
-  const prefix = parts.settings().headerPrefix
+/** The gateway's own headers of an answer: `call.responseHeaders` itself, with more added. */
+export function answerHeaders(parts: RespondParts, call: Call): Record<string, string> {
+  const prefix = call.models.settings.headerPrefix
   if (names.prefix !== prefix) names = headerNames(prefix)
   // The call is over: what its policies have collected is not copied.
   const headers = call.responseHeaders

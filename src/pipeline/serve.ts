@@ -1,50 +1,43 @@
-/** A model call from request to response: read the body, pass the policies, route, settle, answer. */
-import type { Answer } from '../core/answer.ts'
-import type { Settlement } from '../core/call.ts'
+/**
+ * A model call from request to response: admission on the head, the body, admission on the body, route, settle, answer.
+ */
+import type { Answer, Reply } from '../core/answer.ts'
 import type { Caller } from '../core/caller.ts'
 import type { ModelCall } from '../core/endpoint.ts'
-import { GatewayError, toGatewayError, unprocessable } from '../core/errors.ts'
+import { GatewayError, toGatewayError } from '../core/errors.ts'
 import { withLocalIds } from '../core/local-ids.ts'
-import type { Policy, Reply } from '../core/policy.ts'
 import { checkEncoding, readJsonBody } from '../core/request.ts'
-import type { BodyReader, HttpRequest } from '../core/request.ts'
-import type { Settings } from '../core/settings.ts'
-import type { Usage, Prices } from '../core/usage.ts'
+import type { BodyReader, Client, HttpRequest } from '../core/request.ts'
 import type { JsonBody } from '../lib/json/json-body.ts'
-import type { Deployment } from '../core/deployment.ts'
-import { openCall } from './call-record.ts'
+import { admitCall } from './admission.ts'
+import type { AdmissionTaker } from './admission.ts'
 import { CallControl } from './call-control.ts'
-import type { Settle } from './call-control.ts'
-import type { PlaceFiles } from './files/named-files.ts'
-import { respond, respondError } from './respond.ts'
-import type { RespondParts } from './respond.ts'
-import type { ReplyTaker, Router } from './route.ts'
+import { openCall } from './call-record.ts'
 import { readForm } from './files/upload.ts'
-import { completeUsage } from './usage.ts'
+import { SettlingStream } from './lanes/settling-stream.ts'
+import { respond, respondError } from './respond.ts'
+import type { ReplyTaker, Router } from './route.ts'
+import { settler } from './settle.ts'
+import type { SettleParts } from './settle.ts'
 
-interface ServeParts extends RespondParts {
-  readonly policies: readonly Policy[]
+/** What calls are served with. */
+export interface ServeParts extends SettleParts {
   readonly router: Router
-  readonly placeFiles: PlaceFiles
   /** Where large files of forms wait for their upstream. */
   readonly uploadDirectory: string
-  settings(): Settings
-  resolve(model: string): readonly Deployment[]
-  cost(usage: Usage, prices: Prices | null, atMs: number): bigint | null
 }
 
 type CallModel = (request: HttpRequest, caller: Caller, call: ModelCall) => Promise<Answer>
 
 /** Binds the parts; the result is what every model endpoint calls. Its promise never rejects. */
 export function createCallModel(parts: ServeParts): CallModel {
-  const settle: Settle = (call, outcome, status, error) => {
-    settleCall(parts, { call, outcome, status, error })
-  }
+  const settle = settler(parts)
   return (request, caller, asked) =>
     new Promise(resolve => {
-      const call = openCall(parts.clock, request, caller, { operation: asked.format.operation, route: asked.route })
+      const { format, route } = asked
+      const call = openCall(parts, request, caller, { operation: format.operation, route, format, asked })
       const control = new CallControl(call, settle)
-      new Serving({ parts, request, asked, control, resolve }).start()
+      new Serving({ parts, request, asked, control }, resolve).start()
     })
 }
 
@@ -53,133 +46,148 @@ interface ServingParts {
   readonly request: HttpRequest
   readonly asked: ModelCall
   readonly control: CallControl
-  resolve(answer: Answer): void
 }
 
+/** What comes next once the present policies have let the call pass. */
+type Step = 'body' | 'route'
+
 /**
- * One call from its body to its response. Plain steps on one object, not async functions: each of those costs
+ * One call from its head to its response. Plain steps on one object, not async functions: each of those costs
  * microseconds and hundreds of bytes (docs/decisions/0005).
  */
-class Serving implements BodyReader, ReplyTaker {
+class Serving implements BodyReader, AdmissionTaker, ReplyTaker {
   readonly #at: ServingParts
+  #resolve: (answer: Answer) => void
+  #next: Step = 'body'
 
-  constructor(at: ServingParts) {
+  constructor(at: ServingParts, resolve: (answer: Answer) => void) {
     this.#at = at
+    this.#resolve = resolve
   }
 
   start(): void {
-    const { parts, request, asked, control } = this.#at
+    const { parts, control } = this.#at
     control.onLeft = error => this.failed(error)
     if (control.left) return control.clientLeft()
     try {
-      if ('multipart' in asked.format)
-        takeForm(parts, request, control)
-          .then(body => this.#serve(body))
-          .catch(thrown => this.failed(thrown))
-      else this.#read(request, parts.settings().bodyBytesMax)
+      admitCall(control.call, parts.policies.head, this)
     } catch (thrown) {
       this.failed(thrown)
     }
   }
 
-  #read(request: HttpRequest, bytesMax: number): void {
-    checkEncoding(request.headers)
-    request.body.read(bytesMax, this)
-  }
+  // ---- what the policies, the body and the router call
 
-  // ---- what the body calls, and the router
-
-  failed(thrown: unknown): void {
-    const error = toGatewayError(thrown)
-    const { namedFiles } = this.#at.control.call
-    this.#fail(namedFiles ? withLocalIds(error, namedFiles.localIds) : error)
+  admitted(): void {
+    if (this.#at.control.settled) return
+    if (this.#next === 'body') this.#read()
+    else this.#route()
   }
 
   whole(bytes: Uint8Array): void {
     try {
-      this.#serve(readJsonBody(bytes))
+      this.#admitBody(readJsonBody(bytes))
     } catch (thrown) {
       this.failed(thrown)
     }
   }
 
   answered(reply: Reply): void {
+    const { control } = this.#at
     try {
-      this.#answer(reply)
+      const { body } = reply
+      const whole = typeof body === 'string' || body instanceof Uint8Array
+      // The router's streams settle by themselves at their end; a policy's stream is settled here.
+      const own = whole || control.call.attempts > 0 ? reply : { ...reply, body: new SettlingStream(body, control) }
+      if (whole) control.settle('success', reply.status)
+      this.#end(respond(this.#at.parts, control.call, own))
     } catch (thrown) {
       this.failed(thrown)
     }
   }
 
-  /** Throws what is wrong with the request. */
-  #serve(body: JsonBody): void {
-    const { request, asked, control } = this.#at
+  failed(thrown: unknown): void {
+    const { parts, control } = this.#at
     const { call } = control
-    const inspection = asked.format.inspect(body)
-    call.body = body
-    call.model = asked.model || inspection.model || (asked.defaultModel?.() ?? '')
-    call.stream = asked.stream ?? inspection.stream
-    call.forwardedHeaders = asked.format.forward.headers?.(request.headers)
-    call.endUser = inspection.endUser
-    if (inspection.problems.length > 0) throw unprocessable(inspection.problems)
-    if (!call.model) {
-      throw unprocessable([{ loc: ['body', 'model'], msg: 'is missing; name one of GET /v1/models', type: 'missing' }])
+    const { namedFiles } = call
+    const failure = toGatewayError(thrown)
+    const error = namedFiles ? withLocalIds(failure, namedFiles.localIds) : failure
+    const reply = control.settled ? undefined : replacementFor(parts, control, error)
+    if (reply) {
+      control.settle('success', reply.status, error)
+      return this.#end(respond(parts, call, reply))
     }
-    this.#admit(0)
+    control.settle(error.kind === 'client-closed' ? 'client_closed' : 'error', error.status, error)
+    this.#end(respondError(parts, call, error))
   }
 
-  /** Asks the policies from number `from` on, then routes. Only a policy that has to wait makes the call wait. */
-  #admit(from: number): void {
-    const { parts, asked, control } = this.#at
-    const { policies } = parts
-    for (let at = from; at < policies.length; at++) {
-      const asking = policies[at]!.admit?.(control.call)
-      if (asking) return this.#admitLater(asking, at + 1)
-    }
-    const placing = parts.placeFiles(control.call, asked.format)
-    if (placing) return this.#routeLater(placing)
-    this.#route()
+  // ---- inside
+
+  #read(): void {
+    const { parts, request, asked, control } = this.#at
+    checkEncoding(request.headers)
+    if ('multipart' in asked.format)
+      takeForm(parts, request, control)
+        .then(body => this.#admitBody(body))
+        .catch(thrown => this.failed(thrown))
+    else request.body.read(control.call.models.settings.bodyBytesMax, this)
+  }
+
+  /** Throws what is wrong with the request. */
+  #admitBody(body: JsonBody): void {
+    const { parts, request, asked, control } = this.#at
+    const { call } = control
+    call.body = body
+    call.forwardedHeaders = asked.format.forward.headers?.(request.headers)
+    this.#next = 'route'
+    admitCall(call, parts.policies.body, this)
   }
 
   #route(): void {
     const { parts, asked, control } = this.#at
-    const { router: settings } = parts.settings()
-    parts.router.run({ control, format: asked.format, settings, resolve: parts.resolve }, this)
+    const detached = asked.detach?.(control.call, client => this.#continueFor(client))
+    if (!detached) return parts.router.run(control, this)
+    const resolve = this.#resolve
+    detached.then(resolve, thrown => {
+      this.#resolve = resolve
+      this.failed(thrown)
+    })
   }
 
-  #admitLater(asking: Promise<void>, from: number): void {
-    asking.then(() => this.#admit(from)).catch(thrown => this.failed(thrown))
-  }
-
-  #routeLater(placing: Promise<void>): void {
-    placing.then(() => this.#at.control.left || this.#route()).catch(thrown => this.failed(thrown))
-  }
-
-  #answer(reply: Reply): void {
-    const { parts, control } = this.#at
-    // A stream settles by itself at its end, whether or not the client asked for one.
-    if (typeof reply.body === 'string' || reply.body instanceof Uint8Array) control.settle('success', reply.status)
-    this.#end(respond(parts, control.call, reply))
-  }
-
-  #fail(error: GatewayError): void {
-    const { parts, asked, control } = this.#at
-    control.settle(error.kind === 'client-closed' ? 'client_closed' : 'error', error.status, error)
-    this.#end(respondError(parts, control.call, asked.format, error))
+  /** The call goes on without its first client. */
+  #continueFor(client: Client): Promise<Answer> {
+    return new Promise(resolve => {
+      const { parts, control } = this.#at
+      this.#resolve = resolve
+      control.continueFor(client)
+      if (!control.left) parts.router.run(control, this)
+    })
   }
 
   #end(answer: Answer): void {
-    const { control, resolve } = this.#at
-    control.onLeft = undefined
-    resolve(answer)
+    this.#at.control.onLeft = undefined
+    this.#resolve(answer)
   }
 }
 
+/** What a policy answers in the place of an error that every attempt ended with. */
+function replacementFor({ policies }: ServeParts, { call, left }: CallControl, error: GatewayError): Reply | undefined {
+  if (call.attempts === 0 || left || error.kind === 'client-closed') return undefined
+  for (const replace of policies.failed) {
+    const reply = replace(call, error)
+    if (reply) return reply
+  }
+  return undefined
+}
+
 /** Reads a multipart form; the call owns its files from here on. */
-async function takeForm(parts: ServeParts, request: HttpRequest, control: CallControl): Promise<JsonBody> {
-  checkEncoding(request.headers)
-  const { bodyBytesMax: bytesMax } = parts.settings()
-  const { body, upload } = await readForm(request, { bytesMax, directory: parts.uploadDirectory })
+export async function takeForm(
+  { uploadDirectory: directory }: Pick<ServeParts, 'uploadDirectory'>,
+  request: HttpRequest,
+  control: CallControl,
+): Promise<JsonBody> {
+  const { bodyBytesMax: bytesMax } = control.call.models.settings
+  const { body, upload } = await readForm(request, { bytesMax, directory })
   if (control.settled) {
     // The client has left meanwhile: the settlement that would have closed the files is past.
     upload.close()
@@ -187,22 +195,4 @@ async function takeForm(parts: ServeParts, request: HttpRequest, control: CallCo
   }
   control.call.upload = upload
   return body
-}
-
-type Ending = Pick<Settlement, 'call' | 'outcome' | 'status' | 'error'>
-
-function settleCall(parts: ServeParts, { call, outcome, status, error }: Ending): void {
-  call.upload?.close()
-  completeUsage(call)
-  const settlement: Settlement = {
-    call,
-    outcome,
-    status,
-    error,
-    costNanoUsd:
-      call.usage && call.deployment ? parts.cost(call.usage, call.deployment.prices, call.startedAtMs) : null,
-    durationMs: parts.clock.monotonicMs() - call.startedMs,
-  }
-  call.costNanoUsd = settlement.costNanoUsd
-  for (const policy of parts.policies) policy.settled?.(settlement)
 }

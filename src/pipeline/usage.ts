@@ -1,6 +1,7 @@
 /** What a call used when the upstream does not say, or does not live to say it. */
 import type { Call } from '../core/call.ts'
 import type { StreamRelay } from '../core/format.ts'
+import type { Usage } from '../core/usage.ts'
 import { bodyTokens } from '../lib/tokens/body-tokens.ts'
 
 const charactersPerToken = 4
@@ -10,13 +11,17 @@ export function recordProgress(call: Call, relay: StreamRelay): void {
   call.progress = relay
 }
 
+/** Notes what the upstream has reported; undefined = nothing yet. */
+export function recordUsage(call: Call, usage: Usage | undefined): void {
+  if (!usage) return
+  call.usage = usage
+  call.usageSource = 'upstream'
+}
+
 /** Fills in the usage at settlement: reported, else estimated from what passed through. */
 export function completeUsage(call: Call): void {
   const relay = call.progress
-  if (!call.usage && relay?.usage) {
-    call.usage = relay.usage
-    call.usageSource = 'upstream'
-  }
+  if (!call.usage) recordUsage(call, relay?.usage)
   if (call.usage || !call.answered) return
   if (call.operation === 'speech') return countCharacters(call)
   if (call.operation === 'count-tokens') return countedForNothing(call)

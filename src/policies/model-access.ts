@@ -1,24 +1,23 @@
 /** The model must exist and the key must be allowed to use it; finds the deployments that serve it. */
 import { callableDeployments, shownModel } from '../accounts/model-access.ts'
 import { GatewayError } from '../core/errors.ts'
-import type { ModelDirectory } from '../core/ports.ts'
 import type { Policy } from '../core/policy.ts'
 
 /** Sets the call's `candidates`. Throws `model-not-found`, for patterns too, or `model-forbidden`. */
-export function modelAccess(models: () => ModelDirectory): Policy {
+export function modelAccess(): Policy {
   return {
     name: 'model-access',
+    stage: 'body',
     admit(call) {
-      const index = models()
-      const candidates = callableDeployments(call.caller, call.model, index)
+      if (!call.format) return
+      const { models, model } = call
+      const candidates = callableDeployments(call.caller, model, models)
       if (candidates instanceof GatewayError) throw candidates
-      // The lists show patterns to who asks for them; an upstream asked for the model `*` knows none.
-      if (call.model.includes('*') && index.wildcardNames().includes(call.model)) {
-        throw new GatewayError(
-          'model-not-found',
-          `'${shownModel(call.model)}' is a pattern; name one model that fits it`,
-          { param: 'model' },
-        )
+      // The lists show patterns to callers that ask for them; an upstream asked for the model `*` knows none.
+      if (model.includes('*') && models.wildcardNames().includes(model)) {
+        throw new GatewayError('model-not-found', `'${shownModel(model)}' is a pattern; name one model that fits it`, {
+          param: 'model',
+        })
       }
       call.candidates = candidates
     },

@@ -4,5 +4,5 @@ import type { Policy } from '../core/policy.ts'
 
 /** `see` is called once a call, also for one that was refused. It must not throw or wait. */
 export function observe(name: string, see: (settlement: Settlement) => void): Policy {
-  return { name, settled: see }
+  return { name, stage: 'body', settled: see }
 }

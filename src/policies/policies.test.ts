@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test'
 import type { Call } from '../core/call.ts'
 import type { GatewayError } from '../core/errors.ts'
-import type { ModelDirectory } from '../core/ports.ts'
 import type { Limiter, LimitScope, LimitVerdict } from '../core/limits.ts'
+import type { ModelDirectory } from '../core/ports.ts'
 import { SignalClient } from '../core/internal-request.ts'
 import type { Settings } from '../core/settings.ts'
 import { modelAccess } from './model-access.ts'
@@ -27,6 +27,8 @@ function callOf(changes: Record<string, unknown> = {}): Call {
     caller: { role: 'key', key },
     body: { size: 400 },
     client: { left: false },
+    format: {},
+    announcedBytes: 400,
     candidates: [],
     responseHeaders: {},
     taken: undefined,
@@ -52,17 +54,19 @@ describe('model access', () => {
     names: () => ['fast'],
     wildcardNames: () => [],
   } as unknown as ModelDirectory
-  const policy = modelAccess(() => index)
+  const policy = modelAccess()
 
   test('finds the deployments of a model the key may use', () => {
-    const call = callOf()
+    const call = callOf({ models: index })
     policy.admit!(call)
     expect(call.candidates as unknown[]).toEqual([deployment])
   })
 
   test('a model that does not exist is 404 before it is 403, and a long name is cut', () => {
     const error = refusal(() =>
-      policy.admit!(callOf({ model: 'x'.repeat(5000), caller: { role: 'key', key: { ...key, models: ['other'] } } })),
+      policy.admit!(
+        callOf({ models: index, model: 'x'.repeat(5000), caller: { role: 'key', key: { ...key, models: ['other'] } } }),
+      ),
     )
     expect([error.kind, error.status, error.message.length < 400]).toEqual(['model-not-found', 404, true])
   })
@@ -73,19 +77,21 @@ describe('model access', () => {
       resolve: () => [deployment],
       wildcardNames: () => ['open/*'],
     } as unknown as ModelDirectory
-    const error = refusal(() => modelAccess(() => patterns).admit!(callOf({ model: 'open/*' })))
+    const error = refusal(() => modelAccess().admit!(callOf({ models: patterns, model: 'open/*' })))
     expect([error.kind, error.message]).toEqual([
       'model-not-found',
       "'open/*' is a pattern; name one model that fits it",
     ])
     for (const model of ['open/one', 'open/a*b'])
-      expect(() => modelAccess(() => patterns).admit!(callOf({ model }))).not.toThrow()
+      expect(() => modelAccess().admit!(callOf({ models: patterns, model }))).not.toThrow()
   })
 
   test('a key with a list may use nothing else; the master key may use everything', () => {
     const listed = { ...key, models: ['slow'] }
-    expect(refusal(() => policy.admit!(callOf({ caller: { role: 'key', key: listed } }))).kind).toBe('model-forbidden')
-    const call = callOf({ caller: { role: 'admin', key: listed } })
+    expect(refusal(() => policy.admit!(callOf({ models: index, caller: { role: 'key', key: listed } }))).kind).toBe(
+      'model-forbidden',
+    )
+    const call = callOf({ models: index, caller: { role: 'admin', key: listed } })
     policy.admit!(call)
     expect(call.candidates.length).toBe(1)
   })
@@ -93,8 +99,11 @@ describe('model access', () => {
 
 describe('rate limit', () => {
   const settingsOf = (userLimits: object) => () =>
-    ({ userLimits: { ...noLimits, ...userLimits } }) as unknown as Settings
+    ({ userLimits: { ...noLimits, ...userLimits }, rateLimitCounts: 'calls' }) as unknown as Settings
   const state = (remaining: number) => ({ limit: 10, remaining, resetMs: 60_000 })
+
+  const under = (userLimits: object, more: Record<string, unknown> = {}): Call =>
+    callOf({ models: { settings: settingsOf(userLimits)() }, ...more })
 
   function limiterThat(
     answer: (scopes: readonly LimitScope[], tokens: number) => LimitVerdict | Promise<LimitVerdict>,
@@ -111,7 +120,7 @@ describe('rate limit', () => {
 
   test('no limit, no question', () => {
     const { limiter, asked } = limiterThat(() => ({ allowed: true, release() {} }))
-    expect(rateLimit(limiter, settingsOf({})).admit!(callOf())).toBeUndefined()
+    expect(rateLimit(limiter).onHead.admit!(under({}))).toBeUndefined()
     expect(asked).toEqual([])
   })
 
@@ -123,10 +132,18 @@ describe('rate limit', () => {
       tokens: state(5),
       release: tokens => void released.push(tokens),
     }))
-    const policy = rateLimit(limiter, settingsOf({ requestsPerMinute: 10 }))
-    const call = callOf()
+    const policy = rateLimit(limiter).onHead
+    const call = under({ requestsPerMinute: 10, tokensPerMinute: 1000 })
     policy.admit!(call)
-    expect(asked).toEqual([{ scopes: [{ id: 'user:ada', ...noLimits, requestsPerMinute: 10 }], tokens: 100 }])
+    expect(asked).toEqual([
+      {
+        scopes: [
+          { id: 'user:ada', ...noLimits, requestsPerMinute: 10 },
+          { id: 'user:ada:tokens', ...noLimits, tokensPerMinute: 1000 },
+        ],
+        tokens: 100,
+      },
+    ])
     expect(call.responseHeaders).toEqual({
       'x-ratelimit-limit-requests': '10',
       'x-ratelimit-remaining-requests': '9',
@@ -144,12 +161,40 @@ describe('rate limit', () => {
 
   test('new limits of the settings count from the next call on', () => {
     const { limiter, asked } = limiterThat(() => ({ allowed: true, release() {} }))
-    let settings = settingsOf({ requestsPerMinute: 10 })()
-    const policy = rateLimit(limiter, () => settings)
-    policy.admit!(callOf())
-    settings = settingsOf({ requestsPerMinute: 20 })()
-    policy.admit!(callOf())
+    const policy = rateLimit(limiter).onHead
+    void policy.admit!(under({ requestsPerMinute: 10 }))
+    void policy.admit!(under({ requestsPerMinute: 20 }))
     expect(asked.map(({ scopes }) => scopes[0]!.requestsPerMinute)).toEqual([10, 20])
+  })
+
+  test('tokens of a body without an announced length are taken once it is read, and given back with the rest', () => {
+    const released: number[] = []
+    const { limiter, asked } = limiterThat(() => ({ allowed: true, release: tokens => void released.push(tokens) }))
+    const { onHead, onBody } = rateLimit(limiter)
+    const call = under({ requestsPerMinute: 10, tokensPerMinute: 1000 }, { announcedBytes: undefined })
+    void onHead.admit!(call)
+    void onBody.admit!(call)
+    expect(asked.map(({ scopes, tokens }) => [scopes.map(({ id }) => id), tokens])).toEqual([
+      [['user:ada'], 0],
+      [['user:ada:tokens'], 100],
+    ])
+    call.usage = { inputTokens: 3, outputTokens: 4 }
+    onHead.settled!({ call } as never)
+    expect(released).toEqual([7, 7])
+  })
+
+  test('a form is no text to be counted before it is read, and a call about files takes no tokens', () => {
+    const { limiter, asked } = limiterThat(() => ({ allowed: true, release() {} }))
+    const { onHead, onBody } = rateLimit(limiter)
+    for (const format of [{ multipart: true }, undefined]) {
+      const call = under({ tokensPerMinute: 1000 }, { format, announcedBytes: 1e6, body: format && { size: 40 } })
+      void onHead.admit!(call)
+      void onBody.admit!(call)
+    }
+    expect(asked.map(({ scopes, tokens }) => [scopes.map(({ id }) => id), tokens])).toEqual([
+      [['user:ada:tokens'], 10],
+      [['user:ada:tokens'], 0],
+    ])
   })
 
   test('a refusal is 429 with the wait and the state, for a limiter here and one that is far', async () => {
@@ -161,10 +206,10 @@ describe('rate limit', () => {
       retryAfterMs: 1500,
     }
     for (const answer of [() => verdict, () => Promise.resolve(verdict)]) {
-      const call = callOf()
+      const call = under({ requestsPerMinute: 10 })
       const { limiter } = limiterThat(answer)
       const error = await Promise.resolve()
-        .then(() => rateLimit(limiter, settingsOf({ requestsPerMinute: 10 })).admit!(call))
+        .then(() => rateLimit(limiter).onHead.admit!(call))
         .then(
           () => undefined,
           (thrown: GatewayError) => thrown,
@@ -182,8 +227,8 @@ describe('rate limit', () => {
       controller.abort()
       return { allowed: true, release: tokens => void released.push(tokens) }
     })
-    const policy = rateLimit(limiter, settingsOf({ parallelRequests: 1 }))
-    await policy.admit!(callOf({ client: new SignalClient(controller.signal, '') }))
+    const policy = rateLimit(limiter).onHead
+    await policy.admit!(under({ parallelRequests: 1 }, { client: new SignalClient(controller.signal, '') }))
     expect(released).toEqual([0])
   })
 })

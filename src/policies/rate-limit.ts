@@ -4,7 +4,7 @@ import type { Call } from '../core/call.ts'
 import type { Caller } from '../core/caller.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { Limiter, LimitScope, LimitState, LimitVerdict } from '../core/limits.ts'
-import type { CountedRequest, Policy } from '../core/policy.ts'
+import type { Policy, RequestHead, RequestPolicy } from '../core/policy.ts'
 import type { Settings } from '../core/settings.ts'
 
 /** An inline image says nothing about tokens: what is reserved ahead stays below this. */
@@ -22,36 +22,74 @@ function remembered(make: ScopesOf): ScopesOf {
   }
 }
 
+/** Requests and parallel calls are known on the head of a call. */
+const headScopes = remembered((caller, { userLimits, rateLimitCounts }) =>
+  limitScopes(caller, userLimits).flatMap(scope => {
+    // Requests as such were counted by the policy before.
+    const requestsPerMinute = rateLimitCounts === 'requests' ? null : scope.requestsPerMinute
+    if (requestsPerMinute === null && scope.parallelRequests === null) return []
+    return [{ ...scope, requestsPerMinute, tokensPerMinute: null }]
+  }),
+)
+
+/** Tokens stand in a scope of their own: where the body's length is not announced, they are taken later. */
+const tokenScopes = remembered((caller, { userLimits }) =>
+  limitScopes(caller, userLimits).flatMap(({ id, tokensPerMinute }) =>
+    tokensPerMinute === null
+      ? []
+      : [{ id: `${id}:tokens`, requestsPerMinute: null, tokensPerMinute, parallelRequests: null }],
+  ),
+)
+
+const allScopes = remembered((caller, settings) => [...headScopes(caller, settings), ...tokenScopes(caller, settings)])
+
 /**
- * Reserves a token for every 4 bytes of the body, 16,384 at most; the end of the call puts in what it really used.
- * Throws `rate-limited` with the time to wait. Sets OpenAI's `x-ratelimit-*` headers.
+ * Before the body is read: takes a request, a parallel call and, where the length of the body is announced, a token for
+ * every 4 bytes of it, 16,384 at most; the end of the call puts in what it really used. After it is read: takes the
+ * tokens of the others. Throws `rate-limited` with the time to wait. Sets OpenAI's `x-ratelimit-*` headers.
  */
-export function rateLimit(limiter: Limiter, settings: () => Settings): Policy {
-  const scopesOf = remembered((caller, { userLimits, rateLimitCounts }) => {
-    const scopes = limitScopes(caller, userLimits)
-    // Taken at the front door, before anybody knew what was asked.
-    return rateLimitCounts === 'requests' ? scopes.map(scope => ({ ...scope, requestsPerMinute: null })) : scopes
-  })
+export function rateLimit(limiter: Limiter): { readonly onHead: Policy; readonly onBody: Policy } {
+  const take = (call: Call, scopes: readonly LimitScope[], bytes: number): void | Promise<void> => {
+    if (scopes.length === 0) return
+    const taken = limiter.take(scopes, Math.min(Math.ceil(bytes / 4), estimateTokensMax))
+    // Only a limiter across replicas has to be waited for.
+    if (taken instanceof Promise) return taken.then(verdict => judge(call, verdict))
+    judge(call, taken)
+  }
   return {
-    name: 'rate-limit',
-    admit(call) {
-      const scopes = scopesOf(call.caller, settings())
-      if (scopes.length === 0) return
-      const tokens = Math.min(Math.ceil((call.body?.size ?? 0) / 4), estimateTokensMax)
-      const taken = limiter.take(scopes, tokens)
-      // Only a limiter across replicas has to be waited for.
-      if (taken instanceof Promise) return taken.then(verdict => judge(call, verdict))
-      judge(call, taken)
+    onHead: {
+      name: 'rate-limit',
+      stage: 'head',
+      admit(call) {
+        const { caller, models } = call
+        const bytes = promptBytes(call)
+        if (bytes === undefined) return take(call, headScopes(caller, models.settings), 0)
+        return take(call, allScopes(caller, models.settings), bytes)
+      },
+      settled: ({ call }) => release(call),
     },
-    settled: ({ call }) => release(call),
+    onBody: {
+      name: 'token-limit',
+      stage: 'body',
+      dryRun: false,
+      admit(call) {
+        if (promptBytes(call) !== undefined) return
+        return take(call, tokenScopes(call.caller, call.models.settings), call.body?.size ?? 0)
+      },
+    },
   }
 }
 
-/** What the front door asks for every request of a key, when requests are what the limit counts. */
-type CountRequest = (caller: Caller) => CountedRequest | Promise<CountedRequest> | undefined
+/**
+ * Bytes of what a model will read, as far as the head tells; undefined = only the body does (forms hold files, too).
+ */
+function promptBytes({ format, announcedBytes }: Call): number | undefined {
+  if (!format) return 0
+  return 'multipart' in format ? undefined : announcedBytes
+}
 
-/** undefined = nothing to count: calls are what the limit counts, or this caller has none. */
-export function countRequests(limiter: Limiter, settings: () => Settings): CountRequest {
+/** Where requests as such are what the limit counts: counts one of this key. Throws `rate-limited`. */
+export function countRequests(limiter: Limiter, settings: () => Settings): RequestPolicy {
   const scopesOf = remembered((caller, { userLimits, rateLimitCounts }) =>
     rateLimitCounts === 'calls'
       ? []
@@ -64,29 +102,46 @@ export function countRequests(limiter: Limiter, settings: () => Settings): Count
             parallelRequests: null,
           })),
   )
-  return caller => {
-    const scopes = scopesOf(caller, settings())
-    if (scopes.length === 0) return undefined
-    const taken = limiter.take(scopes, 0)
-    return taken instanceof Promise ? taken.then(counted) : counted(taken)
+  return {
+    name: 'count-requests',
+    stage: 'request',
+    admit(request) {
+      const scopes = scopesOf(request.caller!, settings())
+      if (scopes.length === 0) return
+      const taken = limiter.take(scopes, 0)
+      if (taken instanceof Promise) return taken.then(verdict => countRequest(request, verdict))
+      countRequest(request, taken)
+    },
   }
 }
 
-function counted(verdict: LimitVerdict): CountedRequest {
-  const own: Record<string, string> = {}
-  if (!verdict.allowed) return { headers: own, refusal: refused(own, verdict) }
+function countRequest(request: RequestHead, verdict: LimitVerdict): void {
+  const own = (request.answerHeaders ??= {})
+  if (!verdict.allowed) throw refused(own, verdict)
   verdict.release(0)
   if (verdict.requests) headers.requests(own, verdict.requests)
-  return { headers: own }
 }
 
 function judge(call: Call, verdict: LimitVerdict): void {
   if (!verdict.allowed) throw refused(call.responseHeaders, verdict)
-  call.taken = verdict
+  const { taken } = call
+  call.taken = taken ? together(taken, verdict) : verdict
   // The client left while a remote limiter was asked: its settlement has already passed.
   if (call.client.left) release(call)
   if (verdict.requests) headers.requests(call.responseHeaders, verdict.requests)
   if (verdict.tokens) headers.tokens(call.responseHeaders, verdict.tokens)
+}
+
+type Taken = Extract<LimitVerdict, { allowed: true }>
+
+function together(first: Taken, second: Taken): Taken {
+  return {
+    allowed: true,
+    release(tokensUsed) {
+      first.release(tokensUsed)
+      second.release(tokensUsed)
+    },
+  }
 }
 
 function release(call: Call): void {

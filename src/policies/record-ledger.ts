@@ -8,6 +8,8 @@ import type { Usage } from '../core/usage.ts'
 export function recordLedger(ledger: Ledger): Policy {
   return {
     name: 'record-ledger',
+    stage: 'body',
+    dryRun: false,
     admit(call) {
       const { key } = call.caller
       ledger.begin({
@@ -40,7 +42,7 @@ function ledgerRow({ call, outcome, status, error, costNanoUsd, durationMs }: Se
     model: call.model,
     deployment_id: deployment?.id ?? null,
     provider: deployment?.target.provider.name ?? null,
-    upstream_model: deployment?.target.model ?? null,
+    upstream_model: deployment?.target.model || null,
     key_id: key.id,
     key_alias: key.alias,
     user_id: key.userId,

@@ -1,14 +1,14 @@
 /**
- * Hosts that speak OpenAI's dialect, by the names that users of other gateways know. Adding one is adding a
- * row. Addresses and key names: each host's own documentation.
+ * Hosts with OpenAI's dialect, by their names in LiteLLM's configurations. A new host is a new row. Sources of URLs and
+ * names of keys: each host's own documentation.
  */
 import type { CompatibleRow } from './openai-compatible/row.ts'
 
 const noDeveloper = { noDeveloperRole: true }
 
 /**
- * The hosts, by `Provider.name`, which stands before the slash of a `model`. A host has chat and embeddings unless its row
- * denies them, and nothing else unless its row claims it.
+ * The hosts by `Provider.name`, the part of a `model` before the slash. A host has chat and embeddings unless its row
+ * says false, and other operations only where its row says so.
  */
 export const catalog = {
   openai: {
@@ -77,7 +77,7 @@ export const catalog = {
     quirks: noDeveloper,
     responses: true,
   },
-  /** Its chat, Sonar, was retired on 2026-09-27; what is left is the Agent API, in the words of `/responses`. */
+  /** Its chat API (Sonar) was retired on 2026-09-27; the Agent API has the format of `/responses`. */
   perplexity: {
     baseUrl: 'https://api.perplexity.ai/v1',
     responses: true,
@@ -303,7 +303,7 @@ export const catalog = {
     rerank: 'voyage',
     quirks: { rename: { dimensions: 'output_dimension' }, drop: ['user'] },
   },
-  /** Emulated operations (responses, moderations) are not taken for granted here. Any other host: `api_base` says where. */
+  /** Any other host, by its `api_base`. Responses and moderations, which few hosts have, are not assumed. */
   custom_openai: {
     apiKeyEnv: [],
     keyless: true,

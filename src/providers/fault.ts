@@ -1,35 +1,42 @@
-/** What an error answer means when a vendor has no rule of its own: OpenAI's bodies and their many variants. */
+/** Reads error answers of OpenAI's shape and its variants, for vendors without a rule of their own. */
 import type { ChatEvent } from '../core/chat.ts'
 import type { FaultKind } from '../core/errors.ts'
 import type { UpstreamFault } from '../core/provider.ts'
 
-const contextWords =
-  /context[ _](length|window)|maximum context|too many (input )?tokens|prompt is too long|exceeds? the (model'?s )?(maximum|context)|input is too long/i
-const policyWords = /content[ _](policy|filter|management)|safety (system|policy)|responsible ai/i
+const contextMessage = new RegExp(
+  'context[ _](length|window)|maximum context|too many (input )?tokens|prompt is too long|' +
+    "exceeds? the (model'?s )?(maximum|context)|input is too long",
+  'i',
+)
+const policyMessage = /content[ _](policy|filter|management)|safety (system|policy)|responsible ai/i
 
-/** Nothing follows an error: what the upstream counted goes before it, because it will be billed. */
+/** Moves an error behind the usage, which is billed, and drops the other events after it: an error ends an answer. */
 export function errorLast(events: ChatEvent[]): ChatEvent[] {
   const at = events.findIndex(event => event.type === 'error')
   if (at < 0) return events
   return [...events.slice(0, at), ...events.slice(at + 1).filter(event => event.type === 'usage'), events[at]!]
 }
 
-/** The kind by status, refined by what the body says. The message is the upstream's own. */
+/** The kind by the status, refined by code and message in the body. The message is the upstream's own. */
 export function generalFault(status: number, body: unknown): UpstreamFault {
-  const said = readErrorBody(body)
-  const message = said.message || `the upstream answered with the status ${status}`
-  return { kind: kindOf(status, said), message, code: said.code, param: said.param }
+  const error = readErrorBody(body)
+  const message = error.message || `the upstream answered with the status ${status}`
+  return { kind: kindOf(status, error), message, code: error.code, param: error.param }
 }
 
-interface Said {
+interface ErrorBody {
+  /** '' = none. */
   message: string
   code: string | null | undefined
   param: string | null | undefined
 }
 
-/** `{error: {message}}`, `{error: "text"}`, `{message}`, `{detail: "text"}`, `{detail: [{loc, msg}]}`; HTML says nothing. */
-export function readErrorBody(body: unknown): Said {
-  const nothing: Said = { message: '', code: undefined, param: undefined }
+/**
+ * Reads `{error: {message}}`, `{error: "text"}`, `{message}`, `{detail: "text"}`, `{detail: [{loc, msg}]}` and plain
+ * text. HTML pages have no message for clients.
+ */
+export function readErrorBody(body: unknown): ErrorBody {
+  const nothing: ErrorBody = { message: '', code: undefined, param: undefined }
   if (typeof body === 'string') return { ...nothing, message: body.trimStart().startsWith('<') ? '' : body.trim() }
   if (typeof body !== 'object' || body === null) return nothing
   // Some hosts wrap the object in a list.
@@ -57,7 +64,7 @@ function detailList(detail: unknown): string {
     .join('; ')
 }
 
-function kindOf(status: number, { message, code }: Said): FaultKind {
+function kindOf(status: number, { message, code }: ErrorBody): FaultKind {
   if (status === 401 || status === 403) return 'upstream-credentials'
   if (status === 402) return 'upstream-credentials'
   if (status === 429) return 'upstream-rate-limited'
@@ -65,8 +72,8 @@ function kindOf(status: number, { message, code }: Said): FaultKind {
   if (status === 503 || status === 529) return 'upstream-overloaded'
   if (status === 502) return 'upstream-broken'
   if (status >= 500) return 'upstream-failed'
-  if (code === 'context_length_exceeded' || contextWords.test(message)) return 'context-too-long'
-  if (code === 'content_policy_violation' || code === 'content_filter' || policyWords.test(message))
+  if (code === 'context_length_exceeded' || contextMessage.test(message)) return 'context-too-long'
+  if (code === 'content_policy_violation' || code === 'content_filter' || policyMessage.test(message))
     return 'content-policy'
   if (status === 404) return 'model-not-found'
   if (status === 413) return 'too-large'

@@ -1,4 +1,4 @@
-/** Every provider by name. A native one is a file and a line here; one that speaks OpenAI is a row in `catalog.ts`. */
+/** Every provider by name. One with a dialect of its own has a line here, one with OpenAI's a row in `catalog.ts`. */
 import type { Provider } from '../core/provider.ts'
 import { anthropic } from './anthropic/index.ts'
 import { azure, azureAi } from './azure/index.ts'
@@ -27,16 +27,16 @@ const native = {
   bedrock,
 } satisfies Record<string, Provider>
 
-/** All of them, made once when this file is loaded. The key is `Provider.name`: what stands before the slash of a `model`. */
+/** Created once when this file is loaded. The key is `Provider.name`, the part of a `model` before the slash. */
 export const providers: ReadonlyMap<string, Provider> = new Map<string, Provider>([
   ...Object.entries(native),
   ...Object.entries(catalog).map(([name, row]): [string, Provider] => [name, openaiCompatible(name, row)]),
 ])
 
-/** Other names that users of the peer have in their files for the same API. */
+/** Other names in LiteLLM's configurations for the same API. */
 const otherNames: Readonly<Record<string, string>> = { cohere_chat: 'cohere', ollama_chat: 'ollama' }
 
-/** `vendor/model` -> both; a name without a known vendor keeps its slashes. */
+/** Splits `provider/model`; a name without a known provider stays whole. */
 export function splitModel(model: string): { provider?: string; model: string } {
   const slash = model.indexOf('/')
   const named = slash < 0 ? '' : model.slice(0, slash)

@@ -1,18 +1,18 @@
-/** What answers of several vendors are checked for alike. */
+/** Checks that the readers of several vendors share. */
 import { GatewayError } from '../core/errors.ts'
 import { isObject } from '../lib/json/json-values.ts'
 import type { Json } from '../lib/json/json-values.ts'
 
 const countMax = 1_000_000_000
 
-/** What is no object reads as an empty one, so that members of foreign JSON can be asked for without a check. */
+/** The object, or an empty one for other values, so that members of unchecked JSON can be read. */
 export const objectOf = (value: unknown): Json => (isObject(value) ? value : {})
 
-/** A count that can be believed: an integer from 0 to 10^9. */
+/** A plausible count, an integer from 0 to 10^9; undefined = another value. */
 export const countOf = (value: unknown): number | undefined =>
   typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= countMax ? value : undefined
 
-/** The error of an answer that cannot be read, to be thrown; `what` ends its message, and is seen by the client. */
+/** The error `upstream-broken` for an unreadable answer. `what` ends its message, which clients see. */
 export const broken = (what: string): GatewayError =>
   new GatewayError('upstream-broken', `the upstream's answer does not follow its protocol: ${what}`)
 

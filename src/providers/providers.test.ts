@@ -1,4 +1,4 @@
-/** What every provider must hold: streams and whole answers say the same, bytes may be cut anywhere, losses are named. */
+/** Rules for every provider: streams and whole answers give the same events at any cut, dropped fields are reported. */
 import { describe, expect, test } from 'bun:test'
 import type { ChatEvent, ChatRequest } from '../core/chat.ts'
 import type { Target } from '../core/provider.ts'
@@ -179,7 +179,7 @@ describe('Anthropic', () => {
     ])
   })
 
-  test('what it cannot take is named, what it can is in its words', () => {
+  test('unsupported fields are reported, the others are translated', () => {
     const { body, dropped, head } = providers.get('anthropic')!.chat!.request(
       request({
         seed: 1,
@@ -251,7 +251,12 @@ describe('Anthropic', () => {
 
 describe('OpenAI-compatible hosts', () => {
   const chunk = (delta: object, more: object = {}) =>
-    `data: ${JSON.stringify({ id: 'c', model: 'm', created: 1, choices: [{ index: 0, delta, finish_reason: null, ...more }] })}\n\n`
+    `data: ${JSON.stringify({
+      id: 'c',
+      model: 'm',
+      created: 1,
+      choices: [{ index: 0, delta, finish_reason: null, ...more }],
+    })}\n\n`
 
   test('a stream cut anywhere and the whole answer are the same events', () => {
     const call = { id: 'call_1', type: 'function', function: { name: 'f', arguments: '{"a":1}' } }

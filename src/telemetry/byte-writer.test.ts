@@ -7,7 +7,7 @@ import { ByteWriter } from './byte-writer.ts'
 const folder = mkdtempSync(join(tmpdir(), 'modelgate-writer-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-test('lines arrive whole, in order, whatever their characters', async () => {
+test('lines of any characters arrive whole and in order', async () => {
   const path = join(folder, 'lines')
   const descriptor = openSync(path, 'w')
   const writer = new ByteWriter(descriptor)

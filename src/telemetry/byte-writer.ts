@@ -4,9 +4,9 @@ const bufferBytes = 256 * 1024
 const flushMs = 20
 
 /**
- * Writes lines to a file descriptor without ever waiting for it: lines become bytes in one of two
- * preallocated buffers at once, and the buffers go out in turn. When the reader is slower than the
- * gateway, lines are dropped and counted: a stuck pipe must never stop traffic (research, fault S9).
+ * Writes lines to a file descriptor without blocking: lines are encoded at once into one of two preallocated buffers,
+ * which are written in turn. When the reader is slower than the gateway, lines are dropped and counted, because a
+ * blocked log pipe must not stop traffic.
  */
 export class ByteWriter {
   readonly #descriptor: number
@@ -22,12 +22,12 @@ export class ByteWriter {
     this.#descriptor = descriptor
   }
 
-  /** Lines lost since the start because nobody read them in time, or nobody can any more (a closed pipe, a full disk). */
+  /** Lines lost since the start: the reader was too slow, or the write failed (a closed pipe, a full disk). */
   get dropped(): number {
     return this.#dropped
   }
 
-  /** `line` without its line end. */
+  /** Appends `line` (without a line end) to the buffer; drops it when both buffers are in use. */
   line(line: string): void {
     // UTF-8 needs at most three bytes for a UTF-16 unit.
     if (this.#used + line.length * 3 + 1 > bufferBytes && !this.#swap()) {
@@ -39,7 +39,7 @@ export class ByteWriter {
     this.#timer ??= setTimeout(() => this.#flush(), flushMs)
   }
 
-  /** Resolves when everything accepted so far is written, or after `timeoutMs`. */
+  /** Resolves when all accepted lines are written, or after `timeoutMs`. */
   drain(timeoutMs: number): Promise<void> {
     this.#flush()
     if (!this.#writing) return Promise.resolve()
@@ -55,7 +55,7 @@ export class ByteWriter {
     if (this.#used > 0) this.#swap()
   }
 
-  /** false = the other buffer is still on its way out. */
+  /** Starts writing the active buffer; false = the other one is still being written. */
   #swap(): boolean {
     if (this.#writing) return false
     const out = this.#active
@@ -83,7 +83,7 @@ export class ByteWriter {
   }
 }
 
-/** Line ends from `from` to before `to`: a line of which only the beginning went out is lost as well. */
+/** Line ends in `[from, to)`. A line of which only the beginning was written counts as lost. */
 function linesIn(buffer: Buffer, from: number, to: number): number {
   let lines = 0
   for (let at = buffer.indexOf(10, from); at >= 0 && at < to; at = buffer.indexOf(10, at + 1)) lines++

@@ -1,11 +1,11 @@
 /**
- * Counters and histograms as plain numbers in arrays, written as Prometheus text when asked. A client
- * library hashes label sets on every observation: 13 us a call here, against less than one for this.
+ * Counters and histograms as plain numbers in arrays, rendered as Prometheus text at a scrape. A client library hashes
+ * label sets on every observation: 13 us a call were measured with one, less than 1 us with this.
  */
 
 type Labels = Readonly<Record<string, string | number>>
 
-/** Counts of values by upper bound; fixed memory. */
+/** A histogram: `counts[i]` = values above `bounds[i - 1]` and up to `bounds[i]` (not cumulative). */
 export class HistogramValues {
   readonly bounds: readonly number[]
   readonly counts: Float64Array
@@ -29,7 +29,10 @@ export class HistogramValues {
   }
 }
 
-/** Collects the lines of one scrape (Prometheus text format 0.0.4). */
+/**
+ * Collects the lines of one scrape, in the Prometheus text format 0.0.4
+ * (https://prometheus.io/docs/instrumenting/exposition_formats/).
+ */
 export class Exposition {
   readonly #lines: string[] = []
   readonly #described = new Set<string>()
@@ -55,7 +58,7 @@ export class Exposition {
     return `${this.#lines.join('\n')}\n`
   }
 
-  /** Samples of one metric must stand together: callers add metric by metric. */
+  /** Writes HELP and TYPE once. The format requires the samples of a metric in one group: callers keep that order. */
   #describe({ name, help, type }: { name: string; help: string; type: string }): void {
     if (this.#described.has(name)) return
     this.#described.add(name)

@@ -82,7 +82,7 @@ test('a call is one line of JSON with its names, counts and times', async () => 
   })
 })
 
-test('what is remembered from one call never shows on another', async () => {
+test('cached texts of one call never appear in the line of another', async () => {
   const other = { key: { id: 'key-2', userId: null } }
   const lines = await written('info', logger => {
     logger.call(settlement())

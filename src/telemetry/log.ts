@@ -1,4 +1,4 @@
-/** JSON lines, one object a line, an allow-list of fields: nothing a client sent is logged but names and ids. */
+/** The log: one JSON object per line, from an allow-list of fields. Of what clients send, only names and ids appear. */
 import type { Settlement } from '../core/call.ts'
 import type { VirtualKey } from '../core/caller.ts'
 import type { Deployment } from '../core/deployment.ts'
@@ -6,16 +6,16 @@ import type { GatewayError } from '../core/errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import { ByteWriter } from './byte-writer.ts'
 
-/** The least that is written; `off` = nothing. */
+/** The lowest level that is written; `off` = nothing. */
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'off'
 const ranks: Record<LogLevel, number> = { debug: 0, info: 1, warn: 2, error: 3, off: 4 }
 const textLengthMax = 4000
 const droppedShownMax = 50
 
-/** Undefined = left out. Strings are cut after 4000 characters. */
+/** Fields of a line; undefined = omitted. Strings are truncated to 4000 characters. */
 export type LogFields = Readonly<Record<string, string | number | boolean | null | undefined>>
 
-/** Never throws, and never waits for whoever reads the lines. */
+/** Never throws and never blocks on the reader of the log. */
 export interface Logger {
   debug(message: string, fields?: LogFields): void
   info(message: string, fields?: LogFields): void
@@ -23,13 +23,13 @@ export interface Logger {
   error(message: string, fields?: LogFields): void
   /** One line for a settled call. */
   call(settlement: Settlement): void
-  /** Resolves when what was logged so far is written, or after `timeoutMs`. */
+  /** Resolves when all lines logged so far are written, or after `timeoutMs`. */
   drain(timeoutMs: number): Promise<void>
-  /** Lines lost since the start because nobody read the output in time, or it could not be written. */
+  /** Lines lost since the start: the reader of the output was too slow, or the write failed. */
   dropped(): number
 }
 
-/** `descriptor` = the open file that lines go to, by its number; absent = standard output. */
+/** `descriptor` = the file descriptor that lines are written to; absent = standard output. */
 export function createLogger(options: { level: LogLevel; clock: Clock; descriptor?: number }): Logger {
   const writer = new ByteWriter(options.descriptor ?? 1)
   const rank = ranks[options.level]
@@ -57,37 +57,39 @@ function isOurFault(error: GatewayError): boolean {
   return error.kind === 'internal' || error.kind === 'upstream-credentials'
 }
 
-/** Built by template: half the cost of an object and its stringify, and no garbage that outlives the line. */
+/** A template string: half the cost of JSON.stringify on an object (measured), and less garbage. */
 function callLine(
   time: string,
   level: LogLevel,
   { call, outcome, status, error, costNanoUsd, durationMs }: Settlement,
 ): string {
-  const { usage, deployment } = call
+  const { usage, deployment, firstByteMs } = call
   return (
     `{"time":"${time}","level":"${level}","message":"call","request_id":"${call.id}","route":"${call.route}"` +
-    `,"model":${lastModel(call.model)}${deployment ? deploymentFields(deployment) : ',"deployment":null,"provider":null'}` +
+    `,"model":${modelText(call.model)}` +
+    `${deployment ? deploymentFields(deployment) : ',"deployment":null,"provider":null'}` +
     `,"status":${status},"outcome":"${outcome}","stream":${call.stream},"attempts":${call.attempts}` +
-    `,"duration_ms":${durationMs.toFixed(1)},"first_byte_ms":${call.firstByteMs < 0 ? 'null' : call.firstByteMs.toFixed(1)}` +
+    `,"duration_ms":${durationMs.toFixed(1)},"first_byte_ms":${firstByteMs < 0 ? 'null' : firstByteMs.toFixed(1)}` +
     `,"input_tokens":${usage?.inputTokens ?? 'null'},"output_tokens":${usage?.outputTokens ?? 'null'}` +
     `,"usage_source":"${call.usageSource}","cost_nano_usd":${costNanoUsd ?? 'null'}` +
-    `${keyFields(call.caller.key)},"client":"${call.client.clientAddress}","user_agent":${lastUserAgent(call.userAgent)}` +
+    `${keyFields(call.caller.key)},"client":"${call.client.clientAddress}"` +
+    `,"user_agent":${userAgentText(call.userAgent)}` +
     `${call.dropped.length > 0 ? droppedField(call.dropped) : ''}${error ? errorFields(error) : ''}}`
   )
 }
 
-/** What is the same for every call of a deployment or key is rendered once. */
-const deploymentFields = rememberedFor(
+/** Fields that are the same for every call of a deployment or key, rendered once for each object. */
+const deploymentFields = cachedByObject(
   (one: Deployment) => `,"deployment":${text(one.id)},"provider":${text(one.target.provider.name)}`,
 )
-const keyFields = rememberedFor(
+const keyFields = cachedByObject(
   (key: VirtualKey) => `,"key":"${key.id}","user":${key.userId === null ? 'null' : text(key.userId)}`,
 )
-/** Calls come in runs of one model and one client. */
-const lastModel = remembered(text)
-const lastUserAgent = remembered(text)
+/** Only the last value is cached: successive calls often have the same model and the same client. */
+const modelText = cachedLast(text)
+const userAgentText = cachedLast(text)
 
-function rememberedFor<T extends object>(render: (of: T) => string): (of: T) => string {
+function cachedByObject<T extends object>(render: (of: T) => string): (of: T) => string {
   const known = new WeakMap<T, string>()
   return of => {
     let line = known.get(of)
@@ -96,7 +98,7 @@ function rememberedFor<T extends object>(render: (of: T) => string): (of: T) => 
   }
 }
 
-function remembered(render: (value: string) => string): (value: string) => string {
+function cachedLast(render: (value: string) => string): (value: string) => string {
   let last: string | undefined
   let line = ''
   return value => {
@@ -105,17 +107,17 @@ function remembered(render: (value: string) => string): (value: string) => strin
   }
 }
 
-/** Names only: what was asked for and did not reach the model. */
+/** Names of the request's fields that were not sent to the upstream, at most 50. */
 function droppedField(names: readonly string[]): string {
   return `,"dropped_params":[${names.slice(0, droppedShownMax).map(text).join(',')}]`
 }
 
-/** Of something thrown: where in the code it was, or its text. */
+/** The stack of a thrown value, or its text where it has none. */
 export function stackOf(thrown: unknown): string {
   return thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown)
 }
 
-/** Where in the code it was is told of our own mistakes only: of a host that is down it says nothing, in every line. */
+/** The stack is logged for `internal` errors only: for an unreachable upstream it is always the same. */
 function errorFields(error: GatewayError): string {
   const { cause: thrown } = error
   const cause =
@@ -132,7 +134,10 @@ function rendered(fields: LogFields | undefined): string {
   return out
 }
 
-/** JSON escapes line ends and control characters; what steers terminals or text direction goes too. */
+/**
+ * A JSON string, truncated. Beyond JSON's own escapes (line ends, C0 controls) it escapes DEL, C1 controls, Unicode
+ * line separators and bidirectional controls, which could manipulate a terminal.
+ */
 function text(value: string): string {
   const short = value.length > textLengthMax ? `${value.slice(0, textLengthMax)}...` : value
   const json = JSON.stringify(short)
@@ -144,7 +149,7 @@ function text(value: string): string {
     : json
 }
 
-/** ISO time; the text of the second is kept, because a busy gateway logs thousands of lines in each. */
+/** ISO 8601 in UTC with milliseconds. The text up to the second is cached: a busy gateway logs thousands in each. */
 function timestamps(clock: Clock): () => string {
   let second = -1
   let prefix = ''

@@ -3,14 +3,14 @@ import type { Settlement } from '../core/call.ts'
 import type { Deployment } from '../core/deployment.ts'
 import { createMetrics } from './prometheus.ts'
 
-const resting = (model: string) => ({ id: 'd-9', modelName: 'wild/*', target: { model } }) as Deployment
+const inCooldown = (model: string) => ({ id: 'd-9', modelName: 'wild/*', target: { model } }) as Deployment
 const gauges = {
   upstreamConnections: () => ({ busy: 2, idle: 3 }),
   ledger: { healthy: true, waitingBytes: () => 4096, lostRecords: () => 12 },
   droppedLogLines: () => 7,
   clientConnections: () => ({ busy: 5, idle: 6, max: 384, closedIdle: 8, turnedAway: 9 }),
   databaseReachable: () => false,
-  restingDeployments: () => [resting('a'), resting('b')],
+  deploymentsInCooldown: () => [inCooldown('a'), inCooldown('b')],
 }
 
 function settlement(changes: Record<string, unknown> = {}, ending: Partial<Settlement> = {}): Settlement {
@@ -68,8 +68,8 @@ test('counts, histograms and money add up', () => {
   expect(value(text, 'modelgate_ledger_waiting_bytes')).toBe(4096)
   expect(value(text, 'modelgate_ledger_lost_records_total')).toBe(12)
   expect(value(text, 'modelgate_database_reachable')).toBe(0)
-  expect(text.match(/^modelgate_deployment_resting\{.*$/gm)).toEqual([
-    'modelgate_deployment_resting{model="wild/*",deployment="d-9"} 1',
+  expect(text.match(/^modelgate_deployment_cooldown\{.*$/gm)).toEqual([
+    'modelgate_deployment_cooldown{model="wild/*",deployment="d-9"} 1',
   ])
 })
 
@@ -127,7 +127,7 @@ test('a quote, a backslash or a line end in a name cannot break the exposition',
     expect(line === '' || line.startsWith('#') || /^[a-z_]+(\{.*\})? [-+0-9.eEInfNa]+$/.test(line)).toBe(true)
 })
 
-test('whether Redis answers is told where there is one', () => {
+test('the Redis gauge is there only where Redis is configured', () => {
   const line = (redisReachable?: () => boolean) =>
     createMetrics({ ...gauges, redisReachable })
       .text()

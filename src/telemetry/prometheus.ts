@@ -1,45 +1,47 @@
+/** Metrics of calls. Label values are bounded: models that do not exist share one series. */
 /** Metrics of calls. Label values are bounded: a model that does not exist has no series of its own. */
-import type { Outcome, Settlement } from '../core/call.ts'
+import type { Settlement } from '../core/call.ts'
+import type { Outcome } from '../core/operation.ts'
 import type { Deployment } from '../core/deployment.ts'
 import type { Usage } from '../core/usage.ts'
 import { Exposition, HistogramValues } from './exposition.ts'
 
 const secondsBounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300]
-/** What is counted beside tokens: the label, and where usage has it. */
+/** Units counted beside tokens: the label, and the field of `Usage`. */
 const unitNames = [
   ['images', 'images'],
   ['characters', 'characters'],
   ['audio_seconds', 'audioSeconds'],
   ['search_units', 'searchUnits'],
 ] as const
-/** Of deployments that are configured no more, so many series are kept: whoever scrapes gets to see their last calls. */
-const goneMax = 50
+/** Series kept of deployments that are no longer configured, so that a scrape still sees their last calls. */
+const removedSeriesMax = 50
 const overheadBounds = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25, 1]
 
-/** What is read at the moment of a scrape. */
+/** Values read at each scrape. */
 interface Gauges {
   upstreamConnections(): { busy: number; idle: number }
-  /** `max`: Infinity = not limited. `closedIdle` and `turnedAway` count since the start. */
+  /** `max`: Infinity = no limit. `closedIdle` and `turnedAway` count since the start. */
   clientConnections(): { busy: number; idle: number; max: number; closedIdle: number; turnedAway: number }
   /** `lostRecords` counts since the start. */
   readonly ledger: { readonly healthy: boolean; waitingBytes(): number; lostRecords(): number }
   databaseReachable(): boolean
-  /** Absent = there is no Redis. */
+  /** Absent = no Redis is configured. */
   redisReachable?: (() => boolean) | undefined
-  restingDeployments(): readonly Deployment[]
+  deploymentsInCooldown(): readonly Deployment[]
   droppedLogLines(): number
 }
 
-/** The counters of calls, and the page that Prometheus reads. */
+/** The counters of calls, and the text for `/metrics`. */
 interface Metrics {
   call(settlement: Settlement): void
-  /** After a reload: these are all there are. */
+  /** To be called after a reload, with all deployments that are configured now. */
   configured(deployments: readonly Deployment[]): void
-  /** Text exposition format. */
+  /** In the Prometheus text format. */
   text(): string
 }
 
-/** Everything that is counted for one deployment; found once a call, then only numbers change. */
+/** All counters of one deployment: one map look-up per call, then only numbers change. */
 class Series {
   readonly model: string
   readonly deployment: string
@@ -74,30 +76,30 @@ class Series {
   }
 }
 
-/** Counts from 0 at each start, in memory alone; `gauges` are read at each `text()`. */
+/** Counters start at 0 with the process and are kept in memory only; `gauges` are read at each `text()`. */
 export function createMetrics(gauges: Gauges): Metrics {
   const all = new Map<string, Series>()
   return {
     call(settlement) {
       const { deployment, candidates } = settlement.call
-      // The configured name, not the client's text, so that a wildcard is one series.
+      // The configured name, not the client's text, so that a wildcard has one series.
       const modelName = (deployment ?? candidates[0])?.modelName ?? ''
-      // Refused before any deployment was asked: under its model all the same.
+      // A call refused before it reached a deployment counts under its model.
       const id = deployment?.id ?? `of ${modelName}`
       let series = all.get(id)
       if (!series) all.set(id, (series = new Series(modelName, deployment?.id ?? '')))
       observe(series, settlement)
     },
     configured(deployments) {
-      const gone = goneOf(all, deployments)
-      for (const id of gone.slice(0, Math.max(gone.length - goneMax, 0))) all.delete(id)
+      const removed = removedSeries(all, deployments)
+      for (const id of removed.slice(0, Math.max(removed.length - removedSeriesMax, 0))) all.delete(id)
     },
     text: () => expose([...all.values()], gauges),
   }
 }
 
-/** Keys of series that no deployment adds to any more, the oldest first. */
-function goneOf(all: ReadonlyMap<string, Series>, deployments: readonly Deployment[]): string[] {
+/** Keys of the series whose deployment or model is no longer configured, the oldest first. */
+function removedSeries(all: ReadonlyMap<string, Series>, deployments: readonly Deployment[]): string[] {
   const ids = new Set(deployments.map(one => one.id))
   const names = new Set(deployments.map(one => one.modelName).concat(''))
   return [...all]
@@ -144,7 +146,7 @@ function expose(all: readonly Series[], gauges: Gauges): string {
     out.value(tokens, { ...labels(series), direction: 'input' }, series.inputTokens)
     out.value(tokens, { ...labels(series), direction: 'output' }, series.outputTokens)
   }
-  const units = counter('modelgate_units_total', 'What is not counted in tokens, by model and unit.')
+  const units = counter('modelgate_units_total', 'Units other than tokens, by model and unit.')
   for (const series of all) for (const [unit, used] of series.units) out.value(units, { ...labels(series), unit }, used)
   const spend = counter('modelgate_spend_usd_total', 'Cost of settled calls with a known price, in dollars.')
   for (const series of all) out.value(spend, labels(series), series.spendUsd)
@@ -159,10 +161,10 @@ function exposeProcess(out: Exposition, gauges: Gauges): void {
   const connections = gauge('modelgate_upstream_connections', 'Open sockets to upstreams.')
   out.value(connections, { state: 'busy' }, busy)
   out.value(connections, { state: 'idle' }, idle)
-  const resting = gauge('modelgate_deployment_resting', '1 for each deployment that failed and rests: others go first.')
-  // A wildcard rests once for each model that was asked for; its series is one.
-  const once = new Map(gauges.restingDeployments().map(one => [one.id, one]))
-  for (const { id, modelName } of once.values()) out.value(resting, { model: modelName, deployment: id }, 1)
+  const inCooldown = gauge('modelgate_deployment_cooldown', '1 for each deployment that is in cooldown after failures.')
+  // A wildcard's deployment has one cooldown for each model that was asked for, but one series.
+  const byId = new Map(gauges.deploymentsInCooldown().map(one => [one.id, one]))
+  for (const { id, modelName } of byId.values()) out.value(inCooldown, { model: modelName, deployment: id }, 1)
   out.value(
     gauge('modelgate_database_reachable', '1 while the database answers.'),
     {},
@@ -184,16 +186,13 @@ function exposeProcess(out: Exposition, gauges: Gauges): void {
   out.value(
     counter(
       'modelgate_ledger_lost_records_total',
-      'Records of calls that nothing could take: neither journal nor database nor memory.',
+      'Records of calls that neither journal nor database nor memory could hold.',
     ),
     {},
     gauges.ledger.lostRecords(),
   )
   out.value(
-    counter(
-      'modelgate_log_lines_dropped_total',
-      'Log lines lost because nobody read them, or they could not be written.',
-    ),
+    counter('modelgate_log_lines_dropped_total', 'Log lines lost because the reader was too slow or the write failed.'),
     {},
     gauges.droppedLogLines(),
   )
@@ -209,7 +208,7 @@ function exposeClients(
   const connections = gauge('modelgate_client_connections', 'Open sockets of clients.')
   out.value(connections, { state: 'busy' }, busy)
   out.value(connections, { state: 'idle' }, idle)
-  out.value(gauge('modelgate_client_connections_max', 'So many sockets of clients may be open at once.'), {}, max)
+  out.value(gauge('modelgate_client_connections_max', 'The limit of open sockets of clients.'), {}, max)
   out.value(
     counter('modelgate_client_connections_closed_idle_total', 'Idle sockets closed because the limit was reached.'),
     {},

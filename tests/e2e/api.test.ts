@@ -84,7 +84,7 @@ for (const backend of backends())
       expect(admin.data[0]?.proxy_params.api_base).toContain('127.0.0.1')
     })
 
-    test('a key lives from generate to delete, and dies at once', async () => {
+    test('a key works from its creation to its deletion, and is refused at once after blocking, changes and deletion', async () => {
       const key = await gateway.key({ key_alias: 'mine', duration: '1h', metadata: { cost_centre: 7 }, rpm_limit: 5 })
       expect(key).toMatch(/^sk-[A-Za-z0-9_-]{43}$/)
       const own = (await (await get('/key/info', key)).json()) as { info: Record<string, unknown> }
@@ -176,7 +176,7 @@ for (const backend of backends())
       ['a wide bomb', `{"model":"chat-model","messages":[${'{},'.repeat(2_000_000)}{}]}`, 400, 'elements'],
     ]
     for (const [name, body, status, word] of bad)
-      test(`bad input (${name}) is ${status} and goes nowhere`, async () => {
+      test(`bad input (${name}) is ${status} and reaches no upstream`, async () => {
         const before = gateway.simulator.truth.entries.length
         const from = performance.now()
         const response = await fetch(`${gateway.url}/v1/chat/completions`, {
@@ -252,7 +252,7 @@ for (const backend of backends())
       expect((await fetch(`${gateway.url}/docs/..%2fpackage.json`)).status).toBe(404)
     })
 
-    test('a good new file is taken, a bad one changes nothing', async () => {
+    test('a valid new configuration is applied, an invalid one changes nothing', async () => {
       const text = readFileSync(gateway.configFile, 'utf8')
       writeFileSync(gateway.configFile, text.replace('model_name: chat-model', 'model_name: renamed-model'))
       await Bun.sleep(500)

@@ -7,17 +7,9 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import OpenAI, { toFile } from 'openai'
-import {
-  durationS,
-  headerBytes,
-  loudness,
-  missingPrograms,
-  readWave,
-  sha256,
-  startAudioUpstream,
-  writeWave,
-} from '../audio-upstream.ts'
+import { missingPrograms, sha256, startAudioUpstream } from '../audio-upstream.ts'
 import type { AudioUpstream } from '../audio-upstream.ts'
+import { durationS, headerBytes, loudness, readWave, writeWave } from '../wav.ts'
 import { until } from '../raw-upstream.ts'
 import { masterKey, startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
@@ -111,7 +103,7 @@ async function rowOf(response: Response) {
   expect(own.length).toBe(1)
   return own[0]!
 }
-const sentBytes = () => Buffer.concat(upstream.spoken.at(-1)!.sent)
+const sentBytes = () => Buffer.concat(upstream.speechCalls.at(-1)!.sent)
 const isAlive = (processId: number) => {
   try {
     return process.kill(processId, 0)
@@ -145,7 +137,7 @@ describe.skipIf(missing.length > 0)('speech', () => {
     expect([response.status, response.headers.get('content-type')]).toEqual([200, 'audio/wav'])
     const wav = await response.bytes()
     expect(sha256(wav)).toBe(sha256(sentBytes()))
-    expect(upstream.spoken.at(-1)!.fields).toEqual({
+    expect(upstream.speechCalls.at(-1)!.fields).toEqual({
       model: 'whole',
       voice: 'alloy',
       response_format: 'wav',
@@ -223,7 +215,10 @@ describe.skipIf(missing.length > 0)('speech', () => {
     const reader = response.body!.getReader()
     const pieces: Uint8Array[] = [(await reader.read()).value!]
     const saidByThen = sentBytes().length
-    expect([upstream.spoken.at(-1)!.end, isAlive(upstream.spoken.at(-1)!.processId)]).toEqual(['making', true])
+    expect([upstream.speechCalls.at(-1)!.end, isAlive(upstream.speechCalls.at(-1)!.processId)]).toEqual([
+      'making',
+      true,
+    ])
     resolve()
     for (let piece = await reader.read(); !piece.done; piece = await reader.read()) pieces.push(piece.value)
     const audio = Buffer.concat(pieces)
@@ -240,7 +235,7 @@ describe.skipIf(missing.length > 0)('speech', () => {
     const leaving = new AbortController()
     const response = await say({ model: 'live-voice', input: long }, leaving.signal)
     await response.body!.getReader().read()
-    const spoken = upstream.spoken.at(-1)!
+    const spoken = upstream.speechCalls.at(-1)!
     expect(isAlive(spoken.processId)).toBe(true)
     leaving.abort()
     await until(() => spoken.end !== 'making', 'the upstream knows that the client left')
@@ -270,7 +265,7 @@ describe.skipIf(missing.length > 0)('speech', () => {
           () => 'cut',
         ),
       ).toBe('cut')
-      expect(upstream.spoken.at(-1)!.end).toBe('cut')
+      expect(upstream.speechCalls.at(-1)!.end).toBe('cut')
       // What came before is real, in order, and nothing was made up.
       const got = Buffer.concat(pieces)
       expect(got.length).toBeGreaterThan(0)
@@ -296,13 +291,13 @@ describe.skipIf(missing.length > 0)('transcription', () => {
     const ask = async (format: string) => {
       const response = await hear(wav, { response_format: format, 'timestamp_granularities[]': 'word' })
       const text = await response.text()
-      expect([format, response.status, text]).toEqual([format, 200, upstream.heard.at(-1)!.answer])
-      expect(upstream.heard.at(-1)!.fields).toMatchObject({
+      expect([format, response.status, text]).toEqual([format, 200, upstream.transcriptionCalls.at(-1)!.answer])
+      expect(upstream.transcriptionCalls.at(-1)!.fields).toMatchObject({
         model: 'whisper-1',
         response_format: format,
         prompt: vocabulary,
       })
-      expect(upstream.heard.at(-1)!.file).toEqual({
+      expect(upstream.transcriptionCalls.at(-1)!.file).toEqual({
         name: 'said.wav',
         type: 'audio/wav',
         bytes: wav.length,
@@ -392,7 +387,10 @@ describe.skipIf(missing.length > 0)('transcription', () => {
   test('translations go to their own path', async () => {
     const response = await hear(await spokenWav('yellow window'), { response_format: 'verbose_json' }, 'translations')
     expect(await response.json()).toMatchObject({ task: 'translate', text: expect.stringContaining('yellow') })
-    expect(upstream.heard.at(-1)).toMatchObject({ path: '/v1/audio/translations', fields: { model: 'whisper-1' } })
+    expect(upstream.transcriptionCalls.at(-1)).toMatchObject({
+      path: '/v1/audio/translations',
+      fields: { model: 'whisper-1' },
+    })
     expect(await rowOf(response)).toMatchObject({
       operation: 'transcriptions',
       route: '/v1/audio/translations',
@@ -496,7 +494,7 @@ describe.skipIf(missing.length > 0)('a large file', () => {
       Math.ceil(durationS(readWave(file)!)),
       true,
     ])
-    expect(upstream.heard.at(-1)!.file).toEqual({
+    expect(upstream.transcriptionCalls.at(-1)!.file).toEqual({
       name: 'said.wav',
       type: 'audio/wav',
       bytes: file.length,

@@ -3,7 +3,7 @@ import { expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { configSchema } from '../../src/config/schema.ts'
+import { configSchema } from '../../src/config/file/schema.ts'
 import { startGateway } from './harness.ts'
 
 const folder = join(import.meta.dir, '../../examples')

@@ -7,6 +7,7 @@ import { startSimulator } from '../../simulator/index.ts'
 import type { Simulator } from '../../simulator/index.ts'
 import { startServer } from '../../src/app/index.ts'
 import type { RunningServer } from '../../src/config/serve-options.ts'
+import type { Policy } from '../../src/core/policy.ts'
 import type { LedgerRow } from '../../src/core/ports.ts'
 import { Secret } from '../../src/lib/secret.ts'
 
@@ -82,6 +83,7 @@ export interface GatewayOptions {
   readonly backend?: Backend
   readonly config?: string
   readonly seed?: number
+  readonly policies?: readonly Policy[]
 }
 
 export async function startGateway(options: GatewayOptions = {}): Promise<Gateway> {
@@ -103,6 +105,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
     databaseUrl: store.databaseUrl ?? `sqlite:${join(dataDirectory, 'modelgate.sqlite')}`,
     redisUrl: store.redisUrl,
     environment: { MODELGATE_LOG_LEVEL: 'off', MODELGATE_DRAIN_DELAY_MS: '0' },
+    ...(options.policies && { policies: options.policies }),
   })
   const url = server.url.replace(/\/$/, '')
   const admin = (path: string, body?: unknown) =>

@@ -140,7 +140,7 @@ describe.skipIf(!real)('Postgres goes away and comes back', () => {
       expect((await readiness(gateway)).status).toBe(200)
       expect(clients.complete.size).toBeGreaterThan(before + 100)
 
-      postgres.mend()
+      postgres.restore()
       await until('readiness tells', async () => (await readiness(gateway)).db === 'connected')
       await until('keys can be made', async () => (await gateway.admin('/key/generate', {})).status === 200)
       await until('the other key works', async () => (await call(gateway, unknown)).status === 200)
@@ -165,7 +165,7 @@ describe.skipIf(!real)('Postgres goes away and comes back', () => {
     expect([401, 503]).toContain((await call(gateway, key)).status)
     await Bun.sleep(1500)
     expect([401, 503]).toContain((await call(gateway, key)).status)
-    postgres.mend()
+    postgres.restore()
     await until('it is known again', async () => (await call(gateway, key)).status === 401)
   }, 60_000)
 })
@@ -185,7 +185,7 @@ describe.skipIf(!real)('Redis goes away and comes back', () => {
       for (let at = 0; at < 8; at++) statuses.push((await call(gateway, limited)).status)
       expect(statuses).toEqual([200, 200, 200, 200, 200, 429, 429, 429])
       await Bun.sleep(1500)
-      redis.mend()
+      redis.restore()
       // Redis counts from nothing: only its own answer lets five more through within the minute.
       await until('Redis decides again', async () => (await call(gateway, limited)).status === 200)
       await Bun.sleep(300)

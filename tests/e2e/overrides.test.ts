@@ -274,7 +274,7 @@ describe('timeout', () => {
       }
       const { body } = gateway.simulator.truth.entries[0]!
       expect(body).not.toHaveProperty('timeout')
-      expect(await (await gateway.admin('/metrics')).text()).not.toContain('modelgate_deployment_resting{')
+      expect(await (await gateway.admin('/metrics')).text()).not.toContain('modelgate_deployment_cooldown{')
     })
 
   test('0 leaves it to the deployment; other values are refused by name', async () => {

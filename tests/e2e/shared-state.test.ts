@@ -205,7 +205,7 @@ describe.skipIf(!real)('two replicas on Postgres and Redis', () => {
     })
     expect([called.status, performance.now() - from < 1000]).toEqual([200, true])
     expect(await status(url, 'sk-of-nobody-that-is-known-here-now')).toBe(503)
-    postgres.mend()
+    postgres.restore()
   }, 30_000)
 
   test('a database that stands still does not hold a gateway that stops', async () => {
@@ -218,7 +218,7 @@ describe.skipIf(!real)('two replicas on Postgres and Redis', () => {
     const from = performance.now()
     await stop()
     expect(performance.now() - from).toBeLessThan(20_000)
-    postgres.mend()
+    postgres.restore()
   }, 40_000)
 
   test('readiness and metrics tell whether Redis answers', async () => {
@@ -234,7 +234,7 @@ describe.skipIf(!real)('two replicas on Postgres and Redis', () => {
     await until('it is told', async () => (await told())[0] === 'disconnected')
     expect(await told()).toEqual(['disconnected', '0'])
     expect((await fetch(`${url}/health/readiness`)).status).toBe(200)
-    redis.mend()
+    redis.restore()
     await until('it is back', async () => (await told())[0] === 'connected')
   }, 30_000)
 })

@@ -6,7 +6,7 @@ import { GatewayError } from '../../src/core/errors.ts'
 import type { ChatFormat, Format, StreamRelay, UnaryFormat, UnaryOperations } from '../../src/core/format.ts'
 import type { ChatAdapter, UnaryAdapter } from '../../src/core/provider.ts'
 import type { Usage } from '../../src/core/usage.ts'
-import { emulate, judgeJson } from '../../src/emulation/index.ts'
+import { emulate, validateJson } from '../../src/emulation/index.ts'
 import { schemaProblems } from '../../src/lib/json/json-schema.ts'
 import * as formats from '../../src/formats/index.ts'
 import { bodyTokens } from '../../src/lib/tokens/body-tokens.ts'
@@ -535,7 +535,7 @@ function pushAll(reader: { push(bytes: Uint8Array): unknown }, line: string): vo
 }
 
 const judge = (text: string): void =>
-  void judgeJson(text, { format: { type: 'json-schema', name: 's', schema: {} }, schema: {} })
+  void validateJson(text, { format: { type: 'json-schema', name: 's', schema: {} }, schema: {} })
 
 describe('forms', () => {
   const limits = { partsMax: 64, headBytesMax: 8192 }

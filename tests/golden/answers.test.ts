@@ -1,4 +1,7 @@
-/** Every fixture of an answer: the hub's events, OpenAI's whole answer and chunks, and the same wherever the bytes are cut. */
+/**
+ * Every answer fixture: hub events, OpenAI's non-streamed answer and chunks, and equal results for every split of the
+ * bytes.
+ */
 import { describe, expect, test } from 'bun:test'
 import type { ChatEvent, ChatRequest } from '../../src/core/chat.ts'
 import { GatewayError } from '../../src/core/errors.ts'
@@ -27,7 +30,7 @@ type Json = Record<string, unknown>
 
 const adapterOf = ({ providers: [name] }: AnswerFamily): ChatAdapter => providerOf(name!).chat!
 const requestOf = ({ request }: AnswerFixture): ChatRequest => chatRequest({ ...request })
-const failureOf = (error: unknown): Json =>
+const describeFailure = (error: unknown): Json =>
   error instanceof GatewayError
     ? {
         kind: error.kind,
@@ -37,19 +40,19 @@ const failureOf = (error: unknown): Json =>
       }
     : { thrown: String(error) }
 
-/** Random ids and the time of day, told apart from what the upstream said. */
-function settled(value: unknown, events: readonly ChatEvent[]): unknown {
-  const dated = events.some(event => event.type === 'start' && event.createdS !== undefined)
+/** Replaces random ids and, unless the upstream sent one, the creation time. */
+function withoutRandomness(value: unknown, events: readonly ChatEvent[]): unknown {
+  const hasDate = events.some(event => event.type === 'start' && event.createdS !== undefined)
   return JSON.parse(JSON.stringify(value), (key: string, one: unknown) => {
-    if (key === 'created' && !dated) return 'now'
+    if (key === 'created' && !hasDate) return 'now'
     if (typeof one !== 'string') return one
-    const known = one.replace(/\b(call_|chatcmpl-)[0-9a-f]{24,32}\b/g, '$1random')
-    return dated ? known : known.replace(/"created":\d+/g, '"created":"now"')
+    const replaced = one.replace(/\b(call_|chatcmpl-)[0-9a-f]{24,32}\b/g, '$1random')
+    return hasDate ? replaced : replaced.replace(/"created":\d+/g, '"created":"now"')
   })
 }
 
-const shownEvent = (event: ChatEvent): unknown =>
-  event.type === 'error' ? { type: 'error', ...failureOf(event.error) } : event
+const describeEvent = (event: ChatEvent): unknown =>
+  event.type === 'error' ? { type: 'error', ...describeFailure(event.error) } : event
 
 function wholeResult(family: AnswerFamily, fixture: AnswerFixture): Json {
   const adapter = adapterOf(family)
@@ -58,9 +61,9 @@ function wholeResult(family: AnswerFamily, fixture: AnswerFixture): Json {
     events = adapter.result(fixture.whole)
     readAnswer(adapter, Buffer.from(JSON.stringify(fixture.whole)))
     const openai = openaiChat.encode(events, 'public', requestOf(fixture))
-    return settled({ events, openai }, events) as Json
+    return withoutRandomness({ events, openai }, events) as Json
   } catch (error) {
-    return settled({ events: events.map(shownEvent), failure: failureOf(error) }, events) as Json
+    return withoutRandomness({ events: events.map(describeEvent), failure: describeFailure(error) }, events) as Json
   }
 }
 
@@ -70,14 +73,14 @@ interface StreamResult {
   readonly failure: GatewayError | undefined
 }
 
-/** As the pipeline does it: the relay's text for the client, and the events beside it. */
+/** As in the pipeline: the relay's text for the client, and the events. */
 function readStream(
   adapter: ChatAdapter,
   pieces: readonly Uint8Array[],
   { format = openaiChat, request }: { format?: ChatFormat; request: ChatRequest },
 ): StreamResult {
   const events: ChatEvent[] = []
-  const seen: ChatAdapter = {
+  const recording: ChatAdapter = {
     ...adapter,
     reader: () => {
       const read = adapter.reader()
@@ -88,7 +91,7 @@ function readStream(
       }
     },
   }
-  const relay = new TranslatedRelay({ adapter: seen, format, request, publicModel: 'public' })
+  const relay = new TranslatedRelay({ adapter: recording, format, request, publicModel: 'public' })
   let text = ''
   for (const piece of pieces) text += relay.push(piece)
   text += relay.end()
@@ -97,7 +100,7 @@ function readStream(
 
 const sameInAll = ['id', 'object', 'created', 'model', 'system_fingerprint'] as const
 
-/** What all chunks say is said once. */
+/** Fields that are equal in all chunks are listed once. */
 function chunksOf(text: string): Json {
   const chunks = streamData(text)
   const objects = chunks.filter(chunk => typeof chunk === 'object') as Json[]
@@ -117,8 +120,12 @@ function streamResult(family: AnswerFamily, fixture: AnswerFixture): Json {
   const { events, text, failure } = readStream(adapterOf(family), [family.bytes(fixture.stream!)], {
     request: requestOf(fixture),
   })
-  return settled(
-    { events: events.map(shownEvent), chunks: chunksOf(text), ...(failure && { failure: failureOf(failure) }) },
+  return withoutRandomness(
+    {
+      events: events.map(describeEvent),
+      chunks: chunksOf(text),
+      ...(failure && { failure: describeFailure(failure) }),
+    },
     events,
   ) as Json
 }
@@ -160,9 +167,9 @@ describe.each(families.map(family => [family.name, family] as const))('answers o
       const { events, failure } = readStream(adapterOf(family), [family.bytes(fixture.stream)], { request })
       const whole = wholeResult(family, fixture)
       const streamed = failure
-        ? { failure: failureOf(failure) }
+        ? { failure: describeFailure(failure) }
         : { openai: openaiChat.encode(events, 'public', request) }
-      expect({ fixture: fixture.name, ...(settled(streamed, events) as Json) }).toEqual({
+      expect({ fixture: fixture.name, ...(withoutRandomness(streamed, events) as Json) }).toEqual({
         fixture: fixture.name,
         ...(whole.failure ? { failure: whole.failure } : { openai: whole.openai }),
       })
@@ -174,21 +181,21 @@ describe.each(families.map(family => [family.name, family] as const))('answers o
     for (const fixture of family.fixtures) {
       if (!fixture.stream) continue
       const bytes = family.bytes(fixture.stream)
-      // A reader sees nothing but frames: at every single cut they are the same.
+      // A reader sees frames only: they have to be equal for every single split.
       const frames = framesOf(adapter, [bytes])
       for (let at = 1; at < bytes.length; at++)
         if (!sameFrames(framesOf(adapter, [bytes.subarray(0, at), bytes.subarray(at)]), frames))
           throw new Error(`${fixture.name}: other frames when cut at byte ${at}`)
       const request = requestOf(fixture)
-      // One push of the relay hands out nothing of what it read before bytes that it cannot read: there only the events count.
+      // If the relay fails within a push, it discards the text of that push, so only the events are compared then.
       const single = readStream(adapter, inPieces(bytes, 1), { request })
-      const expected = settled([single.events, single.text, single.failure?.message], single.events)
+      const expected = withoutRandomness([single.events, single.text, single.failure?.message], single.events)
       for (const size of [2, 3, 5, 17, bytes.length]) {
         const cut = readStream(adapter, inPieces(bytes, size), { request })
         expect({
           fixture: fixture.name,
           size,
-          got: settled([cut.events, cut.text, cut.failure?.message], cut.events),
+          got: withoutRandomness([cut.events, cut.text, cut.failure?.message], cut.events),
         }).toEqual({ fixture: fixture.name, size, got: expected })
       }
     }
@@ -237,12 +244,12 @@ describe.each(families.map(family => [family.name, family] as const))('answers o
   test('reach the clients of every dialect, whole and as a stream', () => {
     for (const fixture of family.fixtures)
       for (const format of [openaiCompletions, openaiResponses, anthropicMessages, geminiGenerate, geminiGenerateArray])
-        reaches(family, fixture, format)
+        expectTranslation(family, fixture, format)
   })
 })
 
-/** In another dialect: the text is all there, a failure is told, nothing is thrown. */
-function reaches(family: AnswerFamily, fixture: AnswerFixture, format: ChatFormat): void {
+/** In another dialect the text is complete, a failure is reported, and nothing is thrown. */
+function expectTranslation(family: AnswerFamily, fixture: AnswerFixture, format: ChatFormat): void {
   const adapter = adapterOf(family)
   const about = { fixture: fixture.name, dialect: format.dialect }
   if (fixture.whole !== undefined) {
@@ -264,7 +271,7 @@ function reaches(family: AnswerFamily, fixture: AnswerFixture, format: ChatForma
   expect(other.text).not.toContain('undefined')
 }
 
-/** As it stands inside JSON. */
+/** As escaped inside JSON. */
 const textIn = (content: unknown): string => (typeof content === 'string' ? JSON.stringify(content).slice(1, -1) : '')
 
 function framesOf(adapter: ChatAdapter, pieces: readonly Uint8Array[]): Frame[] {
@@ -288,7 +295,7 @@ function inPieces(bytes: Uint8Array, size: number): Uint8Array[] {
   return pieces
 }
 
-/** The bytes after which a frame is complete. */
+/** Byte offsets at which a frame is complete. */
 function frameEnds(adapter: ChatAdapter, bytes: Uint8Array): number[] {
   const splitter = frameSplitter(adapter.framing)
   const ends: number[] = []

@@ -1,14 +1,14 @@
-/** Files of expected results: written by `UPDATE_GOLDEN=1`, else compared, with a list of what differs. */
+/** Files of expected results: written with `UPDATE_GOLDEN=1`, otherwise compared, with a list of differences. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createHash } from 'node:crypto'
 
-export const updates = process.env.UPDATE_GOLDEN === '1'
+const updates = process.env.UPDATE_GOLDEN === '1'
 const shownTextLengthMax = 300
 const shownDifferencesMax = 12
 const lineLengthMax = 150
 
-/** Throws with the differences; a file that is not there is a failure too. */
+/** Throws with the differences; a missing file is a failure too. */
 export function expectGolden(name: string, actual: unknown): void {
   const file = join(import.meta.dir, 'expected', `${name}.json`)
   const value: unknown = JSON.parse(JSON.stringify(shortened(actual)))
@@ -26,7 +26,9 @@ export function expectGolden(name: string, actual: unknown): void {
   )
 }
 
-/** Long texts as their beginning and a hash: the files stay readable, and nothing can hide. */
+/**
+ * Long texts are replaced by their beginning and a hash, which keeps the files readable and still detects every change.
+ */
 function shortened(value: unknown): unknown {
   if (typeof value === 'string' && value.length > shownTextLengthMax) {
     const hash = createHash('sha256').update(value).digest('hex').slice(0, 16)
@@ -37,8 +39,8 @@ function shortened(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, shortened(one)]))
 }
 
-/** JSON in which what fits on a line stands on a line. */
-export function pretty(value: unknown, indent = ''): string {
+/** JSON with one line for each value that fits on a line. */
+function pretty(value: unknown, indent = ''): string {
   const line = inline(value)
   if (line.length + indent.length <= lineLengthMax || typeof value !== 'object' || value === null) return line
   const deeper = `${indent}  `
@@ -56,9 +58,9 @@ function inline(value: unknown): string {
 
 const isMap = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
-const shown = (value: unknown): string => (value === undefined ? 'nothing' : inline(value).slice(0, 400))
+const describe = (value: unknown): string => (value === undefined ? 'nothing' : inline(value).slice(0, 400))
 
-/** One line a difference, by its path; the order of an object's keys is no difference. */
+/** One line for each difference, with its path. The order of object keys is ignored. */
 export function differences(expected: unknown, actual: unknown, path = ''): string[] {
   if (isMap(expected) && isMap(actual)) {
     const keys = new Set([...Object.keys(expected), ...Object.keys(actual)])
@@ -67,5 +69,5 @@ export function differences(expected: unknown, actual: unknown, path = ''): stri
   if (Array.isArray(expected) && Array.isArray(actual) && expected.length === actual.length)
     return expected.flatMap((one, at) => differences(one, actual[at], `${path}[${at}]`))
   if (inline(expected) === inline(actual)) return []
-  return [`${path || '(all)'}\n    expected ${shown(expected)}\n    but got  ${shown(actual)}`]
+  return [`${path || '(all)'}\n    expected ${describe(expected)}\n    but got  ${describe(actual)}`]
 }

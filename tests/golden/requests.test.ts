@@ -1,4 +1,4 @@
-/** Every shape of request through every provider: what goes to the upstream, and what is reported as dropped. */
+/** Every request shape with every provider: what is sent to the upstream, and what is reported as dropped. */
 import { describe, expect, test } from 'bun:test'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -16,7 +16,7 @@ import { shapes } from './shapes.ts'
 import type { Json, Shape } from './shapes.ts'
 import { providerOf, rowKey, targets } from './targets.ts'
 
-/** The hub's request of a shape; fails when the format sees a problem in it. */
+/** The decoded hub request of a shape; fails when the format reports a problem. */
 function decoded({ name, body }: Shape, stream: boolean): ChatRequest {
   const bytes = Buffer.from(JSON.stringify({ model: 'public', ...body, ...(stream && { stream: true }) }))
   const read = JsonBody.read(bytes)
@@ -24,7 +24,9 @@ function decoded({ name, body }: Shape, stream: boolean): ChatRequest {
   return openaiChat.decode(read)
 }
 
-/** As the pipeline sends it: undefined fields vanish in JSON, the format's own losses and the provider's are one list. */
+/**
+ * As the pipeline sends it: without undefined fields, and with the dropped fields of format and provider in one list.
+ */
 function upstreamCall(shape: Shape, target: Target, stream: boolean): Json {
   try {
     const request = decoded(shape, stream)
@@ -39,7 +41,7 @@ function upstreamCall(shape: Shape, target: Target, stream: boolean): Json {
   }
 }
 
-/** What a stream changes: top-level fields of the body, or the address. */
+/** The differences of a streamed call: top-level fields of the body, or the URL. */
 function streamed(whole: Json, stream: Json): Json {
   if (stream.refused) return JSON.stringify(stream) === JSON.stringify(whole) ? {} : stream
   const { body, url, ...rest } = stream as { body: Json; url: string }
@@ -52,7 +54,7 @@ function streamed(whole: Json, stream: Json): Json {
   return { ...(url !== wholeUrl && { url }), ...Object.fromEntries(changed) }
 }
 
-/** The same but for the model's name. */
+/** Whether the calls are equal except for the model's name. */
 function sameCall(one: Json, other: Json | undefined): boolean {
   const nameless = ({ body, ...rest }: Json): Json => ({
     ...rest,
@@ -61,8 +63,11 @@ function sameCall(one: Json, other: Json | undefined): boolean {
   return other !== undefined && differences(nameless(one), nameless(other)).length === 0
 }
 
-/** What all shapes of a model share is said once; `likeness` = results that need not be repeated, under their name. */
-function calls(target: Target, likeness?: { readonly name: string; readonly results: Json }): Json {
+/**
+ * What all shapes of a model have in common is listed once. `reference` = results that are replaced by their name when
+ * equal.
+ */
+function calls(target: Target, reference?: { readonly name: string; readonly results: Json }): Json {
   const common = upstreamCall(shapes[0]!, target, false)
   const streamsBy = streamed(common, upstreamCall(shapes[0]!, target, true))
   const out: Json = { common: { url: common.url, headers: common.headers, streamed: streamsBy } }
@@ -76,19 +81,19 @@ function calls(target: Target, likeness?: { readonly name: string; readonly resu
       ...rest,
       ...(!rest.refused && differences(streamsBy, stream).length > 0 && { streamed: stream }),
     }
-    const known = likeness?.results[shape.name] as Json | undefined
-    out[shape.name] = sameCall(result, known) ? `as ${likeness!.name}` : result
+    const known = reference?.results[shape.name] as Json | undefined
+    out[shape.name] = sameCall(result, known) ? `as ${reference!.name}` : result
   }
   return out
 }
 
-/** Of a provider's models the first is written out, of hosts that speak OpenAI's dialect OpenAI itself. */
+/** The first model of a provider is listed in full; OpenAI-compatible hosts are compared with OpenAI. */
 function callsOf(provider: string, openai: Json): Json {
   const out: Json = {}
-  let likeness = speaksOpenai(provider) ? { name: 'openai', results: openai } : undefined
+  let reference = speaksOpenai(provider) ? { name: 'openai', results: openai } : undefined
   for (const { model, target } of targets.get(provider)!) {
-    out[model] = calls(target, likeness)
-    likeness ??= { name: model, results: out[model] as Json }
+    out[model] = calls(target, reference)
+    reference ??= { name: model, results: out[model] as Json }
   }
   return out
 }
@@ -134,7 +139,7 @@ describe('requests', () => {
   })
 })
 
-/** OpenAI takes four stops and says so itself; other hosts take more. */
+/** OpenAI allows four stop sequences and refuses more itself; other hosts allow more. */
 const refusedByOpenai = new Set(['many stops'])
 
 test('what goes to OpenAI is what its document describes', async () => {

@@ -1,4 +1,4 @@
-/** Chat requests as clients write them: every field and every kind of message that an upstream has to be told of. */
+/** Chat requests of clients: every field and every kind of message that is translated for an upstream. */
 
 export type Json = Record<string, unknown>
 
@@ -32,7 +32,7 @@ const fullWeather: Json = {
   type: 'function',
   function: { name: 'get_weather', description: 'Get the current weather', parameters: weatherSchema },
 }
-/** Short, so that the results are. */
+/** Shortened, to keep the results short. */
 const weather: Json = {
   type: 'function',
   function: { name: 'get_weather', parameters: { type: 'object', properties: { location: { type: 'string' } } } },

@@ -1,4 +1,7 @@
-/** The upstreams of the grid: each native provider by the models that differ, compatible hosts by their representatives. */
+/**
+ * The upstreams of the golden tests: native providers by the models that differ, and representatives of compatible
+ * hosts.
+ */
 import type { Provider, Target } from '../../src/core/provider.ts'
 import { catalog } from '../../src/providers/catalog.ts'
 import { providers } from '../../src/providers/index.ts'
@@ -39,7 +42,7 @@ const rows: readonly Row[] = [
   },
 ]
 
-export interface GridTarget {
+interface GridTarget {
   readonly model: string
   readonly target: Target
 }
@@ -65,7 +68,7 @@ export function providerOf(name: string): Provider {
   return provider
 }
 
-/** What the catalogue can vary in a translated call: hosts that agree in it send the same bodies. */
+/** The properties of a catalogue row that change a translated call: hosts with equal properties send equal bodies. */
 export function rowKey(name: string): string | undefined {
   const row = (catalog as Readonly<Record<string, CompatibleRow>>)[name]
   return row && JSON.stringify([row.maxTokensField ?? 'max_tokens', row.topK ?? false, row.quirks ?? {}])

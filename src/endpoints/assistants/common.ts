@@ -39,7 +39,10 @@ const namings: Record<AssistantKind, Naming> = {
 
 type Given = Pick<AssistantObject, 'kind' | 'keyId'> & Partial<Omit<AssistantObject, 'id' | 'body'>>
 
-/** An object with an id in OpenAI's manner; later ids sort behind earlier ones. `fields` = what clients see of it beside id and time. */
+/**
+ * An object with an id in OpenAI's manner; later ids sort behind earlier ones. `fields` = what clients see of it beside
+ * id and time.
+ */
 export function newObject(services: Services, given: Given, fields: Fields): AssistantObject {
   const { prefix, object } = namings[given.kind]
   const id = `${prefix}_${randomUUIDv7().replaceAll('-', '')}`

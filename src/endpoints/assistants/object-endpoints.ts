@@ -5,6 +5,7 @@ import type { Caller } from '../../core/caller.ts'
 import type { Endpoint, EndpointDoc, Services } from '../../core/endpoint.ts'
 import type { HttpRequest } from '../../core/request.ts'
 import type { AssistantObject } from '../../core/ports.ts'
+import { json } from '../openapi/schema.ts'
 import { changeBody, deleteObject, readAssistantJson, schemaOf } from './common.ts'
 import { metadataField } from './fields.ts'
 
@@ -19,23 +20,28 @@ export interface ObjectPath {
   readonly find: FindObject
 }
 
+/** What the OpenAPI document says of one endpoint; `answer` = the name of its answer's schema. */
+interface ObjectDoc extends Pick<EndpointDoc, 'operationId' | 'summary'> {
+  readonly answer: string
+}
+
 /** What the OpenAPI document says of an endpoint under this tag. */
 export const docUnder =
   (tag: string) =>
-  (summary: string, more: Partial<EndpointDoc> = {}): EndpointDoc => ({
-    summary,
+  ({ answer, ...about }: ObjectDoc, more: Partial<EndpointDoc> = {}): EndpointDoc => ({
+    ...about,
     tag,
-    response: { type: 'object' },
+    success: json(answer),
     ...more,
   })
 
-/** `summary` = of the OpenAPI document. 404 as `find` says. */
-export function retrieveEndpoint({ paths, tag, find }: ObjectPath, summary: string): Endpoint {
+/** 404 as `find` says. */
+export function retrieveEndpoint({ paths, tag, find }: ObjectPath, about: ObjectDoc): Endpoint {
   return {
     method: 'GET',
     paths,
     auth: 'key',
-    doc: docUnder(tag)(summary),
+    doc: docUnder(tag)(about),
     handle: async (request, services, caller) => jsonAnswer((await find(request, services, caller!)).body),
   }
 }
@@ -45,14 +51,14 @@ const metadataBody = z.strictObject({ metadata: metadataField })
 /** `schema` says what else may stand in the body; nothing else of it counts. */
 export function metadataEndpoint(
   { paths, tag, find }: ObjectPath,
-  summary: string,
+  about: ObjectDoc,
   schema: typeof metadataBody = metadataBody,
 ): Endpoint {
   return {
     method: 'POST',
     paths,
     auth: 'key',
-    doc: docUnder(tag)(summary, { request: schemaOf(schema), requestOptional: true }),
+    doc: docUnder(tag)(about, { request: schemaOf(schema), requestOptional: true }),
     async handle(request, services, caller) {
       const object = await find(request, services, caller!)
       const { metadata } = await readAssistantJson(request, services, schema)
@@ -62,12 +68,12 @@ export function metadataEndpoint(
 }
 
 /** With all that stands in the object. 404 as `find` says, and when somebody else has deleted it meanwhile. */
-export function deleteEndpoint({ paths, tag, find }: ObjectPath, summary: string): Endpoint {
+export function deleteEndpoint({ paths, tag, find }: ObjectPath, about: ObjectDoc): Endpoint {
   return {
     method: 'DELETE',
     paths,
     auth: 'key',
-    doc: docUnder(tag)(summary),
+    doc: docUnder(tag)(about),
     handle: async (request, services, caller) => deleteObject(services, await find(request, services, caller!)),
   }
 }

@@ -1,9 +1,21 @@
-/** The lines of a batch's input file (OpenAI, "Batch API", "Preparing your batch file"): checked, and said in the upstream's names. */
-import type { Caller } from '../../core/caller.ts'
+/**
+ * The lines of a batch's input file (OpenAI, "Batch API", "Preparing your batch file"): checked, and said in the
+ * upstream's names.
+ */
+import type { Call } from '../../core/call.ts'
 import type { Deployment } from '../../core/deployment.ts'
-import type { Services } from '../../core/endpoint.ts'
+import type { AdmittedLine, Services } from '../../core/endpoint.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { accountOf } from '../../core/files.ts'
+import type { Format } from '../../core/format.ts'
+import {
+  openaiChat,
+  openaiCompletions,
+  openaiEmbeddings,
+  openaiImages,
+  openaiModerations,
+  openaiResponses,
+} from '../../formats/index.ts'
 import { JsonBody, JsonBodyError } from '../../lib/json/json-body.ts'
 import { callable } from './upstreams.ts'
 
@@ -12,47 +24,76 @@ const linesMax = 50_000
 const idLengthMax = 512
 const shownMax = 100
 
+/** What the lines may ask for; undefined = forms elsewhere, which have no check of their own as JSON. */
+const formats: Readonly<Record<string, Format | undefined>> = {
+  'chat/completions': openaiChat,
+  completions: openaiCompletions,
+  responses: openaiResponses,
+  embeddings: openaiEmbeddings,
+  moderations: openaiModerations,
+  'images/generations': openaiImages,
+  'images/edits': undefined,
+  'audio/transcriptions': undefined,
+  'audio/translations': undefined,
+}
 /** With and without `/v1`, as the vendors write them; what a vendor has no batches for it refuses by itself. */
-const endpoints = new Set(
-  [
-    'chat/completions',
-    'completions',
-    'responses',
-    'embeddings',
-    'moderations',
-    'images/generations',
-    'images/edits',
-    'audio/transcriptions',
-    'audio/translations',
-  ].flatMap(path => [`/v1/${path}`, `/${path}`]),
+const urls: ReadonlyMap<string, { readonly route: string; readonly format: Format | undefined }> = new Map(
+  Object.entries(formats).flatMap(([path, format]) => {
+    const route = `/v1/${path}`
+    return [
+      [route, { route, format }],
+      [`/${path}`, { route, format }],
+    ]
+  }),
 )
 
 /** For one file, whose lines come in their order. Keeps each `custom_id` (OpenAI's limit is 50,000), and no line. */
 export class BatchLines {
   readonly #services: Services
-  readonly #caller: Caller
+  readonly #call: Call
   readonly #account: string | undefined
   readonly #ids = new Set<string>()
-  /** Public name -> the upstream's. */
-  readonly #models = new Map<string, string>()
+  readonly #models = new Set<string>()
 
-  constructor(services: Services, caller: Caller, upstream: Deployment) {
+  constructor(services: Services, call: Call, upstream: Deployment) {
     this.#services = services
-    this.#caller = caller
+    this.#call = call
     this.#account = accountOf(upstream)
   }
 
   /** The public models that the lines call. */
   get models(): string[] {
-    return [...this.#models.keys()]
+    return [...this.#models]
   }
 
   get count(): number {
     return this.#ids.size
   }
 
-  /** The pieces of the line with the upstream's name of its model; every other byte as it is. Throws 400 with the line's number. */
-  rewrite(line: Uint8Array, number: number): readonly Uint8Array[] {
+  /**
+   * The pieces of the line with the upstream's name of its model; other bytes as they are, unless a policy changes
+   * them. Rejects with 400, 403 or 422 and the line's number, also with what a policy refuses.
+   */
+  async rewrite(line: Uint8Array, number: number): Promise<readonly Uint8Array[]> {
+    const request = this.#checked(line, number)
+    const { route, format } = urls.get(request.get('url') as string)!
+    const body = readObject(Buffer.from(request.rawText('body')!, 'utf8'), number, '`body`')
+    const model = body.get('model')
+    if (typeof model !== 'string' || model === '')
+      throw refused(number, '`body.model` is missing; name one of GET /v1/models')
+    const admitted = await this.#services
+      .admitLine(this.#call, { route, format, body })
+      .catch(error => inLine(error, number))
+    const there = this.#deploymentOf(model, admitted, number)
+    const { target } = there
+    const name = target.provider.files?.modelName?.(target) ?? target.model
+    this.#models.add(model)
+    const sent = bodyFor(admitted, there, number)
+    const renamed = sent.edited([{ set: 'model', json: JSON.stringify(name) }])
+    return request.edited([{ set: 'body', json: Buffer.concat(renamed).toString('utf8') }])
+  }
+
+  #checked(line: Uint8Array, number: number): JsonBody {
     if (this.#ids.size === linesMax) throw refused(number, `a batch takes at most ${linesMax} requests; make several`)
     const request = readObject(line, number, 'it')
     const id = request.get('custom_id')
@@ -62,34 +103,44 @@ export class BatchLines {
     this.#ids.add(id)
     if (request.get('method') !== 'POST') throw refused(number, '`method` must be "POST"')
     const url = request.get('url')
-    if (typeof url !== 'string' || !endpoints.has(url))
-      throw refused(number, `\`url\` must be one of ${[...endpoints].filter(one => one.startsWith('/v1')).join(', ')}`)
-    const text = request.rawText('body')
-    if (text === undefined) throw refused(number, '`body` is missing; it is the request of `url`')
-    const body = readObject(Buffer.from(text, 'utf8'), number, '`body`')
-    const model = body.get('model')
-    if (typeof model !== 'string' || model === '')
-      throw refused(number, '`body.model` is missing; name one of GET /v1/models')
-    const renamed = body.edited([{ set: 'model', json: JSON.stringify(this.#upstreamName(model, number)) }])
-    return request.edited([{ set: 'body', json: Buffer.concat(renamed).toString('utf8') }])
-  }
-
-  #upstreamName(model: string, number: number): string {
-    const known = this.#models.get(model)
-    if (known !== undefined) return known
-    const found = callable(this.#services, this.#caller, model)
-    if (typeof found === 'string') throw refused(number, found)
-    const there = found.find(one => accountOf(one) === this.#account)
-    if (!there)
+    if (typeof url !== 'string' || !urls.has(url))
       throw refused(
         number,
-        `the model '${model.slice(0, shownMax)}' is not at the upstream that this file goes to; a batch runs at one upstream`,
+        `\`url\` must be one of ${[...urls.keys()].filter(one => one.startsWith('/v1')).join(', ')}`,
       )
-    const { target } = there
-    const name = target.provider.files?.modelName?.(target) ?? target.model
-    this.#models.set(model, name)
-    return name
+    if (request.rawText('body') === undefined) throw refused(number, '`body` is missing; it is the request of `url`')
+    return request
   }
+
+  #deploymentOf(model: string, { candidates }: AdmittedLine, number: number): Deployment {
+    // Where no format was there to find the candidates, the model is asked for here.
+    const found = candidates.length > 0 ? candidates : callable(this.#call, model)
+    if (typeof found === 'string') throw refused(number, found)
+    const there = found.find(one => accountOf(one) === this.#account)
+    if (there) return there
+    throw refused(
+      number,
+      `the model '${model.slice(0, shownMax)}' is not at the upstream that this file goes to; a batch runs at one upstream`,
+    )
+  }
+}
+
+function bodyFor(admitted: AdmittedLine, deployment: Deployment, number: number): JsonBody {
+  try {
+    return admitted.bodyFor(deployment)
+  } catch (error) {
+    return inLine(error, number)
+  }
+}
+
+/** The same refusal, with the line that it is about. */
+function inLine(error: unknown, number: number): never {
+  if (!(error instanceof GatewayError) || error.kind === 'internal') throw error
+  const { kind, message, cause } = error
+  // Of the file these say what its content lacks: the file itself was found.
+  if (kind === 'model-not-found' || kind === 'model-forbidden' || kind === 'unprocessable')
+    throw refused(number, message)
+  throw new GatewayError(kind, `line ${number} of the file: ${message}`, { param: 'file', cause })
 }
 
 function readObject(bytes: Uint8Array, number: number, what: string): JsonBody {

@@ -3,7 +3,7 @@ import { randomUUIDv7 } from 'bun'
 import type { Caller } from '../../core/caller.ts'
 import type { Deployment } from '../../core/deployment.ts'
 import type { Services } from '../../core/endpoint.ts'
-import type { HttpRequest } from '../../core/request.ts'
+import type { Client } from '../../core/request.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { FileCall } from '../../core/files.ts'
 import { replacedIds, withLocalIds } from '../../core/local-ids.ts'
@@ -105,10 +105,13 @@ export function bytesIn(answer: Fields): number {
 
 const fileFields: Readonly<Record<string, string>> = { output_file_id: 'output', error_file_id: 'error' }
 
-/** A batch as its upstream shows it, with ids and model names of ours; files that nobody has seen yet become the owner's. */
+/**
+ * A batch as its upstream shows it, with ids and model names of ours; files that nobody has seen yet become the
+ * owner's.
+ */
 export async function publicBatch(
   services: Services,
-  request: HttpRequest,
+  request: Client,
   record: FileRecord,
   answer: Fields,
 ): Promise<Fields> {
@@ -147,11 +150,7 @@ interface SeenFile {
 }
 
 /** Our id of a file that a batch names; made when the file is first seen. */
-async function localFile(
-  services: Services,
-  request: HttpRequest,
-  { batch, field, upstreamId }: SeenFile,
-): Promise<string> {
+async function localFile(services: Services, request: Client, { batch, field, upstreamId }: SeenFile): Promise<string> {
   const { keyId, deploymentId } = batch
   const known = await services.files.findUpstream({ kind: 'file', keyId, deploymentId, upstreamId })
   if (known) return known.id
@@ -178,13 +177,11 @@ async function localFile(
 /** How long an answer waits for what it can do without. */
 export const optionalMs = 5000
 
-/** What the upstream says of a result. It is asked again when the client asks for the file, so that a failure here is no loss. */
-async function described(
-  services: Services,
-  request: HttpRequest,
-  batch: FileRecord,
-  upstreamId: string,
-): Promise<Fields> {
+/**
+ * What the upstream says of a result. It is asked again when the client asks for the file, so that a failure here is no
+ * loss.
+ */
+async function described(services: Services, request: Client, batch: FileRecord, upstreamId: string): Promise<Fields> {
   const call: FileCall = {
     request,
     deployment: deploymentOf(services, batch),

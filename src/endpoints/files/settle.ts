@@ -1,19 +1,22 @@
-/** The end of a batch in the ledger: one row, however often and by however many it is seen. */
+/** The end of a batch: settled once, however often and by however many replicas it is seen. */
 import { costNanoUsd, pricesAt } from '../../accounts/cost.ts'
+import type { Caller, VirtualKey } from '../../core/caller.ts'
 import type { Deployment } from '../../core/deployment.ts'
-import type { Services } from '../../core/endpoint.ts'
+import type { EndedCall, Services } from '../../core/endpoint.ts'
+import { GatewayError } from '../../core/errors.ts'
+import type { FaultKind } from '../../core/errors.ts'
 import { accountOf } from '../../core/files.ts'
-import type { FileRecord, LedgerRow } from '../../core/ports.ts'
+import type { FileRecord } from '../../core/ports.ts'
 import type { Prices, Usage } from '../../core/usage.ts'
 import { readOpenaiUsage } from '../../core/openai-usage.ts'
 import type { Fields } from '../kept-objects.ts'
 
-/** How a batch ended, in the ledger's words; absent = it has not. */
-const ends: Readonly<Record<string, Pick<LedgerRow, 'outcome' | 'status' | 'error_kind'>>> = {
-  completed: { outcome: 'success', status: 200, error_kind: null },
-  failed: { outcome: 'error', status: 400, error_kind: 'upstream-refused' },
-  expired: { outcome: 'error', status: 408, error_kind: 'upstream-timeout' },
-  cancelled: { outcome: 'client_closed', status: 499, error_kind: 'client-closed' },
+/** How a batch ended; absent = it has not. */
+const ends: Readonly<Record<string, Pick<EndedCall, 'outcome' | 'status'> & { readonly kind?: FaultKind }>> = {
+  completed: { outcome: 'success', status: 200 },
+  failed: { outcome: 'error', status: 400, kind: 'upstream-refused' },
+  expired: { outcome: 'error', status: 408, kind: 'upstream-timeout' },
+  cancelled: { outcome: 'client_closed', status: 499, kind: 'client-closed' },
 }
 
 /** Of a batch as clients see it, whose status is in small letters. */
@@ -21,59 +24,53 @@ export function hasEnded({ status }: Readonly<Fields>): boolean {
   return typeof status === 'string' && Object.hasOwn(ends, status)
 }
 
-/** Writes the row of a batch that has ended. What is written twice is stored once: the id is the batch's own. */
-export async function recordBatch(
+/** Settles a batch that has ended. What is settled twice is recorded once: the id is the batch's own. */
+export async function settleBatch(
   services: Services,
   record: FileRecord,
   deployment: Deployment,
   batch: Fields,
 ): Promise<void> {
-  const key = await services.keys.find({ id: record.keyId })
   const usage = usageOf(batch.usage)
   const models = record.models.map(model => modelAt(services, model, deployment))
   const [model, ...others] = models
-  // The usage is that of the whole batch: with several models nobody can say what each of them took.
-  const cost = usage && model && others.length === 0 ? costOf(usage, model.prices, record.createdAtMs) : null
-  const endedAtMs = endOf(batch) ?? services.epochMs()
-  services.ledger.settle({
-    request_id: requestId(record.id),
-    started_at_ms: record.createdAtMs,
-    route: '/v1/batches',
+  // The usage is that of the whole batch: with several models it cannot be told what each of them took.
+  const single = others.length === 0 ? model : undefined
+  const { kind, ...end } = ends[String(batch.status)]!
+  const status = String(batch.status)
+  services.settleEnded({
+    ...end,
+    id: requestId(record.id),
     operation: 'batches',
-    ...ends[String(batch.status)]!,
+    route: '/v1/batches',
+    caller: await callerOf(services, record.keyId),
     model: record.models.join(','),
-    deployment_id: deployment.id,
-    provider: deployment.target.provider.name,
-    upstream_model: others.length === 0 ? (model?.target.model ?? null) : null,
-    key_id: record.keyId,
-    key_alias: key?.alias ?? null,
-    user_id: key?.userId ?? null,
-    team_id: key?.teamId ?? null,
-    end_user: null,
-    stream: false,
-    input_tokens: usage?.inputTokens ?? null,
-    output_tokens: usage?.outputTokens ?? null,
-    cached_input_tokens: usage?.cachedInputTokens ?? null,
-    cache_write_tokens: usage?.cacheWriteTokens ?? null,
-    reasoning_tokens: usage?.reasoningTokens ?? null,
-    usage_source: usage ? 'upstream' : 'none',
-    cost_nano_usd: cost === null ? null : cost.toString(),
-    duration_ms: Math.max(endedAtMs - record.createdAtMs, 0),
-    first_byte_ms: null,
-    attempts: 1,
-    client_address: null,
-    user_agent: null,
-    input_audio_tokens: usage?.inputAudioTokens ?? null,
-    output_audio_tokens: usage?.outputAudioTokens ?? null,
-    // The usage of a batch (`readOpenaiUsage`) has nothing else: upstreams count its tokens only.
-    cache_write_one_hour_tokens: null,
-    input_image_tokens: null,
-    output_image_tokens: null,
-    images: null,
-    audio_microseconds: null,
-    characters: null,
-    search_units: null,
+    deployment: { ...deployment, target: { ...deployment.target, model: single?.target.model ?? '' } },
+    startedAtMs: record.createdAtMs,
+    endedAtMs: endOf(batch) ?? services.epochMs(),
+    error: kind && new GatewayError(kind, `the batch is ${status}`),
+    usage,
+    costNanoUsd: usage && single ? costOf(usage, single.prices, record.createdAtMs) : null,
   })
+}
+
+/** The key may be gone since: its id stays in the ledger. */
+async function callerOf(services: Services, keyId: string): Promise<Caller> {
+  const key = await services.keys.find({ id: keyId })
+  return { role: 'key', key: key ?? { ...forgottenKey, id: keyId } }
+}
+
+const forgottenKey: Omit<VirtualKey, 'id'> = {
+  alias: null,
+  userId: null,
+  teamId: null,
+  models: [],
+  expiresAtMs: null,
+  blocked: true,
+  requestsPerMinute: null,
+  tokensPerMinute: null,
+  parallelRequests: null,
+  metadata: {},
 }
 
 /** null = unknown, also where the price of a request depends on its own length: only the sum of all is known. */

@@ -1,13 +1,12 @@
 import { expect, test } from 'bun:test'
 import { ModelIndex } from '../../accounts/model-index.ts'
-import { concreteModel } from '../../config/model-facts.ts'
+import { concreteModel } from '../../config/models/model-facts.ts'
 import { readSettings } from '../../config/settings.ts'
 import type { Caller, VirtualKey } from '../../core/caller.ts'
-import type { Services } from '../../core/endpoint.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { providers } from '../../providers/index.ts'
 import { chooseUpstream } from './upstreams.ts'
-import type { Wish } from './upstreams.ts'
+import type { FileTarget } from './upstreams.ts'
 
 const text = `
 model_list:
@@ -18,12 +17,11 @@ router_settings: { model_group_alias: { nice-one: hidden-one, nice-two: hidden-t
 `
 const { settings } = readSettings({ text, environment: {}, providers })
 const index = new ModelIndex(settings!, concreteModel)
-const services = { models: () => index } as unknown as Services
 const callerFor = (...models: string[]): Caller => ({ role: 'key', key: { id: 'k', models } as unknown as VirtualKey })
 
-function refusalOf(caller: Caller, wish: Partial<Wish> = {}): string {
+function refusalOf(caller: Caller, target: Partial<FileTarget> = {}): string {
   try {
-    return `taken by ${chooseUpstream(services, caller, { models: [], provider: undefined, ...wish }).modelName}`
+    return `taken by ${chooseUpstream({ caller, models: index }, { models: [], provider: undefined, ...target }).modelName}`
   } catch (thrown) {
     if (!(thrown instanceof GatewayError)) throw thrown
     return thrown.message.split(': ').at(-1)!

@@ -1,43 +1,45 @@
 /** Which upstream keeps a file: what the client says, within what its key may use. */
 import { mayUseModel } from '../../accounts/key.ts'
 import { callableDeployments, mayCall } from '../../accounts/model-access.ts'
-import type { Caller } from '../../core/caller.ts'
+import type { Call } from '../../core/call.ts'
 import type { Deployment } from '../../core/deployment.ts'
-import type { Services } from '../../core/endpoint.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { accountOf } from '../../core/files.ts'
 
 /** Where the client wants a file to go; all of it may be missing. */
-export interface Wish {
+export interface FileTarget {
   /** Public names; the file goes where all of them are. */
   readonly models: readonly string[]
   /** `custom_llm_provider`. */
   readonly provider: string | undefined
 }
 
+/** Who asks, and of which models. */
+type Asking = Pick<Call, 'caller' | 'models'>
+
 /** The deployments of a model that this caller may call, or why there are none. */
-export function callable(services: Services, caller: Caller, model: string): readonly Deployment[] | string {
-  const found = callableDeployments(caller, model, services.models())
+export function callable({ caller, models }: Asking, model: string): readonly Deployment[] | string {
+  const found = callableDeployments(caller, model, models)
   return found instanceof GatewayError ? found.message : found
 }
 
-/** Throws 400 with the choices when the wish leaves more than one upstream, or none. */
-export function chooseUpstream(services: Services, caller: Caller, wish: Wish): Deployment {
-  const accounts = wish.models.length > 0 ? accountsOfAll(services, caller, wish.models) : reachable(services, caller)
+/** Throws 400 with the choices when that leaves more than one upstream, or none. */
+export function chooseUpstream(call: Asking, target: FileTarget): Deployment {
+  const accounts = target.models.length > 0 ? accountsOfAll(call, target.models) : reachable(call)
   const fitting = [...accounts.values()].filter(
-    one => wish.provider === undefined || one.target.provider.name === wish.provider,
+    one => target.provider === undefined || one.target.provider.name === target.provider,
   )
   // What only simulates is meant when nothing else could be.
   const real = fitting.filter(one => !one.target.provider.answer)
   const open = real.length > 0 ? real : fitting
   if (open.length === 1) return open[0]!
   // A model may be served by several upstreams: the first will do.
-  if (wish.models.length > 0 && open.length > 0) return open[0]!
-  const choices = shownChoices(services, caller, wish, open.length > 0 ? open : [...accounts.values()])
+  if (target.models.length > 0 && open.length > 0) return open[0]!
+  const choices = shownChoices(call, target, open.length > 0 ? open : [...accounts.values()])
   if (accounts.size === 0) throw refused('none of the models that this key may use is at an upstream that takes files')
   if (open.length === 0)
     throw refused(
-      `no upstream of the provider '${wish.provider!.slice(0, 60)}' takes files for this key; name one of these as \`model\`: ${choices}`,
+      `no upstream of the provider '${target.provider!.slice(0, 60)}' takes files for this key; name one of these as \`model\`: ${choices}`,
       'custom_llm_provider',
     )
   throw refused(
@@ -46,10 +48,10 @@ export function chooseUpstream(services: Services, caller: Caller, wish: Wish): 
 }
 
 /** By account: the deployments that are in the accounts of all these models. */
-function accountsOfAll(services: Services, caller: Caller, models: readonly string[]): Map<string, Deployment> {
+function accountsOfAll(call: Asking, models: readonly string[]): Map<string, Deployment> {
   let common: Map<string, Deployment> | undefined
   for (const model of models) {
-    const found = callable(services, caller, model)
+    const found = callable(call, model)
     if (typeof found === 'string') throw refused(found)
     const accounts = byAccount(found)
     if (accounts.size === 0) throw refused(`the model '${model}' is at an upstream that takes no files`)
@@ -61,8 +63,7 @@ function accountsOfAll(services: Services, caller: Caller, models: readonly stri
   return common!
 }
 
-function reachable(services: Services, caller: Caller): Map<string, Deployment> {
-  const index = services.models()
+function reachable({ caller, models: index }: Asking): Map<string, Deployment> {
   const { deployments, accessGroups } = index.settings
   const { key, role } = caller
   if (role === 'admin') return byAccount(deployments)
@@ -84,12 +85,10 @@ const choicesShownMax = 20
 
 /** By the names that the caller may use: behind an alias there may be one that it must not know. */
 function shownChoices(
-  services: Services,
-  caller: Caller,
-  { models }: Wish,
+  { caller, models: index }: Asking,
+  { models }: FileTarget,
   deployments: readonly Deployment[],
 ): string {
-  const index = services.models()
   const nameOf = (one: Deployment) =>
     [one.modelName, ...models, ...caller.key.models].find(
       name => mayCall(caller, name, index.settings) && (name === one.modelName || index.resolve(name).includes(one)),

@@ -1,14 +1,12 @@
-/** Calls that nobody waits for: answered at once, run by themselves, asked for later. */
-import { randomUUIDv7 } from 'bun'
-import { jsonAnswer } from '../../core/answer.ts'
+/** Responses in the background: answered at once as queued, made without their client, fetched later. */
+import { jsonAnswer, toResponse } from '../../core/answer.ts'
 import type { Answer } from '../../core/answer.ts'
-import { toResponse } from '../../core/answer.ts'
-import type { Caller } from '../../core/caller.ts'
-import type { ModelCall, Services } from '../../core/endpoint.ts'
-import type { HttpRequest } from '../../core/request.ts'
+import type { Call } from '../../core/call.ts'
+import type { Services } from '../../core/endpoint.ts'
 import { GatewayError } from '../../core/errors.ts'
-import { internalRequest, SignalClient } from '../../core/internal-request.ts'
+import { SignalClient } from '../../core/internal-request.ts'
 import type { StoredResponse } from '../../core/ports.ts'
+import type { Client } from '../../core/request.ts'
 import { newResponse, newResponseId } from '../../formats/openai/responses/response-object.ts'
 import type { JsonBody } from '../../lib/json/json-body.ts'
 import { deploymentOf, recordOf } from './keep.ts'
@@ -20,37 +18,32 @@ const renewalMs = 5000
 /** A run that was not renewed for this long is gone with its process. */
 export const staleMs = 60_000
 
-/** What a run needs once its client has its answer. */
+/** A call that was admitted and goes on without its client. */
 interface BackgroundCall {
-  readonly request: HttpRequest
   readonly services: Services
-  readonly caller: Caller
+  readonly call: Call
   /** As the client sent it. */
   readonly body: JsonBody
-  /** What is sent: the conversation written out. */
-  readonly bytes: Uint8Array
   readonly kept: KeptCall
-  readonly asked: ModelCall
+  /** Goes on with the call, for this client; resolves with its answer. */
+  run(client: Client): Promise<Answer>
 }
 
-/** Answers with the queued response; the run goes on without its client. */
-export async function startBackground(call: BackgroundCall): Promise<Answer> {
-  const { services, body, kept } = call
-  const response: Fields = {
-    ...newResponse(newResponseId(), String(body.get('model')), body.parse()),
-    status: 'queued',
-  }
+/** Answers with the queued response; the call goes on without its client. */
+export async function startBackground(background: BackgroundCall): Promise<Answer> {
+  const { services, call, body, kept } = background
+  const response: Fields = { ...newResponse(newResponseId(), call.model, body.parse()), status: 'queued' }
   const record = recordOf(kept, response, services, null)
   if (!(await services.responses.save(record)))
     throw new GatewayError(
       'overloaded',
       'responses cannot be stored now, so that nothing can run in the background; try again later',
     )
-  if (!services.detached.start(runId(record), signal => run(call, record, signal))) {
+  if (!services.detached.start(runId(record), signal => run(background, record, signal))) {
     await services.responses.delete(record.keyId, record.id)
     throw new GatewayError('overloaded', 'too many responses run in the background already; try again later')
   }
-  return jsonAnswer(response, 200, { 'x-request-id': call.request.id })
+  return jsonAnswer(response, 200, { 'x-request-id': call.id })
 }
 
 /** Ids are of a key. */
@@ -63,8 +56,8 @@ export function abortBackground(record: StoredResponse, services: Services): voi
   services.detached.cancel(runId(record))
 }
 
-async function run(call: BackgroundCall, record: StoredResponse, signal: AbortSignal): Promise<void> {
-  const { services } = call
+async function run(background: BackgroundCall, record: StoredResponse, signal: AbortSignal): Promise<void> {
+  const { services, kept } = background
   const { keyId, id } = record
   const renew = () =>
     services.responses.renew(keyId, id, services.epochMs()).then(
@@ -72,12 +65,14 @@ async function run(call: BackgroundCall, record: StoredResponse, signal: AbortSi
       // The database may be away for a while; the run goes on.
       () => {},
     )
+  // From the beginning: nothing else ends the call when the run is cancelled.
+  const answering = answered(background, record, signal)
   await renew()
   const timer = setInterval(() => void renew(), renewalMs)
   try {
-    const { response, deploymentId } = await answered(call, record, signal)
+    const { response, deploymentId } = await answering
     await services.responses.finish({
-      ...recordOf(call.kept, response, services, deploymentId),
+      ...recordOf(kept, response, services, deploymentId),
       createdAtMs: record.createdAtMs,
     })
   } finally {
@@ -90,16 +85,12 @@ interface Answered {
   readonly deploymentId: string | null
 }
 
-async function answered(call: BackgroundCall, record: StoredResponse, signal: AbortSignal): Promise<Answered> {
-  const { services, caller, asked } = call
-  const { request } = call
-  const { path, params, query, headers, clientAddress } = request
-  const client = new SignalClient(signal, clientAddress)
-  const own = internalRequest({ id: randomUUIDv7(), path, params, query, headers, bytes: call.bytes, client })
+async function answered(background: BackgroundCall, record: StoredResponse, signal: AbortSignal): Promise<Answered> {
+  const { services, call } = background
   const { id, created_at, previous_response_id } = record.response
   const same = { id, created_at, previous_response_id, background: true }
   try {
-    const answer = await services.callModel(own, caller, { ...asked, stream: false })
+    const answer = await background.run(new SignalClient(signal, call.client.clientAddress))
     const body = (await toResponse(answer).json()) as Fields
     if (answer.status === 200) return { response: { ...body, ...same }, deploymentId: deploymentOf(answer, services) }
     const { message, code } = (body.error ?? {}) as Fields

@@ -97,7 +97,9 @@ function homeOf(body: JsonBody, services: Services): string | undefined {
   return candidates.length === 1 && only?.target.provider.speaks['openai-responses'] ? only.id : undefined
 }
 
-/** An item that any upstream understands: without the ids of the one that made it; none for thinking without a proof. */
+/**
+ * An item that any upstream understands: without the ids of the one that made it; none for thinking without a proof.
+ */
 function portable(item: Item): Item[] {
   const { id, status: _, ...rest } = item
   if (item.type === 'reasoning') return item.encrypted_content == null ? [] : [{ id, ...rest }]

@@ -19,8 +19,8 @@ export interface KeptCall {
 }
 
 /**
- * To be stored under `response.id`. Made now, it expires after `response_retention_days`, 30 days unless said. `response`
- * is held, not copied.
+ * To be stored under `response.id`. Made now, it expires after `response_retention_days`, 30 days unless said.
+ * `response` is held, not copied.
  */
 export function recordOf(
   call: KeptCall,

@@ -11,8 +11,8 @@ const heartbeatMs = 15_000
 export type Emit = (event: string, data: object) => void
 
 /**
- * For one client. Its heartbeat beats from the start, so that `end` must be called. Once the client has left, or was let
- * go, nothing is sent and nothing throws.
+ * For one client. Its heartbeat beats from the start, so that `end` must be called. Once the client has left, or was
+ * let go, nothing is sent and nothing throws.
  */
 export class EventSink {
   readonly #stream: ReadableStream<Uint8Array>

@@ -1,4 +1,6 @@
-/** What the model of a run is asked: its instructions, the thread, and the run's own calls of tools with their outputs. */
+/**
+ * What the model of a run is asked: its instructions, the thread, and the run's own calls of tools with their outputs.
+ */
 import type { Services } from '../../core/endpoint.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { estimateInput } from '../../core/input-tokens.ts'
@@ -15,8 +17,8 @@ const pageSize = 200
 type Prompt = { readonly body: Fields } | { readonly limit: 'max_prompt_tokens' | 'max_completion_tokens' }
 
 /**
- * With the whole thread, or as many of its newest messages as the run wants or `max_prompt_tokens` has room for (about).
- * `stream` = ask for events. Throws `too-large` when the messages are more than a body may hold.
+ * With the whole thread, or as many of its newest messages as the run wants or `max_prompt_tokens` has room for
+ * (about). `stream` = ask for events. Throws `too-large` when the messages are more than a body may hold.
  */
 export async function promptOf(services: Services, run: AssistantObject, stream: boolean): Promise<Prompt> {
   const { body } = run
@@ -57,7 +59,9 @@ function callFields(run: AssistantObject['body']): Fields {
   return fields
 }
 
-/** Oldest first; what this run itself has said stands in its steps. Throws `too-large` rather than leaving anything out. */
+/**
+ * Oldest first; what this run itself has said stands in its steps. Throws `too-large` rather than leaving anything out.
+ */
 async function threadMessages(services: Services, run: AssistantObject): Promise<Fields[]> {
   const { bodyBytesMax } = services.settings()
   const truncation = run.body.truncation_strategy as Fields

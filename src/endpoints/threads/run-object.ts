@@ -60,7 +60,10 @@ export const threadAndRunBody = z.strictObject({
 /** Of either path: a run with a new thread has none of the `additional_` fields. */
 export type RunBody = z.infer<typeof runBody>
 
-/** Queued and not stored yet. What `asked` leaves open the assistant says; its additional instructions are added to either. */
+/**
+ * Queued and not stored yet. What `asked` leaves open the assistant says; its additional instructions are added to
+ * either.
+ */
 export function newRun(
   services: Services,
   thread: Pick<AssistantObject, 'id' | 'keyId'>,

@@ -20,6 +20,7 @@ import { docUnder, metadataEndpoint, retrieveEndpoint } from '../assistants/obje
 import type { ObjectPath } from '../assistants/object-endpoints.ts'
 import { pathsOf } from '../kept-objects.ts'
 import type { Fields } from '../kept-objects.ts'
+import { jsonOrEvents } from '../openapi/schema.ts'
 import { originOf } from './ask.ts'
 import { EventSink } from './event-sink.ts'
 import { reserve } from './execute.ts'
@@ -30,6 +31,7 @@ import { appendToThread, findThread, newThread } from './thread-object.ts'
 
 const paths = (rest: string) => pathsOf(`/threads/{thread_id}/runs${rest}`)
 const doc = docUnder('Threads')
+const runOrEvents = { success: jsonOrEvents('Run', 'RunStream'), headers: ['x-request-id'] }
 
 interface Beginning {
   readonly request: HttpRequest
@@ -70,7 +72,14 @@ const create: Endpoint = {
   method: 'POST',
   paths: paths(''),
   auth: 'key',
-  doc: doc('Run an assistant on a thread; `stream: true` = server-sent events', { request: schemaOf(runBody) }),
+  doc: doc(
+    {
+      operationId: 'createRun',
+      summary: 'Run an assistant on a thread; `stream: true` = server-sent events',
+      answer: 'Run',
+    },
+    { ...runOrEvents, request: schemaOf(runBody), failures: [403] },
+  ),
   async handle(request, services, caller) {
     const thread = await findThread(request, services, caller!)
     const asked = await readAssistantJson(request, services, runBody)
@@ -101,9 +110,14 @@ const createWithThread: Endpoint = {
   method: 'POST',
   paths: pathsOf('/threads/runs'),
   auth: 'key',
-  doc: doc('Create a thread and run an assistant on it; `stream: true` = server-sent events', {
-    request: schemaOf(threadAndRunBody),
-  }),
+  doc: doc(
+    {
+      operationId: 'createThreadAndRun',
+      summary: 'Create a thread and run an assistant on it; `stream: true` = server-sent events',
+      answer: 'Run',
+    },
+    { ...runOrEvents, request: schemaOf(threadAndRunBody), failures: [403, 404] },
+  ),
   async handle(request, services, caller) {
     const { thread: wanted, ...asked } = await readAssistantJson(request, services, threadAndRunBody)
     const assistant = await assistantFor(services, caller!, asked)
@@ -136,7 +150,7 @@ const list: Endpoint = {
   method: 'GET',
   paths: paths(''),
   auth: 'key',
-  doc: doc('The runs of a thread', { query: pageParameters }),
+  doc: doc({ operationId: 'listRuns', summary: 'The runs of a thread', answer: 'RunList' }, { query: pageParameters }),
   async handle(request, services, caller) {
     const thread = await findThread(request, services, caller!)
     return listObjects(request, services, { kind: 'run', keyId: null, parentId: thread.id }, run =>
@@ -151,7 +165,7 @@ const cancel: Endpoint = {
   method: 'POST',
   paths: paths('/{run_id}/cancel'),
   auth: 'key',
-  doc: doc('Cancel a run'),
+  doc: doc({ operationId: 'cancelRun', summary: 'Cancel a run', answer: 'Run' }, { failures: [400] }),
   async handle(request, services, caller) {
     const run = await runOf(request, services, caller!)
     const steps = await openSteps(services, run)
@@ -181,9 +195,14 @@ const submitToolOutputs: Endpoint = {
   method: 'POST',
   paths: paths('/{run_id}/submit_tool_outputs'),
   auth: 'key',
-  doc: doc('Give a run the outputs of all the tools that it waits for; `stream: true` = server-sent events', {
-    request: schemaOf(outputsBody),
-  }),
+  doc: doc(
+    {
+      operationId: 'submitToolOutputs',
+      summary: 'Give a run the outputs of all the tools that it waits for; `stream: true` = server-sent events',
+      answer: 'Run',
+    },
+    { ...runOrEvents, request: schemaOf(outputsBody) },
+  ),
   async handle(request, services, caller) {
     const waiting = await runOf(request, services, caller!)
     const { tool_outputs: outputs, stream } = await readAssistantJson(request, services, outputsBody)
@@ -253,7 +272,10 @@ const steps: Endpoint = {
   method: 'GET',
   paths: paths('/{run_id}/steps'),
   auth: 'key',
-  doc: doc('The steps of a run', { query: pageParameters }),
+  doc: doc(
+    { operationId: 'listRunSteps', summary: 'The steps of a run', answer: 'RunStepList' },
+    { query: pageParameters },
+  ),
   async handle(request, services, caller) {
     const run = await runOf(request, services, caller!)
     return listObjects(request, services, { kind: 'step', keyId: null, parentId: run.id })
@@ -277,10 +299,10 @@ export const runEndpoints: readonly Endpoint[] = [
   create,
   createWithThread,
   list,
-  retrieveEndpoint(one, 'A run'),
-  metadataEndpoint(one, 'Change the metadata of a run'),
+  retrieveEndpoint(one, { operationId: 'getRun', summary: 'A run', answer: 'Run' }),
+  metadataEndpoint(one, { operationId: 'updateRun', summary: 'Change the metadata of a run', answer: 'Run' }),
   cancel,
   submitToolOutputs,
   steps,
-  retrieveEndpoint(oneStep, 'A step of a run'),
+  retrieveEndpoint(oneStep, { operationId: 'getRunStep', summary: 'A step of a run', answer: 'RunStep' }),
 ]

@@ -32,7 +32,10 @@ export interface TurnObjects {
   readonly events: (readonly [event: string, data: object])[]
 }
 
-/** Tells its events while it is filled, and stores nothing. `end` may be called again, when its objects could not be stored. */
+/**
+ * Tells its events while it is filled, and stores nothing. `end` may be called again, when its objects could not be
+ * stored.
+ */
 export class Turn {
   /** OpenAI's finish reason; empty = the answer has not ended. */
   finish = ''
@@ -237,7 +240,9 @@ export class Turn {
     return { ...step, body: { ...step.body, usage: this.usage && (counts ? this.usage : none) } }
   }
 
-  /** What the model must be told that it said when the outputs come: with its thinking, which some vendors insist on. */
+  /**
+   * What the model must be told that it said when the outputs come: with its thinking, which some vendors insist on.
+   */
   #chatMessage(): Fields {
     const text = this.#content.map(part => (part.type === 'text' ? (part.text as Fields).value : '')).join('')
     return {

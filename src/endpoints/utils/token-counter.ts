@@ -13,7 +13,7 @@ import { promptTexts, tokenCounter } from '../../formats/token-counter.ts'
 import { TextCounter } from '../../lib/tokens/count-tokens.ts'
 import type { JsonBody } from '../../lib/json/json-body.ts'
 import { encodingOf } from '../../lib/tokens/tokenizer.ts'
-import { withBody } from '../responses/body.ts'
+import { internalRequest } from '../../core/internal-request.ts'
 
 /** The peer's TokenCountResponse. */
 interface TokenCountAnswer {
@@ -39,8 +39,8 @@ interface Counting {
 }
 
 /**
- * `callEndpoint` = ask the provider's counter, where there is one: a call with limits and a row in the ledger. All else is
- * counted here and costs nothing. Throws `unprocessable` with all that is wrong with the body.
+ * `callEndpoint` = ask the provider's counter, where there is one: a call with limits and a row in the ledger. All else
+ * is counted here and costs nothing. Throws `unprocessable` with all that is wrong with the body.
  */
 export async function countTokens(counting: Counting, callEndpoint: boolean): Promise<Answer> {
   const { problems, model } = tokenCounter.inspect(counting.body)
@@ -96,14 +96,17 @@ function estimateTexts(texts: readonly string[]): number {
 /** A call like every other: it passes the policies and is found in the ledger. */
 async function countThere(counting: Counting, model: string, deployments: readonly Deployment[]): Promise<Answer> {
   const { request, services, caller, body } = counting
-  const answered = await services.callModel(withBody(request, body.bytes), caller, {
+  const { id, path, params, query, headers: sentHeaders } = request
+  const call = internalRequest({ id, path, params, query, headers: sentHeaders, bytes: body.bytes, client: request })
+  const answered = await services.callModel(call, caller, {
     format: tokenCounter,
     route: '/utils/token_counter',
+    exactCount: true,
   })
   const { status, headers } = answered
-  const id = headers[`${services.settings().headerPrefix}-model-id`]
+  const deploymentId = headers[`${services.settings().headerPrefix}-model-id`]
   // What never reached a deployment, this gateway itself refused: so it stays.
-  if (id === undefined) return answered
+  if (deploymentId === undefined) return answered
   const response = toResponse(answered)
   if (status !== 200) {
     const { error } = (await response.json()) as { error: { message: string } }
@@ -112,8 +115,8 @@ async function countThere(counting: Counting, model: string, deployments: readon
   }
   const { input_tokens: total, upstream } = (await response.json()) as { input_tokens: number; upstream: unknown }
   const { provider, model: used } = (
-    deployments.find(one => one.id === id) ??
-    services.models().resolve(id)[0] ??
+    deployments.find(one => one.id === deploymentId) ??
+    services.models().resolve(deploymentId)[0] ??
     deployments[0]!
   ).target
   const answer: TokenCountAnswer = {

@@ -1,11 +1,14 @@
-/** `/utils/transform_request`: what would be sent to the upstream, free of secrets. Nothing is sent, nothing is charged. */
+/**
+ * `/utils/transform_request`: what would be sent to the upstream, free of secrets. Nothing is sent, nothing is charged.
+ */
 import { z } from 'zod'
 import { jsonAnswer } from '../../core/answer.ts'
 import type { Answer } from '../../core/answer.ts'
 import type { Caller } from '../../core/caller.ts'
 import type { ModelCall, Services } from '../../core/endpoint.ts'
 import type { HttpRequest } from '../../core/request.ts'
-import { GatewayError, toGatewayError } from '../../core/errors.ts'
+import type { GatewayError } from '../../core/errors.ts'
+import { toGatewayError } from '../../core/errors.ts'
 import type { Format } from '../../core/format.ts'
 import {
   anthropicMessages,

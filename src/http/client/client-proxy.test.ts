@@ -129,7 +129,7 @@ for (const scheme of ['http', 'https'] as const)
 
     test('bytes may be cut anywhere', async () => {
       const established = 'HTTP/1.0 200 OK\r\nvia: a, b\r\ncontent-length: 12\r\n\r\n'
-      const { send } = await rig({ scheme, proxy: { drips: true, established } })
+      const { send } = await rig({ scheme, proxy: { byteByByte: true, established } })
       expect(await text(send())).toBe('hello')
       expect(await text(send())).toBe('hello')
     })

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'bun:test'
 import type { Answer } from '../../core/answer.ts'
-import { GatewayError } from '../../core/errors.ts'
+import type { GatewayError } from '../../core/errors.ts'
 import { readBody } from '../../core/request.ts'
 import {
   closeRigs,

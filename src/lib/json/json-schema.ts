@@ -1,31 +1,32 @@
 /**
- * Checks a value against a JSON Schema: the keywords of draft 2020-12 that say something about values (specification
- * "JSON Schema Validation"), references within the schema included. `format` is a remark, as the draft has it.
+ * Validates a value against a JSON Schema: the assertion keywords of draft 2020-12
+ * (https://json-schema.org/draft/2020-12/json-schema-validation) and references within the schema. `format` is an
+ * annotation, as in the draft.
  */
 import { isObject } from './json-values.ts'
 import type { Json } from './json-values.ts'
 
 const problemsMax = 5
-/** More work than any honest schema costs; beyond it a value counts as matching. */
+/** Bound on the work of one validation, in visits of a schema node; beyond it a value counts as matching. */
 const stepsMax = 200_000
 const depthMax = 128
-/** A client's pattern must not stall the process: only simple ones are tried, on short texts. */
+/** Regular expressions come from clients and must not stall the process: only simple ones run, on short texts. */
 const patternCharactersMax = 200
 const matchedCharactersMax = 200
-/** Ways through a pattern that the engine may have to try. */
-const patternWaysMax = 2_000_000
-/** What a step is worth where a check costs more than one: characters compared, and ways of a pattern. */
+/** Bound on the paths through a pattern that a backtracking engine may have to try (`pathsThrough`). */
+const patternPathsMax = 2_000_000
+/** How much other work counts as one step: characters compared, and paths of a pattern. */
 const charactersPerStep = 32
-const waysPerStep = 64
+const pathsPerStep = 64
 
-/** What is wrong, for a model or a person: "`$.age` must be of type integer". Empty = the value matches. */
+/** What is wrong, at most five entries such as "`$.age` must be of type integer". Empty = the value matches. */
 export function schemaProblems(schema: Json, value: unknown): string[] {
   const check = new SchemaCheck(schema)
   check.run(schema, value, '$', 0)
   return check.problems
 }
 
-/** The first reference that leads nowhere in the schema; undefined = all are known. Other documents are never fetched. */
+/** A `$ref` that cannot be resolved within the schema; undefined = there is none. Other documents are never fetched. */
 export function unknownReference(schema: Json): string | undefined {
   const references = new References(schema)
   const open: unknown[] = [schema]
@@ -39,7 +40,7 @@ export function unknownReference(schema: Json): string | undefined {
 
 const isSchema = (value: unknown): value is Json | boolean => typeof value === 'boolean' || isObject(value)
 
-/** What references mean, each looked up once: a schema may refer to one place thousands of times. */
+/** Resolves references, each once: a schema may refer to one place thousands of times. */
 class References {
   readonly #root: Json
   readonly #known = new Map<string, unknown>()
@@ -70,7 +71,7 @@ class References {
 
   #anchored(name: string): unknown {
     const { $defs } = this.#root
-    // Of two equal names the first counts.
+    // Of equal anchors the first counts: a Map keeps the last entry, hence `reverse`.
     this.#anchors ??= new Map(
       Object.values(isObject($defs) ? $defs : {})
         .filter(isObject)
@@ -92,9 +93,9 @@ function decode(text: string): string {
 class SchemaCheck {
   readonly problems: string[] = []
   readonly #references: References
-  /** Texts of the choices, by the list that has them. */
+  /** Canonical texts of the members of each `enum`. */
   readonly #choices = new Map<readonly unknown[], ReadonlySet<string>>()
-  /** Only whether the value matches is asked, not what is wrong with it. */
+  /** Above 0 only whether the value matches is needed, not the texts of the problems. */
   #probes = 0
   #steps = 0
 
@@ -121,7 +122,7 @@ class SchemaCheck {
     else this.problems.push(`\`${path}\` ${typeof what === 'string' ? what : what()}`)
   }
 
-  /** false = there was enough work: nothing is judged any more. */
+  /** false = the bound on the work is reached, and no further problem is reported. */
   #spend(steps: number): boolean {
     this.#steps += Math.ceil(steps)
     return this.#steps <= stepsMax
@@ -133,11 +134,11 @@ class SchemaCheck {
     return text
   }
 
-  /** Undefined = not tried. */
+  /** Whether the pattern matches; undefined = not run, because it is too expensive or invalid. */
   #tries(pattern: string, text: string): boolean | undefined {
     if (pattern.length > patternCharactersMax || text.length > matchedCharactersMax) return undefined
-    const ways = waysThrough(pattern, text.length)
-    return ways <= patternWaysMax && this.#spend(1 + ways / waysPerStep) ? patternMatches(pattern, text) : undefined
+    const paths = pathsThrough(pattern, text.length)
+    return paths <= patternPathsMax && this.#spend(1 + paths / pathsPerStep) ? patternMatches(pattern, text) : undefined
   }
 
   #textsOf(choices: readonly unknown[]): ReadonlySet<string> {
@@ -176,7 +177,7 @@ class SchemaCheck {
     if (typeof exclusiveMaximum === 'number' && value >= exclusiveMaximum)
       this.#problem(path, `must be less than ${exclusiveMaximum}`)
     if (typeof multipleOf === 'number' && multipleOf > 0) {
-      // 0.3 / 0.1 is not quite 3.
+      // With a tolerance: in binary floating point 0.3 / 0.1 is 2.9999999999999996.
       const times = value / multipleOf
       if (Math.abs(times - Math.round(times)) > 1e-9 * Math.max(1, Math.abs(times)))
         this.#problem(path, `must be a multiple of ${multipleOf}`)
@@ -255,7 +256,7 @@ class SchemaCheck {
     }
     for (const [pattern, one] of this.#entries(patternProperties)) {
       const matches = this.#tries(pattern, key)
-      // A pattern that cannot be tried may have meant this property.
+      // A pattern that was not run may match this property, which then must not be reported as unknown.
       if (matches !== false) isKnown = true
       if (matches === true) this.run(one, value, place.path, place.depth)
     }
@@ -295,7 +296,7 @@ function isOfType(value: unknown, type: unknown): boolean {
   }
 }
 
-/** Equal values have equal texts: keys are sorted. */
+/** JSON text with sorted keys: equal values have equal texts. */
 function canonical(value: unknown): string {
   return JSON.stringify(value, (_key, one: unknown) =>
     isObject(one) ? Object.fromEntries(Object.entries(one).sort(([a], [b]) => (a < b ? -1 : 1))) : one,
@@ -307,7 +308,7 @@ function shown(value: unknown): string {
   return text.length > 200 ? `${text.slice(0, 200).toWellFormed()}...` : text
 }
 
-/** Code points, without a list of them. */
+/** The number of code points, counted without allocating an array. */
 function charactersIn(text: string): number {
   let count = 0
   for (const _character of text) count++
@@ -315,21 +316,21 @@ function charactersIn(text: string): number {
 }
 
 /**
- * How many ways through `pattern` an engine that goes back may try on so long a text; Infinity = not known, as where
- * a group is repeated or referred to. What may be left out or comes in two forms doubles them, what is repeated freely
- * may take any length, and a pattern without a beginning may begin anywhere.
+ * Estimates how many paths through `pattern` a backtracking engine may try on a text of this length; Infinity = not
+ * estimated (repeated groups, back references, lookaround). Each optional part or alternative doubles the number, each
+ * unbounded repetition may take any length, and a pattern without `^` may start at any position.
  */
-function waysThrough(pattern: string, textLength: number): number {
+function pathsThrough(pattern: string, textLength: number): number {
   const plain = pattern.replace(/\\[^1-9k]/g, 'x').replace(/\[[^\]]*\]/g, 'x')
   if (/\)[*+?{]|\\[1-9k]|\(\?<?[=!]/.test(plain)) return Infinity
   const repeated = (plain.match(/[*+]|\{\d*,/g) ?? []).length + (plain.startsWith('^') ? 0 : 1)
   const optional = (plain.match(/(?<!\()\?|\|/g) ?? []).length
-  let ways = 2 ** optional
-  for (let at = 1; at <= repeated; at++) ways *= (textLength + at) / at
-  return ways
+  let paths = 2 ** optional
+  for (let at = 1; at <= repeated; at++) paths *= (textLength + at) / at
+  return paths
 }
 
-/** Undefined = it is no pattern: left to the model, like what would take too long. */
+/** Undefined = not a valid pattern: ignored, like one that is too expensive. */
 function patternMatches(pattern: string, text: string): boolean | undefined {
   try {
     return new RegExp(pattern, 'u').test(text)

@@ -1,11 +1,11 @@
 /**
- * Values as models write them: JSON, Python literals, and mixtures of both (single quotes, `True`, trailing commas,
- * line breaks in strings). Read by hand and never evaluated.
+ * A value read by the lenient parser below, which accepts JSON, Python literals and mixtures of both (single quotes,
+ * `True`, trailing commas, comments, line breaks in strings). Nothing is evaluated.
  */
 export interface Literal {
   /** The value as JSON text. Numbers keep all their digits. */
   readonly json: string
-  /** Of an object: its values by key; of two equal keys the last one counts, as in JSON. */
+  /** Of an object: its values by key; of equal keys the last one counts, as in `JSON.parse`. */
   readonly entries?: ReadonlyMap<string, Literal>
   /** Of a list. */
   readonly items?: readonly Literal[]
@@ -14,7 +14,8 @@ export interface Literal {
 }
 
 const depthMax = 64
-const words: Readonly<Record<string, string>> = {
+/** Spelling -> JSON. */
+const constants: Readonly<Record<string, string>> = {
   true: 'true',
   True: 'true',
   false: 'false',
@@ -40,15 +41,15 @@ const escapes: ReadonlyMap<string, string> = new Map(
   }),
 )
 
-/** What stands at a place is no literal. Never leaves this folder. */
+/** Thrown by `LiteralReader` where the text is not what was expected; `readOrUndefined` turns it into undefined. */
 export class NotLiteral extends Error {
   override readonly name = 'NotLiteral'
 }
 
-/** Reads one thing after the other from a text; throws NotLiteral where the text is something else. */
+/** A cursor over a text. `value` and `expect` throw NotLiteral; the other members return false or undefined. */
 export class LiteralReader {
   readonly text: string
-  /** The next character to be read. */
+  /** Index of the next character to be read. */
   at: number
   #depth = 0
 
@@ -71,7 +72,7 @@ export class LiteralReader {
     }
   }
 
-  /** Takes `token` if it comes next. */
+  /** Consumes `token` if it comes next; false = it does not. */
   takes(token: string): boolean {
     if (!this.text.startsWith(token, this.at)) return false
     this.at += token.length
@@ -82,7 +83,7 @@ export class LiteralReader {
     if (!this.takes(token)) throw new NotLiteral(`expected ${token} at ${this.at}`)
   }
 
-  /** What the sticky `pattern` finds here; undefined = nothing. */
+  /** Consumes what the sticky `pattern` matches here; undefined = no match, or an empty one. */
   match(pattern: RegExp): string | undefined {
     pattern.lastIndex = this.at
     const found = pattern.exec(this.text)?.[0]
@@ -118,7 +119,7 @@ export class LiteralReader {
     return { json: `{${json}}`, entries }
   }
 
-  /** A list or a tuple; one value in parentheses is that value. */
+  /** A list or a tuple; a single value in parentheses without a comma is that value, as in Python. */
   #list(opener: string): Literal {
     this.at++
     const closer = opener === '[' ? ']' : ')'
@@ -132,7 +133,7 @@ export class LiteralReader {
     return { json: `[${items.map(item => item.json).join(',')}]`, items }
   }
 
-  /** true = there was a comma; without one the closer has to follow. */
+  /** Consumes a comma: true. Without one the closer must follow (it is not consumed): false. */
   #separator(closer: string): boolean {
     this.skip()
     if (this.takes(',')) return true
@@ -140,7 +141,7 @@ export class LiteralReader {
     return false
   }
 
-  /** Strings side by side are one, as in Python. */
+  /** Adjacent strings are concatenated, as in Python. */
   #string(): Literal | undefined {
     let text: string | undefined
     for (;;) {
@@ -171,9 +172,9 @@ export class LiteralReader {
     }
   }
 
-  /** Where the quote or the next backslash stands. */
+  /** Index of the closing quote or of the next backslash. */
   #nextOf(quote: string): number {
-    // Both at once: a search for either alone may read the whole rest of the text, again for every string.
+    // One search for both: a search for one alone may scan the whole remaining text, again for every string.
     const stop = quote[0] === "'" ? /['\\]/g : /["\\]/g
     stop.lastIndex = this.at
     for (let found = stop.exec(this.text); found; found = stop.exec(this.text))
@@ -181,7 +182,7 @@ export class LiteralReader {
     throw new NotLiteral('a string without an end')
   }
 
-  /** After the backslash. What is no escape keeps its backslash, as in Python. */
+  /** The character for the escape after a backslash. An unknown escape keeps its backslash, as in Python. */
   #escape(): string {
     const code = this.match(/x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}/y)
     if (code !== undefined) {
@@ -195,7 +196,7 @@ export class LiteralReader {
 
   #number(): Literal | undefined {
     const sign = this.match(/[+-]/y) === '-' ? '-' : ''
-    // Written out, longer ones cost time by the square of their length.
+    // At most 256 digits: conversion to decimal takes time quadratic in the length.
     const hex = this.match(/0[xX][0-9a-fA-F]{1,256}(?![0-9a-fA-F])/y)
     if (hex !== undefined) return { json: sign + BigInt(hex).toString() }
     const written = this.match(/(?:\d[\d_]*)?\.?\d*(?:[eE][+-]?\d+)?/y)
@@ -215,7 +216,7 @@ export class LiteralReader {
 
   #word(): Literal {
     const word = this.match(/[A-Za-z_]\w*/y)
-    const json = word !== undefined && Object.hasOwn(words, word) ? words[word] : undefined
+    const json = word !== undefined && Object.hasOwn(constants, word) ? constants[word] : undefined
     if (json === undefined) throw new NotLiteral(`no value at ${this.at}`)
     return { json }
   }
@@ -225,9 +226,9 @@ function isSpace(code: number): boolean {
   return code === 32 || (code >= 9 && code <= 13) || code === 0xa0 || code === 0xfeff
 }
 
-/** The value that is all of `text` but for white space; undefined = the text is something else. */
+/** The value that makes up all of `text` but white space and comments; undefined = the text is something else. */
 export function readLiteral(text: string): Literal | undefined {
-  return attempt(() => {
+  return readOrUndefined(() => {
     const reader = new LiteralReader(text)
     const value = reader.value()
     reader.skip()
@@ -235,13 +236,13 @@ export function readLiteral(text: string): Literal | undefined {
   })
 }
 
-/** The value at `from`; what follows it is ignored. Undefined = there is none. */
+/** The value at index `from`, with anything after it; undefined = there is none. */
 export function readLiteralAt(text: string, from: number): Literal | undefined {
-  return attempt(() => new LiteralReader(text, from).value())
+  return readOrUndefined(() => new LiteralReader(text, from).value())
 }
 
-/** Runs a reader; what is no literal is undefined, any other failure stays one. */
-export function attempt<T>(read: () => T | undefined): T | undefined {
+/** Runs `read` and returns undefined if it throws NotLiteral; other errors are rethrown. */
+export function readOrUndefined<T>(read: () => T | undefined): T | undefined {
   try {
     return read()
   } catch (thrown) {

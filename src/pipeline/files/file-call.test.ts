@@ -1,6 +1,6 @@
 /** What reaches the transport, and when a call ends: with a transport that only notes what it is asked. */
 import { expect, test } from 'bun:test'
-import { requestOf } from '../../../tests/made-answer.ts'
+import { requestOf } from '../../../tests/http-messages.ts'
 import { timeouts } from '../../../tests/raw-upstream.ts'
 import { targetOf } from '../../../tests/provider-rig.ts'
 import type { Deployment } from '../../core/deployment.ts'
@@ -53,9 +53,7 @@ function rig(body?: string, totalMs = 0): Rig {
     calls: createFileCalls({
       transport,
       clock: { epochMs: () => 0, monotonicMs: () => 0 },
-      limits: { name: 'none' },
       uploadDirectory: '/nowhere',
-      settings: () => ({ bodyBytesMax: 10 }),
     }),
   }
 }

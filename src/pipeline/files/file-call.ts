@@ -1,10 +1,9 @@
 /** Calls of files and batches: one upstream, no routing, no retry, under the limits of the key. */
-import type { Answer, AnswerSink, AnswerStream } from '../../core/answer.ts'
-import type { Call } from '../../core/call.ts'
+import type { AnswerSink, AnswerStream } from '../../core/answer.ts'
 import { GatewayError } from '../../core/errors.ts'
+import type { Outcome } from '../../core/operation.ts'
 import type { FileCall, FileCalls, FileContent } from '../../core/files.ts'
-import type { Policy } from '../../core/policy.ts'
-import { checkEncoding, clientClosed } from '../../core/request.ts'
+import { clientClosed } from '../../core/request.ts'
 import type {
   BodyPiece,
   BodySink,
@@ -16,13 +15,12 @@ import type {
 import type { Clock } from '../../lib/clock.ts'
 import { JsonBody, JsonBodyError } from '../../lib/json/json-body.ts'
 import { Authorizer } from '../authorize.ts'
-import { openCall } from '../call-record.ts'
 import { readFault } from '../upstream-fault.ts'
 import { rewriteLines } from './file-lines.ts'
+import { formEdits } from '../input.ts'
 import { editedForm } from './form.ts'
 import { inProcessExchange } from '../lanes/in-process.ts'
 import { KeptFiles } from './in-memory-files.ts'
-import { readForm } from './upload.ts'
 
 /** Answers are objects that describe files. */
 const answerBytesMax = 4 * 1024 * 1024
@@ -30,11 +28,8 @@ const answerBytesMax = 4 * 1024 * 1024
 interface FileCallParts {
   readonly transport: Transport
   readonly clock: Clock
-  /** What admits a call or refuses it, and hears of its end: the limits of the key. */
-  readonly limits: Policy
   /** Where large files wait for their upstream. */
   readonly uploadDirectory: string
-  settings(): { readonly bodyBytesMax: number }
 }
 
 /** Binds the parts. Files of providers that answer by themselves are kept in here, in memory. */
@@ -42,41 +37,10 @@ export function createFileCalls(parts: FileCallParts): FileCalls {
   const { uploadDirectory: directory } = parts
   const sender = new Sender(parts)
   return {
-    limited: (request, caller, work) =>
-      limited(parts, openCall(parts.clock, request, caller, { operation: 'files', route: request.path }), work),
-    async readForm(request) {
-      checkEncoding(request.headers)
-      return readForm(request, { bytesMax: parts.settings().bodyBytesMax, directory })
-    },
     rewriteLines: (upload, part, rewrite) => rewriteLines(upload, part, rewrite, directory),
     json: call => sender.json(call),
     content: call => sender.content(call),
     bytes: (call, bytesMax) => sender.bytes(call, bytesMax),
-  }
-}
-
-async function limited(
-  { limits, clock }: FileCallParts,
-  call: Call,
-  work: Parameters<FileCalls['limited']>[2],
-): Promise<Answer> {
-  await limits.admit?.(call)
-  const end = (status: number): void =>
-    limits.settled?.({
-      call,
-      outcome: 'success',
-      status,
-      error: undefined,
-      costNanoUsd: null,
-      durationMs: clock.monotonicMs() - call.startedMs,
-    })
-  let held: Promise<void> | undefined
-  try {
-    const answer = await work(until => (held = until))
-    return { ...answer, headers: { ...answer.headers, 'x-request-id': call.id, ...call.responseHeaders } }
-  } finally {
-    if (held) void held.then(() => end(200))
-    else end(200)
   }
 }
 
@@ -115,6 +79,10 @@ class Sender {
   async #send(call: FileCall): Promise<UpstreamExchange> {
     const { deployment } = call
     const { provider } = deployment.target
+    if (call.of) {
+      call.of.deployment = deployment
+      call.of.attempts++
+    }
     if (!provider.files) throw new GatewayError('internal', `the provider ${provider.name} has no files`)
     if (provider.answer) return inProcessExchange(this.#kept.answer(call))
     const { contentType, pieces } = written(call)
@@ -149,11 +117,11 @@ function timeoutsOf({ deployment: { timeouts }, totalMs }: FileCall): ExchangeTi
   return { ...timeouts, totalMs }
 }
 
-function written({ body }: FileCall): { contentType: string | undefined; pieces: readonly BodyPiece[] } {
+function written({ body, of }: FileCall): { contentType: string | undefined; pieces: readonly BodyPiece[] } {
   if (body === undefined) return { contentType: undefined, pieces: [] }
   if ('json' in body)
     return { contentType: 'application/json', pieces: [Buffer.from(JSON.stringify(body.json), 'utf8')] }
-  const form = editedForm(body.upload, body.edits)
+  const form = editedForm(body.upload, of ? [...formEdits(of), ...body.edits] : body.edits)
   return { contentType: form.contentType, pieces: form.body }
 }
 
@@ -167,7 +135,10 @@ function readObject(bytes: Uint8Array): Record<string, unknown> {
   }
 }
 
-/** Waits for a part of the exchange; a failure ends it at once, and so does the client's leaving unless the call outlives it. */
+/**
+ * Waits for a part of the exchange; a failure ends it at once, and so does the client's leaving unless the call
+ * outlives it.
+ */
 function answered<T>(
   { request, outlivesClient }: FileCall,
   exchange: UpstreamExchange,
@@ -190,11 +161,11 @@ function answered<T>(
 
 /** An answer's body, read from the upstream only as fast as the client takes it. */
 class Download implements AnswerStream, BodySink {
-  readonly over: Promise<void>
+  readonly over: Promise<Outcome>
   readonly #exchange: UpstreamExchange
   readonly #response: UpstreamResponse
   #sink: AnswerSink | undefined
-  #finish!: () => void
+  #finish!: (outcome: Outcome) => void
   #paused = false
 
   constructor(exchange: UpstreamExchange, response: UpstreamResponse) {
@@ -218,7 +189,7 @@ class Download implements AnswerStream, BodySink {
 
   cancel(): void {
     this.#exchange.cancel()
-    this.#end()
+    this.#end('client_closed')
   }
 
   // ---- what the upstream's connection calls
@@ -233,18 +204,18 @@ class Download implements AnswerStream, BodySink {
   }
 
   end(): void {
-    this.#end()?.end()
+    this.#end('success')?.end()
   }
 
   /** Bytes have no words for an error: a cut connection is the only way to say that the file is not complete. */
   fail(): void {
-    this.#end()?.abort()
+    this.#end('upstream_cut')?.abort()
   }
 
-  #end(): AnswerSink | undefined {
+  #end(outcome: Outcome): AnswerSink | undefined {
     const sink = this.#sink
     this.#sink = undefined
-    this.#finish()
+    this.#finish(outcome)
     return sink
   }
 }

@@ -1,4 +1,7 @@
-/** Lines of any length in pieces of any size, from memory and from disk: numbered rightly, written anew, never whole in memory. */
+/**
+ * Lines of any length in pieces of any size, from memory and from disk: numbered rightly, written anew, never whole in
+ * memory.
+ */
 import { afterAll, expect, test } from 'bun:test'
 import { mkdtempSync, readdirSync, readlinkSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -26,7 +26,7 @@ export async function rewriteLines(
     let used = 0
     for (const { line, number } of linesOf(part.content)) {
       if (isBlank(line)) continue
-      for (const piece of [...rewrite(line, number), lineEnd])
+      for (const piece of [...(await rewrite(line, number)), lineEnd])
         for (let at = 0; at < piece.length; ) {
           const taken = piece.subarray(at, at + block.length - used)
           block.set(taken, used)
@@ -99,7 +99,10 @@ function* linesOf(content: readonly BodyPiece[]): Generator<NumberedLine> {
   if (held.length > 0) yield take()
 }
 
-/** Synchronous reads, as the request writer's: the file was written moments ago. What is read is overwritten by the next. */
+/**
+ * Synchronous reads, as the request writer's: the file was written moments ago. What is read is overwritten by the
+ * next.
+ */
 function* chunksOf(content: readonly BodyPiece[]): Generator<Buffer> {
   const into = Buffer.allocUnsafe(readBytes)
   for (const piece of content) {

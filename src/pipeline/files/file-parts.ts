@@ -1,6 +1,6 @@
 /**
- * Where the body of a chat names an uploaded file, in the dialects that have words for it, and how the same part holds the
- * file itself. OpenAI's API reference, "Chat" and "Responses"; Anthropic's, "Files" and "PDF support".
+ * Where the body of a chat names an uploaded file, in the dialects that have words for it, and how the same part holds
+ * the file itself. OpenAI's API reference, "Chat" and "Responses"; Anthropic's, "Files" and "PDF support".
  */
 import { isLocalFileId } from '../../core/files.ts'
 import type { Edit, JsonBody } from '../../lib/json/json-body.ts'
@@ -76,7 +76,9 @@ export function fileReferences(body: JsonBody): FileReference[] {
   return found
 }
 
-/** The fields of the body with something else in the place of each reference; fields without references are left out. */
+/**
+ * The fields of the body with something else in the place of each reference; fields without references are left out.
+ */
 export function rewriteReferences(body: JsonBody, visit: Visit): Edit[] {
   const edits: Edit[] = []
   const rewrite = (field: string, map: (item: Fields, path: Path, visit: Visit) => unknown): void => {

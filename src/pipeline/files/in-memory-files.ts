@@ -1,6 +1,7 @@
 /**
  * Files and batches of a provider that answers by itself: kept in the memory of this process, within bounds, and gone
- * with it. In OpenAI's shapes (API reference, "Files" and "Batch"), so that every other part treats it like an upstream.
+ * with it. In OpenAI's shapes (API reference, "Files" and "Batch"), so that every other part treats it like an
+ * upstream.
  */
 import { randomUUIDv7 } from 'bun'
 import type { FileCall } from '../../core/files.ts'

@@ -1,4 +1,6 @@
-/** Which deployments can be given the files of a call, with a store and upstreams that only note what they are asked. */
+/**
+ * Which deployments can be given the files of a call, with a store and upstreams that only note what they are asked.
+ */
 import { expect, test } from 'bun:test'
 import { targetOf } from '../../../tests/provider-rig.ts'
 import type { Call } from '../../core/call.ts'
@@ -65,6 +67,8 @@ function rig(
     upstreamMs: 0,
     caller: { role, key: { id: 'key-1' } },
     client: {},
+    format: openaiChat,
+    models: { settings: { deployments: [home, twin, far], bodyBytesMax } },
   } as unknown as Call
   let nowMs = 0
   const place = createPlaceFiles({
@@ -75,15 +79,14 @@ function rig(
       ),
     },
     clock: { epochMs: () => 0, monotonicMs: () => nowMs },
-    settings: () => ({ deployments: [home, twin, far], bodyBytesMax }),
     mayCall: (_caller, model) => !hidden.includes(model),
   })
   return {
     call,
     asked,
     fetched,
-    placed: async () => (await place(call, openaiChat), call),
-    place: () => place(call, openaiChat),
+    placed: async () => (await place(call), call),
+    place: () => place(call),
   }
 }
 const failing = (kind: ConstructorParameters<typeof GatewayError>[0], message = 'no') => ({

@@ -3,18 +3,17 @@
  * keeps them gets its own ids; where a model has none, the content travels with the call, if anybody hands it out.
  */
 import type { Call } from '../../core/call.ts'
-import type { Caller } from '../../core/caller.ts'
 import { nativeProfile } from '../../core/deployment.ts'
 import type { Deployment } from '../../core/deployment.ts'
 import { GatewayError, toGatewayError, unprocessable } from '../../core/errors.ts'
 import type { FaultKind } from '../../core/errors.ts'
 import { clientClosed } from '../../core/request.ts'
 import { accountOf } from '../../core/files.ts'
-import type { FileCalls, NamedFiles } from '../../core/files.ts'
+import type { FileCalls } from '../../core/files.ts'
+import type { NamedFiles } from '../../core/named-files.ts'
 import type { Format } from '../../core/format.ts'
 import { withLocalIds } from '../../core/local-ids.ts'
 import type { FileRecord, FileStore } from '../../core/ports.ts'
-import type { Settings } from '../../core/settings.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { JsonBody } from '../../lib/json/json-body.ts'
 import { mediaTypeOf } from '../../lib/media-type.ts'
@@ -33,21 +32,22 @@ interface NamedFilesParts {
   readonly files: Pick<FileStore, 'find'>
   readonly fileCalls: Pick<FileCalls, 'bytes'>
   readonly clock: Clock
-  settings(): Pick<Settings, 'deployments' | 'bodyBytesMax'>
   /** Which models may be named to this caller. */
-  mayCall(caller: Caller, model: string): boolean
+  mayCall(call: Call, model: string): boolean
 }
 
 /**
  * Finds the files that the body names and leaves the call those candidates that can be given them. Undefined = it names
  * none, which costs one search through its bytes. Rejects as `NamedFiles.among` does.
  */
-export type PlaceFiles = (call: Call, format: Format) => Promise<void> | undefined
+export type PlaceFiles = (call: Call) => Promise<void> | undefined
 
 /** Binds the parts. A call whose files were placed has `namedFiles`, released when it is settled. */
 export function createPlaceFiles(parts: NamedFilesParts): PlaceFiles {
-  return (call, format) => {
-    if ((call.operation !== 'chat' && call.operation !== 'count-tokens') || !mentionsFiles(call.body!)) return undefined
+  return call => {
+    const { format } = call
+    if (!format || (call.operation !== 'chat' && call.operation !== 'count-tokens')) return undefined
+    if (!mentionsFiles(call.body!)) return undefined
     const references = fileReferences(call.body!)
     // What is only estimated is never asked for by its id.
     if (references.length === 0 || (call.operation === 'count-tokens' && call.candidates.every(isInProcess)))
@@ -121,7 +121,7 @@ class PlacedFiles implements NamedFiles {
     this.#parts = parts
     this.#naming = naming
     this.#records = records
-    const { deployments } = parts.settings()
+    const { deployments } = naming.call.models.settings
     const homeOf = ({ deploymentId }: FileRecord): Deployment | undefined => {
       const home = deployments.find(one => one.id === deploymentId)
       return home?.target.provider.files && home
@@ -184,7 +184,7 @@ class PlacedFiles implements NamedFiles {
     const foreign = this.#foreign(deployment)
     const { body } = this.#naming.call
     const bytesMax = Math.max(
-      Math.min(inlineBytesMax, Math.floor((this.#parts.settings().bodyBytesMax - body!.size) * 0.75)),
+      Math.min(inlineBytesMax, Math.floor((this.#naming.call.models.settings.bodyBytesMax - body!.size) * 0.75)),
       0,
     )
     const sumOf = (bytesOf: (id: string) => number): number => foreign.reduce((sum, { id }) => sum + bytesOf(id), 0)
@@ -272,7 +272,7 @@ class PlacedFiles implements NamedFiles {
     const account = accountOf(deployment)
     const isHome = account === accountOf(home)
     // A key for an alias must not learn the name behind it.
-    const isKnown = this.#parts.mayCall(this.#naming.call.caller, home.modelName)
+    const isKnown = this.#parts.mayCall(this.#naming.call, home.modelName)
     const takesUploads = account !== undefined && !isHome && !isInProcess(deployment)
     const remedies = [
       ...(takesUploads ? [`upload it with \`model\`: '${model}'`] : []),

@@ -175,14 +175,14 @@ function jsonView(parts: readonly UploadPart[]): JsonBody {
     const name = fieldName(part.name)
     const values = fields.get(name)
     if (values || name !== part.name) lists.add(name)
-    if (values) values.push(valueOf(part))
-    else fields.set(name, [valueOf(part)])
+    if (values) values.push(partValue(part))
+    else fields.set(name, [partValue(part)])
   }
   const entries = [...fields].map(([name, values]): [string, unknown] => [name, lists.has(name) ? values : values[0]])
   return JsonBody.read(Buffer.from(JSON.stringify(Object.fromEntries(entries)), 'utf8'))
 }
 
-function valueOf({ name, filename, contentType, content, bytes }: UploadPart): unknown {
+function partValue({ name, filename, contentType, content, bytes }: UploadPart): unknown {
   if (filename !== undefined) return { filename, content_type: contentType ?? null, bytes }
   try {
     return decoder.decode(Buffer.concat(content as Uint8Array[]))

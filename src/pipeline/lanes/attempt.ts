@@ -1,6 +1,5 @@
 /** One attempt at one deployment: which lane, what is sent, and how the answer is read. */
 import type { Call } from '../../core/call.ts'
-import type { Operation } from '../../core/operation.ts'
 import type { ChatRequest } from '../../core/chat.ts'
 import { nativeProfile } from '../../core/deployment.ts'
 import type { Deployment } from '../../core/deployment.ts'
@@ -10,17 +9,21 @@ import type { UnaryFormat, UnaryOperations } from '../../core/format.ts'
 import type { MakeHead, Target, TranslatedCall, UnaryAdapter } from '../../core/provider.ts'
 import type { AnswerHead, BodyPiece, CallHead } from '../../core/transport.ts'
 import type { Usage } from '../../core/usage.ts'
-import { noOverrides } from '../../core/overrides.ts'
 import type { RequestOverrides } from '../../core/overrides.ts'
-import { emulate, isPlayedByNobody, moderationsByGuard } from '../../emulation/index.ts'
+import { emulate, needsNoEmulation, moderationsByGuard } from '../../emulation/index.ts'
 import { framingMediaTypes } from '../../lib/frames.ts'
-import type { Edit, JsonBody } from '../../lib/json/json-body.ts'
+import { JsonBody } from '../../lib/json/json-body.ts'
+import type { Edit } from '../../lib/json/json-body.ts'
+import type { CallPolicies } from '../admission.ts'
 import { editedForm } from '../files/form.ts'
+import { editedRequest, formEdits } from '../input.ts'
+import { recordUsage } from '../usage.ts'
+import { answerFilters, filteredFormat } from './filtered-format.ts'
 import { withLocalAnswer } from './local-ids-answer.ts'
 import { GatheredSeries, PromptSeries, SeriesRelay } from './prompt-series.ts'
 import { CheckedRelay, JsonDialogue, judgedAnswer } from './structured-output.ts'
 import type { AnswerCheck, JsonQuestion } from './structured-output.ts'
-import { readAnswer, translateAnswer, TranslatedRelay } from './translate.ts'
+import { encodeAnswer, readAnswer, TranslatedRelay } from './translate.ts'
 import type { TranslatedStream } from './translate.ts'
 
 /** A whole answer, ready for the client. */
@@ -55,109 +58,72 @@ const developerRole = /"role"\s*:\s*"developer"/
 /** Forward heads by target and maker: whole calls and streams apart. */
 const heads = new WeakMap<Target, Map<MakeHead, [CallHead?, CallHead?]>>()
 
-/** What the client asks of the gateway itself. Throws `unprocessable` when it cannot be read. */
-export function overridesOf(call: Call, format: Format): RequestOverrides {
-  return call.body && format.overrides ? format.overrides(call.body) : noOverrides
-}
-
-/** Plans the call of `deployment`. Throws GatewayError when it cannot serve this operation. */
-export function planAttempt(
-  call: Call,
-  format: Format,
-  deployment: Deployment,
-  overrides = overridesOf(call, format),
-): Attempt {
-  checkMode(call, deployment)
-  checkEssentials(overrides)
-  const planned = plannedAttempt(call, format, deployment)
+/**
+ * Plans the call of `deployment`: on the forward lane, unless the model needs emulation or a policy reads the answer or
+ * has changed the request. Throws GatewayError when the deployment cannot serve this call.
+ */
+export function planAttempt(call: Call, deployment: Deployment, policies: CallPolicies): Attempt {
+  const { overrides } = call
+  const planned = plannedAttempt({ call, deployment, policies, body: sentBody(call, deployment) })
   const attempt = withOverrides(
     call.namedFiles ? withLocalAnswer(planned, call.namedFiles.localIds) : planned,
     overrides,
   )
   if (attempt.dropped.length > 0 && !(overrides.dropParams ?? deployment.dropParams))
     throw lossRefused(attempt.dropped, call.model)
-  return deployment.judgesSchemas ? judgedAttempt(call, format, attempt) : attempt
+  return deployment.judgesSchemas ? judgedAttempt(call, attempt) : attempt
 }
 
-/** Whatever the operator allows to be dropped: the client must not believe that it was heard. */
-function checkEssentials({ essential, dropParams }: RequestOverrides): void {
-  if (essential.length === 0 || dropParams === true) return
-  throw unprocessable(
-    essential.map(name => ({
-      loc: ['body', name],
-      msg: 'asks for what this gateway does not have; leave it out, or send `"drop_params": true` to go without',
-      type: 'unsupported',
-    })),
-  )
+/** What one attempt is planned from. */
+interface Plan {
+  readonly call: Call
+  readonly deployment: Deployment
+  readonly policies: CallPolicies
+  /** The client's body, with files named as the deployment knows them. */
+  readonly body: JsonBody
 }
 
 function withOverrides(attempt: Attempt, { unfulfilled }: RequestOverrides): Attempt {
   return unfulfilled.length === 0 ? attempt : { ...attempt, dropped: [...attempt.dropped, ...unfulfilled] }
 }
 
-function judgedAttempt(call: Call, format: Format, attempt: Attempt): Attempt {
+function judgedAttempt(call: Call, attempt: Attempt): Attempt {
+  const format = call.format!
   if (call.stream || !('strictSchema' in format) || !format.strictSchema) return attempt
   const answer = judgedAnswer(call, format.strictSchema, attempt.answer)
   return answer ? { ...attempt, answer } : attempt
 }
 
-function plannedAttempt(call: Call, format: Format, deployment: Deployment): Attempt {
-  const body = sentBody(call, deployment)
+function plannedAttempt(plan: Plan): Attempt {
+  const { call, policies } = plan
+  const format = call.format!
+  const filters = 'writer' in format && policies.answer.length > 0 ? answerFilters(policies, call) : undefined
+  const client = filters && 'writer' in format ? filteredFormat(format, filters) : format
   const attempt =
-    (deployment.profile === nativeProfile ? undefined : playedAttempt(call, format, deployment, body)) ??
-    forwardAttempt(call, format, deployment, body) ??
-    translateAttempt(call, format, deployment, body)
-  if (!attempt) {
-    throw new GatewayError(
-      'invalid-request',
-      `the model '${call.model}' does not offer ${call.operation}; see GET /v1/models for those that do`,
-      { param: 'model' },
-    )
-  }
-  return attempt
+    emulatedAttempt(plan, client) ??
+    (filters ? undefined : forwardAttempt(plan, client)) ??
+    translateAttempt(plan, client)
+  if (attempt) return attempt
+  if (filters || call.edits.length > 0) throw unreadable(call.model)
+  throw new GatewayError(
+    'invalid-request',
+    `the model '${call.model}' does not offer ${call.operation}; see GET /v1/models for those that do`,
+    { param: 'model' },
+  )
+}
+
+function unreadable(model: string): GatewayError {
+  return new GatewayError(
+    'invalid-request',
+    `the gateway's policies read or change this call, and the upstream of the model '${model}' is only spoken to in ` +
+      "the client's own bytes; use another model, or another API of this gateway",
+    { param: 'model' },
+  )
 }
 
 /** As the client wrote it, but for files that are known to the upstream by other ids. */
 function sentBody(call: Call, deployment: Deployment): JsonBody {
   return call.namedFiles ? call.namedFiles.bodyFor(deployment) : call.body!
-}
-
-/** What a model of each mode is called with, and where. */
-const modes: Readonly<Record<Deployment['mode'], { what: string; operations: readonly Operation[]; path: string }>> = {
-  chat: {
-    what: 'a chat model',
-    operations: ['chat', 'completions', 'moderations', 'count-tokens'],
-    path: '/v1/chat/completions',
-  },
-  completion: {
-    what: 'a text completion model',
-    operations: ['chat', 'completions', 'count-tokens'],
-    path: '/v1/completions',
-  },
-  embedding: { what: 'an embedding model', operations: ['embeddings', 'count-tokens'], path: '/v1/embeddings' },
-  moderation: { what: 'a moderation model', operations: ['moderations'], path: '/v1/moderations' },
-  rerank: { what: 'a reranking model', operations: ['rerank'], path: '/v1/rerank' },
-  image_generation: {
-    what: 'an image generation model',
-    operations: ['images', 'chat'],
-    path: '/v1/images/generations',
-  },
-  audio_speech: { what: 'a speech model', operations: ['speech', 'chat'], path: '/v1/audio/speech' },
-  audio_transcription: {
-    what: 'an audio transcription model',
-    operations: ['transcriptions', 'chat'],
-    path: '/v1/audio/transcriptions',
-  },
-}
-
-/** Only a mode that somebody declared can contradict a call. */
-function checkMode(call: Call, deployment: Deployment): void {
-  if (deployment.info.mode === undefined) return
-  const { what, operations, path } = modes[deployment.mode]
-  if (operations.includes(call.operation)) return
-  throw new GatewayError('invalid-request', `the model '${call.model}' is ${what}; use ${path}, or another model`, {
-    param: 'model',
-  })
 }
 
 function lossRefused(dropped: readonly string[], model: string): GatewayError {
@@ -175,15 +141,17 @@ function lossRefused(dropped: readonly string[], model: string): GatewayError {
   )
 }
 
-function forwardAttempt(call: Call, format: Format, deployment: Deployment, body: JsonBody): Attempt | undefined {
+function forwardAttempt({ call, deployment, body }: Plan, format: Format): Attempt | undefined {
   const { target } = deployment
   const { provider } = target
   const makeHead = provider.speaks[format.dialect]
   if (!makeHead || provider.forwards?.(target, format.dialect) === false) return undefined
+  // Only the fields of a form can be changed in the client's own words.
+  if (call.edits.length > 0 && !call.upload) return undefined
   if (provider.quirks?.noDeveloperRole && provider.chat && mentionsDeveloper(body)) return undefined
   const { edits: asked, dropped } = format.forward.edits(body, provider.quirks ?? {})
   const edits = format.forward.modelInPath ? asked : withModel(asked, target.model, body)
-  const form = call.upload && editedForm(call.upload, edits)
+  const form = call.upload && editedForm(call.upload, [...formEdits(call), ...edits])
   const publicModel = call.model
   return {
     head: withClientHeaders(
@@ -222,44 +190,32 @@ function withClientHeaders(head: CallHead, client: Call['forwardedHeaders']): Ca
   return client === undefined ? head : { url: head.url, headers: { ...head.headers, ...client } }
 }
 
-function translateAttempt(call: Call, format: Format, deployment: Deployment, body: JsonBody): Attempt | undefined {
-  if ('writer' in format) return chatAttempt(call, format, deployment, body)
+function translateAttempt(plan: Plan, format: Format): Attempt | undefined {
+  if ('writer' in format) return chatAttempt(plan, format)
   if ('multipart' in format) return undefined
-  const { provider } = deployment.target
+  const { provider } = plan.deployment.target
   switch (format.operation) {
     case 'speech':
-      return speechAttempt(call, format, deployment)
+      return speechAttempt(plan, format)
     case 'embeddings':
-      return unaryAttempt(call, format, deployment, provider.embeddings)
+      return unaryAttempt(plan, format, provider.embeddings)
     case 'rerank':
-      return unaryAttempt(call, format, deployment, provider.rerank)
+      return unaryAttempt(plan, format, provider.rerank)
     case 'moderations':
-      return unaryAttempt(call, format, deployment, provider.moderations)
+      return unaryAttempt(plan, format, provider.moderations)
     case 'images':
-      return unaryAttempt(call, format, deployment, provider.images)
+      return unaryAttempt(plan, format, provider.images)
     case 'count-tokens':
-      return unaryAttempt(call, format, deployment, provider.countTokens)
+      return unaryAttempt(plan, format, provider.countTokens)
   }
 }
 
-function chatAttempt(call: Call, format: ChatFormat, deployment: Deployment, body: JsonBody): Attempt | undefined {
+function chatAttempt({ call, deployment, body }: Plan, format: ChatFormat): Attempt | undefined {
   const { target } = deployment
   const adapter = target.provider.chat
-  return (
-    adapter &&
-    translatedAttempt(
-      call,
-      { adapter, format, request: hubRequest(call, format, body), publicModel: call.model },
-      target,
-    )
-  )
-}
-
-function hubRequest(call: Call, format: ChatFormat, body: JsonBody): ChatRequest {
-  const request = format.decode(body)
-  request.model = call.model
-  request.stream = call.stream
-  return request
+  if (!adapter) return undefined
+  const request = editedRequest(call, body, format.decode)
+  return translatedAttempt(call, { adapter, format, request, publicModel: call.model }, target)
 }
 
 function translatedAttempt(call: Call, stream: TranslatedStream, target: Target): Attempt {
@@ -269,8 +225,10 @@ function translatedAttempt(call: Call, stream: TranslatedStream, target: Target)
     ...sent(adapter.request(request, target), request),
     streamTypes: framingMediaTypes[adapter.framing ?? 'sse'],
     answer(bytes) {
-      const { body: text, state } = translateAnswer(stream, bytes)
-      return { body: text, usage: state.usage }
+      const { events, state } = readAnswer(adapter, bytes)
+      // Billed, also when a policy refuses the answer.
+      recordUsage(call, state.usage)
+      return { body: encodeAnswer(stream, events), usage: state.usage }
     },
     relay: () => new TranslatedRelay(stream),
   }
@@ -289,10 +247,7 @@ function seriesAttempt(call: Call, stream: TranslatedStream, target: Target): At
       whole(bytes) {
         const { events, state } = readAnswer(adapter, bytes)
         const next = gathered.take(events, state.usage)
-        if (series.usage) {
-          call.usage = series.usage
-          call.usageSource = 'upstream'
-        }
+        recordUsage(call, series.usage)
         return next && sent(next)
       },
       isOver: () => relay.isOver,
@@ -307,24 +262,30 @@ function seriesAttempt(call: Call, stream: TranslatedStream, target: Target): At
   }
 }
 
-/** What has to be played for this model; undefined = it can all that this call asks, and the usual lanes are open. */
-function playedAttempt(call: Call, format: Format, deployment: Deployment, body: JsonBody): Attempt | undefined {
+/**
+ * What has to be emulated for this model; undefined = it can do all that this call asks, and the usual lanes are open.
+ */
+function emulatedAttempt(plan: Plan, format: Format): Attempt | undefined {
+  const { call, deployment, body } = plan
   const { profile, target } = deployment
+  if (profile === nativeProfile) return undefined
   const { chat, speaks } = target.provider
   if (!chat) return undefined
   if (!('writer' in format))
     return profile.guard && format.operation === 'moderations'
-      ? unaryAttempt(call, format, deployment, moderationsByGuard(chat))
+      ? unaryAttempt(plan, format, moderationsByGuard(chat))
       : undefined
   // A host's own text completions are raw text: the client sees what the model wrote.
   if (format.operation === 'completions' && speaks[format.dialect]) return undefined
-  if (isPlayedByNobody(profile, body)) return undefined
-  const request = hubRequest(call, format, body)
+  if (call.edits.length === 0 && needsNoEmulation(profile, body)) return undefined
+  const request = editedRequest(call, body, format.decode)
   const played = emulate(chat, profile, request)
   if (!played) return undefined
-  const { adapter, contract } = played
+  const { adapter, outputSchema } = played
   const stream = { adapter, format, request, publicModel: call.model }
-  return contract ? checkedAttempt(call, { ...stream, target, contract }) : translatedAttempt(call, stream, target)
+  return outputSchema
+    ? checkedAttempt(call, { ...stream, target, outputSchema })
+    : translatedAttempt(call, stream, target)
 }
 
 /** One that may take several answers. Each is billed, so that the usage is noted as they come. */
@@ -341,10 +302,7 @@ function checkedAttempt(call: Call, question: JsonQuestion): Attempt {
         try {
           return dialogue.accepts(events) ? undefined : sent(dialogue.call())
         } finally {
-          if (dialogue.usage) {
-            call.usage = dialogue.usage
-            call.usageSource = 'upstream'
-          }
+          recordUsage(call, dialogue.usage)
         }
       },
       isOver: () => relay.isOver,
@@ -363,14 +321,12 @@ function checkedAttempt(call: Call, question: JsonQuestion): Attempt {
 }
 
 function unaryAttempt<O extends keyof UnaryOperations>(
-  call: Call,
+  { call, deployment, body }: Plan,
   format: UnaryFormat<O>,
-  deployment: Deployment,
   adapter: UnaryAdapter<UnaryOperations[O]['request'], UnaryOperations[O]['result']> | undefined,
 ): Attempt | undefined {
   if (!adapter) return undefined
-  const request = format.decode(sentBody(call, deployment))
-  request.model = call.model
+  const request: UnaryOperations[O]['request'] = editedRequest(call, body, format.decode)
   return {
     ...sent(adapter.request(request, deployment.target)),
     streamTypes: [],
@@ -387,14 +343,14 @@ function unaryAttempt<O extends keyof UnaryOperations>(
   }
 }
 
-function speechAttempt(call: Call, format: SpeechFormat, deployment: Deployment): Attempt | undefined {
+function speechAttempt({ call, deployment, body }: Plan, format: SpeechFormat): Attempt | undefined {
   const { speech } = deployment.target.provider
   if (!speech) return undefined
   if (call.stream) {
     const msg = `"sse" is not offered by the model '${call.model}'; leave it out to get the audio itself`
     throw unprocessable([{ loc: ['body', 'stream_format'], msg, type: 'unsupported' }])
   }
-  const request = { ...format.decode(call.body!), model: call.model }
+  const request = editedRequest(call, body, format.decode)
   return {
     ...sent(speech.request(request, deployment.target)),
     streamTypes: format.forward.streamTypes ?? [],
@@ -404,7 +360,7 @@ function speechAttempt(call: Call, format: SpeechFormat, deployment: Deployment)
       const result = readResult(() => speech.result!(JSON.parse(new TextDecoder().decode(bytes)), request))
       return { body: result.audio, contentType: result.mediaType, usage: result.usage }
     },
-    relay: contentType => format.forward.relay(call.model, call.body!, contentType),
+    relay: contentType => format.forward.relay(call.model, body, contentType),
   }
 }
 
@@ -436,4 +392,25 @@ function sent(translated: TranslatedCall, request?: ChatRequest): Pick<Attempt, 
     body: [Buffer.from(JSON.stringify(translated.body), 'utf8')],
     dropped: understood.length > 0 ? dropped.filter(name => !understood.includes(name)) : dropped,
   }
+}
+
+/**
+ * A line of a batch's input file with the changes of the policies, as the upstream of `deployment` reads it. Only chat
+ * completions can be written anew. Throws `invalid-request` for others that a policy has changed.
+ */
+export function lineBody(line: Call, { target }: Deployment): JsonBody {
+  const { format, body } = line
+  if (line.edits.length === 0) return body!
+  if (format?.dialect === 'openai-chat' && 'writer' in format && target.provider.speaks['openai-chat']) {
+    const adapter = target.provider.chat
+    const request = editedRequest(line, body!, format.decode)
+    const translated = adapter?.request(request, target)
+    if (translated && translated.dropped.length === 0)
+      return JsonBody.read(Buffer.from(JSON.stringify(translated.body), 'utf8'))
+  }
+  throw new GatewayError(
+    'invalid-request',
+    `the gateway's policies change this request, which cannot be done in a batch of ${line.route}; send it as a call ` +
+      'of its own',
+  )
 }

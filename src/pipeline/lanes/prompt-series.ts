@@ -161,7 +161,10 @@ export class SeriesRelay implements StreamRelay {
     return out
   }
 
-  /** One upstream's stream has ended: the call that asks for the next answer; undefined = it was the last, for better or worse. */
+  /**
+   * One upstream's stream has ended: the call that asks for the next answer; undefined = it was the last, for better or
+   * worse.
+   */
   ended(): TranslatedCall | undefined {
     if (!this.isOver) this.#late += this.#guarded(() => this.#translate(this.#splitter.end()))
     if (!this.failure && !this.#state.complete)
@@ -200,11 +203,10 @@ export class SeriesRelay implements StreamRelay {
   end(): string {
     const late = this.#late
     this.#late = ''
-    if (this.failure) return late
     const { usage } = this
-    const report = usage ? this.#writer.write({ type: 'usage', usage }) : ''
-    this.terminated = true
-    return late + report + this.#writer.end()
+    const last = this.#guarded(() => (usage ? this.#writer.write({ type: 'usage', usage }) : '') + this.#writer.end())
+    this.terminated = !this.failure
+    return late + last
   }
 
   errorEvent(error: GatewayError): string {

@@ -4,12 +4,14 @@ import { streamOf } from '../../core/answer.ts'
 import type { Deployment } from '../../core/deployment.ts'
 import type { GatewayError } from '../../core/errors.ts'
 import type { Provider, SpeechAdapter } from '../../core/provider.ts'
-import type { Reply } from '../../core/policy.ts'
+import type { Reply } from '../../core/answer.ts'
 import type { BodySink, Transport } from '../../core/transport.ts'
 import { openaiSpeech } from '../../formats/openai/speech.ts'
 import { JsonBody } from '../../lib/json/json-body.ts'
 import { TimerWheel } from '../../lib/timer-wheel.ts'
+import { callPolicies } from '../admission.ts'
 import { CallRecord } from '../call-record.ts'
+import type { CallParts } from '../call-record.ts'
 import { CallControl } from '../call-control.ts'
 import { Router } from '../route.ts'
 
@@ -30,6 +32,12 @@ interface Upstream {
 }
 
 /** One speech call to a provider with `adapter`, or that speaks the dialect itself when there is none. */
+const callParts = (clock: CallParts['clock']) => ({
+  clock,
+  models: () => undefined as never,
+  boundsOf: () => undefined as never,
+})
+
 function speak(upstream: Upstream, adapter: SpeechAdapter | undefined, fields: object = {}) {
   const { clock, timers, advance } = bench()
   const sinks: BodySink[] = []
@@ -75,26 +83,25 @@ function speak(upstream: Upstream, adapter: SpeechAdapter | undefined, fields: o
       guard: false,
     },
   } as unknown as Deployment
-  const call = new CallRecord({
+  const call = new CallRecord(callParts(clock), {
     id: 'c',
     operation: 'speech',
     route: '/v1/audio/speech',
     caller: {} as never,
     client: { clientAddress: '', left: false, onLeft() {} },
     userAgent: '',
-    startedAtMs: 0,
-    startedMs: 0,
+    format: openaiSpeech,
+    asked: {},
+    announcedBytes: undefined,
+    models: { settings: { router: { retries: 0, allowedFails: 3, cooldownMs: 0, fallbacks: {} } } } as never,
   })
   call.body = JsonBody.read(Buffer.from(JSON.stringify({ model: 'm', input: 'hello', voice: 'v', ...fields })))
   call.model = 'm'
   call.stream = openaiSpeech.inspect(call.body).stream
   call.candidates = [deployment]
   const control = new CallControl(call, (_call, outcome) => outcomes.push(outcome))
-  const router = new Router({ transport, timers, clock, random: () => 0, access: { name: 'access' } })
-  const settings = { retries: 0, allowedFails: 3, cooldownMs: 0, fallbacks: {} }
-  const reply = new Promise<Reply>((answered, failed) =>
-    router.run({ control, format: openaiSpeech, settings, resolve: () => [] }, { answered, failed }),
-  )
+  const router = new Router({ transport, timers, clock, random: () => 0, policies: callPolicies([]) })
+  const reply = new Promise<Reply>((answered, failed) => router.run(control, { answered, failed }))
   return { reply, call, sinks, sent, outcomes, advance }
 }
 

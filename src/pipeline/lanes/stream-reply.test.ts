@@ -48,15 +48,22 @@ function stream(heartbeat = '<alive>', relay = wordRelay()) {
   }
   let leave: (why: GatewayError) => void = () => {}
   const client = { clientAddress: '', left: false, onLeft: (listener: typeof leave) => void (leave = listener) }
-  const call = new CallRecord({
+  const parts = {
+    clock: { ...clock, monotonicMs: () => performance.now() },
+    models: () => undefined as never,
+    boundsOf: () => undefined as never,
+  }
+  const call = new CallRecord(parts, {
     id: 'c',
     operation: 'chat',
     route: '/v1/chat/completions',
     caller: {} as never,
     client,
     userAgent: '',
-    startedAtMs: 0,
-    startedMs: performance.now(),
+    format: undefined,
+    asked: {},
+    announcedBytes: undefined,
+    models: undefined as never,
   })
   const ends: [string, number, number][] = []
   const control = new CallControl(call, (settled, outcome, status) => ends.push([outcome, status, settled.firstByteMs]))

@@ -1,6 +1,6 @@
 /** A streamed answer: pushed from the upstream's socket through the relay into the client's response. */
 import type { AnswerSink, AnswerStream } from '../../core/answer.ts'
-import type { Outcome } from '../../core/call.ts'
+import type { Outcome } from '../../core/operation.ts'
 import type { GatewayError } from '../../core/errors.ts'
 import type { StreamRelay } from '../../core/format.ts'
 import type { BodySink, UpstreamBody, UpstreamExchange } from '../../core/transport.ts'
@@ -39,8 +39,8 @@ interface Upkeep {
 type Phase = 'holding' | 'flowing' | 'closed'
 
 /**
- * Its one timer guards what the phase is waiting for: content, or the next heartbeat. A client that reads nothing is the
- * connection's matter, which sees every byte that goes out.
+ * Its one timer guards what the phase is waiting for: content, or the next heartbeat. A client that reads nothing is
+ * the connection's matter, which sees every byte that goes out.
  */
 class StreamPump extends TimerEntry implements BodySink, AnswerStream {
   readonly opened: Promise<AnswerStream>

@@ -1,4 +1,6 @@
-/** Answers that are asked for again: the same wherever a stream is cut, within the time, and cancelled as one exchange. */
+/**
+ * Answers that are asked for again: the same wherever a stream is cut, within the time, and cancelled as one exchange.
+ */
 import { describe, expect, test } from 'bun:test'
 import type { ChatEvent, ChatRequest } from '../../core/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
@@ -39,7 +41,7 @@ const dialogue = (by = format) =>
     request,
     publicModel: 'm',
     target: {} as Target,
-    contract: { format: { type: 'json-schema', name: 'x', schema }, schema },
+    outputSchema: { format: { type: 'json-schema', name: 'x', schema }, schema },
   })
 
 const said = (...texts: string[]): ChatEvent[] => [

@@ -17,8 +17,8 @@ import type {
   UpstreamResponse,
 } from '../../core/transport.ts'
 import type { Usage } from '../../core/usage.ts'
-import { checkReferences, correction, judgeJson, misfit } from '../../emulation/index.ts'
-import type { JsonContract } from '../../emulation/index.ts'
+import { checkReferences, correctionPrompt, validateJson, schemaMismatch } from '../../emulation/index.ts'
+import type { OutputSchema } from '../../emulation/index.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { frameSplitter } from '../../lib/frames.ts'
 import type { Frame, FrameSplitter } from '../../lib/frame.ts'
@@ -32,10 +32,10 @@ import { writtenCharacters } from '../usage.ts'
 /** Asked again at most so often: a model that fails three times does not understand the schema. */
 const retriesMax = 2
 
-/** A translated call whose answer has to be JSON that fits `contract`. */
+/** A translated call whose answer has to be JSON that fits `outputSchema`. */
 export interface JsonQuestion extends TranslatedStream {
   readonly target: Target
-  readonly contract: JsonContract
+  readonly outputSchema: OutputSchema
 }
 
 /** The conversation until an answer fits. */
@@ -63,7 +63,7 @@ export class JsonDialogue {
     for (const event of events) if (event.type === 'usage') this.usage = addUsage(this.usage, event.usage)
     const mended = new Map<number, string>()
     for (const [choice, text] of finishedTexts(events)) {
-      const judgement = judgeJson(text, this.question.contract)
+      const judgement = validateJson(text, this.question.outputSchema)
       if ('problem' in judgement) {
         this.#askAgain(text, judgement.problem)
         return false
@@ -86,7 +86,7 @@ export class JsonDialogue {
     const said = (role: Message['role'], words: string): Message => ({ role, parts: [{ type: 'text', text: words }] })
     const { messages } = this.question.request
     // Only the last try is told of: earlier ones would teach the model their mistakes.
-    const turn = [said('assistant', text.trim() || '(empty)'), said('user', correction(problem))]
+    const turn = [said('assistant', text.trim() || '(empty)'), said('user', correctionPrompt(problem))]
     this.#request = { ...this.#request, messages: [...messages, ...turn] }
   }
 }
@@ -194,7 +194,9 @@ export class CheckedRelay implements StreamRelay {
     }
   }
 
-  /** One upstream's stream has ended: the call that asks again; undefined = it was the last one, for better or worse. */
+  /**
+   * One upstream's stream has ended: the call that asks again; undefined = it was the last one, for better or worse.
+   */
   ended(): TranslatedCall | undefined {
     let again: TranslatedCall | undefined
     this.#guarded(() => {
@@ -229,9 +231,12 @@ export class CheckedRelay implements StreamRelay {
   }
 
   end(): string {
-    if (this.failure) return ''
-    this.terminated = true
-    return this.#dialogue.events.map(event => this.#writer.write(event)).join('') + this.#writer.end()
+    let last = ''
+    this.#guarded(() => {
+      last = this.#dialogue.events.map(event => this.#writer.write(event)).join('') + this.#writer.end()
+    })
+    this.terminated = !this.failure
+    return this.failure ? '' : last
   }
 
   errorEvent(error: GatewayError): string {
@@ -262,7 +267,7 @@ export function judgedAnswer<Answer extends WholeAnswer>(
     const answer = read(bytes, head)
     const text = typeof answer.body === 'string' ? answer.body : new TextDecoder().decode(answer.body)
     for (const one of strict.texts(JSON.parse(text))) {
-      const problem = misfit(one, schema)
+      const problem = schemaMismatch(one, schema)
       if (problem === undefined) continue
       noteUsage(call, answer)
       throw new GatewayError(

@@ -150,7 +150,13 @@ export class TranslatedRelay implements StreamRelay {
   end(): string {
     if (this.#isOver) return ''
     const last = this.#translate(() => this.#splitter.end())
-    return this.#isOver ? last : last + this.#finish()
+    if (this.#isOver) return last
+    try {
+      return last + this.#finish()
+    } catch (cause) {
+      this.#state.failure = unreadable(cause)
+      return last
+    }
   }
 
   /** Nothing that comes now counts. */
@@ -167,8 +173,9 @@ export class TranslatedRelay implements StreamRelay {
       )
       return ''
     }
+    const last = this.#writer.end()
     this.terminated = true
-    return this.#writer.end()
+    return last
   }
 
   errorEvent(error: GatewayError): string {
@@ -176,16 +183,14 @@ export class TranslatedRelay implements StreamRelay {
   }
 }
 
-/** A whole answer through the hub. Throws `upstream-broken` on a shape the provider's reader does not know. */
-export function translateAnswer(stream: TranslatedStream, bytes: Uint8Array): { body: string; state: AnswerState } {
-  const { events, state } = readAnswer(stream.adapter, bytes)
-  return {
-    body: JSON.stringify(stream.format.encode(events, stream.publicModel, stream.request)),
-    state,
-  }
+/** A whole answer in the client's dialect. */
+export function encodeAnswer({ format, publicModel, request }: TranslatedStream, events: readonly ChatEvent[]): string {
+  return JSON.stringify(format.encode(events, publicModel, request))
 }
 
-/** The events of a whole answer. Throws `upstream-broken` on an unknown or unfinished one, and the answer's own error. */
+/**
+ * The events of a whole answer. Throws `upstream-broken` on an unknown or unfinished one, and the answer's own error.
+ */
 export function readAnswer(adapter: ChatAdapter, bytes: Uint8Array): { events: ChatEvent[]; state: AnswerState } {
   let events: ChatEvent[]
   try {

@@ -10,7 +10,7 @@ const ask = (request: ReturnType<typeof chatRequest>, more: Partial<Target> = {}
   return { body: body as Body, dropped }
 }
 
-test("thinking goes back to Claude only when Claude signed it, whatever format carried another's", () => {
+test('only thinking with a signature of Claude is sent back to Claude', () => {
   const thought = (signature?: string): Part => ({
     type: 'reasoning',
     text: 'hm',
@@ -149,7 +149,7 @@ describe('thinking, as each Claude takes it', () => {
     ])
   })
 
-  test('a call that came back without its thinking: no budget, which Claude would refuse; an effort is no matter', () => {
+  test('a tool call without its thinking excludes a budget, not an effort', () => {
     const call: Part = { type: 'tool-call', id: 'a', name: 'f', arguments: '{}' }
     const turns = (...parts: Part[]): Parameters<typeof chatRequest>[0] => ({
       ...high,

@@ -1,4 +1,4 @@
-/** Anthropic: the Messages API, both directions. */
+/** Anthropic: the Messages API and its token counter (platform.claude.com/docs/en/api). */
 import type { ChatRequest } from '../../core/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Provider, Target, TokenCount, TranslatedCall, UpstreamFault } from '../../core/provider.ts'
@@ -9,7 +9,7 @@ import { messagesBody } from './request.ts'
 
 const apiVersion = '2023-06-01'
 
-/** `api_base` may be given with or without `/v1`, as Anthropic's own clients write it. */
+/** URL and headers of `/v1/messages`. `api_base` may be given with or without `/v1`. */
 function messagesHead(target: Target): CallHead {
   const base = /\/v\d+$/.test(target.baseUrl) ? target.baseUrl : `${target.baseUrl}/v1`
   const { anthropic_version: version, anthropic_beta: beta } = target.options
@@ -30,8 +30,8 @@ function countHead(target: Target): CallHead {
   return { url: `${url}/count_tokens`, headers }
 }
 
-/** What the counter takes (docs: "Count tokens in a Message"); it refuses what only an answer needs. */
-const counted = [
+/** The fields that the counter takes (docs: "Count tokens in a Message"); it refuses those that concern the answer. */
+const countFields = [
   'model',
   'messages',
   'system',
@@ -45,12 +45,12 @@ const counted = [
 
 function countCall(request: ChatRequest, target: Target): TranslatedCall {
   const { body } = messagesBody(request, target)
-  const wanted = Object.fromEntries(counted.filter(name => body[name] !== undefined).map(name => [name, body[name]]))
-  // What says nothing about the input is not missed here.
-  return { head: countHead(target), body: wanted, dropped: [] }
+  const taken = Object.fromEntries(countFields.filter(name => body[name] !== undefined).map(name => [name, body[name]]))
+  // Fields without an effect on the count of the input are not reported as dropped.
+  return { head: countHead(target), body: taken, dropped: [] }
 }
 
-/** Counting is free: nothing was used. */
+/** Counting is free, so the usage is 0. Throws `upstream-broken` where there is no count. */
 function countResult(body: unknown): TokenCount {
   const inputTokens = (body as { input_tokens?: unknown } | null)?.input_tokens
   if (typeof inputTokens !== 'number' || !Number.isInteger(inputTokens) || inputTokens < 0)
@@ -62,15 +62,15 @@ function fault(status: number, body: unknown): UpstreamFault {
   const general = generalFault(status, body)
   const type = (body as { error?: { type?: unknown } } | undefined)?.error?.type
   if (typeof type !== 'string') return general
-  // `api_error` says nothing that the status does not say better.
+  // For the generic `api_error` the status is more specific.
   const kind = type === 'api_error' ? undefined : errorKinds.get(type)
-  // The general rule sees in the message that a prompt is too long; Anthropic's type for it says much less.
+  // A prompt that is too long is recognised by its message; Anthropic's type for it is the general one.
   if (general.kind === 'context-too-long') return { kind: general.kind, message: general.message }
   return { ...general, kind: kind ?? general.kind, code: type }
 }
 
 /**
- * `anthropic/...`: clients that speak Messages are forwarded, to its token counter too; all others are translated.
+ * `anthropic/...`: calls in its own dialect are forwarded, also to its token counter; all others are translated.
  * `anthropic_version` and `anthropic_beta` of the configuration become headers.
  */
 export const anthropic: Provider = {

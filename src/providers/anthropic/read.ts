@@ -1,4 +1,7 @@
-/** Messages, whole or streamed, as events: both through the same blocks, so that they cannot differ. */
+/**
+ * Answers of the Messages API, whole or streamed, as events (docs: "Streaming Messages"). Both are read by the same
+ * class, so that they give the same events.
+ */
 import type { ChatEvent, FinishReason } from '../../core/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { FaultKind } from '../../core/errors.ts'
@@ -6,7 +9,7 @@ import type { Usage } from '../../core/usage.ts'
 import type { Frame } from '../../lib/frame.ts'
 import { isObject, textOf } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
-import { broken } from '../json.ts'
+import { broken, countOf } from '../json.ts'
 import { answerTool } from './structured.ts'
 
 const finishReasons: ReadonlyMap<string, FinishReason> = new Map(
@@ -37,7 +40,7 @@ export const errorKinds: ReadonlyMap<string, FaultKind> = new Map(
   }),
 )
 
-/** Counts that can be believed, merged over the events of a stream: later reports replace earlier ones. */
+/** Usage over the events of a stream: counts are cumulative, so later ones replace earlier ones. */
 class UsageCounts {
   readonly #seen: Json = {}
 
@@ -47,33 +50,34 @@ class UsageCounts {
       if (count !== null && count !== undefined) this.#seen[name] = count
   }
 
-  /** Anthropic counts cached input apart; the hub counts all input. Undefined = not believable. */
+  /**
+   * Anthropic's `input_tokens` excludes cached input, the hub's includes it. Undefined = input or output has no valid
+   * count.
+   */
   usage(): Usage | undefined {
-    const count = (value: unknown) =>
-      typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= 1_000_000_000 ? value : undefined
-    const input = count(this.#seen.input_tokens)
-    const output = count(this.#seen.output_tokens)
+    const input = countOf(this.#seen.input_tokens)
+    const output = countOf(this.#seen.output_tokens)
     if (input === undefined || output === undefined) return undefined
-    const read = count(this.#seen.cache_read_input_tokens) ?? 0
-    const written = count(this.#seen.cache_creation_input_tokens) ?? 0
+    const read = countOf(this.#seen.cache_read_input_tokens) ?? 0
+    const cacheWrite = countOf(this.#seen.cache_creation_input_tokens) ?? 0
     const detail = isObject(this.#seen.cache_creation) ? this.#seen.cache_creation : {}
-    const oneHour = count(detail.ephemeral_1h_input_tokens) ?? 0
+    const oneHour = countOf(detail.ephemeral_1h_input_tokens) ?? 0
     const outputDetail = isObject(this.#seen.output_tokens_details) ? this.#seen.output_tokens_details : {}
-    const thinkingTokens = count(outputDetail.thinking_tokens) ?? 0
+    const thinkingTokens = countOf(outputDetail.thinking_tokens) ?? 0
     return {
-      inputTokens: input + read + written,
+      inputTokens: input + read + cacheWrite,
       outputTokens: output,
       ...(read > 0 && { cachedInputTokens: read }),
-      ...(written > 0 && { cacheWriteTokens: written }),
-      ...(oneHour > 0 && { cacheWriteOneHourTokens: Math.min(oneHour, written) }),
+      ...(cacheWrite > 0 && { cacheWriteTokens: cacheWrite }),
+      ...(oneHour > 0 && { cacheWriteOneHourTokens: Math.min(oneHour, cacheWrite) }),
       ...(thinkingTokens > 0 && { reasoningTokens: Math.min(thinkingTokens, output) }),
     }
   }
 }
 
-/** An open block that is a tool's call, or the answer that a schema forced into one. */
+/** An open `tool_use` block: a tool call, or the answer to a `response_format` that was sent as a forced tool. */
 interface OpenCall {
-  /** Undefined = its arguments are the answer's text. */
+  /** Index of the call; undefined = a forced answer, whose arguments are the answer's text. */
   readonly call: number | undefined
   wroteArguments: boolean
 }
@@ -98,9 +102,9 @@ class Blocks {
         this.#open = { call: index, wroteArguments: false }
         const start: ChatEvent[] =
           index === undefined ? [] : [{ type: 'tool-call-start', choice: 0, index, id: textOf(block.id), name }]
-        // A whole answer carries its input here; a stream starts with an empty object.
-        const written = isObject(block.input) && Object.keys(block.input).length > 0 ? JSON.stringify(block.input) : ''
-        return [...start, ...this.#arguments(written)]
+        // A whole answer has its input here; in a stream it is an empty object, and deltas follow.
+        const input = isObject(block.input) && Object.keys(block.input).length > 0 ? JSON.stringify(block.input) : ''
+        return [...start, ...this.#arguments(input)]
       }
       default:
         return []
@@ -148,7 +152,7 @@ const signature = (value: unknown): ChatEvent[] =>
 const citations = (value: unknown): ChatEvent[] =>
   (Array.isArray(value) ? value : []).filter(isObject).map(citation => ({ type: 'citation', choice: 0, citation }))
 
-/** `calls` = how many tools of the client's were called: where there is none, the only call was the answer itself. */
+/** `calls` = calls of the client's tools. With none, `tool_use` was the forced answer, and the reason is `stop`. */
 function finish({ stop_reason: reason, stop_sequence: sequence }: Json, calls: number): ChatEvent {
   const known = finishReasons.get(textOf(reason)) ?? 'stop'
   return {
@@ -159,7 +163,7 @@ function finish({ stop_reason: reason, stop_sequence: sequence }: Json, calls: n
   }
 }
 
-/** The error that an `error` object describes. */
+/** The error of an `error` object, as in bodies and in the stream's `error` event. */
 function errorOf(error: unknown): GatewayError {
   const { type, message } = isObject(error) ? error : {}
   const kind = errorKinds.get(textOf(type)) ?? 'upstream-failed'
@@ -183,7 +187,7 @@ export function messageResult(body: unknown): ChatEvent[] {
   return events
 }
 
-/** The event behind everything else. The text is searched first: parsing every event twice would cost too much. */
+/** true = the stream's last event. The substring test avoids parsing every frame twice. */
 export function isMessageStop({ data }: Frame): boolean {
   if (!data.includes('"message_stop"')) return false
   const event: unknown = JSON.parse(data)
@@ -214,7 +218,7 @@ export function messageReader(): (frame: Frame) => readonly ChatEvent[] {
       case 'error':
         return [{ type: 'error', error: errorOf(data.error) }]
       default:
-        // ping, message_stop, and whatever comes to be.
+        // `ping`, `message_stop` and unknown types, which the API's versioning policy asks clients to ignore.
         return []
     }
   }

@@ -1,6 +1,6 @@
 /**
- * Thinking in Claude's words: a budget of tokens inside the output limit, or, since 4.6, an effort (docs: "Extended
- * thinking", "Adaptive thinking", "Effort"). Also for Claude on Vertex AI and Bedrock.
+ * Reasoning as Claude's `thinking`: a budget of tokens within the output limit or, since 4.6, an effort (docs:
+ * "Extended thinking", "Adaptive thinking", "Effort"). Also used for Claude on Vertex AI and Bedrock.
  */
 import type { ChatRequest, ReasoningEffort } from '../../core/chat.ts'
 import type { Json } from '../../lib/json/json-values.ts'
@@ -9,6 +9,7 @@ import { firstAdaptive, firstThinking, onlyAdaptive } from './model.ts'
 const maxTokensDefault = 8192
 const budgetTokensMin = 1024
 const answerTokensMin = 1024
+/** In tokens. */
 const budgetOfEffort: Readonly<Record<ReasoningEffort, number>> = {
   none: 0,
   minimal: 1024,
@@ -18,32 +19,32 @@ const budgetOfEffort: Readonly<Record<ReasoningEffort, number>> = {
   xhigh: 32_768,
 }
 
-/** What decides whether and how Claude can think in a call. */
-export interface ClaudeThinkingContext {
+/** The properties of a call that decide whether and how Claude can think in it. */
+interface ClaudeThinkingContext {
   /** See `claudeVersion`. */
   readonly version: number
   /** Limits the whole output; undefined = the model's own limit. */
   readonly maxTokens: number | undefined
-  /** A tool's call is forced: that and thinking exclude each other, and the tool is what the caller's program depends on. */
+  /** A tool call is forced. That and thinking exclude each other, and the tool takes precedence. */
   readonly forced: boolean
-  /** The last turn of the model calls tools, and does not begin with the thinking that led to it. */
+  /** The last assistant turn calls tools but does not begin with its signed thinking. */
   readonly unsignedCalls: boolean
-  /** Takes what the call goes without, by its name in the Messages API. */
+  /** Collects the dropped fields, by their names in the Messages API. */
   readonly dropped: string[]
 }
 
-/** What goes into a call. */
+/** The fields of a call that thinks. */
 export interface ClaudeThinking {
   /** The body's `thinking`. */
   readonly thinking: Json
-  /** The body's `output_config.effort`; undefined = the model's own. */
+  /** The body's `output_config.effort`; undefined = the model's default. */
   readonly effort: string | undefined
-  /** As it was given; with a budget that leaves no room for an answer, raised by it. */
+  /** As given, or increased by the budget where the budget would leave no tokens for the answer. */
   readonly maxTokens: number | undefined
 }
 
-/** Tokens that the client wants to be spent on thinking, an effort as about as many; 0 = none. */
-export function askedBudget({ reasoning }: ChatRequest): number {
+/** The requested thinking budget in tokens; an effort counts as its approximate budget; 0 = no thinking. */
+export function requestedBudget({ reasoning }: ChatRequest): number {
   if (!reasoning || reasoning.enabled === false) return 0
   return (
     reasoning.budgetTokens ??
@@ -52,7 +53,7 @@ export function askedBudget({ reasoning }: ChatRequest): number {
   )
 }
 
-/** Undefined = this call cannot have the thinking that `request` asks for. */
+/** Undefined = the model or the call does not allow the requested thinking. */
 export function claudeThinking(request: ChatRequest, context: ClaudeThinkingContext): ClaudeThinking | undefined {
   const { version, maxTokens, forced, unsignedCalls, dropped } = context
   const { effort, budgetTokens } = request.reasoning ?? {}
@@ -63,9 +64,9 @@ export function claudeThinking(request: ChatRequest, context: ClaudeThinkingCont
       effort === undefined || effort === 'none' ? effortOfBudget(budgetTokens) : adaptiveEffort(effort, version)
     return { thinking: { type: 'adaptive' }, effort: level, maxTokens }
   }
-  // With a budget, the turn that called a tool has to begin with the thinking that led to it.
+  // With a budget, a turn with tool calls has to begin with its thinking block.
   if (unsignedCalls) return undefined
-  const budget = Math.max(askedBudget(request), budgetTokensMin)
+  const budget = Math.max(requestedBudget(request), budgetTokensMin)
   const limit = maxTokens ?? maxTokensDefault
   return {
     thinking: { type: 'enabled', budget_tokens: budget },
@@ -79,7 +80,7 @@ function adaptiveEffort(effort: Exclude<ReasoningEffort, 'none'>, version: numbe
   return effort === 'xhigh' && version < onlyAdaptive ? 'max' : effort
 }
 
-/** The effort that comes near a budget of tokens; undefined = the model's own. */
+/** The effort nearest to a budget of tokens; undefined = the model's default. */
 export function effortOfBudget(budgetTokens: number | undefined): 'low' | 'medium' | 'high' | undefined {
   if (budgetTokens === undefined) return undefined
   if (budgetTokens <= 2048) return 'low'

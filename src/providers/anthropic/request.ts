@@ -1,13 +1,14 @@
-/** The hub's request in the words of Anthropic's Messages API (docs: "Create a Message"). */
+/** A chat request as the body of Anthropic's Messages API (docs: "Create a Message"). */
 import type { CacheControl, ChatRequest, Message, Part, Source, Tool } from '../../core/chat.ts'
 import type { Target } from '../../core/provider.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { argumentsObject } from '../../core/tool-arguments.ts'
 import type { Json } from '../../lib/json/json-values.ts'
-import { readSignature } from '../gemini/signature.ts'
+
 import { claudeVersion, firstThinking, onlyAdaptive } from './model.ts'
-import { askedBudget, claudeThinking } from './reasoning.ts'
+import { claudeThinking, requestedBudget } from './reasoning.ts'
 import type { ClaudeThinking } from './reasoning.ts'
+import { isClaudeSignature } from './signature.ts'
 import { answerTool, jsonPlan } from './structured.ts'
 import type { JsonPlan } from './structured.ts'
 
@@ -19,7 +20,7 @@ interface AnthropicBody {
   readonly dropped: readonly string[]
 }
 
-/** The body, and what it could not carry, by OpenAI's names. Throws `invalid-request` for audio. */
+/** The body, and the fields it cannot carry, by OpenAI's names. Throws `invalid-request` for audio. */
 export function messagesBody(request: ChatRequest, target: Target): AnthropicBody {
   const dropped = droppedFields(request)
   const { system, turns } = conversation(request.messages)
@@ -48,19 +49,20 @@ export function messagesBody(request: ChatRequest, target: Target): AnthropicBod
   return { body, dropped }
 }
 
-interface Planning {
+interface ThinkingOptions {
   readonly target: Target
   readonly turns: readonly Turn[]
   readonly tokens: number
   readonly dropped: string[]
 }
 
-/** Undefined = none is asked for, or this call cannot have any, which `dropped` says then. */
-function thinkingOf(request: ChatRequest, { target, turns, tokens, dropped }: Planning): ClaudeThinking | undefined {
-  if (askedBudget(request) === 0) return undefined
+/** Undefined = none is requested, or the call does not allow it; the field is then added to `dropped`. */
+function thinkingOf(request: ChatRequest, options: ThinkingOptions): ClaudeThinking | undefined {
+  const { target, turns, tokens, dropped } = options
+  if (requestedBudget(request) === 0) return undefined
   const isClaude = target.model.includes('claude')
   const planned = claudeThinking(request, {
-    // Others who speak this dialect know it as it was at first.
+    // Other vendors with this dialect implement its first form, with a budget.
     version: isClaude ? claudeVersion(target.model) : firstThinking,
     maxTokens: tokens,
     forced: request.toolChoice === 'required' || typeof request.toolChoice === 'object',
@@ -68,12 +70,12 @@ function thinkingOf(request: ChatRequest, { target, turns, tokens, dropped }: Pl
     dropped,
   })
   if (!planned) dropped.push(request.reasoning?.effort === undefined ? 'thinking' : 'reasoning_effort')
-  // It keeps its thoughts to itself otherwise.
+  // By default adaptive thinking is not returned.
   else if (planned.thinking.type === 'adaptive') planned.thinking.display = 'summarized'
   return planned
 }
 
-/** OpenAI's clients send a call back without the thinking that led to it. */
+/** true = the last assistant turn has calls without thinking, as sent by clients of OpenAI's dialect. */
 function hasUnsignedCalls(turns: readonly Turn[]): boolean {
   const last = turns.findLast(one => one.role === 'assistant')?.content ?? []
   return last.some(one => one.type === 'tool_use') && !String(last[0]!.type).endsWith('thinking')
@@ -109,7 +111,7 @@ function droppedFields(request: ChatRequest): string[] {
 const wantsDetail = (part: Part): boolean =>
   part.type === 'image' && part.detail !== undefined && part.detail !== 'auto'
 
-/** From this version of the API on `temperature`, `top_p` and `top_k` are refused, whatever they say. */
+/** From this version of the API on `temperature`, `top_p` and `top_k` are refused. */
 const versionOfFixedSampling = '2026-10-21'
 
 function isSamplingFixed({ model, options, headers }: Target): boolean {
@@ -118,7 +120,10 @@ function isSamplingFixed({ model, options, headers }: Target): boolean {
   return typeof version === 'string' && /^\d{4}-/.test(version) && version >= versionOfFixedSampling
 }
 
-/** OpenAI allows temperatures up to 2, Anthropic up to 1. `fixed` = none: thinking allows none, nor do Claude since 4.7 and newer versions of the API. */
+/**
+ * OpenAI allows temperatures up to 2, Anthropic up to 1. `fixed` = sampling parameters are refused: with thinking, by
+ * Claude since 4.7, and by newer versions of the API.
+ */
 function sampling(request: ChatRequest, body: Json, { dropped, fixed }: { dropped: string[]; fixed: boolean }): void {
   const { temperature, topP, topK } = request
   if (temperature !== undefined) {
@@ -129,7 +134,7 @@ function sampling(request: ChatRequest, body: Json, { dropped, fixed }: { droppe
     }
   }
   if (topP !== undefined) {
-    // Newer models refuse both at once; temperature is the one that clients mean.
+    // Newer models refuse both at once; `temperature` takes precedence.
     if (fixed || body.temperature !== undefined) dropped.push('top_p')
     else body.top_p = topP
   }
@@ -171,7 +176,7 @@ interface Turn {
   content: Json[]
 }
 
-/** Leading system messages become `system`; later ones a user's text, where the API has no place for them. */
+/** Leading system messages become `system`; later ones become user text, because the API allows them only there. */
 function conversation(messages: readonly Message[]): { system: Json[]; turns: Turn[] } {
   const system: Json[] = []
   const turns: Turn[] = []
@@ -181,7 +186,7 @@ function conversation(messages: readonly Message[]): { system: Json[]; turns: Tu
     if (isSystem && turns.length === 0) system.push(...blocks)
     else add(turns, message.role === 'assistant' ? 'assistant' : 'user', blocks)
   }
-  // The API demands it. Done once: a turn may be made of thousands of messages.
+  // Required by the API. After the loop: a turn may be merged from thousands of messages.
   turns.forEach(resultsFirst)
   // The first turn has to be the user's.
   if (turns.length === 0 || turns[0]!.role === 'assistant')
@@ -190,7 +195,7 @@ function conversation(messages: readonly Message[]): { system: Json[]; turns: Tu
   return { system, turns }
 }
 
-/** Roles alternate: neighbours of one role are one turn. */
+/** Roles have to alternate: adjacent messages of one role become one turn. */
 function add(turns: Turn[], role: Turn['role'], blocks: Json[]): void {
   if (blocks.length === 0) return
   const last = turns.at(-1)
@@ -204,26 +209,14 @@ function resultsFirst(turn: Turn): void {
     turn.content = [...turn.content.filter(isResult), ...turn.content.filter(one => !isResult(one))]
 }
 
-/** A prefilled answer must not end in white space. */
+/** A trailing assistant message (prefill) must not end in white space. */
 function trimPrefill(turns: readonly Turn[]): void {
   const last = turns.at(-1)
   const block = last?.role === 'assistant' ? last.content.at(-1) : undefined
   if (block?.type === 'text') block.text = String(block.text).trimEnd()
 }
 
-/** Seals that the gateway's formats put around what Claude did not sign. */
-const sealPrefix = 'modelgate-'
-
-function isSignedHere(signature: string | undefined): boolean {
-  return (
-    signature !== undefined &&
-    signature !== '' &&
-    !signature.startsWith(sealPrefix) &&
-    readSignature(signature) === undefined
-  )
-}
-
-/** One part as no, one or more blocks: the API refuses texts that are empty or blank. */
+/** The blocks of a part; none for a blank text, which the API refuses. */
 function block(part: Part): Json[] {
   switch (part.type) {
     case 'text':
@@ -236,8 +229,10 @@ function block(part: Part): Json[] {
       return [document(part)]
     case 'reasoning':
       if (part.redacted !== undefined) return [{ type: 'redacted_thinking', data: part.redacted }]
-      // Thinking that nobody signed, or another vendor, would be refused.
-      return isSignedHere(part.signature) ? [{ type: 'thinking', thinking: part.text, signature: part.signature }] : []
+      // Thinking without a signature, or with another vendor's, would be refused.
+      return isClaudeSignature(part.signature)
+        ? [{ type: 'thinking', thinking: part.text, signature: part.signature }]
+        : []
     case 'tool-call':
       return [
         {

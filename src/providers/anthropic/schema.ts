@@ -1,17 +1,17 @@
 /**
- * The JSON Schema that Claude's structured outputs take: objects are closed, and keywords that bound values are refused
- * with a 400 (docs.claude.com, "Structured outputs", "JSON Schema limitations").
+ * The subset of JSON Schema that Claude's structured outputs take: objects need `additionalProperties: false`, and
+ * keywords that bound values are refused with 400 (docs.claude.com, "Structured outputs", "JSON Schema limitations").
  */
 import { isObject } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 
 interface OutputSchema {
   readonly schema: Json
-  /** Keywords that constrain values and that are not enforced. */
+  /** Keywords that constrain values and were removed, so that they are not enforced. */
   readonly lost: readonly string[]
 }
 
-/** Say nothing about which values are valid. */
+/** Keywords that do not constrain values and are removed without a report. */
 const annotations: ReadonlySet<string> = new Set([
   '$schema',
   '$id',
@@ -62,7 +62,7 @@ function clean(value: unknown, lost: Set<string>): Json {
     else if (key === 'anyOf' || key === 'oneOf' || key === 'allOf')
       out[key === 'oneOf' ? 'anyOf' : key] = listOf(one, lost)
     else if ((key === 'minItems' && (one === 0 || one === 1)) || (key === 'format' && formats.has(one))) out[key] = one
-    // Objects are closed below, whatever was said; a map of free names is what cannot be had.
+    // Set below for all objects; only a schema for further properties is lost.
     else if (key === 'additionalProperties') isObject(one) && lost.add(key)
     else if (!annotations.has(key)) lost.add(key)
   }

@@ -88,7 +88,7 @@ describe('requests', () => {
     )
   })
 
-  test('a JSON object is asked for in words by every model', () => {
+  test('for a JSON object every model gets an instruction', () => {
     for (const model of [...old, 'claude-sonnet-4-5']) {
       const { body, dropped } = ask(model, { responseFormat: { type: 'json-object' } })
       expect([JSON.stringify(body.system).includes('one valid JSON object'), body.tools, dropped]).toEqual([

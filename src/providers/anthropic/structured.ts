@@ -1,4 +1,4 @@
-/** How Claude's answer is made to fit `response_format`: by the API, by a forced tool, or only by asking. */
+/** Enforces `response_format` on Claude: by structured outputs, by a forced tool, or only by an instruction. */
 import type { ChatRequest, ResponseFormat } from '../../core/chat.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { claudeVersion, firstWithSchema, firstWithTools } from './model.ts'
@@ -6,28 +6,28 @@ import { outputSchema } from './schema.ts'
 
 type JsonSchema = Extract<ResponseFormat, { type: 'json-schema' }>
 
-/** The tool whose arguments are the answer. The reader knows it by this name: it sees no request. */
+/** The tool whose arguments are the answer. Readers recognise it by this name, as they do not see the request. */
 export const answerTool = 'gateway_json_answer'
 
-/** What a `response_format` adds to a call: one of the first three, or nothing where plain text is wanted. */
+/** What a `response_format` adds to a call: one of the first three fields, or none of them for plain text. */
 export interface JsonPlan {
   /** The body's `output_config`. */
   readonly outputConfig?: Json
-  /** The only tool on offer, to be forced. */
+  /** The only tool of the call, which is forced. */
   readonly tool?: Json
-  /** What the prompt has to say. */
+  /** To be appended to the system prompt. */
   readonly instruction?: string
-  /** What is not enforced, by OpenAI's names. */
+  /** Fields and keywords that are not enforced, by OpenAI's names. */
   readonly lost?: readonly string[]
 }
 
-/** What asks for JSON of any shape. */
-export const jsonObjectWords = 'Answer with one valid JSON object and nothing else.'
+/** The instruction for JSON without a schema. */
+export const jsonObjectInstruction = 'Answer with one valid JSON object and nothing else.'
 
-/** `thinks` = thinking is on, which no forced tool goes with. */
+/** `thinks` = thinking is on, which excludes a forced tool. */
 export function jsonPlan({ responseFormat: format, tools }: ChatRequest, model: string, thinks: boolean): JsonPlan {
   if (!format || format.type === 'text') return {}
-  if (format.type === 'json-object') return { instruction: jsonObjectWords }
+  if (format.type === 'json-object') return { instruction: jsonObjectInstruction }
   const version = claudeVersion(model)
   if (version >= firstWithSchema) {
     const { schema, lost } = outputSchema(format.schema)
@@ -36,12 +36,12 @@ export function jsonPlan({ responseFormat: format, tools }: ChatRequest, model: 
       lost: lost.map(keyword => `response_format.json_schema.schema.${keyword}`),
     }
   }
-  // Of older ones a tool's arguments are what comes nearest; it would keep the model from the client's own.
+  // Older models follow a schema best in a tool's arguments. A forced tool would exclude the client's, though.
   if (version >= firstWithTools && !thinks && !tools?.length && fitsTool(format.schema)) return { tool: toolOf(format) }
   return { instruction: instructionOf(format), lost: ['response_format'] }
 }
 
-/** Arguments are an object, and at its top the API takes no alternatives. */
+/** true = the schema can be a tool's: an object, and without alternatives at its root, which the API refuses. */
 export function fitsTool(schema: Json): boolean {
   return schema.type === 'object' && !['oneOf', 'anyOf', 'allOf', '$ref'].some(keyword => keyword in schema)
 }
@@ -50,7 +50,7 @@ function toolOf({ schema, description }: JsonSchema): Json {
   return { name: answerTool, description: description || 'Gives the answer to the user.', input_schema: schema }
 }
 
-/** What asks for a schema that nothing enforces. */
+/** The instruction for a schema that is not enforced. */
 export function instructionOf({ schema }: JsonSchema): string {
   return `Answer with one valid JSON value that fits this JSON Schema, and nothing else:\n${JSON.stringify(schema)}`
 }

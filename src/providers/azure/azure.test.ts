@@ -1,8 +1,8 @@
-/** Fixtures follow learn.microsoft.com: "Azure OpenAI REST API reference", "API lifecycle", "Content filtering", Entra ID. */
+/** Fixtures follow learn.microsoft.com: "Azure OpenAI REST API reference", "Content filtering", "Entra ID". */
 import { describe, expect, test } from 'bun:test'
 import type { Target } from '../../core/provider.ts'
 import { Secret } from '../../lib/secret.ts'
-import { buildDeployment } from '../../config/deployments.ts'
+import { buildDeployment } from '../../config/models/deployments.ts'
 import { providers } from '../index.ts'
 import { chatRequest, dataEvents, joined, readStream, targetOf } from '../../../tests/provider-rig.ts'
 import { azure, azureAi } from './index.ts'
@@ -83,7 +83,9 @@ describe('Entra ID', () => {
         url: 'https://login.microsoftonline.com/t-1/oauth2/v2.0/token',
         headers: { 'content-type': 'application/x-www-form-urlencoded' },
       },
-      body: 'grant_type=client_credentials&client_id=c-1&client_secret=s%2B1&scope=https%3A%2F%2Fcognitiveservices.azure.com%2F.default',
+      body:
+        'grant_type=client_credentials&client_id=c-1&client_secret=s%2B1' +
+        '&scope=https%3A%2F%2Fcognitiveservices.azure.com%2F.default',
     })
     expect(call(over).headers).not.toHaveProperty('api-key')
     expect(headers(call(over), over, { epochMs: 0, token: 'jwt' })).toEqual({ authorization: 'Bearer jwt' })

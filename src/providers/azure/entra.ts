@@ -4,7 +4,7 @@ import type { Authorization, Target } from '../../core/provider.ts'
 import { Secret } from '../../lib/secret.ts'
 
 interface Cloud {
-  /** How hosts of this cloud end. */
+  /** The end of host names in this cloud. */
   readonly suffix: string
   readonly login: string
   readonly scope: string
@@ -41,7 +41,7 @@ function credentials({ options }: Target): Credentials | undefined {
   return { tenant, client, secret: secret.reveal() }
 }
 
-/** This target proves itself by Entra ID instead of a key. */
+/** true = this target authenticates by Entra ID instead of a key. */
 export function usesEntra(target: Target): boolean {
   return credentials(target) !== undefined
 }
@@ -52,8 +52,8 @@ function cloudOf(baseUrl: string): Cloud {
 }
 
 /**
- * Fetches tokens where `tenant_id`, `client_id` and `client_secret` are all configured; else calls go by the key in their
- * head. Throws `upstream-credentials` where there is neither, and on an answer without a token.
+ * Fetches tokens where `tenant_id`, `client_id` and `client_secret` are all configured; otherwise calls use the key in
+ * their headers. Throws `upstream-credentials` where there is neither, and on an answer without a token.
  */
 export const entraAuthorization: Authorization = {
   headers(call, _target, { token }): Record<string, string> {
@@ -61,7 +61,8 @@ export const entraAuthorization: Authorization = {
     if (call.headers['api-key'] !== undefined || call.headers.authorization !== undefined) return {}
     throw new GatewayError(
       'upstream-credentials',
-      'this deployment has no credentials: its operator gives `api_key`, or `tenant_id`, `client_id` and `client_secret`',
+      'this deployment has no credentials: its operator gives `api_key`, ' +
+        'or `tenant_id`, `client_id` and `client_secret`',
     )
   },
   tokenRequest(target) {
@@ -83,7 +84,7 @@ export const entraAuthorization: Authorization = {
       access_token?: unknown
       expires_in?: unknown
     }
-    // Some proxies of the service write the number as text.
+    // Some proxies of the service send the number as a string.
     const lifetimeS = Number(lifetime)
     if (typeof token !== 'string' || token === '' || !Number.isFinite(lifetimeS) || lifetimeS <= 0)
       throw new GatewayError('upstream-credentials', "Entra ID's answer has no `access_token` with its `expires_in`")

@@ -1,9 +1,9 @@
-/** Azure's errors: OpenAI's, and what its content filter objected to ("Content filtering", `innererror`). */
+/** Azure's errors: OpenAI's, and the results of its content filter in `innererror` (docs: "Content filtering"). */
 import type { UpstreamFault } from '../../core/provider.ts'
 import { isObject } from '../../lib/json/json-values.ts'
 import { generalFault } from '../fault.ts'
 
-/** The general rule, but for what the filter refused: `content-policy`, with the categories in the message. */
+/** As `generalFault`; a refusal by the content filter is `content-policy`, with the categories in the message. */
 export function azureFault(status: number, body: unknown): UpstreamFault {
   const general = generalFault(status, body)
   const error = isObject(body) && isObject(body.error) ? body.error : {}

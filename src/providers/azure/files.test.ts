@@ -10,7 +10,7 @@ const target = (more: Partial<Target> = {}) =>
   targetOf(azure, { model: 'gpt-4o', baseUrl: resource, apiKey: new Secret('azure-key'), ...more })
 const url = (more: Partial<Target> = {}) => azure.files!.head(target(more), '/files/file-1').url
 
-test('files belong to the resource, whatever deployment its address names', () => {
+test('files belong to the resource, not to the deployment in its address', () => {
   for (const baseUrl of [
     resource,
     `${resource}/openai`,

@@ -1,4 +1,7 @@
-/** Azure AI Foundry: other vendors' models by OpenAI's dialect (learn.microsoft.com, "Azure AI Model Inference REST API"). */
+/**
+ * Azure AI Foundry: models of other vendors in OpenAI's dialect
+ * (learn.microsoft.com, "Azure AI Model Inference REST API").
+ */
 import type { Provider, Target } from '../../core/provider.ts'
 import type { CallHead } from '../../core/transport.ts'
 import { embeddingsAdapter } from '../openai-compatible/embeddings.ts'
@@ -12,8 +15,8 @@ import { azureFault } from './fault.ts'
 const defaultVersion = '2024-05-01-preview'
 
 /**
- * A resource (`https://name.services.ai.azure.com`) serves its models under `/models`, or under `/openai/v1` when
- * `api_base` says so; any other address is an endpoint of one model, with a bearer key and no version.
+ * A resource (`https://name.services.ai.azure.com`) serves its models under `/models`, or under `/openai/v1` where
+ * `api_base` ends so. Any other URL is an endpoint of one model, with a bearer token and without a version.
  */
 function foundryHead(target: Target, dialect: CompatibleDialect): CallHead {
   const { baseUrl } = target
@@ -27,7 +30,7 @@ function foundryHead(target: Target, dialect: CompatibleDialect): CallHead {
   const version = encodeURIComponent(typeof given === 'string' ? given : defaultVersion)
   return {
     url: `${baseUrl.replace(/\/models$/, '')}/models${dialectPaths[dialect]}?api-version=${version}`,
-    // Without it a field that the service does not know itself is an error, though the model may know it.
+    // Otherwise the service refuses fields that it does not know itself but the model may.
     headers: { ...headers, 'extra-parameters': 'pass-through', ...target.headers },
   }
 }
@@ -40,7 +43,7 @@ function bearerHeaders(target: Target): Record<string, string> {
 const chatHead = (target: Target): CallHead => foundryHead(target, 'openai-chat')
 const embeddingsHead = (target: Target): CallHead => foundryHead(target, 'openai-embeddings')
 
-/** `azure_ai/...` of the peer's configurations. */
+/** `azure_ai/...`: chat and embeddings in OpenAI's dialect. */
 export const azureAi: Provider = {
   name: 'azure_ai',
   apiKeyEnv: ['AZURE_AI_API_KEY'],

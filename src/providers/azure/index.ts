@@ -1,4 +1,4 @@
-/** Azure OpenAI: OpenAI's dialects at addresses of its own (learn.microsoft.com, "Azure OpenAI REST API reference"). */
+/** Azure OpenAI: OpenAI's dialects under Azure's URLs (learn.microsoft.com, "Azure OpenAI REST API reference"). */
 import type { MakeHead, Provider } from '../../core/provider.ts'
 import { embeddingsAdapter } from '../openai-compatible/embeddings.ts'
 import type { CompatibleDialect } from '../openai-compatible/head.ts'
@@ -17,13 +17,13 @@ const chatHead = at('openai-chat')
 const embeddingsHead = at('openai-embeddings')
 
 /**
- * `azure/...`: OpenAI's dialects are forwarded. `api_base` names the resource; `model` names the deployment, unless the
- * address does.
+ * `azure/...`: OpenAI's dialects are forwarded. `api_base` is the resource; `model` is the deployment, unless
+ * `api_base` holds one.
  */
 export const azure: Provider = {
   name: 'azure',
   apiKeyEnv: ['AZURE_API_KEY', 'AZURE_OPENAI_API_KEY'],
-  // The content-filter results of prompts and answers stay in the bytes.
+  // Azure's content-filter results in answers are forwarded unchanged.
   speaks: {
     'openai-chat': chatHead,
     'openai-completions': at('openai-completions'),

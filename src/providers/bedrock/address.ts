@@ -1,19 +1,19 @@
-/** Where a model of Bedrock is reached, and as what (docs.aws.amazon.com/bedrock, "Amazon Bedrock Runtime"). */
+/** URLs, regions and model ids of Bedrock (docs.aws.amazon.com/bedrock, "Amazon Bedrock Runtime"). */
 import { GatewayError } from '../../core/errors.ts'
 import type { Target } from '../../core/provider.ts'
 import type { CallHead } from '../../core/transport.ts'
 
-/** Stands for "the host of the region". */
+/** The default `baseUrl`; it is replaced by the host of the target's region. */
 export const regionalBaseUrl = 'https://bedrock-runtime.amazonaws.com'
 
-/** Goes into a host's name and into signatures. */
+/** A region, which becomes part of host names and signatures. */
 export const regionPattern = /^[a-z]{2,4}(?:-[a-z]+){1,3}-\d{1,2}$/
-/** Ids and ARNs; a name that begins with a dot could leave the path. */
+/** Ids and ARNs. No leading dot: `..` would be resolved in the URL's path. */
 const modelPattern = /^[A-Za-z0-9][A-Za-z0-9._:/-]{0,2047}$/
 
 type BedrockAction = 'converse' | 'converse-stream' | 'invoke' | 'count-tokens'
 
-/** The call of `action` at the target's model. Throws what `modelId` and `regionOf` throw. */
+/** URL and headers of `action` on the target's model. Throws as `modelId` and `regionOf` do. */
 export function bedrockHead(target: Target, action: BedrockAction): CallHead {
   return {
     url: `${baseUrl(target)}/model/${encodeURIComponent(modelId(target))}/${action}`,
@@ -25,7 +25,7 @@ export function bedrockHead(target: Target, action: BedrockAction): CallHead {
   }
 }
 
-/** The model's id at AWS. Files of the peer say `converse/` before it. Throws `model-not-found` for what is no id. */
+/** The model's id at AWS, without LiteLLM's prefix `converse/`. Throws `model-not-found` for an invalid id. */
 export function modelId({ model }: Target): string {
   const id = model.replace(/^converse\//, '')
   if (modelPattern.test(id)) return id
@@ -41,17 +41,21 @@ function baseUrl(target: Target): string {
 /** `region` becomes part of the host's name: it has to fit `regionPattern`, which is not checked here. */
 export const regionalUrl = (region: string): string => `https://bedrock-runtime.${region}.amazonaws.com`
 
-/** The region to sign for: as configured, else as the host's name says; else throws `upstream-credentials`. */
+/** The region to sign for: from the configuration, else from the host's name; else throws `upstream-credentials`. */
 export function regionOf(target: Target): string {
   const region = target.options.aws_region_name ?? hostRegion(target.baseUrl)
   if (typeof region === 'string' && regionPattern.test(region)) return region
   throw new GatewayError(
     'upstream-credentials',
-    'this deployment has no AWS region: its operator gives `aws_region_name` (for example us-east-1), or sets AWS_REGION',
+    'this deployment has no AWS region: its operator gives `aws_region_name` (for example us-east-1), ' +
+      'or sets AWS_REGION',
   )
 }
 
-/** Of `https://bedrock-runtime.eu-west-1.amazonaws.com`, also with `-fips` or inside a private network; undefined = another host. */
+/**
+ * The region in a host such as `https://bedrock-runtime.eu-west-1.amazonaws.com`, also with `-fips` or of a VPC
+ * endpoint; undefined = another host.
+ */
 export function hostRegion(url: string): string | undefined {
   return /\bbedrock-runtime(?:-fips)?\.([a-z0-9-]+)\.(?:amazonaws\.com|vpce\.amazonaws\.com|api\.aws)/.exec(url)?.[1]
 }

@@ -1,4 +1,4 @@
-/** Calls signed with AWS credentials, unless an API key of Bedrock is already in their head. */
+/** Signs calls with AWS credentials, unless their headers already hold an API key of Bedrock. */
 import { GatewayError } from '../../core/errors.ts'
 import type { Authorization, Target } from '../../core/provider.ts'
 import { signAwsCall } from '../../lib/aws/aws-signature.ts'
@@ -6,7 +6,7 @@ import type { AwsCredentials } from '../../lib/aws/aws-signature.ts'
 import { Secret } from '../../lib/secret.ts'
 import { regionOf } from './address.ts'
 
-/** What the service reads; anything else may change on the way, for example in a proxy. */
+/** The headers to sign: those that the service reads. Others may be changed on the way, for example by a proxy. */
 const signed = /^(?:content-type|x-amz-.*|x-amzn-.*)$/i
 
 function credentialsOf({ options }: Target): AwsCredentials {
@@ -19,13 +19,14 @@ function credentialsOf({ options }: Target): AwsCredentials {
     }
   throw new GatewayError(
     'upstream-credentials',
-    'this deployment has no AWS credentials: its operator gives `api_key`, or `aws_access_key_id` and `aws_secret_access_key`',
+    'this deployment has no AWS credentials: its operator gives `api_key`, ' +
+      'or `aws_access_key_id` and `aws_secret_access_key`',
   )
 }
 
 /**
- * Adds nothing where the head holds a key. Else signs by Signature Version 4 for the service `bedrock`; throws
- * `upstream-credentials` without credentials or a region.
+ * Adds nothing where the call has an `authorization` header. Otherwise signs with Signature Version 4 for the service
+ * `bedrock`; throws `upstream-credentials` without credentials or a region.
  */
 export const bedrockAuthorization: Authorization = {
   headers(call, target, { epochMs }): Record<string, string> {

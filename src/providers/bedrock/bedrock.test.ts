@@ -30,7 +30,7 @@ describe('addresses', () => {
       target('arn:aws:bedrock:eu-west-1:1:inference-profile/eu.x.y'),
       `${host}/arn%3Aaws%3Abedrock%3Aeu-west-1%3A1%3Ainference-profile%2Feu.x.y/converse`,
     ],
-    ["the peer's prefix", target('converse/amazon.nova-pro-v1:0'), `${host}/amazon.nova-pro-v1%3A0/converse`],
+    ["LiteLLM's prefix", target('converse/amazon.nova-pro-v1:0'), `${host}/amazon.nova-pro-v1%3A0/converse`],
     [
       'an address of its own',
       target('m', {}, { baseUrl: 'http://vpce.internal' }),
@@ -72,7 +72,8 @@ describe('signatures', () => {
     expect(headersOf(aim)).toEqual({
       'x-amz-date': '20150830T123600Z',
       authorization:
-        'AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/20150830/us-east-1/bedrock/aws4_request, SignedHeaders=content-type;host;x-amz-date, ' +
+        'AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/20150830/us-east-1/bedrock/aws4_request, ' +
+        'SignedHeaders=content-type;host;x-amz-date, ' +
         'Signature=0c70a227e6ddbb2a912ba9cff13cfc09ea63f8a804f58da3ef19ece0d87d2abe',
     })
     const own = { ...aim, headers: { 'x-amzn-bedrock-trace': 'ENABLED' } }
@@ -112,7 +113,10 @@ describe('signatures', () => {
 })
 
 describe('embeddings', () => {
-  const wish = (inputs: EmbeddingsRequest['inputs'], more: Partial<EmbeddingsRequest> = {}): EmbeddingsRequest => ({
+  const embeddingsRequest = (
+    inputs: EmbeddingsRequest['inputs'],
+    more: Partial<EmbeddingsRequest> = {},
+  ): EmbeddingsRequest => ({
     model: 'm',
     inputs,
     encoding: 'float',
@@ -125,7 +129,7 @@ describe('embeddings', () => {
   }
 
   test('Titan: one text a call, settings from version 2 on', () => {
-    const asked = wish(['a'], {
+    const asked = embeddingsRequest(['a'], {
       dimensions: 256,
       user: 'u',
       extra: { format: 'x', fields: { normalize: false, other: 1 } },
@@ -140,17 +144,17 @@ describe('embeddings', () => {
       body: { inputText: 'a' },
       dropped: ['other', 'user', 'dimensions', 'normalize'],
     })
-    expect(() => sent(titan2, wish(['a', 'b']))).toThrow('input: this model embeds one text a call')
-    expect(() => sent(titan2, wish([[1, 2]]))).toThrow('text instead of token ids')
+    expect(() => sent(titan2, embeddingsRequest(['a', 'b']))).toThrow('input: this model embeds one text a call')
+    expect(() => sent(titan2, embeddingsRequest([[1, 2]]))).toThrow('text instead of token ids')
     const body = { embedding: [0.5, -1], inputTextTokenCount: 3, embeddingsByType: { float: [0.5, -1] } }
-    expect(bedrock.embeddings!.result(body, wish(['a']))).toEqual({
+    expect(bedrock.embeddings!.result(body, embeddingsRequest(['a']))).toEqual({
       vectors: [Float32Array.from([0.5, -1])],
       usage: { inputTokens: 3, outputTokens: 0 },
     })
   })
 
   test('Cohere: several texts, its tokens counted in a header', () => {
-    const asked = wish(['a', 'b'], {
+    const asked = embeddingsRequest(['a', 'b'], {
       dimensions: 512,
       extra: { format: 'x', fields: { input_type: 'search_query', priority: 1 } },
     })
@@ -199,12 +203,12 @@ describe('embeddings', () => {
   test.each([[{}], [null], [{ embedding: 'x' }], [{ embedding: [] }], [{ embeddings: { float: [[1]] } }]])(
     '%j is no answer',
     body => {
-      expect(() => bedrock.embeddings!.result(body, wish(['a', 'b']))).toThrow()
+      expect(() => bedrock.embeddings!.result(body, embeddingsRequest(['a', 'b']))).toThrow()
     },
   )
 
   test('other models make none', () => {
-    expect(() => sent('amazon.nova-pro-v1:0', wish(['a']))).toThrow('makes no embeddings here')
+    expect(() => sent('amazon.nova-pro-v1:0', embeddingsRequest(['a']))).toThrow('makes no embeddings here')
   })
 })
 
@@ -279,7 +283,8 @@ describe('errors', () => {
 
   test('a wrong signature does not show what was signed', () => {
     const message =
-      "The request signature we calculated does not match. Check your key.\n\nThe Canonical String for this request should have been\n'POST\nx-amz-security-token:canary'"
+      'The request signature we calculated does not match. Check your key.\n\n' +
+      "The Canonical String for this request should have been\n'POST\nx-amz-security-token:canary'"
     expect(bedrock.fault!(403, { message })!.message).toBe(
       'The request signature we calculated does not match. Check your key.',
     )
@@ -342,7 +347,8 @@ describe('configuration', () => {
       expect([target.baseUrl, target.options.aws_region_name]).toEqual([fips, 'us-gov-west-1'])
     expect(ok('weight: 1', environment).target.baseUrl).toBe('https://bedrock-runtime.eu-west-1.amazonaws.com')
     const text =
-      'model_list:\n  - model_name: m\n    proxy_params: { model: "bedrock/arn:aws:bedrock:us-east-2:1:application-inference-profile/x" }\n'
+      'model_list:\n  - model_name: m\n    proxy_params: ' +
+      '{ model: "bedrock/arn:aws:bedrock:us-east-2:1:application-inference-profile/x" }\n'
     const { settings } = readSettings({ text, file: 'config.yaml', environment, providers })
     expect(settings!.deployments[0]!.target.options.aws_region_name).toBe('us-east-2')
   })
@@ -351,7 +357,8 @@ describe('configuration', () => {
     const ids = ['1', '2'].map(
       key =>
         ok(
-          `aws_region_name: us-east-1, aws_access_key_id: A${key}, aws_secret_access_key: s${key}, aws_session_token: t${key}`,
+          `aws_region_name: us-east-1, aws_access_key_id: A${key}, ` +
+            `aws_secret_access_key: s${key}, aws_session_token: t${key}`,
         ).id,
     )
     expect(ids[0]).toBe(ids[1]!)

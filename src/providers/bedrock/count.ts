@@ -1,14 +1,14 @@
-/** `CountTokens` (docs.aws.amazon.com/bedrock, "CountTokens"): it knows models, not the profiles that lead to them. */
+/** `CountTokens` (docs.aws.amazon.com/bedrock, "CountTokens"). It takes ids of models, not of inference profiles. */
 import type { ChatRequest } from '../../core/chat.ts'
 import type { Target, TokenCount, TranslatedCall } from '../../core/provider.ts'
 import { broken, countOf, objectOf } from '../json.ts'
 import { bedrockHead, modelId } from './address.ts'
 import { converseBody } from './request.ts'
 
-/** `us.anthropic...`: an inference profile across regions. */
+/** The prefix of an inference profile across regions: `us.anthropic...`. */
 const profilePrefix = /^(?:us|us-gov|eu|apac|jp|au|ca|global)\.(?=[a-z0-9]+\.)/
 
-/** What Converse would be sent, less what says nothing about the input. Throws what `converseBody` throws. */
+/** The body for Converse, reduced to the fields that count as input. Throws as `converseBody` does. */
 export function countCall(request: ChatRequest, target: Target): TranslatedCall {
   const { body, dropped } = converseBody(request, target)
   const { messages, system, toolConfig, additionalModelRequestFields } = body

@@ -1,5 +1,5 @@
 /**
- * Embeddings by `invoke`, in each vendor's own form (docs.aws.amazon.com/bedrock, "Amazon Titan Text Embeddings",
+ * Embeddings by `invoke`, in each vendor's own format (docs.aws.amazon.com/bedrock, "Amazon Titan Text Embeddings",
  * "Cohere Embed").
  */
 import type { EmbeddingsRequest, EmbeddingsResult } from '../../core/embeddings.ts'
@@ -12,13 +12,13 @@ import { embedBody, embedResult } from '../cohere/embeddings.ts'
 import { broken, countOf, vectorOf } from '../json.ts'
 import { bedrockHead, modelId } from './address.ts'
 
-/** Fields that Cohere's platform knows and Bedrock does not. */
+/** Fields of Cohere's own API that Bedrock refuses. */
 const notOnBedrock: readonly string[] = ['model', 'priority']
 const inputTokensHeader = 'x-amzn-bedrock-input-token-count'
 
 /**
- * Throws `invalid-request` for models that are neither Titan nor Cohere's, and `unprocessable` for several texts or token
- * ids, which Titan does not take.
+ * Throws `invalid-request` for models that are neither Titan nor Cohere's, and `unprocessable` for several texts or
+ * token ids, which Titan does not take.
  */
 export function embeddingsCall(request: EmbeddingsRequest, target: Target): TranslatedCall {
   const id = modelId(target)
@@ -34,14 +34,14 @@ export function embeddingsCall(request: EmbeddingsRequest, target: Target): Tran
   )
 }
 
-/** One text a call; the first version has no settings. */
+/** Titan takes one text per call; its first version has no settings. */
 function titanBody(request: EmbeddingsRequest, id: string): Pick<TranslatedCall, 'body' | 'dropped'> {
   const [inputText, ...more] = request.inputs
-  const wrong = (msg: string, type: string) => unprocessable([{ loc: ['body', 'input'], msg, type }])
+  const inputError = (msg: string, type: string) => unprocessable([{ loc: ['body', 'input'], msg, type }])
   if (more.length > 0)
-    throw wrong('this model embeds one text a call; send each text in a request of its own', 'invalid')
+    throw inputError('this model embeds one text a call; send each text in a request of its own', 'invalid')
   if (typeof inputText !== 'string')
-    throw wrong('this model takes text instead of token ids; send a string', 'wrong_type')
+    throw inputError('this model takes text instead of token ids; send a string', 'wrong_type')
   const isFirst = id.includes('titan-embed-text-v1') || id.includes('titan-embed-g1')
   const { normalize, ...unknown } = request.extra.fields
   const dropped = Object.keys(unknown)
@@ -67,7 +67,7 @@ function cohereBody(request: EmbeddingsRequest, id: string): Pick<TranslatedCall
   }
 }
 
-/** Throws `upstream-broken` on another shape. Cohere's count of tokens comes in a header alone. */
+/** Throws `upstream-broken` on another shape. For Cohere's models AWS reports the token count only in a header. */
 export function embeddingsResult(body: unknown, request: EmbeddingsRequest, head?: AnswerHead): EmbeddingsResult {
   if (!isObject(body)) throw broken('no object')
   const counted = countOf(Number(head?.header(inputTokensHeader) ?? Number.NaN))

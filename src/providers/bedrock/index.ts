@@ -9,8 +9,8 @@ import { converseReader, converseResult } from './read.ts'
 import { converseBody } from './request.ts'
 
 /**
- * `bedrock/...`: speaks no client's dialect, so everything is translated. Calls carry the API key, or are signed with AWS
- * credentials where there is none.
+ * `bedrock/...`: no client dialect is served, so everything is translated. Calls carry the API key, or are signed with
+ * AWS credentials where there is none.
  */
 export const bedrock: Provider = {
   name: 'bedrock',

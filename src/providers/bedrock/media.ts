@@ -1,4 +1,7 @@
-/** Pictures, documents and sound as blocks of Converse: bytes or objects in S3; the service fetches no web addresses. */
+/**
+ * Images, documents and audio as blocks of Converse (docs.aws.amazon.com/bedrock, "ContentBlock"): bytes or objects in
+ * S3; the service fetches no web addresses.
+ */
 import type { Part, Source } from '../../core/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Json } from '../../lib/json/json-values.ts'
@@ -46,19 +49,19 @@ const audioFormats: ReadonlySet<string> = new Set([
 ])
 const documentNameLengthMax = 200
 
-/** Throws `invalid-request` for what Converse cannot take, as the two below. */
+/** Throws `invalid-request` for formats and sources that Converse does not take, like the two functions below. */
 export function imageBlock({ source }: Extract<Part, { type: 'image' }>): Json {
   const format = formatOf(source, imageFormats, 'image', 'PNG, JPEG, GIF or WebP')
   return { image: { format, source: sourceOf(source) } }
 }
 
-/** `names` are those of the documents before: Converse wants each only once in a call. */
+/** `names` = the names used so far: Converse requires them to be unique in a call. */
 export function documentBlock({ source, name }: Extract<Part, { type: 'document' }>, names: Set<string>): Json {
   const format = formatOf(source, documentFormats, 'document', 'PDF, CSV, Word, Excel, HTML, text or Markdown')
   return { document: { format, name: uniqueName(name, names), source: sourceOf(source) } }
 }
 
-/** `format` is a name or an `audio/...` type; the bytes stay base64, unlooked at. */
+/** `format` is a name or an `audio/...` media type; the base64 data is not decoded. */
 export function audioBlock({ data, format }: Extract<Part, { type: 'audio' }>): Json {
   const name = format.toLowerCase().replace(/^audio\//, '')
   if (!audioFormats.has(name))
@@ -68,12 +71,13 @@ export function audioBlock({ data, format }: Extract<Part, { type: 'audio' }>): 
 
 const refused = (message: string): GatewayError => new GatewayError('invalid-request', message, { param: 'messages' })
 
-/** By the media type of bytes, by the end of an object's name. */
+/** The format, from the media type of bytes or the extension of an S3 object. */
 function formatOf(source: Source, formats: ReadonlyMap<string, string>, what: string, taken: string): string {
   if ('fileId' in source) throw refused(`this model knows no uploaded files; send the ${what} itself as a data: URL`)
   if ('url' in source && !source.url.startsWith('s3://'))
     throw refused(
-      `this model does not fetch ${what}s from the web; send the bytes as a data: URL, or the address of an object in S3 (s3://...)`,
+      `this model does not fetch ${what}s from the web; send the bytes as a data: URL, ` +
+        'or the address of an object in S3 (s3://...)',
     )
   const type = 'url' in source ? source.url.slice(source.url.lastIndexOf('.') + 1) : source.mediaType
   const format = formats.get(type.toLowerCase().split(';', 1)[0]!.trim())
@@ -85,7 +89,7 @@ function formatOf(source: Source, formats: ReadonlyMap<string, string>, what: st
 const sourceOf = (source: Source): Json =>
   'url' in source ? { s3Location: { uri: source.url } } : { bytes: 'data' in source ? source.data : '' }
 
-/** Letters, digits, single spaces, dashes and brackets; the file's ending stands in `format`. */
+/** Converse allows letters, digits, single spaces, hyphens and brackets. The extension is in `format`. */
 function uniqueName(given: string | undefined, names: Set<string>): string {
   const plain = (given ?? '')
     .replace(/\.[A-Za-z0-9]{1,5}$/, '')

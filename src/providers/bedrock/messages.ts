@@ -1,19 +1,22 @@
-/** A conversation in Converse's words: `system` apart, and turns of `user` and `assistant` (docs: "Message", "ContentBlock"). */
+/**
+ * A conversation as Converse's `system` and `messages`, which alternate between `user` and `assistant`
+ * (docs.aws.amazon.com/bedrock, "Message", "ContentBlock").
+ */
 import { createHash } from 'node:crypto'
 import type { CacheControl, Message, Part } from '../../core/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { argumentsObject } from '../../core/tool-arguments.ts'
 import type { Json } from '../../lib/json/json-values.ts'
-import { readSignature } from '../gemini/signature.ts'
+import { isClaudeSignature } from '../anthropic/signature.ts'
 import { audioBlock, documentBlock, imageBlock } from './media.ts'
 import type { BedrockModel } from './model.ts'
 import { cachePoint } from './tools.ts'
 
 const toolIdLengthMax = 64
-/** Converse refuses texts that are empty or blank; something has to stand where one is demanded. */
+/** Sent where a text is required: Converse refuses blank texts. */
 const placeholder = '.'
 
-/** Ready for the body: `messages` begin with the user and take turns. Empty `system` = leave it out. */
+/** For the body: `messages` begin with the user and alternate. Empty `system` = leave it out. */
 export interface Conversation {
   readonly system: Json[]
   readonly messages: { role: Role; content: Json[] }[]
@@ -23,7 +26,7 @@ export interface Conversation {
 
 type Role = 'user' | 'assistant'
 
-/** A block, and the cache point after it: they move together. */
+/** A block and the cache point after it, which stay together when blocks are reordered. */
 type Unit = Json[]
 
 interface Turn {
@@ -38,7 +41,7 @@ interface Context {
   readonly usedTools: Set<string>
 }
 
-/** `instruction` is said last in the system prompt. */
+/** `instruction` is appended to the system prompt. Throws `invalid-request` for media that Converse does not take. */
 export function conversation(
   messages: readonly Message[],
   { model, dropped, instruction }: { model: BedrockModel; dropped: string[]; instruction: string | undefined },
@@ -47,7 +50,7 @@ export function conversation(
   const system: Unit[] = []
   const turns: Turn[] = []
   for (const message of messages) {
-    noteLosses(message, dropped)
+    noteDropped(message, dropped)
     const units = message.parts.flatMap(part => unit(part, context))
     if (isLeading(message, turns)) system.push(...units)
     else add(turns, message.role === 'assistant' ? 'assistant' : 'user', units)
@@ -65,19 +68,19 @@ export function conversation(
   }
 }
 
-function noteLosses({ name, parts }: Message, dropped: string[]): void {
+function noteDropped({ name, parts }: Message, dropped: string[]): void {
   if (name !== undefined) dropped.push('messages.name')
   for (const part of parts)
     if (part.type === 'image' && part.detail !== undefined && part.detail !== 'auto')
       dropped.push('messages.content.image_url.detail')
 }
 
-/** Later instructions, and those with more than text, become a user's words: Converse has no place for them. */
+/** true = part of `system`. Later instructions, and those with other parts than text, become user messages. */
 function isLeading({ role, parts }: Message, turns: readonly Turn[]): boolean {
   return (role === 'system' || role === 'developer') && turns.length === 0 && parts.every(part => part.type === 'text')
 }
 
-/** Neighbours of one role are one turn. */
+/** Adjacent messages of one role become one turn. */
 function add(turns: Turn[], role: Role, units: readonly Unit[]): void {
   if (units.length === 0) return
   const last = turns.at(-1)
@@ -85,7 +88,7 @@ function add(turns: Turn[], role: Role, units: readonly Unit[]): void {
   else turns.push({ role, units: [...units] })
 }
 
-/** Tool results stand first; a document never stands without a text. */
+/** Puts tool results first, and adds a text to a turn that has none but needs one (with documents, or empty). */
 function complete(turn: Turn): void {
   const is = (name: string) => (one: Unit) => one[0]?.[name] !== undefined
   const isResult = is('toolResult')
@@ -95,14 +98,14 @@ function complete(turn: Turn): void {
   if (lacksText || turn.units.length === 0) turn.units.push([{ text: placeholder }])
 }
 
-/** A prefilled answer must not end in white space. */
+/** A trailing assistant message (prefill) must not end in white space. */
 function trimPrefill(turns: readonly Turn[]): void {
   const last = turns.at(-1)
   const block = last?.role === 'assistant' ? last.units.at(-1)?.[0] : undefined
   if (typeof block?.text === 'string') block.text = block.text.trimEnd()
 }
 
-/** One part as no, one or more units. */
+/** The units of a part; none for a blank text. */
 function unit(part: Part, context: Context): Unit[] {
   switch (part.type) {
     case 'text':
@@ -139,21 +142,19 @@ function textUnits(text: string, cache: CacheControl | undefined, context: Conte
   return text.trim() === '' ? [] : [cached({ text }, cache, context)]
 }
 
-/** Only Claude signs its thinking, and wants it back; thinking without a signature, or with another vendor's, would be refused. */
+/** Only Claude takes its signed thinking back; thinking without its signature would be refused. */
 function reasoningUnits(
   { text, signature, redacted }: Extract<Part, { type: 'reasoning' }>,
   { model }: Context,
 ): Unit[] {
   if (model.family !== 'claude' && model.family !== 'hidden') return []
   if (redacted !== undefined) return [[{ reasoningContent: { redactedContent: redacted } }]]
-  return signature === undefined || readSignature(signature)
-    ? []
-    : [[{ reasoningContent: { reasoningText: { text, signature } } }]]
+  return isClaudeSignature(signature) ? [[{ reasoningContent: { reasoningText: { text, signature } } }]] : []
 }
 
 function toolResult(part: Extract<Part, { type: 'tool-result' }>, context: Context): Json {
   const { model, dropped, usedTools } = context
-  // A result without its call needs a declared tool too.
+  // Converse requires a declared tool also for a result without its call.
   if (usedTools.size === 0) usedTools.add(part.name ?? 'tool')
   if (part.isError && !model.resultStatus) dropped.push('is_error')
   const content = part.parts.flatMap(one => resultBlock(one, context))
@@ -186,7 +187,7 @@ function resultBlock(part: Part, context: Context): Json[] {
   }
 }
 
-/** Letters, digits, `_` and `-`, at most 64; a call and its result change in the same way. */
+/** Converse allows letters, digits, `_` and `-`, at most 64. The same id always gives the same result. */
 function toolId(id: string): string {
   const plain = id.replace(/[^A-Za-z0-9_-]/g, '_')
   return plain.length <= toolIdLengthMax ? plain : createHash('sha256').update(id).digest('hex')

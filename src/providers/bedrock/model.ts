@@ -1,22 +1,23 @@
 /**
- * What a model of Bedrock takes, by its id: Converse has one form for all, but refuses what a model lacks.
+ * The features of a model on Bedrock, by its id: Converse has one format for all models, but refuses features that a
+ * model lacks.
  * Sources: docs.aws.amazon.com/bedrock, "Supported models and model features", "ToolChoice", "Prompt caching".
  */
 import { claudeVersion, firstWithSchema } from '../anthropic/model.ts'
 
 type Family = 'claude' | 'nova' | 'mistral' | 'cohere' | 'gpt-oss' | 'other' | 'hidden'
 
-/** Read from the id alone: nobody is asked. */
+/** Derived from the id alone, without a call to AWS. */
 export interface BedrockModel {
-  /** `hidden` = an ARN that does not say what is behind it: everything is sent, and the service judges. */
+  /** `hidden` = an ARN that does not tell the model: all features are assumed, and the service decides. */
   readonly family: Family
-  /** Of Claude, 405 = 4.5; of Nova, 100 or 200. A name without a readable version is the newest. */
+  /** Of Claude, see `claudeVersion`; of Nova, 100 or 200. */
   readonly version: number
-  /** Instructions apart from the conversation. */
+  /** Takes `system`. */
   readonly systemPrompt: boolean
-  /** How a tool call can be forced: a certain tool, any tool, not at all. */
+  /** How a tool call can be forced: a named tool, any tool, or not at all. */
   readonly forces: 'tool' | 'any' | 'nothing'
-  /** Where cache points may stand. */
+  /** Where cache points are allowed, and whether their entries may live for an hour. */
   readonly caches: { readonly messages: boolean; readonly tools: boolean; readonly oneHour: boolean }
   /** A tool's result can be marked as an error. */
   readonly resultStatus: boolean
@@ -24,12 +25,14 @@ export interface BedrockModel {
   readonly jsonSchema: boolean
 }
 
-/** ARNs of things whose model only the account knows: profiles, provisioned, imported, tuned models, routers. */
+/** ARNs that do not name the model: application profiles, provisioned, imported and custom models, prompt routers. */
 const hidden = /^arn:(?!.*(?:foundation-model\/|:inference-profile\/))/
 const noSystemPrompt = /amazon\.titan|mistral\.mistral-7b|mistral\.mixtral|cohere\.command-(?:text|light)|ai21\.j2/
-/** Open weights for which AWS documents structured output. */
-const schemaModels =
-  /openai\.gpt-oss|qwen\.qwen3|google\.gemma-3|nvidia\.nemotron|minimax\.|moonshot|deepseek\.v3|mistral\.(?:ministral|magistral|voxtral|mistral-large-3)/
+/** Open-weight models for which AWS documents structured output. */
+const schemaModels = new RegExp(
+  'openai\\.gpt-oss|qwen\\.qwen3|google\\.gemma-3|nvidia\\.nemotron|minimax\\.|moonshot|deepseek\\.v3|' +
+    'mistral\\.(?:ministral|magistral|voxtral|mistral-large-3)',
+)
 
 /** `id` is a model id, the id of an inference profile (`us.anthropic...`) or an ARN. */
 export function bedrockModel(id: string): BedrockModel {
@@ -37,7 +40,7 @@ export function bedrockModel(id: string): BedrockModel {
   const version = family === 'claude' ? claudeVersion(id) : /nova-(?:pro|lite|micro|premier)/.test(id) ? 100 : 200
   const isHidden = family === 'hidden'
   const isClaude = family === 'claude'
-  // Structured output, and cache entries that live for an hour.
+  // Has structured output and cache entries of an hour.
   const modern = isClaude && version >= firstWithSchema
   const forcesTool = isHidden || family === 'nova' || (isClaude && version >= 300)
   return {

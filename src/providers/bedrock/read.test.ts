@@ -155,7 +155,7 @@ test('an answer that a schema forced into a tool is text', () => {
   expect(read(bytes)).toEqual(expected)
 })
 
-test('citations and pictures', () => {
+test('citations and images', () => {
   const citation = { title: 'doc', location: { documentPage: { documentIndex: 0, start: 1, end: 2 } } }
   const expected: ChatEvent[] = [
     start,

@@ -1,4 +1,4 @@
-/** Answers of Converse, whole or streamed, as events: both through the same blocks, so that they cannot differ. */
+/** Answers of Converse, whole or streamed, as events. Both are read by one class, so that they give the same events. */
 import type { ChatEvent, FinishReason } from '../../core/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Frame } from '../../lib/frame.ts'
@@ -22,18 +22,18 @@ const finishReasons: ReadonlyMap<string, FinishReason> = new Map(
     content_filtered: 'content-filter',
   } satisfies Record<string, FinishReason>),
 )
-/** The model failed: there is no answer that could be used. */
+/** Reasons with which the model failed, so that there is no usable answer. */
 const failures: ReadonlySet<string> = new Set(['malformed_model_output', 'malformed_tool_use'])
 
-/** An open block that is a tool's call, or the answer that a schema forced into one. */
+/** An open tool-use block: a tool call, or the answer to a `response_format` that was sent as a forced tool. */
 interface OpenCall {
-  /** Undefined = its arguments are the answer's text. */
+  /** Index of the call; undefined = a forced answer, whose arguments are the answer's text. */
   readonly index: number | undefined
   wroteArguments: boolean
 }
 
 class Answer {
-  /** By the number of the block. */
+  /** By `contentBlockIndex`. */
   readonly #open = new Map<unknown, OpenCall>()
   readonly #imageFormats = new Map<unknown, string>()
   #calls = 0
@@ -41,7 +41,7 @@ class Answer {
   start(block: Json, at: unknown): ChatEvent[] {
     const call = block.toolUse
     if (isObject(block.image)) this.#imageFormats.set(at, textOf(block.image.format))
-    // Tools that ran at AWS are none of the client's.
+    // Calls of tools that AWS itself ran are not passed on.
     if (!isObject(call) || call.type === 'server_tool_use') return []
     const name = textOf(call.name)
     const index = name === answerTool ? undefined : this.#calls++
@@ -68,7 +68,7 @@ class Answer {
     return open.index === undefined ? events : [...events, { type: 'tool-call-end', choice: 0, index: open.index }]
   }
 
-  /** A block of a whole answer, as the deltas that a stream would have brought. */
+  /** A block of a whole answer, read as the deltas of the equivalent stream. */
   block(block: Json, at: number): ChatEvent[] {
     const { toolUse, reasoningContent, citationsContent, ...delta } = block
     const thinking = objectOf(reasoningContent)
@@ -86,7 +86,7 @@ class Answer {
 
   finish(reason: unknown, additional: unknown): ChatEvent[] {
     if (typeof reason !== 'string') throw broken('no stopReason')
-    // Some models leave the last block open.
+    // Some models send no `contentBlockStop` for the last block.
     const ends = [...this.#open.keys()].flatMap(at => this.stop(at))
     if (failures.has(reason)) {
       const error = new GatewayError('upstream-failed', `the model's answer could not be used (${reason})`, {
@@ -101,7 +101,7 @@ class Answer {
       {
         type: 'finish',
         choice: 0,
-        // The only call was the answer itself.
+        // Without calls of the client's tools, the tool use was the forced answer.
         reason: known === 'tool-calls' && this.#calls === 0 ? 'stop' : known,
         ...(typeof sequence === 'string' && { stopSequence: sequence }),
       },
@@ -120,7 +120,7 @@ class Answer {
 
 const texts = (value: unknown): ChatEvent[] => (textOf(value) ? [{ type: 'text', choice: 0, text: textOf(value) }] : [])
 
-/** `redactedContent` is base64 that only the vendor can read. */
+/** `redactedContent` is encrypted by the vendor, in base64. */
 function reasoning({ text, signature, redactedContent }: Json): ChatEvent[] {
   const events: ChatEvent[] = []
   if (textOf(text)) events.push({ type: 'reasoning', choice: 0, text: textOf(text) })
@@ -142,7 +142,7 @@ function usage(value: unknown): ChatEvent[] {
   return read ? [{ type: 'usage', usage: read }] : []
 }
 
-/** Converse gives its answers no id and no model's name. */
+/** Converse's answers have neither an id nor the model's name. */
 const start: ChatEvent = { type: 'start', id: '', model: '' }
 
 /** A whole answer. Throws `upstream-broken` on another shape. */

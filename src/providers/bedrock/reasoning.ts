@@ -1,5 +1,5 @@
 /**
- * Thinking, which Converse hands on to each vendor in its own words (`additionalModelRequestFields`).
+ * Reasoning in each vendor's own fields, which Converse passes on (`additionalModelRequestFields`).
  * Sources: docs.claude.com "Extended thinking", "Adaptive thinking"; docs.aws.amazon.com/nova "Extended thinking";
  * the model card of gpt-oss.
  */
@@ -12,26 +12,26 @@ const novaWithThinking = 200
 
 interface ThinkingContext {
   readonly model: BedrockModel
-  /** What the client or the operator allows; undefined = the model's own limit. */
+  /** The limit of the client or of the configuration; undefined = the model's own. */
   readonly maxTokens: number | undefined
-  /** A tool's call is forced. */
+  /** A tool call is forced. */
   readonly forced: boolean
-  /** The last turn of the model begins with a call, and its thinking is not there. */
+  /** The last assistant turn calls tools but does not begin with its thinking. */
   readonly unsignedCalls: boolean
   readonly dropped: string[]
 }
 
-/** What goes into a call. No `fields` = nothing is said about thinking, and the model does as it does. */
+/** The fields of a call. Empty `fields` = the model's default. */
 export interface Thinking {
   /** For `additionalModelRequestFields`. */
   readonly fields: Json
-  /** The model thinks because it was asked to. */
+  /** The model thinks in this call. */
   readonly on: boolean
-  /** Raised where a budget would leave no room for an answer; undefined = the model's own limit. */
+  /** Increased where the budget would leave no tokens for the answer; undefined = the model's own limit. */
   readonly maxTokens: number | undefined
 }
 
-/** A wish that this call cannot have goes into `context.dropped`, and the call goes on without it. */
+/** A setting that the model or the call does not allow is added to `context.dropped`, and the call has no thinking. */
 export function thinkingOf(request: ChatRequest, context: ThinkingContext): Thinking {
   const { reasoning } = request
   const { model, maxTokens, dropped } = context
@@ -52,7 +52,7 @@ export function thinkingOf(request: ChatRequest, context: ThinkingContext): Thin
 const fieldOf = ({ reasoning }: ChatRequest): string =>
   reasoning?.effort === undefined ? 'thinking' : 'reasoning_effort'
 
-/** Undefined = this call cannot have any thinking. */
+/** Undefined = the call does not allow thinking. */
 function claude(request: ChatRequest, context: ThinkingContext): Thinking | undefined {
   const planned = claudeThinking(request, { ...context, version: context.model.version })
   if (!planned) return undefined
@@ -60,13 +60,17 @@ function claude(request: ChatRequest, context: ThinkingContext): Thinking | unde
   return { fields: { thinking, ...(effort !== undefined && { output_config: { effort } }) }, on: true, maxTokens }
 }
 
-/** Nova's highest effort allows no limits and no sampling: where there are any, the next is as near as it gets. */
+/** Nova's highest effort excludes a token limit and sampling parameters: with any of them, `medium` is used. */
 function nova(request: ChatRequest, none: Thinking, dropped: string[]): Thinking {
   const { effort, budgetTokens } = request.reasoning!
   if (budgetTokens !== undefined) dropped.push('thinking.budget_tokens')
-  const asked = effort === undefined || effort === 'none' ? effortOfBudget(budgetTokens) : effort
+  const effortLevel = effort === undefined || effort === 'none' ? effortOfBudget(budgetTokens) : effort
   let level =
-    asked === 'minimal' || asked === 'low' ? 'low' : asked === undefined || asked === 'medium' ? 'medium' : 'high'
+    effortLevel === 'minimal' || effortLevel === 'low'
+      ? 'low'
+      : effortLevel === undefined || effortLevel === 'medium'
+        ? 'medium'
+        : 'high'
   const limited = [none.maxTokens, request.temperature, request.topP, request.topK].some(one => one !== undefined)
   if (level === 'high' && limited) {
     dropped.push(fieldOf(request))
@@ -75,7 +79,7 @@ function nova(request: ChatRequest, none: Thinking, dropped: string[]): Thinking
   return { ...none, fields: { reasoningConfig: { type: 'enabled', maxReasoningEffort: level } }, on: true }
 }
 
-/** It always thinks, little, medium or much. */
+/** gpt-oss always thinks, with the effort `low`, `medium` or `high`. */
 function gptOss(reasoning: NonNullable<ChatRequest['reasoning']>, none: Thinking, dropped: string[]): Thinking {
   const { effort, enabled, budgetTokens } = reasoning
   if (enabled === false || effort === 'none') dropped.push(effort === 'none' ? 'reasoning_effort' : 'thinking')

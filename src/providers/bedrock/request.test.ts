@@ -1,4 +1,4 @@
-/** Requests of Converse: conversations, tools, thinking and what each vendor's models take (docs: "Converse", examples). */
+/** Requests of Converse: conversations, tools, thinking and the features of each vendor's models. */
 import { describe, expect, test } from 'bun:test'
 import { chatRequest, targetOf } from '../../../tests/provider-rig.ts'
 import type { ChatRequest, Message, Part } from '../../core/chat.ts'
@@ -198,7 +198,7 @@ describe('media', () => {
     ...(name !== undefined && { name }),
   })
 
-  test('pictures, sound, objects in S3', () => {
+  test('images, audio, objects in S3', () => {
     const image: Part = { type: 'image', source: { data: 'aGk=', mediaType: 'image/jpg' } }
     expect(
       content(
@@ -340,7 +340,7 @@ describe('structured output', () => {
     })
   })
 
-  test('only by asking: the client is told', () => {
+  test('only by an instruction: reported as dropped', () => {
     for (const asked of [
       sent(llama, { responseFormat }),
       sent(claude35, { responseFormat, tools: [weather] }),
@@ -455,7 +455,18 @@ describe('thinking', () => {
     },
   )
 
-  test('a call without its thinking is not thought on: Claude would refuse it', () => {
+  test('only thinking with a signature of Claude is sent back', () => {
+    const thoughts = ['modelgate-unsigned', 'gemini/note/012/x', '', 'sig'].map(
+      (signature): Part => ({ type: 'reasoning', text: 'hm', signature }),
+    )
+    const { messages } = sent(claude45, { messages: [said('user', text('a')), said('assistant', ...thoughts)] })
+    expect((messages as Json[])[1]).toEqual({
+      role: 'assistant',
+      content: [{ reasoningContent: { reasoningText: { text: 'hm', signature: 'sig' } } }],
+    })
+  })
+
+  test('a tool call without its thinking excludes a budget, which Claude would refuse', () => {
     const messages = [said('user', text('a')), said('assistant', call), said('tool', result)]
     expect(sent(claude45, { messages, reasoning: { effort: 'low' } })).toMatchObject({ dropped: ['reasoning_effort'] })
     const signed = [

@@ -1,4 +1,4 @@
-/** The hub's request in the words of Converse (docs.aws.amazon.com/bedrock, "Converse"). */
+/** A chat request as the body of Converse (docs.aws.amazon.com/bedrock, "Converse"). */
 import type { ChatRequest } from '../../core/chat.ts'
 import type { Target } from '../../core/provider.ts'
 import { unprocessable } from '../../core/errors.ts'
@@ -15,7 +15,7 @@ import type { Thinking } from './reasoning.ts'
 import { jsonPlan } from './structured.ts'
 import { toolConfig } from './tools.ts'
 
-/** Converse's own fields that a client may send beside OpenAI's; all of them are objects. */
+/** Converse's own fields that a client may send in addition to OpenAI's; all of them are objects. */
 const ownFields: ReadonlySet<string> = new Set([
   'guardrailConfig',
   'performanceConfig',
@@ -23,7 +23,7 @@ const ownFields: ReadonlySet<string> = new Set([
   'additionalModelRequestFields',
 ])
 const serviceTiers: ReadonlySet<string> = new Set(['default', 'flex', 'priority', 'reserved'])
-/** Where the answer says which stop sequence ended it. */
+/** The field of Claude's answer with the stop sequence that ended it. */
 const stopSequencePath = '/stop_sequence'
 
 interface ConverseBody {
@@ -32,7 +32,7 @@ interface ConverseBody {
 }
 
 /**
- * The body, and what it could not carry, by OpenAI's names. Throws `model-not-found` for a name that is no id,
+ * The body, and the fields it cannot carry, by OpenAI's names. Throws `model-not-found` for a name that is no id,
  * `invalid-request` for media that Converse does not take, `unprocessable` for a field of Converse that is no object.
  */
 export function converseBody(request: ChatRequest, target: Target): ConverseBody {
@@ -106,7 +106,7 @@ function droppedFields(request: ChatRequest): string[] {
   return [...dropped, ...Object.keys(request.extra.fields).filter(name => !ownFields.has(name))]
 }
 
-/** Throws `unprocessable` for one that is no object. */
+/** Converse's own fields in the request. Throws `unprocessable` for one that is no object. */
 function ownOf({ extra }: ChatRequest): Record<string, Json> {
   const own: Record<string, Json> = {}
   for (const name of ownFields) {
@@ -121,7 +121,7 @@ function ownOf({ extra }: ChatRequest): Record<string, Json> {
   return own
 }
 
-/** The model's last turn calls a tool, and does not begin with thinking. */
+/** true = the last assistant turn calls a tool and does not begin with thinking. */
 function hasUnsignedCalls(messages: Conversation['messages']): boolean {
   const last = messages.findLast(one => one.role === 'assistant')?.content ?? []
   return last.some(block => block.toolUse !== undefined) && last[0]?.reasoningContent === undefined
@@ -133,13 +133,13 @@ interface Sampling {
   readonly dropped: string[]
 }
 
-/** OpenAI allows temperatures up to 2, Converse up to 1. Claude takes no sampling while it thinks, or since 4.7. */
+/** OpenAI's temperatures go up to 2, Converse's up to 1. Claude refuses sampling with thinking, since 4.7 always. */
 function sampling(request: ChatRequest, { model, thinking, dropped }: Sampling): { config: Json; fields: Json } {
   const { temperature, topP, topK } = request
   const isClaude = model.family === 'claude'
   const config: Json = {}
   if (isClaude && (thinking.on || model.version >= onlyAdaptive)) {
-    // 1 is what they do anyway.
+    // 1 is the default, so nothing is lost.
     if (temperature !== undefined && temperature !== 1) dropped.push('temperature')
     if (topP !== undefined && topP !== 1) dropped.push('top_p')
     if (topK !== undefined) dropped.push('top_k')
@@ -150,14 +150,14 @@ function sampling(request: ChatRequest, { model, thinking, dropped }: Sampling):
     if (temperature > 1) dropped.push('temperature')
   }
   if (topP !== undefined) {
-    // Newer Claude refuses both at once; temperature is the one that clients mean.
+    // Newer Claude refuses both at once; `temperature` takes precedence.
     if (isClaude && temperature !== undefined) dropped.push('top_p')
     else config.topP = topP
   }
   return { config, fields: topKFields(topK, model, dropped) }
 }
 
-/** Not one of Converse's own: each vendor has its word. */
+/** `top_k` is not a field of Converse: each vendor has its own name for it. */
 function topKFields(topK: number | undefined, { family }: BedrockModel, dropped: string[]): Json {
   if (topK === undefined) return {}
   if (family === 'claude') return { top_k: topK }
@@ -181,9 +181,9 @@ function stopSequences({ stop = [] }: ChatRequest, dropped: string[]): string[] 
   return taken
 }
 
-function serviceTier({ serviceTier: asked }: ChatRequest, dropped: string[]): string | undefined {
-  if (asked === undefined || asked === 'auto') return undefined
-  if (serviceTiers.has(asked)) return asked
+function serviceTier({ serviceTier: requested }: ChatRequest, dropped: string[]): string | undefined {
+  if (requested === undefined || requested === 'auto') return undefined
+  if (serviceTiers.has(requested)) return requested
   dropped.push('service_tier')
   return undefined
 }

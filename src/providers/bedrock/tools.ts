@@ -1,4 +1,4 @@
-/** Tools in Converse's words (docs.aws.amazon.com/bedrock, "ToolConfiguration"). */
+/** Tools as Converse's `toolConfig` (docs.aws.amazon.com/bedrock, "ToolConfiguration"). */
 import type { CacheControl, ChatRequest, Tool } from '../../core/chat.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { outputSchema } from '../anthropic/schema.ts'
@@ -9,7 +9,7 @@ import type { JsonPlan } from './structured.ts'
 interface ToolContext {
   readonly model: BedrockModel
   readonly plan: JsonPlan
-  /** Names in the conversation so far: Converse refuses calls and results where no tool is declared. */
+  /** Tools in the conversation: Converse refuses calls and results in a request without declared tools. */
   readonly usedTools: ReadonlySet<string>
   readonly dropped: string[]
 }
@@ -28,7 +28,7 @@ export function toolConfig(request: ChatRequest, context: ToolContext): Json | u
 
 function offeredTools(request: ChatRequest, { model, usedTools }: ToolContext): Tool[] {
   const { tools = [], toolChoice: choice } = request
-  // A tool is forced by offering no other, where the API cannot name one.
+  // Where the model cannot be forced to a named tool, only that tool is declared.
   if (typeof choice === 'object' && model.forces !== 'tool') return tools.filter(tool => tool.name === choice.name)
   if (tools.length > 0 && choice !== 'none') return tools
   return [...usedTools].map(name => tools.find(tool => tool.name === name) ?? { name })
@@ -37,7 +37,7 @@ function offeredTools(request: ChatRequest, { model, usedTools }: ToolContext): 
 function choiceOf({ tools, toolChoice: choice }: ChatRequest, { model, dropped }: ToolContext): Json | undefined {
   if (choice === undefined || choice === 'auto') return undefined
   if (choice === 'none') {
-    // The history needs its tools; that the model leaves them alone cannot be enforced.
+    // Converse has no `none`, and tools must stay declared for the history.
     if (tools && tools.length > 0) dropped.push('tool_choice')
     return undefined
   }
@@ -63,7 +63,7 @@ function toolBlocks({ name, description, parameters, strict, cache }: Tool, { mo
   return [{ toolSpec }, ...cachePoint(cache, model, { allowed: model.caches.tools, dropped })]
 }
 
-/** A breakpoint is a block of its own, after what it closes. */
+/** The cache point to put after a block; empty = none is requested or allowed. */
 export function cachePoint(
   cache: CacheControl | undefined,
   { caches }: BedrockModel,

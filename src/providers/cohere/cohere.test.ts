@@ -73,7 +73,7 @@ describe('answers', () => {
     for (let size = 1; size < 300; size++) expect(readStream(chat, stream, size)).toEqual(expected)
   })
 
-  test('message-end is the last event, named or not, whatever texts and tools say', () => {
+  test('message-end is the last event, named or not; the same text in answers and calls is not', () => {
     const frames = frameSplitter().push(Buffer.from(stream))
     expect(frames.map(frame => chat.isLast!(frame))).toEqual([...Array(frames.length - 1).fill(false), true])
     const result = {
@@ -259,7 +259,7 @@ describe('requests', () => {
     expect(dropped).toEqual(['messages.name', 'cache_control'])
   })
 
-  test('settings in its words; what lies outside its ranges becomes the nearest and is named', () => {
+  test('settings; values outside its ranges are clamped and reported', () => {
     const { body, dropped } = ask({
       maxOutputTokens: 9,
       temperature: 1.5,

@@ -6,21 +6,24 @@ import type { Json } from '../../lib/json/json-values.ts'
 import { vector } from '../openai-compatible/embeddings.ts'
 import { cohereUsage } from './read.ts'
 
-/** Cohere's own fields that a client may send beside OpenAI's. */
+/** Cohere's own fields that a client may send in addition to OpenAI's. */
 const ownFields = new Set(['input_type', 'truncate', 'max_tokens', 'priority'])
 const imageUrl = /^data:image\/[a-z0-9.+-]+;base64,/i
 
-/** A `data:image/...` among the inputs is an image. Throws `invalid-request` for token ids. */
+/**
+ * The body of `/v2/embed`. An input that is a `data:image/...` URL is sent as an image. Throws `invalid-request` for
+ * inputs of token ids.
+ */
 export function embedBody(request: EmbeddingsRequest, model: string): Omit<TranslatedCall, 'head'> {
   const inputs = request.inputs.map(text)
   const dropped = Object.keys(request.extra.fields).filter(name => !ownFields.has(name))
   if (request.user !== undefined) dropped.push('user')
   const body: Json = { model, embedding_types: ['float'] }
-  // The API demands to know what the vectors are for; most are stored to be searched.
+  // `input_type` is required; most vectors are stored to be searched.
   body.input_type = 'search_document'
   if (!inputs.some(input => imageUrl.test(input))) body.texts = inputs
   else if (inputs.length === 1) {
-    // All models from the third on know this form; the next only those from the fourth on.
+    // embed-v3 and later take `images`; `inputs` needs embed-v4.
     body.images = inputs
     body.input_type = 'image'
   } else body.inputs = inputs.map(input => ({ content: [part(input)] }))
@@ -40,10 +43,10 @@ function part(input: string): Json {
   return imageUrl.test(input) ? { type: 'image_url', image_url: { url: input } } : { type: 'text', text: input }
 }
 
-/** Throws `upstream-broken` when there is not one vector for each input. Usage is what Cohere bills, images included. */
+/** Throws `upstream-broken` unless there is one vector per input. Usage = the billed tokens, also those of images. */
 export function embedResult(body: unknown, request: EmbeddingsRequest): EmbeddingsResult {
   const { embeddings, meta } = (body ?? {}) as { embeddings?: unknown; meta?: Json }
-  // Older models answer with the list itself.
+  // Older models return the list itself instead of an object by type.
   const float = Array.isArray(embeddings) ? embeddings : (embeddings as Json | null | undefined)?.float
   if (!Array.isArray(float) || float.length !== request.inputs.length)
     throw new GatewayError('upstream-broken', "the upstream's answer has not one embedding for each input")

@@ -7,7 +7,7 @@ import { chatReader, chatResult, isMessageEnd } from './read.ts'
 import { chatBody } from './request.ts'
 import { rerankBody, rerankResult } from './rerank.ts'
 
-/** `api_base` may be given with or without a version. */
+/** URL and headers of a v2 path. `api_base` may be given with or without a version. */
 function cohereHead(target: Target, path: string): CallHead {
   return {
     url: `${target.baseUrl.replace(/\/v\d+$/, '')}/v2/${path}`,
@@ -19,7 +19,7 @@ function cohereHead(target: Target, path: string): CallHead {
   }
 }
 
-/** Cohere's own statuses: 498 = a word on a block list, 499 = cancelled. The body is `{id, message}`. */
+/** Cohere's own status codes: 498 = blocked content, 499 = cancelled (docs.cohere.com/reference/errors). */
 function fault(status: number, body: unknown): UpstreamFault {
   const general = generalFault(status, body)
   return status === 498 ? { ...general, kind: 'content-policy' } : general

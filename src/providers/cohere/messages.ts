@@ -1,4 +1,7 @@
-/** A conversation in Cohere's messages; documents of users stand beside it (docs.cohere.com/v2/docs/rag-complete-example). */
+/**
+ * A conversation as Cohere's `messages`. Documents in it go to the body's `documents`
+ * (docs.cohere.com/v2/docs/rag-complete-example).
+ */
 import type { Message, Part } from '../../core/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Json } from '../../lib/json/json-values.ts'
@@ -10,18 +13,19 @@ interface Conversation {
   readonly documents: Json[]
 }
 
-/** Adds to `dropped` what no message can carry. Throws `invalid-request` for parts that Cohere does not take. */
+/** Adds fields that Cohere lacks to `dropped`. Throws `invalid-request` for parts that Cohere does not take. */
 export function conversation(messages: readonly Message[], dropped: string[]): Conversation {
   const documents: Json[] = []
-  const written = messages.flatMap(message => {
+  const converted = messages.flatMap(message => {
     if (message.name !== undefined) dropped.push('messages.name')
     if (message.parts.some(part => 'cache' in part && part.cache)) dropped.push('cache_control')
-    return message.role === 'assistant' ? assistant(message.parts) : others(message, documents)
+    return message.role === 'assistant' ? assistant(message.parts) : inputMessages(message, documents)
   })
-  return { messages: written, documents }
+  return { messages: converted, documents }
 }
 
-function others(message: Message, documents: Json[]): Json[] {
+/** A user, system or tool message: tool results become messages of their own, documents are added to `documents`. */
+function inputMessages(message: Message, documents: Json[]): Json[] {
   const results: Json[] = []
   const rest: Json[] = []
   const before = documents.length
@@ -35,11 +39,11 @@ function others(message: Message, documents: Json[]): Json[] {
   return [...results, { role: message.role === 'developer' ? 'system' : message.role, content: plain(rest) }]
 }
 
-/** One text is a string; several stay parts, so that no word of one runs into the next. */
+/** A single text becomes a string; several stay parts, because joining them could merge words. */
 function plain(parts: readonly Json[]): unknown {
-  const said = parts.filter(part => part.type !== 'text' || part.text !== '')
-  if (said.length === 0) return ''
-  return said.length === 1 && said[0]!.type === 'text' ? said[0]!.text : said
+  const filled = parts.filter(part => part.type !== 'text' || part.text !== '')
+  if (filled.length === 0) return ''
+  return filled.length === 1 && filled[0]!.type === 'text' ? filled[0]!.text : filled
 }
 
 function contentPart(part: Part): Json {
@@ -64,7 +68,7 @@ function contentPart(part: Part): Json {
   }
 }
 
-/** Documents are texts by name; the model quotes them by their id. */
+/** The `data` of a document: inline text with an optional title. */
 function documentData(part: Extract<Part, { type: 'document' }>): Json {
   const { source, name } = part
   if (!('data' in source) || !source.mediaType.startsWith('text/'))
@@ -86,8 +90,8 @@ function resultContent(parts: readonly Part[]): unknown {
 }
 
 function resultPart(part: Part): Json {
-  const written = contentPart(part)
-  if (written.type === 'text') return written
+  const converted = contentPart(part)
+  if (converted.type === 'text') return converted
   throw new GatewayError(
     'invalid-request',
     'this model takes tool results as text only; send the image in a user message',
@@ -97,19 +101,19 @@ function resultPart(part: Part): Json {
   )
 }
 
-/** Beside calls there is a `tool_plan` for everything that was said; else thinking and text are content. */
+/** With tool calls all text is sent as `tool_plan`, because `content` is not allowed; otherwise it is the content. */
 function assistant(parts: readonly Part[]): Json[] {
   const calls = parts.filter(part => part.type === 'tool-call')
-  // Thinking that only another vendor can read has no text.
-  const said = parts.filter(
+  // Encrypted thinking of another vendor has no text.
+  const texts = parts.filter(
     part => (part.type === 'reasoning' || part.type === 'text' || part.type === 'refusal') && part.text !== '',
   )
-  if (calls.length === 0 && said.length === 0) return []
-  const content = said.map(part =>
+  if (calls.length === 0 && texts.length === 0) return []
+  const content = texts.map(part =>
     part.type === 'reasoning' ? { type: 'thinking', thinking: part.text } : contentPart(part),
   )
   if (calls.length === 0) return [{ role: 'assistant', content: plain(content) }]
-  const plan = said.map(part => ('text' in part ? part.text : '')).join('\n')
+  const plan = texts.map(part => ('text' in part ? part.text : '')).join('\n')
   return [
     {
       role: 'assistant',

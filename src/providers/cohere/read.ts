@@ -1,6 +1,6 @@
 /**
- * Cohere's answers and streams as events (docs.cohere.com/v2/docs/streaming): a whole message is read as the deltas
- * that a stream would have brought, so that the two cannot differ.
+ * Cohere's answers and streams as events (docs.cohere.com/v2/docs/streaming). A whole message is read as the deltas of
+ * the equivalent stream, so that both give the same events.
  */
 import type { ChatEvent, FinishReason } from '../../core/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
@@ -8,7 +8,7 @@ import type { Usage } from '../../core/usage.ts'
 import type { Frame } from '../../lib/frame.ts'
 import { isObject, listOf, textOf } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
-import { broken } from '../json.ts'
+import { broken, countOf, objectOf } from '../json.ts'
 import { errorLast } from '../fault.ts'
 
 const finishReasons: ReadonlyMap<string, FinishReason> = new Map(
@@ -21,7 +21,6 @@ const finishReasons: ReadonlyMap<string, FinishReason> = new Map(
   }),
 )
 
-const objectOf = (value: unknown): Json => (isObject(value) ? value : {})
 /** A whole answer. Throws `upstream-broken` on another shape. */
 export function chatResult(body: unknown): ChatEvent[] {
   if (!isObject(body) || !isObject(body.message)) throw broken('no message')
@@ -50,7 +49,7 @@ export function chatReader(): (frame: Frame) => readonly ChatEvent[] {
   }
 }
 
-/** Behind it comes nothing; only those that may be it are parsed once more. */
+/** true = the stream's last frame. The substring test avoids parsing every frame twice. */
 export function isMessageEnd({ data }: Frame): boolean {
   return data.includes('"message-end"') && objectOf(JSON.parse(data)).type === 'message-end'
 }
@@ -81,7 +80,7 @@ class Answer {
       case 'message-end':
         return errorLast([...this.endCall(), ...finish(delta.finish_reason, delta.error), ...usage(delta.usage)])
       default:
-        return this.#unnamed(data)
+        return this.#untyped(data)
     }
   }
 
@@ -89,11 +88,8 @@ class Answer {
     const { id, function: called } = objectOf(call)
     const index = this.#calls++
     this.#open = { index, wroteArguments: false }
-    const { name, arguments: written } = objectOf(called)
-    return [
-      { type: 'tool-call-start', choice: 0, index, id: textOf(id), name: textOf(name) },
-      ...this.#arguments(written),
-    ]
+    const { name, arguments: args } = objectOf(called)
+    return [{ type: 'tool-call-start', choice: 0, index, id: textOf(id), name: textOf(name) }, ...this.#arguments(args)]
   }
 
   endCall(): ChatEvent[] {
@@ -104,15 +100,15 @@ class Answer {
     return [...events, { type: 'tool-call-end', choice: 0, index }]
   }
 
-  #arguments(written: unknown): ChatEvent[] {
-    const fragment = isObject(written) ? JSON.stringify(written) : textOf(written)
+  #arguments(args: unknown): ChatEvent[] {
+    const fragment = isObject(args) ? JSON.stringify(args) : textOf(args)
     if (!this.#open || fragment === '') return []
     this.#open.wroteArguments = true
     return [{ type: 'tool-call-arguments', choice: 0, index: this.#open.index, fragment }]
   }
 
-  /** `{message}` alone is an error; what comes to be known later says nothing here. */
-  #unnamed(data: Json): ChatEvent[] {
+  /** `{message}` without a type is an error; events of unknown types are ignored. */
+  #untyped(data: Json): ChatEvent[] {
     if (data.type !== undefined || typeof data.message !== 'string') return []
     return [{ type: 'error', error: new GatewayError('upstream-failed', data.message) }]
   }
@@ -122,19 +118,19 @@ const text = (value: unknown): ChatEvent[] => (textOf(value) ? [{ type: 'text', 
 const reasoning = (value: unknown): ChatEvent[] =>
   textOf(value) ? [{ type: 'reasoning', choice: 0, text: textOf(value) }] : []
 
-/** A part of a message, or a delta of one. */
+/** A content part of a message, or a delta of one. */
 function content(part: unknown): ChatEvent[] {
-  const { thinking, text: said } = objectOf(part)
-  return [...reasoning(thinking), ...text(said)]
+  const { thinking, text: answerText } = objectOf(part)
+  return [...reasoning(thinking), ...text(answerText)]
 }
 
-/** One citation, or a list of them: `{start, end, text, sources}` over the characters of the text. */
+/** One citation or a list of them: `{start, end, text, sources}`, positions in characters of the text. */
 function citations(value: unknown): ChatEvent[] {
   const list = Array.isArray(value) ? value : [value]
   return list.filter(isObject).map(citation => ({ type: 'citation', choice: 0, citation }))
 }
 
-/** `{text, token_ids, logprobs}` as OpenAI's token; several ids make one text, so their probabilities multiply. */
+/** `{text, token_ids, logprobs}` as one of OpenAI's tokens: the log probabilities of the ids are summed. */
 function logprobs(entry: unknown): ChatEvent[] {
   if (!isObject(entry) || !Array.isArray(entry.logprobs) || !entry.logprobs.every(one => typeof one === 'number'))
     return []
@@ -168,27 +164,20 @@ function usage(value: unknown): ChatEvent[] {
   return read ? [{ type: 'usage', usage: read }] : []
 }
 
-/** What is billed; `tokens` counts the vendor's own prompt too. Undefined when neither can be believed. */
+/** The billed units; `tokens` also counts Cohere's own prompt. Undefined where neither holds valid counts. */
 export function cohereUsage(value: unknown): Usage | undefined {
   const { billed_units: units, tokens, cached_tokens: cachedTokens } = objectOf(value)
   const billed = objectOf(units)
   const all = objectOf(tokens)
-  const inputTokens = count(billed.input_tokens ?? all.input_tokens)
-  const outputTokens = count(billed.output_tokens ?? all.output_tokens ?? 0)
+  const inputTokens = countOf(billed.input_tokens ?? all.input_tokens)
+  const outputTokens = countOf(billed.output_tokens ?? all.output_tokens ?? 0)
   if (inputTokens === undefined || outputTokens === undefined) return undefined
-  const searchUnits = count(billed.search_units)
-  const cached = count(cachedTokens)
+  const searchUnits = countOf(billed.search_units)
+  const cached = countOf(cachedTokens)
   return {
     inputTokens,
     outputTokens,
     ...(cached && { cachedInputTokens: Math.min(cached, inputTokens) }),
     ...(searchUnits && { searchUnits }),
   }
-}
-
-/** A count that can be believed; the vendor writes some as `12.0`. */
-function count(value: unknown): number | undefined {
-  return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= 1_000_000_000
-    ? value
-    : undefined
 }

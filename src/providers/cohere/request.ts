@@ -1,21 +1,21 @@
-/** The hub's request in the words of Cohere's chat (docs.cohere.com/reference/chat). */
+/** A chat request as the body of Cohere's `/v2/chat` (docs.cohere.com/reference/chat). */
 import type { ChatRequest, ReasoningEffort, Tool } from '../../core/chat.ts'
 import { unprocessable } from '../../core/errors.ts'
 import type { Target, TranslatedCall } from '../../core/provider.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { conversation } from './messages.ts'
 
-/** Cohere's own fields that a client may send beside OpenAI's. */
+/** Cohere's own fields that a client may send in addition to OpenAI's. */
 const ownFields = new Set(['documents', 'citation_options', 'safety_mode', 'strict_tools', 'priority', 'raw_prompting'])
 
 const stopsMax = 5
 
-/** Tokens to think with; the higher efforts have no limit but the model's. */
+/** Thinking budgets in tokens; higher efforts have no limit but the model's. */
 const budgetOfEffort: Readonly<Partial<Record<ReasoningEffort, number>>> = { minimal: 512, low: 1024, medium: 4096 }
 
 /**
- * The body, and what it could not carry, by OpenAI's names. Throws `invalid-request` for parts that Cohere does not take,
- * `unprocessable` for `documents` that are no list.
+ * The body, and the fields that it cannot carry by OpenAI's names. Throws `invalid-request` for parts that Cohere does
+ * not take, `unprocessable` for `documents` that are no list.
  */
 export function chatBody(request: ChatRequest, target: Target): Omit<TranslatedCall, 'head'> {
   const dropped = droppedFields(request)
@@ -52,7 +52,7 @@ function droppedFields(request: ChatRequest): string[] {
     n: (request.choices ?? 1) > 1 || undefined,
     logit_bias: request.logitBias,
     top_logprobs: request.topLogprobs,
-    // Calls are parallel as the model sees fit: only a wish against it is lost.
+    // The model decides about parallel calls; `true` asks for nothing else, only `false` is lost.
     parallel_tool_calls: request.parallelToolCalls === false || undefined,
     user: request.user,
     metadata: request.metadata,
@@ -63,7 +63,7 @@ function droppedFields(request: ChatRequest): string[] {
   return [...dropped, ...Object.keys(request.extra.fields).filter(name => !ownFields.has(name))]
 }
 
-/** Narrower ranges than OpenAI's: what lies outside becomes the nearest, and is reported. */
+/** Cohere's ranges are narrower than OpenAI's: values outside are clamped, and the field is reported as dropped. */
 function sampling(request: ChatRequest, body: Json, dropped: string[]): void {
   const set = (name: string, field: string, value: number | undefined, [least, most]: [number, number]): void => {
     if (value === undefined) return
@@ -74,13 +74,13 @@ function sampling(request: ChatRequest, body: Json, dropped: string[]): void {
   set('frequency_penalty', 'frequency_penalty', request.frequencyPenalty, [0, 1])
   set('presence_penalty', 'presence_penalty', request.presencePenalty, [0, 1])
   set('top_k', 'k', request.topK, [0, 500])
-  // 0 and 1 are the ends of OpenAI's range, and mean the same as what Cohere allows.
+  // Cohere takes 0.01 to 0.99. The ends of OpenAI's range, 0 and 1, have the same effect, so nothing is reported.
   if (request.topP !== undefined) body.p = Math.min(Math.max(request.topP, 0.01), 0.99)
 }
 
 function tools(request: ChatRequest, body: Json): void {
   const { toolChoice: choice } = request
-  // Only "some tool" can be forced: a certain one is forced by offering no other.
+  // `tool_choice` cannot name a tool: a named one is forced by offering only that one.
   const offered = (request.tools ?? []).filter(tool => typeof choice !== 'object' || tool.name === choice.name)
   if (offered.length === 0) return
   body.tools = offered.map(tool)

@@ -5,7 +5,7 @@ import { rerankExtra } from '../openai-compatible/rerank.ts'
 
 export { rerankResult } from '../openai-compatible/rerank.ts'
 
-/** Fields beyond the hub's leave only where the client spoke Cohere's dialect; else they are dropped. */
+/** Extra fields are sent only where the client used Cohere's dialect; otherwise they are dropped. */
 export function rerankBody(request: RerankRequest, model: string): Omit<TranslatedCall, 'head'> {
   const { fields, dropped } = rerankExtra(request, 'cohere-rerank')
   const body = {

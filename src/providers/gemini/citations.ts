@@ -1,19 +1,19 @@
-/** Sources of an answer as citations in OpenAI's words (`url_citation`), with places in characters. */
+/** Sources of an answer as OpenAI's `url_citation` annotations, with positions in UTF-16 units. */
 import { listOf, objectsOf, textOf } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { objectOf } from '../json.ts'
 
-/** `groundingMetadata` and `citationMetadata` of a candidate; `text` is all of its text so far. */
+/** Reads `groundingMetadata` and `citationMetadata` of a candidate; `text` = all of its text so far. */
 export function citationsOf(candidate: Json, text: string): Json[] {
-  const place = new Places(text)
+  const positions = new Positions(text)
   return [
-    ...grounded(objectOf(candidate.groundingMetadata), place),
-    ...recited(objectOf(candidate.citationMetadata), place),
+    ...groundingCitations(objectOf(candidate.groundingMetadata), positions),
+    ...recitations(objectOf(candidate.citationMetadata), positions),
   ]
 }
 
-/** Google counts bytes of UTF-8, clients count UTF-16. */
-class Places {
+/** Converts Google's positions, bytes of UTF-8, to UTF-16 units. */
+class Positions {
   readonly #text: string
   #bytes: Buffer | undefined
 
@@ -28,39 +28,43 @@ class Places {
   }
 }
 
-function grounded(metadata: Json, place: Places): Json[] {
+function groundingCitations(metadata: Json, positions: Positions): Json[] {
   const chunks = listOf(metadata.groundingChunks).map(chunk => sourceOf(objectOf(chunk)))
   const supports = objectsOf(metadata.groundingSupports)
-  // Without places at least the sources are named.
+  // Without positions the sources are still reported.
   if (supports.length === 0) return chunks.flatMap(source => (source ? [citation(source, 0, 0)] : []))
   return supports.flatMap(support => {
     const { startIndex, endIndex } = objectOf(support.segment)
     return listOf(support.groundingChunkIndices).flatMap(index => {
       const source = typeof index === 'number' ? chunks[index] : undefined
-      return source ? [citation(source, place.at(startIndex), place.at(endIndex))] : []
+      return source ? [citation(source, positions.at(startIndex), positions.at(endIndex))] : []
     })
   })
 }
 
-interface Origin {
+interface Source {
   readonly url: string
   readonly title: string
 }
 
-function sourceOf(chunk: Json): Origin | undefined {
+function sourceOf(chunk: Json): Source | undefined {
   const found = [chunk.web, chunk.retrievedContext, chunk.maps].map(objectOf).find(one => textOf(one.uri) !== '')
   return found && { url: textOf(found.uri), title: textOf(found.title) }
 }
 
-/** AI Studio says `citationSources`, Vertex AI `citations`. */
-function recited(metadata: Json, place: Places): Json[] {
+/** The list is `citationSources` on AI Studio, `citations` on Vertex AI. */
+function recitations(metadata: Json, positions: Positions): Json[] {
   return [...objectsOf(metadata.citationSources), ...objectsOf(metadata.citations)]
     .filter(one => textOf(one.uri) !== '')
     .map(one =>
-      citation({ url: textOf(one.uri), title: textOf(one.title) }, place.at(one.startIndex), place.at(one.endIndex)),
+      citation(
+        { url: textOf(one.uri), title: textOf(one.title) },
+        positions.at(one.startIndex),
+        positions.at(one.endIndex),
+      ),
     )
 }
 
-function citation({ url, title }: Origin, start: number, end: number): Json {
+function citation({ url, title }: Source, start: number, end: number): Json {
   return { type: 'url_citation', url, title, start_index: start, end_index: end }
 }

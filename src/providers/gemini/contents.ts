@@ -12,7 +12,7 @@ import { readSignature, skipSignatureCheck } from './signature.ts'
 interface Conversation {
   readonly systemInstruction: Json | undefined
   readonly contents: readonly Json[]
-  /** What messages carried and Gemini has no place for. */
+  /** Fields of messages that Gemini lacks, by OpenAI's names. */
   readonly dropped: readonly string[]
 }
 
@@ -27,27 +27,30 @@ interface ConversationOptions {
 interface Turn {
   readonly role: 'user' | 'model'
   parts: Json[]
-  /** Results of calls, in the order of their calls: they stand first in their turn. */
+  /** Tool results, to be sorted by the order of their calls: they come first in their turn. */
   results: { order: number; part: Json }[]
 }
 
 type Result = Extract<Part, { type: 'tool-result' }>
 
-/** Leading system messages become `systemInstruction`; later ones a user's text, where the API has no place for them. */
+/**
+ * Leading system messages become `systemInstruction`; later ones become user text. Throws `invalid-request` for other
+ * parts than text in a system message, tool results without a call, and addresses that Google cannot read.
+ */
 export function conversation(messages: readonly Message[], options: ConversationOptions): Conversation {
   const system: Json[] = []
   const turns: Turn[] = []
   const dropped = new Set<string>()
   const calls = new Calls()
   for (const message of messages) {
-    noteLosses(message, options, dropped)
+    noteDropped(message, options, dropped)
     const isSystem = message.role === 'system' || message.role === 'developer'
     if (isSystem && turns.length === 0) system.push(...systemParts(message))
     else if (message.role === 'assistant') turnOf(turns, 'model').parts.push(...modelParts(message, calls, options))
     else addUserParts(turnOf(turns, 'user'), message, { calls, options })
   }
   const filled = turns.filter(turn => turn.parts.length > 0 || turn.results.length > 0)
-  // The first turn has to be the user's.
+  // The API refuses contents that do not begin with a user turn.
   if (filled[0]?.role !== 'user') filled.unshift({ role: 'user', parts: [{ text: '.' }], results: [] })
   if (!options.model.systemInstruction) filled[0]!.parts.unshift(...system.splice(0))
   return {
@@ -60,9 +63,9 @@ export function conversation(messages: readonly Message[], options: Conversation
   }
 }
 
-function noteLosses(message: Message, { fileNames }: ConversationOptions, dropped: Set<string>): void {
+function noteDropped(message: Message, { fileNames }: ConversationOptions, dropped: Set<string>): void {
   if (message.name !== undefined && message.role !== 'tool') dropped.add('messages.name')
-  // Its caches are filled by themselves, or made beforehand.
+  // Gemini caches implicitly, or by `cachedContent`: there are no cache points in messages.
   if (message.parts.some(part => 'cache' in part && part.cache)) dropped.add('cache_control')
   for (const part of message.parts)
     if (part.type === 'image' && part.detail !== undefined && part.detail !== 'auto')
@@ -74,7 +77,7 @@ function noteLosses(message: Message, { fileNames }: ConversationOptions, droppe
 const withResults = (parts: readonly Part[]): readonly Part[] =>
   parts.flatMap(part => (part.type === 'tool-result' ? part.parts : [part]))
 
-/** Neighbours of one role are one turn; a turn that says nothing parts nobody. */
+/** The turn to add to: adjacent messages of one role share a turn; empty turns between them are removed. */
 function turnOf(turns: Turn[], role: Turn['role']): Turn {
   while (turns.length > 1 && turns.at(-1)!.parts.length === 0 && turns.at(-1)!.results.length === 0) turns.pop()
   const last = turns.at(-1)
@@ -97,7 +100,7 @@ function systemParts(message: Message): Json[] {
   })
 }
 
-/** Gemini pairs results by name; the hub and other dialects by id. */
+/** Tool calls by id: Gemini matches results by the function's name, the hub and other dialects by the call's id. */
 class Calls {
   readonly #known = new Map<string, { name: string; order: number }>()
   #next = 0
@@ -112,13 +115,14 @@ class Calls {
     if (result.name !== undefined) return { name: result.name, order: this.#next++ }
     throw new GatewayError(
       'invalid-request',
-      `the tool result for "${result.callId.slice(0, 100)}" answers no tool call of an earlier assistant message; send that message too`,
+      `the tool result for "${result.callId.slice(0, 100)}" answers no tool call of an earlier assistant message; ` +
+        'send that message too',
       { param: 'messages' },
     )
   }
 }
 
-/** An assistant's parts, each with the signature that came with it. */
+/** The parts of an assistant message, each with the thought signature that Gemini returned for it. */
 function modelParts(message: Message, calls: Calls, options: ConversationOptions): Json[] {
   const { model, callIds } = options
   const signed = signaturesOf(message)
@@ -128,7 +132,7 @@ function modelParts(message: Message, calls: Calls, options: ConversationOptions
     if (part.type === 'reasoning') parts.push(...thoughtParts(part))
     else if (part.type === 'tool-call') {
       calls.add(part.id, part.name)
-      // Gemini 3 wants a signature on the first call; the ones after it have none.
+      // Gemini 3 requires a signature on the first call of a step; parallel calls after it have none.
       const signature = signed.calls.get(call) ?? (call === 0 && model.version >= 3 ? skipSignatureCheck : undefined)
       call++
       const functionCall = { ...(callIds && { id: part.id }), name: part.name, args: argumentsObject(part.arguments) }
@@ -150,14 +154,14 @@ function signaturesOf(message: Message): { calls: Map<number, string>; text: str
   return { calls, text }
 }
 
-/** Only thinking that Gemini signed goes back: it cannot verify any other. */
+/** Only thinking with a signature of Gemini is sent back: Gemini cannot verify any other. */
 function thoughtParts(part: Extract<Part, { type: 'reasoning' }>): Json[] {
   const placed = readSignature(part.signature)
   if (!placed || (part.text === '' && placed.kind !== 'note')) return []
   return [{ text: part.text, thought: true, ...(placed.kind === 'note' && { thoughtSignature: placed.signature }) }]
 }
 
-/** The signature of a text stands on its last piece; where the text was empty it stands alone. */
+/** Puts the signature on the last text part, or on an empty text part where there is none. */
 function withTextSignature(parts: readonly Json[], signature: string): Json[] {
   const last = parts.findLastIndex(part => part.text !== undefined && part.thought !== true)
   if (last < 0) return [...parts, { text: '', thoughtSignature: signature }]
@@ -174,7 +178,7 @@ function addUserParts(
       const { name, order } = calls.of(part)
       const functionResponse = { ...(options.callIds && { id: part.callId }), name, response: responseOf(part) }
       turn.results.push({ order, part: { functionResponse } })
-      // Media of a result follow the results.
+      // `functionResponse` holds no media: those of a result follow as parts of the same turn.
       turn.parts.push(...part.parts.flatMap(one => mediaOf(one, options)))
     } else if (part.type !== 'tool-call' && part.type !== 'reasoning') turn.parts.push(...plainPart(part, options))
   }
@@ -184,7 +188,7 @@ function mediaOf(part: Part, { fileNames }: ConversationOptions): Json[] {
   return part.type === 'image' || part.type === 'audio' || part.type === 'document' ? [mediaPart(part, fileNames)] : []
 }
 
-/** Gemini's `response` is an object: the tool's own, or its text under `output` or `error`. */
+/** The object for `response`: the result itself where it is a JSON object, else its text under `output` or `error`. */
 function responseOf(result: Result): Json {
   const text = joinTexts(result.parts.map(part => (part.type === 'text' ? part.text : '')))
   if (result.isError) return { error: text }
@@ -200,7 +204,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** One part as no or one part of Gemini's: it refuses empty texts. */
+/** The part as Gemini's; empty for an empty text, which Gemini refuses. */
 function plainPart(
   part: Exclude<Part, { type: 'tool-call' | 'tool-result' | 'reasoning' }>,
   { fileNames }: ConversationOptions,

@@ -6,27 +6,26 @@ import type { Json } from '../../lib/json/json-values.ts'
 import { broken, objectOf, vectorOf } from '../json.ts'
 import { usageOf } from './usage.ts'
 
-/** What an embeddings request means for Google, whatever the host. */
-export interface EmbeddingWish {
+/** The parts of an embeddings request that Google's two APIs (AI Studio, Vertex AI) share. */
+export interface EmbeddingInput {
   readonly texts: readonly string[]
   readonly taskType: string | undefined
   readonly title: string | undefined
   readonly dimensions: number | undefined
-  /** Only Vertex AI can be told; absent = do not. */
+  /** Vertex AI only: false = inputs that are too long are refused instead of truncated. */
   readonly autoTruncate: boolean | undefined
   readonly dropped: readonly string[]
 }
 
-/** Throws `invalid-request` for token ids: Google embeds only texts. */
-export function embeddingWish(request: EmbeddingsRequest): EmbeddingWish {
+/** Throws `invalid-request` for inputs of token ids: Google embeds only texts. */
+export function embeddingInput(request: EmbeddingsRequest): EmbeddingInput {
   const texts = request.inputs.map((input, at) => {
     if (typeof input === 'string') return input
+    const entry = request.inputs.length > 1 ? ` entry ${at}` : ''
     throw new GatewayError(
       'invalid-request',
-      `this model embeds texts, not token ids; send \`input\`${request.inputs.length > 1 ? ` entry ${at}` : ''} as a string`,
-      {
-        param: 'input',
-      },
+      `this model embeds texts, not token ids; send \`input\`${entry} as a string`,
+      { param: 'input' },
     )
   })
   const {
@@ -47,11 +46,11 @@ export function embeddingWish(request: EmbeddingsRequest): EmbeddingWish {
   }
 }
 
-/** `model` as in the path: `models/text-embedding-004`. */
-export function batchEmbedBody(wish: EmbeddingWish, model: string): Json {
-  const { taskType, title, dimensions } = wish
+/** The body of `batchEmbedContents`. `model` as in the path: `models/text-embedding-004`. */
+export function batchEmbedBody(input: EmbeddingInput, model: string): Json {
+  const { taskType, title, dimensions } = input
   return {
-    requests: wish.texts.map(text => ({
+    requests: input.texts.map(text => ({
       model,
       content: { parts: [{ text }] },
       ...(taskType !== undefined && { taskType }),
@@ -61,7 +60,7 @@ export function batchEmbedBody(wish: EmbeddingWish, model: string): Json {
   }
 }
 
-/** Only newer models report their usage. Throws `upstream-broken` on another shape. */
+/** Usage is 0 for older models, which do not report it. Throws `upstream-broken` on another shape. */
 export function batchEmbedResult(body: unknown): EmbeddingsResult {
   if (!isObject(body) || !Array.isArray(body.embeddings)) throw broken('no embeddings')
   return {

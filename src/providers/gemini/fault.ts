@@ -1,4 +1,7 @@
-/** Google's error bodies: `{error: {code, message, status, details}}`, in streams also as a list of one (cloud.google.com/apis/design/errors). */
+/**
+ * Google's error bodies (cloud.google.com/apis/design/errors): `{error: {code, message, status, details}}`; some
+ * streams wrap it in a list of one.
+ */
 import { GatewayError } from '../../core/errors.ts'
 import type { FaultKind } from '../../core/errors.ts'
 import type { UpstreamFault } from '../../core/provider.ts'
@@ -10,7 +13,7 @@ const kinds: ReadonlyMap<string, FaultKind> = new Map(
   Object.entries<FaultKind>({
     INVALID_ARGUMENT: 'upstream-refused',
     OUT_OF_RANGE: 'upstream-refused',
-    // Billing is off, or the country is not served: nothing that the client could change.
+    // Billing is disabled or the country is not served: the operator's matter, not the client's.
     FAILED_PRECONDITION: 'upstream-credentials',
     UNAUTHENTICATED: 'upstream-credentials',
     PERMISSION_DENIED: 'upstream-credentials',
@@ -24,27 +27,30 @@ const kinds: ReadonlyMap<string, FaultKind> = new Map(
     ABORTED: 'upstream-failed',
   }),
 )
-const tooLong =
-  /token count.{0,40}exceeds|exceeds? the (maximum|max) (number of )?(input )?tokens|prompt is too long|input context is too long/i
+const tooLong = new RegExp(
+  'token count.{0,40}exceeds|exceeds? the (maximum|max) (number of )?(input )?tokens|' +
+    'prompt is too long|input context is too long',
+  'i',
+)
 const tooLarge = /payload size exceeds/i
-/** A wrong key is a 400 at AI Studio. */
+/** `details.reason` of a wrong key, for which AI Studio answers 400. */
 const keyReasons: ReadonlySet<string> = new Set(['API_KEY_INVALID', 'API_KEY_EXPIRED', 'API_KEY_SERVICE_BLOCKED'])
-const keyWords = /api key (not valid|expired|not found)/i
+const keyMessage = /api key (not valid|expired|not found)/i
 
-/** The status of an error that comes inside a stream, when it has none of its own. */
+/** The status of an error inside an answer where the error has no `code`. */
 const statusDefault = 500
 
-/** Bodies of another form are read by the general rule. A wrong key counts as one, though AI Studio answers 400. */
+/** Reads an error answer. Bodies of another shape are left to `generalFault`. */
 export function googleFault(status: number, body: unknown): UpstreamFault {
   const error = errorObject(body)
   if (!error) return generalFault(status, body)
   const general = generalFault(status, { error })
   const code = textOf(error.status) || undefined
   const retryAfterMs = retryDelayMs(error.details)
-  // Only the general rule sees in the message that a policy refused the prompt.
+  // Google has no status for refused content: only `generalFault` finds it, in the message.
   const byStatus = general.kind === 'content-policy' ? general.kind : (kinds.get(code ?? '') ?? general.kind)
   const kind = kindOf(error, byStatus)
-  // Clients look for OpenAI's own code when a prompt is too long.
+  // For these kinds clients look for OpenAI's codes, which are set from the kind.
   const ownCode = kind === 'context-too-long' || kind === 'content-policy' ? undefined : code
   return {
     kind,
@@ -54,7 +60,7 @@ export function googleFault(status: number, body: unknown): UpstreamFault {
   }
 }
 
-/** An error inside an answer; undefined = the body is none. */
+/** The error in an answer with status 200, such as a stream's frame; undefined = the body is not an error. */
 export function errorIn(body: unknown): GatewayError | undefined {
   const error = errorObject(body)
   if (!error) return undefined
@@ -72,7 +78,7 @@ function kindOf(error: Json, byStatus: FaultKind): FaultKind {
   const message = textOf(error.message)
   if (byStatus !== 'upstream-refused' && byStatus !== 'context-too-long' && byStatus !== 'content-policy')
     return byStatus
-  if (objectsOf(error.details).some(detail => keyReasons.has(textOf(detail.reason))) || keyWords.test(message))
+  if (objectsOf(error.details).some(detail => keyReasons.has(textOf(detail.reason))) || keyMessage.test(message))
     return 'upstream-credentials'
   if (tooLong.test(message)) return 'context-too-long'
   return tooLarge.test(message) ? 'too-large' : byStatus

@@ -1,4 +1,7 @@
-/** Pictures: Imagen by `predict`, Gemini's own image models by `generateContent` (ai.google.dev/gemini-api/docs/imagen, .../image-generation). */
+/**
+ * Image generation: Imagen by `predict` (ai.google.dev/gemini-api/docs/imagen), Gemini's image models by
+ * `generateContent` (ai.google.dev/gemini-api/docs/image-generation).
+ */
 import { GatewayError } from '../../core/errors.ts'
 import type { ImagesRequest, ImagesResult } from '../../core/images.ts'
 import { isObject, objectsOf, textOf } from '../../lib/json/json-values.ts'
@@ -11,10 +14,10 @@ const imagenRatios = ['1:1', '3:4', '4:3', '9:16', '16:9']
 const geminiRatios = [...imagenRatios, '2:3', '3:2', '4:5', '5:4', '21:9']
 const imagenCountMax = 4
 
-/** Imagen is asked by `predict`, any other model by `generateContent`. */
+/** true = the model is called by `predict`, not by `generateContent`. */
 export const isImagen = (model: string): boolean => model.includes('imagen')
 
-/** The body for either kind of model. Throws `invalid-request` for no true size, or too many pictures for Imagen. */
+/** The body for either kind of model. Throws `invalid-request` for a malformed `size`, and for `n` above Imagen's. */
 export function imagesBody(request: ImagesRequest, model: string): GeminiBody {
   const dropped = Object.entries({
     quality: request.quality === 'auto' ? undefined : request.quality,
@@ -49,7 +52,7 @@ function imagenBody(request: ImagesRequest, ratio: string | undefined, dropped: 
   return { instances: [{ prompt: request.prompt }], parameters }
 }
 
-/** Imagen's own settings, in either spelling. */
+/** Imagen's own parameters, in snake case and camel case. */
 const imagenParameters: ReadonlyMap<string, string> = new Map(
   Object.entries<string>({
     negative_prompt: 'negativePrompt',
@@ -63,7 +66,7 @@ const imagenParameters: ReadonlyMap<string, string> = new Map(
 )
 
 function geminiBody(request: ImagesRequest, ratio: string | undefined, dropped: string[]): Json {
-  // These models write one picture an answer.
+  // These models generate one image per answer.
   if ((request.count ?? 1) > 1) dropped.push('n')
   if (request.outputFormat !== undefined && request.outputFormat !== 'png') dropped.push('output_format')
   const { image_size, imageSize = image_size, ...others } = request.extra.fields
@@ -83,32 +86,32 @@ function geminiBody(request: ImagesRequest, ratio: string | undefined, dropped: 
 
 interface Shape {
   readonly ratio: string
-  /** The size asked for has exactly this shape. */
+  /** The requested size has exactly this ratio. */
   readonly exact: boolean
 }
 
-/** `1536x1024` as the nearest shape on offer; undefined = the model's own. */
+/** The nearest supported aspect ratio to a size such as `1536x1024`; undefined = the model's default. */
 function aspectRatio(size: string | undefined, offered: readonly string[]): Shape | undefined {
   if (size === undefined || size === 'auto') return undefined
   const sides = /^(\d{1,5})x(\d{1,5})$/.exec(size)
-  const wanted = sides ? Number(sides[1]) / Number(sides[2]) : Number.NaN
-  if (!Number.isFinite(wanted) || wanted === 0)
+  const requestedRatio = sides ? Number(sides[1]) / Number(sides[2]) : Number.NaN
+  if (!Number.isFinite(requestedRatio) || requestedRatio === 0)
     throw new GatewayError('invalid-request', '`size` must be WIDTHxHEIGHT such as "1024x1024", or "auto"', {
       param: 'size',
     })
-  const distance = (ratio: string) => Math.abs(Math.log(valueOf(ratio) / wanted))
+  const distance = (ratio: string) => Math.abs(Math.log(ratioValue(ratio) / requestedRatio))
   const ratio = offered.reduce((best, one) => (distance(one) < distance(best) ? one : best))
   return { ratio, exact: distance(ratio) < 0.001 }
 }
 
-function valueOf(ratio: string): number {
+function ratioValue(ratio: string): number {
   const [width, height] = ratio.split(':').map(Number)
   return width! / height!
 }
 
 /**
- * Answers of either kind. The vendor tells no time for Imagen: `createdS` is then 0. Throws `content-policy` when every
- * picture was held back, `upstream-failed` on words alone.
+ * Reads the answer of either kind of model. `createdS` is 0 for Imagen, which reports no time. Throws `content-policy`
+ * where every image was filtered, `upstream-failed` for text without an image, `upstream-broken` on another shape.
  */
 export function imagesResult(body: unknown): ImagesResult {
   if (isObject(body) && !Array.isArray(body.candidates) && !isObject(body.promptFeedback)) return imagenResult(body)
@@ -129,21 +132,21 @@ export function imagesResult(body: unknown): ImagesResult {
   return { ...result, ...(result.usage && { usage: { ...result.usage, images: result.images.length } }) }
 }
 
-/** Pictures that Google held back are left out of the list, with a reason or without a word. */
+/** Filtered images are missing from `predictions`, or have a `raiFilteredReason` instead of data. */
 function imagenResult(body: Json): ImagesResult {
   if (body.predictions !== undefined && !Array.isArray(body.predictions)) throw broken('no predictions')
   if (body.predictions === undefined && Object.keys(body).length > 0) throw broken('no predictions')
   const predictions = objectsOf(body.predictions)
-  const painted = predictions.filter(one => textOf(one.bytesBase64Encoded) !== '')
-  if (painted.length === 0)
+  const generated = predictions.filter(one => textOf(one.bytesBase64Encoded) !== '')
+  if (generated.length === 0)
     throw filtered(predictions.map(one => textOf(one.raiFilteredReason)).find(reason => reason !== '') ?? '')
   return {
     createdS: 0,
-    images: painted.map(one => ({
+    images: generated.map(one => ({
       source: { data: textOf(one.bytesBase64Encoded), mediaType: textOf(one.mimeType) || 'image/png' },
       ...(textOf(one.prompt) !== '' && { revisedPrompt: textOf(one.prompt) }),
     })),
-    usage: { inputTokens: 0, outputTokens: 0, images: painted.length },
+    usage: { inputTokens: 0, outputTokens: 0, images: generated.length },
   }
 }
 

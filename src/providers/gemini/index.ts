@@ -1,8 +1,8 @@
-/** Gemini by its own API, as AI Studio serves it. */
+/** Gemini's own API as served by AI Studio (ai.google.dev/api). */
 import type { Provider, Target, TranslatedCall } from '../../core/provider.ts'
 import type { CallHead } from '../../core/transport.ts'
 import { countResult } from './count.ts'
-import { batchEmbedBody, batchEmbedResult, embeddingWish } from './embeddings.ts'
+import { batchEmbedBody, batchEmbedResult, embeddingInput } from './embeddings.ts'
 import { googleFault } from './fault.ts'
 import { imagesBody, imagesResult, isImagen } from './images.ts'
 import { generateReader, generateResult } from './read.ts'
@@ -11,7 +11,7 @@ import { speechBody, speechResult } from './speech.ts'
 
 const host = { callIds: true, fileNames: false }
 
-/** `models/x`, whether the operator wrote it so or as `x`. A model is always one step of the path. */
+/** `models/x` for a model configured as `models/x` or `x`. The name is escaped, so that it stays one path segment. */
 function modelPath(model: string): string {
   const [, kind = 'models', name = model] = /^(models|tunedModels)\/(.+)$/.exec(model) ?? []
   return `${kind}/${encodeURIComponent(name)}`
@@ -33,7 +33,7 @@ function head(target: Target, action: string): CallHead {
 const generateHead = (target: Target, stream: boolean): CallHead =>
   head(target, stream ? 'streamGenerateContent?alt=sse' : 'generateContent')
 
-/** What chat understands, in OpenAI's names; on Vertex AI too. */
+/** Supported parameters of chat by OpenAI's names; Vertex AI has the same. */
 export const geminiChatParams: readonly string[] = [
   'messages',
   'model',
@@ -65,7 +65,7 @@ export const geminiChatParams: readonly string[] = [
   'cached_content',
 ]
 
-/** `gemini/...`: clients that speak Gemini are forwarded, all others are translated. */
+/** `gemini/...`: calls in Gemini's dialect are forwarded, all others are translated. */
 export const gemini: Provider = {
   name: 'gemini',
   defaultBaseUrl: 'https://generativelanguage.googleapis.com/v1beta',
@@ -86,7 +86,7 @@ export const gemini: Provider = {
   countTokens: {
     request(request, target): TranslatedCall {
       const { body, dropped } = generateBody(request, target, host)
-      // Only inside a whole request are tools and the system instruction counted.
+      // Tools and the system instruction are counted only within a `generateContentRequest`.
       return {
         head: head(target, 'countTokens'),
         body: { generateContentRequest: { model: modelPath(target.model), ...body } },
@@ -97,9 +97,9 @@ export const gemini: Provider = {
   },
   embeddings: {
     request(request, target): TranslatedCall {
-      const wish = embeddingWish(request)
-      const dropped = [...wish.dropped, ...(wish.autoTruncate === undefined ? [] : ['auto_truncate'])]
-      return { head: head(target, 'batchEmbedContents'), body: batchEmbedBody(wish, modelPath(target.model)), dropped }
+      const input = embeddingInput(request)
+      const dropped = [...input.dropped, ...(input.autoTruncate === undefined ? [] : ['auto_truncate'])]
+      return { head: head(target, 'batchEmbedContents'), body: batchEmbedBody(input, modelPath(target.model)), dropped }
     },
     result: batchEmbedResult,
   },

@@ -1,12 +1,15 @@
-/** Pictures, sound and files as parts of a Gemini request (ai.google.dev/api/caching, "Part"). */
+/** Images, audio and files as parts of a Gemini request (ai.google.dev/api/caching, "Part"). */
 import type { Part, Source } from '../../core/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 
 const filesApi = 'https://generativelanguage.googleapis.com/v1beta/'
-/** What Google itself can read: Cloud Storage, its Files API, YouTube. */
-const readable =
-  /^(gs:\/\/|https:\/\/generativelanguage\.googleapis\.com\/|https:\/\/(www\.)?youtube\.com\/watch\?|https:\/\/youtu\.be\/)/i
+/** Addresses that Google itself can read: Cloud Storage, its Files API, YouTube. */
+const readable = new RegExp(
+  '^(gs://|https://generativelanguage\\.googleapis\\.com/|' +
+    'https://(www\\.)?youtube\\.com/watch\\?|https://youtu\\.be/)',
+  'i',
+)
 
 const mediaTypes: ReadonlyMap<string, string> = new Map(
   Object.entries<string>({
@@ -83,7 +86,7 @@ function extension(uri: string): string {
   return path.slice(path.lastIndexOf('.') + 1).toLowerCase()
 }
 
-/** Without its query, which may hold a signature. */
+/** An address for error messages, without its query, which may hold a signature. */
 function shown(uri: string): string {
   const plain = uri.split(/[?#]/, 1)[0]!
   return `"${plain.length > 100 ? `${plain.slice(0, 100)}...` : plain}"`

@@ -1,17 +1,17 @@
-/** What a Gemini model's name says about it. Names nobody knows count as old: every model takes the old words. */
+/** Properties of a Gemini model, derived from its name. Unknown names get version 0, whose format all models take. */
 
-/** Read from the name alone: Google is not asked. */
+/** Derived from the name. */
 export interface GeminiModel {
   /** `2.5` of `gemini-2.5-pro`; 0 = not known or not a Gemini model. */
   readonly version: number
   readonly tier: 'pro' | 'flash' | 'flash-lite' | ''
-  /** Writes pictures or speech; such models think in their own way or not at all. */
+  /** Generates images or speech; before Gemini 3 such models have no thinking options. */
   readonly media: boolean
-  /** Gemma up to 3 knows no system instruction (Gemma model card, "System instructions"). */
+  /** false = Gemma up to 3, which has no system instruction (Gemma model card, "System instructions"). */
   readonly systemInstruction: boolean
 }
 
-/** The newest family that `-latest` names may stand for. */
+/** The version assumed for `-latest` names. */
 const latestVersion = 3
 
 /** `name` with or without `models/` before it. Never throws. */

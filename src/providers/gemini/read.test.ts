@@ -1,4 +1,4 @@
-/** Answers of Gemini: whole and streamed are the same events; what breaks is named; signatures come back to their parts. */
+/** Answers of Gemini: whole and streamed give the same events, errors are named, signatures keep their parts. */
 import { describe, expect, test } from 'bun:test'
 import type { ChatEvent, ChatRequest } from '../../core/chat.ts'
 import type { Target } from '../../core/provider.ts'
@@ -124,7 +124,7 @@ describe('events', () => {
     )
   })
 
-  test('pictures, sound, code and its output; drafts inside thinking are left out', () => {
+  test('images, audio, code and its output; drafts inside thinking are left out', () => {
     const events = generateResult({
       ...candidate(
         [

@@ -1,4 +1,4 @@
-/** Answers of `generateContent`, whole or streamed, as events: a stream is many small answers, so one reader serves both. */
+/** Answers of `generateContent` as events. Each frame of a stream is such an answer, so one reader serves both. */
 import { createHash } from 'node:crypto'
 import type { ChatEvent, FinishReason } from '../../core/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
@@ -13,7 +13,7 @@ import { placeSignature } from './signature.ts'
 import type { SignedKind } from './signature.ts'
 import { UsageCounts } from './usage.ts'
 
-/** ai.google.dev/api/generate-content, "FinishReason". What is not here ended in a way that clients know as `stop`. */
+/** ai.google.dev/api/generate-content, "FinishReason". Reasons that are not listed become `stop` or `tool-calls`. */
 const finishReasons: ReadonlyMap<string, FinishReason> = new Map(
   Object.entries<FinishReason>({
     MAX_TOKENS: 'length',
@@ -29,7 +29,7 @@ const finishReasons: ReadonlyMap<string, FinishReason> = new Map(
     IMAGE_RECITATION: 'content-filter',
   }),
 )
-/** The model failed: there is no answer that could be used. */
+/** Reasons with which the model failed, so that there is no usable answer. */
 const failures: ReadonlySet<string> = new Set([
   'MALFORMED_FUNCTION_CALL',
   'UNEXPECTED_TOOL_CALL',
@@ -38,10 +38,10 @@ const failures: ReadonlySet<string> = new Set([
   'MISSING_THOUGHT_SIGNATURE',
 ])
 
-/** Nobody may ask for so many candidates. */
+/** Bounds the numbers of candidates; far above what the API generates. */
 const candidatesMax = 4096
 
-/** The first one comes without a number. */
+/** The candidate's number. The first one (0) has none on the wire. Throws `upstream-broken` for an invalid one. */
 function candidateIndex({ index }: Json): number {
   if (typeof index !== 'number') return 0
   if (Number.isInteger(index) && index >= 0 && index < candidatesMax) return index
@@ -51,11 +51,11 @@ function candidateIndex({ index }: Json): number {
   )
 }
 
-/** What is remembered of a choice. */
+/** State of one choice over a stream. */
 interface Choice {
   readonly index: number
   calls: number
-  /** All of its text: places of citations are counted in it. */
+  /** All of its text so far, to which the positions of citations refer. */
   text: string
   finished: boolean
   readonly cited: Set<string>
@@ -67,7 +67,7 @@ class AnswerReader {
   #id = ''
   #started = false
 
-  /** The events of one answer or one piece of a stream. Throws `upstream-broken` on another shape. */
+  /** The events of one answer or one frame of a stream. Throws `upstream-broken` on another shape. */
   read(body: unknown): ChatEvent[] {
     const error = errorIn(body)
     if (error) return [{ type: 'error', error }]
@@ -125,6 +125,7 @@ class AnswerReader {
       const index = choice.calls++
       return [...sign('call', index), ...this.#call(part.functionCall, choice.index, index)]
     }
+    // Images inside thoughts are drafts and are left out.
     if (part.thought === true) {
       const text = textOf(part.text)
       return [...(text ? [{ type: 'reasoning', choice: choice.index, text } as const] : []), ...sign('note')]
@@ -152,7 +153,7 @@ class AnswerReader {
   }
 }
 
-/** Older APIs give calls no ids: one that is the same whenever the same answer is read. */
+/** An id for a call without one (older APIs), derived from the answer, so that it is deterministic. */
 function callId(parts: readonly unknown[]): string {
   return `call_${createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 24)}`
 }
@@ -176,7 +177,7 @@ function failed(reason: string, message: string): GatewayError {
   )
 }
 
-/** Pictures, sound, files. Pictures inside thinking are drafts. */
+/** Images, audio and files of an answer. */
 function media(part: Json, choice: number): ChatEvent[] {
   if (isObject(part.fileData)) return [{ type: 'image', choice, source: { url: textOf(part.fileData.fileUri) } }]
   const { mimeType, data } = objectOf(part.inlineData)
@@ -185,7 +186,7 @@ function media(part: Json, choice: number): ChatEvent[] {
   return [{ type: 'image', choice, source: { data, mediaType: textOf(mimeType) || 'image/png' } }]
 }
 
-/** Code that the model ran, and what it printed, as text. */
+/** Code that the model executed, and its output, as fenced text. */
 function code(part: Json): string {
   if (isObject(part.executableCode)) {
     const { language, code: source } = part.executableCode
@@ -216,7 +217,7 @@ function token(candidate: Json) {
   }
 }
 
-/** Streams repeat their sources. */
+/** The citations not reported before: each frame of a stream repeats the earlier ones. */
 function newCitations(candidate: Json, choice: Choice): ChatEvent[] {
   if (!candidate.groundingMetadata && !candidate.citationMetadata) return []
   return citationsOf(candidate, choice.text).flatMap((citation): ChatEvent[] => {
@@ -237,6 +238,6 @@ export function generateResult(body: unknown): ChatEvent[] {
 /** A fresh reader of a stream. Throws on what is not JSON. */
 export function generateReader(): (frame: Frame) => readonly ChatEvent[] {
   const reader = new AnswerReader()
-  // Some hosts end with a mark that this dialect does not know.
+  // Some hosts end the stream with `[DONE]`, which is not part of the dialect.
   return ({ data }) => (data.startsWith('[DONE]') ? [] : reader.read(JSON.parse(data)))
 }

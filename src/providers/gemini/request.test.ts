@@ -1,4 +1,4 @@
-/** Requests in Gemini's words; what it cannot take is named. */
+/** Requests in Gemini's dialect; fields that it lacks are reported. */
 import { describe, expect, test } from 'bun:test'
 import type { ChatRequest, Message, Part } from '../../core/chat.ts'
 import type { Target } from '../../core/provider.ts'

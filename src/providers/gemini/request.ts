@@ -1,4 +1,4 @@
-/** The hub's request in the words of Gemini's `generateContent` (ai.google.dev/api/generate-content). */
+/** A chat request as the body of Gemini's `generateContent` (ai.google.dev/api/generate-content). */
 import type { ChatRequest, Tool } from '../../core/chat.ts'
 import type { Target } from '../../core/provider.ts'
 import { isObject, listOf, textOf } from '../../lib/json/json-values.ts'
@@ -13,30 +13,30 @@ import { speechConfig } from './voice.ts'
 
 const stopsMax = 5
 
-/** A body for `generateContent` or `predict`; `dropped` = what it could not carry, by OpenAI's names. */
+/** A body for `generateContent` or `predict`; `dropped` = the fields it cannot carry, by OpenAI's names. */
 export interface GeminiBody {
   readonly body: Json
   readonly dropped: readonly string[]
 }
 
-/** What differs between AI Studio and Vertex AI. */
-interface HostWords {
-  /** Calls and their results carry ids. */
+/** Differences between AI Studio and Vertex AI. */
+interface HostFeatures {
+  /** The host takes `id` on calls and their results. */
   readonly callIds: boolean
-  /** Files carry their names (`displayName`): Vertex AI's alone. */
+  /** The host takes `displayName` on files; only Vertex AI does. */
   readonly fileNames: boolean
 }
 
 /**
- * The body, and what it could not carry, by OpenAI's names. Throws `invalid-request` for messages that Gemini cannot be
- * sent, and for schemas that are too large for older models once their references are written out.
+ * The body, and the fields it cannot carry, by OpenAI's names. Throws `invalid-request` for messages that Gemini does
+ * not take, and for schemas that are too large for models before 2.5 once their references are expanded.
  */
-export function generateBody(request: ChatRequest, target: Target, host: HostWords): GeminiBody {
+export function generateBody(request: ChatRequest, target: Target, host: HostFeatures): GeminiBody {
   const model = geminiModel(target.model)
-  const talk = conversation(request.messages, { model, ...host })
-  const dropped = [...droppedFields(request), ...talk.dropped]
-  const body: Json = { contents: talk.contents }
-  if (talk.systemInstruction) body.systemInstruction = talk.systemInstruction
+  const { contents, systemInstruction, dropped: ofMessages } = conversation(request.messages, { model, ...host })
+  const dropped = [...droppedFields(request), ...ofMessages]
+  const body: Json = { contents }
+  if (systemInstruction) body.systemInstruction = systemInstruction
   const declared = tools(request, model, dropped)
   if (declared.length > 0) body.tools = declared
   const choice = toolConfig(request)
@@ -53,7 +53,7 @@ function droppedFields(request: ChatRequest): string[] {
     user: request.user,
     metadata: request.metadata,
     service_tier: request.serviceTier === 'auto' ? undefined : request.serviceTier,
-    // Gemini calls in parallel when it likes.
+    // Gemini decides about parallel calls itself: only `false` is lost.
     parallel_tool_calls: request.parallelToolCalls === false && request.tools ? false : undefined,
     'tools.function.strict': request.tools?.some(tool => tool.strict === true) || undefined,
     cache_control: request.tools?.find(tool => tool.cache)?.cache,
@@ -69,7 +69,7 @@ function generationConfig(request: ChatRequest, model: GeminiModel, dropped: str
     topK: request.topK,
     maxOutputTokens: request.maxOutputTokens,
     candidateCount: (request.choices ?? 1) > 1 ? request.choices : undefined,
-    // The API counts in 32 bits; a larger seed is folded, always to the same one.
+    // The API's seed is an int32; a larger one is reduced to its lowest 32 bits.
     seed: request.seed === undefined ? undefined : Number(BigInt.asIntN(32, BigInt(Math.trunc(request.seed)))),
     presencePenalty: request.presencePenalty,
     frequencyPenalty: request.frequencyPenalty,
@@ -85,15 +85,16 @@ function generationConfig(request: ChatRequest, model: GeminiModel, dropped: str
   return config
 }
 
-interface Filling {
+/** A configuration under construction. */
+interface ConfigDraft {
   readonly config: Json
   readonly dropped: string[]
 }
 
-function responseFormat(request: ChatRequest, model: GeminiModel, { config, dropped }: Filling): void {
+function responseFormat(request: ChatRequest, model: GeminiModel, { config, dropped }: ConfigDraft): void {
   const format = request.responseFormat
   if (!format || format.type === 'text') return
-  // Before Gemini 3, JSON answers and tools exclude each other; the tools are what the caller's program needs.
+  // Before Gemini 3, JSON mode and tools exclude each other; tools take precedence.
   if (request.tools && request.tools.length > 0 && model.version < 3) {
     dropped.push('response_format')
     return
@@ -120,11 +121,11 @@ function tools(request: ChatRequest, model: GeminiModel, dropped: string[]): Jso
 function declaration({ name, description, parameters }: Tool, model: GeminiModel, dropped: string[]): Json {
   const about: Json = { name, ...(description !== undefined && { description }) }
   if (!parameters) return about
-  // Newer models take any JSON Schema of a tool as it is.
+  // Models from 2.5 on take any JSON Schema for a tool's parameters.
   if (readsJsonSchema(model)) return { ...about, parametersJsonSchema: parameters }
   const { schema, lost } = openapiSchema(parameters, 'tools')
   dropped.push(...lost.map(keyword => `tools.function.parameters.${keyword}`))
-  // An object without properties is refused; no parameters say the same.
+  // An object without properties is refused; leaving `parameters` out means the same.
   return schema.type === 'OBJECT' && schema.properties === undefined ? about : { ...about, parameters: schema }
 }
 
@@ -136,36 +137,36 @@ function toolConfig({ tools: offered, toolChoice }: ChatRequest): Json | undefin
   return { functionCallingConfig: { mode: 'ANY', allowedFunctionNames: [toolChoice.name] } }
 }
 
-/** Fields that only one dialect knows: Gemini's own go in as they came, OpenAI's where there is a word for them. */
-function takeExtra(request: ChatRequest, filling: Filling & { readonly body: Json }): void {
+/** Adds fields that the hub lacks: of Gemini's dialect unchanged, of OpenAI's where Gemini has an equivalent. */
+function takeExtra(request: ChatRequest, draft: ConfigDraft & { readonly body: Json }): void {
   const { format, fields } = request.extra
   if (format !== 'gemini-generate') {
     for (const [name, value] of Object.entries(fields))
-      if (!takeOne(name, value, { ...filling, request })) filling.dropped.push(name)
+      if (!takeField(name, value, { ...draft, request })) draft.dropped.push(name)
     return
   }
   for (const [name, value] of Object.entries(fields)) {
     if (name === 'generationConfig' && isObject(value))
-      for (const [key, one] of Object.entries(value)) filling.config[key] ??= one
-    else if (name === 'tools' && Array.isArray(value)) filling.body.tools = [...listOf(filling.body.tools), ...value]
-    else filling.body[name] ??= value
+      for (const [key, one] of Object.entries(value)) draft.config[key] ??= one
+    else if (name === 'tools' && Array.isArray(value)) draft.body.tools = [...listOf(draft.body.tools), ...value]
+    else draft.body[name] ??= value
   }
 }
 
-interface ExtraPlace extends Filling {
+interface RequestDraft extends ConfigDraft {
   readonly body: Json
   readonly request: ChatRequest
 }
 
-/** false = there is no place for it. */
-function takeOne(name: string, value: unknown, { body, config, dropped, request }: ExtraPlace): boolean {
+/** Translates one of OpenAI's fields; false = Gemini has no equivalent. */
+function takeField(name: string, value: unknown, { body, config, dropped, request }: RequestDraft): boolean {
   switch (name) {
     case 'modalities':
       config.responseModalities = listOf(value).map(one => textOf(one).toUpperCase())
       return true
     case 'audio': {
       if (!isObject(value)) return false
-      // Sound comes as raw samples of 24 kHz, which OpenAI calls pcm16.
+      // Audio is returned as raw 16-bit samples at 24 kHz, OpenAI's `pcm16`.
       if (value.format !== 'pcm16') dropped.push('audio.format')
       const speech = speechConfig(textOf(value.voice))
       if (speech.replaced) dropped.push('audio.voice')
@@ -173,7 +174,7 @@ function takeOne(name: string, value: unknown, { body, config, dropped, request 
       return true
     }
     case 'web_search_options':
-      // A search beside functions is refused by most models.
+      // Most models refuse search together with functions.
       if (request.tools && request.tools.length > 0) return false
       body.tools = [{ googleSearch: {} }]
       if (isObject(value) && Object.keys(value).length > 0)

@@ -1,6 +1,6 @@
 /**
- * JSON Schema for Gemini. From 2.5 on it reads a subset of JSON Schema (`responseJsonSchema`,
- * `parametersJsonSchema`); older models only OpenAPI 3.0 (`responseSchema`, `parameters`), without references.
+ * JSON Schema for Gemini. Models from 2.5 on take a subset of JSON Schema (`responseJsonSchema`,
+ * `parametersJsonSchema`); older ones take OpenAPI 3.0 schemas (`responseSchema`, `parameters`) without references.
  * Source: ai.google.dev/api/generate-content, "GenerationConfig", and ai.google.dev/api/caching, "Schema".
  */
 import { GatewayError } from '../../core/errors.ts'
@@ -9,17 +9,17 @@ import type { Json } from '../../lib/json/json-values.ts'
 
 const nodesMax = 2000
 const depthMax = 32
-/** All keywords and choices of those parts. */
-const wordsMax = 100_000
+/** Keywords and list entries (`enum`, `required`, ...) of all visited nodes. */
+const entriesMax = 100_000
 
-/** A copy that Gemini takes; the given schema is not changed. */
+/** A copy in the form that Gemini takes; the given schema is not changed. */
 export interface CleanSchema {
   readonly schema: Json
-  /** Keywords that constrain values and that Gemini does not know. */
+  /** Keywords that constrain values but are unknown to Gemini; reported as dropped. */
   readonly lost: readonly string[]
 }
 
-/** Say something to readers or tools, nothing about which values are valid; or hold by themselves. */
+/** Keywords that may be removed without a report: they do not constrain values, or Gemini enforces them anyway. */
 const annotations: ReadonlySet<string> = new Set([
   '$schema',
   '$comment',
@@ -60,7 +60,7 @@ export function jsonSchema(schema: Json): CleanSchema {
 
 function subset(value: unknown, lost: Set<string>): Json {
   if (!isObject(value)) return {}
-  // Beside a reference nothing else may stand, but for the definitions of the root.
+  // With `$ref` no other keyword is allowed, except `$defs`.
   if (typeof value.$ref === 'string')
     return { $ref: value.$ref.replace(/^#\/definitions\//, '#/$defs/'), ...definitions(value, lost) }
   const out: Json = {}
@@ -70,7 +70,7 @@ function subset(value: unknown, lost: Set<string>): Json {
     else if (key === 'items' && !Array.isArray(one)) out.items = subset(one, lost)
     else if (key === 'anyOf' || key === 'oneOf' || key === 'prefixItems')
       out[key] = listOf(one).map(each => subset(each, lost))
-    // The old way to write a tuple.
+    // Before draft 2020-12, a list in `items` described a tuple.
     else if (key === 'items') out.prefixItems = listOf(one).map(each => subset(each, lost))
     else if (key === 'additionalProperties') out[key] = isObject(one) ? subset(one, lost) : one
     else if (key === 'const') out.enum = [one]
@@ -91,10 +91,10 @@ function mapOf(value: unknown, lost: Set<string>): Json {
     : {}
 }
 
-/** `allOf` as one schema: properties and required fields of all together; what was said first counts. */
+/** Merges `allOf` into one schema: the union of properties and required fields; of other keywords the first counts. */
 function merged(base: Json, all: readonly Json[]): Json {
   if (all.length === 0) return base
-  // Filled in place: each of thousands of parts would copy all before it.
+  // In place: a copy per part would take quadratic time with thousands of parts.
   const out = new Map(Object.entries(base))
   const properties = new Map<string, unknown>()
   const lists = new Map<string, Set<unknown>>()
@@ -123,8 +123,8 @@ interface Walk {
   /** For the error message and its `param`. */
   readonly where: string
   nodes: number
-  /** Keywords and choices that were looked at, each time. */
-  words: number
+  /** Keywords and list entries visited so far, repeated visits included. */
+  entries: number
 }
 
 const formats: ReadonlyMap<string, readonly string[]> = new Map(
@@ -166,17 +166,17 @@ const handled: ReadonlySet<string> = new Set([
   'maxProperties',
 ])
 
-/** The OpenAPI words of older models. Throws `invalid-request` when written-out references make it too large. */
+/** An OpenAPI 3.0 schema for older models. Throws `invalid-request` where expanding references makes it too large. */
 export function openapiSchema(schema: Json, where: string): CleanSchema {
-  const walk: Walk = { root: schema, lost: new Set(), where, nodes: 0, words: 0 }
+  const walk: Walk = { root: schema, lost: new Set(), where, nodes: 0, entries: 0 }
   const out = openapi(schema, walk, [])
   return { schema: out, lost: [...walk.lost] }
 }
 
-/** `trail` = the references that lead here; one that comes twice is a circle and ends as an object of any kind. */
+/** `trail` = the references followed so far; a circular one is replaced by an object without properties. */
 function openapi(value: unknown, walk: Walk, trail: readonly string[], depth = 0): Json {
-  walk.words += wordsIn(value)
-  if (++walk.nodes > nodesMax || walk.words > wordsMax || depth > depthMax)
+  walk.entries += entriesIn(value)
+  if (++walk.nodes > nodesMax || walk.entries > entriesMax || depth > depthMax)
     throw new GatewayError(
       'invalid-request',
       `the JSON schema in ${walk.where} is too large for this model once its $refs are written out; ` +
@@ -192,7 +192,7 @@ function openapi(value: unknown, walk: Walk, trail: readonly string[], depth = 0
   }
   const below = (one: unknown) => openapi(one, walk, trail, depth + 1)
   for (const key of Object.keys(value)) if (!handled.has(key) && !annotations.has(key)) walk.lost.add(key)
-  // A closed object is what Gemini writes anyway; a map of free names it cannot be told.
+  // `additionalProperties: false` is what Gemini does anyway; a schema for free names cannot be expressed.
   if (isObject(value.additionalProperties)) walk.lost.add('additionalProperties')
   const out: Json = {}
   for (const key of openapiKeywords) if (value[key] !== undefined) out[key] = value[key]
@@ -205,7 +205,7 @@ function openapi(value: unknown, walk: Walk, trail: readonly string[], depth = 0
   return merged(withAlternatives(value, out, below), objectsOf(value.allOf).map(below))
 }
 
-function wordsIn(value: unknown): number {
+function entriesIn(value: unknown): number {
   if (!isObject(value)) return 0
   const lists = [value.enum, value.type, value.required, value.anyOf, value.oneOf, value.allOf]
   return lists.reduce<number>((sum, list) => sum + listOf(list).length, Object.keys(value).length)
@@ -242,12 +242,12 @@ function objectOf(value: Json, out: Json, below: (one: unknown) => Json): void {
   if (names.length === 0) return
   out.properties = properties
   out.propertyOrdering = names
-  // A required field that is no property is refused.
+  // Gemini refuses `required` names that are not properties.
   const required = listOf(value.required).filter(name => names.includes(textOf(name)))
   if (required.length > 0) out.required = required
 }
 
-/** OpenAPI's `enum` of Gemini holds only texts. */
+/** `enum` and `const`: in Gemini's OpenAPI schemas only strings are allowed. */
 function enumOf(value: Json, out: Json, lost: Set<string>): void {
   const choices = value.const !== undefined ? [value.const] : value.enum
   if (!Array.isArray(choices)) return
@@ -261,7 +261,7 @@ function enumOf(value: Json, out: Json, lost: Set<string>): void {
   }
 }
 
-/** `anyOf` and `oneOf`; the alternative "null" is Gemini's `nullable`. */
+/** `anyOf` and `oneOf`; the alternative of type null becomes `nullable`. */
 function withAlternatives(value: Json, out: Json, below: (one: unknown) => Json): Json {
   const alternatives = [...objectsOf(value.anyOf), ...objectsOf(value.oneOf)]
   if (alternatives.length === 0) return out

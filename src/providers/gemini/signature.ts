@@ -1,27 +1,26 @@
 /**
- * Thought signatures through the hub. Gemini signs single parts (a call, a text, a thought) and wants each
- * signature back on its part; other dialects carry signatures only on thinking, which some of them move to
- * the front of a message. So a signature travels with the place that it belongs to:
+ * Thought signatures (ai.google.dev/gemini-api/docs/thought-signatures). Gemini signs single parts (a call, a text, a
+ * thought) and requires each signature back on its part. Other dialects carry signatures only on thinking, which some
+ * clients move to the front of a message. So a signature is sent to clients with the position of its part:
  *
  *     gemini/call/002/<signature>     of the third call of the message
  *
- * The head has 16 letters of the base64 alphabet, so that clients that decode signatures still can. It also
- * tells Gemini's signatures from those of other vendors, which Gemini would refuse.
- * Source: ai.google.dev/gemini-api/docs/thought-signatures.
+ * The prefix has 16 characters of the base64 alphabet, so that clients that decode signatures still can. It also
+ * distinguishes Gemini's signatures from those of other vendors, which Gemini would refuse.
  */
 export type SignedKind = 'call' | 'text' | 'note'
 
 interface PlacedSignature {
   /** `note` = the thought itself. */
   readonly kind: SignedKind
-  /** Which call of the message, from 0; 0 for the others. */
+  /** The position of the call among the message's calls, from 0; 0 for the other kinds. */
   readonly index: number
   readonly signature: string
 }
 
 const placed = /^gemini\/(call|text|note)\/(\d{3,6})\//
 
-/** The text that travels with the client; `readSignature` takes it apart again. */
+/** The signature as clients get it; `readSignature` is the inverse. */
 export function placeSignature({ kind, index, signature }: PlacedSignature): string {
   return `gemini/${kind}/${String(index).padStart(3, '0')}/${signature}`
 }
@@ -34,7 +33,7 @@ export function readSignature(text: string | undefined): PlacedSignature | undef
 }
 
 /**
- * What Google documents for histories without signatures (other vendors' answers, clients that drop thinking):
- * Gemini 3 refuses the first call of a step without any.
+ * The value that Google documents for histories without signatures (answers of other vendors, clients that drop
+ * thinking): Gemini 3 refuses a step whose first call has none.
  */
 export const skipSignatureCheck = 'skip_thought_signature_validator'

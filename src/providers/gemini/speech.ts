@@ -1,4 +1,4 @@
-/** Speech by Gemini's TTS models: an answer of sound (ai.google.dev/gemini-api/docs/speech-generation). */
+/** Speech by Gemini's TTS models (ai.google.dev/gemini-api/docs/speech-generation). */
 import { GatewayError } from '../../core/errors.ts'
 import type { SpeechRequest, SpeechResult } from '../../core/speech.ts'
 import { objectsOf, textOf } from '../../lib/json/json-values.ts'
@@ -20,7 +20,7 @@ const refusals: ReadonlySet<string> = new Set([
   'OTHER',
 ])
 
-/** Throws `invalid-request` for a file format that neither Gemini nor the gateway writes. */
+/** The body of `generateContent`. Throws `invalid-request` for other formats than `wav` and `pcm`. */
 export function speechBody(request: SpeechRequest): GeminiBody {
   if (request.format !== 'wav' && request.format !== 'pcm')
     throw new GatewayError(
@@ -34,7 +34,7 @@ export function speechBody(request: SpeechRequest): GeminiBody {
   const dropped = Object.keys(request.extra.fields)
   if (speech.replaced) dropped.push('voice')
   if (request.speed !== undefined && request.speed !== 1) dropped.push('speed')
-  // How to speak is said in the prompt itself.
+  // Instructions about the style belong into the prompt.
   const text = request.instructions ? `${request.instructions}:\n${request.input}` : request.input
   return {
     body: {
@@ -45,17 +45,20 @@ export function speechBody(request: SpeechRequest): GeminiBody {
   }
 }
 
-/** Samples of 16 bits, little-endian, one channel; in a WAV file where the client asked for one. */
+/**
+ * The audio: 16-bit little-endian mono samples, in a WAV file where `request.format` is `wav`. Throws `content-policy`,
+ * `upstream-failed` or `upstream-broken` where there is none.
+ */
 export function speechResult(body: unknown, request: SpeechRequest): SpeechResult {
   const error = errorIn(body)
   if (error) throw error
   const [candidate] = objectsOf(objectOf(body).candidates)
-  const sounds = objectsOf(objectOf(candidate?.content).parts)
+  const clips = objectsOf(objectOf(candidate?.content).parts)
     .map(part => objectOf(part.inlineData))
     .filter(one => textOf(one.data) !== '')
-  const [first] = sounds
-  if (!first) throw noSound(textOf(candidate?.finishReason))
-  const samples = Buffer.concat(sounds.map(one => Buffer.from(textOf(one.data), 'base64')))
+  const [first] = clips
+  if (!first) throw noAudio(textOf(candidate?.finishReason))
+  const samples = Buffer.concat(clips.map(one => Buffer.from(textOf(one.data), 'base64')))
   const rate = Number(/rate=(\d{4,6})/.exec(textOf(first.mimeType))?.[1] ?? sampleRateDefault)
   const usage = usageOf(objectOf(body).usageMetadata)
   return {
@@ -65,7 +68,7 @@ export function speechResult(body: unknown, request: SpeechRequest): SpeechResul
   }
 }
 
-function noSound(reason: string): GatewayError {
+function noAudio(reason: string): GatewayError {
   if (refusals.has(reason))
     return new GatewayError('content-policy', `the upstream did not speak the text (${reason})`, { param: 'input' })
   return reason === ''
@@ -73,7 +76,7 @@ function noSound(reason: string): GatewayError {
     : new GatewayError('upstream-failed', `the upstream answered without sound (${reason})`)
 }
 
-/** RIFF head of 44 bytes before the samples. */
+/** Prepends the RIFF header of 44 bytes for 16-bit mono samples. */
 function wavFile(samples: Uint8Array, samplesPerSecond: number): Uint8Array {
   const head = Buffer.alloc(wavHeadBytes)
   head.write('RIFF', 0, 'latin1')

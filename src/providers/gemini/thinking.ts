@@ -1,9 +1,12 @@
-/** Thinking in Gemini's words: a level from version 3 on, a budget of tokens in 2.5, nothing before (docs: "Gemini thinking"). */
+/**
+ * Reasoning as Gemini's `thinkingConfig` (ai.google.dev/gemini-api/docs/thinking): a level from version 3 on, a budget
+ * of tokens in 2.5, nothing before.
+ */
 import type { ChatRequest, ReasoningEffort } from '../../core/chat.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import type { GeminiModel } from './model.ts'
 
-/** The budgets of Google's own OpenAI-compatible API (docs: "OpenAI compatibility"). */
+/** Tokens; the budgets of Google's OpenAI-compatible API (ai.google.dev/gemini-api/docs/openai). */
 const budgetOfEffort: Readonly<Record<ReasoningEffort, number>> = {
   none: 0,
   minimal: 1024,
@@ -12,10 +15,10 @@ const budgetOfEffort: Readonly<Record<ReasoningEffort, number>> = {
   high: 24_576,
   xhigh: 32_768,
 }
-/** The model decides. */
+/** -1 = the model chooses its budget. */
 const dynamicBudget = -1
 
-/** `thinkingConfig`; undefined = the model's own way. A wish that the model cannot follow goes into `dropped`. */
+/** `thinkingConfig`; undefined = the model's default. Settings that the model cannot follow are added to `dropped`. */
 export function thinkingConfig(request: ChatRequest, model: GeminiModel, dropped: string[]): Json | undefined {
   const { reasoning } = request
   if (!reasoning) return undefined
@@ -35,13 +38,13 @@ export function thinkingConfig(request: ChatRequest, model: GeminiModel, dropped
 }
 
 function withoutThinking(model: GeminiModel, dropped: string[]): Json {
-  // Pro models always think: the least is what they can do.
+  // Thinking of Pro models cannot be switched off: they get the least budget or level.
   if (model.tier === 'pro') dropped.push('reasoning_effort')
   if (model.version >= 3) return { thinkingLevel: levelOf('minimal', model) }
   return { thinkingBudget: model.tier === 'pro' ? budgetRange(model).min : 0 }
 }
 
-/** Gemini 3 Pro knows LOW and HIGH, later Pro models MEDIUM too, Flash also MINIMAL. */
+/** Gemini 3 Pro has LOW and HIGH, later Pro models also MEDIUM, Flash also MINIMAL. */
 function levelOf(effort: ReasoningEffort, { tier, version }: GeminiModel): string {
   if (effort === 'none' || effort === 'minimal') return tier === 'pro' ? 'LOW' : 'MINIMAL'
   if (effort === 'low') return 'LOW'

@@ -4,7 +4,7 @@ import { isObject, objectsOf } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { countOf } from '../json.ts'
 
-/** Counts over a stream: each report replaces what the ones before it said. */
+/** Usage over a stream: reports are cumulative, so each count replaces the earlier one of the same name. */
 export class UsageCounts {
   readonly #seen: Json = {}
 
@@ -14,7 +14,7 @@ export class UsageCounts {
       if (count !== null && count !== undefined) this.#seen[name] = count
   }
 
-  /** Undefined when nothing was reported, or nothing that can be believed. */
+  /** Undefined = nothing was reported, or a count is invalid. */
   usage(): Usage | undefined {
     const seen = this.#seen
     const prompt = countOf(seen.promptTokenCount)
@@ -50,7 +50,7 @@ function modalityTokens(details: unknown, modality: 'AUDIO' | 'IMAGE'): number {
   )
 }
 
-/** Of one report. */
+/** The usage of a single report; undefined = none, or invalid. */
 export function usageOf(value: unknown): Usage | undefined {
   const counts = new UsageCounts()
   counts.take(value)

@@ -1,7 +1,7 @@
 /** Voices of Gemini's speech (ai.google.dev/gemini-api/docs/speech-generation, "Voice options"). */
 import type { Json } from '../../lib/json/json-values.ts'
 
-/** OpenAI's voices, by which clients ask without thinking, and a voice of a similar kind. */
+/** OpenAI's voices, which clients send by default, and a similar voice of Gemini. */
 const similarVoices: ReadonlyMap<string, string> = new Map(
   Object.entries<string>({
     alloy: 'Kore',
@@ -22,11 +22,11 @@ const similarVoices: ReadonlyMap<string, string> = new Map(
 
 interface Speech {
   readonly config: Json
-  /** The voice asked for is OpenAI's; another stands in for it. */
+  /** The requested voice is OpenAI's and was replaced by a similar one. */
   readonly replaced: boolean
 }
 
-/** Any other name goes to Google, which knows its newest voices, with a capital letter as Google writes them. */
+/** `speechConfig` for a voice. Names that are not OpenAI's are sent to Google with a capital first letter. */
 export function speechConfig(voice: string): Speech {
   const similar = similarVoices.get(voice.toLowerCase())
   const name = similar ?? voice.charAt(0).toUpperCase() + voice.slice(1)

@@ -1,28 +1,32 @@
-/** What the first bytes of an audio file say about it. */
+/** Reads the format, and for WAV and FLAC the duration, from the first bytes of an audio file. */
 
+/** Properties of an audio file. */
 export interface AudioFile {
   /** `WAV`, `FLAC`, ... */
   readonly format: string
-  /** Undefined where the first bytes do not say. */
+  /** Undefined where the first bytes do not hold it. */
   readonly durationS?: number
   readonly sampleRateHz?: number
   readonly channels?: number
 }
 
-/** Undefined = none of the formats that the API names (flac, mp3, mp4, m4a, ogg, wav, webm). `totalBytes` is the whole file's. */
+/**
+ * Undefined = none of the formats that OpenAI's API names (flac, mp3, mp4, m4a, ogg, wav, webm). `head` = the first
+ * bytes of the file, `totalBytes` = its whole length.
+ */
 export function readAudioFile(head: Uint8Array, totalBytes: number): AudioFile | undefined {
   const bytes = Buffer.from(head.buffer, head.byteOffset, head.byteLength)
-  const word = (at: number, length = 4) => bytes.toString('latin1', at, at + length)
-  if (word(0) === 'RIFF' && word(8) === 'WAVE') return readWav(bytes, totalBytes)
-  if (word(0) === 'fLaC') return readFlac(bytes)
-  if (word(0) === 'OggS') return { format: 'Ogg' }
-  if (word(4) === 'ftyp') return { format: 'MP4' }
-  if (word(0, 3) === 'ID3' || (bytes[0] === 0xff && (bytes[1]! & 0xe6) === 0xe2)) return { format: 'MP3' }
+  const tag = (at: number, length = 4) => bytes.toString('latin1', at, at + length)
+  if (tag(0) === 'RIFF' && tag(8) === 'WAVE') return readWav(bytes, totalBytes)
+  if (tag(0) === 'fLaC') return readFlac(bytes)
+  if (tag(0) === 'OggS') return { format: 'Ogg' }
+  if (tag(4) === 'ftyp') return { format: 'MP4' }
+  if (tag(0, 3) === 'ID3' || (bytes[0] === 0xff && (bytes[1]! & 0xe6) === 0xe2)) return { format: 'MP3' }
   if (bytes.length >= 4 && bytes.readUInt32BE(0) === 0x1a45dfa3) return { format: 'WebM' }
   return undefined
 }
 
-/** Walks the chunks; a length that lies is cut to what the file really has. */
+/** Walks the RIFF chunks. A data length beyond the end of the file is reduced to the bytes that are there. */
 function readWav(bytes: Buffer, totalBytes: number): AudioFile {
   let rate: { bytesPerSecond: number; sampleRateHz: number; channels: number } | undefined
   for (let at = 12; at + 8 <= bytes.length; ) {
@@ -35,16 +39,19 @@ function readWav(bytes: Buffer, totalBytes: number): AudioFile {
         bytesPerSecond: bytes.readUInt32LE(at + 16),
       }
     if (name === 'data' && rate && rate.bytesPerSecond > 0) {
-      const { bytesPerSecond, ...shown } = rate
+      const { bytesPerSecond, ...properties } = rate
       const dataBytes = Math.min(length, Math.max(totalBytes - at - 8, 0))
-      return { format: 'WAV', durationS: round(dataBytes / bytesPerSecond), ...shown }
+      return { format: 'WAV', durationS: round(dataBytes / bytesPerSecond), ...properties }
     }
     at += 8 + length + (length & 1)
   }
   return { format: 'WAV' }
 }
 
-/** STREAMINFO comes first: 20 bits of sample rate, 3 of channels - 1, 5 of depth, 36 of samples (RFC 9639, section 8.2). */
+/**
+ * The first block is STREAMINFO: 20 bits of sample rate, 3 of channels - 1, 5 of depth, 36 of samples
+ * (RFC 9639, section 8.2).
+ */
 function readFlac(bytes: Buffer): AudioFile {
   if (bytes.length < 26 || (bytes[4]! & 0x7f) !== 0) return { format: 'FLAC' }
   const packed = bytes.readBigUInt64BE(18)

@@ -1,6 +1,6 @@
 /**
- * Chat without a model: deterministic, and it says so. It follows the parts of a request that programs
- * depend on: tools, JSON schemas, stop, length, choices, usage.
+ * Simulated chat: deterministic, and marked as simulated. It follows the fields of a request that programs depend on:
+ * tools, JSON schemas, stop, length, choices, usage.
  */
 import { estimateTokenCount } from 'tokenx'
 import { isObject, objectsOf } from '../../lib/json/json-values.ts'
@@ -8,15 +8,15 @@ import type { Json } from '../../lib/json/json-values.ts'
 import { LocalRefusal } from './refusal.ts'
 import { synthesise } from './synthesise.ts'
 
-/** A text or one call, not yet in the words of an answer or of a stream. */
+/** One choice: a text or one call, before it is written as an answer or a stream. */
 export interface LocalChoice {
   readonly text: string
   readonly calls: readonly { id: string; name: string; arguments: string }[]
-  /** `function_call` = the client asked in the old words, and knows one call only. */
+  /** `function_call` = the request has the deprecated `functions`, whose answer holds one call. */
   readonly finish: 'stop' | 'length' | 'tool_calls' | 'function_call'
 }
 
-/** What `answerChat` decided. Counts are estimates; the prompt counts once, however many choices there are. */
+/** The result of `answerChat`. Counts are estimates; the prompt counts once for all choices. */
 export interface LocalAnswer {
   readonly id: string
   readonly choices: readonly LocalChoice[]
@@ -24,13 +24,13 @@ export interface LocalAnswer {
 }
 
 const echoLengthMax = 400
-/** Where the name of a tool is looked for. */
-const askedLengthMax = 10_000
+/** Characters of the last user message that are searched for the name of a tool. */
+const searchedLengthMax = 10_000
 const stopsMax = 16
 const choicesMax = 128
-/** All choices of an answer together; a stream sends an event for every few of them. */
+/** Characters of all choices of an answer; a stream sends an event for every few of them. */
 const charactersMax = 256 * 1024
-/** Counting more of the prompt than this would take longer than the answer. */
+/** Characters of the prompt that are counted; the rest is extrapolated, to bound the time. */
 const countedLengthMax = 1024 * 1024
 
 /** Text of a message's content, whether a string or parts. */
@@ -41,15 +41,15 @@ function contentText(content: unknown): string {
     .join('')
 }
 
-/** Answers a chat completion request of OpenAI's shape. Throws LocalRefusal on what would grow without bounds. */
+/** Answers a chat completion request of OpenAI's shape. Throws LocalRefusal for answers that would be too large. */
 export function answerChat(body: Json): LocalAnswer {
   const messages = objectsOf(body.messages)
-  const call = wantedCall(body, messages)
-  const single = call ? undefined : cutToWishes(replyText(body, messages), body)
+  const call = requestedCall(body, messages)
+  const single = call ? undefined : applyStopAndLength(replyText(body, messages), body)
   const id = `chatcmpl-simulated-${Bun.hash(JSON.stringify([body.model, body.messages, body.seed ?? 0])).toString(36)}`
   const count = choiceCount(body.n)
-  const written = call ? call.name.length + call.arguments.length : single!.text.length
-  if (written * count > charactersMax)
+  const characters = call ? call.name.length + call.arguments.length : single!.text.length
+  if (characters * count > charactersMax)
     throw new LocalRefusal('n', `the built-in model writes at most ${charactersMax} characters; ask for fewer choices`)
   const choices = Array.from({ length: count }, (_, at): LocalChoice => {
     if (!call) return { text: single!.text, calls: [], finish: single!.finish }
@@ -80,7 +80,7 @@ function choiceCount(value: unknown): number {
   throw new LocalRefusal('n', `\`n\` must be an integer from 1 to ${choicesMax}`)
 }
 
-/** An estimate, as everything here; of a long text the beginning speaks for the rest. */
+/** An estimate; for a long text, extrapolated from its beginning. */
 function countTokens(text: string): number {
   if (text.length <= countedLengthMax) return estimateTokenCount(text)
   return Math.ceil((estimateTokenCount(text.slice(0, countedLengthMax)) * text.length) / countedLengthMax)
@@ -90,20 +90,20 @@ function tokensOf(choice: LocalChoice): number {
   return splitTokens(choice.text + choice.calls.map(call => call.name + call.arguments).join('')).length
 }
 
-/** What a stream sends one by one. */
+/** The pieces of a stream, which also count as tokens. */
 export function splitTokens(text: string): string[] {
   return text.match(/\s*\S{1,6}|\s+/gu) ?? []
 }
 
-interface WantedCall {
+interface RequestedCall {
   readonly name: string
   readonly arguments: string
-  /** Asked for as `functions`, so that it is answered as `function_call`. */
+  /** Declared in `functions`, so that it is answered as `function_call`. */
   readonly isLegacy: boolean
 }
 
-/** One call at most, whatever `parallel_tool_calls` allows. */
-function wantedCall(body: Json, messages: readonly Json[]): WantedCall | undefined {
+/** The call to make: a forced tool, or one that the last user message names; at most one. */
+function requestedCall(body: Json, messages: readonly Json[]): RequestedCall | undefined {
   const choice = chosenTool(body.tool_choice ?? body.function_call)
   const functions = objectsOf(body.functions)
   const tools = [...objectsOf(body.tools).map(functionOf), ...functions].filter(
@@ -111,13 +111,13 @@ function wantedCall(body: Json, messages: readonly Json[]): WantedCall | undefin
   )
   if (tools.length === 0 || choice.mode === 'none') return undefined
   const last = messages.at(-1)
-  const asked = last?.role === 'user' ? contentText(last.content).slice(0, askedLengthMax) : ''
+  const userText = last?.role === 'user' ? contentText(last.content).slice(0, searchedLengthMax) : ''
   const tool =
     choice.name !== undefined
       ? tools.find(one => one.name === choice.name)
       : choice.mode === 'required'
         ? tools[0]
-        : tools.find(one => typeof one.name === 'string' && asked.includes(one.name))
+        : tools.find(one => typeof one.name === 'string' && userText.includes(one.name))
   if (!tool || typeof tool.name !== 'string') return undefined
   const isLegacy = functions.length > 0 && (body.tools === undefined || body.tools === null)
   return { name: tool.name, arguments: JSON.stringify(tool.parameters ? synthesise(tool.parameters) : {}), isLegacy }
@@ -129,15 +129,15 @@ function functionOf(tool: Json): Json {
 }
 
 interface ChosenTool {
-  /** `auto` where nothing was said. */
+  /** `auto` by default. */
   readonly mode: unknown
-  /** This one, whatever the text says. */
+  /** The forced tool. */
   readonly name?: unknown
-  /** Only these; absent = all. */
+  /** The tools that may be called; absent = all. */
   readonly allowed?: ReadonlySet<unknown>
 }
 
-/** A mode, `{type, function: {name}}`, the old `{name}`, or OpenAI's `allowed_tools`. */
+/** Reads a mode, `{type, function: {name}}`, the deprecated `{name}`, or `allowed_tools`. */
 function chosenTool(choice: unknown): ChosenTool {
   if (!isObject(choice)) return { mode: choice ?? 'auto' }
   if (isObject(choice.allowed_tools)) {
@@ -153,16 +153,16 @@ function chosenTool(choice: unknown): ChosenTool {
 function replyText(body: Json, messages: readonly Json[]): string {
   const format = isObject(body.response_format) ? body.response_format : {}
   const last = messages.at(-1)
-  const said = contentText(last?.content).slice(0, echoLengthMax)
+  const echo = contentText(last?.content).slice(0, echoLengthMax)
   if (format.type === 'json_schema' && isObject(format.json_schema))
     return JSON.stringify(synthesise(format.json_schema.schema ?? {}))
-  if (format.type === 'json_object') return JSON.stringify({ simulated: true, you_said: said })
-  if (last?.role === 'tool' || last?.role === 'function') return `[simulated] The tool answered: ${said}`
-  return `[simulated] No model is configured, so this is Modelgate's built-in echo. You said: ${said}`
+  if (format.type === 'json_object') return JSON.stringify({ simulated: true, you_said: echo })
+  if (last?.role === 'tool' || last?.role === 'function') return `[simulated] The tool answered: ${echo}`
+  return `[simulated] No model is configured, so this is Modelgate's built-in echo. You said: ${echo}`
 }
 
-/** `stop` and the length limit, in that order, as a model would meet them. */
-function cutToWishes(text: string, body: Json): { text: string; finish: 'stop' | 'length' } {
+/** Cuts the text at the first stop sequence, then at the length limit. */
+function applyStopAndLength(text: string, body: Json): { text: string; finish: 'stop' | 'length' } {
   const given: unknown[] = Array.isArray(body.stop) ? body.stop.slice(0, stopsMax) : [body.stop]
   const stops = given.filter(one => typeof one === 'string' && one !== '') as string[]
   const ends = stops.map(stop => text.indexOf(stop)).filter(at => at >= 0)

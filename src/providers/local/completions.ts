@@ -1,4 +1,4 @@
-/** Text completions: each prompt is answered like a user's message (OpenAI API reference, "Completions", legacy). */
+/** Text completions: each prompt is answered like a user message (OpenAI API reference, "Completions"). */
 import type { InProcessAnswer } from '../../core/provider.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { answerChat, splitTokens } from './chat.ts'
@@ -8,34 +8,34 @@ import { createdS, events, includesUsage, json } from './wire.ts'
 
 /** Prompts times choices of one call. */
 const answersMax = 2048
-/** All echoes of an answer together. */
+/** Characters of all echoes of an answer. */
 const echoCharactersMax = 1024 * 1024
 
-interface Written {
-  /** The prompt, where the client asked for it. */
+interface TextChoice {
+  /** The prompt where `echo` is true, else ''. */
   readonly echo: string
   readonly text: string
   readonly finish: LocalChoice['finish']
 }
 
 /**
- * Answers a completion request of OpenAI's shape; the choices of the n-th prompt follow those of the ones before it.
- * Throws LocalRefusal on wishes that it cannot keep, and on what would grow without bounds.
+ * Answers a completion request of OpenAI's shape; choices are in the order of the prompts. Throws LocalRefusal for
+ * fields that it cannot follow, and for answers that would be too large.
  */
 export function answerCompletion(body: Json): InProcessAnswer {
   const prompts = promptsOf(body.prompt)
   const choicesEach = Math.max(Number(body.n ?? 1), 1)
   if (prompts.length * choicesEach > answersMax)
     throw new LocalRefusal('prompt', `prompts times \`n\` may be at most ${answersMax}; send fewer prompts at a time`)
-  refuseOtherAnswers(body)
+  refuseUnsupported(body)
   const echoes = body.echo === true ? echoesOf(prompts, choicesEach, body) : undefined
-  // A text completion has no place for calls.
-  const asked = { ...body, tools: undefined, functions: undefined }
+  // Text completions have no tool calls.
+  const request = { ...body, tools: undefined, functions: undefined }
   const answers = prompts.map(prompt =>
-    answerChat({ ...asked, messages: [{ role: 'user', content: promptText(prompt) }] }),
+    answerChat({ ...request, messages: [{ role: 'user', content: promptText(prompt) }] }),
   )
   const choices = answers.flatMap(({ choices: all }, at) =>
-    all.map(({ text, finish }): Written => ({ echo: echoes?.[at] ?? '', text, finish })),
+    all.map(({ text, finish }): TextChoice => ({ echo: echoes?.[at] ?? '', text, finish })),
   )
   const head = {
     id: answers[0]!.id.replace('chatcmpl', 'cmpl'),
@@ -59,14 +59,14 @@ function promptsOf(prompt: unknown): unknown[] {
   return typeof prompt[0] === 'number' ? [prompt] : prompt
 }
 
-/** Token ids have no text here; as numbers they are still something to answer. */
+/** The prompt as text; token ids, which have no text here, as numbers. */
 const promptText = (prompt: unknown): string => (Array.isArray(prompt) ? prompt.join(' ') : String(prompt))
 
 /**
- * What asks for another answer. Through the gateway these two are dropped or refused before; a line of a batch comes
- * here as it was written.
+ * Fields that would change the answer. In calls they are dropped or refused earlier; the lines of a batch arrive here
+ * unchecked.
  */
-function refuseOtherAnswers(body: Json): void {
+function refuseUnsupported(body: Json): void {
   if (typeof body.suffix === 'string' && body.suffix !== '')
     throw new LocalRefusal('suffix', 'the built-in model fills no middle; leave `suffix` out')
   if (typeof body.best_of === 'number' && body.best_of > 1 && body.best_of !== (body.n ?? 1))
@@ -100,7 +100,7 @@ function choice(index: number, text: string, more: { finish: string | null; logp
   return { index, text, logprobs: more.logprobs, finish_reason: more.finish }
 }
 
-/** The old columns; `offset` = characters before the first token. Every token of a deterministic model is certain. */
+/** `logprobs` of text completions; `offset` = characters before the first token. All probabilities are 1. */
 function logprobsOf({ logprobs }: Json, tokens: readonly string[], offset: number): Json | null {
   if (typeof logprobs !== 'number') return null
   let at = offset
@@ -112,7 +112,7 @@ function logprobsOf({ logprobs }: Json, tokens: readonly string[], offset: numbe
   }
 }
 
-function chunksOf(body: Json, choices: readonly Written[], { head, usage }: { head: Json; usage: Json }): Json[] {
+function chunksOf(body: Json, choices: readonly TextChoice[], { head, usage }: { head: Json; usage: Json }): Json[] {
   const chunks = choices.flatMap(({ echo, text, finish }, index) => {
     let offset = 0
     const tokens = splitTokens(text).map(token => {

@@ -1,11 +1,11 @@
-/** Embeddings without a model: hashed character n-grams. Similar texts really are near each other. */
+/** Simulated embeddings: hashed character n-grams, so that similar texts have similar vectors. */
 import { estimateTokenCount } from 'tokenx'
 import { LocalRefusal } from './refusal.ts'
 
 const dimensionsDefault = 1024
 const dimensionsMax = 8192
 const inputsMax = 2048
-/** Numbers an answer, all vectors together: 2048 inputs of 1024 dimensions. */
+/** Numbers in all vectors of an answer: 2048 inputs of 1024 dimensions. */
 const numbersMax = inputsMax * dimensionsDefault
 const inputLengthMax = 100_000
 const totalLengthMax = 2_000_000
@@ -14,7 +14,7 @@ const gramMax = 4
 
 type Input = string | readonly number[]
 
-/** Unit length; the same text always gives the same vector. */
+/** A deterministic vector of length 1. */
 export function embed(input: Input, dimensions = dimensionsDefault): Float32Array {
   const vector = new Float32Array(dimensions)
   const text =
@@ -24,7 +24,7 @@ export function embed(input: Input, dimensions = dimensionsDefault): Float32Arra
   for (let size = gramMin; size <= gramMax; size++)
     for (let at = 0; at + size <= text.length; at++) {
       const hash = fnv(text, at, size)
-      // One bit decides the sign, so that collisions cancel instead of adding up.
+      // One bit of the hash is the sign, so that collisions cancel out on average.
       vector[(hash >>> 1) % dimensions]! += (hash & 1) === 0 ? 1 : -1
     }
   const length = Math.hypot(...vector)
@@ -33,13 +33,14 @@ export function embed(input: Input, dimensions = dimensionsDefault): Float32Arra
   return vector
 }
 
+/** FNV-1a, 32 bits, seeded with the size. */
 function fnv(text: string, from: number, size: number): number {
   let hash = 0x811c9dc5 ^ size
   for (let at = from; at < from + size; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193)
   return hash >>> 0
 }
 
-/** Answers an embeddings request of OpenAI's shape. Throws LocalRefusal on what would take too long or too much. */
+/** Answers an embeddings request of OpenAI's shape. Throws LocalRefusal for inputs beyond the limits above. */
 export function answerEmbeddings(body: Record<string, unknown>): object {
   const inputs = readInputs(body.input)
   const dimensions = readDimensions(body.dimensions)

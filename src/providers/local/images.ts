@@ -1,4 +1,4 @@
-/** Pictures without a model: a mirrored pattern of coloured cells that the prompt decides. Real PNG, and small. */
+/** Simulated image generation: a mirrored pattern of coloured cells derived from the prompt, as PNG. */
 import { deflateSync } from 'node:zlib'
 import type { Json } from '../../lib/json/json-values.ts'
 import { LocalRefusal } from './refusal.ts'
@@ -12,8 +12,8 @@ const cells = 8
 const pngSignature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
 
 /**
- * Answers an image request of OpenAI's shape. `created` is fixed: the same request gives the same bytes. Throws
- * LocalRefusal on what it cannot draw.
+ * Answers an image request of OpenAI's shape. `createdS` (epoch seconds) is a parameter so that answers are
+ * deterministic. Throws LocalRefusal for unsupported sizes, formats and counts.
  */
 export function answerImages(body: Json, createdS: number): object {
   const prompt = readPrompt(body.prompt)
@@ -23,12 +23,10 @@ export function answerImages(body: Json, createdS: number): object {
     throw new LocalRefusal('output_format', 'the built-in image model makes png only')
   if (body.stream === true)
     throw new LocalRefusal('stream', 'the built-in image model does not stream; leave `stream` out')
-  const pictures = Array.from({ length: count }, (_, at) =>
-    drawPng(`${prompt}\n${at}`, width, height).toString('base64'),
-  )
+  const images = Array.from({ length: count }, (_, at) => drawPng(`${prompt}\n${at}`, width, height).toString('base64'))
   return {
     created: createdS,
-    data: pictures.map(data => ({
+    data: images.map(data => ({
       ...(body.response_format === 'url' ? { url: `data:image/png;base64,${data}` } : { b64_json: data }),
       revised_prompt: '[simulated] A pattern of coloured cells; no image model is configured.',
     })),
@@ -54,22 +52,22 @@ function readSize(value: unknown): { width: number; height: number } {
   throw new LocalRefusal('size', `\`size\` must be "auto" or WIDTHxHEIGHT with sides from ${sideMin} to ${sideMax}`)
 }
 
-/** Four colours at two bits a pixel: the largest picture is 1 MiB before compression (PNG specification, section 11.2). */
+/** Four colours at two bits per pixel: at most 1 MiB before compression (PNG specification, section 11.2). */
 function drawPng(seed: string, width: number, height: number): Buffer {
   const rowBytes = Math.ceil(width / 4)
   const pixels = Buffer.alloc((rowBytes + 1) * height)
   const row = Buffer.alloc(rowBytes + 1)
-  let drawn = -1
+  let drawnCellY = -1
   for (let y = 0; y < height; y++) {
     const cellY = Math.floor((y * cells) / height)
-    if (cellY !== drawn) drawRow(row, { seed, cellY, width })
-    drawn = cellY
+    if (cellY !== drawnCellY) drawRow(row, { seed, cellY, width })
+    drawnCellY = cellY
     row.copy(pixels, y * row.length)
   }
   const header = Buffer.alloc(13)
   header.writeUInt32BE(width, 0)
   header.writeUInt32BE(height, 4)
-  // Two bits a sample, colours of a palette.
+  // Bit depth 2, colour type 3 (palette), default compression, filter and interlace methods.
   header.set([2, 3, 0, 0, 0], 8)
   return Buffer.concat([
     pngSignature,
@@ -80,7 +78,7 @@ function drawPng(seed: string, width: number, height: number): Buffer {
   ])
 }
 
-/** The first byte of a row says that it is not filtered. */
+/** Draws a row of pixels; its first byte, 0, is the filter type "none". */
 function drawRow(row: Buffer, { seed, cellY, width }: { seed: string; cellY: number; width: number }): void {
   row.fill(0)
   for (let x = 0; x < width; x++) {
@@ -98,6 +96,7 @@ function palette(seed: string): Buffer {
   return colours
 }
 
+/** Length, type, data and CRC. */
 function chunk(type: string, data: Buffer): Buffer {
   const named = Buffer.concat([Buffer.from(type, 'latin1'), data])
   const framed = Buffer.alloc(named.length + 8)

@@ -1,6 +1,6 @@
 /**
- * The provider that is always there: no key, no network, no model. It answers in OpenAI's exact wire
- * format, so a fresh machine has a working first call, and says in its name that it is simulated.
+ * The built-in provider: no key, no network, no model. It answers in OpenAI's wire format, so that a first call works
+ * without any configuration. The names of its models say that they are simulated.
  */
 import type { ModelMode } from '../../core/deployment.ts'
 import type { ForwardQuirks, InProcessAnswer, InProcessFile, Provider } from '../../core/provider.ts'
@@ -21,7 +21,7 @@ import { answerSpeech } from './speech.ts'
 import { answerTranscription } from './transcriptions.ts'
 import { createdS, events, includesUsage, json } from './wire.ts'
 
-/** Models that need no configuration. */
+/** Models that are there without any configuration. */
 export const localModels: readonly { modelName: string; mode: ModelMode }[] = [
   { modelName: 'local/simulated-chat', mode: 'chat' },
   { modelName: 'local/simulated-embedding', mode: 'embedding' },
@@ -59,17 +59,17 @@ function message(choice: LocalChoice): Json {
     refusal: null,
     annotations: [],
   }
-  if (choice.finish === 'function_call') return { ...head, function_call: written(choice.calls[0]!) }
+  if (choice.finish === 'function_call') return { ...head, function_call: nameAndArguments(choice.calls[0]!) }
   return { ...head, ...(choice.calls.length > 0 && { tool_calls: choice.calls.map(functionCall) }) }
 }
 
 type LocalCall = LocalChoice['calls'][number]
 
-const written = (call: LocalCall): Json => ({ name: call.name, arguments: call.arguments })
+const nameAndArguments = (call: LocalCall): Json => ({ name: call.name, arguments: call.arguments })
 
-const functionCall = (call: LocalCall): Json => ({ id: call.id, type: 'function', function: written(call) })
+const functionCall = (call: LocalCall): Json => ({ id: call.id, type: 'function', function: nameAndArguments(call) })
 
-/** A deterministic model is certain of each token and knows no other: fewer than `top_logprobs` exist. */
+/** All probabilities are 1, and no token has an alternative, so fewer than `top_logprobs` are listed. */
 function logprobOf(body: Json): (token: string) => Json {
   const isListed = typeof body.top_logprobs === 'number' && body.top_logprobs > 0
   return token => {
@@ -90,7 +90,7 @@ function chatChunks(body: Json, answer: LocalAnswer, head: Json): Json[] {
       chunk(
         index,
         choice.finish === 'function_call'
-          ? { function_call: written(call) }
+          ? { function_call: nameAndArguments(call) }
           : { tool_calls: [{ index: at, ...functionCall(call) }] },
         null,
       ),
@@ -116,7 +116,7 @@ const operations: Readonly<Record<string, (body: Json, files: readonly InProcess
   completions: answerCompletion,
   embeddings: body => json(answerEmbeddings(body)),
   moderations(body) {
-    // A chat model may be asked to judge when it is a guard; this one would be no better than a coin.
+    // Chat models are asked for moderations where they are guard models, which this one is not.
     if (body.model === 'simulated-chat')
       throw new LocalRefusal('model', 'the built-in chat model judges nothing; use local/simulated-moderation')
     return json(answerModerations(body))
@@ -128,7 +128,7 @@ const operations: Readonly<Record<string, (body: Json, files: readonly InProcess
   rerank: body => json(answerRerank(body as unknown as Parameters<typeof answerRerank>[0])),
 }
 
-/** What its chat understands, in OpenAI's names. */
+/** Supported parameters of chat. */
 const chatParams = [
   'messages',
   'model',
@@ -150,8 +150,8 @@ const chatParams = [
 ]
 
 /**
- * Fields of OpenAI's operations that change nothing here, so that the client is told. Each of these names means the
- * same in all of them; `prompt` does not, and `voice` has to be sent.
+ * Fields of OpenAI's operations that have no effect here and are therefore reported as dropped. The list applies to all
+ * operations, so it holds no name that is ignored by one and used by another (`prompt`), or required (`voice`).
  */
 const ignored = [
   ...openaiChatParams.filter(name => !chatParams.includes(name)),
@@ -165,7 +165,7 @@ const ignored = [
   // Text completions.
   'suffix',
   'best_of',
-  // Pictures.
+  // Images.
   'background',
   'output_compression',
   'partial_images',
@@ -181,8 +181,8 @@ const ignored = [
 const quirks: ForwardQuirks = { drop: ignored }
 
 /**
- * `local/...`: all of it happens in this process, and the same call has the same answer. What it refuses is a 400 in
- * OpenAI's shape. It may throw on a body that no format has checked, such as the line of a batch.
+ * `local/...`: answered within this process, deterministically. Refusals are status 400 in OpenAI's shape. `answer` may
+ * throw on a body that no format has checked, such as the line of a batch.
  */
 export const local: Provider = {
   name: 'local',
@@ -199,7 +199,7 @@ export const local: Provider = {
     'openai-transcriptions': () => headOf('transcriptions'),
     'openai-translations': () => headOf('translations'),
   },
-  // For clients of other dialects: the same answers, through the hub.
+  // For clients of other dialects, whose calls are translated.
   chat: chatAdapter({ apiKeyEnv: [], quirks }, () => headOf('chat')),
   embeddings: embeddingsAdapter(() => headOf('embeddings'), { quirks }),
   quirks,

@@ -1,4 +1,4 @@
-/** The built-in models: bounded whatever is asked of them, deterministic, and truthful about what they are. */
+/** The built-in models: bounded, deterministic, and marked as simulated. */
 import { describe, expect, test } from 'bun:test'
 import { inflateSync } from 'node:zlib'
 import { expectConforms, streamData } from '../../../tests/conformance.ts'
@@ -175,7 +175,7 @@ describe('numbers that would fill the memory', () => {
   })
 })
 
-describe('calls in the old words and the new', () => {
+describe('calls by `functions` and by `tools`', () => {
   const lookUp = {
     name: 'look_up',
     parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
@@ -207,7 +207,7 @@ describe('calls in the old words and the new', () => {
     expect(chunks.at(-1).finish_reason).toBe('function_call')
   })
 
-  test('none, auto and a forced one; the newer words win where both are sent', () => {
+  test('none, auto and a forced one; `tools` win where both are sent', () => {
     expect(chat({ functions: [lookUp], function_call: 'none' }, 'look_up').finish_reason).toBe('stop')
     expect(chat({ functions: [lookUp] }).finish_reason).toBe('stop')
     expect(chat({ functions: [lookUp] }, 'please look_up').finish_reason).toBe('function_call')
@@ -296,7 +296,7 @@ describe('text completions', () => {
     expect(complete({}).choices[0].logprobs).toBeNull()
   })
 
-  test('what asks for another answer is refused where nobody has dropped it: in a batch', () => {
+  test('unsupported fields are refused where they are not dropped before: in a batch', () => {
     expect(refusal('completions', { prompt: 'x', suffix: 'y' }).param).toBe('suffix')
     expect(refusal('completions', { prompt: 'x', best_of: 3 }).param).toBe('best_of')
     expect(complete({ best_of: 1, suffix: '' }).choices.length).toBe(1)
@@ -430,7 +430,8 @@ describe('speech and transcription', () => {
     const json = jsonOf(transcribe({}))
     await expectConforms('CreateTranscriptionResponseJson', json)
     expect(json.text).toBe(
-      `[simulated] No speech recognition is configured. The file is WAV audio of ${wav.length} bytes: 1.5 seconds, 24000 Hz, one channel.`,
+      '[simulated] No speech recognition is configured. ' +
+        `The file is WAV audio of ${wav.length} bytes: 1.5 seconds, 24000 Hz, one channel.`,
     )
     expect(json.usage).toEqual({ type: 'duration', seconds: 1.5 })
     const verbose = jsonOf(transcribe({ response_format: 'verbose_json' }))
@@ -465,7 +466,7 @@ describe('speech and transcription', () => {
     expect(transcribe({ response_format: 'diarized_json' }).status).toBe(400)
   })
 
-  test('a WAV header that lies is not believed', () => {
+  test('a WAV header with too large a data length is corrected', () => {
     const lying = Buffer.from(wav)
     lying.writeUInt32LE(0xffffffff, 40)
     expect(jsonOf(transcribe({}, lying)).usage.seconds).toBe(1.5)

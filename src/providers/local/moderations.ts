@@ -1,4 +1,4 @@
-/** Moderation without a model: a short list of words. Deterministic, for tests and first steps, never a safeguard. */
+/** Simulated moderation by a short list of words: for tests and first steps, not a safeguard. */
 import type { Json } from '../../lib/json/json-values.ts'
 import { LocalRefusal } from './refusal.ts'
 
@@ -7,7 +7,7 @@ const lengthMax = 2_000_000
 const scoreOfMatch = 0.9
 const scoreOfNothing = 0.01
 
-/** OpenAI's categories, each with the words that flag it; whole words, any case. */
+/** OpenAI's categories with the words that flag them: whole words, case-insensitive. */
 const categories: Readonly<Record<string, RegExp | undefined>> = {
   hate: /\b(subhuman|vermin|racial slur|master race)\b/i,
   'hate/threatening': /\b(exterminate them|ethnic cleansing)\b/i,
@@ -19,13 +19,13 @@ const categories: Readonly<Record<string, RegExp | undefined>> = {
   'self-harm/intent': /\b(kill myself|end my life)\b/i,
   'self-harm/instructions': /\b(how to (commit suicide|hang myself))\b/i,
   sexual: /\b(porn|pornographic|explicit sex)\b/i,
-  // Nothing is listed here: a list of such words has no place in a program.
+  // Never flagged: such words are not listed in this repository.
   'sexual/minors': undefined,
   violence: /\b(kill|murder|stab|shoot|massacre|bomb)\b/i,
   'violence/graphic': /\b(gore|dismember|disembowel|blood everywhere)\b/i,
 }
 
-/** Answers a moderation request of OpenAI's shape. Throws LocalRefusal on images: what was not seen is not harmless. */
+/** Answers a moderation request of OpenAI's shape. Throws LocalRefusal on images, which it cannot check. */
 export function answerModerations(body: Json): object {
   const texts = inputTexts(body.input)
   return {
@@ -54,7 +54,7 @@ function inputTexts(input: unknown): string[] {
   const parts = list.map(textOf)
   if (parts.reduce((sum, text) => sum + text.length, 0) > lengthMax)
     throw new LocalRefusal('input', `\`input\` may have at most ${lengthMax} characters here; send fewer at a time`)
-  // Parts of one input are judged together, strings one by one.
+  // A list of strings has one result each, a list of parts is a single input.
   return typeof list[0] === 'string' ? parts : [parts.join('\n')]
 }
 

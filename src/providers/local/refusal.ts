@@ -1,7 +1,7 @@
-/** What the built-in models refuse: said as a real upstream says it, with OpenAI's error body. */
+/** Refusals of the built-in models, answered with OpenAI's error body. */
 import type { InProcessAnswer } from '../../core/provider.ts'
 
-/** Thrown inside the provider; `refused` makes the answer of it. The message is for the client. */
+/** Thrown inside the provider and turned into an answer by `refused`. Clients see the message. */
 export class LocalRefusal extends Error {
   override readonly name = 'LocalRefusal'
   /** The request field at fault. */
@@ -13,7 +13,7 @@ export class LocalRefusal extends Error {
   }
 }
 
-/** Status 400. The message and the field at fault reach the client as they are. */
+/** The answer for a refusal: status 400 with its message and field. */
 export function refused({ message, param }: LocalRefusal): InProcessAnswer {
   const error = { message, type: 'invalid_request_error', param, code: null }
   return { status: 400, contentType: 'application/json', pieces: [JSON.stringify({ error })] }

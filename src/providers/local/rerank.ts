@@ -1,4 +1,4 @@
-/** Reranking without a model: how near the n-gram embeddings of query and document are. */
+/** Simulated reranking: the cosine similarity of the n-gram embeddings of query and document. */
 import type { RerankRequest, RerankResult } from '../../core/rerank.ts'
 import { embed } from './embeddings.ts'
 import { LocalRefusal } from './refusal.ts'
@@ -12,8 +12,8 @@ interface Body {
 }
 
 /**
- * Scores every document from 0 to 1; the body is the hub's own, since no vendor's dialect is spoken here. Throws
- * LocalRefusal on more than it could score in a moment.
+ * Scores every document from 0 to 1. The body has the hub's fields, as no vendor's dialect is served. Throws
+ * LocalRefusal for inputs beyond the limits above.
  */
 export function answerRerank({ query, documents }: Body): object {
   const length = documents.reduce((sum, one) => sum + one.length, query.length)
@@ -22,20 +22,20 @@ export function answerRerank({ query, documents }: Body): object {
       'documents',
       `at most ${documentsMax} documents of ${lengthMax} characters in all; send fewer at a time`,
     )
-  const wanted = embed(query)
+  const queryVector = embed(query)
   const scores = documents.map(document => {
     const vector = embed(document)
     let product = 0
-    for (let at = 0; at < vector.length; at++) product += vector[at]! * wanted[at]!
+    for (let at = 0; at < vector.length; at++) product += vector[at]! * queryVector[at]!
     return Math.min(Math.max(product, 0), 1)
   })
   return { scores, tokens: Math.ceil(length / 4) }
 }
 
-/** For `answerRerank` alone: the body never leaves this process. */
+/** The body for `answerRerank`; it does not leave this process. */
 export const rerankBody = ({ query, documents }: RerankRequest): Body => ({ query, documents })
 
-/** Reads what `answerRerank` wrote, unchecked. Of equal scores the earlier document comes first. */
+/** Reads the answer of `answerRerank` without checks. Documents with equal scores stay in their order. */
 export function rerankResult(body: unknown, request: RerankRequest): RerankResult {
   const { scores, tokens } = body as { scores: number[]; tokens: number }
   const results = scores

@@ -1,4 +1,4 @@
-/** Speech without a voice: one tone a character, so that a longer text really sounds longer. WAV and PCM only. */
+/** Simulated speech: one tone per character, so that the duration depends on the text. WAV and PCM only. */
 import type { InProcessAnswer } from '../../core/provider.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { LocalRefusal } from './refusal.ts'
@@ -7,19 +7,20 @@ import { LocalRefusal } from './refusal.ts'
 const samplesPerSecond = 24_000
 const inputLengthMax = 4096
 const toneMs = 30
-/** A longer text is spoken faster, so that no answer is larger than 3 MB. */
+/** Tones of a long text are shortened to this total, so that no answer is larger than 3 MB. */
 const durationMsMax = 60_000
 const pieceBytes = 32 * 1024
-const loudness = 8000
+/** Of at most 32767. */
+const amplitude = 8000
 
 /**
- * Answers a speech request of OpenAI's shape with audio, or with its events when `stream_format` is `sse`. Throws
- * LocalRefusal on other formats, and on texts that OpenAI would not take either.
+ * Answers a speech request of OpenAI's shape with audio, or with events where `stream_format` is `sse`. Throws
+ * LocalRefusal for other formats, and for an empty text or more than 4096 characters (OpenAI's limit).
  */
 export function answerSpeech(body: Json): InProcessAnswer {
   const text = readInput(body.input)
   const speed = typeof body.speed === 'number' && body.speed >= 0.25 && body.speed <= 4 ? body.speed : 1
-  // The default of the API is mp3; who did not ask for it gets what is here, under its true name.
+  // The API's default is mp3, which is not supported: WAV is sent unless mp3 is requested explicitly.
   const format = body.response_format ?? 'wav'
   if (format !== 'wav' && format !== 'pcm')
     throw new LocalRefusal(
@@ -49,15 +50,15 @@ function tones(text: string, speed: number): Buffer {
     const hertz = 200 + (character.codePointAt(0)! % 64) * 10
     const step = (2 * Math.PI * hertz) / samplesPerSecond
     for (let at = 0; at < samplesEach; at++) {
-      // Each tone fades in and out: without it every change would click.
+      // A fade of 48 samples (2 ms) at both ends avoids clicks.
       const envelope = Math.min(at, samplesEach - 1 - at, 48) / 48
-      audio.writeInt16LE(Math.round(Math.sin(at * step) * envelope * loudness), (index * samplesEach + at) * 2)
+      audio.writeInt16LE(Math.round(Math.sin(at * step) * envelope * amplitude), (index * samplesEach + at) * 2)
     }
   })
   return audio
 }
 
-/** The 44 bytes of a RIFF header for plain PCM. */
+/** The RIFF header of 44 bytes for 16-bit mono PCM. */
 function wavHeader(dataBytes: number): Buffer {
   const header = Buffer.alloc(44)
   header.write('RIFF', 0, 'latin1')

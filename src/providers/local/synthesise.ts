@@ -1,18 +1,21 @@
-/** The smallest value that a JSON Schema allows, so that simulated tool calls and structured output are valid. */
+/**
+ * Makes a small value for a JSON Schema, for simulated tool calls and structured output. `pattern`, `multipleOf`,
+ * `exclusiveMaximum`, `not` and conditions are not considered, so a schema with them may not match the value.
+ */
 import { isObject } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { LocalRefusal } from './refusal.ts'
 
-/** A schema is a program: a few lines that refer to themselves would otherwise fill the memory. */
+/** Bounds on the value: a small recursive schema could otherwise fill the memory. */
 const nodesMax = 2000
 const charactersMax = 16 * 1024
 const depthMax = 64
-/** From here on nothing optional is made and alternatives that end are preferred: recursion comes to its end. */
+/** From this depth on optional properties are left out and scalar alternatives preferred, so that recursion ends. */
 const depthOfOptions = 4
 const referenceLengthMax = 1000
 const alternativesMax = 100
 
-/** Deterministic. Throws LocalRefusal when the smallest value is larger than the built-in model writes. */
+/** Deterministic. Throws LocalRefusal where the value would exceed the bounds above. */
 export function synthesise(schema: unknown): unknown {
   return new Synthesis(schema).value(schema, 0)
 }
@@ -30,12 +33,12 @@ class Synthesis {
   value(schema: unknown, depth: number): unknown {
     if (++this.#nodes > nodesMax || depth > depthMax) throw tooLarge()
     if (!isObject(schema)) return {}
-    for (const word of ['const', 'default']) if (Object.hasOwn(schema, word)) return this.#given(schema[word])
+    for (const keyword of ['const', 'default']) if (Object.hasOwn(schema, keyword)) return this.#given(schema[keyword])
     if (Array.isArray(schema.enum) && schema.enum.length > 0) return this.#given(schema.enum[0])
     if (typeof schema.$ref === 'string') return this.value(this.#resolve(schema.$ref), depth + 1)
     if (Array.isArray(schema.allOf) && schema.allOf.length > 0) return this.#all(schema.allOf, depth)
-    for (const word of ['anyOf', 'oneOf']) {
-      const options = schema[word]
+    for (const keyword of ['anyOf', 'oneOf']) {
+      const options = schema[keyword]
       if (Array.isArray(options) && options.length > 0) return this.value(this.#choose(options, depth), depth + 1)
     }
     return this.#ofType(schema, depth)
@@ -83,7 +86,7 @@ class Synthesis {
     return options.reduce((all: unknown, one) => merged(all, this.value(one, depth + 1)), {})
   }
 
-  /** The first alternative; deep down, the first that cannot go on. */
+  /** The first alternative; from `depthOfOptions` on, the first scalar one. */
   #choose(options: readonly unknown[], depth: number): unknown {
     if (depth < depthOfOptions) return options[0]
     return options.slice(0, alternativesMax).find(isLeaf) ?? options[0]
@@ -94,9 +97,9 @@ class Synthesis {
     return value
   }
 
-  #counted(word: string): string {
-    this.#spend(word.length)
-    return word
+  #counted(text: string): string {
+    this.#spend(text.length)
+    return text
   }
 
   #spend(characters: number): void {

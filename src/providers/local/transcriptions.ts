@@ -1,4 +1,4 @@
-/** Transcription without a model: it says what the file is, and that nobody has listened to it. */
+/** Simulated transcription: the text describes the file and says that no speech was recognised. */
 import type { InProcessAnswer, InProcessFile } from '../../core/provider.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { readAudioFile } from './audio-file.ts'
@@ -9,8 +9,8 @@ const formats = ['json', 'text', 'srt', 'vtt', 'verbose_json']
 const plainText = 'text/plain; charset=utf-8'
 
 /**
- * Answers the fields of a transcription or translation form, as OpenAI does in each `response_format`. Throws LocalRefusal
- * on what is no audio, and on subtitles of a file that does not say how long it is.
+ * Answers the fields of a transcription or translation form in each of OpenAI's `response_format`s. Throws LocalRefusal
+ * for files that are not audio, and for formats with times where the duration is unknown.
  */
 export function answerTranscription(
   task: 'transcribe' | 'translate',
@@ -42,15 +42,16 @@ function describe(file: InProcessFile, audio: AudioFile): string {
     ...(audio.sampleRateHz === undefined ? [] : [`${audio.sampleRateHz} Hz`]),
     ...(audio.channels === undefined ? [] : [audio.channels === 1 ? 'one channel' : `${audio.channels} channels`]),
   ]
-  return `[simulated] No speech recognition is configured. The file is ${audio.format} audio of ${file.bytes} bytes: ${facts.join(', ')}.`
+  const about = `The file is ${audio.format} audio of ${file.bytes} bytes: ${facts.join(', ')}.`
+  return `[simulated] No speech recognition is configured. ${about}`
 }
 
-interface Said {
+interface TranscribedFile {
   readonly task: string
   readonly audio: AudioFile
 }
 
-function whole(format: string, text: string, { task, audio }: Said): InProcessAnswer {
+function whole(format: string, text: string, { task, audio }: TranscribedFile): InProcessAnswer {
   const answer = (contentType: string, body: string): InProcessAnswer => ({ status: 200, contentType, pieces: [body] })
   const { durationS } = audio
   if (format === 'text') return answer(plainText, `${text}\n`)
@@ -86,11 +87,12 @@ function whole(format: string, text: string, { task, audio }: Said): InProcessAn
   )
 }
 
-/** `hours:minutes:seconds` and the milliseconds after `mark`, each with its zeros. */
-function timestamp(seconds: number, mark: ',' | '.'): string {
+/** `HH:MM:SS` and the milliseconds after `separator`: `,` in SRT, `.` in WebVTT. */
+function timestamp(seconds: number, separator: ',' | '.'): string {
   const ms = Math.round(seconds * 1000)
   const two = (value: number) => String(Math.floor(value)).padStart(2, '0')
-  return `${two(ms / 3_600_000)}:${two((ms / 60_000) % 60)}:${two((ms / 1000) % 60)}${mark}${String(ms % 1000).padStart(3, '0')}`
+  const clock = `${two(ms / 3_600_000)}:${two((ms / 60_000) % 60)}:${two((ms / 1000) % 60)}`
+  return `${clock}${separator}${String(ms % 1000).padStart(3, '0')}`
 }
 
 function eventStream(text: string): InProcessAnswer {

@@ -1,6 +1,6 @@
 /**
- * Mistral: OpenAI's shape with differences that bytes cannot bridge (ids of calls, order of roles, parts, thinking),
- * so chat is always translated (docs.mistral.ai/api).
+ * Mistral (docs.mistral.ai/api): OpenAI's format with differences (ids of tool calls, order of roles, content parts,
+ * thinking) that cannot be edited into the bytes, so chat is always translated.
  */
 import type { ForwardQuirks, Provider, Target, UpstreamFault } from '../../core/provider.ts'
 import type { CallHead } from '../../core/transport.ts'
@@ -14,12 +14,12 @@ import { moderationsBody, moderationsResult } from './moderations.ts'
 
 const embeddingsHead = (target: Target): CallHead => compatibleHead(target, 'openai-embeddings')
 
-/** Embeddings differ by two names; nothing else is forwarded as JSON. */
+/** The differences of embeddings, the only operation that is forwarded as JSON. */
 const quirks: ForwardQuirks = { rename: { dimensions: 'output_dimension' }, drop: ['user'] }
 
 function fault(status: number, body: unknown): UpstreamFault {
   const { message, type, code } = (body ?? {}) as { message?: unknown; type?: unknown; code?: unknown }
-  // `{message: {detail: [{loc, msg}]}}` is how it names wrong fields.
+  // Validation errors are `{message: {detail: [{loc, msg}]}}`.
   const general = generalFault(status, typeof message === 'object' && message !== null ? message : body)
   const unknownModel = type === 'invalid_model' || String(code) === '1500'
   return status === 400 && unknownModel ? { ...general, kind: 'model-not-found' } : general

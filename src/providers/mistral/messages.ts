@@ -1,6 +1,7 @@
 /**
- * A conversation by Mistral's rules (mistral-common, "validator"): `system` stands only at the start and beside users,
- * `assistant` follows `tool`, the last message is a user's, a tool's, or a prefix; ids of calls have 9 letters and digits.
+ * A conversation by Mistral's rules (github.com/mistralai/mistral-common, `protocol/instruct/validator.py`): `system`
+ * only at the start and next to user messages, `assistant` after `tool`, the last message from the user, a tool, or a
+ * prefix; ids of tool calls are 9 letters and digits.
  */
 import { createHash } from 'node:crypto'
 import type { Message, Part } from '../../core/chat.ts'
@@ -13,38 +14,38 @@ interface MistralMessage extends Json {
 }
 
 interface Context {
-  /** The model reads its earlier thinking; others refuse such parts. */
+  /** The model takes its earlier thinking back; others refuse such parts. */
   readonly thinking: boolean
-  /** Gets what cannot be said. */
+  /** Collects the fields that Mistral lacks. */
   readonly dropped: string[]
 }
 
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
 
-/** Mistral's own ids stay; others become the same nine characters each time. */
+/** Mistral's own ids stay; others are hashed to nine characters, so that a call and its result still match. */
 function callId(id: string): string {
   if (/^[A-Za-z0-9]{9}$/.test(id)) return id
   const digest = createHash('sha256').update(id).digest()
   return Array.from(digest.subarray(0, 9), byte => alphabet[byte % alphabet.length]!).join('')
 }
 
-/** Where the rules want somebody to speak who did not, a word is put in: `.` of the user, `OK.` of the assistant. */
+/** Converts messages. Where the rules require a turn, `.` by the user or `OK.` by the assistant is inserted. */
 export function mistralMessages(messages: readonly Message[], context: Context): MistralMessage[] {
   const out: MistralMessage[] = []
   for (const message of messages) {
     if (message.name !== undefined) context.dropped.push('messages.name')
     if (message.parts.some(isNamedText)) context.dropped.push('messages.content.file.filename')
-    for (const one of written(message, context)) push(out, one)
+    for (const one of converted(message, context)) push(out, one)
   }
-  // A conversation has to begin with somebody who asks.
+  // The first turn must not be the assistant's.
   if (out[0]?.role === 'assistant') out.unshift({ role: 'user', content: '.' })
   const last = out.at(-1)
-  // An answer that the client began: the model goes on from it.
+  // A trailing assistant message is a prefix that the model continues.
   if (last?.role === 'assistant' && last.tool_calls === undefined) last.prefix = true
   return out
 }
 
-/** A file whose text stands among the others: only one that is sent as a document keeps its name. */
+/** true = a named file that is sent as text or by id and so loses its name; `document_url` keeps it. */
 function isNamedText(part: Part): boolean {
   if (part.type === 'tool-result') return part.parts.some(isNamedText)
   if (part.type !== 'document' || part.name === undefined) return false
@@ -55,12 +56,12 @@ function push(out: MistralMessage[], message: MistralMessage): void {
   const before = out.at(-1)?.role
   const late = message.role === 'system' && (before === 'assistant' || before === 'tool')
   const next: MistralMessage = late ? { ...message, role: 'user' } : message
-  // After a tool only the assistant may speak.
+  // Only an assistant message may follow a tool message.
   if (before === 'tool' && next.role === 'user') out.push({ role: 'assistant', content: 'OK.' })
   out.push(next)
 }
 
-function written(message: Message, context: Context): MistralMessage[] {
+function converted(message: Message, context: Context): MistralMessage[] {
   if (message.role === 'assistant') return assistant(message.parts, context)
   const results: MistralMessage[] = []
   const rest: Part[] = []
@@ -85,7 +86,7 @@ function assistant(parts: readonly Part[], { thinking }: Context): MistralMessag
   )
   const thoughts = thinking ? joinTexts(parts.map(part => (part.type === 'reasoning' ? part.text : ''))) : ''
   const calls = parts.filter(part => part.type === 'tool-call')
-  // It refuses an assistant that says nothing.
+  // Empty assistant messages are refused.
   if (texts.length === 0 && thoughts === '' && calls.length === 0) return []
   return [
     {
@@ -106,7 +107,7 @@ function assistant(parts: readonly Part[], { thinking }: Context): MistralMessag
 const content = (parts: readonly Part[]): unknown =>
   plain(parts.filter(part => part.type !== 'text' || part.text !== '').map(contentPart))
 
-/** One text is a string; several stay parts, so that no word of one runs into the next. */
+/** A single text becomes a string; several stay parts, because joining them could merge words. */
 function plain(parts: readonly Json[]): unknown {
   if (parts.length === 0) return ''
   return parts.length === 1 && parts[0]!.type === 'text' ? parts[0]!.text : parts

@@ -1,4 +1,4 @@
-/** Fixtures follow docs.mistral.ai: "Chat Completion", "Reasoning", "Function calling", "Moderation", "Fill in the Middle". */
+/** Fixtures follow docs.mistral.ai: "Chat Completion", "Reasoning", "Function calling", "Moderation", "FIM". */
 import { describe, expect, test } from 'bun:test'
 import type { ChatRequest, Message } from '../../core/chat.ts'
 import { chatRequest, dataEvents, joined, readStream, targetOf } from '../../../tests/provider-rig.ts'
@@ -193,7 +193,7 @@ describe('requests', () => {
     ])
   })
 
-  test('parts in its words', () => {
+  test('content parts', () => {
     const data = Buffer.from('plain').toString('base64')
     const { messages } = ask({
       messages: [

@@ -1,4 +1,4 @@
-/** Mistral's classifier (docs.mistral.ai/api: "Moderations"): scores by its own categories, no overall verdict. */
+/** Mistral's classifier (docs.mistral.ai/api, "Moderations"): scores by its own categories, no overall verdict. */
 import { GatewayError } from '../../core/errors.ts'
 import type { ModerationsRequest, ModerationsResult, ModerationVerdict } from '../../core/moderations.ts'
 import { readOpenaiUsage } from '../../core/openai-usage.ts'
@@ -6,7 +6,7 @@ import type { TranslatedCall } from '../../core/provider.ts'
 import { isObject } from '../../lib/json/json-values.ts'
 import { broken } from '../json.ts'
 
-/** Texts that are judged together become one, with new lines between. Throws `invalid-request` for images. */
+/** The parts of one input are joined with line breaks. Throws `invalid-request` for images. */
 export function moderationsBody(request: ModerationsRequest, model: string): Omit<TranslatedCall, 'head'> {
   const input = request.inputs.map(parts =>
     parts
@@ -21,7 +21,7 @@ export function moderationsBody(request: ModerationsRequest, model: string): Omi
   return { body: { model, input }, dropped: Object.keys(request.extra.fields) }
 }
 
-/** `flagged` = any category is. Throws `upstream-broken` unless there are categories for each input. */
+/** `flagged` = any category is true. Throws `upstream-broken` unless there is one result with categories per input. */
 export function moderationsResult(body: unknown, request: ModerationsRequest): ModerationsResult {
   if (!isObject(body) || !Array.isArray(body.results)) throw broken('no results')
   if (body.results.length !== request.inputs.length)

@@ -1,4 +1,4 @@
-/** The hub's chat in Mistral's words (docs.mistral.ai/api: "Chat Completion", "Fill in the Middle"). */
+/** A chat request as a body for Mistral (docs.mistral.ai/api, "Chat Completion", "Fill in the Middle"). */
 import type { ChatRequest } from '../../core/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Target, TranslatedCall } from '../../core/provider.ts'
@@ -9,7 +9,7 @@ import { mistralMessages } from './messages.ts'
 
 type Body = Omit<TranslatedCall, 'head'>
 
-/** OpenAI's fields that Mistral does not have; it answers 422 to any field it does not know. */
+/** OpenAI's fields that Mistral lacks; unknown fields are answered with 422. */
 export const refusedFields = [
   'logit_bias',
   'logprobs',
@@ -34,15 +34,15 @@ const row = {
 
 const temperatureMax = 1.5
 
-/** A `suffix` asks for the text between it and the prompt. */
+/** true = the request has a `suffix`: it asks for the text between the prompt and the suffix. */
 export function isFillInTheMiddle(request: ChatRequest): boolean {
   const { suffix } = request.extra.fields
   return typeof suffix === 'string' && suffix !== ''
 }
 
 /**
- * The body for `/chat/completions`, or for `/fim/completions` where a suffix asks for it, and what it could not carry.
- * Throws `invalid-request` for a suffix to anything but one text of the user.
+ * The body for `/chat/completions`, or for `/fim/completions` where there is a suffix, and the fields it cannot carry.
+ * Throws `invalid-request` for a suffix with anything but a single user message of text.
  */
 export function mistralBody(request: ChatRequest, target: Target): Body {
   return isFillInTheMiddle(request) ? middleBody(request, target) : chatBody(request, target)
@@ -64,7 +64,7 @@ function chatBody(request: ChatRequest, target: Target): Body {
   }
   clampTemperature(body, dropped)
   if (request.tools?.length) {
-    // It demands the schema, also of a tool without arguments.
+    // `parameters` is required, also for a tool without arguments.
     body.tools = (body.tools as { function: Json }[]).map(tool => ({
       ...tool,
       function: { ...tool.function, parameters: tool.function.parameters ?? { type: 'object', properties: {} } },
@@ -74,23 +74,23 @@ function chatBody(request: ChatRequest, target: Target): Body {
   return { body, dropped: [...new Set(dropped)] }
 }
 
-/** It knows two tiers: with its priority capacity where that was bought (`auto`), and without. */
+/** Mistral has two tiers: `auto` (priority capacity where it was bought) and `standard_only`. */
 function readServiceTier(fields: Json, dropped: string[]): void {
-  const { service_tier: asked } = fields
-  if (asked === undefined || asked === 'auto' || asked === 'standard_only') return
+  const { service_tier: requested } = fields
+  if (requested === undefined || requested === 'auto' || requested === 'standard_only') return
   delete fields.service_tier
-  if (asked === 'default') fields.service_tier = 'standard_only'
+  if (requested === 'default') fields.service_tier = 'standard_only'
   else dropped.push('service_tier')
 }
 
-/** Magistral always thinks, in a mode of its own; the adjustable models know only `high` and `none`. */
+/** Magistral always thinks and has `prompt_mode`; the adjustable models have the efforts `high` and `none` only. */
 function reasoningFields({ reasoning }: ChatRequest, target: Target, dropped: string[]): Json {
   if (!reasoning) return {}
   const { effort, budgetTokens, enabled } = reasoning
-  const wanted = enabled !== false && effort !== 'none'
+  const isOn = enabled !== false && effort !== 'none'
   if (budgetTokens !== undefined) dropped.push('reasoning.budget_tokens')
-  if (!/magistral/i.test(target.model)) return { reasoning_effort: wanted ? 'high' : 'none' }
-  if (wanted) return { prompt_mode: 'reasoning' }
+  if (!/magistral/i.test(target.model)) return { reasoning_effort: isOn ? 'high' : 'none' }
+  if (isOn) return { prompt_mode: 'reasoning' }
   dropped.push('reasoning_effort')
   return {}
 }

@@ -1,4 +1,4 @@
-/** Embeddings by `/api/embed` (docs/api.md, "Generate Embeddings"), for formats that are not OpenAI's. */
+/** Embeddings by `/api/embed` (Ollama's docs/api.md, "Generate Embeddings"), for clients of other dialects. */
 import type { EmbeddingsRequest, EmbeddingsResult } from '../../core/embeddings.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Target, TranslatedCall } from '../../core/provider.ts'
@@ -7,7 +7,7 @@ import { usageOf } from './read.ts'
 
 const ownFields = new Set(['truncate', 'keep_alive', 'options'])
 
-/** A client's `keep_alive` wins over the operator's. Throws `invalid-request` for token ids. */
+/** A client's `keep_alive` overrides the configured one. Throws `invalid-request` for inputs of token ids. */
 export function embedBody(request: EmbeddingsRequest, target: Target): Omit<TranslatedCall, 'head'> {
   const fields = Object.entries(request.extra.fields)
   const dropped = fields.map(([name]) => name).filter(name => !ownFields.has(name))
@@ -27,7 +27,7 @@ export function embedBody(request: EmbeddingsRequest, target: Target): Omit<Tran
   return { body, dropped }
 }
 
-/** Throws `upstream-broken` when there is not one vector for each input. Without a count the usage is 0. */
+/** Throws `upstream-broken` unless there is one vector per input. The usage is 0 where none is reported. */
 export function embedResult(body: unknown, request: EmbeddingsRequest): EmbeddingsResult {
   const answer = (body ?? {}) as Record<string, unknown>
   const { embeddings } = answer

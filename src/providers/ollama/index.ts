@@ -1,7 +1,7 @@
 /**
- * Ollama by its own API (github.com/ollama/ollama, docs/api.md). Chat is never forwarded to its `/v1`: there, the
- * length of the context and other options cannot be set, thinking comes under a name of its own, and fields that it does
- * not know vanish without a word. Text completions and embeddings lose nothing under `/v1`: their bytes go through.
+ * Ollama by its own API (github.com/ollama/ollama, docs/api.md). Chat is not forwarded to its `/v1`: there the context
+ * length and other options cannot be set, thinking has a field name of its own, and unknown fields are silently
+ * ignored. Text completions and embeddings lose nothing under `/v1` and are forwarded.
  */
 import type { Provider, Target } from '../../core/provider.ts'
 import type { CallHead } from '../../core/transport.ts'
@@ -10,13 +10,13 @@ import { embedBody, embedResult } from './embeddings.ts'
 import { chatReader, chatResult, isDone } from './read.ts'
 import { chatBody } from './request.ts'
 
-/** `api_base` may end in `/v1` or `/api`, as clients of either API write it. */
+/** URL and headers of `path`. `api_base` may end in `/v1` or `/api`, as clients of either API write it. */
 function ollamaHead(target: Target, path: string): CallHead {
   return {
     url: `${target.baseUrl.replace(/\/(v1|api)$/, '')}${path}`,
     headers: {
       'content-type': 'application/json',
-      // Only ollama.com asks for a key.
+      // Only ollama.com requires a key.
       ...(target.apiKey && { authorization: `Bearer ${target.apiKey.reveal()}` }),
       ...target.headers,
     },

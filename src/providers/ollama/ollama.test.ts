@@ -59,7 +59,7 @@ describe('answers', () => {
     expect(readStream(chat, stream.trimEnd(), 11)).toEqual(expected)
   })
 
-  test('the line that is done is the last, whatever calls and texts say', () => {
+  test('the line with `done` is the last one; the same text in calls and answers is not', () => {
     const frames = stream
       .trimEnd()
       .split('\n')

@@ -1,11 +1,14 @@
-/** Ollama's answers as events: a whole one is the only line of its stream (docs/api.md, "Generate a chat completion"). */
+/**
+ * Ollama's answers as events (Ollama's docs/api.md, "Generate a chat completion"). A whole answer is read like a stream
+ * of one line.
+ */
 import type { ChatEvent, FinishReason } from '../../core/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Usage } from '../../core/usage.ts'
 import type { Frame } from '../../lib/frame.ts'
 import { isObject, listOf, textOf } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
-import { broken } from '../json.ts'
+import { broken, countOf } from '../json.ts'
 import { generalFault } from '../fault.ts'
 
 /** A whole answer. Throws `upstream-broken` on another shape. */
@@ -23,7 +26,7 @@ export function chatReader(): (frame: Frame) => readonly ChatEvent[] {
 
 const donePattern = /"done"\s*:\s*true/
 
-/** The line with the counts; the arguments of a call may say the same word. */
+/** true = the last line. The pattern avoids parsing every line twice, but may also match the arguments of a call. */
 export function isDone({ data }: Frame): boolean {
   if (!donePattern.test(data)) return false
   const line: unknown = JSON.parse(data)
@@ -63,7 +66,7 @@ class Answer {
     ]
   }
 
-  /** Calls come whole, with their arguments as an object; older servers give them no id. */
+  /** Calls arrive whole, with their arguments as an object; older servers send no id. */
   #call(call: unknown): ChatEvent[] {
     const { id, function: called } = isObject(call) ? call : {}
     if (!isObject(called) || typeof called.name !== 'string') throw broken('a call without a name')
@@ -80,7 +83,7 @@ class Answer {
   #end(line: Json): ChatEvent[] {
     const usage = usageOf(line)
     const cut = line.done_reason === 'length'
-    // It says `stop` after calls too.
+    // `done_reason` is `stop` also after tool calls.
     const reason: FinishReason = cut ? 'length' : this.#calls > 0 ? 'tool-calls' : 'stop'
     const events: ChatEvent[] = [{ type: 'finish', choice: 0, reason }]
     if (usage) events.push({ type: 'usage', usage })
@@ -89,20 +92,14 @@ class Answer {
 }
 
 function errorEvent(line: Json): ChatEvent {
-  // A line has no status: the server began an answer and failed.
+  // An error in a stream has no status: the server failed after it began to answer.
   const { kind, message } = generalFault(500, line)
   return { type: 'error', error: new GatewayError(kind, message) }
 }
 
-/** Counts of zero are left out; without a count of the input nothing is known. */
+/** The output's count is absent for 0; without a valid count of the input the usage is undefined. */
 export function usageOf({ prompt_eval_count: input, eval_count: output }: Json): Usage | undefined {
-  const inputTokens = count(input)
-  const outputTokens = count(output ?? 0)
+  const inputTokens = countOf(input)
+  const outputTokens = countOf(output ?? 0)
   return inputTokens === undefined || outputTokens === undefined ? undefined : { inputTokens, outputTokens }
-}
-
-function count(value: unknown): number | undefined {
-  return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= 1_000_000_000
-    ? value
-    : undefined
 }

@@ -1,4 +1,4 @@
-/** The hub's request in the words of Ollama's `/api/chat` (docs/api.md, docs/openapi.yaml, docs/modelfile.md). */
+/** A chat request as the body of Ollama's `/api/chat` (Ollama's docs/api.md, docs/openapi.yaml, docs/modelfile.md). */
 import type { ChatRequest, Message, Part, ReasoningEffort, Tool } from '../../core/chat.ts'
 import { GatewayError, unprocessable } from '../../core/errors.ts'
 import type { Target, TranslatedCall } from '../../core/provider.ts'
@@ -7,9 +7,9 @@ import { isObject } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { joinTexts } from '../openai-compatible/texts.ts'
 
-/** Ollama's own fields that a client may send beside OpenAI's. */
+/** Ollama's own fields that a client may send in addition to OpenAI's. */
 const ownFields = new Set(['keep_alive', 'truncate', 'shift'])
-/** Its options, which a client may send at the top level or inside `options`. */
+/** Ollama's model options, which a client may send at the top level or inside `options`. */
 const ownOptions = new Set([
   'num_ctx',
   'num_keep',
@@ -30,8 +30,8 @@ const ownOptions = new Set([
 ])
 
 /**
- * The body, and what it could not carry, by OpenAI's names. Throws `invalid-request` for parts that Ollama does not take,
- * `unprocessable` for `options` that are no object.
+ * The body, and the fields it cannot carry, by OpenAI's names. Throws `invalid-request` for parts that Ollama does not
+ * take, `unprocessable` for `options` that are no object.
  */
 export function chatBody(request: ChatRequest, target: Target): Omit<TranslatedCall, 'head'> {
   const dropped = droppedFields(request)
@@ -58,7 +58,7 @@ function droppedFields(request: ChatRequest): string[] {
   const unknown = {
     n: (request.choices ?? 1) > 1 || undefined,
     logit_bias: request.logitBias,
-    // A call cannot be forced; `none` is kept by offering no tools.
+    // A call cannot be forced; for `none` no tools are sent.
     tool_choice: choice === 'required' || typeof choice === 'object' || undefined,
     parallel_tool_calls: request.parallelToolCalls === false || undefined,
     user: request.user,
@@ -73,7 +73,7 @@ function droppedFields(request: ChatRequest): string[] {
   return [...dropped, ...Object.keys(request.extra.fields).filter(name => !carried(name))]
 }
 
-/** The client's own words win over the operator's, and OpenAI's names over Ollama's. */
+/** The client's options override the configured ones, and OpenAI's fields override Ollama's options. */
 function optionsOf(request: ChatRequest, target: Target): Json {
   const { options: given, ...fields } = request.extra.fields
   if (given !== undefined && !isObject(given))
@@ -123,7 +123,7 @@ const levels: Readonly<Partial<Record<ReasoningEffort, string>>> = {
   xhigh: 'high',
 }
 
-/** Most models switch their thinking on or off; gpt-oss always thinks and has levels (docs: "Thinking"). */
+/** `think`: true or false for most models; gpt-oss always thinks and has levels (Ollama's docs, "Thinking"). */
 function thinkOf({ reasoning }: ChatRequest, target: Target): boolean | string | undefined {
   if (!reasoning) return undefined
   if (reasoning.enabled === false || reasoning.effort === 'none') return false
@@ -132,7 +132,7 @@ function thinkOf({ reasoning }: ChatRequest, target: Target): boolean | string |
 }
 
 function conversation(messages: readonly Message[], dropped: string[]): Json[] {
-  /** Results name their tool, not only the id of the call. */
+  /** Tool names by call id: `tool_name` of a result is the tool's name. */
   const names = new Map<string, string>()
   return messages.flatMap(message => {
     if (message.name !== undefined) dropped.push('messages.name')
@@ -140,18 +140,19 @@ function conversation(messages: readonly Message[], dropped: string[]): Json[] {
     if (message.parts.some(wantsDetail)) dropped.push('messages.content.image_url.detail')
     if (message.parts.some(isNamedFile)) dropped.push('messages.content.file.filename')
     for (const part of message.parts) if (part.type === 'tool-call') names.set(part.id, part.name)
-    return message.role === 'assistant' ? [assistant(message.parts)] : others(message, names)
+    return message.role === 'assistant' ? [assistant(message.parts)] : inputMessages(message, names)
   })
 }
 
 const wantsDetail = (part: Part): boolean =>
   part.type === 'image' && part.detail !== undefined && part.detail !== 'auto'
 
-/** A file's text stands among the others, without its name. */
+/** true = a named file: its text is sent without the name. */
 const isNamedFile = (part: Part): boolean =>
   part.type === 'tool-result' ? part.parts.some(isNamedFile) : part.type === 'document' && part.name !== undefined
 
-function others(message: Message, names: ReadonlyMap<string, string>): Json[] {
+/** A user, system or tool message; tool results become messages of their own. */
+function inputMessages(message: Message, names: ReadonlyMap<string, string>): Json[] {
   const results: Json[] = []
   const rest: Part[] = []
   for (const part of message.parts) {
@@ -186,7 +187,7 @@ function assistant(parts: readonly Part[]): Json {
   }
 }
 
-/** Texts are one text; images stand beside it. */
+/** All texts joined, and the images in a field of their own. */
 function content(parts: readonly Part[]): { content: string; images?: string[] } {
   const texts: string[] = []
   const images: string[] = []

@@ -1,4 +1,4 @@
-/** Embeddings in OpenAI's words, for formats that are not OpenAI's and hosts that are not quite. */
+/** Embeddings in OpenAI's dialect, for clients of other dialects and hosts that differ from OpenAI's. */
 import type { EmbeddingsRequest, EmbeddingsResult } from '../../core/embeddings.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { readOpenaiUsage } from '../../core/openai-usage.ts'
@@ -7,8 +7,8 @@ import { vectorOf } from '../json.ts'
 import type { CompatibleRow } from './row.ts'
 
 /**
- * Asks for numbers where the host knows `encoding_format`, and reads base64 too. `row` says what it refuses or calls
- * otherwise. Where it reports no usage, the counts are 0.
+ * Sends `encoding_format: float` unless the host refuses that field, and also reads base64. `row` = fields that the
+ * host refuses or names differently. The usage is 0 where none is reported.
  */
 export function embeddingsAdapter(
   head: MakeHead,
@@ -40,33 +40,33 @@ function embeddingsBody(
   return { body, dropped }
 }
 
-/** Vectors by their `index`. Throws `upstream-broken` on one that cannot be or comes twice, and as `vector` does. */
+/** Vectors in the order of `index`. Throws `upstream-broken` on an invalid or repeated index, and as `vector` does. */
 function embeddingsResult(body: unknown): EmbeddingsResult {
   const { data, usage } = (body ?? {}) as { data?: unknown; usage?: unknown }
   if (!Array.isArray(data)) throw new GatewayError('upstream-broken', "the upstream's answer has no `data`")
   const vectors: Float32Array[] = []
   data.forEach((entry: unknown, at) => {
     const { index, embedding } = (entry ?? {}) as { index?: unknown; embedding?: unknown }
-    // An index out of range would make a list with holes, or one that fills the memory.
-    const place = index ?? at
-    if (typeof place !== 'number' || !Number.isInteger(place) || place < 0 || place >= data.length)
+    // Checked, because a large index would allocate a huge array.
+    const position = index ?? at
+    if (typeof position !== 'number' || !Number.isInteger(position) || position < 0 || position >= data.length)
       throw new GatewayError('upstream-broken', "the upstream's answer has an embedding of no input")
-    vectors[place] = vector(embedding)
+    vectors[position] = vector(embedding)
   })
   if (Object.keys(vectors).length !== data.length)
     throw new GatewayError('upstream-broken', "the upstream's answer has two embeddings of one input")
   return { vectors, usage: readOpenaiUsage(usage) ?? inputOnly(usage) }
 }
 
-/** Hosts of embeddings alone may report nothing but `total_tokens` (Voyage). */
+/** Some hosts (Voyage) report `total_tokens` only. */
 function inputOnly(usage: unknown): EmbeddingsResult['usage'] {
   const total = (usage as { total_tokens?: unknown } | null | undefined)?.total_tokens
-  const believed = readOpenaiUsage({ prompt_tokens: total })
-  return believed ?? { inputTokens: 0, outputTokens: 0 }
+  return readOpenaiUsage({ prompt_tokens: total }) ?? { inputTokens: 0, outputTokens: 0 }
 }
 
 /**
- * A list of numbers, or base64 of little-endian float32, whose last odd bytes are left out.
+ * A vector from a list of numbers, or from base64 of little-endian float32 values (bytes after the last whole value are
+ * ignored).
  * Throws `upstream-broken` on anything else.
  */
 export function vector(embedding: unknown): Float32Array {

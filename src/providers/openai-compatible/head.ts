@@ -1,8 +1,8 @@
-/** Where OpenAI's dialects are spoken, and with which headers. */
+/** Paths and headers of OpenAI's dialects. */
 import type { Dialect, Target } from '../../core/provider.ts'
 import type { CallHead } from '../../core/transport.ts'
 
-/** Paths under the base (OpenAI API reference); reranking is Jina's addition, which many hosts took over. */
+/** Paths under `baseUrl` (OpenAI API reference); `/rerank` is Jina's, which many hosts have as well. */
 export const dialectPaths = {
   'openai-chat': '/chat/completions',
   'openai-completions': '/completions',
@@ -18,10 +18,10 @@ export const dialectPaths = {
   'jina-rerank': '/rerank',
 } as const satisfies Partial<Record<Dialect, string>>
 
-/** The dialects whose bytes a host may take under one of those paths. */
+/** The dialects that may be forwarded to a host of the catalogue. */
 export type CompatibleDialect = keyof typeof dialectPaths
 
-/** Forms with files: their body says its own type, with the boundary of its parts. */
+/** Forms with files, whose `content-type` holds the boundary and is set with the body. */
 const multipart: ReadonlySet<CompatibleDialect> = new Set([
   'openai-image-edits',
   'openai-image-variations',
@@ -34,7 +34,7 @@ export function contentHeaders(dialect: CompatibleDialect): Record<string, strin
   return multipart.has(dialect) ? {} : { 'content-type': 'application/json' }
 }
 
-/** `https://api.openai.com/v1` + `/chat/completions`, with the key and what the operator configured. */
+/** URL (`https://api.openai.com/v1` + `/chat/completions`) and headers, with the key and the configured headers. */
 export function compatibleHead(target: Target, dialect: CompatibleDialect): CallHead {
   return headAt(target, dialectPaths[dialect], contentHeaders(dialect))
 }

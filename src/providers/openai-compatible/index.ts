@@ -9,7 +9,7 @@ import { chatBody } from './request.ts'
 import { rerankAdapter } from './rerank.ts'
 import type { CompatibleRow } from './row.ts'
 
-/** What OpenAI's own chat takes. */
+/** Parameters of OpenAI's chat that compatible hosts are assumed to support. */
 export const chatParams = [
   'messages',
   'model',
@@ -39,7 +39,7 @@ export const chatParams = [
   'reasoning_effort',
 ]
 
-/** And what only OpenAI's own hosts are known to take; to others it is forwarded, and they judge it. */
+/** Also the parameters that only OpenAI's own hosts are known to support; to other hosts they are forwarded as well. */
 export const openaiChatParams = [
   ...chatParams,
   'modalities',
@@ -53,8 +53,8 @@ export const openaiChatParams = [
 ]
 
 /**
- * `name` is that of the row. What the row claims to speak is forwarded; the adapters serve clients of other dialects, and
- * calls that cannot go through as they are.
+ * The provider of a catalogue row; `name` = the row's key. Dialects of the row are forwarded; the adapters serve
+ * clients of other dialects and calls that cannot be forwarded unchanged.
  */
 export function openaiCompatible(name: string, row: CompatibleRow): Provider {
   return {
@@ -62,11 +62,11 @@ export function openaiCompatible(name: string, row: CompatibleRow): Provider {
     ...(row.baseUrl !== undefined && { defaultBaseUrl: row.baseUrl }),
     apiKeyEnv: row.apiKeyEnv,
     ...(row.keyless && { keyless: true }),
-    speaks: Object.fromEntries(spoken(row).map(dialect => [dialect, maker(dialect)])),
+    speaks: Object.fromEntries(forwardedDialects(row).map(dialect => [dialect, headMaker(dialect)])),
     ...(row.quirks && { quirks: row.quirks }),
-    ...(row.chat !== false && { chat: chatAdapter(row, maker('openai-chat')) }),
-    ...(row.embeddings !== false && { embeddings: embeddingsAdapter(maker('openai-embeddings'), row) }),
-    ...(row.rerank && { rerank: rerankAdapter(maker('jina-rerank'), row.rerank) }),
+    ...(row.chat !== false && { chat: chatAdapter(row, headMaker('openai-chat')) }),
+    ...(row.embeddings !== false && { embeddings: embeddingsAdapter(headMaker('openai-embeddings'), row) }),
+    ...(row.rerank && { rerank: rerankAdapter(headMaker('jina-rerank'), row.rerank) }),
     ...(row.files && { files: { head: headAt } }),
     fault: generalFault,
     chatParams: row.chat === false ? [] : paramsOf(row),
@@ -78,7 +78,7 @@ function paramsOf({ newestParams, topK, quirks }: CompatibleRow): string[] {
   return params.filter(param => !quirks?.drop?.includes(param))
 }
 
-/** Chat in OpenAI's words, for clients of other dialects. */
+/** Chat in OpenAI's dialect, for clients of other dialects. */
 export function chatAdapter(row: CompatibleRow, head: MakeHead): ChatAdapter {
   return {
     request: (request, target) => ({ head: head(target, request.stream), ...chatBody(request, target, row) }),
@@ -88,12 +88,12 @@ export function chatAdapter(row: CompatibleRow, head: MakeHead): ChatAdapter {
   }
 }
 
-function maker(dialect: CompatibleDialect): MakeHead {
+function headMaker(dialect: CompatibleDialect): MakeHead {
   return (target: Target) => compatibleHead(target, dialect)
 }
 
-/** The dialects whose bytes the host takes as they are. */
-function spoken(row: CompatibleRow): CompatibleDialect[] {
+/** The dialects that the host takes without translation. */
+function forwardedDialects(row: CompatibleRow): CompatibleDialect[] {
   const all = {
     'openai-chat': row.chat !== false,
     'openai-completions': row.completions,

@@ -55,7 +55,7 @@ describe('dialects', () => {
     ])
   })
 
-  test('names of the peer for the same API', () => {
+  test("LiteLLM's other names for the same API", () => {
     expect(splitModel('ollama_chat/llama3:8b')).toEqual({ provider: 'ollama', model: 'llama3:8b' })
     expect(splitModel('cohere_chat/command-r')).toEqual({ provider: 'cohere', model: 'command-r' })
     expect(splitModel('constructor/x')).toEqual({ model: 'constructor/x' })
@@ -79,7 +79,7 @@ describe('rerank', () => {
   }
   const ask = (name: string) => provider(name).rerank!.request(request, targetOf(provider(name)))
 
-  test('in the words of Jina and of Voyage; what they cannot take is named', () => {
+  test("in Jina's and in Voyage's format; unsupported fields are reported", () => {
     const common = { model: 'up-model', query: 'q', documents: ['a', 'b', 'c'], return_documents: false }
     expect(ask('jina_ai')).toMatchObject({
       head: { url: 'https://api.jina.ai/v1/rerank' },

@@ -1,4 +1,4 @@
-/** OpenAI's answers and streams as events, with the variations that its followers write. */
+/** OpenAI's chat completions and streams as events, with the variations of compatible hosts. */
 import type { ChatEvent, FinishReason, Source } from '../../core/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { readChunkUsage } from '../../core/openai-usage.ts'
@@ -6,6 +6,7 @@ import type { Frame } from '../../lib/frame.ts'
 import { isObject, listOf, textOf } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { errorLast, readErrorBody } from '../fault.ts'
+import { broken } from '../json.ts'
 
 const finishReasons: ReadonlyMap<string, FinishReason> = new Map(
   Object.entries<FinishReason>({
@@ -21,29 +22,25 @@ const finishReasons: ReadonlyMap<string, FinishReason> = new Map(
   }),
 )
 
-function unknownShape(what: string): GatewayError {
-  return new GatewayError('upstream-broken', `the upstream's answer does not follow its protocol: ${what}`)
-}
-
-/** Nobody may ask for so many choices. */
+/** Bounds the numbers of choices; far above what the API generates. */
 const choicesMax = 4096
 
-/** `usual` where a host leaves the number out. */
-function choiceIndex({ index }: Json, usual: number): number {
-  if (typeof index !== 'number') return usual
+/** The choice's number; `fallback` where a host leaves it out. Throws `upstream-broken` for an invalid one. */
+function choiceIndex({ index }: Json, fallback: number): number {
+  if (typeof index !== 'number') return fallback
   if (Number.isInteger(index) && index >= 0 && index < choicesMax) return index
-  throw unknownShape('a choice whose number cannot be')
+  throw broken('a choice whose number cannot be')
 }
 
 /** A whole chat completion. Throws `upstream-broken` on another shape. */
 export function chatResult(body: unknown): ChatEvent[] {
   if (!isObject(body) || !Array.isArray(body.choices)) {
     if (isObject(body) && isError(body)) return [errorEvent(body)]
-    throw unknownShape('no choices')
+    throw broken('no choices')
   }
   const events: ChatEvent[] = [start(body)]
   for (const [at, choice] of body.choices.entries()) {
-    if (!isObject(choice) || !isObject(choice.message)) throw unknownShape('a choice without a message')
+    if (!isObject(choice) || !isObject(choice.message)) throw broken('a choice without a message')
     const index = choiceIndex(choice, at)
     const calls = new CallNumbers()
     events.push(
@@ -58,7 +55,7 @@ export function chatResult(body: unknown): ChatEvent[] {
   return errorLast(events)
 }
 
-/** The mark behind the last chunk, whatever spaces follow it. No chunk begins with a bracket. */
+/** true = the frame `[DONE]`, which some hosts end with white space. No chunk begins with a bracket. */
 export const isDone = ({ data }: Frame): boolean => data.startsWith('[DONE]')
 
 /** A fresh reader of chunks. Throws on what is not JSON. */
@@ -68,20 +65,20 @@ export function chatReader(): (frame: Frame) => readonly ChatEvent[] {
   return frame => {
     if (isDone(frame)) return []
     const chunk: unknown = JSON.parse(frame.data)
-    if (!isObject(chunk)) throw unknownShape('a chunk that is no object')
+    if (!isObject(chunk)) throw broken('a chunk that is no object')
     if (isError(chunk)) return [errorEvent(chunk)]
     const events: ChatEvent[] = []
-    // Azure begins with a chunk of filter results that has no id yet.
+    // Azure's first chunk holds filter results and has no id.
     if (!started && (chunk.id || listOf(chunk.choices).length > 0)) {
       started = true
       events.push(start(chunk))
     }
     for (const choice of listOf(chunk.choices)) {
-      if (!isObject(choice)) throw unknownShape('a choice that is no object')
+      if (!isObject(choice)) throw broken('a choice that is no object')
       const index = choiceIndex(choice, 0)
       let numbers = calls.get(index)
       if (!numbers) calls.set(index, (numbers = new CallNumbers()))
-      // Some hosts repeat the whole message in the last chunk; only a delta adds.
+      // Some hosts repeat the whole message in the last chunk: only `delta` is read.
       if (isObject(choice.delta)) events.push(...deltaEvents(index, choice.delta, numbers))
       events.push(...logprobs(index, choice.logprobs))
       if (typeof choice.finish_reason === 'string' && choice.finish_reason)
@@ -103,11 +100,11 @@ function start(body: Json): ChatEvent {
 }
 
 function finish(choice: number, { finish_reason: reason, error }: Json, sawCalls: boolean): ChatEvent {
-  // Mistral and OpenRouter say so when the model broke off.
+  // Mistral and OpenRouter: the model failed while it answered.
   if (reason === 'error') return errorEvent({ error: error ?? 'the upstream failed while it answered' })
   const known = typeof reason === 'string' ? finishReasons.get(reason.toLowerCase()) : undefined
-  if (known === undefined && reason !== null && typeof reason !== 'string') throw unknownShape('no finish reason')
-  // Some hosts finish a tool call with `stop`; the client's loop needs to know.
+  if (known === undefined && reason !== null && typeof reason !== 'string') throw broken('no finish reason')
+  // Some hosts finish a tool call with `stop`; clients continue their loop only on `tool_calls`.
   return { type: 'finish', choice, reason: sawCalls && known !== 'length' ? 'tool-calls' : (known ?? 'stop') }
 }
 
@@ -124,7 +121,7 @@ function errorEvent(body: Json): ChatEvent {
   return { type: 'error', error: new GatewayError('upstream-failed', message || 'the upstream failed', { code }) }
 }
 
-/** A whole message: blocks of thinking carry signatures and win over the plain text, which repeats them. */
+/** A whole message. `thinking_blocks` carry signatures and replace the plain reasoning, which repeats their text. */
 function messageEvents(choice: number, message: Json, calls: CallNumbers): ChatEvent[] {
   const { thinking_blocks: blocks, ...rest } = message
   const thinking = thinkingEvents(choice, blocks)
@@ -133,12 +130,12 @@ function messageEvents(choice: number, message: Json, calls: CallNumbers): ChatE
   return [...thinking, ...deltaEvents(choice, answer, calls)]
 }
 
-/** `thinking_blocks` as LiteLLM and this gateway write them. */
-function thinkingEvents(choice: number, blocks: unknown, proofsOnly = false): ChatEvent[] {
+/** `thinking_blocks` as in LiteLLM's and this gateway's answers; `signaturesOnly` = without their text. */
+function thinkingEvents(choice: number, blocks: unknown, signaturesOnly = false): ChatEvent[] {
   return listOf(blocks).flatMap((block): ChatEvent[] => {
     if (!isObject(block)) return []
     const [text, signature, redacted] = [
-      proofsOnly ? '' : textOf(block.thinking),
+      signaturesOnly ? '' : textOf(block.thinking),
       textOf(block.signature),
       textOf(block.data),
     ]
@@ -150,12 +147,12 @@ function thinkingEvents(choice: number, blocks: unknown, proofsOnly = false): Ch
   })
 }
 
-/** What a delta says, in the order in which models think: reasoning, text, refusal, calls. */
+/** The events of a delta, in the order in which models generate: reasoning, text, refusal, calls. */
 function deltaEvents(choice: number, delta: Json, calls: CallNumbers): ChatEvent[] {
   const events: ChatEvent[] = []
   const reasoning = textOf(delta.reasoning_content) || textOf(delta.reasoning)
   if (reasoning) events.push({ type: 'reasoning', choice, text: reasoning })
-  // The text of a streamed block came as deltas.
+  // The text of a streamed block was sent as `reasoning_content`.
   events.push(...thinkingEvents(choice, delta.thinking_blocks, true))
   events.push(...contentEvents(choice, delta.content))
   if (textOf(delta.refusal)) events.push({ type: 'refusal', choice, text: textOf(delta.refusal) })
@@ -168,7 +165,7 @@ function deltaEvents(choice: number, delta: Json, calls: CallNumbers): ChatEvent
   return events
 }
 
-/** Mistral and others may answer with parts instead of a string (docs.mistral.ai, "Reasoning", "Citations"). */
+/** A string, or parts as in answers of Mistral and others (docs.mistral.ai, "Reasoning", "Citations"). */
 function contentEvents(choice: number, content: unknown): ChatEvent[] {
   if (typeof content === 'string') return content ? [{ type: 'text', choice, text: content }] : []
   const events: ChatEvent[] = []
@@ -190,14 +187,14 @@ function thought(thinking: unknown): string {
     .join('')
 }
 
-/** `{image_url: {url}}` as OpenRouter and LiteLLM write pictures of answers. */
+/** `{image_url: {url}}`, the form of generated images at OpenRouter and LiteLLM. */
 function images(choice: number, image: unknown): ChatEvent[] {
   const url = isObject(image) && isObject(image.image_url) ? textOf(image.image_url.url) : ''
   return url === '' ? [] : [{ type: 'image', choice, source: sourceOf(url) }]
 }
 
 function sourceOf(url: string): Source {
-  // Only the head is matched: the rest may be many megabytes.
+  // Only the beginning is matched: the rest may be many megabytes.
   const head = /^data:([^;,]+);base64,/.exec(url.slice(0, 200))
   return head ? { data: url.slice(head[0].length), mediaType: head[1]! } : { url }
 }
@@ -222,9 +219,9 @@ function logprobs(choice: number, value: unknown): ChatEvent[] {
   return 'content' in content || 'refusal' in refusal ? [{ type: 'logprobs', choice, ...content, ...refusal }] : []
 }
 
-/** Numbers the calls of a choice, also for hosts that leave out `index` or `id`, or use an index twice. */
+/** Numbers the tool calls of a choice, also for hosts that leave out `index` or `id`, or reuse an index. */
 class CallNumbers {
-  /** Upstream index -> the call it last stood for. */
+  /** Upstream index -> the last call with that index. */
   readonly #byIndex = new Map<number, { number: number; id: string }>()
   #open: number | undefined
   #count = 0
@@ -235,9 +232,9 @@ class CallNumbers {
 
   read(choice: number, call: Json): ChatEvent[] {
     const events: ChatEvent[] = []
-    const written = isObject(call.function) ? call.function : {}
+    const called = isObject(call.function) ? call.function : {}
     const id = textOf(call.id)
-    const name = textOf(written.name)
+    const name = textOf(called.name)
     const index = typeof call.index === 'number' ? call.index : id || name ? this.#count : Math.max(this.#count - 1, 0)
     let known = this.#byIndex.get(index)
     const another = known !== undefined && id !== '' && known.id !== '' && id !== known.id && name !== ''
@@ -249,11 +246,7 @@ class CallNumbers {
       events.push({ type: 'tool-call-start', choice, index: known.number, id: known.id, name })
     }
     const fragment =
-      typeof written.arguments === 'string'
-        ? written.arguments
-        : written.arguments
-          ? JSON.stringify(written.arguments)
-          : ''
+      typeof called.arguments === 'string' ? called.arguments : called.arguments ? JSON.stringify(called.arguments) : ''
     if (fragment) events.push({ type: 'tool-call-arguments', choice, index: known.number, fragment })
     return events
   }

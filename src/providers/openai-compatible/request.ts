@@ -1,4 +1,4 @@
-/** The hub's request in OpenAI's words (API reference, "Create chat completion"). */
+/** A chat request in OpenAI's dialect (API reference, "Create chat completion"). */
 import type { ChatRequest, Message, Part, ResponseFormat, Source, Tool } from '../../core/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Target, TranslatedCall } from '../../core/provider.ts'
@@ -6,13 +6,13 @@ import type { Json } from '../../lib/json/json-values.ts'
 import type { CompatibleRow } from './row.ts'
 import { joinTexts } from './texts.ts'
 
-/** The body and what it could not carry. Throws `invalid-request` for an image that is only a file's id. */
+/** The body, and the fields it cannot carry. Throws `invalid-request` for an image by file id. */
 export function chatBody(request: ChatRequest, target: Target, row: CompatibleRow): Omit<TranslatedCall, 'head'> {
   const { fields, dropped } = chatFields(request, row)
   return { body: { model: target.model, messages: conversation(request.messages, row), ...fields }, dropped }
 }
 
-/** Everything but the model and the messages. */
+/** All fields of the body but `model` and `messages`. */
 export function chatFields(
   request: ChatRequest,
   row: Pick<CompatibleRow, 'maxTokensField' | 'topK' | 'quirks'>,
@@ -59,7 +59,7 @@ export function chatFields(
   return { fields: body, dropped }
 }
 
-/** Only an effort has a word here; a template's own switch goes along in `extra`. */
+/** Only an effort can be expressed; a chat template's own switch is passed on in `extra`. */
 function unsaidReasoning({ reasoning, extra }: ChatRequest): string[] {
   if (!reasoning || reasoning.effort !== undefined) return []
   if (reasoning.budgetTokens !== undefined) return ['reasoning.budget_tokens']
@@ -105,8 +105,8 @@ function responseFormat(format: ResponseFormat): Json {
 }
 
 /**
- * The messages in order. Tool messages hold nothing but text, and nothing may stand between them: pictures and files
- * of results follow in a message of the user.
+ * The messages in order. Tool messages hold only text and must be adjacent: images and files of results follow in a
+ * user message.
  */
 function conversation(messages: readonly Message[], row: CompatibleRow): Json[] {
   const out: Json[] = []
@@ -159,7 +159,7 @@ function assistant(parts: readonly Part[]): Json {
   }
 }
 
-/** Hosts that know no parts still read a plain string: it is used wherever it says the same. */
+/** A string where all parts are text, because some hosts take no parts. */
 function plainOrParts(parts: readonly Part[]): unknown {
   if (parts.every(part => part.type === 'text')) return joinTexts(parts.map(part => part.text))
   return parts.map(contentPart)
@@ -185,7 +185,7 @@ function contentPart(part: Part): Json {
   }
 }
 
-/** As a URL: `data:` for what comes inline. Throws `invalid-request` for a file's id, which means nothing elsewhere. */
+/** The source as a URL (`data:` for inline bytes). Throws `invalid-request` for a file id, known only to its host. */
 export function address(source: Source): string {
   if ('url' in source) return source.url
   if ('data' in source) return `data:${source.mediaType};base64,${source.data}`

@@ -1,6 +1,6 @@
 /**
- * Reranking as Jina writes it and most hosts repeat it (docs: "Reranker API"; Together, SiliconFlow, vLLM), and as
- * Voyage does. Cohere's answers have the same `results`, so they are read here too.
+ * Reranking in Jina's format (jina.ai/reranker), which Together, SiliconFlow and vLLM share, and in Voyage's
+ * (docs.voyageai.com/docs/reranker). Cohere's answers have the same `results` and are read here as well.
  */
 import { readOpenaiUsage } from '../../core/openai-usage.ts'
 import type { MakeHead, TranslatedCall, UnaryAdapter } from '../../core/provider.ts'
@@ -10,9 +10,9 @@ import { isObject } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { broken } from '../json.ts'
 
-/** `words` = how the host is told how many: `top_n` as Jina, `top_k` as Voyage. Results are best first in any case. */
-export function rerankAdapter(head: MakeHead, words: 'jina' | 'voyage'): UnaryAdapter<RerankRequest, RerankResult> {
-  const topField = words === 'voyage' ? 'top_k' : 'top_n'
+/** `dialect` decides the name of the limit: `top_n` in Jina's, `top_k` in Voyage's. Results are sorted, best first. */
+export function rerankAdapter(head: MakeHead, dialect: 'jina' | 'voyage'): UnaryAdapter<RerankRequest, RerankResult> {
+  const topField = dialect === 'voyage' ? 'top_k' : 'top_n'
   return {
     request: (request, target) => ({ head: head(target, false), ...rerankBody(request, target.model, topField) }),
     result: rerankResult,
@@ -27,14 +27,14 @@ function rerankBody(request: RerankRequest, model: string, topField: string): Om
     model,
     query: request.query,
     documents: request.documents,
-    // The documents stay here: the format puts them back.
+    // The gateway has the documents: the format adds them to the answer.
     return_documents: false,
   }
   if (request.topN !== undefined) body[topField] = request.topN
   return { body, dropped }
 }
 
-/** The client's further fields that may leave in `dialect`, and what is lost. */
+/** The client's extra fields, sent only where its dialect is `dialect`, and the dropped ones. */
 export function rerankExtra(request: RerankRequest, dialect: string): { fields: Json; dropped: string[] } {
   const { return_documents: _, ...fields } = request.extra.fields
   const own = request.extra.format === dialect
@@ -43,7 +43,7 @@ export function rerankExtra(request: RerankRequest, dialect: string): { fields: 
   return { fields: own ? fields : {}, dropped }
 }
 
-/** Throws `upstream-broken` on a place that is no document's, a document twice, or a score that is no number. */
+/** Throws `upstream-broken` on an invalid or repeated index, or a score that is no number. */
 export function rerankResult(body: unknown, request: RerankRequest): RerankResult {
   if (!isObject(body)) throw broken('no object')
   const list = body.results ?? body.data
@@ -59,7 +59,7 @@ export function rerankResult(body: unknown, request: RerankRequest): RerankResul
     return { index, score }
   })
   results.sort((a, b) => b.score - a.score)
-  // Some hosts know no limit.
+  // Some hosts ignore the limit.
   return { results: results.slice(0, request.topN), usage: rerankUsage(body) }
 }
 

@@ -1,20 +1,20 @@
 import type { ForwardQuirks } from '../../core/provider.ts'
 
-/** One host that speaks OpenAI's dialect: everything that tells it from the others. */
+/** One host with OpenAI's dialect: its properties that differ between hosts. */
 export interface CompatibleRow {
-  /** Absent = the operator gives `api_base`. */
+  /** Absent = `api_base` has to be configured. */
   readonly baseUrl?: string
-  /** Most usual first, as in `Provider`. */
+  /** Environment variables of the key, the most common first. */
   readonly apiKeyEnv: readonly string[]
-  /** A server of one's own that asks for no key. */
+  /** true = a self-hosted server that needs no key. */
   readonly keyless?: boolean
-  /** false = has no chat: a host of embeddings or rerankers. */
+  /** false = has no chat, only embeddings or reranking. */
   readonly chat?: false
-  /** Has `/completions` for its models; else text completions are emulated by a chat. */
+  /** Has `/completions`; otherwise text completions are translated to chat. */
   readonly completions?: boolean
-  /** false = has no `/embeddings`; `plain` = refuses `encoding_format`, so that calls are translated, never forwarded. */
+  /** false = has no `/embeddings`; `plain` = refuses `encoding_format`, so calls are translated, never forwarded. */
   readonly embeddings?: boolean | 'plain'
-  /** Has `/responses`; else they are emulated by a chat. */
+  /** Has `/responses`; otherwise responses are translated to chat. */
   readonly responses?: boolean
   /** Has `/moderations`. */
   readonly moderations?: boolean
@@ -30,15 +30,15 @@ export interface CompatibleRow {
   readonly transcriptions?: boolean
   /** Has `/audio/translations`. */
   readonly translations?: boolean
-  /** Has `/rerank`, in Jina's words (`top_n`, `results`) or in Voyage's (`top_k`, `data`). */
+  /** Has `/rerank`, in Jina's format (`top_n`, `results`) or in Voyage's (`top_k`, `data`). */
   readonly rerank?: 'jina' | 'voyage'
   /** Has `/files` and `/batches`, with OpenAI's objects and lines. */
   readonly files?: boolean
-  /** The field that bounds the output in translated calls; `max_tokens` unless said. */
+  /** The field that limits the output in translated calls; absent = `max_tokens`. */
   readonly maxTokensField?: 'max_completion_tokens'
-  /** Takes the newest fields of OpenAI's chat too. */
+  /** Supports all of `openaiChatParams`. */
   readonly newestParams?: true
-  /** Takes `top_k`. */
+  /** Supports `top_k`. */
   readonly topK?: boolean
   readonly quirks?: ForwardQuirks
 }

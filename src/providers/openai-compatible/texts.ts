@@ -1,12 +1,12 @@
-/** Several texts of a message as one, for hosts that take a message as a string. */
+/** Joins the texts of a message, for hosts that take a message as a string. */
 
-/** A new line stands between two texts where neither brings white space: the last word of one must not run into the next. */
+/** Inserts a line break between two texts without white space between them, so that words are not merged. */
 export function joinTexts(texts: readonly string[]): string {
   let joined = ''
   for (const text of texts) {
     if (text === '') continue
-    const apart = joined === '' || /\s$/.test(joined) || /^\s/.test(text)
-    joined += apart ? text : `\n${text}`
+    const isSeparate = joined === '' || /\s$/.test(joined) || /^\s/.test(text)
+    joined += isSeparate ? text : `\n${text}`
   }
   return joined
 }

@@ -1,4 +1,4 @@
-/** Where a model of Vertex AI is reached (cloud.google.com/vertex-ai/docs/reference/rest). */
+/** URLs of models on Vertex AI (cloud.google.com/vertex-ai/docs/reference/rest). */
 import { GatewayError } from '../../core/errors.ts'
 import type { Target } from '../../core/provider.ts'
 import type { CallHead } from '../../core/transport.ts'
@@ -7,16 +7,16 @@ import type { CallHead } from '../../core/transport.ts'
 export const globalBaseUrl = 'https://aiplatform.googleapis.com'
 const locationDefault = 'us-central1'
 const apiVersionDefault = 'v1'
-/** Both words go into addresses. */
+/** Project and location become part of URLs. */
 const project = /^[a-z0-9][a-z0-9.:-]{0,99}$/
 const location = /^[a-z0-9-]{1,40}$/
 
-/** Every other name is taken for one of Google's models. */
+/** true = a model of Anthropic; all other names are treated as models of Google. */
 export const isClaude = (model: string): boolean => model.startsWith('claude')
 
 /**
- * The call of `action` (`generateContent`) at the target's model. Throws `internal` for a configured project or location
- * that could not stand in an address.
+ * URL and headers of `action` (such as `generateContent`) on the target's model. Throws `internal` for a configured
+ * project or location with characters that are not allowed in one.
  */
 export function vertexHead(target: Target, action: string): CallHead {
   return {
@@ -37,8 +37,8 @@ function text(target: Target, name: string, allowed: RegExp): string | undefined
 }
 
 function base(target: Target): string {
-  const { api_version: asked } = target.options
-  const version = typeof asked === 'string' ? asked : apiVersionDefault
+  const { api_version: configured } = target.options
+  const version = typeof configured === 'string' ? configured : apiVersionDefault
   if (target.baseUrl !== globalBaseUrl)
     return /\/v\d+\w*$/.test(target.baseUrl) ? target.baseUrl : `${target.baseUrl}/${version}`
   return `${hostOf(text(target, 'vertex_project', project) === undefined ? 'global' : locationOf(target))}/${version}`
@@ -46,21 +46,21 @@ function base(target: Target): string {
 
 const locationOf = (target: Target): string => text(target, 'vertex_location', location) ?? locationDefault
 
-function hostOf(place: string): string {
-  if (place === 'global') return globalBaseUrl
-  // The two multi-regions have hosts of another form.
-  return place === 'us' || place === 'eu'
-    ? `https://aiplatform.${place}.rep.googleapis.com`
-    : `https://${place}-aiplatform.googleapis.com`
+function hostOf(region: string): string {
+  if (region === 'global') return globalBaseUrl
+  // The two multi-regions have a different form of host names.
+  return region === 'us' || region === 'eu'
+    ? `https://aiplatform.${region}.rep.googleapis.com`
+    : `https://${region}-aiplatform.googleapis.com`
 }
 
-/** Express mode (an API key alone) knows no project. */
+/** '' in express mode (an API key without a project). */
 function parent(target: Target): string {
   const name = text(target, 'vertex_project', project)
   return name === undefined ? '' : `/projects/${name}/locations/${locationOf(target)}`
 }
 
-/** A tuned model is an endpoint with a number; any other is its publisher's. A name is always one step of the path. */
+/** A tuned model is a numbered endpoint; others are under their publisher. The name is escaped to one path segment. */
 function resource(model: string): string {
   const endpoint = /^(?:endpoints\/)?(\d{5,30})$/.exec(model)
   if (endpoint) return `endpoints/${endpoint[1]}`

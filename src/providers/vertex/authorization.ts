@@ -1,6 +1,6 @@
 /**
- * Tokens for Vertex AI, from the credentials that Google's tools write: a service account's key, a user's
- * refresh token, or, without any, the metadata server of a machine at Google.
+ * Access tokens for Vertex AI, from a credentials file of Google's tools (a service account's key or a user's refresh
+ * token) or, without one, from the metadata server of a Google Cloud machine.
  * Sources: developers.google.com/identity/protocols/oauth2/service-account (JWT bearer),
  * cloud.google.com/compute/docs/access/authenticate-workloads (metadata server).
  */
@@ -15,7 +15,7 @@ const metadataUrl = 'http://metadata.google.internal/computeMetadata/v1/instance
 const assertionLifetimeS = 3600
 const form = { 'content-type': 'application/x-www-form-urlencoded' }
 
-/** What a credentials file holds; only the fields that are used. */
+/** The fields of a credentials file that are used. */
 interface Credentials {
   readonly type: string
   readonly client_email: string
@@ -33,18 +33,21 @@ const fieldsOf: Readonly<Record<string, readonly (keyof Credentials)[]>> = {
   authorized_user: ['client_id', 'client_secret', 'refresh_token'],
 }
 
-/** What is wrong with the text of a credentials file; undefined = nothing. Never shows any of it. */
+/** What is wrong with the text of a credentials file; undefined = nothing. The message holds none of its contents. */
 export function credentialsProblem(text: string): string | undefined {
   const credentials = parsed(text)
   if (!credentials) return 'is not the JSON text of a credentials file'
   const { type } = credentials
   if (!type || !Object.hasOwn(fieldsOf, type))
-    return 'has a `type` that is not supported; use a service_account key or an authorized_user file, or run at Google without any'
+    return (
+      'has a `type` that is not supported; use a service_account key or an authorized_user file, ' +
+      'or run at Google without any'
+    )
   const missing = fieldsOf[type]!.filter(name => !credentials[name])
   return missing.length > 0 ? `has no ${missing.join(', ')}` : undefined
 }
 
-/** The project that a service account belongs to. */
+/** The project of a service account; undefined = the file has none. */
 export function credentialsProject(text: string): string | undefined {
   const { project_id: id } = (parsed(text) ?? {}) as { project_id?: string }
   return id || undefined
@@ -74,7 +77,7 @@ function credentialsOf(target: Target): Partial<Credentials> | undefined {
 }
 
 function tokenRequest(target: Target, epochMs: number): TokenRequest | undefined {
-  // An API key goes with each call instead.
+  // With an API key no token is needed.
   if (target.apiKey) return undefined
   const credentials = credentialsOf(target)
   if (!credentials)
@@ -95,7 +98,7 @@ function tokenRequest(target: Target, epochMs: number): TokenRequest | undefined
   }
 }
 
-/** A JWT that the service account signs about itself (RFC 7523). */
+/** A JWT signed with the service account's key (RFC 7523). */
 function assertion(credentials: Partial<Credentials>, epochMs: number): string {
   const issuedS = Math.floor(epochMs / 1000)
   const { client_email: issuer, private_key_id: keyId, token_uri: audience = tokenUrlDefault } = credentials
@@ -116,8 +119,8 @@ function assertion(credentials: Partial<Credentials>, epochMs: number): string {
 const base64url = (value: object): string => Buffer.from(JSON.stringify(value), 'utf8').toString('base64url')
 
 /**
- * A target with an API key needs no token. Throws `upstream-credentials` for credentials that cannot be used, and on an
- * answer without a token. Where credentials name a project that pays, so do calls (`x-goog-user-project`).
+ * A target with an API key needs no token. Throws `upstream-credentials` for unusable credentials and on an answer
+ * without a token. A quota project in the credentials is sent as `x-goog-user-project`.
  */
 export const vertexAuthorization: Authorization = {
   headers(_call, target, { token }): Record<string, string> {

@@ -1,4 +1,4 @@
-/** Claude on Vertex AI: Anthropic's Messages API in Vertex AI's envelope (docs.claude.com, "Claude on Vertex AI"). */
+/** Claude on Vertex AI: Anthropic's Messages API by `rawPredict` (docs.claude.com, "Claude on Vertex AI"). */
 import type { ChatRequest } from '../../core/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Target, TokenCount, TranslatedCall } from '../../core/provider.ts'
@@ -7,38 +7,38 @@ import { messagesBody } from '../anthropic/request.ts'
 import { vertexHead } from './address.ts'
 
 const version = 'vertex-2023-10-16'
-/** The counter is a model of its own; the model that is meant stands in the body. */
+/** The token counter is a model of its own; the model to count for is in the body. */
 const counter = 'count-tokens'
-const counted = ['model', 'messages', 'system', 'tools', 'tool_choice', 'thinking'] as const
+const countFields = ['model', 'messages', 'system', 'tools', 'tool_choice', 'thinking'] as const
 
 function withBetas(head: CallHead, target: Target): CallHead {
   const { anthropic_beta: beta } = target.options
   return typeof beta === 'string' ? { url: head.url, headers: { 'anthropic-beta': beta, ...head.headers } } : head
 }
 
-/** The model stands in the path, the version in the body. */
+/** The model is in the path, the version in the body. Throws as `messagesBody` does. */
 export function claudeCall(request: ChatRequest, target: Target): TranslatedCall {
   const { body, dropped } = messagesBody(request, target)
   const { model: _, ...rest } = body
-  const { anthropic_version: asked } = target.options
+  const { anthropic_version: configured } = target.options
   return {
     head: withBetas(vertexHead(target, request.stream ? 'streamRawPredict' : 'rawPredict'), target),
-    body: { anthropic_version: typeof asked === 'string' ? asked : version, ...rest },
+    body: { anthropic_version: typeof configured === 'string' ? configured : version, ...rest },
     dropped,
   }
 }
 
-/** `dropped` is what the whole call would lose, even where it says nothing about the input. */
+/** `dropped` = the fields that the whole call would lose, also those without an effect on the input's count. */
 export function claudeCountCall(request: ChatRequest, target: Target): TranslatedCall {
   const { body, dropped } = messagesBody(request, target)
   const head = vertexHead(target, 'rawPredict')
-  // The project and the publisher are the model's; only the last step differs.
+  // Project and publisher are those of the model; only the last path segment differs.
   const url = head.url.replace(/[^/]+$/, `${counter}:rawPredict`)
-  const wanted = Object.fromEntries(counted.filter(name => body[name] !== undefined).map(name => [name, body[name]]))
-  return { head: withBetas({ url, headers: head.headers }, target), body: wanted, dropped }
+  const taken = Object.fromEntries(countFields.filter(name => body[name] !== undefined).map(name => [name, body[name]]))
+  return { head: withBetas({ url, headers: head.headers }, target), body: taken, dropped }
 }
 
-/** Undefined = not an answer of Claude's counter. Throws `upstream-broken` on a count that is none. */
+/** Undefined = not an answer of Claude's counter. Throws `upstream-broken` on an invalid count. */
 export function claudeCount(body: unknown): TokenCount | undefined {
   const { input_tokens: inputTokens } = (body ?? {}) as { input_tokens?: unknown }
   if (inputTokens === undefined) return undefined

@@ -2,11 +2,11 @@
 import type { EmbeddingsResult } from '../../core/embeddings.ts'
 import { isObject } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
-import type { EmbeddingWish } from '../gemini/embeddings.ts'
+import type { EmbeddingInput } from '../gemini/embeddings.ts'
 import { broken, countOf, objectOf, vectorOf } from '../json.ts'
 
-/** One instance for each text; the wish's settings are the same for all. */
-export function predictBody({ texts, taskType, title, dimensions, autoTruncate }: EmbeddingWish): Json {
+/** The body of `predict`: one instance per text. */
+export function predictBody({ texts, taskType, title, dimensions, autoTruncate }: EmbeddingInput): Json {
   return {
     instances: texts.map(content => ({
       content,
@@ -14,7 +14,7 @@ export function predictBody({ texts, taskType, title, dimensions, autoTruncate }
       ...(title !== undefined && { title }),
     })),
     parameters: {
-      // The API would cut long texts without a word.
+      // The API's default is to truncate long texts silently.
       autoTruncate: autoTruncate ?? false,
       ...(dimensions !== undefined && { outputDimensionality: dimensions }),
     },

@@ -1,4 +1,4 @@
-/** Vertex AI: Gemini's translators and Claude's under Google Cloud's addresses and tokens. */
+/** Vertex AI: the translators of Gemini and Anthropic with Google Cloud's URLs and access tokens. */
 import type { ChatEvent } from '../../core/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Provider, Target, TranslatedCall, UpstreamFault } from '../../core/provider.ts'
@@ -8,7 +8,7 @@ import { isObject } from '../../lib/json/json-values.ts'
 import { anthropic } from '../anthropic/index.ts'
 import { isMessageStop, messageReader, messageResult } from '../anthropic/read.ts'
 import { countResult } from '../gemini/count.ts'
-import { embeddingWish } from '../gemini/embeddings.ts'
+import { embeddingInput } from '../gemini/embeddings.ts'
 import { googleFault } from '../gemini/fault.ts'
 import { imagesBody, imagesResult, isImagen } from '../gemini/images.ts'
 import { geminiChatParams } from '../gemini/index.ts'
@@ -25,7 +25,7 @@ const host = { callIds: false, fileNames: true }
 const generateHead = (target: Target, stream: boolean): CallHead =>
   vertexHead(target, stream ? 'streamGenerateContent?alt=sse' : 'generateContent')
 
-/** Bytes of Gemini's dialect mean nothing to Claude. */
+/** Throws `invalid-request` for Claude, which does not take Gemini's dialect. */
 function forwardHead(target: Target, make: () => CallHead): CallHead {
   if (!isClaude(target.model)) return make()
   throw new GatewayError(
@@ -37,24 +37,24 @@ function forwardHead(target: Target, make: () => CallHead): CallHead {
   )
 }
 
-/** Every event of Claude's has a `type`, no answer of Gemini's has. */
-const isClaudes = (body: unknown): boolean => isObject(body) && typeof body.type === 'string'
+/** true = an answer, event or error of Claude: these have a `type`, Gemini's do not. */
+const isFromClaude = (body: unknown): boolean => isObject(body) && typeof body.type === 'string'
 
 function chatReader(): (frame: Frame) => readonly ChatEvent[] {
   let read: ((frame: Frame) => readonly ChatEvent[]) | undefined
-  return frame => (read ??= isClaudes(JSON.parse(frame.data)) ? messageReader() : generateReader())(frame)
+  return frame => (read ??= isFromClaude(JSON.parse(frame.data)) ? messageReader() : generateReader())(frame)
 }
 
 function fault(status: number, body: unknown): UpstreamFault | undefined {
-  return isClaudes(body) ? anthropic.fault!(status, body) : googleFault(status, body)
+  return isFromClaude(body) ? anthropic.fault!(status, body) : googleFault(status, body)
 }
 
-/** `vertex_ai/...`: the model's name decides whose dialect it speaks. Gemini's is forwarded, Claude's never. */
+/** `vertex_ai/...`: the dialect depends on the model's name. Gemini's is forwarded, Claude's is always translated. */
 export const vertex: Provider = {
   name: 'vertex_ai',
   defaultBaseUrl: globalBaseUrl,
   apiKeyEnv: ['VERTEX_API_KEY', 'VERTEXAI_API_KEY'],
-  // Tokens come from credentials, or from the machine itself.
+  // Without a key, tokens are fetched by credentials or from the metadata server.
   keyless: true,
   speaks: {
     'gemini-generate': (target, stream) => forwardHead(target, () => generateHead(target, stream)),
@@ -66,9 +66,9 @@ export const vertex: Provider = {
       isClaude(target.model)
         ? claudeCall(request, target)
         : { head: generateHead(target, request.stream), ...generateBody(request, target, host) },
-    result: body => (isClaudes(body) ? messageResult(body) : generateResult(body)),
+    result: body => (isFromClaude(body) ? messageResult(body) : generateResult(body)),
     reader: chatReader,
-    // Gemini's streams have no last frame, and nothing in them looks like Claude's.
+    // Gemini's streams have no last frame; none of their frames is taken for Claude's.
     isLast: isMessageStop,
     endsSilently: true,
   },
@@ -91,8 +91,8 @@ export const vertex: Provider = {
   },
   embeddings: {
     request(request, target): TranslatedCall {
-      const wish = embeddingWish(request)
-      return { head: vertexHead(target, 'predict'), body: predictBody(wish), dropped: wish.dropped }
+      const input = embeddingInput(request)
+      return { head: vertexHead(target, 'predict'), body: predictBody(input), dropped: input.dropped }
     },
     result: predictResult,
   },

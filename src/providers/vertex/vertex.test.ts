@@ -33,11 +33,12 @@ const urlOf = (aim: Target, stream = false) => vertex.chat!.request(request({ st
 
 describe('addresses', () => {
   const rest = '/v1/projects/my-project/locations'
+  const central = `https://us-central1-aiplatform.googleapis.com${rest}/us-central1`
   test.each([
     [
       'us-central1 unless said otherwise',
       target('gemini-2.5-pro'),
-      `https://us-central1-aiplatform.googleapis.com${rest}/us-central1/publishers/google/models/gemini-2.5-pro:generateContent`,
+      `${central}/publishers/google/models/gemini-2.5-pro:generateContent`,
     ],
     [
       'global',
@@ -52,18 +53,11 @@ describe('addresses', () => {
     [
       'Claude',
       target('claude-sonnet-4-5@20250929', { ...project, vertex_location: 'us-east5' }),
-      `https://us-east5-aiplatform.googleapis.com${rest}/us-east5/publishers/anthropic/models/claude-sonnet-4-5@20250929:rawPredict`,
+      `https://us-east5-aiplatform.googleapis.com${rest}/us-east5` +
+        '/publishers/anthropic/models/claude-sonnet-4-5@20250929:rawPredict',
     ],
-    [
-      'a tuned model',
-      target('1234567890'),
-      `https://us-central1-aiplatform.googleapis.com${rest}/us-central1/endpoints/1234567890:generateContent`,
-    ],
-    [
-      'a name that tries to leave',
-      target('../x?y'),
-      `https://us-central1-aiplatform.googleapis.com${rest}/us-central1/publishers/google/models/..%2Fx%3Fy:generateContent`,
-    ],
+    ['a tuned model', target('1234567890'), `${central}/endpoints/1234567890:generateContent`],
+    ['a name that tries to leave', target('../x?y'), `${central}/publishers/google/models/..%2Fx%3Fy:generateContent`],
     [
       'express mode',
       target('g', {}, { apiKey: new Secret('k') }),
@@ -72,7 +66,8 @@ describe('addresses', () => {
     [
       'an address of its own',
       target('g', { ...project, api_version: 'v1beta1' }, { baseUrl: 'http://psc.internal' }),
-      'http://psc.internal/v1beta1/projects/my-project/locations/us-central1/publishers/google/models/g:generateContent',
+      'http://psc.internal/v1beta1/projects/my-project/locations/us-central1' +
+        '/publishers/google/models/g:generateContent',
     ],
   ])('%s', (_, aim, url) => {
     expect(urlOf(aim)).toBe(url)
@@ -202,7 +197,7 @@ describe('Claude', () => {
     ]).toEqual([{ inputTokens: 9 }, { inputTokens: 8 }])
   })
 
-  test("its answers are told from Gemini's, whole and streamed at any cut", () => {
+  test("its answers are distinguished from Gemini's, whole and streamed at any cut", () => {
     const whole = {
       type: 'message',
       id: 'msg_1',
@@ -256,14 +251,14 @@ describe('Claude', () => {
 })
 
 test('embeddings by predict: nothing is cut without a word', () => {
-  const wish = {
+  const embeddingsRequest = {
     model: 'm',
     inputs: ['a'],
     dimensions: 4,
     encoding: 'float',
     extra: { format: 'x', fields: { task_type: 'CLUSTERING' } },
   } as const
-  const call = vertex.embeddings!.request({ ...wish, inputs: ['a'] }, target('text-embedding-005'))
+  const call = vertex.embeddings!.request({ ...embeddingsRequest, inputs: ['a'] }, target('text-embedding-005'))
   expect([call.head.url.split('/').at(-1), call.body]).toEqual([
     'text-embedding-005:predict',
     {
@@ -277,11 +272,13 @@ test('embeddings by predict: nothing is cut without a word', () => {
       { embeddings: { values: [3, 4], statistics: { token_count: 4 } } },
     ],
   }
-  expect(vertex.embeddings!.result(body, { ...wish, inputs: ['a', 'b'] })).toEqual({
+  expect(vertex.embeddings!.result(body, { ...embeddingsRequest, inputs: ['a', 'b'] })).toEqual({
     vectors: [Float32Array.from([1, 2]), Float32Array.from([3, 4])],
     usage: { inputTokens: 7, outputTokens: 0 },
   })
-  expect(() => vertex.embeddings!.result({ predictions: [{}] }, { ...wish, inputs: ['a'] })).toThrow('protocol')
+  expect(() => vertex.embeddings!.result({ predictions: [{}] }, { ...embeddingsRequest, inputs: ['a'] })).toThrow(
+    'protocol',
+  )
 })
 
 describe('configuration', () => {

@@ -113,9 +113,9 @@ async function findMasterKey(sql: SQL): Promise<MasterKeyRow | undefined> {
     name: string
     value: string
   }[]
-  const valueOf = (name: string) => rows.find(row => row.name === name)?.value
-  const hash = valueOf(masterKeyRow)
-  return hash === undefined ? undefined : { hash, revision: Number(valueOf(revisionRow) ?? 0) }
+  const storedValue = (name: string) => rows.find(row => row.name === name)?.value
+  const hash = storedValue(masterKeyRow)
+  return hash === undefined ? undefined : { hash, revision: Number(storedValue(revisionRow) ?? 0) }
 }
 
 async function write(tx: SQL, { hash, revision }: MasterKeyRow): Promise<void> {

@@ -1,4 +1,7 @@
-/** Anthropic's messages (docs.claude.com: "Messages", "Streaming messages", "Extended thinking", "Citations", "Stop reasons"). */
+/**
+ * Anthropic's messages (docs.claude.com: "Messages", "Streaming messages", "Extended thinking", "Citations", "Stop
+ * reasons").
+ */
 import { namedBytes } from './family.ts'
 import type { AnswerFamily, AnswerFixture, Json } from './family.ts'
 
@@ -288,7 +291,7 @@ const fixtures: AnswerFixture[] = [
     stream: [start, begin(0, { type: 'text', text: '' }), delta(0, { type: 'text_delta', text: 'Once' })],
   },
   {
-    name: 'events nobody knows',
+    name: 'unknown events',
     stream: [
       start,
       { type: 'future_event', x: 1 },

@@ -1,4 +1,7 @@
-/** Answers of Converse (docs.aws.amazon.com/bedrock: "Converse", "ConverseStream", "Using the Converse API", "Event stream encoding"). */
+/**
+ * Answers of Converse (docs.aws.amazon.com/bedrock: "Converse", "ConverseStream", "Using the Converse API", "Event
+ * stream encoding").
+ */
 import { crc32 } from 'node:zlib'
 import type { AnswerFamily, AnswerFixture, Json } from './family.ts'
 
@@ -163,7 +166,7 @@ const fixtures: AnswerFixture[] = [
     ],
   },
   { name: 'cut before its end', stream: [start, delta(0, { text: 'On' })] },
-  { name: 'events nobody knows', stream: [start, ['futureEvent', { a: 1 }], ...text(0, 'Hi.'), ...end('end_turn')] },
+  { name: 'unknown events', stream: [start, ['futureEvent', { a: 1 }], ...text(0, 'Hi.'), ...end('end_turn')] },
 ]
 
 const u32 = (value: number): Buffer => {

@@ -165,7 +165,7 @@ const fixtures: AnswerFixture[] = [
   { name: 'cut before its end', stream: [start, ...text(0, 'On')] },
   { name: 'not JSON', stream: [start, 'data: oops\n\n'] },
   {
-    name: 'events nobody knows',
+    name: 'unknown events',
     stream: [start, { type: 'debug', prompt: 'x' }, ...text(0, 'Hi'), end('COMPLETE'), 'data: [DONE]\n\n'],
   },
 ]

@@ -1,4 +1,7 @@
-/** Gemini's answers (ai.google.dev/api/generate-content; docs: "Function calling", "Thinking", "Grounding", "Image generation"). */
+/**
+ * Gemini's answers (ai.google.dev/api/generate-content; docs: "Function calling", "Thinking", "Grounding", "Image
+ * generation").
+ */
 import { dataBytes } from './family.ts'
 import type { AnswerFamily, AnswerFixture, Json } from './family.ts'
 

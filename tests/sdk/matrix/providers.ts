@@ -124,7 +124,7 @@ export const providerRows: readonly ProviderRow[] = [
 ]
 
 /** The ways in which an upstream may behave, by the end of the model's name: the header works where a name with a fault would not. */
-export const behaviours = {
+const behaviours = {
   '': undefined,
   '-limited': '429;retry-after=',
   // Late enough for a model that thinks first; slow enough for what was said to have gone on its way.

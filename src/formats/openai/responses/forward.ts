@@ -4,7 +4,7 @@
  */
 import type { ForwardedAnswer, ForwardRules } from '../../../core/format.ts'
 import type { ForwardQuirks } from '../../../core/provider.ts'
-import { JsonBody } from '../../../lib/json/json-body.ts'
+import type { JsonBody } from '../../../lib/json/json-body.ts'
 import type { Edit } from '../../../lib/json/json-body.ts'
 import { gatewayFields, isObject } from '../../common/field-checks.ts'
 import { readAnswer } from '../forward.ts'

@@ -1,0 +1,161 @@
+/**
+ * What a call may cost at most, before it is made: the reservation of budgets, and of policies that refuse dear calls.
+ */
+import type { Call, CallBounds } from '../core/call.ts'
+import type { ChatRequest, Part, Source } from '../core/chat.ts'
+import type { Deployment } from '../core/deployment.ts'
+import type { Prices } from '../core/usage.ts'
+import { pricesAt } from './cost.ts'
+
+/**
+ * The dearest picture of the vendors' rules is below this (OpenAI, "Images and vision", gpt-4o-mini: 48,169 tokens).
+ */
+const pictureTokensMax = 50_000
+const unitsPerPrice = 1_000_000n
+
+/**
+ * Over the candidates and all fallbacks: one of them answers. A token is at least one byte, so that the bytes of the
+ * body bound the tokens of its text; where a document or a file is only referred to, the context window of the model
+ * does.
+ */
+export function costBounds(call: Call): CallBounds {
+  const deployments = new Set([...call.candidates, ...[...call.fallbackGroups.values()].flat()])
+  const demand = demandOf(call)
+  let inputTokensMax = 0
+  let outputTokensMax: number | null = 0
+  let costNanoUsdMax: bigint | null = deployments.size === 0 ? null : 0n
+  for (const deployment of deployments) {
+    const input = inputBound(demand, deployment)
+    const output = outputBound(demand, deployment)
+    const cost = costBound(deployment, { input, output, demand, atMs: call.startedAtMs })
+    inputTokensMax = Math.max(inputTokensMax, input ?? call.body?.size ?? 0)
+    outputTokensMax = output === null || outputTokensMax === null ? null : Math.max(outputTokensMax, output)
+    costNanoUsdMax = cost === null || costNanoUsdMax === null ? null : cost > costNanoUsdMax ? cost : costNanoUsdMax
+  }
+  return { inputTokensMax, outputTokensMax, costNanoUsdMax }
+}
+
+/** What a call asks for, as far as its price depends on it. */
+interface Demand {
+  /** null = not bounded by the body: it refers to documents that it does not hold. */
+  readonly inputTokens: number | null
+  /** Of all answers together; null = as the model is able to; 0 = none. */
+  readonly outputTokens: number | null
+  readonly answers: number
+  readonly images: number
+  readonly characters: number
+  /** Sound of unknown length, or documents of a reranker: billed by units that the request does not tell. */
+  readonly unknownUnits: boolean
+}
+
+const nothing: Demand = { inputTokens: 0, outputTokens: 0, answers: 1, images: 0, characters: 0, unknownUnits: false }
+
+function demandOf(call: Call): Demand {
+  const bytes = call.body?.size ?? 0
+  if (!call.format || call.operation === 'count-tokens' || call.operation === 'moderations') return nothing
+  const input = call.input()
+  switch (input.kind) {
+    case 'chat':
+      return chatDemand(input.request, bytes)
+    case 'embeddings':
+      return { ...nothing, inputTokens: bytes }
+    case 'images': {
+      const images = input.request.count ?? 1
+      return { ...nothing, inputTokens: bytes, outputTokens: null, images, answers: images }
+    }
+    case 'speech':
+      return { ...nothing, inputTokens: bytes, outputTokens: null, characters: input.request.input.length }
+    default:
+      return { ...nothing, inputTokens: null, outputTokens: null, unknownUnits: true }
+  }
+}
+
+function chatDemand(request: ChatRequest, bytes: number): Demand {
+  const series = [request.messages, ...(request.series ?? [])]
+  const parts = series.flatMap(messages => messages.flatMap(message => partsOf(message.parts)))
+  const pictures = parts.filter(part => part.type === 'image').length
+  const refers = parts.some(part => part.type === 'document' && !isInline(part.source))
+  const answers = (request.choices ?? 1) * series.length
+  return {
+    ...nothing,
+    inputTokens: refers ? null : bytes + pictures * pictureTokensMax,
+    outputTokens: request.maxOutputTokens === undefined ? null : request.maxOutputTokens * answers,
+    answers,
+  }
+}
+
+const partsOf = (parts: readonly Part[]): Part[] =>
+  parts.flatMap(part => (part.type === 'tool-result' ? partsOf(part.parts) : [part]))
+
+const isInline = (source: Source): boolean => 'data' in source
+
+function tokensOf(value: unknown): number | null {
+  return typeof value === 'number' && Number.isFinite(value) && value > 0 ? Math.ceil(value) : null
+}
+
+function inputBound({ inputTokens, answers }: Demand, { info }: Deployment): number | null {
+  const window = tokensOf(info.max_input_tokens) ?? tokensOf(info.max_tokens)
+  // Each of several prompts may fill the window.
+  const most = window === null ? null : window * answers
+  if (inputTokens === null) return most
+  return most === null ? inputTokens : Math.min(inputTokens, most)
+}
+
+function outputBound({ outputTokens, answers }: Demand, { info }: Deployment): number | null {
+  if (outputTokens !== null) return outputTokens
+  const able = tokensOf(info.max_output_tokens)
+  return able === null ? null : able * answers
+}
+
+interface Bounded {
+  readonly input: number | null
+  readonly output: number | null
+  readonly demand: Demand
+  readonly atMs: number
+}
+
+/** null = not known. The dearest price of each kind counts for all of it, over every tier that the input may reach. */
+function costBound({ prices }: Deployment, { input, output, demand, atMs }: Bounded): bigint | null {
+  if (!prices || demand.unknownUnits) return null
+  const now = pricesAt(prices, atMs)
+  const reachable = [
+    now,
+    ...(now.tiers ?? []).filter(tier => input === null || input > tier.aboveInputTokens).map(tier => tier.prices),
+  ]
+  let dearest: bigint | null = null
+  for (const one of reachable) {
+    const cost = costAt(one, { input, output, demand, atMs })
+    if (cost === null) return null
+    if (dearest === null || cost > dearest) dearest = cost
+  }
+  return dearest
+}
+
+function costAt(prices: Prices, { input, output, demand }: Bounded): bigint | null {
+  const { images, characters } = demand
+  if (images > 0 && prices.image !== undefined) return scaled(BigInt(images) * prices.image + (prices.request ?? 0n))
+  if (characters > 0 && prices.character !== undefined)
+    return scaled(BigInt(characters) * prices.character + (prices.request ?? 0n))
+  const inputPrice = dearestOf([
+    prices.input,
+    prices.cacheRead,
+    prices.cacheWrite,
+    prices.cacheWriteOneHour,
+    prices.inputAudio,
+    prices.inputImage,
+  ])
+  const outputPrice = dearestOf([prices.output, prices.reasoning, prices.outputAudio, prices.outputImage])
+  if (inputPrice === null || (outputPrice === null && output !== 0)) return null
+  if (input === null || output === null) return inputPrice === 0n && outputPrice === 0n ? 0n : null
+  return scaled(BigInt(input) * inputPrice + BigInt(output) * (outputPrice ?? 0n) + (prices.request ?? 0n))
+}
+
+/** Rounded up: a bound. */
+const scaled = (total: bigint): bigint => (total + unitsPerPrice - 1n) / unitsPerPrice
+
+function dearestOf(prices: readonly (bigint | undefined)[]): bigint | null {
+  return prices.reduce<bigint | null>(
+    (dearest, price) => (price === undefined || (dearest !== null && dearest >= price) ? dearest : price),
+    null,
+  )
+}

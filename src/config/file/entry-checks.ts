@@ -1,0 +1,92 @@
+/** Checks of one model entry that concern several of its values. */
+import { splitModel } from '../../providers/index.ts'
+import type { ModelEntry } from './schema.ts'
+
+/** One mistake in an entry. */
+interface EntryProblem {
+  /** Inside the entry. */
+  readonly path: readonly string[]
+  readonly message: string
+}
+
+type Params = ModelEntry['proxy_params']
+
+const starsIn = (text: string): number => text.split('*').length - 1
+const oneStar = 'has several `*`; a pattern may have one'
+
+/** Empty = no mistakes. `buildDeployment` checks the provider and its key. */
+export function entryProblems({ model_name: name, proxy_params: params }: ModelEntry): EntryProblem[] {
+  const problems: EntryProblem[] = []
+  const add = (path: readonly string[], message: string) => void problems.push({ path, message })
+  const inModel = ['proxy_params', 'model']
+  if (starsIn(name) > 1) add(['model_name'], oneStar)
+  if (starsIn(params.model) > 1) add(inModel, oneStar)
+  else if (starsIn(params.model) === 1 && starsIn(name) === 0)
+    add(
+      inModel,
+      'has a `*`, and `model_name` has none to say what it stands for; name one model, or write a `model_name` such ' +
+        'as `my/*`',
+    )
+  const { provider, model } = splitModel(withProvider(params))
+  if (model.trim() === '')
+    add(
+      inModel,
+      'names no model; write ' +
+        `${provider === undefined ? 'provider/model' : `${provider}/ and the model's name at the upstream`}`,
+    )
+  const address = queryProblem(params) ?? operationProblem(params)
+  if (address !== undefined) add(['proxy_params', 'api_base'], address)
+  return problems
+}
+
+/** Joins `custom_llm_provider` and `model`, which may already name the provider. */
+export function withProvider({ model, custom_llm_provider: provider }: Params): string {
+  return provider === undefined || model.startsWith(`${provider}/`) ? model : `${provider}/${model}`
+}
+
+/** An `api_base` in parts. */
+interface Address {
+  /** Without the query and trailing slashes. */
+  readonly baseUrl: string
+  /** The `api-version` in the query of an Azure address, as the Azure portal shows addresses. */
+  readonly apiVersion: string | undefined
+}
+
+/** Never throws. Other query parameters are ignored; `entryProblems` reports them. */
+export function readAddress(text: string): Address {
+  const at = text.indexOf('?')
+  const query = new URLSearchParams(at < 0 ? '' : text.slice(at + 1))
+  return {
+    baseUrl: (at < 0 ? text : text.slice(0, at)).replace(/\/+$/, ''),
+    apiVersion: query.get('api-version') ?? undefined,
+  }
+}
+
+/** Vendors document URLs of single operations; with such an address every call would have the path twice. */
+function operationProblem({ api_base: address = '' }: Params): string | undefined {
+  const [operation] =
+    /\/(chat\/completions|completions|(?<=\/v\d+\w*\/)(embeddings|responses|messages|rerank|models))\/*$/.exec(
+      address,
+    ) ?? []
+  return operation && `ends in \`${operation}\`, which the gateway puts behind it; take that out`
+}
+
+/** In an Azure address `?api-version=` means the same as `api_version`. Other queries cannot be combined with paths. */
+function queryProblem(params: Params): string | undefined {
+  const { api_base: address, api_version: version } = params
+  if (address?.includes('?') !== true) return undefined
+  const { provider = '' } = splitModel(withProvider(params))
+  if (!['azure', 'azure_ai'].includes(provider))
+    return (
+      'has a query (`?...`), and the paths of calls are put behind the address; take it out, and give what it ' +
+      'says in `extra_headers` if the upstream allows it'
+    )
+  const { apiVersion } = readAddress(address)
+  const others = [...new URLSearchParams(address.slice(address.indexOf('?') + 1)).keys()].filter(
+    key => key !== 'api-version',
+  )
+  if (others.length > 0 || !apiVersion) return 'has a query with more than `api-version`; take that out'
+  return version === undefined || version === apiVersion
+    ? undefined
+    : 'has another `api-version` than `api_version` says; keep one'
+}

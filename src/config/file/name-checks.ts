@@ -1,0 +1,128 @@
+/** Checks of ids, aliases and fallbacks: the names they refer to must exist. */
+import { wildcardRest } from '../../accounts/model-index.ts'
+import type { Deployment } from '../../core/deployment.ts'
+import { closestMatch } from '../../lib/closest-match.ts'
+import { oneLine } from './yaml-document.ts'
+import type { Path } from './yaml-document.ts'
+import type { ConfigReading } from './parse.ts'
+import type { Config } from './schema.ts'
+
+/** The deployments of one configuration, before ids and names are compared. */
+export interface BuiltDeployments {
+  /** By index in the model list. */
+  readonly entries: ReadonlyMap<number, Deployment>
+  /** Deployments without an entry: from the environment, local servers, built-in. */
+  readonly others: readonly Deployment[]
+}
+
+/** One line each, with the position in the file. */
+interface NameFindings {
+  readonly mistakes: readonly string[]
+  readonly warnings: readonly string[]
+}
+
+/** `config.yaml:12:5 model_list.0: message`, in one line. */
+export function mistakeAt(reading: ConfigReading, path: Path, message: string): string {
+  return oneLine(`${reading.placeOf(path)} ${path.join('.')}: ${message}`)
+}
+
+/** Ids must be unique, including those of invalid entries. */
+export function idMistakes(reading: ConfigReading, { entries, others }: BuiltDeployments): string[] {
+  const owners = new Map(others.map(one => [one.id, one.origin.where]))
+  const mistakes: string[] = []
+  for (const { at, entry } of reading.entries ?? []) {
+    const given = entry?.model_info?.id
+    const id = given ?? entries.get(at)?.id
+    if (id === undefined) continue
+    const other = owners.get(id)
+    if (other !== undefined && given !== undefined)
+      mistakes.push(
+        mistakeAt(
+          reading,
+          ['model_list', at, 'model_info', 'id'],
+          `\`${id}\` is also the id of ${other}; ids must differ`,
+        ),
+      )
+    else if (other !== undefined)
+      mistakes.push(
+        mistakeAt(
+          reading,
+          ['model_list', at],
+          `is the same as ${other}; keep one, or give one a \`model_info.id\` of its own`,
+        ),
+      )
+    else owners.set(id, reading.lineOf(['model_list', at]))
+  }
+  return mistakes
+}
+
+/** The names of invalid entries count as existing. */
+export function nameFindings(
+  config: Config,
+  reading: ConfigReading,
+  { entries, others }: BuiltDeployments,
+): NameFindings {
+  const listed = reading.entries ?? []
+  // An unreadable name may be the one that is referred to.
+  if (reading.entries === null || listed.some(one => one.name === undefined)) return { mistakes: [], warnings: [] }
+  const names = new Set([...entries.values(), ...others].map(one => one.modelName).concat(listed.map(one => one.name!)))
+  const aliases = new Map(Object.entries(config.router_settings?.model_group_alias ?? {}))
+  const known: Known = { names, aliases }
+  const aliasPath = (alias: string): Path => ['router_settings', 'model_group_alias', alias]
+  const mistakes = [...aliases].flatMap(([alias, name]) => {
+    const problem = aliasProblem(alias, name, known)
+    return problem === undefined ? [] : [mistakeAt(reading, aliasPath(alias), problem)]
+  })
+  const shadowed = [...aliases.keys()].filter(alias => names.has(alias))
+  const warnings = shadowed.map(alias =>
+    mistakeAt(reading, aliasPath(alias), 'is also the `model_name` of a model, which wins: the alias has no effect'),
+  )
+  for (const section of ['router_settings', 'settings'] as const)
+    for (const [at, map] of (config[section]?.fallbacks ?? []).entries())
+      for (const [from, to] of Object.entries(map))
+        for (const problem of fallbackProblems(from, to, known))
+          mistakes.push(mistakeAt(reading, [section, 'fallbacks', at, from], problem))
+  return { mistakes, warnings }
+}
+
+interface Known {
+  /** Model names, patterns included. */
+  readonly names: ReadonlySet<string>
+  readonly aliases: ReadonlyMap<string, string>
+}
+
+const isServed = (name: string, { names }: Known): boolean =>
+  [...names].some(one => wildcardRest(one, name) !== undefined)
+
+function noSuchModel(name: string, { names }: Known): string {
+  const near = closestMatch(name, names)
+  return `no model is named \`${name}\`${near ? `, did you mean \`${near}\`?` : ''}`
+}
+
+const onePattern = (name: string): string => `\`${name}\` is a pattern; name one model`
+
+function aliasProblem(alias: string, name: string, known: Known): string | undefined {
+  if (alias === name) return 'is an alias of itself; name the model that it stands for'
+  if (alias.includes('*')) return 'an alias is one name and has no `*`; list a model with such a `model_name` instead'
+  if (name.includes('*')) return onePattern(name)
+  if (isServed(name, known)) return undefined
+  // This also excludes cycles of aliases.
+  return known.aliases.has(name)
+    ? `\`${name}\` is an alias too, and aliases of aliases are not followed; name the model`
+    : noSuchModel(name, known)
+}
+
+/** `*` on the left stands for every model without its own list. */
+function fallbackProblems(from: string, to: readonly string[], known: Known): string[] {
+  const exists = (name: string) => known.aliases.has(name) || isServed(name, known)
+  const isSame = (name: string) => name === from || known.aliases.get(name) === from
+  const problems = to.flatMap(name => {
+    if (isSame(name)) return [`\`${name}\` would fall back to itself; name another model`]
+    if (name.includes('*')) return [onePattern(name)]
+    return exists(name) ? [] : [noSuchModel(name, known)]
+  })
+  if (from === '*') return problems
+  if (from.includes('*'))
+    return [`calls never name the pattern \`${from}\` itself; name one model, or \`*\` for all of them`, ...problems]
+  return exists(from) ? problems : [noSuchModel(from, known), ...problems]
+}

@@ -1,0 +1,223 @@
+/** All mistakes of a file at once, with position and suggestion. */
+import { expect, test } from 'bun:test'
+import { localModels, providers } from '../../providers/index.ts'
+import { readSettings } from '../settings.ts'
+
+const read = (text: string, environment: Record<string, string> = {}) =>
+  readSettings({ text, file: 'config.yaml', environment, providers })
+
+const model = (params: string, more = '') => `model_list:\n  - model_name: m\n    proxy_params: { ${params} }\n${more}`
+
+const mistakes: [string, string, string[]][] = [
+  ['a misspelt section', 'model_lst: []\n', ['config.yaml:1:1 model_lst: unknown key, did you mean `model_list`?']],
+  [
+    'a misspelt key',
+    model('model: groq/x, api_kye: k, api_key: k'),
+    ['config.yaml:3:36 model_list.0.proxy_params.api_kye: unknown key, did you mean `api_key`?'],
+  ],
+  [
+    'a wrong type',
+    model('model: groq/x, api_key: k, weight: heavy'),
+    ['config.yaml:3:56 model_list.0.proxy_params.weight: must be a number; got "heavy"'],
+  ],
+  [
+    'an unset variable',
+    model('model: groq/x, api_key: os.environ/NOPE'),
+    [
+      'config.yaml:3:45 model_list.0.proxy_params.api_key: the environment variable NOPE is not set; set it, or ' +
+        'write ${NOPE:-default}',
+    ],
+  ],
+  [
+    'an unknown provider',
+    model('model: gorq/x, api_key: k'),
+    ['config.yaml:3:28 model_list.0.proxy_params.model: unknown provider `gorq`, did you mean `groq`?'],
+  ],
+  [
+    'no key',
+    model('model: groq/x'),
+    ['config.yaml:3:19 model_list.0.proxy_params: no key: give `api_key`, or set GROQ_API_KEY'],
+  ],
+  [
+    'an unknown fallback',
+    model('model: groq/x, api_key: k', 'router_settings: { fallbacks: [{ m: [n] }] }\n'),
+    ['config.yaml:4:37 router_settings.fallbacks.0.m: no model is named `n`, did you mean `m`?'],
+  ],
+  [
+    'what is missing',
+    'model_list: [{ proxy_params: { model: groq/x, api_key: k } }]\n',
+    ['config.yaml:1:14 model_list.0.model_name: is missing; give a string'],
+  ],
+  [
+    'a reference that is not closed',
+    model('model: groq/x, api_key: "${GROQ_KEY"'),
+    [
+      'config.yaml:3:45 model_list.0.proxy_params.api_key: `${` begins the name of an environment variable; write ' +
+        '${NAME} or ${NAME:-default}',
+    ],
+  ],
+  [
+    'a master key that the start would refuse',
+    'general_settings: { master_key: short }\n',
+    [
+      'config.yaml:1:33 general_settings.master_key: is shorter than 32 characters; make one with: echo ' +
+        '"sk-$(openssl rand -base64 32)"',
+    ],
+  ],
+  [
+    'an alias that never ends',
+    'model_list: &a [x, *a]\n',
+    ['config.yaml:1:20 an alias inside of what it stands for has no end; write it out'],
+  ],
+]
+for (const [name, text, expected] of mistakes)
+  test(`${name} is reported with line and column`, () => {
+    expect(read(text).mistakes).toEqual(expected)
+  })
+
+test(
+  'a mistake of form hides no other: providers, ids and names are judged in the same run, and nothing is ' + 'guessed',
+  () => {
+    const entry = (name: string, params: string, id = '') =>
+      `  - model_name: ${name}\n    proxy_params: { ${params} }\n${id && `    model_info: { id: ${id} }\n`}`
+    const routes = 'router_settings: { num_retries: -1, fallbacks: [{ a: [b, nobody] }, { d: [c] }] }\n'
+    const entries = [
+      entry('a', 'model: gorq/x, api_kye: k', 'one'),
+      entry('b', 'model: groq/x, api_key: 5', 'one'),
+      entry('c', 'model: os.environ/NOPE, api_key: k'),
+      entry('d', 'weight: heavy'),
+    ]
+    const found = read(`model_list:\n${entries.join('')}${routes}`).mistakes
+    expect(found).toEqual([
+      'config.yaml:3:28 model_list.0.proxy_params.model: unknown provider `gorq`, did you mean `groq`?',
+      expect.stringContaining('config.yaml:3:36 model_list.0.proxy_params.api_kye: unknown key'),
+      expect.stringContaining('config.yaml:6:45 model_list.1.proxy_params.api_key: '),
+      'config.yaml:7:23 model_list.1.model_info.id: `one` is also the id of config.yaml:2; ids must differ',
+      expect.stringContaining('model_list.2.proxy_params.model: the environment variable NOPE is not set'),
+      expect.stringContaining('model_list.3.proxy_params.model: is missing'),
+      expect.stringContaining('model_list.3.proxy_params.weight: '),
+      expect.stringContaining('router_settings.num_retries: '),
+      'config.yaml:12:54 router_settings.fallbacks.0.a: no model is named `nobody`',
+    ])
+  },
+)
+
+test(
+  'what only follows from a mistake is none: a name that cannot be read, an address that was wrong, ids of ' + 'halves',
+  () => {
+    const about = (text: string) => read(text).mistakes.map(one => one.split(' ')[1])
+    const fallback = 'router_settings: { fallbacks: [{ m: [gone] }] }\n'
+    expect(
+      about(
+        'model_list:\n  - model_nme: gone\n    proxy_params: { model: groq/x, api_key: k }\n  - model_name: m\n    ' +
+          `proxy_params: { model: groq/x, api_key: k }\n${fallback}`,
+      ),
+    ).toEqual(['model_list.0.model_name:', 'model_list.0.model_nme:'])
+    expect(about(`model_list: all\n${fallback}`)).toEqual(['model_list:'])
+    expect(about(model('model: mine, api_base: 5, api_key: k'))).toEqual(['model_list.0.proxy_params.api_base:'])
+    const half = (weight: string) =>
+      `  - model_name: m\n    proxy_params: { model: groq/x, api_key: k, weight: ${weight} }\n`
+    expect(about(`model_list:\n${half('a')}${half('b')}`)).toEqual([
+      'model_list.0.proxy_params.weight:',
+      'model_list.1.proxy_params.weight:',
+    ])
+  },
+)
+
+test('several mistakes are reported in order; broken YAML by its position', () => {
+  expect(read('a: 1\nb: 2\n').mistakes.length).toBe(2)
+  expect(read('model_list: [\n').mistakes[0]).toMatch(/^config\.yaml:\d+:\d+ /)
+})
+
+test("LiteLLM's names are read, keys without a function are warnings", () => {
+  const { settings, mistakes: none } = read(
+    'model_list:\n  - model_name: m\n    litellm_params: { model: groq/x, api_key: "${K:-fallback}", rpm: 5 ' +
+      '}\nlitellm_settings: { drop_params: false, callbacks: [x] }\n',
+  )
+  expect(none).toEqual([])
+  const deployment = settings!.deployments[0]!
+  expect([deployment.target.apiKey!.reveal(), deployment.dropParams, String(deployment.target.apiKey)]).toEqual([
+    'fallback',
+    false,
+    '[redacted]',
+  ])
+  expect(settings!.warnings.filter(one => one.includes('not supported yet')).length).toBe(2)
+})
+
+test('prices are exact, unknown ones are null and warned about', () => {
+  const priced = read(model('model: groq/x, api_key: k, input_cost_per_token: 3e-06, output_cost_per_token: 0.000015'))
+    .settings!
+  expect(priced.deployments[0]!.prices).toEqual({ input: 3_000_000_000n, output: 15_000_000_000n })
+  const unknown = read(model('model: custom_openai/x, api_base: "http://h/v1"')).settings!
+  expect(unknown.deployments[0]!.prices).toBeNull()
+  expect(unknown.warnings).toEqual([
+    expect.stringMatching(/^no price is known for 1 of the models: m \(config\.yaml:2\); /),
+  ])
+  const half = read(model('model: custom_openai/x, api_base: "http://h/v1", input_cost_per_token: 0.000001')).settings!
+  expect(half.warnings[0]).toContain('m (config.yaml:2)')
+})
+
+test('without a file the keys of the environment and the local models are offered', () => {
+  const { settings } = readSettings({ environment: { GROQ_API_KEY: 'k' }, providers })
+  expect(settings!.deployments.map(one => one.modelName)).toEqual(['groq/*', ...localModels.map(one => one.modelName)])
+})
+
+test(
+  'a warning stays one line, however many models have no price; those that are billed otherwise are none of ' + 'them',
+  () => {
+    const entry = (name: string, more: string) =>
+      `  - model_name: ${name}\n    proxy_params: { model: custom_openai/x, api_base: "http://h/v1"${more} }\n`
+    const many = Array.from({ length: 25 }, (_, at) => entry(`m${at}`, '')).join('')
+    const painter =
+      '  - model_name: painter\n    proxy_params: { model: custom_openai/p, api_base: "http://h/v1", ' +
+      'output_cost_per_image: 0.04 }\n    model_info: { mode: image_generation }\n'
+    const { warnings } = read(`model_list:\n${many}${painter}`).settings!
+    expect(warnings.length).toBe(1)
+    expect(warnings[0]).toContain('no price is known for 25 of the models')
+    expect(warnings[0]).toContain('m9 (config.yaml:20) and 15 more')
+    expect(warnings[0]).not.toContain('painter')
+  },
+)
+
+test('prices of every kind are read; a mistake in one is reported', () => {
+  const prices =
+    'input_cost_per_token: 0.000001, input_cost_per_token_above_200k_tokens: 0.000002, output_cost_per_token: 0, ' +
+    'input_cost_per_query: 0.002, input_cost_per_second: 0.0001'
+  expect(read(model(`model: groq/x, api_key: k, ${prices}`)).settings!.deployments[0]!.prices).toEqual({
+    input: 1_000_000_000n,
+    output: 0n,
+    searchUnit: 2_000_000_000_000n,
+    audioSecond: 100_000_000_000n,
+    tiers: [
+      {
+        aboveInputTokens: 200_000,
+        prices: { input: 2_000_000_000n, output: 0n, searchUnit: 2_000_000_000_000n, audioSecond: 100_000_000_000n },
+      },
+    ],
+  })
+  expect(read(model('model: groq/x, api_key: k, output_cost_per_image: -1')).mistakes[0]).toContain(
+    'proxy_params.output_cost_per_image: ',
+  )
+  expect(read(model('model: groq/x, api_key: k, output_cost_per_imge: 1')).mistakes[0]).toContain(
+    'did you mean `output_cost_per_image`?',
+  )
+  expect(read(model('model: groq/x, api_key: k, input_cost_per_token_flex: 1')).settings!.warnings[0]).toContain(
+    'not supported yet',
+  )
+})
+
+test('an unknown provider stays a mistake when an address is given', () => {
+  const wrong = read(model('model: x, custom_llm_provider: gorq, api_base: "http://h/v1", api_key: k'))
+  expect(wrong.mistakes).toEqual([
+    'config.yaml:3:52 model_list.0.proxy_params.custom_llm_provider: unknown provider `gorq`, did you mean `groq`?',
+  ])
+})
+
+test('an anchor may be used again beside itself, and a closed reference inside of a text', () => {
+  const { settings, mistakes: none } = read(
+    'model_list:\n  - { model_name: a, proxy_params: &p { model: groq/x, api_key: "k-${K:-one}-${L:-two}" } }\n  - ' +
+      '{ model_name: b, proxy_params: *p }\n',
+  )
+  expect(none).toEqual([])
+  expect(settings!.deployments.slice(0, 2).map(one => one.target.apiKey!.reveal())).toEqual(['k-one-two', 'k-one-two'])
+})

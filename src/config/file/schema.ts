@@ -1,0 +1,471 @@
+/**
+ * Schema of the configuration file, in the layout that LiteLLM users know. Unknown keys are mistakes; LiteLLM's keys
+ * that this gateway does not implement yet are warnings, so that an existing file starts.
+ */
+import { z } from 'zod'
+import { tokenPriceKeys, unitPriceKeys } from '../prices/prices.ts'
+import type { TokenPriceKey, UnitPriceKey } from '../prices/prices.ts'
+import { proxyProblem, proxySettingHelp } from '../models/proxies.ts'
+import { masterKeyProblem } from '../../accounts/key.ts'
+import {
+  addressProblem,
+  databaseUrlProblem,
+  isHeaderText,
+  isKeyText,
+  isModelName,
+  unsentHeaders,
+} from './value-checks.ts'
+
+const text = z.string().min(1)
+const noHeaderText = 'has a line break or another character that no header can carry'
+const headerText = text.refine(isHeaderText, noHeaderText)
+const seconds = z.number().positive().max(86_400)
+const count = z.number().int().min(1).max(1_000_000_000)
+
+/** Prices in dollars: at most 1 for a token, 1000 for other units. */
+const prices = {
+  ...keysOf<TokenPriceKey>(tokenPriceKeys, z.number().min(0).max(1)),
+  ...keysOf<UnitPriceKey>(unitPriceKeys, z.number().min(0).max(1000)),
+}
+
+function keysOf<Key extends string>(keys: readonly Key[], price: z.ZodNumber) {
+  return Object.fromEntries(keys.map(key => [key, price.optional()])) as Record<Key, z.ZodOptional<z.ZodNumber>>
+}
+
+/** The message does not show the value, which may hold a password. */
+const proxy = z.union([z.literal(false), z.string()], { error: proxySettingHelp }).superRefine((value, context) => {
+  const problem = value === false ? undefined : proxyProblem(value)
+  if (problem !== undefined) context.addIssue({ code: 'custom', message: problem })
+})
+
+/** Adds a check with its own message. The message never shows the value. */
+const ruled = <T extends z.ZodType<string>>(schema: T, problemOf: (value: string) => string | undefined): T =>
+  schema.superRefine((value, context) => {
+    const message = problemOf(value)
+    if (message !== undefined) context.addIssue({ code: 'custom', message })
+  })
+
+const address = ruled(z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' }), addressProblem)
+const headerName = z
+  .string()
+  .regex(/^[A-Za-z0-9-]+$/, 'a header name has letters, digits and dashes')
+  .refine(
+    name => !unsentHeaders.has(name.toLowerCase()),
+    'this header is set by the gateway itself, a given one is never sent; take it out',
+  )
+const modelName = text.refine(isModelName, 'must not be blank or have line breaks and other control characters')
+
+/** `proxy_params`: how to reach one model at one provider. */
+const proxyParams = z.strictObject({
+  model: text.describe('provider/model; the name at the upstream. `*` = the part that the pattern matched.'),
+  custom_llm_provider: text.optional(),
+  api_key: text
+    .refine(
+      isKeyText,
+      'has a blank, a line break or a character beyond ASCII, which no key has; look at its beginning and end',
+    )
+    .optional(),
+  api_base: address.optional(),
+  api_version: text.optional(),
+  organization: headerText.optional(),
+  project: headerText.optional(),
+  extra_headers: z.record(headerName, z.string().refine(isHeaderText, noHeaderText)).optional(),
+  tenant_id: text.optional().describe('Azure: Entra ID instead of a key, with `client_id` and `client_secret`.'),
+  client_id: text.optional(),
+  client_secret: text.optional(),
+  azure_ad_token: headerText.optional().describe('Azure: a token that you renew yourself.'),
+  num_ctx: count.optional().describe('Ollama: tokens of context that the model is loaded with.'),
+  keep_alive: z
+    .union([text, z.number()])
+    .optional()
+    .describe('Ollama: how long the model stays loaded, as `5m`; -1 = for ever.'),
+  anthropic_version: headerText.optional(),
+  anthropic_beta: headerText.optional(),
+  vertex_project: z
+    .string()
+    .regex(/^[a-z0-9][a-z0-9.:-]{0,99}$/, 'must be a Google Cloud project id')
+    .optional(),
+  vertex_location: z
+    .string()
+    .regex(/^[a-z0-9-]{1,40}$/, 'must be a location such as `us-central1` or `global`')
+    .optional(),
+  vertex_credentials: z
+    .union([text, z.record(z.string(), z.unknown())])
+    .optional()
+    .describe('Google credentials: JSON text, a map, or the path of a file.'),
+  aws_region_name: z
+    .string()
+    .regex(/^[a-z]{2,4}(-[a-z]+){1,3}-\d{1,2}$/, 'must be a region such as `us-east-1`')
+    .optional(),
+  aws_access_key_id: headerText
+    .optional()
+    .describe('Bedrock: signs calls, with `aws_secret_access_key`; `api_key` is an API key of Bedrock.'),
+  aws_secret_access_key: text.optional(),
+  aws_session_token: headerText.optional().describe('Bedrock: of temporary credentials.'),
+  aws_bedrock_runtime_endpoint: address
+    .refine(value => !value.includes('?'), 'must have no query; take out what begins with `?`')
+    .optional()
+    .describe('Bedrock: an address of its own, as of a private network.'),
+  max_tokens: count.optional().describe('Output limit where the provider demands one and the client gives none.'),
+  timeout: seconds.optional().describe('Seconds until the first byte of a whole answer.'),
+  stream_timeout: seconds.optional().describe('Seconds until the first byte of a stream.'),
+  connect_timeout: seconds.optional(),
+  idle_timeout: seconds.optional().describe('Seconds between two pieces of an answer.'),
+  total_timeout: seconds.optional(),
+  proxy: proxy
+    .optional()
+    .describe(
+      'The HTTP proxy that leads to this upstream, as `http://user:password@host:port`; false = none. Wins over ' +
+        '`general_settings.proxy` and the environment.',
+    ),
+  weight: z.number().positive().max(1_000_000).optional(),
+  order: z.number().int().min(0).max(1000).optional(),
+  drop_params: z.boolean().optional(),
+  ...prices,
+})
+
+const flag = z.boolean().nullable().optional()
+const modalities = ['text', 'image', 'audio', 'video'] as const
+
+const modelInfo = z.strictObject({
+  id: z
+    .string()
+    .regex(/^[A-Za-z0-9._:-]{1,128}$/, 'an id has 1 to 128 letters, digits and . _ : -')
+    .optional(),
+  mode: z
+    .enum([
+      'chat',
+      'completion',
+      'embedding',
+      'moderation',
+      'rerank',
+      'image_generation',
+      'audio_speech',
+      'audio_transcription',
+    ])
+    .optional(),
+  base_model: text.optional().describe('Name for the price catalogue, when the upstream uses its own.'),
+  access_groups: z.array(text).optional(),
+  display_name: text.optional(),
+  description: text.optional(),
+  max_tokens: count.optional(),
+  max_input_tokens: count.optional(),
+  max_output_tokens: count.optional(),
+  context_window: count.optional(),
+  output_vector_size: count.optional(),
+  supports_vision: flag,
+  supports_function_calling: flag,
+  supports_parallel_function_calling: flag,
+  supports_tool_choice: flag,
+  supports_response_schema: flag,
+  supports_reasoning: flag,
+  supports_prompt_caching: flag,
+  supports_system_messages: flag,
+  supports_audio_input: flag,
+  supports_audio_output: flag,
+  supports_video_input: flag,
+  supports_pdf_input: flag,
+  supports_image_output: flag,
+  supports_web_search: flag,
+  supported_modalities: z
+    .array(z.enum(modalities))
+    .optional()
+    .describe('What goes in; else made from the flags above.'),
+  supported_output_modalities: z.array(z.enum(modalities)).optional(),
+  tool_calling: z
+    .enum(['auto', 'native', 'forced_only', 'prompted', 'after_think', 'none'])
+    .optional()
+    .describe('How tools reach the model. Default: auto, by its name; native where the name says nothing.'),
+  thinking: z
+    .enum(['separate', 'tags', 'tags_open'])
+    .optional()
+    .describe('Where its thinking is. tags: <think>...</think> in the text; tags_open: the text begins inside it.'),
+  alternate_roles: flag.describe('Its template wants user and assistant in turn; tool results go back as user.'),
+  structured_output: z
+    .enum(['native', 'json_object', 'none'])
+    .optional()
+    .describe(
+      'What its host enforces; otherwise a schema is asked for in the prompt and checked by the gateway. Unset: ' +
+        'sent as it is, and whole answers to strict schemas are checked unless the host is known to enforce them.',
+    ),
+  guard: flag.describe('A safety classifier: one user message in, safe or unsafe out.'),
+  ...prices,
+})
+
+/** One entry of `model_list`. Entries with the same `model_name` are load-balanced. */
+export const modelEntrySchema = z.strictObject({
+  model_name: modelName,
+  proxy_params: proxyParams,
+  model_info: modelInfo.optional(),
+})
+
+const fallbackList = z.array(z.record(z.string(), z.array(text).min(1)))
+
+const routerSettings = z.strictObject({
+  num_retries: z.number().int().min(0).max(10).optional(),
+  allowed_fails: z.number().int().min(1).max(1000).optional(),
+  cooldown_time: z.number().min(0).max(60).optional().describe('Seconds a failing deployment rests.'),
+  timeout: seconds.optional(),
+  stream_timeout: seconds.optional(),
+  fallbacks: fallbackList.optional(),
+  model_group_alias: z.record(modelName, text).optional(),
+})
+
+const limits = z.strictObject({
+  rpm_limit: count.nullable().optional(),
+  tpm_limit: count.nullable().optional(),
+  max_parallel_requests: count.nullable().optional(),
+})
+
+const commonSettings = z.strictObject({
+  request_timeout: seconds.optional(),
+  num_retries: z.number().int().min(0).max(10).optional(),
+  drop_params: z.boolean().optional(),
+  fallbacks: fallbackList.optional(),
+  default_internal_user_params: limits.optional().describe('Limits of every user.'),
+})
+
+const generalSettings = z.strictObject({
+  master_key: ruled(text, masterKeyProblem).optional(),
+  database_url: ruled(text, databaseUrlProblem).optional(),
+  max_keys_per_user: count.optional(),
+  rate_limit_counts: z
+    .enum(['calls', 'requests'])
+    .optional()
+    .describe(
+      'What takes one of the requests a minute: `calls` of models and files, or all `requests` made with a key, ' +
+        'listing and polling too.',
+    ),
+  max_request_size_mb: z.number().min(0.01).max(100).optional(),
+  max_body_memory_mb: z
+    .number()
+    .min(1)
+    .max(1_048_576)
+    .optional()
+    .describe('Of the bodies of all calls under way together; further calls are refused with 503. 512 when left out.'),
+  batch_poll_seconds: z
+    .number()
+    .min(1)
+    .max(86_400)
+    .optional()
+    .describe('How often the gateway looks for batches that have ended, so that each is settled. 60 when left out.'),
+  require_auth_for_metrics_endpoint: z.boolean().optional(),
+  header_prefix: z
+    .string()
+    .regex(/^[a-z][a-z0-9-]{0,30}[a-z0-9]$/, 'lower-case letters, digits and dashes')
+    .optional(),
+  disable_local_models: z.boolean().optional(),
+  proxy: proxy
+    .optional()
+    .describe(
+      'The HTTP proxy that leads to upstreams, save those of NO_PROXY; false = none. Wins over HTTPS_PROXY, ' +
+        'HTTP_PROXY and ALL_PROXY.',
+    ),
+  response_retention_days: z
+    .number()
+    .positive()
+    .max(3650)
+    .optional()
+    .describe('How long /v1/responses keeps answers; 30 unless said.'),
+})
+
+/**
+ * The whole file, with our own names and with variables resolved. Relations between values are checked later:
+ * entry-checks.ts, name-checks.ts, models/deployment-ids.ts.
+ */
+export const configSchema = z.strictObject({
+  model_list: z.array(modelEntrySchema).optional(),
+  router_settings: routerSettings.optional(),
+  settings: commonSettings.optional(),
+  general_settings: generalSettings.optional(),
+  environment_variables: z
+    .record(
+      z.string().regex(/^[A-Za-z_][A-Za-z0-9_.-]*$/, 'the name of a variable has letters, digits and _ . -'),
+      z.string(),
+    )
+    .optional(),
+})
+
+/** A valid file; every section may be absent. */
+export type Config = z.infer<typeof configSchema>
+/** A valid entry. Times are in seconds, prices in dollars for one unit. */
+export type ModelEntry = z.infer<typeof modelEntrySchema>
+
+/** LiteLLM's names for the same keys; replaced before the check. */
+export const otherNames: Readonly<Record<string, string>> = {
+  litellm_params: 'proxy_params',
+  litellm_settings: 'settings',
+  headers: 'extra_headers',
+}
+
+/** LiteLLM's prices for units that this gateway does not count. */
+const uncountedPrices = [
+  ...['flex', 'priority'].flatMap(tier =>
+    ['input_cost_per_token', 'output_cost_per_token', 'cache_read_input_token_cost'].map(key => `${key}_${tier}`),
+  ),
+  ...[
+    'input_cost_per_image',
+    'input_cost_per_pixel',
+    'output_cost_per_pixel',
+    'output_cost_per_character',
+    'input_cost_per_audio_per_second',
+    'input_cost_per_video_per_second',
+    'output_cost_per_video_per_second',
+    'search_context_cost_per_query',
+    'citation_cost_per_token',
+    'ocr_cost_per_page',
+    'annotation_cost_per_page',
+    'tiered_pricing',
+  ],
+]
+
+/** LiteLLM's keys without a function here: `section.key`, with `*` for every entry of a list. */
+export const notSupportedYet: ReadonlySet<string> = new Set([
+  ...[
+    'guardrails',
+    'policies',
+    'assistant_settings',
+    'mcp_servers',
+    'search_tools',
+    'files_settings',
+    'finetune_settings',
+    'vector_store_registry',
+    'credential_list',
+    'prompts',
+    'agent_list',
+    'callback_settings',
+    'include',
+  ],
+  ...[
+    'rpm',
+    'tpm',
+    'max_parallel_requests',
+    'max_retries',
+    'cooldown_time',
+    'tags',
+    'tag_regex',
+    'region_name',
+    'additional_drop_params',
+    'allowed_openai_params',
+    'modify_params',
+    'extra_body',
+    'max_budget',
+    'budget_duration',
+    'configurable_clientside_auth_params',
+    'mock_response',
+    'use_in_pass_through',
+    'merge_reasoning_content_in_choices',
+    'litellm_credential_name',
+    'temperature',
+    'top_p',
+    ...uncountedPrices,
+  ].map(key => `model_list.*.proxy_params.${key}`),
+  ...[
+    'health_check_model',
+    'health_check_timeout',
+    'disable_background_health_check',
+    'db_model',
+    'tier',
+    'team_id',
+    'supports_assistant_prefill',
+    'supports_computer_use',
+    'supports_native_streaming',
+    'supports_url_context',
+    'supports_embedding_image_input',
+    ...uncountedPrices,
+  ].map(key => `model_list.*.model_info.${key}`),
+  ...[
+    'routing_strategy',
+    'routing_strategy_args',
+    'retry_after',
+    'allowed_fails_policy',
+    'disable_cooldowns',
+    'retry_policy',
+    'model_group_retry_policy',
+    'context_window_fallbacks',
+    'content_policy_fallbacks',
+    'default_fallbacks',
+    'max_fallbacks',
+    'enable_pre_call_checks',
+    'optional_pre_call_checks',
+    'enable_tag_filtering',
+    'provider_budget_config',
+    'redis_host',
+    'redis_port',
+    'redis_password',
+    'redis_url',
+    'set_verbose',
+    'debug_level',
+    'default_max_parallel_requests',
+  ].map(key => `router_settings.${key}`),
+  ...[
+    'callbacks',
+    'success_callback',
+    'failure_callback',
+    'service_callbacks',
+    'cache',
+    'cache_params',
+    'set_verbose',
+    'json_logs',
+    'max_budget',
+    'budget_duration',
+    'timezone',
+    'turn_off_message_logging',
+    'redact_user_api_key_info',
+    'allowed_fails',
+    'context_window_fallbacks',
+    'content_policy_fallbacks',
+    'default_fallbacks',
+    'modify_params',
+    'ssl_verify',
+    'force_ipv4',
+    'default_team_settings',
+    'default_team_params',
+    'upperbound_key_generate_params',
+    'default_key_generate_params',
+    'key_generation_settings',
+    'public_model_groups',
+    'enable_json_schema_validation',
+    'max_internal_user_budget',
+    'internal_user_budget_duration',
+    'max_end_user_budget',
+  ].map(key => `settings.${key}`),
+  ...[
+    'store_model_in_db',
+    'database_connection_pool_limit',
+    'database_connection_timeout',
+    'disable_spend_logs',
+    'alerting',
+    'alerting_threshold',
+    'alert_types',
+    'background_health_checks',
+    'health_check_interval',
+    'enforce_user_param',
+    'allowed_routes',
+    'public_routes',
+    'admin_only_routes',
+    'allowed_ips',
+    'use_x_forwarded_for',
+    'max_parallel_requests',
+    'global_max_parallel_requests',
+    'infer_model_from_keys',
+    'completion_model',
+    'custom_auth',
+    'enable_jwt_auth',
+    'litellm_jwtauth',
+    'user_api_key_cache_ttl',
+    'proxy_batch_write_at',
+    'maximum_spend_logs_retention_period',
+    'store_prompts_in_spend_logs',
+    'pass_through_endpoints',
+    'key_management_system',
+    'key_management_settings',
+    'ui_access_mode',
+    'allow_requests_on_db_unavailable',
+    'disable_reset_budget',
+    'use_redis_transaction_buffer',
+    'always_include_stream_usage',
+    'forward_client_headers_to_llm_api',
+    'disable_master_key_return',
+  ].map(key => `general_settings.${key}`),
+])

@@ -1,0 +1,97 @@
+/**
+ * Ids of deployments, used in response headers, the ledger, stored files and cooldowns. Uploaded files belong to an
+ * account at an address, so the id must not change with how that address is used: proxy, timeouts, weight, prices, key
+ * rotation.
+ */
+import { createHash } from 'node:crypto'
+import { readAddress } from '../file/entry-checks.ts'
+import { proxyWithoutSecrets } from './proxies.ts'
+import type { ModelEntry } from '../file/schema.ts'
+
+type Params = ModelEntry['proxy_params']
+
+/** The fields that identify an account and model at an upstream. No secrets. */
+const placeFields: ReadonlySet<string> = new Set<keyof Params>([
+  'model',
+  'custom_llm_provider',
+  'api_base',
+  'organization',
+  'project',
+  'tenant_id',
+  'client_id',
+  'vertex_project',
+  'vertex_location',
+  'aws_region_name',
+  'aws_bedrock_runtime_endpoint',
+])
+
+/** These change by rotation and must not be guessable from a hash. */
+const secretFields: ReadonlySet<string> = new Set<keyof Params>([
+  'api_key',
+  'extra_headers',
+  'vertex_credentials',
+  'client_secret',
+  'azure_ad_token',
+  'aws_access_key_id',
+  'aws_secret_access_key',
+  'aws_session_token',
+])
+
+/** The configured id, or a hash of the place. Stable over restarts and equal on every replica. */
+export function placeIdOf(entry: ModelEntry): string {
+  return (
+    entry.model_info?.id ??
+    hashOf(
+      entry,
+      'place',
+      Object.entries(entry.proxy_params)
+        .filter(([name]) => placeFields.has(name))
+        .map(placeValue),
+    )
+  )
+}
+
+/**
+ * Assigns ids to entries with the same name and place, in list order. The first has the id of the place, as if it were
+ * alone; the others have a hash of their settings, which have to differ.
+ */
+export class EntryIds {
+  /** By place: the ids in use, by settings. */
+  readonly #places = new Map<string, Map<string, string>>()
+
+  /** Returning the id of an earlier entry means that the two entries are identical. */
+  idOf(entry: ModelEntry): string {
+    const placeId = placeIdOf(entry)
+    if (entry.model_info?.id !== undefined) return placeId
+    const settingsId = settingsIdOf(entry)
+    const taken = this.#places.get(placeId)
+    if (taken === undefined) this.#places.set(placeId, new Map([[settingsId, placeId]]))
+    else if (!taken.has(settingsId)) taken.set(settingsId, settingsId)
+    return taken?.get(settingsId) ?? placeId
+  }
+}
+
+/** The API version in Azure's address does not belong to the place. */
+function placeValue([name, value]: [string, unknown]): [string, unknown] {
+  return [name, name === 'api_base' && String(value).includes('?') ? readAddress(String(value)).baseUrl : value]
+}
+
+function settingsIdOf(entry: ModelEntry): string {
+  const visible = Object.entries(entry.proxy_params).filter(([name]) => !secretFields.has(name))
+  return hashOf(
+    entry,
+    'settings',
+    visible.map(([name, value]) => [
+      name,
+      name === 'proxy' ? proxyWithoutSecrets(value as NonNullable<Params['proxy']>) : value,
+    ]),
+  )
+}
+
+function hashOf(entry: ModelEntry, of: 'place' | 'settings', fields: [string, unknown][]): string {
+  const sorted = fields.sort(([a], [b]) => (a < b ? -1 : 1))
+  return createHash('sha256')
+    .update(JSON.stringify([of, entry.model_name, sorted]))
+    .digest('hex')
+    .slice(0, 32)
+}

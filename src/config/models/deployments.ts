@@ -1,0 +1,222 @@
+/** Builds deployments from checked model entries: provider, address, key, timeouts, prices. */
+import type { Deployment, Origin, Timeouts } from '../../core/deployment.ts'
+import type { Provider } from '../../core/provider.ts'
+import { Secret } from '../../lib/secret.ts'
+import { localModels, splitModel } from '../../providers/index.ts'
+import { bedrockOptions } from './bedrock-options.ts'
+import { readAddress, withProvider } from '../file/entry-checks.ts'
+import { placeIdOf } from './deployment-ids.ts'
+import type { Environment } from '../environment.ts'
+import { modelFacts } from './model-facts.ts'
+import { closestMatch } from '../../lib/closest-match.ts'
+import { tokenPriceKeys, unitPriceKeys } from '../prices/prices.ts'
+import type { ProxySettings } from './proxies.ts'
+import type { ModelEntry } from '../file/schema.ts'
+import { isKeyText } from '../file/value-checks.ts'
+import { vertexOptions } from './vertex-options.ts'
+
+/** By provider name, the part before the slash of `provider/model`. */
+export type Providers = ReadonlyMap<string, Provider>
+
+const defaultTimeouts: Timeouts & { streamFirstByteMs: number } = {
+  connectMs: 5000,
+  firstByteMs: 600_000,
+  streamFirstByteMs: 60_000,
+  idleMs: 60_000,
+  totalMs: 0,
+}
+
+/** Defaults and surroundings of an entry. */
+export interface BuildContext {
+  readonly providers: Providers
+  readonly environment: Environment
+  /** Defaults of `settings` and `router_settings`, in seconds. */
+  readonly timeoutS: number | undefined
+  readonly streamTimeoutS: number | undefined
+  readonly dropParams: boolean
+  /** Absent = every upstream is reached without a proxy. */
+  readonly proxies?: ProxySettings
+  readonly origin: Origin
+}
+
+/** Returns a deployment, or a mistake with its path inside the entry. */
+export function buildDeployment(
+  entry: ModelEntry,
+  context: BuildContext,
+): Deployment | { path: string[]; message: string } {
+  const params = entry.proxy_params
+  const named = splitModel(withProvider(params))
+  const providerName = named.provider ?? (params.api_base && !params.custom_llm_provider ? 'custom_openai' : undefined)
+  const provider = providerName === undefined ? undefined : context.providers.get(providerName)
+  if (!provider) return unknownProvider(params.model, params.custom_llm_provider, context.providers)
+  const given = params.api_base ?? provider.defaultBaseUrl
+  if (given === undefined)
+    return {
+      path: ['proxy_params'],
+      message: `the provider ${provider.name} has no address of its own; give \`api_base\``,
+    }
+  // AWS credentials in the entry have precedence over an API key of the environment.
+  const signs = provider.name === 'bedrock' && (params.aws_access_key_id ?? params.aws_secret_access_key) !== undefined
+  const variable = signs ? undefined : keyVariable(provider, context.environment)
+  const apiKey = params.api_key ?? (variable === undefined ? undefined : context.environment[variable])
+  if (apiKey === undefined && !provider.keyless && params.api_base === undefined)
+    return { path: ['proxy_params'], message: `no key: give \`api_key\`, or set ${provider.apiKeyEnv.join(' or ')}` }
+  if (apiKey !== undefined && !isKeyText(apiKey)) return { path: ['proxy_params'], message: unusableKey(variable) }
+  const vertex =
+    provider.name === 'vertex_ai' ? vertexOptions(params, context.environment, apiKey !== undefined) : undefined
+  if (vertex && 'message' in vertex) return vertex
+  const bedrock =
+    provider.name === 'bedrock' ? bedrockOptions(params, context.environment, apiKey !== undefined) : undefined
+  if (bedrock && 'message' in bedrock) return bedrock
+  const { model } = named
+  const { baseUrl, apiVersion } = readAddress(given)
+  const declared = { ...entry.model_info, ...pick(params, [...tokenPriceKeys, ...unitPriceKeys]) }
+  return {
+    id: placeIdOf(entry),
+    modelName: entry.model_name,
+    ...modelFacts({ modelName: entry.model_name, model, provider: provider.name }, declared),
+    target: {
+      provider,
+      model,
+      baseUrl: bedrock?.baseUrl ?? baseUrl,
+      apiKey: apiKey === undefined ? undefined : new Secret(apiKey),
+      headers: lowerCased(params.extra_headers ?? {}),
+      options: {
+        ...vertex?.options,
+        ...bedrock?.options,
+        ...(apiVersion !== undefined && { api_version: apiVersion }),
+        ...pick(params, [
+          'api_version',
+          'organization',
+          'project',
+          'anthropic_version',
+          'anthropic_beta',
+          'max_tokens',
+        ]),
+        ...pick(params, ['tenant_id', 'client_id', 'num_ctx', 'keep_alive']),
+        ...secrets(params, ['client_secret', 'azure_ad_token']),
+      },
+    },
+    weight: params.weight ?? 1,
+    order: params.order ?? 0,
+    timeouts: timeouts(params, context),
+    proxies: context.proxies?.rulesFor(params.proxy),
+    dropParams: params.drop_params ?? context.dropParams,
+    origin: context.origin,
+  }
+}
+
+function unknownProvider(model: string, given: string | undefined, providers: Providers) {
+  const word = given ?? (model.includes('/') ? model.split('/')[0]! : undefined)
+  const path = ['proxy_params', given === undefined ? 'model' : 'custom_llm_provider']
+  if (word === undefined)
+    return { path, message: `must be \`provider/model\`, for example \`openai/${model}\`; or give \`api_base\`` }
+  const near = closestMatch(word, providers.keys())
+  return {
+    path,
+    message:
+      'unknown provider ' +
+      `\`${word}\`${near ? `, did you mean \`${near}\`?` : '; give `api_base` for any OpenAI-compatible host'}`,
+  }
+}
+
+/** The environment variable that holds a key of this provider. */
+function keyVariable(provider: Provider, environment: Environment): string | undefined {
+  return provider.apiKeyEnv.find(name => environment[name] !== undefined && environment[name] !== '')
+}
+
+function unusableKey(variable = 'api_key'): string {
+  return (
+    `the key in ${variable} has a blank, a line break or a character beyond ASCII, which no key has; look at ` +
+    'its beginning and end'
+  )
+}
+
+function timeouts(params: ModelEntry['proxy_params'], context: BuildContext): Timeouts {
+  const ms = (seconds: number | undefined, otherwise: number) => (seconds === undefined ? otherwise : seconds * 1000)
+  const firstByteMs = ms(params.timeout ?? context.timeoutS, defaultTimeouts.firstByteMs)
+  return {
+    connectMs: ms(params.connect_timeout, defaultTimeouts.connectMs),
+    firstByteMs,
+    streamFirstByteMs: ms(
+      params.stream_timeout ?? params.timeout ?? context.streamTimeoutS,
+      defaultTimeouts.streamFirstByteMs,
+    ),
+    idleMs: ms(params.idle_timeout, defaultTimeouts.idleMs),
+    totalMs: ms(params.total_timeout, defaultTimeouts.totalMs),
+  }
+}
+
+function lowerCased(headers: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
+}
+
+function pick(from: Record<string, unknown>, names: readonly string[]): Record<string, unknown> {
+  return Object.fromEntries(names.filter(name => from[name] !== undefined).map(name => [name, from[name]]))
+}
+
+/** As `pick`, for values that must not be logged. */
+function secrets(from: Record<string, unknown>, names: readonly string[]): Record<string, Secret> {
+  return Object.fromEntries(
+    names.flatMap(name => (typeof from[name] === 'string' ? [[name, new Secret(from[name])]] : [])),
+  )
+}
+
+/** The built-in models, present unless disabled. */
+export function localDeployments(context: Omit<BuildContext, 'origin'>): Deployment[] {
+  const origin: Origin = { kind: 'built-in', where: 'local' }
+  return localModels.map(({ modelName, mode }) => {
+    const entry: ModelEntry = {
+      model_name: modelName,
+      proxy_params: { model: modelName },
+      model_info: {
+        mode,
+        description: 'Simulated: no model behind it.',
+        ...(mode === 'embedding' && { output_vector_size: 1024 }),
+      },
+    }
+    return buildDeployment(entry, { ...context, origin }) as Deployment
+  })
+}
+
+function remedyFor({ apiKeyEnv, defaultBaseUrl }: Provider): string {
+  const list = 'put it into the `model_list` of a configuration'
+  if (defaultBaseUrl === undefined) return `${list}, with its \`api_base\``
+  if (defaultBaseUrl.startsWith('http://127.0.0.1:')) return `have it running before the gateway starts, or ${list}`
+  return apiKeyEnv.length === 0 ? list : `set ${apiKeyEnv.join(' or ')} where the gateway runs, and start it again`
+}
+
+/** The deployments offered without a model list. */
+export interface EnvironmentOffer {
+  readonly deployments: readonly Deployment[]
+  /** By provider: what to do so that its models are offered. Includes providers that are offered. */
+  readonly missing: Readonly<Record<string, string>>
+}
+
+/**
+ * Without a model list: `provider/*` for every provider with a key in the environment. `warn` is called for unusable
+ * keys.
+ */
+export function environmentDeployments(
+  context: Omit<BuildContext, 'origin'>,
+  warn: (text: string) => void,
+): EnvironmentOffer {
+  const deployments: Deployment[] = []
+  const missing: Record<string, string> = {}
+  for (const provider of context.providers.values()) {
+    const variable = keyVariable(provider, context.environment)
+    missing[provider.name] = remedyFor(provider)
+    if (variable === undefined || provider.defaultBaseUrl === undefined) continue
+    if (!isKeyText(context.environment[variable]!)) {
+      missing[provider.name] = unusableKey(variable)
+      warn(`${missing[provider.name]}; ${provider.name}/* is not offered`)
+      continue
+    }
+    const entry: ModelEntry = { model_name: `${provider.name}/*`, proxy_params: { model: `${provider.name}/*` } }
+    const built = buildDeployment(entry, { ...context, origin: { kind: 'environment', where: variable } })
+    // Some providers need more than a key (a region, a project); that is no mistake unless an entry names the provider.
+    if ('message' in built) missing[provider.name] = built.message
+    else deployments.push(built)
+  }
+  return { deployments, missing }
+}

@@ -1,0 +1,100 @@
+/** What is known about one model: declarations of the operator over built-in knowledge. */
+import type { Deployment, ModelMode, ModelProfile } from '../../core/deployment.ts'
+import { capabilitiesOf, flags } from './capabilities.ts'
+import type { Flag } from './capabilities.ts'
+import { catalogueEntry } from '../prices/catalogue.ts'
+import { catalogPrices, resolvePrices } from '../prices/prices.ts'
+import type { GivenPrices } from '../prices/prices.ts'
+import { judgesSchemas, modelProfile } from './model-profile.ts'
+import type { DeclaredAbilities } from './model-profile.ts'
+
+/** `model_info` of the configuration, with the prices of `proxy_params`. */
+interface DeclaredInfo extends DeclaredAbilities, GivenPrices {
+  readonly mode?: ModelMode | undefined
+  readonly base_model?: string | undefined
+  readonly [other: string]: unknown
+}
+
+/** One model with its names. */
+interface NamedModel {
+  /** The public name. */
+  readonly modelName: string
+  /** The name at the upstream. */
+  readonly model: string
+  readonly provider: string
+}
+
+type Facts = Pick<Deployment, 'mode' | 'prices' | 'priceSource' | 'info' | 'judgesSchemas'> & {
+  readonly profile: ModelProfile
+}
+
+/** null = unknown. */
+const unknown = Object.freeze({
+  context_window: null,
+  max_input_tokens: null,
+  max_output_tokens: null,
+  supported_modalities: null,
+  supported_output_modalities: null,
+  ...Object.fromEntries(flags.map(flag => [flag, null])),
+})
+
+/**
+ * For a pattern such as `vendor/*` only declarations count. `base_model` is the name to look up where the upstream has
+ * a name of its own.
+ */
+export function modelFacts({ modelName, model, provider }: NamedModel, declared: DeclaredInfo): Facts {
+  const profile = modelProfile(modelName, model, provider, declared)
+  const abilities = { profile, ...(judgesSchemas(profile, provider, declared) && { judgesSchemas: true }) }
+  const lookedUp = declared.base_model ?? model
+  if (lookedUp.includes('*')) {
+    const mode = declared.mode ?? 'chat'
+    return { mode, ...abilities, ...resolvePrices(declared, null, mode === 'audio_speech'), info: declared }
+  }
+  const { mode: usualMode, ...capabilities } = capabilitiesOf(lookedUp)
+  const mode = declared.mode ?? usualMode ?? 'chat'
+  const contextWindow = catalogueEntry(provider, lookedUp)?.contextWindow
+  const window = contextWindow === undefined ? {} : { context_window: contextWindow, max_input_tokens: contextWindow }
+  const known = { ...window, ...capabilities, ...declared }
+  return {
+    mode,
+    ...abilities,
+    ...resolvePrices(declared, catalogPrices(provider, lookedUp), mode === 'audio_speech'),
+    // The mode stays as declared: pipeline/lanes/attempt.ts refuses calls only because of a declared mode.
+    info: { ...unknown, ...modalities(mode, known), ...known },
+  }
+}
+
+/** Derived from the flags; empty if they are unknown. */
+function modalities(mode: ModelMode, known: Readonly<Record<string, unknown>>): Record<string, readonly string[]> {
+  const has = (flag: Flag) => known[flag] === true
+  const imageInput = has('supports_vision') ? ['image'] : []
+  const audioInput = has('supports_audio_input') ? ['audio'] : []
+  const input = ['text', ...imageInput, ...audioInput, ...(has('supports_video_input') ? ['video'] : [])]
+  switch (mode) {
+    case 'audio_transcription':
+      return { supported_modalities: ['audio'], supported_output_modalities: ['text'] }
+    case 'audio_speech':
+      return { supported_modalities: ['text'], supported_output_modalities: ['audio'] }
+    case 'image_generation':
+      return { supported_modalities: ['text', ...imageInput], supported_output_modalities: ['image'] }
+    case 'chat':
+      if (typeof known.supports_vision !== 'boolean' && audioInput.length === 0) return {}
+      return {
+        supported_modalities: input,
+        supported_output_modalities: [
+          'text',
+          ...(has('supports_image_output') ? ['image'] : []),
+          ...(has('supports_audio_output') ? ['audio'] : []),
+        ],
+      }
+    default:
+      return { supported_modalities: ['text', ...imageInput] }
+  }
+}
+
+/** A model matched by a pattern, with its own prices, abilities and profile. */
+export function concreteModel(pattern: Deployment, modelName: string, model: string): Deployment {
+  const { provider } = pattern.target
+  const facts = modelFacts({ modelName, model, provider: provider.name }, pattern.info as DeclaredInfo)
+  return { ...pattern, ...facts, target: { ...pattern.target, model } }
+}

@@ -1,0 +1,173 @@
+/**
+ * What a call asks, in the hub's words, whichever dialect, form or file line it came in: what policies read and change.
+ */
+import type { ChatRequest, Message, Part } from './chat.ts'
+import type { EmbeddingsRequest } from './embeddings.ts'
+import type { ImagesRequest } from './images.ts'
+import type { ModerationsRequest } from './moderations.ts'
+import type { RerankRequest } from './rerank.ts'
+import type { SpeechRequest } from './speech.ts'
+import type { BodyPiece } from './transport.ts'
+import type { Upload } from './upload.ts'
+
+/** Decoded once per call, on the first `Call.input()`. */
+export type CallInput =
+  | { readonly kind: 'chat'; readonly request: ChatRequest }
+  | { readonly kind: 'embeddings'; readonly request: EmbeddingsRequest }
+  | { readonly kind: 'rerank'; readonly request: RerankRequest }
+  | { readonly kind: 'moderations'; readonly request: ModerationsRequest }
+  | { readonly kind: 'images'; readonly request: ImagesRequest }
+  | { readonly kind: 'speech'; readonly request: SpeechRequest }
+  /** A multipart form: transcriptions, image edits, files. The fields may be changed, the files can be read. */
+  | { readonly kind: 'form'; readonly fields: Record<string, unknown>; readonly files: readonly InputFile[] }
+  /** A JSON body about stored objects (batches), or none. */
+  | { readonly kind: 'object'; readonly fields: Record<string, unknown> }
+
+/** One file of a form. */
+export interface InputFile {
+  /** Name of the form field. */
+  readonly field: string
+  readonly filename: string
+  readonly bytes: number
+  /**
+   * The bytes as UTF-8 text, in pieces of at most 256 Ki characters; each piece after the first begins with the last
+   * 1,024 characters of the one before, so that a search for shorter texts misses none. Sound and pictures come out as
+   * meaningless characters.
+   */
+  text(): Iterable<string>
+}
+
+/** A change of a call's input, applied to the decoded request. Pure: it runs once for every attempt. */
+export type InputEdit = (input: CallInput) => void
+
+/**
+ * Hands every text of the input to `change` and puts its result in the place of the text; undefined = left as it is.
+ * Covers prompts, tool definitions and results, arguments of earlier tool calls, names, file contents inside the
+ * request (text documents), documents to be ranked, and the fields of forms. Files of forms are read, not changed.
+ */
+export function changeTexts(input: CallInput, change: (text: string) => string | undefined): void {
+  const next = (text: string): string => change(text) ?? text
+  switch (input.kind) {
+    case 'chat':
+      return changeChat(input.request, next)
+    case 'embeddings':
+      input.request.inputs = input.request.inputs.map(one => (typeof one === 'string' ? next(one) : one))
+      return
+    case 'rerank':
+      input.request.query = next(input.request.query)
+      input.request.documents = input.request.documents.map(next)
+      return
+    case 'moderations':
+      for (const parts of input.request.inputs)
+        for (const part of parts) if (part.type === 'text') part.text = next(part.text)
+      return
+    case 'images':
+      input.request.prompt = next(input.request.prompt)
+      return
+    case 'speech':
+      input.request.input = next(input.request.input)
+      if (input.request.instructions !== undefined) input.request.instructions = next(input.request.instructions)
+      return
+    case 'form':
+      changeFields(input.fields, next)
+      for (const file of input.files) for (const piece of file.text()) change(piece)
+      return
+    case 'object':
+      return changeFields(input.fields, next)
+  }
+}
+
+function changeChat(request: ChatRequest, next: (text: string) => string): void {
+  for (const messages of [request.messages, ...(request.series ?? [])]) changeMessages(messages, next)
+  for (const tool of request.tools ?? []) {
+    if (tool.description !== undefined) tool.description = next(tool.description)
+    if (tool.parameters) tool.parameters = changedTexts(tool.parameters, next) as Record<string, unknown>
+  }
+}
+
+function changeMessages(messages: readonly Message[], next: (text: string) => string): void {
+  for (const message of messages) {
+    if (message.name !== undefined) message.name = next(message.name)
+    changeParts(message.parts, next)
+  }
+}
+
+function changeParts(parts: readonly Part[], next: (text: string) => string): void {
+  for (const part of parts) {
+    switch (part.type) {
+      case 'text':
+      case 'reasoning':
+      case 'refusal':
+        part.text = next(part.text)
+        break
+      case 'tool-call':
+        part.arguments = next(part.arguments)
+        break
+      case 'tool-result':
+        changeParts(part.parts, next)
+        break
+      case 'document':
+        if ('data' in part.source && part.source.mediaType.startsWith('text/')) {
+          const { data, mediaType } = part.source
+          const text = Buffer.from(data, 'base64').toString('utf8')
+          const changed = next(text)
+          if (changed !== text) part.source = { data: Buffer.from(changed, 'utf8').toString('base64'), mediaType }
+        }
+    }
+  }
+}
+
+/** `value` with every text in it replaced; the names of fields stay. */
+function changedTexts(value: unknown, next: (text: string) => string): unknown {
+  if (typeof value === 'string') return next(value)
+  if (Array.isArray(value)) return value.map(one => changedTexts(one, next))
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, changedTexts(one, next)]))
+}
+
+function changeFields(fields: Record<string, unknown>, next: (text: string) => string): void {
+  for (const [name, value] of Object.entries(fields)) fields[name] = changedTexts(value, next)
+}
+
+const pieceCharacters = 256 * 1024
+const overlapCharacters = 1024
+
+/** The files of a form as policies see them. */
+export function inputFiles({ parts }: Upload): InputFile[] {
+  return parts.flatMap(({ name, filename, bytes, content }) =>
+    filename === undefined ? [] : [{ field: name, filename, bytes, text: () => textOf(content) }],
+  )
+}
+
+function* textOf(content: readonly BodyPiece[]): Generator<string> {
+  const decoder = new TextDecoder()
+  let held = ''
+  for (const bytes of bytesOf(content)) {
+    held += decoder.decode(bytes, { stream: true })
+    if (held.length < pieceCharacters) continue
+    yield held
+    held = held.slice(-overlapCharacters)
+  }
+  held += decoder.decode()
+  if (held !== '') yield held
+}
+
+function* bytesOf(content: readonly BodyPiece[]): Generator<Uint8Array> {
+  // Every character of UTF-8 takes at least one byte: a piece is never longer than said.
+  const into = Buffer.allocUnsafe(pieceCharacters - overlapCharacters)
+  for (const piece of content) {
+    const length = piece instanceof Uint8Array ? piece.length : piece.length
+    for (let at = 0; at < length; ) {
+      const end = Math.min(at + into.length, length)
+      if (piece instanceof Uint8Array) {
+        yield piece.subarray(at, end)
+        at = end
+        continue
+      }
+      const read = piece.file.read(into.subarray(0, end - at), piece.offset + at)
+      if (read === 0) return
+      at += read
+      yield into.subarray(0, read)
+    }
+  }
+}

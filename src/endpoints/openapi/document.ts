@@ -1,0 +1,186 @@
+/** The OpenAPI 3.1 document, made from the registered endpoints. */
+import type { Endpoint } from '../../core/endpoint.ts'
+import { geminiErrorBody } from '../../formats/gemini/index.ts'
+import { schemas as requestSchemas } from '../openapi-schemas.ts'
+import { administrationSchemas } from './administration-schemas.ts'
+import { assistantAnswerSchemas } from './assistant-schemas.ts'
+import { chatAnswerSchemas } from './chat-schemas.ts'
+import { errorSchemas, failureResponse, failureStatuses } from './errors.ts'
+import { fileAnswerSchemas } from './file-schemas.ts'
+import { geminiAnswerSchemas } from './gemini-schemas.ts'
+import { headerComponents, headersOfSuccess } from './headers.ts'
+import { mediaAnswerSchemas } from './media-schemas.ts'
+import { messageAnswerSchemas } from './messages-schemas.ts'
+import { responseAnswerSchemas } from './responses-schemas.ts'
+
+/** Tags in the order in which readers see them. */
+const tags: Readonly<Record<string, string>> = {
+  Chat: 'Chat completions, whole and streamed.',
+  Completions: 'Text completions; emulated on models that only chat.',
+  Responses: "OpenAI's Responses, kept for each key unless `store` is false.",
+  Messages: "Anthropic's Messages, on every chat model.",
+  Gemini: "Gemini's API, on every model.",
+  Embeddings: 'Vectors for texts.',
+  Moderation: 'Whether texts and images are harmful.',
+  Reranking: 'Documents ordered by how well they answer a query.',
+  Images: 'Pictures made, edited and varied.',
+  Audio: 'Speech from text, text from speech.',
+  Files: 'Files at an upstream, under ids of this gateway.',
+  Batches: 'Many requests in one file, answered later by an upstream.',
+  Assistants: 'Assistants on any chat model.',
+  Threads: 'Threads, their messages, and the runs of assistants.',
+  Models: 'What a key may use, and what is behind it.',
+  Keys: 'Virtual keys; with the master key only.',
+  Spend: 'The ledger of all calls.',
+  Utilities: 'What a call would cost, carry or send.',
+  Health: 'Probes and metrics.',
+  Docs: 'This document.',
+}
+
+const description = `One API in front of many language models, in the dialects of OpenAI, Anthropic and Gemini.
+
+The schema of a \`text/event-stream\` answer is that of the \`data\` of one event.`
+
+const keyHeader = (name: string): object => ({ type: 'apiKey', in: 'header', name })
+const securitySchemes = {
+  bearer: { type: 'http', scheme: 'bearer', description: 'A virtual key or the master key.' },
+  xApiKey: keyHeader('x-api-key'),
+  apiKey: keyHeader('api-key'),
+  xGoogApiKey: keyHeader('x-goog-api-key'),
+  keyParameter: { type: 'apiKey', in: 'query', name: 'key' },
+}
+const keyHeaders = ['bearer', 'xApiKey', 'apiKey', 'xGoogApiKey'] as const
+
+interface Naming {
+  readonly version: string
+  /** What headers about a call begin with (Settings.headerPrefix). */
+  readonly headerPrefix: string
+}
+
+/** The document of these endpoints. */
+export function openapiDocument(endpoints: readonly Endpoint[], { version, headerPrefix }: Naming): object {
+  const paths: Record<string, Record<string, object>> = {}
+  const responses: Record<string, object> = {}
+  for (const endpoint of endpoints)
+    for (const path of endpoint.paths) {
+      const shown = path.replaceAll('+}', '}')
+      paths[shown] = {
+        ...paths[shown],
+        [endpoint.method.toLowerCase()]: operation(endpoint, shown, { headerPrefix, responses }),
+      }
+    }
+  return {
+    openapi: '3.1.0',
+    info: { title: 'Modelgate', version, description },
+    servers: [{ url: '/', description: 'This gateway' }],
+    tags: Object.entries(tags).map(([name, text]) => ({ name, description: text })),
+    paths,
+    components: {
+      schemas: {
+        ...requestSchemas,
+        ...chatAnswerSchemas,
+        ...mediaAnswerSchemas,
+        ...responseAnswerSchemas,
+        ...messageAnswerSchemas,
+        ...geminiAnswerSchemas,
+        ...assistantAnswerSchemas,
+        ...fileAnswerSchemas,
+        ...administrationSchemas,
+        ...errorSchemas,
+      },
+      responses,
+      headers: headerComponents,
+      securitySchemes,
+    },
+  }
+}
+
+interface Shared {
+  readonly headerPrefix: string
+  /** Filled with the responses that operations refer to. */
+  readonly responses: Record<string, object>
+}
+
+function operation(endpoint: Endpoint, path: string, shared: Shared): object {
+  const { doc } = endpoint
+  return {
+    operationId: operationId(endpoint, path),
+    summary: doc.summary,
+    tags: [doc.tag],
+    security: security(endpoint),
+    parameters: parameters(endpoint, path),
+    ...(doc.request && {
+      requestBody: {
+        required: !doc.requestOptional,
+        content: { [doc.requestType ?? 'application/json']: { schema: doc.request } },
+      },
+    }),
+    responses: { ...success(endpoint, shared.headerPrefix), ...failures(endpoint, path, shared) },
+  }
+}
+
+function parameters({ doc }: Endpoint, path: string): object[] {
+  return [
+    ...[...path.matchAll(/\{([^}]+)\}/g)].map(([, name]) => ({
+      name,
+      in: 'path',
+      required: true,
+      schema: { type: 'string' },
+    })),
+    ...Object.entries(doc.query ?? {}).map(([name, { required = false, description: about, schema }]) => ({
+      name,
+      in: 'query',
+      required,
+      description: about,
+      schema,
+    })),
+  ]
+}
+
+/** An empty list = no key is needed. Gemini's clients may put the key into the query. */
+function security({ auth, errorBody }: Endpoint): object[] {
+  if (auth === 'none') return []
+  const names = errorBody === geminiErrorBody ? [...keyHeaders, 'keyParameter'] : keyHeaders
+  return names.map(name => ({ [name]: [] }))
+}
+
+function success(endpoint: Endpoint, headerPrefix: string): object {
+  if (!endpoint.doc.success) return {}
+  const content = Object.entries(endpoint.doc.success).map(([type, schema]) => [type, { schema }])
+  return {
+    200: {
+      description: 'Success',
+      headers: headersOfSuccess(endpoint, headerPrefix),
+      content: Object.fromEntries(content),
+    },
+  }
+}
+
+function failures(endpoint: Endpoint, path: string, { headerPrefix, responses }: Shared): object {
+  const context = { hasBody: endpoint.doc.request !== undefined, hasPathParameter: path.includes('{') }
+  const statuses = [...failureStatuses(endpoint, context).map(String), 'default']
+  return Object.fromEntries(
+    statuses.map(status => {
+      const { name, response } = failureResponse(endpoint.errorBody, status, headerPrefix)
+      responses[name] = response
+      return [status, { $ref: `#/components/responses/${name}` }]
+    }),
+  )
+}
+
+/** `v1`, `v1beta`. */
+const versionStep = /^\/v\d+[a-z]*(?=\/)/
+
+/**
+ * The first path that begins with a version, else the first, has the endpoint's own id. Others add where they differ:
+ * `createChatCompletion` is `createChatCompletionAtEngines` under `/engines/{model}/chat/completions`.
+ */
+function operationId({ paths, doc }: Endpoint, path: string): string {
+  const shown = paths.map(one => one.replaceAll('+}', '}'))
+  const first = shown.find(one => versionStep.test(one)) ?? shown[0]!
+  if (path === first) return doc.operationId
+  const tail = first.replace(versionStep, '')
+  const differing = path.endsWith(tail) ? path.slice(0, -tail.length) : path
+  const words = differing.replace(/\{[^}]*\}/g, '').match(/[A-Za-z0-9]+/g) ?? ['root']
+  return `${doc.operationId}At${words.map(word => word[0]!.toUpperCase() + word.slice(1)).join('')}`
+}

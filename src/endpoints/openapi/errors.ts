@@ -1,0 +1,115 @@
+/** Failures in the document: the bodies of each dialect, and the responses that operations refer to. */
+import type { Endpoint } from '../../core/endpoint.ts'
+import { anthropicErrorBody } from '../../formats/anthropic/index.ts'
+import { geminiErrorBody } from '../../formats/gemini/index.ts'
+import { jinaRerank } from '../../formats/rerank.ts'
+import { headersOfError } from './headers.ts'
+import { constant, either, integer, listOf, nullable, reference, shape, text } from './schema.ts'
+import type { Schema } from './schema.ts'
+
+const openaiFields = {
+  error: shape({ message: text, type: text, param: nullable(text), code: nullable(text), name: text }),
+}
+const problems = {
+  detail: {
+    ...listOf(shape({ loc: listOf(either(text, integer)), msg: text, type: text })),
+    description: 'Every problem of the request; absent when the upstream refused it.',
+  },
+}
+
+const googleType = (name: string): Schema => constant(`type.googleapis.com/google.rpc.${name}`)
+const geminiDetails: readonly Schema[] = [
+  shape({ '@type': googleType('ErrorInfo'), reason: text, domain: text, metadata: shape({ name: text }) }),
+  shape({
+    '@type': googleType('BadRequest'),
+    fieldViolations: listOf(shape({ field: text, description: text })),
+  }),
+  shape({ '@type': googleType('RetryInfo'), retryDelay: { ...text, description: 'Such as `1.5s`.' } }),
+]
+
+/** By their names under `#/components/schemas/`. */
+export const errorSchemas: Readonly<Record<string, Schema>> = {
+  Error: shape(openaiFields),
+  ValidationError: shape(openaiFields, problems),
+  RerankError: shape({ ...openaiFields, message: text }, problems),
+  AnthropicError: shape(
+    { type: constant('error'), error: shape({ type: text, message: text }) },
+    { request_id: { ...text, description: 'Absent in a stream.' } },
+  ),
+  GeminiError: shape({
+    error: shape({
+      code: { ...integer, description: 'The HTTP status.' },
+      message: text,
+      status: text,
+      details: listOf(either(...geminiDetails)),
+    }),
+  }),
+}
+
+/** Statuses of the table in core/errors.ts, with the names that the gateway API specification gives them. */
+const meanings: Readonly<Record<string, string>> = {
+  400: 'BadRequestError, ContextWindowExceededError, or ContentPolicyViolationError: the request was refused',
+  401: 'AuthenticationError: no valid key',
+  403: 'PermissionDeniedError: not with this key',
+  404: 'NotFoundError: there is no such model or object, or it belongs to another key',
+  408: 'Timeout: the upstream was too slow, or the body did not come',
+  409: 'ConflictError: the state of what is named does not allow it',
+  413: 'PayloadTooLargeError: the body is too large',
+  415: 'UnsupportedMediaTypeError: the encoding or the media type of the body is not known',
+  422: 'UnprocessableEntityError: fields are wrong; every problem is named',
+  429: 'RateLimitError: a limit was reached; wait for `retry-after` seconds',
+  500: 'InternalServerError, or JSONSchemaValidationError: the answer does not fit the schema that was asked for',
+  502: 'BadGatewayError: the upstream answered what its protocol forbids, or refused the key of the gateway',
+  503: 'APIConnectionError, or ServiceUnavailableError: the upstream, or the gateway, is away or overloaded',
+  default: 'Any other failure',
+}
+
+type ErrorBody = Endpoint['errorBody']
+
+/** The dialect of an endpoint's errors, by the function that makes them; any other is OpenAI's. */
+const dialects: ReadonlyMap<ErrorBody, string> = new Map<ErrorBody, string>([
+  [anthropicErrorBody, 'Anthropic'],
+  [geminiErrorBody, 'Gemini'],
+  [jinaRerank.errorBody, 'Rerank'],
+])
+
+/** What an operation under this path must say of failures, by status. */
+interface FailureContext {
+  readonly hasBody: boolean
+  readonly hasPathParameter: boolean
+}
+
+/** The statuses that an operation can fail with, in order. Those of the endpoint itself stand in its doc. */
+export function failureStatuses({ auth, doc }: Endpoint, { hasBody, hasPathParameter }: FailureContext): number[] {
+  return [
+    ...(doc.failures ?? []),
+    ...(auth === 'none' ? [] : [401, 429, 500, 503]),
+    ...(auth === 'admin' ? [403] : []),
+    ...(hasBody ? [400, 408, 413, 415, 422] : []),
+    ...(doc.query && auth !== 'none' ? [422] : []),
+    ...(hasPathParameter ? [404] : []),
+    ...(doc.callsModel ? [400, 403, 404, 408, 422, 502] : []),
+  ]
+    .filter((status, at, all) => all.indexOf(status) === at)
+    .sort((one, other) => one - other)
+}
+
+const schemaOf = (dialect: string, status: string): string => {
+  if (dialect === 'OpenAI') return status === '422' ? 'ValidationError' : 'Error'
+  return `${dialect}Error`
+}
+
+/** The response of a failure: its name under `#/components/responses/`, and what stands there. */
+export function failureResponse(
+  errorBody: ErrorBody,
+  status: string,
+  headerPrefix: string,
+): { name: string; response: object } {
+  const dialect = dialects.get(errorBody) ?? 'OpenAI'
+  const response = {
+    description: meanings[status] ?? meanings.default!,
+    headers: headersOfError(Number(status), { prefix: headerPrefix, isAnthropic: dialect === 'Anthropic' }),
+    content: { 'application/json': { schema: reference(schemaOf(dialect, status)) } },
+  }
+  return { name: `${dialect}${status === 'default' ? 'Failure' : status}`, response }
+}

@@ -1,0 +1,82 @@
+/** Headers of answers, as components of the document. */
+import type { Endpoint } from '../../core/endpoint.ts'
+import { integer, number, oneOf, text } from './schema.ts'
+import type { Schema } from './schema.ts'
+
+interface HeaderDoc {
+  readonly description: string
+  readonly schema: Schema
+}
+
+/** Those that carry the prefix of `general_settings.header_prefix`, without it. */
+const ofCall: Readonly<Record<string, HeaderDoc>> = {
+  'call-id': { description: 'The same as `x-request-id`.', schema: text },
+  'model-id': { description: 'The deployment that answered (`model_info.id`).', schema: text },
+  'model-group': { description: 'The name of the model that the client asked for.', schema: text },
+  'attempted-retries': { description: 'Attempts after the first of a deployment.', schema: integer },
+  'attempted-fallbacks': { description: 'Other models that were tried.', schema: integer },
+  'overhead-ms': { description: "The gateway's own part of the duration, in milliseconds.", schema: number },
+  'response-cost': {
+    description: 'Dollars as decimal text; absent where the price is not known, and in streams.',
+    schema: text,
+  },
+  'dropped-params': { description: 'Fields that the upstream did not get, with commas between.', schema: text },
+}
+
+const limits: Readonly<Record<string, HeaderDoc>> = Object.fromEntries(
+  ['requests', 'tokens'].flatMap(what => [
+    [`x-ratelimit-limit-${what}`, { description: `How many ${what} a minute the key may make.`, schema: integer }],
+    [`x-ratelimit-remaining-${what}`, { description: `How many ${what} are left in this minute.`, schema: integer }],
+    [`x-ratelimit-reset-${what}`, { description: 'When all of them are there again, such as `12.5s`.', schema: text }],
+  ]),
+)
+
+const others: Readonly<Record<string, HeaderDoc>> = {
+  'x-request-id': { description: 'The id of the request in the ledger and in the log.', schema: text },
+  'request-id': { description: "The same as `x-request-id`, for Anthropic's clients.", schema: text },
+  'retry-after': { description: 'Seconds to wait before the next attempt.', schema: integer },
+  'retry-after-ms': { description: 'The same in milliseconds.', schema: integer },
+  'www-authenticate': { description: 'How to send a key.', schema: text },
+  'x-token-count-source': {
+    description: 'Absent where the provider counted.',
+    schema: oneOf('estimate'),
+  },
+  'x-accel-buffering': { description: 'With a stream: proxies must not collect it.', schema: text },
+  'content-disposition': { description: 'The name of the file.', schema: text },
+  etag: { description: 'For `if-none-match`.', schema: text },
+}
+
+const refer = (names: readonly string[], prefix = ''): Record<string, object> =>
+  Object.fromEntries(names.map(name => [prefix + name, { $ref: `#/components/headers/${name}` }]))
+
+/** By their names under `#/components/headers/`. */
+export const headerComponents: Readonly<Record<string, HeaderDoc>> = { ...ofCall, ...limits, ...others }
+
+const headersOfCall = (prefix: string): Record<string, object> => refer(Object.keys(ofCall), `${prefix}-`)
+
+/** Of an answer with status 200. `prefix` = what headers about a call begin with (Settings.headerPrefix). */
+export function headersOfSuccess({ auth, doc }: Endpoint, prefix: string): Record<string, object> {
+  return {
+    ...(doc.callsModel && { ...refer(['x-request-id']), ...headersOfCall(prefix) }),
+    ...(auth !== 'none' && refer(Object.keys(limits))),
+    ...(doc.callsModel && doc.success?.['text/event-stream'] && refer(['x-accel-buffering'])),
+    ...refer(doc.headers ?? []),
+  }
+}
+
+interface ErrorContext {
+  /** What headers about a call begin with. */
+  readonly prefix: string
+  /** Under the paths of Anthropic's dialect. */
+  readonly isAnthropic: boolean
+}
+
+/** Of a failure with this status. Those about a call are there when there was one. */
+export function headersOfError(status: number, { prefix, isAnthropic }: ErrorContext): Record<string, object> {
+  return {
+    ...refer(isAnthropic ? ['x-request-id', 'request-id'] : ['x-request-id']),
+    ...(status === 401 && refer(['www-authenticate'])),
+    ...((status === 429 || status === 503) && refer(['retry-after', 'retry-after-ms'])),
+    ...(status !== 401 && { ...headersOfCall(prefix), ...refer(Object.keys(limits)) }),
+  }
+}

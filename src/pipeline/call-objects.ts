@@ -1,0 +1,82 @@
+/** A call about stored objects (files, batches): through the same policies and the same settlement as a model's. */
+import type { Answer } from '../core/answer.ts'
+import type { Call } from '../core/call.ts'
+import type { AdmittedLine, BatchLine, ObjectCall, Services } from '../core/endpoint.ts'
+import { GatewayError, toGatewayError } from '../core/errors.ts'
+import type { Outcome } from '../core/operation.ts'
+import { checkEncoding, readBody, readJsonBody } from '../core/request.ts'
+import type { HttpRequest } from '../core/request.ts'
+import type { JsonBody } from '../lib/json/json-body.ts'
+import { admitDryRun, admitted } from './admission.ts'
+import { CallControl } from './call-control.ts'
+import { lineOf, openCall } from './call-record.ts'
+import { lineBody } from './lanes/attempt.ts'
+import { answerHeaders, respond } from './respond.ts'
+import { takeForm } from './serve.ts'
+import type { ServeParts } from './serve.ts'
+import { settler } from './settle.ts'
+
+/** Bytes of a JSON body about stored objects. */
+const jsonBytesMax = 1024 * 1024
+
+/** Binds the parts. A refusal or failure is settled, then thrown for the front door to answer. */
+export function createCallObjects(parts: ServeParts): Services['callObjects'] {
+  const settle = settler(parts)
+  return async (request, caller, asked) => {
+    const { operation, route } = asked
+    const call = openCall(parts, request, caller, { operation, route, format: undefined, asked })
+    return run(parts, request, asked, new CallControl(call, settle))
+  }
+}
+
+async function run(parts: ServeParts, request: HttpRequest, asked: ObjectCall, control: CallControl): Promise<Answer> {
+  const { call } = control
+  let until: Promise<Outcome> | undefined
+  try {
+    if (control.left) throw new GatewayError('client-closed', 'the client left before its request was read')
+    const reply = (await admitted(call, parts.policies.head)) ?? (await admitBody(parts, request, asked, control))
+    if (reply) {
+      control.settle('success', reply.status)
+      return respond(parts, call, reply)
+    }
+    const answer = await asked.work(call, over => (until = over))
+    if (until) void until.then(outcome => control.settle(outcome, answer.status))
+    else control.settle('success', answer.status)
+    return { ...answer, headers: { ...answer.headers, ...answerHeaders(parts, call) } }
+  } catch (thrown) {
+    const error = toGatewayError(thrown)
+    control.settle(error.kind === 'client-closed' ? 'client_closed' : 'error', error.status, error)
+    throw error
+  }
+}
+
+async function admitBody(parts: ServeParts, request: HttpRequest, { body }: ObjectCall, control: CallControl) {
+  const { call } = control
+  if (body !== 'none') checkEncoding(request.headers)
+  if (body === 'form') call.body = await takeForm(parts, request, control)
+  if (body === 'json') call.body = await jsonBody(request)
+  return admitted(call, parts.policies.body)
+}
+
+/** No body is as good as an empty object. */
+async function jsonBody({ body }: HttpRequest): Promise<JsonBody> {
+  const bytes = await readBody(body, jsonBytesMax)
+  return readJsonBody(bytes.length === 0 ? Buffer.from('{}') : bytes)
+}
+
+/** Binds the parts. See `Services.admitLine`. */
+export function createAdmitLine(parts: ServeParts): (call: Call, line: BatchLine) => Promise<AdmittedLine> {
+  return async (call, line) => {
+    const asked = lineOf(parts, call, line)
+    await admitDryRun(asked, parts.policies)
+    for (const policy of parts.policies.answer) {
+      if (!policy.answer(asked)) continue
+      throw new GatewayError(
+        'invalid-request',
+        `the policy '${policy.name}' reads answers, and those of a batch come in a file that it does not see; ` +
+          'send this request as a call of its own',
+      )
+    }
+    return { candidates: asked.candidates, bodyFor: deployment => lineBody(asked, deployment) }
+  }
+}

@@ -1,0 +1,19 @@
+/** How the streams of a dialect are announced, and kept alive. */
+import type { Format } from '../../core/format.ts'
+
+/** `heartbeat` is sent to a client that has heard nothing for a while; empty = nothing may be sent. */
+export interface Streaming {
+  readonly contentType: string
+  readonly heartbeat: string
+}
+
+const eventStream: Streaming = { contentType: 'text/event-stream; charset=utf-8', heartbeat: ': keep-alive\n\n' }
+
+/** `given` = the content type of the upstream, for dialects that pass it on. */
+export function streamingOf({ streaming = eventStream }: Format, given = ''): Streaming {
+  if (streaming !== 'as-upstream') return streaming
+  return {
+    contentType: given,
+    heartbeat: given.toLowerCase().startsWith('text/event-stream') ? eventStream.heartbeat : '',
+  }
+}

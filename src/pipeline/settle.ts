@@ -1,0 +1,70 @@
+/** The one settlement of every call: usage, cost, and what all policies are told. */
+import type { Call, Settlement } from '../core/call.ts'
+import type { EndedCall } from '../core/endpoint.ts'
+import type { Client } from '../core/request.ts'
+import type { Prices, Usage } from '../core/usage.ts'
+import type { CallPolicies } from './admission.ts'
+import type { Settle } from './call-control.ts'
+import { CallRecord } from './call-record.ts'
+import type { CallParts } from './call-record.ts'
+import type { RespondParts } from './respond.ts'
+import { completeUsage, recordUsage } from './usage.ts'
+
+/** What calls are settled and answered with. */
+export interface SettleParts extends CallParts, RespondParts {
+  readonly policies: CallPolicies
+  /** Nano-dollars; null = not known. */
+  cost(usage: Usage, prices: Prices | null, atMs: number): bigint | null
+}
+
+/** Ends calls: `CallControl` sees to it that each is ended once. */
+export function settler(parts: SettleParts): Settle {
+  return (call, outcome, status, error) => {
+    call.upload?.close()
+    completeUsage(call)
+    // What no upstream was asked for has cost nothing, with or without a price.
+    const isOwnAnswer = outcome === 'success' && call.attempts === 0
+    call.costNanoUsd = isOwnAnswer ? 0n : costOf(parts, call)
+    const durationMs = parts.clock.monotonicMs() - call.startedMs
+    tell(parts, { call, outcome, status, error, costNanoUsd: call.costNanoUsd, durationMs })
+  }
+}
+
+/** Tells every policy of an end, the last policy first: it records. */
+function tell({ policies }: Pick<SettleParts, 'policies'>, settlement: Settlement): void {
+  for (const settled of policies.settled) settled(settlement)
+}
+
+function costOf({ cost }: SettleParts, { usage, deployment, startedAtMs }: Call): bigint | null {
+  return usage && deployment ? cost(usage, deployment.prices, startedAtMs) : null
+}
+
+/** No client waits for what is settled by itself. */
+const noClient: Client = { clientAddress: '', left: false, onLeft: () => {} }
+
+/** Binds the parts. See `Services.settleEnded`. */
+export function createSettleEnded(parts: SettleParts): (ended: EndedCall) => void {
+  return ended => {
+    const { id, operation, route, caller, model, deployment, startedAtMs, usage, costNanoUsd } = ended
+    const call = new CallRecord(parts, {
+      id,
+      operation,
+      route,
+      caller,
+      client: noClient,
+      userAgent: '',
+      format: undefined,
+      asked: {},
+      announcedBytes: 0,
+      models: parts.models(),
+      startedAtMs,
+    })
+    call.model = model
+    call.deployment = deployment
+    call.attempts = 1
+    call.costNanoUsd = costNanoUsd
+    recordUsage(call, usage)
+    const { outcome, status, error, endedAtMs } = ended
+    tell(parts, { call, outcome, status, error, costNanoUsd, durationMs: Math.max(endedAtMs - startedAtMs, 0) })
+  }
+}

@@ -1,0 +1,48 @@
+/** A bound for the memory that the bodies of all calls together may take. */
+import type { Call } from '../core/call.ts'
+import { GatewayError } from '../core/errors.ts'
+import type { Policy } from '../core/policy.ts'
+
+/** What a body without an announced length counts as until it is read. */
+const unannouncedBytes = 1024 * 1024
+/** Bodies go away with their calls. */
+const retryAfterMs = 1000
+
+/**
+ * Reserves the announced bytes of each call until it is settled, those of others once they are read. Throws
+ * `overloaded` when there is no room. A body that alone is larger passes when nothing else is held: else it never
+ * would.
+ */
+export function bodyBudget(): { readonly onHead: Policy; readonly onBody: Policy } {
+  let reservedBytes = 0
+  const reserve = (call: Call, bytes: number): void => {
+    reservedBytes += bytes - call.reservedBytes
+    call.reservedBytes = bytes
+  }
+  const onHead: Policy = {
+    name: 'body-budget',
+    stage: 'head',
+    admit(call) {
+      const bytes = call.announcedBytes ?? unannouncedBytes
+      const { bodyMemoryBytesMax: bytesMax } = call.models.settings
+      if (reservedBytes > 0 && reservedBytes + bytes > bytesMax)
+        throw new GatewayError(
+          'overloaded',
+          `the bodies of the calls under way take all of the ${bytesMax} bytes that this gateway holds for them; ` +
+            'try again in a second',
+          { retryAfterMs },
+        )
+      reserve(call, bytes)
+    },
+    settled: ({ call }) => reserve(call, 0),
+  }
+  const onBody: Policy = {
+    name: 'body-size',
+    stage: 'body',
+    dryRun: false,
+    admit(call) {
+      if (call.announcedBytes === undefined && call.body && !call.upload) reserve(call, call.body.size)
+    },
+  }
+  return { onHead, onBody }
+}

@@ -1,0 +1,57 @@
+/** What is wrong with the fields of a call, as far as its dialect can tell, and what the call asks for. */
+import type { Call } from '../core/call.ts'
+import { unprocessable } from '../core/errors.ts'
+import { noOverrides } from '../core/overrides.ts'
+import type { RequestOverrides } from '../core/overrides.ts'
+import type { Policy } from '../core/policy.ts'
+
+/** Sets model, stream, end user and overrides of the call. Throws `unprocessable` with every problem. */
+export function checkFields(): Policy {
+  return { name: 'check-fields', stage: 'body', admit: readFields }
+}
+
+/** See `AskedCall.prepare`. The fields of a body that it has replaced are checked as those of the client's. */
+export function prepareCall(): Policy {
+  return {
+    name: 'prepare-call',
+    stage: 'body',
+    admit(call) {
+      if (!call.asked.prepare) return
+      const { body } = call
+      const again = (): void => {
+        if (call.body !== body) readFields(call)
+      }
+      const preparing = call.asked.prepare(call)
+      if (preparing) return preparing.then(again)
+      again()
+    },
+  }
+}
+
+function readFields(call: Call): void {
+  const { asked, body } = call
+  if (!body || !call.format) return
+  const format = asked.formatOf?.(body) ?? call.format
+  call.format = format
+  const inspection = format.inspect(body)
+  call.model = asked.model || inspection.model || (asked.defaultModel?.() ?? '')
+  call.stream = asked.stream ?? inspection.stream
+  call.endUser = inspection.endUser
+  if (inspection.problems.length > 0) throw unprocessable(inspection.problems)
+  if (!call.model)
+    throw unprocessable([{ loc: ['body', 'model'], msg: 'is missing; name one of GET /v1/models', type: 'missing' }])
+  call.overrides = format.overrides?.(body) ?? noOverrides
+  checkEssentials(call.overrides)
+}
+
+/** What the operator allows to be dropped does not matter here: the client must not believe that it was heard. */
+function checkEssentials({ essential, dropParams }: RequestOverrides): void {
+  if (essential.length === 0 || dropParams === true) return
+  throw unprocessable(
+    essential.map(name => ({
+      loc: ['body', name],
+      msg: 'asks for what this gateway does not have; leave it out, or send `"drop_params": true` to go without',
+      type: 'unsupported',
+    })),
+  )
+}

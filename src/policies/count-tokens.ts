@@ -1,0 +1,53 @@
+/** Counts tokens here, about, where no upstream counts or the counter of the upstream fails. */
+import type { Reply } from '../core/answer.ts'
+import type { Call } from '../core/call.ts'
+import { GatewayError } from '../core/errors.ts'
+import { estimateInput } from '../core/input-tokens.ts'
+import type { Policy } from '../core/policy.ts'
+
+/** Tells clients that the number is an estimate. */
+const sourceHeader = 'x-token-count-source'
+
+/**
+ * After the policies that find the candidates. A counter of the vendor's own wins over an estimate. What is wrong with
+ * the request stays an error; nothing is billed for an estimate.
+ */
+export function countTokens(): Policy {
+  return {
+    name: 'count-tokens',
+    stage: 'body',
+    dryRun: false,
+    admit(call) {
+      if (call.operation !== 'count-tokens') return
+      const counting = call.candidates.filter(one => one.target.provider.countTokens !== undefined)
+      if (counting.length === 0) return estimate(call)
+      call.candidates = counting
+    },
+    failed(call, error) {
+      if (call.operation !== 'count-tokens' || call.asked.exactCount || !isCounterFailure(call, error)) return undefined
+      try {
+        return estimate(call)
+      } catch (thrown) {
+        // What cannot be read here could only have been counted there.
+        if (thrown instanceof GatewayError) return undefined
+        throw thrown
+      }
+    },
+  }
+}
+
+function estimate(call: Call): Reply {
+  const input = call.input()
+  if (input.kind !== 'chat') throw new GatewayError('internal', 'the input of a token count is not a chat')
+  call.responseHeaders[sourceHeader] = 'estimate'
+  call.deployment ??= call.candidates[0]
+  // No vendor bills its counter, and none is asked for an estimate.
+  call.usage = { inputTokens: 0, outputTokens: 0 }
+  call.usageSource = 'estimated'
+  return call.reply({ inputTokens: estimateInput(input.request) })
+}
+
+/** The upstream failed, or knows no counter; a fallback is only reached by such failures. */
+function isCounterFailure({ fallbacks }: Call, { status }: GatewayError): boolean {
+  return status >= 500 || status === 404 || status === 408 || status === 429 || fallbacks > 0
+}

@@ -1,0 +1,61 @@
+/** A model is called with the operations of its mode. */
+import type { Call } from '../core/call.ts'
+import type { Deployment } from '../core/deployment.ts'
+import { GatewayError } from '../core/errors.ts'
+import type { Operation } from '../core/operation.ts'
+import type { Policy } from '../core/policy.ts'
+
+/** What a model of each mode is called with, and where. */
+const modes: Readonly<Record<Deployment['mode'], { what: string; operations: readonly Operation[]; path: string }>> = {
+  chat: {
+    what: 'a chat model',
+    operations: ['chat', 'completions', 'moderations', 'count-tokens'],
+    path: '/v1/chat/completions',
+  },
+  completion: {
+    what: 'a text completion model',
+    operations: ['chat', 'completions', 'count-tokens'],
+    path: '/v1/completions',
+  },
+  embedding: { what: 'an embedding model', operations: ['embeddings', 'count-tokens'], path: '/v1/embeddings' },
+  moderation: { what: 'a moderation model', operations: ['moderations'], path: '/v1/moderations' },
+  rerank: { what: 'a reranking model', operations: ['rerank'], path: '/v1/rerank' },
+  image_generation: {
+    what: 'an image generation model',
+    operations: ['images', 'chat'],
+    path: '/v1/images/generations',
+  },
+  audio_speech: { what: 'a speech model', operations: ['speech', 'chat'], path: '/v1/audio/speech' },
+  audio_transcription: {
+    what: 'an audio transcription model',
+    operations: ['transcriptions', 'chat'],
+    path: '/v1/audio/transcriptions',
+  },
+}
+
+/** Leaves the call those candidates and fallbacks that offer its operation. Throws `invalid-request` when none does. */
+export function modelMode(): Policy {
+  return {
+    name: 'model-mode',
+    stage: 'body',
+    admit(call) {
+      const { candidates } = call
+      if (candidates.length === 0 || candidates.every(one => offers(one, call))) return
+      const fitting = candidates.filter(one => offers(one, call))
+      if (fitting.length === 0) throw wrongMode(call, candidates[0]!)
+      call.candidates = fitting
+    },
+  }
+}
+
+/** true = this deployment may serve the call. Only a mode that was declared can contradict it. */
+export function offers({ info, mode }: Deployment, { operation }: Pick<Call, 'operation'>): boolean {
+  return info.mode === undefined || modes[mode].operations.includes(operation)
+}
+
+function wrongMode({ model }: Call, { mode }: Deployment): GatewayError {
+  const { what, path } = modes[mode]
+  return new GatewayError('invalid-request', `the model '${model}' is ${what}; use ${path}, or another model`, {
+    param: 'model',
+  })
+}

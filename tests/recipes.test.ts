@@ -1,0 +1,126 @@
+/** CONTRIBUTING.md's recipes for a provider row and a policy, followed to the letter in a copy of the sources. */
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { startSimulator } from '../simulator/index.ts'
+import type { Simulator } from '../simulator/index.ts'
+
+const root = join(import.meta.dir, '..')
+const masterKey = 'sk-master-4fT9qL2vX8mB6nR1cW7yK3pZ5dH0gJ'
+/** Copying, bundling and starting, on a loaded machine. */
+const startMsMax = 60_000
+
+/** The code blocks of CONTRIBUTING.md by the file that their first line names. */
+const recipes = new Map(
+  [...readFileSync(join(root, 'CONTRIBUTING.md'), 'utf8').matchAll(/^```ts\n\/\/ ([^\s,]+).*\n([\s\S]*?)^```$/gm)].map(
+    ([, file, code]) => [file!, code!],
+  ),
+)
+
+let simulator: Simulator
+let project: string
+let gateway: { url: string; stop(): Promise<void> }
+
+beforeAll(async () => {
+  simulator = await startSimulator()
+  project = mkdtempSync(join(tmpdir(), 'modelgate-recipes-'))
+  for (const name of ['bin', 'src', 'simulator', 'package.json'])
+    cpSync(join(root, name), join(project, name), { recursive: true })
+  symlinkSync(join(root, 'node_modules'), join(project, 'node_modules'))
+  addProvider()
+  addPolicy()
+  gateway = await startGateway()
+}, startMsMax)
+afterAll(async () => {
+  await gateway?.stop()
+  await simulator?.stop()
+  if (project) rmSync(project, { recursive: true, force: true })
+})
+
+/** One row more in one file; its address is the simulator's. */
+function addProvider(): void {
+  const row = recipes.get('src/providers/catalog.ts')!
+  expect(row).toContain('https://api.example.com/v1')
+  const address = `${simulator.url.replace(/\/$/, '')}/v1`
+  insertAfter(
+    'src/providers/catalog.ts',
+    /^export const catalog = \{\n/m,
+    row.replace('https://api.example.com/v1', address),
+  )
+}
+
+/** One file, and one line with its import. */
+function addPolicy(): void {
+  const policy = 'src/policies/reject-model.ts'
+  writeFileSync(join(project, policy), recipes.get(policy)!)
+  const index = 'src/policies/index.ts'
+  insertAfter(index, /^ +modelAccess\(.*\),\n/m, recipes.get(index)!)
+  insertAfter(index, /^import \{ modelAccess \}.*\n/m, "import { rejectModel } from './reject-model.ts'\n")
+}
+
+function insertAfter(file: string, place: RegExp, text: string): void {
+  const path = join(project, file)
+  const before = readFileSync(path, 'utf8')
+  const found = place.exec(before)
+  if (!found) throw new Error(`${file} has no ${place}: the recipe in CONTRIBUTING.md does not fit any more`)
+  const at = found.index + found[0].length
+  writeFileSync(path, before.slice(0, at) + text + before.slice(at))
+}
+
+async function startGateway() {
+  const config = join(project, 'config.yaml')
+  const params = 'proxy_params: { model: example_host/sim-chat }'
+  writeFileSync(
+    config,
+    `model_list:\n  - { model_name: allowed-model, ${params} }\n  - { model_name: forbidden-model, ${params} }\n`,
+  )
+  const child = Bun.spawn(
+    ['node', join(project, 'bin/modelgate.mjs'), 'serve', '--config', config, '--port', '0', '--data-dir', 'data'],
+    {
+      cwd: project,
+      env: { PATH: process.env.PATH, MODELGATE_MASTER_KEY: masterKey, EXAMPLE_HOST_API_KEY: 'key-of-the-row' },
+      stdout: 'ignore',
+      stderr: 'pipe',
+    },
+  )
+  let said = ''
+  for await (const piece of child.stderr) {
+    said += new TextDecoder().decode(piece)
+    const [url] = /http:\/\/127\.0\.0\.1:\d+/.exec(said) ?? []
+    if (url === undefined) continue
+    const stop = async () => {
+      child.kill()
+      await child.exited
+    }
+    return { url, stop }
+  }
+  throw new Error(`the gateway did not start: ${said}`)
+}
+
+async function chat(model: string): Promise<{ status: number; body: unknown }> {
+  const response = await fetch(`${gateway.url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${masterKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model, messages: [{ role: 'user', content: 'say: from the new row' }] }),
+  })
+  return { status: response.status, body: await response.json() }
+}
+
+test('a row in the catalogue is a provider that can be called', async () => {
+  const { status, body } = await chat('allowed-model')
+  expect({ status, body }).toMatchObject({
+    status: 200,
+    body: { choices: [{ message: { content: 'from the new row' } }] },
+  })
+  expect(simulator.truth.entries.at(-1)).toMatchObject({ model: 'sim-chat' })
+})
+
+test('a file and a line are a policy that refuses before anything is sent', async () => {
+  const sent = simulator.truth.entries.length
+  expect(await chat('forbidden-model')).toMatchObject({
+    status: 403,
+    body: { error: { message: "the model 'forbidden-model' is not offered", code: 'model_not_allowed' } },
+  })
+  expect(simulator.truth.entries).toHaveLength(sent)
+})
