@@ -1,9 +1,9 @@
 /** The front door: requests that there is no room for, and paths that are not there. */
 import { expect, test } from 'bun:test'
 import type { Services } from '../core/endpoint.ts'
+import type { IncomingRequest } from '../core/request.ts'
 import { GatewayError } from '../core/errors.ts'
 import { internalRequest, SignalClient } from '../core/internal-request.ts'
-import type { IncomingRequest } from '../core/request.ts'
 import { endpoints } from './index.ts'
 import { createFrontDoor } from './router.ts'
 

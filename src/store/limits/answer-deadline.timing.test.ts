@@ -62,7 +62,7 @@ test('a question waits in its queue while others are answered, but not for ever'
   expect(other[1]).toBeWithin(98, 170)
 })
 
-test('who waits for long keeps nobody else waiting', async () => {
+test('a long wait does not delay the deadlines of others', async () => {
   const watch = newWatch()
   const long = end(watch.inTime(never(), silence(300)))
   await Bun.sleep(20)
