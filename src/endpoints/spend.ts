@@ -8,12 +8,12 @@ import { GatewayError, unprocessable } from '../core/errors.ts'
 import { columnList, ledgerColumns } from '../core/ledger-columns.ts'
 import type { LedgerColumn, LedgerRow } from '../core/ledger-columns.ts'
 import type { LedgerQuery } from '../core/ledger.ts'
-import { readMoment } from '../lib/moment.ts'
+import { parseIsoDate } from '../lib/iso-date.ts'
 import { readQuery } from './checked-input.ts'
 import { json } from './openapi/schema.ts'
 
 const moment = z.string().transform((text, context) => {
-  const read = readMoment(text)
+  const read = parseIsoDate(text)
   if (read) return read
   context.addIssue({
     code: 'custom',

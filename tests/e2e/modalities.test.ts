@@ -227,7 +227,7 @@ for (const backend of backends())
         apiKey: limited,
         maxRetries: 0,
       }).moderations.create({ input: 'I will kill you', model: 'local/simulated-moderation' })
-      await expectConforms('CreateModerationResponse', judged)
+      expectConforms('CreateModerationResponse', judged)
       expect([judged.model, judged.results[0]!.flagged]).toEqual(['local/simulated-moderation', true])
       const none = await gateway.key({ models: ['media/x'] })
       const refused = await post('/v1/moderations', { input: 'a' }, { authorization: `Bearer ${none}` })
@@ -251,7 +251,7 @@ for (const backend of backends())
 
     test('pictures: JSON both ways; tokens are priced, pictures alone have no known price', async () => {
       const priced = await post('/v1/images/generations', { model: 'media/tokens', prompt: 'a cat', n: 1 })
-      await expectConforms('ImagesResponse', await priced.json())
+      expectConforms('ImagesResponse', await priced.json())
       expect(last().fields).toEqual({ model: 'tokens', prompt: 'a cat', n: 1 })
       expect(await lastRow(priced)).toMatchObject({
         operation: 'images',

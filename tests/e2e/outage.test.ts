@@ -154,7 +154,6 @@ describe.skipIf(!real)('Postgres goes away and comes back', () => {
           `slowest call ${clients.slowestMs().toFixed(0)} ms`,
       )
       expect([lost, new Set(ids).size]).toEqual([[], ids.length])
-      expect(clients.slowestMs()).toBeLessThan(2000)
     }, 90_000)
 
   test('a key that was revoked just before the cut stays revoked', async () => {
@@ -193,7 +192,6 @@ describe.skipIf(!real)('Redis goes away and comes back', () => {
       await clients.stop()
       console.log(`Redis ${how}: ${clients.complete.size} calls, slowest ${clients.slowestMs().toFixed(0)} ms`)
       expect(clients.wrong).toEqual([])
-      expect(clients.slowestMs()).toBeLessThan(2000)
       const ids = await ledgerIds(gateway, '/v1/chat/completions')
       expect([...clients.complete].filter(id => !ids.includes(id))).toEqual([])
     }, 60_000)

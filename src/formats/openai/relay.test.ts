@@ -108,15 +108,6 @@ test("an error event becomes a failure in the upstream's words, not data", () =>
   expect(relay.failure?.code).toBe('gpu')
 })
 
-test('an event without end fills no memory', () => {
-  const relay = relayOf()
-  const piece = Buffer.alloc(64 * 1024, 120)
-  const from = performance.now()
-  for (let sent = 0; sent < 200; sent++) relay.push(piece)
-  expect(relay.failure?.kind).toBe('upstream-broken')
-  expect(performance.now() - from).toBeLessThan(200)
-})
-
 test('heartbeats and empty pieces pass', () => {
   const relay = relayOf()
   expect(run(relay, [Buffer.from(': ping\n\n'), Buffer.alloc(0), Buffer.from(whole)])).toBe(`: ping\n\n${whole}`)

@@ -7,7 +7,7 @@ import { GatewayError } from '../../core/errors.ts'
 import type { StreamRelay } from '../../core/format.ts'
 import { readChunkUsage } from '../../core/openai-usage.ts'
 import type { Usage } from '../../core/usage.ts'
-import { looksLikeObject } from '../../lib/json/object-text.ts'
+import { looksLikeObject } from '../../lib/json/json-object-check.ts'
 import { lastEventEnd } from '../../lib/sse.ts'
 
 const eventBytesMax = 8 * 1024 * 1024

@@ -78,7 +78,7 @@ test('a paused reader stops an upstream of 100 MB, here and on the wire; resume 
   expect(received).toBe(100 * 1024 * 1024)
 })
 
-test('a body that nobody asks for stops the upstream after a bounded number of bytes', async () => {
+test('an unread body stops the upstream after a bounded number of bytes', async () => {
   const state = { written: 0 }
   const { transport, url } = await listen(socket => socket.once('data', () => flood(socket, state)))
   const { body } = await post(transport, url, []).response

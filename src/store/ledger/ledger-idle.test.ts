@@ -74,15 +74,3 @@ test.skipIf(process.platform !== 'linux')(
   },
   15_000,
 )
-
-test('an idle worker answers at once', async () => {
-  const { ledger } = await openOne()
-  await Bun.sleep(1500)
-  const fromMs = performance.now()
-  expect((await ledger.query({ limit: 1 })).rows).toEqual([])
-  expect(performance.now() - fromMs).toBeLessThan(500)
-  await Bun.sleep(1500)
-  const closing = performance.now()
-  await ledger.close()
-  expect(performance.now() - closing).toBeLessThan(1000)
-}, 15_000)

@@ -5,7 +5,7 @@ import { GatewayError } from '../../core/errors.ts'
 import type { LedgerIntent, LedgerRow } from '../../core/ledger-columns.ts'
 import type { Ledger, LedgerQuery } from '../../core/ledger.ts'
 import type { Clock } from '../../lib/clock.ts'
-import { moduleBeside } from '../../lib/module-beside.ts'
+import { siblingModule } from '../../lib/sibling-module.ts'
 import { JournalWriter } from './journal-writer.ts'
 import { hasReached, segmentBytes as usualSegmentBytes } from './journal.ts'
 import type { JournalPosition } from './journal.ts'
@@ -241,7 +241,7 @@ class WorkerLedger implements JournalledLedger {
 
   #startWorker(): Worker {
     // `smol`: 7 MiB of memory instead of 11.
-    const worker = new Worker(moduleBeside('ledger-worker', import.meta.url), { smol: true })
+    const worker = new Worker(siblingModule('ledger-worker', import.meta.url), { smol: true })
     worker.onmessage = ({ data }: MessageEvent<LedgerReply>) => this.#receive(data)
     worker.onerror = event => this.#report(`the ledger's worker failed: ${event.message}`)
     worker.addEventListener('close', () => {

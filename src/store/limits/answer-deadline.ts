@@ -4,8 +4,8 @@
  * has not been sent. So time counts from the end of the turn that asked, and the loop turns once more before a wait is
  * over. Answers come in order: while those before it arrive, a question is queued, and the server is not silent.
  */
-import { atEndOfTurn } from '../../lib/end-of-turn.ts'
-import type { TurnTask } from '../../lib/end-of-turn.ts'
+import { atEndOfTick } from '../../lib/end-of-tick.ts'
+import type { TickTask } from '../../lib/end-of-tick.ts'
 
 /** How long an answer is waited for. The first of the two that passes ends the wait. */
 export interface AnswerTimeouts {
@@ -25,7 +25,7 @@ interface Waiting {
  * The waits on one connection, all on one timer. An answer after its deadline is dropped, but counts as a sign that the
  * server answers.
  */
-export class AnswerWatch implements TurnTask {
+export class AnswerWatch implements TickTask {
   readonly #late: () => Error
   #asked: Waiting[] = []
   readonly #sent = new Set<Waiting>()
@@ -43,7 +43,7 @@ export class AnswerWatch implements TurnTask {
   inTime<T>(answer: Promise<T>, timeouts: AnswerTimeouts): Promise<T> {
     return new Promise((resolve, reject) => {
       const waiting: Waiting = { timeouts, giveUp: () => reject(this.#late()), sentMs: Infinity }
-      if (this.#asked.push(waiting) === 1) atEndOfTurn(this)
+      if (this.#asked.push(waiting) === 1) atEndOfTick(this)
       this.#sent.add(waiting)
       answer.then(
         value => {
@@ -59,7 +59,7 @@ export class AnswerWatch implements TurnTask {
     })
   }
 
-  endOfTurn(): void {
+  endOfTick(): void {
     const nowMs = performance.now()
     let nextMs = Infinity
     for (const waiting of this.#asked) {

@@ -1,16 +1,19 @@
-/** Makes what is shown free of secrets: wherever their values stand, and in headers that are there to hold some. */
+/** Removes secrets from texts, JSON, headers and URLs: their values anywhere, and headers whose name says secret. */
 
-/** Stands wherever a secret stood, whatever its length. */
-export const masked = '[redacted]'
-/** Shorter values are no secrets, and would tear holes into everything else. */
+/** Replaces a secret of any length. */
+export const redacted = '[redacted]'
+/** Shorter values are not searched for: they would also match in ordinary text. */
 const secretCharactersMin = 4
-const secretHeader =
-  /^(authorization|proxy-authorization|cookie|set-cookie)$|(^|[-_])(key|token|secret|password|credential|signature)s?($|[-_])/i
+const secretHeader = new RegExp(
+  '^(authorization|proxy-authorization|cookie|set-cookie)$|' +
+    '(^|[-_])(key|token|secret|password|credential|signature)s?($|[-_])',
+  'i',
+)
 const secretParameter = /(^|[-_])(key|token|secret|password|sig|signature|credential)s?$/i
 const scheme = /^(Bearer|Basic|Key|Token) /i
 
 /** Finds each of the secrets as it is and as a URL spells it. Those of fewer than 4 characters are not looked for. */
-export class Mask {
+export class Redactor {
   readonly #values: readonly string[]
 
   constructor(secrets: readonly string[]) {
@@ -23,7 +26,7 @@ export class Mask {
 
   text(text: string): string {
     let clean = text
-    for (const value of this.#values) if (clean.includes(value)) clean = clean.replaceAll(value, masked)
+    for (const value of this.#values) if (clean.includes(value)) clean = clean.replaceAll(value, redacted)
     return clean
   }
 
@@ -35,12 +38,12 @@ export class Mask {
     return Object.fromEntries(Object.entries(value).map(([name, item]) => [this.text(name), this.json(item)]))
   }
 
-  /** `hidden` = names, in lower case, of headers that hold whatever their owner likes. */
+  /** `hidden` = names, in lower case, of further headers whose values are replaced. */
   headers(headers: Readonly<Record<string, string>>, hidden: ReadonlySet<string> = new Set()): Record<string, string> {
     return Object.fromEntries(
       Object.entries(headers).map(([name, value]) => {
         const isSecret = secretHeader.test(name) || hidden.has(name.toLowerCase())
-        return [name, isSecret ? `${scheme.exec(value)?.[0] ?? ''}${masked}` : this.text(value)]
+        return [name, isSecret ? `${scheme.exec(value)?.[0] ?? ''}${redacted}` : this.text(value)]
       }),
     )
   }
@@ -48,11 +51,11 @@ export class Mask {
   /** Also without a user's password, and without parameters such as `key`. */
   url(url: string): string {
     const [address = '', query] = this.text(url).split('?', 2)
-    const clean = address.replace(/^([a-z][a-z0-9+.-]*:\/\/)[^/]*@/i, `$1${masked}@`)
+    const clean = address.replace(/^([a-z][a-z0-9+.-]*:\/\/)[^/]*@/i, `$1${redacted}@`)
     if (query === undefined) return clean
     const parameters = query.split('&').map(one => {
       const name = one.split('=', 1)[0]!
-      return secretParameter.test(name) ? `${name}=${masked}` : one
+      return secretParameter.test(name) ? `${name}=${redacted}` : one
     })
     return `${clean}?${parameters.join('&')}`
   }

@@ -1,11 +1,11 @@
-/** More letters than these are no slip of the hand. */
-const slipsMax = 6
+/** Edits beyond which two words are not taken for one another. */
+const editsMax = 6
 
-/** The candidate that `word` was most likely meant to be; undefined when none is near. */
-export function nearest(word: string, candidates: Iterable<string>): string | undefined {
+/** The candidate with the smallest edit distance to `word`, for "did you mean"; undefined when none is close. */
+export function closestMatch(word: string, candidates: Iterable<string>): string | undefined {
   const meant = word.toLowerCase()
   let best: string | undefined
-  let bestDistance = Math.min(Math.max(2, Math.floor(word.length / 3)), slipsMax) + 1
+  let bestDistance = Math.min(Math.max(2, Math.floor(word.length / 3)), editsMax) + 1
   for (const candidate of candidates) {
     const distance = editDistance(meant, candidate.toLowerCase(), bestDistance)
     if (distance < bestDistance) {
@@ -17,8 +17,8 @@ export function nearest(word: string, candidates: Iterable<string>): string | un
 }
 
 /**
- * Letters inserted, left out, changed or swapped with their neighbour. What is not below `limit` is some number that is
- * not, either: only the cells that fewer letters than `limit` can shift are counted, beside them stands `limit`.
+ * Optimal string alignment distance (insert, delete, substitute, swap two neighbours), in letters. Any distance of
+ * `limit` or more is returned as some number not below `limit`: only the band of cells within `limit` is computed.
  */
 function editDistance(a: string, b: string, limit: number): number {
   if (Math.abs(a.length - b.length) >= limit) return limit
@@ -42,7 +42,7 @@ function editDistance(a: string, b: string, limit: number): number {
       if (least < rowLeast) rowLeast = least
     }
     row[to + 1] = limit
-    // A swap reaches back two rows, and adds one.
+    // A swap takes its value from two rows before, plus one.
     if (rowLeast >= limit && lastLeast + 1 >= limit) return limit
     lastLeast = rowLeast
     const free = beforeLast

@@ -1,11 +1,11 @@
-/** A look at the outside of a text, where parsing it costs too much. */
+/** A cheap check of a text's first and last character, where parsing the text would cost too much. */
 
 const brace = 123
 const closingBrace = 125
 
 const isSpace = (code: number): boolean => code === 32 || code === 10 || code === 13 || code === 9
 
-/** Whether `text` from `from` on begins and ends as a JSON object does. What is in between is not asked. */
+/** Whether `text` from `from` on begins and ends as a JSON object does. What is in between is not checked. */
 export function looksLikeObject(text: string, from = 0): boolean {
   let at = from
   while (isSpace(text.charCodeAt(at))) at++

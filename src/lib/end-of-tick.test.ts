@@ -1,17 +1,17 @@
 import { expect, test } from 'bun:test'
-import { atEndOfTurn } from './end-of-turn.ts'
+import { atEndOfTick } from './end-of-tick.ts'
 
-const task = (work: () => void) => ({ endOfTurn: work })
+const task = (work: () => void) => ({ endOfTick: work })
 
-test('tasks run in order after the events and microtasks of the turn, and what they ask for runs in the next', async () => {
+test('tasks run in order behind the events and microtasks of the tick, and what they add runs in the next', async () => {
   const seen: string[] = []
-  atEndOfTurn(
+  atEndOfTick(
     task(() => {
       seen.push('first')
-      atEndOfTurn(task(() => seen.push('later')))
+      atEndOfTick(task(() => seen.push('later')))
     }),
   )
-  atEndOfTurn(task(() => seen.push('second')))
+  atEndOfTick(task(() => seen.push('second')))
   queueMicrotask(() => seen.push('microtask'))
   seen.push('now')
   await new Promise(resolve => setImmediate(resolve))
@@ -26,10 +26,10 @@ test('a task that throws does not keep the others from running', async () => {
       process.execPath,
       '-e',
       `
-    const { atEndOfTurn } = await import(${JSON.stringify(`${import.meta.dir}/end-of-turn.ts`)})
+    const { atEndOfTick } = await import(${JSON.stringify(`${import.meta.dir}/end-of-tick.ts`)})
     process.on('uncaughtException', error => console.log('caught ' + error.message))
-    atEndOfTurn({ endOfTurn() { throw new Error('broken') } })
-    atEndOfTurn({ endOfTurn() { console.log('ran') } })
+    atEndOfTick({ endOfTick() { throw new Error('broken') } })
+    atEndOfTick({ endOfTick() { console.log('ran') } })
   `,
     ],
     { stdout: 'pipe' },

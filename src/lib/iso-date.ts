@@ -1,20 +1,21 @@
-/** Points in time as people write them: ISO 8601, checked against the calendar. */
+/** Dates and times of day in ISO 8601, checked against the calendar. */
 
-interface Moment {
+interface IsoDate {
   /** Since 1970. Of a date without a time: the beginning of the day, UTC. */
   readonly ms: number
   /** A date without a time. */
   readonly isDay: boolean
 }
 
-const form =
-  /^(\d{4})-(\d{2})-(\d{2})(?:[T ]([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d)(?:[.,](\d{1,9}))?)?(?:Z|([+ -])([01]\d|2[0-3]):?([0-5]\d))?)?$/i
+const time = '([01]\\d|2[0-3]):([0-5]\\d)(?::([0-5]\\d)(?:[.,](\\d{1,9}))?)?'
+const zone = 'Z|([+ -])([01]\\d|2[0-3]):?([0-5]\\d)'
+const form = new RegExp(`^(\\d{4})-(\\d{2})-(\\d{2})(?:[T ]${time}(?:${zone})?)?$`, 'i')
 
 /**
  * `2026-11-21`, `2026-11-21T08:00`, `2026-11-21 08:00:00.5`, each time with `Z`, `+02:00` or nothing, which is UTC;
  * undefined for anything else. A plus that a query turned into a space is a plus.
  */
-export function readMoment(text: string): Moment | undefined {
+export function parseIsoDate(text: string): IsoDate | undefined {
   const found = form.exec(text)
   if (!found) return undefined
   const [, year, month, day, hour, minute, second = 0, fraction = '', sign, offsetHours = 0, offsetMinutes = 0] = found

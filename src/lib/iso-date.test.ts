@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { readMoment } from './moment.ts'
+import { parseIsoDate } from './iso-date.ts'
 
 test.each([
   ['2026-11-21', '2026-11-21T00:00:00.000Z', true],
@@ -12,7 +12,7 @@ test.each([
   ['2026-11-21T00:30:00 02:00', '2026-11-20T22:30:00.000Z', false],
   ['2026-11-21T23:30:00-0130', '2026-11-22T01:00:00.000Z', false],
 ])('%s is %s', (text, iso, isDay) => {
-  expect(readMoment(text)).toEqual({ ms: Date.parse(iso), isDay })
+  expect(parseIsoDate(text)).toEqual({ ms: Date.parse(iso), isDay })
 })
 
 test.each([
@@ -40,5 +40,5 @@ test.each([
   '+002026-11-21',
   '2026-11-21\n',
 ])('%p is none', text => {
-  expect(readMoment(text)).toBeUndefined()
+  expect(parseIsoDate(text)).toBeUndefined()
 })

@@ -1,14 +1,14 @@
 import { expect, test } from 'bun:test'
-import { Mask } from './mask.ts'
+import { Redactor } from './redact.ts'
 
-const mask = new Mask(['canary-1', 'canary-1-longer', 'a/b+c=', '', 'abc'])
+const redactor = new Redactor(['canary-1', 'canary-1-longer', 'a/b+c=', '', 'abc'])
 
 test('secrets vanish wherever they stand, the longest first', () => {
-  expect(mask.text('x canary-1-longer y canary-1 z')).toBe('x [redacted] y [redacted] z')
-  expect(mask.text('a%2Fb%2Bc%3D and a/b+c=')).toBe('[redacted] and [redacted]')
+  expect(redactor.text('x canary-1-longer y canary-1 z')).toBe('x [redacted] y [redacted] z')
+  expect(redactor.text('a%2Fb%2Bc%3D and a/b+c=')).toBe('[redacted] and [redacted]')
   // An empty or tiny secret hides nothing: it would hide everything.
-  expect(mask.text('abc')).toBe('abc')
-  expect(mask.json({ a: ['canary-1', 1, null, { 'canary-1': true }] })).toEqual({
+  expect(redactor.text('abc')).toBe('abc')
+  expect(redactor.json({ a: ['canary-1', 1, null, { 'canary-1': true }] })).toEqual({
     a: ['[redacted]', 1, null, { '[redacted]': true }],
   })
 })
@@ -28,7 +28,7 @@ test('headers that hold credentials say only that they are there', () => {
     'x-monkey': 'no key',
     'x-goog-user-project': 'p',
   }
-  expect(mask.headers(headers, new Set(['x-custom']))).toEqual({
+  expect(redactor.headers(headers, new Set(['x-custom']))).toEqual({
     authorization: 'Bearer [redacted]',
     'x-api-key': '[redacted]',
     'api-key': '[redacted]',
@@ -45,10 +45,10 @@ test('headers that hold credentials say only that they are there', () => {
 })
 
 test('addresses keep what is no secret', () => {
-  expect(mask.url('https://host/v1/m:generate?alt=sse&key=abc&api-version=1')).toBe(
+  expect(redactor.url('https://host/v1/m:generate?alt=sse&key=abc&api-version=1')).toBe(
     'https://host/v1/m:generate?alt=sse&key=[redacted]&api-version=1',
   )
-  expect(mask.url('https://user:password@host/canary-1/v1')).toBe('https://[redacted]@host/[redacted]/v1')
-  expect(mask.url('https://user:p@ssw@rd@host/v1/a@b')).toBe('https://[redacted]@host/v1/a@b')
-  expect(mask.url('local:chat')).toBe('local:chat')
+  expect(redactor.url('https://user:password@host/canary-1/v1')).toBe('https://[redacted]@host/[redacted]/v1')
+  expect(redactor.url('https://user:p@ssw@rd@host/v1/a@b')).toBe('https://[redacted]@host/v1/a@b')
+  expect(redactor.url('local:chat')).toBe('local:chat')
 })
