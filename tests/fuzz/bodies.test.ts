@@ -1,4 +1,4 @@
-/** Hostile bodies through all readers and translators, and false answers of upstreams through all readers. No network. */
+/** Hostile bodies through every reader and translator, and hostile answers through every reader of answers. No network. */
 import { afterAll, describe, expect, test } from 'bun:test'
 import { nativeProfile } from '../../src/core/deployment.ts'
 import type { ModelProfile } from '../../src/core/deployment.ts'
