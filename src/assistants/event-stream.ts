@@ -1,13 +1,13 @@
 /** The stream of a run's events (OpenAI API reference, "Assistants", "Streaming"). */
 import type { Answer } from '../core/answer.ts'
 import type { GatewayError } from '../core/errors.ts'
-import { atEndOfTurn } from '../lib/end-of-turn.ts'
-import type { TurnTask } from '../lib/end-of-turn.ts'
+import { atEndOfTick } from '../lib/end-of-tick.ts'
+import type { TickTask } from '../lib/end-of-tick.ts'
 import { openaiErrorBody } from '../formats/openai/error.ts'
 
 /** Unread bytes beyond which the stream is cut; the run itself continues. */
 const unreadBytesMax = 8 * 1024 * 1024
-/** In characters; longer pieces are sent before the end of the turn. */
+/** In characters; longer pieces are sent before the end of the tick. */
 const pieceLengthMax = 64 * 1024
 const heartbeatMs = 15_000
 
@@ -18,11 +18,11 @@ export type Emit = (event: string, data: object) => void
  * The stream for one client. Its keep-alive timer runs from the start, so `end` must be called. After the client has
  * left or the stream was cut, all methods do nothing.
  */
-export class EventStream implements TurnTask {
+export class EventStream implements TickTask {
   readonly #stream: ReadableStream<Uint8Array>
   #controller!: ReadableStreamDefaultController<Uint8Array>
   #open = true
-  /** Events of this turn of the event loop: one write for all of them. */
+  /** Events of this tick of the event loop: one write for all of them. */
   #pending = ''
   /** An SSE comment, which clients ignore: proxies close connections on which nothing is sent. */
   readonly #heartbeat = setInterval(() => this.#send(': keep-alive\n\n'), heartbeatMs)
@@ -48,7 +48,7 @@ export class EventStream implements TurnTask {
 
   end(): void {
     this.#send('event: done\ndata: [DONE]\n\n')
-    this.endOfTurn()
+    this.endOfTick()
     if (this.#open) this.#controller.close()
     this.#stop()
   }
@@ -63,7 +63,7 @@ export class EventStream implements TurnTask {
   }
 
   /** Sends the pending events as one piece. */
-  endOfTurn(): void {
+  endOfTick(): void {
     if (!this.#open || this.#pending === '') return
     this.#controller.enqueue(Buffer.from(this.#pending))
     this.#pending = ''
@@ -74,9 +74,9 @@ export class EventStream implements TurnTask {
 
   #send(text: string): void {
     if (!this.#open) return
-    if (this.#pending === '') atEndOfTurn(this)
+    if (this.#pending === '') atEndOfTick(this)
     this.#pending += text
-    if (this.#pending.length > pieceLengthMax) this.endOfTurn()
+    if (this.#pending.length > pieceLengthMax) this.endOfTick()
   }
 
   #stop(): void {

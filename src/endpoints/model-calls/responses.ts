@@ -6,10 +6,12 @@ import type { Call } from '../../core/call.ts'
 import type { Caller } from '../../core/caller.ts'
 import type { Endpoint, EndpointDoc, Services } from '../../core/endpoint.ts'
 import { GatewayError, unprocessable } from '../../core/errors.ts'
+import { bodySchema } from '../../core/fields.ts'
 import { abandonedAfterMs } from '../../core/ports.ts'
 import type { StoredResponse } from '../../core/ports.ts'
 import { readJsonBody } from '../../core/request.ts'
 import type { HttpRequest } from '../../core/request.ts'
+import { responsesTable } from '../../formats/openai/responses/fields.ts'
 import { openaiInputTokens, openaiResponses } from '../../formats/openai/responses/index.ts'
 import { canReplay, replayResponse } from '../../formats/openai/responses/replay.ts'
 import type { JsonBody } from '../../lib/json/json-body.ts'
@@ -21,26 +23,8 @@ import { keepAnswer } from './responses/keep.ts'
 import type { KeptCall } from './responses/keep.ts'
 
 const paths = (rest: string) => [`/v1/responses${rest}`, `/responses${rest}`, `/openai/v1/responses${rest}`]
-const flag = { type: ['boolean', 'null'] }
-const requestSchema = {
-  type: 'object',
-  properties: {
-    model: { type: 'string' },
-    input: { anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'object' } }] },
-    instructions: { type: ['string', 'null'] },
-    previous_response_id: { type: ['string', 'null'], description: 'A stored response of the same key.' },
-    tools: { type: 'array', items: { type: 'object' } },
-    tool_choice: {},
-    text: { type: 'object' },
-    reasoning: { type: 'object' },
-    max_output_tokens: { type: ['integer', 'null'], minimum: 1 },
-    temperature: { type: ['number', 'null'], minimum: 0, maximum: 2 },
-    stream: flag,
-    store: { ...flag, description: 'true unless said: the answer can be fetched and continued by its id.' },
-    background: { ...flag, description: 'true = answered at once with a queued response, to be polled.' },
-  },
-  required: ['model'],
-}
+const requestSchema = bodySchema(responsesTable.fields)
+
 const doc = (more: Omit<EndpointDoc, 'tag'>): EndpointDoc => ({ tag: 'Responses', ...more })
 
 /**
@@ -92,7 +76,8 @@ function checkBackground(stream: unknown, store: unknown): void {
   if (stream === true)
     throw refused(
       'stream',
-      'a response in the background is not streamed here; leave `stream` out, poll GET /v1/responses/{id}, and add ?stream=true once it has ended',
+      'a response in the background is not streamed here; leave `stream` out, poll GET /v1/responses/{id}, and add ' +
+        '?stream=true once it has ended',
     )
 }
 
@@ -190,7 +175,8 @@ export const responsesRetrieve: Endpoint = {
     if (after >= 0 && !background)
       throw refused(
         'starting_after',
-        'only a response created with `background: true` can be streamed from a certain event; leave `starting_after` out',
+        'only a response created with `background: true` can be streamed from a certain event; leave ' +
+          '`starting_after` out',
       )
     const headers = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' }
     return { status: 200, headers, body: replayResponse(response, after) }

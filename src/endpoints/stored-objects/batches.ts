@@ -20,7 +20,7 @@ import { pathsOf } from './common/paths.ts'
 const doc = (more: Omit<EndpointDoc, 'tag'>): EndpointDoc => ({
   tag: 'Batches',
   failures: [400, 403, 404, 408, 409, 502],
-  headers: ['x-request-id'],
+  callsObjects: true,
   ...more,
 })
 
@@ -47,7 +47,7 @@ const create: Endpoint = {
   handle(request, services, caller) {
     let input: FileRecord | undefined
     return services.callObjects(request, caller!, {
-      operation: 'batches',
+      operation: 'files',
       route: '/v1/batches',
       body: 'json',
       async prepare(call) {
@@ -77,7 +77,7 @@ function aboutBatch(
 ): Promise<Answer> {
   let record: FileRecord | undefined
   return services.callObjects(request, caller, {
-    operation: 'batches',
+    operation: 'files',
     route,
     body: 'none',
     async prepare() {
@@ -142,7 +142,7 @@ const list: Endpoint = {
   }),
   handle: (request, services, caller) =>
     services.callObjects(request, caller!, {
-      operation: 'batches',
+      operation: 'files',
       route: '/v1/batches',
       body: 'none',
       async work(call) {

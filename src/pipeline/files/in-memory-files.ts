@@ -72,7 +72,8 @@ export class KeptFiles {
     if (batch) return json(batch)
     return refused(
       404,
-      `there is no such ${kind === 'files' ? 'file' : 'batch'} here any more: the built-in models keep theirs in memory`,
+      `there is no such ${kind === 'files' ? 'file' : 'batch'} here any more: ` +
+        'the built-in models keep theirs in memory',
     )
   }
 

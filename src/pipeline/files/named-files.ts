@@ -99,7 +99,8 @@ async function findRecords(
   if (!unknown) return records
   throw refused(
     unknown,
-    `this key has no file '${unknown.id}'; GET /v1/files lists those it has, POST /v1/files adds one${contentInstead(unknown, ', or ')}`,
+    `this key has no file '${unknown.id}'; GET /v1/files lists those it has, POST /v1/files adds one` +
+      contentInstead(unknown, ', or '),
     'not_found',
   )
 }
@@ -206,7 +207,8 @@ class PlacedFiles implements NamedFiles {
       if (reference.inlined(content.file) === undefined)
         throw refused(
           reference,
-          `the file '${reference.id}' is ${content.file.mediaType}, and no picture; send it as a document, or a PNG, JPEG, GIF or WebP file here`,
+          `the file '${reference.id}' is ${content.file.mediaType}, and no picture; send it as a document, or a PNG, ` +
+            'JPEG, GIF or WebP file here',
         )
     }
     check(sumOf(id => (this.#contents.get(id) as { bytes: Uint8Array }).bytes.length))
@@ -268,7 +270,8 @@ class PlacedFiles implements NamedFiles {
     if (!home)
       return refused(
         reference,
-        `the file '${id}' is kept by an upstream that is no longer in the gateway's configuration; upload it again${contentInstead(reference, ', or ')}`,
+        `the file '${id}' is kept by an upstream that is no longer in the gateway's configuration; upload it again` +
+          contentInstead(reference, ', or '),
       )
     const account = accountOf(deployment)
     const isHome = account === accountOf(home)
@@ -283,7 +286,8 @@ class PlacedFiles implements NamedFiles {
     const provider = home.target.provider.name
     const where =
       isHome || isKnown
-        ? `the upstream of the model '${isKnown ? home.modelName : model}' (${provider})${isHome ? '' : `, not by that of '${model}'`}`
+        ? `the upstream of the model '${isKnown ? home.modelName : model}' (${provider})` +
+          (isHome ? '' : `, not by that of '${model}'`)
         : `another upstream (${provider}) than that of '${model}'`
     return refused(
       reference,

@@ -78,7 +78,8 @@ export class JsonDialogue {
     if (this.#retries-- === 0) {
       throw new GatewayError(
         'schema-mismatch',
-        `the model '${this.question.publicModel}' was asked ${retriesMax + 1} times and its answer still does not fit ` +
+        `the model '${this.question.publicModel}' was asked ${retriesMax + 1} times and its answer still does not ` +
+          'fit ' +
           `response_format: ${problem}`,
         { param: 'response_format', cause: text.slice(0, 2000) },
       )
