@@ -303,6 +303,7 @@ export class Router {
     const { attempt, exchange, response, deployment } = arrived
     const { call } = control
     const given = response.header('content-type') ?? ''
+    const { body: bytes } = response
     const type = given.toLowerCase()
     if (!attempt.streamTypes.some(one => type.startsWith(one))) {
       throw new GatewayError(
@@ -310,7 +311,7 @@ export class Router {
         `the upstream was asked for a stream and answered with ${type || 'no content type'}`,
       )
     }
-    const source = { exchange, body: response.body, relay: attempt.relay(type) }
+    const source = { exchange, body: bytes, relay: attempt.relay(type) }
     const { contentType, heartbeat } = streamingOf(call.format!, given)
     const body = await openStream(source, control, { timers: this.#parts.timers, heartbeat })
     control.answered(this.#parts.clock.monotonicMs())
