@@ -154,7 +154,7 @@ describe('windowedFilter against the change of the whole text', () => {
       const events = split(random, json).map(piece => eventOf('tool-call-arguments', { choice: 0 }, piece))
       const out = through(word, [...events, { type: 'tool-call-end', choice: 0, index: 0 }])
       const text = out.map(textOf).join('')
-      const { city, n } = JSON.parse(json)
+      const { city } = JSON.parse(json) as { city: string }
       expect(JSON.parse(text)).toEqual({ city: mask(word)(city), n: [1, { deep: '*'.repeat(word.length) }] })
     })
   })

@@ -1,6 +1,8 @@
 /** The policy `reject-word` at every endpoint that makes a call: the list comes from the router. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { endpoints } from '../../src/endpoints/index.ts'
+import type { FaultKind } from '../../src/core/errors.ts'
+import type { Outcome } from '../../src/core/operation.ts'
 import type { Endpoint } from '../../src/core/endpoint.ts'
 import { inputFiles } from '../../src/core/input.ts'
 import type { Upload } from '../../src/core/upload.ts'
@@ -75,7 +77,7 @@ async function fixturesOf(key: string): Promise<Fixtures> {
 const sent = (): number => gateway.simulator.truth.totals().requests + batches.requests
 
 /** The error as each dialect tells it. */
-function expectRefusal(endpoint: Endpoint, path: string, body: Json): void {
+function expectRefusal(endpoint: Endpoint, body: Json): void {
   if (body.object === 'thread.run')
     return expect(body.last_error).toEqual({ code: 'invalid_prompt', message: expect.stringContaining("'zanzibar'") })
   expect(body.error.message).toContain("'zanzibar'")
@@ -90,7 +92,7 @@ function expectRefusal(endpoint: Endpoint, path: string, body: Json): void {
 }
 
 /** The one settlement since `from`, and the one row of the ledger that says the same. */
-async function expectOneEnd(from: number, end: { outcome: string; kind: string | null }): Promise<void> {
+async function expectOneEnd(from: number, end: { outcome: Outcome; kind: FaultKind | null }): Promise<void> {
   const settlements = recorder.settlements.slice(from)
   expect(settlements.map(({ outcome, error }) => [outcome, error?.kind ?? null])).toEqual([[end.outcome, end.kind]])
   const rows = await gateway.rows(`&request_id=${settlements[0]!.call.id}`)
@@ -144,7 +146,7 @@ async function refusedAt(endpoint: Endpoint, place: string, send: () => Promise<
   const bad = await send()
   const body = (await bad.json()) as Json
   expect([place, bad.status, JSON.stringify(body).includes('zanzibar')]).toEqual([place, 400, true])
-  expectRefusal(endpoint, place, body)
+  expectRefusal(endpoint, body)
   expect(sent() - requests).toBe(prepared)
   await expectOneEnd(before + prepared, { outcome: 'error', kind: 'content-policy' })
 }
