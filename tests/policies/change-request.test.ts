@@ -227,7 +227,7 @@ test('a change in place is made once for every attempt', async () => {
     policies: [appendToSchema],
   })
   try {
-    retrying.simulator.script({}, { fault: '500', times: 2 })
+    retrying.simulator.script({}, { fault: 'status;code=500', times: 2 })
     const city = { type: 'string', description: 'of it' }
     const tool = { name: 'look_up', parameters: { type: 'object', properties: { city } } }
     const body = {
