@@ -1,6 +1,7 @@
 /** Asks the policies of a call, in their order. Only a policy that has to wait makes the call wait. */
 import type { Reply } from '../core/answer.ts'
 import type { Call } from '../core/call.ts'
+import { GatewayError } from '../core/errors.ts'
 import type { AttemptEnd, Policy } from '../core/policy.ts'
 
 type Admit = NonNullable<Policy['admit']>
@@ -38,6 +39,8 @@ export function callPolicies(policies: readonly Policy[]): CallPolicies {
 
 /** Who goes on with a call; exactly one of the three is called, at once where no policy had to wait. */
 export interface AdmissionTaker {
+  /** The call is settled, as its client has left: no further policy is asked. */
+  readonly ended: boolean
   admitted(): void
   /** A policy has answered the call. */
   answered(reply: Reply): void
@@ -62,14 +65,22 @@ type Waiting = { readonly asked: Promise<void | Reply>; readonly next: number }
 /** A function of its own: closures would cost every call an environment for its variables. */
 function admitLater(call: Call, policies: readonly Admit[], taker: AdmissionTaker, { asked, next }: Waiting): void {
   asked
-    .then(reply => (reply ? taker.answered(reply) : admitCall(call, policies, taker, next)))
+    .then(reply => {
+      if (taker.ended) return
+      if (reply) taker.answered(reply)
+      else admitCall(call, policies, taker, next)
+    })
     .catch(thrown => taker.failed(thrown))
 }
 
-/** As a promise: the Reply of the policy that answered, or undefined when all have let the call pass. */
+/**
+ * As a promise: the Reply of the policy that answered, or undefined when all have let the call pass. Rejects with
+ * `client-closed` when the client leaves meanwhile.
+ */
 export async function admitted(call: Call, policies: readonly Admit[]): Promise<Reply | undefined> {
   for (const admit of policies) {
     const reply = await admit(call)
+    if (call.client.left) throw new GatewayError('client-closed', 'the client left before its call was admitted')
     if (reply) return reply
   }
   return undefined
