@@ -12,8 +12,8 @@ import { pricesAt } from './cost.ts'
  */
 const pictureTokensMax = 50_000
 /**
- * Vendors put instructions of their own around tools and schemas (Anthropic, "Tool use", pricing: up to 530 tokens), and
- * so does the gateway for models that know neither.
+ * Vendors put instructions of their own around tools and schemas (Anthropic, "Tool use", pricing: up to 530 tokens),
+ * and so does the gateway for models that know neither.
  */
 const instructionTokensMax = 2000
 const unitsPerPrice = 1_000_000n

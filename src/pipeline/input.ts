@@ -45,7 +45,7 @@ export function editedRequest<Request extends Decoded>(
   return request
 }
 
-/** The same body, parsed anew: what is decoded of it may be changed in place, and `body` stays as the client sent it. */
+/** The same body, parsed anew: what is decoded of it may be changed in place, and `body` stays as it was sent. */
 export function ownBody(body: JsonBody): JsonBody {
   return JsonBody.read(body.bytes)
 }
