@@ -61,9 +61,9 @@ export function runBun(args) {
   // Bun queues what exceeds 256 fetches at once, silently.
   const env = {
     BUN_CONFIG_MAX_HTTP_REQUESTS: '5000',
-    // Memory freed a moment ago is needed again in the next: giving it back at once costs a page fault for every
-    // second call (docs/decisions/0005). A quiet gateway gives it back by itself (lib/quiet-collector.ts).
-    MIMALLOC_PURGE_DELAY: '30000',
+    // Freed memory goes back to the system after a second: the allocator's default of 10 ms costs page faults under
+    // load, and 30 s keep 20 MB more after it (docs/decisions/0005).
+    MIMALLOC_PURGE_DELAY: '1000',
     ...process.env,
   }
   // npm starts this in a shell that passes no signals on: the gateway watches that shell and stops when it is gone

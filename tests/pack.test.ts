@@ -33,12 +33,13 @@ function withImports(file: string, known = new Set<string>()): Set<string> {
 }
 
 const { bin } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { bin: Record<string, string> }
-/** The commands of the package, what their launcher starts, and what the program starts as threads. */
+/** The commands of the package, what the program starts as threads, and what policies of an embedding program use. */
 const entries = [
   ...Object.values(bin),
   'src/main.ts',
   'src/store/ledger/ledger-worker.ts',
   'src/lib/tokens/tokenizer-worker.ts',
+  'src/core/text-window.ts',
 ]
 const settings = ['bin/bunfig.toml', 'bin/bun-tsconfig.json', 'package.json']
 const documents = /^(README\.md|LICENSE|NOTICE|CHANGELOG\.md|docs\/[\w-]+\.md|examples\/[\w.-]+\.(yaml|json))$/

@@ -1,4 +1,4 @@
-/** A server, clients of raw TCP, a connection without a socket and a clock that moves by hand: for the tests of src/http. */
+/** For the tests of src/http: a server, raw TCP clients, a connection without a socket and a clock set by the test. */
 import { connect } from 'node:net'
 import type { Socket } from 'node:net'
 import type { Answer, AnswerSink, AnswerStream } from '../src/core/answer.ts'
@@ -6,7 +6,7 @@ import { GatewayError } from '../src/core/errors.ts'
 import { readBody } from '../src/core/request.ts'
 import type { ServerRequest } from '../src/http/server/server-request.ts'
 import { ClientConnection } from '../src/http/server/connection.ts'
-import type { Host } from '../src/http/server/connection-host.ts'
+import type { ConnectionOwner } from '../src/http/server/connection-owner.ts'
 import { listen } from '../src/http/server/server.ts'
 import type { HttpServer, ServerOptions } from '../src/http/server/server.ts'
 import type { Clock } from '../src/lib/clock.ts'
@@ -22,7 +22,7 @@ export function closeRigs(): void {
 }
 
 /** Stands still until `advance`. */
-class HandClock implements Clock {
+export class ManualClock implements Clock {
   nowMs = 1_000_000
   readonly wheel = new TimerWheel(this, 50)
   epochMs(): number {
@@ -65,7 +65,7 @@ export async function echo(request: ServerRequest): Promise<Answer> {
 export interface ServerRig {
   readonly server: HttpServer
   readonly port: number
-  readonly clock: HandClock
+  readonly clock: ManualClock
   /** In the order of their arrival. */
   readonly requests: ServerRequest[]
   /** What the server reported. */
@@ -74,7 +74,7 @@ export interface ServerRig {
 }
 
 export function serverRig(handle: Handler = echo, options: Pick<ServerOptions, 'limit'> = {}): ServerRig {
-  const clock = new HandClock()
+  const clock = new ManualClock()
   const requests: ServerRequest[] = []
   const reports: unknown[] = []
   const server = listen({
@@ -306,8 +306,8 @@ class FakeSocket {
 }
 
 /** A connection whose socket is a test. */
-export class FakeLine implements Host<ClientConnection> {
-  readonly clock = new HandClock()
+export class FakeConnection implements ConnectionOwner {
+  readonly clock = new ManualClock()
   readonly wheel = this.clock.wheel
   readonly socket = new FakeSocket()
   readonly requests: ServerRequest[] = []

@@ -113,7 +113,6 @@ test('every provider, policy and endpoint is registered', () => {
     'endpoints/credentials.ts',
     'endpoints/checked-input.ts',
     'endpoints/kept-objects.ts',
-    'endpoints/openapi-schemas.ts',
   ])
   const missing: string[] = []
   for (const folder of ['providers', 'policies', 'endpoints']) {
@@ -283,5 +282,15 @@ test('only the store speaks SQL or Redis', () => {
       ([file, text]) => !['store', 'platform'].includes(top(file)) && /\b(new SQL|RedisClient|bun:sqlite)\b/.test(text),
     )
     .map(([file]) => file)
+  expect(wrong).toEqual([])
+})
+
+test('upper bounds of wall-clock time stand in *.timing.test.ts only', () => {
+  const bound =
+    /expect\([^;\n]*(?:performance\.now\(\) -|slowestMs|loop\.stop)[^;\n]*\)\.(?:toBeLessThan|toBeWithin)\w*\(/
+  const tests = [...new Glob('{src,simulator,tests}/**/*.test.ts').scanSync(root)]
+  const wrong = tests.filter(
+    file => !/\.(timing|load)\.test\.ts$/.test(file) && bound.test(readFileSync(`${root}/${file}`, 'utf8')),
+  )
   expect(wrong).toEqual([])
 })

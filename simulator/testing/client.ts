@@ -1,8 +1,5 @@
-/** For tests: a raw TCP client, and validation against OpenAI's published OpenAPI document. */
-import { existsSync, readFileSync } from 'node:fs'
+/** For tests: a raw TCP client. */
 import { connect } from 'node:net'
-import { join } from 'node:path'
-import Ajv2020 from 'ajv/dist/2020'
 import type { Simulator } from '../index.ts'
 
 /** What a connection received, and how it ended. */
@@ -103,30 +100,4 @@ export async function postJson(simulator: Simulator, to: string | Target, body: 
 interface Target {
   readonly path: string
   readonly headers: Record<string, string>
-}
-
-const file = join(import.meta.dir, '../../../shared/spec/openai-openapi.json')
-
-/** OpenAPI 3.0's `nullable`, which stands in this 3.1 document, as JSON Schema. */
-function asJsonSchema(node: any): any {
-  if (Array.isArray(node)) return node.map(asJsonSchema)
-  if (typeof node !== 'object' || node === null) return node
-  const { nullable, discriminator: _, ...rest } = node
-  const copy = Object.fromEntries(Object.entries(rest).map(([key, value]) => [key, asJsonSchema(value)]))
-  return nullable ? { anyOf: [copy, { type: 'null' }] } : copy
-}
-
-/** Problems of a value against a schema of OpenAI's document; undefined where the document is not at hand. */
-export function openaiChecks(): ((schema: string, value: unknown) => string[]) | undefined {
-  if (!existsSync(file)) {
-    process.stderr.write(`skipped: the simulator against OpenAI's document, ${file} is not here\n`)
-    return undefined
-  }
-  const { components } = JSON.parse(readFileSync(file, 'utf8'))
-  const ajv = new Ajv2020({ strict: false, allErrors: true, logger: false, validateFormats: false })
-  ajv.addSchema({ $id: 'openai', components: { schemas: asJsonSchema(components.schemas) } })
-  return (schema, value) => {
-    const validate = ajv.getSchema(`openai#/components/schemas/${schema}`)!
-    return validate(value) ? [] : (validate.errors ?? []).map(error => `${error.instancePath} ${error.message}`)
-  }
 }

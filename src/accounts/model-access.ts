@@ -4,7 +4,7 @@ import type { Deployment } from '../core/deployment.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { ModelDirectory } from '../core/ports.ts'
 import type { Settings } from '../core/settings.ts'
-import { nearest } from '../lib/nearest.ts'
+import { closestMatch } from '../lib/closest-match.ts'
 import { mayUseModel } from './key.ts'
 
 /** true = the caller may call `model` (as the client names it). The master key may call every model. */
@@ -56,7 +56,9 @@ function unknownModel(caller: Caller, model: string, index: ModelDirectory): str
   if (model.includes('/') && Object.hasOwn(notOffered, provider) && mayUse(model))
     return `${absent}: this gateway offers nothing of '${provider}' yet; ${notOffered[provider]}`
   const near =
-    model.length <= shownLengthMax ? nearest(model, index.names().slice(0, namesComparedMax).filter(mayUse)) : undefined
+    model.length <= shownLengthMax
+      ? closestMatch(model, index.names().slice(0, namesComparedMax).filter(mayUse))
+      : undefined
   if (near !== undefined) return `${absent}, did you mean '${near}'? GET /v1/models lists those that do`
   const patterns = index.wildcardNames().filter(mayUse).slice(0, patternsShownMax)
   const also = patterns.length > 0 ? `, and names like ${patterns.join(', ')} work, too` : ''

@@ -6,7 +6,7 @@ import type { SettingsSource } from '../config/settings-source.ts'
 import { countModels } from '../config/model-counts.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { FrontDoor } from '../endpoints/router.ts'
-import { connectionLimit, connectionsVariable, descriptorsMax } from '../http/server/connection-limit.ts'
+import { connectionLimit, connectionsVariable } from '../http/server/connection-limit.ts'
 import { listen } from '../http/server/server.ts'
 import type { ConnectionLimit } from '../http/server/server.ts'
 import { systemClock as clock } from '../lib/clock.ts'
@@ -14,6 +14,7 @@ import { endAll } from '../lib/end-all.ts'
 import { providers } from '../providers/index.ts'
 import { lockDataDirectory } from '../platform/data-directory-lock.ts'
 import type { DataLock } from '../platform/data-directory-lock.ts'
+import { descriptorLimit } from '../platform/descriptor-limit.ts'
 import { createLogger, stackOf } from '../telemetry/log.ts'
 import type { Logger, LogLevel } from '../telemetry/log.ts'
 import { assemble } from './assemble.ts'
@@ -59,7 +60,7 @@ interface Serving {
 
 async function serveStore({ options, logger, source, lock, store, announce }: Serving): Promise<RunningServer> {
   const { environment } = options
-  const connectionsMax = connectionLimit(environment[connectionsVariable], descriptorsMax())
+  const connectionsMax = connectionLimit(environment[connectionsVariable], descriptorLimit())
   const parts = assemble({ options, source, store, logger, clients: () => server.clients() })
   const server = listen({
     hostname: options.host,
@@ -130,7 +131,7 @@ async function keepMasterKey(
   return made
 }
 
-/** A call that ends, or a connection that has been idle for a second, makes place. */
+/** A call that ends, or a connection that has been idle for a second, frees a slot. */
 const fullRetryMs = 1000
 
 function limitOf(max: number, door: FrontDoor, logger: Logger): ConnectionLimit {
@@ -140,7 +141,8 @@ function limitOf(max: number, door: FrontDoor, logger: Logger): ConnectionLimit 
     turnAway: request => door.turnAway(request, new GatewayError('overloaded', message, { retryAfterMs: fullRetryMs })),
     reached: ({ turnedAway }) =>
       logger.warn(
-        `clients are turned away, as many as can be served are connected; let the process open more files (ulimit -n), set ${connectionsVariable}, or run more replicas`,
+        'clients are turned away, as many as can be served are connected; let the process open more files ' +
+          `(ulimit -n), set ${connectionsVariable}, or run more replicas`,
         {
           connections_max: max,
           turned_away: turnedAway,

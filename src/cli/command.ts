@@ -1,6 +1,6 @@
 /** Defines commands: flag parsing and help are derived from one description. */
 import { parseArgs } from 'node:util'
-import { nearest } from '../lib/nearest.ts'
+import { closestMatch } from '../lib/closest-match.ts'
 
 /** One flag, written `--name`. */
 export interface Flag {
@@ -104,7 +104,7 @@ function usageMessage(command: Command, { code, message }: Error & { code?: stri
     if (command.flags[named]?.type === 'boolean') return `--${named} takes no value; leave it out`
     return `--${named} needs a value: --${named} ${value}, or --${named}=${value} where it begins with a dash`
   }
-  const near = nearest(named, names)
+  const near = closestMatch(named, names)
   const accepted = names.length === 0 ? 'no flags' : names.map(name => `--${name}`).join(', ')
   return (
     `${message.split(/[.\n]/)[0]}${near ? `, did you mean --${near}?` : ';'} modelgate ${command.name} takes ` +

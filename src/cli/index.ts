@@ -1,5 +1,5 @@
 /** `modelgate <command>`: finds the command, checks its flags, runs it. */
-import { nearest } from '../lib/nearest.ts'
+import { closestMatch } from '../lib/closest-match.ts'
 import { check } from './check.ts'
 import { helpOf, parseFlags, print, printError, UsageError } from './command.ts'
 import type { Command } from './command.ts'
@@ -60,7 +60,7 @@ function overview(): string {
 function unknown(first: string, second: string | undefined): number {
   const group = commands.filter(one => one.name.startsWith(`${first} `))
   if (group.length > 0) return unknownOf(group, first, second)
-  const near = nearest(
+  const near = closestMatch(
     first,
     commands.map(one => one.name.split(' ')[0]!),
   )
@@ -75,7 +75,7 @@ function unknownOf(group: readonly Command[], first: string, second: string | un
     print(list)
     return second === undefined ? 2 : 0
   }
-  const near = nearest(
+  const near = closestMatch(
     second,
     group.map(one => one.name.slice(first.length + 1)),
   )

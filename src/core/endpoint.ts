@@ -8,16 +8,9 @@ import type { Deployment } from './deployment.ts'
 import type { GatewayError } from './errors.ts'
 import type { Format } from './format.ts'
 import type { FileCalls } from './files.ts'
-import type {
-  AssistantStore,
-  DetachedRuns,
-  FileStore,
-  KeyStore,
-  Ledger,
-  ModelDirectory,
-  ResponseStore,
-} from './ports.ts'
+import type { Ledger } from './ledger.ts'
 import type { Operation, Outcome } from './operation.ts'
+import type { AssistantStore, DetachedRuns, FileStore, KeyStore, ModelDirectory, ResponseStore } from './ports.ts'
 import type { Client, HttpRequest } from './request.ts'
 import type { Settings } from './settings.ts'
 import type { Usage } from './usage.ts'
@@ -158,6 +151,8 @@ export interface EndpointDoc {
   readonly failures?: readonly number[]
   /** Ends in `Services.callModel`: its answers have the headers of a call, and it fails as calls do. */
   readonly callsModel?: true
+  /** Ends in `Services.callObjects`: its answers have the headers of a call. */
+  readonly callsObjects?: true
   /** Further headers of a success, by their names in endpoints/openapi/headers.ts. */
   readonly headers?: readonly string[]
 }

@@ -1,4 +1,4 @@
-/** Requests that the gateway makes itself: runs of assistants, background responses, batch lines, replayed bodies. */
+/** Requests that the gateway makes itself: runs of assistants, background responses, replayed bodies. */
 import type { GatewayError } from './errors.ts'
 import { bodyTooLarge, clientClosed } from './request.ts'
 import type { BodyReader, Client, HttpRequest, IncomingRequest, RequestBody } from './request.ts'

@@ -9,8 +9,9 @@ export type Operation =
   | 'speech'
   | 'transcriptions'
   | 'count-tokens'
-  /** Files and batches: forwarded, and no model's work by themselves. */
+  /** A request about stored files or batches: no work of a model by itself. */
   | 'files'
+  /** The work of a batch, settled when it has ended. */
   | 'batches'
 
 /** How a call ended, from the client's side. */

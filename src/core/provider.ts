@@ -213,6 +213,9 @@ export interface Provider {
   fault?(status: number, body: unknown): UpstreamFault | undefined
   /** The provider answers by itself, without any network. Pure: the same call gives the same answer. */
   answer?(head: CallHead, body: unknown, files?: readonly InProcessFile[]): InProcessAnswer
-  /** Request fields this provider understands for chat, in OpenAI's names (`/utils/supported_openai_params`). */
-  readonly chatParams: readonly string[]
+  /**
+   * Fields of chat, in OpenAI's names, that it takes beside those of the hub, which its translation is asked for
+   * (core/params.ts).
+   */
+  readonly chatExtras?: readonly string[]
 }

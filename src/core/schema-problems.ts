@@ -1,6 +1,6 @@
 /** What a schema refuses, in words for the client: what is wrong, and what to send instead. */
 import type { z } from 'zod'
-import { nearest } from '../lib/nearest.ts'
+import { closestMatch } from '../lib/closest-match.ts'
 import type { Problem } from './errors.ts'
 
 type Issue = z.core.$ZodIssue
@@ -35,7 +35,7 @@ const guessedLengthMax = 40
 
 function withNearest(problem: Problem, known: readonly string[]): Problem {
   const field = String(problem.loc[1])
-  const near = field.length <= guessedLengthMax ? nearest(field, known) : undefined
+  const near = field.length <= guessedLengthMax ? closestMatch(field, known) : undefined
   return near === undefined ? problem : { ...problem, msg: `is not a known field here, did you mean \`${near}\`?` }
 }
 

@@ -267,15 +267,6 @@ describe('calls in the text', () => {
     ])
   })
 
-  test('a long plain answer in small pieces is quick', () => {
-    const text = '```python\nprint("x")\n[1]<a>`b`\n'.repeat(8000)
-    const from = performance.now()
-    expect(collect(emulate(upstream(text.match(/[\s\S]{1,4}/g)!), prompted, ask())!.adapter.result({})).text).toBe(text)
-    const open = '```json\n{"name":"get_weather","arguments":{"city":"' + 'x'.repeat(300_000)
-    expect(collect(emulate(upstream(open.match(/.{1,5}|\n/g)!), prompted, ask())!.adapter.result({})).text).toBe(open)
-    expect(performance.now() - from).toBeLessThan(2500)
-  })
-
   test('one call where parallel calls are off; a length that cuts is still a length', () => {
     const two = fence('tool_code', 'get_time()\nget_weather(city="Paris")')
     expect(answer([two], ask({ parallelToolCalls: false })).calls).toEqual([{ name: 'get_time', arguments: {} }])

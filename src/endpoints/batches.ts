@@ -21,7 +21,7 @@ import { json } from './openapi/schema.ts'
 const doc = (more: Omit<EndpointDoc, 'tag'>): EndpointDoc => ({
   tag: 'Batches',
   failures: [400, 403, 404, 408, 409, 502],
-  headers: ['x-request-id'],
+  callsObjects: true,
   ...more,
 })
 
@@ -48,7 +48,7 @@ const create: Endpoint = {
   handle(request, services, caller) {
     let input: FileRecord | undefined
     return services.callObjects(request, caller!, {
-      operation: 'batches',
+      operation: 'files',
       route: '/v1/batches',
       body: 'json',
       async prepare(call) {
@@ -149,7 +149,7 @@ function aboutBatch(
 ): Promise<Answer> {
   let record: FileRecord | undefined
   return services.callObjects(request, caller, {
-    operation: 'batches',
+    operation: 'files',
     route,
     body: 'none',
     async prepare() {
@@ -214,7 +214,7 @@ const list: Endpoint = {
   }),
   handle: (request, services, caller) =>
     services.callObjects(request, caller!, {
-      operation: 'batches',
+      operation: 'files',
       route: '/v1/batches',
       body: 'none',
       async work(call) {

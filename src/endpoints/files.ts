@@ -39,7 +39,7 @@ const failures = [400, 403, 404, 408, 409, 502]
 const doc = (more: Omit<EndpointDoc, 'tag'>): EndpointDoc => ({
   tag: 'Files',
   failures,
-  headers: ['x-request-id'],
+  callsObjects: true,
   ...more,
 })
 
@@ -199,7 +199,8 @@ const list: Endpoint = {
   method: 'GET',
   paths: pathsOf('/files'),
   auth: 'key',
-  doc: doc({
+  doc: {
+    tag: 'Files',
     operationId: 'listFiles',
     summary: 'The files of this key; with the master key, all',
     query: {
@@ -212,9 +213,7 @@ const list: Endpoint = {
       purpose: { schema: { type: 'string' }, description: 'Only files with this purpose.' },
     },
     success: json('FileList'),
-    failures: [],
-    headers: [],
-  }),
+  },
   async handle(request, services, caller) {
     const query = readQuery(request, listQuery)
     const found = await services.files.list({ kind: 'file', keyId: ownerOf(caller!), ...query })
@@ -318,7 +317,7 @@ const content: Endpoint = {
     operationId: 'getFileContent',
     summary: 'The bytes of a file, as its upstream keeps them',
     success: { '*/*': bytes },
-    headers: ['x-request-id', 'content-disposition'],
+    headers: ['content-disposition'],
   }),
   handle: (request, services, caller) =>
     aboutFile(

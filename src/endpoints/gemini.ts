@@ -6,6 +6,7 @@ import type { Caller } from '../core/caller.ts'
 import type { Endpoint, EndpointDoc, ModelCall, Services } from '../core/endpoint.ts'
 import type { HttpRequest } from '../core/request.ts'
 import { GatewayError } from '../core/errors.ts'
+import { bodySchema } from '../core/fields.ts'
 import type { ModelDirectory } from '../core/ports.ts'
 import {
   geminiBatchEmbedContents,
@@ -16,6 +17,9 @@ import {
   geminiGenerateArray,
   geminiModelEntry,
 } from '../formats/gemini/index.ts'
+import { countFields } from '../formats/gemini/count-tokens.ts'
+import { embedTable } from '../formats/gemini/embeddings.ts'
+import { generateTable } from '../formats/gemini/fields.ts'
 import { json, jsonOrEvents } from './openapi/schema.ts'
 
 const bases = ['/v1beta', '/v1', '/gemini/v1beta', '/gemini/v1']
@@ -50,28 +54,8 @@ const calledBy = (request: HttpRequest, action: Action['name']): Pick<ModelCall,
 /** Some clients write `models/` twice. */
 const plainName = (model: string): string => model.replace(/^models\//, '')
 
-const generateRequest = {
-  type: 'object',
-  required: ['contents'],
-  properties: {
-    contents: { type: 'array', items: { type: 'object' } },
-    systemInstruction: { type: 'object' },
-    tools: { type: 'array', items: { type: 'object' } },
-    toolConfig: { type: 'object' },
-    generationConfig: { type: 'object' },
-    safetySettings: { type: 'array', items: { type: 'object' } },
-  },
-}
-const embedRequest = {
-  type: 'object',
-  required: ['content'],
-  properties: {
-    content: { type: 'object' },
-    taskType: { type: 'string' },
-    title: { type: 'string' },
-    outputDimensionality: { type: 'integer', minimum: 1 },
-  },
-}
+const generateRequest = bodySchema(generateTable.fields)
+const embedRequest = bodySchema(embedTable.fields)
 
 const generateContent = actionAt({
   name: 'generateContent',
@@ -116,7 +100,7 @@ const countTokens: Endpoint = {
     operationId: 'countContentTokens',
     tag: 'Gemini',
     summary: "Count the tokens of a request, in Gemini's dialect",
-    request: { type: 'object', properties: { ...generateRequest.properties, generateContentRequest: generateRequest } },
+    request: bodySchema(countFields),
     success: json('GeminiTokenCount'),
     callsModel: true,
     headers: ['x-token-count-source'],

@@ -1,43 +1,14 @@
 /** Messages for Claude Code and Anthropic's SDKs. `?beta=true`, which they send with betas, changes nothing here. */
 import type { Answer } from '../core/answer.ts'
 import type { Endpoint, EndpointDoc } from '../core/endpoint.ts'
+import { bodySchema } from '../core/fields.ts'
 import type { HttpRequest } from '../core/request.ts'
 import { anthropicCountTokens, anthropicErrorBody, anthropicMessages } from '../formats/anthropic/index.ts'
+import { countTable, messagesTable } from '../formats/anthropic/fields.ts'
 import { json, jsonOrEvents } from './openapi/schema.ts'
 
-const content = { anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'object' } }] }
-const inputFields = {
-  model: { type: 'string' },
-  messages: {
-    type: 'array',
-    minItems: 1,
-    items: {
-      type: 'object',
-      required: ['role', 'content'],
-      properties: { role: { enum: ['user', 'assistant', 'system'] }, content },
-    },
-  },
-  system: content,
-  tools: { type: 'array', items: { type: 'object' } },
-  tool_choice: { type: 'object' },
-  thinking: { type: 'object' },
-  output_config: { type: 'object' },
-}
-const messagesRequest = {
-  type: 'object',
-  required: ['model', 'messages', 'max_tokens'],
-  properties: {
-    ...inputFields,
-    max_tokens: { type: 'integer', minimum: 0 },
-    stream: { type: 'boolean' },
-    stop_sequences: { type: 'array', items: { type: 'string' } },
-    temperature: { type: 'number', minimum: 0, maximum: 1 },
-    top_p: { type: 'number', minimum: 0, maximum: 1 },
-    top_k: { type: 'integer', minimum: 0 },
-    metadata: { type: 'object', properties: { user_id: { type: ['string', 'null'] } } },
-    service_tier: { type: 'string' },
-  },
-}
+const messagesRequest = bodySchema(messagesTable.fields)
+const countRequest = bodySchema(countTable.fields)
 const query: EndpointDoc['query'] = { beta: { schema: { type: 'boolean' }, description: 'Accepted and ignored.' } }
 const paths = (rest: string): string[] =>
   ['/v1/messages', '/messages', '/anthropic/v1/messages'].map(base => base + rest)
@@ -82,7 +53,7 @@ export const messagesCountTokens: Endpoint = {
     summary: "Count the tokens of a message's input, in Anthropic's dialect",
     tag: 'Messages',
     query,
-    request: { type: 'object', required: ['model', 'messages'], properties: inputFields },
+    request: countRequest,
     success: json('MessageInputTokens'),
     callsModel: true,
     headers: ['request-id', 'x-token-count-source'],

@@ -14,7 +14,7 @@ import { GatewayError, unprocessable } from '../core/errors.ts'
 import type { ModelDirectory } from '../core/ports.ts'
 import { geminiErrorBody } from '../formats/gemini/index.ts'
 import { codexCatalogue, listEntry } from '../formats/openai/models.ts'
-import { Mask } from '../lib/mask.ts'
+import { Redactor } from '../lib/redact.ts'
 import { readQuery } from './checked-input.ts'
 import { geminiModelAnswer, geminiModelsAnswer } from './gemini.ts'
 import { either, json, reference } from './openapi/schema.ts'
@@ -268,7 +268,7 @@ export const modelInfo: Endpoint = {
   },
 }
 
-const addresses = new Mask([])
+const addresses = new Redactor([])
 
 function infoEntry(deployment: Deployment, nowMs: number, showAddress: boolean): object {
   const { target, prices, mode } = deployment

@@ -1,21 +1,10 @@
 import type { Endpoint, EndpointDoc } from '../core/endpoint.ts'
+import { bodySchema } from '../core/fields.ts'
 import type { UnaryFormat } from '../core/format.ts'
-import { cohereRerank, jinaRerank } from '../formats/rerank.ts'
+import { cohereRerank, jinaRerank, rerankTable } from '../formats/rerank.ts'
 import { json } from './openapi/schema.ts'
 
-const request = {
-  type: 'object',
-  required: ['model', 'query', 'documents'],
-  properties: {
-    model: { type: 'string' },
-    query: { type: 'string' },
-    documents: { type: 'array', minItems: 1, items: { anyOf: [{ type: 'string' }, { type: 'object' }] } },
-    top_n: { type: 'integer', minimum: 1, description: 'How many of the best; all when left out.' },
-    return_documents: { type: 'boolean', default: false },
-    max_tokens_per_doc: { type: 'integer', minimum: 1 },
-    rank_fields: { type: 'array', items: { type: 'string' }, description: 'The fields of documents that count.' },
-  },
-}
+const request = bodySchema(rerankTable.fields)
 const doc: Omit<EndpointDoc, 'operationId'> = {
   summary: 'Order documents by how well they answer a query',
   tag: 'Reranking',

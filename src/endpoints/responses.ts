@@ -6,9 +6,11 @@ import type { Call } from '../core/call.ts'
 import type { Caller } from '../core/caller.ts'
 import type { Endpoint, EndpointDoc, Services } from '../core/endpoint.ts'
 import { GatewayError, unprocessable } from '../core/errors.ts'
+import { bodySchema } from '../core/fields.ts'
 import type { StoredResponse } from '../core/ports.ts'
 import { readJsonBody } from '../core/request.ts'
 import type { HttpRequest } from '../core/request.ts'
+import { responsesTable } from '../formats/openai/responses/fields.ts'
 import { openaiInputTokens, openaiResponses } from '../formats/openai/responses/index.ts'
 import { canReplay, replayResponse } from '../formats/openai/responses/replay.ts'
 import type { JsonBody } from '../lib/json/json-body.ts'
@@ -20,26 +22,8 @@ import { keepAnswer } from './responses/keep.ts'
 import type { KeptCall } from './responses/keep.ts'
 
 const paths = (rest: string) => [`/v1/responses${rest}`, `/responses${rest}`, `/openai/v1/responses${rest}`]
-const flag = { type: ['boolean', 'null'] }
-const requestSchema = {
-  type: 'object',
-  properties: {
-    model: { type: 'string' },
-    input: { anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'object' } }] },
-    instructions: { type: ['string', 'null'] },
-    previous_response_id: { type: ['string', 'null'], description: 'A stored response of the same key.' },
-    tools: { type: 'array', items: { type: 'object' } },
-    tool_choice: {},
-    text: { type: 'object' },
-    reasoning: { type: 'object' },
-    max_output_tokens: { type: ['integer', 'null'], minimum: 1 },
-    temperature: { type: ['number', 'null'], minimum: 0, maximum: 2 },
-    stream: flag,
-    store: { ...flag, description: 'true unless said: the answer can be fetched and continued by its id.' },
-    background: { ...flag, description: 'true = answered at once with a queued response, to be polled.' },
-  },
-  required: ['model'],
-}
+const requestSchema = bodySchema(responsesTable.fields)
+
 const doc = (more: Omit<EndpointDoc, 'tag'>): EndpointDoc => ({ tag: 'Responses', ...more })
 
 /**

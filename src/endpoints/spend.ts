@@ -5,13 +5,15 @@ import { jsonAnswer } from '../core/answer.ts'
 import type { Caller } from '../core/caller.ts'
 import type { Endpoint } from '../core/endpoint.ts'
 import { GatewayError, unprocessable } from '../core/errors.ts'
-import type { LedgerQuery, LedgerRow } from '../core/ports.ts'
-import { readMoment } from '../lib/moment.ts'
+import { columnList, ledgerColumns } from '../core/ledger-columns.ts'
+import type { LedgerColumn, LedgerRow } from '../core/ledger-columns.ts'
+import type { LedgerQuery } from '../core/ledger.ts'
+import { parseIsoDate } from '../lib/iso-date.ts'
 import { readQuery } from './checked-input.ts'
 import { json } from './openapi/schema.ts'
 
 const moment = z.string().transform((text, context) => {
-  const read = readMoment(text)
+  const read = parseIsoDate(text)
   if (read) return read
   context.addIssue({
     code: 'custom',
@@ -19,6 +21,7 @@ const moment = z.string().transform((text, context) => {
   })
   return z.NEVER
 })
+const outcomes = ledgerColumns.outcome.values!
 const word = z.string().min(1).max(255)
 const spendQuery = z.strictObject({
   key_id: word.optional(),
@@ -26,7 +29,7 @@ const spendQuery = z.strictObject({
   team_id: word.optional(),
   model: word.optional(),
   request_id: word.optional(),
-  outcome: z.enum(['success', 'error', 'client_closed', 'upstream_cut', 'interrupted']).optional(),
+  outcome: z.enum(outcomes).optional(),
   start_date: moment.optional(),
   end_date: moment.optional(),
   limit: z.coerce.number().int().min(1).max(1000).default(50),
@@ -35,10 +38,7 @@ const spendQuery = z.strictObject({
 
 const dateForms = '2026-11-21, 2026-11-21T08:00:00Z or 2026-11-21T08:00:00+02:00; UTC unless it says otherwise.'
 
-/**
- * Money is dollars in decimal text. 403 for another key's calls, 422 for wrong filters, 400 for a cursor that is not
- * ours.
- */
+/** Money is dollars in decimal text. 403 for another key's calls, 422 for wrong filters, 400 for a foreign cursor. */
 export const spendLogs: Endpoint = {
   method: 'GET',
   paths: ['/spend/logs'],
@@ -53,7 +53,7 @@ export const spendLogs: Endpoint = {
       team_id: { schema: { type: 'string' }, description: 'Only calls of this team.' },
       model: { schema: { type: 'string' }, description: 'Only calls of this model.' },
       request_id: { schema: { type: 'string' }, description: 'One call (`x-request-id`).' },
-      outcome: { schema: { type: 'string' }, description: 'success, error, client_closed, upstream_cut, interrupted.' },
+      outcome: { schema: { type: 'string' }, description: `${outcomes.join(', ')}.` },
       start_date: { schema: { type: 'string' }, description: `From here on, inclusive. ${dateForms}` },
       end_date: {
         schema: { type: 'string' },
@@ -106,12 +106,53 @@ function rangeOf({ start_date: start, end_date: end }: z.infer<typeof spendQuery
   return { fromMs, toMs: end && (end.isDay ? end.ms + dayMs : end.ms) }
 }
 
-/** `spend` is dollars as decimal text, exact; null = the price is not known. `audio_seconds` is for human eyes. */
+interface ShownField {
+  /** JSON Schema of the value. */
+  readonly schema: object
+  readonly valueOf: (row: LedgerRow) => unknown
+}
+
+/** What a row shows beside its columns: the same values in units for people. */
+const shownFields: Readonly<Record<string, ShownField>> = {
+  started_at: {
+    schema: { type: 'string', format: 'date-time' },
+    valueOf: row => new Date(row.started_at_ms).toISOString(),
+  },
+  spend: {
+    schema: { type: ['string', 'null'], description: '`cost_nano_usd` in dollars, as decimal text, exact.' },
+    valueOf: ({ cost_nano_usd: nanoUsd }) => (nanoUsd === null ? null : nanoUsdToText(BigInt(nanoUsd))),
+  },
+  audio_seconds: {
+    schema: { type: ['number', 'null'], description: '`audio_microseconds` in seconds.' },
+    valueOf: ({ audio_microseconds: microseconds }) => (microseconds === null ? null : microseconds / 1e6),
+  },
+}
+const shown = Object.entries(shownFields)
+
 function shownRow(row: LedgerRow): object {
-  return {
-    ...row,
-    started_at: new Date(row.started_at_ms).toISOString(),
-    spend: row.cost_nano_usd === null ? null : nanoUsdToText(BigInt(row.cost_nano_usd)),
-    audio_seconds: row.audio_microseconds === null ? null : row.audio_microseconds / 1e6,
-  }
+  return { ...row, ...Object.fromEntries(shown.map(([name, field]) => [name, field.valueOf(row)])) }
+}
+
+const jsonTypes: Readonly<Record<LedgerColumn['kind'], string>> = {
+  text: 'string',
+  decimal: 'string',
+  integer: 'integer',
+  integer32: 'integer',
+  number: 'number',
+  boolean: 'boolean',
+}
+
+function columnSchema({ kind, nullable, description, values }: LedgerColumn): object {
+  const type = jsonTypes[kind]
+  return { type: nullable ? [type, 'null'] : type, ...(values && { enum: values }), description }
+}
+
+/** JSON Schema of a row as `/spend/logs` shows it. */
+export const spendLogSchema = {
+  type: 'object',
+  properties: {
+    ...Object.fromEntries(columnList.map(column => [column.name, columnSchema(column)])),
+    ...Object.fromEntries(shown.map(([name, field]) => [name, field.schema])),
+  },
+  required: [...columnList.map(column => column.name), ...shown.map(([name]) => name)],
 }

@@ -1,5 +1,5 @@
 /** The header lines of one message (RFC 9112, 5): checked and indexed by name in one pass, for both ends of HTTP. */
-import { carriageReturn, colon, fieldValue, isNamed, lineFeed, space, tab, tokenBytes } from './syntax.ts'
+import { carriageReturn, colon, fieldValue, equalsName, lineFeed, space, tab, tokenBytes } from './syntax.ts'
 
 /** Bytes of a message's first line and its headers together. */
 export const headBytesMax = 64 * 1024
@@ -56,7 +56,7 @@ export class HeaderFields {
     let found: string | null = null
     // The lines of a bucket come last first.
     for (let at = this.#bucket(name); at > 0; at = lines[at + 2]!) {
-      if (!isNamed(this.#bytes, lines[at - 1]!, lines[at]!, name)) continue
+      if (!equalsName(this.#bytes, lines[at - 1]!, lines[at]!, name)) continue
       const value = fieldValue(this.#bytes, lines[at]! + 1, lines[at + 1]!)
       found = found === null ? value : `${value}, ${found}`
     }
@@ -72,7 +72,7 @@ export class HeaderFields {
     const lines = this.#lines
     let count = 0
     for (let at = this.#bucket(name); at > 0; at = lines[at + 2]!)
-      if (isNamed(this.#bytes, lines[at - 1]!, lines[at]!, name)) count++
+      if (equalsName(this.#bytes, lines[at - 1]!, lines[at]!, name)) count++
     return count
   }
 
@@ -81,7 +81,7 @@ export class HeaderFields {
     const lines = this.#lines
     const values: string[] = []
     for (let at = this.#bucket(name); at > 0; at = lines[at + 2]!)
-      if (isNamed(this.#bytes, lines[at - 1]!, lines[at]!, name))
+      if (equalsName(this.#bytes, lines[at - 1]!, lines[at]!, name))
         values.unshift(fieldValue(this.#bytes, lines[at]! + 1, lines[at + 1]!))
     return values
   }
@@ -91,7 +91,7 @@ export class HeaderFields {
     const lines = this.#lines
     let first = 0
     for (let at = this.#bucket(name); at > 0; at = lines[at + 2]!)
-      if (isNamed(this.#bytes, lines[at - 1]!, lines[at]!, name)) first = at
+      if (equalsName(this.#bytes, lines[at - 1]!, lines[at]!, name)) first = at
     return first === 0 ? null : fieldValue(this.#bytes, lines[first]! + 1, lines[first + 1]!)
   }
 

@@ -1,14 +1,14 @@
-/** The bytes of HTTP/1.1 (RFC 9110, 9112), as both ends of a connection check them. */
+/** Lexical elements of HTTP/1.1 (RFC 9110, 9112), for server and client. */
 
-/** CR: only ever in front of LF. */
+/** CR: valid only in front of LF. */
 export const carriageReturn = 13
-/** LF: ends a line behind CR, and never alone. */
+/** LF: ends a line, behind CR only. */
 export const lineFeed = 10
 /** SP, as in a request line; with TAB the white space around values. */
 export const space = 32
 /** TAB: white space, and allowed inside of values. */
 export const tab = 9
-/** Ends a header's name; nothing may stand before it. */
+/** Ends a header's name, without white space before it. */
 export const colon = 58
 
 const lengthDigitsMax = 15
@@ -32,8 +32,8 @@ export function isFieldByte(byte: number): boolean {
   return (byte >= space && byte !== 127) || byte === tab
 }
 
-/** Whether the bytes are `name` (lower case), in whatever case they are. */
-export function isNamed(bytes: Uint8Array, from: number, to: number, name: string): boolean {
+/** Whether the bytes are `name` (lower case), compared without regard to ASCII case. */
+export function equalsName(bytes: Uint8Array, from: number, to: number, name: string): boolean {
   const { length } = name
   if (to - from !== length) return false
   for (let i = 0; i < length; i++) {
@@ -66,7 +66,7 @@ export function parseDigits(text: string): number {
 }
 
 /** Whether a comma-separated list in lower case holds `word`. */
-export function hasWord(list: string, word: string): boolean {
+export function hasToken(list: string, word: string): boolean {
   return list.includes(word) && list.split(',').some(part => part.trim() === word)
 }
 

@@ -1,4 +1,4 @@
-/** Ends one thing after the other, whatever any of them throws; rejects with the first error, once all were tried. */
+/** Runs all clean-up steps in order, even when some throw; rejects with the first error after the last step. */
 export async function endAll(steps: readonly (() => unknown)[]): Promise<void> {
   const errors: unknown[] = []
   for (const step of steps) {

@@ -1,4 +1,4 @@
-/** Streams of bytes cut into frames, whatever the vendor cuts them with. */
+/** Streams of bytes split into frames, for each framing that vendors use. */
 import { EventStreamSplitter } from './aws/aws-event-stream.ts'
 import type { FrameSplitter } from './frame.ts'
 import { ElementSplitter, LineSplitter } from './json/json-frames.ts'

@@ -1,4 +1,4 @@
-/** What kind of file this is: by how it begins, then by whether it is text, then by its name. */
+/** The media type of a file: by its first bytes, then by whether it is text, then by its name. */
 import { isUtf8 } from 'node:buffer'
 
 const unknownType = 'application/octet-stream'
@@ -12,7 +12,7 @@ const beginnings: readonly (readonly [mediaType: string, start: string, later?: 
   ['image/webp', 'RIFF', 'WEBP'],
 ]
 
-/** A media type without parameters. Text that is no `text/...` by its name is `text/plain`, whatever it is written in. */
+/** A media type without parameters. Text whose name says no `text/...` type is `text/plain`. */
 export function mediaTypeOf(bytes: Uint8Array, filename: string): string {
   const file = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const head = file.toString('latin1', 0, 16)
@@ -25,7 +25,7 @@ export function mediaTypeOf(bytes: Uint8Array, filename: string): string {
   return named.startsWith('text/') ? named : 'text/plain'
 }
 
-/** The platform's table; only the ending is asked for, whatever else stands in the name. */
+/** The platform's table, by the extension alone. */
 function typeByName(filename: string): string {
   const ending = /\.([A-Za-z0-9]{1,10})$/.exec(filename)?.[1]
   return ending === undefined ? unknownType : Bun.file(`x.${ending.toLowerCase()}`).type.split(';', 1)[0]!.trim()

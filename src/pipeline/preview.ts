@@ -6,7 +6,7 @@ import type { HttpRequest } from '../core/request.ts'
 import type { Target } from '../core/provider.ts'
 import type { CallHead } from '../core/transport.ts'
 import { readJsonBody } from '../core/request.ts'
-import { Mask, masked } from '../lib/mask.ts'
+import { Redactor, redacted } from '../lib/redact.ts'
 import { Secret } from '../lib/secret.ts'
 import { planAttempt } from './lanes/attempt.ts'
 import type { Attempt } from './lanes/attempt.ts'
@@ -25,7 +25,7 @@ type PreviewCall = (request: HttpRequest, caller: Caller, call: ModelCall, bytes
 
 /**
  * Binds the parts. `bytes` is the body to be shown. Rejects where a policy would refuse the call; no limit is asked. No
- * model is called, but files that the body names may be fetched. Secrets are masked.
+ * model is called, but files that the body names may be fetched. Secrets are redacted.
  */
 export function createPreviewCall(parts: PreviewParts): PreviewCall {
   return async (request, caller, asked, bytes) => {
@@ -59,7 +59,7 @@ interface Planned {
 
 function shown(attempt: Attempt, { deployment, epochMs, hidden }: Planned): CallPreview {
   const { target } = deployment
-  const mask = new Mask([...secretsOf(target), ...hidden])
+  const mask = new Redactor([...secretsOf(target), ...hidden])
   const headers = { ...attempt.head.headers, ...proof(attempt, target, epochMs) }
   return {
     url: mask.url(attempt.head.url),
@@ -81,7 +81,7 @@ function proof({ head, body }: Attempt, target: Target, epochMs: number): CallHe
   if (!authorization) return {}
   const asksForToken = authorization.tokenRequest?.(target, epochMs) !== undefined
   const call = { method: 'POST' as const, ...head, body: body.filter(piece => piece instanceof Uint8Array) }
-  return authorization.headers(call, target, asksForToken ? { epochMs, token: masked } : { epochMs })
+  return authorization.headers(call, target, asksForToken ? { epochMs, token: redacted } : { epochMs })
 }
 
 function secretsOf(target: Target): string[] {

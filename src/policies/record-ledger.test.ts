@@ -1,8 +1,9 @@
-/** The row of a call has all that its cost was made of: whoever knows the prices comes to the same sum. */
+/** The row of a call has everything that its cost was computed from: row and prices give the same sum. */
 import { expect, test } from 'bun:test'
 import { costNanoUsd } from '../accounts/cost.ts'
 import type { Settlement } from '../core/call.ts'
-import type { Ledger, LedgerRow } from '../core/ports.ts'
+import type { LedgerRow } from '../core/ledger-columns.ts'
+import type { Ledger } from '../core/ledger.ts'
 import type { Prices, Usage } from '../core/usage.ts'
 import { recordLedger } from './record-ledger.ts'
 
@@ -81,7 +82,7 @@ function rowOf(usage: Usage | undefined, costNanoUsd: bigint | null): LedgerRow 
   return rows[0]!
 }
 
-/** As somebody with nothing but the row would read it. */
+/** The usage, read back from the row alone. */
 function usageOf(row: LedgerRow): Usage {
   const counts: Record<string, number | null> = {
     inputTokens: row.input_tokens,
@@ -112,7 +113,7 @@ test('every cost can be made again from the row alone', () => {
   }
 })
 
-test('audio is whole microseconds; what nobody counted is null, what was none is 0', () => {
+test('audio is whole microseconds; what was not counted is null, what was none is 0', () => {
   expect(rowOf({ inputTokens: 0, outputTokens: 0, audioSeconds: 0.1 + 0.2 }, null).audio_microseconds).toBe(300_000)
   expect(rowOf({ inputTokens: 0, outputTokens: 0, audioSeconds: 0, images: 0 }, null)).toMatchObject({
     audio_microseconds: 0,

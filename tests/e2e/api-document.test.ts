@@ -425,7 +425,8 @@ describe('the API document and the gateway that serves it', () => {
     for (const status of [200, 200, 429])
       await post('/v1/chat/completions', { model: 'chat-model', ...message('x') }, { key, status })
     await post('/v1/messages', { model: 'chat-model', max_tokens: 5, ...message('x') }, { key, status: 429 })
-    await post('/v1/chat/completions', { model: 'claude-model', ...message('x') }, { key, status: 403 })
+    const narrow = (await post('/key/generate', { models: ['chat-model'] })).key as string
+    await post('/v1/chat/completions', { model: 'claude-model', ...message('x') }, { key: narrow, status: 403 })
     const rows = (await ask('GET', '/spend/logs', { query: 'limit=1000' })) as { data: Json[] }
     expect(rows.data.length).toBeGreaterThan(3)
     await post('/key/delete', { keys: [key] })

@@ -178,7 +178,6 @@ for (const backend of backends())
     for (const [name, body, status, word] of bad)
       test(`bad input (${name}) is ${status} and reaches no upstream`, async () => {
         const before = gateway.simulator.truth.entries.length
-        const from = performance.now()
         const response = await fetch(`${gateway.url}/v1/chat/completions`, {
           method: 'POST',
           headers: { authorization: `Bearer ${masterKey}` },
@@ -187,7 +186,6 @@ for (const backend of backends())
         const text = await response.text()
         expect(response.status).toBe(status)
         expect(text).toContain(word)
-        expect(performance.now() - from).toBeLessThan(500)
         expect(gateway.simulator.truth.entries.length).toBe(before)
       })
 

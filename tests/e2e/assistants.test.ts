@@ -119,7 +119,7 @@ for (const backend of backends())
         await Bun.sleep(15)
         now = await get(`/v1/threads/${run.thread_id}/runs/${run.id}`)
       }
-      await expectConforms('RunObject', now)
+      expectConforms('RunObject', now)
       return now
     }
     const over = (run: Json) =>
@@ -146,7 +146,7 @@ for (const backend of backends())
             : event === 'thread.created'
               ? 'Thread'
               : 'Run'
-        await expectConforms(`${part}StreamEvent`, part === 'Thread' ? { event, data } : { event, data })
+        expectConforms(`${part}StreamEvent`, part === 'Thread' ? { event, data } : { event, data })
       }
       return list
     }
@@ -165,7 +165,7 @@ for (const backend of backends())
         reasoning_effort: 'low',
         tool_resources: { code_interpreter: { file_ids: [] } },
       })
-      await expectConforms('AssistantObject', made)
+      expectConforms('AssistantObject', made)
       expect(made).toMatchObject({
         object: 'assistant',
         name: 'Ada',
@@ -192,7 +192,7 @@ for (const backend of backends())
       for (let at = 0; at < 5; at++)
         ids.push((await post('/assistants', { model: 'chat-model', name: `n${at}` }, 200, own)).id)
       const first = await get('/assistants?limit=2&order=asc', 200, own)
-      await expectConforms('ListAssistantsResponse', first)
+      expectConforms('ListAssistantsResponse', first)
       expect([first.first_id, first.last_id, first.has_more]).toEqual([ids[0], ids[1], true])
       const second = await get(`/assistants?limit=10&order=asc&after=${first.last_id}`, 200, own)
       expect([second.data.map((one: Json) => one.id), second.has_more]).toEqual([ids.slice(2), false])
@@ -283,16 +283,16 @@ for (const backend of backends())
       test(`${model}: a run answers, and the thread goes on`, async () => {
         const assistant = await assistantOn(model)
         const thread = await threadSaying('say: one')
-        await expectConforms('ThreadObject', thread)
+        expectConforms('ThreadObject', thread)
         const begun = await post(`/v1/threads/${thread.id}/runs`, { assistant_id: assistant.id, metadata: { a: 'b' } })
         expect(begun).toMatchObject({ status: 'queued', instructions: 'be short', model, usage: null })
-        await expectConforms('RunObject', begun)
+        expectConforms('RunObject', begun)
         const run = await over(begun)
         expect(run).toMatchObject({ status: 'completed', last_error: null, expires_at: null, metadata: { a: 'b' } })
         expect(run.usage.total_tokens).toBeGreaterThan(0)
         expect(await texts(thread.id)).toEqual(['user: say: one', 'assistant: one'])
         const page = await get(`/v1/threads/${thread.id}/messages?run_id=${run.id}`)
-        await expectConforms('ListMessagesResponse', page)
+        expectConforms('ListMessagesResponse', page)
         expect(page.data).toMatchObject([
           { role: 'assistant', assistant_id: assistant.id, run_id: run.id, status: 'completed' },
         ])
@@ -300,7 +300,7 @@ for (const backend of backends())
         await over(await post(`/threads/${thread.id}/runs`, { assistant_id: assistant.id }))
         expect(await texts(thread.id)).toEqual(['user: say: one', 'assistant: one', 'user: say: two', 'assistant: two'])
         const runs = await get(`/v1/threads/${thread.id}/runs`)
-        await expectConforms('ListRunsResponse', runs)
+        expectConforms('ListRunsResponse', runs)
         expect(runs.data.map((one: Json) => one.status)).toEqual(['completed', 'completed'])
         // One row a call, under the path that was asked.
         const rows = (await gateway.rows()).filter(
@@ -428,7 +428,7 @@ for (const backend of backends())
         expect((await texts(thread.id))[1]).toContain('sunny, 21 degrees')
         expect((await submit([output], 400)).error.message).toContain('do not accept tool outputs')
         const steps = await get(`${path}/${run.id}/steps?order=asc`)
-        await expectConforms('ListRunStepsResponse', steps)
+        expectConforms('ListRunStepsResponse', steps)
         expect(steps.data).toMatchObject([
           {
             type: 'tool_calls',
@@ -675,7 +675,7 @@ for (const backend of backends())
           { type: 'text', text: 'y' },
         ],
       })
-      await expectConforms('MessageObject', message)
+      expectConforms('MessageObject', message)
       expect(message.content).toEqual(['x', 'y'].map(value => ({ type: 'text', text: { value, annotations: [] } })))
       expect(await post(`${path}/${message.id}`, { metadata: { k: 'v' } })).toEqual({
         ...message,

@@ -254,7 +254,7 @@ for (const backend of backends())
         file: await toFile(Buffer.from(text), 'in "put".jsonl'),
         purpose: 'batch',
       })
-      await expectConforms('OpenAIFile', made)
+      expectConforms('OpenAIFile', made)
       expect(made).toMatchObject({
         object: 'file',
         purpose: 'batch',
@@ -280,7 +280,7 @@ for (const backend of backends())
       expect((await client.files.retrieve(made.id)).id).toBe(made.id)
       const listed = await client.files.list()
       expect(listed.data.map(file => file.id)).toEqual([other.id, made.id])
-      await expectConforms('ListFilesResponse', (await asked('/v1/files'))[1])
+      expectConforms('ListFilesResponse', (await asked('/v1/files'))[1])
       const ids: string[] = []
       for await (const file of client.files.list({ limit: 1, order: 'asc' })) ids.push(file.id)
       expect(ids).toEqual([made.id, other.id])
@@ -288,7 +288,7 @@ for (const backend of backends())
       expect(await (await client.files.content(made.id)).text()).toBe(sent.text)
 
       const deleted = await client.files.delete(made.id)
-      await expectConforms('DeleteFileResponse', deleted)
+      expectConforms('DeleteFileResponse', deleted)
       expect([...one.files.values()]).not.toContain(sent)
       for (const path of [`/v1/files/${made.id}`, `/v1/files/${made.id}/content`])
         expect((await asked(path))[0]).toBe(404)
@@ -466,7 +466,7 @@ for (const backend of backends())
         completion_window: '24h',
         metadata: { job: 'nightly' },
       })
-      await expectConforms('Batch', batch)
+      expectConforms('Batch', batch)
       expect(batch).toMatchObject({ status: 'validating', input_file_id: file.id, metadata: { job: 'nightly' } })
       expect(batch.id).toMatch(/^batch_[0-9a-f]{32}$/)
       expect(await client.batches.retrieve(batch.id)).toEqual(batch)

@@ -1,4 +1,4 @@
-/** Must show of issue 1: kill -9 under load, twenty times; what a client saw complete is in the ledger, once. */
+/** kill -9 under load, twenty times: what a client saw complete is in the ledger, once. */
 import { expect, test } from 'bun:test'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -28,7 +28,7 @@ async function start(folder: string, port: number) {
       env: { ...process.env, MODELGATE_MASTER_KEY: masterKey, DATABASE_URL: '', REDIS_URL: '' },
     },
   )
-  const until = performance.now() + 10_000
+  const until = performance.now() + 60_000
   for (;;) {
     try {
       await fetch(`http://127.0.0.1:${port}/health/liveliness`)
@@ -37,6 +37,20 @@ async function start(folder: string, port: number) {
       if (performance.now() > until) throw error
       await Bun.sleep(10)
     }
+  }
+}
+
+/** The id of every row that the ledger shows, page by page. */
+async function allIds(port: number): Promise<string[]> {
+  const ids: string[] = []
+  for (let cursor = ''; ; ) {
+    const response = await fetch(`http://127.0.0.1:${port}/spend/logs?limit=1000${cursor}`, {
+      headers: { authorization: `Bearer ${masterKey}` },
+    })
+    const page = (await response.json()) as { data: { request_id: string }[]; next_cursor: string | null }
+    ids.push(...page.data.map(row => row.request_id))
+    if (!page.next_cursor) return ids
+    cursor = `&cursor=${encodeURIComponent(page.next_cursor)}`
   }
 }
 
@@ -50,7 +64,9 @@ test('20 rounds of kill -9 under load lose and double nothing', async () => {
     join(folder, 'config.yaml'),
     `model_list:
   - model_name: chat-model
-    proxy_params: { model: custom_openai/sim-chat, api_base: "${simulator.url.replace(/\/$/, '')}/v1", api_key: k, input_cost_per_token: 0.000003, output_cost_per_token: 0.000015 }
+    proxy_params:
+      { model: custom_openai/sim-chat, api_base: "${simulator.url.replace(/\/$/, '')}/v1", api_key: k,
+        input_cost_per_token: 0.000003, output_cost_per_token: 0.000015 }
 `,
   )
   const complete = new Set<string>()
@@ -73,25 +89,20 @@ test('20 rounds of kill -9 under load lose and double nothing', async () => {
             // Killed in the middle: not complete.
           }
       }
+      const wanted = complete.size + 21 + round * 5
       const clients = Promise.all(Array.from({ length: 16 }, (_, at) => client(at % 2 === 0)))
-      await Bun.sleep(150 + round * 13)
+      // By what was done, not by time: on a loaded machine nothing may be complete after 150 ms.
+      while (complete.size < wanted) await Bun.sleep(1 + Math.random() * 10)
       child.kill('SIGKILL')
       await child.exited
       running = false
       await clients
     }
     const child = await start(folder, port)
-    const ids: string[] = []
-    for (let cursor = ''; ; ) {
-      const page = (await (
-        await fetch(`http://127.0.0.1:${port}/spend/logs?limit=1000${cursor}`, {
-          headers: { authorization: `Bearer ${masterKey}` },
-        })
-      ).json()) as { data: { request_id: string; outcome: string }[]; next_cursor: string | null }
-      ids.push(...page.data.map(row => row.request_id))
-      if (!page.next_cursor) break
-      cursor = `&cursor=${encodeURIComponent(page.next_cursor)}`
-    }
+    // A gateway that has just started is still storing the journals of those that were killed.
+    let ids = await allIds(port)
+    const until = performance.now() + 60_000
+    while (complete.difference(new Set(ids)).size > 0 && performance.now() < until) ids = await allIds(port)
     child.kill('SIGTERM')
     await child.exited
     const known = new Set(ids)
@@ -106,4 +117,4 @@ test('20 rounds of kill -9 under load lose and double nothing', async () => {
     await simulator.stop()
     rmSync(folder, { recursive: true, force: true })
   }
-}, 180_000)
+}, 240_000)

@@ -1,7 +1,7 @@
-/** Whoever reads the ledger can check the bill: pictures, speech, transcription, reranking and kinds of tokens, call by call. */
+/** Rows have what is billed: pictures, speech, transcription, reranking and kinds of tokens, call by call. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Server } from 'bun'
-import type { LedgerRow } from '../../src/core/ports.ts'
+import type { LedgerRow } from '../../src/core/ledger-columns.ts'
 import { backends, startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
 
@@ -22,9 +22,14 @@ model_list:
     proxy_params: { model: cohere/rerank-x, api_base: "${base}", api_key: k, input_cost_per_query: 0.002 }
     model_info: { mode: rerank }
   - model_name: talker
-    proxy_params: { model: openai/talk-x, api_base: "${base}/v1", api_key: k, input_cost_per_token: 0.000001, output_cost_per_token: 0.000002, input_cost_per_audio_token: 0.00004, output_cost_per_audio_token: 0.00008 }
+    proxy_params:
+      { model: openai/talk-x, api_base: "${base}/v1", api_key: k, input_cost_per_token: 0.000001,
+        output_cost_per_token: 0.000002, input_cost_per_audio_token: 0.00004, output_cost_per_audio_token: 0.00008 }
   - model_name: cacher
-    proxy_params: { model: anthropic/cache-x, api_base: "${base}", api_key: k, input_cost_per_token: 0.000003, output_cost_per_token: 0.000015, cache_creation_input_token_cost: 0.00000375, cache_creation_input_token_cost_above_1hr: 0.000006 }
+    proxy_params:
+      { model: anthropic/cache-x, api_base: "${base}", api_key: k, input_cost_per_token: 0.000003,
+        output_cost_per_token: 0.000015, cache_creation_input_token_cost: 0.00000375,
+        cache_creation_input_token_cost_above_1hr: 0.000006 }
 router_settings: { num_retries: 0 }
 `
 
@@ -135,18 +140,18 @@ for (const backend of backends())
       form.append('response_format', 'verbose_json')
       return form
     }
-    const imageWish = { model: 'brush', prompt: 'a cat', n: 3 }
-    const speechWish = { model: 'mouth', input: 'x'.repeat(1234), voice: 'alloy' }
-    const rerankWish = { model: 'sorter', query: 'q', documents: ['a', 'b'] }
+    const imageRequest = { model: 'brush', prompt: 'a cat', n: 3 }
+    const speechRequest = { model: 'mouth', input: 'x'.repeat(1234), voice: 'alloy' }
+    const rerankRequest = { model: 'sorter', query: 'q', documents: ['a', 'b'] }
     const messages = [{ role: 'user', content: 'Hi' }]
 
     test('pictures', async () => {
-      const row = await rowOf('/v1/images/generations', imageWish)
+      const row = await rowOf('/v1/images/generations', imageRequest)
       expect(row).toMatchObject({ ...noUnits, images: 3, cost_nano_usd: String(3 * 40_000_000), spend: '0.12' })
     })
 
     test('speech', async () => {
-      const row = await rowOf('/v1/audio/speech', speechWish)
+      const row = await rowOf('/v1/audio/speech', speechRequest)
       expect(row).toMatchObject({ ...noUnits, characters: 1234, cost_nano_usd: String(1234 * 15_000) })
     })
 
@@ -161,7 +166,7 @@ for (const backend of backends())
     })
 
     test('reranking', async () => {
-      const row = await rowOf('/v2/rerank', rerankWish)
+      const row = await rowOf('/v2/rerank', rerankRequest)
       expect(row).toMatchObject({ ...noUnits, search_units: 2, cost_nano_usd: String(2 * 2_000_000) })
     })
 
@@ -187,16 +192,16 @@ for (const backend of backends())
         return ['images', 'characters', 'search_units', 'audio_seconds'].map(count)
       }
       const before = await counts()
-      await rowOf('/v1/images/generations', imageWish)
-      await rowOf('/v1/audio/speech', speechWish)
-      await rowOf('/v2/rerank', rerankWish)
+      await rowOf('/v1/images/generations', imageRequest)
+      await rowOf('/v1/audio/speech', speechRequest)
+      await rowOf('/v2/rerank', rerankRequest)
       await rowOf('/v1/audio/transcriptions', wav())
       const more = (await counts()).map((count, at) => Math.round((count - before[at]!) * 1e6) / 1e6)
       expect(more).toEqual([3, 1234, 2, 1.234567])
     })
 
     test('the documentation has every field of a row, and no other', async () => {
-      const row = await rowOf('/v2/rerank', rerankWish)
+      const row = await rowOf('/v2/rerank', rerankRequest)
       const document = (await (await fetch(`${gateway.url}/openapi.json`)).json()) as {
         components: { schemas: Record<string, { properties: object }> }
       }

@@ -1,4 +1,4 @@
-/** An enemy's bodies through every reader and translator, and upstreams that lie through every reader of answers. No network. */
+/** Hostile bodies through every reader and translator, and hostile answers through every reader of answers. No network. */
 import { afterAll, describe, expect, test } from 'bun:test'
 import { nativeProfile } from '../../src/core/deployment.ts'
 import type { ModelProfile } from '../../src/core/deployment.ts'
@@ -408,7 +408,8 @@ describe('what a model writes is read in time', () => {
       () =>
         void openaiRelay().push(
           Buffer.from(
-            `data: {"model":"m${'x'.repeat(1_000_000)}","choices":[{"delta":{"content":"${'\\\\n'.repeat(1_500_000)}"}}]}\n\n`,
+            `data: {"model":"m${'x'.repeat(1_000_000)}",` +
+              `"choices":[{"delta":{"content":"${'\\\\n'.repeat(1_500_000)}"}}]}\n\n`,
           ),
         ),
     ],

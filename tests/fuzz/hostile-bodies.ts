@@ -1,4 +1,4 @@
-/** Valid bodies of every POST path, and what an enemy makes of them: each value at each path replaced by what it is not. */
+/** Valid bodies of every POST path, and hostile variants: each value at each path replaced by one of another type. */
 export type Json = Record<string, unknown>
 export type Path = readonly (string | number)[]
 

@@ -230,14 +230,14 @@ describe.each(families.map(family => [family.name, family] as const))('answers o
   test('conform to the OpenAI document', async () => {
     for (const fixture of family.fixtures) {
       const whole = fixture.whole === undefined ? undefined : wholeResult(family, fixture).openai
-      if (whole && (whole as Json).created !== 'now') await expectConforms('CreateChatCompletionResponse', whole)
+      if (whole && (whole as Json).created !== 'now') expectConforms('CreateChatCompletionResponse', whole)
       if (!fixture.stream) continue
       const { text, failure } = readStream(adapterOf(family), [family.bytes(fixture.stream)], {
         request: requestOf(fixture),
       })
       if (failure) continue
       for (const chunk of streamData(text))
-        if (chunk !== '[DONE]') await expectConforms('CreateChatCompletionStreamResponse', chunk)
+        if (chunk !== '[DONE]') expectConforms('CreateChatCompletionStreamResponse', chunk)
     }
   })
 

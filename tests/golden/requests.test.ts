@@ -147,7 +147,7 @@ test('what goes to OpenAI is what its document describes', async () => {
   for (const shape of shapes.filter(one => !refusedByOpenai.has(one.name)))
     for (const stream of [false, true]) {
       const { body } = upstreamCall(shape, target, stream)
-      if (body) await expectConforms('CreateChatCompletionRequest', body)
+      if (body) expectConforms('CreateChatCompletionRequest', body)
     }
 })
 

@@ -84,7 +84,7 @@ describe('pictures', () => {
     test(`${model}: bytes of a picture`, async () => {
       const answer = await openai.images.generate({ model, prompt: 'a red fox', size: '1024x1024' })
       expect(answer.data!.map(one => isPng(one.b64_json))).toEqual([true])
-      await expectConforms('ImagesResponse', answer)
+      expectConforms('ImagesResponse', answer)
     })
 
   test('azure-paint: an address', async () => {

@@ -1,7 +1,7 @@
 /** Checks of ids, aliases and fallbacks: the names they refer to must exist. */
 import { wildcardRest } from '../../accounts/model-index.ts'
 import type { Deployment } from '../../core/deployment.ts'
-import { nearest } from '../../lib/nearest.ts'
+import { closestMatch } from '../../lib/closest-match.ts'
 import { oneLine } from './yaml-document.ts'
 import type { Path } from './yaml-document.ts'
 import type { ConfigReading } from './parse.ts'
@@ -95,7 +95,7 @@ const isServed = (name: string, { names }: Known): boolean =>
   [...names].some(one => wildcardRest(one, name) !== undefined)
 
 function noSuchModel(name: string, { names }: Known): string {
-  const near = nearest(name, names)
+  const near = closestMatch(name, names)
   return `no model is named \`${name}\`${near ? `, did you mean \`${near}\`?` : ''}`
 }
 

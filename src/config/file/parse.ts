@@ -7,7 +7,7 @@ import type { PartialConfig } from './valid-parts.ts'
 import type { Config } from './schema.ts'
 import { wantedBy } from '../../core/schema-problems.ts'
 import { isObject } from '../../lib/json/json-values.ts'
-import { nearest } from '../../lib/nearest.ts'
+import { closestMatch } from '../../lib/closest-match.ts'
 import { offsetOf, oneLine, readYaml } from './yaml-document.ts'
 import type { Finding, Path } from './yaml-document.ts'
 
@@ -185,7 +185,7 @@ function fromIssue(issue: z.core.$ZodIssue, root: unknown): Finding[] {
   const path = issue.path.map(part => (typeof part === 'number' ? part : String(part)))
   if (issue.code === 'unrecognized_keys')
     return issue.keys.map(key => {
-      const near = nearest(key, knownKeys(path))
+      const near = closestMatch(key, knownKeys(path))
       return { path: [...path, key], message: `unknown key${near ? `, did you mean \`${near}\`?` : ''}`, atKey: true }
     })
   // Invalid names of headers and variables.

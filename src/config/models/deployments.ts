@@ -8,7 +8,7 @@ import { readAddress, withProvider } from '../file/entry-checks.ts'
 import { placeIdOf } from './deployment-ids.ts'
 import type { Environment } from '../environment.ts'
 import { modelFacts } from './model-facts.ts'
-import { nearest } from '../../lib/nearest.ts'
+import { closestMatch } from '../../lib/closest-match.ts'
 import { tokenPriceKeys, unitPriceKeys } from '../prices/prices.ts'
 import type { ProxySettings } from './proxies.ts'
 import type { ModelEntry } from '../file/schema.ts'
@@ -111,7 +111,7 @@ function unknownProvider(model: string, given: string | undefined, providers: Pr
   const path = ['proxy_params', given === undefined ? 'model' : 'custom_llm_provider']
   if (word === undefined)
     return { path, message: `must be \`provider/model\`, for example \`openai/${model}\`; or give \`api_base\`` }
-  const near = nearest(word, providers.keys())
+  const near = closestMatch(word, providers.keys())
   return {
     path,
     message:

@@ -154,12 +154,9 @@ const foreign: [string, Answer][] = [
   ['deep nesting', () => new Response('['.repeat(200_000))],
 ]
 for (const [what, answer] of foreign)
-  test(`${what} is no server, within the time limit`, async () => {
+  test(`${what} is no server`, async () => {
     const url = serve(answer)
-    const from = performance.now()
     expect(await discoverModels(providersAt({ ollama: url, hosted_vllm: url }))).toEqual([])
-    // 300 ms, with a margin for a loaded machine.
-    expect(performance.now() - from).toBeLessThan(2000)
   })
 
 test('no redirect is followed', async () => {

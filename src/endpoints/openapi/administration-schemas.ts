@@ -1,6 +1,6 @@
 /** Keys, the ledger, models, utilities and health: what the gateway says of itself. */
 import { batchKeys, tieredKeys, tokenKeys, unitKeys } from '../../accounts/price-keys.ts'
-import { ledgerRow } from './ledger-row.ts'
+import { spendLogSchema } from '../spend.ts'
 import {
   anyObject,
   boolean,
@@ -148,7 +148,7 @@ const tokenCount = shape({
 export const administrationSchemas: Readonly<Record<string, Schema>> = {
   ...keySchemas,
   ...modelSchemas,
-  SpendLog: ledgerRow,
+  SpendLog: spendLogSchema,
   SpendLogs: shape({ data: listOf(reference('SpendLog')), next_cursor: nullable(text) }),
   TokenCount: tokenCount,
   SupportedCompatParams: shape({ supported_compat_params: listOf(text) }),

@@ -57,7 +57,7 @@ const headersOfCall = (prefix: string): Record<string, object> => refer(Object.k
 /** Of an answer with status 200. `prefix` = what headers about a call begin with (Settings.headerPrefix). */
 export function headersOfSuccess({ auth, doc }: Endpoint, prefix: string): Record<string, object> {
   return {
-    ...(doc.callsModel && { ...refer(['x-request-id']), ...headersOfCall(prefix) }),
+    ...((doc.callsModel || doc.callsObjects) && { ...refer(['x-request-id']), ...headersOfCall(prefix) }),
     ...(auth !== 'none' && refer(Object.keys(limits))),
     ...(doc.callsModel && doc.success?.['text/event-stream'] && refer(['x-accel-buffering'])),
     ...refer(doc.headers ?? []),

@@ -22,7 +22,7 @@ import {
   openaiResponses,
   openaiSpeech,
 } from '../../formats/index.ts'
-import { masked } from '../../lib/mask.ts'
+import { redacted } from '../../lib/redact.ts'
 
 interface Kind {
   readonly format: Format
@@ -96,7 +96,7 @@ export async function transformRequest(
     // Addresses of the operator's own are for administrators, as in /v1/model/info.
     const isPublic = caller.role === 'admin' || target.baseUrl === target.provider.defaultBaseUrl
     return jsonAnswer({
-      raw_request_api_base: isPublic ? preview.url : masked,
+      raw_request_api_base: isPublic ? preview.url : redacted,
       raw_request_body: preview.body,
       raw_request_headers: preview.headers,
       dropped_params: preview.dropped,

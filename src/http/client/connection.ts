@@ -1,9 +1,9 @@
-/** One socket to one upstream: carries one exchange after another, guards its deadlines, trusts no byte. */
+/** One connection to an upstream: one exchange after another, with their deadlines; no byte of the peer is trusted. */
 import { toGatewayError } from '../../core/errors.ts'
 import type { GatewayError } from '../../core/errors.ts'
 import type { UpstreamProxy } from '../../core/transport.ts'
-import { atEndOfTurn } from '../../lib/end-of-turn.ts'
-import type { TurnTask } from '../../lib/end-of-turn.ts'
+import { atEndOfTick } from '../../lib/end-of-tick.ts'
+import type { TickTask } from '../../lib/end-of-tick.ts'
 import { TimerEntry } from '../../lib/timer-wheel.ts'
 import type { TimerWheel } from '../../lib/timer-wheel.ts'
 import {
@@ -19,117 +19,117 @@ import {
   unreadable,
   upstreamSubject,
 } from './errors.ts'
-import type { Exchange, Line } from './exchange.ts'
+import type { Exchange, ExchangeConnection } from './exchange.ts'
 import { RequestWriter } from './request-writer.ts'
 import type { ResponseHead } from './response-head.ts'
 import { MalformedResponseError } from './response-head.ts'
 import { ResponseParser } from './response-parser.ts'
 import { Tunnel } from './proxy-tunnel.ts'
-import type { TunnelUser, TunnelWay } from './proxy-tunnel.ts'
-import { openWire } from './socket.ts'
-import type { Hop, Wire } from './socket.ts'
+import type { TunnelListener, TunnelTarget } from './proxy-tunnel.ts'
+import { openSocket } from './socket.ts'
+import type { SocketTarget, ByteSocket } from './socket.ts'
 
 /** The pool, as a connection sees it. */
-export interface Owner {
+export interface ConnectionOwner {
   readonly wheel: TimerWheel
-  /** The connection is healthy and free; the owner may keep it or drop it. */
+  /** The exchange is over and the connection reusable: the owner keeps or closes it. */
   released(connection: Connection): void
   /** The connection is closed; called exactly once. */
   closed(connection: Connection): void
-  /** A kept connection turned out to be closed: the exchange needs a fresh one. */
+  /** A kept-alive connection turned out to be closed: the exchange needs a new one. */
   retry(exchange: Exchange): void
 }
 
-/** How connections get to an origin. One object per pool. */
-export interface Way {
-  /** To the origin itself, or to the proxy that takes its requests. */
-  readonly hop: Hop
-  /** Absent = no proxy is on the way. */
+/** Where connections of a pool lead, and through which proxy. One object per pool. */
+export interface ConnectionTarget {
+  /** The next hop: the origin itself, or a proxy. */
+  readonly hop: SocketTarget
+  /** Absent = no proxy. */
   readonly proxy: UpstreamProxy | undefined
-  /** Through the proxy to the origin itself, for https. */
-  readonly tunnel: TunnelWay | undefined
+  /** The CONNECT tunnel through the proxy, for https. */
+  readonly tunnel: TunnelTarget | undefined
 }
 
-/** `queued` = the request goes out at the end of this turn. */
+/** `queued` = the request is sent at the end of this tick. */
 type Phase = 'connecting' | 'queued' | 'head' | 'body' | 'idle' | 'closed'
 
-/** It carries one exchange at a time. Once closed it stays so: the owner hears of it, and makes another. */
-export class Connection extends TimerEntry implements Line, TurnTask, TunnelUser {
-  /** As long as the peer said it keeps the connection; Infinity = it said nothing. */
+/** Carries one exchange at a time. Once closed it stays closed; the owner is told once. */
+export class Connection extends TimerEntry implements ExchangeConnection, TickTask, TunnelListener {
+  /** The keep-alive timeout that the peer announced; Infinity = none. */
   keepAliveMs = Infinity
-  readonly #owner: Owner
-  readonly #way: Way
+  readonly #owner: ConnectionOwner
+  readonly #target: ConnectionTarget
   readonly #parser = new ResponseParser()
   readonly #writer = new RequestWriter()
-  /** While a tunnel is being opened, that is it. */
-  #socket: Wire | undefined
+  /** The tunnel, while one is being opened. */
+  #socket: ByteSocket | undefined
   #exchange: Exchange | undefined
   #phase: Phase = 'connecting'
-  /** It has carried an exchange before this one. */
+  /** It has carried another exchange before. */
   #reused = false
-  /** The present exchange has had at least one byte of an answer. */
+  /** At least one byte of the present answer has arrived. */
   #answerBegan = false
-  /** Reading is stopped; the idle timer rests. */
-  #resting = false
+  /** Backpressure: reading and the idle timeout are suspended. */
+  #readPaused = false
 
-  /** Connects at once; `exchange` is sent as soon as the connection (and TLS) stands. */
-  constructor(owner: Owner, way: Way, exchange: Exchange) {
+  /** Connects at once; `exchange` is sent as soon as the connection (and TLS) is established. */
+  constructor(owner: ConnectionOwner, target: ConnectionTarget, exchange: Exchange) {
     super()
     this.#owner = owner
-    this.#way = way
+    this.#target = target
     this.#exchange = exchange
-    exchange.line = this
+    exchange.connection = this
     this.#deadline(exchange.request.timeouts.connectMs)
-    if (way.tunnel) this.#socket = new Tunnel(way.tunnel, this)
-    else openWire(this, way.hop)
+    if (target.tunnel) this.#socket = new Tunnel(target.tunnel, this)
+    else openSocket(this, target.hop)
   }
 
   // ---- what the owner and the exchange call
 
-  /** Sends the next exchange on a kept connection. */
-  carry(exchange: Exchange): void {
+  /** Sends the next exchange on an idle connection. */
+  send(exchange: Exchange): void {
     this.#exchange = exchange
-    exchange.line = this
+    exchange.connection = this
     this.#reused = true
     this.#answerBegan = false
     this.#phase = 'queued'
     this.#deadline(exchange.request.timeouts.firstByteMs)
-    atEndOfTurn(this)
+    atEndOfTick(this)
   }
 
-  /** The exchange may have been cancelled meanwhile, and this connection be closed. */
-  endOfTurn(): void {
-    if (this.#phase === 'queued') this.#send(this.#exchange!)
+  /** The exchange may have been cancelled meanwhile and the connection closed. */
+  endOfTick(): void {
+    if (this.#phase === 'queued') this.#write(this.#exchange!)
   }
 
-  /** Free until `idleMs` from now, or until the peer says a word. */
-  rest(idleMs: number): void {
+  /** Idle for `idleMs` from now, or until the peer sends anything. */
+  becomeIdle(idleMs: number): void {
     this.#phase = 'idle'
-    // Also lets go of the last answer's bytes.
+    // Also drops the references to the last answer's bytes.
     this.#parser.reset()
     const { wheel } = this.#owner
     wheel.touch(this, wheel.nowMs() + idleMs)
   }
 
   pause(): void {
-    if (this.#resting || this.#phase === 'closed') return
-    this.#resting = true
+    if (this.#readPaused || this.#phase === 'closed') return
+    this.#readPaused = true
     this.#socket?.pause()
     this.#deadline(0)
   }
 
   resume(): void {
-    if (!this.#resting || this.#phase === 'closed') return
-    this.#resting = false
+    if (!this.#readPaused || this.#phase === 'closed') return
+    this.#readPaused = false
     this.#socket?.resume()
     if (this.#exchange) this.#deadline(this.#exchange.request.timeouts.idleMs)
   }
 
-  drop(): void {
+  close(): void {
     if (this.#phase === 'closed') return
     this.#phase = 'closed'
     const exchange = this.#exchange
-    if (exchange) exchange.line = undefined
+    if (exchange) exchange.connection = undefined
     this.#exchange = undefined
     this.#writer.stop()
     this.#owner.wheel.cancel(this)
@@ -140,7 +140,7 @@ export class Connection extends TimerEntry implements Line, TurnTask, TunnelUser
 
   override expired(nowMs: number): void {
     const exchange = this.#exchange
-    if (!exchange) return this.drop()
+    if (!exchange) return this.close()
     const { timeouts } = exchange.request
     if (nowMs >= exchange.totalAtMs) this.#fail(timedOut('end', timeouts.totalMs))
     else if (this.#phase === 'connecting') this.#fail(this.#connectTimedOut(timeouts.connectMs))
@@ -150,33 +150,33 @@ export class Connection extends TimerEntry implements Line, TurnTask, TunnelUser
 
   // ---- what the socket calls
 
-  onOpen(wire: Wire): void {
+  onOpen(socket: ByteSocket): void {
     if (this.#phase !== 'connecting') {
       // Given up while it was connecting.
-      wire.terminate()
+      socket.terminate()
       return
     }
-    this.#socket = wire
-    const { tunnel, hop } = this.#way
-    if (!tunnel && !hop.tls) this.#send(this.#exchange!)
+    this.#socket = socket
+    const { tunnel, hop } = this.#target
+    if (!tunnel && !hop.tls) this.#write(this.#exchange!)
   }
 
   onHandshake(success: boolean, error: Error | null): void {
     if (this.#phase !== 'connecting') return
-    if (success) this.#send(this.#exchange!)
+    if (success) this.#write(this.#exchange!)
     else this.#fail(unreachable(error, this.#subject()))
   }
 
-  /** The proxy does not lead to the origin. */
+  /** The tunnel could not be established. */
   tunnelFailed(error: GatewayError): void {
     this.#fail(error)
   }
 
   onData(chunk: Buffer): void {
     const exchange = this.#exchange
-    // A free connection has nothing to say; whatever this is, it must not become the next answer.
+    // Bytes on an idle connection must not be taken for the next answer.
     if (!exchange || this.#phase === 'connecting') return this.#unexpected(exchange)
-    // It spoke before it was asked: whatever it says is no answer, but another connection may give one.
+    // Bytes before the request is sent are no answer to it: it goes to another connection.
     if (this.#phase === 'queued') return this.onLost(undefined)
     this.#answerBegan = true
     try {
@@ -192,7 +192,7 @@ export class Connection extends TimerEntry implements Line, TurnTask, TunnelUser
     const exchange = this.#exchange
     if (!exchange || !this.#socket || this.#writer.done) return
     if (this.#writer.flush(this.#socket) === 'unreadable') return this.#fail(unreadable())
-    // Bytes are moving: the upstream's time to answer begins when it has the request.
+    // The first-byte timeout begins when the upstream has the whole request.
     if (this.#phase === 'head') this.#deadline(exchange.request.timeouts.firstByteMs)
   }
 
@@ -200,31 +200,31 @@ export class Connection extends TimerEntry implements Line, TurnTask, TunnelUser
     const exchange = this.#exchange
     if (!exchange || this.#phase !== 'body' || !this.#parser.finish()) return this.onLost(undefined)
     this.#exchange = undefined
-    this.drop()
+    this.close()
     exchange.completed()
   }
 
   onLost(error: unknown): void {
     if (this.#phase === 'closed') return
     const exchange = this.#exchange
-    if (!exchange) return this.drop()
+    if (!exchange) return this.close()
     if (this.#phase === 'connecting') return this.#fail(unreachable(error, this.#subject()))
     const isStale = this.#reused && !this.#answerBegan && !exchange.retried
     if (!isStale) return this.#fail(cut(this.#answerBegan, error))
-    // The peer closed the kept connection while the request was under way: it has answered nothing.
+    // The peer closed the idle connection while the request was on its way: no byte of an answer has arrived.
     exchange.retried = true
-    this.drop()
+    this.close()
     this.#owner.retry(exchange)
   }
 
   // ---- inside
 
-  #send(exchange: Exchange): void {
+  #write(exchange: Exchange): void {
     this.#phase = 'head'
     this.#answerBegan = false
     this.#deadline(exchange.request.timeouts.firstByteMs)
     const state = this.#writer.start(this.#socket!, exchange.prepared, exchange.request)
-    // Closed, and its event may already be past. A turn later, because the caller has no exchange yet.
+    // The close event may already have been delivered. A microtask later, because the caller has no exchange yet.
     if (state === 'closed' || state === 'unreadable') this.#failLater(exchange, state)
   }
 
@@ -248,13 +248,13 @@ export class Connection extends TimerEntry implements Line, TurnTask, TunnelUser
       // The callback may have cancelled the exchange, and with it this connection.
       if (this.#exchange !== exchange) return
     }
-    if (this.#phase === 'body' && !this.#resting) this.#deadline(exchange.request.timeouts.idleMs)
+    if (this.#phase === 'body' && !this.#readPaused) this.#deadline(exchange.request.timeouts.idleMs)
   }
 
-  /** The head is there. False = refused. */
+  /** The head is complete. False = the answer is refused. */
   #begin(exchange: Exchange, head: ResponseHead): boolean {
-    const { proxy, tunnel } = this.#way
-    // Only a proxy that reads the requests itself says so: the upstream has not seen this one.
+    const { proxy, tunnel } = this.#target
+    // From a proxy that reads the requests itself: the upstream has not seen this one.
     if (proxy && !tunnel && head.status === 407) {
       this.#fail(proxyRefused(proxy, head.status))
       return false
@@ -269,29 +269,29 @@ export class Connection extends TimerEntry implements Line, TurnTask, TunnelUser
     return true
   }
 
-  /** The answer is whole. The connection goes back first, so that the reader's next call can have it. */
+  /** The answer is complete. The connection is released first, so that the reader's next call can use it. */
   #complete(exchange: Exchange): void {
     const head = this.#parser.head!
     const isLying = head.status === 204 && (head.chunked || head.contentLength > 0)
     const isClean = this.#parser.leftover === 0 && this.#writer.done && !isLying
     this.#exchange = undefined
-    exchange.line = undefined
-    if (this.#resting) this.resume()
+    exchange.connection = undefined
+    if (this.#readPaused) this.resume()
     if (isClean && head.keepAlive) {
       this.keepAliveMs = head.keepAliveMs
       this.#owner.released(this)
-    } else this.drop()
+    } else this.close()
     exchange.completed()
   }
 
   #unexpected(exchange: Exchange | undefined): void {
     if (exchange) this.#fail(malformed('it spoke before it was asked'))
-    else this.drop()
+    else this.close()
   }
 
-  /** Who is not there, while the connection does not stand. */
+  /** Who cannot be reached, before the connection is established. */
   #subject(): string {
-    const { proxy, tunnel } = this.#way
+    const { proxy, tunnel } = this.#target
     if (!proxy) return upstreamSubject
     return tunnel ? tunnelSubject(proxy) : proxySubject(proxy)
   }
@@ -303,7 +303,7 @@ export class Connection extends TimerEntry implements Line, TurnTask, TunnelUser
 
   #fail(error: GatewayError): void {
     const exchange = this.#exchange
-    this.drop()
+    this.close()
     exchange?.failed(error)
   }
 

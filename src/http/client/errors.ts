@@ -1,4 +1,4 @@
-/** Every way an exchange can fail, in words for the client: no URL, no header, no byte of the upstream. */
+/** The errors of an exchange. Their messages are for clients: no URL, no header, no byte of the upstream in them. */
 import { closeSync, openSync } from 'node:fs'
 import { GatewayError } from '../../core/errors.ts'
 import type { UpstreamProxy } from '../../core/transport.ts'
@@ -128,17 +128,17 @@ export function malformed(reason: string): GatewayError {
   return new GatewayError('upstream-broken', `the upstream's answer is malformed: ${reason}`)
 }
 
-/** A file of the request could not be read to its end: nobody's fault but the gateway's. */
+/** A file of the request could not be read to its end: an error of the gateway itself. */
 export function unreadable(): GatewayError {
   return new GatewayError('internal', 'the gateway could no longer read the uploaded file')
 }
 
-/** Decompression is never done: a bomb would be, too. */
+/** Answers are never decompressed: that would allow decompression bombs. */
 export function compressed(): GatewayError {
   return new GatewayError('upstream-broken', 'the upstream compressed its answer though identity was asked')
 }
 
-/** More than the caller is ready to hold. */
+/** More than the caller accepts. */
 export function tooLarge(bytesMax: number): GatewayError {
   return new GatewayError('upstream-broken', `the upstream's answer is larger than ${bytesMax} bytes`)
 }

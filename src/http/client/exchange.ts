@@ -1,4 +1,4 @@
-/** One request and its answer, as the pipeline sees it: exchange, response and body in one object. */
+/** One request and its answer: exchange, response and body in one object. */
 import type { GatewayError } from '../../core/errors.ts'
 import type { BodySink, UpstreamBody, UpstreamExchange } from '../../core/transport.ts'
 import type { UpstreamRequest, UpstreamResponse } from '../../core/transport.ts'
@@ -6,40 +6,38 @@ import { tooLarge } from './errors.ts'
 import type { PreparedHead } from './request-head.ts'
 import type { ResponseHead } from './response-head.ts'
 
-/** What an exchange needs of the connection that carries it. */
-export interface Line {
-  /** Stops reading from the socket. */
+/** The connection that carries an exchange, as the exchange sees it. */
+export interface ExchangeConnection {
+  /** Stops reading from the socket (backpressure). */
   pause(): void
   resume(): void
   /** Closes the socket at once, without calling the exchange. */
-  drop(): void
+  close(): void
 }
 
-/** Bytes kept while nobody has asked for the body; beyond it the upstream is made to wait. */
+/** High-water mark of a body that is not read yet: beyond it the upstream has to wait. */
 const unclaimedBytesMax = 256 * 1024
 const smallPieceBytes = 1024
 const blockBytes = 16 * 1024
 
-/**
- * The bytes it receives become its own until the sink has them. Before the body is asked for, 256 KiB of it are kept.
- */
+/** Owns the bytes it receives until the sink has them. Before the body is asked for, it buffers 256 KiB of it. */
 export class Exchange implements UpstreamExchange, UpstreamResponse, UpstreamBody {
   readonly request: UpstreamRequest
   readonly prepared: PreparedHead
   /** `Clock.monotonicMs` at which the whole call is over; Infinity = no limit. */
   readonly totalAtMs: number
   readonly response: Promise<UpstreamResponse>
-  /** A second connection was opened because the first was stale. */
+  /** A second connection was opened because the first, an idle one, was closed by the peer. */
   retried = false
   /** Set while a connection works for this exchange. */
-  line: Line | undefined
+  connection: ExchangeConnection | undefined
   #resolve!: (response: UpstreamResponse) => void
   #reject!: (error: GatewayError) => void
   #head: ResponseHead | undefined
-  /** Pieces that nobody has taken yet. Nearly always one: it needs no array. */
+  /** Pieces that are not taken yet. Usually one, which needs no array. */
   #first: Uint8Array | undefined
   #rest: Uint8Array[] | undefined
-  /** Where small pieces are put together; when there is one, it is the last of `rest`. */
+  /** The block into which small pieces are copied; its filled part is the last of `rest`. */
   #block: Uint8Array | undefined
   #blockUsed = 0
   #queuedBytes = 0
@@ -50,8 +48,8 @@ export class Exchange implements UpstreamExchange, UpstreamResponse, UpstreamBod
   #flushing = false
   #ended = false
   #failure: GatewayError | undefined
-  /** Nothing may be called any more: cancelled, or all has been said. */
-  #silent = false
+  /** Cancelled or ended: neither sink nor collector is called any more. */
+  #detached = false
 
   constructor(request: UpstreamRequest, prepared: PreparedHead, totalAtMs: number) {
     this.request = request
@@ -90,7 +88,7 @@ export class Exchange implements UpstreamExchange, UpstreamResponse, UpstreamBod
     const collected = new Promise<Uint8Array>((resolve, reject) => {
       this.#collect = { bytesMax, resolve, reject }
     })
-    if (!this.#paused) this.line?.resume()
+    if (!this.#paused) this.connection?.resume()
     return collected
   }
 
@@ -102,45 +100,45 @@ export class Exchange implements UpstreamExchange, UpstreamResponse, UpstreamBod
 
   pipe(sink: BodySink): void {
     this.#claim()
-    if (this.#silent) return
+    if (this.#detached) return
     this.#sink = sink
     this.#flush()
-    if (!this.#paused) this.line?.resume()
+    if (!this.#paused) this.connection?.resume()
   }
 
   pause(): void {
     if (this.#paused) return
     this.#paused = true
-    this.line?.pause()
+    this.connection?.pause()
   }
 
   resume(): void {
     if (!this.#paused) return
     this.#paused = false
     this.#flush()
-    if (!this.#paused) this.line?.resume()
+    if (!this.#paused) this.connection?.resume()
   }
 
   cancel(): void {
-    if (this.#silent) return
-    this.#silence()
-    const { line } = this
-    this.line = undefined
-    line?.drop()
+    if (this.#detached) return
+    this.#detach()
+    const { connection } = this
+    this.connection = undefined
+    connection?.close()
   }
 
   // ---- what the connection calls
 
   /** The head is complete; the pipeline may have the response. */
   answered(head: ResponseHead): void {
-    if (this.#silent) return
+    if (this.#detached) return
     this.#head = head
     this.#resolve(this)
   }
 
   /** A piece of the body. */
   received(piece: Uint8Array): void {
-    if (this.#silent) return
+    if (this.#detached) return
     if (this.#sink && !this.#paused && this.#first === undefined) {
       this.#sink.data(piece)
       return
@@ -151,28 +149,28 @@ export class Exchange implements UpstreamExchange, UpstreamResponse, UpstreamBod
       if (this.#queuedBytes <= collect.bytesMax) return
       this.cancel()
       collect.reject(tooLarge(collect.bytesMax))
-    } else if (!this.#claimed && this.#queuedBytes > unclaimedBytesMax) this.line?.pause()
+    } else if (!this.#claimed && this.#queuedBytes > unclaimedBytesMax) this.connection?.pause()
   }
 
   /** The body is complete; the connection has already been given back. */
   completed(): void {
-    this.line = undefined
-    if (this.#silent) return
+    this.connection = undefined
+    if (this.#detached) return
     this.#ended = true
     const collect = this.#collect
     if (collect) {
       const all = this.#takeAll()
-      this.#silence()
+      this.#detach()
       collect.resolve(all)
     } else if (this.#sink) this.#flush()
   }
 
   /** The exchange is over without a complete answer. Told at once, also to a sink that pauses. */
   failed(error: GatewayError): void {
-    this.line = undefined
-    if (this.#silent) return
+    this.connection = undefined
+    if (this.#detached) return
     if (!this.#head) {
-      this.#silence()
+      this.#detach()
       this.#reject(error)
       return
     }
@@ -182,7 +180,7 @@ export class Exchange implements UpstreamExchange, UpstreamResponse, UpstreamBod
     if (!collect && !sink) return
     // Inside of `pipe` the pieces before go first; its loop then says how it ended.
     if (this.#flushing) return
-    this.#silence()
+    this.#detach()
     if (collect) collect.reject(error)
     else sink?.fail(error)
   }
@@ -208,7 +206,7 @@ export class Exchange implements UpstreamExchange, UpstreamResponse, UpstreamBod
     } else this.#join(piece, this.#rest)
   }
 
-  /** Small pieces share a block: a view of each would cost a hostile upstream's byte a hundred of ours. */
+  /** Small pieces share a block: a view costs about 100 bytes, even for a piece of one byte. */
   #join(piece: Uint8Array, rest: Uint8Array[]): void {
     if (this.#block === undefined || this.#block.length - this.#blockUsed < piece.length) {
       this.#block = new Uint8Array(blockBytes)
@@ -237,17 +235,17 @@ export class Exchange implements UpstreamExchange, UpstreamResponse, UpstreamBod
     if (this.#flushing || !this.#sink) return
     this.#flushing = true
     try {
-      while (this.#first !== undefined && !this.#paused && !this.#silent) this.#sink?.data(this.#shift())
+      while (this.#first !== undefined && !this.#paused && !this.#detached) this.#sink?.data(this.#shift())
     } finally {
       this.#flushing = false
     }
-    if (this.#silent) return
+    if (this.#detached) return
     const sink = this.#sink
     if (this.#failure) {
-      this.#silence()
+      this.#detach()
       sink.fail(this.#failure)
     } else if (this.#ended && !this.#paused) {
-      this.#silence()
+      this.#detach()
       sink.end()
     }
   }
@@ -255,15 +253,15 @@ export class Exchange implements UpstreamExchange, UpstreamResponse, UpstreamBod
   #shift(): Uint8Array {
     const piece = this.#first!
     this.#queuedBytes -= piece.length
-    // What is handed out is the sink's to keep: nothing may be added to it any more.
+    // The sink keeps what is handed out: nothing may be appended to it.
     this.#block = undefined
     this.#first = this.#rest?.shift()
     if (this.#rest?.length === 0) this.#rest = undefined
     return piece
   }
 
-  #silence(): void {
-    this.#silent = true
+  #detach(): void {
+    this.#detached = true
     this.#sink = undefined
     this.#collect = undefined
     this.#first = undefined

@@ -1,24 +1,21 @@
-/** The connections to one origin. The one used last is taken first, so that a quiet hour closes the rest. */
+/** The connections to one origin. The one used last is reused first, so that the others reach their idle timeout. */
 import type { TimerWheel } from '../../lib/timer-wheel.ts'
 import { Connection } from './connection.ts'
-import type { Owner, Way } from './connection.ts'
+import type { ConnectionOwner, ConnectionTarget } from './connection.ts'
 import type { Exchange } from './exchange.ts'
 
 interface PoolSettings {
   readonly wheel: TimerWheel
-  readonly way: Way
+  readonly target: ConnectionTarget
   readonly idleMax: number
   readonly idleMs: number
 }
 
-/** A peer that announces its keep-alive limit closes at that moment: a request must not be under way then. */
+/** Connections are closed this long before the keep-alive timeout of the peer, so that no request crosses its close. */
 const keepAliveMarginMs = 1000
 
-/**
- * An exchange never waits for a connection of another: without a kept one it gets a new one, so what is busy has no
- * limit here.
- */
-export class Pool implements Owner {
+/** An exchange never waits for a connection: without an idle one it gets a new one, so busy ones have no limit here. */
+export class Pool implements ConnectionOwner {
   readonly wheel: TimerWheel
   readonly #settings: PoolSettings
   readonly #idle: Connection[] = []
@@ -39,11 +36,11 @@ export class Pool implements Owner {
     return this.#open - this.#idle.length
   }
 
-  /** Sends `exchange` on a kept connection, or on a new one. */
-  carry(exchange: Exchange): void {
+  /** Sends `exchange` on an idle connection, or on a new one. */
+  dispatch(exchange: Exchange): void {
     for (let kept = this.#idle.pop(); kept; kept = this.#idle.pop()) {
-      if (kept.deadlineMs > this.wheel.nowMs()) return kept.carry(exchange)
-      kept.drop()
+      if (kept.deadlineMs > this.wheel.nowMs()) return kept.send(exchange)
+      kept.close()
     }
     this.#connect(exchange)
   }
@@ -51,14 +48,14 @@ export class Pool implements Owner {
   /** Closes the idle connections; those in use are closed when they come back. */
   close(): void {
     this.#closed = true
-    for (const connection of this.#idle.splice(0)) connection.drop()
+    for (const connection of this.#idle.splice(0)) connection.close()
   }
 
   released(connection: Connection): void {
     const idleMs = Math.min(this.#settings.idleMs, connection.keepAliveMs - keepAliveMarginMs)
-    if (this.#closed || idleMs <= 0 || this.#settings.idleMax <= 0) return connection.drop()
-    if (this.#idle.length >= this.#settings.idleMax) this.#idle.shift()?.drop()
-    connection.rest(idleMs)
+    if (this.#closed || idleMs <= 0 || this.#settings.idleMax <= 0) return connection.close()
+    if (this.#idle.length >= this.#settings.idleMax) this.#idle.shift()?.close()
+    connection.becomeIdle(idleMs)
     this.#idle.push(connection)
   }
 
@@ -74,6 +71,6 @@ export class Pool implements Owner {
 
   #connect(exchange: Exchange): void {
     this.#open++
-    new Connection(this, this.#settings.way, exchange)
+    new Connection(this, this.#settings.target, exchange)
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The way through a proxy to an https upstream: CONNECT, then TLS with the upstream inside. The proxy learns a name and a
- * port, nothing else (RFC 9110, 9.3.6).
+ * A tunnel through a proxy to an https upstream: CONNECT (RFC 9110, 9.3.6), then TLS with the upstream inside. The
+ * proxy learns a name and a port, nothing else.
  */
 import type { GatewayError } from '../../core/errors.ts'
 import type { UpstreamProxy } from '../../core/transport.ts'
@@ -14,17 +14,17 @@ import {
   tunnelSubject,
   unreachable,
 } from './errors.ts'
-import { NestedWire } from './nested-socket.ts'
+import { TlsInTlsSocket } from './tls-in-tls-socket.ts'
 import type { Origin } from './request-head.ts'
 import { MalformedResponseError } from './response-head.ts'
 import { ResponseParser } from './response-parser.ts'
-import { openWire, secureWire } from './socket.ts'
-import type { Hop, TlsSettings, Wire, WireUser } from './socket.ts'
+import { openSocket, startTls } from './socket.ts'
+import type { SocketTarget, TlsSettings, ByteSocket, SocketListener } from './socket.ts'
 
-/** Where a tunnel leads. One object per pool. */
-export interface TunnelWay {
+/** A proxy and the upstream behind it. One object per pool. */
+export interface TunnelTarget {
   readonly proxy: UpstreamProxy
-  readonly hop: Hop
+  readonly hop: SocketTarget
   /** The upstream's name, for its certificate. */
   readonly hostname: string
   readonly tls: TlsSettings
@@ -32,8 +32,8 @@ export interface TunnelWay {
   readonly request: Buffer
 }
 
-/** Gets the wire inside, or hears why there is none. */
-export interface TunnelUser extends WireUser {
+/** Gets the inner socket, or the error. */
+export interface TunnelListener extends SocketListener {
   tunnelFailed(error: GatewayError): void
 }
 
@@ -47,34 +47,34 @@ export function tunnelRequest({ hostname, port }: Origin, proxy: UpstreamProxy):
   return Buffer.from(`${lines}${proof}\r\n`, 'latin1')
 }
 
-/** Until the tunnel stands it is the user's wire itself, so that it can be given up. */
-export class Tunnel implements Wire, WireUser {
-  readonly #way: TunnelWay
-  readonly #user: TunnelUser
+/** Takes the place of the socket until the tunnel is established, so that it can be terminated. */
+export class Tunnel implements ByteSocket, SocketListener {
+  readonly #target: TunnelTarget
+  readonly #listener: TunnelListener
   readonly #parser = new ResponseParser()
-  #wire: Wire | undefined
-  /** `over` = given up, failed, or handed to the user. */
-  #stage: 'connecting' | 'asked' | 'over' = 'connecting'
-  /** Bytes of the request that the socket has taken. */
+  #socket: ByteSocket | undefined
+  /** `over` = terminated, failed, or handed to the listener. */
+  #stage: 'connecting' | 'requested' | 'over' = 'connecting'
+  /** Bytes of the CONNECT request that the socket has taken. */
   #written = 0
 
   /** Connects at once. */
-  constructor(way: TunnelWay, user: TunnelUser) {
-    this.#way = way
-    this.#user = user
-    if (way.hop.tls) NestedWire.open(this, way.hop)
-    else openWire(this, way.hop)
+  constructor(target: TunnelTarget, listener: TunnelListener) {
+    this.#target = target
+    this.#listener = listener
+    if (target.hop.tls) TlsInTlsSocket.open(this, target.hop)
+    else openSocket(this, target.hop)
   }
 
-  /** Time ran out: whom it was that did nothing. */
+  /** The error of a timeout, by the side that did not answer. */
   timedOut(limitMs: number): GatewayError {
-    const { proxy } = this.#way
-    return this.#stage === 'asked' ? proxySilent(proxy, limitMs) : timedOutConnecting(limitMs, proxySubject(proxy))
+    const { proxy } = this.#target
+    return this.#stage === 'requested' ? proxySilent(proxy, limitMs) : timedOutConnecting(limitMs, proxySubject(proxy))
   }
 
-  // ---- what the user calls
+  // ---- what the listener calls
 
-  /** Nothing may be said yet. */
+  /** Nothing may be sent yet. */
   write(): number {
     return 0
   }
@@ -85,38 +85,39 @@ export class Tunnel implements Wire, WireUser {
 
   terminate(): void {
     this.#stage = 'over'
-    this.#wire?.terminate()
+    this.#socket?.terminate()
   }
 
   // ---- what the socket to the proxy calls
 
-  onOpen(wire: Wire): void {
-    this.#wire = wire
-    if (this.#stage === 'over') return wire.terminate()
-    if (!this.#way.hop.tls) this.#ask()
+  onOpen(socket: ByteSocket): void {
+    this.#socket = socket
+    if (this.#stage === 'over') return socket.terminate()
+    if (!this.#target.hop.tls) this.#sendConnect()
   }
 
   onHandshake(success: boolean, error: Error | null): void {
     if (this.#stage !== 'connecting') return
-    if (success) this.#ask()
+    if (success) this.#sendConnect()
     else this.onLost(error)
   }
 
   onDrain(): void {
-    if (this.#stage === 'asked') this.#flush()
+    if (this.#stage === 'requested') this.#flush()
   }
 
   onData(chunk: Buffer): void {
-    // After the handing over these are the encrypted bytes of the upstream, which its own wire decrypts.
+    // Behind the handover these are encrypted bytes of the upstream, which the inner socket decrypts.
     if (this.#stage === 'over') return
-    if (this.#stage === 'connecting') return this.#fail(proxyMalformed(this.#way.proxy, 'it spoke before it was asked'))
+    if (this.#stage === 'connecting')
+      return this.#fail(proxyMalformed(this.#target.proxy, 'it spoke before it was asked'))
     try {
       this.#parser.feed(chunk)
       // A refusal's body is not waited for.
       if (this.#parser.next() === 'head') this.#answered(this.#parser.head!.status)
     } catch (thrown) {
       if (!(thrown instanceof MalformedResponseError)) throw thrown
-      this.#fail(proxyMalformed(this.#way.proxy, thrown.message))
+      this.#fail(proxyMalformed(this.#target.proxy, thrown.message))
     }
   }
 
@@ -125,45 +126,45 @@ export class Tunnel implements Wire, WireUser {
   }
 
   onLost(error: unknown): void {
-    const { proxy } = this.#way
+    const { proxy } = this.#target
     if (this.#stage === 'connecting') this.#fail(unreachable(error, proxySubject(proxy)))
-    else if (this.#stage === 'asked') this.#fail(proxyCut(proxy, error))
+    else if (this.#stage === 'requested') this.#fail(proxyCut(proxy, error))
   }
 
   // ---- inside
 
-  #ask(): void {
-    this.#stage = 'asked'
+  #sendConnect(): void {
+    this.#stage = 'requested'
     this.#flush()
   }
 
   #flush(): void {
-    const { request } = this.#way
+    const { request } = this.#target
     const left = request.length - this.#written
     if (left === 0) return
-    const taken = this.#wire!.write(request, this.#written, left)
-    // Closed: its event is under way.
+    const taken = this.#socket!.write(request, this.#written, left)
+    // Negative = closed: the event of the close follows.
     if (taken > 0) this.#written += taken
   }
 
   #answered(status: number): void {
-    const { proxy } = this.#way
+    const { proxy } = this.#target
     if (status < 200 || status > 299) return this.#fail(proxyRefused(proxy, status))
-    // In TLS the client speaks first: what came along is not the upstream's, and would be taken for it.
+    // In TLS the client sends first: these bytes are not the upstream's, and would be taken for its.
     if (this.#parser.leftover > 0)
       return this.#fail(proxyMalformed(proxy, 'it sent bytes before the upstream was asked'))
-    if (this.#written < this.#way.request.length)
+    if (this.#written < this.#target.request.length)
       return this.#fail(proxyMalformed(proxy, 'it answered before it had the request'))
-    this.#handOver(this.#wire!)
+    this.#handOver(this.#socket!)
   }
 
-  /** In TLS with the upstream the user hears of everything itself. */
-  #handOver(wire: Wire): void {
-    const { proxy, tls, hostname } = this.#way
+  /** From here on the listener gets the events itself. */
+  #handOver(socket: ByteSocket): void {
+    const { proxy, tls, hostname } = this.#target
     this.#stage = 'over'
     try {
-      if (wire instanceof NestedWire) wire.secure(this.#user, tls, hostname)
-      else if (!secureWire(wire, this.#user, tls)) this.#fail(proxyCut(proxy, undefined))
+      if (socket instanceof TlsInTlsSocket) socket.secure(this.#listener, tls, hostname)
+      else if (!startTls(socket, this.#listener, tls)) this.#fail(proxyCut(proxy, undefined))
     } catch (thrown) {
       this.#fail(unreachable(thrown, tunnelSubject(proxy)))
     }
@@ -171,6 +172,6 @@ export class Tunnel implements Wire, WireUser {
 
   #fail(error: GatewayError): void {
     this.terminate()
-    this.#user.tunnelFailed(error)
+    this.#listener.tunnelFailed(error)
   }
 }

@@ -3,7 +3,7 @@ import { GatewayError } from '../../core/errors.ts'
 import type { CallHead, ProxyRules, UpstreamProxy } from '../../core/transport.ts'
 import { isToken } from '../syntax.ts'
 
-/** Where connections of a pool lead. */
+/** Scheme, host, port and proxy: what requests on one connection have in common. */
 export interface Origin {
   /** `https://host:443`, with the key of the proxy if there is one: equal for equal origins. */
   readonly key: string
@@ -11,11 +11,11 @@ export interface Origin {
   /** A name or an address, without the brackets of IPv6. */
   readonly hostname: string
   readonly port: number
-  /** Absent = connections lead there straight. */
+  /** Absent = direct connections. */
   readonly proxy: UpstreamProxy | undefined
 }
 
-/** All but what depends on the body; ends after the last header line, before `content-length`. */
+/** The heads of an upstream as bytes, up to `content-length`, which depends on the body. */
 export interface PreparedHead {
   readonly origin: Origin
   readonly get: Buffer
@@ -23,7 +23,7 @@ export interface PreparedHead {
   readonly delete: Buffer
 }
 
-/** Framing, hop-by-hop headers and the host are the transport's own: given ones are not sent. */
+/** Host, framing and hop-by-hop headers are the transport's own: given ones are not sent. */
 const ownHeaders = new Set([
   'host',
   'content-length',
@@ -38,7 +38,7 @@ const ownHeaders = new Set([
   'accept-encoding',
 ])
 
-/** Control characters but TAB, and what Latin-1 cannot say: these could end the header early or lie. */
+/** Control characters other than TAB could inject headers; what is not Latin-1 cannot be encoded. */
 const forbiddenInValue = /[^\t\x20-\x7e\x80-\xff]/
 
 /**

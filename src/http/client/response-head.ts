@@ -1,6 +1,6 @@
 /** The head of an HTTP/1.1 response, read strictly: what RFC 9112 lets a client repair is refused. */
 import { HeaderFields } from '../header-fields.ts'
-import { carriageReturn, hasWord, isFieldByte, lineFeed, parseDigits, space } from '../syntax.ts'
+import { carriageReturn, hasToken, isFieldByte, lineFeed, parseDigits, space } from '../syntax.ts'
 
 /** Why a response was refused: a few words, fit for the client; no bytes of the upstream in it. */
 export class MalformedResponseError extends Error {
@@ -30,16 +30,16 @@ export class ResponseHead extends HeaderFields {
   constructor(bytes: Buffer, start: number, end: number) {
     const status = parseStatus(bytes, start)
     super(bytes, skipReason(bytes, start + 12, end), end - 2, malformed)
-    const isOld = bytes[start + 7] === 48
+    const isHttp10 = bytes[start + 7] === 48
     this.status = status
     this.contentLength = this.#length()
     this.chunked = this.#isChunked()
     if (this.chunked) {
       if (this.contentLength >= 0) throw malformed('content-length beside transfer-encoding')
-      if (isOld) throw malformed('transfer-encoding in HTTP/1.0')
+      if (isHttp10) throw malformed('transfer-encoding in HTTP/1.0')
     }
     const connection = this.get('connection')?.toLowerCase() ?? ''
-    this.keepAlive = isOld ? hasWord(connection, 'keep-alive') : !connection || !hasWord(connection, 'close')
+    this.keepAlive = isHttp10 ? hasToken(connection, 'keep-alive') : !connection || !hasToken(connection, 'close')
     const keepAlive = this.get('keep-alive')
     this.keepAliveMs = keepAlive === null ? Infinity : keepAliveMsOf(keepAlive.toLowerCase())
     const encoding = this.get('content-encoding') ?? ''

@@ -1,30 +1,30 @@
-/** A socket as the client needs it: whoever uses one does not care what it leads through. */
+/** Sockets of the client: plain TCP or TLS, on one interface. */
 import type { Socket, SocketHandler } from 'bun'
 import type { Writable } from './request-writer.ts'
 
-/** Bun's sockets are such. */
-export interface Wire extends Writable {
+/** A stream of bytes with backpressure. Bun's sockets implement it. */
+export interface ByteSocket extends Writable {
   pause(): void
   resume(): void
   /** Closes at once. */
   terminate(): void
 }
 
-/** Hears of everything that happens on a wire. `onLost` may come more than once, also after `terminate`. */
-export interface WireUser {
-  /** TCP stands. With TLS the handshake is still to come. */
-  onOpen(wire: Wire): void
-  /** Only with TLS: it stands, or `error` says why not. */
+/** Receives the events of a socket. `onLost` may come more than once, also after `terminate`. */
+export interface SocketListener {
+  /** TCP is connected. With TLS the handshake follows. */
+  onOpen(socket: ByteSocket): void
+  /** With TLS only: established, or `error` says why not. */
   onHandshake(success: boolean, error: Error | null): void
   onData(chunk: Buffer): void
   onDrain(): void
   /** The peer sent FIN. */
   onEnd(): void
-  /** The socket is closed or could never be opened; any of the socket's events may bring this first. */
+  /** The socket is closed or could not be opened; it may be the first event. */
   onLost(error: unknown): void
 }
 
-/** What TLS needs. One object per origin. */
+/** TLS settings. One object per origin. */
 export interface TlsSettings {
   readonly rejectUnauthorized: true
   /** In ALPN's own format. */
@@ -35,17 +35,17 @@ export interface TlsSettings {
 }
 
 /** Where a socket is opened to. */
-export interface Hop {
+export interface SocketTarget {
   readonly hostname: string
   readonly port: number
   /** Absent = plain TCP. */
   readonly tls: TlsSettings | undefined
 }
 
-/** One set of handlers for all sockets: Bun keeps the user itself in `socket.data`. */
-const handlers: SocketHandler<WireUser> = {
+/** One set of handlers for all sockets: Bun keeps the listener itself in `socket.data`. */
+const handlers: SocketHandler<SocketListener> = {
   open: socket => socket.data.onOpen(socket),
-  handshake: (socket, success, error) => (socket.data as WireUser).onHandshake(success, error),
+  handshake: (socket, success, error) => (socket.data as SocketListener).onHandshake(success, error),
   data: (socket, chunk) => socket.data.onData(chunk as Buffer),
   drain: socket => socket.data.onDrain(),
   end: socket => socket.data.onEnd(),
@@ -53,23 +53,27 @@ const handlers: SocketHandler<WireUser> = {
   error: (socket, error) => socket.data.onLost(error),
 }
 
-/** Connects; the user hears of nothing before this has returned. */
-export function openWire(user: WireUser, { hostname, port, tls }: Hop): void {
-  const options = { hostname, port, data: user, socket: handlers }
+/** Connects. No event is delivered before this has returned. */
+export function openSocket(listener: SocketListener, { hostname, port, tls }: SocketTarget): void {
+  const options = { hostname, port, data: listener, socket: handlers }
   try {
-    const connecting = Bun.connect<WireUser>(tls ? { ...options, tls } : options)
-    connecting.catch(error => user.onLost(error))
+    const connecting = Bun.connect<SocketListener>(tls ? { ...options, tls } : options)
+    connecting.catch(error => listener.onLost(error))
   } catch (thrown) {
-    queueMicrotask(() => user.onLost(thrown))
+    queueMicrotask(() => listener.onLost(thrown))
   }
 }
 
 /**
- * Begins TLS on an open socket of plain TCP. `user` hears `onOpen` at once and then of what is inside; the former user
- * goes on to hear of the bytes as they are on the network. False = the socket is closed.
+ * Begins TLS on a connected plain socket. `listener` gets `onOpen` at once and then the decrypted bytes; the former
+ * listener still gets the encrypted ones. False = the socket is closed.
  */
-export function secureWire(socket: Wire, user: WireUser, tls: TlsSettings): boolean {
-  // Of a socket that is closed Bun makes none, whatever its types say.
-  const pair: unknown = (socket as Socket<WireUser>).upgradeTLS<WireUser>({ data: user, tls, socket: handlers })
+export function startTls(socket: ByteSocket, listener: SocketListener, tls: TlsSettings): boolean {
+  // For a closed socket Bun returns undefined, although its types do not say so.
+  const pair: unknown = (socket as Socket<SocketListener>).upgradeTLS<SocketListener>({
+    data: listener,
+    tls,
+    socket: handlers,
+  })
   return pair !== undefined
 }

@@ -1,50 +1,48 @@
-/** Where the body of a request ends: after so many bytes, or with its last chunk. */
+/** Framing of a request body: by content-length or by chunks (RFC 9112, 6). */
 import { ChunkedReader } from '../chunked-reader.ts'
 import { noBytes } from './receive-buffer.ts'
 import { RefusedRequest } from './request-head.ts'
 import type { RequestHead } from './request-head.ts'
 
-/**
- * Hears of the pieces of a body in their order, and of its end once. A body that is known to be empty is never told of.
- */
-export interface BodyTaker {
-  /** The bytes are the taker's from now on. */
+/** Receives the pieces of a body in order, then its end once. Neither is called for a body of length 0. */
+export interface BodyReceiver {
+  /** The receiver owns the bytes from now on. */
   push(piece: Uint8Array): void
   end(): void
 }
 
-/** One per connection, begun anew for each request. */
+/** One per connection; `begin` resets it for each request. */
 export class BodyFraming {
   /** Bytes still to come; -1 = the body has chunks. */
   #left = 0
   #chunks: ChunkedReader | undefined
 
-  /** The body of another request. Its length in bytes; -1 = its chunks say it. */
+  /** For the next request. Returns the length of its body in bytes; -1 = chunked. */
   begin({ chunked, contentLength }: RequestHead): number {
     this.#left = chunked ? -1 : Math.max(contentLength, 0)
     if (chunked) (this.#chunks ??= new ChunkedReader(why => new RefusedRequest(400, why))).reset()
     return this.#left
   }
 
-  /** Gives `taker` what belongs to the body; returns what comes after it. Throws RefusedRequest. */
-  take(bytes: Buffer, taker: BodyTaker): Buffer {
-    if (this.#left < 0) return this.#takeChunks(bytes, this.#chunks!, taker)
+  /** Gives `receiver` the bytes of the body; returns those behind it. Throws RefusedRequest. */
+  take(bytes: Buffer, receiver: BodyReceiver): Buffer {
+    if (this.#left < 0) return this.#takeChunks(bytes, this.#chunks!, receiver)
     const isAll = bytes.length <= this.#left
     const length = isAll ? bytes.length : this.#left
     this.#left -= length
     const rest = isAll ? noBytes : bytes.subarray(length)
-    taker.push(isAll ? bytes : bytes.subarray(0, length))
-    if (this.#left === 0) taker.end()
+    receiver.push(isAll ? bytes : bytes.subarray(0, length))
+    if (this.#left === 0) receiver.end()
     return rest
   }
 
-  #takeChunks(bytes: Buffer, chunks: ChunkedReader, taker: BodyTaker): Buffer {
+  #takeChunks(bytes: Buffer, chunks: ChunkedReader, receiver: BodyReceiver): Buffer {
     const { length } = bytes
     for (let at = 0; at < length; at = chunks.at) {
       const event = chunks.read(bytes, at)
-      if (event === 'body') taker.push(chunks.piece)
+      if (event === 'body') receiver.push(chunks.piece)
       else {
-        if (event === 'end') taker.end()
+        if (event === 'end') receiver.end()
         return chunks.at === length ? noBytes : bytes.subarray(chunks.at)
       }
     }

@@ -1,38 +1,35 @@
 /**
- * How fast the body of a request has to come. Only time in which somebody waits for it counts, so a client that the
- * gateway holds back is never too slow; and only the average since the start counts, so a pause is forgiven to whoever
- * was fast before. The numbers are those of Kestrel's MinRequestBodyDataRate
+ * The minimum data rate of a request body. Only time in which the gateway waits for the body counts, so backpressure
+ * never makes a client too slow; and only the average since the start counts, so a fast client may pause. The numbers
+ * are those of Kestrel's MinRequestBodyDataRate
  * (https://learn.microsoft.com/aspnet/core/fundamentals/servers/kestrel/options#minimum-request-body-data-rate).
  */
 
 const bytesPerSecondMin = 240
-/** Waited in addition to what the rate allows: for clients that are asked to send, and for a line that stumbles. */
+/** Waited in addition to what the rate allows: for `100 Continue`, and for packets that are sent again. */
 const graceMs = 5000
-/** Between two pieces, however much came before. */
+/** The longest wait for the next piece, however fast the body was before. */
 const gapMs = 60_000
 
-/**
- * One per connection, begun anew for each body. All moments are `Clock.monotonicMs`; `waited` belongs to a `wanted`
- * before it.
- */
-export class BodyPace {
-  /** How long may still be waited for this body, if nothing more of it came. */
+/** One per connection, reset for each body. All times are `Clock.monotonicMs`; `waited` follows a `waitStarted`. */
+export class BodyRate {
+  /** How long the body may still be waited for, if nothing more of it arrives. */
   #creditMs = graceMs
-  /** `Clock.monotonicMs` since which it is waited for. */
+  /** Since when it is waited for. */
   #sinceMs = 0
 
-  /** Another body. */
-  begin(): void {
+  /** For the next body. */
+  reset(): void {
     this.#creditMs = graceMs
   }
 
-  /** Somebody begins to wait for more of it. */
-  wanted(nowMs: number): void {
+  /** From now on more of it is waited for. */
+  waitStarted(nowMs: number): void {
     this.#sinceMs = nowMs
   }
 
-  /** These bytes came, whether somebody waited for them or not. */
-  came(bytes: number): void {
+  /** Bytes arrived, waited for or not. */
+  received(bytes: number): void {
     this.#creditMs += (bytes / bytesPerSecondMin) * 1000
   }
 
@@ -42,15 +39,18 @@ export class BodyPace {
     this.#sinceMs = nowMs
   }
 
-  /** When it is too slow, if nothing more comes and somebody waits. */
-  get dueMs(): number {
+  /** When the body is too slow, if it is waited for and nothing more arrives. */
+  get deadlineMs(): number {
     return this.#sinceMs + Math.min(this.#creditMs, gapMs)
   }
 
-  /** What to tell the client once that is so. */
+  /** The message for the client behind the deadline. */
   get problem(): string {
     if (this.#creditMs > gapMs)
       return `nothing of the body came for ${gapMs / 1000} s; send the request again, its body without a pause`
-    return `the body came too slowly: less than ${bytesPerSecondMin} bytes a second on average, beyond ${graceMs / 1000} s of grace; send the request again, its body at once`
+    return (
+      `the body came too slowly: less than ${bytesPerSecondMin} bytes a second on average, ` +
+      `beyond ${graceMs / 1000} s of grace; send the request again, its body at once`
+    )
   }
 }

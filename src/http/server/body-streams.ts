@@ -1,26 +1,26 @@
-/** Both ends of an answer that comes piece by piece: how its pieces are framed, and how they are fetched. */
+/** Streamed answers: framing of their pieces, and reading those that are a `ReadableStream`. */
 import { isAnswerStream } from '../../core/answer.ts'
 import type { AnswerBody, AnswerSink, AnswerStream } from '../../core/answer.ts'
 import type { ServerRequest } from './server-request.ts'
 
-/** The connection, as a stream sees it. What belongs to a request that is over is not sent. */
-export interface StreamLine {
-  /** Too much waits for the client. */
+/** The connection, as a stream sees it. Pieces for a request that is over are dropped. */
+export interface StreamConnection {
+  /** The send queue is beyond its high-water mark. */
   readonly full: boolean
   streamed(request: ServerRequest, piece: Uint8Array | string): void
   streamEnded(request: ServerRequest, isComplete: boolean): void
 }
 
 /**
- * Frames the pieces of one answer, as chunks (RFC 9112, 7.1) or as they are. The framing comes in pieces of its own:
- * the bytes are not copied.
+ * Frames the pieces of one answer, as chunks (RFC 9112, 7.1) or as they are. Bytes are not copied: the chunk framing
+ * is queued as pieces of its own.
  */
 export class StreamSink implements AnswerSink {
-  readonly #connection: StreamLine
+  readonly #connection: StreamConnection
   readonly #request: ServerRequest
   readonly #chunked: boolean
 
-  constructor(connection: StreamLine, request: ServerRequest, chunked: boolean) {
+  constructor(connection: StreamConnection, request: ServerRequest, chunked: boolean) {
     this.#connection = connection
     this.#request = request
     this.#chunked = chunked
@@ -52,13 +52,13 @@ export class StreamSink implements AnswerSink {
   }
 }
 
-/** A stream that has to be asked for its pieces. */
-export class PulledStream implements AnswerStream {
+/** Makes an answer stream of a `ReadableStream`, which is pulled as long as the sink has room. */
+export class ReadableStreamSource implements AnswerStream {
   readonly #reader: ReadableStreamDefaultReader<Uint8Array>
   #sink: AnswerSink | undefined
   #reading = false
 
-  /** Throws when somebody else reads `stream`. */
+  /** Throws when `stream` is locked. */
   constructor(stream: ReadableStream<Uint8Array>) {
     this.#reader = stream.getReader()
   }
@@ -87,7 +87,7 @@ export class PulledStream implements AnswerStream {
         this.#sink?.write(value)
       }
     } catch {
-      // The producer has failed: a cut is the one way to say so now.
+      // The producer has failed behind the head: only a cut can tell the client.
       const sink = this.#sink
       this.#sink = undefined
       sink?.abort()
@@ -103,7 +103,7 @@ export class PulledStream implements AnswerStream {
   }
 }
 
-/** For an answer that nobody gets. */
+/** Ends the body of an answer that is not sent. */
 export function cancelBody(body: AnswerBody): void {
   if (isAnswerStream(body)) body.cancel()
   else if (body instanceof ReadableStream) void body.cancel().catch(() => {})

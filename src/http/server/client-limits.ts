@@ -1,14 +1,17 @@
-/** How long a client is waited for, and how much of it is kept meanwhile. */
+/** Time limits and buffer sizes of a client's connection. */
 
-/** A client that says nothing between two requests is waited for that long. */
-export const idleMs = 255_000
-/** From the first byte of a head to its last; for the rest of a body that nobody wants; for a client to take a piece of its answer. */
-export const stalledMs = 60_000
-/** Sent after the request, while it is not answered: kept up to here, then the client has to wait. */
+/** Idle time between two requests (keep-alive). */
+export const keepAliveTimeoutMs = 255_000
+/**
+ * The time for a whole head, counted from its first byte; for a connection's first request; for the rest of a body that
+ * is discarded; and for a client to take at least one byte of what is sent.
+ */
+export const stallTimeoutMs = 60_000
+/** Pipelined bytes that are buffered behind a request without an answer; beyond them reading pauses (backpressure). */
 export const pipelinedBytesMax = 64 * 1024
-/** The rest of a body that nobody wants is read up to here, so that the client gets to see its answer. */
+/** So much of an unread body is discarded, so that the client reads its answer; beyond it the client is cut. */
 export const discardedBytesMax = 64 * 1024 * 1024
-/** More than this waits for the client: the upstream has to wait too. */
-export const fullBytes = 256 * 1024
-/** A client that is told goodbye may read for so long: bytes that nobody reads here would reset its connection. */
-export const goodbyeMs = 2000
+/** High-water mark of the send queue: beyond it the upstream has to wait for the client. */
+export const sendHighWaterBytes = 256 * 1024
+/** How long a lingering close waits for the client's FIN (RFC 9112, 9.6). */
+export const lingerMs = 2000

@@ -1,27 +1,5 @@
 import { expect, test } from 'bun:test'
-import { connectionLimit, descriptorsIn, descriptorsMax } from './connection-limit.ts'
-
-// proc_pid_limits(5), as Linux 6 writes it.
-const limits = (
-  files: string,
-): string => `Limit                     Soft Limit           Hard Limit           Units     
-Max cpu time              unlimited            unlimited            seconds   
-Max core file size        0                    unlimited            bytes     
-Max processes             63448                63448                processes 
-Max open files            ${files.padEnd(20)} 524288               files     
-Max locked memory         8388608              8388608              bytes     
-`
-
-test('the soft limit of open files is read, as a number or as none', () => {
-  expect(descriptorsIn(limits('1024'))).toBe(1024)
-  expect(descriptorsIn(limits('unlimited'))).toBe(Infinity)
-  expect(descriptorsIn('')).toBeUndefined()
-  expect(descriptorsIn('Max open files\n')).toBeUndefined()
-})
-
-test.skipIf(process.platform !== 'linux')('this process has a limit that can be read', () => {
-  expect(descriptorsMax()).toBeGreaterThan(64)
-})
+import { connectionLimit } from './connection-limit.ts'
 
 test('what is left for clients leaves their upstreams as much, and the rest of the gateway its own', () => {
   expect(connectionLimit(undefined, 128)).toBe(25)
@@ -39,7 +17,8 @@ test('a setting is followed as far as it can be', () => {
   expect(connectionLimit('480', 1024)).toBe(480)
   expect(connectionLimit('50000', undefined)).toBe(50_000)
   expect(() => connectionLimit('481', 1024)).toThrow(
-    'MODELGATE_MAX_CONNECTIONS is 481, which needs 1026 open files (each client has an upstream), and this process may open 1024; ' +
+    'MODELGATE_MAX_CONNECTIONS is 481, which needs 1026 open files (each client has an upstream), ' +
+      'and this process may open 1024; ' +
       'raise that limit (ulimit -n, LimitNOFILE= of systemd, --ulimit nofile= of Docker) or lower the variable',
   )
   for (const bad of ['0', '-1', '1e3', 'many', '1.5', ' 5', '99999999'])

@@ -1,32 +1,30 @@
-/** So many connections have place at once; when there is none left, the one that was idle the longest goes. */
-import type { ClientConnection } from './connection.ts'
+/** Limits the number of open connections; when all slots are taken, the one that was idle longest is evicted. */
+import type { OwnedConnection } from './connection-owner.ts'
 
-/** Idle for less than this, a connection stays: its client has just come, or its next request is on the way. */
-const freshMs = 1000
-/** All connections are looked through at most so often, however many want in. */
-const lookAgainMs = 100
-/** And so many idle ones are remembered. */
-const rememberedMax = 1000
+/** Idle for less than this, a connection is not evicted: its client is new, or its next request is on the way. */
+const idleEvictionMinMs = 1000
+/** All connections are scanned for idle ones at most this often. */
+const scanIntervalMs = 100
+/** Candidates for eviction that one scan remembers. */
+const candidatesMax = 1000
 
-/**
- * The server keeps `connections` as they are. `idle` looks at every one of them; `hasPlace` does so ten times a second
- * at most, when all places are taken.
- */
-export class Room {
-  readonly connections = new Set<ClientConnection>()
+/** `idle` scans every connection; `reserve` does so at most ten times a second, when all slots are taken. */
+export class ConnectionSlots {
+  /** Maintained by the server. */
+  readonly connections = new Set<OwnedConnection>()
   readonly #max: number
-  /** Idle for long when all were looked through; the least recently used is the last. */
-  #longIdle: ClientConnection[] = []
-  #lookedMs = -Infinity
-  #closedIdle = 0
+  /** Found idle by the last scan; the least recently used is the last element. */
+  #candidates: OwnedConnection[] = []
+  #scannedMs = -Infinity
+  #evicted = 0
 
   constructor(max: number) {
     this.#max = max
   }
 
-  /** Connections that were closed to make place for others. */
+  /** Connections that were closed to free their slots. */
   get closedIdle(): number {
-    return this.#closedIdle
+    return this.#evicted
   }
 
   get idle(): number {
@@ -35,36 +33,37 @@ export class Room {
     return idle
   }
 
-  /** Whether one more may come in; makes place for it where that is possible. */
-  hasPlace(nowMs: number): boolean {
+  /** Whether there is a slot for one more connection; evicts an idle one where that is needed. */
+  reserve(nowMs: number): boolean {
     if (this.connections.size < this.#max) return true
     const idle = this.#leastRecentlyUsed(nowMs)
     if (!idle) return false
-    this.#closedIdle++
+    this.#evicted++
     idle.endWhenIdle()
     return true
   }
 
-  #leastRecentlyUsed(nowMs: number): ClientConnection | undefined {
-    const found = this.#remembered()
-    if (found || nowMs - this.#lookedMs < lookAgainMs) return found
-    this.#lookThrough(nowMs)
-    return this.#remembered()
+  #leastRecentlyUsed(nowMs: number): OwnedConnection | undefined {
+    const found = this.#takeCandidate()
+    if (found || nowMs - this.#scannedMs < scanIntervalMs) return found
+    this.#scan(nowMs)
+    return this.#takeCandidate()
   }
 
-  /** Whoever was used since the look is not the least recently used any more. */
-  #remembered(): ClientConnection | undefined {
+  /** Passes over those that were used since the scan. */
+  #takeCandidate(): OwnedConnection | undefined {
     for (;;) {
-      const connection = this.#longIdle.pop()
-      if (!connection || connection.idleSinceMs <= this.#lookedMs - freshMs) return connection
+      const connection = this.#candidates.pop()
+      if (!connection || connection.idleSinceMs <= this.#scannedMs - idleEvictionMinMs) return connection
     }
   }
 
-  #lookThrough(nowMs: number): void {
-    this.#lookedMs = nowMs
-    const idle: ClientConnection[] = []
-    for (const connection of this.connections) if (connection.idleSinceMs <= nowMs - freshMs) idle.push(connection)
+  #scan(nowMs: number): void {
+    this.#scannedMs = nowMs
+    const idle: OwnedConnection[] = []
+    for (const connection of this.connections)
+      if (connection.idleSinceMs <= nowMs - idleEvictionMinMs) idle.push(connection)
     idle.sort((one, other) => one.idleSinceMs - other.idleSinceMs)
-    this.#longIdle = idle.slice(0, rememberedMax).reverse()
+    this.#candidates = idle.slice(0, candidatesMax).reverse()
   }
 }

@@ -1,89 +1,93 @@
-/** One client's connection: one request after another, each answered whole or piece by piece; trusts no byte. */
+/** One client's connection: reads one request after another and sends their answers; no byte of a client is trusted. */
 import type { Socket } from 'bun'
 import { isAnswerStream } from '../../core/answer.ts'
 import type { Answer, AnswerStream } from '../../core/answer.ts'
 import { GatewayError } from '../../core/errors.ts'
-import type { TurnTask } from '../../lib/end-of-turn.ts'
 import { TimerEntry } from '../../lib/timer-wheel.ts'
-import { AnswerHead, framingOf } from './response-head.ts'
-import { Backlog, noBytes } from './receive-buffer.ts'
 import { BodyFraming } from './body-framing.ts'
-import type { BodyTaker } from './body-framing.ts'
-import { BodyPace } from './body-rate.ts'
-import { ServerRequest } from './server-request.ts'
-import type { Host } from './connection-host.ts'
+import type { BodyReceiver } from './body-framing.ts'
+import { BodyRate } from './body-rate.ts'
+import { cancelBody, ReadableStreamSource, StreamSink } from './body-streams.ts'
+import type { StreamConnection } from './body-streams.ts'
+import {
+  discardedBytesMax,
+  keepAliveTimeoutMs,
+  lingerMs,
+  pipelinedBytesMax,
+  sendHighWaterBytes,
+  stallTimeoutMs,
+} from './client-limits.ts'
+import type { ConnectionOwner, OwnedConnection } from './connection-owner.ts'
+import { HeadReader } from './head-reader.ts'
 import { IncomingBody } from './incoming-body.ts'
 import type { BodySource } from './incoming-body.ts'
-import { Outbox } from './send-queue.ts'
-import { discardedBytesMax, fullBytes, goodbyeMs, idleMs, pipelinedBytesMax, stalledMs } from './client-limits.ts'
-import { headBytesMax } from '../header-fields.ts'
-import { RefusedRequest, refuseHopeless, RequestHead } from './request-head.ts'
-import { cancelBody, PulledStream, StreamSink } from './body-streams.ts'
-import type { StreamLine } from './body-streams.ts'
+import { noBytes, ReceiveBuffer } from './receive-buffer.ts'
+import { RefusedRequest } from './request-head.ts'
+import type { RequestHead } from './request-head.ts'
+import { framingOf, ResponseHead } from './response-head.ts'
+import { SendQueue } from './send-queue.ts'
+import { ServerRequest } from './server-request.ts'
 
-/** `body` = the answer is out, the body is not yet through. `ending` = closes when everything is sent. */
-type Phase = 'head' | 'request' | 'body' | 'ending' | 'closed'
+/**
+ * `head` = idle, or a head arrives; `request` = a request is answered; `discard` = the answer is sent, the rest of the
+ * request's body is read and discarded; `closing` = closes when all is sent.
+ */
+type Phase = 'head' | 'request' | 'discard' | 'closing' | 'closed'
 
-const blankLine = Buffer.from('\r\n\r\n')
-const left = (): GatewayError => new GatewayError('client-closed', 'the client left while sending its body')
-const tooLate = (): GatewayError =>
+const clientLeft = (): GatewayError => new GatewayError('client-closed', 'the client left while sending its body')
+const answeredEarly = (): GatewayError =>
   new GatewayError('client-closed', 'the request is answered: the rest of its body is not read')
 
-/** Belongs to one `Host`. `close` and `lost` may be called at any time and more than once. */
-export class ClientConnection extends TimerEntry implements BodySource, StreamLine, TurnTask {
-  /** Waits in the server's list to be flushed. Owned by the server. */
+/** Belongs to one `ConnectionOwner`. `close` and `lost` may be called at any time and more than once. */
+export class ClientConnection extends TimerEntry implements OwnedConnection, BodySource, StreamConnection {
   queued = false
-  readonly #host: Host<ClientConnection>
+  readonly #owner: ConnectionOwner
   readonly #socket: Socket<ClientConnection>
-  readonly #outbox = new Outbox()
-  readonly #backlog = new Backlog()
+  readonly #sendQueue = new SendQueue()
+  readonly #receiveBuffer = new ReceiveBuffer()
+  readonly #heads = new HeadReader()
   #address: string | undefined
   #phase: Phase = 'head'
   #request: ServerRequest | undefined
   readonly #framing = new BodyFraming()
-  readonly #pace = new BodyPace()
-  /** Takes the rest of a body that is not wanted. */
-  readonly #nobody: BodyTaker = { push() {}, end: () => this.#next() }
-  #discarded = 0
-  /** Asked with `connection: close`, or unable to go on. */
-  #last = false
+  readonly #rate = new BodyRate()
+  /** Receives the rest of a body that is not read. */
+  readonly #discarder: BodyReceiver = { push() {}, end: () => this.#next() }
+  #discardedBytes = 0
+  /** The present answer is the last one on this connection. */
+  #closeAfterAnswer = false
+  /** The body of the present answer, while it is streamed. */
   #stream: AnswerStream | undefined
-  /** Reading is stopped. */
-  #resting = false
-  /** Requests wait until the client has taken the answers before them. */
-  #held = false
-  /** `Clock.monotonicMs` when it came to rest the last time. */
-  #restedMs: number
-  /** Bytes of a head are there, but not all. */
-  #headBegan = false
-  /** Bytes of the backlog in which no head ends. */
-  #searched = 0
-  /** `100 Continue` is said. */
+  #readPaused = false
+  /** Bytes in the receive buffer wait until the client has taken the answers before them. */
+  #pipeliningPaused = false
+  /** `Clock.monotonicMs` when it became idle the last time. */
+  #idleSinceMs: number
+  /** `100 Continue` is sent. */
   #continued = false
-  /** What comes of the present body cannot be understood, or is not waited for. */
-  #broken = false
-  /** The client cannot know from the bytes alone that its answer is not complete. */
-  #reset = false
-  /** The client takes nothing: the deadline is its own. */
-  #stalling = false
-  /** The client has said that it sends nothing more. */
-  #deaf = false
+  /** The rest of the present body cannot be framed, or is not waited for. */
+  #bodyBroken = false
+  /** An orderly close would look like the end of the answer: the connection has to be reset. */
+  #resetOnClose = false
+  /** The socket takes no bytes: the deadline is that of the client's next read. */
+  #sendStalled = false
+  /** The client has closed its sending side (half-close). */
+  #halfClosed = false
 
-  constructor(host: Host<ClientConnection>, socket: Socket<ClientConnection>) {
+  constructor(owner: ConnectionOwner, socket: Socket<ClientConnection>) {
     super()
-    this.#host = host
+    this.#owner = owner
     this.#socket = socket
-    this.#restedMs = this.#deadline(stalledMs)
+    this.#idleSinceMs = this.#setDeadline(stallTimeoutMs)
   }
 
   get address(): string {
     return (this.#address ??= this.#socket.remoteAddress ?? '')
   }
 
-  /** `Clock.monotonicMs` since which no whole request is there and nothing waits to be sent; Infinity = in use, or closed. */
   get idleSinceMs(): number {
-    const isUsed = this.#phase !== 'head' || this.queued || this.#outbox.size > 0
-    return isUsed ? Infinity : this.#restedMs
+    const isUsed = this.#phase !== 'head' || this.queued || this.#sendQueue.size > 0
+    return isUsed ? Infinity : this.#idleSinceMs
   }
 
   // ---- what the socket calls
@@ -98,71 +102,68 @@ export class ClientConnection extends TimerEntry implements BodySource, StreamLi
     }
   }
 
-  /** The client sends nothing more. Whoever waits for an answer would not say so: it has left. */
+  /** FIN of the client. Half-close during a call counts as leaving: clients that wait for an answer do not do it. */
   ended(): void {
     if (this.#phase === 'closed') return
-    this.#deaf = true
+    this.#halfClosed = true
     if (this.#phase === 'request') return this.close()
-    this.#last = true
-    if (this.#phase === 'body') this.#next()
-    else this.#phase = 'ending'
+    this.#closeAfterAnswer = true
+    if (this.#phase === 'discard') this.#next()
+    else this.#phase = 'closing'
     this.flush()
   }
 
-  /** The connection is gone, whoever ended it. */
+  /** The socket is closed, by either side. */
   lost(): void {
     if (this.#phase === 'closed') return
     this.#phase = 'closed'
-    this.#host.wheel.cancel(this)
-    this.#outbox.clear()
-    this.#backlog.clear()
+    this.#owner.wheel.cancel(this)
+    this.#sendQueue.clear()
+    this.#receiveBuffer.clear()
     const request = this.#request
     const stream = this.#stream
     this.#request = undefined
     this.#stream = undefined
-    this.#host.closed(this)
-    if (request) this.#guard(() => request.abort(left()))
+    this.#owner.closed(this)
+    if (request) this.#guard(() => request.abort(clientLeft()))
     if (stream) this.#guard(() => stream.cancel())
+  }
+
+  /** Sends what is queued; also called when the socket drains. */
+  flush(): void {
+    if (this.#phase === 'closed') return
+    const state = this.#sendQueue.flush(this.#socket)
+    if (state === 'closed') return this.close()
+    if (state === 'waiting') return this.#awaitClient()
+    this.#sendStalled = false
+    if (this.#stream) return this.#stream.resume()
+    if (this.#phase === 'closing') this.#closeLingering()
+    else if (this.#phase === 'head') this.#becomeIdle()
   }
 
   // ---- what the server calls
 
-  endOfTurn(): void {
+  endOfTick(): void {
     this.queued = false
     try {
       this.flush()
     } catch (thrown) {
-      this.#host.failed(this, thrown)
+      this.#owner.failed(this, thrown)
     }
   }
 
-  /** Sends what waits. */
-  flush(): void {
-    if (this.#phase === 'closed') return
-    const state = this.#outbox.flush(this.#socket)
-    if (state === 'closed') return this.close()
-    if (state === 'waiting') return this.#waitForClient()
-    this.#stalling = false
-    if (this.#stream) return this.#stream.resume()
-    if (this.#phase === 'ending') this.#finish()
-    else if (this.#phase === 'head') this.#rest()
-  }
-
-  /** Ends a connection without a request; others end with their answer. */
   endWhenIdle(): void {
-    this.#last = true
+    this.#closeAfterAnswer = true
     if (this.#phase !== 'head') return
-    if (this.#outbox.size === 0) return this.#leave()
-    this.#phase = 'ending'
+    if (this.#sendQueue.size === 0) return this.#closeInOrder()
+    this.#phase = 'closing'
   }
 
-  /** Lets whoever works on an answer end it now. */
   interrupt(error: GatewayError): void {
-    this.#last = true
+    this.#closeAfterAnswer = true
     if (this.#phase === 'request') this.#guard(() => this.#request!.interrupt(error))
   }
 
-  /** At once, whatever is under way. */
   close(): void {
     if (this.#phase === 'closed') return
     this.#socket.terminate()
@@ -170,96 +171,80 @@ export class ClientConnection extends TimerEntry implements BodySource, StreamLi
   }
 
   override expired(): void {
-    this.#guard(() => this.#tooSlow())
+    this.#guard(() => this.#timedOut())
   }
 
   // ---- what the body calls
 
   wanted(): void {
-    // In the middle of an answer a word about going on would be taken for a part of it.
+    // In the middle of an answer an interim response would be taken for a part of it.
     if (this.#request!.headers.expectsContinue && !this.#continued && !this.#stream) {
       this.#continued = true
-      this.#outbox.add('HTTP/1.1 100 Continue\r\n\r\n')
-      this.#host.flushSoon(this)
+      this.#sendQueue.add('HTTP/1.1 100 Continue\r\n\r\n')
+      this.#owner.flushSoon(this)
     }
-    this.#pace.wanted(this.#host.wheel.nowMs())
-    this.#watchBody()
+    this.#rate.waitStarted(this.#owner.wheel.nowMs())
+    this.#watchBodyRate()
   }
 
   pause(): void {
-    if (this.#resting || this.#phase === 'closed') return
-    this.#resting = true
+    if (this.#readPaused || this.#phase === 'closed') return
+    this.#readPaused = true
     this.#socket.pause()
   }
 
   resume(): void {
-    if (!this.#resting || this.#phase === 'closed') return
-    this.#resting = false
+    if (!this.#readPaused || this.#phase === 'closed') return
+    this.#readPaused = false
     this.#socket.resume()
   }
 
   // ---- reading
 
   #take(chunk: Buffer): void {
-    let rest = this.#backlog.length === 0 ? chunk : this.#backlog.join(chunk)
+    let rest = this.#receiveBuffer.length === 0 ? chunk : this.#receiveBuffer.join(chunk)
     while (rest.length > 0) {
       if (this.#phase === 'head') {
-        // Whoever asks and asks without reading would fill the memory with answers.
-        if (this.#outbox.size > fullBytes) return this.#hold(rest)
+        // A client that sends requests without reading answers would fill the memory with them.
+        if (this.#sendQueue.size > sendHighWaterBytes) return this.#pausePipelining(rest)
         rest = this.#takeHead(rest)
       } else if (this.#phase === 'request') {
-        if (this.#broken) return
-        if (this.#request!.body.ended) return this.#keep(rest)
+        if (this.#bodyBroken) return
+        if (this.#request!.body.ended) return this.#bufferPipelined(rest)
         rest = this.#takeBody(rest)
-      } else if (this.#phase === 'body') rest = this.#discard(rest)
+      } else if (this.#phase === 'discard') rest = this.#discard(rest)
       else return
     }
   }
 
-  /** What is left after the head; nothing when the head is not complete. */
+  /** Returns the bytes behind the head; nothing when the head is not complete. */
   #takeHead(bytes: Buffer): Buffer {
-    let start = 0
-    // RFC 9112, 2.2: an empty line before a request is passed over.
-    while (bytes[start] === 13 && bytes[start + 1] === 10) start += 2
-    const found = bytes.indexOf(blankLine, Math.max(start, this.#searched - 3))
-    const length = (found < 0 ? bytes.length : found + 4) - start
-    if (length > headBytesMax) throw new RefusedRequest(431, 'the headers are larger than 64 KiB')
-    if (found < 0) {
-      if (length > 0) this.#keepHead(start === 0 ? bytes : bytes.subarray(start))
-      return noBytes
-    }
-    const head = new RequestHead(bytes, start, found + 4)
-    const rest = found + 4 === bytes.length ? noBytes : bytes.subarray(found + 4)
-    return this.#begin(head, rest)
+    const wasPartial = this.#heads.hasPartialHead
+    const head = this.#heads.read(bytes)
+    const rest = this.#heads.takeRest()
+    if (head) return this.#begin(head, rest)
+    if (!wasPartial && rest.length > 0) this.#setDeadline(stallTimeoutMs)
+    this.#receiveBuffer.keep(rest)
+    return noBytes
   }
 
-  #keepHead(bytes: Buffer): void {
-    if (!this.#headBegan) this.#deadline(stalledMs)
-    this.#headBegan = true
-    refuseHopeless(bytes, this.#searched)
-    this.#searched = bytes.length
-    this.#backlog.keep(bytes)
-  }
-
-  /** What of the body is there is taken first: most requests are complete when they are handed over. */
+  /** Body bytes that came with the head are taken first: most requests are complete when they are handed over. */
   #begin(head: RequestHead, bytes: Buffer): Buffer {
     const request = new ServerRequest(this, head, new IncomingBody(this, this.#framing.begin(head)))
     this.#request = request
     this.#phase = 'request'
-    this.#headBegan = false
-    this.#searched = 0
     this.#continued = false
-    this.#pace.begin()
-    this.#last = !head.keepAlive || this.#host.stopping
+    this.#rate.reset()
+    this.#closeAfterAnswer = !head.keepAlive || this.#owner.stopping
     const rest = bytes.length > 0 && !request.body.ended ? this.#takeFirst(bytes) : bytes
-    const answer = this.#host.handle(request)
+    const answer = this.#owner.handle(request)
     if (answer instanceof Promise) this.#answerLater(request, answer)
     else this.#answer(request, answer)
     return rest
   }
 
   #answerLater(request: ServerRequest, answer: Promise<Answer>): void {
-    const failed = (thrown: unknown): void => this.#host.failed(this, thrown)
+    const failed = (thrown: unknown): void => this.#owner.failed(this, thrown)
     answer.then(made => {
       try {
         this.#answer(request, made)
@@ -279,41 +264,41 @@ export class ClientConnection extends TimerEntry implements BodySource, StreamLi
     }
   }
 
-  /** Gives the body what is its; returns what comes after it. */
+  /** Gives the body its bytes; returns those behind it. */
   #takeBody(bytes: Buffer): Buffer {
     const { body } = this.#request!
-    this.#pace.came(bytes.length)
+    this.#rate.received(bytes.length)
     if (body.awaited) {
-      this.#pace.waited(this.#host.wheel.nowMs())
-      this.#watchBody()
+      this.#rate.waited(this.#owner.wheel.nowMs())
+      this.#watchBodyRate()
     }
     return this.#framing.take(bytes, body)
   }
 
   #discard(bytes: Buffer): Buffer {
-    this.#discarded += bytes.length
-    if (this.#discarded > discardedBytesMax) {
+    this.#discardedBytes += bytes.length
+    if (this.#discardedBytes > discardedBytesMax) {
       this.close()
       return noBytes
     }
-    return this.#framing.take(bytes, this.#nobody)
+    return this.#framing.take(bytes, this.#discarder)
   }
 
-  /** What came behind a request waits for its answer. */
-  #keep(bytes: Buffer): void {
-    this.#backlog.keep(bytes)
+  /** Pipelined bytes wait for the answer to the present request. */
+  #bufferPipelined(bytes: Buffer): void {
+    this.#receiveBuffer.keep(bytes)
     if (bytes.length > pipelinedBytesMax) this.pause()
   }
 
-  /** What came waits until the client has taken its answers. */
-  #hold(bytes: Buffer): void {
-    this.#backlog.keep(bytes)
-    this.#held = true
+  /** Backpressure: nothing more is read until the client has taken its answers. */
+  #pausePipelining(bytes: Buffer): void {
+    this.#receiveBuffer.keep(bytes)
+    this.#pipeliningPaused = true
     this.pause()
   }
 
-  /** Takes what waited, as if it came just now. */
-  #again(): void {
+  /** Takes the bytes of the receive buffer as if they came now. */
+  #takeBuffered(): void {
     this.#guard(() => this.data(noBytes))
   }
 
@@ -323,24 +308,31 @@ export class ClientConnection extends TimerEntry implements BodySource, StreamLi
     if (this.#request !== request || this.#phase !== 'request') return cancelBody(answer.body)
     const { headers: head } = request
     const { body, status, headers } = answer
-    const stream = body instanceof ReadableStream ? new PulledStream(body) : isAnswerStream(body) ? body : undefined
+    const stream =
+      body instanceof ReadableStream ? new ReadableStreamSource(body) : isAnswerStream(body) ? body : undefined
     const framing = framingOf(body, status, head)
-    if (framing === 'until-close') this.#last = true
-    if (!request.body.ended && head.expectsContinue && !this.#continued) this.#last = true
-    const connection = this.#last ? 'close' : head.isOld ? 'keep-alive' : ''
-    // Not piped yet: when the head cannot be made, the stream ends with the connection.
+    if (framing === 'until-close') this.#closeAfterAnswer = true
+    if (!request.body.ended && head.expectsContinue && !this.#continued) this.#closeAfterAnswer = true
+    const connection = this.#closeAfterAnswer ? 'close' : head.isHttp10 ? 'keep-alive' : ''
+    // Set before it is piped: when the head cannot be made, the stream ends with the connection.
     this.#stream = stream
-    const answerHead = new AnswerHead({ status, headers, framing, connection, epochMs: this.#host.clock.epochMs() })
+    const responseHead = new ResponseHead({
+      status,
+      headers,
+      framing,
+      connection,
+      epochMs: this.#owner.clock.epochMs(),
+    })
     const sendsBody = head.method !== 'HEAD' && framing !== 'none'
     if (stream && sendsBody) {
-      this.#outbox.add(answerHead)
+      this.#sendQueue.add(responseHead)
       stream.pipe(new StreamSink(this, request, framing === 'chunked'))
-      return this.#host.flushSoon(this)
+      return this.#owner.flushSoon(this)
     }
     this.#stream = undefined
     stream?.cancel()
-    this.#outbox.add(answerHead)
-    if (sendsBody && (typeof body === 'string' || body instanceof Uint8Array)) this.#outbox.add(body)
+    this.#sendQueue.add(responseHead)
+    if (sendsBody && (typeof body === 'string' || body instanceof Uint8Array)) this.#sendQueue.add(body)
     this.#answered()
   }
 
@@ -348,157 +340,158 @@ export class ClientConnection extends TimerEntry implements BodySource, StreamLi
 
   streamed(request: ServerRequest, piece: Uint8Array | string): void {
     if (this.#request !== request || !this.#stream) return
-    this.#outbox.add(piece)
-    this.#host.flushSoon(this)
+    this.#sendQueue.add(piece)
+    this.#owner.flushSoon(this)
   }
 
   streamEnded(request: ServerRequest, isComplete: boolean): void {
     if (this.#request !== request || !this.#stream) return
     this.#stream = undefined
     if (!isComplete) {
-      this.#last = true
-      this.#broken = true
-      // A chunked answer lacks its last chunk; without chunks an orderly end would look like the end of the answer.
-      this.#reset = request.headers.isOld
+      this.#closeAfterAnswer = true
+      this.#bodyBroken = true
+      // In HTTP/1.1 the last chunk is missing; without chunks an orderly close would look like the end of the answer.
+      this.#resetOnClose = request.headers.isHttp10
     }
     this.#answered()
   }
 
   get full(): boolean {
-    return this.#outbox.size > fullBytes
+    return this.#sendQueue.size > sendHighWaterBytes
   }
 
-  /** Everything of the answer is in the outbox. */
+  /** The whole answer is in the send queue. */
   #answered(): void {
     const { headers: head, body } = this.#request!
     this.#request!.complete()
     if (body.ended) return this.#next()
-    body.fail(tooLate())
-    // Whoever waits for `100 Continue` may never send the body it announced; an answer until the close needs the close.
-    if (this.#broken || (this.#last && (head.isOld || (head.expectsContinue && !this.#continued)))) return this.#next()
-    this.#phase = 'body'
-    this.#discarded = 0
+    body.fail(answeredEarly())
+    // A client that waits for `100 Continue` may never send its body; HTTP/1.0 may need the close to see the end.
+    const isNotWaitedFor = head.isHttp10 || (head.expectsContinue && !this.#continued)
+    if (this.#bodyBroken || (this.#closeAfterAnswer && isNotWaitedFor)) return this.#next()
+    this.#phase = 'discard'
+    this.#discardedBytes = 0
     this.resume()
-    this.#deadline(stalledMs)
-    this.#host.flushSoon(this)
+    this.#setDeadline(stallTimeoutMs)
+    this.#owner.flushSoon(this)
   }
 
-  /** The request is over, and the connection goes on or says goodbye. */
+  /** The request is over: the next one is read, or the connection closes. */
   #next(): void {
     this.#request = undefined
-    this.#phase = this.#last ? 'ending' : 'head'
+    this.#phase = this.#closeAfterAnswer ? 'closing' : 'head'
     this.resume()
-    this.#host.flushSoon(this)
-    if (this.#backlog.length === 0) return
-    if (this.#last) this.#backlog.clear()
-    else queueMicrotask(() => this.#again())
+    this.#owner.flushSoon(this)
+    if (this.#receiveBuffer.length === 0) return
+    if (this.#closeAfterAnswer) this.#receiveBuffer.clear()
+    else queueMicrotask(() => this.#takeBuffered())
   }
 
-  /** The framing of the body is wrong: whoever reads it answers, and nothing after it can be trusted. */
+  /** The framing of the body is wrong: its reader hears of it and answers; the bytes behind it are not trusted. */
   #breakBody(refusal: RefusedRequest): void {
-    this.#broken = true
-    this.#last = true
+    this.#bodyBroken = true
+    this.#closeAfterAnswer = true
     if (this.#phase === 'request') this.#request!.body.fail(new GatewayError('invalid-request', refusal.message))
-    else if (this.#phase === 'body') this.#next()
+    else if (this.#phase === 'discard') this.#next()
   }
 
-  /** Answers what could not become a request. */
+  /** Answers what could not be read as a request. */
   #refuse(refusal: RefusedRequest): void {
-    this.#phase = 'ending'
-    this.#backlog.clear()
-    const { status, headers, body } = this.#host.refuse(refusal)
+    this.#phase = 'closing'
+    this.#receiveBuffer.clear()
+    const { status, headers, body } = this.#owner.refuse(refusal)
     const text = String(body)
     const framing = Buffer.byteLength(text)
-    this.#outbox.add(
-      new AnswerHead({ status, headers, framing, connection: 'close', epochMs: this.#host.clock.epochMs() }),
-    )
-    this.#outbox.add(text)
-    this.#host.flushSoon(this)
+    const epochMs = this.#owner.clock.epochMs()
+    this.#sendQueue.add(new ResponseHead({ status, headers, framing, connection: 'close', epochMs }))
+    this.#sendQueue.add(text)
+    this.#owner.flushSoon(this)
   }
 
-  // ---- waiting and ending
+  // ---- deadlines and closing
 
-  #tooSlow(): void {
-    if (this.#outbox.size > 0) return this.#lookAgain()
-    if (this.#phase === 'request') return this.#checkBody()
+  #timedOut(): void {
+    if (this.#sendQueue.size > 0) return this.#retryFlush()
+    if (this.#phase === 'request') return this.#checkBodyRate()
     if (this.#phase === 'head') {
-      if (!this.#headBegan) return this.#leave()
-      return this.#refuse(new RefusedRequest(408, `the head of the request did not end within ${stalledMs / 1000} s`))
+      if (!this.#heads.hasPartialHead) return this.#closeInOrder()
+      const seconds = stallTimeoutMs / 1000
+      return this.#refuse(new RefusedRequest(408, `the head of the request did not end within ${seconds} s`))
     }
     this.close()
   }
 
   /**
-   * The system calls a socket writable when a third of its buffer is free, which takes a slow reader minutes: only when
-   * not even a byte goes out is the client gone.
+   * The system reports a socket writable when a third of its buffer is free, which takes a slow reader minutes: only a
+   * client that takes not even a byte is gone.
    */
-  #lookAgain(): void {
+  #retryFlush(): void {
     this.flush()
     if (this.#phase === 'closed') return
-    if (!this.#outbox.moved) this.close()
-    else if (this.#outbox.size === 0) this.#deadline(idleMs)
+    if (!this.#sendQueue.madeProgress) this.close()
+    else if (this.#sendQueue.size === 0) this.#setDeadline(keepAliveTimeoutMs)
   }
 
-  /** As long as the client has to take something first, that has its own deadline. */
-  #watchBody(): void {
-    if (!this.#stalling) this.#host.wheel.touch(this, this.#pace.dueMs)
+  /** While the client has to take bytes first, the deadline is that of its reading. */
+  #watchBodyRate(): void {
+    if (!this.#sendStalled) this.#owner.wheel.touch(this, this.#rate.deadlineMs)
   }
 
-  #checkBody(): void {
+  #checkBodyRate(): void {
     const { body } = this.#request!
-    // The gateway itself is at work: that may take as long as it takes.
-    if (!body.awaited) return void this.#deadline(idleMs)
-    if (this.#pace.dueMs > this.#host.wheel.nowMs()) return this.#watchBody()
-    this.#deadline(idleMs)
-    this.#last = true
-    this.#broken = true
-    body.fail(new GatewayError('body-timeout', this.#pace.problem))
+    // The gateway itself is at work, which has no limit here.
+    if (!body.awaited) return void this.#setDeadline(keepAliveTimeoutMs)
+    if (this.#rate.deadlineMs > this.#owner.wheel.nowMs()) return this.#watchBodyRate()
+    this.#setDeadline(keepAliveTimeoutMs)
+    this.#closeAfterAnswer = true
+    this.#bodyBroken = true
+    body.fail(new GatewayError('body-timeout', this.#rate.problem))
   }
 
-  /** The deadline moves only when bytes do: writing more is no sign of life of the client. */
-  #waitForClient(): void {
-    if (this.#stalling && !this.#outbox.moved) return
-    this.#stalling = true
-    this.#deadline(stalledMs)
+  /** Only bytes that the client takes move the deadline: more bytes in the queue are no sign of life. */
+  #awaitClient(): void {
+    if (this.#sendStalled && !this.#sendQueue.madeProgress) return
+    this.#sendStalled = true
+    this.#setDeadline(stallTimeoutMs)
   }
 
-  /** Every answer is out: what waited for that goes on, or the next request is waited for. */
-  #rest(): void {
-    if (!this.#headBegan) this.#restedMs = this.#deadline(idleMs)
-    if (!this.#held) return
-    this.#held = false
+  /** All answers are sent: pipelined requests go on, or the connection waits for the next one. */
+  #becomeIdle(): void {
+    if (!this.#heads.hasPartialHead) this.#idleSinceMs = this.#setDeadline(keepAliveTimeoutMs)
+    if (!this.#pipeliningPaused) return
+    this.#pipeliningPaused = false
     this.resume()
-    this.#again()
+    this.#takeBuffered()
   }
 
-  /** Everything is sent: says goodbye, and waits a moment for the client's. */
-  #finish(): void {
-    if (this.#reset) return this.close()
-    if (this.#deaf) return this.#leave()
-    this.#host.wheel.touch(this, this.#host.wheel.nowMs() + goodbyeMs)
+  /** Lingering close: sends FIN and waits for the client's, so that unread bytes do not reset the connection. */
+  #closeLingering(): void {
+    if (this.#resetOnClose) return this.close()
+    if (this.#halfClosed) return this.#closeInOrder()
+    this.#owner.wheel.touch(this, this.#owner.wheel.nowMs() + lingerMs)
     this.#socket.shutdown()
   }
 
-  /** An orderly end: nothing is under way. */
-  #leave(): void {
+  /** For a connection on which nothing is under way. */
+  #closeInOrder(): void {
     this.#socket.end()
     this.lost()
   }
 
-  /** From now on; returns now. */
-  #deadline(ms: number): number {
-    const { wheel } = this.#host
+  /** Counts from now; returns now (`Clock.monotonicMs`). */
+  #setDeadline(ms: number): number {
+    const { wheel } = this.#owner
     const nowMs = wheel.nowMs()
     wheel.touch(this, nowMs + ms)
     return nowMs
   }
 
-  /** For what nobody calls who could be told. */
+  /** For work without a caller that could handle its error. */
   #guard(work: () => void): void {
     try {
       work()
     } catch (thrown) {
-      this.#host.failed(this, thrown)
+      this.#owner.failed(this, thrown)
     }
   }
 }

@@ -97,7 +97,7 @@ test('after a failure nothing is kept, and everyone hears of it', async () => {
   expect(await kindOf(readBody(body, 1e9))).toBe('too-large')
 })
 
-test('a client that leaves fails whoever waits, in both ways of reading, and once', async () => {
+test('a client that leaves fails the reader of its body, in both ways of reading, and once', async () => {
   const whole = bench().body
   let failures = 0
   whole.read(10, { whole: () => {}, failed: () => failures++ })
@@ -126,7 +126,7 @@ test('piece by piece: what is kept first, then what comes, then the end for ever
   expect(await body.next()).toBeUndefined()
 })
 
-test('nobody reads: the client has to wait, until somebody does', async () => {
+test('an unread body: the client has to wait until it is read', async () => {
   const { source, body } = bench()
   for (let i = 0; i < 4; i++) body.push(Buffer.alloc(64 * 1024))
   expect(source.pauses).toBe(0)

@@ -1,21 +1,21 @@
-/** The body of a request while it arrives: kept for whoever asks for it, at the pace of whoever asks. */
+/** The body of a request while it arrives: buffered up to a limit until it is read, then at the pace of its reader. */
 import type { GatewayError } from '../../core/errors.ts'
 import { bodyTooLarge } from '../../core/request.ts'
 import type { BodyReader, RequestBody } from '../../core/request.ts'
 
-/** The connection, as the body sees it. */
+/** The connection, as the body sees it: flow control. */
 export interface BodySource {
-  /** Somebody wants the body now. */
+  /** The body is being read from now on, or its next piece is waited for. */
   wanted(): void
   pause(): void
   resume(): void
 }
 
-/** Kept while nobody has asked yet, or asks slowly. */
-const bytesAhead = 256 * 1024
+/** High-water mark of the buffer before the body is read, and for a slow reader. */
+const highWaterBytes = 256 * 1024
 /** Up to here a body stays in the pieces that it came in. */
 const piecesBytesMax = 1024 * 1024
-/** A view costs a hundred bytes: when there are many pieces, those below `smallBytes` are copied behind one another. */
+/** A view costs about 100 bytes: of many pieces, those below `smallBytes` are copied into shared blocks. */
 const piecesMax = 16
 const smallBytes = 4096
 const blockBytes = 16 * 1024
@@ -25,12 +25,12 @@ interface Waiter {
   reject(error: GatewayError): void
 }
 
-/** Read by `read` or by `next`, not both. The pieces are its own until they are handed out, then the reader's. */
+/** Read by `read` or by `next`, not both. Pieces that were handed out belong to the reader. */
 export class IncomingBody implements RequestBody {
   readonly announcedBytes: number | undefined
   readonly #source: BodySource
   #pieces: Uint8Array[] = []
-  /** The last of the pieces is its beginning. */
+  /** The block of which the last piece is the filled part. */
   #block: Buffer | undefined
   #buffer: Buffer | undefined
   #bytes = 0
@@ -41,7 +41,7 @@ export class IncomingBody implements RequestBody {
   #waiter: Waiter | undefined
   #paused = false
 
-  /** `length`: -1 = it says so itself, when it is over. */
+  /** `length` in bytes; -1 = not known, the body is chunked. */
   constructor(source: BodySource, length: number) {
     this.#source = source
     this.announcedBytes = length < 0 ? undefined : length
@@ -53,7 +53,7 @@ export class IncomingBody implements RequestBody {
     return this.#ended
   }
 
-  /** Somebody waits for more of it. */
+  /** A reader waits for more of it. */
   get awaited(): boolean {
     return this.#reader !== undefined || this.#waiter !== undefined
   }
@@ -72,7 +72,7 @@ export class IncomingBody implements RequestBody {
     const piece = this.#pieces.shift()
     if (piece) {
       this.#bytes -= piece.length
-      if (this.#bytes <= bytesAhead) this.#flow()
+      if (this.#bytes <= highWaterBytes) this.#flow()
       return Promise.resolve(piece)
     }
     if (this.#failure) return Promise.reject(this.#failure)
@@ -97,7 +97,7 @@ export class IncomingBody implements RequestBody {
       return this.#collect(piece)
     }
     this.#store(piece)
-    if (this.#bytes > bytesAhead && !this.#paused) {
+    if (this.#bytes > highWaterBytes && !this.#paused) {
       this.#paused = true
       this.#source.pause()
     }
@@ -158,7 +158,7 @@ export class IncomingBody implements RequestBody {
     pieces.push(block.subarray(0, piece.length))
   }
 
-  /** A large body is collected in one buffer, so that it is never in memory twice. */
+  /** A large body is collected in one buffer, so that its pieces are not in memory with it. */
   #collect(piece: Uint8Array): void {
     if (!this.#buffer && this.#bytes <= piecesBytesMax) return this.#store(piece)
     const filled = this.#bytes - piece.length
@@ -167,7 +167,7 @@ export class IncomingBody implements RequestBody {
     this.#buffer = buffer
   }
 
-  /** What is announced is believed when a good part of it is there. */
+  /** The announced length is only allocated once `piecesBytesMax` of it have arrived. */
   #grown(filled: number): Buffer {
     const wanted = this.announcedBytes ?? Math.min(this.#bytes * 2, this.#bytesMax)
     const grown = Buffer.allocUnsafeSlow(Math.max(wanted, this.#bytes))

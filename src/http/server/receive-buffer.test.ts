@@ -1,10 +1,10 @@
 import { expect, test } from 'bun:test'
-import { Backlog, noBytes } from './receive-buffer.ts'
+import { ReceiveBuffer, noBytes } from './receive-buffer.ts'
 
 test('what waits comes first; what was handed out never changes', () => {
   let seed = 11
   const random = (below: number): number => (seed = (seed * 48271) % 2147483647) % below
-  const backlog = new Backlog()
+  const backlog = new ReceiveBuffer()
   const given: Buffer[] = []
   const taken: { view: Buffer; copy: Buffer }[] = []
   for (let i = 0; i < 3000; i++) {
@@ -22,8 +22,8 @@ test('what waits comes first; what was handed out never changes', () => {
   expect(Buffer.concat([...taken.map(({ view }) => view), rest]).equals(Buffer.concat(given))).toBe(true)
 })
 
-test('a chunk that nobody joined is kept as it is, and never written to', () => {
-  const backlog = new Backlog()
+test('a chunk that was not joined is kept as it is, and never written to', () => {
+  const backlog = new ReceiveBuffer()
   const chunk = Buffer.from('abcdef')
   backlog.keep(chunk.subarray(0, 3))
   expect(backlog.join(Buffer.from('XYZ')).toString()).toBe('abcXYZ')

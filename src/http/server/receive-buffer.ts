@@ -1,46 +1,46 @@
-/** Bytes that wait for more of their kind: a head that comes in parts, requests behind one that is not answered. */
+/** Received bytes that cannot be used yet: a partial head, or pipelined requests behind one without an answer. */
 
 /** Nothing, as bytes. */
 export const noBytes = Buffer.alloc(0)
-/** What is taken beyond the need, at most: more parts find room there. */
+/** Spare capacity for the bytes to come. */
 const spareBytesMax = 64 * 1024
 const spareBytesMin = 512
 
-/** Appending costs what is appended, however small the parts are. */
-export class Backlog {
+/** Appending copies only what is appended. */
+export class ReceiveBuffer {
   #bytes: Buffer = noBytes
-  /** Of its own making; `#bytes` may lie in it, and nothing after `#bytes` is in use. */
-  #room: Buffer = noBytes
+  /** Allocated here. `#bytes` may lie in it; the space behind `#bytes` is free. */
+  #block: Buffer = noBytes
 
   get length(): number {
     return this.#bytes.length
   }
 
-  /** What waits and then `chunk`. Nothing waits any more. */
+  /** Takes out what is kept, with `chunk` behind it. */
   join(chunk: Buffer): Buffer {
     const bytes = this.#bytes
     this.#bytes = noBytes
     if (chunk.length === 0) return bytes
     const length = bytes.length + chunk.length
-    let room = this.#room
+    let block = this.#block
     let from = bytes.byteOffset
-    if (bytes.buffer !== room.buffer || from + length > room.length) {
-      room = Buffer.allocUnsafeSlow(length + Math.max(spareBytesMin, Math.min(length, spareBytesMax)))
+    if (bytes.buffer !== block.buffer || from + length > block.length) {
+      block = Buffer.allocUnsafeSlow(length + Math.max(spareBytesMin, Math.min(length, spareBytesMax)))
       from = 0
-      room.set(bytes)
-      this.#room = room
+      block.set(bytes)
+      this.#block = block
     }
-    room.set(chunk, from + bytes.length)
-    return room.subarray(from, from + length)
+    block.set(chunk, from + bytes.length)
+    return block.subarray(from, from + length)
   }
 
-  /** `bytes`: the end of what `join` gave, or of a chunk when nothing waited. */
+  /** Keeps `bytes`: the end of what `join` returned, or of a chunk when nothing was kept. */
   keep(bytes: Buffer): void {
     this.#bytes = bytes
   }
 
   clear(): void {
     this.#bytes = noBytes
-    this.#room = noBytes
+    this.#block = noBytes
   }
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { headBytesMax } from '../header-fields.ts'
-import { RefusedRequest, refuseHopeless, RequestHead } from './request-head.ts'
+import { RefusedRequest, checkPartialHead, RequestHead } from './request-head.ts'
 
 const read = (text: string): RequestHead => {
   const bytes = Buffer.from(text, 'latin1')
@@ -25,7 +25,7 @@ test('reads what the head says', () => {
   const found = read(post('Content-Length: 12', 'X-One:\t a  b \t', 'x-two: 1', 'X-TWO:2', 'x-empty:'))
   expect(found.method).toBe('POST')
   expect(found.target).toBe('/v1/x')
-  expect(found.isOld).toBe(false)
+  expect(found.isHttp10).toBe(false)
   expect(found.contentLength).toBe(12)
   expect(found.chunked).toBe(false)
   expect(found.keepAlive).toBe(true)
@@ -167,7 +167,7 @@ test('header lines that two readers could read in two ways are refused', () => {
 test('one Host, well-formed; only HTTP/1.0 may do without', () => {
   expect(refusal('GET / HTTP/1.1\r\n\r\n').message).toContain('Host header is missing')
   expect(refusal('GET / HTTP/1.1\r\nhost: a\r\nHost: a\r\n\r\n').message).toContain('twice')
-  expect(read('GET / HTTP/1.0\r\n\r\n').isOld).toBe(true)
+  expect(read('GET / HTTP/1.0\r\n\r\n').isHttp10).toBe(true)
   for (const host of ['', 'gate', 'gate:4000', '[::1]:80', '10.0.0.1', 'a_b.c'])
     expect(read(`GET / HTTP/1.1\r\nhost: ${host}\r\n\r\n`).get('host')).toBe(host)
   for (const host of ['a b', 'a/b', 'a@b', 'a,b', 'a?b', 'a#b', 'caf\xe9', 'a\\b', '<a>'])
@@ -204,7 +204,7 @@ test('at most 200 header lines', () => {
 test('a beginning that can never become a head is refused at once; any beginning of a good one is not', () => {
   const hopeless = (text: string): boolean => {
     try {
-      refuseHopeless(Buffer.from(text, 'latin1'), 0)
+      checkPartialHead(Buffer.from(text, 'latin1'), 0)
       return false
     } catch (thrown) {
       return thrown instanceof RefusedRequest && thrown.status === 400

@@ -1,7 +1,7 @@
 /** The head of an HTTP/1.1 request, read strictly: what two readers could understand differently is refused. */
 import type { RequestHeaders } from '../../core/request.ts'
 import { HeaderFields } from '../header-fields.ts'
-import { carriageReturn, hasWord, lineFeed, parseDigits, space, tokenBytes } from '../syntax.ts'
+import { carriageReturn, hasToken, lineFeed, parseDigits, space, tokenBytes } from '../syntax.ts'
 
 /** Why a request was refused before it was handled. The connection ends with the answer. */
 export class RefusedRequest extends Error {
@@ -22,7 +22,7 @@ export class RequestHead extends HeaderFields implements RequestHeaders {
   /** Path and query, as sent: it begins with a slash, without origin and fragment. */
   readonly target: string
   /** HTTP/1.0: no chunks, and the connection closes unless asked otherwise. */
-  readonly isOld: boolean
+  readonly isHttp10: boolean
   /** Bytes; -1 = not given. */
   readonly contentLength: number
   readonly chunked: boolean
@@ -30,31 +30,31 @@ export class RequestHead extends HeaderFields implements RequestHeaders {
   /** The client waits for `100 Continue` before it sends its body. */
   readonly expectsContinue: boolean
 
-  /** Reads the head that fills `bytes` from `start` to `end`, the offset after its blank line. Throws RefusedRequest. */
+  /** Reads the head in `bytes` from `start` to `end`, the offset after its blank line. Throws RefusedRequest. */
   constructor(bytes: Buffer, start: number, end: number) {
     const methodEnd = tokenEnd(bytes, start)
     if (methodEnd === start || bytes[methodEnd] !== space) throw refused('the request line has no method')
     const targetEnd = visibleEnd(bytes, methodEnd + 1)
     if (bytes[targetEnd] !== space) throw refused('the request target holds a character that must be percent-encoded')
-    const isOld = versionIsOld(bytes, targetEnd + 1)
+    const isHttp10 = versionIsOld(bytes, targetEnd + 1)
     const method = methodText(bytes, start, methodEnd)
     const target = originForm(bytes.toString('latin1', methodEnd + 1, targetEnd), method)
     super(bytes, targetEnd + 11, end - 2, refused)
     this.method = method
     this.target = target
-    this.isOld = isOld
+    this.isHttp10 = isHttp10
     this.#checkHost()
     const encoding = this.#only('transfer-encoding')
     const length = this.#only('content-length')
     this.chunked = encoding !== null
     if (encoding !== null && encoding.toLowerCase() !== 'chunked')
       throw new RefusedRequest(501, 'transfer-encoding must be chunked; send the body as it is')
-    if (encoding !== null && (length !== null || this.isOld))
+    if (encoding !== null && (length !== null || this.isHttp10))
       throw refused('the length of the body is given in two ways')
     this.contentLength = length === null ? -1 : parseDigits(length)
     if (length !== null && this.contentLength < 0) throw refused('content-length is not a number')
     const connection = this.get('connection')?.toLowerCase() ?? ''
-    this.keepAlive = (!this.isOld || hasWord(connection, 'keep-alive')) && !hasWord(connection, 'close')
+    this.keepAlive = (!this.isHttp10 || hasToken(connection, 'keep-alive')) && !hasToken(connection, 'close')
     this.expectsContinue = this.#expects()
   }
 
@@ -66,23 +66,23 @@ export class RequestHead extends HeaderFields implements RequestHeaders {
 
   #checkHost(): void {
     const host = this.#only('host')
-    if (host === null && !this.isOld) throw refused('the Host header is missing')
+    if (host === null && !this.isHttp10) throw refused('the Host header is missing')
     if (host !== null && !/^[\w.\-:[\]%]*$/.test(host)) throw refused('the Host header is not valid')
   }
 
   #expects(): boolean {
     const expected = this.get('expect')
-    if (expected === null || this.isOld) return false
+    if (expected === null || this.isHttp10) return false
     if (expected.toLowerCase() !== '100-continue') throw new RefusedRequest(417, 'expect may only be 100-continue')
     return true
   }
 }
 
 /**
- * Looks at a head that is not complete, from `from` on. Throws RefusedRequest for what can never become one (TLS,
- * bare line feeds): its end would be waited for in vain.
+ * Checks a partial head from `from` on. Throws RefusedRequest for what can never become a head (TLS, bare line feeds)
+ * instead of waiting for its end.
  */
-export function refuseHopeless(bytes: Buffer, from: number): void {
+export function checkPartialHead(bytes: Buffer, from: number): void {
   const [first] = bytes
   if (tokenBytes[first!] !== 1 && (first !== carriageReturn || bytes.length > 1))
     throw refused('the request line has no method')
@@ -102,7 +102,7 @@ function visibleEnd(bytes: Buffer, from: number): number {
   return at
 }
 
-/** The usual ones are constants: no string is made for them. */
+/** POST and GET are constants: no string is allocated for them. */
 function methodText(bytes: Buffer, start: number, end: number): string {
   const first = bytes[start]
   const length = end - start
@@ -112,7 +112,7 @@ function methodText(bytes: Buffer, start: number, end: number): string {
   return bytes.toString('latin1', start, end)
 }
 
-/** RFC 9112, 3.2: also a whole address, as proxies are asked, and the asterisk of OPTIONS. */
+/** RFC 9112, 3.2: also the absolute form, as proxies get it, and the asterisk form of OPTIONS. */
 function originForm(target: string, method: string): string {
   if (target.charCodeAt(0) === 47) {
     const fragment = target.indexOf('#')

@@ -1,9 +1,9 @@
 import { expect, test } from 'bun:test'
-import { AnswerHead, framingOf } from './response-head.ts'
-import type { HeadParts } from './response-head.ts'
+import { ResponseHead, framingOf } from './response-head.ts'
+import type { ResponseHeadParts } from './response-head.ts'
 import { HandStream } from '../../../tests/server-rig.ts'
 
-const parts = (given: Partial<HeadParts> = {}): HeadParts => ({
+const parts = (given: Partial<ResponseHeadParts> = {}): ResponseHeadParts => ({
   status: 200,
   headers: {},
   framing: 2,
@@ -11,8 +11,8 @@ const parts = (given: Partial<HeadParts> = {}): HeadParts => ({
   epochMs: Date.UTC(2026, 10, 21, 13, 0, 5),
   ...given,
 })
-const headText = (given: HeadParts): string => {
-  const head = new AnswerHead(given)
+const headText = (given: ResponseHeadParts): string => {
+  const head = new ResponseHead(given)
   const bytes = Buffer.alloc(head.length)
   return bytes.toString('latin1', 0, head.write(bytes, 0))
 }
@@ -67,9 +67,9 @@ test('no value and no name can end its line or frame the body', () => {
 })
 
 test('how the end of a body is told', () => {
-  const get = { method: 'GET', isOld: false }
-  const head = { method: 'HEAD', isOld: false }
-  const old = { method: 'GET', isOld: true }
+  const get = { method: 'GET', isHttp10: false }
+  const head = { method: 'HEAD', isHttp10: false }
+  const old = { method: 'GET', isHttp10: true }
   const stream = new HandStream()
   expect(framingOf('\u00e9\u2603', 200, get)).toBe(5)
   expect(framingOf(new Uint8Array(7), 200, get)).toBe(7)

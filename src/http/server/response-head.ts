@@ -2,7 +2,7 @@
 import type { AnswerBody } from '../../core/answer.ts'
 import { isToken } from '../syntax.ts'
 
-/** RFC 9110, 15: what clients print. */
+/** Reason phrases (RFC 9110, 15). */
 const reasons: Readonly<Record<number, string>> = {
   200: 'OK',
   201: 'Created',
@@ -31,33 +31,33 @@ const reasons: Readonly<Record<number, string>> = {
   505: 'HTTP Version Not Supported',
 }
 
-/** How the end of the body is told: by its length, by chunks, by closing; or there is none. */
+/** How the body is framed: content-length in bytes, chunks, the close of the connection; or there is no body. */
 type Framing = number | 'chunked' | 'until-close' | 'none'
 
 /** `headers` must not change before the head is sent: they are checked when it is made, and written later. */
-export interface HeadParts {
+export interface ResponseHeadParts {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly framing: Framing
-  /** As `connection`; empty = nothing to say. */
+  /** Value of the `connection` header; empty = no such header. */
   readonly connection: string
   readonly epochMs: number
 }
 
-/** Request line of the answer, date, framing: far less than this. */
+/** Upper bound for status line, date and framing headers. */
 const ownBytesMax = 256
 
 /**
- * A head that is written when it is sent, a byte at a time: joining a string of sixty parts first would cost three
- * microseconds and twice the garbage.
+ * Status line and headers, serialised byte by byte when they are sent: joining a string of sixty parts first costs
+ * three microseconds and twice the garbage.
  */
-export class AnswerHead {
+export class ResponseHead {
   /** Bytes, at most. */
   readonly length: number
-  readonly #parts: HeadParts
+  readonly #parts: ResponseHeadParts
 
-  /** Throws when a header could be read as two, or as the end of a body: neither name nor value may frame anything. */
-  constructor(parts: HeadParts) {
+  /** Throws for a name or value that could inject a header or body (response splitting), and for framing headers. */
+  constructor(parts: ResponseHeadParts) {
     const { headers } = parts
     let length = ownBytesMax
     for (const name in headers) {
@@ -108,20 +108,20 @@ function statusLine(status: number): string {
   return line
 }
 
-/** A body whose length is not known has chunks, or in HTTP/1.0 the end of the connection. */
-export function framingOf(body: AnswerBody, status: number, { method, isOld }: RequestLine): Framing {
+/** Without a known length: chunks, or in HTTP/1.0 the close of the connection. */
+export function framingOf(body: AnswerBody, status: number, { method, isHttp10 }: RequestLine): Framing {
   if (status === 204 || status === 304) return 'none'
   if (body === null) return method === 'HEAD' ? 'none' : 0
   if (typeof body === 'string') return Buffer.byteLength(body, 'utf8')
   if (body instanceof Uint8Array) return body.length
-  return isOld ? 'until-close' : 'chunked'
+  return isHttp10 ? 'until-close' : 'chunked'
 }
 
-/** What the framing depends on. */
+/** The parts of a request on which the framing depends. */
 interface RequestLine {
   readonly method: string
   /** HTTP/1.0. */
-  readonly isOld: boolean
+  readonly isHttp10: boolean
 }
 
 /** No control character but TAB, and nothing beyond Latin-1. */
@@ -133,10 +133,10 @@ function isFieldText(value: string): boolean {
   return true
 }
 
-/** Names are few and come again: each is checked once. */
+/** Names that were checked before: there are few of them. */
 const goodNames = new Set<string>()
 const goodNamesMax = 1000
-/** Only the server knows them. */
+/** Set by the server alone. */
 const framingNames = new Set(['connection', 'content-length', 'date', 'keep-alive', 'transfer-encoding', 'upgrade'])
 
 function checkName(name: string): void {

@@ -1,6 +1,5 @@
-/** What waits to be sent to one client, joined into as few system calls as the turn of the event loop allows. */
-
-import { AnswerHead } from './response-head.ts'
+/** The bytes queued for one client, joined into as few system calls as one tick of the event loop allows. */
+import { ResponseHead } from './response-head.ts'
 
 /** `write` takes what fits and returns how much; negative = closed. */
 interface Writable {
@@ -13,7 +12,7 @@ const scratch = Buffer.allocUnsafeSlow(128 * 1024)
 const joinedBytesMax = 32 * 1024
 
 /** Text is sent as UTF-8. */
-type Piece = Uint8Array | string | AnswerHead
+type Piece = Uint8Array | string | ResponseHead
 
 /** `waiting` = the socket takes no more: flush again when it drains. */
 type FlushState = 'empty' | 'waiting' | 'closed'
@@ -22,21 +21,21 @@ type FlushState = 'empty' | 'waiting' | 'closed'
  * One per connection; what goes in first goes out first. Bytes are kept, not copied: they must not change before they
  * are sent.
  */
-export class Outbox {
+export class SendQueue {
   #pieces: Piece[] = []
   /** Bytes of the first piece that are sent already; it is bytes then. */
   #offset = 0
   /** About this much waits: text counts one byte a character, a head the most it may have. */
   #size = 0
-  #moved = false
+  #madeProgress = false
 
   get size(): number {
     return this.#size
   }
 
-  /** The last `flush` got rid of at least a byte. */
-  get moved(): boolean {
-    return this.#moved
+  /** The last `flush` sent at least a byte. */
+  get madeProgress(): boolean {
+    return this.#madeProgress
   }
 
   /** At the end of what waits; nothing is sent before `flush`. */
@@ -54,7 +53,7 @@ export class Outbox {
 
   /** Sends until all is out, or the socket takes no more. */
   flush(socket: Writable): FlushState {
-    this.#moved = false
+    this.#madeProgress = false
     while (this.#pieces.length > 0) {
       const filled = this.#fill()
       const state = filled > 0 ? this.#sendScratch(socket, filled) : this.#sendFirst(socket)
@@ -73,7 +72,7 @@ export class Outbox {
       // Three bytes a UTF-16 unit are the most that UTF-8 needs.
       if (piece.length > joinedBytesMax || (typeof piece === 'string' ? piece.length * 3 : piece.length) > room) break
       if (typeof piece === 'string') filled += scratch.write(piece, filled, 'utf8')
-      else if (piece instanceof AnswerHead) filled = piece.write(scratch, filled)
+      else if (piece instanceof ResponseHead) filled = piece.write(scratch, filled)
       else {
         const rest = taken === 0 && this.#offset > 0 ? piece.subarray(this.#offset) : piece
         scratch.set(rest, filled)
@@ -88,7 +87,7 @@ export class Outbox {
   #sendScratch(socket: Writable, length: number): FlushState {
     const written = socket.write(scratch, 0, length)
     if (written < 0) return 'closed'
-    if (written > 0) this.#moved = true
+    if (written > 0) this.#madeProgress = true
     if (written === length) return 'empty'
     this.#pieces.unshift(Buffer.from(scratch.subarray(written, length)))
     return this.#waiting()
@@ -100,7 +99,7 @@ export class Outbox {
     this.#pieces[0] = piece
     const written = socket.write(piece, this.#offset, piece.length - this.#offset)
     if (written < 0) return 'closed'
-    if (written > 0) this.#moved = true
+    if (written > 0) this.#madeProgress = true
     this.#offset += written
     if (this.#offset < piece.length) return this.#waiting()
     this.#dropFirst(1)
@@ -121,7 +120,7 @@ export class Outbox {
 
 function bytesOf(piece: Piece): Uint8Array {
   if (typeof piece === 'string') return Buffer.from(piece, 'utf8')
-  if (!(piece instanceof AnswerHead)) return piece
+  if (!(piece instanceof ResponseHead)) return piece
   const bytes = Buffer.allocUnsafeSlow(piece.length)
   return bytes.subarray(0, piece.write(bytes, 0))
 }

@@ -77,7 +77,7 @@ test('the least recently used of the idle ones makes room, in an orderly way', a
   const rig = limitRig(3)
   const [first, second, third] = [await rig.idle(), await rig.idle(), await rig.idle()]
   rig.clock.advance(500)
-  // Now the second is the one that nobody has used for longest.
+  // Now the second is the one that was idle longest.
   first.send(get('/again'))
   await first.answers(2)
   await settle()
@@ -134,7 +134,7 @@ test('a connection that has just come, or has just been used, stays: the new one
   expect((await fourth.answer()).body).toBe('ok')
 })
 
-test('nobody who is in the middle of something is closed, however long it takes', async () => {
+test('no connection in use is evicted, however long it takes', async () => {
   const rig = limitRig(4)
   const slow = await rig.busy()
   const body = await rig.arrived()
@@ -167,7 +167,7 @@ test('nobody who is in the middle of something is closed, however long it takes'
   expect((await next.answer()).status).toBe(200)
 })
 
-test('heads that never end keep nobody out', async () => {
+test('heads that never end keep no client out', async () => {
   const rig = limitRig(2)
   for (const _ of [1, 2]) (await rig.arrived()).send('GET / HT')
   await settle()
@@ -196,7 +196,7 @@ test('a client that does not take its answer is not idle', async () => {
   expect((await reader.answer()).body).toBe('one;two')
 })
 
-test('beyond the clients that can be told, new ones are cut; those who say nothing make room for others there too', async () => {
+test('beyond the overflow slots new clients are cut; silent ones are evicted there too', async () => {
   const rig = limitRig(1)
   await rig.busy()
   const told: RawClient[] = []

@@ -3,7 +3,7 @@ import { afterEach, expect, test } from 'bun:test'
 import type { Answer } from '../../core/answer.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { readBody } from '../../core/request.ts'
-import { closeRigs, FakeLine, serverRig, settle, text, until } from '../../../tests/server-rig.ts'
+import { closeRigs, FakeConnection, serverRig, settle, text, until } from '../../../tests/server-rig.ts'
 import type { RawClient, ServerRig } from '../../../tests/server-rig.ts'
 import type { ServerRequest } from './server-request.ts'
 
@@ -59,7 +59,8 @@ async function drip(
 }
 
 const tooSlow =
-  'body-timeout: the body came too slowly: less than 240 bytes a second on average, beyond 5 s of grace; send the request again, its body at once'
+  'body-timeout: the body came too slowly: less than 240 bytes a second on average, beyond 5 s of grace; ' +
+  'send the request again, its body at once'
 
 async function expectRefused(rig: ServerRig, client: RawClient, why: string): Promise<void> {
   expect(await client.answer()).toMatchObject({ status: 408, body: why, headers: { connection: 'close' } })
@@ -137,7 +138,7 @@ test('nothing for a minute is too long for everybody', async () => {
   )
 })
 
-test('a body that nobody asks for yet is not too slow; then it has five seconds', async () => {
+test('a body that is not read yet is not too slow; then it has five seconds', async () => {
   let ask: () => void = () => {}
   const asked = new Promise<void>(resolve => (ask = resolve))
   const rig = serverRig(request => asked.then(() => whole(request)))
@@ -259,8 +260,8 @@ test('wherever the bytes are cut, a fast body is a fast body', () => {
   })
 })
 
-async function inTurn(work: (line: FakeLine) => Promise<void>): Promise<void> {
-  const line = new FakeLine(whole)
+async function inTurn(work: (line: FakeConnection) => Promise<void>): Promise<void> {
+  const line = new FakeConnection(whole)
   await work(line)
   line.connection.lost()
 }

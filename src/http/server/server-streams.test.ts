@@ -2,7 +2,7 @@ import { afterEach, expect, test } from 'bun:test'
 import type { AnswerSink } from '../../core/answer.ts'
 import {
   closeRigs,
-  FakeLine,
+  FakeConnection,
   HandStream,
   readAnswers,
   serverRig,
@@ -67,7 +67,7 @@ test('an ended stream is over: nothing that comes later gets into the next answe
 })
 
 test('an ended stream whose request has a rest of a body is over too', async () => {
-  const line = new FakeLine(() => {
+  const line = new FakeConnection(() => {
     const stream = new HandStream()
     stream.onPipe = sink => {
       sink.end()
@@ -101,7 +101,7 @@ test('pieces of every size arrive as they are, between others', async () => {
   expect((await client.answer()).body === expected.join('')).toBe(true)
 })
 
-test('thousands of small pieces in one turn go out together, and the stream is told when there is room again', async () => {
+test('thousands of small pieces in one tick are sent together, and the stream is resumed on drain', async () => {
   const { client, sink, stream } = await asked()
   let written = 0
   while (!sink.full) {
@@ -140,7 +140,7 @@ test('a slow client slows the stream down, and gets all of it', async () => {
   expect(body.length).toBe(20 * 1024 * 1024)
 })
 
-test('a stream that is aborted looks cut: no last chunk, at once, also when a rest of the body is to come', async () => {
+test('an aborted stream looks cut: no last chunk, at once, also before the rest of the request body', async () => {
   for (const rest of ['', 'POST']) {
     const stream = new HandStream()
     const rig = serverRig(() => ({ status: 200, headers: {}, body: stream }))
@@ -216,7 +216,7 @@ test('a pulled stream: its pieces, its pace, its failure', async () => {
   await until(() => cancels === 1, 'the cancellation')
 })
 
-test('a stream that somebody else reads is a failure of the server, and cuts', async () => {
+test('a locked stream is an internal error, and cuts the connection', async () => {
   const stream = new ReadableStream<Uint8Array>()
   stream.getReader()
   const rig = serverRig(() => ({ status: 200, headers: {}, body: stream }))

@@ -6,7 +6,7 @@ import { readBody } from '../../core/request.ts'
 import {
   closeRigs,
   echo,
-  FakeLine,
+  FakeConnection,
   HandStream,
   readAnswers,
   serverRig,
@@ -99,7 +99,7 @@ test('a handler may take as long as it takes', async () => {
   expect((await client.answer()).body).toBe('at last')
 })
 
-test('the rest of a body nobody reads has a minute too', async () => {
+test('the rest of an unread body has a minute too', async () => {
   const rig = serverRig(() => text('early'))
   const client = rig.client()
   client.send(half)
@@ -146,7 +146,7 @@ test('a client that never reads: 20 MB wait in bounded memory and end after a mi
 
 test('what is written is no sign of life of a client that reads nothing', async () => {
   const stream = new HandStream()
-  const line = new FakeLine(() => ({ status: 200, headers: {}, body: stream }))
+  const line = new FakeConnection(() => ({ status: 200, headers: {}, body: stream }))
   line.socket.room = 0
   line.receive(get('/'))
   await line.rest()
@@ -162,7 +162,7 @@ test('what is written is no sign of life of a client that reads nothing', async 
 })
 
 test('a client that reads slowly but does read is served to the end', async () => {
-  const line = new FakeLine(() => ({ status: 200, headers: {}, body: Buffer.alloc(1_000_000) }))
+  const line = new FakeConnection(() => ({ status: 200, headers: {}, body: Buffer.alloc(1_000_000) }))
   line.socket.room = 1000
   line.receive(get('/'))
   await line.rest()
@@ -175,8 +175,8 @@ test('a client that reads slowly but does read is served to the end', async () =
   line.connection.lost()
 })
 
-test('a client that reads so slowly that the system never calls its socket writable is served, until it reads nothing', async () => {
-  const line = new FakeLine(() => ({ status: 200, headers: {}, body: Buffer.alloc(1_000_000) }))
+test('a reader so slow that its socket is never writable is served, until it reads nothing', async () => {
+  const line = new FakeConnection(() => ({ status: 200, headers: {}, body: Buffer.alloc(1_000_000) }))
   line.socket.room = 1000
   line.receive(get('/'))
   await line.rest()
@@ -189,8 +189,8 @@ test('a client that reads so slowly that the system never calls its socket writa
   expect(line.closes).toBe(1)
 })
 
-test('whoever asks and asks without reading an answer is not asked for more', async () => {
-  const line = new FakeLine(() => text('x'.repeat(50_000)))
+test('a client that pipelines without reading answers is read no further', async () => {
+  const line = new FakeConnection(() => text('x'.repeat(50_000)))
   line.socket.room = 0
   line.receive(get('/').repeat(5000))
   await line.rest()
@@ -295,7 +295,7 @@ test('an answer that comes after the client has left is let go, its stream ended
   expect(pulledCancels).toBe(1)
 })
 
-test('a listener that fails keeps nobody else from hearing, and is reported', async () => {
+test('a listener that throws does not keep the others from being called, and is reported', async () => {
   const stream = new HandStream()
   const rig = serverRig(request => {
     request.onLeft(() => {
@@ -311,7 +311,7 @@ test('a listener that fails keeps nobody else from hearing, and is reported', as
   expect(rig.reports.map(String)).toEqual(['Error: listener'])
 })
 
-test('a client that says goodbye behind its request still gets an answer that is ready', async () => {
+test('a client that half-closes behind its request still gets an answer that is ready', async () => {
   const rig = serverRig(request => (request.headers.target === '/large' ? text('x'.repeat(5_000_000)) : text('ok')))
   for (const target of ['/small', '/large']) {
     const client = rig.client()
@@ -340,7 +340,7 @@ test('a thousand connections that come, ask and go leave nothing', async () => {
 
 // ---- the end of the server
 
-test('stop: idle ones close at once, calls under way finish and are told, nobody new comes in', async () => {
+test('stop: idle ones close at once, calls under way finish, no new client is accepted', async () => {
   let finish: (answer: Answer) => void = () => {}
   const stream = new HandStream()
   const rig = serverRig(request => {
@@ -375,7 +375,7 @@ test('stop: idle ones close at once, calls under way finish and are told, nobody
   stream.sink!.end()
   expect((await streaming.answer()).body).toBe('end')
   for (const client of [slow, body, streaming]) {
-    await until(() => client.ended, 'goodbye')
+    await until(() => client.ended, 'FIN')
     expect(client.error).toBeUndefined()
     client.socket.end()
   }
@@ -396,12 +396,12 @@ test('stop while an answer is on its way: it arrives whole, and the stop ends', 
   expect(stopped).toBe(false)
   client.socket.resume()
   expect((await client.answer()).body.length).toBe(8_000_000)
-  await until(() => client.ended, 'goodbye')
+  await until(() => client.ended, 'FIN')
   client.socket.end()
   await until(() => stopped, 'the stop')
 })
 
-test('a client that does not answer the goodbye does not hold the stop', async () => {
+test('a client that does not answer FIN does not hold the stop', async () => {
   const rig = serverRig(() => Bun.sleep(10).then(() => text('ok')))
   const client = rig.client()
   client.send(get('/'))
@@ -409,13 +409,13 @@ test('a client that does not answer the goodbye does not hold the stop', async (
   let stopped = false
   void rig.server.stop().then(() => (stopped = true))
   await client.answer()
-  await until(() => client.ended, 'goodbye')
+  await until(() => client.ended, 'FIN')
   await settle()
   rig.clock.advance(2200)
   await until(() => stopped, 'the stop')
 })
 
-test('cut: whoever is left is gone at once, and hears of it once', async () => {
+test('cut: connections that are left close at once, and their requests hear of it once', async () => {
   const stream = new HandStream()
   const rig = serverRig(request =>
     request.headers.target === '/stream' ? { status: 200, headers: {}, body: stream } : never(),
@@ -436,7 +436,7 @@ test('cut: whoever is left is gone at once, and hears of it once', async () => {
   expect(stream.cancels).toBe(1)
 })
 
-test('stop of a server that nobody uses ends at once; an address that is taken is an error', async () => {
+test('stop of a server without clients ends at once; an address that is taken is an error', async () => {
   const rig = serverRig()
   const { clock } = rig
   expect(() =>

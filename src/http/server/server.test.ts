@@ -5,7 +5,7 @@ import { readBody } from '../../core/request.ts'
 import {
   closeRigs,
   echo,
-  FakeLine,
+  FakeConnection,
   HandStream,
   readAnswers,
   serverRig,
@@ -48,7 +48,7 @@ test('a request that comes in 30 packets is handled once', async () => {
   expect(rig.requests.length).toBe(1)
 })
 
-test('many requests on one connection, one by one and all at once, in their order whatever each takes', async () => {
+test('many requests on one connection, one by one and all at once, in their order, however long each takes', async () => {
   const delays = [20, 0, 5, 0, 10, 0]
   const rig = serverRig(async request => {
     const index = Number(request.headers.target.slice(1))
@@ -100,7 +100,7 @@ test('after `connection: close` nothing is handled', async () => {
   expect(client.ended).toBe(true)
 })
 
-test('HEAD, 204 and 304 have no body, whatever the handler gives, and the connection goes on', async () => {
+test('HEAD, 204 and 304 have no body, also when the handler gives one, and the connection goes on', async () => {
   const streams: HandStream[] = []
   const rig = serverRig(request => {
     const { target } = request.headers
@@ -263,7 +263,7 @@ test('broken chunks: the handler hears of it and answers, and nothing after them
 })
 
 test('a body that breaks after the answer takes nothing of the answer away', async () => {
-  const line = new FakeLine(() => text('answered', 413))
+  const line = new FakeConnection(() => text('answered', 413))
   line.receive(`${plain}transfer-encoding: chunked\r\n\r\n3\r\nabc\r\n`)
   line.receive('broken\r\n')
   await line.rest()
@@ -271,7 +271,7 @@ test('a body that breaks after the answer takes nothing of the answer away', asy
   expect(line.socket.gone).toBe('shutdown')
 })
 
-test('an answer whose header would be two is not sent: the client is cut off, its stream ended, the failure reported', async () => {
+test('an answer with an injected header is not sent: the client is cut, its stream ended, the error reported', async () => {
   const stream = new HandStream()
   let left = 0
   for (const late of [false, true]) {
@@ -315,7 +315,7 @@ test('a handler that fails all the same never leaves a client waiting, pipelined
 const expecting = 'POST /e HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\ncontent-length: 5\r\n\r\n'
 const goOn = 'HTTP/1.1 100 Continue\r\n\r\n'
 
-test('whoever waits for a word gets it when the body is asked for, once, and the connection goes on', async () => {
+test('100 Continue is sent once, when the body is read, and the connection goes on', async () => {
   const rig = serverRig(async request => {
     const pieces: Uint8Array[] = []
     for (let piece = await request.body.next(); piece; piece = await request.body.next()) pieces.push(piece)
@@ -343,7 +343,7 @@ test('the word comes also behind the answer of a pipelined request', async () =>
   expect((await client.answers(2))[1]!.body).toBe('POST /e [hello]')
 })
 
-test('nobody asks for the body: no word, and the connection ends, whether the body comes or not', async () => {
+test('a body that is not read: no 100 Continue, and the connection ends, whether the body comes or not', async () => {
   const rig = serverRig(() => text('no', 401))
   for (const body of ['', 'hello', smuggled]) {
     const client = rig.client()
@@ -391,7 +391,7 @@ test('an answer before the body: a small rest is read and the connection goes on
   expect((await client.answers(4))[3]).toMatchObject({ body: 'got /d' })
 })
 
-test('whoever reads on after the answer is told, instead of waiting for ever', async () => {
+test('reading a body behind the answer fails instead of waiting for ever', async () => {
   const failures: string[] = []
   let body: ServerRequest['body'] | undefined
   const rig = serverRig(request => {
@@ -420,7 +420,7 @@ test('a body that is too large by its chunks: the answer says so, and the rest i
   expect((await client.answers(2)).map(answer => answer.body)).toEqual(['POST /a failed: too-large', 'GET /b []'])
 })
 
-test('whoever sends 5 MB behind what is refused still reads why, and its connection is not reset before', async () => {
+test('a client that sends 5 MB behind a refused request reads the refusal before a reset', async () => {
   const rig = serverRig(() => text('not wanted', 401))
   const body = Buffer.alloc(5_000_000, 'x')
   const heads: [string, number][] = [
@@ -439,7 +439,7 @@ test('whoever sends 5 MB behind what is refused still reads why, and its connect
     }
     client.socket.resume()
     expect([head, (await client.answer()).status]).toEqual([head, status])
-    await until(() => client.ended, 'goodbye')
+    await until(() => client.ended, 'FIN')
     expect([head, client.error]).toEqual([head, undefined])
     client.socket.end()
     await until(() => rig.server.connections === 0, 'the end')
@@ -447,7 +447,7 @@ test('whoever sends 5 MB behind what is refused still reads why, and its connect
 })
 
 test('a rest without end is not read for ever', async () => {
-  const line = new FakeLine(() => text('early'))
+  const line = new FakeConnection(() => text('early'))
   line.receive('POST /a HTTP/1.1\r\nhost: x\r\ncontent-length: 999999999999\r\n\r\n')
   const piece = Buffer.alloc(1024 * 1024)
   let megabytes = 0

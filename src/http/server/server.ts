@@ -1,15 +1,15 @@
-/** The HTTP/1.1 server. Its own, because the platform's costs twice as much a request: docs/decisions/0007. */
+/** The HTTP/1.1 server on plain sockets: the platform's own costs twice as much per request (docs/decisions/0007). */
 import type { Socket, SocketHandler, TCPSocketListener } from 'bun'
 import type { Answer } from '../../core/answer.ts'
 import type { GatewayError } from '../../core/errors.ts'
 import type { Clock } from '../../lib/clock.ts'
-import { atEndOfTurn } from '../../lib/end-of-turn.ts'
+import { atEndOfTick } from '../../lib/end-of-tick.ts'
 import type { TimerWheel } from '../../lib/timer-wheel.ts'
 import type { ServerRequest } from './server-request.ts'
 import { ClientConnection } from './connection.ts'
-import type { Host } from './connection-host.ts'
+import type { ConnectionOwner, OwnedConnection } from './connection-owner.ts'
 import type { RefusedRequest } from './request-head.ts'
-import { Room } from './connection-slots.ts'
+import { ConnectionSlots } from './connection-slots.ts'
 
 /** Where the server listens, and who answers. There is no limit on how long `handle` may take. */
 export interface ServerOptions {
@@ -20,41 +20,38 @@ export interface ServerOptions {
   readonly wheel: TimerWheel
   /** Never throws and never rejects. */
   handle(request: ServerRequest): Answer | Promise<Answer>
-  /** For what could not become a request. The body has to be text. */
+  /** The answer to what could not be read as a request. Its body has to be text. */
   refuse(refusal: RefusedRequest): Answer
-  /** A failure of the server's own: the connection is cut. */
+  /** An internal error: the connection is cut. */
   report(thrown: unknown): void
-  /** Absent = as many connections as the system gives. */
+  /** Absent = no limit but that of the system. */
   readonly limit?: ConnectionLimit
 }
 
-/** How many clients there may be, and what becomes of the others. */
+/** The most connections of clients, and what happens to those beyond it. */
 export interface ConnectionLimit {
-  /** Connections of clients at once. Beyond them idle ones are closed; when none is idle, new ones are turned away. */
+  /** Open connections. Beyond it idle ones are evicted; when none is idle, new ones are turned away. */
   readonly max: number
-  /** Answers the one request of a connection beyond that. Never throws and never rejects. */
+  /** Answers the only request of a connection beyond the limit. Never throws and never rejects. */
   turnAway(request: ServerRequest): Answer | Promise<Answer>
-  /** Somebody was turned away. Called at most once a minute. */
+  /** Clients are turned away. Called at most once a minute. */
   reached(counts: ClientCounts): void
 }
 
-/** The connections of one moment, those that are turned away included. */
+/** Open connections, those that are turned away included. */
 export interface ClientCounts {
   /** Connections with a request under way or an answer to send. */
   readonly busy: number
   readonly idle: number
   /** Infinity = not limited. */
   readonly max: number
-  /** Idle ones closed in favour of new ones, since the start. */
+  /** Idle ones evicted in favour of new ones, since the start. */
   readonly closedIdle: number
   /** New ones answered with a refusal, or cut without one, since the start. */
   readonly turnedAway: number
 }
 
-/**
- * A server that listens. To end it: `stop`, and what is still there after a while hears of `interrupt`, and then of
- * `cut`.
- */
+/** A listening server. To end it: `stop`, then after a grace period `interrupt`, then `cut`. */
 export interface HttpServer {
   /** `http://HOST:PORT/`. */
   readonly url: string
@@ -62,11 +59,11 @@ export interface HttpServer {
   readonly connections: number
   /** Looks at every connection. */
   clients(): ClientCounts
-  /** Takes no new connection or request; resolves when the last answer is out. */
+  /** Drains: takes no new connection or request; resolves when the last answer is sent. */
   stop(): Promise<void>
-  /** Tells those who work on an answer to end it, so that clients hear why. */
+  /** Aborts the requests under way with `error`, which their clients can still be told. */
   interrupt(error: GatewayError): void
-  /** Cuts what is left. */
+  /** Closes the connections that are left, at once. */
   cut(): void
 }
 
@@ -75,16 +72,16 @@ export function listen(options: ServerOptions): HttpServer {
   return new Server(options)
 }
 
-class Server implements HttpServer, Host<ClientConnection> {
+class Server implements HttpServer, ConnectionOwner {
   readonly wheel: TimerWheel
   readonly clock: Clock
   stopping = false
   readonly #options: ServerOptions
   readonly #listener: TCPSocketListener<ClientConnection>
-  readonly #room: Room
-  /** Connections beyond the limit, while they are told so. */
-  readonly #lobby: Room
-  readonly #lobbyHost: Host<ClientConnection>
+  readonly #slots: ConnectionSlots
+  /** Connections beyond the limit, while they get their refusal. */
+  readonly #overflow: ConnectionSlots
+  readonly #overflowOwner: ConnectionOwner
   #turnedAway = 0
   #reachedMs = -Infinity
   #stopped: (() => void) | undefined
@@ -96,9 +93,9 @@ class Server implements HttpServer, Host<ClientConnection> {
     this.clock = options.clock
     const { hostname, port, limit } = options
     const max = limit?.max ?? Infinity
-    this.#room = new Room(max)
-    this.#lobby = new Room(Math.max(lobbyMin, Math.floor(max / connectionsPerLobbyPlace)))
-    this.#lobbyHost = this.#turningAway()
+    this.#slots = new ConnectionSlots(max)
+    this.#overflow = new ConnectionSlots(Math.max(overflowMin, Math.floor(max / connectionsPerOverflowSlot)))
+    this.#overflowOwner = this.#turningAway()
     this.#listener = Bun.listen<ClientConnection>({ hostname, port, allowHalfOpen: true, socket: this.#handlers() })
   }
 
@@ -108,16 +105,16 @@ class Server implements HttpServer, Host<ClientConnection> {
   }
 
   get connections(): number {
-    return this.#room.connections.size + this.#lobby.connections.size
+    return this.#slots.connections.size + this.#overflow.connections.size
   }
 
   clients(): ClientCounts {
-    const idle = this.#room.idle + this.#lobby.idle
+    const idle = this.#slots.idle + this.#overflow.idle
     return {
       busy: this.connections - idle,
       idle,
       max: this.#options.limit?.max ?? Infinity,
-      closedIdle: this.#room.closedIdle,
+      closedIdle: this.#slots.closedIdle,
       turnedAway: this.#turnedAway,
     }
   }
@@ -130,18 +127,18 @@ class Server implements HttpServer, Host<ClientConnection> {
     return this.#options.refuse(refusal)
   }
 
-  flushSoon(connection: ClientConnection): void {
+  flushSoon(connection: OwnedConnection): void {
     if (connection.queued) return
     connection.queued = true
-    atEndOfTurn(connection)
+    atEndOfTick(connection)
   }
 
-  closed(connection: ClientConnection): void {
-    this.#room.connections.delete(connection)
+  closed(connection: OwnedConnection): void {
+    this.#slots.connections.delete(connection)
     if (this.connections === 0) this.#stopped?.()
   }
 
-  failed(connection: ClientConnection, thrown: unknown): void {
+  failed(connection: OwnedConnection, thrown: unknown): void {
     this.#options.report(thrown)
     connection.close()
   }
@@ -165,12 +162,12 @@ class Server implements HttpServer, Host<ClientConnection> {
     if (this.connections > 0) await new Promise<void>(resolve => (this.#stopped = resolve))
   }
 
-  #all(): ClientConnection[] {
-    return [...this.#room.connections, ...this.#lobby.connections]
+  #all(): OwnedConnection[] {
+    return [...this.#slots.connections, ...this.#overflow.connections]
   }
 
-  /** As this server, except that there is one request a connection, and one answer. */
-  #turningAway(): Host<ClientConnection> {
+  /** Like this server, but each connection has a single request and a refusal as its answer. */
+  #turningAway(): ConnectionOwner {
     const { limit } = this.#options
     return {
       wheel: this.wheel,
@@ -180,7 +177,7 @@ class Server implements HttpServer, Host<ClientConnection> {
       refuse: refusal => this.refuse(refusal),
       flushSoon: connection => this.flushSoon(connection),
       closed: connection => {
-        this.#lobby.connections.delete(connection)
+        this.#overflow.connections.delete(connection)
         this.closed(connection)
       },
       failed: (connection, thrown) => this.failed(connection, thrown),
@@ -225,26 +222,26 @@ class Server implements HttpServer, Host<ClientConnection> {
   #open(socket: Socket<ClientConnection>): void {
     if (this.stopping) return void socket.terminate()
     const nowMs = this.clock.monotonicMs()
-    if (this.#room.hasPlace(nowMs)) return this.#admit(socket, this, this.#room)
+    if (this.#slots.reserve(nowMs)) return this.#admit(socket, this, this.#slots)
     this.#turnedAway++
-    if (this.#lobby.hasPlace(nowMs)) this.#admit(socket, this.#lobbyHost, this.#lobby)
+    if (this.#overflow.reserve(nowMs)) this.#admit(socket, this.#overflowOwner, this.#overflow)
     else socket.terminate()
     if (nowMs - this.#reachedMs < reachedAgainMs) return
     this.#reachedMs = nowMs
     this.#options.limit?.reached(this.clients())
   }
 
-  #admit(socket: Socket<ClientConnection>, host: Host<ClientConnection>, { connections }: Room): void {
-    socket.data = new ClientConnection(host, socket)
+  #admit(socket: Socket<ClientConnection>, owner: ConnectionOwner, { connections }: ConnectionSlots): void {
+    socket.data = new ClientConnection(owner, socket)
     connections.add(socket.data)
-    socket.setKeepAlive(true, keepAliveMs)
+    socket.setKeepAlive(true, tcpKeepAliveMs)
   }
 }
 
-/** Clients that are turned away at once: so many and this part of the limit. Whoever comes then is cut without a word. */
-const lobbyMin = 16
-const connectionsPerLobbyPlace = 16
+/** Connections that are being turned away at once: a sixteenth of the limit, at least 16; others are cut unanswered. */
+const overflowMin = 16
+const connectionsPerOverflowSlot = 16
 const reachedAgainMs = 60_000
 
-/** A client whose machine is gone is noticed by probes from then on. */
-const keepAliveMs = 60_000
+/** TCP keep-alive: an idle peer is probed after this time, so that a machine that is gone is noticed. */
+const tcpKeepAliveMs = 60_000

@@ -62,7 +62,9 @@ export function signAwsCall(
   const signature = hmac(signingKey(credentials.secretAccessKey, day, scope), toSign).toString('hex')
   return {
     ...added,
-    authorization: `${algorithm} Credential=${credentials.accessKeyId}/${place}, SignedHeaders=${names}, Signature=${signature}`,
+    authorization:
+      `${algorithm} Credential=${credentials.accessKeyId}/${place}, ` +
+      `SignedHeaders=${names}, Signature=${signature}`,
   }
 }
 

@@ -113,16 +113,6 @@ test('refuses invalid UTF-8', () => {
   expect(() => JsonBody.read(new Uint8Array([123, 34, 97, 34, 58, 34, 0xff, 34, 125]))).toThrow('UTF-8')
 })
 
-/** The best of five: what the work takes when nobody else has the core. */
-function bestMs(work: () => unknown): number {
-  const times = Array.from({ length: 5 }, () => {
-    const from = performance.now()
-    work()
-    return performance.now() - from
-  })
-  return Math.min(...times)
-}
-
 test('a byte order mark is no part of the body', () => {
   const body = JsonBody.read(bytes('\u{FEFF} {"model":"m","a":1}'))
   expect([body.get('model'), body.size]).toEqual(['m', 20])
@@ -132,24 +122,4 @@ test('a byte order mark is no part of the body', () => {
     ' {"model":"other","a":1}',
   ])
   expect(() => JsonBody.read(bytes('\u{FEFF}\u{FEFF}{}'))).toThrow(JsonBodyError)
-})
-
-test('bombs are refused in milliseconds', () => {
-  const bombs = [
-    `{"a":${'['.repeat(5_000_000)}`,
-    `{"a":[${'{},'.repeat(4_000_000)}{}]}`,
-    `{${Array.from({ length: 400_000 }, (_, at) => `"k${at}":1`).join(',')}}`,
-  ].map(bytes)
-  for (const bomb of bombs)
-    expect(bestMs(() => expect(() => JsonBody.read(bomb)).toThrow(JsonBodyError))).toBeLessThan(50)
-})
-
-test('a large body is outlined without being copied or parsed', () => {
-  const big = bytes(`{"messages":[{"role":"user","content":"${'x'.repeat(10 << 20)}"}],"model":"m"}`)
-  const edit = () => JsonBody.read(big).edited([{ set: 'model', json: '"other"' }])
-  expect(bestMs(edit)).toBeLessThan(50)
-  const body = JsonBody.read(big)
-  const pieces = edit()
-  expect(pieces[0]!.buffer).toBe(big.buffer)
-  expect(body.get('model')).toBe('m')
 })

@@ -37,7 +37,7 @@ interface JsonLimits {
   readonly tokens: number
 }
 
-/** 64, 1,000 and 200,000: far above any real request, far below what stalls the process (research, threat 18). */
+/** 64, 1,000 and 200,000: far above any real request, far below what stalls the process. */
 const defaultJsonLimits: JsonLimits = { depth: 64, fields: 1000, tokens: 200_000 }
 
 /** Above this size a body is never parsed or written anew as a whole by the forward lane. */

@@ -1,4 +1,4 @@
-/** Where bytes stop being what they should be. Slower than the platform's parsers, which do not say: only for what they refused. */
+/** The offset of a fault in JSON or UTF-8. Slower than the platform's parsers, which do not tell it: for errors only. */
 
 const quote = 34
 const backslash = 92
@@ -19,7 +19,7 @@ const wordOrNumber = /^(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?
 /** No number that means anything is longer. */
 const wordBytesMax = 1024
 
-/** Offset of the first byte that cannot stand where it stands; undefined when all of it is one JSON value (RFC 8259). */
+/** Offset of the first byte that is not valid there; undefined when the bytes are one JSON value (RFC 8259). */
 export function jsonFaultAt(bytes: Uint8Array): number | undefined {
   const reader = new Reader(bytes)
   return reader.text() ? undefined : reader.at

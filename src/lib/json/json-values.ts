@@ -1,4 +1,4 @@
-/** Checks for JSON that somebody else wrote. */
+/** Type checks for JSON from clients and upstreams. */
 
 /** Any JSON object. */
 export type Json = Record<string, unknown>

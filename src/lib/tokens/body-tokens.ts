@@ -1,4 +1,4 @@
-/** How many tokens a model has read, about, when nobody counted: from the body of a request in any dialect. */
+/** An estimate of the input tokens of a request body in any dialect, for answers without a usage. */
 import { fileTokens, imageTokens, TextCounter } from './count-tokens.ts'
 import type { JsonBody } from '../json/json-body.ts'
 
@@ -98,7 +98,7 @@ class Reading {
   }
 }
 
-/** Nobody writes so much without a space. */
+/** Longer runs without a space are data, not words. */
 const fileCharactersMin = 256
 const base64Head = /^[A-Za-z0-9+/_-]+={0,2}$/
 

@@ -33,7 +33,7 @@ export class TextCounter {
 }
 
 /**
- * A picture costs its area in pixels / 750, after it was made to fit (platform.claude.com/docs/en/build-with-claude/vision);
+ * A picture costs its area in pixels / 750 after scaling (platform.claude.com/docs/en/build-with-claude/vision);
  * other vendors' rules give the same order of size.
  */
 const pixelsPerToken = 750

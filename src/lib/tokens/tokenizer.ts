@@ -1,8 +1,8 @@
 /**
  * Counts with OpenAI's own vocabularies, on a thread of its own: reading one takes 0.4 s and 0.1 GB, and some texts take
- * seconds. The thread starts with the first count and ends when nobody has counted for a while.
+ * seconds. The thread starts with the first count and ends after a while without one.
  */
-import { moduleBeside } from '../module-beside.ts'
+import { siblingModule } from '../sibling-module.ts'
 
 /** A vocabulary, by tiktoken's name. */
 export type Encoding = 'o200k_base' | 'cl100k_base'
@@ -31,7 +31,7 @@ const families: readonly { readonly pattern: RegExp; readonly encoding: Encoding
   { pattern: /^(text-embedding-(3-(small|large)|ada-002)|davinci-002|babbage-002)$/, encoding: 'cl100k_base' },
 ]
 
-/** By a model's name, also behind an organisation (`openai/gpt-5`) or fine-tuned (`ft:gpt-4o:...`); undefined = not known. */
+/** By model name, also with an organisation (`openai/gpt-5`) or fine-tuned (`ft:gpt-4o:...`); undefined = unknown. */
 export function encodingOf(model: string): Encoding | undefined {
   const name = model
     .slice(model.lastIndexOf('/') + 1)
@@ -113,7 +113,7 @@ export class Tokenizer {
   }
 
   #start(): Worker {
-    const worker = new Worker(moduleBeside('tokenizer-worker', import.meta.url), { smol: true })
+    const worker = new Worker(siblingModule('tokenizer-worker', import.meta.url), { smol: true })
     worker.onmessage = ({ data }: MessageEvent<TokenizerReply>) => {
       if (worker !== this.#worker) return
       if (data.kind === 'loaded') this.#endAfter(this.#limits.countMs)
@@ -140,11 +140,11 @@ export class Tokenizer {
   #endAfter(ms: number): void {
     clearTimeout(this.#timer)
     this.#timer = this.#worker && setTimeout(() => this.#end(), ms)
-    // Nobody waits for an idle thread.
+    // An idle thread does not keep the process alive.
     if (!this.#current) this.#timer?.unref()
   }
 
-  /** Ends the thread; whoever it worked for gets no count. */
+  /** Ends the thread; counts under way get no result. */
   #end(): void {
     clearTimeout(this.#timer)
     const worker = this.#worker

@@ -1,4 +1,4 @@
-/** Empty databases for the tests of this folder: SQLite always, Postgres where `TEST_DATABASE_URL` says there is one. */
+/** Empty databases for the tests of the stores: SQLite always, Postgres where `TEST_DATABASE_URL` is set. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -15,7 +15,7 @@ interface TestServer {
   create(): Promise<TestDatabase>
 }
 
-/** `what` is named in the line that says what was skipped. */
+/** `what` names the skipped tests in the output. */
 export function testServers(what: string): TestServer[] {
   const { TEST_DATABASE_URL: url } = process.env
   if (!url) process.stderr.write(`skipped: ${what} on Postgres (set TEST_DATABASE_URL)\n`)
@@ -49,8 +49,8 @@ async function createPostgres(serverUrl: string): Promise<TestDatabase> {
 }
 
 /**
- * Runs statements in a process of their own, on the database: `database`, `keys` and `migrate` are there. SQLite's
- * lock makes its thread wait, so that two connections of one thread would wait for each other.
+ * Runs statements on the database in another process, with `database`, `keys` and `migrate`. SQLite's lock blocks its
+ * thread, so that two connections of one thread would wait for each other.
  */
 export async function inOtherProcess(url: string, statements: string): Promise<string> {
   const script = `

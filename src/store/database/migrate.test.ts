@@ -1,4 +1,4 @@
-/** The database's shape: made once, by one of many, never half, never of a newer program. */
+/** Migrations: each step once, by one of many replicas, all or nothing, and never over a newer program's. */
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { inOtherProcess, testServers } from './database-fixture.ts'
 import type { TestDatabase } from './database-fixture.ts'
@@ -73,7 +73,7 @@ for (const server of testServers('migrations'))
     })
 
     test('a step that fails leaves nothing of itself', async () => {
-      // Stands in the way of the first step, after it has made other tables.
+      // Makes the first step fail, after it has created other tables.
       await database.sql`create table ledger (x integer)`
       const failing = migrate(database)
       expect(failing).rejects.toThrow()

@@ -1,15 +1,23 @@
-/** Brings the database to the shape this program knows: numbered steps, all in one transaction, one migrator at a time. */
+/** Brings the database to this program's version: numbered steps in one transaction, one replica at a time. */
+import { addColumnTexts, columnVersions } from '../ledger/ledger-sql.ts'
 import type { Migration } from './migration.ts'
 import { first } from './migrations/0001-keys-and-ledger.ts'
 import { second } from './migrations/0002-responses.ts'
 import { third } from './migrations/0003-files.ts'
 import { fourth } from './migrations/0004-assistants.ts'
-import { fifth } from './migrations/0005-ledger-units.ts'
 import { sixth } from './migrations/0006-batch-leases.ts'
 import { transaction } from './open.ts'
 import type { Database } from './open.ts'
 
-const migrations: readonly Migration[] = [first, second, third, fourth, fifth, sixth]
+/** Columns of the ledger bring their own steps: `since` is the step's number. */
+const columnSteps: readonly Migration[] = columnVersions.map(id => ({
+  id,
+  name: 'ledger-columns',
+  async up(sql) {
+    for (const text of addColumnTexts(id)) await sql.unsafe(text)
+  },
+}))
+const migrations = inOrder([first, second, third, fourth, sixth, ...columnSteps])
 /** Any number; the same for all replicas. */
 const advisoryLock = 7_203_611
 
@@ -24,7 +32,8 @@ export async function migrate(database: Database): Promise<void> {
     const known = migrations.at(-1)!.id
     if (newest > known) {
       throw new Error(
-        `the database has migration ${newest}, this program knows ${known}: start the newer program, or restore the backup`,
+        `the database has migration ${newest}, this program knows ${known}: ` +
+          'start the newer program, or restore the backup',
       )
     }
     for (const migration of migrations.filter(one => !done.has(one.id))) {
@@ -32,4 +41,11 @@ export async function migrate(database: Database): Promise<void> {
       await tx`insert into migrations (id, name) values (${migration.id}, ${migration.name})`
     }
   })
+}
+
+function inOrder(steps: readonly Migration[]): readonly Migration[] {
+  for (const { id } of steps)
+    if (steps.filter(step => step.id === id).length > 1)
+      throw new Error(`two steps of the database have the number ${id}; a new one takes the next that is free`)
+  return steps.toSorted((a, b) => a.id - b.id)
 }

@@ -1,11 +1,11 @@
-/** Opens the one database: SQLite by default, Postgres by `postgres://`. Everything above speaks portable SQL. */
+/** Opens the database: SQLite by default, Postgres by `postgres://`. The stores use SQL that both understand. */
 import { SQL } from 'bun'
 import { GatewayError } from '../../core/errors.ts'
 import { openSqliteConnection } from './sqlite.ts'
 
 /**
- * One open database, for everything in `store/`. `close` lets what is under way end, on Postgres for a second at most;
- * nothing can be asked afterwards.
+ * One open database, shared by the stores. `close` waits for running statements, on Postgres for a second at most; the
+ * database cannot be used afterwards.
  */
 export interface Database {
   readonly sql: SQL
@@ -15,14 +15,14 @@ export interface Database {
 
 const statementTimeoutMs = 10_000
 const retryAfterMs = 1000
-/** For statements that are under way at the end; without a limit a database that stands still would hold the process. */
+/** How long `close` waits for running statements; without a limit a database that hangs would block the exit. */
 export const closeTimeoutS = 1
-/** Nobody waits longer for the database on behalf of a request; the server's own timeout ends the statement later. */
+/** How long a request waits for the database; the server's own timeout ends the statement later. */
 const answerTimeoutMs = 5000
 
 /**
- * `sqlite:PATH` or `postgres://...`. Throws with the reason when the database cannot be reached. What is done later
- * throws `DatabaseMoved` while the SQLite file is not at its path, and `overloaded` after some seconds of a lock.
+ * `sqlite:PATH` or `postgres://...`. Throws with the reason when the database cannot be reached. Later statements throw
+ * `DatabaseMoved` while the SQLite file is not at its path, and `overloaded` when it is locked for some seconds.
  */
 export async function openDatabase(url: string, connectionsMax = 4): Promise<Database> {
   return url.startsWith('sqlite:') ? openSqlite(url.slice('sqlite:'.length)) : openPostgres(url, connectionsMax)
@@ -37,7 +37,7 @@ async function openPostgres(url: string, connectionsMax: number): Promise<Databa
   const sql = new SQL(url, {
     max: connectionsMax,
     connectionTimeout: 5,
-    // Queries are pipelined onto busy connections, so none may hang for long (research 5.8).
+    // Bun pipelines queries onto busy connections, where one that hangs blocks those behind it.
     connection: { statement_timeout: statementTimeoutMs, lock_timeout: 5000, application_name: 'modelgate' },
   })
   await sql`select 1`
@@ -53,7 +53,7 @@ export function transaction<T>(database: Database, work: (tx: SQL) => Promise<T>
   return database.kind === 'sqlite' ? database.sql.begin('immediate', run) : database.sql.begin(run)
 }
 
-/** Rejects when the database says nothing for 5 s: Bun.SQL has no timeout of its own (research 5.8). */
+/** Rejects when the database does not answer within 5 s: Bun.SQL has no timeout for queries. */
 export async function answerInTime<T>(work: Promise<T>): Promise<T> {
   const late = Promise.withResolvers<never>()
   const timer = setTimeout(
@@ -69,8 +69,8 @@ export async function answerInTime<T>(work: Promise<T>): Promise<T> {
 }
 
 /**
- * As `answerInTime`, for a request that cannot be served without the database: throws `overloaded`, with `what` cannot
- * be reached, when the database is away. Errors of the statement itself stay what they are.
+ * As `answerInTime`, for a request that needs the database: throws `overloaded`, with the text that `what` cannot be
+ * reached, when the database is away. Errors of the statement itself are passed on.
  */
 export async function whileAvailable<T>(what: string, work: Promise<T>): Promise<T> {
   try {
@@ -82,8 +82,8 @@ export async function whileAvailable<T>(what: string, work: Promise<T>): Promise
 }
 
 /**
- * The statement is to blame, or took too long; the connection is well. Classes 22 data exception, 23 integrity, 42 syntax,
- * 54 program limit, and 57014 cancelled by its timeout (postgresql.org/docs/current/errcodes-appendix.html).
+ * The statement itself failed or took too long; the connection is usable. Classes 22 data exception, 23 integrity,
+ * 42 syntax, 54 program limit, and 57014 cancelled by its timeout (postgresql.org/docs/current/errcodes-appendix.html).
  */
 export function isOfStatement(error: unknown): boolean {
   const { errno, code } = error as { errno?: unknown; code?: unknown }

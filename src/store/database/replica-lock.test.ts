@@ -1,4 +1,4 @@
-/** The claim of the only replica outlives its connection, and says so when it does not. Its rest: open.test.ts. */
+/** The claim of the only replica outlives its connection; when it is lost that is reported. See also open.test.ts. */
 import { afterEach, describe, expect, test } from 'bun:test'
 import { SQL } from 'bun'
 import { testServers } from './database-fixture.ts'
@@ -47,7 +47,7 @@ async function open() {
 const other = (url: string) => claimSingleReplica(url).catch(() => undefined)
 
 describe.skipIf(!postgres)('Postgres', () => {
-  test('a claim whose connection was ended is taken again, and nobody else gets it', async () => {
+  test('a claim whose connection was ended is taken again, and no other replica gets it', async () => {
     const { url, claim, told, sessions, end } = await open()
     const [first] = await sessions()
     await end(first!.pid)
@@ -65,7 +65,7 @@ describe.skipIf(!postgres)('Postgres', () => {
     await until('another starts', async () => (faster = await other(url)))
     await until('it is told', () => told.length > 0)
     expect([claim.held, told]).toEqual([false, [false]])
-    // The one that has it keeps it: our sessions are ended, never another's.
+    // The replica that has it keeps it: only sessions of our own are terminated.
     await Bun.sleep(1200)
     expect([claim.held, faster!.held]).toEqual([false, true])
     await faster!.release()

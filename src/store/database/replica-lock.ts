@@ -1,4 +1,4 @@
-/** Without Redis there may be one replica only: limits would count each for itself. */
+/** Without Redis there may be one replica only, because each would count limits for itself. */
 import { randomUUIDv7, SQL } from 'bun'
 import { answerInTime, closeTimeoutS } from './open.ts'
 
@@ -9,20 +9,20 @@ const endedTurns = 20
 const endedTurnMs = 25
 
 interface ReplicaClaim {
-  /** false = the database lost our claim (it restarted, say) and another replica has it now. */
+  /** false = the database lost the claim (by a restart, for example) and another replica has it now. */
   readonly held: boolean
   release(): Promise<void>
 }
 
 interface ClaimOptions {
-  /** Another replica has taken the claim (`false`), or it is ours again. */
+  /** Another replica has taken the claim (`false`), or this one has it again. */
   reportHeld(held: boolean): void
 }
 
 /**
- * Claims to be the only replica on a Postgres database; undefined on SQLite, where the data directory's lock
- * does the same. Throws the reason when another one runs. The claim ends with the connection, and is taken again
- * within a second or two when the connection comes back.
+ * Claims to be the only replica on a Postgres database; undefined on SQLite, where the lock of the data directory does
+ * the same. Throws the reason when another replica runs. The claim ends with the connection, and is taken again within
+ * a second or two when the connection is back.
  */
 export async function claimSingleReplica(
   databaseUrl: string,
@@ -33,7 +33,8 @@ export async function claimSingleReplica(
   if (!(await claim.take())) {
     await claim.release()
     throw new Error(
-      'another replica already runs on this database; more than one needs REDIS_URL, because rate limits of replicas that do not talk to each other would let through a multiple',
+      'another replica already runs on this database; more than one needs REDIS_URL, because rate limits of replicas ' +
+        'that do not talk to each other would let through a multiple',
     )
   }
   claim.watch()
@@ -57,7 +58,7 @@ class Claim implements ReplicaClaim {
       connectionTimeout: 5,
       connection: {
         application_name: this.#name,
-        // The claim of a machine that vanished without a word ends after half a minute, not after two hours.
+        // The claim of a machine that disappeared ends after half a minute, not after the system's two hours.
         tcp_keepalives_idle: 15,
         tcp_keepalives_interval: 5,
         tcp_keepalives_count: 3,
@@ -66,15 +67,15 @@ class Claim implements ReplicaClaim {
   }
 
   /**
-   * Whether the claim is ours. Safe to ask again and again: a session that has the lock gets it once more, a new session
-   * takes it. A session of our own that the server has not yet noticed to be dead is ended.
+   * Whether this replica has the claim. Can be repeated: a session that has the lock gets it again, a new session takes
+   * it. An earlier session of this replica whose connection the server still believes to be alive is terminated.
    */
   async take(): Promise<boolean> {
     if (await this.#lock()) return true
     const ended = (await this.#sql`
       select pg_terminate_backend(pid) as ended from pg_stat_activity
       where application_name = ${this.#name} and pid <> pg_backend_pid()`) as { ended: boolean }[]
-    // It lets go a moment later, and another replica may be faster.
+    // The lock is released a moment later, and another replica may take it first.
     for (let turn = 0; turn < endedTurns && ended.some(row => row.ended); turn++) {
       await Bun.sleep(endedTurnMs)
       if (await this.#lock()) return true
@@ -100,7 +101,7 @@ class Claim implements ReplicaClaim {
     await this.#sql.close({ timeout: closeTimeoutS })
   }
 
-  /** While the database is away nobody can claim anything: what was true stays so. */
+  /** While the database is away no replica can take the claim: the state is kept. */
   async #poll(): Promise<void> {
     try {
       const held = await answerInTime(this.take())
@@ -108,7 +109,7 @@ class Claim implements ReplicaClaim {
       this.held = held
       this.#options?.reportHeld(held)
     } catch {
-      // The key directory tells that the database is away.
+      // The key directory reports that the database is away.
     }
   }
 }

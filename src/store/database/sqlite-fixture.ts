@@ -1,7 +1,7 @@
 /** What the tests do to an SQLite file from outside: a lock of another process, a backup, a restore. */
 import { Database } from 'bun:sqlite'
 
-/** Another process holds the write lock of the file, as a VACUUM does; resolves when it has it. It leaves after `ms`. */
+/** Another process takes the write lock of the file, as a VACUUM does, for `ms`; resolves when it has it. */
 export async function holdLock(path: string, ms: number): Promise<{ released: Promise<number> }> {
   const script = `
     import { Database } from 'bun:sqlite'
@@ -27,7 +27,7 @@ export function backUp(path: string, copy: string): void {
   database.close()
 }
 
-/** How long the loop of this thread stood still at most, in milliseconds, between start and `stop`. */
+/** The longest time for which the event loop of this thread was blocked between start and `stop`, in milliseconds. */
 export function watchLoop(): { stop(): number } {
   let lastMs = performance.now()
   let longestMs = 0

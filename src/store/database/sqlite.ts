@@ -1,7 +1,8 @@
 /**
- * The main thread's connection to an SQLite file. Bun's SQLite is synchronous, so that whoever waits for a lock inside
- * SQLite stops every call: here the thread goes on, and the statement is tried again. Statements and transactions take
- * turns, because all of them share one connection: a statement between those of a transaction would be part of it.
+ * The main thread's connection to an SQLite file. Bun's SQLite is synchronous: waiting for a lock inside SQLite would
+ * block every call. Here a statement that meets a lock is tried again later instead. Statements and transactions are
+ * put one after the other, because they share one connection: a statement between those of a transaction would be part
+ * of it.
  */
 import { chmodSync, mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -10,18 +11,18 @@ import { GatewayError } from '../../core/errors.ts'
 import { schemaMark, schemaMarkQuery, SqliteFile } from '../../platform/sqlite-file-guard.ts'
 import type { SchemaMark } from '../../platform/sqlite-file-guard.ts'
 
-/** While a connection is made at the start: nothing is served yet. */
+/** While connecting at the start, when nothing is served yet. */
 const openBusyTimeoutMs = 2000
-/** Nobody waits inside SQLite while calls are served: hundreds of writers would do so one after the other. */
+/** No waiting inside SQLite while calls are served: hundreds of writers would wait one after the other. */
 const busyTimeoutMs = 0
-/** Doubled from try to try, with jitter: commits of the ledger are over soon, a backup is not. */
+/** Pauses between tries, doubled each time, with jitter: a commit of the ledger is short, a backup is long. */
 const retryMsMin = 2
 const retryMsMax = 100
-/** A little less than callers wait (`answerInTime`): nothing is written after they gave up. */
+/** A little less than callers wait (`answerInTime`), so that nothing is written after they gave up. */
 const lockedMsMax = 4500
 const retryAfterMs = 1000
 
-/** Opens the file and makes it, and its folder, when they are not there. */
+/** Opens the file; creates it and its directory when they are not there. */
 export async function openSqliteConnection(path: string): Promise<{ sql: SQL; close(): Promise<void> }> {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   const connection = new SqliteConnection(path)
@@ -29,12 +30,12 @@ export async function openSqliteConnection(path: string): Promise<{ sql: SQL; cl
   return { sql: facade(connection), close: () => connection.close() }
 }
 
-/** What the stores use of `SQL`: it stays the same when the connection behind it is another. */
+/** The part of `SQL` that the stores use; it stays valid when the connection behind it is replaced. */
 function facade(connection: SqliteConnection): SQL {
   const call = (first: unknown, ...rest: unknown[]): unknown => {
     const apply = (sql: SQL) => (sql as unknown as (...all: unknown[]) => unknown)(first, ...rest)
     const isStatement = Array.isArray(first) && 'raw' in first
-    // Anything else is a helper, `sql(row)`: a part of a statement.
+    // Otherwise it is a helper, `sql(row)`, a part of a statement.
     return isStatement ? connection.use(async sql => await apply(sql)) : apply(connection.current)
   }
   return Object.defineProperties(call, {
@@ -64,7 +65,7 @@ class SqliteConnection {
   }
 
   async open(): Promise<void> {
-    // A lock that another process holds while it starts or ends is not always waited for by SQLite itself.
+    // SQLite does not always wait for a lock that another process holds while it opens or closes the file.
     this.#sql = await untilUnlocked(
       () => this.#connect(undefined),
       () => true,
@@ -72,7 +73,7 @@ class SqliteConnection {
     chmodSync(this.#path, 0o600)
   }
 
-  /** Throws `DatabaseMoved` when the file is not at its path, before or after: what was done then does not count. */
+  /** Throws `DatabaseMoved` when the file is not at its path before or after `work`, whose result is then void. */
   use<T>(work: (sql: SQL) => Promise<T>, mayRepeat: () => boolean = () => true): Promise<T> {
     return untilUnlocked(() => this.#inTurn(() => this.#checked(work)), mayRepeat)
   }
@@ -83,7 +84,7 @@ class SqliteConnection {
       begun = true
       return work(tx)
     }
-    // The lock is taken at the beginning; what has begun is not played twice.
+    // The lock is taken by BEGIN; a transaction that has begun is not repeated.
     return this.use(
       sql => sql.begin(mode, run),
       () => !begun,
@@ -95,7 +96,7 @@ class SqliteConnection {
     this.#closed = true
     await this.#inTurn(async () => {
       try {
-        // Else the next start would read the old log into the file that it finds.
+        // Otherwise the next start would replay the old log into the new file.
         if (!this.#stands()) await this.#retireLogs()
       } finally {
         await this.#sql?.close()
@@ -121,8 +122,8 @@ class SqliteConnection {
   }
 
   /**
-   * To the file that came in place of ours. Ours stays open until then: that keeps its inode from being given away, by
-   * which every thread tells the two apart.
+   * Connects to the file that replaced ours. Ours stays open until then, so that its inode, by which threads
+   * distinguish the two, is not reused.
    */
   async #reconnect(): Promise<void> {
     this.#file.prepare()
@@ -142,17 +143,18 @@ class SqliteConnection {
   async #connect(expected: SchemaMark | undefined): Promise<SQL> {
     const again = this.#file.wasOpened
     const prepared = this.#file.prepare()
-    // A file that is gone is not replaced by an empty one: that would look like a gateway that never had a key.
+    // A file that is gone is not replaced by an empty one, which would look like a gateway without any key.
     const sql = new SQL({ adapter: 'sqlite', filename: this.#path, create: !again, readwrite: true })
     try {
-      // First of all: another process that opens the file now holds its lock, and the next line would fail at once.
+      // First, because another process that opens the file holds a lock, at which the next statement would fail.
       await sql.unsafe(`pragma busy_timeout = ${again ? busyTimeoutMs : openBusyTimeoutMs}`)
       if (prepared.isReplacement) this.#file.checkSchema(await readMark(sql, this.#file), expected)
-      // FULL: a committed change survives power loss. Timeout and keys are off by default (research 5.7).
+      // FULL: a committed change survives a loss of power. Foreign keys are off by default
+      // (sqlite.org/foreignkeys.html).
       await sql.unsafe('pragma journal_mode = wal')
       await sql.unsafe('pragma synchronous = full')
       await sql.unsafe('pragma foreign_keys = on')
-      // The first read makes the logs.
+      // The first read creates the WAL and its index.
       await sql.unsafe('select count(*) from sqlite_schema')
       this.#file.confirm(prepared)
       await sql.unsafe(`pragma busy_timeout = ${busyTimeoutMs}`)
@@ -181,7 +183,7 @@ async function readMark(sql: SQL, file: SqliteFile): Promise<SchemaMark | undefi
   }
 }
 
-/** Tries again while another connection holds the lock. The thread is free in between. */
+/** Tries again while another connection holds the lock; the event loop runs in between. */
 async function untilUnlocked<T>(attempt: () => Promise<T>, mayRepeat: () => boolean): Promise<T> {
   const fromMs = performance.now()
   for (let longestMs = retryMsMin; ; longestMs = Math.min(longestMs * 2, retryMsMax)) {

@@ -79,10 +79,10 @@ for (const server of testServers('the installation'))
       const unread = await openInstallation(database, {})
       const error = await unread
         .keepMasterKey(() => {
-          throw new Error('nobody reads')
+          throw new Error('cannot print')
         })
         .catch((thrown: unknown) => thrown)
-      expect(error).toMatchObject({ message: 'nobody reads' })
+      expect(error).toMatchObject({ message: 'cannot print' })
       expect(await database.sql`select name from installation where name = 'master_key_hash'`).toHaveLength(0)
       const next = await start(database)
       expect(next.isMasterKey(next.shown!)).toBe(true)

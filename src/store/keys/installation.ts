@@ -9,23 +9,23 @@ import type { Database } from '../database/open.ts'
 
 const pepperLengthMin = 32
 
-/** What the running gateway does with its two secrets; neither can be had from it. */
+/** The use of the installation's two secrets, neither of which can be read from it. */
 export interface Installation {
   /** HMAC-SHA256 under the pepper, lower-case hex. */
   hashKey(keyText: string): string
   /** Constant time in the digests. */
   isMasterKey(keyText: string): boolean
-  /** Which master key is valid, for the log: part of its hash, of no use to anybody else. */
+  /** Names the valid master key in the log: the beginning of its hash. */
   masterKeyName(): string
   /**
-   * Stores the master key that was given, or made at the first start of all. To be called once the gateway listens: a
-   * start that fails changes nothing. `show` is called once; it gets a key that was made and writes it out before it
-   * returns. Only then is it stored, so a process that ends in between loses no key: the next start shows another.
+   * Stores the master key that was given, or that was made because there is none yet. To be called when the gateway
+   * listens, so that a start that fails changes nothing. `show` is called once with a key that was made, and prints it
+   * before it returns. The key is stored afterwards: after a crash in between, the next start makes and shows another.
    */
   keepMasterKey(show: (madeKey: string | undefined) => void): Promise<KeptMasterKey>
   /**
-   * Learns of a master key that another replica has stored since. After `keepMasterKey` only. A database in which an older
-   * one stands was restored from a backup: the present one is stored again, because what was replaced stays replaced.
+   * Reads a master key that another replica has stored since. After `keepMasterKey` only. A database with an older key
+   * was restored from a backup: the present key is stored again, because a replaced key must not become valid again.
    */
   followMasterKey(): Promise<MasterKeyChange>
 }
@@ -36,15 +36,15 @@ type MasterKeyChange = 'none' | 'followed' | 'stored-again'
 interface KeptMasterKey {
   /** The key that was made and shown. */
   readonly made: string | undefined
-  /** Another master key was kept until now; it is no longer one, whatever the next start is given. */
+  /** Another master key was stored until now; it is not valid any more. */
   readonly replaced: boolean
 }
 
 /** The secrets that the operator gives: MODELGATE_MASTER_KEY and MODELGATE_KEY_PEPPER. */
 export interface InstallationOptions {
-  /** The master key from now on, blanks around it left out; absent = the one that is kept, and at the first start of all a new one. */
+  /** The master key from now on, trimmed; absent = the stored one, or a new one where none is stored yet. */
   readonly masterKey?: Secret | undefined
-  /** Base64 or any text of 32 characters and more; else one is made and kept in the database. */
+  /** Any text of at least 32 characters; absent = one is made and stored in the database. */
   readonly pepper?: Secret | undefined
 }
 
@@ -56,7 +56,7 @@ const nameLength = 8
 /** Throws with the reason and the remedy when the given master key or pepper is weak. */
 export async function openInstallation(database: Database, options: InstallationOptions): Promise<Installation> {
   const hashKey = await openKeyHash(database, options.pepper)
-  // A secret from a file or a mounted volume often ends with a line end, and clients send their key without it.
+  // A secret from a file often ends with a line feed, which clients do not send.
   const given = options.masterKey?.reveal().trim()
   const problem = given === undefined ? undefined : masterKeyProblem(given)
   if (problem !== undefined) throw new Error(`the master key ${problem}, or leave it out and the gateway makes one`)
@@ -65,7 +65,7 @@ export async function openInstallation(database: Database, options: Installation
   const asked = given ?? made
   let valid = asked === undefined ? kept!.hash : hashKey(asked)
   let digest = Buffer.from(valid, 'hex')
-  /** Of the valid one; undefined = it is not kept yet. */
+  /** Of the valid key; undefined = it is not stored yet. */
   let revision: number | undefined
   const use = (hash: string) => {
     valid = hash
@@ -83,7 +83,7 @@ export async function openInstallation(database: Database, options: Installation
       })
       const replaced = given !== undefined && before !== undefined && before.hash !== valid
       revision = now.revision
-      // Another replica was faster: its key is the one, and ours is never shown.
+      // Another replica may have stored its key first: then that one is valid, and ours is not shown.
       use(now.hash)
       return { made: before === undefined ? made : undefined, replaced }
     },
@@ -123,16 +123,18 @@ async function write(tx: SQL, { hash, revision }: MasterKeyRow): Promise<void> {
     [masterKeyRow, hash],
     [revisionRow, String(revision)],
   ])
-    await tx`insert into installation (name, value) values (${name}, ${value}) on conflict (name) do update set value = excluded.value`
+    await tx`
+      insert into installation (name, value) values (${name}, ${value})
+      on conflict (name) do update set value = excluded.value`
 }
 
-/** Returns what was kept until now, and what is. Of replicas that start at once each waits for the one before. */
+/** The stored key before and after. Replicas that start at the same time wait for each other. */
 function keep(
   database: Database,
   { hash, isGiven, show }: { hash: string; isGiven: boolean; show(isFirst: boolean): void },
 ) {
   return transaction(database, async (tx): Promise<{ before: MasterKeyRow | undefined; now: MasterKeyRow }> => {
-    // Takes the lock of the row, whether it is there or not.
+    // Locks the row, whether it is there or not.
     const inserted = (await tx`
       insert into installation (name, value) values (${masterKeyRow}, ${hash}) on conflict (name) do nothing
       returning name`) as unknown[]
@@ -145,7 +147,7 @@ function keep(
   })
 }
 
-/** Over an older one, unless another replica has done so by now. Returns the revision that it stands under. */
+/** Replaces an older key, unless another replica has done so. Returns the stored revision. */
 function storeAgain(database: Database, { hash, revision }: MasterKeyRow): Promise<number> {
   return transaction(database, async tx => {
     const found = await findMasterKey(tx)
@@ -155,13 +157,13 @@ function storeAgain(database: Database, { hash, revision }: MasterKeyRow): Promi
   })
 }
 
-/** How keys are hashed here, for who has nothing to do with the master key. */
+/** The hash of keys alone, where the master key is not needed. */
 export async function openKeyHash(
   database: Database,
   givenPepper: Secret | undefined,
 ): Promise<Installation['hashKey']> {
   const pepper = await openPepper(database, givenPepper)
-  // An HMAC, as the pepper is its key: half the time and a quarter of the garbage of node:crypto's.
+  // With a key, CryptoHasher computes an HMAC: half the time and a quarter of the garbage of node:crypto.
   return keyText => new CryptoHasher('sha256', pepper.reveal()).update(keyText).digest('hex')
 }
 

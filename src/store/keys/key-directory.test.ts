@@ -48,7 +48,7 @@ function rig() {
   }
 }
 
-test('the first look asks the database once, later ones nobody', async () => {
+test('the first lookup asks the database once, later ones do not', async () => {
   const { directory, finds } = rig()
   const both = await Promise.all([directory.lookup('sk-1'), directory.lookup('sk-1')])
   expect(both).toEqual([record, record])
@@ -56,7 +56,7 @@ test('the first look asks the database once, later ones nobody', async () => {
   expect(finds()).toBe(1)
 })
 
-test('strangers are remembered for a moment, not asked for again', async () => {
+test('unknown keys are cached for a moment', async () => {
   const { directory, finds } = rig()
   expect(await directory.lookup('sk-x')).toBeUndefined()
   expect(directory.lookup('sk-x')).toBeUndefined()
@@ -72,7 +72,7 @@ test('a key that another process deleted is gone after the next poll', async () 
   expect(await directory.lookup('sk-1')).toBeUndefined()
 })
 
-test('a load that was under way when its key was revoked does not bring it back', async () => {
+test('a load that was running when its key was revoked does not bring it back', async () => {
   const { directory, stored, hold } = rig()
   const open = hold()
   const loading = directory.lookup('sk-1')
@@ -91,7 +91,7 @@ test('known keys go on while the database is away', async () => {
   expect(directory.lookup('sk-1')).toBe(record)
 })
 
-test('why the database does not answer is told once, and that it answers again', async () => {
+test('why the database does not answer is reported once, and that it answers again', async () => {
   const { directory, reports, breakDatabase, mendDatabase } = rig()
   await directory.poll()
   breakDatabase()

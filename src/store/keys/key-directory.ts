@@ -1,7 +1,6 @@
 /**
- * Which key a text is, without asking the database on the path of a call. Known keys are in memory; a
- * poll of the revision (and, with Redis, a message) drops what another process changed. A load that was
- * under way when its key changed is thrown away: it can never bring a revoked key back.
+ * A cache of keys, so that calls do not ask the database. A poll of the revision drops the keys that other processes
+ * changed. The result of a load that was running when its key changed is not cached: it could bring a revoked key back.
  */
 import { LRUCache } from 'lru-cache'
 import type { VirtualKey } from '../../core/caller.ts'
@@ -13,7 +12,7 @@ const knownMax = 50_000
 const unknownMax = 10_000
 const unknownMs = 1000
 const pollMs = 500
-/** How long known keys go on working while the database does not answer (research, fault D2). */
+/** How long cached keys are valid while the database does not answer. */
 const staleMsMax = 15 * 60 * 1000
 
 interface KeyDirectoryOptions {
@@ -27,8 +26,8 @@ interface KeyDirectoryOptions {
 }
 
 /**
- * Gives deleted keys to nobody; blocked and expired ones are the caller's to refuse. `start` comes before the first
- * call and `stop` after the last. A `lookup` that has to ask rejects as the store does (`overloaded`).
+ * Deleted keys are not found; blocked and expired ones are, and the caller refuses them. `start` comes before the first
+ * call and `stop` after the last. A `lookup` that has to ask the store rejects as the store does (`overloaded`).
  */
 export class CachedKeyDirectory implements KeyDirectory {
   readonly #options: KeyDirectoryOptions
@@ -36,14 +35,14 @@ export class CachedKeyDirectory implements KeyDirectory {
   readonly #unknown: LRUCache<string, true>
   readonly #loading = new Map<string, Promise<VirtualKey | undefined>>()
   #revision = 0
-  /** Of the key that brought `#revision`. */
+  /** Hash of the key that brought `#revision`. */
   #newest: string | undefined
   #generation = 0
   #timer: ReturnType<typeof setInterval> | undefined
   #polling: Promise<void> | undefined
   #polledMs: number
   #reachable = true
-  /** The database that keys were read from was taken away: what comes next may be a backup. */
+  /** The SQLite file that keys were read from was moved: the next one may be a backup. */
   #moved = false
 
   constructor(options: KeyDirectoryOptions) {
@@ -60,7 +59,7 @@ export class CachedKeyDirectory implements KeyDirectory {
     return this.#loading.get(hash) ?? this.#load(hash)
   }
 
-  /** This process changed a key: it is asked anew from the next call on. */
+  /** This process changed a key: the next call loads it again. */
   changed(hash: string): void {
     this.#generation++
     this.#known.delete(hash)
@@ -68,7 +67,7 @@ export class CachedKeyDirectory implements KeyDirectory {
     this.#loading.delete(hash)
   }
 
-  /** Starts to follow what other processes change. */
+  /** Starts to follow the changes of other processes. */
   async start(): Promise<void> {
     await this.poll()
     this.#timer = setInterval(() => void this.poll(), pollMs)
@@ -80,7 +79,7 @@ export class CachedKeyDirectory implements KeyDirectory {
     await this.#polling
   }
 
-  /** Looks for changes now; one look at a time. Never rejects. */
+  /** Asks for changes now, once at a time. Never rejects. */
   poll(): Promise<void> {
     return (this.#polling ??= this.#poll().finally(() => (this.#polling = undefined)))
   }
@@ -99,23 +98,23 @@ export class CachedKeyDirectory implements KeyDirectory {
   }
 
   /**
-   * Asks from one revision earlier: the newest key is then among the answers, as it is or changed again, unless the
-   * database is another one, a restored backup. Its revisions begin anew, so that nothing known can be trusted. (An
-   * SQLite file says itself that it was moved: also when the last change was not seen by a poll.)
+   * Asks from one revision earlier: the newest key is then among the answers, unchanged or changed again, unless the
+   * database was replaced by a backup. Its revisions count differently, so that everything cached is dropped. (A moved
+   * SQLite file is noticed by itself, also when no poll has seen the last change.)
    */
   async #follow(): Promise<void> {
     const before = this.#revision
     const { hashes, revision } = await this.#options.changesSince(Math.max(before - 1, 0))
     if (this.#moved || (this.#newest !== undefined && !hashes.includes(this.#newest))) {
       const anew = await this.#options.changesSince(0)
-      // After the answer: what was loaded before it may have changed since.
+      // After the answer: keys that were loaded before it may have changed since.
       this.#forgetAll()
       this.#revision = anew.hashes.length > 0 ? anew.revision : 0
       this.#newest = anew.hashes.at(-1)
       this.#moved = false
       return
     }
-    // Nothing but the newest key as it was.
+    // Nothing but the newest key, unchanged.
     if (revision === before) return
     for (const hash of hashes) this.changed(hash)
     if (hashes.length === 0) return
@@ -136,7 +135,7 @@ export class CachedKeyDirectory implements KeyDirectory {
     this.#loading.set(hash, loading)
     try {
       const record = await loading
-      // Something changed while the database was asked: the answer holds for this call only.
+      // A key changed meanwhile: the answer is for this call only.
       if (generation === this.#generation) {
         if (record) this.#known.set(hash, record)
         else this.#unknown.set(hash, true)

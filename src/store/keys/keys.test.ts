@@ -82,7 +82,7 @@ for (const server of testServers('keys'))
       expect(await keys.find({ hash: full.hash })).toEqual(full)
       expect(await keys.find({ id: full.id })).toEqual(full)
       expect(await keys.find({ alias: full.alias! })).toEqual(full)
-      expect(await keys.find({ id: 'nobody' })).toBeUndefined()
+      expect(await keys.find({ id: 'unknown' })).toBeUndefined()
       expect(await keys.find({ alias: 'nul \0' })).toBeUndefined()
       expect(changed[0]).toBe(full.hash)
     })
@@ -94,7 +94,7 @@ for (const server of testServers('keys'))
       const after = await keys.update(before.id, { requestsPerMinute: null, blocked: true })
       expect(after).toEqual({ ...before, requestsPerMinute: null, blocked: true, updatedAtMs: nowMs })
       expect(await keys.find({ id: before.id })).toEqual(after)
-      expect(await keys.update('nobody', { blocked: true })).toBeUndefined()
+      expect(await keys.update('unknown', { blocked: true })).toBeUndefined()
       expect(changed).toEqual([before.hash, before.hash])
     })
 
@@ -150,7 +150,7 @@ for (const server of testServers('keys'))
       expect(await keyChangesSince(elsewhere, second.revision)).toEqual({ hashes: [], revision: second.revision })
     })
 
-    /** Inserts of a process of its own, all at once; says how many went in. */
+    /** Inserts by another process, all at once; returns how many succeeded. */
     const insertElsewhere = (count: number, more: string) =>
       inOtherProcess(
         made.url,

@@ -1,4 +1,4 @@
-/** Virtual keys in the database. Every change bumps one revision, so that every other process can follow. */
+/** Virtual keys in the database. Every change increments one revision, by which other processes follow. */
 import type { SQL } from 'bun'
 import { GatewayError } from '../../core/errors.ts'
 import type { KeyChanges, KeyQuery, KeyRecord, KeyStore } from '../../core/ports.ts'
@@ -13,7 +13,7 @@ interface KeyStoreOptions {
   onChange?(hash: string): void
 }
 
-/** The row's lock is held until the commit: revisions become visible in their order. */
+/** The row is locked until the commit, so that revisions become visible in their order. */
 async function nextRevision(tx: SQL): Promise<number> {
   const rows = (await tx`
     update installation set value = cast(cast(value as bigint) + 1 as text)
@@ -28,8 +28,8 @@ interface Quota {
 }
 
 /**
- * After `nextRevision` only: its lock lets one change of keys at a time count, on every replica. Blocked keys count, as
- * they may come back at any moment; expired ones do not.
+ * After `nextRevision` only: under its lock one change at a time is counted, on every replica. Blocked keys count,
+ * because they can be unblocked; expired ones do not.
  */
 async function checkQuota(tx: SQL, userId: string | null, { keysOfUserMax, nowMs }: Quota): Promise<void> {
   if (userId === null || keysOfUserMax === null) return
@@ -45,8 +45,8 @@ async function checkQuota(tx: SQL, userId: string | null, { keysOfUserMax, nowMs
 const available = <T>(work: Promise<T>): Promise<T> => whileAvailable('keys', work)
 
 /**
- * Over the table `virtual_keys`. Changes come one at a time on all replicas, by the lock on the revision; deleted keys
- * keep their row and are found no more.
+ * Over the table `virtual_keys`. The lock on the revision puts changes one after the other, on all replicas. Deleted
+ * keys keep their row and are not found any more.
  */
 export function createKeyStore({ database, clock, onChange }: KeyStoreOptions): KeyStore {
   const { sql } = database
@@ -83,13 +83,15 @@ export function createKeyStore({ database, clock, onChange }: KeyStoreOptions): 
 }
 
 async function findKey(sql: SQL, by: Parameters<KeyStore['find']>[0]): Promise<KeyRecord | undefined> {
-  // No row holds a NUL, and Postgres refuses even to be asked for one.
+  // No row holds a NUL, and Postgres refuses it in a parameter.
   if (Object.values(by).some(value => value.includes('\0'))) return undefined
   const rows = (await ('hash' in by
     ? sql`select * from virtual_keys where hash = ${by.hash} and deleted_at_ms is null`
     : 'id' in by
       ? sql`select * from virtual_keys where id = ${by.id} and deleted_at_ms is null`
-      : sql`select * from virtual_keys where alias = ${by.alias} and deleted_at_ms is null order by created_at_ms`)) as Row[]
+      : sql`
+          select * from virtual_keys where alias = ${by.alias} and deleted_at_ms is null
+          order by created_at_ms`)) as Row[]
   return rows[0] && toRecord(rows[0])
 }
 
@@ -97,7 +99,7 @@ async function listKeys(sql: SQL, query: KeyQuery): Promise<{ keys: KeyRecord[];
   const user = query.userId ?? null
   const team = query.teamId ?? null
   const alias = query.alias ?? null
-  // A filter that was not asked for is null and lets everything pass: one statement for every combination.
+  // A filter that is null matches every row: one statement for all combinations.
   const counted = (await sql`
     select count(*) as total from virtual_keys where deleted_at_ms is null
       and (cast(${user} as text) is null or user_id = ${user})
@@ -124,7 +126,7 @@ async function updateKey(tx: SQL, { id, changes, ...quota }: KeyUpdate): Promise
   const { nowMs } = quota
   const record: KeyRecord = { ...before, ...changes, updatedAtMs: nowMs }
   const counted = before.userId === record.userId && !hasExpired(before, nowMs)
-  // An expired key takes a place when its time is extended, not while it is only moved.
+  // An expired key counts when its time is extended, not when it only gets another user.
   if (!counted && !hasExpired(record, nowMs)) await checkQuota(tx, record.userId, quota)
   await tx`update virtual_keys set ${tx({ ...toRow(record), revision })} where id = ${id}`
   return record
@@ -193,7 +195,7 @@ function toRecord(row: Row): KeyRecord {
   }
 }
 
-/** Hashes of the keys that changed after `revision`, deleted ones included, and the revision they bring. */
+/** Hashes of the keys that changed after `revision`, deleted ones included, and the newest revision among them. */
 export async function keyChangesSince(
   database: Database,
   revision: number,

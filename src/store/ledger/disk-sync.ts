@@ -1,14 +1,14 @@
-/** What stands in a file, and which names stand in a folder, survive power loss from then on. */
+/** fdatasync of a file and fsync of a directory, by path: what they hold then survives a loss of power. */
 import { close, fdatasync, fsync, open } from 'node:fs'
 import { promisify } from 'node:util'
 
 const openFile = promisify(open)
 const closeFile = promisify(close)
 
-/** Of a file; done at once when it is gone. */
+/** Syncs a file's data; resolves at once when the file is gone. */
 export const syncData = (path: string): Promise<void> => synced(path, promisify(fdatasync))
 
-/** Of a folder; done at once when it is gone. */
+/** Syncs the names in a directory; resolves at once when the directory is gone. */
 export const syncNames = (path: string): Promise<void> => synced(path, promisify(fsync))
 
 async function synced(path: string, sync: (file: number) => Promise<void>): Promise<void> {

@@ -1,16 +1,16 @@
-/** Brings the journal of this process to the disk, so that power loss takes no more than two of its rounds. */
+/** Syncs the journal of this process to the disk, so that a loss of power takes no more than two rounds. */
 import { listSegments, segmentPath } from './journal.ts'
 import { syncData, syncNames } from './disk-sync.ts'
-import type { Trouble } from './throttled-report.ts'
+import type { ThrottledReport } from './throttled-report.ts'
 
 interface JournalSyncOptions {
   readonly directory: string
-  /** Whose segments, see `SegmentName`. */
+  /** Names the process, see `SegmentName`. */
   readonly start: string
-  readonly trouble: Trouble
+  readonly failures: ThrottledReport
 }
 
-/** One per journal that this process writes. A round that fails is told to `trouble`, and made up for by the next. */
+/** One per journal that this process writes. What a failed round did not sync is synced by the next one. */
 export class JournalSync {
   readonly #options: JournalSyncOptions
   /** New data since the last round. */
@@ -23,7 +23,7 @@ export class JournalSync {
     this.#options = options
   }
 
-  /** Everything that was told to have changed is on the disk. */
+  /** Everything up to the last call of `changed` is on the disk. */
   get isDone(): boolean {
     return !this.#changed && !this.#running
   }
@@ -38,18 +38,18 @@ export class JournalSync {
     if (!this.#changed || this.#running) return
     this.#running = true
     this.#changed = false
-    const { directory, start, trouble } = this.#options
+    const { directory, start, failures } = this.#options
     try {
       const own = listSegments(directory).filter(name => name.start === start && name.sequence >= this.#from)
       for (const name of own) await syncData(segmentPath(directory, name))
       const newest = own.at(-1)?.sequence ?? 0
       if (newest > this.#from + 1 || this.#from === 1) await syncNames(directory)
-      // The newest may be a spare, and the one before is being written.
+      // The newest may be a spare, and the one before it is being written.
       this.#from = Math.max(this.#from, newest - 1)
-      trouble.over()
+      failures.succeeded()
     } catch (error) {
       this.#changed = true
-      trouble.met(error)
+      failures.failed(error)
     } finally {
       this.#running = false
     }

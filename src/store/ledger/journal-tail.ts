@@ -1,21 +1,19 @@
-/**
- * The reading end of the journal: the segments of one process in order, and the calls that are still open in
- * them.
- */
+/** Reads the journal of one process: its segments in order, and the calls in them that are still open. */
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { LedgerIntent } from '../../core/ledger-columns.ts'
 import type { JournalPosition } from './journal.ts'
 import { listSegments, moveAside, recordBytesMax, segmentPath, SegmentReader } from './journal.ts'
 import { decodeRecord, encodeIntent, readIntent } from './ledger-record.ts'
-import type { ColumnValue, LedgerIntent } from './ledger-record.ts'
+import type { ColumnValue } from './ledger-record.ts'
 
-/** Whose journal is read, and how. */
+/** Which journal is read, and how. */
 interface JournalTailOptions {
   readonly directory: string
-  /** Whose segments, see `SegmentName`. */
+  /** Names the process, see `SegmentName`. */
   readonly start: string
   /**
-   * true = the writer lives: the end of what is written is no end, and a bad record may become a good one.
+   * true = the writer lives: more may be written behind the last record, and a bad record may still be completed.
    */
   readonly live: boolean
   readonly report: (problem: string) => void
@@ -24,22 +22,22 @@ interface JournalTailOptions {
 interface FinishedSegment {
   readonly sequence: number
   readonly path: string
-  /** It went on in a successor, as every segment but the last does. */
+  /** It has an end mark, as every segment but the last. */
   readonly ended: boolean
   damaged: boolean
 }
 
 interface OpenCall {
-  /** Its intent, as it stands in the journal. */
+  /** Its intent, as in the journal. */
   readonly text: string
-  /** The segment of its intent; 0 = none: it came from the list of open calls, or past the journal. */
+  /** The segment of its intent; 0 = none: it is from the list of open calls, or was stored without the journal. */
   readonly sequence: number
 }
 
-/** How many looks a bad record of a living process gets before it is taken for damage: 2 s. */
+/** How often a bad record of a living process is read before it is taken for damage: 40 times in 2 s. */
 const looksMax = 40
 
-/** Calls that were open when their segment was deleted, of one process: `START.open.json`. */
+/** The list of calls that were open when their segment was deleted, of one process: `START.open.json`. */
 export function openCallsPath(directory: string, start: string): string {
   return join(directory, `${start}.open.json`)
 }
@@ -49,7 +47,7 @@ export class JournalTail {
   readonly #options: JournalTailOptions
   /** By request id. */
   readonly #open = new Map<string, OpenCall>()
-  /** Calls whose settlement came past the journal before their intent was read in it. */
+  /** Calls whose settlement was stored without the journal before their intent was read in it. */
   readonly #settledBefore = new Set<string>()
   readonly #finished: FinishedSegment[] = []
   /** Open calls of segments up to this one are in the list on disk. */
@@ -81,14 +79,14 @@ export class JournalTail {
     return this.#finished.length > 0
   }
 
-  /** true = it waits at a record that is bad so far: what stands behind it has not been read. */
+  /** true = it waits at a record that is bad so far: records behind it have not been read. */
   get isHeldUp(): boolean {
     return this.#badLooks > 0
   }
 
   /**
-   * The next settlements, at most `rowsMax`; fewer = that is all there is at the moment. Throws when the journal
-   * cannot be read, with nothing skipped.
+   * The next settlements, at most `rowsMax`; fewer = there are no more at the moment. Throws when the journal cannot be
+   * read; nothing is skipped then.
    */
   read(rowsMax: number): (readonly ColumnValue[])[] {
     const rows: (readonly ColumnValue[])[] = []
@@ -107,15 +105,15 @@ export class JournalTail {
         else if (!this.#isDamage(reader, item)) break
       }
     } catch (error) {
-      // What was read counts as read: it must reach the caller. The next call meets the error again.
+      // Rows that were read must reach the caller. The next call fails again.
       if (rows.length === 0) throw error
     }
-    // All there is has been read, and with it every intent that could still have been on its way.
+    // Everything has been read, and with it every intent that these settlements could have.
     if (rows.length < rowsMax) this.#settledBefore.clear()
     return rows
   }
 
-  /** Records that reached the database past the journal, which had no room for them. */
+  /** Records that were stored without the journal, because it had no room for them. */
   takeStored(texts: readonly string[]): void {
     for (const text of texts) {
       const record = decodeRecord(text)
@@ -125,8 +123,8 @@ export class JournalTail {
   }
 
   /**
-   * To be called when everything read is committed: deletes the segments that were read to their end. Throws when
-   * the list of open calls cannot be written, as on a full disk: then segments with open calls stay.
+   * To be called when everything that was read is committed: deletes the segments that were read to their end. Throws
+   * when the list of open calls cannot be written, as on a full disk: then segments with open calls stay.
    */
   deleteFinished(): void {
     const last = this.#finished.at(-1)
@@ -142,8 +140,8 @@ export class JournalTail {
   }
 
   /**
-   * Of a dead process, when everything including its interrupted calls is committed. The list of open calls
-   * goes first: what is left after a crash in between is read again, and every row of it is there already.
+   * For the journal of an earlier process, when everything including its interrupted calls is committed. The list of
+   * open calls is deleted first: segments that are left by a crash are read again, and their rows are in the database.
    */
   deleteAll(): void {
     rmSync(openCallsPath(this.#options.directory, this.#options.start), { force: true })
@@ -151,8 +149,8 @@ export class JournalTail {
   }
 
   /**
-   * Of this process at its end, when everything is committed and its open calls are kept, by `saveOpenCalls` or as
-   * rows.
+   * For the journal of this process at its end, when everything is committed and open calls are kept, by
+   * `saveOpenCalls` or as rows.
    */
   deleteLiving(): void {
     this.#reader?.close()
@@ -175,7 +173,7 @@ export class JournalTail {
     }
   }
 
-  /** Nothing readable here. true = moved on, read further; false = this is the end for now. */
+  /** No readable record here. true = read on at the new place; false = this is the end for now. */
   #isDamage(reader: SegmentReader, item: 'empty' | 'bad'): boolean {
     const { live } = this.#options
     if (live && item === 'empty') return this.#isOvertaken()
@@ -186,17 +184,17 @@ export class JournalTail {
       return true
     }
     if (live) return this.#isOvertaken()
-    // A crash tears one record at most. More than that is damage, which somebody should see.
+    // A crash tears one record at most. More than that is damage, and is kept for an operator.
     if (reader.bytesLeft() > recordBytesMax) this.#damaged = true
     this.#finish(false)
     return true
   }
 
-  /** A living writer is two segments further (the next may be a spare): this one's end was destroyed. */
+  /** The writer is two segments further (the next may be a spare): the end mark of this one was destroyed. */
   #isOvertaken(): boolean {
     const { directory, start } = this.#options
     if (!existsSync(segmentPath(directory, { start, sequence: this.#sequence + 2 }))) return false
-    // Its end may have been written between the two looks.
+    // The end mark may have been written since it was read.
     if (this.#reader!.peek(true) !== 'empty') return true
     this.#damaged = true
     this.#finish(false)
@@ -217,7 +215,7 @@ export class JournalTail {
     const next = listSegments(directory).find(name => name.start === start && name.sequence > this.#sequence)
     if (next === undefined) return false
     this.#reader = new SegmentReader(segmentPath(directory, next))
-    // The first may have any number: those before it are stored and deleted.
+    // The first one found may have any number: those before it are stored and deleted.
     if (this.#sequence > 0 && next.sequence > this.#sequence + 1) this.#reportGap(next.sequence)
     this.#sequence = next.sequence
     this.#damaged = !this.#reader.isSegment()
@@ -231,7 +229,7 @@ export class JournalTail {
     )
   }
 
-  /** The oldest segment with an intent that is nowhere else. Those behind it stay too, so that there is no gap. */
+  /** The oldest segment with an intent that is not listed elsewhere. Later ones stay too, so that there is no gap. */
   #oldestNeeded(): number {
     let oldest = Infinity
     for (const { sequence } of this.#open.values())
@@ -264,7 +262,7 @@ export class JournalTail {
     }
   }
 
-  /** Before a segment goes, the intents that only it held are kept elsewhere. Throws as on a full disk. */
+  /** Writes the list of open calls, before their segments are deleted. Throws when it cannot, as on a full disk. */
   saveOpenCalls(): void {
     const path = openCallsPath(this.#options.directory, this.#options.start)
     if (this.#open.size === 0) return rmSync(path, { force: true })

@@ -1,6 +1,6 @@
 /**
- * The writing end of the journal, on the main thread: always a segment ahead, memory only when the disk does not
- * take more.
+ * Writes the journal, on the main thread. The next segment is made ahead; records wait in memory only while the disk
+ * takes no more.
  */
 import { mkdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,24 +8,24 @@ import type { JournalPosition } from './journal.ts'
 import { createSegmentFile, firstRecordAt, segmentPath, SegmentWriter } from './journal.ts'
 
 /**
- * Records that wait in memory are kept up to this many UTF-16 units; later ones are lost and counted.
+ * UTF-16 units of records that may wait in memory; records beyond that are lost, and counted.
  */
 const waitingLengthMax = 32 * 1024 * 1024
-/** So much of it is handed over at once. */
-const handedRecordsMax = 500
-const handedLengthMax = 1024 * 1024
+/** Records that one message takes to the worker. */
+const waitingBatchRecordsMax = 500
+const waitingBatchLengthMax = 1024 * 1024
 /** Full segments that stay mapped until they are committed, in case their files are removed: 8 MiB. */
 const endedKeptMax = 4
 
-/** Where the journal is, and who makes its next segment. */
+/** Where the journal is, and how its next segment is made. */
 interface JournalWriterOptions {
   readonly directory: string
   /** Names this start of this process, see `SegmentName`. */
   readonly start: string
   readonly segmentBytes: number
-  /** Makes a segment file at `path` elsewhere, then calls `spareMade` or `spareFailed`. */
+  /** Makes a segment file at `path` on another thread; `spareMade` or `spareFailed` must follow. */
   readonly askForSpare: (path: string) => void
-  /** Records begin to wait in memory: they may be taken elsewhere, see `hand`. */
+  /** Called when records begin to wait in memory: `nextWaiting` gives them to be stored without the journal. */
   readonly waitingBegins?: () => void
   readonly report: (problem: string) => void
 }
@@ -37,22 +37,22 @@ export class JournalWriter {
   #spare: SegmentWriter | undefined
   /** Full, and not known to be committed. Oldest first. */
   #ended: SegmentWriter[] = []
-  /** The highest number that a current segment had. */
+  /** The highest sequence number of a segment so far. */
   #newest = 0
   #committed: JournalPosition = { sequence: 0, offset: 0 }
   #spareAsked = false
   #sparesAsked = 0
   #failed = false
-  /** false = it failed within the last second: a full disk would cost every append a millisecond. */
+  /** false = creating a segment failed within the last second: trying costs each append a millisecond. */
   #mayCreate = true
   #waiting: string[] = []
   #waitingLength = 0
-  /** So many of the oldest that wait are being stored elsewhere. */
-  #inHand = 0
+  /** How many of the oldest waiting records are being stored in the database. */
+  #beingStored = 0
   #lost = 0
   #lostBefore = 0
 
-  /** Takes a fresh segment. A full disk does not throw: the journal starts unhealthy. */
+  /** Creates the first segment. A full disk does not throw: the journal is unhealthy then. */
   constructor(options: JournalWriterOptions) {
     this.#options = options
     this.#roll()
@@ -66,7 +66,7 @@ export class JournalWriter {
     return !this.#failed
   }
 
-  /** Everything appended stands before this, except what waits in memory: see `waiting`. */
+  /** Behind every record that was appended, except those that wait in memory: see `waiting`. */
   get position(): JournalPosition {
     return { sequence: this.#current?.sequence ?? 0, offset: this.#current?.offset ?? 0 }
   }
@@ -87,7 +87,7 @@ export class JournalWriter {
   }
 
   /**
-   * One record. Never throws: what the disk does not take waits in memory, and what has no room there is lost, and
+   * One record. Never throws: what the disk does not take waits in memory, and what has no room there is lost and
    * counted.
    */
   append(text: string): void {
@@ -96,12 +96,12 @@ export class JournalWriter {
   }
 
   /**
-   * To be called once a second. Finds out that files were removed under the writer, whose stores then reach no
-   * successor, and tries to mend whatever keeps the journal from being written.
+   * To be called once a second. Notices files that were removed while they are written, which the next process would
+   * not find, and tries again what failed.
    */
   check(): void {
     if (this.#spare?.isInPlace() === false) this.#spare = undefined
-    if (this.#current?.isInPlace() === false) this.#takeBack()
+    if (this.#current?.isInPlace() === false) this.#returnToMemory()
     this.#mayCreate = true
     if (this.#failed) this.#makeDirectory()
     if (this.#waiting.length > 0 && this.#drain()) this.#recovered()
@@ -114,31 +114,31 @@ export class JournalWriter {
     while (this.#ended.length > 0 && this.#ended[0]!.sequence < position.sequence) this.#ended.shift()
   }
 
-  /** The oldest records that wait in memory, for the database. `handed` must follow before the next are asked for. */
-  hand(): string[] {
+  /** The oldest records that wait in memory, for the database. `acknowledgeWaiting` must come before the next call. */
+  nextWaiting(): string[] {
     let length = 0
     let count = 0
-    while (count < this.#waiting.length && count < handedRecordsMax && length < handedLengthMax)
+    while (count < this.#waiting.length && count < waitingBatchRecordsMax && length < waitingBatchLengthMax)
       length += this.#waiting[count++]!.length
-    this.#inHand = count
+    this.#beingStored = count
     return this.#waiting.slice(0, count)
   }
 
-  /** What `hand` gave is stored, or has to go on waiting. */
-  handed(stored: boolean): void {
-    if (stored) this.#forget(this.#inHand)
-    this.#inHand = 0
+  /** What `nextWaiting` gave is stored, or waits on. */
+  acknowledgeWaiting(stored: boolean): void {
+    if (stored) this.#forget(this.#beingStored)
+    this.#beingStored = 0
   }
 
   /** At the end: how many records are lost because they still wait in memory. */
-  giveUp(): number {
+  abandonWaiting(): number {
     const count = this.#waiting.length
     this.#forget(count)
     this.#lost += count
     return count
   }
 
-  /** The file gets its number here, so that no two makers can ever choose the same. */
+  /** The file gets its sequence number here, on one thread, so that no number is used twice. */
   spareMade(path: string): void {
     this.#spareAsked = false
     try {
@@ -161,7 +161,7 @@ export class JournalWriter {
     const rolled = this.#waiting.length === 0 && this.#roll()
     if (rolled && this.#waiting.length === 0 && this.#current?.append(text) === true) return
     this.#wait(text)
-    // Records that were taken back come first.
+    // Records that were returned to memory come first.
     if (rolled) this.#drain()
   }
 
@@ -179,7 +179,7 @@ export class JournalWriter {
       this.#lostBefore = this.#lost
     }
     this.#failed = true
-    // Deleted segments give their blocks back only when their mapping is collected.
+    // The blocks of deleted segments are freed only when their mappings are collected.
     Bun.gc(false)
   }
 
@@ -197,10 +197,10 @@ export class JournalWriter {
     return new SegmentWriter(final, sequence)
   }
 
-  /** Goes on in a fresh segment. false = there is none. Records may wait afterwards, see `#takeBack`. */
+  /** Continues in the next segment. false = there is none. Records may wait afterwards, see `#returnToMemory`. */
   #roll(): boolean {
     if (this.#spare?.isInPlace() === false) this.#spare = undefined
-    if (this.#current?.isInPlace() === false) this.#takeBack()
+    if (this.#current?.isInPlace() === false) this.#returnToMemory()
     const next = this.#spare ?? this.#createNow()
     if (next === undefined) return false
     this.#spare = undefined
@@ -216,21 +216,21 @@ export class JournalWriter {
   }
 
   /**
-   * The current segment lost its name. What stands in it, and in those before it that are still mapped, may not be
-   * in the database yet: it is taken back into memory, before what waits there. Rows that are stored twice stay one.
+   * The file of the current segment was removed. Its records, and those of earlier segments that are still mapped, may
+   * not be in the database yet: they are put before those that wait in memory. A row that is stored twice stays one.
    */
-  #takeBack(): void {
+  #returnToMemory(): void {
     const current = this.#current!
     const { sequence, offset } = this.#committed
     const texts: string[] = []
     for (const segment of [...this.#ended, current])
       if (segment.sequence >= sequence)
         texts.push(...segment.textsFrom(segment.sequence === sequence ? offset : firstRecordAt))
-    // A reader that has the file open goes on behind it.
+    // A reader that has the file open continues in the next segment.
     current.end()
     this.#current = undefined
     this.#ended = []
-    this.#inHand = 0
+    this.#beingStored = 0
     this.#waiting = [...texts, ...this.#waiting]
     for (const text of texts) this.#waitingLength += text.length
     this.#options.report(
@@ -249,7 +249,7 @@ export class JournalWriter {
   }
 
   /**
-   * For a burst that fills a segment before its successor arrives: 1 to 3 ms once in thousands of records.
+   * For a burst that fills a segment before the next one is made: 1 to 3 ms once in thousands of records.
    */
   #createNow(): SegmentWriter | undefined {
     if (!this.#mayCreate) return undefined
@@ -269,7 +269,7 @@ export class JournalWriter {
   #wait(text: string): void {
     if (this.#waitingLength + text.length > waitingLengthMax) {
       this.#lost++
-      // Powers of two: the first loss at once, an endless one without flooding the log.
+      // Reported at powers of two: the first loss at once, later ones without flooding the log.
       if ((this.#lost & (this.#lost - 1)) === 0)
         this.#options.report(
           `neither journal nor database takes records, and memory is full: ${this.#lost} records lost`,
@@ -281,22 +281,22 @@ export class JournalWriter {
     if (this.#waiting.length === 1) this.#options.waitingBegins?.()
   }
 
-  /** Appends what waits in memory, in as many segments as it takes. true = nothing waits any more. */
+  /** Appends what waits in memory, in as many segments as needed. true = nothing waits any more. */
   #drain(): boolean {
     for (let isFresh = false; ; isFresh = true) {
       let done = 0
       while (done < this.#waiting.length && this.#current?.append(this.#waiting[done]!) === true) done++
       if (done > 0) this.#forget(done)
       if (this.#waiting.length === 0) return true
-      // The second: a record that no empty segment takes must not make segments for ever.
+      // A record that does not fit into an empty segment must not create segments for ever.
       if ((isFresh && done === 0) || !this.#roll()) return false
     }
   }
 
-  /** The oldest records that wait do so no longer. */
+  /** Removes the oldest waiting records. */
   #forget(count: number): void {
     for (let at = 0; at < count; at++) this.#waitingLength -= this.#waiting[at]!.length
     this.#waiting = this.#waiting.slice(count)
-    this.#inHand = Math.max(this.#inHand - count, 0)
+    this.#beingStored = Math.max(this.#beingStored - count, 0)
   }
 }

@@ -68,7 +68,7 @@ test('a record torn at any byte is left out and the ones before it are kept', ()
   expect(replay()).toEqual(['a', 'b', 'c'])
 })
 
-test('a flipped byte costs one record, and the segment is kept for a person to look at', () => {
+test('a flipped byte costs one record, and the segment is kept for an operator', () => {
   const writer = segmentWith([settled('a')])
   const from = writer.offset
   for (const id of ['b', 'c', 'd']) writer.append(settled(id))
@@ -102,7 +102,7 @@ test('noise, an empty file and a foreign file stop nothing', () => {
   writeFileSync(segmentPath(directory, { start, sequence: 1 }), '')
   const noise = crypto.getRandomValues(new Uint8Array(65_000))
   writeFileSync(segmentPath(directory, { start, sequence: 2 }), noise)
-  writeFileSync(segmentPath(directory, { start, sequence: 3 }), 'hello, I am a poem of somebody else')
+  writeFileSync(segmentPath(directory, { start, sequence: 3 }), 'hello, this is the file of another program')
   writeFileSync(join(directory, 'README'), 'keep me')
   segmentWith([settled('x')], 4)
   expect(replay()).toEqual(['x'])
@@ -212,7 +212,7 @@ function slowWriter(waitingBegins = () => {}): { writer: JournalWriter; makeSpar
   return { writer, makeSpare }
 }
 
-/** Moves the directory away and puts a file in its place, so that nobody can make it anew. */
+/** Moves the directory away and puts a file in its place, so that it cannot be created again. */
 function blockDirectory(): { lift: () => void } {
   const away = `${directory}-away`
   renameSync(directory, away)
@@ -245,22 +245,22 @@ test('without a disk records wait in memory, in order, and follow when there is 
   expect(problems.at(-1)).toBe('the journal can be written again')
 })
 
-test('what waits in memory is handed over in order, and is kept until it is stored', () => {
+test('what waits in memory is given in order, and is kept until it is stored', () => {
   let begun = 0
   const { writer, makeSpare } = slowWriter(() => begun++)
   const block = blockDirectory()
   for (let at = 0; at < 700; at++) writer.append(settled(`id-${at}`))
   const idsOf = (texts: string[]) => texts.map(text => (JSON.parse(text) as unknown[])[1])
   const firstIds = Array.from({ length: 500 }, (_, at) => `id-${at}`)
-  expect(idsOf(writer.hand())).toEqual(firstIds)
-  writer.handed(false)
-  expect(idsOf(writer.hand())).toEqual(firstIds)
-  writer.handed(true)
+  expect(idsOf(writer.nextWaiting())).toEqual(firstIds)
+  writer.acknowledgeWaiting(false)
+  expect(idsOf(writer.nextWaiting())).toEqual(firstIds)
+  writer.acknowledgeWaiting(true)
   // Under way to the database while the disk gets room: it must not be taken for what waits then.
-  expect(idsOf(writer.hand())[0]).toBe('id-500')
+  expect(idsOf(writer.nextWaiting())[0]).toBe('id-500')
   block.lift()
   makeSpare()
-  writer.handed(true)
+  writer.acknowledgeWaiting(true)
   expect([writer.waiting, writer.waitingLength, writer.lostRecords]).toEqual([false, 0, 0])
   const found = replay()
   for (let at = 500; at < 700; at++) expect(found).toContain(`id-${at}`)
@@ -277,7 +277,7 @@ test('memory is bounded; what it cannot take is counted, then told', () => {
   expect(writer.waitingLength).toBeLessThanOrEqual(32 * 1024 * 1024)
   expect(writer.lostRecords).toBeGreaterThanOrEqual(10)
   expect(problems.filter(problem => problem.includes('records lost')).length).toBeGreaterThan(2)
-  const waiting = writer.giveUp()
+  const waiting = writer.abandonWaiting()
   expect(waiting).toBeGreaterThan(20_000)
   expect([writer.lostRecords, writer.waitingLength]).toEqual([count, 0])
   block.lift()
@@ -309,7 +309,7 @@ test('the directory is removed under the writer: what is not committed is writte
   expect(replay()).toEqual(ids.slice(10))
 })
 
-test('the directory is removed just before a roll: nothing is written where nobody looks', () => {
+test('the directory is removed just before a new segment: nothing is written to a removed file', () => {
   const { writer, makeSpare } = slowWriter()
   makeSpare()
   writer.append(settled('first'))
@@ -320,7 +320,7 @@ test('the directory is removed just before a roll: nothing is written where nobo
   expect(replay()).toEqual(['first', ...ids])
 })
 
-/** A writer with a full first segment, and records that wait: another thing has the name of the second. Then the first is removed. */
+/** A writer with a full first segment and records that wait, because a directory has the name of the second segment. */
 function waitingWriter(): {
   writer: JournalWriter
   ids: string[]
@@ -366,10 +366,10 @@ test('what is taken back from a removed segment comes before what waits already'
 
 test('what is taken back while others are under way to the database is not taken for them', () => {
   const { writer, removeFirst, giveRoom, ids, inJournal } = waitingWriter()
-  expect(writer.hand()).toHaveLength(ids.length - inJournal)
+  expect(writer.nextWaiting()).toHaveLength(ids.length - inJournal)
   removeFirst()
   // Those that waited are stored. Nothing is known of the ones taken back, which stand before them now.
-  writer.handed(true)
+  writer.acknowledgeWaiting(true)
   giveRoom()
   expect(replay()).toEqual(expect.arrayContaining(ids.slice(0, inJournal)))
 })
@@ -401,13 +401,13 @@ test('a directory that cannot be made: all of it is in memory, to be handed over
   writer.check()
   for (const id of ids.slice(20)) writer.append(settled(id))
   expect([writer.healthy, writer.position]).toEqual([false, { sequence: 0, offset: 0 }])
-  expect(writer.hand().map(text => (JSON.parse(text) as unknown[])[1])).toEqual(ids)
-  writer.handed(true)
+  expect(writer.nextWaiting().map(text => (JSON.parse(text) as unknown[])[1])).toEqual(ids)
+  writer.acknowledgeWaiting(true)
   expect(writer.waitingLength).toBe(0)
   block.lift()
 })
 
-test('on a full disk the list of open calls keeps their segments, not the others, and nothing throws away a call', () => {
+test('on a full disk segments with open calls stay, the others are deleted, and no call is lost', () => {
   const writer = journalWriter(path => createSegmentFile(path, { bytes: 8192, durable: false }))
   const tail = new JournalTail({ directory, start, live: true, report: problem => problems.push(problem) })
   const list = `${openCallsPath(directory, start)}.tmp`

@@ -1,11 +1,11 @@
 /**
- * The journal: preallocated segment files that the main thread writes through memory. A store into a shared
+ * The journal: preallocated segment files that the main thread writes through a memory mapping. A store into a shared
  * mapping survives kill -9 (the page belongs to the kernel) and costs 0.1 us where `write(2)` costs 1.4 us.
  *
- * Segment: 8 bytes of magic, then records at multiples of 4 bytes: `int32 length, uint32 crc32, UTF-8 text`,
- * little endian. Length 0 = nothing more yet; -1 = go on in the next segment. The length is stored last and
- * atomically, so another thread or a successor never takes half a record for a whole one; the checksum is for
- * power loss.
+ * Segment: 8 bytes of magic, then records at multiples of 4 bytes: `int32 length, uint32 crc32, UTF-8 text`, little
+ * endian. Length 0 = no further record yet; -1 = continued in the next segment. The length is stored last and
+ * atomically, so that another thread, or the next process, never reads half a record; the checksum is for a loss of
+ * power.
  */
 import {
   closeSync,
@@ -36,14 +36,14 @@ interface SegmentName {
   readonly sequence: number
 }
 
-/** The path of a segment in its directory. */
+/** The path of a segment. */
 export function segmentPath(directory: string, { start, sequence }: SegmentName): string {
   return join(directory, `${start}.${String(sequence).padStart(8, '0')}.journal`)
 }
 
 /**
- * All segments of a directory: oldest process first, in order of writing. A directory that was removed has
- * none. Throws when it is there and cannot be read.
+ * All segments of a directory: the oldest process first, in order of writing. None when the directory was removed.
+ * Throws when it is there and cannot be read.
  */
 export function listSegments(directory: string): SegmentName[] {
   const found: SegmentName[] = []
@@ -59,16 +59,16 @@ export function filesOf(directory: string): string[] {
   try {
     return readdirSync(directory)
   } catch (error) {
-    // Not there, or a file stands in its place.
+    // Not there, or a file of that name.
     if (/^ENO(ENT|TDIR)$/.test(String((error as { code?: unknown }).code))) return []
     throw error
   }
 }
 
 /**
- * Makes a segment file of real zeros, so that no later store can meet a full disk (a sparse file would, as
- * SIGBUS). Throws ENOSPC and leaves nothing behind. `durable: false` leaves the fdatasync, which may take
- * tens of milliseconds, to the one who reads the journal.
+ * Creates a segment file of written zeros, so that no later store can fail for a full disk (in a sparse file it would,
+ * by SIGBUS). Throws ENOSPC and leaves no file. `durable: false` leaves the fdatasync, which may take tens of
+ * milliseconds, to the thread that reads the journal.
  */
 export function createSegmentFile(path: string, options: { bytes: number; durable: boolean }): void {
   const { bytes, durable } = options
@@ -90,7 +90,7 @@ export function createSegmentFile(path: string, options: { bytes: number; durabl
   }
 }
 
-/** Where a journal's next record will stand, or how far it has been read. */
+/** Where the next record is written or read. */
 export interface JournalPosition {
   /** Of the segment, from 1. */
   readonly sequence: number
@@ -98,7 +98,7 @@ export interface JournalPosition {
   readonly offset: number
 }
 
-/** true = everything before `wanted` is before `reached` too. */
+/** true = `reached` is at or behind `wanted`. */
 export function hasReached(reached: JournalPosition, wanted: JournalPosition): boolean {
   return reached.sequence === wanted.sequence ? reached.offset >= wanted.offset : reached.sequence > wanted.sequence
 }
@@ -122,10 +122,10 @@ export class SegmentWriter {
     this.#words = new Int32Array(mapping.buffer, mapping.byteOffset, mapping.byteLength >> 2)
   }
 
-  /** false = no room: go on in the next segment. `text` must be well-formed. */
+  /** false = the segment is full. `text` must be well-formed. */
   append(text: string): boolean {
     const at = this.offset
-    // Three bytes a unit is the most that UTF-8 needs; a header's room stays free for the end mark.
+    // UTF-8 needs at most three bytes a UTF-16 unit; the last bytes are for the end mark.
     if (at + recordHeaderBytes + text.length * 3 + 12 > this.#bytes.length) return false
     const length = this.#bytes.write(text, at + recordHeaderBytes)
     this.#words[(at >> 2) + 1] = Bun.hash.crc32(text)
@@ -134,17 +134,17 @@ export class SegmentWriter {
     return true
   }
 
-  /** Readers go on in the next segment, which must exist by now unless the journal was removed. */
+  /** Marks the end: readers continue in the next segment, which must exist unless the journal was removed. */
   end(): void {
     Atomics.store(this.#words, this.offset >> 2, endMark)
   }
 
-  /** false = no successor will find this segment: its file was removed, moved away or replaced. */
+  /** false = the next process will not find this segment: its file was removed, moved or replaced. */
   isInPlace(): boolean {
     return this.#identity !== undefined && identityOf(this.#path) === this.#identity
   }
 
-  /** What was appended from `offset` on, out of memory: the mapping lives as long as this object. */
+  /** The records from `offset` on, from memory: the mapping lives as long as this object. */
   textsFrom(offset: number): string[] {
     const texts: string[] = []
     for (let at = Math.max(offset, firstRecordAt); at < this.offset; ) {
@@ -157,7 +157,7 @@ export class SegmentWriter {
   }
 }
 
-/** Names the file behind a path; undefined = there is none, or nobody can get at it. */
+/** Identifies the file at a path; undefined = there is none, or it cannot be reached. */
 function identityOf(path: string): string | undefined {
   try {
     const { dev, ino } = statSync(path)
@@ -167,10 +167,10 @@ function identityOf(path: string): string | undefined {
   }
 }
 
-/** What stands at a reader's place. `bad` = a record that was torn, damaged or is being written. */
+/** What is at the reader's offset. `bad` = a record that is torn, damaged or being written. */
 type SegmentItem = { readonly text: string; readonly next: number } | 'end' | 'empty' | 'bad'
 
-/** Reads one segment, also while it is written. Memory: two records, whatever the segment's size. */
+/** Reads one segment, also while it is written. Memory: two records, for any size of the segment. */
 export class SegmentReader {
   offset = firstRecordAt
   readonly #file: number
@@ -185,8 +185,7 @@ export class SegmentReader {
   }
 
   /**
-   * The magic is right: this file is a segment of this program. A file that was cut short before it is one,
-   * too.
+   * Whether the file begins with the magic. A file that is shorter than the magic, or zero there, counts as a segment.
    */
   isSegment(): boolean {
     this.#load(0, magic.length)
@@ -195,8 +194,8 @@ export class SegmentReader {
   }
 
   /**
-   * The record at `offset`, behind which the caller then moves on. `again` = look at the file, not at what
-   * was read before: a live segment may have grown.
+   * The record at `offset`, which the caller then advances. `again` = read the file again, because the segment of a
+   * living process may have grown.
    */
   peek(again: boolean): SegmentItem {
     const at = this.offset
@@ -217,8 +216,8 @@ export class SegmentReader {
   }
 
   /**
-   * After a bad or missing record: moves to the next place where a whole record stands, and says whether
-   * there is one. The checksum makes a false find a matter of one in four billion.
+   * After a bad or missing record: moves to the next offset with a whole record. false = there is none. The checksum
+   * finds a record that is none with a probability of one in four billion.
    */
   skipToRecord(): boolean {
     const start = this.offset
@@ -263,7 +262,7 @@ export class SegmentReader {
   }
 }
 
-/** Moves a file aside as `NAME.corrupt`, for a person to look at; answers the new path. */
+/** Renames a file to `NAME.corrupt`, for an operator to look at; returns the new path. */
 export function moveAside(path: string): string {
   const aside = `${path}.corrupt`
   renameSync(path, aside)

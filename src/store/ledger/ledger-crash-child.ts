@@ -1,7 +1,4 @@
-/**
- * The child of the crash test: appends without end and says which calls were acknowledged. Killed by its
- * parent.
- */
+/** The child of the crash test: appends without end and prints which calls were acknowledged, until it is killed. */
 import { writeSync } from 'node:fs'
 import { systemClock } from '../../lib/clock.ts'
 import { exampleRow, intentOf } from './ledger-fixture.ts'

@@ -1,4 +1,4 @@
-/** The ledger's rows when their SQLite file moves away under them: each is in the file that stands at the path, once. */
+/** The ledger's rows when their SQLite file is moved in use: each is in the file at the path, once. */
 import { afterEach, expect, test } from 'bun:test'
 import { Database as Sqlite } from 'bun:sqlite'
 import { existsSync, renameSync, rmSync } from 'node:fs'
@@ -8,7 +8,7 @@ import { openLedgerDatabase } from './ledger-database.ts'
 import type { LedgerDatabase } from './ledger-database.ts'
 import { exampleRow, intentOf, makePlace } from './ledger-fixture.ts'
 import type { LedgerPlace } from './ledger-fixture.ts'
-import { ledgerColumns } from './ledger-record.ts'
+import { columnList } from '../../core/ledger-columns.ts'
 import type { ColumnValue } from './ledger-record.ts'
 import { openLedger } from './ledger.ts'
 import { openDatabase } from '../database/open.ts'
@@ -33,7 +33,7 @@ async function rig() {
 
 const row = (id: string): ColumnValue[] => {
   const fields = exampleRow({ request_id: id }) as unknown as Record<string, ColumnValue>
-  return ledgerColumns.map(({ name }) =>
+  return columnList.map(({ name }) =>
     typeof fields[name] === 'boolean' ? Number(fields[name]) : (fields[name] ?? null),
   )
 }
@@ -154,7 +154,7 @@ async function until(what: string, condition: () => boolean | Promise<boolean>, 
 }
 
 for (const how of ['deleted, and a backup put there later', 'replaced at once'])
-  test(`rows going on while the file is ${how}: all since the backup that were not in the old file are in the new one`, async () => {
+  test(`rows while the file is ${how}: all that were not in the old file are in the new one`, async () => {
     const { place, path, backup } = await rig()
     // As in the gateway: the connection of keys is on the file too.
     const keys = await openDatabase(place.databaseUrl)
@@ -187,7 +187,7 @@ for (const how of ['deleted, and a backup put there later', 'replaced at once'])
     expect(reports.filter(text => text.includes('refused') || text.includes('replayed'))).toEqual([])
   }, 20_000)
 
-test('rows going on while another process holds the lock: they wait in the journal, then all are there once', async () => {
+test('rows while another process holds the lock: they wait in the journal, then all are there once', async () => {
   const { place, path } = await rig()
   const { ledger, calls } = await running(place)
   await Bun.sleep(200)

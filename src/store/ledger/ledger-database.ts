@@ -1,31 +1,33 @@
-/** Table `ledger` as the ledger's worker uses it: batches in, pages out, on either database. */
+/** Table `ledger` for the ledger's worker: inserts batches and selects pages, on both databases. */
 import { Database } from 'bun:sqlite'
-import { ledgerColumns, plainColumns } from './ledger-record.ts'
+import { columnList } from '../../core/ledger-columns.ts'
+import { firstColumns } from './ledger-record.ts'
 import type { ColumnValue } from './ledger-record.ts'
+import { namesOf } from './ledger-sql.ts'
 import { openDatabase } from '../database/open.ts'
 import { schemaMark, schemaMarkQuery, SqliteFile } from '../../platform/sqlite-file-guard.ts'
 import type { SchemaMark } from '../../platform/sqlite-file-guard.ts'
 
-/** One batch is one statement or one transaction: all of it is there or nothing. */
+/** A batch is one statement or one transaction: all of its rows are stored, or none. */
 export interface LedgerDatabase {
   /**
-   * Rows have the values of `plainColumns` or of `ledgerColumns`. One whose id is there already is left as it is. Throws
-   * `RefusedRows` when a value is to blame, `DatabaseMoved` when the SQLite file is not at its path: insert again then.
+   * Rows have the values of `firstColumns` or of `columnList`. A row whose id is there already is not changed. Throws
+   * `RefusedRows` when the database refuses a value, `DatabaseMoved` when the SQLite file is not at its path: the rows
+   * must be inserted again then.
    */
   insert(rows: readonly (readonly ColumnValue[])[]): Promise<void>
-  /** `$1`, `$2`, ... stand for `values`. Columns come as the driver makes them. */
+  /** `$1`, `$2`, ... stand for `values`. Values are as the driver returns them. */
   select(text: string, values: readonly (string | number)[]): Promise<Record<string, unknown>[]>
   close(): Promise<void>
 }
 
-/** The database lives but will never take one of these rows. */
+/** The database works, but will never take one of these rows. */
 export class RefusedRows extends Error {
   override readonly name = 'RefusedRows'
 }
 
-const namesOf = (columns: readonly { readonly name: string }[]) => columns.map(column => column.name).join(', ')
 const busyTimeoutMs = 250
-/** Longer than the statement timeout of the server, which normally speaks first. */
+/** Longer than the server's statement timeout, which normally ends a statement first. */
 const answerTimeoutMs = 15_000
 
 /** `sqlite:PATH` or `postgres://...`, see `openDatabase`. Throws while the database cannot be reached. */
@@ -33,19 +35,19 @@ export async function openLedgerDatabase(url: string): Promise<LedgerDatabase> {
   return url.startsWith('sqlite:') ? openSqlite(url.slice('sqlite:'.length)) : openPostgres(url)
 }
 
-/** What this thread has, or had, open: a connection that is lost is followed by one to another file, perhaps. */
+/** The SQLite files that this thread has opened, by path: a later connection may find another file there. */
 const places = new Map<string, SqlitePlace>()
 
 interface SqlitePlace {
   readonly file: SqliteFile
   mark: SchemaMark | undefined
-  /** Open on a file that is not at the path any more: that keeps its inode from being given to the next one. */
+  /** Open on a file that is not at the path any more, so that its inode is not reused by the next file. */
   left: Database | undefined
 }
 
 /**
- * Prepared statements of `bun:sqlite`: 7 us of CPU a row in batches of 500 with three indexes, of which
- * parsing the record takes 0.5; `Bun.SQL` takes 15 % more and `json_each` a third more.
+ * Prepared statements of `bun:sqlite`: 7 us of processor time a row in batches of 500 with three indexes, of which 0.5
+ * are for parsing the record; `Bun.SQL` takes 15 % more and `json_each` a third more.
  */
 function openSqlite(path: string): LedgerDatabase {
   const place = places.get(path) ?? { file: new SqliteFile(path), mark: undefined, left: undefined }
@@ -64,7 +66,7 @@ function openSqlite(path: string): LedgerDatabase {
           if (/^SQLITE_(CONSTRAINT|MISMATCH|TOOBIG|RANGE)/.test(code)) throw new RefusedRows(String(error))
           throw error
         }
-        // Committed into a file that was replaced meanwhile: they are inserted again, into the one that stands there.
+        // Throws when the file was replaced meanwhile: the rows are then inserted again, into the new file.
         file.check()
       },
       select: async (text, values) => {
@@ -86,16 +88,16 @@ function connectSqlite(path: string, place: SqlitePlace): Database {
     checkpoint(left)
     file.setLogsAside()
   }
-  // Not created here: a ledger that was moved away must not be replaced by an empty one.
+  // Not created here: a ledger that was moved must not be replaced by an empty one.
   const database = new Database(path, { readwrite: true, create: false })
   try {
-    // The timeout first: the lines after it may meet the lock of another process.
+    // The timeout first: later statements may meet the lock of another process.
     database.run(`pragma busy_timeout = ${busyTimeoutMs}`)
     const mark = readMark(database)
     if (prepared.isReplacement) file.checkSchema(mark, place.mark)
     for (const pragma of ['journal_mode = wal', 'synchronous = full', 'journal_size_limit = 67108864'])
       database.run(`pragma ${pragma}`)
-    // The first read makes the logs.
+    // The first read creates the WAL and its index.
     database.query('select count(*) from sqlite_schema').get()
     file.confirm(prepared)
     place.mark = mark
@@ -112,13 +114,13 @@ function readMark(database: Database): SchemaMark | undefined {
   try {
     return schemaMark(database.query(schemaMarkQuery).get())
   } catch (error) {
-    // Without these tables; every other failure says itself what it is.
+    // Without these tables; other failures are passed on.
     if (String((error as { code?: unknown }).code) === 'SQLITE_ERROR') return undefined
     throw error
   }
 }
 
-/** Closes, unless the file is not at its path: then the connection is closed when there is another one. */
+/** Closes, unless the file is not at its path: then the connection is closed when there is a new one. */
 function leave(database: Database, place: SqlitePlace): void {
   try {
     place.file.check()
@@ -130,42 +132,49 @@ function leave(database: Database, place: SqlitePlace): void {
   place.file.closed()
 }
 
-/** What is only in the log goes to the file it belongs to, wherever that is now. */
+/** Moves what is only in the WAL to the file that it belongs to, which may have another path now. */
 function checkpoint(left: Database | undefined): void {
   try {
     left?.run('pragma wal_checkpoint(truncate)')
   } catch {
-    // The log is kept under another name.
+    // The WAL is kept under another name.
   }
 }
 
 function insertionInto(database: Database): (rows: readonly (readonly ColumnValue[])[]) => void {
-  const insertionOf = (columns: typeof ledgerColumns) => {
+  const insertionOf = (columns: typeof columnList) => {
     const places = columns.map((_, at) => `?${at + 1}`).join(', ')
     return database.prepare<unknown, ColumnValue[]>(
       `insert into ledger (${namesOf(columns)}) values (${places}) on conflict (request_id) do nothing`,
     )
   }
-  // Nulls that are not bound cost nothing, and nearly every row has nothing but nulls behind the plain columns.
-  const plain = insertionOf(plainColumns)
-  const whole = insertionOf(ledgerColumns)
-  // IMMEDIATE: SQLite cannot upgrade a read lock safely.
+  // Columns that are not bound cost nothing, and nearly every row has only the first ones.
+  const first = insertionOf(firstColumns)
+  const whole = insertionOf(columnList)
+  // IMMEDIATE: a transaction that begins with a read lock can fail when it takes the write lock.
   return database.transaction((rows: readonly (readonly ColumnValue[])[]) => {
-    for (const row of rows) (row.length === plainColumns.length ? plain : whole).run(...row)
+    for (const row of rows) (row.length === firstColumns.length ? first : whole).run(...row)
   }).immediate
 }
 
+/** Of the columns that may not be null, for rows that have the first columns only. */
+const missingValues = Object.fromEntries(
+  columnList
+    .filter(column => column.since > 1 && !column.nullable)
+    .map(column => [column.name, column.kind === 'text' ? '' : 0]),
+)
+
 async function openPostgres(url: string): Promise<LedgerDatabase> {
-  // One connection writes; the other is for a report that takes long.
+  // One connection writes; the other is for queries that take long.
   const database = await answered(openDatabase(url, 2))
-  const names = namesOf(ledgerColumns)
+  const names = namesOf(columnList)
   // A name that an object does not have is null.
   const insertion = `insert into ledger (${names}) select ${names}
     from json_populate_recordset(null::ledger, $1::text::json) on conflict (request_id) do nothing`
   return {
     insert: async rows => {
-      const fields = (row: readonly ColumnValue[]) => row.map((value, at) => [ledgerColumns[at]!.name, value])
-      const objects = rows.map(row => Object.fromEntries(fields(row)))
+      const fields = (row: readonly ColumnValue[]) => row.map((value, at) => [columnList[at]!.name, value])
+      const objects = rows.map(row => ({ ...missingValues, ...Object.fromEntries(fields(row)) }))
       try {
         await answered(database.sql.unsafe(insertion, [JSON.stringify(objects)]))
       } catch (error) {
@@ -183,7 +192,7 @@ async function openPostgres(url: string): Promise<LedgerDatabase> {
   }
 }
 
-/** A server that stands still answers nothing, and Bun.SQL has no timeout of its own (research 5.8). */
+/** Rejects when a server that hangs does not answer: Bun.SQL has no timeout for queries. */
 async function answered<T>(answer: Promise<T>): Promise<T> {
   const late = Promise.withResolvers<never>()
   const give = () => late.reject(new Error(`no answer within ${answerTimeoutMs} ms`))

@@ -1,15 +1,14 @@
-/** Reading the ledger: filters, newest first, pages by keyset so that new rows never shift a page. */
+/** Reads the ledger: filters, newest first, pages by keyset so that new rows do not shift a page. */
 import { GatewayError } from '../../core/errors.ts'
-import type { LedgerQuery, LedgerRow } from '../../core/ports.ts'
+import { columnList } from '../../core/ledger-columns.ts'
+import type { LedgerRow } from '../../core/ledger-columns.ts'
+import type { LedgerQuery } from '../../core/ledger.ts'
 import type { LedgerDatabase } from './ledger-database.ts'
-import { ledgerColumns } from './ledger-record.ts'
+import { selectedNames } from './ledger-sql.ts'
 
 const pageRowsMax = 1000
-const names = ledgerColumns
-  .map(({ name, kind }) => (kind === 'money' ? `cast(${name} as text) as ${name}` : name))
-  .join(', ')
 
-/** A page of the ledger; the cursor is null behind the last one. */
+/** A page of the ledger; the cursor is null on the last one. */
 export interface LedgerPage {
   readonly rows: LedgerRow[]
   readonly nextCursor: string | null
@@ -40,14 +39,14 @@ export function ledgerStatement(query: LedgerQuery): LedgerStatement {
   if (query.toMs !== undefined) conditions.push(`started_at_ms < ${place(Math.ceil(query.toMs))}`)
   if (query.cursor !== undefined) {
     const { startedAtMs, requestId } = readCursor(query.cursor)
-    // The first half is for the index, which an `or` alone would not use.
+    // The first condition is for the index, which an `or` alone would not use.
     conditions.push(`started_at_ms <= ${place(startedAtMs)}`)
     conditions.push(`(started_at_ms < ${place(startedAtMs)} or request_id < ${place(requestId)})`)
   }
   const pageRows = Math.max(1, Math.min(pageRowsMax, Math.trunc(query.limit) || 1))
   const where = conditions.length > 0 ? `where ${conditions.join(' and ')}` : ''
   // One row more than the page says whether there is another page.
-  const text = `select ${names} from ledger ${where}
+  const text = `select ${selectedNames} from ledger ${where}
     order by started_at_ms desc, request_id desc limit ${place(pageRows + 1)}`
   return { text, values, pageRows }
 }
@@ -55,19 +54,19 @@ export function ledgerStatement(query: LedgerQuery): LedgerStatement {
 /** Throws what the database throws. */
 export async function readLedger(database: LedgerDatabase, statement: LedgerStatement): Promise<LedgerPage> {
   const found = await database.select(statement.text, statement.values)
-  const rows = found.slice(0, statement.pageRows).map(ledgerRow)
+  const rows = found.slice(0, statement.pageRows).map(readRow)
   const last = rows.at(-1)
   return { rows, nextCursor: found.length > rows.length && last !== undefined ? writeCursor(last) : null }
 }
 
-/** Numbers arrive as number or text, flags as 0 and 1: here they become what the port says. */
-function ledgerRow(found: Record<string, unknown>): LedgerRow {
+/** Numbers arrive as number or text, booleans as 0 and 1: here they become what `LedgerRow` says. */
+function readRow(found: Record<string, unknown>): LedgerRow {
   const row: Record<string, unknown> = {}
-  for (const { name, kind } of ledgerColumns) {
+  for (const { name, kind } of columnList) {
     const value = found[name]
     if (value === null || value === undefined) row[name] = null
-    else if (kind === 'text' || kind === 'money') row[name] = String(value)
-    else row[name] = kind === 'flag' ? Number(value) === 1 : Number(value)
+    else if (kind === 'text' || kind === 'decimal') row[name] = String(value)
+    else row[name] = kind === 'boolean' ? Number(value) === 1 : Number(value)
   }
   return row as unknown as LedgerRow
 }
@@ -85,7 +84,7 @@ function readCursor(cursor: string): { startedAtMs: number; requestId: string } 
         return { startedAtMs: startedAtMs as number, requestId: storable(requestId) }
     }
   } catch {
-    // Falls through to the one answer for every foreign cursor.
+    // Falls through to the error for every foreign cursor.
   }
   throw new GatewayError('invalid-request', 'cursor is not one that this gateway gave out', {
     param: 'cursor',

@@ -1,15 +1,16 @@
-/** What calls use beside plain tokens: exact in the row, no burden to those that use none, and no harm to what is older. */
+/** What calls use beside plain tokens: exact in the row, free for calls without it; older data stays readable. */
 import { afterEach, describe, expect, test } from 'bun:test'
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { LedgerRow, LedgerUnits } from '../../core/ports.ts'
+import { columnList } from '../../core/ledger-columns.ts'
+import type { LedgerRow } from '../../core/ledger-columns.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { testServers } from '../database/database-fixture.ts'
 import type { TestDatabase } from '../database/database-fixture.ts'
 import { createSegmentFile, segmentPath, SegmentWriter } from './journal.ts'
 import { exampleRow, intentOf } from './ledger-fixture.ts'
-import { decodeRecord, encodeSettlement, ledgerColumns, plainColumns } from './ledger-record.ts'
+import { decodeRecord, encodeSettlement, firstColumns } from './ledger-record.ts'
 import { openLedger } from './ledger.ts'
 import type { JournalledLedger } from './ledger.ts'
 import { migrate } from '../database/migrate.ts'
@@ -20,19 +21,8 @@ import { fourth } from '../database/migrations/0004-assistants.ts'
 import { openDatabase } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
 
-const none: LedgerUnits = {
-  cache_write_one_hour_tokens: null,
-  input_audio_tokens: null,
-  output_audio_tokens: null,
-  input_image_tokens: null,
-  output_image_tokens: null,
-  images: null,
-  audio_microseconds: null,
-  characters: null,
-  search_units: null,
-}
 /** Every unit with a value of its own, so that none can stand in another's place. */
-const every: LedgerUnits = {
+const every = {
   cache_write_one_hour_tokens: 1,
   input_audio_tokens: 2,
   output_audio_tokens: 3,
@@ -43,15 +33,16 @@ const every: LedgerUnits = {
   characters: 4_000_000_000,
   search_units: 1.1,
 }
-const unitNames = Object.keys(none) as (keyof LedgerUnits)[]
+const unitNames = Object.keys(every) as (keyof typeof every)[]
+const none = Object.fromEntries(unitNames.map(name => [name, null])) as { [Name in keyof typeof every]: null }
 
 /** As the version before units wrote them: text, not made by the program under test. */
 const oldIntent = (id: string) =>
   `[0,"${id}",1763710000000,"/v1/chat/completions","chat","small-model","key-1","user-1","team-1",true]`
 const oldSettlement = (id: string) =>
-  `[1,"${id}",1763710000000,"/v1/chat/completions","chat","success",200,null,"small-model","deployment-1","some-provider",` +
-  '"small-model-2026","key-1","team a","user-1","team-1",null,true,12,345,null,0,7,"upstream","123456789",1234.567,12.5,2,' +
-  '"2001:db8::1","test/1.0"]'
+  `[1,"${id}",1763710000000,"/v1/chat/completions","chat","success",200,null,"small-model","deployment-1",` +
+  '"some-provider","small-model-2026","key-1","team a","user-1","team-1",null,true,12,345,null,0,7,"upstream",' +
+  '"123456789",1234.567,12.5,2,"2001:db8::1","test/1.0"]'
 
 const cleanups: (() => Promise<void> | void)[] = []
 afterEach(async () => {
@@ -97,7 +88,7 @@ async function makeOldDatabase({ sql }: Database, rows: readonly string[]): Prom
     await up(sql)
     await sql`insert into migrations (id, name) values (${id}, ${name})`
   }
-  const names = plainColumns.map(column => column.name)
+  const names = firstColumns.map(column => column.name)
   for (const row of rows) {
     const values = (JSON.parse(row) as unknown[])
       .slice(1)
@@ -137,14 +128,15 @@ for (const server of testServers('units in the ledger'))
         )
       await ledger.flush()
       const [sums] = (await place.database.sql.unsafe(
-        'select sum(audio_microseconds) as audio, sum(characters) as characters, count(images) as calls, sum(search_units) as searches from ledger',
+        'select sum(audio_microseconds) as audio, sum(characters) as characters, count(images) as calls, ' +
+          'sum(search_units) as searches from ledger',
       )) as Record<string, unknown>[]
       expect([Number(sums!.audio), Number(sums!.characters), Number(sums!.calls), Number(sums!.searches)]).toEqual([
         5_000_000, 1225, 25, 25,
       ])
     })
 
-    test('hostile counts are mended, and hold nothing up', async () => {
+    test('hostile counts are made storable, and block nothing', async () => {
       const place = await makePlace(server.create)
       await migrate(place.database)
       const problems: string[] = []
@@ -161,7 +153,7 @@ for (const server of testServers('units in the ledger'))
       const after = exampleRow({ started_at_ms: 1, images: 1 })
       record(ledger, hostile)
       record(ledger, after)
-      const mended = {
+      const storable = {
         images: Number.MAX_SAFE_INTEGER,
         audio_microseconds: -Number.MAX_SAFE_INTEGER,
         characters: null,
@@ -169,11 +161,11 @@ for (const server of testServers('units in the ledger'))
         input_audio_tokens: 1,
         output_audio_tokens: 0,
       }
-      expect((await ledger.query({ limit: 100 })).rows).toEqual([{ ...hostile, ...mended }, after])
+      expect((await ledger.query({ limit: 100 })).rows).toEqual([{ ...hostile, ...storable }, after])
       expect(problems).toEqual([])
     })
 
-    test('upgraded after kill -9: old rows, old journal and open calls of the version before are all there', async () => {
+    test('upgraded after kill -9: rows, journal and open calls of the version before are all there', async () => {
       const place = await makePlace(server.create)
       const ids = ['stored', 'journalled', 'open-in-journal', 'open-in-list'].map(name => `0195-${name}`)
       const [stored, journalled, openInJournal, openInList] = ids as [string, string, string, string]
@@ -229,7 +221,7 @@ test('each unit alone is enough to be written, and comes back in its place', () 
     const row = exampleRow({ [name]: 6 })
     const decoded = decodeRecord(encodeSettlement(row))
     const found = decoded?.kind === 'settlement' ? decoded.values : []
-    expect(Object.fromEntries(ledgerColumns.map((column, at) => [column.name, found[at]]))).toEqual({
+    expect(Object.fromEntries(columnList.map((column, at) => [column.name, found[at]]))).toEqual({
       ...row,
       stream: 1,
     })
@@ -239,15 +231,15 @@ test('each unit alone is enough to be written, and comes back in its place', () 
 test('a record of any version since the first is read; a longer or shorter one is none', () => {
   const row = exampleRow(every)
   const fields = JSON.parse(encodeSettlement(row)) as unknown[]
-  expect(fields.length).toBe(ledgerColumns.length + 1)
-  for (let length = plainColumns.length + 1; length <= fields.length; length++) {
+  expect(fields.length).toBe(columnList.length + 1)
+  for (let length = firstColumns.length + 1; length <= fields.length; length++) {
     const decoded = decodeRecord(JSON.stringify(fields.slice(0, length)))
     const values = decoded?.kind === 'settlement' ? decoded.values : []
-    expect(values.length).toBe(length === plainColumns.length + 1 ? plainColumns.length : ledgerColumns.length)
+    expect(values.length).toBe(length === firstColumns.length + 1 ? firstColumns.length : columnList.length)
     for (const [at, value] of values.entries())
-      if (ledgerColumns[at]!.name !== 'stream')
-        expect(value).toBe(at + 1 < length ? (row[ledgerColumns[at]!.name] as number) : null)
+      if (columnList[at]!.name !== 'stream')
+        expect(value).toBe(at + 1 < length ? (row[columnList[at]!.name] as number) : null)
   }
-  for (const wrong of [fields.slice(0, plainColumns.length), [...fields, 1], [1], [], [2, ...fields.slice(1)]])
+  for (const wrong of [fields.slice(0, firstColumns.length), [...fields, 1], [1], [], [2, ...fields.slice(1)]])
     expect(decodeRecord(JSON.stringify(wrong))).toBeUndefined()
 })

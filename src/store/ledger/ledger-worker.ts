@@ -1,6 +1,6 @@
-/** The thread of the ledger: messages in, calls of `LedgerWriter` out. */
+/** The entry point of the ledger's worker thread: passes messages on to `LedgerWriter`. */
 import { LedgerWriter } from './ledger-writer.ts'
-import type { LedgerReply, LedgerRequest } from './ledger-writer.ts'
+import type { LedgerReply, LedgerRequest } from './ledger-messages.ts'
 
 declare const self: Worker
 
@@ -11,7 +11,7 @@ self.onmessage = ({ data }: MessageEvent<LedgerRequest>) => {
   switch (data.kind) {
     case 'open':
       writer = new LedgerWriter(data.settings, send)
-      // A thread that cannot go on ends, and the main thread starts another.
+      // The thread ends, and the main thread starts another.
       writer.run().catch(() => process.exit(1))
       return
     case 'spare':

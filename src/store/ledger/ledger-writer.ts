@@ -1,9 +1,7 @@
-/**
- * The ledger's worker, without the thread: reads the journal and writes the database, whatever happens to it.
- */
-import { appendFileSync, existsSync, rmSync } from 'node:fs'
+/** The work of the ledger's worker thread: reads the journal and writes its rows to the database. */
+import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import type { LedgerQuery } from '../../core/ports.ts'
+import type { LedgerQuery } from '../../core/ledger.ts'
 import { JournalTail } from './journal-tail.ts'
 import { JournalSync } from './journal-sync.ts'
 import { createSegmentFile, filesOf, hasReached, segmentPath } from './journal.ts'
@@ -11,92 +9,46 @@ import type { JournalPosition } from './journal.ts'
 import { openLedgerDatabase, RefusedRows } from './ledger-database.ts'
 import type { LedgerDatabase } from './ledger-database.ts'
 import { ledgerStatement, readLedger } from './ledger-query.ts'
-import type { LedgerPage } from './ledger-query.ts'
-import { decodeRecord, interruptedRow } from './ledger-record.ts'
+import type { LedgerReply, LedgerWriterSettings } from './ledger-messages.ts'
+import { decodeRecord, interruptedValues } from './ledger-record.ts'
 import type { ColumnValue } from './ledger-record.ts'
 import { isOfStatement } from '../database/open.ts'
 import { ownPriority } from '../../platform/thread-priority.ts'
-import { Trouble } from './throttled-report.ts'
-
-/** What the main thread asks for. Rows come by the journal, and by `rows` only while it has no room for them. */
-export type LedgerRequest =
-  | { readonly kind: 'open'; readonly settings: LedgerWriterSettings }
-  | { readonly kind: 'spare'; readonly path: string; readonly bytes: number }
-  | { readonly kind: 'flush'; readonly id: number; readonly position: JournalPosition }
-  | { readonly kind: 'query'; readonly id: number; readonly query: LedgerQuery }
-  /** Records as they would stand in the journal. */
-  | { readonly kind: 'rows'; readonly id: number; readonly texts: readonly string[] }
-  /** There is more in the journal than the worker saw when it went to rest. */
-  | { readonly kind: 'wake' }
-  | { readonly kind: 'close' }
-
-/** What the worker says: answers by id, and news. */
-export type LedgerReply =
-  | { readonly kind: 'spare'; readonly path: string; readonly error: string | null }
-  /** `committed: false` = the database is down. */
-  | { readonly kind: 'flushed'; readonly id: number; readonly committed: boolean }
-  /** `stored: false` = the database is down: the records are the sender's as before. */
-  | { readonly kind: 'stored'; readonly id: number; readonly stored: boolean }
-  /** Every row before it is in the database. Sent now and then while there is work, and when there is none left. */
-  | { readonly kind: 'committed'; readonly position: JournalPosition }
-  /** Everything before it is in the database, and it will not look again before it is woken. */
-  | { readonly kind: 'resting'; readonly position: JournalPosition }
-  | { readonly kind: 'page'; readonly id: number; readonly page: LedgerPage | null; readonly error: string }
-  | { readonly kind: 'problem'; readonly text: string }
-  /** Why the database does not take rows; null = it does. Sent when it changes. */
-  | { readonly kind: 'database'; readonly failure: string | null }
-  /** `complete: false` = files of the journal are left for the next start. */
-  | { readonly kind: 'closed'; readonly complete: boolean }
-
-/** Where the journal is and where its rows go. */
-export interface LedgerWriterSettings {
-  readonly databaseUrl: string
-  readonly directory: string
-  /** Names this start of this process, see `SegmentName`. */
-  readonly start: string
-}
+import { RefusedRowFile } from './refused-rows.ts'
+import { ThrottledReport } from './throttled-report.ts'
 
 type Row = readonly ColumnValue[]
 
 const batchRowsMax = 500
-/** While the thread steps back: a transaction that waits for the processor holds up the other writers. */
-const politeBatchRows = 100
-/** Journal segments (2 MiB) that may wait before the thread stops being polite: half a minute of what one core can serve. */
+/** While the thread runs in the background: a transaction that waits for the processor blocks the other writers. */
+const backgroundBatchRows = 100
+/** Journal segments (2 MiB) that may wait before the thread takes its normal priority: half a minute of one core. */
 const segmentsBehindMax = 256
-/** A quiet thread gives its garbage back once. */
-const quietRounds = 20
-/** How often a busy thread says how far it is. */
-const tellMs = 250
-/** How long a record may wait for its batch, and how much of the journal power loss may take. */
+/** Rounds without a row after which the thread collects its garbage once and goes idle. */
+const idleRoundsMax = 20
+/** How often a busy thread reports its position. */
+const progressMs = 250
+/** How long a record waits for its batch at most, and how much of the journal a loss of power can take. */
 const pollMs = 50
 const retryMsMin = 100
 const retryMsMax = 5000
-/** Refused rows that wait in memory for a disk with room, while the journal keeps them too. */
-const refusedRowsMax = 10_000
 
 /** One per process. Memory: one batch, one buffer and the open calls, however long the database is down. */
 export class LedgerWriter {
   readonly #settings: LedgerWriterSettings
   readonly #send: (reply: LedgerReply) => void
-  /** Traffic comes first: rows are safe in the journal and can wait. */
-  readonly #stepBack = ownPriority()
+  /** true = with the lowest priority: calls come first, because rows in the journal are safe and can wait. */
+  readonly #runInBackground = ownPriority()
   readonly #flushes = new Map<number, JournalPosition>()
-  /** Records that came as messages, to be answered. */
-  readonly #handed: { readonly id: number; readonly texts: readonly string[] }[] = []
+  /** Records that came as messages because the journal has no room; each batch is answered. */
+  readonly #unjournalled: { readonly id: number; readonly texts: readonly string[] }[] = []
   /** The journal of this process; undefined before `run`. */
-  #living: JournalTail | undefined
-  /** Rows that the database will never take, and that are not in their file yet. */
-  #refused: { readonly row: Row; readonly reason: string }[] = []
-  /** The last attempt to write them may have left half a line. */
-  #refusedTorn = false
-  readonly #readTrouble = this.#trouble('the journal cannot be read', 'the journal can be read again')
-  readonly #deleteTrouble = this.#trouble(
+  #ownTail: JournalTail | undefined
+  readonly #refused: RefusedRowFile
+  readonly #readReport = this.#throttled('the journal cannot be read', 'the journal can be read again')
+  readonly #deleteReport = this.#throttled(
     'what is stored cannot be deleted from the journal',
     'what is stored is deleted from the journal again',
-  )
-  readonly #refusedTrouble = this.#trouble(
-    'rows that the database refused cannot be written to their file',
-    'rows that the database refused are in their file',
   )
   #database: Promise<LedgerDatabase> | undefined
   /** Why the database does not take rows; null = it does. */
@@ -113,28 +65,29 @@ export class LedgerWriter {
     this.#settings = settings
     this.#send = send
     const { directory, start } = settings
+    this.#refused = new RefusedRowFile(directory, text => this.#report(text))
     this.#sync = new JournalSync({
       directory,
       start,
-      trouble: this.#trouble('the journal cannot be synced', 'the journal is synced again'),
+      failures: this.#throttled('the journal cannot be synced', 'the journal is synced again'),
     })
   }
 
   /**
-   * Until `close`: first what dead processes left, then this process's journal. A journal that cannot be read is
-   * tried again and again: what comes by `store` reaches the database all the same.
+   * Resolves after `close`. Stores what earlier processes left, then follows this process's journal. A journal that
+   * cannot be read is tried again; records that come by `store` reach the database meanwhile.
    */
   async run(): Promise<void> {
     this.#syncTimer = this.#startSyncing()
     try {
       const { directory, start } = this.#settings
-      this.#living = new JournalTail({ directory, start, live: true, report: text => this.#problem(text) })
-      await this.#replayTheDead()
-      const complete = await this.#followTheLiving(this.#living)
-      this.#refuseHanded()
+      this.#ownTail = new JournalTail({ directory, start, live: true, report: text => this.#report(text) })
+      await this.#replayEarlierProcesses()
+      const complete = await this.#followOwnJournal(this.#ownTail)
+      this.#refuseUnjournalled()
       this.#send({ kind: 'closed', complete })
     } catch (error) {
-      this.#problem(`the ledger's worker cannot go on: ${String(error)}`)
+      this.#report(`the ledger's worker cannot go on: ${String(error)}`)
       throw error
     } finally {
       clearInterval(this.#syncTimer)
@@ -145,8 +98,8 @@ export class LedgerWriter {
   /** Answered as soon as everything before `position` is committed, or the next attempt to do so fails. */
   flush(id: number, position: JournalPosition): void {
     this.#flushes.set(id, position)
-    this.#stepBack(false)
-    this.#poke()
+    this.#runInBackground(false)
+    this.#wakeUp()
   }
 
   /**
@@ -154,15 +107,15 @@ export class LedgerWriter {
    * have no rows: they wait here for their settlements.
    */
   store(id: number, texts: readonly string[]): void {
-    this.#handed.push({ id, texts })
-    this.#stepBack(false)
-    this.#poke()
+    this.#unjournalled.push({ id, texts })
+    this.#runInBackground(false)
+    this.#wakeUp()
   }
 
   async query(id: number, query: LedgerQuery): Promise<void> {
     const read = async () => readLedger(await this.#connect(), ledgerStatement(query))
     try {
-      // Once more on a new connection: those of before a restart of the database fail one query each.
+      // Once more on a new connection: after a restart of the database the old ones fail one query each.
       const page = await read().catch((error: unknown) => {
         if (isOfStatement(error)) throw error
         return this.#disconnect().then(read)
@@ -183,22 +136,22 @@ export class LedgerWriter {
     this.#send({ kind: 'spare', path, error })
   }
 
-  /** The journal has grown since this thread said that it rests. */
+  /** The journal has grown since this thread reported that it is idle. */
   wake(): void {
-    this.#poke()
+    this.#wakeUp()
   }
 
   close(): void {
     this.#closing = true
-    this.#poke()
+    this.#wakeUp()
   }
 
-  async #replayTheDead(): Promise<void> {
+  async #replayEarlierProcesses(): Promise<void> {
     let starts: ReadonlySet<string>
     try {
-      starts = this.#startsOfTheDead()
+      starts = this.#startsOfEarlierProcesses()
     } catch (error) {
-      return this.#problem(
+      return this.#report(
         `journals of earlier processes cannot be read and are left for the next start: ${String(error)}`,
       )
     }
@@ -206,14 +159,14 @@ export class LedgerWriter {
       try {
         await this.#replay(start)
       } catch (error) {
-        // One unreadable file must not keep the ledger from being written.
-        this.#problem(`the journal of process ${start} cannot be replayed and is left: ${String(error)}`)
+        // One unreadable file must not stop the ledger.
+        this.#report(`the journal of process ${start} cannot be replayed and is left: ${String(error)}`)
       }
     }
   }
 
-  /** Oldest first. Removes half-made files of theirs on the way. */
-  #startsOfTheDead(): Set<string> {
+  /** Oldest first. Removes their unfinished files. */
+  #startsOfEarlierProcesses(): Set<string> {
     const { directory, start: own } = this.#settings
     const starts = new Set<string>()
     for (const file of filesOf(directory).sort()) {
@@ -226,63 +179,67 @@ export class LedgerWriter {
 
   async #replay(start: string): Promise<void> {
     const { directory } = this.#settings
-    const tail = new JournalTail({ directory, start, live: false, report: text => this.#problem(text) })
+    const tail = new JournalTail({ directory, start, live: false, report: text => this.#report(text) })
     for (let rows = tail.read(batchRowsMax); rows.length > 0; rows = tail.read(batchRowsMax))
       if (!(await this.#commit(rows))) return
-    const interrupted = tail.openCalls.map(interruptedRow)
+    const interrupted = tail.openCalls.map(interruptedValues)
     for (let at = 0; at < interrupted.length; at += batchRowsMax)
       if (!(await this.#commit(interrupted.slice(at, at + batchRowsMax)))) return
-    if (this.#writeRefused()) tail.deleteAll()
+    if (this.#refused.write()) tail.deleteAll()
   }
 
-  /** true = at the end nothing is left in the journal that the next start would have to store. */
-  async #followTheLiving(tail: JournalTail): Promise<boolean> {
+  /** Until `close`. true = nothing is left in the journal for the next start to store. */
+  async #followOwnJournal(tail: JournalTail): Promise<boolean> {
     let idleRounds = 0
-    let told = { position: tail.position, ms: 0 }
+    let sent = { position: tail.position, ms: 0 }
     for (;;) {
-      // Asked before reading: what was appended before `close` was called is read below.
+      // Read first: what was appended before `close` is then read below.
       const last = this.#closing
       const before = tail.position
-      const isPolite =
-        !last && this.#flushes.size === 0 && this.#handed.length === 0 && !this.#isFarBehind(before.sequence)
-      this.#stepBack(isPolite)
-      await this.#storeHanded()
-      const rowsMax = isPolite ? politeBatchRows : batchRowsMax
+      const isBackground =
+        !last && this.#flushes.size === 0 && this.#unjournalled.length === 0 && !this.#isFarBehind(before.sequence)
+      this.#runInBackground(isBackground)
+      await this.#storeUnjournalled()
+      const rowsMax = isBackground ? backgroundBatchRows : batchRowsMax
       const rows = this.#read(tail, rowsMax)
       if (!hasReached(before, tail.position)) this.#sync.changed()
       if (rows !== undefined && rows.length > 0 && !(await this.#commit(rows))) return false
       this.#committed = tail.position
-      if (this.#writeRefused()) this.#deleteFinished(tail)
+      if (this.#refused.write()) this.#deleteFinished(tail)
       this.#answerFlushes(true)
       const nowMs = performance.now()
       const isBehind = rows?.length === rowsMax
-      if (!hasReached(told.position, tail.position) && (!isBehind || nowMs - told.ms > tellMs)) {
-        told = { position: tail.position, ms: nowMs }
-        this.#send({ kind: 'committed', position: told.position })
+      if (!hasReached(sent.position, tail.position) && (!isBehind || nowMs - sent.ms > progressMs)) {
+        sent = { position: tail.position, ms: nowMs }
+        this.#send({ kind: 'committed', position: sent.position })
       }
       if (isBehind) continue
       if (last) return rows !== undefined && (await this.#leave(tail))
       if (rows === undefined) this.#answerFlushes(false)
       idleRounds = rows?.length === 0 ? idleRounds + 1 : 0
-      if (idleRounds < quietRounds || !this.#mayRest(tail)) await this.#pause(pollMs)
+      if (idleRounds < idleRoundsMax || !this.#mayIdle(tail)) await this.#pause(pollMs)
       else {
-        await this.#rest(tail.position)
+        await this.#idle(tail.position)
         idleRounds = 0
       }
     }
   }
 
-  /** Nothing is left to be tried again. */
-  #mayRest(tail: JournalTail): boolean {
+  /** Nothing is left that has to be tried again. */
+  #mayIdle(tail: JournalTail): boolean {
     return (
-      this.#failure === null && this.#refused.length === 0 && this.#sync.isDone && !tail.isHeldUp && !tail.hasFinished
+      this.#failure === null &&
+      this.#refused.waitingCount === 0 &&
+      this.#sync.isDone &&
+      !tail.isHeldUp &&
+      !tail.hasFinished
     )
   }
 
-  /** Until the main thread has something new: a process at rest needs neither processor nor pages of the program. */
-  async #rest(position: JournalPosition): Promise<void> {
+  /** Waits without a timer until the main thread wakes it: an idle process uses no processor and can be paged out. */
+  async #idle(position: JournalPosition): Promise<void> {
     clearInterval(this.#syncTimer)
-    this.#send({ kind: 'resting', position })
+    this.#send({ kind: 'idle', position })
     await this.#pause(undefined)
     this.#syncTimer = this.#startSyncing()
   }
@@ -291,46 +248,46 @@ export class LedgerWriter {
   #read(tail: JournalTail, rowsMax: number): Row[] | undefined {
     try {
       const rows = tail.read(rowsMax)
-      this.#readTrouble.over()
+      this.#readReport.succeeded()
       return rows
     } catch (error) {
-      this.#readTrouble.met(error)
+      this.#readReport.failed(error)
       return undefined
     }
   }
 
-  /** A full disk must not keep rows from the database: it is tried again with the next batch. */
+  /** A disk that is full must not stop rows from being stored: deletion is tried again with the next batch. */
   #deleteFinished(tail: JournalTail): void {
     try {
       tail.deleteFinished()
-      this.#deleteTrouble.over()
+      this.#deleteReport.succeeded()
     } catch (error) {
-      this.#deleteTrouble.met(error)
+      this.#deleteReport.failed(error)
     }
   }
 
-  /** The end, with every row committed. Calls still open are left to the successor. */
+  /** At the end, when every row is committed. Calls that are still open are left to the next start. */
   async #leave(tail: JournalTail): Promise<boolean> {
-    if (this.#refused.length > 0) {
-      const count = this.#refused.length
-      this.#problem(`${count} rows that the database refused could not be kept; those in the journal stay there`)
+    const count = this.#refused.waitingCount
+    if (count > 0) {
+      this.#report(`${count} rows that the database refused could not be kept; those in the journal stay there`)
       return false
     }
-    // Behind a damaged record there may be good ones: the successor does not wait for it to become better.
+    // Behind a damaged record there may be whole ones: the next start does not wait for it to be completed.
     if (tail.isHeldUp) return false
     try {
       tail.saveOpenCalls()
     } catch {
-      // No disk for their list: they end with this process, so that is what they become now.
-      const rows = tail.openCalls.map(interruptedRow)
+      // Their list cannot be written. They end with this process, so they are stored as interrupted now.
+      const rows = tail.openCalls.map(interruptedValues)
       for (let at = 0; at < rows.length; at += batchRowsMax)
         if (!(await this.#attempt(rows.slice(at, at + batchRowsMax)))) return false
     }
     try {
       tail.deleteLiving()
     } catch (error) {
-      // They are read once more at the next start, and every row of them is there.
-      this.#deleteTrouble.met(error)
+      // They are read again at the next start, and the database has their rows already.
+      this.#deleteReport.failed(error)
     }
     return true
   }
@@ -349,38 +306,38 @@ export class LedgerWriter {
       await this.#pause(this.#retryMs)
       this.#retryMs = Math.min(this.#retryMs * 2, retryMsMax)
     }
-    // Nothing else holds them: they do not wait for the end of a long backlog.
-    await this.#storeHanded()
+    // They are in memory only, so they do not wait for the end of a long backlog.
+    await this.#storeUnjournalled()
     return true
   }
 
-  /** When it changes: a database that moved away may come back as one that cannot be used. */
-  #tellFailure(failure: string | null): void {
+  /** Sends the reason when it changes: a database that was away may come back as one that cannot be used. */
+  #reportFailure(failure: string | null): void {
     if (failure === this.#failure) return
     this.#failure = failure
     this.#send({ kind: 'database', failure })
   }
 
-  /** false = the database is down, which whoever waits for it is told. */
+  /** false = the database is down; flushes and records that waited for it have been answered so. */
   async #attempt(rows: readonly Row[]): Promise<boolean> {
     try {
       await this.#insert(await this.#connect(), rows)
-      this.#tellFailure(null)
+      this.#reportFailure(null)
       this.#retryMs = retryMsMin
-      // A turn of the event loop: SQLite never yields, and questions must be heard between two batches.
+      // A turn of the event loop: SQLite is synchronous, and messages must be received between two batches.
       await new Promise(resolve => setImmediate(resolve))
       return true
     } catch (error) {
-      this.#tellFailure(String(error))
+      this.#reportFailure(String(error))
       this.#answerFlushes(false)
-      this.#refuseHanded()
+      this.#refuseUnjournalled()
       await this.#disconnect()
       return false
     }
   }
 
-  async #storeHanded(): Promise<void> {
-    for (let batch = this.#handed.shift(); batch !== undefined; batch = this.#handed.shift()) {
+  async #storeUnjournalled(): Promise<void> {
+    for (let batch = this.#unjournalled.shift(); batch !== undefined; batch = this.#unjournalled.shift()) {
       const { id, texts } = batch
       const rows: Row[] = []
       for (const text of texts) {
@@ -388,53 +345,26 @@ export class LedgerWriter {
         if (record?.kind === 'settlement') rows.push(record.values)
       }
       const stored = rows.length === 0 || (await this.#attempt(rows))
-      if (stored) this.#living?.takeStored(texts)
+      if (stored) this.#ownTail?.takeStored(texts)
       this.#send({ kind: 'stored', id, stored })
     }
   }
 
-  #refuseHanded(): void {
-    for (const { id } of this.#handed.splice(0)) this.#send({ kind: 'stored', id, stored: false })
+  #refuseUnjournalled(): void {
+    for (const { id } of this.#unjournalled.splice(0)) this.#send({ kind: 'stored', id, stored: false })
   }
 
-  /** A row that the database will never take must not hold up the others: halves, until it stands alone. */
+  /** A row that the database refuses must not block the others: the batch is halved until that row is alone. */
   async #insert(database: LedgerDatabase, rows: readonly Row[]): Promise<void> {
     try {
       await database.insert(rows)
     } catch (error) {
       if (!(error instanceof RefusedRows)) throw error
-      if (rows.length === 1) return this.#setAside(rows[0]!, error)
+      if (rows.length === 1) return this.#refused.add(rows[0]!, error)
       const half = rows.length >> 1
       await this.#insert(database, rows.slice(0, half))
       await this.#insert(database, rows.slice(half))
     }
-  }
-
-  #setAside(row: Row, error: RefusedRows): void {
-    if (this.#refused.length >= refusedRowsMax && !this.#writeRefused())
-      throw new Error(`${this.#refused.length} rows that it refused cannot be kept anywhere`)
-    this.#refused.push({ row, reason: error.message })
-    this.#writeRefused()
-  }
-
-  /** false = their file cannot be written: the journal must not be deleted, it holds them too. */
-  #writeRefused(): boolean {
-    if (this.#refused.length === 0) return true
-    const path = join(this.#settings.directory, 'refused.jsonl')
-    const lines = this.#refused.map(({ row, reason }) => `${JSON.stringify({ reason, row })}\n`)
-    try {
-      appendFileSync(path, (this.#refusedTorn ? '\n' : '') + lines.join(''), { mode: 0o600, flush: true })
-    } catch (error) {
-      this.#refusedTorn = true
-      this.#refusedTrouble.met(error)
-      return false
-    }
-    this.#refusedTrouble.over()
-    for (const { reason } of this.#refused)
-      this.#problem(`the database refused a row of the ledger, kept in ${path}: ${reason}`)
-    this.#refused = []
-    this.#refusedTorn = false
-    return true
   }
 
   #connect(): Promise<LedgerDatabase> {
@@ -448,7 +378,7 @@ export class LedgerWriter {
     return this.#database
   }
 
-  /** A broken connection is not used again; whoever waits for an answer on it gets an error. */
+  /** A broken connection is not used again; queries that wait on it get an error. */
   async #disconnect(): Promise<void> {
     const database = this.#database
     this.#database = undefined
@@ -463,12 +393,12 @@ export class LedgerWriter {
     }
   }
 
-  #poke(): void {
+  #wakeUp(): void {
     this.#woken = true
     this.#wake()
   }
 
-  /** undefined = until somebody wakes it. */
+  /** undefined = until it is woken. */
   async #pause(ms: number | undefined): Promise<void> {
     if (!this.#woken) {
       await new Promise<void>(resolve => {
@@ -485,17 +415,22 @@ export class LedgerWriter {
 
   #startSyncing(): ReturnType<typeof setInterval> {
     return setInterval(() => {
-      // So far behind that nobody knows what is new.
+      // The reader is behind the writer, so that it does not know whether there is anything new.
       if (this.#failure !== null) this.#sync.changed()
       void this.#sync.run()
     }, pollMs)
   }
 
-  #trouble(begins: string, ends: string): Trouble {
-    return new Trouble({ begins, ends, report: text => this.#problem(text), nowMs: () => performance.now() })
+  #throttled(failing: string, recovered: string): ThrottledReport {
+    return new ThrottledReport({
+      failing,
+      recovered,
+      report: text => this.#report(text),
+      nowMs: () => performance.now(),
+    })
   }
 
-  #problem(text: string): void {
+  #report(text: string): void {
     this.#send({ kind: 'problem', text })
   }
 }

@@ -1,9 +1,9 @@
-/** What the ledger is told is read back exactly, whatever becomes of this process, its worker and its database. */
+/** Rows are read back exactly, also after failures of this process, its worker and its database. */
 import { afterEach, expect, test } from 'bun:test'
 import { Database } from 'bun:sqlite'
 import { existsSync, mkdirSync, readdirSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { LedgerRow } from '../../core/ports.ts'
+import type { LedgerRow } from '../../core/ledger-columns.ts'
 import { createSegmentFile, segmentPath, SegmentWriter } from './journal.ts'
 import { allRows, exampleRow, intentOf, ledgerRig, record, storedRows, until } from './ledger-fixture.ts'
 import { encodeIntent, encodeSettlement } from './ledger-record.ts'
@@ -51,7 +51,7 @@ for (const { name, url, skip } of servers) {
     expect(await ledger.query({ limit: 10 })).toEqual({ rows: [full, bare], nextCursor: null })
   })
 
-  test.skipIf(skip)(`${name}: hostile texts are stored, mended, and hold nothing up`, async () => {
+  test.skipIf(skip)(`${name}: hostile texts are made storable, and block nothing`, async () => {
     const ledger = await open(await place(url))
     const hostile = exampleRow({
       model: 'a\0b\ud800',
@@ -158,6 +158,29 @@ for (const { name, url, skip } of servers) {
   })
 }
 
+/**
+ * Kills the child when it has acknowledged so many records, and gives its whole lines. Not after some time: on a loaded
+ * machine a child that has 60 ms has not begun to write.
+ */
+async function linesUntilKilled(
+  child: Bun.Subprocess<'ignore', 'pipe', 'inherit'>,
+  linesMin: number,
+): Promise<string[]> {
+  const decoder = new TextDecoder()
+  let text = ''
+  let lines = 0
+  for await (const bytes of child.stdout) {
+    const piece = decoder.decode(bytes, { stream: true })
+    text += piece
+    lines += piece.split('\n').length - 1
+    if (lines >= linesMin) child.kill('SIGKILL')
+  }
+  await child.exited
+  expect(child.signalCode).toBe('SIGKILL')
+  // The last line may be cut off: it was not acknowledged.
+  return text.split('\n').slice(0, -1)
+}
+
 test('twenty times kill -9: all that was acknowledged is there, nothing twice', async () => {
   const at = await place()
   const settled = new Set<string>()
@@ -165,12 +188,8 @@ test('twenty times kill -9: all that was acknowledged is there, nothing twice', 
   for (let round = 0; round < 20; round++) {
     const program = join(import.meta.dir, 'ledger-crash-child.ts')
     const child = Bun.spawn([process.execPath, program, at.databaseUrl, at.journal], { stdout: 'pipe' })
-    const output = new Response(child.stdout).text()
-    await Bun.sleep(60 + round * 2)
-    child.kill('SIGKILL')
-    await child.exited
-    // The last line may be cut off: it was not acknowledged.
-    for (const line of (await output).split('\n').slice(0, -1)) {
+    // From a child that has just begun to one that replays what others left and has filled segments of its own.
+    for (const line of await linesUntilKilled(child, 1 + round * round * 4)) {
       const [what, id] = line.split(' ')
       ;(what === 'settled' ? settled : begun).add(id!)
     }
@@ -191,9 +210,9 @@ test('twenty times kill -9: all that was acknowledged is there, nothing twice', 
   expect(database.query('pragma integrity_check').values()).toEqual([['ok']])
   database.close()
   expect(problems).toEqual([])
-}, 30_000)
+}, 120_000)
 
-test('a database that is locked, then moved away, loses nothing; failure() says so and clears', async () => {
+test('a database that is locked, then moved away, loses nothing; failure() gives the reason and clears', async () => {
   const at = await place()
   const path = at.databaseUrl.slice('sqlite:'.length)
   const ledger = await open(at)
@@ -279,38 +298,10 @@ test('a worker that dies is replaced, and what was appended meanwhile is stored'
   await until(() => workers.length === 2 && ledger.healthy)
   expect(await allRows(ledger)).toHaveLength(51)
   // Dead at the end, too: one more is started to bring the rows in.
+  const died = new Promise(resolve => workers[1]!.addEventListener('close', resolve))
   workers[1]!.terminate()
   record(ledger, exampleRow())
-  await Bun.sleep(20)
+  await died
   await ledger.close()
   expect([workers.length, storedRows(at).size]).toEqual([3, 52])
-}, 20_000)
-
-test('a hundred thousand calls drain, and cost the main thread little', async () => {
-  const at = await place()
-  const ledger = await open(at)
-  const count = 100_000
-  const rows = Array.from({ length: count }, () => exampleRow())
-  const intents = rows.map(intentOf)
-  const startMs = performance.now()
-  for (let index = 0; index < count; index++) {
-    ledger.begin(intents[index]!)
-    ledger.settle(rows[index]!)
-  }
-  const costUs = ((performance.now() - startMs) / count) * 1000
-  await until(async () => {
-    await ledger.flush()
-    return (await ledger.query({ limit: 1, requestId: rows.at(-1)!.request_id })).rows.length === 1
-  })
-  const drainedMs = performance.now() - startMs
-  await ledger.close()
-  const database = new Database(at.databaseUrl.slice('sqlite:'.length))
-  const totals = database.query('select count(*), sum(cost_nano_usd) from ledger').values()
-  expect(totals).toEqual([[count, count * 123456789]])
-  database.close()
-  expect(readdirSync(at.journal)).toEqual([])
-  const drained = `${count} rows drained in ${Math.round(drainedMs)} ms`
-  process.stdout.write(`begin + settle ${costUs.toFixed(2)} us, ${drained}\n`)
-  // Measured 1.8 us, with segments made in between; a busy machine gets room.
-  expect(costUs).toBeLessThan(10)
 }, 20_000)

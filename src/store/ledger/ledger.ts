@@ -1,49 +1,49 @@
-/** The ledger as the rest of the program sees it: appends on this thread, everything slow on its own. */
+/** The ledger: appends to the journal on the main thread, and a worker thread that stores the rows. */
 import { randomBytes } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { GatewayError } from '../../core/errors.ts'
-import type { Ledger, LedgerQuery, LedgerRow } from '../../core/ports.ts'
+import type { LedgerIntent, LedgerRow } from '../../core/ledger-columns.ts'
+import type { Ledger, LedgerQuery } from '../../core/ledger.ts'
 import type { Clock } from '../../lib/clock.ts'
-import { moduleBeside } from '../../lib/module-beside.ts'
+import { siblingModule } from '../../lib/sibling-module.ts'
 import { JournalWriter } from './journal-writer.ts'
 import { hasReached, segmentBytes as usualSegmentBytes } from './journal.ts'
 import type { JournalPosition } from './journal.ts'
 import { ledgerStatement } from './ledger-query.ts'
 import type { LedgerPage } from './ledger-query.ts'
 import { encodeIntent, encodeSettlement } from './ledger-record.ts'
-import type { LedgerIntent } from './ledger-record.ts'
-import type { LedgerReply, LedgerRequest, LedgerWriterSettings } from './ledger-writer.ts'
+import type { LedgerReply, LedgerRequest, LedgerWriterSettings } from './ledger-messages.ts'
 
 interface LedgerOptions {
   /** `sqlite:PATH` or `postgres://...`; table `ledger` is there already. */
   readonly databaseUrl: string
-  /** For this process alone, see `lockDataDirectory`. Made when it is not there. */
+  /** Used by this process alone, see `lockDataDirectory`. Created when it is not there. */
   readonly journalDirectory: string
   readonly clock: Clock
-  /** What an operator should know: disk full, database down, damage found. One sentence each. */
+  /** For the operator's log: disk full, database down, damage found. One sentence each. */
   readonly report?: (problem: string) => void
-  /** 2 MiB unless a test wants to see many segments. */
+  /** 2 MiB unless a test sets it. */
   readonly segmentBytes?: number
 }
 
 /** How long `flush` waits for the database, and `query` for its page. */
 const flushTimeoutMs = 5000
 const queryTimeoutMs = 15_000
-/** How often a full disk or a lost worker is tried again. */
+/** How often a full disk is tried again and a dead worker replaced. */
 const retryMs = 1000
-/** A little longer than the database has for one batch. */
+/** A little longer than the worker waits for the database. */
 const storeTimeoutMs = 16_000
-/** How long `close` takes at most, and how much of it is for the worker to finish the journal. */
+/** How long `close` takes at most, and how much of that is for the worker to finish the journal. */
 const closeTimeoutMs = 8000
 const finishTimeoutMs = 3000
 
-/** The ledger, and what readiness wants to know about it. */
+/** The ledger, and its state for readiness and metrics. */
 export interface JournalledLedger extends Ledger {
   /** Why the database does not take rows; null = it does. Calls go on meanwhile: rows wait in the journal. */
   failure(): string | null
   /**
-   * Bytes of journal and memory that are not in the database yet, as far as is known: the news is a quarter of a
-   * second old.
+   * Bytes of journal and memory that are not in the database yet, as the worker reported at most a quarter of a second
+   * ago.
    */
   waitingBytes(): number
   /** Records (a call has two) that neither journal nor database nor memory could take, since the start. */
@@ -51,8 +51,8 @@ export interface JournalledLedger extends Ledger {
 }
 
 /**
- * Opens the journal and replays, in the background, what earlier processes left. A database that is down does
- * not throw: rows wait in the journal. Throws when the directory cannot be made.
+ * Opens the journal and stores, in the background, what earlier processes left in theirs. A database that is down does
+ * not throw: rows wait in the journal. Throws when the directory cannot be created.
  */
 export async function openLedger(options: LedgerOptions): Promise<JournalledLedger> {
   mkdirSync(options.journalDirectory, { recursive: true, mode: 0o700 })
@@ -68,12 +68,12 @@ class WorkerLedger implements JournalledLedger {
   readonly #answers = new Map<number, (reply: LedgerReply | undefined) => void>()
   #worker: Worker
   #workerLives = true
-  /** Where the worker stopped looking at the journal until it is woken. */
-  #restsAt: JournalPosition | undefined
+  /** How far the worker has read while it is idle; undefined = it is not idle. */
+  #idleAt: JournalPosition | undefined
   #asked = 0
   #closed = false
   #closing: Promise<void> | undefined
-  #handing: Promise<void> | undefined
+  #storing: Promise<void> | undefined
   #failure: string | null = null
   #committed: JournalPosition | undefined
 
@@ -89,7 +89,7 @@ class WorkerLedger implements JournalledLedger {
       start,
       segmentBytes: this.#segmentBytes,
       askForSpare: path => this.#post({ kind: 'spare', path, bytes: this.#segmentBytes }),
-      waitingBegins: () => void this.#handOver(),
+      waitingBegins: () => void this.#storeWaiting(),
       report: this.#report,
     })
     this.#retryTimer = setInterval(() => this.#retry(), retryMs)
@@ -126,17 +126,17 @@ class WorkerLedger implements JournalledLedger {
   #append(text: string): void {
     if (this.#closed) return
     this.#journal.append(text)
-    if (this.#restsAt !== undefined) this.#wakeWorker()
+    if (this.#idleAt !== undefined) this.#wakeWorker()
   }
 
   #wakeWorker(): void {
-    this.#restsAt = undefined
+    this.#idleAt = undefined
     this.#post({ kind: 'wake' })
   }
 
-  /** What it has not seen: appended while it said so, or brought to the journal later by `check`. */
+  /** For records that were appended while its message was on the way, or later by `check`. */
   #wakeIfBehind(): void {
-    if (this.#restsAt !== undefined && !hasReached(this.#restsAt, this.#journal.position)) this.#wakeWorker()
+    if (this.#idleAt !== undefined && !hasReached(this.#idleAt, this.#journal.position)) this.#wakeWorker()
   }
 
   /** Resolves, after 5 s at the latest, also when the database is down. */
@@ -146,7 +146,7 @@ class WorkerLedger implements JournalledLedger {
 
   /** Throws `invalid-request` on a foreign cursor, `overloaded` while the database is down. */
   async query(query: LedgerQuery): Promise<LedgerPage> {
-    // Here for its error: a foreign cursor is the client's fault, whatever the database does.
+    // Here for its error: a foreign cursor is the client's error also while the database is down.
     ledgerStatement(query)
     await this.#flushed()
     const reply = await this.#ask(id => ({ kind: 'query', id, query }), queryTimeoutMs)
@@ -160,17 +160,17 @@ class WorkerLedger implements JournalledLedger {
     return (this.#closing ??= this.#close())
   }
 
-  /** What waits in memory comes first: nothing else holds it. The next start reads what is left in the journal. */
+  /** Stores what waits in memory first, because it is nowhere else. The next start stores the rest of the journal. */
   async #close(): Promise<void> {
     clearInterval(this.#retryTimer)
     this.#reviveWorker()
     this.#journal.check()
     const startMs = performance.now()
     const leftMs = () => closeTimeoutMs - (performance.now() - startMs)
-    await this.#handedOver(leftMs() - finishTimeoutMs)
-    // Once more: an attempt that was under way may just have failed.
+    await this.#storeWaitingWithin(leftMs() - finishTimeoutMs)
+    // Once more: an attempt that was running may have failed.
     this.#reviveWorker()
-    if (this.#journal.waiting) await this.#handedOver(leftMs() - finishTimeoutMs)
+    if (this.#journal.waiting) await this.#storeWaitingWithin(leftMs() - finishTimeoutMs)
     this.#closed = true
     const reply = await this.#ask(() => ({ kind: 'close' }), leftMs())
     this.#workerLives = false
@@ -180,7 +180,7 @@ class WorkerLedger implements JournalledLedger {
   }
 
   #reportEnd(complete: boolean): void {
-    const lost = this.#journal.giveUp()
+    const lost = this.#journal.abandonWaiting()
     const inTotal = this.#journal.lostRecords
     if (lost > 0)
       this.#report(
@@ -195,35 +195,35 @@ class WorkerLedger implements JournalledLedger {
   /** false = the database is down, the disk full or the time up. */
   async #flushed(): Promise<boolean> {
     const startMs = performance.now()
-    if (this.#journal.waiting) await this.#handedOver(flushTimeoutMs)
+    if (this.#journal.waiting) await this.#storeWaitingWithin(flushTimeoutMs)
     const { position, waiting } = this.#journal
     const leftMs = flushTimeoutMs - (performance.now() - startMs)
     const reply = await this.#ask(id => ({ kind: 'flush', id, position }), leftMs)
     return reply?.kind === 'flushed' && reply.committed && !waiting
   }
 
-  /** Brings what waits in memory to the database, until nothing waits or the database takes no more. */
-  #handOver(): Promise<void> {
-    return (this.#handing ??= this.#handAll().finally(() => (this.#handing = undefined)))
+  /** Stores what waits in memory in the database, until nothing waits or the database refuses. */
+  #storeWaiting(): Promise<void> {
+    return (this.#storing ??= this.#storeAllWaiting().finally(() => (this.#storing = undefined)))
   }
 
-  async #handAll(): Promise<void> {
+  async #storeAllWaiting(): Promise<void> {
     for (let stored = true; stored && this.#journal.waiting; ) {
-      const texts = this.#journal.hand()
+      const texts = this.#journal.nextWaiting()
       const reply = await this.#ask(id => ({ kind: 'rows', id, texts }), storeTimeoutMs)
       stored = reply?.kind === 'stored' && reply.stored
-      this.#journal.handed(stored)
+      this.#journal.acknowledgeWaiting(stored)
     }
   }
 
-  async #handedOver(timeoutMs: number): Promise<void> {
+  async #storeWaitingWithin(timeoutMs: number): Promise<void> {
     const late = Promise.withResolvers<void>()
     const timer = setTimeout(late.resolve, timeoutMs)
-    await Promise.race([this.#handOver(), late.promise])
+    await Promise.race([this.#storeWaiting(), late.promise])
     clearTimeout(timer)
   }
 
-  /** undefined = no answer in time, or no worker to give one. The timer also keeps the process alive, which the worker does not. */
+  /** undefined = no answer in time, or no worker. The timer keeps the process alive, which the worker does not. */
   #ask(request: (id: number) => LedgerRequest, timeoutMs: number): Promise<LedgerReply | undefined> {
     if (!this.#workerLives) return Promise.resolve(undefined)
     const id = ++this.#asked
@@ -241,21 +241,21 @@ class WorkerLedger implements JournalledLedger {
 
   #startWorker(): Worker {
     // `smol`: 7 MiB of memory instead of 11.
-    const worker = new Worker(moduleBeside('ledger-worker', import.meta.url), { smol: true })
-    worker.onmessage = ({ data }: MessageEvent<LedgerReply>) => this.#hear(data)
+    const worker = new Worker(siblingModule('ledger-worker', import.meta.url), { smol: true })
+    worker.onmessage = ({ data }: MessageEvent<LedgerReply>) => this.#receive(data)
     worker.onerror = event => this.#report(`the ledger's worker failed: ${event.message}`)
     worker.addEventListener('close', () => {
       if (this.#worker !== worker) return
       this.#workerLives = false
       for (const answer of [...this.#answers.values()]) answer(undefined)
     })
-    // The DOM's type of Worker, which the checker takes, does not know Bun's `unref`.
+    // The DOM's type of Worker does not have Bun's `unref`.
     ;(worker as Worker & { unref(): void }).unref()
     worker.postMessage({ kind: 'open', settings: this.#settings } satisfies LedgerRequest)
     return worker
   }
 
-  #hear(reply: LedgerReply): void {
+  #receive(reply: LedgerReply): void {
     switch (reply.kind) {
       case 'spare':
         if (this.#closed) return
@@ -269,12 +269,12 @@ class WorkerLedger implements JournalledLedger {
       case 'committed':
         this.#committed = reply.position
         return this.#journal.committed(reply.position)
-      case 'resting':
-        this.#restsAt = reply.position
+      case 'idle':
+        this.#idleAt = reply.position
         return this.#wakeIfBehind()
       case 'database':
         this.#failure = reply.failure
-        if (reply.failure === null && this.#journal.waiting) void this.#handOver()
+        if (reply.failure === null && this.#journal.waiting) void this.#storeWaiting()
         return this.#report(
           reply.failure === null
             ? "the ledger's database takes rows again"
@@ -290,15 +290,15 @@ class WorkerLedger implements JournalledLedger {
   #retry(): void {
     this.#reviveWorker()
     this.#journal.check()
-    if (this.#journal.waiting) void this.#handOver()
+    if (this.#journal.waiting) void this.#storeWaiting()
     this.#wakeIfBehind()
   }
 
-  /** A new worker starts with the oldest segment that is left; rows that are stored already stay as they are. */
+  /** A new worker starts with the oldest segment that is left; rows that are stored already stay unchanged. */
   #reviveWorker(): void {
     if (this.#workerLives) return
     this.#workerLives = true
-    this.#restsAt = undefined
+    this.#idleAt = undefined
     this.#worker = this.#startWorker()
     this.#journal.spareFailed('the worker that makes segments ended')
   }

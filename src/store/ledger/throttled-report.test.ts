@@ -1,43 +1,43 @@
 import { expect, test } from 'bun:test'
-import { Trouble } from './throttled-report.ts'
+import { ThrottledReport } from './throttled-report.ts'
 
 function rig() {
-  const told: string[] = []
+  const reported: string[] = []
   const time = { ms: 5 }
-  const trouble = new Trouble({
-    begins: 'it fails',
-    ends: 'it works',
-    report: problem => told.push(problem),
+  const report = new ThrottledReport({
+    failing: 'it fails',
+    recovered: 'it works',
+    report: problem => reported.push(problem),
     nowMs: () => time.ms,
   })
-  return { told, time, trouble }
+  return { reported, time, report }
 }
 
-test('ten minutes of trouble twenty times a second are eleven lines and an end', () => {
-  const { told, time, trouble } = rig()
-  for (let at = 0; at <= 10 * 60 * 20; at++, time.ms += 50) trouble.met(new Error('no disk'))
-  trouble.over()
-  trouble.over()
-  expect(told[0]).toBe('it fails: Error: no disk')
-  expect(told[1]).toBe('it fails: Error: no disk (1200 times)')
-  expect(told).toHaveLength(12)
-  expect(told.at(-1)).toBe('it works')
+test('ten minutes of failures twenty times a second are eleven lines and an end', () => {
+  const { reported, time, report } = rig()
+  for (let at = 0; at <= 10 * 60 * 20; at++, time.ms += 50) report.failed(new Error('no disk'))
+  report.succeeded()
+  report.succeeded()
+  expect(reported[0]).toBe('it fails: Error: no disk')
+  expect(reported[1]).toBe('it fails: Error: no disk (1200 times)')
+  expect(reported).toHaveLength(12)
+  expect(reported.at(-1)).toBe('it works')
 })
 
-test('what comes and goes all the time does not flood the log either, and a later one is told', () => {
-  const { told, time, trouble } = rig()
+test('what comes and goes all the time does not flood the log either, and a later one is reported', () => {
+  const { reported, time, report } = rig()
   for (let at = 0; at < 1000; at++, time.ms += 50) {
-    trouble.met('flaky')
-    trouble.over()
+    report.failed('flaky')
+    report.succeeded()
   }
-  expect(told).toEqual(['it fails: flaky', 'it works'])
+  expect(reported).toEqual(['it fails: flaky', 'it works'])
   time.ms += 60_000
-  trouble.met('again')
-  expect(told.at(-1)).toStartWith('it fails: again')
+  report.failed('again')
+  expect(reported.at(-1)).toStartWith('it fails: again')
 })
 
-test('without trouble nothing is told', () => {
-  const { told, trouble } = rig()
-  trouble.over()
-  expect(told).toEqual([])
+test('without a failure nothing is reported', () => {
+  const { reported, report } = rig()
+  report.succeeded()
+  expect(reported).toEqual([])
 })

@@ -1,45 +1,44 @@
-/** Trouble that is met many times a second while it lasts, told so that a log stays readable. */
+/** Reports a failure that may repeat many times a second, so that a log stays readable. */
 
-/** How often lasting trouble is told again. */
+/** How often a failure that lasts is reported again. */
 const repeatMs = 60_000
 
-/** What is told, and to whom. */
-interface TroubleOptions {
-  /** `the journal cannot be synced`: a reason follows. */
-  readonly begins: string
+/** The texts and where they go. */
+interface ThrottledReportOptions {
+  /** `the journal cannot be synced`: the reason is added. */
+  readonly failing: string
   /** `the journal is synced again`. */
-  readonly ends: string
+  readonly recovered: string
   readonly report: (problem: string) => void
   /** Milliseconds since some fixed moment. */
   readonly nowMs: () => number
 }
 
-/** Told when it begins, once a minute while it lasts, and when it is over. */
-export class Trouble {
-  readonly #options: TroubleOptions
-  #told = false
-  #toldAtMs = -Infinity
-  /** Times it was met since it was told. */
-  #untold = 0
+/** Reports when a failure begins, once a minute while it lasts, and when it is over. */
+export class ThrottledReport {
+  readonly #options: ThrottledReportOptions
+  #isReported = false
+  #reportedAtMs = -Infinity
+  /** Failures since the last report. */
+  #unreported = 0
 
-  constructor(options: TroubleOptions) {
+  constructor(options: ThrottledReportOptions) {
     this.#options = options
   }
 
-  /** Met, perhaps again. What comes and goes within a minute is told once. */
-  met(error: unknown): void {
-    const { begins, report, nowMs } = this.#options
-    this.#untold++
-    if (nowMs() - this.#toldAtMs < repeatMs) return
-    report(`${begins}: ${String(error)}${this.#untold > 1 ? ` (${this.#untold} times)` : ''}`)
-    this.#told = true
-    this.#toldAtMs = nowMs()
-    this.#untold = 0
+  /** Once more, perhaps. A failure that comes and goes within a minute is reported once. */
+  failed(error: unknown): void {
+    const { failing, report, nowMs } = this.#options
+    this.#unreported++
+    if (nowMs() - this.#reportedAtMs < repeatMs) return
+    report(`${failing}: ${String(error)}${this.#unreported > 1 ? ` (${this.#unreported} times)` : ''}`)
+    this.#isReported = true
+    this.#reportedAtMs = nowMs()
+    this.#unreported = 0
   }
 
-  /** It went well. */
-  over(): void {
-    if (this.#told) this.#options.report(this.#options.ends)
-    this.#told = false
+  succeeded(): void {
+    if (this.#isReported) this.#options.report(this.#options.recovered)
+    this.#isReported = false
   }
 }

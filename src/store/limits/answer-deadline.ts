@@ -1,54 +1,54 @@
 /**
- * Gives up on answers that do not come, and blames nobody for this process's own work. A burst of calls keeps the loop
- * busy for longer than an answer may take: what arrived meanwhile lies unread, and what was asked in the same turn was
- * not even sent. So time counts from the end of the turn that asked, and the loop turns once before a wait is over. On
- * one connection answers come in order: while those before it come, a question is only in a queue.
+ * Deadlines of answers on one connection that do not count this process's own work. A burst of calls can keep the event
+ * loop busy for longer than an answer may take: what arrived meanwhile is unread, and what was asked in the same turn
+ * has not been sent. So time counts from the end of the turn that asked, and the loop turns once more before a wait is
+ * over. Answers come in order: while those before it arrive, a question is queued, and the server is not silent.
  */
-import { atEndOfTurn } from '../../lib/end-of-turn.ts'
-import type { TurnTask } from '../../lib/end-of-turn.ts'
+import { atEndOfTick } from '../../lib/end-of-tick.ts'
+import type { TickTask } from '../../lib/end-of-tick.ts'
 
-/** How long an answer is waited for. The first of the two to pass ends the wait. */
-export interface Patience {
+/** How long an answer is waited for. The first of the two that passes ends the wait. */
+export interface AnswerTimeouts {
   /** Without any answer on the connection. */
   readonly silenceMs: number
-  /** With answers to others. */
+  /** While answers to earlier questions arrive. */
   readonly queueMs: number
 }
 
 interface Waiting {
-  readonly patience: Patience
+  readonly timeouts: AnswerTimeouts
   readonly giveUp: () => void
   sentMs: number
 }
 
 /**
- * The waits on one connection, all on one timer. An answer that comes after its wait is dropped, but shows that the
- * connection lives.
+ * The waits on one connection, all on one timer. An answer after its deadline is dropped, but counts as a sign that the
+ * server answers.
  */
-export class AnswerWatch implements TurnTask {
+export class AnswerWatch implements TickTask {
   readonly #late: () => Error
   #asked: Waiting[] = []
   readonly #sent = new Set<Waiting>()
-  #heardMs = 0
+  #answeredMs = 0
   #timer: ReturnType<typeof setTimeout> | undefined
-  /** When the timer comes; Infinity = there is none. */
-  #lookMs = Infinity
+  /** When the timer fires; Infinity = there is none. */
+  #timerMs = Infinity
 
   /** `late` = what `inTime` rejects with. */
   constructor(late: () => Error) {
     this.#late = late
   }
 
-  /** Passes the answer on while somebody waits for it. To be called in the turn in which the question was asked. */
-  inTime<T>(answer: Promise<T>, patience: Patience): Promise<T> {
+  /** Rejects when `answer` is not there in time. To be called in the turn in which the question was asked. */
+  inTime<T>(answer: Promise<T>, timeouts: AnswerTimeouts): Promise<T> {
     return new Promise((resolve, reject) => {
-      const waiting: Waiting = { patience, giveUp: () => reject(this.#late()), sentMs: Infinity }
-      if (this.#asked.push(waiting) === 1) atEndOfTurn(this)
+      const waiting: Waiting = { timeouts, giveUp: () => reject(this.#late()), sentMs: Infinity }
+      if (this.#asked.push(waiting) === 1) atEndOfTick(this)
       this.#sent.add(waiting)
       answer.then(
         value => {
           this.#sent.delete(waiting)
-          this.#heardMs = performance.now()
+          this.#answeredMs = performance.now()
           resolve(value)
         },
         (error: unknown) => {
@@ -59,7 +59,7 @@ export class AnswerWatch implements TurnTask {
     })
   }
 
-  endOfTurn(): void {
+  endOfTick(): void {
     const nowMs = performance.now()
     let nextMs = Infinity
     for (const waiting of this.#asked) {
@@ -70,23 +70,23 @@ export class AnswerWatch implements TurnTask {
     this.#arm(nextMs, nowMs)
   }
 
-  /** One timer for all: to the first moment at which a wait may be over. */
+  /** Sets the one timer to the first moment at which a wait may be over. */
   #arm(nextMs: number, nowMs: number): void {
-    if (nextMs >= this.#lookMs) return
+    if (nextMs >= this.#timerMs) return
     clearTimeout(this.#timer)
-    this.#lookMs = nextMs
+    this.#timerMs = nextMs
     this.#timer = setTimeout(
       () => {
-        this.#lookMs = -Infinity
+        this.#timerMs = -Infinity
         // Two ends of turns, so that the sockets were read in between.
-        setImmediate(() => setImmediate(() => this.#look()))
+        setImmediate(() => setImmediate(() => this.#endWaits()))
       },
       Math.max(nextMs - nowMs, 1),
     )
   }
 
-  #look(): void {
-    this.#lookMs = Infinity
+  #endWaits(): void {
+    this.#timerMs = Infinity
     const nowMs = performance.now()
     let nextMs = Infinity
     for (const waiting of this.#sent) {
@@ -100,7 +100,7 @@ export class AnswerWatch implements TurnTask {
     this.#arm(nextMs, nowMs)
   }
 
-  #endMs({ sentMs, patience }: Waiting): number {
-    return Math.min(Math.max(sentMs, this.#heardMs) + patience.silenceMs, sentMs + patience.queueMs)
+  #endMs({ sentMs, timeouts }: Waiting): number {
+    return Math.min(Math.max(sentMs, this.#answeredMs) + timeouts.silenceMs, sentMs + timeouts.queueMs)
   }
 }

@@ -1,16 +1,16 @@
-/** Limits of one process: exact, synchronous, and cheap enough to be asked for every call. */
+/** Limits of one process: exact and synchronous. */
 import type { Limiter, LimitScope, LimitState, LimitVerdict } from '../../core/limits.ts'
 import type { Clock } from '../../lib/clock.ts'
 
 const windowMs = 60_000
 const bucketMs = 250
-/** One more than the window holds: the oldest bucket counts until all of it is a minute old. */
+/** One more than the window has: the oldest bucket counts until all of it is a minute old. */
 const bucketCount = windowMs / bucketMs + 1
 const sweepMs = 30_000
 
 type Refusal = Extract<LimitVerdict, { allowed: false }>
 
-/** What happened in the last minute, in quarters of a second. Never more than the limit in any 60 s. */
+/** A sliding window of the last minute in buckets of 250 ms. Never more than the limit in any 60 s. */
 class Window {
   total = 0
   readonly #buckets = new Float64Array(bucketCount)
@@ -40,7 +40,7 @@ class Window {
     this.total += amount
   }
 
-  /** Gives back what was added at `atMs`, unless it has left the window by itself. */
+  /** Subtracts what was added at `atMs`, unless it has left the window. */
   giveBack(amount: number, atMs: number): void {
     const bucket = Math.floor(atMs / bucketMs)
     if (this.#last - bucket >= bucketCount) return
@@ -77,8 +77,8 @@ class Scope {
 }
 
 /**
- * A minute is the last 60 s, in steps of 250 ms. A call that is refused counts nowhere, and one that alone is larger
- * than its token limit passes when nothing else counts: else it never would. Releasing twice does nothing.
+ * A minute is the last 60 s, in steps of 250 ms. A call that is refused is not counted. One that alone exceeds its
+ * token limit is allowed when nothing else counts, because it never could be otherwise. Releasing twice does nothing.
  */
 export class MemoryLimiter implements Limiter {
   readonly #clock: Clock
@@ -122,7 +122,7 @@ export class MemoryLimiter implements Limiter {
     return scope
   }
 
-  /** Forgets who has not called for a minute: the memory follows the traffic, not the number of keys. */
+  /** Forgets scopes without a call for a minute: memory follows the traffic, not the number of keys. */
   #sweep(nowMs: number): void {
     this.#sweptMs = nowMs
     for (const [id, scope] of this.#scopes)

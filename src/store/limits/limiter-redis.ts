@@ -1,39 +1,38 @@
 /**
- * The same limits across replicas: one script to take, one to give back, on Redis' own clock. Redis gone = each replica by
- * itself.
- * What cannot be given back then waits until Redis answers; what nobody gives back (a replica was killed) lapses.
+ * The same limits across replicas: one script to take, one to release, on Redis' own clock. While Redis is away each
+ * replica limits by itself, and releases wait until Redis answers; what a killed replica held expires.
  */
 import { createHash } from 'node:crypto'
 import { randomUUIDv7, RedisClient } from 'bun'
 import type { Limiter, LimitScope, LimitState, LimitVerdict } from '../../core/limits.ts'
 import { AnswerWatch } from './answer-deadline.ts'
-import type { Patience } from './answer-deadline.ts'
+import type { AnswerTimeouts } from './answer-deadline.ts'
 import { refusalOfRedis } from './redis-refusal.ts'
 
-/** A call waits no longer than this, in a burst no longer than its queue; what nobody waits for has more time. */
-const callPatience: Patience = { silenceMs: 50, queueMs: 250 }
+/** A call waits 50 ms for an answer, in a burst 250 ms; work that no call waits for has more time. */
+const callTimeouts: AnswerTimeouts = { silenceMs: 50, queueMs: 250 }
 const backgroundDeadlineMs = 500
-const backgroundPatience: Patience = { silenceMs: backgroundDeadlineMs, queueMs: 5000 }
-/** How often Redis is asked whether it answers. Until it does again no call waits for it. */
+const backgroundTimeouts: AnswerTimeouts = { silenceMs: backgroundDeadlineMs, queueMs: 5000 }
+/** How often Redis is probed. While it does not answer, no call waits for it. */
 const tickMs = 1000
-/** A slot lapses unless its replica says that it still holds it, so a killed replica locks nobody out for long. */
+/** A slot of a parallel call expires unless its replica renews it, so that a killed replica blocks no key for long. */
 const leaseS = 45
 const renewalMs = 15_000
-/** A call whose slots lapsed is known for so much longer: a late release still books its tokens. */
-const lapsedS = 300
-/** Counts are of use for a minute, slots for one lease; what nobody touches any more goes by itself. */
+/** How much longer than its slots a call is known: a late release still books its tokens. */
+const lapsedCallS = 300
+/** Counts are needed for a minute, slots for one lease; keys that are no longer used expire. */
 const countsTtlS = 120
 const slotsTtlS = leaseS * 2
-/** What is outdated goes in pieces: `unpack` in Lua takes no more than 8000 values, and a call waits for the script. */
-const pieceSize = 1000
+/** Outdated entries removed at once: `unpack` in Lua takes at most 8000 values, and a call waits for the script. */
+const removalSize = 1000
 const releasesMax = 50_000
 const batchSize = 200
-/** A release that Redis refuses while it takes everything else is given up: its slot lapses. */
+/** Attempts for a release that Redis refuses while it takes others; then its slot expires. */
 const attemptsMax = 5
 
 interface Script {
   readonly text: string
-  /** Redis keeps scripts by it: naming one costs a fifth less than sending it with every call. */
+  /** Redis caches scripts by it: EVALSHA costs a fifth less than sending the text with every call. */
   readonly sha1: string
 }
 
@@ -42,10 +41,10 @@ function script(text: string): Script {
 }
 
 /**
- * What Redis holds. All keys have one hash tag: on a cluster a script may only touch keys of one place.
- * Of a call: the second it was taken in. Whoever deletes it books its tokens, so they are booked once.
+ * What Redis holds. All keys have one hash tag: on a cluster a script may only touch keys of one slot.
+ * Of a call: the second it was taken in. The release that deletes it books its tokens, so they are booked once.
  * Of a scope: a hash of counts, `r<second>` requests and `t<second>` tokens; and, where parallel calls are limited, a
- * sorted set of the ids of calls under way by the last second of their lease. A take is never dearer for them.
+ * sorted set of the ids of running calls by the last second of their lease. Its size does not slow a take down.
  */
 const callKey = (id: string) => `{modelgate}:limit-call:${id}`
 const countsKey = (scope: LimitScope) => `{modelgate}:limit-counts:${scope.id}`
@@ -81,14 +80,14 @@ local function counted(key)
     elseif string.byte(name) == 114 then requests = requests + all[f + 1]
     else spent = spent + all[f + 1] end
   end
-  for from = 1, #old, ${pieceSize} do
-    redis.call('HDEL', key, unpack(old, from, math.min(from + ${pieceSize - 1}, #old)))
+  for from = 1, #old, ${removalSize} do
+    redis.call('HDEL', key, unpack(old, from, math.min(from + ${removalSize - 1}, #old)))
   end
   return requests, spent
 end
 local function underWay(key)
   local lapsed = redis.call('ZCOUNT', key, '-inf', second - 1)
-  if lapsed > 0 then redis.call('ZREMRANGEBYRANK', key, 0, math.min(lapsed, ${pieceSize}) - 1) end
+  if lapsed > 0 then redis.call('ZREMRANGEBYRANK', key, 0, math.min(lapsed, ${removalSize}) - 1) end
   return redis.call('ZCOUNT', key, second, '+inf')
 end
 for i = 1, scopes do
@@ -106,7 +105,7 @@ for i = 1, scopes do
   used[#used + 1] = requests + 1
   used[#used + 1] = spent + tokens
 end
-redis.call('SET', KEYS[1], second, 'EX', ${leaseS + lapsedS})
+redis.call('SET', KEYS[1], second, 'EX', ${leaseS + lapsedCallS})
 for i = 1, scopes do
   redis.call('HINCRBY', KEYS[i * 2], 'r' .. second, 1)
   redis.call('HINCRBY', KEYS[i * 2], 't' .. second, tokens)
@@ -120,9 +119,9 @@ return {1, second, unpack(used)}
 `)
 
 /**
- * Idempotent: only who still finds the call books the difference. Tokens too many go back to the second they were taken
- * in: in a later one they would be room that nobody has. KEYS: the call, then counts, then slots. ARGV: request id,
- * tokens used minus taken, how many counts.
+ * Idempotent: the difference is booked only while the call is there. Tokens that were not used are subtracted from the
+ * second they were taken in: in a later one they would allow more than the limit. KEYS: the call, then counts, then
+ * slots. ARGV: request id, tokens used minus taken, number of counts.
  */
 const releaseScript = script(`
 local second, more, counts = tonumber(redis.call('TIME')[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
@@ -142,7 +141,7 @@ return 1
 `)
 
 /**
- * Also brings back what Redis forgot (a restart). KEYS: calls and slots. ARGV per key: request id, and the second it
+ * Also restores what Redis lost by a restart. KEYS: calls and slots. ARGV per key: request id, and the second it
  * was taken for a call, nothing for slots.
  */
 const renewScript = script(`
@@ -150,7 +149,7 @@ local second = tonumber(redis.call('TIME')[1])
 for i, key in ipairs(KEYS) do
   local id, taken = ARGV[i * 2 - 1], ARGV[i * 2]
   if taken ~= '' then
-    redis.call('SET', key, taken, 'EX', ${leaseS + lapsedS})
+    redis.call('SET', key, taken, 'EX', ${leaseS + lapsedCallS})
   else
     redis.call('ZADD', key, second + ${leaseS}, id)
     redis.call('EXPIRE', key, ${slotsTtlS})
@@ -159,7 +158,7 @@ end
 return 1
 `)
 
-/** A write, by script: a replica of Redis, or one whose disk or memory is full, answers reads and is of no use. */
+/** Writes: a Redis that is a read-only replica, or whose disk or memory is full, would answer reads. */
 const probeScript = script(`
 local known = redis.call('EXISTS', KEYS[1])
 redis.call('SET', KEYS[1], 1, 'EX', 60)
@@ -170,29 +169,29 @@ const windowMs = 60_000
 
 interface RedisLimiterOptions {
   readonly url: string
-  /** What decides while Redis does not answer. */
+  /** Decides while Redis does not answer. */
   readonly fallback: Limiter
   /** Redis stopped or began to answer, or does not answer for another reason than before. */
   reportReachable(reachable: boolean, reason?: string): void
-  /** How often it says what it holds; well below the lease. Tests cannot wait for the usual quarter of a minute. */
+  /** How often slots are renewed, well below the lease; 15 s unless a test sets it. */
   readonly renewalMs?: number
 }
 
-/** Where a call is counted. Slots only where parallel calls were limited when it began. */
-interface Places {
+/** The keys by which a call is counted. Slots only where parallel calls were limited when it began. */
+interface ScopeKeys {
   readonly counts: readonly string[]
   readonly slots: readonly string[]
 }
 
 interface Held {
-  readonly places: Places
+  readonly scopeKeys: ScopeKeys
   /** Second in which it was taken, on Redis' clock. */
   readonly taken: number
 }
 
 interface Release {
   readonly id: string
-  readonly places: Places
+  readonly scopeKeys: ScopeKeys
   /** Used minus taken. */
   readonly tokens: number
   readonly sinceMs: number
@@ -201,18 +200,18 @@ interface Release {
 
 /**
  * Limits that all replicas with one Redis share. `start` comes before the first `take`, which never rejects: without an
- * answer in time the fallback decides. `close` gives nothing back: what is held then lapses.
+ * answer in time the fallback decides. `close` releases nothing: what is held then expires.
  */
 export class RedisLimiter implements Limiter {
   readonly #options: RedisLimiterOptions
   readonly #client: RedisClient
   readonly #watch = new AnswerWatch(() => new Error('timeout: Redis gave no answer in time'))
-  /** Calls under way that Redis counted. */
+  /** Running calls that Redis counted. */
   readonly #held = new Map<string, Held>()
   readonly #waiting: Release[] = []
   #reachable = true
   #reason: string | undefined
-  /** Of this process alone: another one's says nothing of what Redis knows of ours. */
+  /** Of this process alone: the key of another replica would not show that Redis lost ours. */
   readonly #probeKey = `{modelgate}:limit-probe:${randomUUIDv7()}`
   #renewedMs = performance.now()
   #connecting: Promise<void> | undefined
@@ -223,7 +222,7 @@ export class RedisLimiter implements Limiter {
 
   constructor(options: RedisLimiterOptions) {
     this.#options = options
-    // The default queue would replay commands long after their caller gave up (research 5.9).
+    // The client's offline queue would send commands long after their callers have given up.
     this.#client = new RedisClient(options.url, {
       enableOfflineQueue: false,
       maxRetries: 1_000_000,
@@ -251,7 +250,7 @@ export class RedisLimiter implements Limiter {
     if (!this.#reachable) return this.#options.fallback.take(scopes, tokens)
     const id = randomUUIDv7()
     const keys = [callKey(id), ...scopes.flatMap(scope => [countsKey(scope), slotsKey(scope)])]
-    const places: Places = {
+    const scopeKeys: ScopeKeys = {
       counts: scopes.map(countsKey),
       slots: scopes.filter(scope => scope.parallelRequests !== null).map(slotsKey),
     }
@@ -265,18 +264,18 @@ export class RedisLimiter implements Limiter {
       answer = await this.#script(takeScript, keys, [id, tokens, ...numbers])
     } catch (error) {
       this.#lost(error)
-      // The script may still have run, or run later: its slot is given back as soon as Redis answers again.
-      this.#release({ id, places, tokens: -tokens, sinceMs: performance.now(), attempts: 0 })
+      // The script may have run, or run later: its slot is released as soon as Redis answers again.
+      this.#release({ id, scopeKeys, tokens: -tokens, sinceMs: performance.now(), attempts: 0 })
       return this.#options.fallback.take(scopes, tokens)
     }
     if (answer[0] === 0) return refused(scopes, answer)
-    this.#held.set(id, { places, taken: answer[1]! })
+    this.#held.set(id, { scopeKeys, taken: answer[1]! })
     return {
       allowed: true,
       ...(answer[0] === 1 && states(scopes, answer)),
       release: used => {
         if (!this.#held.delete(id)) return
-        this.#release({ id, places, tokens: Math.round(used) - tokens, sinceMs: performance.now(), attempts: 0 })
+        this.#release({ id, scopeKeys, tokens: Math.round(used) - tokens, sinceMs: performance.now(), attempts: 0 })
       },
     }
   }
@@ -297,26 +296,26 @@ export class RedisLimiter implements Limiter {
   }
 
   #wait(release: Release): void {
-    // The oldest goes: its slot lapses first.
+    // The oldest is dropped: its slot expires first.
     if (this.#waiting.length >= releasesMax) this.#waiting.shift()
     this.#waiting.push(release)
   }
 
-  #sendRelease({ id, places, tokens, sinceMs }: Release): Promise<unknown> {
-    // Tokens that were used more than a minute ago are no longer in anybody's window.
+  #sendRelease({ id, scopeKeys, tokens, sinceMs }: Release): Promise<unknown> {
+    // Tokens that were used more than a minute ago are in no window any more.
     const late = tokens > 0 && performance.now() - sinceMs > windowMs
-    const { counts, slots } = places
+    const { counts, slots } = scopeKeys
     const keys = [callKey(id), ...counts, ...slots]
-    return this.#script(releaseScript, keys, [id, late ? 0 : tokens, counts.length], backgroundPatience)
+    return this.#script(releaseScript, keys, [id, late ? 0 : tokens, counts.length], backgroundTimeouts)
   }
 
-  /** Is Redis there? Then what waited goes out first, so that a call that asks next finds the slots free. */
+  /** Probes Redis. When it answers, waiting releases are sent before calls use it: these then find the slots free. */
   async #tick(): Promise<void> {
     try {
       if (!this.#client.connected) await Promise.race([this.#connect(), Bun.sleep(backgroundDeadlineMs)])
-      const [known] = await this.#script(probeScript, [this.#probeKey], [], backgroundPatience)
+      const [known] = await this.#script(probeScript, [this.#probeKey], [], backgroundTimeouts)
       await this.#sendWaiting()
-      // A Redis that came back so fast that nobody noticed may have come back empty.
+      // A Redis that restarted between two probes may have come back empty.
       if (
         known === 0 ||
         !this.#reachable ||
@@ -327,7 +326,7 @@ export class RedisLimiter implements Limiter {
       if (this.#reachable) return this.#lost(error)
       return this.#explain(error)
     }
-    // First what was lost, then that it is back.
+    // The loss is reported before the recovery.
     await this.#explaining
     if (this.#reachable || this.#closed) return
     this.#reachable = true
@@ -335,7 +334,7 @@ export class RedisLimiter implements Limiter {
     this.#options.reportReachable(true)
   }
 
-  /** The client goes on by itself after a lost connection, but never after one that Redis refused (a password). */
+  /** The client reconnects by itself after a lost connection, but not after one that Redis refused (a password). */
   #connect(): Promise<void> {
     return (this.#connecting ??= this.#client
       .connect()
@@ -357,31 +356,31 @@ export class RedisLimiter implements Limiter {
     }
   }
 
-  /** One script for many calls: what a replica holds costs it a few commands every quarter of a minute. */
+  /** Renews the leases of all running calls, many in one script. */
   async #renew(): Promise<void> {
     const ids = [...this.#held.keys()]
     for (let from = 0; from < ids.length; from += batchSize) {
       const keys: string[] = []
       const values: (string | number)[] = []
       for (const id of ids.slice(from, from + batchSize)) {
-        // Asked now: it may have been released since, and must not come back.
+        // It may have been released since the list was made, and must not be restored.
         const held = this.#held.get(id)
         if (!held) continue
         keys.push(callKey(id))
         values.push(id, held.taken)
-        for (const key of held.places.slots) {
+        for (const key of held.scopeKeys.slots) {
           keys.push(key)
           values.push(id, '')
         }
       }
-      if (keys.length > 0) await this.#script(renewScript, keys, values, backgroundPatience)
+      if (keys.length > 0) await this.#script(renewScript, keys, values, backgroundTimeouts)
     }
     this.#renewedMs = performance.now()
   }
 
-  /** From now on no call waits for Redis, until a tick finds it again. */
+  /** From now on no call waits for Redis, until a probe is answered. */
   #lost(error: unknown): void {
-    // Calls that were under way at the same moment have nothing to add.
+    // Other calls that fail for the same loss add nothing.
     if (!this.#reachable || this.#closed) return
     this.#reachable = false
     this.#explaining = this.#explain(error)
@@ -401,16 +400,16 @@ export class RedisLimiter implements Limiter {
     { text, sha1 }: Script,
     keys: readonly string[],
     values: readonly (string | number)[],
-    patience = callPatience,
+    timeouts = callTimeouts,
   ): Promise<number[]> {
     const parameters = [String(keys.length), ...keys, ...values.map(String)]
     let answer: unknown
     try {
-      answer = await this.#watch.inTime(this.#client.send('EVALSHA', [sha1, ...parameters]), patience)
+      answer = await this.#watch.inTime(this.#client.send('EVALSHA', [sha1, ...parameters]), timeouts)
     } catch (error) {
-      // A Redis that was started since: nothing has run, and with its text it knows the script again.
+      // Redis was restarted: nothing has run, and EVAL with the text makes it cache the script again.
       if (!String((error as { message?: unknown }).message).startsWith('NOSCRIPT')) throw error
-      answer = await this.#watch.inTime(this.#client.send('EVAL', [text, ...parameters]), patience)
+      answer = await this.#watch.inTime(this.#client.send('EVAL', [text, ...parameters]), timeouts)
     }
     return (Array.isArray(answer) ? answer : [answer]).map(Number)
   }

@@ -230,7 +230,7 @@ describe.if(url !== undefined)('on Redis', () => {
     expect(one.changes).toEqual([])
     const held = [await one.limiter.take(limits, 10), await one.limiter.take(limits, 10)]
     wire.hold()
-    // Its script runs at the end of the standstill, when nobody waits for it any more.
+    // Its script runs at the end of the stall, when no call waits for it any more.
     const alone = await one.limiter.take(limits, 10)
     expect([alone.allowed, one.limiter.reachable]).toEqual([true, false])
     release(held[0]!, 510)
@@ -251,28 +251,6 @@ describe.if(url !== undefined)('on Redis', () => {
     expect(a).toMatchObject({ tokens: { remaining: 10_000 - 510 - 1010 } })
   })
 
-  test('a burst that keeps our own loop busy is no stall of Redis; a stall is noticed within 50 ms and a turn', async () => {
-    const wire = await openWire()
-    opened.push(wire)
-    const [direct, held] = [await open(), await open(wire.url)]
-    const limits = newKey({ requestsPerMinute: 10_000 })
-    const busy = (ms: number) => {
-      for (const from = performance.now(); performance.now() - from < ms; );
-    }
-    const verdicts = Promise.all(Array.from({ length: 500 }, () => direct.limiter.take(limits, 0)))
-    busy(80)
-    await new Promise(resolve => setImmediate(resolve))
-    busy(80)
-    for (const verdict of await verdicts) expect(verdict.allowed).toBe(true)
-    expect([direct.limiter.reachable, direct.changes]).toEqual([true, []])
-    expect(await direct.limiter.take(limits, 0)).toMatchObject({ requests: { remaining: 10_000 - 501 } })
-    wire.hold()
-    const from = performance.now()
-    expect((await held.limiter.take(limits, 0)).allowed).toBe(true)
-    expect(performance.now() - from).toBeWithin(45, 120)
-    expect(held.limiter.reachable).toBe(false)
-  })
-
   test('the slots of a killed replica lapse within a minute; those of a living one are renewed', async () => {
     const [killed, living] = await Promise.all([open(), open(url, 100)])
     const admin = openAdmin()
@@ -286,7 +264,7 @@ describe.if(url !== undefined)('on Redis', () => {
     expect(ids).toHaveLength(2)
     for (const id of ids) expect((await leaseEnd(admin, limits, id)) - second).toBeWithin(30, 61)
     await lapse(admin, limits)
-    await until('it says what it holds', async () => {
+    await until('its leases are renewed', async () => {
       const ends = await Promise.all(ids.map(id => leaseEnd(admin, limits, id)))
       return ends.some(end => end > second)
     })
@@ -298,7 +276,7 @@ describe.if(url !== undefined)('on Redis', () => {
     expect((await living.limiter.take(limits, 0)).allowed).toBe(true)
   })
 
-  test("a call that ends after its slot lapsed books its tokens once, and frees nobody else's slot", async () => {
+  test("a call that ends after its slot lapsed books its tokens once, and frees no other call's slot", async () => {
     const [one, two] = await Promise.all([open(), open()])
     const admin = openAdmin()
     const limits = newKey({ parallelRequests: 1, tokensPerMinute: 1000 })
@@ -334,7 +312,7 @@ describe.if(url !== undefined)('on Redis', () => {
     expect(await limiter.take(limits, 0)).toMatchObject({ tokens: { remaining: 1000 - 300 - 40 } })
   })
 
-  test('calls under way make a take no dearer: no slots where none are limited, else one entry, and no key stays', async () => {
+  test('running calls do not slow a take down: no slots where none are limited, else one', async () => {
     const { limiter } = await open()
     const admin = openAdmin()
     const user = newKey({ requestsPerMinute: 1000 })
@@ -368,7 +346,7 @@ describe.if(url !== undefined)('on Redis', () => {
     end`
     await admin.send('EVAL', [fill, '2', slotsOf(limits), countsOf(limits)])
     const first = await limiter.take(limits, 0)
-    // On a slow machine the script may end when nobody waits for it any more: it must have passed all the same.
+    // On a slow machine the script may end when no call waits for it any more: it must have run all the same.
     await until('old counts are gone', async () => Number(await admin.send('HLEN', [countsOf(limits)])) < 20)
     expect(await admin.send('ZCARD', [slotsOf(limits)])).toBe(19_001)
     await until('Redis decides', () => limiter.reachable)
@@ -395,7 +373,7 @@ describe.if(url !== undefined)('on Redis', () => {
     expect(await limiter.take(limits, 0)).toMatchObject({ tokens: { remaining: 970 } })
   })
 
-  test('a Redis that came back empty before anybody noticed is told of the slots within a second or two', async () => {
+  test('a Redis that restarted empty between two probes gets the slots again within a second or two', async () => {
     const { limiter } = await open(url)
     const admin = openAdmin()
     const limits = newKey({ parallelRequests: 2 })
@@ -419,17 +397,7 @@ describe.if(url !== undefined)('on Redis', () => {
     expect(changes).toEqual([])
   })
 
-  test('without Redis each replica goes on by itself, within 100 ms', async () => {
-    const { limiter, changes } = await open('redis://127.0.0.1:1')
-    expect([limiter.reachable, changes]).toEqual([false, ['ECONNREFUSED']])
-    const from = performance.now()
-    const verdict = await limiter.take([scope('key:a', { requestsPerMinute: 1 })], 0)
-    expect(verdict.allowed).toBe(true)
-    expect(performance.now() - from).toBeLessThan(100)
-    expect(changes).toHaveLength(1)
-  })
-
-  test('a password that is refused is named, as is a Redis that takes no writes; both are noticed and over without a call', async () => {
+  test('a refused password and a Redis that takes no writes are named; both are noticed without a call', async () => {
     const admin = openAdmin()
     const name = `user-${crypto.randomUUID()}`
     const own = new URL(url!)
@@ -454,7 +422,7 @@ describe.if(url !== undefined)('on Redis', () => {
   }, 15_000)
 })
 
-test('why Redis does not let us in, whatever it answers and however its bytes are cut', async () => {
+test('why Redis refuses a connection, for every answer and however its bytes are split', async () => {
   const answering = async (pieces: string[], pauseMs = 5) => {
     let asked = ''
     const server = Bun.listen({

@@ -1,11 +1,11 @@
-/** Why Redis does not let us in. Bun's client closes the connection then and keeps the reason to itself. */
+/** Why Redis refuses a connection: Bun's client closes it then and does not pass the reason on. */
 
 const deadlineMs = 500
 const portDefault = 6379
 
 /**
- * Knocks once, by hand: Redis' own words (`NOAUTH ...`, `WRONGPASS ...`), or the system's (`ECONNREFUSED`). undefined =
- * it let us in this time, or the address is none of host and port. Never holds the password. Never rejects.
+ * Connects once without the client: Redis' own error (`NOAUTH ...`, `WRONGPASS ...`), or the system's (`ECONNREFUSED`).
+ * undefined = Redis accepted this time, or the URL has no host and port. Never holds the password. Never rejects.
  * The protocol: redis.io/docs/latest/develop/reference/protocol-spec.
  */
 export async function refusalOfRedis(url: string): Promise<string | undefined> {
@@ -16,10 +16,10 @@ export async function refusalOfRedis(url: string): Promise<string | undefined> {
   const credentials = [username, password].map(plain).filter(part => part !== '')
   const words = password === '' ? [] : [['AUTH', ...credentials]]
   const address = { hostname: hostname.replace(/^\[|\]$/g, ''), port: Number(port || portDefault) }
-  return knock(address, scheme[1] === 's', [...words, ['PING']].map(command).join(''))
+  return ask(address, scheme[1] === 's', [...words, ['PING']].map(command).join(''))
 }
 
-async function knock(
+async function ask(
   address: { hostname: string; port: number },
   tls: boolean,
   question: string,

@@ -67,7 +67,7 @@ for (const server of testServers('assistants'))
       expect(await ids({ order: 'desc' })).toBe('a b c ...')
       expect(await ids({ order: 'desc', after: 'c' })).toBe('d e')
       expect(await ids({ order: 'desc', before: 'd', limit: 2 })).toBe('b c ...')
-      expect(await ids({ after: 'nobody' })).toBeUndefined()
+      expect(await ids({ after: 'unknown' })).toBeUndefined()
       expect(await ids({ after: 't' })).toBeUndefined()
       await store.insert([thread('u'), object('foreign', { parentId: 'u' })])
       expect(await ids({ after: 'foreign' })).toBeUndefined()
@@ -85,7 +85,7 @@ for (const server of testServers('assistants'))
       expect([await ids({ runId: 'r' }), await ids({ runId: "'" })]).toEqual(['m2', ''])
     })
 
-    test('a thread takes one run at a time, whoever asks at once, and nothing else while it runs', async () => {
+    test('a thread takes one run at a time, also of many at once, and nothing else while it runs', async () => {
       await store.insert([thread()])
       const results = await Promise.all(
         Array.from({ length: 8 }, (_, at) => store.append('t', [object(`m${at}`), run(`r${at}`)])),
@@ -97,7 +97,7 @@ for (const server of testServers('assistants'))
       // All or none: the message of a run that was refused is not there.
       expect(await ids({})).toBe(`m${added[0]}`)
       expect(await store.append('t', [object('late')])).toMatchObject({ id: `r${added[0]}` })
-      expect(await store.append('nobody', [object('late')])).toBe('gone')
+      expect(await store.append('unknown', [object('late')])).toBe('gone')
       await store.change(`r${added[0]}`, () => ({ active: false }))
       expect(await store.append('t', [run('next')])).toBe('added')
     })
@@ -124,14 +124,14 @@ for (const server of testServers('assistants'))
       )
       expect((await store.find('run', 'r', null))?.body.n).toBe(10)
       expect(await store.change('r', () => undefined)).toBeUndefined()
-      expect(await store.change('nobody', () => ({}))).toBeUndefined()
+      expect(await store.change('unknown', () => ({}))).toBeUndefined()
       const step = object('s', { kind: 'step', parentId: 'r', body: { done: true } })
       const changed = await store.change('r', () => ({ active: false, put: [step, object('m')] }))
       expect(changed?.active).toBe(false)
       expect((await store.find('step', 's', null))?.body).toEqual({ done: true })
       expect(await ids({})).toBe('m')
       await expect(
-        store.change('r', () => ({ body: { lost: true }, put: [object('x', { parentId: 'nobody' })] })),
+        store.change('r', () => ({ body: { lost: true }, put: [object('x', { parentId: 'unknown' })] })),
       ).rejects.toMatchObject({ kind: 'overloaded' })
       expect((await store.find('run', 'r', null))?.body.lost).toBeUndefined()
     })
@@ -163,7 +163,7 @@ for (const server of testServers('assistants'))
       expect(await store.append('t', [run('r')])).toBe('added')
     })
 
-    test('without its table everything says that it cannot be reached', async () => {
+    test('without its table everything is `overloaded`', async () => {
       await database.sql.unsafe('drop table assistant_objects')
       await expect(store.find('run', 'r', null)).rejects.toMatchObject({ kind: 'overloaded', status: 503 })
       await expect(store.insert([thread()])).rejects.toMatchObject({ kind: 'overloaded' })

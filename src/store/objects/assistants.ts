@@ -16,8 +16,8 @@ const answerTimeoutMs = 5000
 const messagesMax = 100_000
 
 /**
- * Over the table `assistant_objects`. Whatever goes wrong in a statement is `overloaded`; beyond 100,000 messages a
- * thread throws `invalid-request`.
+ * Over the table `assistant_objects`. Every failure of the database is `overloaded`; beyond 100,000 messages a thread
+ * throws `invalid-request`.
  */
 export function createAssistantStore(database: Database): AssistantStore {
   const { sql } = database
@@ -32,7 +32,7 @@ export function createAssistantStore(database: Database): AssistantStore {
   }
 }
 
-/** Without the database there are no assistants; everything else goes on. */
+/** While the database is away only assistants and threads fail; other calls go on. */
 async function available<T>(work: Promise<T>): Promise<T> {
   const late = Promise.withResolvers<never>()
   const timer = setTimeout(() => late.reject(new Error(`no answer within ${answerTimeoutMs} ms`)), answerTimeoutMs)
@@ -47,7 +47,7 @@ async function available<T>(work: Promise<T>): Promise<T> {
   }
 }
 
-/** What clients send as an id may hold bytes that a database refuses; no id of ours does. */
+/** Clients may send bytes as an id that a database refuses; the gateway's ids are words. */
 function isId(id: string): boolean {
   return /^\w{1,64}$/.test(id)
 }
@@ -104,7 +104,7 @@ async function append(
   threadId: string,
   objects: readonly AssistantObject[],
 ): Promise<'added' | 'gone' | AssistantObject> {
-  // The row is the lock under which a thread grows: messages keep their order, and no two runs begin.
+  // The thread's row is locked while it grows: messages keep their order, and only one run begins.
   const threads =
     (await tx`update assistant_objects set active = active where id = ${threadId} returning id`) as unknown[]
   if (threads.length === 0) return 'gone'
@@ -144,7 +144,7 @@ async function change(
   edit: (object: AssistantObject) => AssistantChange | undefined,
 ): Promise<AssistantObject | undefined> {
   if (!isId(id)) return undefined
-  // Changes nothing, and makes everyone else wait for this change.
+  // Changes nothing, but locks the row for this change.
   const [row] = (await tx`update assistant_objects set active = active where id = ${id} returning *`) as Row[]
   if (!row) return undefined
   const before = toObject(row)
@@ -162,8 +162,8 @@ async function change(
 /** false = there is no such object. */
 async function replace(tx: SQL, { id, active, updatedAtMs, body, hidden }: AssistantObject): Promise<boolean> {
   const rows = (await tx`
-    update assistant_objects
-    set active = ${active ? 1 : 0}, updated_at_ms = ${updatedAtMs}, body = ${JSON.stringify(body)}, hidden = ${JSON.stringify(hidden)}
+    update assistant_objects set active = ${active ? 1 : 0}, updated_at_ms = ${updatedAtMs},
+      body = ${JSON.stringify(body)}, hidden = ${JSON.stringify(hidden)}
     where id = ${id} returning id`) as unknown[]
   return rows.length > 0
 }
@@ -188,7 +188,7 @@ interface Row {
   key_id: string
   parent_id: string | null
   run_id: string | null
-  /** Of what stands in a parent: 1, 2, 3 ...; else milliseconds since 1970. */
+  /** 1, 2, 3 ... within a parent; without one, milliseconds since 1970. */
   position: unknown
   active: unknown
   updated_at_ms: unknown

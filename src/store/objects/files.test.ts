@@ -40,7 +40,7 @@ for (const server of testServers('files'))
       await place.remove()
     })
 
-    test('what is put is found as it was, by its key or by whoever may see all', async () => {
+    test('what is put is found unchanged, by its key or by the operator', async () => {
       const one = record({ id: 'file-1' })
       expect(await store.put(one)).toEqual(one)
       expect(await store.find('file', 'file-1', 'key')).toEqual(one)
@@ -51,7 +51,7 @@ for (const server of testServers('files'))
       expect(await store.findUpstream({ ...one, keyId: 'other' })).toBeUndefined()
     })
 
-    test('an id that nobody gave out is not there, whatever bytes it has', async () => {
+    test('an unknown id is not found, with any bytes in it', async () => {
       for (const id of ['', 'file-2', 'a\u0000b', "' or 1=1 --", 'x'.repeat(10_000), '\ud800'])
         expect(await store.find('file', id, null)).toBeUndefined()
       expect(await store.list({ kind: 'file', keyId: null, limit: 5, order: 'asc', after: '\u0000' })).toBeUndefined()
@@ -151,7 +151,7 @@ for (const server of testServers('files'))
         )
         const leased = await Promise.all(asked)
         for (const records of leased) expect(records.length).toBeLessThanOrEqual(5)
-        // On Postgres one may pass over rows that another is about to take: the rest is leased by the next poll.
+        // On Postgres one may skip rows that another is about to take: the next poll leases the rest.
         const rest = await store.leaseOpenBatches({ owner: 'rest', nowMs: 1000, leaseMs: 500, limit: 100 })
         expect(idsOf([...leased.flat(), ...rest])).toEqual(ids)
         expect(await other.leaseOpenBatches({ owner: 'late', nowMs: 1499, leaseMs: 500, limit: 100 })).toEqual([])

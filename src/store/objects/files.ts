@@ -1,4 +1,4 @@
-/** Files and batches in the database: which id of ours stands for which of which upstream, and whose it is. */
+/** Files and batches in the database: the gateway's id, the upstream's id, the deployment and the owner of each. */
 import type { SQL } from 'bun'
 import { GatewayError } from '../../core/errors.ts'
 import type { BatchLease, FileKind, FileQuery, FileRecord, FileStore } from '../../core/ports.ts'
@@ -6,8 +6,8 @@ import { answerInTime, toNumber } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
 
 /**
- * Over the table `upstream_files`. Whatever goes wrong in a statement is `overloaded`; what can be no id of ours is not
- * found, without a question to the database.
+ * Over the table `upstream_files`. Every failure of the database is `overloaded`. A text that cannot be an id of the
+ * gateway is not found without asking the database.
  */
 export function createFileStore(database: Database): FileStore {
   const { sql } = database
@@ -24,14 +24,14 @@ export function createFileStore(database: Database): FileStore {
   }
 }
 
-/** Without the database nobody knows what belongs to whom; everything else goes on. */
+/** While the database is away files and batches fail; other calls go on. */
 function available<T>(work: Promise<T>): Promise<T> {
   return answerInTime(work).catch(cause => {
     throw new GatewayError('overloaded', 'files and batches cannot be reached now; try again later', { cause })
   })
 }
 
-/** What clients send as an id may hold bytes that a database refuses; no id of ours does. */
+/** Clients may send bytes as an id that a database refuses; the gateway's ids are words and hyphens. */
 function isId(id: string): boolean {
   return /^[\w-]{1,64}$/.test(id)
 }
@@ -53,12 +53,15 @@ async function findUpstream(
 ): Promise<FileRecord | undefined> {
   const [row] = (await sql`
     select * from upstream_files
-    where key_id = ${keyId} and kind = ${kind} and deployment_id = ${deploymentId} and upstream_id = ${upstreamId}`) as Row[]
+    where key_id = ${keyId} and kind = ${kind} and deployment_id = ${deploymentId}
+      and upstream_id = ${upstreamId}`) as Row[]
   return row && toRecord(row)
 }
 
 async function put(sql: SQL, record: FileRecord): Promise<FileRecord> {
-  await sql`insert into upstream_files ${sql(toRow(record))} on conflict (key_id, kind, deployment_id, upstream_id) do nothing`
+  await sql`
+    insert into upstream_files ${sql(toRow(record))}
+    on conflict (key_id, kind, deployment_id, upstream_id) do nothing`
   const stored = await findUpstream(sql, record)
   if (!stored) throw new Error('a file was deleted while it was stored')
   return stored

@@ -147,7 +147,8 @@ for (const [name, open] of [
     })
 
     test('what has expired is deleted, with its items, however much it is', async () => {
-      await opened.database.sql.unsafe(`insert into responses (key_id, id, status, background, input, response, bytes, created_at_ms, updated_at_ms, expires_at_ms)
+      await opened.database.sql.unsafe(`insert into responses
+        (key_id, id, status, background, input, response, bytes, created_at_ms, updated_at_ms, expires_at_ms)
         with recursive n (i) as (select 1 union all select i + 1 from n where i < 1200)
         select 'key', 'old' || i, 'completed', 0, '[]', '{}', 4, 0, 0, 500 from n`)
       await store.save(record({ id: 'expired', expiresAtMs: 900 }))

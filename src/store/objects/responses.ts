@@ -6,7 +6,7 @@ import type { Clock } from '../../lib/clock.ts'
 import { answerInTime, toNumber, transaction } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
 
-/** Rows that one deletion takes at most: a lock is never held for long. */
+/** Rows of one deletion at most, so that no lock is held for long. */
 const deletionBatch = 500
 const deletionIntervalMs = 10 * 60_000
 const conversationTurnsMax = 1000
@@ -18,15 +18,15 @@ interface ResponseStoreOptions {
   report(problem: string): void
 }
 
-/** The store while it deletes what has expired, every ten minutes. */
+/** The store, which deletes expired responses every ten minutes. */
 export interface RunningResponseStore extends ResponseStore {
-  /** Deletes what has expired, batch by batch; how many there were. */
+  /** Deletes expired responses in batches; returns how many there were. */
   deleteExpired(): Promise<number>
   /** Ends the regular deletion. */
   stop(): void
 }
 
-/** Over the tables `responses` and `response_items`. The regular deletion runs from now on, until `stop`. */
+/** Over the tables `responses` and `response_items`. The regular deletion runs until `stop`. */
 export function createResponseStore({ database, clock, report }: ResponseStoreOptions): RunningResponseStore {
   const { sql } = database
   const deleteExpired = () => deleteOld(database, clock)
@@ -61,7 +61,7 @@ export function createResponseStore({ database, clock, report }: ResponseStoreOp
   }
 }
 
-/** Without the database there are no stored responses; everything else goes on. */
+/** While the database is away only stored responses fail; other calls go on. */
 function available<T>(work: Promise<T>): Promise<T> {
   return answerInTime(work).catch(cause => {
     throw cause instanceof GatewayError
@@ -111,7 +111,7 @@ interface Asked {
   readonly bytesMax: number
 }
 
-/** One statement, whatever the length: first how much there is, then the turns themselves. */
+/** Two statements for any length: ids and sizes first, then the turns. */
 async function readConversation(sql: SQL, clock: Clock, asked: Asked): Promise<StoredResponse[] | undefined> {
   const nowMs = clock.epochMs()
   const { keyId, id, bytesMax } = asked
@@ -146,7 +146,7 @@ async function readConversation(sql: SQL, clock: Clock, asked: Asked): Promise<S
     select * from responses where key_id = ${keyId} and id in ${sql(turns.map(turn => turn.id))}`) as Row[]
   const byId = new Map(rows.map(row => [row.id, row]))
   const records = turns.map(turn => byId.get(turn.id))
-  // Deleted between the two questions.
+  // Deleted between the two statements.
   if (records.includes(undefined)) return undefined
   return records.map(row => toRecord(row!))
 }
@@ -179,7 +179,7 @@ async function deleteOld(database: Database, clock: Clock): Promise<number> {
       ) returning id`) as unknown[]
     deleted += rows.length
     if (rows.length < deletionBatch) return deleted
-    // Others want the database too.
+    // Leaves the database to other work.
     await Bun.sleep(50)
   }
 }
@@ -227,7 +227,7 @@ function toRecord(row: Row): StoredResponse {
     status: row.status,
     background: toNumber(row.background) === 1,
     input: JSON.parse(row.input) as Record<string, unknown>[],
-    // The column is what changes while a response runs.
+    // The column is the newer one while a response runs.
     response: { ...(JSON.parse(row.response) as Record<string, unknown>), status: row.status },
     createdAtMs: toNumber(row.created_at_ms),
     updatedAtMs: toNumber(row.updated_at_ms),

@@ -26,7 +26,7 @@ const refused: [string, object, string[]][] = [
   ['a message of null', { messages: [null] }, ['messages.0:missing']],
   ['a message that is a string', { messages: ['hi'] }, ['messages.0:wrong_type']],
   ['a message that is an array', { messages: [[]] }, ['messages.0:wrong_type']],
-  ['a role nobody knows', message({ role: 'robot' }), ['messages.0.role:unknown_value']],
+  ['an unknown role', message({ role: 'robot' }), ['messages.0.role:unknown_value']],
   ['the role __proto__', message({ role: '__proto__' }), ['messages.0.role:unknown_value']],
   ['a message without a role', { messages: [{ content: 'x' }] }, ['messages.0.role:missing']],
   ['a role that is a number', message({ role: 3 }), ['messages.0.role:wrong_type']],
@@ -126,15 +126,15 @@ const refused: [string, object, string[]][] = [
     ['tools.0.function.parameters:wrong_type'],
   ],
   ['a custom tool without a name', tool({ type: 'custom', custom: {} }), ['tools.0.custom:wrong_type']],
-  ['a tool choice nobody knows', { tool_choice: 'maybe' }, ['tool_choice:unknown_value']],
+  ['an unknown tool choice', { tool_choice: 'maybe' }, ['tool_choice:unknown_value']],
   ['a tool choice without a name', { tool_choice: { type: 'function' } }, ['tool_choice.function.name:missing']],
   ['a tool choice of an array', { tool_choice: [] }, ['tool_choice:wrong_type']],
   ['allowed tools without tools', { tool_choice: { type: 'allowed_tools' } }, ['tool_choice.allowed_tools:missing']],
   ['parallel tool calls of "yes"', { parallel_tool_calls: 'yes' }, ['parallel_tool_calls:wrong_type']],
   ['functions without a name', { functions: [{}] }, ['functions.0.name:missing']],
-  ['a function call nobody knows', { function_call: 'any' }, ['function_call:unknown_value']],
+  ['an unknown function call', { function_call: 'any' }, ['function_call:unknown_value']],
   ['a response format of text', { response_format: 'json' }, ['response_format:wrong_type']],
-  ['a response format nobody knows', { response_format: { type: 'yaml' } }, ['response_format.type:unknown_value']],
+  ['an unknown response format', { response_format: { type: 'yaml' } }, ['response_format.type:unknown_value']],
   [
     'a JSON schema without a schema',
     { response_format: { type: 'json_schema' } },
@@ -201,8 +201,8 @@ const refused: [string, object, string[]][] = [
   ['a no-cache of text', { cache: { 'no-cache': 'yes' } }, ['cache.no-cache:wrong_type']],
   ['template arguments of text', { chat_template_kwargs: 'x' }, ['chat_template_kwargs:wrong_type']],
   ['a service tier of a number', { service_tier: 1 }, ['service_tier:wrong_type']],
-  ['an effort nobody knows', { reasoning_effort: 'huge' }, ['reasoning_effort:unknown_value']],
-  ['a reasoning effort nobody knows', { reasoning: { effort: 'huge' } }, ['reasoning.effort:unknown_value']],
+  ['an unknown effort', { reasoning_effort: 'huge' }, ['reasoning_effort:unknown_value']],
+  ['an unknown reasoning effort', { reasoning: { effort: 'huge' } }, ['reasoning.effort:unknown_value']],
   [
     'a negative thinking budget',
     { thinking: { type: 'enabled', budget_tokens: -1 } },
@@ -398,19 +398,5 @@ describe('inspecting a chat body', () => {
     const late = bodyOf(`{"messages":["${filler}" 5]}`)
     expect(openaiChat.inspect(late).problems).toEqual([])
     expect(kindOf(() => openaiChat.decode(late))).toBe('invalid-request')
-  })
-
-  test('a small body is inspected in less than 20 us', () => {
-    const body = bodyOf(JSON.stringify({ model: 'm', messages: hello, temperature: 0.5, max_tokens: 10, stream: true }))
-    for (let at = 0; at < 2000; at++) openaiChat.inspect(body)
-    const rounds = 5000
-    let best = Infinity
-    for (let attempt = 0; attempt < 5; attempt++) {
-      const from = performance.now()
-      for (let at = 0; at < rounds; at++) openaiChat.inspect(body)
-      best = Math.min(best, ((performance.now() - from) / rounds) * 1000)
-    }
-    if (process.env.SHOW_COST) process.stdout.write(`inspect: ${best.toFixed(3)} us\n`)
-    expect(best).toBeLessThan(20)
   })
 })

@@ -162,10 +162,10 @@ describe('an answer with everything in it', () => {
     ])
   })
 
-  test('follows the schema of each event, and of the object', async () => {
-    for (const event of events) await expectConforms('ResponseStreamEvent', event)
-    await expectConforms('Response', last.response)
-    await expect(expectConforms('Response', { ...last.response, status: 'finished' })).rejects.toThrow()
+  test('follows the schema of each event, and of the object', () => {
+    for (const event of events) expectConforms('ResponseStreamEvent', event)
+    expectConforms('Response', last.response)
+    expect(() => expectConforms('Response', { ...last.response, status: 'finished' })).toThrow('not a Response')
   })
 
   test('is the same as a whole', () => {
@@ -218,8 +218,8 @@ test('a stream that breaks off fails with what was said until then', async () =>
       output: [{ status: 'incomplete', content: [{ text: 'Hal' }] }],
     },
   })
-  await expectConforms('ResponseFailedEvent', events.at(-1))
-  await expectConforms(
+  expectConforms('ResponseFailedEvent', events.at(-1))
+  expectConforms(
     'ResponseErrorEvent',
     JSON.parse(openaiResponses.errorEvent(new GatewayError('internal', 'x')).split('data: ')[1]!),
   )

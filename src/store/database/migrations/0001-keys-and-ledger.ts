@@ -1,3 +1,4 @@
+import { createTableText } from '../../ledger/ledger-sql.ts'
 import type { Migration } from '../migration.ts'
 
 /** Timestamps are milliseconds since 1970, money is nano-dollars, booleans are 0 and 1: the same on both databases. */
@@ -30,37 +31,7 @@ export const first: Migration = {
     await sql.unsafe(`create index virtual_keys_revision on virtual_keys (revision)`)
     await sql.unsafe(`create index virtual_keys_user on virtual_keys (user_id)`)
     await sql.unsafe(`create index virtual_keys_alias on virtual_keys (alias)`)
-    await sql.unsafe(`create table ledger (
-      request_id text primary key,
-      started_at_ms bigint not null,
-      route text not null,
-      operation text not null,
-      outcome text not null,
-      status integer not null,
-      error_kind text,
-      model text not null,
-      deployment_id text,
-      provider text,
-      upstream_model text,
-      key_id text not null,
-      key_alias text,
-      user_id text,
-      team_id text,
-      end_user text,
-      stream integer not null,
-      input_tokens bigint,
-      output_tokens bigint,
-      cached_input_tokens bigint,
-      cache_write_tokens bigint,
-      reasoning_tokens bigint,
-      usage_source text not null,
-      cost_nano_usd bigint,
-      duration_ms double precision not null,
-      first_byte_ms double precision,
-      attempts integer not null,
-      client_address text,
-      user_agent text
-    )`)
+    await sql.unsafe(createTableText())
     await sql.unsafe(`create index ledger_time on ledger (started_at_ms, request_id)`)
     await sql.unsafe(`create index ledger_key on ledger (key_id, started_at_ms)`)
     await sql.unsafe(`create index ledger_user on ledger (user_id, started_at_ms)`)

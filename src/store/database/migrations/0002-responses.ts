@@ -1,6 +1,6 @@
 import type { Migration } from '../migration.ts'
 
-/** Answers of `/v1/responses`, and where each output item stands, so that items can be referred to by id. */
+/** Answers of `/v1/responses`, and which response has which output item, so that items can be referred to by id. */
 export const second: Migration = {
   id: 2,
   name: 'responses',

@@ -1,6 +1,6 @@
 import type { Migration } from '../migration.ts'
 
-/** Files and batches at upstreams: who owns which, and where it is. */
+/** Files and batches at upstreams: owner, deployment and upstream id of each. */
 export const third: Migration = {
   id: 3,
   name: 'files',
@@ -19,7 +19,7 @@ export const third: Migration = {
       body text not null,
       recorded integer not null
     )`)
-    // Two replicas that see a new file at once give it one id.
+    // Two replicas that see a new file at the same time give it one id.
     await sql.unsafe(
       `create unique index upstream_files_there on upstream_files (key_id, kind, deployment_id, upstream_id)`,
     )

@@ -1,6 +1,6 @@
 import type { Migration } from '../migration.ts'
 
-/** Assistants, threads, messages, runs and steps: one table, because all of them are objects with an owner and a place. */
+/** Assistants, threads, messages, runs and steps: one table, because all are objects with an owner and a position. */
 export const fourth: Migration = {
   id: 4,
   name: 'assistants',

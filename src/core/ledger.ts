@@ -1,0 +1,32 @@
+/** The ledger as the rest of the program uses it: one row a call. Implemented by `store`. */
+import type { LedgerIntent, LedgerRow } from './ledger-columns.ts'
+
+/** Which rows of the ledger are shown, and their page. */
+export interface LedgerQuery {
+  readonly keyId?: string
+  readonly userId?: string
+  readonly teamId?: string
+  readonly model?: string
+  readonly requestId?: string
+  readonly outcome?: string
+  /** Milliseconds since 1970, inclusive / exclusive. */
+  readonly fromMs?: number
+  readonly toMs?: number
+  readonly limit: number
+  /** Opaque, from the page before. */
+  readonly cursor?: string
+}
+
+/** Append-only record of every call. Appending is synchronous and survives kill -9 when it returns. */
+export interface Ledger {
+  /** Before the call is dispatched. */
+  begin(intent: LedgerIntent): void
+  settle(row: LedgerRow): void
+  /** Newest first. Sees every call that was settled before it was asked. */
+  query(query: LedgerQuery): Promise<{ rows: LedgerRow[]; nextCursor: string | null }>
+  /** Everything journalled is in the database (or the database is down). */
+  flush(): Promise<void>
+  /** false = the journal cannot be written (disk full): readiness reports it. */
+  readonly healthy: boolean
+  close(): Promise<void>
+}

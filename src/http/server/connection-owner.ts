@@ -1,0 +1,39 @@
+/** A connection and the server that owns it, as they see one another. */
+import type { Answer } from '../../core/answer.ts'
+import type { GatewayError } from '../../core/errors.ts'
+import type { Clock } from '../../lib/clock.ts'
+import type { TickTask } from '../../lib/end-of-tick.ts'
+import type { TimerWheel } from '../../lib/timer-wheel.ts'
+import type { RefusedRequest } from './request-head.ts'
+import type { ServerRequest } from './server-request.ts'
+
+/** A client's connection, as the server sees it. */
+export interface OwnedConnection extends TickTask {
+  /** It waits for its flush at the end of this tick. Set by the server. */
+  queued: boolean
+  /** `Clock.monotonicMs` since which it is idle between two requests; Infinity = in use, or closed. */
+  readonly idleSinceMs: number
+  /** Closes it at once if it is idle, otherwise behind the present answer. */
+  endWhenIdle(): void
+  /** Aborts the present request with `error`, so that its handler can still answer with it. */
+  interrupt(error: GatewayError): void
+  /** Closes it at once. */
+  close(): void
+}
+
+/** The server, as a connection sees it: one owner for served clients, another for those beyond the limit. */
+export interface ConnectionOwner {
+  readonly wheel: TimerWheel
+  readonly clock: Clock
+  /** The server drains: connections close behind their present answer. */
+  readonly stopping: boolean
+  /** Never throws and never rejects. */
+  handle(request: ServerRequest): Answer | Promise<Answer>
+  /** The answer, with a text as its body, to what could not be read as a request. */
+  refuse(refusal: RefusedRequest): Answer
+  /** Flushes at the end of this tick: a system call costs more than the bytes it carries. */
+  flushSoon(connection: OwnedConnection): void
+  closed(connection: OwnedConnection): void
+  /** An error of this program while it answered: the connection is cut. */
+  failed(connection: OwnedConnection, thrown: unknown): void
+}

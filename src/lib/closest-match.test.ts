@@ -1,0 +1,49 @@
+import { expect, test } from 'bun:test'
+import { closestMatch } from './closest-match.ts'
+
+test('letters inserted, left out, changed or swapped are seen through; what is further away is not guessed', () => {
+  const names = ['api_key', 'api_base', 'model', 'weight']
+  const cases: [string, string | undefined][] = [
+    ['api_kye', 'api_key'],
+    ['apikey', 'api_key'],
+    ['Model', 'model'],
+    ['models', 'model'],
+    ['wieght', 'weight'],
+    ['temperature', undefined],
+    ['', undefined],
+  ]
+  for (const [word, meant] of cases) expect([word, closestMatch(word, names)]).toEqual([word, meant])
+})
+
+test('the nearest of several wins, as a distance counted in full has it', () => {
+  const distance = (a: string, b: string): number => {
+    const rows = Array.from({ length: a.length + 1 }, (_, i) =>
+      Array.from({ length: b.length + 1 }, (_, j) => (i === 0 ? j : i)),
+    )
+    for (let i = 1; i <= a.length; i++)
+      for (let j = 1; j <= b.length; j++) {
+        const swapped =
+          i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1] ? rows[i - 2]![j - 2]! + 1 : Infinity
+        rows[i]![j] = Math.min(
+          rows[i - 1]![j]! + 1,
+          rows[i]![j - 1]! + 1,
+          rows[i - 1]![j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1),
+          swapped,
+        )
+      }
+    return rows[a.length]![b.length]!
+  }
+  let seed = 7
+  const below = (bound: number) => (seed = (seed * 48271) % 2147483647) % bound
+  const word = () => Array.from({ length: below(12) }, () => 'abc'[below(3)]).join('')
+  for (let round = 0; round < 2000; round++) {
+    const [asked, names] = [word(), [word(), word(), word()]]
+    const most = Math.min(Math.max(2, Math.floor(asked.length / 3)), 6)
+    const best = Math.min(...names.map(name => distance(asked, name)))
+    expect([asked, names, closestMatch(asked, names)]).toEqual([
+      asked,
+      names,
+      best > most ? undefined : names.find(name => distance(asked, name) === best),
+    ])
+  }
+})

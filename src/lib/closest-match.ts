@@ -1,0 +1,54 @@
+/** Edits beyond which two words are not taken for one another. */
+const editsMax = 6
+
+/** The candidate with the smallest edit distance to `word`, for "did you mean"; undefined when none is close. */
+export function closestMatch(word: string, candidates: Iterable<string>): string | undefined {
+  const meant = word.toLowerCase()
+  let best: string | undefined
+  let bestDistance = Math.min(Math.max(2, Math.floor(word.length / 3)), editsMax) + 1
+  for (const candidate of candidates) {
+    const distance = editDistance(meant, candidate.toLowerCase(), bestDistance)
+    if (distance < bestDistance) {
+      best = candidate
+      bestDistance = distance
+    }
+  }
+  return best
+}
+
+/**
+ * Optimal string alignment distance (insert, delete, substitute, swap two neighbours), in letters. Any distance of
+ * `limit` or more is returned as some number not below `limit`: only the band of cells within `limit` is computed.
+ */
+function editDistance(a: string, b: string, limit: number): number {
+  if (Math.abs(a.length - b.length) >= limit) return limit
+  let beforeLast = new Int32Array(b.length + 2)
+  let last = new Int32Array(b.length + 2)
+  for (let j = 1; j <= b.length; j++) last[j] = j
+  let row = new Int32Array(b.length + 2)
+  let lastLeast = 0
+  for (let i = 1; i <= a.length; i++) {
+    const from = Math.max(1, i - limit + 1)
+    const to = Math.min(b.length, i + limit - 1)
+    row[from - 1] = from === 1 ? i : limit
+    let rowLeast = row[from - 1]!
+    const letter = a.charCodeAt(i - 1)
+    for (let j = from; j <= to; j++) {
+      const change = letter === b.charCodeAt(j - 1) ? 0 : 1
+      let least = Math.min(last[j]! + 1, row[j - 1]! + 1, last[j - 1]! + change)
+      if (i > 1 && j > 1 && letter === b.charCodeAt(j - 2) && a.charCodeAt(i - 2) === b.charCodeAt(j - 1))
+        least = Math.min(least, beforeLast[j - 2]! + 1)
+      row[j] = least
+      if (least < rowLeast) rowLeast = least
+    }
+    row[to + 1] = limit
+    // A swap takes its value from two rows before, plus one.
+    if (rowLeast >= limit && lastLeast + 1 >= limit) return limit
+    lastLeast = rowLeast
+    const free = beforeLast
+    beforeLast = last
+    last = row
+    row = free
+  }
+  return last[b.length]!
+}

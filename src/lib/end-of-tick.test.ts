@@ -1,0 +1,38 @@
+import { expect, test } from 'bun:test'
+import { atEndOfTick } from './end-of-tick.ts'
+
+const task = (work: () => void) => ({ endOfTick: work })
+
+test('tasks run in order behind the events and microtasks of the tick, and what they add runs in the next', async () => {
+  const seen: string[] = []
+  atEndOfTick(
+    task(() => {
+      seen.push('first')
+      atEndOfTick(task(() => seen.push('later')))
+    }),
+  )
+  atEndOfTick(task(() => seen.push('second')))
+  queueMicrotask(() => seen.push('microtask'))
+  seen.push('now')
+  await new Promise(resolve => setImmediate(resolve))
+  expect(seen).toEqual(['now', 'microtask', 'first', 'second'])
+  await new Promise(resolve => setImmediate(resolve))
+  expect(seen.at(-1)).toBe('later')
+})
+
+test('a task that throws does not keep the others from running', async () => {
+  const child = Bun.spawn(
+    [
+      process.execPath,
+      '-e',
+      `
+    const { atEndOfTick } = await import(${JSON.stringify(`${import.meta.dir}/end-of-tick.ts`)})
+    process.on('uncaughtException', error => console.log('caught ' + error.message))
+    atEndOfTick({ endOfTick() { throw new Error('broken') } })
+    atEndOfTick({ endOfTick() { console.log('ran') } })
+  `,
+    ],
+    { stdout: 'pipe' },
+  )
+  expect((await new Response(child.stdout).text()).trim().split('\n').sort()).toEqual(['caught broken', 'ran'])
+})

@@ -1,0 +1,76 @@
+/** The worker of a ledger without traffic is idle until it is woken, and what is appended then is stored by itself. */
+import { afterEach, expect, test } from 'bun:test'
+import { Database } from 'bun:sqlite'
+import { readdirSync, readFileSync } from 'node:fs'
+import { systemClock } from '../../lib/clock.ts'
+import { exampleRow, intentOf, makePlace } from './ledger-fixture.ts'
+import type { LedgerPlace } from './ledger-fixture.ts'
+import { openLedger } from './ledger.ts'
+import type { JournalledLedger } from './ledger.ts'
+
+const cleanups: (() => Promise<void> | void)[] = []
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
+})
+
+async function openOne(): Promise<{ ledger: JournalledLedger; rows: () => number }> {
+  const at: LedgerPlace = await makePlace()
+  cleanups.push(() => at.remove())
+  const ledger = await openLedger({ databaseUrl: at.databaseUrl, journalDirectory: at.journal, clock: systemClock })
+  cleanups.push(() => ledger.close())
+  const database = new Database(at.databaseUrl.slice('sqlite:'.length), { readonly: true })
+  cleanups.push(() => database.close())
+  const count = database.query<{ rows: number }, []>('select count(*) as rows from ledger')
+  return { ledger, rows: () => count.get()!.rows }
+}
+
+function record(ledger: JournalledLedger): void {
+  const row = exampleRow()
+  ledger.begin(intentOf(row))
+  ledger.settle(row)
+}
+
+async function stored(rows: () => number, wanted: number): Promise<void> {
+  for (let waitedMs = 0; rows() < wanted; waitedMs += 10) {
+    if (waitedMs > 3000) throw new Error(`${rows()} of ${wanted} rows are stored`)
+    await Bun.sleep(10)
+  }
+}
+
+/** Times that any thread of this process began to wait. */
+function waits(): number {
+  const of = (task: string) =>
+    Number(/^voluntary_ctxt_switches:\s+(\d+)/m.exec(readFileSync(`/proc/self/task/${task}/status`, 'utf8'))![1])
+  return readdirSync('/proc/self/task').reduce((sum, task) => sum + of(task), 0)
+}
+
+test('the row of a call that ends while the worker becomes idle is stored by itself', async () => {
+  await Promise.all(
+    Array.from({ length: 16 }, async (_, at) => {
+      const { ledger, rows } = await openOne()
+      for (let round = 1; round <= 4; round++) {
+        record(ledger)
+        await stored(rows, round)
+        await Bun.sleep(850 + at * 25 + round)
+      }
+      expect(ledger.waitingBytes()).toBe(0)
+    }),
+  )
+}, 30_000)
+
+test.skipIf(process.platform !== 'linux')(
+  'an idle ledger uses no processor',
+  async () => {
+    const { ledger, rows } = await openOne()
+    record(ledger)
+    await stored(rows, 1)
+    await Bun.sleep(2500)
+    const before = waits()
+    await Bun.sleep(2000)
+    // Looking twenty times a second made 150 of them.
+    expect(waits() - before).toBeLessThan(75)
+    record(ledger)
+    await stored(rows, 2)
+  },
+  15_000,
+)

@@ -1,0 +1,42 @@
+/** The messages between the main thread and the ledger's worker. */
+import type { LedgerQuery } from '../../core/ledger.ts'
+import type { JournalPosition } from './journal.ts'
+import type { LedgerPage } from './ledger-query.ts'
+
+/** Where the journal is and where its rows go. */
+export interface LedgerWriterSettings {
+  readonly databaseUrl: string
+  readonly directory: string
+  /** Names this start of this process, see `SegmentName`. */
+  readonly start: string
+}
+
+/** What the main thread asks for. Rows come by the journal, and by `rows` only while it has no room for them. */
+export type LedgerRequest =
+  | { readonly kind: 'open'; readonly settings: LedgerWriterSettings }
+  | { readonly kind: 'spare'; readonly path: string; readonly bytes: number }
+  | { readonly kind: 'flush'; readonly id: number; readonly position: JournalPosition }
+  | { readonly kind: 'query'; readonly id: number; readonly query: LedgerQuery }
+  /** Records as they would stand in the journal. */
+  | { readonly kind: 'rows'; readonly id: number; readonly texts: readonly string[] }
+  /** The journal has grown since the worker reported that it is idle. */
+  | { readonly kind: 'wake' }
+  | { readonly kind: 'close' }
+
+/** What the worker sends: answers by id, and changes of its state. */
+export type LedgerReply =
+  | { readonly kind: 'spare'; readonly path: string; readonly error: string | null }
+  /** `committed: false` = the database is down. */
+  | { readonly kind: 'flushed'; readonly id: number; readonly committed: boolean }
+  /** `stored: false` = the database is down: the sender keeps the records. */
+  | { readonly kind: 'stored'; readonly id: number; readonly stored: boolean }
+  /** Every row before it is in the database. Sent four times a second under load, and when there is no more work. */
+  | { readonly kind: 'committed'; readonly position: JournalPosition }
+  /** Everything before it is in the database; the worker reads on when it is woken. */
+  | { readonly kind: 'idle'; readonly position: JournalPosition }
+  | { readonly kind: 'page'; readonly id: number; readonly page: LedgerPage | null; readonly error: string }
+  | { readonly kind: 'problem'; readonly text: string }
+  /** Why the database does not take rows; null = it does. Sent when it changes. */
+  | { readonly kind: 'database'; readonly failure: string | null }
+  /** `complete: false` = files of the journal are left for the next start. */
+  | { readonly kind: 'closed'; readonly complete: boolean }
