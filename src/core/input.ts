@@ -110,7 +110,7 @@ function changeParts(parts: readonly Part[], next: (text: string) => string): vo
         break
       case 'tool-call':
         next(part.name)
-        part.arguments = next(part.arguments)
+        part.arguments = changedJson(part.arguments, next)
         break
       case 'tool-result':
         changeParts(part.parts, next)
@@ -124,6 +124,21 @@ function changeParts(parts: readonly Part[], next: (text: string) => string): vo
           if (changed !== text) part.source = { data: Buffer.from(changed, 'utf8').toString('base64'), mediaType }
         }
     }
+  }
+}
+
+/** JSON text is one text; where it has escapes, so is every text in it. */
+function changedJson(json: string, next: (text: string) => string): string {
+  const changed = next(json)
+  if (!changed.includes('\\')) return changed
+  try {
+    const before = JSON.stringify(JSON.parse(changed))
+    const after = JSON.stringify(changedTexts(JSON.parse(changed), next))
+    return after === before ? changed : after
+  } catch (error) {
+    // What a model wrote need not be JSON.
+    if (error instanceof SyntaxError) return changed
+    throw error
   }
 }
 

@@ -108,6 +108,10 @@ const chatPlaces: Record<string, (text: string) => Json> = {
     messages: toolCall('fine', JSON.stringify({ city: text })),
     tools: [chatTool({})],
   }),
+  'escapes in tool-call arguments': text => ({
+    messages: toolCall('fine', `{"city":"${[...text].map(one => `\\u00${one.charCodeAt(0).toString(16)}`).join('')}"}`),
+    tools: [chatTool({})],
+  }),
   'earlier reasoning': text => ({
     messages: [ask, { role: 'assistant', content: 'yes', reasoning_content: text }, ask],
   }),
