@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
-import { forSeeds, Random, seedsOf } from '../../tests/property/random.ts'
+import type { Random } from '../../tests/property/random.ts'
+import { forSeeds, seedsOf } from '../../tests/property/random.ts'
 import type { ChatEvent } from './chat.ts'
 import { windowedFilter } from './text-window.ts'
 

@@ -140,10 +140,10 @@ class WindowedFilter implements AnswerFilter {
 
 /** Escapes of printable characters as these characters; quotes, backslashes and halves of a character stay. */
 function unescaped(json: string): string {
-  return json.replace(/\\(?:u([0-9a-f]{4})|[^u])/gi, (escape, code?: string) => {
+  return json.replace(/\\(?:u([0-9a-f]{4})|[^u])/gi, (written, code?: string) => {
     const value = code === undefined ? 0 : parseInt(code, 16)
     const isPlain = value >= 0x20 && value !== 0x22 && value !== 0x5c && (value < 0xd800 || value > 0xdfff)
-    return isPlain ? String.fromCharCode(value) : escape
+    return isPlain ? String.fromCharCode(value) : written
   })
 }
 
