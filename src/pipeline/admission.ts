@@ -1,6 +1,7 @@
 /** Asks the policies of a call, in order. Synchronous unless a policy returns a promise. */
 import type { Reply } from '../core/answer.ts'
 import type { Call } from '../core/call.ts'
+import { GatewayError } from '../core/errors.ts'
 import type { AttemptEnd, Policy } from '../core/policy.ts'
 
 type Admit = NonNullable<Policy['admit']>
@@ -38,6 +39,8 @@ export function callPolicies(policies: readonly Policy[]): CallPolicies {
 
 /** Continues a call; exactly one method is called, synchronously unless a policy had to wait. */
 export interface AdmissionReceiver {
+  /** The call is settled, as its client has left: no further policy is asked. */
+  readonly ended: boolean
   admitted(): void
   /** A policy has answered the call. */
   answered(reply: Reply): void
@@ -68,14 +71,22 @@ function admitLater(
   { asked, next }: Waiting,
 ): void {
   asked
-    .then(reply => (reply ? receiver.answered(reply) : admitCall(call, policies, receiver, next)))
+    .then(reply => {
+      if (receiver.ended) return
+      if (reply) receiver.answered(reply)
+      else admitCall(call, policies, receiver, next)
+    })
     .catch(thrown => receiver.failed(thrown))
 }
 
-/** As a promise: the Reply of the policy that answered, or undefined when all admitted the call. */
+/**
+ * As a promise: the Reply of the policy that answered, or undefined when all have let the call pass. Rejects with
+ * `client-closed` when the client leaves meanwhile.
+ */
 export async function admitted(call: Call, policies: readonly Admit[]): Promise<Reply | undefined> {
   for (const admit of policies) {
     const reply = await admit(call)
+    if (call.client.left) throw new GatewayError('client-closed', 'the client left before its call was admitted')
     if (reply) return reply
   }
   return undefined

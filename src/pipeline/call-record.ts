@@ -16,7 +16,7 @@ import type { Client, HttpRequest } from '../core/request.ts'
 import type { Usage, UsageSource } from '../core/usage.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { JsonBody } from '../lib/json/json-body.ts'
-import { decodeInput } from './input.ts'
+import { decodeInput, ownBody } from './input.ts'
 import { hubReply } from './reply.ts'
 
 /** What all calls are made with. */
@@ -131,6 +131,8 @@ export class CallRecord implements Call {
   }
 
   change(edit: InputEdit): void {
+    // Readers before share objects with the parsed body, which is not to change.
+    if (this.edits.length === 0) this.#input = decodeInput(this, this.body && ownBody(this.body))
     edit(this.input())
     this.edits = [...this.edits, edit]
   }

@@ -4,7 +4,8 @@ import { GatewayError } from '../core/errors.ts'
 import { inputFiles } from '../core/input.ts'
 import type { CallInput } from '../core/input.ts'
 import type { Operation } from '../core/operation.ts'
-import type { Edit, JsonBody } from '../lib/json/json-body.ts'
+import { JsonBody } from '../lib/json/json-body.ts'
+import type { Edit } from '../lib/json/json-body.ts'
 
 /** The call's input for policies, without their changes. Throws GatewayError for problems that only decoding finds. */
 export function decodeInput(call: Call, body: JsonBody | undefined): CallInput {
@@ -16,7 +17,7 @@ export function decodeInput(call: Call, body: JsonBody | undefined): CallInput {
     if ('stream' in request) request.stream = call.stream
     return inputOf(call.operation, request)
   }
-  const fields = body?.parse() ?? {}
+  const fields = structuredClone(body?.parse() ?? {})
   if (!upload) return { kind: 'object', fields }
   const files = inputFiles(upload)
   // In the JSON view of a form a file is represented by its name and size.
@@ -35,7 +36,7 @@ export function editedRequest<Request extends Decoded>(
   body: JsonBody,
   decode: (body: JsonBody) => Request,
 ): Request {
-  const request = decode(body)
+  const request = decode(call.edits.length === 0 ? body : ownBody(body))
   request.model = call.model
   if ('stream' in request) request.stream = call.stream
   if (call.edits.length === 0) return request
@@ -44,7 +45,12 @@ export function editedRequest<Request extends Decoded>(
   return request
 }
 
-/** The operation determines the kind of the request, which TypeScript cannot infer through the format's union. */
+/** The same body, parsed anew: what is decoded of it may be changed in place, and `body` stays as it was sent. */
+export function ownBody(body: JsonBody): JsonBody {
+  return JsonBody.read(body.bytes)
+}
+
+/** The operation says of which kind the request is: TypeScript cannot follow that through the format's union. */
 function inputOf(operation: Operation, request: Decoded): CallInput {
   const chats = operation === 'chat' || operation === 'completions' || operation === 'count-tokens'
   return { kind: chats ? 'chat' : operation, request } as CallInput

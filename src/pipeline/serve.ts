@@ -78,8 +78,12 @@ class Serving implements BodyReader, AdmissionReceiver, ReplyReceiver {
 
   // ---- what the policies, the body and the router call
 
+  get ended(): boolean {
+    return this.#at.control.settled
+  }
+
   admitted(): void {
-    if (this.#at.control.settled) return
+    if (this.ended) return
     if (this.#next === 'body') this.#read()
     else this.#route()
   }

@@ -1,7 +1,7 @@
 /** Applies the policies' filters to the answers of a call, whole or streamed. */
 import type { Call } from '../../core/call.ts'
 import type { ChatEvent } from '../../core/chat.ts'
-import { GatewayError } from '../../core/errors.ts'
+import { GatewayError, toGatewayError } from '../../core/errors.ts'
 import type { ChatFormat, EventWriter } from '../../core/format.ts'
 import type { AnswerFilter } from '../../core/policy.ts'
 import type { CallPolicies } from '../admission.ts'
@@ -38,9 +38,13 @@ export function filteredFormat(format: ChatFormat, filters: readonly NamedFilter
   }
 }
 
-/** A `finish` is held back to the end of the answer while a filter holds content, because nothing may follow it. */
+/**
+ * A `finish` that comes while a filter holds content is held back to the end of the answer, and what comes after it: no
+ * content may follow it.
+ */
 class FilterChain {
   readonly #filters: readonly NamedFilter[]
+  readonly #last: ChatEvent[] = []
   #taken = 0
   #given = 0
 
@@ -50,8 +54,7 @@ class FilterChain {
 
   event(event: ChatEvent): readonly ChatEvent[] {
     this.#taken += charactersOf(event)
-    const out = this.#through([event], 0)
-    for (const one of out) this.#given += charactersOf(one)
+    const out = this.#inOrder(this.#through([event], 0))
     if (this.#taken - this.#given > heldCharactersMax) {
       const names = this.#filters.map(({ name }) => name).join(', ')
       throw new GatewayError(
@@ -64,7 +67,25 @@ class FilterChain {
 
   end(): readonly ChatEvent[] {
     const out: ChatEvent[] = []
-    for (const [at, { filter }] of this.#filters.entries()) out.push(...this.#through(filter.end(), at + 1))
+    for (const [at, { filter }] of this.#filters.entries())
+      out.push(
+        ...this.#through(
+          guarded(() => filter.end()),
+          at + 1,
+        ),
+      )
+    return [...this.#inOrder(out), ...this.#last.splice(0)]
+  }
+
+  #inOrder(events: readonly ChatEvent[]): readonly ChatEvent[] {
+    const out: ChatEvent[] = []
+    for (const event of events) {
+      if (event.type === 'error') throw event.error
+      this.#given += charactersOf(event)
+      const isLast = event.type === 'finish' || event.type === 'usage'
+      if (isLast && (this.#last.length > 0 || this.#taken !== this.#given)) this.#last.push(event)
+      else out.push(event)
+    }
     return out
   }
 
@@ -72,9 +93,18 @@ class FilterChain {
     let now = events
     for (let at = from; at < this.#filters.length; at++) {
       const { filter } = this.#filters[at]!
-      now = now.length === 1 ? filter.event(now[0]!) : now.flatMap(event => filter.event(event))
+      now = now.flatMap(event => guarded(() => filter.event(event)))
     }
     return now
+  }
+}
+
+/** What else a filter throws is the gateway's fault, never the upstream's. */
+function guarded<T>(ask: () => T): T {
+  try {
+    return ask()
+  } catch (thrown) {
+    throw toGatewayError(thrown)
   }
 }
 
@@ -87,6 +117,8 @@ function charactersOf(event: ChatEvent): number {
       return event.text?.length ?? 0
     case 'tool-call-arguments':
       return event.fragment.length
+    case 'audio':
+      return event.transcript?.length ?? 0
     default:
       return 0
   }
@@ -113,10 +145,7 @@ class FilteredWriter implements EventWriter {
 
   #written(events: readonly ChatEvent[]): string {
     let out = ''
-    for (const event of events) {
-      if (event.type === 'error') throw event.error
-      out += this.#writer.write(event)
-    }
+    for (const event of events) out += this.#writer.write(event)
     return out
   }
 }

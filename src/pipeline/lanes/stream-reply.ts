@@ -220,6 +220,8 @@ class StreamPump extends TimerEntry implements BodySink, AnswerStream {
     if (this.#phase === 'holding') {
       this.#timers.cancel(this)
       this.#phase = 'closed'
+      // No other attempt follows: what this one has used is all that the call has.
+      if (error.retry === 'never') recordProgress(this.#control.call, this.#source.relay)
       return this.#reject(error)
     }
     if (this.#phase === 'closed') return
