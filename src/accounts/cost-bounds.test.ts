@@ -35,7 +35,8 @@ function callOf({ operation = 'chat', input, candidates, fallbacks = [], bytes =
     body,
     edits,
     candidates,
-    fallbackGroups: new Map([['spare', fallbacks]]),
+    fallbacksInOrder: fallbacks.length > 0 ? [{ name: 'spare', deployments: fallbacks }] : [],
+    largerModels: [],
     startedAtMs: atMs,
     input: () => input,
   } as unknown as Call
@@ -107,7 +108,7 @@ const ableOf = ({ info }: Deployment): number => info.max_output_tokens as numbe
 function expectBounded(random: Random, call: Call, usageAt: (one: Deployment) => Usage): void {
   const { costNanoUsdMax } = costBounds(call)
   expect(costNanoUsdMax).not.toBeNull()
-  const all = [...call.candidates, ...call.fallbackGroups.get('spare')!]
+  const all = [...call.candidates, ...call.fallbacksInOrder.flatMap(one => one.deployments)]
   for (let time = 0; time < 5; time++) {
     const deployment = random.pick(all)
     const cost = costNanoUsd(usageAt(deployment), deployment.prices, atMs)
