@@ -1,6 +1,9 @@
 /** Limits of requests, tokens and parallel calls. Implemented by `store/limits`. */
 
-/** One limit to be checked: all scopes of a call are taken together or not at all. */
+/**
+ * One limit to be checked: all scopes of a call are taken together or not at all. Of a scope only what it limits is
+ * taken: requests and tokens of the same scope may be taken one after the other.
+ */
 export interface LimitScope {
   /** `key:ID` or `user:ID`. */
   readonly id: string

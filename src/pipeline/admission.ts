@@ -1,40 +1,50 @@
 /** Asks the policies of a call, in order. Synchronous unless a policy returns a promise. */
 import type { Reply } from '../core/answer.ts'
 import type { Call } from '../core/call.ts'
+import type { Deployment } from '../core/deployment.ts'
 import { GatewayError } from '../core/errors.ts'
-import type { AttemptEnd, Policy } from '../core/policy.ts'
+import type { Policy } from '../core/policy.ts'
 
-type Admit = NonNullable<Policy['admit']>
+type Hook = 'admit' | 'answer' | 'failed' | 'attempted' | 'settled'
+/** Policies that have this method. Called as a method: a bound function costs three times as much. */
+type With<H extends Hook> = readonly (Policy & Required<Pick<Policy, H>>)[]
 
 /** The policies grouped by their methods: made once, so that calls skip policies without the method. */
 export interface CallPolicies {
-  readonly head: readonly Admit[]
-  readonly body: readonly Admit[]
+  readonly head: With<'admit'>
+  readonly body: With<'admit'>
   /** Those of `body` that also apply where nothing is sent: to the lines of a batch's input file, and to previews. */
-  readonly dryRun: readonly Admit[]
-  readonly answer: readonly (Policy & Required<Pick<Policy, 'answer'>>)[]
-  readonly failed: readonly NonNullable<Policy['failed']>[]
-  attempted(call: Call, attempt: AttemptEnd): void
+  readonly dryRun: With<'admit'>
+  readonly answer: With<'answer'>
+  readonly failed: With<'failed'>
+  readonly attempted: With<'attempted'>
   /** In reverse order: the last policy records the call. */
-  readonly settled: readonly NonNullable<Policy['settled']>[]
+  readonly settled: With<'settled'>
 }
 
 /** In the order of the list; see `policies/index.ts`. */
 export function callPolicies(policies: readonly Policy[]): CallPolicies {
-  const admitting = (which: (policy: Policy) => boolean): Admit[] =>
-    policies.filter(which).flatMap(policy => (policy.admit ? [policy.admit.bind(policy)] : []))
-  const attempted = policies.flatMap(policy => (policy.attempted ? [policy.attempted.bind(policy)] : []))
+  const having = <H extends Hook>(hook: H, which: (policy: Policy) => boolean = () => true): With<H> =>
+    policies.filter((policy): policy is With<H>[number] => policy[hook] !== undefined && which(policy))
   return {
-    head: admitting(({ stage }) => stage === 'head'),
-    body: admitting(({ stage }) => stage === 'body'),
-    dryRun: admitting(({ stage, dryRun }) => stage === 'body' && dryRun !== false),
-    answer: policies.flatMap(policy => (policy.answer ? [{ ...policy, answer: policy.answer.bind(policy) }] : [])),
-    failed: policies.flatMap(policy => (policy.failed ? [policy.failed.bind(policy)] : [])),
-    attempted(call, attempt) {
-      for (const report of attempted) report(call, attempt)
-    },
-    settled: policies.flatMap(policy => (policy.settled ? [policy.settled.bind(policy)] : [])).reverse(),
+    head: having('admit', ({ stage }) => stage === 'head'),
+    body: having('admit', ({ stage }) => stage === 'body'),
+    dryRun: having('admit', ({ stage, dryRun }) => stage === 'body' && dryRun !== false),
+    answer: having('answer'),
+    failed: having('failed'),
+    attempted: having('attempted'),
+    settled: having('settled').toReversed(),
   }
+}
+
+/** Tells the policies of an attempt that has failed or has begun an answer. */
+export function reportAttempt(
+  { attempted }: CallPolicies,
+  call: Call,
+  deployment: Deployment,
+  error?: GatewayError,
+): void {
+  for (const policy of attempted) policy.attempted(call, { deployment, error })
 }
 
 /** Continues a call; exactly one method is called, synchronously unless a policy had to wait. */
@@ -51,9 +61,9 @@ export interface AdmissionReceiver {
  * Asks `policies` from number `from` on. Throws what a policy throws synchronously; a rejection is passed to
  * `receiver`.
  */
-export function admitCall(call: Call, policies: readonly Admit[], receiver: AdmissionReceiver, from = 0): void {
+export function admitCall(call: Call, policies: With<'admit'>, receiver: AdmissionReceiver, from = 0): void {
   for (let at = from; at < policies.length; at++) {
-    const asked = policies[at]!(call)
+    const asked = policies[at]!.admit(call)
     if (asked === undefined) continue
     if (asked instanceof Promise) return admitLater(call, policies, receiver, { asked, next: at + 1 })
     return receiver.answered(asked)
@@ -64,12 +74,7 @@ export function admitCall(call: Call, policies: readonly Admit[], receiver: Admi
 type Waiting = { readonly asked: Promise<void | Reply>; readonly next: number }
 
 /** A separate function, so that calls without a promise allocate no closures. */
-function admitLater(
-  call: Call,
-  policies: readonly Admit[],
-  receiver: AdmissionReceiver,
-  { asked, next }: Waiting,
-): void {
+function admitLater(call: Call, policies: With<'admit'>, receiver: AdmissionReceiver, { asked, next }: Waiting): void {
   asked
     .then(reply => {
       if (receiver.ended) return
@@ -83,9 +88,9 @@ function admitLater(
  * As a promise: the Reply of the policy that answered, or undefined when all have let the call pass. Rejects with
  * `client-closed` when the client leaves meanwhile.
  */
-export async function admitted(call: Call, policies: readonly Admit[]): Promise<Reply | undefined> {
-  for (const admit of policies) {
-    const reply = await admit(call)
+export async function admitted(call: Call, policies: With<'admit'>): Promise<Reply | undefined> {
+  for (const policy of policies) {
+    const reply = await policy.admit(call)
     if (call.client.left) throw new GatewayError('client-closed', 'the client left before its call was admitted')
     if (reply) return reply
   }
@@ -94,5 +99,5 @@ export async function admitted(call: Call, policies: readonly Admit[]): Promise<
 
 /** Where nothing is sent: asks all policies, also those after one that would answer. Rejects with a refusal. */
 export async function admitDryRun(call: Call, policies: CallPolicies): Promise<void> {
-  for (const admit of policies.dryRun) await admit(call)
+  for (const policy of policies.dryRun) await policy.admit(call)
 }

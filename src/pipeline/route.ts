@@ -6,6 +6,7 @@ import { GatewayError, toGatewayError } from '../core/errors.ts'
 import type { Transport, UpstreamExchange, UpstreamRequest, UpstreamResponse } from '../core/transport.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { TimerWheel } from '../lib/timer-wheel.ts'
+import { reportAttempt } from './admission.ts'
 import type { CallPolicies } from './admission.ts'
 import { planAttempt } from './lanes/attempt.ts'
 import type { Answer, Attempt } from './lanes/attempt.ts'
@@ -150,7 +151,7 @@ export class Router {
     const { call } = control
     control.failed(this.#parts.clock.monotonicMs())
     const error = toGatewayError(thrown)
-    this.#parts.policies.attempted(call, { deployment, error })
+    reportAttempt(this.#parts.policies, call, deployment, error)
     // A short timeout of one client must not cool the deployment down for all others.
     const ownTimeout = error.kind === 'upstream-timeout' && call.overrides.timeoutMs !== undefined
     if (blamesDeployment(error) && !ownTimeout) this.#cooldowns.failed(deployment, error, call.models.settings.router)
@@ -296,7 +297,7 @@ export class Router {
 
   #succeeded(call: Call, deployment: Deployment): void {
     this.#cooldowns.succeeded(deployment)
-    this.#parts.policies.attempted(call, { deployment, error: undefined })
+    reportAttempt(this.#parts.policies, call, deployment)
   }
 
   async #stream(control: CallControl, arrived: UpstreamAnswer): Promise<Reply> {

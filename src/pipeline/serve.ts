@@ -178,8 +178,8 @@ class Serving implements BodyReader, AdmissionReceiver, ReplyReceiver {
 /** A policy's answer in place of the error of the last attempt. */
 function replacementFor({ policies }: ServeParts, { call, left }: CallControl, error: GatewayError): Reply | undefined {
   if (call.attempts === 0 || left || error.kind === 'client-closed') return undefined
-  for (const replace of policies.failed) {
-    const reply = replace(call, error)
+  for (const policy of policies.failed) {
+    const reply = policy.failed(call, error)
     if (reply) return reply
   }
   return undefined

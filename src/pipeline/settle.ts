@@ -32,7 +32,7 @@ export function settler(parts: SettleParts): Settle {
 
 /** Reports an end to every policy, the last policy first: it records. */
 function report({ policies }: Pick<SettleParts, 'policies'>, settlement: Settlement): void {
-  for (const settled of policies.settled) settled(settlement)
+  for (const policy of policies.settled) policy.settled(settlement)
 }
 
 function costOf({ cost }: SettleParts, { usage, deployment, startedAtMs }: Call): bigint | null {

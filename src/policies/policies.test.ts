@@ -137,10 +137,7 @@ describe('rate limit', () => {
     policy.admit!(call)
     expect(asked).toEqual([
       {
-        scopes: [
-          { id: 'user:ada', ...noLimits, requestsPerMinute: 10 },
-          { id: 'user:ada:tokens', ...noLimits, tokensPerMinute: 1000 },
-        ],
+        scopes: [{ id: 'user:ada', ...noLimits, requestsPerMinute: 10, tokensPerMinute: 1000 }],
         tokens: 100,
       },
     ])
@@ -174,9 +171,9 @@ describe('rate limit', () => {
     const call = under({ requestsPerMinute: 10, tokensPerMinute: 1000 }, { announcedBytes: undefined })
     void onHead.admit!(call)
     void onBody.admit!(call)
-    expect(asked.map(({ scopes, tokens }) => [scopes.map(({ id }) => id), tokens])).toEqual([
-      [['user:ada'], 0],
-      [['user:ada:tokens'], 100],
+    expect(asked.map(({ scopes, tokens }) => [scopes, tokens])).toEqual([
+      [[{ id: 'user:ada', ...noLimits, requestsPerMinute: 10 }], 0],
+      [[{ id: 'user:ada', ...noLimits, tokensPerMinute: 1000 }], 100],
     ])
     call.usage = { inputTokens: 3, outputTokens: 4 }
     onHead.settled!({ call } as never)
@@ -192,8 +189,8 @@ describe('rate limit', () => {
       void onBody.admit!(call)
     }
     expect(asked.map(({ scopes, tokens }) => [scopes.map(({ id }) => id), tokens])).toEqual([
-      [['user:ada:tokens'], 10],
-      [['user:ada:tokens'], 0],
+      [['user:ada'], 10],
+      [['user:ada'], 0],
     ])
   })
 

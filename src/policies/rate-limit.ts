@@ -33,16 +33,18 @@ const headScopes = remembered((caller, { userLimits, rateLimitCounts }) =>
   }),
 )
 
-/** Tokens have a scope of their own: where the body's length is not announced, they are taken later. */
+/** Tokens alone: where the body's length is not announced, they are taken once it is read. */
 const tokenScopes = remembered((caller, { userLimits }) =>
   limitScopes(caller, userLimits).flatMap(({ id, tokensPerMinute }) =>
-    tokensPerMinute === null
-      ? []
-      : [{ id: `${id}:tokens`, requestsPerMinute: null, tokensPerMinute, parallelRequests: null }],
+    tokensPerMinute === null ? [] : [{ id, requestsPerMinute: null, tokensPerMinute, parallelRequests: null }],
   ),
 )
 
-const allScopes = remembered((caller, settings) => [...headScopes(caller, settings), ...tokenScopes(caller, settings)])
+const allScopes = remembered((caller, { userLimits, rateLimitCounts }) =>
+  limitScopes(caller, userLimits).map(scope =>
+    rateLimitCounts === 'requests' ? { ...scope, requestsPerMinute: null } : scope,
+  ),
+)
 
 /**
  * Before the body is read: takes a request, a parallel call and, where the length of the body is announced, a token for

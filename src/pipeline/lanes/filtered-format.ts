@@ -17,9 +17,9 @@ interface NamedFilter {
 /** The filters of the policies that read this answer, in their order; undefined = no policy does. */
 export function answerFilters(policies: CallPolicies, call: Call): readonly NamedFilter[] | undefined {
   let filters: NamedFilter[] | undefined
-  for (const { name, answer } of policies.answer) {
-    const filter = answer(call)
-    if (filter) (filters ??= []).push({ name, filter })
+  for (const policy of policies.answer) {
+    const filter = policy.answer(call)
+    if (filter) (filters ??= []).push({ name: policy.name, filter })
   }
   return filters
 }

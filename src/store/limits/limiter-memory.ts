@@ -67,6 +67,8 @@ class Scope {
   requests: Window | undefined = undefined
   tokens: Window | undefined = undefined
   parallel = 0
+  /** Takings that are not released: the scope is kept for them. */
+  holders = 0
   usedMs: number
 
   constructor(nowMs: number) {
@@ -103,10 +105,13 @@ export class MemoryLimiter implements Limiter {
       if (refusal) return refusal
       held.push(scope)
     }
-    for (const scope of held) {
-      scope.requests?.add(1)
-      scope.tokens?.add(tokens)
-      scope.parallel++
+    for (let at = 0; at < scopes.length; at++) {
+      const limits = scopes[at]!
+      const scope = held[at]!
+      if (limits.requestsPerMinute !== null) scope.requests?.add(1)
+      if (limits.tokensPerMinute !== null) scope.tokens?.add(tokens)
+      if (limits.parallelRequests !== null) scope.parallel++
+      scope.holders++
     }
     return new Taken({ limits: scopes, held, tokens, nowMs, clock: this.#clock })
   }
@@ -127,7 +132,7 @@ export class MemoryLimiter implements Limiter {
   #sweep(nowMs: number): void {
     this.#sweptMs = nowMs
     for (const [id, scope] of this.#scopes)
-      if (scope.parallel === 0 && nowMs - scope.usedMs > windowMs + bucketMs) this.#scopes.delete(id)
+      if (scope.holders === 0 && nowMs - scope.usedMs > windowMs + bucketMs) this.#scopes.delete(id)
   }
 }
 
@@ -188,11 +193,13 @@ class Taken {
   release(tokensUsed: number): void {
     if (this.#released) return
     this.#released = true
-    const { held, tokens, nowMs, clock } = this.#taking
+    const { limits, held, tokens, nowMs, clock } = this.#taking
     const releasedMs = clock.monotonicMs()
-    for (const scope of held) {
-      scope.parallel--
-      if (!scope.tokens) continue
+    for (let at = 0; at < limits.length; at++) {
+      const scope = held[at]!
+      scope.holders--
+      if (limits[at]!.parallelRequests !== null) scope.parallel--
+      if (limits[at]!.tokensPerMinute === null || !scope.tokens) continue
       scope.tokens.advance(releasedMs)
       if (tokensUsed > tokens) scope.tokens.add(tokensUsed - tokens)
       else scope.tokens.giveBack(tokens - tokensUsed, nowMs)

@@ -107,9 +107,10 @@ for i = 1, scopes do
 end
 redis.call('SET', KEYS[1], second, 'EX', ${leaseS + lapsedCallS})
 for i = 1, scopes do
-  redis.call('HINCRBY', KEYS[i * 2], 'r' .. second, 1)
-  redis.call('HINCRBY', KEYS[i * 2], 't' .. second, tokens)
-  redis.call('EXPIRE', KEYS[i * 2], ${countsTtlS})
+  local rpm, tpm = tonumber(ARGV[i * 3]), tonumber(ARGV[i * 3 + 1])
+  if rpm >= 0 then redis.call('HINCRBY', KEYS[i * 2], 'r' .. second, 1) end
+  if tpm >= 0 then redis.call('HINCRBY', KEYS[i * 2], 't' .. second, tokens) end
+  if rpm >= 0 or tpm >= 0 then redis.call('EXPIRE', KEYS[i * 2], ${countsTtlS}) end
   if tonumber(ARGV[i * 3 + 2]) >= 0 then
     redis.call('ZADD', KEYS[i * 2 + 1], second + ${leaseS}, id)
     redis.call('EXPIRE', KEYS[i * 2 + 1], ${slotsTtlS})
@@ -251,7 +252,7 @@ export class RedisLimiter implements Limiter {
     const id = randomUUIDv7()
     const keys = [callKey(id), ...scopes.flatMap(scope => [countsKey(scope), slotsKey(scope)])]
     const scopeKeys: ScopeKeys = {
-      counts: scopes.map(countsKey),
+      counts: scopes.filter(scope => scope.tokensPerMinute !== null).map(countsKey),
       slots: scopes.filter(scope => scope.parallelRequests !== null).map(slotsKey),
     }
     const numbers = scopes.flatMap(scope => [

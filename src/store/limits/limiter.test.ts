@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, test } from 'bun:test'
 import { RedisClient } from 'bun'
 import { connect, createServer } from 'node:net'
-import type { LimitScope, LimitVerdict } from '../../core/limits.ts'
+import type { Limiter, LimitScope, LimitVerdict } from '../../core/limits.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { MemoryLimiter } from './limiter-memory.ts'
@@ -61,6 +61,36 @@ test('retry-after is the time after which a request passes', () => {
   clock.nowMs += 300
   expect(ask().allowed).toBe(true)
 })
+
+test('requests and tokens of one scope may be taken one after the other: each is booked once', async () => {
+  await expectSeparateTakes(new MemoryLimiter(new TestClock()), 'key:a')
+})
+
+async function expectSeparateTakes(limiter: Limiter, id: string): Promise<void> {
+  const head = scope(id, { requestsPerMinute: 2, parallelRequests: 1 })
+  const tokens = scope(id, { tokensPerMinute: 100 })
+  const first = await limiter.take([head], 0)
+  const second = await limiter.take([tokens], 60)
+  expect([first.allowed, second.allowed]).toEqual([true, true])
+  expect((await limiter.take([head], 0)).allowed).toBe(false)
+  release(first, 10)
+  release(second, 10)
+  // The releases of a far limiter arrive later.
+  const deadlineMs = performance.now() + 5000
+  let next = await limiter.take([head], 0)
+  while (!next.allowed && performance.now() < deadlineMs) {
+    await Bun.sleep(5)
+    next = await limiter.take([head], 0)
+  }
+  expect(next).toMatchObject({ allowed: true, requests: { remaining: 0 } })
+  let held = await limiter.take([tokens], 90)
+  while (!held.allowed && performance.now() < deadlineMs) {
+    await Bun.sleep(5)
+    held = await limiter.take([tokens], 90)
+  }
+  expect(held).toMatchObject({ allowed: true, tokens: { remaining: 0 } })
+  expect((await limiter.take([tokens], 1)).allowed).toBe(false)
+}
 
 test('a refusal in one scope takes nothing from the others', () => {
   const limiter = new MemoryLimiter(new TestClock())
@@ -312,11 +342,16 @@ describe.if(url !== undefined)('on Redis', () => {
     expect(await limiter.take(limits, 0)).toMatchObject({ tokens: { remaining: 1000 - 300 - 40 } })
   })
 
+  test('requests and tokens of one scope may be taken one after the other: each is booked once', async () => {
+    const { limiter } = await open()
+    await expectSeparateTakes(limiter, newKey({})[0]!.id)
+  })
+
   test('running calls do not slow a take down: no slots where none are limited, else one', async () => {
     const { limiter } = await open()
     const admin = openAdmin()
-    const user = newKey({ requestsPerMinute: 1000 })
-    const key = newKey({ parallelRequests: 400 })
+    const user = newKey({ requestsPerMinute: 1000, tokensPerMinute: 1e6 })
+    const key = newKey({ parallelRequests: 400, tokensPerMinute: 1e6 })
     const from = await secondOf(admin)
     const held: LimitVerdict[] = []
     for (let at = 0; at < 400; at++) held.push(await limiter.take([...user, ...key], 1))
