@@ -2,6 +2,7 @@
 import type { Reply } from '../core/answer.ts'
 import type { Call } from '../core/call.ts'
 import type { AttemptEnd, Policy } from '../core/policy.ts'
+import { clientClosed } from '../core/request.ts'
 
 type Admit = NonNullable<Policy['admit']>
 
@@ -62,14 +63,30 @@ type Waiting = { readonly asked: Promise<void | Reply>; readonly next: number }
 /** A function of its own: closures would cost every call an environment for its variables. */
 function admitLater(call: Call, policies: readonly Admit[], taker: AdmissionTaker, { asked, next }: Waiting): void {
   asked
-    .then(reply => (reply ? taker.answered(reply) : admitCall(call, policies, taker, next)))
+    .then(reply => {
+      checkClient(call, reply)
+      if (reply) taker.answered(reply)
+      else admitCall(call, policies, taker, next)
+    })
     .catch(thrown => taker.failed(thrown))
+}
+
+/**
+ * After a wait: throws when the client has left meanwhile. The call is settled then, and nothing would give back what
+ * further policies take.
+ */
+function checkClient({ client }: Call, reply: void | Reply): void {
+  if (!client.left) return
+  if (reply && typeof reply.body === 'object' && 'cancel' in reply.body) reply.body.cancel()
+  throw clientClosed()
 }
 
 /** As a promise: the Reply of the policy that answered, or undefined when all have let the call pass. */
 export async function admitted(call: Call, policies: readonly Admit[]): Promise<Reply | undefined> {
   for (const admit of policies) {
-    const reply = await admit(call)
+    const asked = admit(call)
+    const reply = asked instanceof Promise ? await asked : asked
+    if (asked instanceof Promise) checkClient(call, reply)
     if (reply) return reply
   }
   return undefined
