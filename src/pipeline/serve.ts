@@ -6,7 +6,7 @@ import type { Caller } from '../core/caller.ts'
 import type { ModelCall } from '../core/endpoint.ts'
 import { GatewayError, toGatewayError } from '../core/errors.ts'
 import { withLocalIds } from '../core/local-ids.ts'
-import { checkEncoding, readJsonBody } from '../core/request.ts'
+import { checkEncoding, clientClosed, readJsonBody } from '../core/request.ts'
 import type { BodyReader, Client, HttpRequest } from '../core/request.ts'
 import type { JsonBody } from '../lib/json/json-body.ts'
 import { admitCall } from './admission.ts'
@@ -148,16 +148,22 @@ class Serving implements BodyReader, AdmissionTaker, ReplyTaker {
     const detached = asked.detach?.(control.call, client => this.#continueFor(client))
     if (!detached) return parts.router.run(control, this)
     const resolve = this.#resolve
-    detached.then(resolve, thrown => {
-      this.#resolve = resolve
-      this.failed(thrown)
-    })
+    detached.then(
+      ({ headers, ...answer }) =>
+        resolve({ ...answer, headers: { ...headers, ...answerHeaders(parts, control.call) } }),
+      thrown => {
+        this.#resolve = resolve
+        this.failed(thrown)
+      },
+    )
   }
 
   /** The call goes on without its first client. */
   #continueFor(client: Client): Promise<Answer> {
     return new Promise(resolve => {
       const { parts, control } = this.#at
+      // The client left before it could be told of the response: the call is settled.
+      if (control.settled) throw clientClosed()
       this.#resolve = resolve
       control.continueFor(client)
       if (!control.left) parts.router.run(control, this)
