@@ -1,7 +1,7 @@
 /** The answers of a call as its policies' filters leave them: whole answers and streams pass the same filters. */
 import type { Call } from '../../core/call.ts'
 import type { ChatEvent } from '../../core/chat.ts'
-import { GatewayError } from '../../core/errors.ts'
+import { GatewayError, toGatewayError } from '../../core/errors.ts'
 import type { ChatFormat, EventWriter } from '../../core/format.ts'
 import type { AnswerFilter } from '../../core/policy.ts'
 import type { CallPolicies } from '../admission.ts'
@@ -38,9 +38,13 @@ export function filteredFormat(format: ChatFormat, filters: readonly NamedFilter
   }
 }
 
-/** A `finish` is held back until the end of the answer where a filter still holds content: nothing may follow it. */
+/**
+ * From the first `finish` on, what ends the answer waits for its end: filters may give content out there, and in a
+ * stream none may follow a finish reason.
+ */
 class FilterChain {
   readonly #filters: readonly NamedFilter[]
+  readonly #last: ChatEvent[] = []
   #taken = 0
   #given = 0
 
@@ -50,7 +54,7 @@ class FilterChain {
 
   event(event: ChatEvent): readonly ChatEvent[] {
     this.#taken += charactersOf(event)
-    const out = this.#through([event], 0)
+    const out = this.#withoutLast(this.#through([event], 0))
     for (const one of out) this.#given += charactersOf(one)
     if (this.#taken - this.#given > heldCharactersMax) {
       const names = this.#filters.map(({ name }) => name).join(', ')
@@ -64,17 +68,46 @@ class FilterChain {
 
   end(): readonly ChatEvent[] {
     const out: ChatEvent[] = []
-    for (const [at, { filter }] of this.#filters.entries()) out.push(...this.#through(filter.end(), at + 1))
-    return out
+    for (const [at, { filter }] of this.#filters.entries())
+      out.push(
+        ...this.#through(
+          guarded(() => filter.end()),
+          at + 1,
+        ),
+      )
+    return [...this.#withoutLast(out), ...this.#last]
+  }
+
+  #withoutLast(events: readonly ChatEvent[]): readonly ChatEvent[] {
+    if (this.#last.length === 0 && !events.some(isFinish)) return events
+    return events.filter(event => {
+      const isLast = isFinish(event) || (event.type === 'usage' && this.#last.length > 0)
+      if (isLast) this.#last.push(event)
+      return !isLast
+    })
   }
 
   #through(events: readonly ChatEvent[], from: number): readonly ChatEvent[] {
     let now = events
     for (let at = from; at < this.#filters.length; at++) {
       const { filter } = this.#filters[at]!
-      now = now.length === 1 ? filter.event(now[0]!) : now.flatMap(event => filter.event(event))
+      const events = now
+      now = guarded(() =>
+        events.length === 1 ? filter.event(events[0]!) : events.flatMap(event => filter.event(event)),
+      )
     }
     return now
+  }
+}
+
+const isFinish = ({ type }: ChatEvent): boolean => type === 'finish'
+
+/** What a filter throws without meaning to refuse the answer is the gateway's fault, not that of the upstream. */
+function guarded<T>(work: () => T): T {
+  try {
+    return work()
+  } catch (thrown) {
+    throw toGatewayError(thrown)
   }
 }
 
