@@ -149,7 +149,7 @@ interface ErrorShape {
 }
 
 function errorAnswer(error: GatewayError, { id = randomUUIDv7(), body = openaiErrorBody }: ErrorShape = {}): Answer {
-  const headers: Record<string, string> = { 'x-request-id': id }
+  const headers: Record<string, string> = { ...error.answerHeaders, 'x-request-id': id }
   if (error.retryAfterMs !== undefined) headers['retry-after'] = String(Math.ceil(error.retryAfterMs / 1000))
   if (error.kind === 'unauthenticated') headers['www-authenticate'] = 'Bearer'
   return jsonAnswer(body(error, id), error.status, headers)
