@@ -15,7 +15,7 @@ import { CallControl } from './call-control.ts'
 import { openCall } from './call-record.ts'
 import { readForm } from './files/upload.ts'
 import { SettlingStream } from './lanes/settling-stream.ts'
-import { respond, respondError } from './respond.ts'
+import { answerHeaders, respond, respondError } from './respond.ts'
 import type { ReplyTaker, Router } from './route.ts'
 import { settler } from './settle.ts'
 import type { SettleParts } from './settle.ts'
@@ -98,7 +98,8 @@ class Serving implements BodyReader, AdmissionTaker, ReplyTaker {
       const { body } = reply
       const whole = typeof body === 'string' || body instanceof Uint8Array
       // The router's streams settle by themselves at their end; a policy's stream is settled here.
-      const own = whole || control.call.attempts > 0 ? reply : { ...reply, body: new SettlingStream(body, control) }
+      const own =
+        whole || control.call.attempts > 0 ? reply : { ...reply, body: new SettlingStream(body, control, reply.status) }
       if (whole) control.settle('success', reply.status)
       this.#end(respond(this.#at.parts, control.call, own))
     } catch (thrown) {
@@ -111,8 +112,14 @@ class Serving implements BodyReader, AdmissionTaker, ReplyTaker {
     const { call } = control
     const { namedFiles } = call
     const failure = toGatewayError(thrown)
-    const error = namedFiles ? withLocalIds(failure, namedFiles.localIds) : failure
-    const reply = control.settled ? undefined : replacementFor(parts, control, error)
+    let error = namedFiles ? withLocalIds(failure, namedFiles.localIds) : failure
+    let reply: Reply | undefined
+    try {
+      reply = control.settled ? undefined : replacementFor(parts, control, error)
+    } catch (failed) {
+      // The client still waits for its answer, and the call for its end.
+      error = toGatewayError(failed)
+    }
     if (reply) {
       control.settle('success', reply.status, error)
       return this.#end(respond(parts, call, reply))
