@@ -9,9 +9,6 @@ import { hasEnded, settleBatch } from './settle.ts'
 
 /** Settling takes milliseconds; clocks of replicas may differ by this much. */
 const settleLeaseMs = 60_000
-/** This process among all replicas. */
-const owner: string = crypto.randomUUID()
-
 /** One question for a batch. */
 interface BatchQuestion extends Pick<FileCall, 'request' | 'of' | 'totalMs'> {
   readonly record: FileRecord
@@ -35,7 +32,8 @@ export async function refreshedBatch(
   request: Client,
   record: FileRecord,
   answer: Fields,
-  leasedBy = owner,
+  // An owner of its own: of several questions that see the same end at once, in one process too, one settles it.
+  leasedBy: string = crypto.randomUUID(),
 ): Promise<Fields> {
   const body = await publicBatch(services, request, record, answer)
   const isEnd = hasEnded(body) && !record.recorded

@@ -47,7 +47,8 @@ export async function settleBatch(
     model: record.models.join(','),
     deployment: { ...deployment, target: { ...deployment.target, model: single?.target.model ?? '' } },
     startedAtMs: record.createdAtMs,
-    endedAtMs: endOf(batch) ?? services.epochMs(),
+    // No batch has ended later than it is now, whatever its upstream says.
+    endedAtMs: Math.min(endOf(batch) ?? Infinity, services.epochMs()),
     error: kind && new GatewayError(kind, `the batch is ${status}`),
     usage,
     costNanoUsd: usage && single ? costOf(usage, single.prices, record.createdAtMs) : null,
