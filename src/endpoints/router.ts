@@ -46,7 +46,7 @@ export function createFrontDoor(parts: FrontDoorParts): FrontDoor {
       if (method === 'OPTIONS') return preflight(request)
       const found = table.find(path)
       if (!found) return notFound(request)
-      const endpoint = found.value.get(method)
+      const endpoint = found.value.get(method) ?? publicHead(method, found.value)
       if (!endpoint) return otherMethod(request, found.value)
       request.params = found.params
       return admit(parts, endpoint, request)
@@ -59,6 +59,12 @@ export function createFrontDoor(parts: FrontDoorParts): FrontDoor {
     },
     refuse: ({ status, message }) => ({ ...errorAnswer(new GatewayError('invalid-request', message)), status }),
   }
+}
+
+/** What answers HEAD where no key is needed: as GET, but for the body, which the server leaves out. */
+function publicHead(method: string, methods: ReadonlyMap<string, Endpoint>): Endpoint | undefined {
+  const get = method === 'HEAD' ? methods.get('GET') : undefined
+  return get?.auth === 'none' ? get : undefined
 }
 
 /** Asks the policies, then hands over. Stays synchronous as long as nothing has to be waited for. */
