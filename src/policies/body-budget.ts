@@ -23,8 +23,9 @@ export function bodyBudget(): { readonly onHead: Policy; readonly onBody: Policy
     name: 'body-budget',
     stage: 'head',
     admit(call) {
-      const bytes = call.announcedBytes ?? unannouncedBytes
-      const { bodyMemoryBytesMax: bytesMax } = call.models.settings
+      const { bodyMemoryBytesMax: bytesMax, bodyBytesMax } = call.models.settings
+      // Of a body that is too large for itself nothing is kept, and of one that no endpoint reads as little.
+      const bytes = Math.min(call.announcedBytes ?? unannouncedBytes, bodyBytesMax)
       if (reservedBytes > 0 && reservedBytes + bytes > bytesMax)
         throw new GatewayError(
           'overloaded',
