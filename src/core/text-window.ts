@@ -69,6 +69,8 @@ class WindowedFilter implements AnswerFilter {
 
   /** Another kind of text in the same choice ends the one before it; arguments of several calls may alternate. */
   #piece(event: Piece): ChatEvent[] {
+    // An empty text ends none: upstreams send empty fields beside those that go on.
+    if (textOf(event) === '') return this.#held.size === 0 ? [event] : []
     const name = nameOf(event)
     const ended = this.#flush(
       like => like.choice === event.choice && like.type !== 'tool-call-arguments' && nameOf(like) !== name,
@@ -95,7 +97,8 @@ class WindowedFilter implements AnswerFilter {
     const { transcript, ...sound } = event
     if (transcript === undefined) return [event]
     const pieces = this.#piece({ type: 'audio', choice: event.choice, transcript })
-    return event.data === undefined && event.expiresAtS === undefined ? pieces : [sound, ...pieces]
+    const isText = event.id === undefined && event.data === undefined && event.expiresAtS === undefined
+    return isText ? pieces : [sound, ...pieces]
   }
 
   #changedFields(fields: Record<string, unknown>): Record<string, unknown> {
