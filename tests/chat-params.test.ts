@@ -1,6 +1,9 @@
-/** What each provider says that its chat takes (`chatParams`), against what its translation really does with the field. */
+/** What is listed as supported by each provider's chat, against what its translation does with a client's field. */
 import { describe, expect, test } from 'bun:test'
+import { nativeProfile } from '../src/core/deployment.ts'
+import type { Deployment } from '../src/core/deployment.ts'
 import { GatewayError } from '../src/core/errors.ts'
+import { supportedParams } from '../src/core/params.ts'
 import type { Target, TranslatedCall } from '../src/core/provider.ts'
 import { openaiChat } from '../src/formats/index.ts'
 import { JsonBody } from '../src/lib/json/json-body.ts'
@@ -32,7 +35,7 @@ interface Probe {
 const plain = (...values: unknown[]): Probe => ({ values })
 const withTools = (...values: unknown[]): Probe => ({ values, beside: { tools } })
 
-/** One for each field that a client of chat completions may send and a provider may declare. */
+/** One for each field that a client of chat completions may send and a provider may take. */
 const probes: Readonly<Record<string, Probe>> = {
   max_tokens: plain(2048),
   max_completion_tokens: plain(2048),
@@ -130,47 +133,54 @@ function outcome(target: Target, name: string, { values, beside = {} }: Probe): 
   return outcomes.find(one => one === 'taken') ?? outcomes.find(one => one === 'silently lost') ?? outcomes[0]!
 }
 
+/** What is listed for one model. */
+const listed = (target: Target): string[] =>
+  supportedParams([{ target, profile: nativeProfile, info: {} } as unknown as Deployment])
+
 const translators = [...providers.values()].filter(one => one.chat)
 
 describe.each(translators.map(one => one.name))('%s', name => {
   const provider = providers.get(name)!
+  const { chatExtras: extras = [] } = provider
   const targets = (models[name] ?? [{}]).map(more => targetOf(provider, more))
   const outcomes = new Map(
     Object.entries(probes).map(([param, probe]) => [param, targets.map(target => outcome(target, param, probe))]),
   )
   const outcomesOf = (param: string): readonly Outcome[] => outcomes.get(param) ?? []
 
-  test('what it declares is carried upstream, for one of its models at least', () => {
-    const declared = provider.chatParams.filter(param => !always.includes(param))
-    expect(
-      declared
-        .filter(param => !outcomesOf(param).includes('taken'))
-        .map(param => `${param}: ${outcomesOf(param).join()}`),
-    ).toEqual([])
-    expect(always.filter(param => !provider.chatParams.includes(param))).toEqual([])
-    expect(new Set(provider.chatParams).size).toBe(provider.chatParams.length)
+  const lists = targets.map(listed)
+
+  test('what is listed for a model is carried upstream', () => {
+    lists.forEach((params, at) => {
+      const wrong = params.filter(param => !always.includes(param) && outcomesOf(param)[at] !== 'taken')
+      // Image and audio fields are listed for all models of a vendor, and taken by some.
+      const ofSome = wrong.filter(param => extras.includes(param) && outcomesOf(param).includes('taken'))
+      expect(wrong.filter(param => !ofSome.includes(param))).toEqual([])
+      expect(always.filter(param => !params.includes(param))).toEqual([])
+      expect(new Set(params).size).toBe(params.length)
+    })
   })
 
-  test('what it does not declare is reported as dropped, or refused', () => {
-    // Whose bytes are forwarded as they come, or in whose dialect they are written, is the judge of fields that nobody here knows.
+  test('what is not listed is reported as dropped, or refused', () => {
+    // A host whose bytes are forwarded, or in whose dialect they are written, checks fields that are unknown here.
     if (provider.speaks['openai-chat']) return
     const judgedThere = name === 'mistral' ? ['safety_settings', 'cached_content'] : []
-    const others = Object.keys(probes).filter(
-      param => !provider.chatParams.includes(param) && !judgedThere.includes(param),
-    )
-    const wrong = (param: string) => outcomesOf(param).some(was => was === 'taken' || was === 'silently lost')
-    expect(others.filter(wrong).map(param => `${param}: ${outcomesOf(param).join()}`)).toEqual([])
+    lists.forEach((params, at) => {
+      const others = Object.keys(probes).filter(param => !params.includes(param) && !judgedThere.includes(param))
+      const wrong = (param: string) => ['taken', 'silently lost'].includes(outcomesOf(param)[at]!)
+      expect(others.filter(wrong).map(param => `${param}: ${outcomesOf(param).join()}`)).toEqual([])
+    })
   })
 
-  test('no model loses a declared field in silence', () => {
-    const silent = provider.chatParams.filter(param => outcomesOf(param).includes('silently lost'))
-    expect(silent).toEqual([])
+  test('no model loses a listed field in silence', () => {
+    expect(lists.flat().filter(param => outcomesOf(param).includes('silently lost'))).toEqual([])
   })
 })
 
-test('a host without chat declares nothing', () => {
-  const without = [...providers.values()].filter(one => !one.chat && !one.speaks['openai-chat'])
-  expect(without.map(one => one.chatParams)).toEqual(without.map(() => []))
+test('nothing is listed for a host without chat', () => {
+  const without = [...providers.values()].filter(one => !one.chat)
+  expect(without.length).toBeGreaterThan(0)
+  expect(without.map(one => listed(targetOf(one)))).toEqual(without.map(() => []))
 })
 
 describe('local', () => {
@@ -187,7 +197,7 @@ describe('local', () => {
     return pieces.join('')
   }
 
-  test('what it declares changes its answer', () => {
+  test('what is listed changes its answer', () => {
     // Fields that only mean something beside others, or under their newer name.
     const beside: Readonly<Record<string, Json>> = {
       tool_choice: { tools },
@@ -209,7 +219,7 @@ describe('local', () => {
       top_logprobs: 2,
     }
     // It makes one call at most, so that neither value of `parallel_tool_calls` could be disobeyed.
-    for (const param of local.chatParams.filter(one => ![...always, 'parallel_tool_calls'].includes(one)))
+    for (const param of listed(targetOf(local)).filter(one => ![...always, 'parallel_tool_calls'].includes(one)))
       expect([param, answer({ ...beside[param], [param]: values[param] }) === answer(beside[param] ?? {})]).toEqual([
         param,
         false,

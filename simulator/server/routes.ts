@@ -121,7 +121,7 @@ export function matchRoute(request: HttpRequest): Route {
   const path = request.target.split('?', 1)[0]!
   const pattern = routePatterns.find(({ pathEnd }) => pathEnd.test(path))
   const dialect = pattern?.dialect ?? dialectOf(path, request)
-  const named = (pattern && pattern.pathEnd.exec(path)?.[1]) ?? /\/(?:deployments|engines)\/([^/]+)\//.exec(path)?.[1]
+  const named = pattern?.pathEnd.exec(path)?.[1] ?? /\/(?:deployments|engines)\/([^/]+)\//.exec(path)?.[1]
   return {
     endpoint: pattern?.endpoint,
     dialect,

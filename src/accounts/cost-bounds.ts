@@ -11,6 +11,11 @@ import { pricesAt } from './cost.ts'
  * The dearest picture of the vendors' rules is below this (OpenAI, "Images and vision", gpt-4o-mini: 48,169 tokens).
  */
 const pictureTokensMax = 50_000
+/**
+ * Vendors put instructions of their own around tools and schemas (Anthropic, "Tool use", pricing: up to 530 tokens),
+ * and so does the gateway for models that know neither.
+ */
+const instructionTokensMax = 2000
 const unitsPerPrice = 1_000_000n
 
 /**
@@ -19,7 +24,8 @@ const unitsPerPrice = 1_000_000n
  * does.
  */
 export function costBounds(call: Call): CallBounds {
-  const deployments = new Set([...call.candidates, ...[...call.fallbackGroups.values()].flat()])
+  const others = [...call.fallbacksInOrder, ...call.largerModels].flatMap(one => one.deployments)
+  const deployments = new Set([...call.candidates, ...others])
   const demand = demandOf(call)
   let inputTokensMax = 0
   let outputTokensMax: number | null = 0
@@ -52,12 +58,17 @@ const nothing: Demand = { inputTokens: 0, outputTokens: 0, answers: 1, images: 0
 
 function demandOf(call: Call): Demand {
   const bytes = call.body?.size ?? 0
-  if (!call.format || call.operation === 'count-tokens' || call.operation === 'moderations') return nothing
+  if (!call.format || call.operation === 'count-tokens') return nothing
   const input = call.input()
   switch (input.kind) {
     case 'chat':
-      return chatDemand(input.request, bytes)
+      return chatDemand(input.request, call.edits.length === 0 ? bytes : Math.max(bytes, jsonBytes(input.request)))
     case 'embeddings':
+      return { ...nothing, inputTokens: bytes }
+    case 'moderations':
+      // A chat model that judges is asked in the gateway's words, and writes its verdict.
+      if (call.candidates.some(({ profile }) => profile.guard))
+        return { ...nothing, inputTokens: null, outputTokens: null, answers: input.request.inputs.length }
       return { ...nothing, inputTokens: bytes }
     case 'images': {
       const images = input.request.count ?? 1
@@ -74,11 +85,12 @@ function chatDemand(request: ChatRequest, bytes: number): Demand {
   const series = [request.messages, ...(request.series ?? [])]
   const parts = series.flatMap(messages => messages.flatMap(message => partsOf(message.parts)))
   const pictures = parts.filter(part => part.type === 'image').length
-  const refers = parts.some(part => part.type === 'document' && !isInline(part.source))
+  const refers = parts.some(part => part.type === 'document' && !isInlineText(part.source))
+  const instructs = request.tools !== undefined || (request.responseFormat?.type ?? 'text') !== 'text'
   const answers = (request.choices ?? 1) * series.length
   return {
     ...nothing,
-    inputTokens: refers ? null : bytes + pictures * pictureTokensMax,
+    inputTokens: refers ? null : bytes + pictures * pictureTokensMax + (instructs ? instructionTokensMax : 0),
     outputTokens: request.maxOutputTokens === undefined ? null : request.maxOutputTokens * answers,
     answers,
   }
@@ -87,7 +99,10 @@ function chatDemand(request: ChatRequest, bytes: number): Demand {
 const partsOf = (parts: readonly Part[]): Part[] =>
   parts.flatMap(part => (part.type === 'tool-result' ? partsOf(part.parts) : [part]))
 
-const isInline = (source: Source): boolean => 'data' in source
+/** What a page of another kind holds, its bytes do not tell: they are compressed. */
+const isInlineText = (source: Source): boolean => 'data' in source && source.mediaType.startsWith('text/')
+
+const jsonBytes = (request: ChatRequest): number => Buffer.byteLength(JSON.stringify(request))
 
 function tokensOf(value: unknown): number | null {
   return typeof value === 'number' && Number.isFinite(value) && value > 0 ? Math.ceil(value) : null
@@ -131,11 +146,20 @@ function costBound({ prices }: Deployment, { input, output, demand, atMs }: Boun
   return dearest
 }
 
+/** Tokens and other units are billed beside each other; where tokens have no price, the others alone. */
 function costAt(prices: Prices, { input, output, demand }: Bounded): bigint | null {
   const { images, characters } = demand
-  if (images > 0 && prices.image !== undefined) return scaled(BigInt(images) * prices.image + (prices.request ?? 0n))
-  if (characters > 0 && prices.character !== undefined)
-    return scaled(BigInt(characters) * prices.character + (prices.request ?? 0n))
+  // Of these the request does not tell how many there will be.
+  if (prices.searchUnit !== undefined || (characters > 0 && prices.audioSecond !== undefined)) return null
+  const units = BigInt(images) * (prices.image ?? 0n) + BigInt(characters) * (prices.character ?? 0n)
+  const hasUnits = (images > 0 && prices.image !== undefined) || (characters > 0 && prices.character !== undefined)
+  const hasTokens = prices.input !== undefined || prices.output !== undefined
+  const tokens = hasUnits && !hasTokens ? 0n : tokenCost(prices, input, output)
+  return tokens === null ? null : scaled(units + tokens + (prices.request ?? 0n))
+}
+
+function tokenCost(prices: Prices, input: number | null, output: number | null): bigint | null {
+  if (prices.input === undefined || (prices.output === undefined && output !== 0)) return null
   const inputPrice = dearestOf([
     prices.input,
     prices.cacheRead,
@@ -145,17 +169,20 @@ function costAt(prices: Prices, { input, output, demand }: Bounded): bigint | nu
     prices.inputImage,
   ])
   const outputPrice = dearestOf([prices.output, prices.reasoning, prices.outputAudio, prices.outputImage])
-  if (inputPrice === null || (outputPrice === null && output !== 0)) return null
-  if (input === null || output === null) return inputPrice === 0n && outputPrice === 0n ? 0n : null
-  return scaled(BigInt(input) * inputPrice + BigInt(output) * (outputPrice ?? 0n) + (prices.request ?? 0n))
+  const [inputCost, outputCost] = [bounded(input, inputPrice), bounded(output, outputPrice)]
+  return inputCost === null || outputCost === null ? null : inputCost + outputCost
+}
+
+/** What is free costs nothing, however much it is. */
+function bounded(tokens: number | null, price: bigint): bigint | null {
+  if (price === 0n || tokens === 0) return 0n
+  return tokens === null ? null : BigInt(tokens) * price
 }
 
 /** Rounded up: a bound. */
 const scaled = (total: bigint): bigint => (total + unitsPerPrice - 1n) / unitsPerPrice
 
-function dearestOf(prices: readonly (bigint | undefined)[]): bigint | null {
-  return prices.reduce<bigint | null>(
-    (dearest, price) => (price === undefined || (dearest !== null && dearest >= price) ? dearest : price),
-    null,
-  )
+/** 0 where there is no price: nothing is then used. */
+function dearestOf(prices: readonly (bigint | undefined)[]): bigint {
+  return prices.reduce<bigint>((dearest, price) => (price !== undefined && price > dearest ? price : dearest), 0n)
 }

@@ -21,6 +21,14 @@ export function visibleDeployments(caller: Caller, model: string, index: ModelDi
   return mayCall(caller, model, index.settings) ? index.resolve(model) : []
 }
 
+/** The configured deployments that the caller may call by their own name. */
+export function usableDeployments(
+  { role, key }: Caller,
+  { deployments, accessGroups }: Pick<Settings, 'deployments' | 'accessGroups'>,
+): readonly Deployment[] {
+  return role === 'admin' ? deployments : deployments.filter(one => mayUseModel(key, one.modelName, accessGroups))
+}
+
 /** The deployments of `model` (at least one), or the error `model-not-found` or `model-forbidden`. */
 export function callableDeployments(
   caller: Caller,

@@ -1,4 +1,4 @@
-/** Everything that works on calls, put together. */
+/** Creates the parts that work on calls and connects them. */
 import { join } from 'node:path'
 import packageJson from '../../package.json' with { type: 'json' }
 import { costBounds } from '../accounts/cost-bounds.ts'
@@ -11,7 +11,9 @@ import type { SettingsSource } from '../config/settings-source.ts'
 import { countModels } from '../config/model-counts.ts'
 import type { Deployment } from '../core/deployment.ts'
 import type { Services } from '../core/endpoint.ts'
-import { watchBatches } from '../endpoints/files/batch-watch.ts'
+import type { CurrentConfiguration } from '../core/ports.ts'
+import type { Settings } from '../core/settings.ts'
+import { watchBatches } from '../files/batch-watch.ts'
 import { endpoints } from '../endpoints/index.ts'
 import { createFrontDoor } from '../endpoints/router.ts'
 import type { ClientCounts } from '../http/server/server.ts'
@@ -33,10 +35,9 @@ import { createAdmission } from '../policies/index.ts'
 import { stackOf } from '../telemetry/log.ts'
 import type { LogFields, Logger } from '../telemetry/log.ts'
 import { createMetrics } from '../telemetry/prometheus.ts'
-import { callerFinder } from './caller.ts'
 import type { Store } from './store.ts'
 
-/** What the parts are joined around. */
+/** What exists before the parts are created. */
 export interface Assembling {
   readonly options: ServeOptions
   readonly source: SettingsSource
@@ -45,21 +46,20 @@ export interface Assembling {
   readonly clients: () => ClientCounts
 }
 
-/** Joins the parts of a running gateway; what a reload swaps is asked for anew on every call. */
+/** Creates the parts of a running gateway. A reload replaces the contents of `current`, which each call reads once. */
 export function assemble(assembling: Assembling) {
   const { source, store, logger } = assembling
   const transport = createHttp1Transport({ clock })
   const timers = new TimerWheel(clock)
-  let index = new ModelIndex(source.current(), concreteModel)
-  const models = () => index
+  const models = modelsOf(source)
+  const current = { models, settings: models.settings }
   const metrics = assembleMetrics(assembling, { transport, cooling: () => calls.router.coolingDown() })
-  const calls = assembleCalls(assembling, { transport, timers, models, metrics })
+  const calls = assembleCalls(assembling, { transport, timers, current, metrics })
   let draining = false
   const detached = new DetachedWork()
   const tokenizer = new Tokenizer()
   const services: Services = {
-    settings: () => index.settings,
-    models,
+    current,
     ...calls.services,
     tokenizer,
     keys: store.keys,
@@ -71,7 +71,7 @@ export function assemble(assembling: Assembling) {
     hashKey: store.installation.hashKey,
     metricsText: () => metrics.text(),
     readiness: () => readiness(store, draining),
-    epochMs: () => clock.epochMs(),
+    clock,
     version: packageJson.version,
   }
   const door = createFrontDoor({
@@ -80,7 +80,7 @@ export function assemble(assembling: Assembling) {
     policies: calls.requestPolicies,
     reportInternal: ({ cause }, { id, method, path }) =>
       logger.error('a request failed', { request_id: id, method, path, error: stackOf(cause) }),
-    metricsRequireKey: () => index.settings.metricsRequireKey,
+    metricsRequireKey: () => current.settings.metricsRequireKey,
   })
   return {
     transport,
@@ -90,18 +90,23 @@ export function assemble(assembling: Assembling) {
     door,
     watchBatches: () =>
       watchBatches(services, {
-        pollMs: index.settings.batchPollMs,
+        pollMs: current.settings.batchPollMs,
         report: (problem, error) => logger.warn(problem, { error: stackOf(error) }),
       }),
     draining: () => void (draining = true),
     reloaded(report: ReloadReport) {
       if (report.applied) {
-        index = new ModelIndex(source.current(), concreteModel)
-        metrics.configured(index.settings.deployments)
+        current.models = modelsOf(source)
+        current.settings = current.models.settings
+        metrics.configured(current.settings.deployments)
       }
-      tellReload(logger, report, index.settings)
+      tellReload(logger, report, current.settings)
     },
   }
+}
+
+function modelsOf(source: SettingsSource): ModelIndex {
+  return new ModelIndex(source.current(), concreteModel)
 }
 
 type Transport = ReturnType<typeof createHttp1Transport>
@@ -125,11 +130,11 @@ interface CallParts {
   readonly transport: Transport
   readonly timers: TimerWheel
   readonly metrics: ReturnType<typeof createMetrics>
-  models(): ModelIndex
+  readonly current: CurrentConfiguration
 }
 
-/** Everything that a call passes: policies, router, settlement. */
-function assembleCalls({ options, store, logger }: Assembling, { transport, timers, metrics, models }: CallParts) {
+/** Policies, router and settlement. */
+function assembleCalls({ options, store, logger }: Assembling, { transport, timers, metrics, current }: CallParts) {
   const uploadDirectory = join(options.dataDirectory, 'uploads')
   const fileCalls = createFileCalls({ transport, clock, uploadDirectory })
   const placeFiles = createPlaceFiles({
@@ -139,14 +144,16 @@ function assembleCalls({ options, store, logger }: Assembling, { transport, time
     mayCall: (call, model) => mayCall(call.caller, model, call.models.settings),
   })
   const admission = createAdmission({
-    findCaller: callerFinder(store),
+    keys: store.directory,
+    installation: store.installation,
+    clock,
     limiter: store.limiter,
     ledger: store.ledger,
-    settings: () => models().settings,
+    current,
     placeFiles,
     own: options.policies ?? [],
-    log: settlement => logger.call(settlement),
-    count: settlement => metrics.call(settlement),
+    log: logger.call,
+    count: metrics.call,
   })
   const policies = callPolicies(admission.filter(policy => policy.stage !== 'request'))
   const router = new Router({
@@ -160,7 +167,7 @@ function assembleCalls({ options, store, logger }: Assembling, { transport, time
   })
   const serving = {
     clock,
-    models,
+    current,
     boundsOf: costBounds,
     policies,
     router,
@@ -182,11 +189,7 @@ function assembleCalls({ options, store, logger }: Assembling, { transport, time
   }
 }
 
-function tellReload(
-  logger: Logger,
-  { applied, problems, atNextStart }: ReloadReport,
-  settings: ModelIndex['settings'],
-): void {
+function tellReload(logger: Logger, { applied, problems, atNextStart }: ReloadReport, settings: Settings): void {
   if (!applied) return logger.error('the configuration was not changed', { problems: problems.join('\n') })
   const { own, builtIn } = countModels(settings)
   logger.info('the configuration was read anew', { models: own, built_in_models: builtIn })
@@ -208,9 +211,8 @@ function cooldownFields({ deployment, cooldownMs, failsInARow, error }: Cooldown
 
 function readiness(store: Store, draining: boolean): { ready: boolean; details: Record<string, unknown> } {
   const database = store.databaseReachable() ? 'connected' : 'disconnected'
-  // The database may be away for a while: known keys work and the journal keeps every call.
-  // Two that count by themselves let through twice the limits, which a start refuses too: the one with the claim
-  // serves.
+  // An unreachable database does not matter for a while: known keys work and the journal records every call.
+  // Two replicas that count limits separately would admit twice as much: only the one with the claim is ready.
   const ready = !draining && store.ledger.healthy && store.isOnlyReplica()
   return {
     ready,

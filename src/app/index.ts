@@ -1,4 +1,4 @@
-/** The composition root: the one place where every part meets. */
+/** The composition root: the only place that connects all rooms. */
 import { mkdirSync } from 'node:fs'
 import type { RunningServer, ServeOptions } from '../config/serve-options.ts'
 import { openSettings } from '../config/settings-source.ts'
@@ -22,12 +22,12 @@ import { stopServing } from './stop.ts'
 import { openStore } from './store.ts'
 import type { Store } from './store.ts'
 
-/** What the operator is told once the gateway listens. */
+/** Shown to the operator once the gateway listens. */
 export type Announcement = Pick<RunningServer, 'url' | 'models' | 'warnings' | 'firstMasterKey'>
 
 /**
- * Starts everything and serves. Throws with a reason fit for the operator when it cannot. `announce` is called once and
- * writes out what it is given before it returns: a master key that was made is stored only after that.
+ * Starts everything and serves. Throws with a message for the operator when it cannot. `announce` is called once and
+ * must have written its argument when it returns: a generated master key is stored only after that.
  */
 export async function startServer(
   options: ServeOptions,
@@ -43,7 +43,7 @@ export async function startServer(
     store = await openStore(options, logger)
     return await serveStore({ options, logger, source, lock, store, announce })
   } catch (error) {
-    // What the start failed for is what the operator has to know.
+    // Errors of the cleanup are ignored: the operator needs the reason of the failed start.
     await endAll([() => store?.close(), () => lock.release(), () => logger.drain(1000)]).catch(() => {})
     throw error
   }
@@ -67,8 +67,8 @@ async function serveStore({ options, logger, source, lock, store, announce }: Se
     port: options.port,
     clock,
     wheel: parts.timers,
-    handle: request => parts.door.handle(request),
-    refuse: refusal => parts.door.refuse(refusal),
+    handle: parts.door.handle,
+    refuse: parts.door.refuse,
     report: thrown => logger.error('the front door failed', { error: stackOf(thrown) }),
     limit: limitOf(connectionsMax, parts.door, logger),
   })
@@ -114,7 +114,7 @@ async function serveStore({ options, logger, source, lock, store, announce }: Se
   }
 }
 
-/** The key that was made at this first start, if any. */
+/** The master key that was generated at a first start, if any. */
 async function keepMasterKey(
   { installation }: Store,
   logger: Logger,
@@ -131,7 +131,7 @@ async function keepMasterKey(
   return made
 }
 
-/** A call that ends, or a connection that has been idle for a second, frees a slot. */
+/** The end of a call, or a connection idle for a second, frees a slot. */
 const fullRetryMs = 1000
 
 function limitOf(max: number, door: FrontDoor, logger: Logger): ConnectionLimit {

@@ -1,4 +1,4 @@
-/** Opens everything that outlives a call: database, keys, limits, ledger. */
+/** Opens the parts with state beyond a call: database, keys, limits, ledger. */
 import { join } from 'node:path'
 import type { ServeOptions } from '../config/serve-options.ts'
 import type { AssistantStore, FileStore, KeyDirectory } from '../core/ports.ts'
@@ -107,7 +107,7 @@ export async function openStore(options: ServeOptions, logger: Logger): Promise<
   }
 }
 
-/** Runs at every poll of the keys, so that replicas notice a new master key as fast as other key changes. */
+/** Called at every poll of the keys, so that replicas notice a new master key as fast as other key changes. */
 async function followMasterKey(installation: Installation, logger: Logger): Promise<void> {
   const change = await installation.followMasterKey()
   if (change === 'none') return

@@ -137,7 +137,8 @@ This is the first start. The master key is shown now and never again:
 
 Try it:
 
-  curl ${url}/v1/chat/completions -H "Authorization: Bearer ${masterKey}" -H "Content-Type: application/json" -d '${body}'
+  curl ${url}/v1/chat/completions -H "Authorization: Bearer ${masterKey}" \\
+    -H "Content-Type: application/json" -d '${body}'
 
 `
 }

@@ -18,36 +18,44 @@ import type { Usage, UsageSource } from './usage.ts'
 
 type Taken = Extract<LimitVerdict, { allowed: true }>
 
-/** What an endpoint says of the calls it makes. */
+/** What an endpoint specifies for its calls. */
 export interface AskedCall {
-  /** The model of the path or query; wins over the body's. */
+  /** The model of the path or query; replaces the body's. */
   readonly model?: string | undefined
-  /** Where the path says it and not the body. */
+  /** Set where the path decides it instead of the body. */
   readonly stream?: boolean
   /** Asked when neither path nor body names a model. */
   defaultModel?(): string | undefined
   /** Which dialect a body is in, where a path takes several of one operation; absent = the endpoint's own. */
   formatOf?(body: JsonBody): Format
   /**
-   * What the call refers to is read from the store, and `call.body` replaced by one that says it in full. Once the
-   * fields are checked; those of a new body are checked again. Throws GatewayError for what is not there.
+   * Called once the fields are checked: reads what the call refers to from the store and replaces `call.body` by a body
+   * that contains it, which is checked again. Throws GatewayError for a missing object.
    */
   prepare?(call: Call): void | Promise<void>
-  /** true = a token counter that fails is told as an error: no estimate is put in its place. */
+  /** true = a failure of the token counter is an error: no estimate replaces it. */
   readonly exactCount?: true
+}
+
+/** A model that may be tried after the call's own. */
+export interface FallbackModel {
+  readonly name: string
+  readonly deployments: readonly Deployment[]
 }
 
 /** What a call may cost at most, over all deployments that may still serve it. */
 export interface CallBounds {
-  /** A token is at least one byte; pictures, sound and documents that are referred to count nothing. */
+  /** A token is at least one byte; pictures, audio and documents given by reference count as 0. */
   readonly inputTokensMax: number
-  /** As asked, or as the models are able to; null = unlimited, or not known. */
+  /** The requested maximum, or that of the models; null = unlimited or not known. */
   readonly outputTokensMax: number | null
-  /** Of the dearest candidate or fallback, for one answer; null = a price or a bound of one of them is not known. */
+  /**
+   * Of the most expensive candidate or fallback, for one answer; null = a price or a bound of one of them is not known.
+   */
   readonly costNanoUsdMax: bigint | null
 }
 
-/** The parts of a call that grow while it runs; settlement reads them once. */
+/** The state of a call while it runs; settlement reads it once. */
 export interface Call {
   /** UUID v7; also `x-request-id`. */
   readonly id: string
@@ -57,38 +65,46 @@ export interface Call {
   readonly caller: Caller
   readonly startedAtMs: number
   readonly startedMs: number
-  /** Who waits for the answer; another one from the moment on in which the call goes on in the background. */
+  /** Waits for the answer; replaced when the call continues in the background. */
   client: Client
   readonly userAgent: string
+  /** Of the client's socket; empty = there is none. */
+  readonly clientAddress: string
+  /** The header `content-encoding` of the request; null = not sent. */
+  readonly contentEncoding: string | null
   readonly asked: AskedCall
-  /** Models and settings of the moment in which the call began: a reload does not reach it. */
+  /** Models and settings at the start of the call: a reload does not affect it. */
   readonly models: ModelDirectory
-  /** Bytes of the body as its head says; undefined = not said. */
+  /** `content-length` of the request; undefined = not sent. */
   readonly announcedBytes: number | undefined
   /** The client's dialect; undefined = a call about stored objects (files, batches), which no model answers. */
   format: Format | undefined
   body: JsonBody | undefined
   /** The client's multipart form, whose fields are also in `body`; closed when the call is settled. */
   upload: Upload | undefined
-  /** The uploaded files that `body` names by ids of ours; absent = none. What is sent is then theirs to say. */
+  /**
+   * The uploaded files that `body` names by the gateway's ids; absent = none. They then provide the body to be sent.
+   */
   namedFiles?: NamedFiles | undefined
-  /** Headers of the client that travel with its bytes on the forward lane, by lower-case name. */
+  /** Client headers that are sent along on the forward lane, by lower-case name. */
   forwardedHeaders: Readonly<Record<string, string>> | undefined
   /** The public name asked for; empty until the body is read. */
   model: string
   stream: boolean
   /** The client's end user (`user` of the body). */
   endUser: string
-  /** What the body asks of the gateway itself; read with the fields. */
+  /** Options for the gateway itself in the body; read with the fields. */
   overrides: RequestOverrides
   /** The deployments that serve the model; set by the model-access policy. */
   candidates: readonly Deployment[]
-  /** The deployments of every model that may be tried after it, by name; set by the fallback policy. */
-  fallbackGroups: ReadonlyMap<string, readonly Deployment[]>
+  /** The models to try after its own, in order; set by the fallback policy. */
+  fallbacksInOrder: readonly FallbackModel[]
+  /** The models to try when the conversation is too long, in order; set by the fallback policy. */
+  largerModels: readonly FallbackModel[]
   /** The deployment that answered, or that failed last. */
   deployment: Deployment | undefined
   attempts: number
-  /** Of the attempts: further ones at the deployments of one model. The first at a fallback is none. */
+  /** Attempts after the first one at the deployments of the same model. */
   retries?: number
   fallbacks: number
   usage: Usage | undefined
@@ -103,38 +119,38 @@ export interface Call {
   answered: boolean
   /** Milliseconds from start to the first byte for the client; -1 = none. */
   firstByteMs: number
-  /** Milliseconds spent waiting for upstreams, to tell overhead from waiting. */
+  /** Milliseconds spent waiting for upstreams; the rest of the duration is overhead. */
   upstreamMs: number
-  /** Client fields that the chosen upstream did not get. */
+  /** Client fields that were not sent to the chosen upstream. */
   dropped: readonly string[]
-  /** What the limits gave this call, to be given back at its end. */
+  /** What the call took from the limits, released at its end. */
   taken: Taken | undefined
   /** Response headers that policies add (rate limits). */
   responseHeaders: Record<string, string>
   /** Bytes of the process-wide budget for bodies that this call holds. */
   reservedBytes: number
   /**
-   * The request in the hub's words, with all changes so far: decoded on the first call of this method, once. Not before
-   * the policy that checks the fields. Throws GatewayError for what only shows on decoding.
+   * The request in hub types, with all changes so far: decoded once, on the first call of this method. Not before the
+   * policy that checks the fields. Throws GatewayError for problems that only decoding finds.
    */
   input(): CallInput
   /**
-   * Changes the request for this and every later reader, and for the upstream: the call then travels the translate
-   * lane. `edit` runs at once on `input()` and again on the request that each attempt decodes.
+   * Changes the request for all later readers and for the upstream: the call then takes the translate lane. `edit` runs
+   * at once on `input()` and again on the request that each attempt decodes.
    */
   change(edit: InputEdit): void
-  /** All that `change` was given, in order. */
+  /** The edits passed to `change`, in order. */
   readonly edits: readonly InputEdit[]
   /** Not before candidates and fallbacks are set. */
   bounds(): CallBounds
   /**
-   * An answer in the client's dialect, whole or as a stream as it was asked for: of a chat from hub events (with a
-   * `finish` for each choice), of an operation with one JSON result from its result in hub words.
+   * An answer in the client's dialect, whole or as a stream as requested: of a chat from hub events (with a `finish`
+   * for each choice), of an operation with one JSON result from its result in hub types.
    */
   reply(answer: readonly ChatEvent[] | object): Reply
 }
 
-/** What is known once the last byte went out, the client left, or the call failed. Written exactly once. */
+/** The result of a call that was answered, failed, or whose client left. Created exactly once. */
 export interface Settlement {
   readonly call: Call
   readonly outcome: Outcome

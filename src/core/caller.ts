@@ -1,13 +1,13 @@
 /** Who calls the gateway. */
 
-/** A virtual key as the path of a call needs it. Immutable; a change makes a new one. */
+/** A virtual key as calls need it. Immutable; a change makes a new object. */
 export interface VirtualKey {
   /** Public id; safe to log. */
   readonly id: string
   readonly alias: string | null
   readonly userId: string | null
   readonly teamId: string | null
-  /** Names and patterns it may call; empty = all. `*` at the end is a wildcard. */
+  /** Models it may call, names and patterns; empty = all. `*` at the end is a wildcard. */
   readonly models: readonly string[]
   /** Milliseconds since 1970; null = never. */
   readonly expiresAtMs: number | null
@@ -22,4 +22,11 @@ export interface VirtualKey {
 export interface Caller {
   readonly role: 'admin' | 'key'
   readonly key: VirtualKey
+}
+
+/**
+ * The id of the key whose stored objects (files, batches, assistants, ...) the caller sees; null = those of every key.
+ */
+export function ownerOf(caller: Caller): string | null {
+  return caller.role === 'admin' ? null : caller.key.id
 }

@@ -1,6 +1,6 @@
 /**
- * The gateway's own words for a chat: every format decodes into these and encodes from them, every
- * provider reads and emits them. Two formats and two providers meet here and nowhere else.
+ * The hub types of a chat: every format decodes into them and encodes from them, every provider reads and
+ * emits them. Formats and providers know nothing else of each other.
  */
 import type { GatewayError } from './errors.ts'
 import type { Usage } from './usage.ts'
@@ -17,13 +17,13 @@ export type Source =
   | { readonly data: string; readonly mediaType: string }
   | { readonly fileId: string }
 
-/** A piece of what a message holds. */
+/** A part of a message. */
 export type Part =
   | { type: 'text'; text: string; cache?: CacheControl }
   | { type: 'image'; source: Source; detail?: 'auto' | 'low' | 'high'; cache?: CacheControl }
   | { type: 'audio'; data: string; format: string }
   | { type: 'document'; source: Source; name?: string; cache?: CacheControl }
-  /** A model's thinking. `signature` proves it to its vendor; `redacted` is thinking only the vendor can read. */
+  /** A model's thinking. `signature` lets its vendor verify it; `redacted` is readable by the vendor alone. */
   | { type: 'reasoning'; text: string; signature?: string; redacted?: string }
   | { type: 'refusal'; text: string }
   /** `arguments` is JSON text exactly as the model wrote it. */
@@ -66,10 +66,10 @@ export type ResponseFormat =
   | { type: 'json-object' }
   | { type: 'json-schema'; name: string; schema: Record<string, unknown>; strict?: boolean; description?: string }
 
-/** How much the model shall think before it answers. */
+/** How much the model should think before it answers. */
 export type ReasoningEffort = 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh'
 
-/** A call of a chat model in the hub's words: every dialect is read into it, every provider writes from it. */
+/** A call of a chat model: every dialect is decoded into it, every provider encodes from it. */
 export interface ChatRequest {
   /** The name the client asked for; providers send `Target.model` instead. */
   model: string
@@ -94,30 +94,30 @@ export interface ChatRequest {
   toolChoice?: ToolChoice
   parallelToolCalls?: boolean
   responseFormat?: ResponseFormat
-  /** `budgetTokens` and `effort` are two vendors' words for the same wish; either may be given. */
+  /** `budgetTokens` and `effort` are two vendors' ways to ask for the same; either may be set. */
   reasoning?: { effort?: ReasoningEffort; budgetTokens?: number; enabled?: boolean }
   user?: string
   metadata?: Record<string, unknown>
   serviceTier?: string
-  /** Fields nobody here understands, and the format they came in: they leave only in that format. */
+  /** Fields without a hub type, and the format they came in: they are sent only in that format. */
   extra: { format: string; fields: Record<string, unknown> }
   /**
-   * Fields by whose loss the client loses nothing: of `extra`, what also stands above in whole; and wishes of the
-   * format itself, that the client never wrote.
+   * Fields that may be dropped without a report: those of `extra` that are fully represented above, and fields that the
+   * format added by itself.
    */
   understoodExtra?: readonly string[]
   /**
-   * Names in `extra` without which the answer would answer something else: an upstream that does not take one of them
-   * is not asked, and the client is told.
+   * Names in `extra` without which the answer would be to another question: an upstream that does not support one of
+   * them is not called, and the call is refused.
    */
   essentialExtra?: readonly string[]
   /**
-   * Further conversations, each answered by itself under the same settings (text completions with a list of prompts).
-   * The choices of all are one list, in order: the n-th conversation's start at n times `choices`. Providers never see
-   * it.
+   * Further conversations, each answered separately with the same settings (text completions with a list of prompts).
+   * The choices of all are one list, in order: those of the n-th conversation start at n times `choices`. Never set for
+   * providers.
    */
   series?: readonly Message[][] | undefined
-  /** What the format itself had to leave out, by the client's names; reported with what the provider drops. */
+  /** Fields that the format left out, by the client's names; reported with those that the provider drops. */
   dropped?: readonly string[]
 }
 
@@ -127,7 +127,7 @@ export type FinishReason = 'stop' | 'length' | 'tool-calls' | 'content-filter'
 /**
  * One step of an answer. A whole answer is the same list of events as a stream. Every answer starts
  * with `start`, has one `finish` per choice, may end with `usage`. An answer without the `finish`
- * of every choice is not complete, whatever the transport says.
+ * of every choice is not complete, even if the transport ended normally.
  */
 export type ChatEvent =
   | { type: 'start'; id: string; model: string; createdS?: number }

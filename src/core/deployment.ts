@@ -1,11 +1,11 @@
-/** A model at an upstream: what the router chooses between. Frozen when the configuration is read. */
+/** A model at an upstream, among which the router chooses. Frozen when the configuration is read. */
 import type { Target } from './provider.ts'
 import type { ProxyRules } from './transport.ts'
 import type { Prices, PriceSource } from './usage.ts'
 
 /** How long an upstream may take, in milliseconds. */
 export interface Timeouts {
-  /** Until the connection (and TLS) stands. */
+  /** Until the connection (and TLS) is established. */
   readonly connectMs: number
   /** From the request to the first byte of a whole answer. 0 = no limit, as for all of these. */
   readonly firstByteMs: number
@@ -48,7 +48,7 @@ export type ToolCalling =
   /** Refused: the model takes no tools at all. */
   | 'none'
 
-/** What a model can do by itself, so that the rest is played for it. Resolved once per deployment. */
+/** What a model supports natively; the rest is emulated. Resolved once per deployment. */
 export interface ModelProfile {
   readonly toolCalling: ToolCalling
   /** Thinking comes inside the text as `<think>...</think>`; `open` = the text starts inside it. */
@@ -61,7 +61,7 @@ export interface ModelProfile {
   readonly guard: boolean
 }
 
-/** A model that needs nothing played. Compared by identity: the forward lane asks nothing else of it. */
+/** A model that needs no emulation. Compared by identity, which is all the forward lane checks. */
 export const nativeProfile: ModelProfile = Object.freeze({
   toolCalling: 'native',
   thinking: 'separate',
@@ -85,18 +85,18 @@ export interface Deployment {
   /** Lower goes first. */
   readonly order: number
   readonly timeouts: Timeouts
-  /** The proxies on the way to it, and to whoever gives its tokens; absent = none. */
+  /** The proxies for it and for its token service; absent = none. */
   readonly proxies?: ProxyRules | undefined
   /** `null` = price unknown: shown as such, never 0. */
   readonly prices: Prices | null
-  /** Who says so; absent = nobody. */
+  /** The source of the prices; absent = there are none. */
   readonly priceSource?: PriceSource
   /** true = fields this upstream lacks are dropped and reported; false = they are refused with 422. */
   readonly dropParams: boolean
   /** What `/model/info` shows: `model_info` of the configuration, completed by the catalogue. */
   readonly info: Readonly<Record<string, unknown>>
   readonly profile: ModelProfile
-  /** Takes schemas by itself, but nobody says that it keeps to them: whole answers to strict ones are judged here. */
-  readonly judgesSchemas?: boolean
+  /** It accepts schemas but does not promise to enforce them: whole answers to strict schemas are validated here. */
+  readonly validatesSchemas?: boolean
   readonly origin: Origin
 }

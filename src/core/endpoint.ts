@@ -1,4 +1,5 @@
-/** One public path family: who may call it and what answers. */
+/** One public path family: who may call it, and the function that answers. */
+import type { Clock } from '../lib/clock.ts'
 import type { JsonBody } from '../lib/json/json-body.ts'
 import type { Tokenizer } from '../lib/tokens/tokenizer.ts'
 import type { Answer } from './answer.ts'
@@ -10,9 +11,8 @@ import type { Format } from './format.ts'
 import type { FileCalls } from './files.ts'
 import type { Ledger } from './ledger.ts'
 import type { Operation, Outcome } from './operation.ts'
-import type { AssistantStore, DetachedRuns, FileStore, KeyStore, ModelDirectory, ResponseStore } from './ports.ts'
+import type { AssistantStore, CurrentConfiguration, DetachedRuns, FileStore, KeyStore, ResponseStore } from './ports.ts'
 import type { Client, HttpRequest } from './request.ts'
-import type { Settings } from './settings.ts'
 import type { Usage } from './usage.ts'
 
 /** One call of a model, as an endpoint asks for it. */
@@ -21,8 +21,8 @@ export interface ModelCall extends AskedCall {
   /** Canonical path for metrics and the ledger. */
   readonly route: string
   /**
-   * Asked when the call was admitted: an answer for its client while the call goes on in the background, for the client
-   * that `run` is given; `run` resolves with the call's own answer. undefined = the client waits for that.
+   * Called once the call is admitted. Returns an answer for the client while the call continues in the background, for
+   * the client passed to `run`, which resolves with the call's own answer; undefined = the client waits for that.
    */
   detach?(call: Call, run: (client: Client) => Promise<Answer>): Promise<Answer> | undefined
 }
@@ -37,10 +37,10 @@ export interface ObjectCall extends AskedCall {
    */
   readonly body: 'none' | 'json' | 'form'
   /**
-   * The work, once the call is admitted. The call is settled when it is done, with what it throws as its error; with
-   * `until`, when that resolves.
+   * The work, once the call is admitted. The call is settled when it resolves, or with its error; after `settleAfter`,
+   * when that promise resolves.
    */
-  work(call: Call, hold: (until: Promise<Outcome>) => void): Promise<Answer>
+  work(call: Call, settleAfter: (ended: Promise<Outcome>) => void): Promise<Answer>
 }
 
 /** One request of a batch's input file. */
@@ -52,9 +52,9 @@ export interface BatchLine {
   readonly body: JsonBody
 }
 
-/** What ended without a client that waits for it. */
+/** Something that ended without a waiting client (a batch). */
 export interface EndedCall {
-  /** A UUID, always the same for the same end: what is settled twice is recorded once. */
+  /** A UUID, always the same for the same end, so that a second settlement is not recorded again. */
   readonly id: string
   readonly operation: Operation
   readonly route: string
@@ -77,11 +77,11 @@ export interface EndedCall {
 export interface AdmittedLine {
   /** The deployments that serve its model. */
   readonly candidates: readonly Deployment[]
-  /** The request's body as the policies left it. Throws where a change can't be said in the line's dialect. */
+  /** The request's body as the policies left it. Throws where a change cannot be expressed in the line's dialect. */
   bodyFor(deployment: Deployment): JsonBody
 }
 
-/** The request that a call would send to its upstream, free of secrets. */
+/** The request that a call would send to its upstream, without secrets. */
 export interface CallPreview {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
@@ -94,22 +94,24 @@ export interface CallPreview {
 
 /** What endpoints work with. */
 export interface Services {
-  settings(): Settings
-  models(): ModelDirectory
+  /** Read once for each request: a reload replaces what is in it. */
+  readonly current: CurrentConfiguration
   /** Runs the call of a model through every policy, reads its body and settles it. Never rejects. */
   callModel(request: HttpRequest, caller: Caller, call: ModelCall): Promise<Answer>
-  /** The same for a call about stored objects. Rejects with the GatewayError that the client is to be told. */
+  /** The same for a call about stored objects. Rejects with the GatewayError for the client. */
   callObjects(request: HttpRequest, caller: Caller, call: ObjectCall): Promise<Answer>
   /**
-   * One line of a batch's input file, asked of every policy that is asked for lines: the line's request as it is to be
-   * sent, changed by policies. `deployment` = where the batch runs. Rejects with a policy's refusal.
+   * Passes one line of a batch's input file through every policy that applies to lines; resolves with the request as
+   * the policies changed it. Rejects with a policy's refusal.
    */
   admitLine(call: Call, line: BatchLine): Promise<AdmittedLine>
-  /** Settles what ended without a client (a batch), as calls are settled: ledger, log, metrics. Once per `id`. */
+  /**
+   * Settles something that ended without a client (a batch) as calls are settled: ledger, log, metrics. Once per `id`.
+   */
   settleEnded(ended: EndedCall): void
   /**
-   * Plans the call of this body and sends nothing: no limit, no ledger, no cost. Rejects with the GatewayError that the
-   * call itself would meet before its upstream.
+   * Plans the call of this body without sending it: no limit, no ledger, no cost. Rejects with the GatewayError that
+   * the call itself would get before its upstream.
    */
   previewCall(request: HttpRequest, caller: Caller, call: ModelCall, bytes: Uint8Array): Promise<CallPreview>
   readonly tokenizer: Pick<Tokenizer, 'count'>
@@ -126,19 +128,19 @@ export interface Services {
   metricsText(): string
   /** Ready for traffic; the reasons when not. */
   readiness(): { ready: boolean; details: Record<string, unknown> }
-  epochMs(): number
+  readonly clock: Clock
   readonly version: string
 }
 
-/** The part of the OpenAPI document that an endpoint knows best. Schemas are JSON Schema (OpenAPI 3.1). */
+/** An endpoint's part of the OpenAPI document. Schemas are JSON Schema (OpenAPI 3.1). */
 export interface EndpointDoc {
-  /** In camel case, and no other endpoint's. Paths after the first get a suffix (endpoints/openapi/document.ts). */
+  /** In camel case, unique. Paths after the first get a suffix (endpoints/openapi/document.ts). */
   readonly operationId: string
   readonly summary: string
   readonly tag: string
   readonly query?: Readonly<Record<string, { schema: object; description: string; required?: boolean }>>
   readonly request?: object
-  /** No body is as good as an empty object. */
+  /** A missing body counts as an empty object. */
   readonly requestOptional?: true
   /** The media type of the request's body; absent = JSON. */
   readonly requestType?: string
@@ -165,7 +167,7 @@ export interface Endpoint {
   /** `none` = public; `key` = any valid key; `admin` = the master key. Checked before the body is read. */
   readonly auth: 'none' | 'key' | 'admin'
   readonly doc: EndpointDoc
-  /** The error body of the path's dialect, for failures before the format is at work; absent = OpenAI's. */
+  /** The error body of the path's dialect, for failures before the format is known; absent = OpenAI's. */
   readonly errorBody?: (error: GatewayError, requestId?: string) => object
   /** `caller` is undefined only for `auth: 'none'`. May throw GatewayError. */
   handle(request: HttpRequest, services: Services, caller: Caller | undefined): Answer | Promise<Answer>

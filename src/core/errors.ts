@@ -63,7 +63,7 @@ export const faults = {
 
 /** The ways a call can fail, by their names in the table. */
 export type FaultKind = keyof typeof faults
-/** An upstream's refusal keeps its status, and is called as that status is called. */
+/** An upstream's refusal keeps its status, and has the type that OpenAI uses for that status. */
 const refusalNames: Readonly<Record<number, string>> = {
   405: faults['method-not-allowed'].name,
   409: faults.conflict.name,
@@ -92,11 +92,11 @@ export interface Problem {
   readonly loc: readonly (string | number)[]
   /** What is wrong and what to do. */
   readonly msg: string
-  /** A stable word for machines: `missing`, `wrong_type`, `out_of_range`, `unknown_value`, `invalid`. */
+  /** A stable identifier for programs: `missing`, `wrong_type`, `out_of_range`, `unknown_value`, `invalid`. */
   readonly type: string
 }
 
-/** What an error says beside its kind and message. */
+/** Further details of an error. */
 export interface GatewayErrorOptions {
   /** For the log only; clients never see it. */
   cause?: unknown
@@ -156,7 +156,7 @@ export function toGatewayError(thrown: unknown): GatewayError {
   })
 }
 
-/** Where a request has fields: the first of a problem's `loc`. */
+/** The places of fields in a request: the first element of a problem's `loc`. */
 const places: ReadonlySet<unknown> = new Set(['body', 'query', 'path'])
 
 /** A 422 from a list of problems; the message names the first and counts the rest. */

@@ -1,4 +1,5 @@
-/** Files and batches on their way to the upstream that keeps them. Implemented by `pipeline/files/file-call.ts`. */
+/** Calls about files and batches to the upstream that stores them. Implemented by `pipeline/files/file-call.ts`. */
+import { CryptoHasher } from 'bun'
 import type { Edit } from '../lib/json/json-body.ts'
 import { Secret } from '../lib/secret.ts'
 import type { AnswerStream } from './answer.ts'
@@ -13,9 +14,9 @@ export type FileBody = { readonly json: unknown } | { readonly upload: Upload; r
 
 /** One call of an upstream's files API. */
 export interface FileCall {
-  /** Whose leaving ends the call. */
+  /** The client that ends the call when it leaves. */
   readonly request: Client
-  /** The call that this belongs to: it learns of the deployment and the attempt. */
+  /** The call that this belongs to, on which the deployment and the attempt are recorded. */
   readonly of?: Call
   /** Its provider has `files`. */
   readonly deployment: Deployment
@@ -23,9 +24,9 @@ export interface FileCall {
   /** Begins with `/files` or `/batches`. */
   readonly path: string
   readonly body?: FileBody
-  /** Goes on when the client leaves: what it starts or cleans up at the upstream must not stay unknown here. */
+  /** Continues when the client leaves: what it creates or deletes at the upstream must be recorded here. */
   readonly outlivesClient?: boolean
-  /** The exchange may take this long; absent = what the deployment says. */
+  /** Timeout of the exchange; absent = the deployment's. */
   readonly totalMs?: number
 }
 
@@ -33,15 +34,15 @@ export interface FileCall {
 export interface FileContent {
   /** At the pace of the client. It errors when the upstream cuts it. */
   readonly stream: AnswerStream
-  /** As the upstream says; undefined = it does not. */
+  /** The upstream's; undefined = not sent. */
   readonly contentType: string | undefined
-  /** Resolves when the last byte went out, or none will any more; says how it ended. */
+  /** Resolves with the outcome once the last byte was sent, or the transfer has failed. */
   readonly over: Promise<Outcome>
 }
 
 /**
- * One line of a file with its number, from 1; gives the pieces of the line to be sent instead. Nothing may keep `line`
- * once it has given them: the next line takes its place. May throw GatewayError.
+ * Given one line of a file and its number, from 1, returns the pieces to be sent instead. `line` must not be used
+ * afterwards: its memory is reused for the next line. May throw GatewayError.
  */
 export type RewriteLine = (line: Uint8Array, number: number) => readonly Uint8Array[] | Promise<readonly Uint8Array[]>
 
@@ -49,7 +50,7 @@ export type RewriteLine = (line: Uint8Array, number: number) => readonly Uint8Ar
 export interface FileCalls {
   /** The upload with the lines of one part rewritten; closing it closes both. Empty lines are left out. */
   rewriteLines(upload: Upload, part: UploadPart, rewrite: RewriteLine): Promise<Upload>
-  /** The JSON object that the upstream answers. Rejects with its fault. */
+  /** The JSON object that the upstream answers. Rejects with its error. */
   json(call: FileCall): Promise<Record<string, unknown>>
   content(call: FileCall): Promise<FileContent>
   /** The content as a whole. Rejects with `upstream-broken` when it is larger than `bytesMax`. */
@@ -57,10 +58,19 @@ export interface FileCalls {
 }
 
 /**
- * Equal for deployments with the same files behind them: the same address and the same credentials. Undefined = no
- * files.
+ * Equal for deployments with the same files behind them: the same address and the same credentials. undefined = its
+ * provider has no files.
  */
-export function accountOf({ target }: Deployment): string | undefined {
+export function accountOf(deployment: Deployment): string | undefined {
+  let account = accounts.get(deployment)
+  if (account === undefined) accounts.set(deployment, (account = accountHash(deployment) ?? null))
+  return account ?? undefined
+}
+
+/** null = no files. Hashes, so that credentials are not held a second time. */
+const accounts = new WeakMap<Deployment, string | null>()
+
+function accountHash({ target }: Deployment): string | undefined {
   const { provider, options } = target
   if (!provider.files) return undefined
   const { url, headers } = provider.files.head(target, '/files')
@@ -68,11 +78,11 @@ export function accountOf({ target }: Deployment): string | undefined {
   const signing = provider.authorization
     ? Object.entries(options).map(([name, value]) => [name, value instanceof Secret ? value.reveal() : value])
     : []
-  return JSON.stringify([provider.name, url, headers, signing])
+  return new CryptoHasher('sha256').update(JSON.stringify([provider.name, url, headers, signing])).digest('hex')
 }
 
 /**
- * A file's id in the manner of this gateway (`endpoints/files/objects.ts`): a UUID of version 7 without its dashes.
+ * true = an id in this gateway's form (`files/objects.ts`): a UUID of version 7 without its dashes.
  * OpenAI's ids are shorter, with letters of both cases; Azure's are UUIDs of version 4.
  */
 export function isLocalFileId(id: string): boolean {

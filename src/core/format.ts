@@ -14,7 +14,7 @@ import type { AnswerHead } from './transport.ts'
 import type { Usage } from './usage.ts'
 import type { RequestOverrides } from './overrides.ts'
 
-/** What both lanes need to know of a request before anything is translated. */
+/** What both lanes need of a request before anything is translated. */
 export interface Inspection {
   /** Empty when the body names none (the path may). */
   readonly model: string
@@ -34,7 +34,7 @@ export interface ForwardedAnswer {
 
 /**
  * A stream on its way to the client: bytes (forward lane) or events (translate lane) in, bytes out.
- * One instance a stream. It never throws: what breaks is found in `failure`.
+ * One instance per stream. It never throws: errors are in `failure`.
  */
 export interface StreamRelay {
   /** What goes to the client for this piece; empty = nothing yet. */
@@ -46,11 +46,11 @@ export interface StreamRelay {
   end(): Uint8Array | string
   /** An error event in this dialect, to be sent when the answer breaks off after its first byte. */
   errorEvent(error: GatewayError): string
-  /** Content has been seen: from here on a failure can no longer be hidden by another attempt. */
+  /** Content has been received: from now on a failure cannot be repaired by another attempt. */
   readonly started: boolean
   /** Every choice has its finish: an end of the bytes is now a normal end. */
   readonly complete: boolean
-  /** The terminal event itself (`[DONE]`, `message_stop`) is in what was handed out: the client knows it has all. */
+  /** The terminal event (`[DONE]`, `message_stop`) was returned: the client knows that the answer is complete. */
   readonly terminated: boolean
   /** The upstream's dialect has no terminal event: a complete answer is over when nothing follows it for a while. */
   readonly endsSilently?: boolean
@@ -62,7 +62,7 @@ export interface StreamRelay {
   readonly contentCharacters: number
 }
 
-/** How bytes of this dialect are handed on to an upstream of the same dialect. */
+/** How bytes of this dialect are forwarded to an upstream of the same dialect. */
 export interface ForwardRules {
   /** The model's name travels in the path, not in the body (Gemini). */
   readonly modelInPath?: true
@@ -74,11 +74,11 @@ export interface ForwardRules {
   relay(publicModel: string, body: JsonBody, contentType?: string): StreamRelay
   /** What a stream of this dialect may be announced as, as prefixes; absent = server-sent events. */
   readonly streamTypes?: readonly string[]
-  /** Client headers that travel with the bytes (a version, betas), by lower-case name. */
+  /** Client headers that are forwarded with the bytes (version, betas), by lower-case name. */
   headers?(client: RequestHeaders): Record<string, string> | undefined
 }
 
-/** Turns events into this dialect's stream. One instance a stream. */
+/** Turns events into this dialect's stream. One instance per stream. */
 export interface EventWriter {
   write(event: ChatEvent): string
   /** After the last event of a complete answer. */
@@ -91,34 +91,34 @@ interface FormatBase {
   readonly dialect: Dialect
   readonly operation: Operation
   /**
-   * How this dialect streams; absent = server-sent events, kept alive by comments. `as-upstream` = what the
-   * upstream says it is: audio is never given another name, and nothing is ever put between its bytes.
+   * How this dialect streams; absent = server-sent events, kept alive by comments. `as-upstream` = with the
+   * upstream's content type (audio), without keep-alive bytes.
    */
   readonly streaming?: { readonly contentType: string; readonly heartbeat: string } | 'as-upstream'
   inspect(body: JsonBody): Inspection
-  /** What the body asks of the gateway itself; absent = bodies of this dialect ask nothing. Throws `unprocessable`. */
+  /** Options for the gateway itself in the body; absent = this dialect has none. Throws `unprocessable`. */
   overrides?(body: JsonBody): RequestOverrides
   /** The body of an error answer. `requestId` = what `x-request-id` says, for dialects that repeat it in the body. */
   errorBody(error: GatewayError, requestId?: string): object
   readonly forward: ForwardRules
 }
 
-/** How a whole answer is held to its schema, for upstreams of which nobody says that they do so themselves. */
+/** How a whole answer is checked against its schema, for upstreams that do not promise to enforce schemas. */
 export interface StrictSchema {
   /** The client's field that holds the schema. */
   readonly field: string
-  /** JSON Schema; undefined = the client gave none, or does not call it strict. Throws `invalid-request`. */
+  /** JSON Schema; undefined = the client sent none, or not a strict one. Throws `invalid-request`. */
   schema(body: JsonBody): Record<string, unknown> | undefined
-  /** What of an answer (parsed) has to fit, a text each: not what was cut, refused, or is made of calls. */
+  /** The texts of a parsed answer that must fit: not those that were cut or refused, nor tool calls. */
   texts(answer: unknown): string[]
 }
 
 /** A dialect of chats or text completions. */
 export interface ChatFormat extends FormatBase {
   readonly operation: 'chat' | 'completions'
-  /** Absent = this dialect knows no strict schemas. */
+  /** Absent = this dialect has no strict schemas. */
   readonly strictSchema?: StrictSchema
-  /** Only for bodies without problems. Throws GatewayError for what only shows on a closer look. */
+  /** Only for bodies without problems. Throws GatewayError for problems that only decoding finds. */
   decode(body: JsonBody): ChatRequest
   /** A whole answer. `model` is the public name. */
   encode(events: readonly ChatEvent[], model: string, request: ChatRequest): object
@@ -139,9 +139,9 @@ export interface UnaryOperations {
 /** A dialect of an operation whose answer is one JSON body. */
 export interface UnaryFormat<O extends keyof UnaryOperations> extends FormatBase {
   readonly operation: O
-  /** Only for bodies without problems. Throws GatewayError for what only shows on a closer look. */
+  /** Only for bodies without problems. Throws GatewayError for problems that only decoding finds. */
   decode(body: JsonBody): UnaryOperations[O]['request']
-  /** `model` is the public name, `upstream` the upstream's answer as it came. */
+  /** `model` is the public name, `upstream` the upstream's unchanged answer. */
   encode(
     result: UnaryOperations[O]['result'],
     model: string,
@@ -156,11 +156,11 @@ export type EmbeddingsFormat = UnaryFormat<'embeddings'>
 /** Text in, audio out: the bytes go to the client as they come, whether or not it asked for events. */
 export interface SpeechFormat extends FormatBase {
   readonly operation: 'speech'
-  /** Only for bodies without problems. Throws GatewayError for what only shows on a closer look. */
+  /** Only for bodies without problems. Throws GatewayError for problems that only decoding finds. */
   decode(body: JsonBody): SpeechRequest
 }
 
-/** A multipart form with files. It is forwarded or refused: the hub has no words for it. */
+/** A multipart form with files. It is forwarded or refused: there is no hub type for it. */
 export interface UploadFormat extends FormatBase {
   readonly operation: 'transcriptions' | 'images'
   readonly multipart: true

@@ -1,15 +1,15 @@
-/** What a model reads of a request, and how many tokens that is: counted with a tokenizer, or about. */
+/** The texts of a request that a model reads, and their tokens: counted with a tokenizer, or estimated. */
 import { audioTokens, imageTokens, pdfTokens, TextCounter } from '../lib/tokens/count-tokens.ts'
 import { isObject, textOf } from '../lib/json/json-values.ts'
 import type { Encoding } from '../lib/tokens/tokenizer.ts'
 import type { ChatRequest, Message, Part, Source, Tool } from './chat.ts'
 
-/** What a template puts around each message and each tool, about. */
+/** Tokens of a chat template around each message and each tool, estimated. */
 const tokensPerMessage = 4
 const tokensPerTool = 12
 const charactersPerToken = 4
 
-/** Takes the texts of a request, one after another. */
+/** Receives the texts of a request, one after another. */
 interface TextSink {
   add(text: string): void
 }
@@ -34,7 +34,7 @@ export function estimateInput({ messages, tools = [], responseFormat }: ChatRequ
   return texts.tokens + others
 }
 
-/** Gives the texts to the sink; the result is what is not text. */
+/** Passes the texts to the sink; returns the tokens of the other parts. */
 const addParts = (parts: readonly Part[], texts: TextSink): number =>
   parts.reduce((sum, part) => sum + addPart(part, texts), 0)
 
@@ -46,7 +46,7 @@ function addPart(part: Part, texts: TextSink): number {
       return 0
     case 'reasoning':
       texts.add(part.text)
-      // Hidden thinking is about as long as its cipher.
+      // Encrypted thinking is about as long as its plain text.
       return Math.ceil((part.redacted?.length ?? 0) / charactersPerToken)
     case 'image':
       return imageTokens(inlineData(part.source))
@@ -71,7 +71,7 @@ function addDocument(source: Source, texts: TextSink): number {
   return 0
 }
 
-/** What a tokenizer has to count, and what stands beside the texts. */
+/** The texts for a tokenizer, and the tokens beside them. */
 export interface CountableInput {
   readonly texts: readonly string[]
   readonly otherTokens: number
@@ -79,7 +79,7 @@ export interface CountableInput {
 
 /**
  * OpenAI's rules for what surrounds the texts (OpenAI Cookbook, "How to count tokens with tiktoken", sections 6 and 7).
- * Texts are then exact; pictures, files and earlier calls of tools, of which it says nothing, are as estimated.
+ * Texts are exact; pictures, files and earlier tool calls, which it does not cover, are estimated.
  */
 export function countableInput(
   { messages, tools = [], responseFormat }: ChatRequest,
@@ -123,7 +123,7 @@ type Schema = Readonly<Record<string, unknown>>
 
 const withoutStop = (text: string): string => (text.endsWith('.') ? text.slice(0, -1) : text)
 
-/** The Cookbook ends at the first level; what is nested is read in the same way. */
+/** The Cookbook covers the first level only; nested schemas are counted in the same way. */
 function addProperties({ properties }: Schema, texts: TextSink): number {
   if (!isObject(properties) || Object.keys(properties).length === 0) return 0
   let tokens = cookbook.properties

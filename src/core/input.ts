@@ -1,5 +1,5 @@
 /**
- * What a call asks, in the hub's words, whichever dialect, form or file line it came in: what policies read and change.
+ * The input of a call in hub types, for any dialect, form or file line: what policies read and change.
  */
 import type { ChatRequest, Message, Part } from './chat.ts'
 import type { EmbeddingsRequest } from './embeddings.ts'
@@ -31,7 +31,7 @@ export interface InputFile {
   readonly bytes: number
   /**
    * The bytes as UTF-8 text, in pieces of at most 256 Ki characters; each piece after the first begins with the last
-   * 1,024 characters of the one before, so that a search for shorter texts misses none. Sound and pictures come out as
+   * 1,024 characters of the one before, so that a search for shorter texts misses none. Audio and pictures yield
    * meaningless characters.
    */
   text(): Iterable<string>
@@ -42,11 +42,13 @@ export type InputEdit = (input: CallInput) => void
 
 /**
  * Hands every text of the input to `change` and puts its result in the place of the text; undefined = left as it is.
- * Covers prompts, tool definitions and results, arguments of earlier tool calls, names, file contents inside the
- * request (text documents), documents to be ranked, and the fields of forms. Files of forms are read, not changed.
+ * Covers prompts, tool definitions and results, arguments of earlier tool calls, names, schemas of the answer, file
+ * contents inside the request (text documents), documents to be ranked, fields that only one dialect knows, and the
+ * fields of forms. Files of forms and the names of tools are read, not changed.
  */
 export function changeTexts(input: CallInput, change: (text: string) => string | undefined): void {
   const next = (text: string): string => change(text) ?? text
+  if ('request' in input) changeFields(input.request.extra.fields, next)
   switch (input.kind) {
     case 'chat':
       return changeChat(input.request, next)
@@ -79,7 +81,13 @@ export function changeTexts(input: CallInput, change: (text: string) => string |
 
 function changeChat(request: ChatRequest, next: (text: string) => string): void {
   for (const messages of [request.messages, ...(request.series ?? [])]) changeMessages(messages, next)
+  const { responseFormat } = request
+  if (responseFormat?.type === 'json-schema') {
+    responseFormat.schema = changedTexts(responseFormat.schema, next) as Record<string, unknown>
+    if (responseFormat.description !== undefined) responseFormat.description = next(responseFormat.description)
+  }
   for (const tool of request.tools ?? []) {
+    next(tool.name)
     if (tool.description !== undefined) tool.description = next(tool.description)
     if (tool.parameters) tool.parameters = changedTexts(tool.parameters, next) as Record<string, unknown>
   }
@@ -101,12 +109,14 @@ function changeParts(parts: readonly Part[], next: (text: string) => string): vo
         part.text = next(part.text)
         break
       case 'tool-call':
-        part.arguments = next(part.arguments)
+        next(part.name)
+        part.arguments = changedJson(part.arguments, next)
         break
       case 'tool-result':
         changeParts(part.parts, next)
         break
       case 'document':
+        if (part.name !== undefined) part.name = next(part.name)
         if ('data' in part.source && part.source.mediaType.startsWith('text/')) {
           const { data, mediaType } = part.source
           const text = Buffer.from(data, 'base64').toString('utf8')
@@ -114,6 +124,21 @@ function changeParts(parts: readonly Part[], next: (text: string) => string): vo
           if (changed !== text) part.source = { data: Buffer.from(changed, 'utf8').toString('base64'), mediaType }
         }
     }
+  }
+}
+
+/** JSON text is one text; where it has escapes, so is every text in it. */
+function changedJson(json: string, next: (text: string) => string): string {
+  const changed = next(json)
+  if (!changed.includes('\\')) return changed
+  try {
+    const before = JSON.stringify(JSON.parse(changed))
+    const after = JSON.stringify(changedTexts(JSON.parse(changed), next))
+    return after === before ? changed : after
+  } catch (error) {
+    // What a model wrote need not be JSON.
+    if (error instanceof SyntaxError) return changed
+    throw error
   }
 }
 
@@ -143,20 +168,21 @@ function* textOf(content: readonly BodyPiece[]): Generator<string> {
   const decoder = new TextDecoder()
   let held = ''
   for (const bytes of bytesOf(content)) {
+    if (held.length + bytes.length > pieceCharacters) {
+      yield held
+      held = held.slice(-overlapCharacters)
+    }
     held += decoder.decode(bytes, { stream: true })
-    if (held.length < pieceCharacters) continue
-    yield held
-    held = held.slice(-overlapCharacters)
   }
   held += decoder.decode()
   if (held !== '') yield held
 }
 
 function* bytesOf(content: readonly BodyPiece[]): Generator<Uint8Array> {
-  // Every character of UTF-8 takes at least one byte: a piece is never longer than said.
-  const into = Buffer.allocUnsafe(pieceCharacters - overlapCharacters)
+  // A character takes at least one byte, and one may have begun in the bytes before: no piece is longer than said.
+  const into = Buffer.allocUnsafe(pieceCharacters - overlapCharacters - 1)
   for (const piece of content) {
-    const length = piece instanceof Uint8Array ? piece.length : piece.length
+    const { length } = piece
     for (let at = 0; at < length; ) {
       const end = Math.min(at + into.length, length)
       if (piece instanceof Uint8Array) {

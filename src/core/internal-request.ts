@@ -5,13 +5,13 @@ import type { BodyReader, Client, HttpRequest, IncomingRequest, RequestBody } fr
 
 /** The parts of a request that the gateway sends itself. */
 export interface RequestParts extends Pick<HttpRequest, 'id' | 'path' | 'params' | 'query' | 'headers'> {
-  /** POST unless said. */
+  /** Default: POST. */
   readonly method?: string
   readonly bytes: Uint8Array
   readonly client: Client
 }
 
-/** A request with the body `bytes`, to be answered like one from the wire. */
+/** A request with the body `bytes`, to be answered like one from the network. */
 export function internalRequest(parts: RequestParts): IncomingRequest {
   const { method = 'POST', bytes, client, id, path, params, query, headers } = parts
   return {

@@ -25,7 +25,7 @@ export interface LedgerColumn<Value = unknown, Source = Settlement> {
   /** For the OpenAPI document: meaning and unit. */
   readonly description: string
   /** undefined is stored as null. */
-  readonly valueOf: (source: Source) => Value
+  readonly columnValue: (source: Source) => Value
   /** All values it can have; absent = any. */
   readonly values?: readonly string[]
   /** Of a call whose process died before it was settled; absent = null, or as in rows from before the column. */
@@ -41,13 +41,13 @@ type Options<Value> = Pick<LedgerColumn<Value>, 'values' | 'interrupted'>
 type Define<Value> = <Source = Settlement>(
   since: number,
   description: string,
-  valueOf: (source: Source) => Value,
+  columnValue: (source: Source) => Value,
   options?: Options<Value>,
 ) => LedgerColumn<Value, Source>
 
 const define =
   <Value>(kind: ColumnKind, nullable: boolean): Define<Value> =>
-  (since, description, valueOf, options) => ({ kind, nullable, since, description, valueOf, ...options })
+  (since, description, columnValue, options) => ({ kind, nullable, since, description, columnValue, ...options })
 const text = define<string>('text', false)
 const textOrNull = define<string | null | undefined>('text', true)
 const integer = define<number>('integer', false)
@@ -98,7 +98,7 @@ export const ledgerColumns = {
   duration_ms: number(1, 'From the first byte of the request to the end.', end => roundMs(end.durationMs)),
   first_byte_ms: numberOrNull(1, 'To the first byte of the answer.', ({ call }) => firstByteMs(call.firstByteMs)),
   attempts: integer32(1, 'At upstreams.', ({ call }) => call.attempts),
-  client_address: textOrNull(1, 'IP address.', ({ call }) => call.client.clientAddress || null),
+  client_address: textOrNull(1, 'IP address.', ({ call }) => call.clientAddress || null),
   user_agent: textOrNull(1, 'Of the client.', ({ call }) => call.userAgent || null),
   cache_write_one_hour_tokens: count(5, 'Of those written: for one hour.', usage => usage.cacheWriteOneHourTokens),
   input_audio_tokens: count(5, 'Of the input.', usage => usage.inputAudioTokens),
@@ -112,7 +112,7 @@ export const ledgerColumns = {
 }
 
 type Columns = typeof ledgerColumns
-type ValueOf<Column> = Column extends { readonly valueOf: (source: never) => infer Value }
+type ValueOf<Column> = Column extends { readonly columnValue: (source: never) => infer Value }
   ? Exclude<Value, undefined>
   : never
 
@@ -167,7 +167,7 @@ export const ledgerIntent = compileValues<BegunCall, LedgerIntent>(intentColumnL
 function compileValues<Source, Values>(columns: typeof columnList): (source: Source) => Values {
   const fields = columns.map(({ name, nullable }) => `${name}: ${name}(source)${nullable ? ' ?? null' : ''}`)
   const compile = new Function(...columns.map(({ name }) => name), `return source => ({ ${fields.join(', ')} })`)
-  return compile(...columns.map(({ valueOf }) => valueOf)) as (source: Source) => Values
+  return compile(...columns.map(({ columnValue }) => columnValue)) as (source: Source) => Values
 }
 
 /** Milliseconds with three decimals. */

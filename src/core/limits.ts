@@ -13,18 +13,18 @@ export interface LimitScope {
 export interface LimitState {
   readonly limit: number
   readonly remaining: number
-  /** Until the window is fresh again. */
+  /** Until the window starts anew. */
   readonly resetMs: number
 }
 
-/** Whether the limits let a call pass. */
+/** The decision of the limits on a call. */
 export type LimitVerdict =
   | {
       readonly allowed: true
       /** The tightest scope, for the headers; absent = no such limit. */
       readonly requests?: LimitState
       readonly tokens?: LimitState
-      /** Gives the parallel slot back and books the tokens that were really used. Call exactly once. */
+      /** Releases the parallel slot and counts the tokens that were really used. Call exactly once. */
       release(tokensUsed: number): void
     }
   | {

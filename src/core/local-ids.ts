@@ -1,10 +1,10 @@
-/** Ids of ours in place of those of an upstream, in what the upstream says. */
+/** Replaces an upstream's ids by the gateway's in its answers and errors. */
 import { GatewayError } from './errors.ts'
 
-/** A shorter id may be a word of the text. */
+/** A shorter id could be an ordinary word. */
 const idLengthMin = 6
 
-/** `ids`: the upstream's id -> ours. In one pass: an id that was put in is not searched again. */
+/** `ids`: the upstream's id -> the gateway's. One pass: replaced ids are not searched again. */
 export function replacedIds(text: string, ids: ReadonlyMap<string, string>): string {
   const whole = ids.get(text)
   if (whole !== undefined) return whole
@@ -16,8 +16,16 @@ export function replacedIds(text: string, ids: ReadonlyMap<string, string>): str
   return text.replace(new RegExp(inside.map(id => RegExp.escape(id)).join('|'), 'g'), id => ids.get(id)!)
 }
 
+/** The same value with the ids replaced in all its texts. */
+export function replacedIdsIn(value: unknown, ids: ReadonlyMap<string, string>): unknown {
+  if (typeof value === 'string') return replacedIds(value, ids)
+  if (Array.isArray(value)) return value.map(one => replacedIdsIn(one, ids))
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, replacedIdsIn(one, ids)]))
+}
+
 /**
- * The same error with the ids in its message replaced: what an upstream says of its objects, clients read of theirs.
+ * The same error with the ids in its message replaced: clients see only the gateway's ids.
  */
 export function withLocalIds(error: GatewayError, ids: ReadonlyMap<string, string>): GatewayError {
   const message = replacedIds(error.message, ids)

@@ -7,11 +7,11 @@ import type { Deployment } from './deployment.ts'
 export interface NamedFiles {
   /**
    * Those of `group`, the deployments of `model`, that can be given all of the files. Rejects with `unprocessable`, or
-   * with the fault of the upstream that has a file to be fetched, when there are none.
+   * with the error of the upstream from which a file must be fetched, when there are none.
    */
   among(group: readonly Deployment[], model: string): Promise<readonly Deployment[]>
   /** The body of the call as one of those deployments understands it. */
   bodyFor(deployment: Deployment): JsonBody
-  /** The upstream's id, which is never shown -> ours. */
+  /** The upstream's id, which is never shown -> the gateway's. */
   readonly localIds: ReadonlyMap<string, string>
 }

@@ -1,9 +1,9 @@
-/** How OpenAI and its many followers report usage. Read on both sides of the gateway, so it stands here. */
+/** How OpenAI and compatible vendors report usage. Used by formats and providers. */
 import type { Usage } from './usage.ts'
 
 const tokensMax = 1_000_000_000
 
-/** A count that can be believed: an integer from 0 to 10^9. */
+/** A plausible count: an integer from 0 to 10^9. */
 function count(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= tokensMax ? value : undefined
 }
@@ -14,7 +14,7 @@ function details(value: unknown): Record<string, unknown> {
 
 /**
  * The `usage` object of a chat completion, text completion or embeddings answer. Undefined when it is
- * missing or not believable (negative, fractional, not numbers): such a report is worth no more than none.
+ * missing or not plausible (negative, fractional, not numbers).
  */
 export function readOpenaiUsage(value: unknown): Usage | undefined {
   if (typeof value !== 'object' || value === null) return undefined

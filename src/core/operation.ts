@@ -1,4 +1,4 @@
-/** What a model is asked to do; the ledger, metrics and limits call it so. */
+/** What a model is asked to do, as named in the ledger, metrics and limits. */
 export type Operation =
   | 'chat'
   | 'completions'

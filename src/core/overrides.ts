@@ -1,23 +1,22 @@
-/** What a client asks of the gateway itself, in the body of its call; no upstream is told of it. */
-import type { RouterSettings } from './settings.ts'
+/** Options for the gateway itself in the body of a call; they are not sent upstream. */
 
-/** Per call; what is absent stays as the router is set. */
+/** Per call; absent = the router's setting. */
 export interface RequestOverrides {
-  /** Further attempts after the first; absent = as the router is set. */
+  /** Further attempts after the first; absent = the router's setting. */
   readonly retries?: number
   /** Models to try after the call's own, instead of those of the router; empty = none. */
   readonly fallbacks?: readonly string[]
   /** Model -> the model to try when a conversation is too long for it. */
   readonly contextFallbacks?: ReadonlyMap<string, string>
   /**
-   * true = fields that the upstream lacks are dropped and reported; false = refused; absent = as the deployment says.
+   * true = fields that the upstream lacks are dropped and reported; false = refused; absent = the deployment's setting.
    */
   readonly dropParams?: boolean
   /** The longest that one attempt may take; for a stream, until it begins. It only shortens what the operator set. */
   readonly timeoutMs?: number
-  /** Fields that nothing here fulfils: reported as dropped, or refused with those that the upstream lacks. */
+  /** Fields that the gateway does not implement: reported as dropped, or refused with those that the upstream lacks. */
   readonly unfulfilled: readonly string[]
-  /** Of those: what is only left out where the client itself says `drop_params: true`. It must not believe in it. */
+  /** Of those, the ones dropped only if the client itself sends `drop_params: true`; else the call is refused. */
   readonly essential: readonly string[]
 }
 
@@ -26,22 +25,3 @@ export const noOverrides: RequestOverrides = Object.freeze({
   unfulfilled: Object.freeze([]),
   essential: Object.freeze([]),
 })
-
-/** The models to try after the call's own, in order: the client's, else the router's for this model or for all. */
-export function fallbackNames(
-  model: string,
-  { fallbacks }: RequestOverrides,
-  { fallbacks: configured }: RouterSettings,
-): string[] {
-  return [...(fallbacks ?? configured[model] ?? configured['*'] ?? [])]
-}
-
-/** The model for conversations that are too long for this one, the model for those too long for that one, and so on. */
-export function largerModels(model: string, { contextFallbacks }: RequestOverrides): string[] {
-  const names: string[] = []
-  for (let at = contextFallbacks?.get(model); at !== undefined; at = contextFallbacks?.get(at)) {
-    if (at === model || names.includes(at)) break
-    names.push(at)
-  }
-  return names
-}

@@ -3,6 +3,7 @@ import { providers } from '../providers/index.ts'
 import { targetOf } from '../../tests/provider-rig.ts'
 import { nativeProfile } from './deployment.ts'
 import type { Deployment, ModelProfile } from './deployment.ts'
+import { GatewayError } from './errors.ts'
 import type { Target } from './provider.ts'
 import { supportedParams } from './params.ts'
 
@@ -26,7 +27,13 @@ const toolParams = ['tools', 'tool_choice', 'parallel_tool_calls', 'functions', 
 const lost = (less: readonly string[], more: readonly string[]) => more.filter(param => !less.includes(param))
 
 test('what the provider takes, where nothing else is known', () => {
-  expect(params({})).toEqual([...providers.get('openai')!.chatParams])
+  const plain =
+    'messages model tools tool_choice parallel_tool_calls functions function_call max_tokens max_completion_tokens ' +
+    'seed n stop stream stream_options temperature top_p frequency_penalty presence_penalty logit_bias user metadata ' +
+    'logprobs top_logprobs response_format service_tier reasoning_effort'
+  const newest = 'modalities audio prediction store verbosity web_search_options prompt_cache_key safety_identifier'
+  expect(params({})).toEqual(`${plain} ${newest}`.split(' '))
+  expect(params({ provider: 'groq' })).toEqual(plain.split(' '))
   expect(params()).toEqual([])
 })
 
@@ -86,15 +93,19 @@ test('what the gateway plays for the model counts as taken', () => {
     'function_call',
   ])
   expect(ollama({ toolCalling: 'prompted' }, { supports_function_calling: false })).toContain('tools')
-  const provider = { ...providers.get('ollama')!, chatParams: ['model', 'messages'] }
+  const provider = { ...providers.get('ollama')!, chat: { ...providers.get('ollama')!.chat!, request: refuse } }
   expect([
     params({ target: { provider } }),
     params({ target: { provider }, profile: { structuredOutput: 'none' } }),
   ]).toEqual([
-    ['model', 'messages'],
-    ['model', 'messages', 'response_format'],
+    ['messages', 'model', 'stream', 'stream_options'],
+    ['messages', 'model', 'stream', 'stream_options', 'response_format'],
   ])
 })
+
+function refuse(): never {
+  throw new GatewayError('invalid-request', 'refused')
+}
 
 test('of several deployments: what any of them takes that may answer', () => {
   const both = params({}, { provider: 'anthropic', target: { model: 'claude-sonnet-4-5' } })

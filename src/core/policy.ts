@@ -7,7 +7,7 @@ import type { Deployment } from './deployment.ts'
 import type { GatewayError } from './errors.ts'
 import type { RequestHeaders } from './request.ts'
 
-/** What is known of a request when its path was matched and nothing of its body is read. */
+/** A request whose path was matched and whose body is not read yet. */
 export interface RequestHead {
   readonly headers: RequestHeaders
   readonly query: URLSearchParams
@@ -15,7 +15,7 @@ export interface RequestHead {
   readonly auth: 'key' | 'admin'
   /** Set by the policy that identifies; undefined before it. */
   caller: Caller | undefined
-  /** Headers for the answer, whatever it is; undefined = none. */
+  /** Headers for the answer, success or error; undefined = none. */
   answerHeaders: Record<string, string> | undefined
 }
 
@@ -23,7 +23,7 @@ export interface RequestHead {
 export interface RequestPolicy {
   readonly name: string
   readonly stage: 'request'
-  /** Refuses by throwing a GatewayError. A promise only where something has to be waited for. */
+  /** Refuses by throwing a GatewayError. Returns a promise only where it must wait. */
   admit(request: RequestHead): void | Promise<void>
 }
 
@@ -39,14 +39,14 @@ export interface Policy {
   /** `head` = asked before the body is read; `body` = once it is read, from the policy on that checks the fields. */
   readonly stage: 'head' | 'body'
   /**
-   * false = not asked where nothing is sent yet: for the single lines of a batch's input file, and for previews of
-   * calls. For what counts, takes, records or answers. Absent = asked for each of them as for a call.
+   * false = not asked where nothing is sent yet: for single lines of a batch's input file and for previews of calls.
+   * Set by policies that count, reserve, record or answer. Absent = asked for each of them as for a call.
    */
   readonly dryRun?: false
   /**
    * Asked in order before the call is routed. Refuses by throwing a GatewayError, answers the call itself by returning
-   * a Reply (in a dry run it counts as passing), reads `call.input()`, changes the request by `call.change()`. A
-   * promise only where something has to be waited for.
+   * a Reply (in a dry run it counts as passing), reads `call.input()`, changes the request by `call.change()`. Returns
+   * a promise only where it must wait.
    */
   admit?(call: Call): void | Reply | Promise<void | Reply>
   /**
@@ -54,11 +54,11 @@ export interface Policy {
    * undefined = does not read this answer: its bytes may be forwarded as they are.
    */
   answer?(call: Call): AnswerFilter | undefined
-  /** Asked when every attempt has failed: a Reply in the place of the error. The first one wins. */
+  /** Asked when every attempt has failed: a Reply in place of the error. The first one is used. */
   failed?(call: Call, error: GatewayError): Reply | undefined
-  /** Told of each attempt when it has failed or has begun an answer. Must not throw or wait. */
+  /** Called for each attempt when it has failed or has begun an answer. Must not throw or wait. */
   attempted?(call: Call, attempt: AttemptEnd): void
-  /** Told exactly once per call, also for calls that were refused. Must not throw or wait. */
+  /** Called exactly once per call, also for calls that were refused. Must not throw or wait. */
   settled?(settlement: Settlement): void
 }
 
@@ -67,8 +67,8 @@ export interface Policy {
  * GatewayError ends the answer with that error, and what is held back is never sent.
  */
 export interface AnswerFilter {
-  /** What goes on in the place of `event`, in order; empty = nothing, or held back. */
+  /** The events in place of `event`, in order; empty = removed, or held back. */
   event(event: ChatEvent): readonly ChatEvent[]
-  /** What is still held back, when the answer is complete. */
+  /** The events still held back, when the answer is complete. */
   end(): readonly ChatEvent[]
 }

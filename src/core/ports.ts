@@ -1,11 +1,11 @@
-/** What the inside needs from the outside: implemented by `store`, `pipeline` and `telemetry`, joined in `app/`. */
+/** Interfaces implemented by `store`, `pipeline` and `telemetry`, connected in `app/`. */
 import type { VirtualKey } from './caller.ts'
 import type { Deployment } from './deployment.ts'
 import type { Settings } from './settings.ts'
 
 /** A key as administrators see it. Timestamps are milliseconds since 1970. */
 export interface KeyRecord extends VirtualKey {
-  /** HMAC-SHA256 of the key under the installation's pepper, lower-case hex. The key itself is nowhere. */
+  /** HMAC-SHA256 of the key under the installation's pepper, lower-case hex. The key itself is not stored. */
   readonly hash: string
   /** `sk-...` and the last four characters. */
   readonly hint: string
@@ -23,33 +23,33 @@ export interface KeyQuery {
   readonly offset: number
 }
 
-/** The fields of a key that can change; what is absent stays. */
+/** The fields of a key that can change; absent = unchanged. */
 export type KeyChanges = Partial<Omit<KeyRecord, 'id' | 'hash' | 'hint' | 'createdAtMs' | 'createdBy' | 'updatedAtMs'>>
 
 /**
- * Every change is durable and seen by this process at once, by others within a second. Everything throws `overloaded`
- * when the database is away.
+ * Every change is durable and visible in this process at once, in others within a second. All methods throw
+ * `overloaded` when the database is unreachable.
  */
 export interface KeyStore {
   /**
-   * `keysOfUserMax`: how many live keys its user may have at most. Throws `conflict` when they are that many already.
+   * `keysOfUserMax`: the maximum number of valid keys of its user. Throws `conflict` when it is reached.
    */
   insert(record: KeyRecord, keysOfUserMax?: number | null): Promise<void>
   /** By hash, id or alias. */
   find(by: { hash: string } | { id: string } | { alias: string }): Promise<KeyRecord | undefined>
   list(query: KeyQuery): Promise<{ keys: KeyRecord[]; total: number }>
-  /** Undefined = no such key. `keysOfUserMax` as for `insert`, where the key goes to another user. */
+  /** Undefined = no such key. `keysOfUserMax` as for `insert`, when the key is given to another user. */
   update(id: string, changes: KeyChanges, keysOfUserMax?: number | null): Promise<KeyRecord | undefined>
   /** true = it existed. A deleted key is refused from this moment on. */
   delete(id: string): Promise<boolean>
 }
 
-/** The path of a call: key text to key. Synchronous when the key is known here. */
+/** Finds the key of a key text. Synchronous when the key is cached. */
 export interface KeyDirectory {
   lookup(keyText: string): VirtualKey | undefined | Promise<VirtualKey | undefined>
 }
 
-/** What a model's name stands for, in the settings of one moment. */
+/** Resolves the names of models, under one set of settings. */
 export interface ModelDirectory {
   readonly settings: Settings
   /** Public names without patterns, in order of the configuration, aliases last. */
@@ -58,6 +58,12 @@ export interface ModelDirectory {
   wildcardNames(): readonly string[]
   /** The deployments behind a name, alias, deployment id or pattern; empty = no such model. */
   resolve(name: string): readonly Deployment[]
+}
+
+/** The configuration in use. A reload replaces both at once; the values themselves never change. */
+export interface CurrentConfiguration {
+  readonly settings: Settings
+  readonly models: ModelDirectory
 }
 
 /** One answer of the Responses dialect, kept for the key that asked for it. */
@@ -89,8 +95,8 @@ export interface StoredItem {
 }
 
 /**
- * Responses by key: nobody ever sees those of another. Everything but `save` throws `overloaded` when the database is
- * away.
+ * Responses by key: those of another key are never returned. All methods but `save` throw `overloaded` when the
+ * database is unreachable.
  */
 export interface ResponseStore {
   /** false = it could not be kept (the problem has been reported); the answer itself is not affected. */
@@ -110,7 +116,7 @@ export interface ResponseStore {
   renew(keyId: string, id: string, nowMs: number): Promise<boolean>
 }
 
-/** `message` and `run` stand in a thread, `step` in a run. */
+/** `message` and `run` belong to a thread, `step` to a run. */
 export type AssistantKind = 'assistant' | 'thread' | 'message' | 'run' | 'step'
 
 /** One object of the Assistants dialect, kept for the key that made it. */
@@ -119,7 +125,7 @@ export interface AssistantObject {
   readonly id: string
   readonly kind: AssistantKind
   readonly keyId: string
-  /** The thread of a message or a run, the run of a step; null = stands for itself. */
+  /** The thread of a message or a run, the run of a step; null = it has no parent. */
   readonly parentId: string | null
   /** The run that wrote the message; null = none did. */
   readonly runId: string | null
@@ -127,9 +133,9 @@ export interface AssistantObject {
   readonly active: boolean
   /** Milliseconds since 1970. A run that is worked on renews it every few seconds. */
   readonly updatedAtMs: number
-  /** As clients see it. */
+  /** The public object. */
   readonly body: Readonly<Record<string, unknown>>
-  /** What the gateway needs and clients do not see. */
+  /** Internal fields, never shown to clients. */
   readonly hidden: Readonly<Record<string, unknown>>
 }
 
@@ -142,15 +148,15 @@ export interface AssistantQuery {
   /** Only the messages of this run. */
   readonly runId?: string
   readonly limit: number
-  /** By the time of making. */
+  /** By the time of creation. */
   readonly order: 'asc' | 'desc'
-  /** The id that stands before the page, in this order. */
+  /** The id before the page, in this order. */
   readonly after?: string | undefined
-  /** The id that stands behind the page; only read without `after`. */
+  /** The id after the page; only used without `after`. */
   readonly before?: string | undefined
 }
 
-/** What becomes of an object; what is absent stays. */
+/** The changes to an object; absent = unchanged. */
 export interface AssistantChange {
   readonly body?: AssistantObject['body']
   readonly hidden?: AssistantObject['hidden']
@@ -160,19 +166,19 @@ export interface AssistantChange {
   readonly put?: readonly AssistantObject[]
 }
 
-/** What assistants, threads and runs are kept in. Everything throws `overloaded` when the database is away. */
+/** Stores assistants, threads and runs. All methods throw `overloaded` when the database is unreachable. */
 export interface AssistantStore {
-  /** `keyId` null = whoever's it is. */
+  /** `keyId` null = of every key. */
   find(kind: AssistantKind, id: string, keyId: string | null): Promise<AssistantObject | undefined>
   /** Undefined = `after` or `before` is not one of these objects. */
   list(query: AssistantQuery): Promise<{ objects: AssistantObject[]; hasMore: boolean } | undefined>
   /** All or none. */
   insert(objects: readonly AssistantObject[]): Promise<void>
-  /** Adds to a thread that no run holds: all or none. Else the run that holds it, or `gone`. */
+  /** Adds to a thread without an active run: all or none. Else returns the active run, or `gone`. */
   append(threadId: string, objects: readonly AssistantObject[]): Promise<'added' | 'gone' | AssistantObject>
   /**
-   * Changes an object that nobody else changes meanwhile. `edit` sees it as it is now and gives undefined to leave it.
-   * The object as it then is; undefined = it was left, or is gone.
+   * Changes an object atomically. `edit` is given its present state and returns undefined to leave it unchanged.
+   * Resolves with the changed object; undefined = unchanged, or deleted.
    */
   change(
     id: string,
@@ -180,14 +186,14 @@ export interface AssistantStore {
   ): Promise<AssistantObject | undefined>
   /** Marks an active run as alive. Its status; undefined = it has ended or is gone. */
   renew(runId: string, nowMs: number): Promise<string | undefined>
-  /** With everything that stands in it. true = it was there. */
+  /** Deletes it with its children. true = it existed. */
   delete(id: string): Promise<boolean>
 }
 
-/** The two kinds of objects that upstreams keep. */
+/** The two kinds of objects that upstreams store. */
 export type FileKind = 'file' | 'batch'
 
-/** A file or a batch that an upstream keeps, under the id that clients know. */
+/** A file or a batch that an upstream stores, under the id that clients use. */
 export interface FileRecord {
   /** `file-...` or `batch_...`, made here. */
   readonly id: string
@@ -219,9 +225,9 @@ export interface FileQuery {
   readonly keyId: string | null
   readonly purpose?: string | undefined
   readonly limit: number
-  /** By the time of making. */
+  /** By the time of creation. */
   readonly order: 'asc' | 'desc'
-  /** The id that stands before the page, in this order. */
+  /** The id before the page, in this order. */
   readonly after?: string | undefined
 }
 
@@ -234,16 +240,16 @@ export interface BatchLease {
   readonly leaseMs: number
 }
 
-/** Which file or batch of which key is where. Everything throws `overloaded` when the database is away. */
+/** Stores which upstream has which file or batch. All methods throw `overloaded` when the database is unreachable. */
 export interface FileStore {
-  /** `keyId` null = whoever's it is. */
+  /** `keyId` null = of every key. */
   find(kind: FileKind, id: string, keyId: string | null): Promise<FileRecord | undefined>
   findUpstream(of: Pick<FileRecord, 'kind' | 'keyId' | 'deploymentId' | 'upstreamId'>): Promise<FileRecord | undefined>
-  /** As it is stored then: what the key knows already under another id keeps that id. */
+  /** Resolves with the stored record: an object that the key already has under another id keeps that id. */
   put(record: FileRecord): Promise<FileRecord>
   /**
-   * true = it was changed. With `recorded: true` nothing changes unless it was not recorded yet: of several callers
-   * that saw the same end exactly one gets true. false otherwise, and when it is gone.
+   * true = it was changed. `recorded: true` applies only to a record that is not recorded yet: of several callers that
+   * saw the same end exactly one gets true. false otherwise, and when it was deleted.
    */
   update(id: string, changes: Partial<Pick<FileRecord, 'body' | 'bytes' | 'recorded'>>): Promise<boolean>
   /**
@@ -262,13 +268,19 @@ export interface FileStore {
   releaseBatch(id: string, release: { readonly owner: string; readonly dueAtMs: number }): Promise<boolean>
   /** Undefined = `after` is not one of these. */
   list(query: FileQuery): Promise<{ records: FileRecord[]; hasMore: boolean } | undefined>
-  /** true = it was there. */
+  /** true = it existed. */
   delete(id: string): Promise<boolean>
 }
 
-/** Work that goes on after its request was answered. */
+/** Milliseconds without a renewal after which stored work counts as abandoned: its process has ended. */
+export const abandonedAfterMs = 60_000
+
+/** Work that continues after its request was answered. */
 export interface DetachedRuns {
-  /** false = too many run already. `work` must not reject; `signal` aborts on `cancel` and when the program stops. */
+  /**
+   * false = the maximum number already runs. `work` must not reject; `signal` aborts on `cancel` and when the program
+   * stops.
+   */
   start(id: string, work: (signal: AbortSignal) => Promise<void>): boolean
   /** Nothing happens when no such run is in this process. */
   cancel(id: string): void

@@ -46,7 +46,7 @@ export type Dialect =
 export interface TranslatedCall {
   readonly head: CallHead
   readonly body: unknown
-  /** Client fields this upstream cannot take, by their path in the client's words; dropped and reported. */
+  /** Client fields that this upstream does not support, by their path in the client's dialect; dropped and reported. */
   readonly dropped: readonly string[]
 }
 
@@ -106,13 +106,13 @@ export interface UnaryAdapter<Request, Result> {
   result(body: unknown, request: Request, head?: AnswerHead): Result
 }
 
-/** What the provider's own counter says of a chat request's input. */
+/** The result of the provider's own counter for a chat request's input. */
 export interface TokenCount {
   inputTokens: number
   usage?: Usage
 }
 
-/** How a provider is asked to speak. */
+/** How a provider is asked for speech. */
 export interface SpeechAdapter {
   request(request: SpeechRequest, target: Target): TranslatedCall
   /** Absent = the upstream answers with the audio itself. */
@@ -128,7 +128,7 @@ export interface SignableCall {
   readonly body: readonly Uint8Array[]
 }
 
-/** How a call proves who sends it, where a fixed header is not enough. Pure: time and token are given. */
+/** How a call is authenticated, where a fixed header is not enough. Pure: time and token are arguments. */
 export interface Authorization {
   /** Headers to add to exactly this call. */
   headers(call: SignableCall, target: Target, proof: { epochMs: number; token?: string }): Record<string, string>
@@ -148,7 +148,7 @@ export interface TokenRequest {
 /** What an upstream's error answer means. */
 export interface UpstreamFault {
   readonly kind: FaultKind
-  /** The upstream's own words, for the client. */
+  /** The upstream's own message, for the client. */
   readonly message: string
   readonly code?: string | null
   readonly param?: string | null
@@ -164,12 +164,12 @@ export interface InProcessAnswer {
   readonly pieces: readonly (string | Uint8Array)[]
 }
 
-/** A file of the client's form, as a provider inside this program sees it: what it is, and how it begins. */
+/** A file of the client's form, as a provider inside this program sees it: name, type and first bytes. */
 export interface InProcessFile {
   /** The form field that holds it. */
   readonly field: string
   readonly filename: string
-  /** As the client said; empty = it did not. */
+  /** As the client sent it; empty = not sent. */
   readonly contentType: string
   /** Of the whole file. */
   readonly bytes: number
@@ -177,11 +177,11 @@ export interface InProcessFile {
   readonly head: Uint8Array
 }
 
-/** Where a vendor keeps files and batches, in OpenAI's shapes. */
+/** How a vendor's files and batches are reached, in OpenAI's shapes. */
 export interface FilesAdapter {
   /** `path` begins with `/files` or `/batches` and is ready for a URL. The type of a body is the caller's to add. */
   head(target: Target, path: string): CallHead
-  /** What the lines of a batch call the model; absent = as `Target.model`. */
+  /** The model's name in the lines of a batch; absent = `Target.model`. */
   modelName?(target: Target): string
 }
 
@@ -213,6 +213,9 @@ export interface Provider {
   fault?(status: number, body: unknown): UpstreamFault | undefined
   /** The provider answers by itself, without any network. Pure: the same call gives the same answer. */
   answer?(head: CallHead, body: unknown, files?: readonly InProcessFile[]): InProcessAnswer
-  /** Request fields this provider understands for chat, in OpenAI's names (`/utils/supported_openai_params`). */
-  readonly chatParams: readonly string[]
+  /**
+   * Fields of chat, in OpenAI's names, that it takes beside those of the hub, which its translation is asked for
+   * (core/params.ts).
+   */
+  readonly chatExtras?: readonly string[]
 }

@@ -1,4 +1,4 @@
-/** What a schema refuses, in words for the client: what is wrong, and what to send instead. */
+/** Messages for values that a schema refuses: what is wrong, and what to send instead. */
 import type { z } from 'zod'
 import { closestMatch } from '../lib/closest-match.ts'
 import type { Problem } from './errors.ts'
@@ -8,11 +8,11 @@ type Place = 'body' | 'query'
 
 const problemsMax = 20
 const shownLengthMax = 60
-/** How the library begins the messages that nobody wrote for a field. */
+/** The beginnings of the library's default messages. */
 const ownWords = /^(?:Invalid|Too|Unrecognized)\b/
 
 /**
- * One entry a problem, as 422 answers list them. `value` = what the schema was given, `known` = its outermost fields.
+ * One entry per problem, as 422 answers list them. `value` = what the schema was given, `known` = its outermost fields.
  */
 export function problemsIn(
   issues: readonly Issue[],
@@ -62,8 +62,8 @@ function problemsOf(issue: Issue, value: unknown, place: Place): Problem[] {
 }
 
 /**
- * What a field may be, where it is none of it: `a string or an array`. undefined = it is one, and something about it is
- * wrong.
+ * The accepted types of a field that has none of them: `a string or an array`. undefined = the type is accepted, and
+ * something else is wrong.
  */
 function kindsWanted(branches: readonly Issue[][]): string | undefined {
   const wanted = branches.map(([issue, ...more]) => {
@@ -78,8 +78,8 @@ function kindsWanted(branches: readonly Issue[][]): string | undefined {
 }
 
 /**
- * Of a field that may be a word or an object: what the client meant is the one whose inside is wrong, or at least its
- * type is not.
+ * For a field that may be a string or an object: the alternative that the client meant is one with an inner problem,
+ * or at least with the right type.
  */
 function closestOf(branches: readonly Issue[][]): Issue[] | undefined {
   const inside = branches.find(issues => issues.every(issue => issue.path.length > 0))
@@ -98,7 +98,7 @@ function valueAt(value: unknown, path: readonly (string | number)[]): unknown {
 }
 
 /**
- * What the schema wants, as `a number of at least 1`; undefined where that is not the library's to say, or hard to say.
+ * The expected value, such as `a number of at least 1`; undefined where the schema does not provide a short one.
  */
 export function wantedBy(issue: Issue): string | undefined {
   return ownWords.test(issue.message) ? typeWanted(issue) : undefined
@@ -144,7 +144,7 @@ function sized(origin: string, bound: string, size: number): string {
   return `${origin === 'int' ? 'an integer' : 'a number'} of ${bound}`
 }
 
-/** Short, and never what an object holds: it may be a secret. */
+/** Short, and without the contents of objects, which may be secret. */
 function shown(value: unknown): string {
   if (typeof value === 'string') {
     if (value.length <= shownLengthMax) return JSON.stringify(value)

@@ -1,4 +1,4 @@
-/** The frozen settings of one moment. A reload makes a new one; calls in flight keep the old. */
+/** Frozen settings. A reload makes a new object; open calls keep theirs. */
 import type { Deployment } from './deployment.ts'
 import type { LimitScope } from './limits.ts'
 
@@ -11,9 +11,9 @@ export interface Settings {
   readonly router: RouterSettings
   /** Applied to every user that has no limits of its own. */
   readonly userLimits: Omit<LimitScope, 'id'>
-  /** What takes one of the requests a minute: calls of models and files, or whatever is asked with a key. */
+  /** What counts as a request per minute: calls of models and files, or every request with a key. */
   readonly rateLimitCounts: 'calls' | 'requests'
-  /** How many live keys a user may have; null = any number. */
+  /** The maximum number of valid keys of a user; null = unlimited. */
   readonly keysPerUser: number | null
   /** Prefix of the gateway's own response headers: `x-proxy`. */
   readonly headerPrefix: string
@@ -23,7 +23,7 @@ export interface Settings {
   readonly notOffered?: Readonly<Record<string, string>>
   readonly metricsRequireKey: boolean
   readonly bodyBytesMax: number
-  /** Of all bodies together that calls under way hold. */
+  /** Of the bodies of all open calls together. */
   readonly bodyMemoryBytesMax: number
   /** How often the gateway looks for batches that have ended. */
   readonly batchPollMs: number
@@ -31,11 +31,11 @@ export interface Settings {
   readonly responseRetentionMs?: number
   /** The file it came from; null = no file. */
   readonly file: string | null
-  /** What the operator should know but what does not stop the start. */
+  /** Messages for the operator that do not prevent the start. */
   readonly warnings: readonly string[]
 }
 
-/** How calls are retried and where they go next. */
+/** Retries, cooldowns and fallbacks. */
 export interface RouterSettings {
   /** Further attempts after the first, on other deployments where there are any. */
   readonly retries: number

@@ -3,8 +3,8 @@ import { isObject } from '../lib/json/json-values.ts'
 import type { Json } from '../lib/json/json-values.ts'
 
 /**
- * The object that the text says. What a model wrote otherwise is not lost and must not end its conversation: no schema
- * takes it for arguments, the client's tool says what is wrong, and the model may try again.
+ * The object in the text. Other text is kept in an object that no schema accepts, so that the conversation continues:
+ * the client's tool reports the problem, and the model may try again.
  */
 export function argumentsObject(text: string): Json {
   if (text.trim() === '') return {}

@@ -1,4 +1,4 @@
-/** The one way to an upstream. Implemented by `http/client` for the network. */
+/** The interface to upstreams. Implemented by `http/client` for the network. */
 import type { Secret } from '../lib/secret.ts'
 import type { GatewayError } from './errors.ts'
 
@@ -10,7 +10,7 @@ export interface ReadableFile {
   read(into: Uint8Array, at: number): number
 }
 
-/** A stretch of a file, read when the socket can take it. It must stay readable until the exchange is over. */
+/** A range of a file, read when the socket can take it. It must stay readable until the exchange is over. */
 export interface FilePiece {
   readonly file: ReadableFile
   readonly offset: number
@@ -25,9 +25,9 @@ export type BodyPiece = Uint8Array | FilePiece
 export interface UpstreamProxy {
   /** Equal for equal proxies with equal credentials; holds none of these. */
   readonly key: string
-  /** `host:port`, fit for messages. */
+  /** `host:port`, for messages. */
   readonly name: string
-  /** It is spoken to with TLS. */
+  /** The connection to the proxy uses TLS. */
   readonly secure: boolean
   /** A name or an address, without the brackets of IPv6. */
   readonly hostname: string
@@ -36,13 +36,13 @@ export interface UpstreamProxy {
   readonly authorization: Secret | undefined
 }
 
-/** Which proxy leads where. Compared by identity: what a URL was answered holds as long as the object does. */
+/** Chooses the proxy for a URL. Compared by identity: the choice for a URL never changes. */
 export interface ProxyRules {
-  /** undefined = straight to the upstream. Throws GatewayError when the proxy that is set cannot be used. */
+  /** undefined = a direct connection. Throws GatewayError when the configured proxy cannot be used. */
   proxyFor(url: URL): UpstreamProxy | undefined
 }
 
-/** Where and with which headers a call goes. On the forward lane it is made once per deployment and kept. */
+/** URL and headers of a call. On the forward lane it is made once per deployment and cached. */
 export interface CallHead {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
@@ -56,7 +56,7 @@ export interface UpstreamRequest {
   /** Sent one after another without being joined; `content-length` is their sum. */
   readonly body: readonly BodyPiece[]
   readonly timeouts: ExchangeTimeouts
-  /** Absent = straight to the upstream, whatever it is. */
+  /** Absent = a direct connection to every upstream. */
   readonly proxies?: ProxyRules | undefined
 }
 
@@ -72,9 +72,9 @@ export interface ExchangeTimeouts {
 
 /** Where the pieces of a body go. `data` may be called synchronously from within `pipe`. */
 export interface BodySink {
-  /** The bytes are the sink's to keep. */
+  /** The sink may keep the bytes. */
   data(bytes: Uint8Array): void
-  /** The body ended as its framing said it would. For a close-delimited body that proves nothing. */
+  /** The body ended as its framing said it would. A close-delimited body may be incomplete nevertheless. */
   end(): void
   /** Cut, stalled or malformed: `upstream-broken` or `upstream-timeout`. */
   fail(error: GatewayError): void
@@ -84,11 +84,11 @@ export interface BodySink {
 export interface UpstreamBody {
   /** The whole body. Rejects with `upstream-broken` when it is cut or larger than `bytesMax`. */
   bytes(bytesMax: number): Promise<Uint8Array>
-  /** The whole body when all of it is here already, and no promise is needed; undefined = ask for `bytes`. */
+  /** The whole body if it has already arrived, without a promise; undefined = call `bytes`. */
   whole?(bytesMax: number): Uint8Array | undefined
   /** Exactly one of `end` and `fail` follows, unless the body is cancelled. */
   pipe(sink: BodySink): void
-  /** Backpressure: stop and continue reading from the upstream. While paused the idle timer rests. */
+  /** Backpressure: stop and continue reading from the upstream. The idle timer is stopped meanwhile. */
   pause(): void
   resume(): void
 }
@@ -98,7 +98,7 @@ export interface AnswerHead {
   header(name: string): string | undefined
 }
 
-/** The head of an upstream's answer, and the way to its body. */
+/** An upstream's answer: its head, and its body. */
 export interface UpstreamResponse {
   readonly status: number
   /** First value by lower-case name. */
@@ -110,7 +110,7 @@ export interface UpstreamResponse {
 export interface UpstreamExchange {
   /** Rejects with GatewayError `upstream-unreachable`, `upstream-timeout` or `upstream-broken`. */
   readonly response: Promise<UpstreamResponse>
-  /** Closes the connection at once, whatever state the exchange is in. Nothing is called afterwards; idempotent. */
+  /** Closes the connection at once, in any state of the exchange. No callback follows; idempotent. */
   cancel(): void
 }
 

@@ -1,4 +1,4 @@
-/** A multipart form on its way through the gateway: its fields in memory, its large files on disk. */
+/** A received multipart form: its fields in memory, its large files on disk. */
 import type { BodyPiece } from './transport.ts'
 
 /** One part of a form. */
@@ -7,7 +7,7 @@ export interface UploadPart {
   readonly name: string
   /** Undefined = a field, not a file. */
   readonly filename: string | undefined
-  /** As the client said; undefined = it did not. */
+  /** As the client sent it; undefined = not sent. */
   readonly contentType: string | undefined
   readonly content: readonly BodyPiece[]
   readonly bytes: number
@@ -17,6 +17,6 @@ export interface UploadPart {
 export interface Upload {
   /** In the client's order. */
   readonly parts: readonly UploadPart[]
-  /** Lets go of the files: nothing can be read any more. Idempotent. */
+  /** Frees the files: nothing can be read afterwards. Idempotent. */
   close(): void
 }

@@ -20,15 +20,15 @@ export interface Usage {
   outputImageTokens?: number
   /** What is billed by other units than tokens, where a vendor reports it. */
   searchUnits?: number
-  /** Pictures made. */
+  /** Pictures generated. */
   images?: number
-  /** Seconds of audio heard or spoken. */
+  /** Seconds of audio, input or output. */
   audioSeconds?: number
   /** Characters of text to be spoken. */
   characters?: number
 }
 
-/** Who counted: the upstream, the gateway (a cut or silent stream), or nobody. */
+/** Who counted: the upstream, the gateway (a cut stream, or one without a report), or none of them. */
 export type UsageSource = 'upstream' | 'estimated' | 'none'
 
 /**
@@ -47,11 +47,11 @@ export interface Prices {
   readonly inputImage?: bigint
   readonly outputImage?: bigint
   readonly reasoning?: bigint
-  /** A picture made. */
+  /** A generated picture. */
   readonly image?: bigint
   /** A character to be spoken. */
   readonly character?: bigint
-  /** A second of audio, heard or spoken. */
+  /** A second of audio, input or output. */
   readonly audioSecond?: bigint
   /** A reranker's search unit. */
   readonly searchUnit?: bigint
@@ -79,5 +79,5 @@ export interface LaterPrices {
   readonly prices: Prices
 }
 
-/** Who says what a model costs: the catalogue that comes with the program, the operator, or nobody. */
+/** The source of a model's prices: the built-in catalogue, the operator, or none. */
 export type PriceSource = 'catalogue' | 'config' | 'unknown'

@@ -1,4 +1,4 @@
-/** JSON bodies and queries checked by a schema: strict, nothing given twice, every problem named at once. */
+/** JSON bodies and queries checked by a schema: strict, no duplicates, all problems reported at once. */
 import type { z } from 'zod'
 import type { HttpRequest } from '../core/request.ts'
 import { GatewayError, unprocessable } from '../core/errors.ts'
@@ -6,24 +6,24 @@ import { checkEncoding, readBody } from '../core/request.ts'
 import { fieldsOf, problemsIn } from '../core/schema-problems.ts'
 import { JsonBody, JsonBodyError } from '../lib/json/json-body.ts'
 
-/** Enough for what administers; who takes texts of clients gives the configured limit. */
+/** For administration; endpoints that take prompts pass the configured limit. */
 const bytesMaxDefault = 1024 * 1024
 
 /**
- * Reads and checks a JSON body; none = an empty object. Throws 400 for what is not one JSON object, 422 for what the
- * schema refuses.
+ * Reads and checks a JSON body; no body counts as an empty object. Throws 400 unless it is one JSON object, 422 for
+ * what the schema refuses.
  */
 export async function readJsonAs<T>(
   { headers, body }: HttpRequest,
   schema: z.ZodType<T>,
   bytesMax = bytesMaxDefault,
 ): Promise<T> {
-  checkEncoding(headers)
+  checkEncoding(headers.get('content-encoding'))
   const bytes = await readBody(body, bytesMax)
   return check(schema, bytes.length === 0 ? {} : parsed(bytes), 'body')
 }
 
-/** Checks a body that was read. Throws 400 for what is not one JSON object, 422 for what the schema refuses. */
+/** Checks a body that was read. Throws 400 unless it is one JSON object, 422 for what the schema refuses. */
 export function checkJson<T>(body: JsonBody, schema: z.ZodType<T>): T {
   return check(schema, parsed(body.bytes), 'body')
 }

@@ -1,19 +1,19 @@
 import type { Endpoint } from '../core/endpoint.ts'
-import { assistantEndpoints } from './assistants.ts'
-import { speech, transcriptions, translations } from './audio.ts'
-import { batchEndpoints } from './batches.ts'
-import { chatCompletions } from './chat-completions.ts'
-import { completions } from './completions.ts'
-import { cursorCompletions } from './cursor.ts'
-import { embeddings } from './embeddings.ts'
-import { fileEndpoints } from './files.ts'
-import { geminiEndpoints } from './gemini.ts'
-import { imageEdits, imageVariations, images } from './images.ts'
-import { liveliness, metrics, readiness } from './health.ts'
-import { keyBlock, keyDelete, keyGenerate, keyInfo, keyList, keyUnblock, keyUpdate } from './keys.ts'
-import { messages, messagesCountTokens } from './messages.ts'
-import { modelInfo, modelsList, modelsOne } from './models.ts'
-import { moderations } from './moderations.ts'
+import { assistantEndpoints } from './stored-objects/assistants.ts'
+import { speech, transcriptions, translations } from './model-calls/audio.ts'
+import { batchEndpoints } from './stored-objects/batches.ts'
+import { chatCompletions } from './model-calls/chat-completions.ts'
+import { completions } from './model-calls/completions.ts'
+import { cursorCompletions } from './model-calls/cursor.ts'
+import { embeddings } from './model-calls/embeddings.ts'
+import { fileEndpoints } from './stored-objects/files.ts'
+import { geminiEndpoints } from './model-calls/gemini.ts'
+import { imageEdits, imageVariations, images } from './model-calls/images.ts'
+import { liveliness, metrics, readiness } from './administration/health.ts'
+import { keyBlock, keyDelete, keyGenerate, keyInfo, keyList, keyUnblock, keyUpdate } from './administration/keys.ts'
+import { messages, messagesCountTokens } from './model-calls/messages.ts'
+import { modelInfo, modelsList, modelsOne } from './utilities/models.ts'
+import { moderations } from './model-calls/moderations.ts'
 import { openapiEndpoints } from './openapi.ts'
 import {
   responsesCancel,
@@ -22,16 +22,17 @@ import {
   responsesInputItems,
   responsesInputTokens,
   responsesRetrieve,
-} from './responses.ts'
-import { rerank, rerankTwo } from './rerank.ts'
-import { spendLogs } from './spend.ts'
-import { threadEndpoints } from './threads.ts'
+} from './model-calls/responses.ts'
+import { rerank, rerankTwo } from './model-calls/rerank.ts'
+import { spendLogs } from './administration/spend.ts'
+import { runEndpoints } from './stored-objects/runs.ts'
+import { threadEndpoints } from './stored-objects/threads.ts'
 import {
   supportedCompatParams,
   supportedOpenaiParams,
   tokenCounterEndpoint,
   transformRequestEndpoint,
-} from './utils.ts'
+} from './utilities/utils.ts'
 
 const working: Endpoint[] = [
   chatCompletions,
@@ -45,6 +46,7 @@ const working: Endpoint[] = [
   responsesInputItems,
   ...assistantEndpoints,
   ...threadEndpoints,
+  ...runEndpoints,
   ...fileEndpoints,
   ...batchEndpoints,
   embeddings,

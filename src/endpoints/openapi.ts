@@ -27,7 +27,7 @@ export function openapiEndpoints(others: readonly Endpoint[]): Endpoint[] {
     },
     handle(request, services) {
       const { version } = services
-      const { headerPrefix } = services.settings()
+      const { headerPrefix } = services.current.settings
       const key = `${version} ${headerPrefix}`
       if (made?.key !== key) {
         const bytes = Buffer.from(JSON.stringify(openapiDocument(all, { version, headerPrefix })))

@@ -1,4 +1,4 @@
-/** The front door: one parsed path, one match, authentication before the body, one place that answers errors. */
+/** The entry of all requests: matches the path once, authenticates before the body is read, answers errors. */
 import { randomUUIDv7 } from 'bun'
 import { jsonAnswer } from '../core/answer.ts'
 import type { Answer } from '../core/answer.ts'
@@ -10,28 +10,28 @@ import type { HttpRequest, IncomingRequest, RequestHeaders } from '../core/reque
 import { openaiErrorBody } from '../formats/openai/error.ts'
 import { PathTable } from '../lib/path-table.ts'
 
-/** What the door is made of. `endpoints` are laid out once; everything else is asked anew for each request. */
+/** `endpoints` are indexed once; everything else is used for each request. */
 interface FrontDoorParts {
   readonly endpoints: readonly Endpoint[]
   readonly services: Services
   /** Asked in order for every request that needs a key. */
   readonly policies: readonly RequestPolicy[]
-  /** Failures that are the gateway's own; the client sees only that there was one. */
+  /** Called for internal errors, whose details the client does not see. */
   reportInternal(error: GatewayError, request: { method: string; path: string; id: string }): void
   metricsRequireKey(): boolean
 }
 
-/** Answers whatever comes in: requests, what could not be read as one, and clients for whom there is no room. */
+/** Answers requests, malformed ones, and clients beyond the limit of connections. */
 export interface FrontDoor {
   /** Never throws and never rejects. */
   handle(request: IncomingRequest): Answer | Promise<Answer>
-  /** For what could not be read as a request. */
+  /** For a request that could not be parsed. */
   refuse(refusal: { readonly status: number; readonly message: string }): Answer
-  /** Refuses a request for reasons outside of it, in its path's dialect; what needs no key is answered all the same. */
+  /** Refuses a request with `error` in its path's dialect; endpoints without a key are answered nevertheless. */
   turnAway(request: IncomingRequest, error: GatewayError): Answer | Promise<Answer>
 }
 
-/** Endpoints may share a path where their methods differ; of two with the same method the later one counts. */
+/** Endpoints may share a path where their methods differ; of two with the same method the later one is used. */
 export function createFrontDoor(parts: FrontDoorParts): FrontDoor {
   const table = new PathTable<Map<string, Endpoint>>()
   for (const endpoint of parts.endpoints)
@@ -53,7 +53,7 @@ export function createFrontDoor(parts: FrontDoorParts): FrontDoor {
     },
     turnAway(request, error) {
       const endpoint = table.find(request.path)?.value.get(request.method)
-      // Whoever asks for the health of a gateway with too many clients would restart it if nobody answered.
+      // Without an answer to its health checks a gateway with too many clients would be restarted.
       if (endpoint?.auth === 'none') return this.handle(request)
       return withCors(request.headers, errorAnswer(error, { body: endpoint?.errorBody }))
     },
@@ -67,7 +67,7 @@ function publicHead(method: string, methods: ReadonlyMap<string, Endpoint>): End
   return get?.auth === 'none' ? get : undefined
 }
 
-/** Asks the policies, then hands over. Stays synchronous as long as nothing has to be waited for. */
+/** Asks the policies, then calls the endpoint. Synchronous unless a policy returns a promise. */
 function admit(parts: FrontDoorParts, endpoint: Endpoint, request: HttpRequest): Answer | Promise<Answer> {
   const open = endpoint.auth === 'none' && !(request.path === '/metrics' && parts.metricsRequireKey())
   const head = new AdmittedHead(request, endpoint.auth === 'admin' ? 'admin' : 'key')
@@ -78,20 +78,18 @@ function admit(parts: FrontDoorParts, endpoint: Endpoint, request: HttpRequest):
   }
 }
 
-/** What the policies see of a request, and what they say of it. */
+/** The request as policies see it, with the caller and headers that they set. */
 class AdmittedHead implements RequestHead {
   readonly auth: RequestHead['auth']
+  readonly headers: RequestHeaders
   caller: Caller | undefined = undefined
   answerHeaders: Record<string, string> | undefined = undefined
   readonly #request: HttpRequest
 
   constructor(request: HttpRequest, auth: RequestHead['auth']) {
     this.#request = request
+    this.headers = request.headers
     this.auth = auth
-  }
-
-  get headers(): RequestHeaders {
-    return this.#request.headers
   }
 
   get query(): URLSearchParams {
@@ -165,12 +163,12 @@ const nothing = (): Answer => ({ status: 200, headers: {}, body: null })
 
 function notFound({ method, path, headers }: HttpRequest): Answer {
   if (method === 'HEAD' && (path === '/' || path === '/api/hello')) return withCors(headers, nothing())
-  const why = `there is no ${method} ${path.slice(0, 200)}${slipIn(path)}; see /docs for the API`
+  const why = `there is no ${method} ${path.slice(0, 200)}${hintFor(path)}; see /docs for the API`
   return withCors(headers, errorAnswer(new GatewayError('not-found', why)))
 }
 
-/** What base URLs are often given with. */
-function slipIn(path: string): string {
+/** The frequent mistakes in base URLs. */
+function hintFor(path: string): string {
   if (path.startsWith('/v1/v1/')) return '; the path has /v1 twice: leave one out of the base URL'
   return path.startsWith('//') ? '; the path begins with two slashes: end the base URL without one' : ''
 }
@@ -183,7 +181,7 @@ function otherMethod({ method, headers }: HttpRequest, methods: ReadonlyMap<stri
   return withCors(headers, answer)
 }
 
-/** Browsers may call from anywhere: there are no cookies here, only keys. A fixed list of headers breaks clients. */
+/** Every origin is allowed: requests carry keys, never cookies. A fixed list of headers would break clients. */
 function preflight({ headers }: HttpRequest): Answer {
   return {
     status: 204,
@@ -197,7 +195,7 @@ function preflight({ headers }: HttpRequest): Answer {
   }
 }
 
-/** Only for browsers: everyone else saves the work. */
+/** Only for browsers, which send `origin`. */
 function withCors(headers: RequestHeaders, answer: Answer): Answer {
   if (!headers.has('origin')) return answer
   const cors = {

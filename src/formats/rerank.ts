@@ -3,34 +3,31 @@
  * "Reranker API"). Both send the same body; answers differ by path.
  */
 import { GatewayError } from '../core/errors.ts'
+import * as type from '../core/fields.ts'
 import type { ForwardRules, Inspection, UnaryFormat } from '../core/format.ts'
 import type { RerankRequest, RerankResult } from '../core/rerank.ts'
 import type { Usage } from '../core/usage.ts'
 import type { JsonBody } from '../lib/json/json-body.ts'
 import type { Edit } from '../lib/json/json-body.ts'
 import {
-  booleanField,
   checkFields,
-  gatewayFields,
-  integerBetween,
   isInteger,
   isObject,
   parseChecked,
   ProblemList,
   readField,
-  stringArray,
-  stringField,
   textOf,
-  unknownFields,
 } from './common/field-checks.ts'
-import type { Check, Fields, ProblemList as Problems } from './common/field-checks.ts'
+import type { Fields } from './common/field-checks.ts'
+import { checkRequired, fieldTable, readFields } from './common/field-table.ts'
+import { commonEdits } from './common/forward-edits.ts'
 import { readOverrides } from './common/overrides.ts'
 import { openaiErrorBody } from './openai/error.ts'
-import { readAnswer } from './openai/forward.ts'
+import { editedAnswer, readAnswerWith } from './common/whole-answer.ts'
 
 const documentsMax = 10_000
 
-function checkDocuments(value: unknown, problems: Problems): void {
+function checkDocuments(value: unknown, problems: ProblemList): void {
   const what = 'an array of texts, or of objects such as {"text": ...}'
   if (!Array.isArray(value)) return problems.wrong(['documents'], what, value)
   if (value.length === 0 || value.length > documentsMax)
@@ -46,43 +43,34 @@ function checkDocuments(value: unknown, problems: Problems): void {
   }
 }
 
-function checkQuery(value: unknown, problems: Problems): void {
-  if (typeof value !== 'string') problems.wrong(['query'], 'a string', value)
-  else if (value === '') problems.outOfRange(['query'], 'a string that is not empty', value)
-}
+const documentList = { type: 'array', minItems: 1, items: type.anyOf(type.text, { type: 'object' }) }
 
-const rerankChecks: ReadonlyMap<string, Check> = new Map<string, Check>([
-  ['model', stringField('model')],
-  ['query', checkQuery],
-  ['documents', checkDocuments],
-  ['top_n', integerBetween('top_n', 1)],
-  ['return_documents', booleanField('return_documents')],
-  ['rank_fields', stringArray('rank_fields')],
-  ['max_tokens_per_doc', integerBetween('max_tokens_per_doc', 1)],
-  ['user', stringField('user')],
-])
-/** `return_documents` stays among the others: this file reads it from there. */
-const knownFields: ReadonlySet<string> = new Set([
-  'model',
-  'query',
-  'documents',
-  'top_n',
-  'rank_fields',
-  'max_tokens_per_doc',
-  'user',
+/** The fields of the body, with their checks. */
+export const rerankTable = fieldTable<RerankRequest>([
+  { name: 'model', schema: type.text, required: true },
+  { name: 'query', schema: type.filledText, required: 'a string' },
+  { name: 'documents', schema: documentList, required: 'an array of texts', check: checkDocuments },
+  {
+    name: 'top_n',
+    schema: type.integer(1),
+    property: 'topN',
+    description: 'How many of the best; all when left out.',
+  },
+  // This file reads it from among the extra fields.
+  { name: 'return_documents', schema: type.boolean, extra: true },
+  { name: 'rank_fields', schema: type.texts, description: 'Fields of documents that are objects, in this order.' },
+  { name: 'max_tokens_per_doc', schema: type.integer(1), property: 'maxTokensPerDocument' },
+  { name: 'user', schema: type.text, property: 'user' },
 ])
 
 function inspect(body: JsonBody): Inspection {
   const list = new ProblemList()
-  checkFields(body, rerankChecks, list)
-  // Of large documents only the presence is known.
-  const isMissing = (name: string) => !body.has(name) || (body.sizeOf(name) <= 4 && readField(body, name) === null)
-  if (isMissing('query')) list.wrong(['query'], 'a string', undefined)
-  if (isMissing('documents')) list.wrong(['documents'], 'an array of texts', undefined)
+  checkFields(body, rerankTable.checks, list)
+  checkRequired(body, rerankTable, list)
   return { model: textOf(body, 'model'), stream: false, endUser: textOf(body, 'user'), problems: list.problems }
 }
 
-/** The documents as they were sent, to be given back. A symbol: it is copied with the request and never becomes JSON. */
+/** The documents as they were sent, to be returned. A symbol is copied with the request and never becomes JSON. */
 const sentDocuments = Symbol('sent documents')
 
 interface MarkedRequest extends RerankRequest {
@@ -91,19 +79,17 @@ interface MarkedRequest extends RerankRequest {
 
 function decodeAs(format: string): (body: JsonBody) => RerankRequest {
   return body => {
-    const fields = parseChecked(body, rerankChecks)
+    const fields = parseChecked(body, rerankTable.checks)
     const documents = fields.documents as unknown[]
     const wanted = wantedFields(fields.rank_fields)
     const request: MarkedRequest = {
       model: textOf(body, 'model'),
       query: fields.query as string,
       documents: documents.map(one => documentText(one, wanted)),
-      extra: { format, fields: unknownFields(fields, knownFields) },
+      extra: { format, fields: {} },
       [sentDocuments]: documents,
     }
-    if (typeof fields.top_n === 'number') request.topN = fields.top_n
-    if (typeof fields.max_tokens_per_doc === 'number') request.maxTokensPerDocument = fields.max_tokens_per_doc
-    if (typeof fields.user === 'string') request.user = fields.user
+    readFields(fields, rerankTable, request, request.extra.fields)
     return request
   }
 }
@@ -121,7 +107,7 @@ function documentText(value: unknown, wanted: ReadonlyMap<unknown, number> | und
   return names.map(name => `${name}: ${lineOf(document[name])}`).join('\n')
 }
 
-/** The fields to look at and their places in the order; undefined = all. Made once: there may be thousands of documents. */
+/** The fields to read and their order; undefined = all. Made once a call, which may have thousands of documents. */
 function wantedFields(rankFields: unknown): ReadonlyMap<unknown, number> | undefined {
   return Array.isArray(rankFields) && rankFields.length > 0
     ? new Map(rankFields.map((name, at) => [name, at]))
@@ -177,18 +163,13 @@ const objectOf = (value: unknown): Fields => (isObject(value) ? value : {})
 function forwardRules(more: (body: JsonBody) => { edits: Edit[]; dropped: string[] }): ForwardRules {
   return {
     edits(body, quirks) {
-      const { edits, dropped } = more(body)
-      for (const name of body.names()) {
-        const isRefused = quirks.drop?.includes(name) ?? false
-        if (isRefused) dropped.push(name)
-        if (isRefused || gatewayFields.has(name)) edits.push({ remove: name })
-      }
-      return { edits, dropped }
+      const [own, common] = [more(body), commonEdits(body, quirks)]
+      return { edits: [...own.edits, ...common.edits], dropped: [...own.dropped, ...common.dropped] }
     },
     answer(bytes, publicModel) {
-      const body = readAnswer(bytes, 'results')
-      const pieces = body.edited(body.has('model') ? [{ set: 'model', json: JSON.stringify(publicModel) }] : [])
-      return { body: pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces), usage: readUsage(body) }
+      const body = readAnswerWith(bytes, 'results')
+      const edits = body.has('model') ? [{ set: 'model', json: JSON.stringify(publicModel) }] : []
+      return { body: editedAnswer(body, edits), usage: readUsage(body) }
     },
     relay() {
       throw new GatewayError('internal', 'reranking is never streamed')

@@ -3,13 +3,16 @@ import type { Reply } from '../core/answer.ts'
 import type { Call } from '../core/call.ts'
 import type { GatewayError } from '../core/errors.ts'
 import { admitCall, admitted } from './admission.ts'
-import type { AdmissionTaker } from './admission.ts'
+import type { AdmissionReceiver } from './admission.ts'
 
 const settle = () => Bun.sleep(1)
 
-function taker() {
+function receiverOf({ client }: Call) {
   const told: string[] = []
-  const one: AdmissionTaker = {
+  const one: AdmissionReceiver = {
+    get ended() {
+      return client.left
+    },
     admitted: () => void told.push('admitted'),
     answered: () => void told.push('answered'),
     failed: thrown => void told.push((thrown as GatewayError).kind),
@@ -35,10 +38,10 @@ function leaving(reply?: Reply) {
 
 test('a client that leaves while a policy waits is the end: no further policy takes anything for its call', async () => {
   const { call, policies, asked } = leaving()
-  const { one, told } = taker()
+  const { one, told } = receiverOf(call)
   admitCall(call, policies, one)
   await Bun.sleep(5)
-  expect([told, asked]).toEqual([['client-closed'], []])
+  expect([told, asked]).toEqual([[], []])
   const other = leaving()
   expect(await admitted(other.call, other.policies).catch((error: GatewayError) => error.kind)).toBe('client-closed')
   expect(other.asked).toEqual([])
@@ -48,8 +51,8 @@ test('the stream that a policy answers with too late is cancelled', async () => 
   let cancelled = 0
   const stream = { pipe() {}, resume() {}, cancel: () => void cancelled++ }
   const { call, policies } = leaving({ status: 200, contentType: 'text/plain', body: stream })
-  const { one, told } = taker()
+  const { one, told } = receiverOf(call)
   admitCall(call, policies, one)
   await Bun.sleep(5)
-  expect([told, cancelled]).toEqual([['client-closed'], 1])
+  expect([told, cancelled]).toEqual([[], 1])
 })

@@ -1,21 +1,21 @@
-/** Asks the policies of a call, in their order. Only a policy that has to wait makes the call wait. */
+/** Asks the policies of a call, in order. Synchronous unless a policy returns a promise. */
 import type { Reply } from '../core/answer.ts'
 import type { Call } from '../core/call.ts'
+import { GatewayError } from '../core/errors.ts'
 import type { AttemptEnd, Policy } from '../core/policy.ts'
-import { clientClosed } from '../core/request.ts'
 
 type Admit = NonNullable<Policy['admit']>
 
-/** The policies by what they are asked for: made once, so that a call asks no policy for what it does not have. */
+/** The policies grouped by their methods: made once, so that calls skip policies without the method. */
 export interface CallPolicies {
   readonly head: readonly Admit[]
   readonly body: readonly Admit[]
-  /** Those of `body` that are asked where nothing is sent yet: for the lines of a batch's input file, for previews. */
+  /** Those of `body` that also apply where nothing is sent: to the lines of a batch's input file, and to previews. */
   readonly dryRun: readonly Admit[]
   readonly answer: readonly (Policy & Required<Pick<Policy, 'answer'>>)[]
   readonly failed: readonly NonNullable<Policy['failed']>[]
   attempted(call: Call, attempt: AttemptEnd): void
-  /** The last policy is told first: the one that records. */
+  /** In reverse order: the last policy records the call. */
   readonly settled: readonly NonNullable<Policy['settled']>[]
 }
 
@@ -31,14 +31,16 @@ export function callPolicies(policies: readonly Policy[]): CallPolicies {
     answer: policies.flatMap(policy => (policy.answer ? [{ ...policy, answer: policy.answer.bind(policy) }] : [])),
     failed: policies.flatMap(policy => (policy.failed ? [policy.failed.bind(policy)] : [])),
     attempted(call, attempt) {
-      for (const tell of attempted) tell(call, attempt)
+      for (const report of attempted) report(call, attempt)
     },
     settled: policies.flatMap(policy => (policy.settled ? [policy.settled.bind(policy)] : [])).reverse(),
   }
 }
 
-/** Who goes on with a call; exactly one of the three is called, at once where no policy had to wait. */
-export interface AdmissionTaker {
+/** Continues a call; exactly one method is called, synchronously unless a policy had to wait. */
+export interface AdmissionReceiver {
+  /** The call is settled, as its client has left: no further policy is asked. */
+  readonly ended: boolean
   admitted(): void
   /** A policy has answered the call. */
   answered(reply: Reply): void
@@ -46,53 +48,59 @@ export interface AdmissionTaker {
 }
 
 /**
- * Asks `policies` from number `from` on. Throws what a policy throws at once; what one rejects with, `taker` is told.
+ * Asks `policies` from number `from` on. Throws what a policy throws synchronously; a rejection is passed to
+ * `receiver`.
  */
-export function admitCall(call: Call, policies: readonly Admit[], taker: AdmissionTaker, from = 0): void {
+export function admitCall(call: Call, policies: readonly Admit[], receiver: AdmissionReceiver, from = 0): void {
   for (let at = from; at < policies.length; at++) {
     const asked = policies[at]!(call)
     if (asked === undefined) continue
-    if (asked instanceof Promise) return admitLater(call, policies, taker, { asked, next: at + 1 })
-    return taker.answered(asked)
+    if (asked instanceof Promise) return admitLater(call, policies, receiver, { asked, next: at + 1 })
+    return receiver.answered(asked)
   }
-  taker.admitted()
+  receiver.admitted()
 }
 
 type Waiting = { readonly asked: Promise<void | Reply>; readonly next: number }
 
-/** A function of its own: closures would cost every call an environment for its variables. */
-function admitLater(call: Call, policies: readonly Admit[], taker: AdmissionTaker, { asked, next }: Waiting): void {
+/** A separate function, so that calls without a promise allocate no closures. */
+function admitLater(
+  call: Call,
+  policies: readonly Admit[],
+  receiver: AdmissionReceiver,
+  { asked, next }: Waiting,
+): void {
   asked
     .then(reply => {
-      checkClient(call, reply)
-      if (reply) taker.answered(reply)
-      else admitCall(call, policies, taker, next)
+      if (receiver.ended) return cancelLate(reply)
+      if (reply) receiver.answered(reply)
+      else admitCall(call, policies, receiver, next)
     })
-    .catch(thrown => taker.failed(thrown))
+    .catch(thrown => receiver.failed(thrown))
+}
+
+/** The stream of a reply that no client waits for any more. */
+function cancelLate(reply: void | Reply): void {
+  if (reply && typeof reply.body === 'object' && 'cancel' in reply.body) reply.body.cancel()
 }
 
 /**
- * After a wait: throws when the client has left meanwhile. The call is settled then, and nothing would give back what
- * further policies take.
+ * As a promise: the Reply of the policy that answered, or undefined when all have let the call pass. Rejects with
+ * `client-closed` when the client leaves meanwhile.
  */
-function checkClient({ client }: Call, reply: void | Reply): void {
-  if (!client.left) return
-  if (reply && typeof reply.body === 'object' && 'cancel' in reply.body) reply.body.cancel()
-  throw clientClosed()
-}
-
-/** As a promise: the Reply of the policy that answered, or undefined when all have let the call pass. */
 export async function admitted(call: Call, policies: readonly Admit[]): Promise<Reply | undefined> {
   for (const admit of policies) {
-    const asked = admit(call)
-    const reply = asked instanceof Promise ? await asked : asked
-    if (asked instanceof Promise) checkClient(call, reply)
+    const reply = await admit(call)
+    if (call.client.left) {
+      cancelLate(reply)
+      throw new GatewayError('client-closed', 'the client left before its call was admitted')
+    }
     if (reply) return reply
   }
   return undefined
 }
 
-/** For what is not sent yet: all policies are asked, also behind one that would answer. Rejects with a refusal. */
+/** Where nothing is sent: asks all policies, also those after one that would answer. Rejects with a refusal. */
 export async function admitDryRun(call: Call, policies: CallPolicies): Promise<void> {
   for (const admit of policies.dryRun) await admit(call)
 }

@@ -1,20 +1,20 @@
-/** Proves to an upstream who calls, where a fixed header is not enough: signatures and short-lived tokens. */
+/** Authenticates calls to upstreams where a fixed header is not enough: signatures and short-lived tokens. */
 import { GatewayError } from '../core/errors.ts'
 import type { Authorization, SignableCall, Target } from '../core/provider.ts'
 import type { BodyPiece, Transport, UpstreamRequest } from '../core/transport.ts'
 import type { Clock } from '../lib/clock.ts'
 
 const tokenAnswerBytesMax = 1024 * 1024
-/** A token is fetched anew this long before it dies, so that none dies on its way. */
+/** A token is replaced this long before it expires, so that none expires in transit. */
 const marginMs = 60_000
 
 interface HeldToken {
   readonly token: Promise<string>
-  /** Infinity while it is being fetched. */
+  /** Infinity while it is fetched. */
   freshUntilMs: number
 }
 
-/** Adds what `Authorization` asks for to calls; keeps tokens, one per target. */
+/** Adds the headers of `Authorization` to calls; caches tokens, one per target. */
 export class Authorizer {
   readonly #transport: Transport
   readonly #clock: Clock
@@ -25,14 +25,14 @@ export class Authorizer {
     this.#clock = clock
   }
 
-  /** The request with the proof in its headers. Rejects with `upstream-credentials` when no token is to be had. */
+  /** The request with its authentication headers. Rejects with `upstream-credentials` when no token can be fetched. */
   async authorize(request: UpstreamRequest, target: Target, authorization: Authorization): Promise<UpstreamRequest> {
     const token = await this.#token(target, authorization, request)
     const epochMs = this.#clock.epochMs()
     const call: SignableCall = {
       method: request.method,
       ...request.head,
-      // Asked for only by those that sign every byte; a file is then in memory as a whole.
+      // Used only by signatures over the body, for which files are read into memory as a whole.
       get body() {
         return request.body.map(bytesOfPiece)
       },

@@ -1,10 +1,10 @@
-/** Work that goes on after its request was answered: bounded, and ended before the program ends. */
+/** Work that continues after its request was answered: limited in number, and ended before the program ends. */
 import type { DetachedRuns } from '../core/ports.ts'
 
 const runsMax = 1000
 const stopMs = 5000
 
-/** At most 1000 runs, one for an id. What a run throws is dropped: it has to report by itself. */
+/** At most 1000 runs, one for an id. Errors of a run are ignored: it must report them itself. */
 export class DetachedWork implements DetachedRuns {
   readonly #runs = new Map<string, { controller: AbortController; done: Promise<void> }>()
   #stopped = false
@@ -21,7 +21,7 @@ export class DetachedWork implements DetachedRuns {
     this.#runs.get(id)?.controller.abort()
   }
 
-  /** Aborts what still runs and waits for its last words, for a few seconds at most. */
+  /** Aborts all runs and waits for their end, for a few seconds at most. */
   async stop(): Promise<void> {
     this.#stopped = true
     const runs = [...this.#runs.values()]

@@ -1,4 +1,4 @@
-/** Watches one running call: the client's leaving ends what is under way upstream, and the call is settled once. */
+/** Controls one running call: cancels the upstream exchange when the client leaves, settles the call once. */
 import type { Call } from '../core/call.ts'
 import type { GatewayError } from '../core/errors.ts'
 import type { Outcome } from '../core/operation.ts'
@@ -7,17 +7,17 @@ import type { Client } from '../core/request.ts'
 import type { UpstreamExchange } from '../core/transport.ts'
 
 /**
- * Told once how a call ended. `status` is what the client got: a stream that broke off still says 200. `error` is
+ * Called once with the end of a call. `status` is what the client got: 200 also for a stream that broke off. `error` is
  * undefined after a success without any failure.
  */
 export type Settle = (call: Call, outcome: Outcome, status: number, error: GatewayError | undefined) => void
 
-/** One per call. It listens for the client from the beginning; a client that left before that is seen by `left`. */
+/** One per call. Listens for the client's leaving from the start; `left` is true for one that left before. */
 export class CallControl {
   readonly call: Call
-  /** Answers the client when it leaves: what was under way never comes back. */
+  /** Ends the call when the client leaves: the cancelled exchange reports nothing. */
   onLeft: ((error: GatewayError) => void) | undefined
-  /** The stream that flows to the client: it can tell of an end that the gateway itself makes. */
+  /** The stream to the client, which can report an end that the gateway decides. */
   stream: { interrupted(error: GatewayError): void } | undefined
   readonly #settle: Settle
   #settled = false
@@ -35,7 +35,7 @@ export class CallControl {
     if (client.left) this.#left = true
     else
       client.onLeft(why => {
-        // The call may go on for another client, in the background.
+        // The call may continue for another client, in the background.
         if (this.call.client !== client) return
         if (why.kind === 'client-closed') this.clientLeft()
         else this.#interrupted(why)
@@ -50,14 +50,14 @@ export class CallControl {
     return this.#left
   }
 
-  /** Idempotent: the first one decides how the call ended. */
+  /** Idempotent: the first call decides the outcome. */
   settle(outcome: Outcome, status: number, error?: GatewayError): void {
     if (this.#settled) return
     this.#settled = true
     this.#settle(this.call, outcome, status, error)
   }
 
-  /** From here on the call is for `client`; what becomes of the one before changes nothing. */
+  /** Continues the call for `client`; the previous one no longer matters. */
   continueFor(client: Client): void {
     this.call.client = client
     this.#left = false
@@ -65,19 +65,19 @@ export class CallControl {
     if (this.#left) this.clientLeft()
   }
 
-  /** The exchange that is to be cancelled when the client leaves, at once if it has left. */
-  carries(exchange: UpstreamExchange, nowMs: number): void {
+  /** Sets the exchange to be cancelled when the client leaves; cancels it at once if it has left. */
+  setExchange(exchange: UpstreamExchange, nowMs: number): void {
     this.#exchange = exchange
     this.#sentMs = nowMs
     if (this.#left) exchange.cancel()
   }
 
-  /** The exchange has answered, whole or with the beginning of a stream: from here on the time is the gateway's. */
+  /** The exchange has answered, whole or with the beginning of a stream: the wait for the upstream ends. */
   answered(nowMs: number): void {
     this.call.upstreamMs += nowMs - this.#sentMs
   }
 
-  /** The exchange has failed: nothing of it may go on. */
+  /** The exchange has failed and is cancelled. */
   failed(nowMs: number): void {
     if (!this.#exchange) return
     this.call.upstreamMs += nowMs - this.#sentMs
@@ -94,7 +94,7 @@ export class CallControl {
     this.onLeft?.(error)
   }
 
-  /** The gateway stops and waits no longer. */
+  /** The gateway stops and no longer waits for the call. */
   #interrupted(error: GatewayError): void {
     this.#left = true
     if (this.stream) return this.stream.interrupted(error)

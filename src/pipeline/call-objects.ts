@@ -1,4 +1,4 @@
-/** A call about stored objects (files, batches): through the same policies and the same settlement as a model's. */
+/** A call about stored objects (files, batches): with the same policies and settlement as a call of a model. */
 import type { Answer } from '../core/answer.ts'
 import type { Call } from '../core/call.ts'
 import type { AdmittedLine, BatchLine, ObjectCall, Services } from '../core/endpoint.ts'
@@ -16,10 +16,10 @@ import { takeForm } from './serve.ts'
 import type { ServeParts } from './serve.ts'
 import { settler } from './settle.ts'
 
-/** Bytes of a JSON body about stored objects. */
+/** Limit of a JSON body about stored objects. */
 const jsonBytesMax = 1024 * 1024
 
-/** Binds the parts. A refusal or failure is settled, then thrown for the front door to answer. */
+/** Binds the parts. A refusal or failure is settled, then thrown for `endpoints/router.ts` to answer. */
 export function createCallObjects(parts: ServeParts): Services['callObjects'] {
   const settle = settler(parts)
   return async (request, caller, asked) => {
@@ -53,13 +53,13 @@ async function run(parts: ServeParts, request: HttpRequest, asked: ObjectCall, c
 
 async function admitBody(parts: ServeParts, request: HttpRequest, { body }: ObjectCall, control: CallControl) {
   const { call } = control
-  if (body !== 'none') checkEncoding(request.headers)
+  if (body !== 'none' && call.contentEncoding !== null) checkEncoding(call.contentEncoding)
   if (body === 'form') call.body = await takeForm(parts, request, control)
   if (body === 'json') call.body = await jsonBody(request)
   return admitted(call, parts.policies.body)
 }
 
-/** No body is as good as an empty object. */
+/** A missing body counts as an empty object. */
 async function jsonBody({ body }: HttpRequest): Promise<JsonBody> {
   const bytes = await readBody(body, jsonBytesMax)
   return readJsonBody(bytes.length === 0 ? Buffer.from('{}') : bytes)

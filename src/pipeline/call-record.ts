@@ -1,6 +1,6 @@
-/** The record of one call, made when the caller is known. A class, so that every call has one shape in memory. */
+/** The state of one call, created when the caller is known. A class, so that all calls share one hidden class. */
 import type { Reply } from '../core/answer.ts'
-import type { AskedCall, Call, CallBounds } from '../core/call.ts'
+import type { AskedCall, Call, CallBounds, FallbackModel } from '../core/call.ts'
 import type { Caller } from '../core/caller.ts'
 import type { ChatEvent } from '../core/chat.ts'
 import type { Deployment } from '../core/deployment.ts'
@@ -11,18 +11,19 @@ import type { CallInput, InputEdit } from '../core/input.ts'
 import { noOverrides } from '../core/overrides.ts'
 import type { RequestOverrides } from '../core/overrides.ts'
 import type { Operation } from '../core/operation.ts'
-import type { ModelDirectory } from '../core/ports.ts'
+import type { CurrentConfiguration, ModelDirectory } from '../core/ports.ts'
 import type { Client, HttpRequest } from '../core/request.ts'
 import type { Usage, UsageSource } from '../core/usage.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { JsonBody } from '../lib/json/json-body.ts'
-import { decodeInput } from './input.ts'
+import { decodeInput, ownBody } from './input.ts'
 import { hubReply } from './reply.ts'
 
-/** What all calls are made with. `models` is asked once per call: a reload replaces the directory. */
+/** What all calls are made with. */
 export interface CallParts {
   readonly clock: Clock
-  models(): ModelDirectory
+  /** Read once for each call: a reload replaces what is in it. */
+  readonly current: CurrentConfiguration
   /** `Call.bounds` by the rules of prices (`accounts/cost-bounds.ts`). */
   boundsOf(call: Call): CallBounds
 }
@@ -34,6 +35,8 @@ interface CallStart {
   readonly caller: Caller
   readonly client: Client
   readonly userAgent: string
+  readonly clientAddress: string
+  readonly contentEncoding: string | null
   readonly format: Format | undefined
   readonly asked: AskedCall
   readonly announcedBytes: number | undefined
@@ -43,12 +46,13 @@ interface CallStart {
 }
 
 const noDeployments: readonly Deployment[] = []
-const noGroups: ReadonlyMap<string, readonly Deployment[]> = new Map()
+const noModels: readonly FallbackModel[] = []
 const noEdits: readonly InputEdit[] = []
 const nothingDropped: readonly string[] = []
 
 /**
- * The fields are those of `Call`. Each is there from the beginning, even when it is undefined: that keeps the shape.
+ * The fields are those of `Call`. All are assigned from the start, even to undefined, so that the hidden class never
+ * changes.
  */
 export class CallRecord implements Call {
   readonly id: string
@@ -57,6 +61,8 @@ export class CallRecord implements Call {
   readonly caller: Caller
   client: Client
   readonly userAgent: string
+  readonly clientAddress: string
+  readonly contentEncoding: string | null
   readonly asked: AskedCall
   readonly models: ModelDirectory
   readonly announcedBytes: number | undefined
@@ -72,7 +78,8 @@ export class CallRecord implements Call {
   endUser = ''
   overrides: RequestOverrides = noOverrides
   candidates = noDeployments
-  fallbackGroups = noGroups
+  fallbacksInOrder = noModels
+  largerModels = noModels
   deployment: Deployment | undefined = undefined
   attempts = 0
   retries = 0
@@ -101,6 +108,8 @@ export class CallRecord implements Call {
     this.caller = start.caller
     this.client = start.client
     this.userAgent = start.userAgent
+    this.clientAddress = start.clientAddress
+    this.contentEncoding = start.contentEncoding
     this.asked = start.asked
     this.models = start.models
     this.announcedBytes = start.announcedBytes
@@ -122,6 +131,8 @@ export class CallRecord implements Call {
   }
 
   change(edit: InputEdit): void {
+    // Readers before share objects with the parsed body, which is not to change.
+    if (this.edits.length === 0) this.#input = decodeInput(this, this.body && ownBody(this.body))
     edit(this.input())
     this.edits = [...this.edits, edit]
   }
@@ -135,7 +146,7 @@ export class CallRecord implements Call {
   }
 }
 
-/** The record of a call that begins now. `what` = what is asked for, and under which path it is counted. */
+/** The record of a call that begins now; `what` = its operation and path. */
 export function openCall(
   parts: CallParts,
   request: HttpRequest,
@@ -151,14 +162,16 @@ export function openCall(
     caller,
     client: request,
     userAgent: request.headers.get('user-agent') ?? '',
+    clientAddress: request.clientAddress,
+    contentEncoding: request.headers.get('content-encoding'),
     announcedBytes: request.body.announcedBytes,
-    models: parts.models(),
+    models: parts.current.models,
   })
 }
 
-/** One line of a batch's input file as a call of its own: for policies alone, never sent or settled. */
+/** One line of a batch's input file as a call of its own: only for policies, never sent or settled. */
 export function lineOf(parts: CallParts, call: Call, line: BatchLine): CallRecord {
-  const { id, caller, client, userAgent, models } = call
+  const { id, caller, client, userAgent, clientAddress, models } = call
   const { format, route, body } = line
   const made = new CallRecord(parts, {
     id,
@@ -167,6 +180,8 @@ export function lineOf(parts: CallParts, call: Call, line: BatchLine): CallRecor
     caller,
     client,
     userAgent,
+    clientAddress,
+    contentEncoding: null,
     models,
     format,
     asked: {},

@@ -1,4 +1,4 @@
-/** Which deployments cool down: at once after a rate limit or refused credentials, after other failures in a row. */
+/** Cooldowns of deployments: after one rate limit or refused credentials, or several other failures in a row. */
 import { LRUCache } from 'lru-cache'
 import type { Deployment } from '../core/deployment.ts'
 import type { GatewayError } from '../core/errors.ts'
@@ -24,12 +24,12 @@ export interface Cooldown {
 }
 
 /**
- * Of this process alone. A cooldown is as long as the upstream asks for, else as the settings say; a minute at most.
+ * Per process. A cooldown is as long as the upstream asks for, else as the settings say; a minute at most.
  */
 export class Cooldowns {
   readonly #clock: Clock
   readonly #report: (cooldown: Cooldown) => void
-  /** By deployment and upstream model: a wildcard is many models. Only those that failed are here. */
+  /** By deployment and upstream model: a wildcard stands for many models. Only those that failed are stored. */
   readonly #health = new LRUCache<string, Health>({ max: 10_000 })
 
   constructor(clock: Clock, report: (cooldown: Cooldown) => void = () => {}) {
@@ -37,7 +37,7 @@ export class Cooldowns {
     this.#report = report
   }
 
-  /** Those that cool down now. */
+  /** The deployments in cooldown now. */
   coolingDown(): Deployment[] {
     return [...this.#health.values()]
       .filter(health => health.coolsUntilMs > this.#clock.monotonicMs())
@@ -48,7 +48,7 @@ export class Cooldowns {
     if (this.#health.size > 0) this.#health.delete(keyOf(deployment))
   }
 
-  /** Counts the failure. Told to `report` when a cooldown begins with it, not when one becomes longer. */
+  /** Counts the failure. `report` is called when a cooldown begins, not when one is extended. */
   failed(deployment: Deployment, error: GatewayError, settings: RouterSettings): void {
     const nowMs = this.#clock.monotonicMs()
     const before = this.#health.get(keyOf(deployment))
@@ -71,7 +71,7 @@ export class Cooldowns {
     return health ? Math.max(health.coolsUntilMs - this.#clock.monotonicMs(), 0) : 0
   }
 
-  /** Its provider has asked for the wait: it is not chosen even where all others cool down, too. */
+  /** Its provider asked for the wait: it is not chosen even when all others are in cooldown. */
   isRateLimited(deployment: Deployment): boolean {
     return this.#health.get(keyOf(deployment))?.rateLimited === true && this.remainingMs(deployment) > 0
   }

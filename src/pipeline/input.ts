@@ -1,12 +1,13 @@
-/** The request of a call in the hub's words: for policies, and for each attempt of a call that they have changed. */
+/** The request of a call in hub types: for policies, and for each attempt of a call that they have changed. */
 import type { Call } from '../core/call.ts'
 import { GatewayError } from '../core/errors.ts'
 import { inputFiles } from '../core/input.ts'
 import type { CallInput } from '../core/input.ts'
 import type { Operation } from '../core/operation.ts'
-import type { Edit, JsonBody } from '../lib/json/json-body.ts'
+import { JsonBody } from '../lib/json/json-body.ts'
+import type { Edit } from '../lib/json/json-body.ts'
 
-/** What policies read of the call, without their changes. Throws GatewayError for what only shows on decoding. */
+/** The call's input for policies, without their changes. Throws GatewayError for problems that only decoding finds. */
 export function decodeInput(call: Call, body: JsonBody | undefined): CallInput {
   const { format, upload } = call
   if (format && !('multipart' in format)) {
@@ -16,10 +17,10 @@ export function decodeInput(call: Call, body: JsonBody | undefined): CallInput {
     if ('stream' in request) request.stream = call.stream
     return inputOf(call.operation, request)
   }
-  const fields = body?.parse() ?? {}
+  const fields = structuredClone(body?.parse() ?? {})
   if (!upload) return { kind: 'object', fields }
   const files = inputFiles(upload)
-  // In the JSON view of a form a file is a note of its name and size.
+  // In the JSON view of a form a file is represented by its name and size.
   for (const { field } of files) delete fields[field]
   return { kind: 'form', fields, files }
 }
@@ -35,13 +36,18 @@ export function editedRequest<Request extends Decoded>(
   body: JsonBody,
   decode: (body: JsonBody) => Request,
 ): Request {
-  const request = decode(body)
+  const request = decode(call.edits.length === 0 ? body : ownBody(body))
   request.model = call.model
   if ('stream' in request) request.stream = call.stream
   if (call.edits.length === 0) return request
   const input = inputOf(call.operation, request)
   for (const edit of call.edits) edit(input)
   return request
+}
+
+/** The same body, parsed anew: what is decoded of it may be changed in place, and `body` stays as it was sent. */
+export function ownBody(body: JsonBody): JsonBody {
+  return JsonBody.read(body.bytes)
 }
 
 /** The operation says of which kind the request is: TypeScript cannot follow that through the format's union. */

@@ -1,4 +1,4 @@
-/** What a call would send to its upstream: planned like every call, and then shown instead of sent. */
+/** The request that a call would send to its upstream: planned like every call, then shown instead of sent. */
 import type { Caller } from '../core/caller.ts'
 import type { Deployment } from '../core/deployment.ts'
 import type { CallPreview, ModelCall } from '../core/endpoint.ts'
@@ -25,7 +25,7 @@ type PreviewCall = (request: HttpRequest, caller: Caller, call: ModelCall, bytes
 
 /**
  * Binds the parts. `bytes` is the body to be shown. Rejects where a policy would refuse the call; no limit is asked. No
- * model is called, but files that the body names may be fetched. Secrets are redacted.
+ * model is called, but files that the body names may be downloaded. Secrets are redacted.
  */
 export function createPreviewCall(parts: PreviewParts): PreviewCall {
   return async (request, caller, asked, bytes) => {
@@ -45,7 +45,7 @@ export function createPreviewCall(parts: PreviewParts): PreviewCall {
   }
 }
 
-/** Weights leave the choice among equals to chance; the first of them speaks for all. */
+/** The choice by weight is random; the first deployment represents the others. */
 function firstOf(candidates: readonly Deployment[]): Deployment {
   return candidates.reduce((first, one) => (one.order < first.order ? one : first))
 }
@@ -53,7 +53,7 @@ function firstOf(candidates: readonly Deployment[]): Deployment {
 interface Planned {
   readonly deployment: Deployment
   readonly epochMs: number
-  /** Beside the secrets of the deployment. */
+  /** To be masked beside the secrets of the deployment. */
   readonly hidden: readonly string[]
 }
 
@@ -63,7 +63,7 @@ function shown(attempt: Attempt, { deployment, epochMs, hidden }: Planned): Call
   const headers = { ...attempt.head.headers, ...proof(attempt, target, epochMs) }
   return {
     url: mask.url(attempt.head.url),
-    // The operator's own headers may hold anything.
+    // The operator's own headers may contain secrets.
     headers: mask.headers(headers, new Set(Object.keys(target.headers))),
     body: mask.json(JSON.parse(bodyText(attempt))),
     dropped: attempt.dropped,
@@ -75,7 +75,7 @@ function shown(attempt: Attempt, { deployment, epochMs, hidden }: Planned): Call
 const bodyText = ({ body }: Attempt): string =>
   Buffer.concat(body.filter(piece => piece instanceof Uint8Array)).toString('utf8')
 
-/** The headers that are made when the call leaves. A token that has to be asked for is not asked for. */
+/** The headers that are added when a call is sent. A token that would have to be fetched is not fetched. */
 function proof({ head, body }: Attempt, target: Target, epochMs: number): CallHead['headers'] {
   const { authorization } = target.provider
   if (!authorization) return {}

@@ -1,4 +1,4 @@
-/** Answers that a policy gives in hub words, written in the client's dialect. */
+/** Encodes a policy's answers from hub types to the client's dialect. */
 import type { Reply } from '../core/answer.ts'
 import type { Call } from '../core/call.ts'
 import type { ChatEvent } from '../core/chat.ts'

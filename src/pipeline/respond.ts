@@ -1,4 +1,4 @@
-/** What a client gets: the response to a call, with the headers that say who answered and what it cost. */
+/** The response to a call, with the headers for deployment, attempts and cost. */
 import type { Answer, Reply } from '../core/answer.ts'
 import type { Call } from '../core/call.ts'
 import type { GatewayError } from '../core/errors.ts'
@@ -12,8 +12,8 @@ export interface RespondParts {
 }
 
 /**
- * Once a call: its headers are `call.responseHeaders` itself, with more added. A stream's cost is not among them, as it
- * is not known when they go out.
+ * Once per call: its headers are `call.responseHeaders` itself, extended. Those of a stream have no cost, which is not
+ * known when they are sent.
  */
 export function respond(parts: RespondParts, call: Call, reply: Reply): Answer {
   const headers = answerHeaders(parts, call)
@@ -26,8 +26,8 @@ export function respond(parts: RespondParts, call: Call, reply: Reply): Answer {
 }
 
 /**
- * An error in the words of the client's dialect, with the status of its kind; `retry-after` where the error says how
- * long. Once a call, as `respond`.
+ * An error in the client's dialect, with the status of its kind; `retry-after` where the error has a wait. Once per
+ * call, as `respond`.
  */
 export function respondError(parts: RespondParts, call: Call, error: GatewayError): Answer {
   const headers = answerHeaders(parts, call)
@@ -43,7 +43,7 @@ function addRetryAfter(headers: Record<string, string>, error: GatewayError): vo
   headers['retry-after-ms'] = String(Math.max(1, Math.ceil(error.retryAfterMs)))
 }
 
-/** Header names of one prefix, made once: a computed name costs more than the header itself. */
+/** Header names of one prefix, computed once: computing a name costs more than setting the header (measured). */
 interface HeaderNames {
   readonly prefix: string
   readonly callId: string
@@ -72,11 +72,11 @@ function headerNames(prefix: string): HeaderNames {
 
 let names = headerNames('x-proxy')
 
-/** The gateway's own headers of an answer: `call.responseHeaders` itself, with more added. */
+/** The gateway's own headers of an answer: `call.responseHeaders` itself, extended. */
 export function answerHeaders(parts: RespondParts, call: Call): Record<string, string> {
   const prefix = call.models.settings.headerPrefix
   if (names.prefix !== prefix) names = headerNames(prefix)
-  // The call is over: what its policies have collected is not copied.
+  // Not copied: the call has ended.
   const headers = call.responseHeaders
   headers['x-request-id'] = call.id
   headers[names.callId] = call.id
@@ -92,7 +92,7 @@ export function answerHeaders(parts: RespondParts, call: Call): Record<string, s
   return headers
 }
 
-/** Clients and proxies have bounds for headers, and the names are the client's own, however long. */
+/** Clients and proxies limit the size of headers, and these texts are the client's. */
 const modelLengthMax = 500
 const droppedLengthMax = 2048
 

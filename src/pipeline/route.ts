@@ -1,10 +1,9 @@
-/** Chooses deployments and tries them until one answers: the innermost step of every call. */
+/** Chooses deployments and tries them until one answers. */
 import type { Call } from '../core/call.ts'
 import type { Deployment, Timeouts } from '../core/deployment.ts'
 import type { Reply } from '../core/answer.ts'
 import { GatewayError, toGatewayError } from '../core/errors.ts'
 import type { Transport, UpstreamExchange, UpstreamRequest, UpstreamResponse } from '../core/transport.ts'
-import { fallbackNames, largerModels } from '../core/overrides.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { TimerWheel } from '../lib/timer-wheel.ts'
 import type { CallPolicies } from './admission.ts'
@@ -35,19 +34,19 @@ interface RouterParts {
   /** A number in [0, 1): chooses among deployments by weight. */
   random(): number
   readonly policies: CallPolicies
-  /** Told once per cooldown. */
+  /** Called once per cooldown. */
   reportCooldown?(cooldown: Cooldown): void
 }
 
-/** Waits for a reply: one of the two is called, once, and must not throw. */
-export interface ReplyTaker {
+/** Receives the result of a call: exactly one method is called, once. They must not throw. */
+export interface ReplyReceiver {
   answered(reply: Reply): void
   failed(thrown: unknown): void
 }
 
 /**
- * One for all calls: they share the cooldowns, the upstreams' tokens, and the budget of repeats on a deployment that
- * failed. Every call adds a fifth of a repeat to it, up to 20.
+ * One for all calls: they share the cooldowns, the upstreams' tokens, and the budget of retries on a deployment that
+ * failed. Every call adds a fifth of a retry to the budget, up to 20.
  */
 export class Router {
   readonly #parts: RouterParts
@@ -61,36 +60,36 @@ export class Router {
     this.#authorizer = new Authorizer(parts.transport, parts.clock)
   }
 
-  /** Deployments that get calls only where there are no others. */
+  /** Deployments in cooldown, which get calls only where there are no others. */
   coolingDown(): Deployment[] {
     return this.#cooldowns.coolingDown()
   }
 
   /**
    * Tries the call's candidates, then the fallbacks of its model. Fails with what the last attempt threw.
-   * The way of nearly every call, one attempt that succeeds, needs a single promise: each one, and each async
-   * function, costs part of a microsecond and hundreds of bytes.
+   * A call whose first attempt succeeds needs a single promise: each promise and each async function costs part of a
+   * microsecond and hundreds of bytes.
    */
-  run(control: CallControl, taker: ReplyTaker): void {
+  run(control: CallControl, receiver: ReplyReceiver): void {
     const { candidates } = control.call
     this.#retryBudget = Math.min(this.#retryBudget + retryShare, retryBudgetMax)
     const first = this.#choose(candidates, nothingTried)
-    if (!first) return this.#recoverFor(taker, control, undefined)
+    if (!first) return this.#recoverFor(receiver, control, undefined)
     this.#attempt(control, first, {
-      answered: reply => taker.answered(reply),
+      answered: reply => receiver.answered(reply),
       failed: thrown =>
-        this.#recoverFor(taker, control, { deployment: first, error: this.#failed(control, first, thrown) }),
+        this.#recoverFor(receiver, control, { deployment: first, error: this.#failed(control, first, thrown) }),
     })
   }
 
-  #recoverFor(taker: ReplyTaker, control: CallControl, failed: Failed | undefined): void {
+  #recoverFor(receiver: ReplyReceiver, control: CallControl, failed: Failed | undefined): void {
     this.#recover(control, failed).then(
-      reply => taker.answered(reply),
-      thrown => taker.failed(thrown),
+      reply => receiver.answered(reply),
+      thrown => receiver.failed(thrown),
     )
   }
 
-  /** What is left after the first attempt failed, or found nothing to try. */
+  /** Further attempts after the first one failed, or when no deployment was available. */
   async #recover(control: CallControl, failed: Failed | undefined): Promise<Reply> {
     try {
       return await this.#tryGroup(control, control.call.candidates, failed)
@@ -99,19 +98,19 @@ export class Router {
     }
   }
 
-  /** A conversation that is too long needs a larger model; other failures that may pass need any other. */
+  /** A conversation that is too long needs a larger model; other temporary failures need any other model. */
   async #fallBack(control: CallControl, error: GatewayError): Promise<Reply> {
     const { call } = control
-    const others = fallbackNames(call.model, call.overrides, call.models.settings.router)
-    const larger = largerModels(call.model, call.overrides)
+    const others = [...call.fallbacksInOrder]
+    const larger = [...call.largerModels]
     let last = error
     for (;;) {
-      const name =
+      const next =
         last.kind === 'context-too-long' ? larger.shift() : last.retry === 'never' ? undefined : others.shift()
-      if (name === undefined) throw last
-      const found = call.fallbackGroups.get(name) ?? []
-      const group = call.namedFiles ? await call.namedFiles.among(found, name).catch(() => []) : found
-      // A model that cannot be given the files of the call is no help.
+      if (!next) throw last
+      const { name, deployments } = next
+      // Empty where no deployment of the model can be given the files of the call.
+      const group = call.namedFiles ? await call.namedFiles.among(deployments, name).catch(() => []) : deployments
       if (group.length === 0) continue
       call.fallbacks++
       try {
@@ -152,22 +151,22 @@ export class Router {
     control.failed(this.#parts.clock.monotonicMs())
     const error = toGatewayError(thrown)
     this.#parts.policies.attempted(call, { deployment, error })
-    // A client with a short timeout of its own must not take the deployment away from all others.
+    // A short timeout of one client must not cool the deployment down for all others.
     const ownTimeout = error.kind === 'upstream-timeout' && call.overrides.timeoutMs !== undefined
     if (blamesDeployment(error) && !ownTimeout) this.#cooldowns.failed(deployment, error, call.models.settings.router)
     return error
   }
 
-  /** The same deployment again helps only against a passing failure, and only within the retry budget. */
+  /** A retry on the same deployment helps only for temporary failures, and only within the retry budget. */
   #mayRepeat(error: GatewayError): boolean {
-    const passing =
+    const temporary =
       error.kind === 'upstream-failed' || error.kind === 'upstream-overloaded' || error.kind === 'upstream-unreachable'
-    if (!passing || this.#retryBudget < 1) return false
+    if (!temporary || this.#retryBudget < 1) return false
     this.#retryBudget -= 1
     return true
   }
 
-  /** By order, then by weight, among those that were not tried and do not cool down. */
+  /** By order, then by weight, among those that were not tried and are not in cooldown. */
   #choose(group: readonly Deployment[], tried: ReadonlySet<Deployment>): Deployment | undefined {
     if (group.length === 1) {
       const only = group[0]!
@@ -175,7 +174,7 @@ export class Router {
     }
     let open = group.filter(one => !tried.has(one) && this.#cooldowns.remainingMs(one) === 0)
     if (open.length === 0) {
-      // Everything cools down: better a deployment that may have recovered than no answer.
+      // All are in cooldown: one of them may have recovered.
       open = group.filter(one => !tried.has(one) && !this.#cooldowns.isRateLimited(one))
       if (open.length === 0) return undefined
     }
@@ -195,7 +194,7 @@ export class Router {
     )
   }
 
-  #attempt(control: CallControl, deployment: Deployment, taker: ReplyTaker): void {
+  #attempt(control: CallControl, deployment: Deployment, receiver: ReplyReceiver): void {
     const { call } = control
     const { timeoutMs } = call.overrides
     call.deployment = deployment
@@ -204,7 +203,7 @@ export class Router {
     try {
       attempt = planAttempt(call, deployment, this.#parts.policies)
     } catch (error) {
-      return taker.failed(error)
+      return receiver.failed(error)
     }
     call.dropped = attempt.dropped
     const limited =
@@ -214,28 +213,28 @@ export class Router {
     const exchange = attempt.check
       ? this.#sendChecked(call, attempt, attempt.check, limited)
       : this.#send(call, attempt, limited)
-    control.carries(exchange, this.#parts.clock.monotonicMs())
+    control.setExchange(exchange, this.#parts.clock.monotonicMs())
     exchange.response.then(
-      response => this.#answer(control, { attempt, exchange, response, deployment }, taker),
-      thrown => taker.failed(thrown),
+      response => this.#answer(control, { attempt, exchange, response, deployment }, receiver),
+      thrown => receiver.failed(thrown),
     )
   }
 
-  #answer(control: CallControl, arrived: Arrived, taker: ReplyTaker): void {
+  #answer(control: CallControl, arrived: UpstreamAnswer, receiver: ReplyReceiver): void {
     const { response, deployment, attempt } = arrived
-    const failed = (thrown: unknown): void => taker.failed(thrown)
+    const failed = (thrown: unknown): void => receiver.failed(thrown)
     if (response.status < 200 || response.status >= 300)
       return void readFault(deployment, response, this.#parts.clock.epochMs()).then(failed, failed)
     const { call } = control
     call.answered = true
     if (call.stream || attempt.streamed)
-      return void this.#stream(control, arrived).then(reply => taker.answered(reply), failed)
+      return void this.#stream(control, arrived).then(reply => receiver.answered(reply), failed)
     const bytes = response.body.whole?.(answerBytesMax)
-    if (bytes) return this.#whole(control, arrived, bytes, taker)
-    response.body.bytes(answerBytesMax).then(later => this.#whole(control, arrived, later, taker), failed)
+    if (bytes) return this.#whole(control, arrived, bytes, receiver)
+    response.body.bytes(answerBytesMax).then(later => this.#whole(control, arrived, later, receiver), failed)
   }
 
-  /** One exchange to everyone else, even when the answer has to be asked for again. */
+  /** Appears as one exchange, also when the answer is requested again. */
   #sendChecked(call: Call, attempt: Attempt, check: AnswerCheck, deployment: Deployment): UpstreamExchange {
     const { timeouts } = deployment
     const { clock, timers } = this.#parts
@@ -269,14 +268,19 @@ export class Router {
     )
   }
 
-  #whole(control: CallControl, { attempt, response, deployment }: Arrived, bytes: Uint8Array, taker: ReplyTaker): void {
+  #whole(
+    control: CallControl,
+    { attempt, response, deployment }: UpstreamAnswer,
+    bytes: Uint8Array,
+    receiver: ReplyReceiver,
+  ): void {
     let answer: Answer
     try {
       answer = attempt.answer(bytes, response)
     } catch (thrown) {
-      return taker.failed(thrown)
+      return receiver.failed(thrown)
     }
-    taker.answered(this.#reply(control, deployment, answer))
+    receiver.answered(this.#reply(control, deployment, answer))
   }
 
   #reply(control: CallControl, deployment: Deployment, answer: Answer): Reply {
@@ -295,10 +299,11 @@ export class Router {
     this.#parts.policies.attempted(call, { deployment, error: undefined })
   }
 
-  async #stream(control: CallControl, arrived: Arrived): Promise<Reply> {
+  async #stream(control: CallControl, arrived: UpstreamAnswer): Promise<Reply> {
     const { attempt, exchange, response, deployment } = arrived
     const { call } = control
     const given = response.header('content-type') ?? ''
+    const { body: bytes } = response
     const type = given.toLowerCase()
     if (!attempt.streamTypes.some(one => type.startsWith(one))) {
       throw new GatewayError(
@@ -306,7 +311,7 @@ export class Router {
         `the upstream was asked for a stream and answered with ${type || 'no content type'}`,
       )
     }
-    const source = { exchange, body: response.body, relay: attempt.relay(type) }
+    const source = { exchange, body: bytes, relay: attempt.relay(type) }
     const { contentType, heartbeat } = streamingOf(call.format!, given)
     const body = await openStream(source, control, { timers: this.#parts.timers, heartbeat })
     control.answered(this.#parts.clock.monotonicMs())
@@ -315,7 +320,7 @@ export class Router {
   }
 }
 
-/** An exchange that is not on its way yet: a cancel before that stops it from ever leaving. */
+/** An exchange that is sent later: a cancel before that prevents it. */
 function deferredExchange(sending: Promise<UpstreamExchange>): UpstreamExchange {
   let cancelled = false
   let exchange: UpstreamExchange | undefined
@@ -333,20 +338,20 @@ function deferredExchange(sending: Promise<UpstreamExchange>): UpstreamExchange 
   }
 }
 
-interface Arrived {
+interface UpstreamAnswer {
   readonly attempt: Attempt
   readonly exchange: UpstreamExchange
   readonly response: UpstreamResponse
   readonly deployment: Deployment
 }
 
-/** The attempt before, and why it failed. */
+/** The previous attempt, and its error. */
 interface Failed {
   readonly deployment: Deployment
   readonly error: GatewayError
 }
 
-/** 0 is no limit. A stream may go on for as long as the operator lets it. */
+/** 0 = no limit. The total time of a stream is limited by the operator alone. */
 function shortened(timeouts: Timeouts, isStream: boolean, mostMs: number): Timeouts {
   const least = (ms: number): number => (ms === 0 ? mostMs : Math.min(ms, mostMs))
   const { firstByteMs, streamFirstByteMs, totalMs } = timeouts

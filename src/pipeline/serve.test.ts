@@ -26,7 +26,7 @@ function partsWith(own: Partial<Policy>, run: ServeParts['router']['run']) {
   const parts = {
     policies: callPolicies([{ name: 'own', stage: 'body', ...own, settled: end => void ends.push(end.outcome) }]),
     clock: { monotonicMs: () => 0, epochMs: () => 0 },
-    models: () => ({ settings: { headerPrefix: 'x-proxy', bodyBytesMax: 1000 } }),
+    current: { models: { settings: { headerPrefix: 'x-proxy', bodyBytesMax: 1000 } } },
     router: { run },
   } as unknown as ServeParts
   return { ends, parts }

@@ -10,20 +10,20 @@ import { checkEncoding, clientClosed, readJsonBody } from '../core/request.ts'
 import type { BodyReader, Client, HttpRequest } from '../core/request.ts'
 import type { JsonBody } from '../lib/json/json-body.ts'
 import { admitCall } from './admission.ts'
-import type { AdmissionTaker } from './admission.ts'
+import type { AdmissionReceiver } from './admission.ts'
 import { CallControl } from './call-control.ts'
 import { openCall } from './call-record.ts'
 import { readForm } from './files/upload.ts'
 import { SettlingStream } from './lanes/settling-stream.ts'
 import { answerHeaders, respond, respondError } from './respond.ts'
-import type { ReplyTaker, Router } from './route.ts'
+import type { ReplyReceiver, Router } from './route.ts'
 import { settler } from './settle.ts'
 import type { SettleParts } from './settle.ts'
 
 /** What calls are served with. */
 export interface ServeParts extends SettleParts {
   readonly router: Router
-  /** Where large files of forms wait for their upstream. */
+  /** For large files of forms. */
   readonly uploadDirectory: string
 }
 
@@ -48,14 +48,14 @@ interface ServingParts {
   readonly control: CallControl
 }
 
-/** What comes next once the present policies have let the call pass. */
+/** The step after the current policies. */
 type Step = 'body' | 'route'
 
 /**
  * One call from its head to its response. Plain steps on one object, not async functions: each of those costs
  * microseconds and hundreds of bytes (docs/decisions/0005).
  */
-class Serving implements BodyReader, AdmissionTaker, ReplyTaker {
+class Serving implements BodyReader, AdmissionReceiver, ReplyReceiver {
   readonly #at: ServingParts
   #resolve: (answer: Answer) => void
   #next: Step = 'body'
@@ -78,8 +78,12 @@ class Serving implements BodyReader, AdmissionTaker, ReplyTaker {
 
   // ---- what the policies, the body and the router call
 
+  get ended(): boolean {
+    return this.#at.control.settled
+  }
+
   admitted(): void {
-    if (this.#at.control.settled) return
+    if (this.ended) return
     if (this.#next === 'body') this.#read()
     else this.#route()
   }
@@ -132,7 +136,8 @@ class Serving implements BodyReader, AdmissionTaker, ReplyTaker {
 
   #read(): void {
     const { parts, request, asked, control } = this.#at
-    checkEncoding(request.headers)
+    const { contentEncoding } = control.call
+    if (contentEncoding !== null) checkEncoding(contentEncoding)
     if ('multipart' in asked.format)
       takeForm(parts, request, control)
         .then(body => this.#admitBody(body))
@@ -140,7 +145,7 @@ class Serving implements BodyReader, AdmissionTaker, ReplyTaker {
     else request.body.read(control.call.models.settings.bodyBytesMax, this)
   }
 
-  /** Throws what is wrong with the request. */
+  /** Throws the problems of the request. */
   #admitBody(body: JsonBody): void {
     const { parts, request, asked, control } = this.#at
     const { call } = control
@@ -165,7 +170,7 @@ class Serving implements BodyReader, AdmissionTaker, ReplyTaker {
     )
   }
 
-  /** The call goes on without its first client. */
+  /** The call continues without its first client. */
   #continueFor(client: Client): Promise<Answer> {
     return new Promise(resolve => {
       const { parts, control } = this.#at
@@ -183,7 +188,7 @@ class Serving implements BodyReader, AdmissionTaker, ReplyTaker {
   }
 }
 
-/** What a policy answers in the place of an error that every attempt ended with. */
+/** A policy's answer in place of the error of the last attempt. */
 function replacementFor({ policies }: ServeParts, { call, left }: CallControl, error: GatewayError): Reply | undefined {
   if (call.attempts === 0 || left || error.kind === 'client-closed') return undefined
   for (const replace of policies.failed) {
@@ -193,7 +198,7 @@ function replacementFor({ policies }: ServeParts, { call, left }: CallControl, e
   return undefined
 }
 
-/** Reads a multipart form; the call owns its files from here on. */
+/** Reads a multipart form; the call owns its files afterwards. */
 export async function takeForm(
   { uploadDirectory: directory }: Pick<ServeParts, 'uploadDirectory'>,
   request: HttpRequest,
@@ -202,7 +207,7 @@ export async function takeForm(
   const { bodyBytesMax: bytesMax } = control.call.models.settings
   const { body, upload } = await readForm(request, { bytesMax, directory })
   if (control.settled) {
-    // The client has left meanwhile: the settlement that would have closed the files is past.
+    // The client has left meanwhile: the settlement, which closes the files, has already run.
     upload.close()
     throw new GatewayError('client-closed', 'the client left while sending its body')
   }

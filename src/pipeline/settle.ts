@@ -1,4 +1,4 @@
-/** The one settlement of every call: usage, cost, and what all policies are told. */
+/** The settlement of every call: usage, cost, and the report to all policies. */
 import type { Call, Settlement } from '../core/call.ts'
 import type { EndedCall } from '../core/endpoint.ts'
 import type { Client } from '../core/request.ts'
@@ -22,16 +22,16 @@ export function settler(parts: SettleParts): Settle {
   return (call, outcome, status, error) => {
     call.upload?.close()
     completeUsage(call)
-    // What no upstream was asked for has cost nothing, with or without a price.
+    // An answer without an upstream costs nothing, with or without a price.
     const isOwnAnswer = outcome === 'success' && call.attempts === 0
     call.costNanoUsd = isOwnAnswer ? 0n : costOf(parts, call)
     const durationMs = parts.clock.monotonicMs() - call.startedMs
-    tell(parts, { call, outcome, status, error, costNanoUsd: call.costNanoUsd, durationMs })
+    report(parts, { call, outcome, status, error, costNanoUsd: call.costNanoUsd, durationMs })
   }
 }
 
-/** Tells every policy of an end, the last policy first: it records. */
-function tell({ policies }: Pick<SettleParts, 'policies'>, settlement: Settlement): void {
+/** Reports an end to every policy, the last policy first: it records. */
+function report({ policies }: Pick<SettleParts, 'policies'>, settlement: Settlement): void {
   for (const settled of policies.settled) settled(settlement)
 }
 
@@ -39,7 +39,7 @@ function costOf({ cost }: SettleParts, { usage, deployment, startedAtMs }: Call)
   return usage && deployment ? cost(usage, deployment.prices, startedAtMs) : null
 }
 
-/** No client waits for what is settled by itself. */
+/** The client of calls that end without one. */
 const noClient: Client = { clientAddress: '', left: false, onLeft: () => {} }
 
 /** Binds the parts. See `Services.settleEnded`. */
@@ -53,10 +53,12 @@ export function createSettleEnded(parts: SettleParts): (ended: EndedCall) => voi
       caller,
       client: noClient,
       userAgent: '',
+      clientAddress: '',
+      contentEncoding: null,
       format: undefined,
       asked: {},
       announcedBytes: 0,
-      models: parts.models(),
+      models: parts.current.models,
       startedAtMs,
     })
     call.model = model
@@ -65,6 +67,6 @@ export function createSettleEnded(parts: SettleParts): (ended: EndedCall) => voi
     call.costNanoUsd = costNanoUsd
     recordUsage(call, usage)
     const { outcome, status, error, endedAtMs } = ended
-    tell(parts, { call, outcome, status, error, costNanoUsd, durationMs: Math.max(endedAtMs - startedAtMs, 0) })
+    report(parts, { call, outcome, status, error, costNanoUsd, durationMs: Math.max(endedAtMs - startedAtMs, 0) })
   }
 }

@@ -1,4 +1,4 @@
-/** What an upstream's refusal means for the client and for the router. */
+/** The errors of upstreams, as the client and the router see them. */
 import type { Deployment } from '../core/deployment.ts'
 import { faults, GatewayError } from '../core/errors.ts'
 import type { FaultKind } from '../core/errors.ts'
@@ -10,7 +10,7 @@ const errorBodyBytesMax = 256 * 1024
 const messageLengthMax = 2000
 const retryAfterMsMax = 60 * 60 * 1000
 
-/** Reads an answer that is not a success and says what it is. */
+/** Reads an answer without success and returns its error. */
 export async function readFault(
   deployment: Deployment,
   response: UpstreamResponse,
@@ -33,7 +33,7 @@ export async function readFault(
   return new GatewayError(fault.kind, clean(fault.message, deployment), {
     code: fault.code,
     param: fault.param ?? undefined,
-    // A refusal that would be the same anywhere keeps the upstream's own 4xx.
+    // A refusal that every upstream would repeat keeps the upstream's own 4xx.
     status: fault.kind === 'upstream-refused' ? response.status : undefined,
     retryAfterMs: retryAfterMs(response, epochMs) ?? cappedMs(fault.retryAfterMs),
     cause: { status: response.status, body },
@@ -68,14 +68,14 @@ function faultByStatus(status: number): UpstreamFault {
   return { kind, message: `the upstream answered with the status ${status}` }
 }
 
-/** The upstream's words without the gateway's secret, and never longer than a screen. */
+/** The upstream's message without the gateway's secrets, shortened. */
 function clean(message: string, deployment: Deployment): string {
   let shown = message
   for (const secret of secretsOf(deployment)) shown = shown.replaceAll(secret, '[redacted]')
   return shown.length > messageLengthMax ? `${shown.slice(0, messageLengthMax)}...` : shown
 }
 
-/** A shorter text is no real secret, and taking it out would garble the words around it. */
+/** A shorter text is no real secret, and removing it could garble the message. */
 const secretLengthMin = 8
 
 function secretsOf({ target }: Deployment): string[] {
@@ -98,7 +98,7 @@ function retryAfterMs(response: UpstreamResponse, epochMs: number): number | und
   return Number.isFinite(wait) && wait >= 0 ? Math.min(wait, retryAfterMsMax) : undefined
 }
 
-/** The failure says something about the deployment, not about the request. */
+/** true = the failure is the deployment's, not the request's. */
 export function blamesDeployment(error: GatewayError): boolean {
   return faults[error.kind].retry === 'other-target'
 }

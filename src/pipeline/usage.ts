@@ -1,4 +1,4 @@
-/** What a call used when the upstream does not say, or does not live to say it. */
+/** The usage of a call: the upstream's report, or an estimate without one. */
 import type { Call } from '../core/call.ts'
 import type { StreamRelay } from '../core/format.ts'
 import type { Usage } from '../core/usage.ts'
@@ -6,12 +6,12 @@ import { bodyTokens } from '../lib/tokens/body-tokens.ts'
 
 const charactersPerToken = 4
 
-/** Takes over what the relay knows so far; the upstream's own report wins over any estimate. */
+/** Records the relay's state; the upstream's own report replaces an estimate. */
 export function recordProgress(call: Call, relay: StreamRelay): void {
   call.progress = relay
 }
 
-/** Notes what the upstream has reported; undefined = nothing yet. */
+/** Records the upstream's report; undefined = none yet. */
 export function recordUsage(call: Call, usage: Usage | undefined): void {
   if (!usage) return
   call.usage = usage
@@ -25,19 +25,19 @@ export function completeUsage(call: Call): void {
   if (call.usage || !call.answered) return
   if (call.operation === 'speech') return countCharacters(call)
   if (call.operation === 'count-tokens') return countedForNothing(call)
-  // Nobody but the upstream knows what these took: no estimate is better than a wrong one.
+  // Only the upstream knows the usage of these operations: no estimate is better than a wrong one.
   if (call.operation === 'transcriptions' || call.operation === 'images') return
   const characters = relay?.contentCharacters ?? call.answerCharacters
   call.usage = {
     inputTokens: call.body ? bodyTokens(call.body) : 0,
-    // A stream that sends a token at a time counts itself; one that sends more per event is measured.
+    // One event per token is counted; with more text per event the tokens are estimated from the characters.
     outputTokens: Math.max(relay?.contentEvents ?? 0, Math.ceil(characters / charactersPerToken)),
   }
   call.usageSource = 'estimated'
 }
 
 const parseCharactersMax = 256 * 1024
-/** Names of the fields that hold what a model wrote, in the answers of all dialects. */
+/** Names of the fields with generated text, in the answers of all dialects. */
 const writtenFields = new Set([
   'content',
   'text',
@@ -49,7 +49,7 @@ const writtenFields = new Set([
   'input',
 ])
 
-/** How many characters the model wrote in a whole answer; of a large one its length, which is nearly all text. */
+/** The number of generated characters in a whole answer; for a large one its length, which is nearly all text. */
 export function writtenCharacters(answer: Uint8Array | string): number {
   if (answer.length > parseCharactersMax) return answer.length
   try {
@@ -68,13 +68,13 @@ function written(value: unknown, isText: boolean): number {
   return sum
 }
 
-/** No vendor bills its counter, and none was asked for an estimate. */
+/** Vendors' counters are free, and an estimate needs no upstream. */
 function countedForNothing(call: Call): void {
   call.usage = { inputTokens: 0, outputTokens: 0 }
   call.usageSource = 'estimated'
 }
 
-/** What is spoken is billed whole, also when the client leaves in the middle. */
+/** Speech is billed as a whole, also when the client leaves early. */
 function countCharacters(call: Call): void {
   const input = call.body?.get('input')
   if (typeof input !== 'string') return

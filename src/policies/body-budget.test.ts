@@ -9,7 +9,7 @@ const callOf = (announcedBytes: number | undefined): Call =>
     models: { settings: { bodyMemoryBytesMax: 100, bodyBytesMax: 40 } },
   }) as unknown as Call
 
-test('a call takes no more than the largest body that is read, whatever its head announces', () => {
+test('a call takes no more than the largest body that is read, though its head announces more', () => {
   const { onHead } = bodyBudget()
   onHead.admit!(callOf(1e12))
   onHead.admit!(callOf(undefined))

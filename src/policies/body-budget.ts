@@ -1,17 +1,17 @@
-/** A bound for the memory that the bodies of all calls together may take. */
+/** Limits the memory of the bodies of all open calls together. */
 import type { Call } from '../core/call.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { Policy } from '../core/policy.ts'
 
-/** What a body without an announced length counts as until it is read. */
+/** The size assumed for a body without an announced length until it is read. */
 const unannouncedBytes = 1024 * 1024
-/** Bodies go away with their calls. */
+/** Memory is freed as calls end. */
 const retryAfterMs = 1000
 
 /**
- * Reserves the announced bytes of each call until it is settled, those of others once they are read. Throws
- * `overloaded` when there is no room. A body that alone is larger passes when nothing else is held: else it never
- * would.
+ * Reserves the announced bytes of each call until it is settled; without an announcement, the size once it is read.
+ * Throws `overloaded` when the budget is used up. A body larger than the whole budget passes when nothing else is
+ * reserved.
  */
 export function bodyBudget(): { readonly onHead: Policy; readonly onBody: Policy } {
   let reservedBytes = 0

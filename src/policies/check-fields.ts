@@ -1,4 +1,4 @@
-/** What is wrong with the fields of a call, as far as its dialect can tell, and what the call asks for. */
+/** Checks the fields of a call by its dialect, and reads the model and options that it asks for. */
 import type { Call } from '../core/call.ts'
 import { unprocessable } from '../core/errors.ts'
 import { noOverrides } from '../core/overrides.ts'
@@ -10,7 +10,7 @@ export function checkFields(): Policy {
   return { name: 'check-fields', stage: 'body', admit: readFields }
 }
 
-/** See `AskedCall.prepare`. The fields of a body that it has replaced are checked as those of the client's. */
+/** See `AskedCall.prepare`. A body that it has replaced is checked again. */
 export function prepareCall(): Policy {
   return {
     name: 'prepare-call',
@@ -44,7 +44,7 @@ function readFields(call: Call): void {
   checkEssentials(call.overrides)
 }
 
-/** What the operator allows to be dropped does not matter here: the client must not believe that it was heard. */
+/** The operator's `drop_params` does not apply: the client must learn that such a field has no effect. */
 function checkEssentials({ essential, dropParams }: RequestOverrides): void {
   if (essential.length === 0 || dropParams === true) return
   throw unprocessable(

@@ -1,4 +1,4 @@
-/** Counts tokens here, about, where no upstream counts or the counter of the upstream fails. */
+/** Estimates the number of tokens where no upstream counts, or its counter fails. */
 import type { Reply } from '../core/answer.ts'
 import type { Call } from '../core/call.ts'
 import { GatewayError } from '../core/errors.ts'
@@ -9,8 +9,8 @@ import type { Policy } from '../core/policy.ts'
 const sourceHeader = 'x-token-count-source'
 
 /**
- * After the policies that find the candidates. A counter of the vendor's own wins over an estimate. What is wrong with
- * the request stays an error; nothing is billed for an estimate.
+ * Placed after the policies that find the candidates. A vendor's own counter is preferred. Errors of the request stay
+ * errors; an estimate costs nothing.
  */
 export function countTokens(): Policy {
   return {
@@ -28,7 +28,7 @@ export function countTokens(): Policy {
       try {
         return estimate(call)
       } catch (thrown) {
-        // What cannot be read here could only have been counted there.
+        // A request that cannot be decoded here could only be counted by the upstream.
         if (thrown instanceof GatewayError) return undefined
         throw thrown
       }
@@ -41,13 +41,13 @@ function estimate(call: Call): Reply {
   if (input.kind !== 'chat') throw new GatewayError('internal', 'the input of a token count is not a chat')
   call.responseHeaders[sourceHeader] = 'estimate'
   call.deployment ??= call.candidates[0]
-  // No vendor bills its counter, and none is asked for an estimate.
+  // Vendors' counters are free, and an estimate needs no upstream.
   call.usage = { inputTokens: 0, outputTokens: 0 }
   call.usageSource = 'estimated'
   return call.reply({ inputTokens: estimateInput(input.request) })
 }
 
-/** The upstream failed, or knows no counter; a fallback is only reached by such failures. */
+/** The upstream failed, or has no counter; only such failures reach a fallback. */
 function isCounterFailure({ fallbacks }: Call, { status }: GatewayError): boolean {
   return status >= 500 || status === 404 || status === 408 || status === 429 || fallbacks > 0
 }

@@ -1,15 +1,28 @@
-/** Who calls. Clients put their key into one of four headers or, Gemini's clients, into `?key=`. */
-import type { Caller } from '../core/caller.ts'
+/** Identifies the caller. Clients send their key in one of four headers or, Gemini's clients, in `?key=`. */
+import { keyProblem } from '../accounts/key.ts'
+import type { Caller, VirtualKey } from '../core/caller.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { RequestHead, RequestPolicy } from '../core/policy.ts'
+import type { KeyDirectory } from '../core/ports.ts'
+import type { Clock } from '../lib/clock.ts'
 
-/** The caller of a key text; undefined = no such key. Synchronous when the key is known in this process. */
-export type FindCaller = (keyText: string) => Caller | undefined | Promise<Caller | undefined>
+interface IdentifyParts {
+  readonly keys: KeyDirectory
+  readonly installation: { isMasterKey(keyText: string): boolean }
+  readonly clock: Clock
+}
 
-/** Sets `caller`. Throws `unauthenticated` for a key that is missing, contradictory, unknown, blocked or expired. */
-export function identify(find: FindCaller): RequestPolicy {
-  const enter = (request: RequestHead, keyText: string, caller: Caller | undefined): void => {
-    if (!caller) throw unknownKey(keyText)
+/**
+ * Sets `caller`. Throws `unauthenticated` for a key that is missing, contradictory, unknown, blocked or expired.
+ * Synchronous for cached keys and for the master key, which needs no database.
+ */
+export function identify({ keys, installation, clock }: IdentifyParts): RequestPolicy {
+  /** One caller object for each key, so that requests allocate none. */
+  const callers = new WeakMap<VirtualKey, Caller>()
+  const setCaller = (request: RequestHead, keyText: string, key: VirtualKey | undefined): void => {
+    if (!key || keyProblem(key, clock.epochMs())) throw unknownKey(keyText)
+    let caller = callers.get(key)
+    if (!caller) callers.set(key, (caller = { role: 'key', key }))
     request.caller = caller
   }
   return {
@@ -17,11 +30,34 @@ export function identify(find: FindCaller): RequestPolicy {
     stage: 'request',
     admit(request) {
       const keyText = presentedKey(request)
-      const caller = find(keyText)
-      if (caller instanceof Promise) return caller.then(found => enter(request, keyText, found))
-      enter(request, keyText, caller)
+      const key = keys.lookup(keyText)
+      if (key !== undefined && !(key instanceof Promise)) return setCaller(request, keyText, key)
+      if (!installation.isMasterKey(keyText)) {
+        if (!key) throw unknownKey(keyText)
+        return key.then(found => setCaller(request, keyText, found))
+      }
+      // The text is the master key, so the database's answer is not awaited and its error is ignored.
+      key?.catch(() => {})
+      request.caller = administrator
     },
   }
+}
+
+const administrator: Caller = {
+  role: 'admin',
+  key: {
+    id: 'master',
+    alias: 'master key',
+    userId: null,
+    teamId: null,
+    models: [],
+    expiresAtMs: null,
+    blocked: false,
+    requestsPerMinute: null,
+    tokensPerMinute: null,
+    parallelRequests: null,
+    metadata: {},
+  },
 }
 
 const keyLengthMax = 512
@@ -30,14 +66,19 @@ const keyLengthMax = 512
 function presentedKey(request: Pick<RequestHead, 'headers' | 'query'>): string {
   const { headers } = request
   const authorization = headers.get('authorization')
-  let key = authorization ? bearer(authorization) : ''
-  let from = 'Authorization'
+  let key = ''
+  let from = ''
   for (const header of keyHeaders) {
     const value = headers.get(header)
     if (!value) continue
     if (key && key !== value) throw contradiction(from, header)
+    if (!key) from = header
     key = value
-    from = header
+  }
+  if (authorization) {
+    const token = bearer(authorization)
+    if (key && key !== token) throw contradiction('Authorization', from)
+    key = token
   }
   if (!key) key = request.query.get('key') ?? ''
   if (!key) {
@@ -67,16 +108,16 @@ function bearer(value: string): string {
   throw new GatewayError('unauthenticated', `the Authorization header must be \`Bearer <key>\`${slip}`)
 }
 
-/** One message for keys that never were, are revoked, blocked or expired: it must not tell which keys exist. */
+/** One message for unknown, revoked, blocked and expired keys: it must not reveal which keys exist. */
 function unknownKey(keyText: string): GatewayError {
   return new GatewayError(
     'unauthenticated',
-    slipIn(keyText) ??
+    mistakeIn(keyText) ??
       'the API key is not known, was revoked, is blocked, or has expired; ask whoever runs this gateway for another',
   )
 }
 
-function slipIn(keyText: string): string | undefined {
+function mistakeIn(keyText: string): string | undefined {
   if (/^bearer /i.test(keyText)) return 'the header says Bearer twice; send `Authorization: Bearer <key>`'
   if (/^(\$|os\.environ\/|<)/.test(keyText))
     return 'the API key is the name of a variable, not its value; does it stand in single quotes?'

@@ -13,7 +13,7 @@ export function modelAccess(): Policy {
       const { models, model } = call
       const candidates = callableDeployments(call.caller, model, models)
       if (candidates instanceof GatewayError) throw candidates
-      // The lists show patterns to callers that ask for them; an upstream asked for the model `*` knows none.
+      // Model lists can contain patterns, but an upstream knows no model of the name `*`.
       if (model.includes('*') && models.wildcardNames().includes(model)) {
         throw new GatewayError('model-not-found', `'${shownModel(model)}' is a pattern; name one model that fits it`, {
           param: 'model',

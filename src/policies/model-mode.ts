@@ -1,11 +1,11 @@
-/** A model is called with the operations of its mode. */
+/** A model can be called only with the operations of its mode. */
 import type { Call } from '../core/call.ts'
 import type { Deployment } from '../core/deployment.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { Operation } from '../core/operation.ts'
 import type { Policy } from '../core/policy.ts'
 
-/** What a model of each mode is called with, and where. */
+/** The operations of each mode, and its usual path. */
 const modes: Readonly<Record<Deployment['mode'], { what: string; operations: readonly Operation[]; path: string }>> = {
   chat: {
     what: 'a chat model',
@@ -33,7 +33,7 @@ const modes: Readonly<Record<Deployment['mode'], { what: string; operations: rea
   },
 }
 
-/** Leaves the call those candidates and fallbacks that offer its operation. Throws `invalid-request` when none does. */
+/** Keeps the candidates that offer the call's operation. Throws `invalid-request` when there is none. */
 export function modelMode(): Policy {
   return {
     name: 'model-mode',
@@ -48,7 +48,7 @@ export function modelMode(): Policy {
   }
 }
 
-/** true = this deployment may serve the call. Only a mode that was declared can contradict it. */
+/** true = the deployment can serve the call's operation. Only a declared mode excludes it. */
 export function offers({ info, mode }: Deployment, { operation }: Pick<Call, 'operation'>): boolean {
   return info.mode === undefined || modes[mode].operations.includes(operation)
 }

@@ -1,18 +1,19 @@
-/** Requests a minute, tokens a minute and calls at once, per key and per user, taken together or not at all. */
+/** Requests per minute, tokens per minute and parallel calls, per key and per user, taken together or not at all. */
 import { limitScopes } from '../accounts/key.ts'
 import type { Call } from '../core/call.ts'
 import type { Caller } from '../core/caller.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { Limiter, LimitScope, LimitState, LimitVerdict } from '../core/limits.ts'
 import type { Policy, RequestHead, RequestPolicy } from '../core/policy.ts'
+import type { CurrentConfiguration } from '../core/ports.ts'
 import type { Settings } from '../core/settings.ts'
 
-/** An inline image says nothing about tokens: what is reserved ahead stays below this. */
+/** The most that is reserved ahead: the bytes of an inline image say little about tokens. */
 const estimateTokensMax = 16_384
 
 type ScopesOf = (caller: Caller, settings: Settings) => readonly LimitScope[]
 
-/** The scopes of a caller under the settings of one moment: made once, not on the path of each call. */
+/** The scopes of a caller under one set of settings: computed once, not for each call. */
 function remembered(make: ScopesOf): ScopesOf {
   const known = new WeakMap<Caller, { under: Settings; scopes: readonly LimitScope[] }>()
   return (caller, under) => {
@@ -22,17 +23,17 @@ function remembered(make: ScopesOf): ScopesOf {
   }
 }
 
-/** Requests and parallel calls are known on the head of a call. */
+/** Requests and parallel calls, which are counted before the body is read. */
 const headScopes = remembered((caller, { userLimits, rateLimitCounts }) =>
   limitScopes(caller, userLimits).flatMap(scope => {
-    // Requests as such were counted by the policy before.
+    // Requests were counted by `countRequests`.
     const requestsPerMinute = rateLimitCounts === 'requests' ? null : scope.requestsPerMinute
     if (requestsPerMinute === null && scope.parallelRequests === null) return []
     return [{ ...scope, requestsPerMinute, tokensPerMinute: null }]
   }),
 )
 
-/** Tokens stand in a scope of their own: where the body's length is not announced, they are taken later. */
+/** Tokens have a scope of their own: where the body's length is not announced, they are taken later. */
 const tokenScopes = remembered((caller, { userLimits }) =>
   limitScopes(caller, userLimits).flatMap(({ id, tokensPerMinute }) =>
     tokensPerMinute === null
@@ -45,16 +46,17 @@ const allScopes = remembered((caller, settings) => [...headScopes(caller, settin
 
 /**
  * Before the body is read: takes a request, a parallel call and, where the length of the body is announced, a token for
- * every 4 bytes of it, 16,384 at most; the end of the call puts in what it really used. After it is read: takes the
- * tokens of the others. Throws `rate-limited` with the time to wait. Sets OpenAI's `x-ratelimit-*` headers.
+ * every 4 bytes of it, 16,384 at most; the end of the call corrects this to the real usage. After the body is read:
+ * takes the tokens of calls without an announced length. Throws `rate-limited` with the time to wait. Sets OpenAI's
+ * `x-ratelimit-*` headers.
  */
 export function rateLimit(limiter: Limiter): { readonly onHead: Policy; readonly onBody: Policy } {
   const take = (call: Call, scopes: readonly LimitScope[], bytes: number): void | Promise<void> => {
     if (scopes.length === 0) return
     const taken = limiter.take(scopes, Math.min(Math.ceil(bytes / 4), estimateTokensMax))
     // Only a limiter across replicas has to be waited for.
-    if (taken instanceof Promise) return taken.then(verdict => judge(call, verdict))
-    judge(call, taken)
+    if (taken instanceof Promise) return taken.then(verdict => applyVerdict(call, verdict))
+    applyVerdict(call, taken)
   }
   return {
     onHead: {
@@ -81,15 +83,15 @@ export function rateLimit(limiter: Limiter): { readonly onHead: Policy; readonly
 }
 
 /**
- * Bytes of what a model will read, as far as the head tells; undefined = only the body does (forms hold files, too).
+ * Bytes of the prompt by the head of the request; undefined = known only from the body (forms also contain files).
  */
 function promptBytes({ format, announcedBytes }: Call): number | undefined {
   if (!format) return 0
   return 'multipart' in format ? undefined : announcedBytes
 }
 
-/** Where requests as such are what the limit counts: counts one of this key. Throws `rate-limited`. */
-export function countRequests(limiter: Limiter, settings: () => Settings): RequestPolicy {
+/** Where the limit counts all requests: takes one request of the key. Throws `rate-limited`. */
+export function countRequests(limiter: Limiter, current: CurrentConfiguration): RequestPolicy {
   const scopesOf = remembered((caller, { userLimits, rateLimitCounts }) =>
     rateLimitCounts === 'calls'
       ? []
@@ -106,7 +108,7 @@ export function countRequests(limiter: Limiter, settings: () => Settings): Reque
     name: 'count-requests',
     stage: 'request',
     admit(request) {
-      const scopes = scopesOf(request.caller!, settings())
+      const scopes = scopesOf(request.caller!, current.settings)
       if (scopes.length === 0) return
       const taken = limiter.take(scopes, 0)
       if (taken instanceof Promise) return taken.then(verdict => countRequest(request, verdict))
@@ -122,7 +124,7 @@ function countRequest(request: RequestHead, verdict: LimitVerdict): void {
   if (verdict.requests) headers.requests(own, verdict.requests)
 }
 
-function judge(call: Call, verdict: LimitVerdict): void {
+function applyVerdict(call: Call, verdict: LimitVerdict): void {
   if (!verdict.allowed) throw refused(call.responseHeaders, verdict)
   const { taken } = call
   call.taken = taken ? together(taken, verdict) : verdict
@@ -151,7 +153,7 @@ function release(call: Call): void {
   taken.release(usage ? usage.inputTokens + usage.outputTokens : 0)
 }
 
-/** OpenAI's header names, in its notation (`1.5s`). Written out: a name that is computed costs as much as the rest. */
+/** OpenAI's header names, in its notation (`1.5s`). Literal names: computing them would double the cost (measured). */
 const headers = {
   requests(into: Record<string, string>, state: LimitState): void {
     into['x-ratelimit-limit-requests'] = String(state.limit)

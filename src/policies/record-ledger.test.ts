@@ -65,7 +65,7 @@ function rowOf(usage: Usage | undefined, costNanoUsd: bigint | null): LedgerRow 
     deployment: undefined,
     firstByteMs: -1,
     attempts: 1,
-    client: { clientAddress: '' },
+    clientAddress: '',
     userAgent: '',
     caller: { role: 'key', key: { id: 'k', alias: null, userId: null, teamId: null } },
   }

@@ -3,7 +3,7 @@ import { ledgerIntent, ledgerRow } from '../core/ledger-columns.ts'
 import type { Ledger } from '../core/ledger.ts'
 import type { Policy } from '../core/policy.ts'
 
-/** Its records survive kill -9 from the moment it has heard of the end, as long as the journal can be written. */
+/** The record of an ended call survives kill -9, as long as the journal can be written. */
 export function recordLedger(ledger: Ledger): Policy {
   return {
     name: 'record-ledger',

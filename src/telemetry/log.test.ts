@@ -35,7 +35,7 @@ function settlement(changes: Record<string, unknown> = {}, ending: Partial<Settl
     firstByteMs: 12.34,
     usageSource: 'upstream',
     usage: { inputTokens: 3, outputTokens: 4 },
-    client: { clientAddress: '127.0.0.1' },
+    clientAddress: '127.0.0.1',
     userAgent: 'test/1',
     dropped: [],
     caller: { role: 'key', key },

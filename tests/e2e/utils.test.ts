@@ -1,7 +1,7 @@
 /** Utilities and token counts through a real gateway; the upstream here remembers everything that it is sent. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Server } from 'bun'
-import { callTypes } from '../../src/endpoints/utils/transform-request.ts'
+import { callTypes } from '../../src/endpoints/utilities/utils/transform-request.ts'
 import { standardConfig, startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
 

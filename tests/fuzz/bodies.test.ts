@@ -408,7 +408,8 @@ describe('what a model writes is read in time', () => {
       () =>
         void openaiRelay().push(
           Buffer.from(
-            `data: {"model":"m${'x'.repeat(1_000_000)}","choices":[{"delta":{"content":"${'\\\\n'.repeat(1_500_000)}"}}]}\n\n`,
+            `data: {"model":"m${'x'.repeat(1_000_000)}",` +
+              `"choices":[{"delta":{"content":"${'\\\\n'.repeat(1_500_000)}"}}]}\n\n`,
           ),
         ),
     ],

@@ -211,7 +211,7 @@ describe('an answer, written for clients and read as an upstream, is the same', 
     }
     const adapter = providerOf('openai').chat!
     const request = decoded(openaiChat, { model: 'm', messages, stream: true, stream_options: { include_usage: true } })
-    // Sources are written as OpenAI writes them; thinking at the end of an answer that nobody signed is closed by an empty proof.
+    // Sources are written as OpenAI writes them; unsigned thinking at the end of an answer is closed by an empty proof.
     const alike = (event: ChatEvent): ChatEvent[] =>
       event.type === 'citation' ? [{ ...event, citation: flat(event.citation) }] : [event]
     forSeeds(seeds, random => {
@@ -308,7 +308,7 @@ const flat = (citation: Json): Json => ({
   ...(citation.url_citation ? { url_citation: undefined } : {}),
 })
 
-/** A whole message tells thinking in blocks: where one of them is signed, those around it are blocks too, and may be cut otherwise. */
+/** A whole message has thinking in blocks: around a signed one all are blocks, and may be cut in other places. */
 function withoutBlocks(value: unknown): unknown {
   const { choices, usage } = value as { choices: [number, Json[][]][]; usage: unknown }
   return {

@@ -1,9 +1,9 @@
 /** Requests of the hub in the words of the clients: the way that only tests go. */
 import type { ChatRequest, Message, Part, Source, Tool } from '../../src/core/chat.ts'
-import { sealSignature } from '../../src/formats/anthropic/thinking-signature.ts'
-import { sealThoughts } from '../../src/formats/gemini/thought-signature.ts'
-import type { SealedThought } from '../../src/formats/gemini/thought-signature.ts'
-import { seal } from '../../src/formats/openai/responses/encrypted-reasoning.ts'
+import { encodeSignature } from '../../src/formats/anthropic/thinking-signature.ts'
+import { encodeThoughts } from '../../src/formats/gemini/thought-signature.ts'
+import type { SignedThought } from '../../src/formats/gemini/thought-signature.ts'
+import { encodeProof } from '../../src/formats/openai/responses/encrypted-reasoning.ts'
 
 export type Json = Record<string, unknown>
 type Reasoning = Extract<Part, { type: 'reasoning' }>
@@ -172,7 +172,7 @@ function responsesItems(message: Message): Json[] {
           part.type === 'text' ? { type: 'output_text', text: part.text, annotations: [] } : responsesPart(part),
         ],
       }
-    const proof = seal(part)
+    const proof = encodeProof(part)
     return {
       type: 'reasoning',
       id: 'rs_1',
@@ -282,7 +282,7 @@ function geminiContents(messages: readonly Message[]): Json[] {
 /** Thinking that somebody signed travels in the signature of the part behind it. */
 function geminiModelParts(parts: readonly Part[]): Json[] {
   const out: Json[] = []
-  let sealed: SealedThought[] = []
+  let sealed: SignedThought[] = []
   for (const part of parts) {
     if (part.type === 'reasoning' && part.redacted !== undefined) sealed.push({ redacted: part.redacted })
     else if (part.type === 'reasoning' && part.signature !== undefined)
@@ -290,12 +290,12 @@ function geminiModelParts(parts: readonly Part[]): Json[] {
     else {
       out.push({
         ...(part.type === 'reasoning' ? { text: part.text, thought: true } : geminiPart(part)),
-        ...(sealed.length > 0 && { thoughtSignature: sealThoughts(sealed) }),
+        ...(sealed.length > 0 && { thoughtSignature: encodeThoughts(sealed) }),
       })
       sealed = []
     }
   }
-  return sealed.length > 0 ? [...out, { text: '', thoughtSignature: sealThoughts(sealed) }] : out
+  return sealed.length > 0 ? [...out, { text: '', thoughtSignature: encodeThoughts(sealed) }] : out
 }
 
 function geminiPart(part: Part): Json {
@@ -403,7 +403,7 @@ function anthropicPart(part: Part): Json {
       return defined({ type: 'document', source: anthropicSource(part.source), title: part.name, ...cacheOf(part) })
     case 'reasoning':
       return part.redacted === undefined
-        ? { type: 'thinking', thinking: part.text, signature: sealSignature(part.signature) }
+        ? { type: 'thinking', thinking: part.text, signature: encodeSignature(part.signature) }
         : { type: 'redacted_thinking', data: part.redacted }
     case 'tool-call':
       return {

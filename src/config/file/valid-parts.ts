@@ -39,7 +39,7 @@ export function validParts(value: unknown, invalidPaths: readonly Path[]): Parti
   if (!Array.isArray(list)) return { config, entries: null }
   const entries = list.map((entry: unknown, at): PartialEntry => {
     const inside = invalidPaths.filter(path => path[0] === 'model_list' && path[1] === at).map(path => path.slice(2))
-    const { value: left, removed: removed } = validPart(modelEntrySchema, entry, inside)
+    const { value: left, removed } = validPart(modelEntrySchema, entry, inside)
     const name = left?.model_name ?? (isObject(entry) && !removed.includes('model_name') ? entry.model_name : undefined)
     return { at, name: typeof name === 'string' ? name : undefined, entry: left, removed }
   })

@@ -109,7 +109,7 @@ test('a guessed mode does not refuse calls: the info only has a declared one', (
 })
 
 test('schemas are checked unless the provider guarantees them or the operator declares support', () => {
-  const judged = (provider: string, declared: object = {}) => facts(provider, 'x', declared).judgesSchemas
+  const judged = (provider: string, declared: object = {}) => facts(provider, 'x', declared).validatesSchemas
   expect(['openai', 'anthropic', 'vertex_ai', 'mistral'].map(name => judged(name))).toEqual([
     undefined,
     undefined,
@@ -126,7 +126,7 @@ test('schemas are checked unless the provider guarantees them or the operator de
   expect(
     (['native', 'json_object', 'none'] as const).map(word => judged('hosted_vllm', { structured_output: word })),
   ).toEqual([undefined, undefined, undefined])
-  expect(facts('hosted_vllm', '*').judgesSchemas).toBe(true)
+  expect(facts('hosted_vllm', '*').validatesSchemas).toBe(true)
 })
 
 test('for a pattern only declarations count', () => {

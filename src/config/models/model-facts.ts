@@ -5,7 +5,7 @@ import type { Flag } from './capabilities.ts'
 import { catalogueEntry } from '../prices/catalogue.ts'
 import { catalogPrices, resolvePrices } from '../prices/prices.ts'
 import type { GivenPrices } from '../prices/prices.ts'
-import { judgesSchemas, modelProfile } from './model-profile.ts'
+import { validatesSchemas, modelProfile } from './model-profile.ts'
 import type { DeclaredAbilities } from './model-profile.ts'
 
 /** `model_info` of the configuration, with the prices of `proxy_params`. */
@@ -24,7 +24,7 @@ interface NamedModel {
   readonly provider: string
 }
 
-type Facts = Pick<Deployment, 'mode' | 'prices' | 'priceSource' | 'info' | 'judgesSchemas'> & {
+type Facts = Pick<Deployment, 'mode' | 'prices' | 'priceSource' | 'info' | 'validatesSchemas'> & {
   readonly profile: ModelProfile
 }
 
@@ -44,7 +44,7 @@ const unknown = Object.freeze({
  */
 export function modelFacts({ modelName, model, provider }: NamedModel, declared: DeclaredInfo): Facts {
   const profile = modelProfile(modelName, model, provider, declared)
-  const abilities = { profile, ...(judgesSchemas(profile, provider, declared) && { judgesSchemas: true }) }
+  const abilities = { profile, ...(validatesSchemas(profile, provider, declared) && { validatesSchemas: true }) }
   const lookedUp = declared.base_model ?? model
   if (lookedUp.includes('*')) {
     const mode = declared.mode ?? 'chat'

@@ -77,7 +77,7 @@ const schemaEnforcingProviders: ReadonlySet<string> = new Set([
 /**
  * Whether answers to schemas are checked: schemas are sent unchanged, and the provider does not guarantee conformance.
  */
-export function judgesSchemas(profile: ModelProfile, provider: string, info: DeclaredAbilities = {}): boolean {
+export function validatesSchemas(profile: ModelProfile, provider: string, info: DeclaredAbilities = {}): boolean {
   return (
     profile.structuredOutput === 'native' &&
     info.structured_output === undefined &&

@@ -1,6 +1,6 @@
 /** Keys, the ledger, models, utilities and health: what the gateway says of itself. */
 import { batchKeys, tieredKeys, tokenKeys, unitKeys } from '../../accounts/price-keys.ts'
-import { spendLogSchema } from '../spend.ts'
+import { spendLogSchema } from '../administration/spend.ts'
 import {
   anyObject,
   boolean,

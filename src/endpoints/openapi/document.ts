@@ -1,7 +1,6 @@
 /** The OpenAPI 3.1 document, made from the registered endpoints. */
 import type { Endpoint } from '../../core/endpoint.ts'
 import { geminiErrorBody } from '../../formats/gemini/index.ts'
-import { schemas as requestSchemas } from '../openapi-schemas.ts'
 import { administrationSchemas } from './administration-schemas.ts'
 import { assistantAnswerSchemas } from './assistant-schemas.ts'
 import { chatAnswerSchemas } from './chat-schemas.ts'
@@ -11,6 +10,7 @@ import { geminiAnswerSchemas } from './gemini-schemas.ts'
 import { headerComponents, headersOfSuccess } from './headers.ts'
 import { mediaAnswerSchemas } from './media-schemas.ts'
 import { messageAnswerSchemas } from './messages-schemas.ts'
+import { requestSchemas } from './request-schemas.ts'
 import { responseAnswerSchemas } from './responses-schemas.ts'
 
 /** Tags in the order in which readers see them. */

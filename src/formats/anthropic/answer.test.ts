@@ -137,7 +137,7 @@ const answers: Record<string, { events: ChatEvent[]; request?: ChatRequest; cont
     ],
     stop: 'tool_use',
   },
-  'thinking that nobody signed, and a signature of another vendor': {
+  'unsigned thinking, and a signature of another vendor': {
     request: thinking,
     events: [
       start,
@@ -309,8 +309,10 @@ test('a stream goes out as it comes: text at once, the end at the end', () => {
   )
   expect(writer.write(start)).toBe('')
   expect(writer.write(text('a'))).toBe(
-    'event: content_block_start\ndata: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}\n\n' +
-      'event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"a"}}\n\n',
+    'event: content_block_start\n' +
+      'data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}\n\n' +
+      'event: content_block_delta\n' +
+      'data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"a"}}\n\n',
   )
   expect(writer.write(finish('stop'))).toBe(
     'event: content_block_stop\ndata: {"type":"content_block_stop","index":0}\n\n',

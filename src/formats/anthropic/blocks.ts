@@ -7,9 +7,9 @@ import { isObject } from '../common/field-checks.ts'
 import type { Fields } from '../common/field-checks.ts'
 import type { ThinkingDisplay } from './decode.ts'
 import { broken } from './error.ts'
-import { sealSignature, unprovenIndex } from './thinking-signature.ts'
+import { encodeSignature, unprovenIndex } from './thinking-signature.ts'
 
-/** One event of a block in the dialect's own words, without its index: whoever writes the blocks counts them. */
+/** One event of a block in the dialect's own words, without its index, which the writer counts. */
 export type Step =
   | { readonly type: 'start'; readonly block: Fields }
   | { readonly type: 'delta'; readonly delta: Fields }
@@ -69,7 +69,7 @@ export class BlockSequence {
       case 'audio':
         return this.#text(event.transcript ?? '')
       case 'logprobs':
-        // Nobody can ask for them in this dialect.
+        // This dialect has no field that asks for them.
         return []
     }
   }
@@ -114,7 +114,7 @@ export class BlockSequence {
     if (text && this.#display === 'full')
       steps.push(...this.#inThinking(), delta({ type: 'thinking_delta', thinking: text }))
     if (signature) {
-      steps.push(...this.#inThinking(), delta({ type: 'signature_delta', signature: sealSignature(signature) }), stop)
+      steps.push(...this.#inThinking(), delta({ type: 'signature_delta', signature: encodeSignature(signature) }), stop)
       this.#open = undefined
     }
     if (redacted)
@@ -160,7 +160,9 @@ export class BlockSequence {
     this.#open = undefined
     if (was === undefined) return []
     // Clients forget thinking that has no signature: a mark takes its place.
-    return was === 'thinking' ? [delta({ type: 'signature_delta', signature: sealSignature(undefined) }), stop] : [stop]
+    return was === 'thinking'
+      ? [delta({ type: 'signature_delta', signature: encodeSignature(undefined) }), stop]
+      : [stop]
   }
 }
 

@@ -1,4 +1,4 @@
-/** `count_tokens` (platform.claude.com/docs/en/api/messages-count-tokens): a request of Messages that needs no `max_tokens`. */
+/** `count_tokens` (platform.claude.com/docs/en/api/messages-count-tokens): a Messages body without `max_tokens`. */
 import { GatewayError } from '../../core/errors.ts'
 import type { UnaryFormat } from '../../core/format.ts'
 import { decodeMessagesBody } from './decode.ts'
@@ -8,7 +8,7 @@ import { inspectCount } from './inspect.ts'
 import { count } from './usage.ts'
 import { readOverrides } from '../common/overrides.ts'
 
-/** A forwarded answer passes byte for byte; without a count that can be believed it is `upstream-broken`. */
+/** A forwarded answer passes byte for byte; without a plausible count it is `upstream-broken`. */
 export const anthropicCountTokens: UnaryFormat<'count-tokens'> = {
   dialect: 'anthropic-count-tokens',
   operation: 'count-tokens',

@@ -2,10 +2,11 @@
 import type { CacheControl, Message, Part, Source } from '../../core/chat.ts'
 import { isObject, shown } from '../common/field-checks.ts'
 import type { Fields, Path } from '../common/field-checks.ts'
-import { readCache, untranslatable } from '../openai/chat/decode-messages.ts'
-import { openSignature } from './thinking-signature.ts'
+import { readCacheControl } from '../common/cache-control.ts'
+import { untranslatable } from '../common/untranslatable.ts'
+import { decodeSignature } from './thinking-signature.ts'
 
-/** Claude Code's first system block: it changes with every conversation and would spoil other vendors' prompt caches. */
+/** Claude Code's first system block: new in every conversation, it would defeat other vendors' prompt caches. */
 const billingHeader = /^x-anthropic-billing-header\s*:/i
 /** What Anthropic's servers did in an earlier turn; other models were not there. */
 const serverBlock = /^(?:server_tool_use|mcp_tool_use|[a-z_]+_tool_result)$/
@@ -15,7 +16,7 @@ const claudeOnly: ReadonlySet<unknown> = new Set(['tool_reference', 'browser_sta
 const parsed = (value: unknown): Fields[] => (Array.isArray(value) ? value.filter(isObject) : [])
 const withCache = <P extends Part>(part: P, cache: CacheControl | undefined): P => (cache ? { ...part, cache } : part)
 
-/** `dropped` takes the names of what is left out. Throws `unprocessable` for what no other vendor could be told. */
+/** `dropped` takes the names of what is left out. Throws `unprocessable` for what no other vendor has. */
 export class MessagesDecoder {
   readonly #dropped: Set<string>
   /** Names of the calls so far, by id: other vendors want them with the results. */
@@ -39,7 +40,7 @@ export class MessagesDecoder {
     })
   }
 
-  /** A turn of nothing but what other models cannot be told leaves no message. */
+  /** A turn that holds only what other models cannot be sent leaves no message. */
   #answer(content: unknown, path: Path): Message[] {
     const parts = this.#content(content, path, true)
     return parts.length > 0 ? [{ role: 'assistant', parts }] : []
@@ -50,7 +51,7 @@ export class MessagesDecoder {
       return value === '' || billingHeader.test(value) ? [] : [{ type: 'text', text: value }]
     return parsed(value)
       .filter(block => block.type === 'text' && block.text !== '' && !billingHeader.test(String(block.text)))
-      .map(block => withCache({ type: 'text', text: String(block.text) }, readCache(block.cache_control)))
+      .map(block => withCache({ type: 'text', text: String(block.text) }, readCacheControl(block.cache_control)))
   }
 
   /** Results first, each in a message of its own: they answer the calls of the message before. */
@@ -71,7 +72,7 @@ export class MessagesDecoder {
     const part: Part = { type: 'tool-result', callId, parts: this.#content(block.content, [...path, 'content'], false) }
     if (name !== undefined) part.name = name
     if (block.is_error === true) part.isError = true
-    return withCache(part, readCache(block.cache_control))
+    return withCache(part, readCacheControl(block.cache_control))
   }
 
   #content(content: unknown, path: Path, isAnswer: boolean): Part[] {
@@ -80,7 +81,7 @@ export class MessagesDecoder {
   }
 
   #block(block: Fields, path: Path, isAnswer: boolean): Part[] {
-    const cache = readCache(block.cache_control)
+    const cache = readCacheControl(block.cache_control)
     switch (block.type) {
       case 'text':
         return block.text === '' ? [] : [withCache({ type: 'text', text: String(block.text) }, cache)]
@@ -108,7 +109,7 @@ export class MessagesDecoder {
     throw untranslatable([...path, 'type'], `content blocks of type ${shown(block.type)} cannot be translated`)
   }
 
-  /** What is said about a document stands before it, as Claude reads it. */
+  /** Title and context of a document stand before it, as Claude reads them. */
   #document(block: Fields, path: Path, cache: CacheControl | undefined): Part[] {
     const { source, title, context, citations } = block
     if (isObject(citations) && citations.enabled === true) this.#dropped.add('messages.content.citations')
@@ -125,7 +126,7 @@ export class MessagesDecoder {
 }
 
 function thinking(block: Fields): Part[] {
-  const signature = openSignature(String(block.signature))
+  const signature = decodeSignature(String(block.signature))
   const text = String(block.thinking)
   if (signature !== undefined) return [{ type: 'reasoning', text, signature }]
   return text === '' ? [] : [{ type: 'reasoning', text }]

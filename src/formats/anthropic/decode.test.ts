@@ -49,7 +49,7 @@ test('a user that is a whole document becomes a name that others take, the same 
 })
 
 describe('messages', () => {
-  test("the tool loop of Anthropic's documentation: results first, in messages of their own, with the names of their calls", () => {
+  test("the tool loop of Anthropic's documentation: results first, in own messages, with their calls' names", () => {
     const list = messagesOf(
       { role: 'user', content: "What's the weather in San Francisco?" },
       {
@@ -204,7 +204,7 @@ describe('messages', () => {
     expect(request.dropped).toEqual(['messages.content.server_tool_use', 'messages.content.web_search_tool_result'])
   })
 
-  test('what no other model could be told is refused, with its place', () => {
+  test('what no other vendor has is refused, with its place', () => {
     expect(() => messagesOf({ role: 'user', content: [{ type: 'container_upload', file_id: 'f' }] })).toThrow(
       'messages.0.content.0.type',
     )
@@ -251,7 +251,7 @@ describe('tools', () => {
     expect(() => choose({ type: 'tool', name: 'c' })).toThrow('tool_choice.name')
   })
 
-  test("Anthropic's own: those that its servers run are left out and reported, those that the client runs refused", () => {
+  test("Anthropic's own: those that its servers run are dropped and reported, those of the client refused", () => {
     const request = decode({
       tools: [{ type: 'web_search_20250305', name: 'web_search' }, tool('a', { defer_loading: true })],
     })

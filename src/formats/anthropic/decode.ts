@@ -2,16 +2,18 @@
 import { createHash } from 'node:crypto'
 import type { ChatRequest, ReasoningEffort, ResponseFormat, Tool, ToolChoice } from '../../core/chat.ts'
 import type { JsonBody } from '../../lib/json/json-body.ts'
-import { isObject, parseChecked, shown, unknownFields } from '../common/field-checks.ts'
+import { isObject, parseChecked, shown } from '../common/field-checks.ts'
 import type { Fields } from '../common/field-checks.ts'
-import { readCache, untranslatable } from '../openai/chat/decode-messages.ts'
+import { readFields } from '../common/field-table.ts'
+import { readCacheControl } from '../common/cache-control.ts'
+import { untranslatable } from '../common/untranslatable.ts'
 import { MessagesDecoder } from './decode-messages.ts'
-import { messagesChecks } from './inspect.ts'
+import { messagesTable } from './fields.ts'
 
 /** What a client sees of the thinking: nothing, unless it asks; or only the proof that lets it be continued. */
 export type ThinkingDisplay = 'none' | 'proofs' | 'full'
 
-/** Marks requests whose client wants to see thinking. A symbol: it is copied with the request and never becomes JSON. */
+/** Marks requests whose client wants to see thinking. A symbol is copied with the request and never becomes JSON. */
 const display = Symbol('thinking display')
 
 interface MarkedRequest extends ChatRequest {
@@ -23,28 +25,9 @@ export function thinkingDisplay(request: ChatRequest): ThinkingDisplay {
   return (request as MarkedRequest)[display] ?? 'none'
 }
 
-const knownFields: ReadonlySet<string> = new Set([
-  'model',
-  'max_tokens',
-  'messages',
-  'system',
-  'stream',
-  'temperature',
-  'top_p',
-  'top_k',
-  'stop_sequences',
-  'tools',
-  'tool_choice',
-  'thinking',
-  'output_config',
-  'output_format',
-  'metadata',
-  'service_tier',
-])
-
-/** Throws `unprocessable` for what this dialect allows but no other vendor could be told. */
+/** Throws `unprocessable` for what this dialect allows and no other vendor has. */
 export function decodeMessagesBody(body: JsonBody): ChatRequest {
-  const fields = parseChecked(body, messagesChecks)
+  const fields = parseChecked(body, messagesTable.checks)
   if (fields.max_tokens === 0)
     throw untranslatable(['max_tokens'], 'filling a prompt cache without an answer (0) is known to Claude alone')
   const dropped = new Set<string>()
@@ -55,8 +38,9 @@ export function decodeMessagesBody(body: JsonBody): ChatRequest {
     messages: [...system, ...decoder.messages(fields.messages as Fields[])],
     stream: fields.stream === true,
     includeUsage: true,
-    extra: { format: 'anthropic-messages', fields: unknownFields(fields, knownFields) },
+    extra: { format: 'anthropic-messages', fields: {} },
   }
+  readFields(fields, messagesTable, request, request.extra.fields)
   readSampling(fields, request)
   readMetadata(fields.metadata, request, dropped)
   readTools(fields, request, dropped)
@@ -68,9 +52,6 @@ export function decodeMessagesBody(body: JsonBody): ChatRequest {
 }
 
 function readSampling(fields: Fields, request: ChatRequest): void {
-  if (typeof fields.max_tokens === 'number') request.maxOutputTokens = fields.max_tokens
-  if (typeof fields.temperature === 'number') request.temperature = fields.temperature
-  if (typeof fields.top_p === 'number') request.topP = fields.top_p
   if (typeof fields.top_k === 'number' && fields.top_k > 0) request.topK = fields.top_k
   if (Array.isArray(fields.stop_sequences) && fields.stop_sequences.length > 0)
     request.stop = fields.stop_sequences as string[]
@@ -105,7 +86,7 @@ function readTools(fields: Fields, request: ChatRequest, dropped: Set<string>): 
   ;((fields.tools ?? []) as Fields[]).forEach((tool, at) => {
     if (tool.type == null || tool.type === 'custom') tools.push(customTool(tool, dropped))
     else if (serverTools.some(kind => String(tool.type).startsWith(kind))) dropped.add(`tools.${String(tool.type)}`)
-    // The client would wait for calls that never come: an agent without its tools goes astray in silence.
+    // Not dropped but refused: an agent that lacks its tools does something else without noticing.
     else throw untranslatable(['tools', at, 'type'], `only Claude knows tools of type ${shown(tool.type)}`)
   })
   if (tools.length > 0) request.tools = tools
@@ -127,7 +108,7 @@ function customTool(definition: Fields, dropped: Set<string>): Tool {
   const tool: Tool = { name: String(definition.name), parameters: definition.input_schema as Fields }
   if (typeof definition.description === 'string') tool.description = definition.description
   if (typeof definition.strict === 'boolean') tool.strict = definition.strict
-  const cache = readCache(definition.cache_control)
+  const cache = readCacheControl(definition.cache_control)
   if (cache) tool.cache = cache
   return tool
 }
@@ -164,7 +145,7 @@ function readThinking(fields: Fields, request: MarkedRequest, dropped: Set<strin
   if (Object.keys(reasoning).length > 0) request.reasoning = reasoning
 }
 
-/** `output_format` is the older place of the same wish. */
+/** `output_format` is the older name of `output_config.format`. */
 function responseFormat(
   { output_config: config, output_format: older }: Fields,
   dropped: Set<string>,

@@ -1,4 +1,4 @@
-/** How Anthropic's clients are told that a call failed (platform.claude.com/docs/en/api/errors). */
+/** Errors as Anthropic's clients read them (platform.claude.com/docs/en/api/errors). */
 import { GatewayError } from '../../core/errors.ts'
 import type { FaultKind } from '../../core/errors.ts'
 import { isObject } from '../common/field-checks.ts'
@@ -21,7 +21,7 @@ const types: Readonly<Partial<Record<FaultKind, string>>> = {
   'upstream-overloaded': 'overloaded_error',
 }
 
-/** Claude Code shortens its conversation when it reads these words, whoever's model is behind the gateway. */
+/** Claude Code shortens its conversation when it reads these words: all providers' errors of this kind need them. */
 const tooLongWords = 'prompt is too long'
 
 /** `{type: 'error', error: {type, message}, request_id}`; in a stream the id is only in the header that came before. */

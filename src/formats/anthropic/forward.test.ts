@@ -6,7 +6,7 @@ const { forward } = anthropicMessages
 const bytesOf = (value: unknown) => Buffer.from(JSON.stringify(value))
 const read = (value: unknown) => JsonBody.read(bytesOf(value))
 
-/** platform.claude.com/docs/en/build-with-claude/streaming, "Streaming request with tool use", with thinking and a cache. */
+/** platform.claude.com/docs/en/build-with-claude/streaming, "... with tool use", with thinking and a cache. */
 const events: [string, object][] = [
   [
     'message_start',
@@ -163,7 +163,7 @@ describe('a stream', () => {
     expect([noReason.relay.failure?.kind, noReason.text.includes('message_stop')]).toEqual(['upstream-broken', false])
   })
 
-  test('an error event is a failure, and is told in the words of the dialect', () => {
+  test('an error event is a failure, and is passed on in the words of the dialect', () => {
     const error = { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } }
     const { relay, text } = run([Buffer.from(cutWire + wireOf([['error', error], ...events.slice(9)]))])
     expect([relay.failure?.kind, relay.complete]).toEqual(['upstream-overloaded', false])
@@ -171,7 +171,7 @@ describe('a stream', () => {
     expect(relay.errorEvent(relay.failure!)).toBe(`event: error\ndata: ${JSON.stringify(error)}\n\n`)
   })
 
-  test('an event that is no JSON object breaks the stream, whatever its name: no client gets to see it', () => {
+  test('an event that is no JSON object breaks the stream under any name: no client gets to see it', () => {
     const rest = wire.slice(cutWire.length)
     for (const broken of [
       'event: content_block_delta\ndata: {"type":"content_block_delta","delta":{"text":"ca',

@@ -1,17 +1,15 @@
-/** The forward lane: the client's bytes go to an upstream of the same dialect, whichever version of the API they are. */
+/** The forward lane: the client's bytes go to an upstream of the same dialect, in any version of the API. */
 import type { ForwardedAnswer, ForwardRules } from '../../core/format.ts'
 import type { ForwardQuirks } from '../../core/provider.ts'
 import type { RequestHeaders } from '../../core/request.ts'
-import { JsonBody, JsonBodyError } from '../../lib/json/json-body.ts'
-import type { Edit } from '../../lib/json/json-body.ts'
-import { gatewayFields } from '../common/field-checks.ts'
+import type { Edit, JsonBody } from '../../lib/json/json-body.ts'
+import { commonEdits } from '../common/forward-edits.ts'
+import { editedAnswer, readWholeAnswer } from '../common/whole-answer.ts'
 import { broken, failureOf } from './error.ts'
 import { MessagesRelay } from './relay.ts'
-import { mayHoldSeals, withoutSeals } from './thinking-signature.ts'
+import { mayHoldMarks, withoutMarked } from './thinking-signature.ts'
 import { readUsage } from './usage.ts'
 
-/** An answer may be far larger than a request; the limits only stop what would stall the process. */
-const answerLimits = { depth: 256, fields: 1000, tokens: 8_000_000 }
 /** What the client's bytes were written for: only the client knows. */
 const clientHeaders = ['anthropic-version', 'anthropic-beta']
 
@@ -20,21 +18,9 @@ const clientHeaders = ['anthropic-version', 'anthropic-beta']
  * `dropped` names them.
  */
 export function messagesEdits(body: JsonBody, quirks: ForwardQuirks): { edits: Edit[]; dropped: string[] } {
-  const edits: Edit[] = []
-  const dropped: string[] = []
-  for (const name of body.names()) {
-    const renamed = quirks.rename && Object.hasOwn(quirks.rename, name) ? quirks.rename[name] : undefined
-    if (gatewayFields.has(name)) edits.push({ remove: name })
-    else if (quirks.drop?.includes(name)) {
-      edits.push({ remove: name })
-      dropped.push(name)
-    } else if (renamed !== undefined) {
-      edits.push({ remove: name })
-      if (!body.has(renamed)) edits.push({ set: renamed, json: body.rawText(name)! })
-    }
-  }
+  const { edits, dropped } = commonEdits(body, quirks)
   // Another model's thinking, from earlier in the conversation: this upstream could not verify it.
-  const clean = mayHoldSeals(body.bytes) ? withoutSeals(body.get('messages')) : undefined
+  const clean = mayHoldMarks(body.bytes) ? withoutMarked(body.get('messages')) : undefined
   if (clean) {
     edits.push({ set: 'messages', json: JSON.stringify(clean.messages) })
     dropped.push(...clean.dropped)
@@ -54,13 +40,7 @@ export function messagesHeaders(client: RequestHeaders): Record<string, string> 
 
 /** An upstream's answer. Throws `upstream-broken` when it is not JSON, or has not got the field. */
 export function readAnswer(bytes: Uint8Array, mustHave: string): JsonBody {
-  let body: JsonBody
-  try {
-    body = JsonBody.read(bytes, answerLimits)
-  } catch (cause) {
-    if (!(cause instanceof JsonBodyError)) throw cause
-    throw broken(cause.message, cause)
-  }
+  const body = readWholeAnswer(bytes, broken)
   if (body.get('type') === 'error') throw failureOf(body.get('error'))
   if (!body.has(mustHave)) throw broken(`no \`${mustHave}\``)
   return body
@@ -69,13 +49,11 @@ export function readAnswer(bytes: Uint8Array, mustHave: string): JsonBody {
 function answer(bytes: Uint8Array, publicModel: string): ForwardedAnswer {
   const body = readAnswer(bytes, 'content')
   if (typeof body.get('stop_reason') !== 'string') throw broken('no stop reason')
-  const pieces = body.edited(
-    body.get('model') === publicModel ? [] : [{ set: 'model', json: JSON.stringify(publicModel) }],
-  )
-  return { body: pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces), usage: readUsage(body.get('usage')) }
+  const edits: Edit[] = body.get('model') === publicModel ? [] : [{ set: 'model', json: JSON.stringify(publicModel) }]
+  return { body: editedAnswer(body, edits), usage: readUsage(body.get('usage')) }
 }
 
-/** `answer` throws `upstream-broken` for what is no finished message, or the error that the upstream put in its place. */
+/** `answer` throws `upstream-broken` for what is no finished message, or the error that the upstream sent instead. */
 export const messagesForward: ForwardRules = {
   edits: messagesEdits,
   answer,

@@ -5,7 +5,7 @@ import { decodeMessagesBody } from './decode.ts'
 import { anthropicErrorBody, anthropicErrorEvent } from './error.ts'
 import { messagesForward } from './forward.ts'
 import { inspectMessages } from './inspect.ts'
-import { strictMessageSchema } from './strict.ts'
+import { strictMessageSchema } from './structured-output.ts'
 import { MessagesWriter } from './writer.ts'
 import { readOverrides } from '../common/overrides.ts'
 

@@ -1,4 +1,4 @@
-/** What can be said of `messages` and `system` without any model (platform.claude.com/docs/en/api/messages). */
+/** Checks of `messages` and `system` that need no model (platform.claude.com/docs/en/api/messages). */
 import { isObject } from '../common/field-checks.ts'
 import type { Fields, Path, ProblemList } from '../common/field-checks.ts'
 
@@ -50,7 +50,7 @@ export function checkSystem(value: unknown, problems: ProblemList): void {
   }
 }
 
-/** The fields that each kind needs, all texts. Kinds that are not here are newer than this gateway: the upstream judges them. */
+/** The fields that each kind needs, all texts. Other kinds are newer than this gateway, and left to the upstream. */
 const needs: ReadonlyMap<string, readonly string[]> = new Map(
   Object.entries<readonly string[]>({
     text: ['text'],
@@ -100,7 +100,7 @@ function checkSource(source: unknown, path: Path, problems: ProblemList): void {
   if (source.type === 'content') checkContent(source.content, [...path, 'content'], problems)
 }
 
-/** Absent, null or any object: which types and lifetimes exist is the upstream's to judge. */
+/** Absent, null or any object: types and lifetimes are left to the upstream. */
 export function checkCacheControl(value: unknown, path: Path, problems: ProblemList): void {
   if (value != null && !isObject(value)) problems.wrong(path, 'an object such as {"type": "ephemeral"}', value)
 }

@@ -21,7 +21,7 @@ const leadingType = /^\s*\{\s*"type"\s*:\s*"([a-z_]+)"/
 const saying = /"(?:text|thinking|partial_json)"\s*:\s*"/g
 
 /**
- * Complete at a stop reason; a complete stream without `message_stop` gets one. The events `[DONE]` and whatever follows
+ * Complete at a stop reason; a complete stream without `message_stop` gets one. The events `[DONE]` and all that follow
  * the end are left out.
  */
 export class MessagesRelay implements StreamRelay {

@@ -20,39 +20,39 @@ const ownPrefix = 'modelgate-'
 /** Signatures that name their vendor and place, as providers of other dialects write them: `vendor/kind/000/...`. */
 const placed = /^[a-z_]+\/[a-z]+\/\d{3,6}\//
 
-/** The `signature` for the client, to be read by `openSignature`; undefined or empty = nobody signed. */
-export function sealSignature(signature: string | undefined): string {
+/** The `signature` for the client, to be read by `decodeSignature`; undefined or empty = unsigned. */
+export function encodeSignature(signature: string | undefined): string {
   if (signature === undefined || signature === '') return unsigned
   return placed.test(signature) ? foreignPrefix + signature : signature
 }
 
-/** Undefined = thinking that nobody signed. */
-export function openSignature(text: string): string | undefined {
+/** Undefined = unsigned thinking. */
+export function decodeSignature(text: string): string | undefined {
   if (text === '' || text === unsigned) return undefined
   return text.startsWith(foreignPrefix) ? text.slice(foreignPrefix.length) : text
 }
 
 /** A quick look: bytes without the mark need no rewriting. */
-export function mayHoldSeals(bytes: Uint8Array): boolean {
+export function mayHoldMarks(bytes: Uint8Array): boolean {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).indexOf(`"${ownPrefix}`) >= 0
 }
 
 const isOwn = (value: unknown): boolean => typeof value === 'string' && value.startsWith(ownPrefix)
 
 /** The messages without marked thinking and citations, and what that took out; undefined = there are none. */
-export function withoutSeals(messages: unknown): { messages: unknown[]; dropped: string[] } | undefined {
+export function withoutMarked(messages: unknown): { messages: unknown[]; dropped: string[] } | undefined {
   if (!Array.isArray(messages)) return undefined
   const dropped = new Set<string>()
   const clean = messages.flatMap((message: unknown) => {
     if (!isObject(message) || message.role !== 'assistant' || !Array.isArray(message.content)) return [message]
-    const content = message.content.flatMap((block: unknown) => withoutSeal(block, dropped))
+    const content = message.content.flatMap((block: unknown) => withoutMarkedIn(block, dropped))
     // Messages that are left without content would be refused.
     return content.length === 0 && message.content.length > 0 ? [] : [{ ...message, content }]
   })
   return dropped.size > 0 ? { messages: clean, dropped: [...dropped] } : undefined
 }
 
-function withoutSeal(block: unknown, dropped: Set<string>): unknown[] {
+function withoutMarkedIn(block: unknown, dropped: Set<string>): unknown[] {
   if (!isObject(block)) return [block]
   if (block.type === 'thinking' && isOwn(block.signature)) {
     dropped.add('messages.content.thinking')

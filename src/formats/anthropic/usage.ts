@@ -1,11 +1,14 @@
-/** `usage` both ways (platform.claude.com/docs/en/api/messages, "Usage"). Anthropic counts cached input apart, the hub all input. */
+/**
+ * `usage` both ways (platform.claude.com/docs/en/api/messages, "Usage"). Anthropic counts cached input apart; the hub's
+ * input includes it.
+ */
 import type { Usage } from '../../core/usage.ts'
 import { isObject } from '../common/field-checks.ts'
 import type { Fields } from '../common/field-checks.ts'
 
 const tokensMax = 1_000_000_000
 
-/** A count that can be believed: an integer from 0 to 10^9. */
+/** A plausible count: an integer from 0 to 10^9. */
 export function count(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= tokensMax ? value : undefined
 }
@@ -28,7 +31,7 @@ export function readUsage(value: unknown): Usage | undefined {
   return usage
 }
 
-/** The reports of a stream: each count replaces what was said of it before. */
+/** The reports of a stream: each count replaces the one before. */
 export function mergeUsage(before: Fields, report: unknown): Fields {
   if (!isObject(report)) return before
   return { ...before, ...Object.fromEntries(Object.entries(report).filter(([, value]) => value != null)) }

@@ -9,7 +9,7 @@ import { thinkingDisplay } from './decode.ts'
 import { anthropicErrorEvent, namedEvent } from './error.ts'
 import { usageObject } from './usage.ts'
 
-/** One instance a message. Throws `upstream-broken` when the upstream mixes up its tool calls (`BlockSequence.take`). */
+/** One instance a message. Throws `upstream-broken` for tool calls out of order (`BlockSequence.take`). */
 export class MessagesWriter implements EventWriter {
   readonly #model: string
   readonly #blocks: BlockSequence

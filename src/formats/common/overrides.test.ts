@@ -3,7 +3,7 @@ import { GatewayError } from '../../core/errors.ts'
 import { noOverrides } from '../../core/overrides.ts'
 import { JsonBody } from '../../lib/json/json-body.ts'
 import { openaiChat } from '../openai/chat/index.ts'
-import { gatewayFields } from './field-checks.ts'
+import { gatewayFields } from './gateway-fields.ts'
 import { readOverrides } from './overrides.ts'
 
 const bodyOf = (fields: object) => JsonBody.read(Buffer.from(JSON.stringify({ model: 'm', ...fields })))
@@ -45,7 +45,7 @@ describe('what a body asks of the gateway', () => {
     expect(overrides(none)).toEqual({ unfulfilled: [], essential: [] })
   })
 
-  test('what nobody here fulfils; guardrails are essential', () => {
+  test('what the gateway cannot fulfil; guardrails are essential', () => {
     expect(overrides({ guardrails: ['pii'], caching: true, cache: { ttl: 60 } })).toEqual({
       unfulfilled: ['guardrails', 'caching', 'cache'],
       essential: ['guardrails'],

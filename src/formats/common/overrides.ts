@@ -6,28 +6,21 @@ import { unprocessable } from '../../core/errors.ts'
 import { noOverrides } from '../../core/overrides.ts'
 import type { RequestOverrides } from '../../core/overrides.ts'
 import type { JsonBody } from '../../lib/json/json-body.ts'
-import { isObject, ProblemList, readField, sharedChecks } from './field-checks.ts'
+import { isObject, ProblemList, readField } from './field-checks.ts'
 import type { Fields } from './field-checks.ts'
+import { fieldTable } from './field-table.ts'
+import { overrideFields } from './gateway-fields.ts'
 
-const wishNames: ReadonlySet<string> = new Set([
-  'num_retries',
-  'fallbacks',
-  'context_window_fallback_dict',
-  'drop_params',
-  'guardrails',
-  'caching',
-  'cache',
-  'timeout',
-])
-const wishChecks = sharedChecks.filter(([name]) => wishNames.has(name))
+const { checks } = fieldTable(overrideFields)
+const names = [...checks.keys()]
 
 /** Throws `unprocessable` for a field of a wrong shape, in dialects that do not look at them before. */
 export function readOverrides(body: JsonBody): RequestOverrides {
   let fields: Fields | undefined
-  for (const [name] of wishChecks) if (body.has(name)) (fields ??= {})[name] = readField(body, name)
+  for (const name of names) if (body.has(name)) (fields ??= {})[name] = readField(body, name)
   if (!fields) return noOverrides
   const list = new ProblemList()
-  for (const [name, check] of wishChecks) if (fields[name] != null) check(fields[name], list)
+  for (const [name, check] of checks) if (fields[name] != null) check(fields[name], list)
   if (list.problems.length > 0) throw unprocessable(list.problems)
   return overridesOf(fields)
 }
@@ -53,7 +46,7 @@ function overridesOf(fields: Fields): RequestOverrides {
 
 const modelOf = (fallback: unknown): string => (isObject(fallback) ? fallback.model : fallback) as string
 
-/** No answer is kept here: only who asks for no cache gets what it asked for. */
+/** Answers are not cached here, so that only `no-cache` and `no-store` are fulfilled. */
 function asksForCache(cache: unknown): boolean {
   return isObject(cache) && Object.keys(cache).length > 0 && cache['no-cache'] !== true && cache['no-store'] !== true
 }

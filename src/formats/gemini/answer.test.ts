@@ -5,7 +5,7 @@ import { JsonBody } from '../../lib/json/json-body.ts'
 import { frameSplitter } from '../../lib/frames.ts'
 import { generateReader, generateResult } from '../../providers/gemini/read.ts'
 import { geminiGenerate, geminiGenerateArray } from './index.ts'
-import { openThoughts } from './thought-signature.ts'
+import { decodeThoughts } from './thought-signature.ts'
 
 const requestWith = (thinkingConfig: object): ChatRequest =>
   geminiGenerate.decode(
@@ -145,7 +145,7 @@ describe('thinking', () => {
     ] as const) {
       const [candidate] = encode(events, request).candidates
       expect(candidate!.content.parts.slice(0, -1)).toEqual([...shown])
-      expect(openThoughts(candidate!.content.parts.at(-1)!.thoughtSignature as string)).toEqual([
+      expect(decodeThoughts(candidate!.content.parts.at(-1)!.thoughtSignature as string)).toEqual([
         { text: 'I think', signature: 'c2ln' },
       ])
     }
@@ -170,7 +170,7 @@ describe('thinking', () => {
       elements(streamed(only)).at(-1)!.candidates[0]!.content.parts,
     ]) {
       expect(parts.length).toBe(1)
-      expect(openThoughts(parts[0]!.thoughtSignature as string)).toEqual([
+      expect(decodeThoughts(parts[0]!.thoughtSignature as string)).toEqual([
         { text: 'I think', signature: 'c2ln' },
         { redacted: 'cmVk' },
       ])

@@ -2,8 +2,8 @@
 import type { ChatEvent, ChatRequest, FinishReason, Source } from '../../core/chat.ts'
 import { isObject } from '../common/field-checks.ts'
 import type { Fields } from '../common/field-checks.ts'
-import { sealThoughts } from './thought-signature.ts'
-import type { SealedThought } from './thought-signature.ts'
+import { encodeThoughts } from './thought-signature.ts'
+import type { SignedThought } from './thought-signature.ts'
 import { showsThoughts } from './decode.ts'
 import { usageMetadata } from './usage.ts'
 import { broken, objectsOf, textOrEmpty } from './json-names.ts'
@@ -27,7 +27,7 @@ export class Candidate {
   /** Thinking that waits for its signature. */
   #thought = ''
   /** Signed thoughts that wait for the part that carries them. */
-  #sealed: SealedThought[] = []
+  #signed: SignedThought[] = []
   readonly #calls = new Map<number, { id: string; name: string; arguments: string }>()
   #malformed = ''
   #logprobs: Fields[] = []
@@ -78,7 +78,7 @@ export class Candidate {
     }
   }
 
-  /** The logprobs since they were last asked for. */
+  /** The logprobs since they were last taken. */
   takeLogprobs(): Fields {
     const tokens = this.#logprobs
     if (tokens.length === 0) return {}
@@ -93,7 +93,7 @@ export class Candidate {
   }
 
   get hasThoughts(): boolean {
-    return this.#sealed.length > 0
+    return this.#signed.length > 0
   }
 
   /** Why it ended, and the sources of what it says. */
@@ -111,18 +111,18 @@ export class Candidate {
   #reasoning({ text, signature, redacted }: Extract<ChatEvent, { type: 'reasoning' }>): Fields[] {
     if (text) this.#thought += text
     if (signature) {
-      this.#sealed.push({ text: this.#thought, signature })
+      this.#signed.push({ text: this.#thought, signature })
       this.#thought = ''
     }
-    if (redacted) this.#sealed.push({ redacted })
+    if (redacted) this.#signed.push({ redacted })
     return text && this.#showThoughts ? [{ text, thought: true }] : []
   }
 
   #carry(part: Fields): Fields {
     this.#thought = ''
-    if (this.#sealed.length === 0) return part
-    const thoughtSignature = sealThoughts(this.#sealed)
-    this.#sealed = []
+    if (this.#signed.length === 0) return part
+    const thoughtSignature = encodeThoughts(this.#signed)
+    this.#signed = []
     return { ...part, thoughtSignature }
   }
 

@@ -1,34 +1,48 @@
 /** `countTokens` (ai.google.dev/api/tokens): contents alone, or a whole request with its tools and instructions. */
 import type { ChatRequest } from '../../core/chat.ts'
+import * as type from '../../core/fields.ts'
 import type { Inspection, UnaryFormat } from '../../core/format.ts'
 import type { JsonBody } from '../../lib/json/json-body.ts'
 import { checkFields, isObject, parseChecked, ProblemList } from '../common/field-checks.ts'
-import type { ProblemList as Problems } from '../common/field-checks.ts'
+import type { CheckedField } from '../common/field-checks.ts'
+import { fieldTable } from '../common/field-table.ts'
 import { decodeFields } from './decode.ts'
 import { geminiErrorBody } from './error.ts'
 import { noForward } from './inner-model-name.ts'
-import { checkGenerateFields, generateChecks, inspectGenerate } from './inspect.ts'
-import { camel, checksOf } from './json-names.ts'
+import { generateTable } from './fields.ts'
+import { checkGenerateFields, inspectGenerate } from './inspect.ts'
+import { camel, snakeName } from './json-names.ts'
 
-function checkInner(value: unknown, problems: Problems): void {
+function checkInner(value: unknown, problems: ProblemList): void {
   if (isObject(value)) checkGenerateFields(value, problems)
   else problems.wrong(['generateContentRequest'], 'an object with `contents`', value)
 }
 
-const innerChecks = checksOf({ generateContentRequest: checkInner })
+const inner: CheckedField<ChatRequest> = {
+  name: 'generateContentRequest',
+  schema: type.bodySchema(generateTable.fields),
+  check: checkInner,
+  description: 'A whole request, in place of `contents`.',
+}
+const innerTable = fieldTable([inner], { alias: snakeName })
+/** All that a body may hold: one of `contents` and `generateContentRequest` has to be there. */
+export const countFields: readonly CheckedField<ChatRequest>[] = [
+  inner,
+  ...generateTable.fields.map(({ required: _required, ...field }) => field),
+]
 const hasInner = (body: JsonBody): boolean => body.has('generateContentRequest') || body.has('generate_content_request')
 
 function inspect(body: JsonBody): Inspection {
   if (!hasInner(body)) return inspectGenerate(body)
   const list = new ProblemList()
-  checkFields(body, innerChecks, list)
+  checkFields(body, innerTable.checks, list)
   if (body.has('contents')) list.add(['contents'], 'send `contents` or `generateContentRequest`, not both', 'invalid')
   return { model: '', stream: false, endUser: '', problems: list.problems }
 }
 
 function decode(body: JsonBody): ChatRequest {
-  if (!hasInner(body)) return decodeFields(parseChecked(body, generateChecks))
-  const { generateContentRequest: inner } = camel(parseChecked(body, innerChecks))
+  if (!hasInner(body)) return decodeFields(parseChecked(body, generateTable.checks))
+  const { generateContentRequest: inner } = camel(parseChecked(body, innerTable.checks))
   return decodeFields(isObject(inner) ? inner : {})
 }
 

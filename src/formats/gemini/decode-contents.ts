@@ -3,8 +3,8 @@ import type { Message, Part } from '../../core/chat.ts'
 import { unprocessable } from '../../core/errors.ts'
 import { shown } from '../common/field-checks.ts'
 import type { Fields, Path } from '../common/field-checks.ts'
-import { untranslatable } from '../openai/chat/decode-messages.ts'
-import { openThoughts } from './thought-signature.ts'
+import { untranslatable } from '../common/untranslatable.ts'
+import { decodeThoughts } from './thought-signature.ts'
 import { partKinds } from './inspect-contents.ts'
 import { camel, entryPath, objectsOf, textOrEmpty } from './json-names.ts'
 
@@ -14,7 +14,7 @@ interface DecodedContents {
   readonly dropped: ReadonlySet<string>
 }
 
-/** The messages in order. Throws `unprocessable` for parts and results that no other vendor could be told of. */
+/** The messages in order. Throws `unprocessable` for parts and results that no other vendor has. */
 export function decodeContents(value: unknown): DecodedContents {
   const conversation = new Conversation()
   objectsOf(value).forEach((content, at) => conversation.add(content, entryPath(['contents'], value, at)))
@@ -81,7 +81,7 @@ class Conversation implements DecodedContents {
   readonly messages: Message[] = []
   readonly dropped = new Set<string>()
   readonly #calls = new Calls()
-  /** Sealed thoughts that already stand in the turn: clients may copy a signature. */
+  /** Signed thoughts that already stand in the turn: clients may copy a signature. */
   #opened = new Set<string>()
 
   add(content: Fields, path: Path): void {
@@ -120,7 +120,7 @@ class Conversation implements DecodedContents {
   }
 
   #addModelPart(turn: Part[], part: Fields, path: Path): void {
-    this.#openThoughts(turn, textOrEmpty(part.thoughtSignature))
+    this.#decodeThoughts(turn, textOrEmpty(part.thoughtSignature))
     if (part.functionCall != null) turn.push(this.#call(camel(part.functionCall as Fields)))
     else if (part.functionResponse != null)
       throw untranslatable(
@@ -137,10 +137,10 @@ class Conversation implements DecodedContents {
   }
 
   /** Gemini's own signatures mean nothing to others, who get the conversation without them. */
-  #openThoughts(turn: Part[], signature: string): void {
+  #decodeThoughts(turn: Part[], signature: string): void {
     if (signature === '' || this.#opened.has(signature)) return
     this.#opened.add(signature)
-    const thoughts = openThoughts(signature)
+    const thoughts = decodeThoughts(signature)
     if (!thoughts) return
     // The same thoughts in plain text came just before.
     while (isPlainThought(turn.at(-1))) turn.pop()
@@ -158,7 +158,9 @@ class Conversation implements DecodedContents {
     const id = textOrEmpty(response.id)
     const callId = this.#calls.answer(id, name)
     if (callId === undefined) {
-      const msg = `no earlier functionCall of ${shown(id || name)} waits for this response; send the model's turn with that call too`
+      const msg =
+        `no earlier functionCall of ${shown(id || name)} waits for this response; ` +
+        "send the model's turn with that call too"
       throw unprocessable([{ loc: ['body', ...path, 'functionResponse'], msg, type: 'invalid' }])
     }
     for (const lost of ['willContinue', 'scheduling'])
@@ -185,22 +187,22 @@ function joinText(turn: Part[], part: Extract<Part, { type: 'text' | 'reasoning'
 }
 
 /**
- * `{output: text}` and `{error: text}` are Google's way to say a plain text; `{name, content}` and `{name, error}`, with the
- * function's own name, that of its older examples and of Vercel's AI SDK. Everything else stays JSON.
+ * Google writes a plain text as `{output: text}` or `{error: text}`; its older examples and Vercel's AI SDK as
+ * `{name, content}` or `{name, error}`, with the function's own name. Everything else stays JSON.
  */
 function resultText(response: Fields, functionName: string): { text: string; isError: boolean } {
   const { name: repeated, content, error, ...more } = response
-  const said = content ?? error
+  const text = content ?? error
   if (
     repeated === functionName &&
-    typeof said === 'string' &&
+    typeof text === 'string' &&
     Object.keys(more).length === 0 &&
     (content == null || error == null)
   )
-    return { text: said, isError: content == null }
+    return { text, isError: content == null }
   const [[name, value] = [], ...others] = Object.entries(response)
   const isPlain = others.length === 0 && typeof value === 'string' && (name === 'output' || name === 'error')
-  // A text that is an object in JSON could not be told from the object.
+  // A text that is an object in JSON could not be distinguished from the object.
   if (isPlain && !value.trimStart().startsWith('{')) return { text: value, isError: name === 'error' }
   return { text: JSON.stringify(response), isError: others.length === 0 && name === 'error' }
 }

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import type { ChatRequest } from '../../core/chat.ts'
 import { JsonBody } from '../../lib/json/json-body.ts'
 import { geminiBatchEmbedContents, geminiCountTokens, geminiEmbedContent, geminiGenerate } from './index.ts'
-import { sealThoughts } from './thought-signature.ts'
+import { encodeThoughts } from './thought-signature.ts'
 import { showsThoughts } from './decode.ts'
 
 const bodyOf = (value: unknown): JsonBody => JsonBody.read(Buffer.from(JSON.stringify(value)))
@@ -188,7 +188,7 @@ describe('contents', () => {
     expect(results(...others)).toEqual(others.map(other => [text(JSON.stringify(other)), false]))
   })
 
-  test('code that ran is text; parts that nobody else knows are refused', () => {
+  test('code that ran is text; parts that no other vendor has are refused', () => {
     const { messages } = decode({
       contents: [
         {
@@ -207,7 +207,7 @@ describe('contents', () => {
 })
 
 describe('thoughts', () => {
-  const sealed = sealThoughts([{ text: 'I think', signature: 'c2ln' }, { redacted: 'cmVk' }])
+  const sealed = encodeThoughts([{ text: 'I think', signature: 'c2ln' }, { redacted: 'cmVk' }])
   const turn = (...parts: object[]) => decode({ contents: [{ role: 'model', parts }] }).messages[0]!.parts
 
   test('sealed ones come back before their part, once, in place of the plain text', () => {
@@ -231,10 +231,10 @@ describe('thoughts', () => {
     ])
   })
 
-  test('forged ones are not believed', () => {
+  test('forged ones are ignored', () => {
     const forged = Buffer.from('modelgate-thoughts:[{"signature":5}]').toString('base64')
     expect(turn({ text: 'x', thoughtSignature: forged })).toEqual([{ type: 'text', text: 'x' }])
-    const more = sealThoughts([{ text: 't', signature: 's', type: 'tool-call' } as never])
+    const more = encodeThoughts([{ text: 't', signature: 's', type: 'tool-call' } as never])
     expect(turn({ text: 'x', thoughtSignature: more })[0]).toEqual({ type: 'reasoning', text: 't', signature: 's' })
   })
 })
@@ -455,7 +455,7 @@ describe('embeddings', () => {
     })
   })
 
-  test('several, with one wish', () => {
+  test('several, with the same settings', () => {
     const request = geminiBatchEmbedContents.decode(
       bodyOf({
         requests: [
@@ -477,7 +477,7 @@ describe('embeddings', () => {
     ).toThrow('not a number')
   })
 
-  test('wishes that differ, and pictures, are refused', () => {
+  test('settings that differ, and pictures, are refused', () => {
     expect(() =>
       geminiBatchEmbedContents.decode(
         bodyOf({ requests: [{ content: content('a') }, { content: content('b'), outputDimensionality: 5 }] }),

@@ -1,15 +1,16 @@
 /** A `generateContent` request in the gateway's own words. */
 import type { ChatRequest, ReasoningEffort, ResponseFormat, Tool, ToolChoice } from '../../core/chat.ts'
 import type { JsonBody } from '../../lib/json/json-body.ts'
-import { isObject, parseChecked, shown, unknownFields } from '../common/field-checks.ts'
+import { isObject, parseChecked, shown } from '../common/field-checks.ts'
 import type { Fields } from '../common/field-checks.ts'
-import { untranslatable } from '../openai/chat/decode-messages.ts'
+import { readFields } from '../common/field-table.ts'
+import { untranslatable } from '../common/untranslatable.ts'
 import { decodeContents, decodeSystem } from './decode-contents.ts'
-import { generateChecks } from './inspect.ts'
+import { configTable, generateTable } from './fields.ts'
 import { jsonSchemaOf } from './schema.ts'
-import { bothSpellings, camel, enumWord, listOf, objectsOf } from './json-names.ts'
+import { camel, enumWord, listOf, objectsOf } from './json-names.ts'
 
-/** Marks requests whose client wants to see thoughts. A symbol: it is copied with the request and never becomes JSON. */
+/** Marks requests whose client wants to see thoughts. A symbol is copied with the request and never becomes JSON. */
 const wantsThoughts = Symbol('wants thoughts')
 
 interface MarkedRequest extends ChatRequest {
@@ -21,20 +22,9 @@ export function showsThoughts(request: ChatRequest): boolean {
   return (request as MarkedRequest)[wantsThoughts] === true
 }
 
-const knownFields = bothSpellings([
-  'model',
-  'contents',
-  'systemInstruction',
-  'tools',
-  'toolConfig',
-  'generationConfig',
-  'cachedContent',
-  'serviceTier',
-])
-
-/** Throws `unprocessable` for what this dialect allows but no other vendor could be told. */
+/** Throws `unprocessable` for what this dialect allows and no other vendor has. */
 export function decodeGenerate(body: JsonBody): ChatRequest {
-  return decodeFields(parseChecked(body, generateChecks))
+  return decodeFields(parseChecked(body, generateTable.checks))
 }
 
 /** The same for a request that is part of another one. Only for fields that passed the inspection. */
@@ -50,8 +40,10 @@ export function decodeFields(fields: Fields): ChatRequest {
     messages: system ? [system, ...messages] : messages,
     stream: false,
     includeUsage: true,
-    extra: { format: 'gemini-generate', fields: camel(unknownFields(fields, knownFields)) },
+    extra: { format: 'gemini-generate', fields: {} },
   }
+  readFields(fields, generateTable, request, request.extra.fields)
+  request.extra.fields = camel(request.extra.fields)
   const tier = typeof serviceTier === 'string' ? serviceTier.toLowerCase() : ''
   if (tier !== '' && tier !== 'unspecified') request.serviceTier = tier === 'standard' ? 'default' : tier
   if (isObject(generationConfig)) readConfig(camel(generationConfig), request, dropped)
@@ -61,40 +53,14 @@ export function decodeFields(fields: Fields): ChatRequest {
   return request
 }
 
-/** What is taken from `generationConfig`; the rest is reported. */
-const configFields: ReadonlySet<string> = new Set([
-  'temperature',
-  'topP',
-  'topK',
-  'candidateCount',
-  'maxOutputTokens',
-  'stopSequences',
-  'seed',
-  'presencePenalty',
-  'frequencyPenalty',
-  'responseLogprobs',
-  'logprobs',
-  'responseMimeType',
-  'responseSchema',
-  'responseJsonSchema',
-  'thinkingConfig',
-  'responseModalities',
-])
-
 function readConfig(config: Fields, request: MarkedRequest, dropped: Set<string>): void {
-  const number = (name: string): number | undefined => (typeof config[name] === 'number' ? config[name] : undefined)
-  const topK = number('topK')
-  const wishes: Partial<ChatRequest> = {
-    temperature: number('temperature'),
-    topP: number('topP'),
-    topK: topK === 0 ? undefined : topK,
-    choices: number('candidateCount'),
-    maxOutputTokens: number('maxOutputTokens'),
-    seed: number('seed'),
-    presencePenalty: number('presencePenalty'),
-    frequencyPenalty: number('frequencyPenalty'),
-    logprobs: config.responseLogprobs === true ? true : undefined,
-    topLogprobs: config.responseLogprobs === true ? number('logprobs') : undefined,
+  readFields(config, configTable, request)
+  const { topK, responseLogprobs, logprobs } = config
+  const converted: Partial<ChatRequest> = {
+    // 0 = off.
+    topK: typeof topK === 'number' && topK > 0 ? topK : undefined,
+    logprobs: responseLogprobs === true ? true : undefined,
+    topLogprobs: responseLogprobs === true && typeof logprobs === 'number' ? logprobs : undefined,
     stop:
       Array.isArray(config.stopSequences) && config.stopSequences.length > 0
         ? (config.stopSequences as string[])
@@ -102,11 +68,11 @@ function readConfig(config: Fields, request: MarkedRequest, dropped: Set<string>
     responseFormat: responseFormat(config),
     reasoning: isObject(config.thinkingConfig) ? readThinking(camel(config.thinkingConfig), request) : undefined,
   }
-  setPresent(request, wishes)
+  setPresent(request, converted)
   const modalities = listOf(config.responseModalities).map(enumWord)
   if (modalities.some(word => word !== 'TEXT')) dropped.add('generationConfig.responseModalities')
   for (const name of Object.keys(config))
-    if (!configFields.has(name) && config[name] != null) dropped.add(`generationConfig.${name}`)
+    if (!configTable.uses.has(name) && config[name] != null) dropped.add(`generationConfig.${name}`)
 }
 
 /** Fields that are absent stay absent: providers ask for presence. */

@@ -1,18 +1,20 @@
 /** `embedContent` and `batchEmbedContents` (ai.google.dev/api/embeddings). */
 import type { EmbeddingsRequest, EmbeddingsResult } from '../../core/embeddings.ts'
+import * as type from '../../core/fields.ts'
 import type { EmbeddingsFormat, Inspection } from '../../core/format.ts'
 import type { JsonBody } from '../../lib/json/json-body.ts'
-import { checkFields, isInteger, isObject, parseChecked, ProblemList, unknownFields } from '../common/field-checks.ts'
-import type { Fields, Path, ProblemList as Problems } from '../common/field-checks.ts'
-import { untranslatable } from '../openai/chat/decode-messages.ts'
+import { checkFields, isInteger, isObject, parseChecked, ProblemList } from '../common/field-checks.ts'
+import type { Check, Fields, Path } from '../common/field-checks.ts'
+import { fieldTable, readFields } from '../common/field-table.ts'
+import { untranslatable } from '../common/untranslatable.ts'
 import { geminiErrorBody } from './error.ts'
 import { noForward } from './inner-model-name.ts'
 import { checkContent } from './inspect-contents.ts'
-import { bothSpellings, broken, camel, checksOf, checkSpelling, entryPath, listOf, objectsOf } from './json-names.ts'
+import { broken, camel, checkSpelling, entryPath, listOf, objectsOf, snakeName } from './json-names.ts'
 
 const requestsMax = 2048
 
-function checkWish(fields: Fields, path: Path, problems: Problems): void {
+function checkRequest(fields: Fields, path: Path, problems: ProblemList): void {
   checkSpelling(fields, path, problems)
   const { content, taskType, title, outputDimensionality } = camel(fields)
   if (content == null) problems.wrong([...path, 'content'], '{"parts": [{"text": ...}]}', content)
@@ -23,7 +25,7 @@ function checkWish(fields: Fields, path: Path, problems: Problems): void {
     problems.wrong([...path, 'outputDimensionality'], 'an integer of at least 1', outputDimensionality)
 }
 
-function checkRequests(value: unknown, problems: Problems): void {
+function checkRequests(value: unknown, problems: ProblemList): void {
   const list = listOf(value)
   if (list.length === 0 || list.length > requestsMax)
     return problems.add(
@@ -34,53 +36,61 @@ function checkRequests(value: unknown, problems: Problems): void {
   for (let at = 0; at < list.length && !problems.full; at++) {
     const path = entryPath(['requests'], value, at)
     const one = list[at]
-    if (isObject(one)) checkWish(one, path, problems)
+    if (isObject(one)) checkRequest(one, path, problems)
     else problems.wrong(path, 'an object with `content`', one)
   }
 }
 
-const batchChecks = checksOf({ requests: checkRequests })
-const noChecks = checksOf({})
+/** One request. `checkRequest` looks at its fields, because it may also stand in a list. */
+export const embedTable = fieldTable<Settings>(
+  [
+    { name: 'model', schema: type.anything, description: 'Not read here: the model stands in the path.' },
+    { name: 'content', schema: { type: 'object' }, required: true },
+    { name: 'taskType', schema: type.text, extra: true },
+    { name: 'title', schema: type.text, extra: true },
+    { name: 'outputDimensionality', schema: type.integer(1), property: 'dimensions' },
+  ],
+  { alias: snakeName },
+)
+const noChecks: ReadonlyMap<string, Check> = new Map()
+const batchTable = fieldTable([{ name: 'requests', schema: type.objects, required: true, check: checkRequests }])
 
 function inspectOne(body: JsonBody): Inspection {
   const list = new ProblemList()
-  checkWish(parseChecked(body, noChecks), [], list)
+  checkRequest(parseChecked(body, noChecks), [], list)
   return { model: '', stream: false, endUser: '', problems: list.problems }
 }
 
 function inspectBatch(body: JsonBody): Inspection {
   const list = new ProblemList()
-  checkFields(body, batchChecks, list)
+  checkFields(body, batchTable.checks, list)
   if (body.get('requests') == null) list.wrong(['requests'], 'an array of {"content": ...}', undefined)
   return { model: '', stream: false, endUser: '', problems: list.problems }
 }
 
-const knownFields = bothSpellings(['model', 'content', 'outputDimensionality'])
-
-/** One request for all: other vendors have one wish a call, so wishes that differ are refused. */
-function decodeWishes(wishes: readonly { fields: Fields; path: Path }[]): EmbeddingsRequest {
-  const [first] = wishes
-  const common = wishOf(first!.fields)
-  for (const { fields, path } of wishes.slice(1))
-    if (!Bun.deepEquals(wishOf(fields), common, true))
+/** One request for all: other vendors take the same settings for all inputs of a call, so others are refused. */
+function decodeRequests(requests: readonly { fields: Fields; path: Path }[]): EmbeddingsRequest {
+  const [first] = requests
+  const common = settingsOf(first!.fields)
+  for (const { fields, path } of requests.slice(1))
+    if (!Bun.deepEquals(settingsOf(fields), common, true))
       throw untranslatable(path, '`outputDimensionality`, `taskType` and `title` must be the same in all requests here')
-  const { dimensions, extra } = common
-  const request: EmbeddingsRequest = {
+  return {
     model: '',
-    inputs: wishes.map(({ fields, path }) => textOf(fields, path)),
+    inputs: requests.map(({ fields, path }) => textOf(fields, path)),
     encoding: 'float',
-    extra: { format: 'gemini-embeddings', fields: extra },
+    ...common.settings,
+    extra: { format: 'gemini-embeddings', fields: common.extra },
   }
-  if (dimensions !== undefined) request.dimensions = dimensions
-  return request
 }
 
-function wishOf(fields: Fields): { dimensions: number | undefined; extra: Fields } {
-  const { outputDimensionality } = camel(fields)
-  return {
-    dimensions: typeof outputDimensionality === 'number' ? outputDimensionality : undefined,
-    extra: camel(unknownFields(fields, knownFields)),
-  }
+type Settings = Pick<EmbeddingsRequest, 'dimensions'>
+
+function settingsOf(fields: Fields): { settings: Settings; extra: Fields } {
+  const settings: Settings = {}
+  const extra: Fields = {}
+  readFields(fields, embedTable, settings, extra)
+  return { settings, extra: camel(extra) }
 }
 
 /** The parts of a content make one vector. */
@@ -120,17 +130,17 @@ const shared = {
 export const geminiEmbedContent: EmbeddingsFormat = {
   ...shared,
   inspect: inspectOne,
-  decode: body => decodeWishes([{ fields: parseChecked(body, noChecks), path: [] }]),
+  decode: body => decodeRequests([{ fields: parseChecked(body, noChecks), path: [] }]),
   encode: (result, _model, request) => ({ embedding: values(result, request)[0], ...metadata(result) }),
 }
 
-/** Up to 2048 requests, one vector each, in order. Wishes that differ between them are `unprocessable`. */
+/** Up to 2048 requests, one vector each, in order. Settings that differ between them are `unprocessable`. */
 export const geminiBatchEmbedContents: EmbeddingsFormat = {
   ...shared,
   inspect: inspectBatch,
   decode(body) {
-    const { requests } = parseChecked(body, batchChecks)
-    return decodeWishes(objectsOf(requests).map((fields, at) => ({ fields, path: ['requests', at] })))
+    const { requests } = parseChecked(body, batchTable.checks)
+    return decodeRequests(objectsOf(requests).map((fields, at) => ({ fields, path: ['requests', at] })))
   },
   encode: (result, _model, request) => ({ embeddings: values(result, request), ...metadata(result) }),
 }

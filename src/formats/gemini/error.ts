@@ -1,4 +1,4 @@
-/** How Google's clients are told that a call failed (cloud.google.com/apis/design/errors). */
+/** Errors as Google's clients read them (cloud.google.com/apis/design/errors). */
 import { GatewayError } from '../../core/errors.ts'
 import type { FaultKind } from '../../core/errors.ts'
 import { isObject } from '../common/field-checks.ts'

@@ -1,17 +1,17 @@
 /** The forward lane: the client's bytes go to an upstream of the same dialect; the model's name stands in the path. */
 import type { ForwardRules } from '../../core/format.ts'
-import { JsonBody, JsonBodyError } from '../../lib/json/json-body.ts'
-import type { Edit } from '../../lib/json/json-body.ts'
-import type { MakeDress } from './stream-framing.ts'
-import { answerLimits, GenerateRelay } from './relay.ts'
+import type { Edit, JsonBody } from '../../lib/json/json-body.ts'
+import { editedAnswer, readWholeAnswer } from '../common/whole-answer.ts'
+import type { MakeFraming } from './stream-framing.ts'
+import { GenerateRelay } from './relay.ts'
 import { readUsage } from './usage.ts'
 import { broken } from './json-names.ts'
 
 /**
- * `dress` = what streams are wrapped in; whole answers know none. `answer` throws `upstream-broken` for what is no JSON
- * object, or has neither `candidates` nor `promptFeedback`.
+ * `framing` = what streams are wrapped in; whole answers have none. `answer` throws `upstream-broken` for what is no
+ * JSON object, or has neither `candidates` nor `promptFeedback`.
  */
-export function generateForward(dress: MakeDress): ForwardRules {
+export function generateForward(framing: MakeFraming): ForwardRules {
   return {
     modelInPath: true,
     edits(body, quirks) {
@@ -22,26 +22,15 @@ export function generateForward(dress: MakeDress): ForwardRules {
     },
     answer(bytes, publicModel) {
       const body = readAnswer(bytes)
-      const pieces = body.edited(
-        body.has('modelVersion') ? [{ set: 'modelVersion', json: JSON.stringify(publicModel) }] : [],
-      )
-      return {
-        body: pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces),
-        usage: readUsage(body.get('usageMetadata')),
-      }
+      const edits = body.has('modelVersion') ? [{ set: 'modelVersion', json: JSON.stringify(publicModel) }] : []
+      return { body: editedAnswer(body, edits), usage: readUsage(body.get('usageMetadata')) }
     },
-    relay: publicModel => new GenerateRelay(publicModel, dress()),
+    relay: publicModel => new GenerateRelay(publicModel, framing()),
   }
 }
 
 function readAnswer(bytes: Uint8Array): JsonBody {
-  let body: JsonBody
-  try {
-    body = JsonBody.read(bytes, answerLimits)
-  } catch (cause) {
-    if (!(cause instanceof JsonBodyError)) throw cause
-    throw broken(`the upstream's answer is not valid JSON: ${cause.message}`, cause)
-  }
+  const body = readWholeAnswer(bytes)
   // A blocked prompt has feedback and no candidates.
   if (!body.has('candidates') && !body.has('promptFeedback')) throw broken("the upstream's answer has no `candidates`")
   return body

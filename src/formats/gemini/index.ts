@@ -2,8 +2,8 @@
 import type { ChatFormat } from '../../core/format.ts'
 import { encodeGenerate } from './answer.ts'
 import { decodeGenerate } from './decode.ts'
-import { arrayDress, sseDress } from './stream-framing.ts'
-import type { MakeDress } from './stream-framing.ts'
+import { arrayFraming, sseFraming } from './stream-framing.ts'
+import type { MakeFraming } from './stream-framing.ts'
 import { geminiErrorBody } from './error.ts'
 import { generateForward } from './forward.ts'
 import { inspectGenerate } from './inspect.ts'
@@ -14,23 +14,23 @@ export { geminiBatchEmbedContents, geminiEmbedContent } from './embeddings.ts'
 export { geminiErrorBody } from './error.ts'
 export { geminiModelEntry } from './models.ts'
 
-const generate = (dress: MakeDress): ChatFormat => ({
+const generate = (framing: MakeFraming): ChatFormat => ({
   dialect: 'gemini-generate',
   operation: 'chat',
   inspect: inspectGenerate,
   decode: decodeGenerate,
   encode: encodeGenerate,
-  writer: (model, request) => new GenerateWriter(model, request, dress()),
+  writer: (model, request) => new GenerateWriter(model, request, framing()),
   errorBody: geminiErrorBody,
-  errorEvent: error => dress().error(JSON.stringify(geminiErrorBody(error))),
-  forward: generateForward(dress),
+  errorEvent: error => framing().error(JSON.stringify(geminiErrorBody(error))),
+  forward: generateForward(framing),
 })
 
 /** `generateContent`, and `streamGenerateContent` with `alt=sse`. */
-export const geminiGenerate: ChatFormat = generate(sseDress)
+export const geminiGenerate: ChatFormat = generate(sseFraming)
 
 /** `streamGenerateContent` without `alt=sse`: one JSON array, kept alive by white space. */
 export const geminiGenerateArray: ChatFormat = {
-  ...generate(arrayDress),
+  ...generate(arrayFraming),
   streaming: { contentType: 'application/json', heartbeat: '\n' },
 }

@@ -1,10 +1,10 @@
-/** What can be said of `contents` without any model (ai.google.dev/api/caching, "Content" and "Part"). */
+/** Checks of `contents` that need no model (ai.google.dev/api/caching, "Content" and "Part"). */
 import { isObject } from '../common/field-checks.ts'
 import type { Fields, Path, ProblemList } from '../common/field-checks.ts'
 import { camel, checkSpelling, entryPath, listOf } from './json-names.ts'
 
 const roles: ReadonlySet<unknown> = new Set(['user', 'model', 'function'])
-/** One of these is what a part is; what is not here is the upstream's to judge. */
+/** One of these is what a part is; other kinds are left to the upstream. */
 export const partKinds = [
   'text',
   'inlineData',

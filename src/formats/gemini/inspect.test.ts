@@ -97,7 +97,7 @@ test.each([
   expect(problems(body)).toEqual(expected)
 })
 
-test('an OpenAI body is told where it belongs', () => {
+test('the error for an OpenAI body names its path', () => {
   const [problem] = geminiGenerate.inspect(bodyOf({ messages: [] })).problems
   expect(problem?.msg).toContain('/v1/chat/completions')
 })

@@ -1,9 +1,9 @@
 /** How Google's JSON may be written: names in camelCase or snake_case, a list of one without its brackets. */
 import { GatewayError } from '../../core/errors.ts'
 import { isObject } from '../common/field-checks.ts'
-import type { Check, Fields, Path, ProblemList } from '../common/field-checks.ts'
+import type { Fields, Path, ProblemList } from '../common/field-checks.ts'
 
-/** The same message with its field names in camelCase; where both spellings stand, camelCase counts (see `checkSpelling`). */
+/** The message with its field names in camelCase, which counts where both spellings are sent (see `checkSpelling`). */
 export function camel(fields: Fields): Fields {
   const names = Object.keys(fields)
   if (!names.some(name => name.includes('_'))) return fields
@@ -20,11 +20,12 @@ function camelName(name: string): string {
   return name.replace(/_+([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())
 }
 
-function snakeName(name: string): string {
+/** `maxOutputTokens` -> `max_output_tokens` */
+export function snakeName(name: string): string {
   return name.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)
 }
 
-/** A field that is given in both spellings has two values: nobody could say which one is meant. */
+/** A field that is given in both spellings has two values, of which neither is more likely meant. */
 export function checkSpelling(fields: Fields, path: Path, problems: ProblemList): void {
   for (const name of Object.keys(fields)) {
     const plain = camelName(name)
@@ -33,22 +34,7 @@ export function checkSpelling(fields: Fields, path: Path, problems: ProblemList)
   }
 }
 
-/** The names in both spellings. */
-export function bothSpellings(names: readonly string[]): ReadonlySet<string> {
-  return new Set(names.flatMap(name => [name, snakeName(name)]))
-}
-
-/** Checks by field name, in both spellings. */
-export function checksOf(checks: Readonly<Record<string, Check>>): ReadonlyMap<string, Check> {
-  return new Map(
-    Object.entries(checks).flatMap(([name, check]) => [
-      [name, check],
-      [snakeName(name), check],
-    ]),
-  )
-}
-
-/** An array as it is, one object as a list of one (Google's own examples write `"parts": {"text": ...}`), nothing as none. */
+/** An array as it is, an object as a list of one (Google's examples: `"parts": {"text": ...}`), nothing as none. */
 export function listOf(value: unknown): unknown[] {
   if (Array.isArray(value)) return value
   return value === undefined || value === null ? [] : [value]

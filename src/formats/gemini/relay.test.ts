@@ -3,6 +3,8 @@ import { JsonBody } from '../../lib/json/json-body.ts'
 import { frameSplitter } from '../../lib/frames.ts'
 import { geminiGenerate, geminiGenerateArray } from './index.ts'
 
+const eventOf = (answer: unknown): string => `data: ${JSON.stringify(answer)}\n\n`
+
 /** As AI Studio streams (ai.google.dev/api/generate-content, "streamGenerateContent"): CRLF, usage in every event. */
 const answers = [
   {
@@ -74,14 +76,13 @@ test('as an array: the same answers', () => {
   expect(geminiGenerateArray.streaming).toEqual({ contentType: 'application/json', heartbeat: '\n' })
 })
 
-test('the last answer waits for the end: until then nobody knows that it is the last', () => {
+test('the last answer is held until the end shows that it is the last', () => {
   const { beforeEnd, text } = run([wire])
   expect(beforeEnd).not.toContain('"finishReason"')
   expect(text).toContain('"finishReason":"STOP"')
   // Gemini 1 wrote a reason into every answer.
-  const chatty = answers.map(
-    (_, at) =>
-      `data: ${JSON.stringify({ candidates: [{ content: { parts: [{ text: String(at) }] }, finishReason: 'STOP' }] })}\n\n`,
+  const chatty = answers.map((_, at) =>
+    eventOf({ candidates: [{ content: { parts: [{ text: String(at) }] }, finishReason: 'STOP' }] }),
   )
   const old = run(chatty.map(one => Buffer.from(one)))
   expect(frameSplitter().push(Buffer.from(old.text)).length).toBe(3)
@@ -96,7 +97,11 @@ test('a last event without its blank line counts if it is whole', () => {
 })
 
 test('a blocked prompt is a whole answer', () => {
-  const blocked = `data: ${JSON.stringify({ promptFeedback: { blockReason: 'SAFETY' }, usageMetadata: { promptTokenCount: 4 }, modelVersion: 'x' })}\n\n`
+  const blocked = eventOf({
+    promptFeedback: { blockReason: 'SAFETY' },
+    usageMetadata: { promptTokenCount: 4 },
+    modelVersion: 'x',
+  })
   const { relay, text } = run([Buffer.from(blocked)])
   expect([relay.complete, relay.failure, relay.usage]).toEqual([true, undefined, { inputTokens: 4, outputTokens: 0 }])
   expect(text).toContain('"blockReason":"SAFETY"')
@@ -132,7 +137,7 @@ describe('what breaks', () => {
     ['a name twice', 'data: {"modelVersion":"a","modelVersion":"b"}\n\n', 'not a JSON object'],
     [
       'an error',
-      `data: ${JSON.stringify(answers[0])}\n\ndata: {"error":{"code":503,"message":"overloaded, sorry","status":"UNAVAILABLE"}}\n\n`,
+      eventOf(answers[0]) + 'data: {"error":{"code":503,"message":"overloaded, sorry","status":"UNAVAILABLE"}}\n\n',
       'overloaded, sorry',
     ],
   ])('%s', (_, text, message) => {
@@ -143,7 +148,7 @@ describe('what breaks', () => {
     }
   })
 
-  test('an error in the stream is told as it was meant, and the array is closed', () => {
+  test('an error in the stream keeps its kind, and the array is closed', () => {
     const relay = relayOf(geminiGenerateArray)
     const first = relay.push(wire.subarray(0, wire.indexOf('\r\n\r\n') + 4)) as string
     relay.push(Buffer.from('data: {"error":{"code":429,"message":"quota","status":"RESOURCE_EXHAUSTED"}}\n\n'))
@@ -154,7 +159,7 @@ describe('what breaks', () => {
     ])
   })
 
-  test('usage that cannot be true is not believed', () => {
+  test('implausible usage is ignored', () => {
     const absurd = {
       candidates: [{ finishReason: 'STOP' }],
       usageMetadata: { promptTokenCount: -1, candidatesTokenCount: 2 },

@@ -10,17 +10,16 @@ import { JsonBody } from '../../lib/json/json-body.ts'
 import { SseSplitter } from '../../lib/sse.ts'
 import { isObject } from '../common/field-checks.ts'
 import type { Fields } from '../common/field-checks.ts'
-import type { StreamDress } from './stream-framing.ts'
+import { answerLimits } from '../common/whole-answer.ts'
+import type { StreamFraming } from './stream-framing.ts'
 import { errorOfEvent, geminiErrorBody } from './error.ts'
 import { readUsage } from './usage.ts'
 import { broken, objectsOf } from './json-names.ts'
 
 /** An event may hold a picture in base64. */
 const eventBytesMax = 64 * 1024 * 1024
-/** An answer may be far larger than a request; the limits only stop what would stall the process. */
-export const answerLimits = { depth: 256, fields: 1000, tokens: 8_000_000 }
 
-/** Complete when every candidate that began has its finish reason, or the prompt was blocked. One `dress` a stream. */
+/** Complete when every candidate that began has its finish reason, or the prompt was blocked. */
 export class GenerateRelay implements StreamRelay {
   started = false
   terminated = false
@@ -28,19 +27,19 @@ export class GenerateRelay implements StreamRelay {
   failure: GatewayError | undefined
   contentEvents = 0
   contentCharacters = 0
-  readonly #dress: StreamDress
+  readonly #framing: StreamFraming
   readonly #modelJson: string
   readonly #splitter = new SseSplitter(eventBytesMax)
   /** Candidates that have begun and not ended. */
   readonly #open = new Set<number>()
   #ended = false
-  /** What may be the last answer: nothing tells, so it waits for the next one or the end. */
+  /** An answer that may be the last one: no field marks it, so it is held until the next one or the end. */
   #held = ''
-  /** Counts of all reports; each replaces what the ones before it said. */
+  /** Counts of all reports; each replaces those before it. */
   #counts: Fields = {}
 
-  constructor(publicModel: string, dress: StreamDress) {
-    this.#dress = dress
+  constructor(publicModel: string, framing: StreamFraming) {
+    this.#framing = framing
     this.#modelJson = JSON.stringify(publicModel)
   }
 
@@ -79,18 +78,18 @@ export class GenerateRelay implements StreamRelay {
       return out
     }
     this.terminated = true
-    return out + this.#release() + this.#dress.end()
+    return out + this.#release() + this.#framing.end()
   }
 
-  /** What is held stays here: a client that has seen the last answer believes that it has everything. */
+  /** The held answer is not sent: a client that has seen the last answer takes the stream for complete. */
   errorEvent(error: GatewayError): string {
-    return this.#dress.error(JSON.stringify(geminiErrorBody(error)))
+    return this.#framing.error(JSON.stringify(geminiErrorBody(error)))
   }
 
   #release(): string {
     const held = this.#held
     this.#held = ''
-    return held === '' ? '' : this.#dress.element(held)
+    return held === '' ? '' : this.#framing.element(held)
   }
 
   #take(data: string): string {
@@ -102,7 +101,7 @@ export class GenerateRelay implements StreamRelay {
     this.#see(event)
     const edits = body.has('modelVersion') ? [{ set: 'modelVersion', json: this.#modelJson }] : []
     const json = Buffer.concat(body.edited(edits)).toString('utf8')
-    if (!this.complete) return out + this.#dress.element(json)
+    if (!this.complete) return out + this.#framing.element(json)
     this.#held = json
     return out
   }
@@ -139,7 +138,7 @@ export class GenerateRelay implements StreamRelay {
 function charactersOf(part: Fields): number {
   if (typeof part.text === 'string') return part.text.length
   if (isObject(part.functionCall)) return JSON.stringify(part.functionCall.args ?? {}).length
-  // Pictures, sound, code: something is there, whatever it weighs.
+  // Pictures, sound, code: there is content, of unknown tokens.
   return Object.keys(part).some(name => name !== 'thought' && name !== 'thoughtSignature') ? 1 : 0
 }
 

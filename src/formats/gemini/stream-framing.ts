@@ -1,15 +1,15 @@
 /** What stands around the answers of a stream: server-sent events (`alt=sse`), or one JSON array. */
-export interface StreamDress {
+export interface StreamFraming {
   /** One answer of the stream as the client gets it; `json` is one document. */
   element(json: string): string
   /** After the last answer of a complete stream. */
   end(): string
-  /** An answer that is an error, and whatever makes the whole well-formed. */
+  /** An answer that is an error, and the end of the document after it. */
   error(json: string): string
 }
 
 /** There is no `[DONE]`: the stream ends with its bytes. */
-class SseDress implements StreamDress {
+class SseFraming implements StreamFraming {
   element(json: string): string {
     // The text of an upstream may have line ends between its fields.
     return `data: ${/[\r\n]/.test(json) ? json.replace(/\r\n|\r|\n/g, '\ndata: ') : json}\n\n`
@@ -25,7 +25,7 @@ class SseDress implements StreamDress {
 }
 
 /** Element by element; also a stream that breaks off is an array. */
-class ArrayDress implements StreamDress {
+class ArrayFraming implements StreamFraming {
   #opened = false
 
   element(json: string): string {
@@ -43,9 +43,9 @@ class ArrayDress implements StreamDress {
   }
 }
 
-/** A fresh dress for each stream: an array knows whether it has begun. */
-export type MakeDress = () => StreamDress
+/** A fresh one for each stream: an array knows whether it has begun. */
+export type MakeFraming = () => StreamFraming
 /** For `alt=sse`. */
-export const sseDress: MakeDress = () => new SseDress()
+export const sseFraming: MakeFraming = () => new SseFraming()
 /** What Google streams when `alt` is not given. */
-export const arrayDress: MakeDress = () => new ArrayDress()
+export const arrayFraming: MakeFraming = () => new ArrayFraming()

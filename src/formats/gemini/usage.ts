@@ -6,7 +6,7 @@ import { objectsOf } from './json-names.ts'
 
 const tokensMax = 1_000_000_000
 
-/** A count that can be believed: an integer from 0 to 10^9. */
+/** A plausible count: an integer from 0 to 10^9. */
 function count(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= tokensMax ? value : undefined
 }

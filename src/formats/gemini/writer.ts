@@ -6,13 +6,13 @@ import type { Usage } from '../../core/usage.ts'
 import type { Fields } from '../common/field-checks.ts'
 import { Candidate, responseId } from './answer.ts'
 import { showsThoughts } from './decode.ts'
-import type { StreamDress } from './stream-framing.ts'
+import type { StreamFraming } from './stream-framing.ts'
 import { geminiErrorBody } from './error.ts'
 import { usageMetadata } from './usage.ts'
 
-/** One `dress` a stream. Throws `upstream-broken` for a tool call that never began (`Candidate.take`). */
+/** One `framing` a stream. Throws `upstream-broken` for a tool call that never began (`Candidate.take`). */
 export class GenerateWriter implements EventWriter {
-  readonly #dress: StreamDress
+  readonly #framing: StreamFraming
   readonly #model: string
   readonly #showThoughts: boolean
   readonly #candidates = new Map<number, Candidate>()
@@ -21,8 +21,8 @@ export class GenerateWriter implements EventWriter {
   /** Closes an answer, from behind its candidates. */
   #tail = ''
 
-  constructor(model: string, request: ChatRequest, dress: StreamDress) {
-    this.#dress = dress
+  constructor(model: string, request: ChatRequest, framing: StreamFraming) {
+    this.#framing = framing
     this.#model = model
     this.#showThoughts = showsThoughts(request)
   }
@@ -52,11 +52,11 @@ export class GenerateWriter implements EventWriter {
       ...this.#piece(candidate, [candidate.lastPart()]),
       ...candidate.ending(),
     }))
-    return this.#answer(last, this.#usage) + this.#dress.end()
+    return this.#answer(last, this.#usage) + this.#framing.end()
   }
 
   fail(error: GatewayError): string {
-    return this.#dress.error(JSON.stringify(geminiErrorBody(error)))
+    return this.#framing.error(JSON.stringify(geminiErrorBody(error)))
   }
 
   /** Google's clients throw a recorded turn away when one of its answers has no part. */
@@ -66,8 +66,9 @@ export class GenerateWriter implements EventWriter {
 
   #answer(candidates: readonly Fields[], usage?: Usage): string {
     if (this.#tail === '')
-      this.#tail = `,"modelVersion":${JSON.stringify(this.#model)},"responseId":${JSON.stringify(responseId(this.#id))}}`
+      this.#tail =
+        `,"modelVersion":${JSON.stringify(this.#model)}` + `,"responseId":${JSON.stringify(responseId(this.#id))}}`
     const used = usage ? `,"usageMetadata":${JSON.stringify(usageMetadata(usage))}` : ''
-    return this.#dress.element(`{"candidates":${JSON.stringify(candidates)}${used}${this.#tail}`)
+    return this.#framing.element(`{"candidates":${JSON.stringify(candidates)}${used}${this.#tail}`)
   }
 }

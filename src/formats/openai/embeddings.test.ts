@@ -16,7 +16,7 @@ const refused: [string, object, string[]][] = [
   ['texts mixed with token ids', { input: ['a', 1] }, ['input.1:wrong_type']],
   ['token ids mixed with texts', { input: [1, 'a'] }, ['input.1:wrong_type']],
   ['2049 texts', { input: Array(2049).fill('a') }, ['input:out_of_range']],
-  ['an encoding nobody knows', { input: 'a', encoding_format: 'hex' }, ['encoding_format:unknown_value']],
+  ['an unknown encoding', { input: 'a', encoding_format: 'hex' }, ['encoding_format:unknown_value']],
   ['no dimensions', { input: 'a', dimensions: 0 }, ['dimensions:out_of_range']],
   ['a timeout of text', { input: 'a', timeout: '600' }, ['timeout:wrong_type']],
   ['a key of a number', { input: 'a', api_key: 5 }, ['api_key:wrong_type']],
@@ -36,7 +36,7 @@ describe('inspecting an embeddings body', () => {
     expect(pathsOf({ input: Array(5000).fill(1) })).toEqual([])
   })
 
-  test('a large input is judged when it is decoded', () => {
+  test('a large input is checked when it is decoded', () => {
     const body = bodyOf({ model: 'm', input: ['x'.repeat(300 * 1024), ''] })
     expect(openaiEmbeddings.inspect(body).problems).toEqual([])
     expect(() => openaiEmbeddings.decode(body)).toThrow('input[1]')

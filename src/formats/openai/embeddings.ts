@@ -1,26 +1,14 @@
 /** Embeddings (OpenAI API reference, "Embeddings"; gateway API specification, "Embeddings request body"). */
 import type { EmbeddingsRequest, EmbeddingsResult } from '../../core/embeddings.ts'
 import { GatewayError } from '../../core/errors.ts'
+import * as type from '../../core/fields.ts'
 import type { EmbeddingsFormat, Inspection } from '../../core/format.ts'
 import type { JsonBody } from '../../lib/json/json-body.ts'
-import {
-  booleanField,
-  checkFields,
-  integerBetween,
-  isObject,
-  numberBetween,
-  objectField,
-  oneOf,
-  parseChecked,
-  ProblemList,
-  readField,
-  stringField,
-  textOf,
-  timeoutMostS,
-  unknownFields,
-} from '../common/field-checks.ts'
-import type { Check, Fields } from '../common/field-checks.ts'
-import { checkTexts } from '../common/texts.ts'
+import { checkFields, parseChecked, ProblemList, textOf } from '../common/field-checks.ts'
+import type { CheckedField, Fields } from '../common/field-checks.ts'
+import { fieldTable, isGiven, readFields } from '../common/field-table.ts'
+import { embeddingsGatewayFields } from '../common/gateway-fields.ts'
+import { checkTexts } from './prompt-texts.ts'
 import { readOverrides } from '../common/overrides.ts'
 import { openaiErrorBody } from './error.ts'
 import { openaiEmbeddingsForward } from './forward.ts'
@@ -28,40 +16,25 @@ import { openaiEmbeddingsForward } from './forward.ts'
 const inputsMax = 2048
 const missing = '`input` is missing; send a text, an array of texts, or token ids'
 
-/**
- * The fields that name a host, a key or a function are typed as the specification says and then
- * forgotten: a client never chooses where its call goes or whose key pays (CVE-2024-6587).
- */
-const embeddingChecks: ReadonlyMap<string, Check> = new Map<string, Check>([
-  ['model', stringField('model')],
-  ['input', (value, problems) => checkTexts({ field: 'input', most: inputsMax, emptyAllowed: false }, value, problems)],
-  ['encoding_format', oneOf(['encoding_format'], ['float', 'base64'])],
-  ['dimensions', integerBetween('dimensions', 1)],
-  ['user', stringField('user')],
-  ['timeout', numberBetween('timeout', 0, timeoutMostS)],
-  ['api_base', stringField('api_base')],
-  ['api_version', stringField('api_version')],
-  ['api_key', stringField('api_key')],
-  ['api_type', stringField('api_type')],
-  ['caching', booleanField('caching')],
-  ['custom_llm_provider', checkProviderName],
-  ['proxy_call_id', stringField('proxy_call_id')],
-  ['proxy_logging_obj', objectField('proxy_logging_obj')],
-  ['logger_fn', stringField('logger_fn')],
-])
-
-function checkProviderName(value: unknown, problems: ProblemList): void {
-  if (typeof value !== 'string' && !isObject(value))
-    problems.wrong(['custom_llm_provider'], 'a string or an object', value)
-}
-
-const knownFields: ReadonlySet<string> = new Set(['model', 'input', 'encoding_format', 'dimensions', 'user'])
+const embeddingsFields: readonly CheckedField<EmbeddingsRequest>[] = [
+  { name: 'model', schema: type.text, required: true },
+  {
+    name: 'input',
+    schema: type.anyOf(type.text, { type: 'array' }),
+    required: true,
+    check: (value, problems) => checkTexts({ field: 'input', most: inputsMax, emptyAllowed: false }, value, problems),
+  },
+  { name: 'encoding_format', schema: type.oneOf('float', 'base64'), property: 'encoding' },
+  { name: 'dimensions', schema: type.integer(1), property: 'dimensions' },
+  { name: 'user', schema: type.text, property: 'user' },
+]
+/** The fields of the body, with their checks. */
+export const embeddingsTable = fieldTable<EmbeddingsRequest>([...embeddingsFields, ...embeddingsGatewayFields])
 
 function inspect(body: JsonBody): Inspection {
   const list = new ProblemList()
-  checkFields(body, embeddingChecks, list)
-  if (!body.has('input') || (body.sizeOf('input') <= 4 && readField(body, 'input') === null))
-    list.add(['input'], missing, 'missing')
+  checkFields(body, embeddingsTable.checks, list)
+  if (!isGiven(body, 'input')) list.add(['input'], missing, 'missing')
   return {
     model: textOf(body, 'model'),
     stream: false,
@@ -77,15 +50,14 @@ function inputsOf(input: unknown): (string | number[])[] {
 }
 
 function decode(body: JsonBody): EmbeddingsRequest {
-  const fields: Fields = parseChecked(body, embeddingChecks)
+  const fields: Fields = parseChecked(body, embeddingsTable.checks)
   const request: EmbeddingsRequest = {
     model: typeof fields.model === 'string' ? fields.model : '',
     inputs: inputsOf(fields.input),
-    encoding: fields.encoding_format === 'base64' ? 'base64' : 'float',
-    extra: { format: 'openai-embeddings', fields: unknownFields(fields, knownFields) },
+    encoding: 'float',
+    extra: { format: 'openai-embeddings', fields: {} },
   }
-  if (typeof fields.dimensions === 'number') request.dimensions = fields.dimensions
-  if (typeof fields.user === 'string') request.user = fields.user
+  readFields(fields, embeddingsTable, request, request.extra.fields)
   return request
 }
 

@@ -1,4 +1,4 @@
-/** How OpenAI's clients are told that a call failed (API reference, "Error codes"). */
+/** Errors as OpenAI's clients read them (API reference, "Error codes"). */
 import type { GatewayError } from '../../core/errors.ts'
 
 /**

@@ -6,37 +6,13 @@ import { GatewayError } from '../../core/errors.ts'
 import type { ForwardedAnswer, ForwardRules } from '../../core/format.ts'
 import { readOpenaiUsage } from '../../core/openai-usage.ts'
 import type { ForwardQuirks } from '../../core/provider.ts'
-import { JsonBody, JsonBodyError } from '../../lib/json/json-body.ts'
-import type { Edit } from '../../lib/json/json-body.ts'
-import { gatewayFields } from '../common/field-checks.ts'
+import type { Edit, JsonBody } from '../../lib/json/json-body.ts'
+import { commonEdits } from '../common/forward-edits.ts'
+import { editedAnswer, readAnswerWith } from '../common/whole-answer.ts'
 import { openaiErrorEvent } from './error.ts'
 import { OpenaiRelay } from './relay.ts'
 
-/** An answer may be far larger than a request; the limits only stop what would stall the process. */
-const answerLimits = { depth: 256, fields: 1000, tokens: 8_000_000 }
-
-/**
- * What every dialect of OpenAI's has changed: the gateway's own fields go, refused ones go and are named in `dropped`,
- * renamed ones move; where the client also sent the new name, that one counts.
- */
-export function commonEdits(body: JsonBody, quirks: ForwardQuirks): { edits: Edit[]; dropped: string[] } {
-  const edits: Edit[] = []
-  const dropped: string[] = []
-  for (const name of body.names()) {
-    if (gatewayFields.has(name)) edits.push({ remove: name })
-    else if (quirks.drop?.includes(name)) {
-      edits.push({ remove: name })
-      dropped.push(name)
-    } else if (quirks.rename && Object.hasOwn(quirks.rename, name)) {
-      const target = quirks.rename[name]!
-      edits.push({ remove: name })
-      if (!body.has(target)) edits.push({ set: target, json: body.rawText(name)! })
-    }
-  }
-  return { edits, dropped }
-}
-
-/** Usage is always asked for, so that every stream can be billed; the relay hides it from clients who did not ask. */
+/** Usage is always requested, so that every stream can be billed; the relay hides it from clients that did not ask. */
 function streamEdits(body: JsonBody, quirks: ForwardQuirks): { edits: Edit[]; dropped: string[] } {
   const result = commonEdits(body, quirks)
   const asked = body.get('stream_options')
@@ -61,7 +37,7 @@ interface AnswerShape {
 const smallAnswerBytes = 64 * 1024
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
-/** Up to 64 KiB as text, above by its outline. Throws `upstream-broken` for no JSON object, or one without `mustHave`. */
+/** Up to 64 KiB as text, above by its outline. Throws `upstream-broken` for no JSON object, or without `mustHave`. */
 function answerOf(bytes: Uint8Array, publicModel: string, shape: AnswerShape): ForwardedAnswer {
   return (
     (bytes.length <= smallAnswerBytes ? forwardSmall(bytes, publicModel, shape) : undefined) ??
@@ -108,7 +84,7 @@ function modelValue(text: string): { from: number; to: number } | undefined {
 
 /** Any answer, by its outline: an answer of megabytes is never copied. */
 function forwardOutlined(bytes: Uint8Array, publicModel: string, shape: AnswerShape): ForwardedAnswer {
-  const body = readAnswer(bytes, shape.mustHave)
+  const body = readAnswerWith(bytes, shape.mustHave)
   return forwardAnswer(
     body,
     publicModel,
@@ -117,35 +93,13 @@ function forwardOutlined(bytes: Uint8Array, publicModel: string, shape: AnswerSh
 }
 
 /**
- * The outline of a whole answer, which keeps `bytes`: they must not change any more. Throws `upstream-broken` for
- * what is no JSON object, or has no field `mustHave`.
- */
-export function readAnswer(bytes: Uint8Array, mustHave: string): JsonBody {
-  let body: JsonBody
-  try {
-    body = JsonBody.read(bytes, answerLimits)
-  } catch (cause) {
-    if (!(cause instanceof JsonBodyError)) throw cause
-    throw new GatewayError('upstream-broken', `the upstream's answer is not valid JSON: ${cause.message}`, {
-      cause,
-    })
-  }
-  if (!body.has(mustHave)) throw new GatewayError('upstream-broken', `the upstream's answer has no \`${mustHave}\``)
-  return body
-}
-
-/**
- * The answer under the public model's name, `more` changed too; copied only if something changes. Its usage is undefined
- * when the upstream reports none that can be believed.
+ * The answer under the public model's name, `more` changed too; copied only if something changes. Its usage is
+ * undefined when the upstream reports none that is plausible.
  */
 export function forwardAnswer(body: JsonBody, publicModel: string, more: readonly Edit[]): ForwardedAnswer {
   const edits = [...more]
   if (body.get('model') !== publicModel) edits.push({ set: 'model', json: JSON.stringify(publicModel) })
-  const pieces = body.edited(edits)
-  return {
-    body: pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces),
-    usage: readOpenaiUsage(body.get('usage')),
-  }
+  return { body: editedAnswer(body, edits), usage: readOpenaiUsage(body.get('usage')) }
 }
 
 function includesUsage(body: JsonBody): boolean {
@@ -161,7 +115,7 @@ function choicesOf(body: JsonBody): number {
   return Math.max(prompts, 1) * (typeof n === 'number' && n > 1 ? n : 1)
 }
 
-/** @openrouter/sdk refuses an answer without the key; null is enough (research/ecosystem 1.1). */
+/** @openrouter/sdk refuses an answer without the key; null is enough. */
 const chatAnswer: AnswerShape = { mustHave: 'choices', nullable: ['system_fingerprint'] }
 const completionAnswer: AnswerShape = { mustHave: 'choices', nullable: [] }
 const embeddingsAnswer: AnswerShape = { mustHave: 'data', nullable: [] }

@@ -1,107 +1,81 @@
 /** Pictures (OpenAI API reference, "Images"): made from words as JSON, edited and varied as forms. */
 import type { Source } from '../../core/chat.ts'
 import { GatewayError, unprocessable } from '../../core/errors.ts'
+import * as type from '../../core/fields.ts'
 import type { ForwardedAnswer, ForwardRules, Inspection, UnaryFormat, UploadFormat } from '../../core/format.ts'
 import type { ImagesRequest, ImagesResult } from '../../core/images.ts'
 import type { Dialect } from '../../core/provider.ts'
 import type { Usage } from '../../core/usage.ts'
 import type { JsonBody } from '../../lib/json/json-body.ts'
-import { fileField, formBoolean, formNumber } from '../common/form-checks.ts'
-import {
-  booleanField,
-  checkFields,
-  integerBetween,
-  oneOf,
-  parseChecked,
-  ProblemList,
-  readField,
-  stringField,
-  textOf,
-  unknownFields,
-} from '../common/field-checks.ts'
-import type { Check, Fields } from '../common/field-checks.ts'
+import { checkFields, parseChecked, ProblemList, readField, textOf } from '../common/field-checks.ts'
+import type { CheckedField, Fields } from '../common/field-checks.ts'
+import { checkRequired, fieldTable, readFields } from '../common/field-table.ts'
+import type { FieldTable } from '../common/field-table.ts'
+import { fileField, uploadedFile } from './form-files.ts'
 import { readOverrides } from '../common/overrides.ts'
 import { openaiErrorBody } from './error.ts'
-import { commonEdits, readAnswer } from './forward.ts'
+import { commonEdits } from '../common/forward-edits.ts'
+import { editedAnswer, readAnswerWith } from '../common/whole-answer.ts'
 import { EventRelay, readMediaUsage } from './media.ts'
 
 const countMax = 10
 const editedImagesMax = 16
 
-function checkPrompt(value: unknown, problems: ProblemList): void {
-  if (typeof value !== 'string') problems.wrong(['prompt'], 'a string', value)
-  else if (value === '') problems.outOfRange(['prompt'], 'a string that is not empty', value)
-}
-
 /** Fields of all three operations. Sizes, qualities and styles are each model's own. */
-const sharedChecks: readonly (readonly [string, Check])[] = [
-  ['model', stringField('model')],
-  ['prompt', checkPrompt],
-  ['size', stringField('size')],
-  ['quality', stringField('quality')],
-  ['style', stringField('style')],
-  ['background', stringField('background')],
-  ['moderation', stringField('moderation')],
-  ['output_format', stringField('output_format')],
-  ['response_format', oneOf(['response_format'], ['url', 'b64_json'])],
-  ['user', stringField('user')],
+const sharedFields: readonly CheckedField<ImagesRequest>[] = [
+  { name: 'model', schema: type.text, required: true },
+  { name: 'n', schema: type.integer(1, countMax), property: 'count' },
+  { name: 'size', schema: type.text, property: 'size' },
+  { name: 'quality', schema: type.text, property: 'quality' },
+  { name: 'style', schema: type.text, property: 'style' },
+  { name: 'background', schema: type.text, property: 'background' },
+  { name: 'moderation', schema: type.text, extra: true },
+  { name: 'output_format', schema: type.text, property: 'outputFormat' },
+  { name: 'output_compression', schema: type.integer(0, 100), extra: true },
+  { name: 'response_format', schema: type.oneOf('url', 'b64_json'), property: 'response' },
+  { name: 'user', schema: type.text, property: 'user' },
+  { name: 'stream', schema: type.boolean },
+  { name: 'partial_images', schema: type.integer(0, 3) },
 ]
 
-const generationChecks: ReadonlyMap<string, Check> = new Map<string, Check>([
-  ...sharedChecks,
-  ['n', integerBetween('n', 1, countMax)],
-  ['output_compression', integerBetween('output_compression', 0, 100)],
-  ['stream', booleanField('stream')],
-  ['partial_images', integerBetween('partial_images', 0, 3)],
+/** The fields of the body, with their checks. */
+export const generationTable = fieldTable<ImagesRequest>([
+  { name: 'prompt', schema: type.filledText, required: 'a description of the picture' },
+  ...sharedFields,
 ])
 
-const formChecks: readonly (readonly [string, Check])[] = [
-  ...sharedChecks,
-  ['n', formNumber('n', 1, countMax)],
-  ['output_compression', formNumber('output_compression', 0, 100)],
-  ['stream', formBoolean('stream')],
-  ['partial_images', formNumber('partial_images', 0, 3)],
-]
+/** The fields of the body, with their checks. */
+export const editTable = fieldTable<ImagesRequest>(
+  [
+    {
+      name: 'image',
+      schema: type.anyOf(uploadedFile, { type: 'array', items: uploadedFile }),
+      required: 'a file',
+      check: fileField('image', editedImagesMax),
+    },
+    { name: 'mask', schema: uploadedFile, check: fileField('mask') },
+    { name: 'prompt', schema: type.filledText, required: 'a description of the edit' },
+    ...sharedFields,
+  ],
+  { form: true },
+)
 
-const editChecks: ReadonlyMap<string, Check> = new Map<string, Check>([
-  ...formChecks,
-  ['image', fileField('image', editedImagesMax)],
-  ['mask', fileField('mask')],
-])
-
-const variationChecks: ReadonlyMap<string, Check> = new Map<string, Check>([
-  ...formChecks,
-  ['image', fileField('image')],
-])
-
-const knownFields: ReadonlySet<string> = new Set([
-  'model',
-  'prompt',
-  'n',
-  'size',
-  'quality',
-  'style',
-  'background',
-  'output_format',
-  'response_format',
-  'user',
-  'stream',
-  'partial_images',
-])
-
-interface Rules {
-  readonly checks: ReadonlyMap<string, Check>
-  readonly required: Readonly<Record<string, string>>
-}
+/** The fields of the body, with their checks. */
+export const variationTable = fieldTable<ImagesRequest>(
+  [
+    { name: 'image', schema: uploadedFile, required: 'a file', check: fileField('image') },
+    { name: 'prompt', schema: type.filledText },
+    ...sharedFields,
+  ],
+  { form: true },
+)
 
 /** In a form `stream` is the text `true`. */
-function inspector({ checks, required }: Rules): (body: JsonBody) => Inspection {
+function inspector(table: FieldTable<ImagesRequest>): (body: JsonBody) => Inspection {
   return body => {
     const list = new ProblemList()
-    checkFields(body, checks, list)
-    for (const [field, what] of Object.entries(required))
-      if (!body.has(field) || (body.sizeOf(field) <= 4 && readField(body, field) === null))
-        list.wrong([field], what, undefined)
+    checkFields(body, table.checks, list)
+    checkRequired(body, table, list)
     const stream = readField(body, 'stream')
     return {
       model: textOf(body, 'model'),
@@ -113,7 +87,7 @@ function inspector({ checks, required }: Rules): (body: JsonBody) => Inspection 
 }
 
 function decode(body: JsonBody): ImagesRequest {
-  const fields: Fields = parseChecked(body, generationChecks)
+  const fields: Fields = parseChecked(body, generationTable.checks)
   if (fields.stream === true)
     throw unprocessable([
       {
@@ -122,29 +96,15 @@ function decode(body: JsonBody): ImagesRequest {
         type: 'unsupported',
       },
     ])
-  const text = (name: string) => (typeof fields[name] === 'string' ? fields[name] : undefined)
-  const [size, quality, style, background, outputFormat, user] = [
-    'size',
-    'quality',
-    'style',
-    'background',
-    'output_format',
-    'user',
-  ].map(text)
-  return {
+  const request: ImagesRequest = {
     model: textOf(body, 'model'),
     prompt: fields.prompt as string,
-    ...(typeof fields.n === 'number' && { count: fields.n }),
-    ...(size !== undefined && { size }),
-    ...(quality !== undefined && { quality }),
-    ...(style !== undefined && { style }),
-    ...(background !== undefined && { background }),
-    ...(outputFormat !== undefined && { outputFormat }),
-    ...(user !== undefined && { user }),
-    // Without a override bytes stay bytes: an address is only made where one was asked for.
-    response: fields.response_format === 'url' ? 'url' : 'b64_json',
-    extra: { format: 'openai-images', fields: unknownFields(fields, knownFields) },
+    // Bytes stay bytes: an address is only made where the body asks for one.
+    response: 'b64_json',
+    extra: { format: 'openai-images', fields: {} },
   }
+  readFields(fields, generationTable, request, request.extra.fields)
+  return request
 }
 
 /** Bytes can become an address (`data:`); an address stays one, because nothing is fetched here. */
@@ -176,7 +136,7 @@ function encode({ createdS, images, usage }: ImagesResult, _model: string, reque
 }
 
 function answer(bytes: Uint8Array, publicModel: string): ForwardedAnswer {
-  const body = readAnswer(bytes, 'data')
+  const body = readAnswerWith(bytes, 'data')
   const pictures = body.get('data')
   if (!Array.isArray(pictures))
     throw new GatewayError('upstream-broken', "the upstream's `data` is no list of pictures")
@@ -184,8 +144,7 @@ function answer(bytes: Uint8Array, publicModel: string): ForwardedAnswer {
   const usage: Usage = { ...(reported ?? { inputTokens: 0, outputTokens: 0 }), images: pictures.length }
   // Answers with pictures name no model; where one does, it is the client's name for it.
   const edits = body.has('model') ? [{ set: 'model', json: JSON.stringify(publicModel) }] : []
-  const pieces = body.edited(edits)
-  return { body: pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces), usage }
+  return { body: editedAnswer(body, edits), usage }
 }
 
 const imagesForward: ForwardRules = {
@@ -202,7 +161,7 @@ const imagesForward: ForwardRules = {
 export const openaiImages: UnaryFormat<'images'> = {
   dialect: 'openai-images',
   operation: 'images',
-  inspect: inspector({ checks: generationChecks, required: { prompt: 'a description of the picture' } }),
+  inspect: inspector(generationTable),
   overrides: readOverrides,
   decode,
   encode,
@@ -210,24 +169,18 @@ export const openaiImages: UnaryFormat<'images'> = {
   forward: imagesForward,
 }
 
-function uploadFormat(dialect: Dialect, rules: Rules): UploadFormat {
+function uploadFormat(dialect: Dialect, table: FieldTable<ImagesRequest>): UploadFormat {
   return {
     dialect,
     operation: 'images',
     multipart: true,
-    inspect: inspector(rules),
+    inspect: inspector(table),
     errorBody: openaiErrorBody,
     forward: imagesForward,
   }
 }
 
 /** `/v1/images/edits`. */
-export const openaiImageEdits = uploadFormat('openai-image-edits', {
-  checks: editChecks,
-  required: { image: 'a file', prompt: 'a description of the edit' },
-})
+export const openaiImageEdits = uploadFormat('openai-image-edits', editTable)
 /** `/v1/images/variations`. */
-export const openaiImageVariations = uploadFormat('openai-image-variations', {
-  checks: variationChecks,
-  required: { image: 'a file' },
-})
+export const openaiImageVariations = uploadFormat('openai-image-variations', variationTable)

@@ -65,7 +65,7 @@ describe('moderations', () => {
   for (const [what, fields, problems] of refused)
     test(`refuses ${what}`, () => expect(pathsOf(openaiModerations, fields)).toEqual(problems))
 
-  test('strings are judged alone, parts together', () => {
+  test('strings are classified alone, parts together', () => {
     const inputs = (input: unknown) => openaiModerations.decode(bodyOf({ input, policy: 1 }))
     expect(inputs('a')).toEqual({
       model: '',
@@ -88,7 +88,7 @@ describe('moderations', () => {
     ])
   })
 
-  test('every category is there, whatever the vendor knows; its own ones stay', async () => {
+  test('every category is there, also those that the vendor lacks; its own ones stay', async () => {
     const request = openaiModerations.decode(
       bodyOf({
         input: [
@@ -483,7 +483,7 @@ describe('transcriptions', () => {
   })
 })
 
-test('usage that cannot be believed is none', () => {
+test('implausible usage is none', () => {
   for (const wrong of [
     null,
     5,

@@ -18,7 +18,7 @@ const wholeBytesMax = 64 * 1024 * 1024
 const isCount = (value: unknown): value is number =>
   typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= tokensMax
 
-/** A duration that can be believed: more than 0 s and less than 12 days. */
+/** A plausible duration: more than 0 s and less than 12 days. */
 export const isDuration = (value: unknown): value is number =>
   typeof value === 'number' && value > 0 && value <= secondsMax
 
@@ -73,7 +73,7 @@ export class ByteRelay extends MediaRelay {
   }
 }
 
-/** A whole answer of an upstream that was asked for a stream: judged when it is there, then sent at once. */
+/** A whole answer of an upstream that was asked for a stream: checked when it is whole, then sent at once. */
 export class WholeRelay extends MediaRelay {
   readonly #read: (bytes: Uint8Array) => { body: Uint8Array | string; usage: Usage | undefined }
   #pieces: Uint8Array[] = []

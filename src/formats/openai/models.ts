@@ -24,7 +24,8 @@ export function listEntry(id: string, info: Info): { id: string } & Record<strin
 }
 
 const codexInstructions =
-  "You are a coding agent working in the user's terminal. Read before you change, keep changes small, run what you can to check them, and say plainly what you did."
+  "You are a coding agent working in the user's terminal. Read before you change, keep changes small, " +
+  'run what you can to check them, and say plainly what you did.'
 
 /** The catalogue that Codex reads when it asks with `client_version` (fields seen with Codex 0.169). */
 export function codexCatalogue(models: readonly { id: string; info: Info }[]): object {

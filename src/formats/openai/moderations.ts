@@ -1,5 +1,6 @@
 /** Moderation (OpenAI API reference, "Create moderation"; gateway API specification, "Moderation request"). */
 import { GatewayError } from '../../core/errors.ts'
+import * as type from '../../core/fields.ts'
 import type { Inspection, UnaryFormat } from '../../core/format.ts'
 import type {
   ModerationPart,
@@ -8,24 +9,18 @@ import type {
   ModerationVerdict,
 } from '../../core/moderations.ts'
 import type { JsonBody } from '../../lib/json/json-body.ts'
-import {
-  checkFields,
-  isObject,
-  parseChecked,
-  ProblemList,
-  readField,
-  stringField,
-  textOf,
-  unknownFields,
-} from '../common/field-checks.ts'
-import type { Check, Path } from '../common/field-checks.ts'
+import { checkFields, isObject, parseChecked, ProblemList, textOf } from '../common/field-checks.ts'
+import type { Path } from '../common/field-checks.ts'
+import { checkRequired, fieldTable, readFields } from '../common/field-table.ts'
 import { readOverrides } from '../common/overrides.ts'
 import { openaiErrorBody } from './error.ts'
-import { commonEdits, forwardAnswer, readAnswer } from './forward.ts'
+import { commonEdits } from '../common/forward-edits.ts'
+import { readAnswerWith } from '../common/whole-answer.ts'
+import { forwardAnswer } from './forward.ts'
 
 const kinds = 'a string, an array of strings, or an array of parts with `text` or `image_url`'
 
-/** Every category of the API, and whether it is also judged from pictures (`category_applied_input_types`). */
+/** Every category of the API, and whether pictures are classified by it too (`category_applied_input_types`). */
 const categories: Readonly<Record<string, boolean>> = {
   hate: false,
   'hate/threatening': false,
@@ -42,12 +37,11 @@ const categories: Readonly<Record<string, boolean>> = {
   'violence/graphic': true,
 }
 
-const moderationChecks: ReadonlyMap<string, Check> = new Map<string, Check>([
-  ['model', stringField('model')],
-  ['input', checkInput],
+/** The fields of the body, with their checks. */
+export const moderationTable = fieldTable<ModerationsRequest>([
+  { name: 'model', schema: type.text },
+  { name: 'input', schema: type.anyOf(type.text, type.texts, type.objects), required: kinds, check: checkInput },
 ])
-
-const knownFields: ReadonlySet<string> = new Set(moderationChecks.keys())
 
 function checkInput(value: unknown, problems: ProblemList): void {
   if (typeof value === 'string') return
@@ -75,22 +69,23 @@ function checkPart(part: unknown, path: Path, problems: ProblemList): void {
 
 function inspect(body: JsonBody): Inspection {
   const list = new ProblemList()
-  checkFields(body, moderationChecks, list)
-  if (!body.has('input') || (body.sizeOf('input') <= 4 && readField(body, 'input') === null))
-    list.wrong(['input'], kinds, undefined)
+  checkFields(body, moderationTable.checks, list)
+  checkRequired(body, moderationTable, list)
   return { model: textOf(body, 'model'), stream: false, endUser: textOf(body, 'user'), problems: list.problems }
 }
 
 function decode(body: JsonBody): ModerationsRequest {
-  const fields = parseChecked(body, moderationChecks)
-  return {
+  const fields = parseChecked(body, moderationTable.checks)
+  const request: ModerationsRequest = {
     model: textOf(body, 'model'),
     inputs: inputsOf(fields.input),
-    extra: { format: 'openai-moderations', fields: unknownFields(fields, knownFields) },
+    extra: { format: 'openai-moderations', fields: {} },
   }
+  readFields(fields, moderationTable, request, request.extra.fields)
+  return request
 }
 
-/** Strings are judged one by one, parts together. */
+/** Strings are classified one by one, parts together. */
 function inputsOf(input: unknown): ModerationPart[][] {
   if (typeof input === 'string') return [[{ type: 'text', text: input }]]
   const list = input as unknown[]
@@ -105,7 +100,7 @@ function partOf(part: Record<string, unknown>): ModerationPart {
   return { type: 'image', source: mediaType !== undefined && data !== undefined ? { data, mediaType } : { url } }
 }
 
-/** All of OpenAI's categories, and whatever else the upstream found. */
+/** All of OpenAI's categories, and the others that the upstream reported. */
 function encodeVerdict(verdict: ModerationVerdict, parts: readonly ModerationPart[]): object {
   const names = Object.keys(categories)
   const flags: [string, boolean][] = names.map(name => [name, verdict.categories[name] ?? false])
@@ -124,11 +119,11 @@ function encodeVerdict(verdict: ModerationVerdict, parts: readonly ModerationPar
       ...Object.entries(verdict.scores).filter(([name]) => !isKnown(name)),
     ]),
     category_applied_input_types: Object.fromEntries(
-      // Only a category that was judged has looked at anything.
+      // A category without a verdict was applied to nothing.
       names.map(name => {
-        const isJudged = Object.hasOwn(verdict.scores, name) || Object.hasOwn(verdict.categories, name)
+        const isReported = Object.hasOwn(verdict.scores, name) || Object.hasOwn(verdict.categories, name)
         const types = [...(hasText ? ['text'] : []), ...(hasImage && categories[name] ? ['image'] : [])]
-        return [name, isJudged ? types : []]
+        return [name, isReported ? types : []]
       }),
     ),
   }
@@ -159,7 +154,7 @@ export const openaiModerations: UnaryFormat<'moderations'> = {
   errorBody: openaiErrorBody,
   forward: {
     edits: commonEdits,
-    answer: (bytes, publicModel) => forwardAnswer(readAnswer(bytes, 'results'), publicModel, []),
+    answer: (bytes, publicModel) => forwardAnswer(readAnswerWith(bytes, 'results'), publicModel, []),
     relay() {
       throw new GatewayError('internal', 'moderations are never streamed')
     },

@@ -113,7 +113,7 @@ test('heartbeats and empty pieces pass', () => {
   expect(run(relay, [Buffer.from(': ping\n\n'), Buffer.alloc(0), Buffer.from(whole)])).toBe(`: ping\n\n${whole}`)
 })
 
-test('absurd usage is not believed', () => {
+test('absurd usage is ignored', () => {
   const relay = relayOf()
   run(relay, every(whole.replace('"prompt_tokens":5', '"prompt_tokens":-5'), 50))
   expect(relay.usage).toBeUndefined()
@@ -167,7 +167,8 @@ test('an event that is not a JSON object breaks the stream, and what came before
 test('unusual events pass: names, numbers, several lines of data, spaces; events without data say nothing', () => {
   const usage = `event: chunk\nid: 7\n${usageChunk}`
   const many = 'data: {"choices":[{"index":0,\ndata:  "delta":{"content":"x"}}]}\n\n'
-  const odd = `id: 1\n${delta({ content: 'a' })}event: ping\n\nretry: 10\n\n${many}${delta({}, 'stop').replace('\n\n', ' \nid: 3\n\n')}${usage}data:[DONE]\n\n`
+  const last = delta({}, 'stop').replace('\n\n', ' \nid: 3\n\n')
+  const odd = `id: 1\n${delta({ content: 'a' })}event: ping\n\nretry: 10\n\n${many}${last}${usage}data:[DONE]\n\n`
   for (let size = 1; size < 80; size++) {
     const relay = relayOf()
     expect(run(relay, every(odd.replace('retry', 'data:\n\ndata: \n\nretry'), size))).toBe(odd)
@@ -189,12 +190,13 @@ test('errors with a name or in the words of vLLM are failures; an error that is 
     expect(run(relay, every(delta({ content: 'a' }) + event + done, 11))).toBe(delta({ content: 'a' }))
     expect([relay.failure?.kind, relay.failure?.message]).toEqual(['upstream-failed', message])
   }
-  const fine = `data: {"error": null, "choices":[{"index":0,"delta":{"content":"a"},"finish_reason":"stop"}]}\n\n${done}`
+  const choice = '{"index":0,"delta":{"content":"a"},"finish_reason":"stop"}'
+  const fine = `data: {"error": null, "choices":[${choice}]}\n\n${done}`
   const relay = relayOf()
   expect([run(relay, every(fine, 11)), relay.failure]).toEqual([fine, undefined])
 })
 
-test('an error beside the fields of a chunk, as OpenRouter and Mistral write it, is a failure and no finished answer', () => {
+test('an error beside the fields of a chunk, as OpenRouter and Mistral write it, is a failure', () => {
   const failed = { index: 0, delta: { content: '' }, finish_reason: 'error' }
   const openRouter = chunk({
     provider: 'openai',
@@ -283,7 +285,7 @@ test('of several choices each has to finish, unless the host says that it is don
     expect(run(relayFor(fields), every(choice(0, '', 'stop'), 9))).toEndWith(done)
 })
 
-test('a blank line ends an event whatever line ends stand around it', () => {
+test('a blank line ends an event, with any line ends around it', () => {
   for (const blank of ['\n\r\n', '\r\n\n', '\r\n\r\n']) {
     const mixed = whole
       .split('\n\n')

@@ -1,7 +1,7 @@
 /**
  * A stream of OpenAI's dialect on its way to a client of the same dialect. Events are looked at, not
  * parsed: a few searches in the text decide what an event is, and unless the model's name must be
- * restored the very bytes of the upstream go out (research/performance: parsing every event doubles its cost).
+ * restored the very bytes of the upstream go out (parsing every event doubles its cost).
  */
 import { GatewayError } from '../../core/errors.ts'
 import type { StreamRelay } from '../../core/format.ts'
@@ -34,14 +34,15 @@ interface RelayOptions {
   readonly publicModel: string
   /** The client asked for the usage event; else it is held back. */
   readonly showUsage: boolean
-  /** So many the client asked for; each says how it ended. Absent = one. */
+  /** So many the client asked for; each has its finish reason. Absent = one. */
   readonly choices?: number
   readonly errorEvent: (error: GatewayError) => string
 }
 
 /**
- * Complete when every choice has its finish reason, or at `[DONE]` after an answer; a complete stream without `[DONE]` gets one.
- * Fails on events of more than 8 MiB, or that are no JSON object, and on errors that the upstream reports in its stream.
+ * Complete when every choice has its finish reason, or at `[DONE]` after an answer; a complete stream without `[DONE]`
+ * gets one. Fails on events of more than 8 MiB, or that are no JSON object, and on errors that the upstream reports in
+ * its stream.
  */
 export class OpenaiRelay implements StreamRelay {
   readonly errorEvent: (error: GatewayError) => string
@@ -89,7 +90,7 @@ export class OpenaiRelay implements StreamRelay {
     if (this.failure || this.terminated) return nothing
     let buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
     if (this.#pending.length > 0) {
-      // Joined only when an event has ended, so a giant event is not copied once per piece, whatever lines it has.
+      // Joined only when an event has ended, so that a giant event is not copied once for each piece.
       if (buffer.indexOf(10) < 0 || lastEventEnd(Buffer.concat([this.#tail, buffer])) === 0) return this.#hold(buffer)
       buffer = Buffer.concat([...this.#pending, buffer])
       this.#pending = []
@@ -183,7 +184,7 @@ export class OpenaiRelay implements StreamRelay {
       this.failure = broken('the upstream ended its stream without an answer')
       return ''
     }
-    // Many small hosts know no finish reason: their word for the end is believed.
+    // Many small hosts know no finish reason: their `[DONE]` is taken for the end.
     this.complete = true
     this.terminated = true
     return event
@@ -255,7 +256,7 @@ export class OpenaiRelay implements StreamRelay {
 
 /**
  * Where usage is asked for, every chunk but the last says `"usage":null`. It was the gateway that asked: a client that
- * did not is not told, and at least one refuses it (@mistralai/mistralai 2.7). `at` is where the key stands.
+ * did not gets none, and at least one refuses it (@mistralai/mistralai 2.7). `at` is where the key stands.
  */
 function withoutNullUsage(event: string, at: number): string {
   nullUsagePattern.lastIndex = at

@@ -1,57 +1,40 @@
 /** Speech from text (OpenAI API reference, "Create speech"): JSON in, audio or events out as they come. */
 import type { Inspection, SpeechFormat } from '../../core/format.ts'
 import { GatewayError } from '../../core/errors.ts'
+import * as type from '../../core/fields.ts'
 import type { SpeechRequest } from '../../core/speech.ts'
 import type { JsonBody } from '../../lib/json/json-body.ts'
-import {
-  checkFields,
-  isObject,
-  numberBetween,
-  oneOf,
-  parseChecked,
-  ProblemList,
-  readField,
-  stringField,
-  textOf,
-  unknownFields,
-} from '../common/field-checks.ts'
-import type { Check } from '../common/field-checks.ts'
+import { checkFields, isObject, parseChecked, ProblemList, textOf } from '../common/field-checks.ts'
+import { checkRequired, fieldTable, readFields } from '../common/field-table.ts'
 import { readOverrides } from '../common/overrides.ts'
 import { openaiErrorBody } from './error.ts'
-import { commonEdits } from './forward.ts'
+import { commonEdits } from '../common/forward-edits.ts'
 import { ByteRelay, EventRelay } from './media.ts'
 
-const speechChecks: ReadonlyMap<string, Check> = new Map<string, Check>([
-  ['model', stringField('model')],
-  [
-    'input',
-    (value, problems) => {
-      if (typeof value !== 'string') problems.wrong(['input'], 'a string', value)
-      else if (value === '') problems.outOfRange(['input'], 'a string that is not empty', value)
-    },
-  ],
-  [
-    'voice',
-    (value, problems) => {
+/** The fields of the body, with their checks. */
+export const speechTable = fieldTable<SpeechRequest>([
+  { name: 'model', schema: type.text },
+  { name: 'input', schema: type.filledText, required: 'the text to be spoken' },
+  {
+    name: 'voice',
+    schema: type.anyOf(type.text, { type: 'object', properties: { id: { type: 'string' } }, required: ['id'] }),
+    required: 'the name of a voice',
+    check(value, problems) {
       const isNamed = typeof value === 'string' || (isObject(value) && typeof value.id === 'string')
       if (!isNamed) problems.wrong(['voice'], 'the name of a voice, or {"id": ...} of a custom one', value)
     },
-  ],
-  ['instructions', stringField('instructions')],
+  },
+  { name: 'instructions', schema: type.text, property: 'instructions' },
   // Vendors have further formats: which ones a model makes, only its upstream knows.
-  ['response_format', stringField('response_format')],
-  ['speed', numberBetween('speed', 0.25, 4)],
-  ['stream_format', oneOf(['stream_format'], ['sse', 'audio'])],
+  { name: 'response_format', schema: type.text, property: 'format' },
+  { name: 'speed', schema: type.number(0.25, 4), property: 'speed' },
+  { name: 'stream_format', schema: type.oneOf('sse', 'audio') },
 ])
-
-const knownFields: ReadonlySet<string> = new Set([...speechChecks.keys()])
 
 function inspect(body: JsonBody): Inspection {
   const list = new ProblemList()
-  checkFields(body, speechChecks, list)
-  for (const field of ['input', 'voice'])
-    if (!body.has(field) || (body.sizeOf(field) <= 4 && readField(body, field) === null))
-      list.wrong([field], field === 'input' ? 'the text to be spoken' : 'the name of a voice', undefined)
+  checkFields(body, speechTable.checks, list)
+  checkRequired(body, speechTable, list)
   return {
     model: textOf(body, 'model'),
     stream: textOf(body, 'stream_format') === 'sse',
@@ -61,18 +44,18 @@ function inspect(body: JsonBody): Inspection {
 }
 
 function decode(body: JsonBody): SpeechRequest {
-  const fields = parseChecked(body, speechChecks)
+  const fields = parseChecked(body, speechTable.checks)
   const { voice } = fields
-  return {
+  const request: SpeechRequest = {
     model: textOf(body, 'model'),
     input: fields.input as string,
     voice: isObject(voice) ? (voice.id as string) : (voice as string),
-    // What the API makes when nothing is said.
-    format: typeof fields.response_format === 'string' ? fields.response_format : 'mp3',
-    ...(typeof fields.instructions === 'string' && { instructions: fields.instructions }),
-    ...(typeof fields.speed === 'number' && { speed: fields.speed }),
-    extra: { format: 'openai-speech', fields: unknownFields(fields, knownFields) },
+    // Unless the body says otherwise, as in the API.
+    format: 'mp3',
+    extra: { format: 'openai-speech', fields: {} },
   }
+  readFields(fields, speechTable, request, request.extra.fields)
+  return request
 }
 
 /** `/v1/audio/speech`. */

@@ -1,15 +1,20 @@
 /** Text from speech (OpenAI API reference, "Create transcription", "Create translation"): forms that are forwarded. */
 import { GatewayError } from '../../core/errors.ts'
+import * as type from '../../core/fields.ts'
 import type { ForwardedAnswer, Inspection, UploadFormat } from '../../core/format.ts'
 import type { AnswerHead } from '../../core/transport.ts'
 import type { Dialect } from '../../core/provider.ts'
 import type { Usage } from '../../core/usage.ts'
 import type { JsonBody } from '../../lib/json/json-body.ts'
-import { fileField, formBoolean, formNumber, formTexts } from '../common/form-checks.ts'
-import { checkFields, oneOf, ProblemList, stringField, textOf } from '../common/field-checks.ts'
-import type { Check } from '../common/field-checks.ts'
+import { checkFields, ProblemList, textOf } from '../common/field-checks.ts'
+import type { CheckedField } from '../common/field-checks.ts'
+import { checkRequired, fieldTable } from '../common/field-table.ts'
+import type { FieldTable } from '../common/field-table.ts'
+import { fileField, uploadedFile } from './form-files.ts'
+import { oneOf } from '../common/plain-checks.ts'
 import { openaiErrorBody } from './error.ts'
-import { commonEdits, readAnswer } from './forward.ts'
+import { commonEdits } from '../common/forward-edits.ts'
+import { readAnswerWith } from '../common/whole-answer.ts'
 import { EventRelay, isDuration, readMediaUsage, WholeRelay } from './media.ts'
 
 const translationFormats = ['json', 'text', 'srt', 'verbose_json', 'vtt']
@@ -17,44 +22,51 @@ const transcriptionFormats = [...translationFormats, 'diarized_json']
 /** What the formats other than JSON may be announced as; an HTML page is none of them. */
 const textTypes = ['text/plain', 'text/vtt', 'text/srt', 'application/x-subrip', 'application/octet-stream']
 
-const sharedChecks: readonly (readonly [string, Check])[] = [
-  ['file', fileField('file')],
-  ['model', stringField('model')],
-  ['prompt', stringField('prompt')],
-  ['temperature', formNumber('temperature', 0, 1)],
+const sharedFields: readonly CheckedField[] = [
+  { name: 'file', schema: uploadedFile, required: 'one file, sent with a filename', check: fileField('file') },
+  { name: 'model', schema: type.text, required: true },
+  { name: 'prompt', schema: type.text },
+  { name: 'temperature', schema: type.number(0, 1) },
 ]
 
-const translationChecks: ReadonlyMap<string, Check> = new Map<string, Check>([
-  ...sharedChecks,
-  ['response_format', oneOf(['response_format'], translationFormats)],
-])
+/** The fields of the body, with their checks. */
+export const translationTable = fieldTable(
+  [...sharedFields, { name: 'response_format', schema: type.oneOf(...translationFormats) }],
+  { form: true },
+)
 
-const transcriptionChecks: ReadonlyMap<string, Check> = new Map<string, Check>([
-  ...sharedChecks,
-  ['response_format', oneOf(['response_format'], transcriptionFormats)],
-  ['language', stringField('language')],
-  ['languages', formTexts('languages')],
-  ['keywords', formTexts('keywords')],
-  ['include', formTexts('include')],
-  ['stream', formBoolean('stream')],
-  ['chunking_strategy', formTexts('chunking_strategy')],
+const checkGranularity = oneOf(['timestamp_granularities'], ['word', 'segment'])
+
+/** The fields of the body, with their checks. */
+export const transcriptionTable = fieldTable(
   [
-    'timestamp_granularities',
-    (value, problems) => {
-      const words: unknown[] = Array.isArray(value) ? value : [value]
-      for (const word of words) oneOf(['timestamp_granularities'], ['word', 'segment'])(word, problems)
+    ...sharedFields,
+    { name: 'response_format', schema: type.oneOf(...transcriptionFormats) },
+    { name: 'language', schema: type.text },
+    { name: 'languages', schema: type.texts },
+    { name: 'keywords', schema: type.texts },
+    { name: 'include', schema: type.texts },
+    { name: 'stream', schema: type.boolean },
+    { name: 'chunking_strategy', schema: type.texts },
+    {
+      name: 'timestamp_granularities',
+      schema: { type: 'array', items: { enum: ['word', 'segment'] } },
+      check(value, problems) {
+        for (const word of Array.isArray(value) ? value : [value]) checkGranularity(word, problems)
+      },
     },
   ],
-])
+  { form: true },
+)
 
-function inspector(checks: ReadonlyMap<string, Check>): (body: JsonBody) => Inspection {
+function inspector(table: FieldTable<object>): (body: JsonBody) => Inspection {
   return body => {
     const list = new ProblemList()
-    checkFields(body, checks, list)
-    if (!body.has('file')) list.wrong(['file'], 'one file, sent with a filename', undefined)
+    checkFields(body, table.checks, list)
+    checkRequired(body, table, list)
     return {
       model: textOf(body, 'model'),
-      stream: checks.has('stream') && /^true$/i.test(textOf(body, 'stream')),
+      stream: table.checks.has('stream') && /^true$/i.test(textOf(body, 'stream')),
       endUser: textOf(body, 'user'),
       problems: list.problems,
     }
@@ -65,7 +77,7 @@ function inspector(checks: ReadonlyMap<string, Check>): (body: JsonBody) => Insp
 function answer(bytes: Uint8Array, contentType: string): ForwardedAnswer {
   const type = contentType.toLowerCase()
   if (type === '' || type.includes('json')) {
-    const body = readAnswer(bytes, 'text')
+    const body = readAnswerWith(bytes, 'text')
     return { body: bytes, usage: usageOf(body), contentType: contentType || 'application/json' }
   }
   if (!textTypes.some(one => type.startsWith(one)))
@@ -82,14 +94,14 @@ function usageOf(body: JsonBody): Usage | undefined {
   return isDuration(seconds) ? { inputTokens: 0, outputTokens: 0, audioSeconds: seconds } : undefined
 }
 
-function uploadFormat(dialect: Dialect, checks: ReadonlyMap<string, Check>): UploadFormat {
+function uploadFormat(dialect: Dialect, table: FieldTable<object>): UploadFormat {
   return {
     dialect,
     operation: 'transcriptions',
     multipart: true,
-    // Models that cannot stream ignore the wish and answer whole (API reference, `stream`).
+    // Models that cannot stream ignore `stream` and answer whole (API reference, `stream`).
     streaming: 'as-upstream',
-    inspect: inspector(checks),
+    inspect: inspector(table),
     errorBody: openaiErrorBody,
     forward: {
       edits: commonEdits,
@@ -104,6 +116,6 @@ function uploadFormat(dialect: Dialect, checks: ReadonlyMap<string, Check>): Upl
 }
 
 /** `/v1/audio/transcriptions`. */
-export const openaiTranscriptions = uploadFormat('openai-transcriptions', transcriptionChecks)
+export const openaiTranscriptions = uploadFormat('openai-transcriptions', transcriptionTable)
 /** `/v1/audio/translations`: into English. */
-export const openaiTranslations = uploadFormat('openai-translations', translationChecks)
+export const openaiTranslations = uploadFormat('openai-translations', translationTable)

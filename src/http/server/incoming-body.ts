@@ -1,5 +1,5 @@
 /** The body of a request while it arrives: buffered up to a limit until it is read, then at the pace of its reader. */
-import { GatewayError } from '../../core/errors.ts'
+import type { GatewayError } from '../../core/errors.ts'
 import { bodyTooLarge } from '../../core/request.ts'
 import type { BodyReader, RequestBody } from '../../core/request.ts'
 

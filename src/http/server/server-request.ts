@@ -1,6 +1,6 @@
 /** A request from the wire: the one object that the server, the router and the endpoints share. */
-import type { IncomingRequest } from '../../core/request.ts'
 import { randomUUIDv7 } from 'bun'
+import type { IncomingRequest } from '../../core/request.ts'
 import type { GatewayError } from '../../core/errors.ts'
 import type { IncomingBody } from './incoming-body.ts'
 import type { RequestHead } from './request-head.ts'

@@ -20,8 +20,8 @@ const textHeader = 7
 const valueBytes: readonly (number | 'counted')[] = [0, 0, 1, 2, 4, 8, 'counted', 'counted', 8, 16]
 
 /**
- * The bytes are no event stream, or were damaged on their way: a wrong checksum, length or header. Nothing may be pushed
- * after it.
+ * The bytes are no event stream, or were damaged on their way: a wrong checksum, length or header. Nothing may be
+ * pushed after it.
  */
 export class EventStreamError extends Error {
   override readonly name = 'EventStreamError'

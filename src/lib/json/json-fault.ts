@@ -1,4 +1,6 @@
-/** The offset of a fault in JSON or UTF-8. Slower than the platform's parsers, which do not tell it: for errors only. */
+/**
+ * The offset of a fault in JSON or UTF-8. Slower than the platform's parsers, which do not tell it: for errors only.
+ */
 
 const quote = 34
 const backslash = 92

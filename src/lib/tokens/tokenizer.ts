@@ -1,6 +1,6 @@
 /**
- * Counts with OpenAI's own vocabularies, on a thread of its own: reading one takes 0.4 s and 0.1 GB, and some texts take
- * seconds. The thread starts with the first count and ends after a while without one.
+ * Counts with OpenAI's own vocabularies, on a thread of its own: reading one takes 0.4 s and 0.1 GB, and some texts
+ * take seconds. The thread starts with the first count and ends after a while without one.
  */
 import { siblingModule } from '../sibling-module.ts'
 

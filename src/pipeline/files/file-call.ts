@@ -22,17 +22,17 @@ import { editedForm } from './form.ts'
 import { inProcessExchange } from '../lanes/in-process.ts'
 import { KeptFiles } from './in-memory-files.ts'
 
-/** Answers are objects that describe files. */
+/** Answers are JSON objects that describe files. */
 const answerBytesMax = 4 * 1024 * 1024
 
 interface FileCallParts {
   readonly transport: Transport
   readonly clock: Clock
-  /** Where large files wait for their upstream. */
+  /** Holds large files until they are sent. */
   readonly uploadDirectory: string
 }
 
-/** Binds the parts. Files of providers that answer by themselves are kept in here, in memory. */
+/** Binds the parts. Files of in-process providers are kept here, in memory. */
 export function createFileCalls(parts: FileCallParts): FileCalls {
   const { uploadDirectory: directory } = parts
   const sender = new Sender(parts)
@@ -47,7 +47,7 @@ export function createFileCalls(parts: FileCallParts): FileCalls {
 class Sender {
   readonly #parts: FileCallParts
   readonly #authorizer: Authorizer
-  /** Of the providers that answer by themselves. */
+  /** Files of in-process providers. */
   readonly #kept: KeptFiles
 
   constructor(parts: FileCallParts) {
@@ -98,7 +98,7 @@ class Sender {
     const authorized = provider.authorization
       ? await this.#authorizer.authorize(sent, deployment.target, provider.authorization)
       : sent
-    // Whoever left meanwhile is not served any more.
+    // The client has left meanwhile.
     if (call.request.left && !call.outlivesClient) throw clientClosed()
     return this.#parts.transport.send(authorized)
   }
@@ -111,7 +111,7 @@ class Sender {
   }
 }
 
-/** The shorter limit counts; 0 = none. */
+/** The shorter of two limits; 0 = none. */
 function timeoutsOf({ deployment: { timeouts }, totalMs }: FileCall): ExchangeTimeouts {
   if (totalMs === undefined || (timeouts.totalMs > 0 && timeouts.totalMs < totalMs)) return timeouts
   return { ...timeouts, totalMs }
@@ -125,7 +125,7 @@ function written({ body, of }: FileCall): { contentType: string | undefined; pie
   return { contentType: form.contentType, pieces: form.body }
 }
 
-/** With the bounds of a client's body: what is nested too deep to be walked is refused here. */
+/** With the limits of a client's body, so that too deep nesting is refused. */
 function readObject(bytes: Uint8Array): Record<string, unknown> {
   try {
     return JsonBody.read(bytes).parse()
@@ -136,7 +136,7 @@ function readObject(bytes: Uint8Array): Record<string, unknown> {
 }
 
 /**
- * Waits for a part of the exchange; a failure ends it at once, and so does the client's leaving unless the call
+ * Waits for a step of the exchange; a failure cancels the exchange, and so does the client's leaving unless the call
  * outlives it.
  */
 function answered<T>(
@@ -159,7 +159,7 @@ function answered<T>(
   })
 }
 
-/** An answer's body, read from the upstream only as fast as the client takes it. */
+/** An answer's body, read from the upstream only as fast as the client reads it. */
 class Download implements AnswerStream, BodySink {
   readonly over: Promise<Outcome>
   readonly #exchange: UpstreamExchange
@@ -207,7 +207,7 @@ class Download implements AnswerStream, BodySink {
     this.#end('success')?.end()
   }
 
-  /** Bytes have no words for an error: a cut connection is the only way to say that the file is not complete. */
+  /** Raw bytes cannot carry an error: only a cut connection shows that the file is incomplete. */
   fail(): void {
     this.#end('upstream_cut')?.abort()
   }

@@ -1,19 +1,19 @@
-/** A large file of lines, rewritten line by line into a spool: never more of it in memory than a line and a buffer. */
+/** Rewrites a large file line by line into a spool, with at most one line and one buffer in memory. */
 import { GatewayError } from '../../core/errors.ts'
 import type { RewriteLine } from '../../core/files.ts'
 import type { BodyPiece } from '../../core/transport.ts'
 import type { Upload, UploadPart } from '../../core/upload.ts'
 import { Spool } from './spool.ts'
 
-/** A request with a few pictures inside. */
+/** Enough for a request with a few pictures. */
 const lineBytesMax = 8 * 1024 * 1024
 const readBytes = 64 * 1024
-/** What is written at once. */
+/** Bytes per write. */
 const blockBytes = 256 * 1024
 const newline = 10
 const lineEnd = Buffer.from('\n', 'latin1')
 
-/** The upload with the lines of `part` rewritten; closing it closes both. Keeps nothing when `rewrite` throws. */
+/** The upload with the lines of `part` rewritten; closing it closes both. Frees everything when `rewrite` throws. */
 export async function rewriteLines(
   upload: Upload,
   part: UploadPart,
@@ -73,7 +73,7 @@ function* linesOf(content: readonly BodyPiece[]): Generator<NumberedLine> {
   let held: Uint8Array[] = []
   let heldBytes = 0
   let number = 1
-  const hold = (bytes: Uint8Array): void => {
+  const keep = (bytes: Uint8Array): void => {
     heldBytes += bytes.length
     if (heldBytes > lineBytesMax)
       throw new GatewayError('invalid-request', `line ${number} of the file is longer than ${lineBytesMax} bytes`, {
@@ -90,18 +90,17 @@ function* linesOf(content: readonly BodyPiece[]): Generator<NumberedLine> {
   for (const chunk of chunksOf(content)) {
     let start = 0
     for (let end = chunk.indexOf(newline); end >= 0; end = chunk.indexOf(newline, start)) {
-      hold(chunk.subarray(start, end))
+      keep(chunk.subarray(start, end))
       yield take()
       start = end + 1
     }
-    if (start < chunk.length) hold(Buffer.from(chunk.subarray(start)))
+    if (start < chunk.length) keep(Buffer.from(chunk.subarray(start)))
   }
   if (held.length > 0) yield take()
 }
 
 /**
- * Synchronous reads, as the request writer's: the file was written moments ago. What is read is overwritten by the
- * next.
+ * Synchronous reads: the file was just written and is cached by the system. Each read overwrites the last one.
  */
 function* chunksOf(content: readonly BodyPiece[]): Generator<Buffer> {
   const into = Buffer.allocUnsafe(readBytes)

@@ -1,6 +1,6 @@
 /** Where ids stand in the bodies of each dialect, and what a file looks like in their place. */
 import { describe, expect, test } from 'bun:test'
-import { newId } from '../../endpoints/files/objects.ts'
+import { newId } from '../../files/objects.ts'
 import { isLocalFileId } from '../../core/files.ts'
 import { JsonBody } from '../../lib/json/json-body.ts'
 import { fileReferences, rewriteReferences } from './file-parts.ts'

@@ -1,5 +1,5 @@
 /**
- * Where the body of a chat names an uploaded file, in the dialects that have words for it, and how the same part holds
+ * Where the body of a chat names an uploaded file, in the dialects that support this, and how the same part contains
  * the file itself. OpenAI's API reference, "Chat" and "Responses"; Anthropic's, "Files" and "PDF support".
  */
 import { isLocalFileId } from '../../core/files.ts'
@@ -8,32 +8,32 @@ import type { Edit, JsonBody } from '../../lib/json/json-body.ts'
 type Fields = Record<string, unknown>
 type Path = readonly (string | number)[]
 
-/** A file that goes with the body. */
+/** A file inside the body. */
 export interface InlineFile {
   readonly filename: string
   readonly mediaType: string
-  /** Base64, or what stands in its place until the body is sent. */
+  /** Base64, or a placeholder until the body is sent. */
   readonly data: string
   /** The content of a text. */
   text(): string
 }
 
-/** One place in the body that names a file of ours. */
+/** One place in the body that names an uploaded file of this gateway. */
 export interface FileReference {
   readonly id: string
   /** Of the id: `['messages', 0, 'content', 1, 'file', 'file_id']`. */
   readonly path: Path
-  /** It stands where a picture is meant. */
+  /** The part is a picture. */
   readonly isPicture: boolean
-  /** The field that can hold the content in place of the id; undefined = only an id will do. */
+  /** The field that can hold the content in place of the id; undefined = only an id is possible. */
   readonly instead: string | undefined
   /** The part with another id. */
   withId(id: string): unknown
-  /** The part with the file in it; undefined = it cannot hold such a file. */
+  /** The part with the file in it; undefined = it cannot contain such a file. */
   inlined(file: InlineFile): unknown
 }
 
-/** What stands in the place of a reference. */
+/** The replacement of a reference. */
 type Visit = (reference: FileReference) => unknown
 
 /** A type of part that can name a file. */
@@ -66,7 +66,7 @@ const kinds: ReadonlyMap<unknown, PartKind> = new Map<unknown, PartKind>([
   ['container_upload', {}],
 ])
 
-/** The places of a body that name files of ours, in order. */
+/** The places of a body that name files of this gateway, in order. */
 export function fileReferences(body: JsonBody): FileReference[] {
   const found: FileReference[] = []
   rewriteReferences(body, reference => {
@@ -77,7 +77,7 @@ export function fileReferences(body: JsonBody): FileReference[] {
 }
 
 /**
- * The fields of the body with something else in the place of each reference; fields without references are left out.
+ * The fields of the body with each reference replaced; fields without references are left out.
  */
 export function rewriteReferences(body: JsonBody, visit: Visit): Edit[] {
   const edits: Edit[] = []
@@ -119,7 +119,7 @@ function mapPart(part: Fields, path: Path, visit: Visit): unknown {
     if (typeof id === 'string' && isLocalFileId(id))
       return visit(partReference(part, kind, { id, path: [...path, ...(inside ? [inside] : []), 'file_id'] }))
   }
-  // Claude's results of tools, and its documents made of blocks.
+  // Anthropic's tool results, and documents made of blocks.
   const { content, source } = part
   if (part.type === 'tool_result' && Array.isArray(content))
     return { ...part, content: mapParts(content, [...path, 'content'], visit) }
@@ -143,7 +143,7 @@ function partReference(
   }
 }
 
-/** OpenAI's code interpreter: the files that its container begins with. */
+/** OpenAI's code interpreter: the initial files of its container. */
 function mapTool(tool: Fields, path: Path, visit: Visit): Fields {
   const { container } = tool
   if (tool.type !== 'code_interpreter' || !isObject(container) || !Array.isArray(container.file_ids)) return tool
@@ -184,7 +184,7 @@ function pictureUrl({ file_id: _, filename: __, ...part }: Fields, file: InlineF
   return isPictureFile(file) ? { ...part, type, image_url: dataUrl(file) } : undefined
 }
 
-/** What a block says beside its source: only the mark of the cache is also a picture's. */
+/** The further fields of a block: of these a picture has only the cache breakpoint. */
 function pictureBlock({ cache_control: cache }: Fields, file: InlineFile): Fields | undefined {
   if (!isPictureFile(file)) return undefined
   const source = { type: 'base64', media_type: file.mediaType, data: file.data }

@@ -1,4 +1,4 @@
-/** A client's multipart form, written anew for an upstream: some fields changed, the files as they are. */
+/** A client's multipart form, encoded again for an upstream: some fields changed, the files as they are. */
 import type { BodyPiece } from '../../core/transport.ts'
 import type { Upload, UploadPart } from '../../core/upload.ts'
 import type { Edit } from '../../lib/json/json-body.ts'
@@ -12,8 +12,8 @@ interface WrittenForm {
 const lineEnd = Buffer.from('\r\n', 'latin1')
 
 /**
- * `edits` name fields as the JSON view of the form does. The boundary is made of 122 random bits for this
- * call: no content that a client chose before can hold it.
+ * `edits` name fields as the JSON view of the form does. The boundary has 122 random bits for each
+ * call, so that no content sent by a client contains it.
  */
 export function editedForm(upload: Upload, edits: readonly Edit[]): WrittenForm {
   const boundary = `modelgate-${crypto.randomUUID()}`

@@ -1,7 +1,6 @@
 /**
- * Files and batches of a provider that answers by itself: kept in the memory of this process, within bounds, and gone
- * with it. In OpenAI's shapes (API reference, "Files" and "Batch"), so that every other part treats it like an
- * upstream.
+ * Files and batches of an in-process provider: kept in the memory of this process, limited, and lost when it ends. In
+ * OpenAI's shapes (API reference, "Files" and "Batch"), so that every other part treats it like an upstream.
  */
 import { randomUUIDv7 } from 'bun'
 import type { FileCall } from '../../core/files.ts'
@@ -13,7 +12,7 @@ import type { Clock } from '../../lib/clock.ts'
 const fileBytesMax = 16 * 1024 * 1024
 const bytesMax = 64 * 1024 * 1024
 const objectsMax = 1000
-/** Each holds its lines until it has ended. */
+/** Each has its lines in memory until it has ended. */
 const runningMax = 8
 /** Lines of a batch that are answered in one turn of the event loop. */
 const linesPerTurn = 20
@@ -25,7 +24,7 @@ interface KeptFile {
   readonly content: Buffer
 }
 
-/** A batch under way: what it says of itself, and what is still to be done. */
+/** A running batch: its public object, and its open lines. */
 interface Run {
   readonly object: Fields
   readonly target: Target
@@ -33,7 +32,7 @@ interface Run {
   readonly results: Results
 }
 
-/** What a line may ask for, by its `url`. */
+/** The operations of lines, by their `url`. */
 const dialects: ReadonlyMap<string, Dialect> = new Map<string, Dialect>([
   ['chat/completions', 'openai-chat'],
   ['completions', 'openai-completions'],
@@ -43,13 +42,13 @@ const dialects: ReadonlyMap<string, Dialect> = new Map<string, Dialect>([
 ])
 
 /**
- * One per process. `answer` is like an upstream's: what is wrong is a status and an error in OpenAI's shape. Batches
+ * One per process. `answer` is like an upstream's: failures have a status and an error in OpenAI's shape. Batches
  * run in turns of the event loop, 20 lines in each.
  */
 export class KeptFiles {
   readonly #clock: Clock
   readonly #files = new Map<string, KeptFile>()
-  /** What each batch says of itself. */
+  /** The public object of each batch. */
   readonly #batches = new Map<string, Fields>()
   #bytes = 0
   #running = 0
@@ -73,7 +72,8 @@ export class KeptFiles {
     if (batch) return json(batch)
     return refused(
       404,
-      `there is no such ${kind === 'files' ? 'file' : 'batch'} here any more: the built-in models keep theirs in memory`,
+      `there is no such ${kind === 'files' ? 'file' : 'batch'} here any more: ` +
+        'the built-in models keep theirs in memory',
     )
   }
 
@@ -95,7 +95,7 @@ export class KeptFiles {
   #keep(content: Buffer, filename: string, purpose: string): InProcessAnswer {
     if (this.#bytes + content.length > bytesMax || this.#files.size >= objectsMax)
       return refused(413, `the built-in models keep ${bytesMax} bytes and ${objectsMax} files at most; delete some`)
-    // Never the same again: what was kept before a restart must not be found under it.
+    // Random, so that an id of before a restart never finds a new file.
     const id = `file-${randomUUIDv7()}`
     const object = {
       id,
@@ -176,7 +176,7 @@ export class KeptFiles {
       }
   }
 
-  /** undefined = they are kept; else why not. What has been kept of them is named all the same. */
+  /** undefined = they are stored; else the reason why not. Files stored so far are named nevertheless. */
   #keepResults({ object, results }: Run): string | undefined {
     const files = [
       ['output_file_id', results.output, 'output'],
@@ -207,7 +207,7 @@ export class KeptFiles {
   }
 }
 
-/** What the lines of a batch have brought so far. */
+/** The results of a batch's lines so far. */
 class Results {
   readonly output: string[] = []
   readonly errors: string[] = []
@@ -239,7 +239,7 @@ interface LineResult {
   readonly body: unknown
 }
 
-/** The lines were checked when the file came. */
+/** The lines were checked when the file was sent. */
 function answerLine(target: Target, line: string): LineResult {
   const { custom_id, url, body } = JSON.parse(line) as { custom_id: unknown; url: string; body: Fields }
   const { provider } = target
@@ -251,7 +251,7 @@ function answerLine(target: Target, line: string): LineResult {
     const answer = provider.answer(head, { ...body, stream: false })
     return { custom_id, status: answer.status, body: JSON.parse(answer.pieces.join('')) }
   } catch {
-    // Only the model of a line was looked at; a call of its own would have been refused by its fields.
+    // Of these lines only the model was checked: a call of its own would have been refused for its fields.
     return { custom_id, status: 400, body: errorOf(400, `the body is no request of ${url}`) }
   }
 }

@@ -1,34 +1,34 @@
 /**
- * A body with files in it, made in one piece of memory. As a text in JSON a file of 10 MiB would be in memory five
- * times, as strings: so a mark stands for its base64 until the body is written.
+ * A body with files in it, written into one buffer. As JSON text a file of 10 MiB would be in memory five times, as
+ * strings; therefore a placeholder stands for its base64 until the body is written.
  */
-/** Whole groups of three bytes, so that the base64 of one slice goes on where the one before ended. */
+/** Whole groups of three bytes, so that the base64 of slices can be joined. */
 const sliceBytes = 48 * 1024
 
-/** ASCII, and in no text that anybody else wrote: 122 random bits. */
+/** ASCII with 122 random bits, so that no other text contains it. */
 export function newMark(): string {
   return `modelgate-file-${crypto.randomUUID()}`
 }
 
 interface Place {
   readonly from: number
-  readonly mark: string
+  readonly placeholder: string
   readonly bytes: Uint8Array
 }
 
-/** The pieces as one, with the base64 of the contents in the place of their marks. */
+/** The pieces as one, with the base64 of the contents in place of their placeholders. */
 export function withContents(pieces: readonly Uint8Array[], contents: ReadonlyMap<string, Uint8Array>): Uint8Array {
   const marked = Buffer.concat(pieces)
   const places = placesIn(marked, contents)
   const out = Buffer.allocUnsafeSlow(
-    places.reduce((sum, { mark, bytes }) => sum - mark.length + base64Length(bytes), marked.length),
+    places.reduce((sum, { placeholder, bytes }) => sum - placeholder.length + base64Length(bytes), marked.length),
   )
   let read = 0
   let end = 0
-  for (const { from, mark, bytes } of places) {
+  for (const { from, placeholder, bytes } of places) {
     end += marked.copy(out, end, read, from)
     end = writeBase64(out, end, bytes)
-    read = from + mark.length
+    read = from + placeholder.length
   }
   marked.copy(out, end, read)
   return out
@@ -36,9 +36,13 @@ export function withContents(pieces: readonly Uint8Array[], contents: ReadonlyMa
 
 function placesIn(marked: Buffer, contents: ReadonlyMap<string, Uint8Array>): Place[] {
   const places: Place[] = []
-  for (const [mark, bytes] of contents)
-    for (let from = marked.indexOf(mark); from >= 0; from = marked.indexOf(mark, from + mark.length))
-      places.push({ from, mark, bytes })
+  for (const [placeholder, bytes] of contents)
+    for (
+      let from = marked.indexOf(placeholder);
+      from >= 0;
+      from = marked.indexOf(placeholder, from + placeholder.length)
+    )
+      places.push({ from, placeholder, bytes })
   return places.sort((a, b) => a.from - b.from)
 }
 

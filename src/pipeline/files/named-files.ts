@@ -1,6 +1,7 @@
 /**
- * Uploaded files that a call names: found for its key, and said to each upstream in its own words. A deployment that
- * keeps them gets its own ids; where a model has none, the content travels with the call, if anybody hands it out.
+ * Uploaded files that a call names: looked up for its key, and written into the body as each upstream reads them. A
+ * deployment whose account stores a file gets its own id; others get the content, if the storing upstream allows its
+ * download.
  */
 import type { Call } from '../../core/call.ts'
 import { nativeProfile } from '../../core/deployment.ts'
@@ -23,22 +24,22 @@ import { newMark, withContents } from './inlined-body.ts'
 
 /** Different files that one body may name: each is looked up in the database. */
 const filesMax = 100
-/** Of all files that travel with one call. */
+/** Of all files whose content is sent with one call. */
 const inlineBytesMax = 16 * 1024 * 1024
-/** Where a body does not have these bytes, no part of it names a file. */
+/** A body without these bytes names no file. */
 const idField = Buffer.from('file_id')
 
 interface NamedFilesParts {
   readonly files: Pick<FileStore, 'find'>
   readonly fileCalls: Pick<FileCalls, 'bytes'>
   readonly clock: Clock
-  /** Which models may be named to this caller. */
+  /** true = the model's name may be shown to the caller. */
   mayCall(call: Call, model: string): boolean
 }
 
 /**
- * Finds the files that the body names and leaves the call those candidates that can be given them. Undefined = it names
- * none, which costs one search through its bytes. Rejects as `NamedFiles.among` does.
+ * Finds the files that the body names and keeps the candidates that can be given them. undefined = the body names none,
+ * which costs one search through its bytes. Rejects as `NamedFiles.among` does.
  */
 export type PlaceFiles = (call: Call) => Promise<void> | undefined
 
@@ -49,7 +50,7 @@ export function createPlaceFiles(parts: NamedFilesParts): PlaceFiles {
     if (!format || (call.operation !== 'chat' && call.operation !== 'count-tokens')) return undefined
     if (!mentionsFiles(call.body!)) return undefined
     const references = fileReferences(call.body!)
-    // What is only estimated is never asked for by its id.
+    // Estimates of tokens need no files.
     if (references.length === 0 || (call.operation === 'count-tokens' && call.candidates.every(isInProcess)))
       return undefined
     return placeFiles(parts, { call, format, references })
@@ -79,7 +80,7 @@ async function placeFiles(parts: NamedFilesParts, naming: Naming): Promise<void>
   call.namedFiles = placed
 }
 
-/** By our id. The same words for what is another key's and for what never was. */
+/** By the gateway's id. The same error for a file of another key and an unknown one. */
 async function findRecords(
   files: NamedFilesParts['files'],
   { call, references }: Naming,
@@ -98,12 +99,13 @@ async function findRecords(
   if (!unknown) return records
   throw refused(
     unknown,
-    `this key has no file '${unknown.id}'; GET /v1/files lists those it has, POST /v1/files adds one${contentInstead(unknown, ', or ')}`,
+    `this key has no file '${unknown.id}'; GET /v1/files lists those it has, POST /v1/files adds one` +
+      contentInstead(unknown, ', or '),
     'not_found',
   )
 }
 
-/** Of a file: its content, or why there is none. */
+/** The content of a file, or the reason why there is none. */
 type Content = { readonly file: InlineFile; readonly bytes: Uint8Array } | { readonly failure: GatewayError }
 
 class PlacedFiles implements NamedFiles {
@@ -111,10 +113,10 @@ class PlacedFiles implements NamedFiles {
   readonly #parts: NamedFilesParts
   readonly #naming: Naming
   readonly #records: ReadonlyMap<string, FileRecord>
-  /** Where each file is, as the configuration of this moment says; undefined = nowhere any more. */
+  /** The deployment that stores each file; undefined = it is no longer configured. */
   readonly #homes: ReadonlyMap<string, Deployment | undefined>
   readonly #contents = new Map<string, Content>()
-  /** For each deployment that was tried: an attempt that failed may have been sending still. */
+  /** One per deployment that was tried: a failed attempt may still be sending. */
   readonly #bodies = new Map<Deployment, JsonBody>()
 
   constructor(parts: NamedFilesParts, naming: Naming, records: ReadonlyMap<string, FileRecord>) {
@@ -166,20 +168,20 @@ class PlacedFiles implements NamedFiles {
     return body
   }
 
-  /** What the deployment can only be given as content. */
+  /** The files that the deployment can only be given as content. */
   #foreign(deployment: Deployment): FileReference[] {
     return this.#naming.references.filter(reference => !this.#goesById(reference, deployment))
   }
 
-  /** The same account keeps the file, and its chat reads it by its id. */
+  /** true = the same account stores the file, and its chat accepts the id. */
   #goesById(reference: FileReference, deployment: Deployment): boolean {
     const home = this.#homes.get(reference.id)
     if (!home || isInProcess(deployment) || accountOf(home) !== accountOf(deployment)) return false
-    // A translated picture has no words for an id (`providers/openai-compatible/request.ts`).
+    // A translated picture cannot be given by id (`providers/openai-compatible/request.ts`).
     return !reference.isPicture || isForwarded(deployment, this.#naming.format)
   }
 
-  /** Makes the content ready of all that the deployment does not keep; each file counts as often as it is named. */
+  /** Fetches the content of the files that the deployment does not store; each counts as often as it is named. */
   async #makeReady(deployment: Deployment, model: string): Promise<void> {
     const foreign = this.#foreign(deployment)
     const { body } = this.#naming.call
@@ -205,7 +207,8 @@ class PlacedFiles implements NamedFiles {
       if (reference.inlined(content.file) === undefined)
         throw refused(
           reference,
-          `the file '${reference.id}' is ${content.file.mediaType}, and no picture; send it as a document, or a PNG, JPEG, GIF or WebP file here`,
+          `the file '${reference.id}' is ${content.file.mediaType}, and no picture; send it as a document, or a PNG, ` +
+            'JPEG, GIF or WebP file here',
         )
     }
     check(sumOf(id => (this.#contents.get(id) as { bytes: Uint8Array }).bytes.length))
@@ -260,18 +263,19 @@ class PlacedFiles implements NamedFiles {
     )
   }
 
-  /** 422: where the file is, why that does not help, and what does. */
+  /** 422: where the file is stored, why it cannot be used, and what to do. */
   #cannot(reference: FileReference, { deployment, model, why }: Asked & { readonly why: string }): GatewayError {
     const { id } = reference
     const home = this.#homes.get(id)
     if (!home)
       return refused(
         reference,
-        `the file '${id}' is kept by an upstream that is no longer in the gateway's configuration; upload it again${contentInstead(reference, ', or ')}`,
+        `the file '${id}' is kept by an upstream that is no longer in the gateway's configuration; upload it again` +
+          contentInstead(reference, ', or '),
       )
     const account = accountOf(deployment)
     const isHome = account === accountOf(home)
-    // A key for an alias must not learn the name behind it.
+    // A key that may use only an alias must not learn the model's name.
     const isKnown = this.#parts.mayCall(this.#naming.call, home.modelName)
     const takesUploads = account !== undefined && !isHome && !isInProcess(deployment)
     const remedies = [
@@ -282,7 +286,8 @@ class PlacedFiles implements NamedFiles {
     const provider = home.target.provider.name
     const where =
       isHome || isKnown
-        ? `the upstream of the model '${isKnown ? home.modelName : model}' (${provider})${isHome ? '' : `, not by that of '${model}'`}`
+        ? `the upstream of the model '${isKnown ? home.modelName : model}' (${provider})` +
+          (isHome ? '' : `, not by that of '${model}'`)
         : `another upstream (${provider}) than that of '${model}'`
     return refused(
       reference,
@@ -296,7 +301,7 @@ interface Asked {
   readonly model: string
 }
 
-/** Failures of the upstream that has the file which say nothing of the file. */
+/** Errors of the storing upstream that are not about the file. */
 const passing: ReadonlySet<FaultKind> = new Set<FaultKind>([
   'upstream-rate-limited',
   'upstream-timeout',

@@ -1,4 +1,4 @@
-/** A file without a name for what is too large for memory: it is gone when it is closed, or when the process dies. */
+/** A temporary file without a name, for data too large for memory: freed when it is closed or the process ends. */
 import { mkdirSync, readSync, unlinkSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import type { ReadableFile } from '../../core/transport.ts'
 
 /**
- * Several files may lie in it behind one another, each read by its offset. `open` and `append` reject with the system's
+ * It may contain several files one after another, each read by its offset. `open` and `append` reject with the system's
  * error (ENOSPC, EMFILE). After `close`, which may come at any time, nothing is written any more.
  */
 export class Spool implements ReadableFile {
@@ -17,7 +17,7 @@ export class Spool implements ReadableFile {
     this.#handle = handle
   }
 
-  /** Readable by this user only. The name is taken away at once, so that nothing has to be cleaned up. */
+  /** Readable by this user only. The name is removed at once, so that no cleanup is needed. */
   static async open(directory: string): Promise<Spool> {
     mkdirSync(directory, { recursive: true, mode: 0o700 })
     const path = join(directory, `upload-${crypto.randomUUID()}`)
@@ -31,7 +31,7 @@ export class Spool implements ReadableFile {
     return this.#bytes
   }
 
-  /** One at a time: the caller waits for each, and so does the client behind it. */
+  /** One at a time: the caller waits for each, which slows the client down. */
   async append(bytes: Uint8Array): Promise<void> {
     for (let at = 0; at < bytes.length; ) {
       if (!this.#handle) return
@@ -41,7 +41,7 @@ export class Spool implements ReadableFile {
     }
   }
 
-  /** 0 once it is closed: a descriptor that was given back may already be another file. */
+  /** Returns 0 once closed: the closed descriptor's number may already belong to another file. */
   read(into: Uint8Array, at: number): number {
     return this.#handle ? readSync(this.#handle.fd, into, 0, into.length, at) : 0
   }

@@ -9,17 +9,17 @@ import { boundaryOf, fieldName, MultipartError, MultipartParser } from '../../li
 import type { MultipartEvent, PartHead } from '../../lib/multipart.ts'
 import { Spool } from './spool.ts'
 
-/** What is needed of a request that carries a form. */
+/** The parts of a request with a form that are used. */
 export type FormRequest = Pick<HttpRequest, 'headers' | 'body'>
 
 interface UploadLimits {
   /** The whole body. */
   readonly bytesMax: number
-  /** Where large files wait. */
+  /** For large files. */
   readonly directory: string
 }
 
-/** A form read to its end. Whoever has it closes `upload` once it is sent: until then its files hold memory or disk. */
+/** A form read to its end. `upload` must be closed once it is sent: until then its files use memory or disk. */
 export interface ReadForm {
   /** The fields as one JSON object; a file is `{filename, content_type, bytes}`. */
   readonly body: JsonBody
@@ -28,11 +28,11 @@ export interface ReadForm {
 
 const partsMax = 64
 const headBytesMax = 8 * 1024
-/** A field may hold a data URL of a few seconds of speech (`known_speaker_references`). */
+/** A field may contain a data URL of a few seconds of speech (`known_speaker_references`). */
 const fieldBytesMax = 1024 * 1024
-/** All fields together: they are kept in memory and looked at. */
+/** All fields together, which are kept in memory. */
 const fieldsBytesMax = 8 * 1024 * 1024
-/** Up to here a file stays in memory. */
+/** Up to this size a file stays in memory. */
 const memoryBytesMax = 256 * 1024
 const piecesMax = 256
 
@@ -74,11 +74,11 @@ function readError(cause: unknown): unknown {
   const { code } = (cause ?? {}) as { code?: unknown }
   if (code === 'ENOSPC' || code === 'EDQUOT' || code === 'EMFILE')
     return new GatewayError('overloaded', 'the gateway has no room for the file now; try again later', { cause })
-  // What is left is the gateway's own.
+  // Other errors are the gateway's own.
   return cause
 }
 
-/** Makes parts of events; the upload is itself, once the form has ended. */
+/** Collects the parts of a form from parser events; is itself the upload once the form has ended. */
 class Collector implements Upload {
   readonly parts: UploadPart[] = []
   readonly #directory: string
@@ -88,7 +88,7 @@ class Collector implements Upload {
   #pieces: Uint8Array[] = []
   #bytes = 0
   #fieldsBytes = 0
-  /** Where the present part begins in the spool; -1 = it is in memory. */
+  /** Offset of the current part in the spool; -1 = it is in memory. */
   #spooledFrom = -1
 
   constructor(directory: string) {
@@ -143,7 +143,7 @@ class Collector implements Upload {
     this.#keep(bytes)
   }
 
-  /** A copy: what was read from the socket is a far larger piece of memory. Single bytes do not stay alone. */
+  /** Copies, because the piece is a view of a far larger buffer; small pieces are joined. */
   #keep(bytes: Uint8Array): void {
     this.#pieces.push(bytes.slice())
     if (this.#pieces.length === piecesMax) this.#pieces = [Buffer.concat(this.#pieces)]

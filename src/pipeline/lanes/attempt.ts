@@ -21,7 +21,7 @@ import { recordUsage } from '../usage.ts'
 import { answerFilters, filteredFormat } from './filtered-format.ts'
 import { withLocalAnswer } from './local-ids-answer.ts'
 import { GatheredSeries, PromptSeries, SeriesRelay } from './prompt-series.ts'
-import { CheckedRelay, JsonDialogue, judgedAnswer } from './structured-output.ts'
+import { CheckedRelay, JsonDialogue, validatedAnswer } from './structured-output.ts'
 import type { AnswerCheck, JsonQuestion } from './structured-output.ts'
 import { encodeAnswer, readAnswer, TranslatedRelay } from './translate.ts'
 import type { TranslatedStream } from './translate.ts'
@@ -35,19 +35,19 @@ export interface Answer {
 }
 
 /**
- * What goes out, and how the answer is read. For one exchange: `answer` (which throws GatewayError) or one relay. A
- * failed attempt is planned anew.
+ * The request, and how the answer is read. For one exchange: `answer` (which throws GatewayError) or one relay. A retry
+ * is planned again.
  */
 export interface Attempt {
   readonly head: CallHead
   readonly body: readonly BodyPiece[]
-  /** The bytes go out as they come, though the client asked for no stream: audio. */
+  /** The answer is streamed although the client did not ask for it: audio. */
   readonly streamed?: boolean
-  /** What a stream of this upstream is announced as; one of them. */
+  /** Accepted content types of a stream, as prefixes. */
   readonly streamTypes: readonly string[]
-  /** Client fields that this upstream does not get. */
+  /** Client fields that are not sent to this upstream. */
   readonly dropped: readonly string[]
-  /** A finished answer may have to be asked for again before `answer` and the relay's end: see `checkedExchange`. */
+  /** Checks finished answers, which may be requested again: see `checkedExchange`. */
   readonly check?: AnswerCheck
   answer(bytes: Uint8Array, head: AnswerHead): Answer
   /** `contentType` is the upstream's, in lower case. */
@@ -55,7 +55,7 @@ export interface Attempt {
 }
 
 const developerRole = /"role"\s*:\s*"developer"/
-/** Forward heads by target and maker: whole calls and streams apart. */
+/** Cached heads of the forward lane, by target and by the function that makes them; streams separately. */
 const heads = new WeakMap<Target, Map<MakeHead, [CallHead?, CallHead?]>>()
 
 /**
@@ -71,7 +71,7 @@ export function planAttempt(call: Call, deployment: Deployment, policies: CallPo
   )
   if (attempt.dropped.length > 0 && !(overrides.dropParams ?? deployment.dropParams))
     throw lossRefused(attempt.dropped, call.model)
-  return deployment.judgesSchemas ? judgedAttempt(call, attempt) : attempt
+  return deployment.validatesSchemas ? validatedAttempt(call, attempt) : attempt
 }
 
 /** What one attempt is planned from. */
@@ -87,10 +87,11 @@ function withOverrides(attempt: Attempt, { unfulfilled }: RequestOverrides): Att
   return unfulfilled.length === 0 ? attempt : { ...attempt, dropped: [...attempt.dropped, ...unfulfilled] }
 }
 
-function judgedAttempt(call: Call, attempt: Attempt): Attempt {
+function validatedAttempt(call: Call, attempt: Attempt): Attempt {
   const format = call.format!
-  if (call.stream || !('strictSchema' in format) || !format.strictSchema) return attempt
-  const answer = judgedAnswer(call, format.strictSchema, attempt.answer)
+  const strict = !call.stream && 'strictSchema' in format ? format.strictSchema : undefined
+  if (!strict || !call.body!.has(strict.field)) return attempt
+  const answer = validatedAnswer(call, strict, attempt.answer)
   return answer ? { ...attempt, answer } : attempt
 }
 
@@ -121,7 +122,7 @@ function unreadable(model: string): GatewayError {
   )
 }
 
-/** As the client wrote it, but for files that are known to the upstream by other ids. */
+/** The client's body, with the upstream's ids of uploaded files. */
 function sentBody(call: Call, deployment: Deployment): JsonBody {
   return call.namedFiles ? call.namedFiles.bodyFor(deployment) : call.body!
 }
@@ -146,7 +147,7 @@ function forwardAttempt({ call, deployment, body }: Plan, format: Format): Attem
   const { provider } = target
   const makeHead = provider.speaks[format.dialect]
   if (!makeHead || provider.forwards?.(target, format.dialect) === false) return undefined
-  // Only the fields of a form can be changed in the client's own words.
+  // In the client's own dialect only the fields of a form can be changed.
   if (call.edits.length > 0 && !call.upload) return undefined
   if (provider.quirks?.noDeveloperRole && provider.chat && mentionsDeveloper(body)) return undefined
   const { edits: asked, dropped } = format.forward.edits(body, provider.quirks ?? {})
@@ -172,7 +173,7 @@ function withModel(edits: Edit[], model: string, body: JsonBody): Edit[] {
   return edits
 }
 
-/** Only small bodies are searched; in a large one the upstream judges the role itself. */
+/** Only small bodies are searched; in a large one the upstream refuses the role itself. */
 function mentionsDeveloper(body: JsonBody): boolean {
   return body.sizeOf('messages') <= 256 * 1024 && developerRole.test(body.rawText('messages') ?? '')
 }
@@ -185,7 +186,7 @@ function cachedHead(target: Target, make: MakeHead, stream: boolean): CallHead {
   return (pair[stream ? 1 : 0] ??= make(target, stream))
 }
 
-/** The client's version and betas win over the deployment's: only the client knows what its bytes need. */
+/** The client's version and betas replace the deployment's: only the client knows what its body needs. */
 function withClientHeaders(head: CallHead, client: Call['forwardedHeaders']): CallHead {
   return client === undefined ? head : { url: head.url, headers: { ...head.headers, ...client } }
 }
@@ -226,7 +227,7 @@ function translatedAttempt(call: Call, stream: TranslatedStream, target: Target)
     streamTypes: framingMediaTypes[adapter.framing ?? 'sse'],
     answer(bytes) {
       const { events, state } = readAnswer(adapter, bytes)
-      // Billed, also when a policy refuses the answer.
+      // Recorded first: it is billed also when a policy refuses the answer.
       recordUsage(call, state.usage)
       return { body: encodeAnswer(stream, events), usage: state.usage }
     },
@@ -234,7 +235,7 @@ function translatedAttempt(call: Call, stream: TranslatedStream, target: Target)
   }
 }
 
-/** One that takes an answer for each of several prompts. Each is billed, so that the usage is noted as they come. */
+/** For several prompts, with an answer for each. Each is billed, so the usage is recorded as they arrive. */
 function seriesAttempt(call: Call, stream: TranslatedStream, target: Target): Attempt {
   const { adapter, request } = stream
   const series = new PromptSeries(stream, target)
@@ -251,7 +252,7 @@ function seriesAttempt(call: Call, stream: TranslatedStream, target: Target): At
         return next && sent(next)
       },
       isOver: () => relay.isOver,
-      isUnsaid: () => relay.isUnsaid,
+      hasSilentEnd: () => relay.hasSilentEnd,
       streamed() {
         const next = relay.ended()
         return next && sent(next)
@@ -263,7 +264,7 @@ function seriesAttempt(call: Call, stream: TranslatedStream, target: Target): At
 }
 
 /**
- * What has to be emulated for this model; undefined = it can do all that this call asks, and the usual lanes are open.
+ * The attempt with emulation for this model; undefined = it supports everything that the call needs.
  */
 function emulatedAttempt(plan: Plan, format: Format): Attempt | undefined {
   const { call, deployment, body } = plan
@@ -275,20 +276,20 @@ function emulatedAttempt(plan: Plan, format: Format): Attempt | undefined {
     return profile.guard && format.operation === 'moderations'
       ? unaryAttempt(plan, format, moderationsByGuard(chat))
       : undefined
-  // A host's own text completions are raw text: the client sees what the model wrote.
+  // Text completions of the host itself are raw text, which is returned unchanged.
   if (format.operation === 'completions' && speaks[format.dialect]) return undefined
   if (call.edits.length === 0 && needsNoEmulation(profile, body)) return undefined
   const request = editedRequest(call, body, format.decode)
-  const played = emulate(chat, profile, request)
-  if (!played) return undefined
-  const { adapter, outputSchema } = played
+  const emulated = emulate(chat, profile, request)
+  if (!emulated) return undefined
+  const { adapter, outputSchema } = emulated
   const stream = { adapter, format, request, publicModel: call.model }
   return outputSchema
     ? checkedAttempt(call, { ...stream, target, outputSchema })
     : translatedAttempt(call, stream, target)
 }
 
-/** One that may take several answers. Each is billed, so that the usage is noted as they come. */
+/** May need several answers. Each is billed, so the usage is recorded as they arrive. */
 function checkedAttempt(call: Call, question: JsonQuestion): Attempt {
   const { adapter, format, publicModel, request } = question
   const dialogue = new JsonDialogue(question)
@@ -306,7 +307,7 @@ function checkedAttempt(call: Call, question: JsonQuestion): Attempt {
         }
       },
       isOver: () => relay.isOver,
-      isUnsaid: () => relay.isUnsaid,
+      hasSilentEnd: () => relay.hasSilentEnd,
       streamed() {
         const again = relay.ended()
         return again && sent(again)
@@ -354,7 +355,7 @@ function speechAttempt({ call, deployment, body }: Plan, format: SpeechFormat): 
   return {
     ...sent(speech.request(request, deployment.target)),
     streamTypes: format.forward.streamTypes ?? [],
-    // Audio inside JSON has to be whole before it can be unwrapped.
+    // Audio inside JSON can be decoded only as a whole.
     streamed: speech.result === undefined,
     answer(bytes) {
       const result = readResult(() => speech.result!(JSON.parse(new TextDecoder().decode(bytes)), request))
@@ -364,7 +365,7 @@ function speechAttempt({ call, deployment, body }: Plan, format: SpeechFormat): 
   }
 }
 
-/** What an adapter cannot read is the upstream's fault, never the gateway's. */
+/** An answer that an adapter cannot read is the upstream's error, not the gateway's. */
 function readResult<T>(read: () => T): T {
   try {
     return read()
@@ -374,7 +375,7 @@ function readResult<T>(read: () => T): T {
   }
 }
 
-/** Fields that the hub said in its own words are not lost with their names; what the format left out is. */
+/** Fields with a hub type are not lost; fields that the format left out are. */
 function sent(translated: TranslatedCall, request?: ChatRequest): Pick<Attempt, 'head' | 'body' | 'dropped'> {
   const understood = request?.understoodExtra ?? []
   const missing = request?.essentialExtra?.find(name => translated.dropped.includes(name))
@@ -396,7 +397,7 @@ function sent(translated: TranslatedCall, request?: ChatRequest): Pick<Attempt, 
 
 /**
  * A line of a batch's input file with the changes of the policies, as the upstream of `deployment` reads it. Only chat
- * completions can be written anew. Throws `invalid-request` for others that a policy has changed.
+ * completions can be encoded again. Throws `invalid-request` for others that a policy has changed.
  */
 export function lineBody(line: Call, { target }: Deployment): JsonBody {
   const { format, body } = line

@@ -50,6 +50,12 @@ test('what a filter gives out at the end of a stream comes before its finish rea
   expect(told).toEqual(['0 first', '1 other', '0 stop', '1 stop', 'usage'])
 })
 
+test('what a filter adds of its own at the end comes before the finish reason, too', () => {
+  const writer = writerWith({ event: event => [event], end: () => [{ type: 'text', choice: 0, text: 'footer' }] })
+  const stream = answer.map(event => writer.write(event)).join('') + writer.end()
+  expect(stream.indexOf('footer')).toBeLessThan(stream.indexOf('"finish_reason":"stop"'))
+})
+
 test('a filter that fails is the fault of the gateway, not of the upstream', () => {
   const broken = (): never => {
     throw new TypeError('broken')

@@ -1,4 +1,4 @@
-/** The answers of a call as its policies' filters leave them: whole answers and streams pass the same filters. */
+/** Applies the policies' filters to the answers of a call, whole or streamed. */
 import type { Call } from '../../core/call.ts'
 import type { ChatEvent } from '../../core/chat.ts'
 import { GatewayError, toGatewayError } from '../../core/errors.ts'
@@ -6,7 +6,7 @@ import type { ChatFormat, EventWriter } from '../../core/format.ts'
 import type { AnswerFilter } from '../../core/policy.ts'
 import type { CallPolicies } from '../admission.ts'
 
-/** A filter that takes in more than this without giving it out again has lost its bounds. */
+/** Limit of what filters may hold back. */
 const heldCharactersMax = 1024 * 1024
 
 interface NamedFilter {
@@ -24,7 +24,7 @@ export function answerFilters(policies: CallPolicies, call: Call): readonly Name
   return filters
 }
 
-/** `format` for one answer: everything that is written to the client has passed the filters. */
+/** `format` for one answer, with everything written to the client passed through the filters. */
 export function filteredFormat(format: ChatFormat, filters: readonly NamedFilter[]): ChatFormat {
   return {
     ...format,
@@ -39,8 +39,8 @@ export function filteredFormat(format: ChatFormat, filters: readonly NamedFilter
 }
 
 /**
- * From the first `finish` on, what ends the answer waits for its end: filters may give content out there, and in a
- * stream none may follow a finish reason.
+ * A `finish` is held back to the end of the answer, and what comes after it: filters may give out content there, and
+ * none may follow a finish.
  */
 class FilterChain {
   readonly #filters: readonly NamedFilter[]
@@ -54,8 +54,7 @@ class FilterChain {
 
   event(event: ChatEvent): readonly ChatEvent[] {
     this.#taken += charactersOf(event)
-    const out = this.#withoutLast(this.#through([event], 0))
-    for (const one of out) this.#given += charactersOf(one)
+    const out = this.#inOrder(this.#through([event], 0))
     if (this.#taken - this.#given > heldCharactersMax) {
       const names = this.#filters.map(({ name }) => name).join(', ')
       throw new GatewayError(
@@ -75,37 +74,35 @@ class FilterChain {
           at + 1,
         ),
       )
-    return [...this.#withoutLast(out), ...this.#last]
+    return [...this.#inOrder(out), ...this.#last.splice(0)]
   }
 
-  #withoutLast(events: readonly ChatEvent[]): readonly ChatEvent[] {
-    if (this.#last.length === 0 && !events.some(isFinish)) return events
-    return events.filter(event => {
-      const isLast = isFinish(event) || (event.type === 'usage' && this.#last.length > 0)
-      if (isLast) this.#last.push(event)
-      return !isLast
-    })
+  #inOrder(events: readonly ChatEvent[]): readonly ChatEvent[] {
+    const out: ChatEvent[] = []
+    for (const event of events) {
+      if (event.type === 'error') throw event.error
+      this.#given += charactersOf(event)
+      const isBehind = this.#last.length > 0 || this.#taken !== this.#given
+      if (event.type === 'finish' || (event.type === 'usage' && isBehind)) this.#last.push(event)
+      else out.push(event)
+    }
+    return out
   }
 
   #through(events: readonly ChatEvent[], from: number): readonly ChatEvent[] {
     let now = events
     for (let at = from; at < this.#filters.length; at++) {
       const { filter } = this.#filters[at]!
-      const events = now
-      now = guarded(() =>
-        events.length === 1 ? filter.event(events[0]!) : events.flatMap(event => filter.event(event)),
-      )
+      now = now.flatMap(event => guarded(() => filter.event(event)))
     }
     return now
   }
 }
 
-const isFinish = ({ type }: ChatEvent): boolean => type === 'finish'
-
-/** What a filter throws without meaning to refuse the answer is the gateway's fault, not that of the upstream. */
-function guarded<T>(work: () => T): T {
+/** What else a filter throws is the gateway's fault, never the upstream's. */
+function guarded<T>(ask: () => T): T {
   try {
-    return work()
+    return ask()
   } catch (thrown) {
     throw toGatewayError(thrown)
   }
@@ -120,6 +117,8 @@ function charactersOf(event: ChatEvent): number {
       return event.text?.length ?? 0
     case 'tool-call-arguments':
       return event.fragment.length
+    case 'audio':
+      return event.transcript?.length ?? 0
     default:
       return 0
   }
@@ -146,10 +145,7 @@ class FilteredWriter implements EventWriter {
 
   #written(events: readonly ChatEvent[]): string {
     let out = ''
-    for (const event of events) {
-      if (event.type === 'error') throw event.error
-      out += this.#writer.write(event)
-    }
+    for (const event of events) out += this.#writer.write(event)
     return out
   }
 }

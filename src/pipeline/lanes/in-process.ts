@@ -1,14 +1,14 @@
-/** A provider that answers by itself, dressed as an upstream, so that every other part treats it like one. */
+/** An in-process provider behind the interface of an upstream, so that every other part treats it like one. */
 import type { Call } from '../../core/call.ts'
 import type { InProcessAnswer, InProcessFile, Provider } from '../../core/provider.ts'
 import type { BodySink, UpstreamBody, UpstreamExchange, UpstreamResponse } from '../../core/transport.ts'
 import type { UploadPart } from '../../core/upload.ts'
 import type { Attempt } from './attempt.ts'
 
-/** How much of a file a provider inside this program gets to see. */
+/** Bytes of a file that an in-process provider is given. */
 const fileHeadBytes = 64 * 1024
 
-/** Asks a provider that answers by itself; of a form it sees the fields and how each file begins. */
+/** Calls an in-process provider; of a form it is given the fields and the beginning of each file. */
 export function answerInProcess(
   answer: NonNullable<Provider['answer']>,
   attempt: Attempt,
@@ -28,12 +28,12 @@ function fileOf(part: UploadPart): InProcessFile {
   let filled = 0
   for (const piece of part.content) {
     if (filled === head.length) break
-    const room = head.subarray(filled)
+    const free = head.subarray(filled)
     if (piece instanceof Uint8Array) {
-      const taken = piece.subarray(0, room.length)
-      room.set(taken)
+      const taken = piece.subarray(0, free.length)
+      free.set(taken)
       filled += taken.length
-    } else filled += piece.file.read(room.subarray(0, piece.length), piece.offset)
+    } else filled += piece.file.read(free.subarray(0, piece.length), piece.offset)
   }
   const { name, filename = '', contentType = '', bytes } = part
   return { field: name, filename, contentType, bytes, head: head.subarray(0, filled) }

@@ -1,11 +1,11 @@
-/** Answers of upstreams that speak of files by their own ids: clients only ever see those of the gateway. */
+/** Replaces the upstream's file ids in answers: clients see only those of the gateway. */
 import type { GatewayError } from '../../core/errors.ts'
 import type { StreamRelay } from '../../core/format.ts'
 import type { AnswerHead } from '../../core/transport.ts'
 import { replacedIds, withLocalIds } from '../../core/local-ids.ts'
 import type { Usage } from '../../core/usage.ts'
 
-/** The upstream's id -> ours. */
+/** The upstream's id -> the gateway's. */
 type Ids = ReadonlyMap<string, string>
 type Output = Uint8Array | string
 
@@ -15,7 +15,7 @@ interface AnswerReader {
   relay(contentType: string): StreamRelay
 }
 
-/** The same attempt; what it hands out has our ids. */
+/** The same attempt with the gateway's ids in its output. */
 export function withLocalAnswer<Attempt extends AnswerReader>(attempt: Attempt, ids: Ids): Attempt {
   return {
     ...attempt,
@@ -27,7 +27,7 @@ export function withLocalAnswer<Attempt extends AnswerReader>(attempt: Attempt, 
   }
 }
 
-/** Latin-1 keeps every byte as one character, so the way back is exact. */
+/** Latin-1 maps every byte to one character, so decoding and encoding are exact. */
 function localised(output: Output, ids: Ids): Output {
   if (typeof output === 'string') return replacedIds(output, ids)
   const buffer = Buffer.from(output.buffer, output.byteOffset, output.byteLength)
@@ -35,7 +35,7 @@ function localised(output: Output, ids: Ids): Output {
   return Buffer.from(replacedIds(buffer.toString('latin1'), ids), 'latin1')
 }
 
-/** Relays hand out whole events, so that no id is cut in two. */
+/** Relays return whole events, so that no id is split. */
 class LocalRelay implements StreamRelay {
   readonly #relay: StreamRelay
   readonly #ids: Ids

@@ -1,6 +1,6 @@
 /**
  * Several prompts of one call (text completions with a list) at an upstream that takes one conversation at a time:
- * asked one after the other, their answers are further choices. The router sees one exchange with one answer.
+ * sent one after the other, their answers are further choices. The router sees one exchange with one answer.
  */
 import type { ChatEvent, ChatRequest, Message } from '../../core/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
@@ -13,14 +13,14 @@ import { addUsage } from './structured-output.ts'
 import { AnswerState, endsSilently, unreadable } from './translate.ts'
 import type { TranslatedStream } from './translate.ts'
 
-/** Which prompt's turn it is, and the events of all answers as those of one. */
+/** The position in the prompts, and the events of all answers as those of one. */
 export class PromptSeries {
   readonly stream: TranslatedStream
   readonly #target: Target
   readonly #prompts: readonly (readonly Message[])[]
   readonly #choicesEach: number
   #at = 0
-  /** Of the answers that are finished; each is billed. */
+  /** The usage of the finished answers; each is billed. */
   usage: Usage | undefined
 
   constructor(stream: TranslatedStream, target: Target) {
@@ -31,7 +31,7 @@ export class PromptSeries {
     this.#choicesEach = choices
   }
 
-  /** Asks for the answer to the prompt whose turn it is. */
+  /** The request for the current prompt. */
   call(): TranslatedCall {
     const request: ChatRequest = { ...this.stream.request, messages: [...this.#prompts[this.#at]!], series: undefined }
     return this.stream.adapter.request(request, this.#target)
@@ -41,7 +41,7 @@ export class PromptSeries {
     return this.#at === this.#prompts.length - 1
   }
 
-  /** The event as one of the whole answer; undefined = it says nothing new, or is summed up at the end. */
+  /** The event as one of the whole answer; undefined = it is repeated, or part of the sum at the end. */
   renumbered(event: ChatEvent): ChatEvent | undefined {
     if (event.type === 'usage' || (event.type === 'start' && this.#at > 0)) return undefined
     if (event.type === 'start' || event.type === 'error') return event
@@ -53,7 +53,7 @@ export class PromptSeries {
     return { ...event, choice: this.#at * this.#choicesEach + event.choice }
   }
 
-  /** One answer is finished, with its usage: the next prompt's turn. false = it was the last. */
+  /** One answer is finished, with its usage: goes on to the next prompt. false = it was the last. */
   next(usage: Usage | undefined): boolean {
     if (usage) this.usage = addUsage(this.usage, usage)
     if (this.isLast) return false
@@ -62,7 +62,7 @@ export class PromptSeries {
   }
 }
 
-/** Whole answers, gathered until the last prompt is answered. */
+/** Whole answers, collected until the last prompt is answered. */
 export class GatheredSeries {
   readonly #series: PromptSeries
   readonly #events: ChatEvent[] = []
@@ -71,7 +71,7 @@ export class GatheredSeries {
     this.#series = series
   }
 
-  /** Takes an answer; the call that asks for the next one, or undefined after the last. */
+  /** Adds an answer; returns the request for the next one, or undefined after the last. */
   take(events: readonly ChatEvent[], usage: Usage | undefined): TranslatedCall | undefined {
     for (const event of events) {
       const renumbered = this.#series.renumbered(event)
@@ -89,12 +89,12 @@ export class GatheredSeries {
   }
 }
 
-/** Streams, each handed on as it comes. */
+/** Streams, passed on as they arrive. */
 export class SeriesRelay implements StreamRelay {
   terminated = false
   failure: GatewayError | undefined
   started = false
-  /** The present upstream has said that its stream is over: nothing after it counts. */
+  /** The upstream's current stream has had its terminal event: later bytes are ignored. */
   isOver = false
   readonly #series: PromptSeries
   readonly #writer: EventWriter
@@ -103,7 +103,7 @@ export class SeriesRelay implements StreamRelay {
   #read: (frame: Frame) => readonly ChatEvent[]
   #contentEvents = 0
   #contentCharacters = 0
-  /** What the end of one upstream's stream brought to light: it goes out with what comes next. */
+  /** Bytes from the end of one stream, sent with the next piece. */
   #late = ''
 
   constructor(series: PromptSeries) {
@@ -114,8 +114,8 @@ export class SeriesRelay implements StreamRelay {
     this.#read = adapter.reader()
   }
 
-  /** All of the present answer is there, and no frame will say so. */
-  get isUnsaid(): boolean {
+  /** The current answer is complete, and its dialect has no terminal event. */
+  get hasSilentEnd(): boolean {
     return this.#state.complete && endsSilently(this.#series.stream.adapter)
   }
   get complete(): boolean {
@@ -162,8 +162,8 @@ export class SeriesRelay implements StreamRelay {
   }
 
   /**
-   * One upstream's stream has ended: the call that asks for the next answer; undefined = it was the last, for better or
-   * worse.
+   * One upstream's stream has ended: returns the request for the next answer; undefined = it was the last, or it
+   * failed.
    */
   ended(): TranslatedCall | undefined {
     if (!this.isOver) this.#late += this.#guarded(() => this.#translate(this.#splitter.end()))

@@ -1,9 +1,9 @@
-/** A stream that a policy answers with: the call is settled at its end, like the streams of upstreams. */
+/** The stream of a policy's answer: the call is settled at its end, as with the streams of upstreams. */
 import type { AnswerSink, AnswerStream } from '../../core/answer.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { CallControl } from '../call-control.ts'
 
-/** For one pass of `source`. */
+/** For reading `source` once. */
 export class SettlingStream implements AnswerStream {
   readonly #source: AnswerStream
   readonly #control: CallControl

@@ -34,7 +34,7 @@ interface Upstream {
 /** One speech call to a provider with `adapter`, or that speaks the dialect itself when there is none. */
 const callParts = (clock: CallParts['clock']) => ({
   clock,
-  models: () => undefined as never,
+  current: undefined as never,
   boundsOf: () => undefined as never,
 })
 
@@ -90,6 +90,8 @@ function speak(upstream: Upstream, adapter: SpeechAdapter | undefined, fields: o
     caller: {} as never,
     client: { clientAddress: '', left: false, onLeft() {} },
     userAgent: '',
+    clientAddress: '',
+    contentEncoding: null,
     format: openaiSpeech,
     asked: {},
     announcedBytes: undefined,

@@ -50,7 +50,7 @@ function stream(heartbeat = '<alive>', relay = wordRelay()) {
   const client = { clientAddress: '', left: false, onLeft: (listener: typeof leave) => void (leave = listener) }
   const parts = {
     clock: { ...clock, monotonicMs: () => performance.now() },
-    models: () => undefined as never,
+    current: undefined as never,
     boundsOf: () => undefined as never,
   }
   const call = new CallRecord(parts, {
@@ -60,6 +60,8 @@ function stream(heartbeat = '<alive>', relay = wordRelay()) {
     caller: {} as never,
     client,
     userAgent: '',
+    clientAddress: '',
+    contentEncoding: null,
     format: undefined,
     asked: {},
     announcedBytes: undefined,
@@ -76,7 +78,7 @@ function stream(heartbeat = '<alive>', relay = wordRelay()) {
     resume: () => void seen.resumed++,
   }
   const exchange = { response: new Promise<never>(() => {}), cancel: () => void seen.cancelled++ }
-  control.carries(exchange, 0)
+  control.setExchange(exchange, 0)
   const sink: AnswerSink & { full: boolean } = {
     full: false,
     write: piece => void (seen.text += Buffer.from(piece as string).toString()),

@@ -7,7 +7,7 @@ import type { BodySink, UpstreamBody, UpstreamExchange } from '../../core/transp
 import { TimerEntry } from '../../lib/timer-wheel.ts'
 import type { TimerWheel } from '../../lib/timer-wheel.ts'
 import type { CallControl } from '../call-control.ts'
-import { Remainder, silenceMs } from './upstream-drain.ts'
+import { UpstreamDrain, silenceMs } from './upstream-drain.ts'
 import { recordProgress } from '../usage.ts'
 
 /** Held back until content is seen, so that an early failure can still go to another deployment. */
@@ -32,15 +32,15 @@ export function openStream(source: StreamSource, control: CallControl, upkeep: U
 
 interface Upkeep {
   readonly timers: TimerWheel
-  /** Sent to a client that has heard nothing for a while; means nothing in its dialect. Empty = nothing may be sent. */
+  /** Sent to a client after a while without data; ignored in its dialect. Empty = nothing may be sent. */
   readonly heartbeat: string
 }
 
 type Phase = 'holding' | 'flowing' | 'closed'
 
 /**
- * Its one timer guards what the phase is waiting for: content, or the next heartbeat. A client that reads nothing is
- * the connection's matter, which sees every byte that goes out.
+ * Its one timer is for the current phase: the wait for content, or the next heartbeat. A client that does not read is
+ * detected by its connection.
  */
 class StreamPump extends TimerEntry implements BodySink, AnswerStream {
   readonly opened: Promise<AnswerStream>
@@ -50,18 +50,18 @@ class StreamPump extends TimerEntry implements BodySink, AnswerStream {
   readonly #heartbeat: string
   readonly #beganMs: number
   #phase: Phase = 'holding'
-  /** Waits for content, and then for whoever takes the stream. */
+  /** Waits for content, and then for the client's connection. */
   #held: (Uint8Array | string)[] = []
   #heldBytes = 0
-  /** The upstream has sent something, if only what no client gets to see. */
-  #heard = false
+  /** The upstream has sent bytes, perhaps none that reach the client. */
+  #hasReceived = false
   #resolve!: (stream: AnswerStream) => void
   #reject!: (error: GatewayError) => void
   #sink: AnswerSink | undefined
   #paused = false
   #cut = false
-  /** Set when the upstream has said its last word, but its bytes have not ended yet. */
-  #remainder: Remainder | undefined
+  /** Set after the upstream's terminal event, until its bytes end. */
+  #drain: UpstreamDrain | undefined
 
   constructor(source: StreamSource, control: CallControl, { timers, heartbeat }: Upkeep) {
     super()
@@ -104,21 +104,21 @@ class StreamPump extends TimerEntry implements BodySink, AnswerStream {
   // ---- what the call's control calls
 
   interrupted(error: GatewayError): void {
-    // The client has everything; what is left of the upstream's bytes is for nobody.
-    if (this.#source.relay.terminated) return this.#remainder?.cancel()
+    // The answer is complete; further bytes of the upstream are not needed.
+    if (this.#source.relay.terminated) return this.#drain?.cancel()
     this.#break(error, '', 'interrupted')
   }
 
   // ---- what the upstream's connection calls
 
   data(bytes: Uint8Array): void {
-    if (this.#phase === 'closed') return this.#remainder?.data(bytes)
-    this.#heard = true
+    if (this.#phase === 'closed') return this.#drain?.data(bytes)
+    this.#hasReceived = true
     const { relay } = this.#source
     const out = relay.push(bytes)
     if (relay.failure) return this.#break(relay.failure, out)
     recordProgress(this.#control.call, relay)
-    // What tells the client that it has everything may only go out after the record is safe.
+    // The terminal event may only be sent after the call is recorded.
     if (relay.terminated) this.#settleSuccess()
     this.#send(out)
     if (this.#phase === 'holding' && (relay.started || relay.complete || this.#heldBytes > holdBytesMax)) this.#open()
@@ -127,7 +127,7 @@ class StreamPump extends TimerEntry implements BodySink, AnswerStream {
   }
 
   end(): void {
-    if (this.#phase === 'closed') return this.#remainder?.over()
+    if (this.#phase === 'closed') return this.#drain?.over()
     const { relay } = this.#source
     const out = relay.end()
     if (relay.failure) return this.#break(relay.failure, out)
@@ -138,9 +138,9 @@ class StreamPump extends TimerEntry implements BodySink, AnswerStream {
   }
 
   fail(error: GatewayError): void {
-    // After the terminal event a cut connection takes nothing away from the client.
-    if (this.#phase === 'closed') return this.#remainder?.over()
-    // The deployment's own limit came before ours: it is the same silence.
+    // After the terminal event a cut connection does not matter.
+    if (this.#phase === 'closed') return this.#drain?.over()
+    // The deployment's idle timeout was shorter than the wait for silence: the answer is complete all the same.
     if (this.#isOverUnsaid && error.kind === 'upstream-timeout') return this.end()
     this.#break(error, '')
   }
@@ -158,12 +158,12 @@ class StreamPump extends TimerEntry implements BodySink, AnswerStream {
   // ---- inside
 
   /**
-   * A model that thinks, or reads a long prompt, says nothing for minutes, and proxies before the gateway give up on
-   * silence sooner: once it is heard of, or after the time of a heartbeat, the client gets its headers.
+   * A model may send nothing for minutes while it thinks or reads a long prompt, and proxies before the gateway close
+   * silent connections sooner: once bytes arrive, or after the heartbeat interval, the client gets its headers.
    */
   #holdOn(): void {
     if (this.#control.left) this.#phase = 'closed'
-    else if (this.#heard || this.#heldMs() >= heartbeatMs) this.#open()
+    else if (this.#hasReceived || this.#heldMs() >= heartbeatMs) this.#open()
     else if (this.#heartbeat) this.#wait(heartbeatMs - holdMs)
   }
 
@@ -176,7 +176,7 @@ class StreamPump extends TimerEntry implements BodySink, AnswerStream {
     this.#control.settle('success', 200)
   }
 
-  /** The client's first byte: it goes out as soon as this turn is over. */
+  /** Records the time of the client's first byte, which is sent at the end of this turn. */
   #began(): void {
     const { call } = this.#control
     if (call.firstByteMs < 0) call.firstByteMs = performance.now() - call.startedMs
@@ -196,7 +196,7 @@ class StreamPump extends TimerEntry implements BodySink, AnswerStream {
     else this.#wait(heartbeatMs)
   }
 
-  /** Headers go out: from here on the client sees whatever happens. */
+  /** Sends the headers: from now on failures are visible to the client. */
   #open(): void {
     this.#phase = 'flowing'
     this.#control.stream = this
@@ -220,13 +220,15 @@ class StreamPump extends TimerEntry implements BodySink, AnswerStream {
     if (this.#phase === 'holding') {
       this.#timers.cancel(this)
       this.#phase = 'closed'
+      // No other attempt follows: what this one has used is all that the call has.
+      if (error.retry === 'never') recordProgress(this.#control.call, this.#source.relay)
       return this.#reject(error)
     }
     if (this.#phase === 'closed') return
     recordProgress(this.#control.call, this.#source.relay)
     this.#control.settle(outcome, 200, error)
     const event = this.#source.relay.errorEvent(error)
-    // Audio has no words for an error: a cut connection is the only way to say that it is not complete.
+    // Audio cannot carry an error: only a cut connection shows that it is incomplete.
     if (event === '') return this.#abort()
     this.#send(last)
     this.#send(event)
@@ -238,23 +240,23 @@ class StreamPump extends TimerEntry implements BodySink, AnswerStream {
     this.#close()
   }
 
-  /** Some upstreams keep their connection open long after their last word: no client waits for that. */
+  /** Some upstreams keep the connection open long after the terminal event: the client does not wait for that. */
   #endAhead(): void {
     const { exchange, body } = this.#source
     this.#finish()
-    this.#remainder = new Remainder(exchange, this.#timers)
+    this.#drain = new UpstreamDrain(exchange, this.#timers)
     if (!this.#paused) return
     this.#paused = false
     body.resume()
   }
 
-  /** All is there, and no event will say so. */
+  /** The answer is complete, and its dialect has no terminal event. */
   get #isOverUnsaid(): boolean {
     const { relay } = this.#source
     return relay.endsSilently === true && relay.complete
   }
 
-  /** All is there, and the upstream says no more: its bytes need not end. */
+  /** The answer is complete and the upstream is silent: the end of its bytes is not needed. */
   #endUnsaid(): void {
     this.end()
     this.#source.exchange.cancel()

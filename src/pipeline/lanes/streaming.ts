@@ -1,7 +1,7 @@
-/** How the streams of a dialect are announced, and kept alive. */
+/** Content type and keep-alive bytes of a dialect's streams. */
 import type { Format } from '../../core/format.ts'
 
-/** `heartbeat` is sent to a client that has heard nothing for a while; empty = nothing may be sent. */
+/** `heartbeat` is sent to a client after a while without data; empty = nothing may be sent. */
 export interface Streaming {
   readonly contentType: string
   readonly heartbeat: string

@@ -269,8 +269,8 @@ describe('one exchange for several calls', () => {
   /** A stream is over with a piece that ends in a full stop, and may be over with one that ends in a question mark. */
   async function ending(times: number) {
     let isOver = false
-    let isUnsaid = false
-    const started = start({ ...again(times), isOver: () => isOver, isUnsaid: () => isUnsaid })
+    let hasSilentEnd = false
+    const started = start({ ...again(times), isOver: () => isOver, hasSilentEnd: () => hasSilentEnd })
     const heard: string[] = []
     const { body } = await started.exchange.response
     body.pipe({
@@ -278,7 +278,7 @@ describe('one exchange for several calls', () => {
         const text = Buffer.from(bytes).toString()
         heard.push(text)
         isOver = text.endsWith('.')
-        isUnsaid = text.endsWith('?')
+        hasSilentEnd = text.endsWith('?')
       },
       end: () => heard.push('end'),
       fail: error => heard.push(error.kind),

@@ -1,6 +1,6 @@
 /**
- * Answers that have to fit a schema the model's host does not enforce: gathered whole, judged, and asked for again
- * with what was wrong. The router sees one exchange, however often the upstream was asked.
+ * Answers that must fit a schema which the model's host does not enforce: collected, validated, and requested again
+ * with a description of the problem. The router sees one exchange, however many requests were sent.
  */
 import type { Call } from '../../core/call.ts'
 import type { ChatEvent, ChatRequest, Message } from '../../core/chat.ts'
@@ -24,15 +24,15 @@ import { frameSplitter } from '../../lib/frames.ts'
 import type { Frame, FrameSplitter } from '../../lib/frame.ts'
 import { TimerEntry } from '../../lib/timer-wheel.ts'
 import type { TimerWheel } from '../../lib/timer-wheel.ts'
-import { Remainder, silenceMs } from './upstream-drain.ts'
+import { UpstreamDrain, silenceMs } from './upstream-drain.ts'
 import { AnswerState, endsSilently, unreadable } from './translate.ts'
 import type { TranslatedStream } from './translate.ts'
 import { writtenCharacters } from '../usage.ts'
 
-/** Asked again at most so often: a model that fails three times does not understand the schema. */
+/** Number of repeated requests: a model that fails three times does not understand the schema. */
 const retriesMax = 2
 
-/** A translated call whose answer has to be JSON that fits `outputSchema`. */
+/** A translated call whose answer must be JSON that fits `outputSchema`. */
 export interface JsonQuestion extends TranslatedStream {
   readonly target: Target
   readonly outputSchema: OutputSchema
@@ -43,7 +43,7 @@ export class JsonDialogue {
   readonly question: JsonQuestion
   #request: ChatRequest
   #retries = retriesMax
-  /** Of all answers together: each is billed. */
+  /** The usage of all answers together: each is billed. */
   usage: Usage | undefined
   /** The answer that fits; empty until there is one. */
   events: readonly ChatEvent[] = []
@@ -53,7 +53,7 @@ export class JsonDialogue {
     this.#request = question.request
   }
 
-  /** Asks for the next answer. */
+  /** The request for the next answer. */
   call(): TranslatedCall {
     return this.question.adapter.request(this.#request, this.question.target)
   }
@@ -63,12 +63,12 @@ export class JsonDialogue {
     for (const event of events) if (event.type === 'usage') this.usage = addUsage(this.usage, event.usage)
     const mended = new Map<number, string>()
     for (const [choice, text] of finishedTexts(events)) {
-      const judgement = validateJson(text, this.question.outputSchema)
-      if ('problem' in judgement) {
-        this.#askAgain(text, judgement.problem)
+      const validation = validateJson(text, this.question.outputSchema)
+      if ('problem' in validation) {
+        this.#askAgain(text, validation.problem)
         return false
       }
-      mended.set(choice, judgement.json)
+      mended.set(choice, validation.json)
     }
     this.events = withTexts(events, mended, this.usage)
     return true
@@ -78,22 +78,23 @@ export class JsonDialogue {
     if (this.#retries-- === 0) {
       throw new GatewayError(
         'schema-mismatch',
-        `the model '${this.question.publicModel}' was asked ${retriesMax + 1} times and its answer still does not fit ` +
+        `the model '${this.question.publicModel}' was asked ${retriesMax + 1} times and its answer still does not ` +
+          'fit ' +
           `response_format: ${problem}`,
         { param: 'response_format', cause: text.slice(0, 2000) },
       )
     }
-    const said = (role: Message['role'], words: string): Message => ({ role, parts: [{ type: 'text', text: words }] })
+    const message = (role: Message['role'], text: string): Message => ({ role, parts: [{ type: 'text', text }] })
     const { messages } = this.question.request
-    // Only the last try is told of: earlier ones would teach the model their mistakes.
-    const turn = [said('assistant', text.trim() || '(empty)'), said('user', correctionPrompt(problem))]
+    // Only the last answer is sent back: earlier ones would mislead the model.
+    const turn = [message('assistant', text.trim() || '(empty)'), message('user', correctionPrompt(problem))]
     this.#request = { ...this.#request, messages: [...messages, ...turn] }
   }
 }
 
 /**
- * The texts that have to be JSON, by choice. An answer cut by its length, refused, or made of calls is what it is:
- * its finish reason says so, as with a host that enforces schemas.
+ * The texts that must be JSON, by choice. Answers that were cut by length, refused, or consist of tool calls are not
+ * checked: their finish reason shows it, as with a host that enforces schemas.
  */
 function finishedTexts(events: readonly ChatEvent[]): Map<number, string> {
   const texts = new Map<number, string>()
@@ -107,7 +108,7 @@ function finishedTexts(events: readonly ChatEvent[]): Map<number, string> {
   return new Map([...finished].filter(choice => !refused.has(choice)).map(choice => [choice, texts.get(choice) ?? '']))
 }
 
-/** The events with each text in one piece before its choice's end, and one report of the whole usage. */
+/** The events with each text joined before its choice's end, and one report of the whole usage. */
 function withTexts(
   events: readonly ChatEvent[],
   texts: ReadonlyMap<number, string>,
@@ -124,7 +125,7 @@ function withTexts(
   return result
 }
 
-/** Of two answers together. */
+/** The usage of two answers together. */
 export function addUsage(before: Usage | undefined, more: Usage): Usage {
   if (!before) return more
   const sum: Usage = { ...before }
@@ -132,12 +133,12 @@ export function addUsage(before: Usage | undefined, more: Usage): Usage {
   return sum
 }
 
-/** Gathers streams and gives out the one that fits. While it gathers, the pump keeps the client's connection alive. */
+/** Collects streams and returns the one that fits. Heartbeats keep the client's connection alive meanwhile. */
 export class CheckedRelay implements StreamRelay {
   terminated = false
   failure: GatewayError | undefined
   started = false
-  /** The present upstream has said that its stream is over: nothing after it counts. */
+  /** The current stream has had its terminal event: later bytes are ignored. */
   isOver = false
   readonly #dialogue: JsonDialogue
   readonly #writer: EventWriter
@@ -156,12 +157,12 @@ export class CheckedRelay implements StreamRelay {
     this.#read = adapter.reader()
   }
 
-  /** All of the present answer is there, and no frame will say so. */
-  get isUnsaid(): boolean {
+  /** The current answer is complete, and its dialect has no terminal event. */
+  get hasSilentEnd(): boolean {
     return this.#state.complete && endsSilently(this.#dialogue.question.adapter)
   }
 
-  /** An answer that may still be asked for again is not complete. */
+  /** false while the answer may still be requested again. */
   get complete(): boolean {
     return this.terminated
   }
@@ -195,7 +196,7 @@ export class CheckedRelay implements StreamRelay {
   }
 
   /**
-   * One upstream's stream has ended: the call that asks again; undefined = it was the last one, for better or worse.
+   * One upstream's stream has ended: returns the next request; undefined = it was the last one, or it failed.
    */
   ended(): TranslatedCall | undefined {
     let again: TranslatedCall | undefined
@@ -252,10 +253,10 @@ interface WholeAnswer {
 type ReadAnswer<Answer> = (bytes: Uint8Array, head: AnswerHead) => Answer
 
 /**
- * For a host that is believed to keep to schemas: `read`, and a look at what came. Nothing is asked again, for the
- * host was told the schema. Undefined = this call has no strict schema.
+ * For a host that was sent the schema: `read`, with the answer validated. Nothing is requested again. undefined = this
+ * call has no strict schema.
  */
-export function judgedAnswer<Answer extends WholeAnswer>(
+export function validatedAnswer<Answer extends WholeAnswer>(
   call: Call,
   strict: StrictSchema,
   read: ReadAnswer<Answer>,
@@ -283,7 +284,7 @@ export function judgedAnswer<Answer extends WholeAnswer>(
   }
 }
 
-/** What does not fit is billed like what does. */
+/** An answer that does not fit is billed, too. */
 function noteUsage(call: Call, { body, usage }: WholeAnswer): void {
   if (usage) {
     call.usage = usage
@@ -291,21 +292,21 @@ function noteUsage(call: Call, { body, usage }: WholeAnswer): void {
   } else call.answerCharacters = writtenCharacters(body)
 }
 
-/** What is sent when an answer has to be asked for again. */
+/** The request that is sent when an answer must be repeated. */
 interface NextCall {
   readonly head: CallHead
   readonly body: readonly BodyPiece[]
 }
 
-/** Judges finished answers of one attempt. */
+/** Checks finished answers of one attempt. */
 export interface AnswerCheck {
-  /** Of a whole answer: what to send next; undefined = it is good. Throws when no further try is left. */
+  /** For a whole answer: the next request; undefined = the answer is accepted. Throws after the last try. */
   whole(bytes: Uint8Array): NextCall | undefined
   /** The attempt's relay has seen the frame that ends a stream, though its bytes may go on. */
   isOver(): boolean
-  /** All of an answer is there, in a dialect that has no such frame. */
-  isUnsaid?(): boolean
-  /** Of the stream that the attempt's relay has just seen to its end. */
+  /** The answer is complete, in a dialect without such a frame. */
+  hasSilentEnd?(): boolean
+  /** As `whole`, for the stream that the attempt's relay has just read to its end. */
   streamed(): NextCall | undefined
 }
 
@@ -313,14 +314,14 @@ interface Asking {
   readonly check: AnswerCheck
   readonly clock: Clock
   readonly timers: TimerWheel
-  /** For all tries together; 0 = no limit. */
+  /** Limit for all tries together; 0 = none. */
   readonly totalMs: number
   send(next: NextCall, totalMs: number): UpstreamExchange
-  /** What an answer that is no success means. */
+  /** The error for an answer without success. */
   fault(response: UpstreamResponse): Promise<GatewayError>
 }
 
-/** `first`, and whatever has to be sent after it: seen from outside one exchange with one body. */
+/** `first` and the requests that follow it, as one exchange with one body. */
 export function checkedExchange(first: UpstreamExchange, asking: Asking): UpstreamExchange {
   const body = new CheckedBody(first, asking)
   const response = first.response.then(answer => {
@@ -331,7 +332,7 @@ export function checkedExchange(first: UpstreamExchange, asking: Asking): Upstre
   return { response, cancel: () => body.cancel() }
 }
 
-/** Waits for the silence behind an answer whose end is not said. */
+/** Waits for silence after an answer without a terminal event. */
 class Silence extends TimerEntry {
   readonly #timers: TimerWheel
   #over: () => void = () => {}
@@ -363,8 +364,8 @@ class CheckedBody implements UpstreamBody {
   #paused = false
   #cancelled = false
   readonly #silence: Silence
-  /** Ends the present stream as its own end would; undefined = it has ended. */
-  #unsaid: (() => void) | undefined
+  /** Ends the current stream as its own end would; undefined = it has ended. */
+  #onSilence: (() => void) | undefined
 
   constructor(first: UpstreamExchange, asking: Asking) {
     this.#exchange = first
@@ -394,7 +395,7 @@ class CheckedBody implements UpstreamBody {
     const { check, timers } = this.#asking
     const exchange = this.#exchange
     const body = this.#body!
-    let remainder: Remainder | undefined
+    let drain: UpstreamDrain | undefined
     const ended = (): void => {
       this.#hush()
       const next = check.streamed()
@@ -403,38 +404,38 @@ class CheckedBody implements UpstreamBody {
         if (!this.#cancelled) this.pipe(sink)
       }, fail)
     }
-    this.#unsaid = () => {
+    this.#onSilence = () => {
       exchange.cancel()
       ended()
     }
     body.pipe({
       data: bytes => {
-        if (remainder) return remainder.data(bytes)
+        if (drain) return drain.data(bytes)
         sink.data(bytes)
         if (this.#cancelled) return
         if (!check.isOver()) return this.#listen()
-        remainder = new Remainder(exchange, timers)
+        drain = new UpstreamDrain(exchange, timers)
         body.resume()
         ended()
       },
       fail: error => {
-        if (remainder) return remainder.over()
-        // The deployment's own limit came before ours: it is the same silence.
-        if (error.kind === 'upstream-timeout' && check.isUnsaid?.()) ended()
+        if (drain) return drain.over()
+        // The deployment's idle timeout was shorter than the wait for silence: the answer is complete all the same.
+        if (error.kind === 'upstream-timeout' && check.hasSilentEnd?.()) ended()
         else fail(error)
       },
-      end: () => (remainder ? remainder.over() : ended()),
+      end: () => (drain ? drain.over() : ended()),
     })
-    if (this.#paused && !remainder) body.pause()
+    if (this.#paused && !drain) body.pause()
   }
 
   #listen(): void {
-    if (this.#unsaid && !this.#paused && this.#asking.check.isUnsaid?.()) this.#silence.await(this.#unsaid)
+    if (this.#onSilence && !this.#paused && this.#asking.check.hasSilentEnd?.()) this.#silence.await(this.#onSilence)
     else this.#silence.cancel()
   }
 
   #hush(): void {
-    this.#unsaid = undefined
+    this.#onSilence = undefined
     this.#silence.cancel()
   }
 

@@ -7,7 +7,7 @@ import type { Usage } from '../../core/usage.ts'
 import { frameSplitter } from '../../lib/frames.ts'
 import type { Frame, FrameSplitter } from '../../lib/frame.ts'
 
-/** What a list of events says about the answer as a whole. */
+/** The state of an answer as a whole, from its events. */
 export class AnswerState {
   started = false
   usage: Usage | undefined
@@ -17,7 +17,7 @@ export class AnswerState {
   readonly #open = new Set<number>()
   readonly #finished = new Set<number>()
 
-  /** false = an upstream has said this before, and the client must not hear it twice. */
+  /** false = a repetition, which must not reach the client. */
   see(event: ChatEvent): boolean {
     if (event.type === 'finish') return this.#finish(event.choice)
     this.#note(event)
@@ -63,13 +63,13 @@ export class AnswerState {
     this.contentCharacters += characters
   }
 
-  /** Every choice that began has ended, the first one among them: some dialects know no other. */
+  /** Every choice that began has ended, including the first one: some dialects have no other. */
   get complete(): boolean {
     return this.#finished.has(0) && this.#open.size === 0
   }
 }
 
-/** Streams of this dialect may be over without a frame that says so. */
+/** Streams of this dialect may end without a terminal event. */
 export const endsSilently = ({ isLast, endsSilently: some }: ChatAdapter): boolean =>
   isLast === undefined || some === true
 
@@ -82,8 +82,7 @@ export interface TranslatedStream {
 }
 
 /**
- * Once it is terminated or has failed, further bytes are ignored. What the client has been given before a failure was
- * right as far as it went.
+ * After its terminal event or a failure further bytes are ignored. Output before a failure stays valid.
  */
 export class TranslatedRelay implements StreamRelay {
   terminated = false
@@ -128,7 +127,7 @@ export class TranslatedRelay implements StreamRelay {
     return this.#isOver ? '' : this.#translate(() => this.#splitter.push(bytes))
   }
 
-  /** What was translated before something broke is kept: else the client's text would depend on how bytes were cut. */
+  /** Output before a failure is kept: else the client's text would depend on how the bytes were split. */
   #translate(cut: () => readonly Frame[]): string {
     let out = ''
     try {
@@ -138,7 +137,7 @@ export class TranslatedRelay implements StreamRelay {
           if (this.#state.failure) return out
           if (isNew) out += this.#writer.write(event)
         }
-        // Not the end of the bytes: an upstream may keep its connection open.
+        // The bytes may go on: an upstream may keep its connection open.
         if (this.#adapter.isLast?.(frame)) return out + this.#finish()
       }
     } catch (cause) {
@@ -159,12 +158,12 @@ export class TranslatedRelay implements StreamRelay {
     }
   }
 
-  /** Nothing that comes now counts. */
+  /** Further bytes are ignored. */
   get #isOver(): boolean {
     return this.terminated || this.#state.failure !== undefined
   }
 
-  /** The upstream has said that it is done, or its bytes have ended. */
+  /** The upstream has sent its terminal event, or its bytes have ended. */
   #finish(): string {
     if (!this.#state.complete) {
       this.#state.failure = new GatewayError(
@@ -199,13 +198,13 @@ export function readAnswer(adapter: ChatAdapter, bytes: Uint8Array): { events: C
     throw unreadable(cause)
   }
   const state = new AnswerState()
-  const heard = events.filter(event => state.see(event))
+  const newEvents = events.filter(event => state.see(event))
   if (state.failure) throw state.failure
   if (!state.complete) throw new GatewayError('upstream-broken', "the upstream's answer has no finish reason")
-  return { events: heard, state }
+  return { events: newEvents, state }
 }
 
-/** What a reader could not read is the upstream's fault. */
+/** An answer that the reader cannot read is the upstream's error. */
 export function unreadable(cause: unknown): GatewayError {
   if (cause instanceof GatewayError) return toGatewayError(cause)
   return new GatewayError('upstream-broken', "the upstream's answer does not follow its protocol", { cause })

@@ -1,19 +1,19 @@
-/** What an upstream still sends, or does not, after it has said that it is done. */
+/** The bytes that an upstream sends after its terminal event. */
 import type { UpstreamExchange } from '../../core/transport.ts'
 import { TimerEntry } from '../../lib/timer-wheel.ts'
 import type { TimerWheel } from '../../lib/timer-wheel.ts'
 
-/** The end of the bytes mostly comes with the last frame, or right behind it. */
+/** The end of the bytes usually comes with the last frame, or soon after it. */
 const waitMs = 1000
 const bytesMax = 64 * 1024
-/** Where no event says that the stream is over: by then usage and sources that follow the finish reason are there. */
+/** For dialects without a terminal event: usage and sources follow the finish reason within this time. */
 export const silenceMs = 10_000
 
 /**
- * Nobody waits for this any more: it is read, so that the connection can be used again, and closed when it takes too
- * long or brings too much.
+ * Reads them, so that the connection can be used again; closes it when that takes too long or there are too many. The
+ * client does not wait for this.
  */
-export class Remainder extends TimerEntry {
+export class UpstreamDrain extends TimerEntry {
   readonly #exchange: UpstreamExchange
   readonly #timers: TimerWheel
   #bytes = 0
@@ -30,7 +30,7 @@ export class Remainder extends TimerEntry {
     if (this.#bytes > bytesMax) this.cancel()
   }
 
-  /** The bytes have ended, well or not. */
+  /** The bytes have ended, complete or not. */
   over(): void {
     this.#timers.cancel(this)
   }

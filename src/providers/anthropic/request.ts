@@ -1,4 +1,6 @@
 /** A chat request as the body of Anthropic's Messages API (docs: "Create a Message"). */
+import { namesOfSet } from '../../core/chat-fields.ts'
+import type { CarriedProperty } from '../../core/chat-fields.ts'
 import type { CacheControl, ChatRequest, Message, Part, Source, Tool } from '../../core/chat.ts'
 import type { Target } from '../../core/provider.ts'
 import { GatewayError } from '../../core/errors.ts'
@@ -88,17 +90,20 @@ function maxTokens(request: ChatRequest, target: Target): number {
   return /claude-(2|3-(opus|sonnet|haiku))/.test(target.model) ? maxTokensOfOldModels : maxTokensDefault
 }
 
+const unknownProperties: readonly CarriedProperty[] = [
+  'choices',
+  'seed',
+  'frequencyPenalty',
+  'presencePenalty',
+  'logitBias',
+  'logprobs',
+  'topLogprobs',
+  'metadata',
+]
+
 function droppedFields(request: ChatRequest): string[] {
-  const dropped: string[] = []
-  if ((request.choices ?? 1) > 1) dropped.push('n')
+  const dropped = namesOfSet(request, unknownProperties)
   const unknown = {
-    seed: request.seed,
-    frequency_penalty: request.frequencyPenalty,
-    presence_penalty: request.presencePenalty,
-    logit_bias: request.logitBias,
-    logprobs: request.logprobs || undefined,
-    top_logprobs: request.topLogprobs,
-    metadata: request.metadata,
     'tools.function.strict': request.tools?.some(one => one.strict === true) || undefined,
     'messages.name': request.messages.some(one => one.name !== undefined) || undefined,
     'messages.content.image_url.detail': request.messages.some(one => one.parts.some(wantsDetail)) || undefined,

@@ -17,7 +17,7 @@ export interface JsonPlan {
   readonly tool?: Json
   /** To be appended to the system prompt. */
   readonly instruction?: string
-  /** Fields and keywords that are not enforced, by OpenAI's names. */
+  /** Json and keywords that are not enforced, by OpenAI's names. */
   readonly lost?: readonly string[]
 }
 

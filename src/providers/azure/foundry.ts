@@ -7,7 +7,7 @@ import type { CallHead } from '../../core/transport.ts'
 import { embeddingsAdapter } from '../openai-compatible/embeddings.ts'
 import { contentHeaders, dialectPaths } from '../openai-compatible/head.ts'
 import type { CompatibleDialect } from '../openai-compatible/head.ts'
-import { chatAdapter, chatParams } from '../openai-compatible/index.ts'
+import { chatAdapter } from '../openai-compatible/index.ts'
 import { keyHeaders } from './address.ts'
 import { entraAuthorization } from './entra.ts'
 import { azureFault } from './fault.ts'
@@ -52,5 +52,4 @@ export const azureAi: Provider = {
   embeddings: embeddingsAdapter(embeddingsHead, {}),
   authorization: entraAuthorization,
   fault: azureFault,
-  chatParams,
 }

@@ -1,8 +1,9 @@
 /** Azure OpenAI: OpenAI's dialects under Azure's URLs (learn.microsoft.com, "Azure OpenAI REST API reference"). */
+import { newestChatFields } from '../../core/chat-fields.ts'
 import type { MakeHead, Provider } from '../../core/provider.ts'
 import { embeddingsAdapter } from '../openai-compatible/embeddings.ts'
 import type { CompatibleDialect } from '../openai-compatible/head.ts'
-import { chatAdapter, openaiChatParams } from '../openai-compatible/index.ts'
+import { chatAdapter } from '../openai-compatible/index.ts'
 import { azureFilesHead, azureHead, deploymentName } from './address.ts'
 import { entraAuthorization } from './entra.ts'
 import { azureFault } from './fault.ts'
@@ -40,5 +41,5 @@ export const azure: Provider = {
   files: { head: azureFilesHead, modelName: deploymentName },
   authorization: entraAuthorization,
   fault: azureFault,
-  chatParams: openaiChatParams,
+  chatExtras: newestChatFields,
 }

@@ -12,7 +12,7 @@ import { embedBody, embedResult } from '../cohere/embeddings.ts'
 import { broken, countOf, vectorOf } from '../json.ts'
 import { bedrockHead, modelId } from './address.ts'
 
-/** Fields of Cohere's own API that Bedrock refuses. */
+/** Json of Cohere's own API that Bedrock refuses. */
 const notOnBedrock: readonly string[] = ['model', 'priority']
 const inputTokensHeader = 'x-amzn-bedrock-input-token-count'
 

@@ -1,4 +1,6 @@
 /** A chat request as the body of Converse (docs.aws.amazon.com/bedrock, "Converse"). */
+import { namesOfSet } from '../../core/chat-fields.ts'
+import type { CarriedProperty } from '../../core/chat-fields.ts'
 import type { ChatRequest } from '../../core/chat.ts'
 import type { Target } from '../../core/provider.ts'
 import { unprocessable } from '../../core/errors.ts'
@@ -88,22 +90,23 @@ function maxTokens(request: ChatRequest, target: Target): number | undefined {
   return request.maxOutputTokens ?? (typeof configured === 'number' ? configured : undefined)
 }
 
+const unknownProperties: readonly CarriedProperty[] = [
+  'choices',
+  'seed',
+  'frequencyPenalty',
+  'presencePenalty',
+  'logitBias',
+  'logprobs',
+  'topLogprobs',
+  'user',
+  'metadata',
+]
+
 function droppedFields(request: ChatRequest): string[] {
-  const unknown = {
-    n: (request.choices ?? 1) > 1 || undefined,
-    seed: request.seed,
-    frequency_penalty: request.frequencyPenalty,
-    presence_penalty: request.presencePenalty,
-    logit_bias: request.logitBias,
-    logprobs: request.logprobs || undefined,
-    top_logprobs: request.topLogprobs,
-    user: request.user,
-    metadata: request.metadata,
-  }
-  const dropped = Object.entries(unknown)
-    .filter(([, value]) => value !== undefined)
-    .map(([name]) => name)
-  return [...dropped, ...Object.keys(request.extra.fields).filter(name => !ownFields.has(name))]
+  return [
+    ...namesOfSet(request, unknownProperties),
+    ...Object.keys(request.extra.fields).filter(name => !ownFields.has(name)),
+  ]
 }
 
 /** Converse's own fields in the request. Throws `unprocessable` for one that is no object. */

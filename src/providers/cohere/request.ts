@@ -1,4 +1,6 @@
 /** A chat request as the body of Cohere's `/v2/chat` (docs.cohere.com/reference/chat). */
+import { namesOfSet } from '../../core/chat-fields.ts'
+import type { CarriedProperty } from '../../core/chat-fields.ts'
 import type { ChatRequest, ReasoningEffort, Tool } from '../../core/chat.ts'
 import { unprocessable } from '../../core/errors.ts'
 import type { Target, TranslatedCall } from '../../core/provider.ts'
@@ -47,18 +49,18 @@ function ownDocuments(value: unknown): unknown[] {
   ])
 }
 
+const unknownProperties: readonly CarriedProperty[] = [
+  'choices',
+  'logitBias',
+  'topLogprobs',
+  'parallelToolCalls',
+  'user',
+  'metadata',
+  'serviceTier',
+]
+
 function droppedFields(request: ChatRequest): string[] {
-  const unknown = {
-    n: (request.choices ?? 1) > 1 || undefined,
-    logit_bias: request.logitBias,
-    top_logprobs: request.topLogprobs,
-    // The model decides about parallel calls; `true` asks for nothing else, only `false` is lost.
-    parallel_tool_calls: request.parallelToolCalls === false || undefined,
-    user: request.user,
-    metadata: request.metadata,
-    service_tier: request.serviceTier === 'auto' ? undefined : request.serviceTier,
-  }
-  const dropped = Object.keys(unknown).filter(name => unknown[name as keyof typeof unknown] !== undefined)
+  const dropped = namesOfSet(request, unknownProperties)
   if (request.tools?.some(tool => tool.cache)) dropped.push('cache_control')
   return [...dropped, ...Object.keys(request.extra.fields).filter(name => !ownFields.has(name))]
 }

@@ -12,7 +12,7 @@ import { readSignature, skipSignatureCheck } from './signature.ts'
 interface Conversation {
   readonly systemInstruction: Json | undefined
   readonly contents: readonly Json[]
-  /** Fields of messages that Gemini lacks, by OpenAI's names. */
+  /** Json of messages that Gemini lacks, by OpenAI's names. */
   readonly dropped: readonly string[]
 }
 

@@ -33,31 +33,8 @@ function head(target: Target, action: string): CallHead {
 const generateHead = (target: Target, stream: boolean): CallHead =>
   head(target, stream ? 'streamGenerateContent?alt=sse' : 'generateContent')
 
-/** Supported parameters of chat by OpenAI's names; Vertex AI has the same. */
-export const geminiChatParams: readonly string[] = [
-  'messages',
-  'model',
-  'max_tokens',
-  'max_completion_tokens',
-  'temperature',
-  'top_p',
-  'top_k',
-  'n',
-  'stop',
-  'seed',
-  'stream',
-  'stream_options',
-  'presence_penalty',
-  'frequency_penalty',
-  'logprobs',
-  'top_logprobs',
-  'tools',
-  'tool_choice',
-  'functions',
-  'function_call',
-  'response_format',
-  'reasoning_effort',
-  'thinking',
+/** Fields of chat beside those of the hub; on Vertex AI too. */
+export const geminiChatExtras: readonly string[] = [
   'modalities',
   'audio',
   'web_search_options',
@@ -115,5 +92,5 @@ export const gemini: Provider = {
     result: speechResult,
   },
   fault: googleFault,
-  chatParams: geminiChatParams,
+  chatExtras: geminiChatExtras,
 }

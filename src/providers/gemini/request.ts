@@ -1,4 +1,6 @@
 /** A chat request as the body of Gemini's `generateContent` (ai.google.dev/api/generate-content). */
+import { namesOfSet } from '../../core/chat-fields.ts'
+import type { CarriedProperty } from '../../core/chat-fields.ts'
 import type { ChatRequest, Tool } from '../../core/chat.ts'
 import type { Target } from '../../core/provider.ts'
 import { isObject, listOf, textOf } from '../../lib/json/json-values.ts'
@@ -47,18 +49,17 @@ export function generateBody(request: ChatRequest, target: Target, host: HostFea
   return { body, dropped: [...new Set(dropped)] }
 }
 
+const unknownProperties: readonly CarriedProperty[] = ['logitBias', 'user', 'metadata', 'serviceTier']
+
 function droppedFields(request: ChatRequest): string[] {
+  // Gemini calls in parallel when it likes.
+  const dropped = namesOfSet(request, request.tools ? [...unknownProperties, 'parallelToolCalls'] : unknownProperties)
   const unknown = {
-    logit_bias: request.logitBias,
-    user: request.user,
-    metadata: request.metadata,
-    service_tier: request.serviceTier === 'auto' ? undefined : request.serviceTier,
-    // Gemini decides about parallel calls itself: only `false` is lost.
-    parallel_tool_calls: request.parallelToolCalls === false && request.tools ? false : undefined,
     'tools.function.strict': request.tools?.some(tool => tool.strict === true) || undefined,
     cache_control: request.tools?.find(tool => tool.cache)?.cache,
   }
-  return Object.entries(unknown).flatMap(([name, value]) => (value === undefined ? [] : [name]))
+  for (const [name, value] of Object.entries(unknown)) if (value !== undefined) dropped.push(name)
+  return dropped
 }
 
 function generationConfig(request: ChatRequest, model: GeminiModel, dropped: string[]): Json {

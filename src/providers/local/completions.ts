@@ -63,7 +63,7 @@ function promptsOf(prompt: unknown): unknown[] {
 const promptText = (prompt: unknown): string => (Array.isArray(prompt) ? prompt.join(' ') : String(prompt))
 
 /**
- * Fields that would change the answer. In calls they are dropped or refused earlier; the lines of a batch arrive here
+ * Json that would change the answer. In calls they are dropped or refused earlier; the lines of a batch arrive here
  * unchecked.
  */
 function refuseUnsupported(body: Json): void {

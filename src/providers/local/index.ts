@@ -2,6 +2,7 @@
  * The built-in provider: no key, no network, no model. It answers in OpenAI's wire format, so that a first call works
  * without any configuration. The names of its models say that they are simulated.
  */
+import { chatFields } from '../../core/chat-fields.ts'
 import type { ModelMode } from '../../core/deployment.ts'
 import type { ForwardQuirks, InProcessAnswer, InProcessFile, Provider } from '../../core/provider.ts'
 import type { CallHead } from '../../core/transport.ts'
@@ -10,7 +11,7 @@ import { answerChat, splitTokens } from './chat.ts'
 import type { LocalAnswer, LocalChoice } from './chat.ts'
 import { generalFault } from '../fault.ts'
 import { embeddingsAdapter } from '../openai-compatible/embeddings.ts'
-import { chatAdapter, openaiChatParams } from '../openai-compatible/index.ts'
+import { chatAdapter } from '../openai-compatible/index.ts'
 import { answerCompletion } from './completions.ts'
 import { answerEmbeddings } from './embeddings.ts'
 import { answerImages } from './images.ts'
@@ -128,8 +129,8 @@ const operations: Readonly<Record<string, (body: Json, files: readonly InProcess
   rerank: body => json(answerRerank(body as unknown as Parameters<typeof answerRerank>[0])),
 }
 
-/** Supported parameters of chat. */
-const chatParams = [
+/** Parameters of chat that have an effect here. */
+const understood: ReadonlySet<string> = new Set([
   'messages',
   'model',
   'max_tokens',
@@ -147,18 +148,14 @@ const chatParams = [
   'function_call',
   'logprobs',
   'top_logprobs',
-]
+])
 
 /**
- * Fields of OpenAI's operations that have no effect here and are therefore reported as dropped. The list applies to all
+ * Json of OpenAI's operations that have no effect here and are therefore reported as dropped. The list applies to all
  * operations, so it holds no name that is ignored by one and used by another (`prompt`), or required (`voice`).
  */
 const ignored = [
-  ...openaiChatParams.filter(name => !chatParams.includes(name)),
-  'top_k',
-  'reasoning',
-  'thinking',
-  'chat_template_kwargs',
+  ...chatFields.map(field => field.name).filter(name => !understood.has(name)),
   'moderation',
   'prompt_cache_options',
   'prompt_cache_retention',
@@ -217,5 +214,4 @@ export const local: Provider = {
   },
   files: { head: (_target, path) => headOf(path.slice(1)) },
   fault: generalFault,
-  chatParams,
 }

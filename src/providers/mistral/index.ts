@@ -7,9 +7,8 @@ import type { CallHead } from '../../core/transport.ts'
 import { generalFault } from '../fault.ts'
 import { embeddingsAdapter } from '../openai-compatible/embeddings.ts'
 import { compatibleHead } from '../openai-compatible/head.ts'
-import { chatParams } from '../openai-compatible/index.ts'
 import { chatReader, chatResult, isDone } from '../openai-compatible/read.ts'
-import { isFillInTheMiddle, mistralBody, refusedFields } from './request.ts'
+import { isFillInTheMiddle, mistralBody } from './request.ts'
 import { moderationsBody, moderationsResult } from './moderations.ts'
 
 const embeddingsHead = (target: Target): CallHead => compatibleHead(target, 'openai-embeddings')
@@ -54,5 +53,5 @@ export const mistral: Provider = {
     result: moderationsResult,
   },
   fault,
-  chatParams: [...chatParams.filter(param => !refusedFields.includes(param)), 'prediction', 'prompt_cache_key'],
+  chatExtras: ['prediction', 'prompt_cache_key'],
 }

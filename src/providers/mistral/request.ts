@@ -10,7 +10,7 @@ import { mistralMessages } from './messages.ts'
 type Body = Omit<TranslatedCall, 'head'>
 
 /** OpenAI's fields that Mistral lacks; unknown fields are answered with 422. */
-export const refusedFields = [
+const refusedFields = [
   'logit_bias',
   'logprobs',
   'top_logprobs',

@@ -1,4 +1,6 @@
 /** A chat request as the body of Ollama's `/api/chat` (Ollama's docs/api.md, docs/openapi.yaml, docs/modelfile.md). */
+import { namesOfSet } from '../../core/chat-fields.ts'
+import type { CarriedProperty } from '../../core/chat-fields.ts'
 import type { ChatRequest, Message, Part, ReasoningEffort, Tool } from '../../core/chat.ts'
 import { GatewayError, unprocessable } from '../../core/errors.ts'
 import type { Target, TranslatedCall } from '../../core/provider.ts'
@@ -53,21 +55,26 @@ export function chatBody(request: ChatRequest, target: Target): Omit<TranslatedC
   return { body, dropped: [...new Set(dropped)] }
 }
 
+const unknownProperties: readonly CarriedProperty[] = [
+  'choices',
+  'logitBias',
+  'parallelToolCalls',
+  'user',
+  'metadata',
+  'serviceTier',
+]
+const forcedUnknownProperties: readonly CarriedProperty[] = ['toolChoice', ...unknownProperties]
+
 function droppedFields(request: ChatRequest): string[] {
   const { toolChoice: choice } = request
+  // A call cannot be forced; `none` is kept by offering no tools.
+  const isForced = choice === 'required' || typeof choice === 'object'
+  const dropped = namesOfSet(request, isForced ? forcedUnknownProperties : unknownProperties)
   const unknown = {
-    n: (request.choices ?? 1) > 1 || undefined,
-    logit_bias: request.logitBias,
-    // A call cannot be forced; for `none` no tools are sent.
-    tool_choice: choice === 'required' || typeof choice === 'object' || undefined,
-    parallel_tool_calls: request.parallelToolCalls === false || undefined,
-    user: request.user,
-    metadata: request.metadata,
-    service_tier: request.serviceTier === 'auto' ? undefined : request.serviceTier,
     'reasoning.budget_tokens': request.reasoning?.budgetTokens,
     'tools.function.strict': request.tools?.some(one => one.strict === true) || undefined,
   }
-  const dropped = Object.keys(unknown).filter(name => unknown[name as keyof typeof unknown] !== undefined)
+  for (const [name, value] of Object.entries(unknown)) if (value !== undefined) dropped.push(name)
   if (request.tools?.some(one => one.cache)) dropped.push('cache_control')
   const carried = (name: string) => name === 'options' || ownFields.has(name) || ownOptions.has(name)
   return [...dropped, ...Object.keys(request.extra.fields).filter(name => !carried(name))]

@@ -1,4 +1,5 @@
 /** Turns one row of the catalogue into a provider. */
+import { newestChatFields } from '../../core/chat-fields.ts'
 import type { ChatAdapter, Dialect, MakeHead, Provider, Target } from '../../core/provider.ts'
 import { generalFault } from '../fault.ts'
 import { embeddingsAdapter } from './embeddings.ts'
@@ -8,49 +9,6 @@ import { chatReader, chatResult, isDone } from './read.ts'
 import { chatBody } from './request.ts'
 import { rerankAdapter } from './rerank.ts'
 import type { CompatibleRow } from './row.ts'
-
-/** Parameters of OpenAI's chat that compatible hosts are assumed to support. */
-export const chatParams = [
-  'messages',
-  'model',
-  'frequency_penalty',
-  'logit_bias',
-  'logprobs',
-  'top_logprobs',
-  'max_tokens',
-  'max_completion_tokens',
-  'n',
-  'presence_penalty',
-  'response_format',
-  'seed',
-  'service_tier',
-  'stop',
-  'stream',
-  'stream_options',
-  'temperature',
-  'top_p',
-  'tools',
-  'tool_choice',
-  'parallel_tool_calls',
-  'functions',
-  'function_call',
-  'user',
-  'metadata',
-  'reasoning_effort',
-]
-
-/** Also the parameters that only OpenAI's own hosts are known to support; to other hosts they are forwarded as well. */
-export const openaiChatParams = [
-  ...chatParams,
-  'modalities',
-  'audio',
-  'prediction',
-  'store',
-  'verbosity',
-  'web_search_options',
-  'prompt_cache_key',
-  'safety_identifier',
-]
 
 /**
  * The provider of a catalogue row; `name` = the row's key. Dialects of the row are forwarded; the adapters serve
@@ -69,16 +27,11 @@ export function openaiCompatible(name: string, row: CompatibleRow): Provider {
     ...(row.rerank && { rerank: rerankAdapter(headMaker('jina-rerank'), row.rerank) }),
     ...(row.files && { files: { head: headAt } }),
     fault: generalFault,
-    chatParams: row.chat === false ? [] : paramsOf(row),
+    ...(row.newestParams && { chatExtras: newestChatFields }),
   }
 }
 
-function paramsOf({ newestParams, topK, quirks }: CompatibleRow): string[] {
-  const params = [...(newestParams ? openaiChatParams : chatParams), ...(topK ? ['top_k'] : [])]
-  return params.filter(param => !quirks?.drop?.includes(param))
-}
-
-/** Chat in OpenAI's dialect, for clients of other dialects. */
+/** Chat in OpenAI's words, for clients of other dialects. */
 export function chatAdapter(row: CompatibleRow, head: MakeHead): ChatAdapter {
   return {
     request: (request, target) => ({ head: head(target, request.stream), ...chatBody(request, target, row) }),

@@ -62,7 +62,7 @@ describe('dialects', () => {
   })
 
   test('a host without chat has none', () => {
-    expect(provider('jina_ai')).toMatchObject({ chatParams: [], defaultBaseUrl: 'https://api.jina.ai/v1' })
+    expect(provider('jina_ai')).toMatchObject({ defaultBaseUrl: 'https://api.jina.ai/v1' })
     expect(provider('jina_ai').chat).toBeUndefined()
   })
 })

@@ -1,4 +1,5 @@
 /** A chat request in OpenAI's dialect (API reference, "Create chat completion"). */
+import { carriedFields } from '../../core/chat-fields.ts'
 import type { ChatRequest, Message, Part, ResponseFormat, Source, Tool } from '../../core/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Target, TranslatedCall } from '../../core/provider.ts'
@@ -27,36 +28,29 @@ export function chatFields(
   if (request.extra.format === 'openai-chat')
     for (const [name, value] of Object.entries(request.extra.fields)) set(name, value)
   else dropped.push(...Object.keys(request.extra.fields))
-  set(row.maxTokensField ?? 'max_tokens', request.maxOutputTokens)
-  set('temperature', request.temperature)
-  set('top_p', request.topP)
-  if (request.topK !== undefined) {
-    if (row.topK) set('top_k', request.topK)
-    else dropped.push('top_k')
+  for (const { name, property } of carriedFields) {
+    if (request[property] === undefined) continue
+    const write = writers[property]
+    const value = write ? write(request) : request[property]
+    if (property === 'maxOutputTokens') set(row.maxTokensField ?? name, value)
+    else if (property === 'topK' && !row.topK) dropped.push(name)
+    else set(name, value)
   }
-  set('n', request.choices)
-  set('stop', request.stop)
-  set('seed', request.seed)
-  set('frequency_penalty', request.frequencyPenalty)
-  set('presence_penalty', request.presencePenalty)
-  set('logit_bias', request.logitBias)
-  set('logprobs', request.logprobs)
-  set('top_logprobs', request.topLogprobs)
-  set('tools', request.tools?.map(tool))
-  set('tool_choice', toolChoice(request))
-  set('parallel_tool_calls', request.parallelToolCalls)
-  set('response_format', request.responseFormat && responseFormat(request.responseFormat))
-  set('reasoning_effort', request.reasoning?.effort)
   dropped.push(...unsaidReasoning(request))
-  set('user', request.user)
-  set('metadata', request.metadata)
-  set('service_tier', request.serviceTier)
   if (usesCacheControl(request)) dropped.push('cache_control')
   if (request.stream) {
     body.stream = true
     if (row.quirks?.streamOptions !== false) body.stream_options = { include_usage: true }
   }
   return { fields: body, dropped }
+}
+
+/** The values of properties that have another form in OpenAI's dialect. */
+const writers: { readonly [Property in keyof ChatRequest]?: (request: ChatRequest) => unknown } = {
+  tools: ({ tools }) => tools?.map(tool),
+  toolChoice,
+  responseFormat: ({ responseFormat: format }) => format && responseFormat(format),
+  reasoning: ({ reasoning }) => reasoning?.effort,
 }
 
 /** Only an effort can be expressed; a chat template's own switch is passed on in `extra`. */

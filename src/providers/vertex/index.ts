@@ -11,7 +11,7 @@ import { countResult } from '../gemini/count.ts'
 import { embeddingInput } from '../gemini/embeddings.ts'
 import { googleFault } from '../gemini/fault.ts'
 import { imagesBody, imagesResult, isImagen } from '../gemini/images.ts'
-import { geminiChatParams } from '../gemini/index.ts'
+import { geminiChatExtras } from '../gemini/index.ts'
 import { generateReader, generateResult } from '../gemini/read.ts'
 import { generateBody } from '../gemini/request.ts'
 import { speechBody, speechResult } from '../gemini/speech.ts'
@@ -109,5 +109,5 @@ export const vertex: Provider = {
   },
   authorization: vertexAuthorization,
   fault,
-  chatParams: [...geminiChatParams, 'parallel_tool_calls', 'user', 'service_tier'],
+  chatExtras: geminiChatExtras,
 }

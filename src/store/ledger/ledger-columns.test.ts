@@ -145,7 +145,7 @@ import { migrate } from './src/store/database/migrate.ts'
 import { openLedger } from './src/store/ledger/ledger.ts'
 import { recordLedger } from './src/policies/record-ledger.ts'
 import { spendLogs } from './src/endpoints/spend.ts'
-import { schemas } from './src/endpoints/openapi-schemas.ts'
+import { spendLogSchema } from './src/endpoints/spend.ts'
 import { systemClock as clock } from './src/lib/clock.ts'
 const [databaseUrl, journalDirectory] = process.argv.slice(-2)
 const database = await openDatabase(databaseUrl)
@@ -169,7 +169,7 @@ await ledger.close()
 const found = await database.sql.unsafe('select request_id, test_count, test_text from ledger order by request_id')
 const stored = [...found]
 await database.close()
-const { test_count, test_text } = schemas.SpendLog.properties
+const { test_count, test_text } = spendLogSchema.properties
 const api = JSON.parse(await new Response(answer.body).text()).data
   .map(({ request_id, test_count, test_text, status }) => ({ request_id, test_count, test_text, status }))
 process.stdout.write(JSON.stringify({ problems, stored, api, schema: { test_count, test_text } }))

@@ -298,9 +298,10 @@ test('a worker that dies is replaced, and what was appended meanwhile is stored'
   await until(() => workers.length === 2 && ledger.healthy)
   expect(await allRows(ledger)).toHaveLength(51)
   // Dead at the end, too: one more is started to bring the rows in.
+  const died = new Promise(resolve => workers[1]!.addEventListener('close', resolve))
   workers[1]!.terminate()
   record(ledger, exampleRow())
-  await Bun.sleep(20)
+  await died
   await ledger.close()
   expect([workers.length, storedRows(at).size]).toEqual([3, 52])
 }, 20_000)

@@ -64,14 +64,12 @@ class Window {
 }
 
 class Scope {
-  readonly requests: Window
-  readonly tokens: Window
+  requests: Window | undefined = undefined
+  tokens: Window | undefined = undefined
   parallel = 0
   usedMs: number
 
   constructor(nowMs: number) {
-    this.requests = new Window(nowMs)
-    this.tokens = new Window(nowMs)
     this.usedMs = nowMs
   }
 }
@@ -100,24 +98,27 @@ export class MemoryLimiter implements Limiter {
     if (nowMs - this.#sweptMs > sweepMs) this.#sweep(nowMs)
     const held: Scope[] = []
     for (const limits of scopes) {
-      const scope = this.#scope(limits.id, nowMs)
+      const scope = this.#scope(limits, nowMs)
       const refusal = refuse(scope, limits, { tokens, nowMs })
       if (refusal) return refusal
       held.push(scope)
     }
     for (const scope of held) {
-      scope.requests.add(1)
-      scope.tokens.add(tokens)
+      scope.requests?.add(1)
+      scope.tokens?.add(tokens)
       scope.parallel++
     }
     return new Taken({ limits: scopes, held, tokens, nowMs, clock: this.#clock })
   }
 
-  #scope(id: string, nowMs: number): Scope {
+  #scope({ id, requestsPerMinute, tokensPerMinute }: LimitScope, nowMs: number): Scope {
     let scope = this.#scopes.get(id)
     if (!scope) this.#scopes.set(id, (scope = new Scope(nowMs)))
-    scope.requests.advance(nowMs)
-    scope.tokens.advance(nowMs)
+    // A window takes 2 KB: none for what has no limit.
+    if (requestsPerMinute !== null) scope.requests ??= new Window(nowMs)
+    if (tokensPerMinute !== null) scope.tokens ??= new Window(nowMs)
+    scope.requests?.advance(nowMs)
+    scope.tokens?.advance(nowMs)
     scope.usedMs = nowMs
     return scope
   }
@@ -132,10 +133,11 @@ export class MemoryLimiter implements Limiter {
 
 function refuse(scope: Scope, limits: LimitScope, now: { tokens: number; nowMs: number }): Refusal | undefined {
   const { requestsPerMinute, tokensPerMinute, parallelRequests } = limits
-  if (requestsPerMinute !== null && scope.requests.total + 1 > requestsPerMinute)
-    return refusal(limits.id, 'requests', scope.requests, { limit: requestsPerMinute, room: 1, nowMs: now.nowMs })
-  if (tokensPerMinute !== null && scope.tokens.total + now.tokens > tokensPerMinute && scope.tokens.total > 0)
-    return refusal(limits.id, 'tokens', scope.tokens, { limit: tokensPerMinute, room: now.tokens, nowMs: now.nowMs })
+  const { requests, tokens } = scope
+  if (requests && requestsPerMinute !== null && requests.total + 1 > requestsPerMinute)
+    return refusal(limits.id, 'requests', requests, { limit: requestsPerMinute, room: 1, nowMs: now.nowMs })
+  if (tokens && tokensPerMinute !== null && tokens.total + now.tokens > tokensPerMinute && tokens.total > 0)
+    return refusal(limits.id, 'tokens', tokens, { limit: tokensPerMinute, room: now.tokens, nowMs: now.nowMs })
   if (parallelRequests !== null && scope.parallel + 1 > parallelRequests) {
     const state = { limit: parallelRequests, remaining: 0, resetMs: 1000 }
     return { allowed: false, scope: limits.id, kind: 'parallel_requests', state, retryAfterMs: 1000 }
@@ -176,10 +178,10 @@ class Taken {
   constructor(taking: Taking) {
     this.#taking = taking
     for (let at = 0; at < taking.limits.length; at++) {
-      const scope = taking.held[at]!
+      const { requests, tokens } = taking.held[at]!
       const { requestsPerMinute, tokensPerMinute } = taking.limits[at]!
-      if (requestsPerMinute !== null) this.requests = tighter(this.requests, requestsPerMinute, scope.requests)
-      if (tokensPerMinute !== null) this.tokens = tighter(this.tokens, tokensPerMinute, scope.tokens)
+      if (requests && requestsPerMinute !== null) this.requests = tighter(this.requests, requestsPerMinute, requests)
+      if (tokens && tokensPerMinute !== null) this.tokens = tighter(this.tokens, tokensPerMinute, tokens)
     }
   }
 
@@ -190,6 +192,7 @@ class Taken {
     const releasedMs = clock.monotonicMs()
     for (const scope of held) {
       scope.parallel--
+      if (!scope.tokens) continue
       scope.tokens.advance(releasedMs)
       if (tokensUsed > tokens) scope.tokens.add(tokensUsed - tokens)
       else scope.tokens.giveBack(tokens - tokensUsed, nowMs)

@@ -2,7 +2,7 @@
 import type { ChatEvent, FinishReason } from '../../../core/chat.ts'
 import { GatewayError } from '../../../core/errors.ts'
 import type { Usage } from '../../../core/usage.ts'
-import { annotation, imageObject, redactedBlock, thinkingBlock } from '../../common/answer-fields.ts'
+import { annotation, imageObject, redactedBlock, thinkingBlock } from '../answer-fields.ts'
 
 /** Sound in OpenAI's names; `expires_at` in seconds since 1970, 0 = unknown. */
 interface GatheredAudio {

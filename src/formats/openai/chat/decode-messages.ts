@@ -1,22 +1,10 @@
 /** Messages of an OpenAI body in the gateway's own words. Only for messages that passed the inspection. */
 import type { CacheControl, Message, Part, Role, Source } from '../../../core/chat.ts'
-import { unprocessable } from '../../../core/errors.ts'
-import type { GatewayError } from '../../../core/errors.ts'
+import { readCacheControl } from '../../common/cache-control.ts'
 import { isObject, shown } from '../../common/field-checks.ts'
 import type { Fields, Path } from '../../common/field-checks.ts'
-import { sourceOf } from '../../common/url-source.ts'
-
-/** A shape that is legal in the dialect, but that the gateway cannot carry to another vendor. */
-export function untranslatable(path: Path, what: string): GatewayError {
-  const msg = `${what}; choose a model whose upstream speaks this format itself, or leave it out`
-  return unprocessable([{ loc: ['body', ...path], msg, type: 'unsupported' }])
-}
-
-/** `cache_control` of Anthropic's API, which many clients put into OpenAI bodies; undefined = none. */
-export function readCache(value: unknown): CacheControl | undefined {
-  if (!isObject(value) || value.type !== 'ephemeral') return undefined
-  return value.ttl === '5m' || value.ttl === '1h' ? { type: 'ephemeral', ttl: value.ttl } : { type: 'ephemeral' }
-}
+import { untranslatable } from '../../common/untranslatable.ts'
+import { sourceOf } from '../url-source.ts'
 
 /** The messages in order. Throws `unprocessable` for a part that only this dialect knows. */
 export function decodeMessages(messages: readonly Fields[]): Message[] {
@@ -26,7 +14,7 @@ export function decodeMessages(messages: readonly Fields[]): Message[] {
 }
 
 function decodeMessage(message: Fields, at: number, functionCalls: Map<string, string>): Message {
-  const cache = readCache(message.cache_control)
+  const cache = readCacheControl(message.cache_control)
   switch (message.role) {
     case 'tool':
       return toolMessage(message, at, message.tool_call_id as string)
@@ -67,7 +55,7 @@ function cacheLast(parts: Part[], cache: CacheControl | undefined): Part[] {
 function toolMessage(message: Fields, at: number, callId: string): Message {
   const part: Part = { type: 'tool-result', callId, parts: decodeContent(message.content, at) }
   if (typeof message.name === 'string') part.name = message.name
-  const cache = readCache(message.cache_control)
+  const cache = readCacheControl(message.cache_control)
   if (cache) part.cache = cache
   return { role: 'tool', parts: [part] }
 }
@@ -103,7 +91,7 @@ function toolCall(call: Fields, path: Path): Part {
     name: call.function.name as string,
     arguments: call.function.arguments as string,
   }
-  const cache = readCache(call.cache_control)
+  const cache = readCacheControl(call.cache_control)
   if (cache) part.cache = cache
   return part
 }
@@ -136,7 +124,7 @@ function decodeContent(content: unknown, at: number): Part[] {
   return content.map((part: Fields, index) => {
     const path = ['messages', at, 'content', index]
     const decoded = decodePart(part, path)
-    const cache = readCache(part.cache_control)
+    const cache = readCacheControl(part.cache_control)
     if (cache && (decoded.type === 'text' || decoded.type === 'image' || decoded.type === 'document'))
       decoded.cache = cache
     return decoded

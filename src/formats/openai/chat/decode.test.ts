@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { GatewayError } from '../../../core/errors.ts'
 import { JsonBody } from '../../../lib/json/json-body.ts'
 import { openaiChat } from './index.ts'
-import { gatewayFields } from '../../common/field-checks.ts'
+import { gatewayFields } from '../../common/gateway-fields.ts'
 
 const decode = (fields: object) => {
   const body = JsonBody.read(
@@ -179,19 +179,19 @@ describe('decoding a chat body', () => {
     ])
   })
 
-  test('the old functions allow one call, which is no wish of the client that could be lost', () => {
+  test('the old functions allow one call, which the client did not ask for and cannot lose', () => {
     const functions = [{ name: 'f' }]
-    const wishes = (body: object) => {
+    const settings = (body: object) => {
       const { parallelToolCalls, understoodExtra } = decode(body)
       return [parallelToolCalls, understoodExtra]
     }
-    expect(wishes({ functions })).toEqual([false, ['parallel_tool_calls']])
-    expect(wishes({ functions, parallel_tool_calls: false })).toEqual([false, undefined])
-    expect(wishes({ functions, chat_template_kwargs: { thinking_mode: 'on' } })).toEqual([
+    expect(settings({ functions })).toEqual([false, ['parallel_tool_calls']])
+    expect(settings({ functions, parallel_tool_calls: false })).toEqual([false, undefined])
+    expect(settings({ functions, chat_template_kwargs: { thinking_mode: 'on' } })).toEqual([
       false,
       ['parallel_tool_calls', 'chat_template_kwargs'],
     ])
-    expect(wishes({ tools: [{ type: 'function', function: { name: 'f' } }], parallel_tool_calls: false })).toEqual([
+    expect(settings({ tools: [{ type: 'function', function: { name: 'f' } }], parallel_tool_calls: false })).toEqual([
       false,
       undefined,
     ])
@@ -290,7 +290,7 @@ describe('decoding a chat body', () => {
     expect(error.problems![0]!.loc).toEqual(['body', 'tools', 0, 'type'])
   })
 
-  test('response formats and reasoning wishes are understood in all spellings', () => {
+  test('response formats and reasoning settings are understood in all spellings', () => {
     expect(decode({ response_format: { type: 'json_object' } }).responseFormat).toEqual({
       type: 'json-object',
     })

@@ -1,10 +1,13 @@
 /** A chat request of OpenAI's dialect in the gateway's own words. */
 import type { ChatRequest, ReasoningEffort, ResponseFormat, Tool, ToolChoice } from '../../../core/chat.ts'
 import type { JsonBody } from '../../../lib/json/json-body.ts'
-import { isObject, parseChecked, shown, unknownFields } from '../../common/field-checks.ts'
+import { readCacheControl } from '../../common/cache-control.ts'
+import { isObject, parseChecked, shown } from '../../common/field-checks.ts'
 import type { Fields } from '../../common/field-checks.ts'
-import { decodeMessages, readCache, untranslatable } from './decode-messages.ts'
-import { chatChecks } from './inspect.ts'
+import { readFields } from '../../common/field-table.ts'
+import { untranslatable } from '../../common/untranslatable.ts'
+import { decodeMessages } from './decode-messages.ts'
+import { chatTable } from './fields.ts'
 
 /**
  * Marks requests that used `functions` instead of `tools`: their answers must say `function_call`.
@@ -21,52 +24,19 @@ export function usesLegacyFunctions(request: ChatRequest): boolean {
   return (request as MarkedRequest)[legacyFunctions] === true
 }
 
-const knownFields: ReadonlySet<string> = new Set([
-  'model',
-  'messages',
-  'stream',
-  'stream_options',
-  'n',
-  'max_tokens',
-  'max_completion_tokens',
-  'temperature',
-  'top_p',
-  'top_k',
-  'stop',
-  'seed',
-  'frequency_penalty',
-  'presence_penalty',
-  'logit_bias',
-  'logprobs',
-  'top_logprobs',
-  'tools',
-  'tool_choice',
-  'parallel_tool_calls',
-  'functions',
-  'function_call',
-  'response_format',
-  'reasoning_effort',
-  'reasoning',
-  'thinking',
-  'user',
-  'metadata',
-  'service_tier',
-])
-
-/** Throws `unprocessable` for what this dialect allows but no other vendor could be told. */
+/** Throws `unprocessable` for what this dialect allows and no other vendor has. */
 export function decodeChat(body: JsonBody): ChatRequest {
-  const fields = parseChecked(body, chatChecks)
+  const fields = parseChecked(body, chatTable.checks)
   const request: MarkedRequest = {
     model: typeof fields.model === 'string' ? fields.model : '',
     messages: decodeMessages(fields.messages as Fields[]),
     stream: fields.stream === true,
     includeUsage: includesUsage(fields),
-    extra: { format: 'openai-chat', fields: unknownFields(fields, knownFields) },
+    extra: { format: 'openai-chat', fields: {} },
   }
+  readFields(fields, chatTable, request, request.extra.fields)
   readSampling(fields, request)
-  if (typeof fields.logprobs === 'boolean') request.logprobs = fields.logprobs
   if (typeof fields.top_logprobs === 'number' && fields.logprobs === true) request.topLogprobs = fields.top_logprobs
-  if (typeof fields.service_tier === 'string') request.serviceTier = fields.service_tier
   const understood: string[] = []
   readTools(fields, request, understood)
   const format = responseFormat(fields.response_format)
@@ -81,45 +51,34 @@ export function decodeChat(body: JsonBody): ChatRequest {
   return request
 }
 
-/** `chat_template_kwargs.thinking_mode` (gateway API specification, rule 1); undefined = not said. */
+/** `chat_template_kwargs.thinking_mode` (gateway API specification, rule 1); undefined = absent. */
 function thinkingMode({ chat_template_kwargs: template }: Fields): boolean | undefined {
   const mode = isObject(template) ? template.thinking_mode : undefined
   return mode === 'on' || mode === 'off' ? mode === 'on' : undefined
 }
 
-/** The client wants the usage event: only asked for in a stream. */
+/** The client wants the usage event, which only streams have. */
 export function includesUsage(fields: Fields): boolean {
   return fields.stream === true && isObject(fields.stream_options) && fields.stream_options.include_usage === true
 }
 
-/** The fields that chat and text completions share. */
+/** The fields that chat and text completions share, and whose values the hub says in another way. */
 export function readSampling(fields: Fields, request: ChatRequest): void {
-  const limit = fields.max_completion_tokens ?? fields.max_tokens
-  if (typeof limit === 'number') request.maxOutputTokens = limit
-  if (typeof fields.n === 'number') request.choices = fields.n
-  if (typeof fields.temperature === 'number') request.temperature = fields.temperature
-  if (typeof fields.top_p === 'number') request.topP = fields.top_p
+  if (typeof fields.max_completion_tokens === 'number') request.maxOutputTokens = fields.max_completion_tokens
   // 0 and -1 are how other vendors say "off".
   if (typeof fields.top_k === 'number' && fields.top_k > 0) request.topK = fields.top_k
   if (typeof fields.stop === 'string') request.stop = [fields.stop]
   else if (Array.isArray(fields.stop) && fields.stop.length > 0) request.stop = fields.stop as string[]
-  if (typeof fields.seed === 'number') request.seed = fields.seed
-  if (typeof fields.frequency_penalty === 'number') request.frequencyPenalty = fields.frequency_penalty
-  if (typeof fields.presence_penalty === 'number') request.presencePenalty = fields.presence_penalty
-  if (isObject(fields.logit_bias)) request.logitBias = fields.logit_bias as Record<string, number>
-  if (typeof fields.user === 'string') request.user = fields.user
-  if (isObject(fields.metadata)) request.metadata = fields.metadata
 }
 
-/** `understood` gets what is wished here and was not asked for. */
+/** `understood` gets the names of settings that are set here and that the client did not send. */
 function readTools(fields: Fields, request: MarkedRequest, understood: string[]): void {
   const tools = ((fields.tools ?? []) as Fields[]).map(decodeTool)
   const functions = (fields.functions ?? []) as Fields[]
   for (const definition of functions) tools.push(functionTool(definition, definition))
-  if (typeof fields.parallel_tool_calls === 'boolean') request.parallelToolCalls = fields.parallel_tool_calls
   if (functions.length > 0 && fields.tools == null) {
     request[legacyFunctions] = true
-    // `function_call` has room for one. An upstream that cannot be told costs the client nothing: the answer keeps to one.
+    // `function_call` holds one call. An upstream without the setting is no loss: the answer keeps to one call.
     request.parallelToolCalls = false
     if (typeof fields.parallel_tool_calls !== 'boolean') understood.push('parallel_tool_calls')
   }
@@ -140,7 +99,7 @@ function functionTool(definition: Fields, carrier: Fields): Tool {
   if (typeof definition.description === 'string') tool.description = definition.description
   if (isObject(definition.parameters)) tool.parameters = definition.parameters
   if (typeof definition.strict === 'boolean') tool.strict = definition.strict
-  const cache = readCache(carrier.cache_control ?? definition.cache_control)
+  const cache = readCacheControl(carrier.cache_control ?? definition.cache_control)
   if (cache) tool.cache = cache
   return tool
 }
@@ -192,7 +151,7 @@ function responseFormat(value: unknown): ResponseFormat | undefined {
   return format
 }
 
-/** Three spellings of one wish; the plainest (`reasoning_effort`) wins where they differ. */
+/** Three spellings of one setting; `reasoning_effort` counts where they differ. */
 function readReasoning(fields: Fields): ChatRequest['reasoning'] {
   const reasoning = isObject(fields.reasoning) ? fields.reasoning : {}
   const thinking = isObject(fields.thinking) ? fields.thinking : {}

@@ -49,7 +49,7 @@ describe('encoding a whole chat answer', () => {
     expect(readOpenaiUsage(body.usage)).toEqual(usage)
   })
 
-  test('an answer nobody counted has no usage instead of zeros', () => {
+  test('an answer without counts has no usage instead of zeros', () => {
     expect(encode([start, done])).not.toHaveProperty('usage')
   })
 
@@ -98,7 +98,7 @@ describe('encoding a whole chat answer', () => {
     ])
   })
 
-  test('thinking that nobody signed keeps its place before hidden thinking', () => {
+  test('unsigned thinking keeps its place before hidden thinking', () => {
     const { message } = encode([
       start,
       { type: 'reasoning', choice: 0, text: 'a' },
@@ -111,7 +111,7 @@ describe('encoding a whole chat answer', () => {
     ])
   })
 
-  test('choices and calls are sorted whatever order the upstream chose', () => {
+  test('choices and calls are sorted, in any order of the upstream', () => {
     const body = encode([
       start,
       { type: 'text', choice: 1, text: 'b' },

@@ -3,7 +3,8 @@ import type { ChatEvent, ChatRequest } from '../../../core/chat.ts'
 import { gather } from './answer.ts'
 import type { GatheredChoice } from './answer.ts'
 import { usesLegacyFunctions } from './decode.ts'
-import { answerId, createdOr, finishReason, usageObject } from '../../common/answer-fields.ts'
+import { answerId } from '../../common/answer-id.ts'
+import { createdOr, finishReason, usageObject } from '../answer-fields.ts'
 
 /** `model` is the public name. Throws the answer's own error; `upstream-broken` when a choice never ended. */
 export function encodeChat(events: readonly ChatEvent[], model: string, request: ChatRequest): object {
@@ -28,16 +29,16 @@ export function encodeChat(events: readonly ChatEvent[], model: string, request:
 
 function message(choice: GatheredChoice, legacy: boolean): Record<string, unknown> {
   const calls = [...choice.calls.entries()].sort(([a], [b]) => a - b).map(([, call]) => call)
-  const silent = calls.length > 0 || choice.refusal !== '' || choice.audio !== undefined
+  const hasOther = calls.length > 0 || choice.refusal !== '' || choice.audio !== undefined
   const result: Record<string, unknown> = {
     role: 'assistant',
-    content: choice.text === '' && silent ? null : choice.text,
+    content: choice.text === '' && hasOther ? null : choice.text,
     refusal: choice.refusal === '' ? null : choice.refusal,
   }
   if (choice.annotations.length > 0) result.annotations = choice.annotations
   if (choice.citations.length > 0) result.citations = choice.citations
   if (choice.reasoning !== '') {
-    // Two names for one text: half of the clients read the one, half the other (research/ecosystem 1.1).
+    // Two names for one text: half of the clients read the one, half the other.
     result.reasoning_content = choice.reasoning
     result.reasoning = choice.reasoning
   }

@@ -54,7 +54,7 @@ function checkParts(parts: unknown[], at: number, problems: ProblemList): void {
   }
 }
 
-/** Types that are not known here are newer than this gateway: they pass, the upstream judges them. */
+/** Types that are not known here are newer than this gateway: they pass, and are left to the upstream. */
 function checkPart(part: Fields, path: Path, problems: ProblemList): void {
   switch (part.type) {
     case 'text':

@@ -134,7 +134,7 @@ const cases: [string, ChatEvent[], ChatRequest][] = [
     plain,
   ],
   [
-    'thinking that nobody signed around thinking that is hidden',
+    'unsigned thinking around thinking that is hidden',
     [
       start,
       { type: 'reasoning', choice: 0, text: 'open' },

@@ -2,18 +2,18 @@
 import type { ChatEvent, ChatRequest } from '../../../core/chat.ts'
 import type { EventWriter } from '../../../core/format.ts'
 import type { Usage } from '../../../core/usage.ts'
+import { answerId } from '../../common/answer-id.ts'
 import { openaiErrorEvent } from '../error.ts'
 import { usesLegacyFunctions } from './decode.ts'
 import {
   annotation,
-  answerId,
   createdOr,
   finishReason,
   imageObject,
   redactedBlock,
   thinkingBlock,
   usageObject,
-} from '../../common/answer-fields.ts'
+} from '../answer-fields.ts'
 
 /** What a stream remembers of a choice. */
 interface OpenChoice {
@@ -70,9 +70,9 @@ export class ChatWriter implements EventWriter {
     const choice = this.#current!
     switch (event.type) {
       case 'text':
-        return opened + this.#said(choice, `{"content":${JSON.stringify(event.text)}}`)
+        return opened + this.#delta(choice, `{"content":${JSON.stringify(event.text)}}`)
       case 'refusal':
-        return opened + this.#said(choice, `{"refusal":${JSON.stringify(event.text)}}`)
+        return opened + this.#delta(choice, `{"refusal":${JSON.stringify(event.text)}}`)
       case 'finish':
         return opened + this.#finish(choice, finishReason(event.reason, this.#legacy))
       case 'logprobs':
@@ -128,7 +128,7 @@ export class ChatWriter implements EventWriter {
     return `${choice.prefix}${delta},"logprobs":null,"finish_reason":null}${this.#tail}`
   }
 
-  #said(choice: OpenChoice, delta: string): string {
+  #delta(choice: OpenChoice, delta: string): string {
     if (choice.logprobs === '') {
       choice.uncovered = true
       return this.#chunk(choice, delta)
@@ -142,11 +142,11 @@ export class ChatWriter implements EventWriter {
   #logprobs(choice: OpenChoice, event: Extract<ChatEvent, { type: 'logprobs' }>): string {
     const json = JSON.stringify({ content: event.content ?? null, refusal: event.refusal ?? null })
     let out = ''
-    if (choice.logprobs !== '') out = this.#said(choice, '{}')
+    if (choice.logprobs !== '') out = this.#delta(choice, '{}')
     choice.logprobs = json
     if (!choice.uncovered) return out
     choice.uncovered = false
-    return out + this.#said(choice, '{}')
+    return out + this.#delta(choice, '{}')
   }
 
   #finish(choice: OpenChoice, reason: string): string {
@@ -176,7 +176,7 @@ export class ChatWriter implements EventWriter {
     return out
   }
 
-  /** Thinking that nobody signed, as a block of its own; empty when there is none. */
+  /** Unsigned thinking as a block of its own; empty when there is none. */
   #closeBlock(choice: OpenChoice): string {
     if (choice.block === '') return ''
     const { block } = choice

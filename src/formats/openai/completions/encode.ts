@@ -4,7 +4,8 @@ import type { EventWriter } from '../../../core/format.ts'
 import type { Usage } from '../../../core/usage.ts'
 import { gather } from '../chat/answer.ts'
 import { isObject } from '../../common/field-checks.ts'
-import { answerId, createdOr, finishReason, usageObject } from '../../common/answer-fields.ts'
+import { answerId } from '../../common/answer-id.ts'
+import { createdOr, finishReason, usageObject } from '../answer-fields.ts'
 import { openaiErrorEvent } from '../error.ts'
 
 /** A completion calls no tools; an answer that ended for a call simply ended. */
@@ -42,7 +43,7 @@ function legacyLogprobs(content: readonly unknown[], offset: number): { columns:
   return { columns, offset: at }
 }
 
-/** What stands before the text of a choice: its prompt, where the client asked for the echo. */
+/** What precedes the text of a choice: its prompt, where the client set `echo`. */
 function echoOf({ messages, series = [], choices = 1, extra }: ChatRequest, choice: number): string {
   if (extra.fields.echo !== true) return ''
   const prompt = [messages, ...series][Math.floor(choice / choices)] ?? []

@@ -80,7 +80,7 @@ describe('emulating a completion', () => {
     expect(decode({ prompt: Array<string>(64).fill('x'), n: 2 }).series).toHaveLength(63)
   })
 
-  test('a suffix goes along and must not get lost; an echo is not asked of anybody', () => {
+  test('a suffix goes along and must not get lost; an echo is made here', () => {
     expect(decode({ prompt: 'def f():', suffix: 'return x', echo: true, min_p: 1 })).toMatchObject({
       extra: { format: 'openai-completions', fields: { suffix: 'return x', echo: true, min_p: 1 } },
       essentialExtra: ['suffix'],

@@ -2,26 +2,20 @@
  * Text completions (OpenAI API reference, "Completions", legacy). Models that only chat emulate them: each prompt
  * becomes a conversation of one user message. What cannot be emulated is refused, never ignored.
  */
+import { sharedChatFields } from '../../../core/chat-fields.ts'
 import type { ChatRequest, Message } from '../../../core/chat.ts'
 import { GatewayError } from '../../../core/errors.ts'
+import * as type from '../../../core/fields.ts'
 import type { ChatFormat, Inspection } from '../../../core/format.ts'
 import type { JsonBody } from '../../../lib/json/json-body.ts'
-import {
-  booleanField,
-  checkFields,
-  integerBetween,
-  ProblemList,
-  readField,
-  sharedChecks,
-  stringField,
-  parseChecked,
-  textOf,
-  unknownFields,
-} from '../../common/field-checks.ts'
-import type { Check, Fields } from '../../common/field-checks.ts'
+import { checkFields, ProblemList, readField, parseChecked, textOf } from '../../common/field-checks.ts'
+import type { CheckedField, Fields } from '../../common/field-checks.ts'
+import { fieldTable, isGiven, readFields, withChecks } from '../../common/field-table.ts'
+import { overrideFields } from '../../common/gateway-fields.ts'
 import { includesUsage, readSampling } from '../chat/decode.ts'
+import { sharedChecks } from '../chat/fields.ts'
 import { checkStreamOptions } from '../chat/inspect.ts'
-import { checkTexts } from '../../common/texts.ts'
+import { checkTexts } from '../prompt-texts.ts'
 import { readOverrides } from '../../common/overrides.ts'
 import { CompletionsWriter, encodeCompletion } from './encode.ts'
 import { openaiErrorBody, openaiErrorEvent } from '../error.ts'
@@ -33,44 +27,25 @@ function checkPrompt(value: unknown, problems: ProblemList): void {
   checkTexts({ field: 'prompt', most: promptsMax, emptyAllowed: true }, value, problems)
 }
 
-const completionChecks: ReadonlyMap<string, Check> = new Map<string, Check>([
-  ...sharedChecks,
-  ['prompt', checkPrompt],
+const completionFields: readonly CheckedField<ChatRequest>[] = [
+  { name: 'model', schema: type.text },
+  { name: 'prompt', schema: type.anyOf(type.text, { type: 'array' }), required: true, check: checkPrompt },
   // 0 is legal here: with `echo` it scores the prompt.
-  ['max_tokens', integerBetween('max_tokens', 0)],
-  ['best_of', integerBetween('best_of', 0, 20)],
-  ['echo', booleanField('echo')],
-  ['logprobs', integerBetween('logprobs', 0, 20)],
-  ['suffix', stringField('suffix')],
-])
-
-const knownFields: ReadonlySet<string> = new Set([
-  'model',
-  'prompt',
-  'stream',
-  'stream_options',
-  'max_tokens',
-  'n',
-  'temperature',
-  'top_p',
-  'top_k',
-  'stop',
-  'seed',
-  'frequency_penalty',
-  'presence_penalty',
-  'logit_bias',
-  'logprobs',
-  'best_of',
-  'echo',
-  'suffix',
-  'user',
-  'metadata',
-])
+  { name: 'max_tokens', schema: type.integer(0), property: 'maxOutputTokens' },
+  ...withChecks(sharedChatFields, sharedChecks),
+  { name: 'top_k', schema: type.anything, property: 'topK', converted: true },
+  { name: 'best_of', schema: type.integer(0, 20) },
+  { name: 'echo', schema: type.boolean, description: 'true = the answer begins with the prompt.' },
+  { name: 'logprobs', schema: type.integer(0, 20) },
+  { name: 'suffix', schema: type.text },
+]
+/** In a large body the large fields wait for `decode`, which runs the same checks. */
+export const completionTable = fieldTable<ChatRequest>([...completionFields, ...overrideFields])
 
 function inspect(body: JsonBody): Inspection {
   const list = new ProblemList()
-  checkFields(body, completionChecks, list)
-  if (!body.has('prompt') || (body.sizeOf('prompt') <= 4 && readField(body, 'prompt') === null)) {
+  checkFields(body, completionTable.checks, list)
+  if (!isGiven(body, 'prompt')) {
     const remedy = body.has('messages') ? 'chat messages go to /v1/chat/completions' : 'send a string'
     list.add(['prompt'], `\`prompt\` is missing; ${remedy}`, 'missing')
   }
@@ -114,7 +89,7 @@ function refuseWhatCannotBeEmulated(fields: Fields): void {
 
 /** Without `max_tokens` the model's own limit holds: the old default of 16 cuts every chat short. */
 function decode(body: JsonBody): ChatRequest {
-  const fields = parseChecked(body, completionChecks)
+  const fields = parseChecked(body, completionTable.checks)
   refuseWhatCannotBeEmulated(fields)
   const [first, ...more] = promptTexts(fields.prompt, typeof fields.n === 'number' ? fields.n : 1).map(conversation)
   const request: ChatRequest = {
@@ -122,9 +97,10 @@ function decode(body: JsonBody): ChatRequest {
     messages: first!,
     stream: fields.stream === true,
     includeUsage: includesUsage(fields),
-    extra: { format: 'openai-completions', fields: unknownFields(fields, knownFields) },
+    extra: { format: 'openai-completions', fields: {} },
     ...(more.length > 0 && { series: more }),
   }
+  readFields(fields, completionTable, request, request.extra.fields)
   readSampling(fields, request)
   if (typeof fields.logprobs === 'number') {
     request.logprobs = true

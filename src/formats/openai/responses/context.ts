@@ -3,11 +3,11 @@ import type { ChatRequest } from '../../../core/chat.ts'
 import type { Fields } from '../../common/field-checks.ts'
 import { ToolNames } from './tools.ts'
 
-/** Goes with the request from `decode` to whoever writes its answer. */
+/** Goes with the request from `decode` to the writer of its answer. */
 export interface ResponsesContext {
   /** The client's body. */
   readonly fields: Fields
-  /** The client's tools behind the flat names that upstreams are told. */
+  /** The client's tools behind the flat names that upstreams get. */
   readonly names: ToolNames
 }
 

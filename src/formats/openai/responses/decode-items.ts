@@ -3,9 +3,9 @@ import type { Message, Part, Role, Source } from '../../../core/chat.ts'
 import { unprocessable } from '../../../core/errors.ts'
 import { isObject, shown } from '../../common/field-checks.ts'
 import type { Fields, Path } from '../../common/field-checks.ts'
-import { untranslatable } from '../chat/decode-messages.ts'
-import { sourceOf } from '../../common/url-source.ts'
-import { unseal } from './encrypted-reasoning.ts'
+import { untranslatable } from '../../common/untranslatable.ts'
+import { sourceOf } from '../url-source.ts'
+import { decodeProof } from './encrypted-reasoning.ts'
 import { customArguments } from './tools.ts'
 import type { ClientTool, ToolNames } from './tools.ts'
 
@@ -27,7 +27,7 @@ const vendorItems = new Set<unknown>([
   'mcp_call',
 ])
 
-/** The items in order; neighbours that the model wrote are one message. Throws `unprocessable` for what has no words here. */
+/** The items in order; adjacent ones of the model are one message. Throws `unprocessable` for what the hub lacks. */
 export function decodeItems(items: readonly Fields[], names: ToolNames): DecodedItems {
   const result: DecodedItems = { messages: [], dropped: [] }
   items.forEach((item, at) => decodeItem(result, item, { path: ['input', at], names }))
@@ -86,7 +86,7 @@ function addAssistant(result: DecodedItems, parts: Part[]): void {
 
 /** Thinking with a proof of ours goes back to its vendor whole; a foreign proof can only be left out. */
 function addReasoning(result: DecodedItems, item: Fields): void {
-  const proof = unseal(item.encrypted_content)
+  const proof = decodeProof(item.encrypted_content)
   const text = joined(item.content) || joined(item.summary)
   if (proof?.redacted !== undefined)
     return addAssistant(result, [{ type: 'reasoning', text: '', redacted: proof.redacted }])

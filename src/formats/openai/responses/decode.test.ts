@@ -125,7 +125,7 @@ describe('a Codex call', () => {
     expect(request.reasoning).toEqual({ effort: 'xhigh' })
   })
 
-  test('reports what nobody else could be told', () => {
+  test('reports what no other vendor has', () => {
     expect([...request.dropped!].sort()).toEqual(['text.verbosity', 'tools.format', 'tools.web_search'])
     expect(Object.keys(request.extra.fields).sort()).toEqual(['client_metadata', 'prompt_cache_key'])
   })

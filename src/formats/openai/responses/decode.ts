@@ -1,47 +1,21 @@
 /** A Responses request in the gateway's own words. */
 import type { ChatRequest, ReasoningEffort, ResponseFormat } from '../../../core/chat.ts'
 import type { JsonBody } from '../../../lib/json/json-body.ts'
-import { isObject, parseChecked, unknownFields } from '../../common/field-checks.ts'
+import { isObject, parseChecked } from '../../common/field-checks.ts'
 import type { Fields } from '../../common/field-checks.ts'
-import { untranslatable } from '../chat/decode-messages.ts'
+import { readFields } from '../../common/field-table.ts'
+import { untranslatable } from '../../common/untranslatable.ts'
 import { withContext } from './context.ts'
 import { decodeItems } from './decode-items.ts'
-import { objectOf, responsesChecks } from './inspect.ts'
+import { responsesTable } from './fields.ts'
+import { objectOf } from './inspect.ts'
 import { applyTools, readTools } from './tools.ts'
 
-/** Fields that the hub knows, or that the gateway itself fulfils. */
-const knownFields: ReadonlySet<string> = new Set([
-  'model',
-  'input',
-  'instructions',
-  'stream',
-  'stream_options',
-  'store',
-  'background',
-  'previous_response_id',
-  'conversation',
-  'include',
-  'tools',
-  'tool_choice',
-  'parallel_tool_calls',
-  'max_output_tokens',
-  'temperature',
-  'top_p',
-  'top_logprobs',
-  'text',
-  'reasoning',
-  'metadata',
-  'user',
-  'safety_identifier',
-  'service_tier',
-  'prompt',
-  'truncation',
-])
-const logprobsWish = 'message.output_text.logprobs'
+const logprobsInclude = 'message.output_text.logprobs'
 
-/** Throws `unprocessable` for what this dialect allows but no other vendor could be told. */
+/** Throws `unprocessable` for what this dialect allows and no other vendor has. */
 export function decodeResponses(body: JsonBody): ChatRequest {
-  const fields = parseChecked(body, responsesChecks)
+  const fields = parseChecked(body, responsesTable.checks)
   if (isObject(fields.prompt))
     throw untranslatable(['prompt'], 'a stored prompt is only known to the vendor that stores it')
   const items = itemsOf(fields.input)
@@ -54,10 +28,11 @@ export function decodeResponses(body: JsonBody): ChatRequest {
     messages,
     stream: fields.stream === true,
     includeUsage: true,
-    extra: { format: 'openai-responses', fields: unknownFields(fields, knownFields) },
+    extra: { format: 'openai-responses', fields: {} },
   }
   const lost = [...tools.dropped, ...dropped, ...readReasoning(fields, request), ...readText(fields, request)]
   if (fields.truncation === 'auto') lost.push('truncation')
+  readFields(fields, responsesTable, request, request.extra.fields)
   readSampling(fields, request)
   applyTools(request, tools, fields)
   if (lost.length > 0) request.dropped = [...new Set(lost)]
@@ -75,11 +50,8 @@ function additionalTools(item: Fields): Fields[] {
 }
 
 function readSampling(fields: Fields, request: ChatRequest): void {
-  if (typeof fields.max_output_tokens === 'number') request.maxOutputTokens = fields.max_output_tokens
-  if (typeof fields.temperature === 'number') request.temperature = fields.temperature
-  if (typeof fields.top_p === 'number') request.topP = fields.top_p
   const wanted = typeof fields.top_logprobs === 'number' ? fields.top_logprobs : 0
-  const included = Array.isArray(fields.include) && fields.include.includes(logprobsWish)
+  const included = Array.isArray(fields.include) && fields.include.includes(logprobsInclude)
   if (included || wanted > 0) request.logprobs = true
   if (wanted > 0) request.topLogprobs = wanted
   const user = fields.user ?? fields.safety_identifier
@@ -89,28 +61,28 @@ function readSampling(fields: Fields, request: ChatRequest): void {
     request.serviceTier = fields.service_tier
 }
 
-/** Summaries need no asking: whatever an upstream tells of its thinking is shown. */
+/** Summaries need no setting: all thinking that an upstream shows is passed on. */
 const knownReasoning = new Set(['effort', 'summary', 'generate_summary'])
 
-/** What could not be said. */
+/** The names of what the hub has no words for. */
 function readReasoning(fields: Fields, request: ChatRequest): string[] {
   const reasoning = objectOf(fields.reasoning)
   const { effort } = reasoning
   // The hub's highest step is OpenAI's next to highest.
   if (typeof effort === 'string')
     request.reasoning = { effort: effort === 'max' ? 'xhigh' : (effort as ReasoningEffort) }
-  return unsaid('reasoning', reasoning, knownReasoning)
+  return unknownKeys('reasoning', reasoning, knownReasoning)
 }
 
 function readText(fields: Fields, request: ChatRequest): string[] {
   const text = objectOf(fields.text)
   const format = responseFormat(text.format)
   if (format) request.responseFormat = format
-  // `medium` is what everyone does anyway.
-  return unsaid('text', text.verbosity === 'medium' ? { ...text, verbosity: null } : text, new Set(['format']))
+  // `medium` is every vendor's default.
+  return unknownKeys('text', text.verbosity === 'medium' ? { ...text, verbosity: null } : text, new Set(['format']))
 }
 
-function unsaid(field: string, value: Fields, known: ReadonlySet<string>): string[] {
+function unknownKeys(field: string, value: Fields, known: ReadonlySet<string>): string[] {
   return Object.keys(value)
     .filter(key => !known.has(key) && value[key] != null)
     .map(key => `${field}.${key}`)

@@ -1,6 +1,6 @@
 /**
  * Proofs of thinking inside `encrypted_content`. Other vendors sign their thinking, or hide it; the Responses
- * dialect has one opaque field that clients keep and send back. A prefix tells whose it is:
+ * dialect has one opaque field that clients keep and send back. A prefix says whose it is:
  *
  *     modelgate-signature-<signature of the thinking in `summary`>
  *     modelgate-redacted-<thinking that only its vendor can read>
@@ -9,7 +9,7 @@ const signaturePrefix = 'modelgate-signature-'
 const redactedPrefix = 'modelgate-redacted-'
 
 /** What every text of ours begins with: no other vendor could read it. */
-export const sealPrefix = 'modelgate-'
+export const ownPrefix = 'modelgate-'
 
 /** What a vendor wants back with its thinking; where both are given, `redacted` counts. */
 export interface Proof {
@@ -18,13 +18,13 @@ export interface Proof {
 }
 
 /** Undefined when there is nothing to prove. */
-export function seal({ signature, redacted }: Proof): string | undefined {
+export function encodeProof({ signature, redacted }: Proof): string | undefined {
   if (redacted !== undefined) return redactedPrefix + redacted
   return signature === undefined ? undefined : signaturePrefix + signature
 }
 
 /** Undefined = not one of ours. */
-export function unseal(text: unknown): Proof | undefined {
+export function decodeProof(text: unknown): Proof | undefined {
   if (typeof text !== 'string') return undefined
   if (text.startsWith(signaturePrefix)) return { signature: text.slice(signaturePrefix.length) }
   if (text.startsWith(redactedPrefix)) return { redacted: text.slice(redactedPrefix.length) }

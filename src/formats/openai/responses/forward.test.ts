@@ -63,11 +63,23 @@ describe('a whole answer', () => {
   })
 })
 
+const running = {
+  id: 'resp_up',
+  object: 'response',
+  model: 'up-1',
+  status: 'in_progress',
+  output: [],
+  usage: null,
+  previous_response_id: null,
+  error: null,
+}
 /** The example of the API reference ("Streaming"), shortened. */
 const whole = (type: string, sequence: number, more: object = {}) =>
-  `event: ${type}\ndata: ${JSON.stringify({ type, sequence_number: sequence, response: { id: 'resp_up', object: 'response', model: 'up-1', status: 'in_progress', output: [], usage: null, previous_response_id: null, error: null, ...more } })}\n\n`
+  `event: ${type}\ndata: ${JSON.stringify({ type, sequence_number: sequence, response: { ...running, ...more } })}\n\n`
 const delta = (text: string, sequence: number) =>
-  `event: response.output_text.delta\ndata: {"type":"response.output_text.delta","item_id":"msg_1","output_index":0,"content_index":0,"delta":${JSON.stringify(text)},"sequence_number":${sequence}}\n\n`
+  'event: response.output_text.delta\n' +
+  'data: {"type":"response.output_text.delta","item_id":"msg_1","output_index":0,"content_index":0,' +
+  `"delta":${JSON.stringify(text)},"sequence_number":${sequence}}\n\n`
 const usage = { input_tokens: 5, output_tokens: 2 }
 const completed = whole('response.completed', 4, { status: 'completed', usage })
 const opening = whole('response.created', 0) + whole('response.in_progress', 1)
@@ -137,7 +149,8 @@ describe('a stream', () => {
     const relay = relayOf()
     relay.push(
       Buffer.from(
-        'event: error\ndata: {"type":"error","code":"server_error","message":"boom","param":null,"sequence_number":0}\n\n',
+        'event: error\n' +
+          'data: {"type":"error","code":"server_error","message":"boom","param":null,"sequence_number":0}\n\n',
       ),
     )
     expect(relay.failure?.message).toBe('boom')

@@ -9,10 +9,10 @@ import { encodeResponse } from './encode.ts'
 import { responsesForward } from './forward.ts'
 import { inspectResponses } from './inspect.ts'
 import { responseError, sseEvent } from './response-object.ts'
-import { strictResponseSchema } from './strict.ts'
+import { strictResponseSchema } from './structured-output.ts'
 import { ResponsesWriter } from './writer.ts'
 
-/** The error event of a stream of which nothing is known; a writer that has begun tells more. */
+/** The error event of a stream that has not begun; a writer that has begun says more. */
 function errorEvent(error: GatewayError): string {
   const { code, message } = responseError(error)
   return sseEvent('error', JSON.stringify({ type: 'error', code, message, param: error.param, sequence_number: 0 }))
@@ -33,7 +33,7 @@ export const openaiResponses: ChatFormat = {
   forward: responsesForward,
 }
 
-/** `/v1/responses/input_tokens`: the provider's own counter, asked for a Responses body. */
+/** `/v1/responses/input_tokens`: the provider's own counter for a Responses body. */
 export const openaiInputTokens: UnaryFormat<'count-tokens'> = {
   dialect: 'openai-input-tokens',
   operation: 'count-tokens',

@@ -12,7 +12,7 @@ export function checkInput(value: unknown, problems: ProblemList): void {
   for (let at = 0; at < value.length && !problems.full; at++) checkItem(value[at], ['input', at], problems)
 }
 
-/** Types that are not known here pass: the upstream, or the translation, judges them. */
+/** Types that are not known here pass, and are left to the upstream or the translation. */
 function checkItem(item: unknown, path: Path, problems: ProblemList): void {
   if (!isObject(item)) return problems.wrong(path, 'an item (an object)', item)
   const { type } = item

@@ -1,8 +1,8 @@
-/** The items of an answer while they are being told: each knows its events and its final object. */
+/** The items of an answer while they are written: each makes its events and its final object. */
 import type { Fields } from '../../common/field-checks.ts'
 import { isObject } from '../../common/field-checks.ts'
-import { annotation } from '../../common/answer-fields.ts'
-import { seal } from './encrypted-reasoning.ts'
+import { annotation } from '../answer-fields.ts'
+import { encodeProof } from './encrypted-reasoning.ts'
 import type { Proof } from './encrypted-reasoning.ts'
 import { customInput } from './tools.ts'
 import type { ClientTool } from './tools.ts'
@@ -143,11 +143,11 @@ export class MessageItem extends Item {
     this.#open = undefined
     const at = `${this.where},"content_index":${this.#parts.length - 1}`
     const text = JSON.stringify(part.text)
-    const told =
+    const events =
       part.kind === 'refusal'
         ? send('response.refusal.done', `${at},"refusal":${text}`)
         : send('response.output_text.done', `${at},"text":${text},"logprobs":${JSON.stringify(part.logprobs)}`)
-    return told + send('response.content_part.done', `${at},"part":${JSON.stringify(contentPart(part))}`)
+    return events + send('response.content_part.done', `${at},"part":${JSON.stringify(contentPart(part))}`)
   }
 }
 
@@ -200,8 +200,8 @@ export class ReasoningItem extends Item {
   object(status: ItemStatus | 'in_progress'): Fields {
     const item: Fields = { id: this.id, type: 'reasoning', status, summary: [] }
     if (this.#text !== '') item.summary = [{ type: 'summary_text', text: this.#text }]
-    const sealed = this.proof && seal(this.proof)
-    if (sealed !== undefined) item.encrypted_content = sealed
+    const encrypted = this.proof && encodeProof(this.proof)
+    if (encrypted !== undefined) item.encrypted_content = encrypted
     return item
   }
 }
@@ -218,7 +218,7 @@ export class CallItem extends Item {
     this.#callId = callId
   }
 
-  /** The text of a custom tool is wrapped in JSON on its way here: it can only be told once it is whole. */
+  /** The text of a custom tool is wrapped in JSON on its way here: it is written once it is whole. */
   arguments(fragment: string, send: Send): string {
     if (fragment === '') return ''
     this.#arguments += fragment

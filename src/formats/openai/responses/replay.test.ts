@@ -62,40 +62,40 @@ const answers: [string, ChatEvent[]][] = [
 ]
 
 describe('a stored answer', () => {
-  test.each(answers)('%s: is told as it was the first time', async (_, events) => {
+  test.each(answers)('%s: is the same as the first time', async (_, events) => {
     const writer = openaiResponses.writer('m', request)
     const first =
       [{ type: 'start', id: 'u', model: 'u' } as ChatEvent, ...events].map(event => writer.write(event)).join('') +
       writer.end()
-    const told = read(first)
-    const stored = JSON.parse(JSON.stringify(told.at(-1)!.response)) as Json
+    const written = read(first)
+    const stored = JSON.parse(JSON.stringify(written.at(-1)!.response)) as Json
     expect(canReplay(stored)).toBe(true)
     const again = replayResponse(stored, -1)
-    expect(read(again)).toEqual(told)
+    expect(read(again)).toEqual(written)
     for (const event of read(again)) expectConforms('ResponseStreamEvent', event)
   })
 
   test('a client that was cut gets the rest, by the same numbers', () => {
     const writer = openaiResponses.writer('m', request)
-    const told = read(answers[0]![1].map(event => writer.write(event)).join('') + writer.end())
-    const stored = told.at(-1)!.response as Json
-    for (let after = -1; after <= told.length; after++)
-      expect(read(replayResponse(stored, after))).toEqual(told.slice(after + 1))
+    const events = read(answers[0]![1].map(event => writer.write(event)).join('') + writer.end())
+    const stored = events.at(-1)!.response as Json
+    for (let after = -1; after <= events.length; after++)
+      expect(read(replayResponse(stored, after))).toEqual(events.slice(after + 1))
   })
 
-  test('one that failed keeps what was said, and says why at its end', () => {
+  test('one that failed keeps its output, and says why at its end', () => {
     const writer = openaiResponses.writer('m', request)
     writer.write({ type: 'text', choice: 0, text: 'half' })
     const stored = read(writer.fail!(new GatewayError('upstream-broken', 'cut'))).at(-1)!.response as Json
-    const told = read(replayResponse(stored, -1))
-    expect([told[0]!.response.error, told.at(-1)]).toEqual([
+    const events = read(replayResponse(stored, -1))
+    expect([events[0]!.response.error, events.at(-1)]).toEqual([
       null,
-      { type: 'response.failed', sequence_number: told.length - 1, response: stored },
+      { type: 'response.failed', sequence_number: events.length - 1, response: stored },
     ])
-    expect(told.find(event => event.type === 'response.output_text.delta')!.delta).toBe('half')
+    expect(events.find(event => event.type === 'response.output_text.delta')!.delta).toBe('half')
   })
 
-  test("items of an upstream's own: hosted tools, open thinking, and what nobody knows", () => {
+  test("items of an upstream's own: hosted tools, open thinking, and unknown ones", () => {
     const output = [
       { id: 'ws_1', type: 'web_search_call', status: 'completed', action: { type: 'search', query: 'q' } },
       {
@@ -108,8 +108,8 @@ describe('a stored answer', () => {
       'no item',
       { type: 'new_thing' },
     ]
-    const told = read(replayResponse({ id: 'resp_1', status: 'completed', output }, -1))
-    expect(told.map(event => event.type)).toEqual([
+    const events = read(replayResponse({ id: 'resp_1', status: 'completed', output }, -1))
+    expect(events.map(event => event.type)).toEqual([
       'response.created',
       'response.in_progress',
       'response.output_item.added',
@@ -122,8 +122,8 @@ describe('a stored answer', () => {
       'response.output_item.done',
       'response.completed',
     ])
-    expect(told[2]!.item).toEqual({ ...(output[0] as object), status: 'in_progress' })
-    expect(told[4]!.item).toEqual({ id: 'rs_1', type: 'reasoning', summary: [], content: [] })
+    expect(events[2]!.item).toEqual({ ...(output[0] as object), status: 'in_progress' })
+    expect(events[4]!.item).toEqual({ id: 'rs_1', type: 'reasoning', summary: [], content: [] })
   })
 
   test('one that runs or was cancelled has no stream', () => {

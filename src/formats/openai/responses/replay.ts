@@ -1,6 +1,6 @@
 /**
- * A stored Response told once more as a stream (API reference, "Streaming events"): the events that a fresh stream has,
- * each text in one piece. Each time it is told, the numbers are the same: a client can go on where it was cut.
+ * A stored Response written once more as a stream (API reference, "Streaming events"): the events of a fresh stream,
+ * each text in one piece. The sequence numbers are the same each time: a client can go on where it was cut.
  */
 import { isObject } from '../../common/field-checks.ts'
 import type { Fields } from '../../common/field-checks.ts'
@@ -69,7 +69,7 @@ function* itemEvents(item: Fields, at: number): Generator<Event> {
   yield ['response.output_item.done', { output_index: at, item }]
 }
 
-/** As it stood before anything was told of it. */
+/** As it was before its first event. */
 function opened(item: Fields): Fields {
   const { encrypted_content: _proof, ...rest } = item
   const begun: Fields = item.type === 'reasoning' ? rest : { ...item }

@@ -3,7 +3,7 @@ import { GatewayError } from '../../../core/errors.ts'
 import type { FaultKind } from '../../../core/errors.ts'
 import { isObject } from '../../common/field-checks.ts'
 import type { Fields } from '../../common/field-checks.ts'
-import { createdOr } from '../../common/answer-fields.ts'
+import { createdOr } from '../answer-fields.ts'
 import { objectOf } from './inspect.ts'
 
 /** Random: upstreams repeat theirs, and stored answers are found by it. */
@@ -11,7 +11,7 @@ export function newResponseId(): string {
   return `resp_${crypto.randomUUID().replaceAll('-', '')}`
 }
 
-/** A response that has said nothing yet. `fields` = the client's body, which the object repeats. */
+/** A response without output yet. `fields` = the client's body, which the object repeats. */
 export function newResponse(id: string, model: string, fields: Fields): Fields {
   const reasoning = objectOf(fields.reasoning)
   const text = objectOf(fields.text)

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto'
 import type { ChatRequest, Tool, ToolChoice } from '../../../core/chat.ts'
 import { isObject, shown } from '../../common/field-checks.ts'
 import type { Fields } from '../../common/field-checks.ts'
-import { untranslatable } from '../chat/decode-messages.ts'
+import { untranslatable } from '../../common/untranslatable.ts'
 
 /** The tool of the client that a function stands for. */
 export interface ClientTool {
@@ -36,7 +36,7 @@ export class ToolNames {
     return name
   }
 
-  /** The client's tool behind a call; what nobody declared is a function of that name. */
+  /** The client's tool behind a call; an undeclared one is a function of that name. */
   find(name: string): ClientTool {
     return this.#tools.get(name) ?? { kind: 'function', name }
   }
@@ -110,7 +110,7 @@ function functionTool(definition: Fields, name: string, description: string): To
   return tool
 }
 
-/** The grammar cannot be enforced elsewhere; the model is at least told. */
+/** The grammar cannot be enforced elsewhere; the model gets it as a description. */
 function customTool(definition: Fields, name: string, description: string): Tool {
   const { format } = definition
   const grammar =

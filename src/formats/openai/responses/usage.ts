@@ -4,7 +4,7 @@ import { isInteger, isObject } from '../../common/field-checks.ts'
 
 const tokensMax = 1_000_000_000
 
-/** The dialect requires both details: a count that nobody reported is 0. */
+/** The dialect requires both details: a count that was not reported is 0. */
 export function usageObject(usage: Usage): Record<string, unknown> {
   return {
     input_tokens: usage.inputTokens,

@@ -1,5 +1,5 @@
 /**
- * An answer as the items of a Response, told event by event (API reference, "Streaming events"). A whole
+ * An answer as the items of a Response, written event by event (API reference, "Streaming events"). A whole
  * answer is built by the same steps: only its last state is then of interest.
  */
 import type { ChatEvent, ChatRequest, FinishReason, Source } from '../../../core/chat.ts'
@@ -7,7 +7,7 @@ import type { GatewayError } from '../../../core/errors.ts'
 import type { EventWriter } from '../../../core/format.ts'
 import type { Usage } from '../../../core/usage.ts'
 import type { Fields } from '../../common/field-checks.ts'
-import { createdOr } from '../../common/answer-fields.ts'
+import { createdOr } from '../answer-fields.ts'
 import { CallItem, MessageItem, ReasoningItem } from './items.ts'
 import type { ItemStatus, OpenItem } from './items.ts'
 import { contextOf } from './context.ts'
@@ -17,7 +17,7 @@ import { usageObject } from './usage.ts'
 
 type Of<T extends ChatEvent['type']> = Extract<ChatEvent, { type: T }>
 
-/** One instance a response, under an id of its own. `fail` gives what was told so far as `response.failed`. */
+/** One instance a response, under an id of its own. `fail` gives what was written so far as `response.failed`. */
 export class ResponsesWriter implements EventWriter {
   /** The answer so far; complete after `end`. */
   readonly response: Fields
@@ -27,7 +27,7 @@ export class ResponsesWriter implements EventWriter {
   readonly #hex: string
   #sequence = 0
   #begun = false
-  /** Message or thinking that is being told; calls may be open beside it. */
+  /** Message or thinking that is being written; calls may be open beside it. */
   #current: MessageItem | ReasoningItem | undefined
   readonly #calls = new Map<number, CallItem>()
   #items = 0
@@ -197,9 +197,9 @@ export class ResponsesWriter implements EventWriter {
   }
 
   #close(item: OpenItem, status: ItemStatus): string {
-    const told = item.close(status, this.#send)
+    const events = item.close(status, this.#send)
     this.#output[item.index] = item.object(status)
-    return told
+    return events
   }
 
   #closeAll(status: ItemStatus): string {

@@ -1,0 +1,86 @@
+/** The stream of a run's events (OpenAI API reference, "Assistants", "Streaming"). */
+import type { Answer } from '../core/answer.ts'
+import type { GatewayError } from '../core/errors.ts'
+import { atEndOfTick } from '../lib/end-of-tick.ts'
+import type { TickTask } from '../lib/end-of-tick.ts'
+import { openaiErrorBody } from '../formats/openai/error.ts'
+
+/** Unread bytes beyond which the stream is cut; the run itself continues. */
+const unreadBytesMax = 8 * 1024 * 1024
+/** In characters; longer pieces are sent before the end of the tick. */
+const pieceLengthMax = 64 * 1024
+const heartbeatMs = 15_000
+
+/** Sends one event of a run; does nothing when no client listens. */
+export type Emit = (event: string, data: object) => void
+
+/**
+ * The stream for one client. Its keep-alive timer runs from the start, so `end` must be called. After the client has
+ * left or the stream was cut, all methods do nothing.
+ */
+export class EventStream implements TickTask {
+  readonly #stream: ReadableStream<Uint8Array>
+  #controller!: ReadableStreamDefaultController<Uint8Array>
+  #open = true
+  /** Events of this tick of the event loop: one write for all of them. */
+  #pending = ''
+  /** An SSE comment, which clients ignore: proxies close connections on which nothing is sent. */
+  readonly #heartbeat = setInterval(() => this.#send(': keep-alive\n\n'), heartbeatMs)
+
+  constructor() {
+    this.#stream = new ReadableStream<Uint8Array>(
+      {
+        start: controller => {
+          this.#controller = controller
+        },
+        cancel: () => this.#stop(),
+      },
+      new ByteLengthQueuingStrategy({ highWaterMark: unreadBytesMax }),
+    )
+  }
+
+  readonly emit: Emit = (event, data) => this.#send(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`)
+
+  /** For a run that failed before its end could be stored. */
+  fail(error: GatewayError): void {
+    this.emit('error', openaiErrorBody(error))
+  }
+
+  end(): void {
+    this.#send('event: done\ndata: [DONE]\n\n')
+    this.endOfTick()
+    if (this.#open) this.#controller.close()
+    this.#stop()
+  }
+
+  answer(requestId: string): Answer {
+    const headers = {
+      'content-type': 'text/event-stream; charset=utf-8',
+      'cache-control': 'no-cache',
+      'x-request-id': requestId,
+    }
+    return { status: 200, headers, body: this.#stream }
+  }
+
+  /** Sends the pending events as one piece. */
+  endOfTick(): void {
+    if (!this.#open || this.#pending === '') return
+    this.#controller.enqueue(Buffer.from(this.#pending))
+    this.#pending = ''
+    if ((this.#controller.desiredSize ?? 0) > 0) return
+    this.#stop()
+    this.#controller.error(new Error('the client does not read the events of its run'))
+  }
+
+  #send(text: string): void {
+    if (!this.#open) return
+    if (this.#pending === '') atEndOfTick(this)
+    this.#pending += text
+    if (this.#pending.length > pieceLengthMax) this.endOfTick()
+  }
+
+  #stop(): void {
+    this.#open = false
+    clearInterval(this.#heartbeat)
+  }
+}

@@ -1,0 +1,197 @@
+/** The work on a run: one call of the model, until its answer has ended or it waits for the outputs of tools. */
+import type { Caller } from '../core/caller.ts'
+import type { Services } from '../core/endpoint.ts'
+import { GatewayError, toGatewayError } from '../core/errors.ts'
+import type { AssistantChange, AssistantObject } from '../core/ports.ts'
+import { nowS } from './objects.ts'
+import type { Json } from '../lib/json/json-values.ts'
+import { askModel, failureOfError, serverFailure } from './model-call.ts'
+import type { ModelAnswer, Origin } from './model-call.ts'
+import type { EventStream } from './event-stream.ts'
+import { promptOf } from './prompt.ts'
+import { endedBody, workId } from './run-object.ts'
+import type { Ending } from './run-object.ts'
+import { Turn } from './turn.ts'
+import type { TurnEnd, TurnObjects } from './turn.ts'
+
+/** How often a run is renewed in the store while it is worked on. */
+const renewalMs = 5000
+/** Waits before an answer is stored again: it was paid for, and the database may be unreachable for a moment. */
+const storeRetryMs = [250, 1000, 4000]
+
+/** What the work on a run needs once its request has been answered. */
+interface RunWork {
+  readonly services: Services
+  readonly caller: Caller
+  readonly origin: Origin
+  /** Queued. */
+  readonly run: AssistantObject
+  /** undefined = the client did not ask for a stream. */
+  readonly listener: EventStream | undefined
+}
+
+/** One of the limited number of runs at once, taken before the run is stored: what is stored can be worked on. */
+interface Reservation {
+  start(work: RunWork): void
+  release(): void
+}
+
+/** Throws `overloaded` when this process already works on as many runs as it may. */
+export function reserveWork(services: Services, run: AssistantObject): Reservation {
+  const decided = Promise.withResolvers<RunWork | undefined>()
+  const started = services.detached.start(workId(run), async signal => {
+    const work = await decided.promise
+    if (work) await execute(work, signal)
+  })
+  if (!started) throw new GatewayError('overloaded', 'too many runs go on already; try again later')
+  return { start: work => decided.resolve(work), release: () => decided.resolve(undefined) }
+}
+
+async function execute(work: RunWork, signal: AbortSignal): Promise<void> {
+  const { services, run, listener } = work
+  try {
+    await advance(work, signal)
+  } catch (thrown) {
+    const error = toGatewayError(thrown)
+    listener?.fail(error)
+    const failure = failureOfError(error)
+    const edit = (now: AssistantObject) =>
+      now.active ? { active: false, body: endedBody(now.body, failure, nowS(services)) } : undefined
+    // If this fails too, the run is ended when it is next read.
+    await services.assistants.change(run.id, edit).catch(() => {})
+  } finally {
+    listener?.end()
+  }
+}
+
+async function advance(work: RunWork, signal: AbortSignal): Promise<void> {
+  const { services, listener } = work
+  const run = await services.assistants.change(work.run.id, ({ active, body }) => {
+    if (!active || body.status !== 'queued') return undefined
+    return {
+      updatedAtMs: services.clock.epochMs(),
+      body: { ...body, status: 'in_progress', started_at: body.started_at ?? nowS(services) },
+    }
+  })
+  if (!run) return sendEnd(work)
+  listener?.emit('thread.run.in_progress', run.body)
+  const renewal = new Renewal(services, run)
+  const turn = new Turn(services, run, (event, data) => listener?.emit(event, data))
+  try {
+    const { end, dropped } = await answered({ ...work, run }, turn, signal)
+    await finish({ ...work, run }, turn, { end: renewal.expired ? { status: 'expired' } : end, dropped })
+  } finally {
+    renewal.stop()
+  }
+}
+
+/** Renews a run in the store, and ends its work when the run was cancelled, deleted, or takes too long. */
+class Renewal {
+  expired = false
+  readonly #timer: ReturnType<typeof setInterval>
+
+  constructor(services: Services, run: AssistantObject) {
+    const end = () => services.detached.cancel(workId(run))
+    const renew = async () => {
+      const nowMs = services.clock.epochMs()
+      this.expired ||= nowMs >= Number(run.body.expires_at) * 1000
+      if (this.expired) return end()
+      const status = await services.assistants.renew(run.id, nowMs)
+      if (status === undefined || status === 'cancelling') end()
+    }
+    // While the database is unreachable the run continues.
+    this.#timer = setInterval(() => void renew().catch(() => {}), renewalMs)
+  }
+
+  stop(): void {
+    clearInterval(this.#timer)
+  }
+}
+
+interface Answered {
+  readonly end: TurnEnd
+  readonly dropped: readonly string[]
+}
+
+async function answered(work: RunWork, turn: Turn, signal: AbortSignal): Promise<Answered> {
+  const { services, caller, origin, run, listener } = work
+  let asked: ModelAnswer
+  try {
+    const prompt = await promptOf(services, run, listener !== undefined)
+    if ('limit' in prompt) return { end: { status: 'incomplete', reason: prompt.limit }, dropped: [] }
+    asked = await askModel({ services, caller, origin, body: prompt.body, signal }, turn)
+  } catch (error) {
+    asked = { failure: failureOfError(error), dropped: [] }
+  }
+  const { dropped, failure } = asked
+  if (failure)
+    return { end: signal.aborted ? serverFailure('the gateway stopped while it worked on this run') : failure, dropped }
+  return { end: endOf(turn), dropped }
+}
+
+/** The end of a run whose answer is complete. */
+function endOf(turn: Turn): TurnEnd {
+  if (turn.finish === 'length') return { status: 'incomplete', reason: 'max_completion_tokens' }
+  if (turn.finish === 'content_filter')
+    return serverFailure('the answer was stopped by the content filter of the model')
+  return { status: turn.calls.length > 0 ? 'requires_action' : 'completed' }
+}
+
+/** Stores the turn's objects together with the run, then sends the events: an end is only reported once stored. */
+async function finish(work: RunWork, turn: Turn, { end, dropped }: Answered): Promise<void> {
+  const { services, run, listener } = work
+  let made: TurnObjects | undefined
+  const stored = await withRetries(() =>
+    services.assistants.change(run.id, now => {
+      if (!now.active) return undefined
+      const final: TurnEnd = now.body.status === 'cancelling' ? { status: 'cancelled' } : end
+      made = turn.end(final)
+      return { ...changeAtEnd(services, now, turn, final, dropped), put: made.put }
+    }),
+  )
+  if (!stored || !made) return sendEnd(work)
+  for (const [event, data] of made.events) listener?.emit(event, data)
+  listener?.emit(`thread.run.${String(stored.body.status)}`, stored.body)
+}
+
+function changeAtEnd(
+  services: Services,
+  run: AssistantObject,
+  turn: Turn,
+  end: TurnEnd,
+  dropped: readonly string[],
+): AssistantChange {
+  const body: Json = { ...run.body, usage: sum(run.body.usage as Json | null, turn.usage) }
+  // A field of this gateway: request fields that the model does not support.
+  if (dropped.length > 0)
+    body.dropped_params = [...new Set([...((run.body.dropped_params as string[] | undefined) ?? []), ...dropped])]
+  if (end.status === 'requires_action')
+    return {
+      updatedAtMs: services.clock.epochMs(),
+      body: { ...body, status: end.status, required_action: turn.requiredAction },
+    }
+  return { active: false, body: endedBody(body, end satisfies Ending, nowS(services)) }
+}
+
+function sum(one: Json | null, other: Json | null): Json | null {
+  if (!one || !other) return one ?? other
+  const names = ['prompt_tokens', 'completion_tokens', 'total_tokens']
+  return Object.fromEntries(names.map(name => [name, Number(one[name]) + Number(other[name])]))
+}
+
+async function withRetries<T>(work: () => Promise<T>): Promise<T> {
+  for (const waitMs of storeRetryMs) {
+    try {
+      return await work()
+    } catch {
+      await Bun.sleep(waitMs)
+    }
+  }
+  return work()
+}
+
+/** For a run that another request or process has ended or deleted. */
+async function sendEnd({ services, run, listener }: RunWork): Promise<void> {
+  const now = listener && (await services.assistants.find('run', run.id, null))
+  if (now) listener.emit(`thread.run.${String(now.body.status)}`, now.body)
+}

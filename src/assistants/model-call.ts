@@ -1,0 +1,141 @@
+/** The call of the model that a run makes: admitted, limited and recorded like every other call of its key. */
+import { randomUUIDv7 } from 'bun'
+import { toResponse } from '../core/answer.ts'
+import type { Caller } from '../core/caller.ts'
+import type { Services } from '../core/endpoint.ts'
+import type { HttpRequest } from '../core/request.ts'
+import { GatewayError } from '../core/errors.ts'
+import { internalRequest, SignalClient } from '../core/internal-request.ts'
+import { openaiChat } from '../formats/openai/chat/index.ts'
+import { frameSplitter } from '../lib/frames.ts'
+import type { Json } from '../lib/json/json-values.ts'
+import type { Ending } from './run-object.ts'
+import type { Turn } from './turn.ts'
+
+type Failure = Extract<Ending, { status: 'failed' }>
+
+/** Facts of the request that started a run, for the time after that request was answered. */
+export interface Origin {
+  readonly requestId: string
+  readonly path: string
+  readonly clientAddress: string
+  readonly userAgent: string
+}
+
+/** Copies, so that the request itself can be freed before its run ends. */
+export function originOf(request: HttpRequest): Origin {
+  const { id, headers, path, clientAddress } = request
+  return { requestId: id, path, clientAddress, userAgent: headers.get('user-agent') ?? '' }
+}
+
+/** One call of the model; `signal` ends it. */
+interface ModelRequest {
+  readonly services: Services
+  readonly caller: Caller
+  readonly origin: Origin
+  /** The body of a chat completion. */
+  readonly body: Json
+  readonly signal: AbortSignal
+}
+
+/** How the call ended; the answer itself is in the turn. */
+export interface ModelAnswer {
+  /** Absent = the answer is complete. */
+  readonly failure?: Failure
+  /** Names of request fields that the upstream does not support. */
+  readonly dropped: readonly string[]
+}
+
+/** Calls the model and adds its answer to the turn. */
+export async function askModel(asking: ModelRequest, turn: Turn): Promise<ModelAnswer> {
+  const { services, caller, body } = asking
+  const call = { format: openaiChat, route: '/v1/threads/{thread_id}/runs', stream: body.stream === true }
+  const response = toResponse(await services.callModel(requestOf(asking), caller, call))
+  const dropped = (response.headers.get(`${services.current.settings.headerPrefix}-dropped-params`) ?? '')
+    .split(',')
+    .filter(Boolean)
+  return { ...(await readAnswer(response, asking.signal, turn)), dropped: dropped.map(name => name.trim()) }
+}
+
+function requestOf({ origin, body, signal }: ModelRequest): HttpRequest {
+  const { path, clientAddress, userAgent } = origin
+  return internalRequest({
+    id: randomUUIDv7(),
+    path,
+    params: {},
+    query: new URLSearchParams(),
+    headers: new Headers({ 'content-type': 'application/json', 'user-agent': userAgent }),
+    bytes: Buffer.from(JSON.stringify(body)),
+    client: new SignalClient(signal, clientAddress),
+  })
+}
+
+async function readAnswer(response: Response, signal: AbortSignal, turn: Turn): Promise<{ failure?: Failure }> {
+  const isStream = (response.headers.get('content-type') ?? '').startsWith('text/event-stream')
+  if (response.status === 200 && isStream && response.body) return readStream(response.body, signal, turn)
+  const body = (await response.json()) as Json
+  if (response.status !== 200) return { failure: failureOf(response.status, body) }
+  addToTurn(body, turn)
+  return turn.finish === '' ? cut : {}
+}
+
+const cut = { failure: serverFailure('the answer of the model has no end') }
+
+/** `message` is shown to clients. */
+export function serverFailure(message: string): Failure {
+  return { status: 'failed', code: 'server_error', message }
+}
+
+/** The failure of a run for an HTTP status; runs have three codes. */
+function failureOf(status: number, body: Json): Failure {
+  const { message } = (body.error ?? {}) as Json
+  const code =
+    status === 429 ? 'rate_limit_exceeded' : [400, 413, 422].includes(status) ? 'invalid_prompt' : 'server_error'
+  return { status: 'failed', code, message: typeof message === 'string' ? message : 'the call of the model failed' }
+}
+
+/** Only the message of a GatewayError is shown to clients. */
+export function failureOfError(error: unknown): Failure {
+  if (!(error instanceof GatewayError)) return serverFailure('the gateway failed on this run')
+  return failureOf(error.status, { error: { message: error.message } })
+}
+
+async function readStream(
+  stream: ReadableStream<Uint8Array>,
+  signal: AbortSignal,
+  turn: Turn,
+): Promise<{ failure?: Failure }> {
+  const reader = stream.getReader()
+  // A stream inside this process ends only when its reader cancels it.
+  const leave = () => void reader.cancel().catch(() => {})
+  signal.addEventListener('abort', leave)
+  if (signal.aborted) leave()
+  const splitter = frameSplitter()
+  try {
+    for (;;) {
+      const { done, value } = await reader.read()
+      if (done) return turn.finish === '' ? cut : {}
+      for (const { data } of splitter.push(value)) {
+        if (data === '[DONE]') continue
+        const chunk = JSON.parse(data) as Json
+        if (chunk.error)
+          return { failure: failureOf((chunk.error as Json).type === 'rate_limit_error' ? 429 : 500, chunk) }
+        addToTurn(chunk, turn)
+      }
+    }
+  } finally {
+    signal.removeEventListener('abort', leave)
+    leave()
+  }
+}
+
+/** Adds a chunk, or a whole answer, to the turn. */
+function addToTurn(answer: Json, turn: Turn): void {
+  const [choice] = Array.isArray(answer.choices) ? (answer.choices as Json[]) : []
+  const delta = choice?.delta ?? choice?.message
+  if (delta) turn.push(delta as Json)
+  if (typeof choice?.finish_reason === 'string') turn.finish = choice.finish_reason
+  if (!answer.usage) return
+  const { prompt_tokens, completion_tokens, total_tokens } = answer.usage as Json
+  turn.usage = { prompt_tokens, completion_tokens, total_tokens }
+}

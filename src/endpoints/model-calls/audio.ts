@@ -1,0 +1,50 @@
+import type { Endpoint, EndpointDoc } from '../../core/endpoint.ts'
+import type { Format } from '../../core/format.ts'
+import { openaiSpeech, openaiTranscriptions, openaiTranslations } from '../../formats/index.ts'
+import { speechSuccess, textsOfSound, transcriptionSuccess } from '../openapi/media-schemas.ts'
+
+function endpoint(
+  name: 'speech' | 'transcriptions' | 'translations',
+  format: Format,
+  doc: Omit<EndpointDoc, 'tag'>,
+): Endpoint {
+  return {
+    method: 'POST',
+    paths: [
+      `/audio/${name}`,
+      `/v1/audio/${name}`,
+      `/openai/v1/audio/${name}`,
+      `/openai/deployments/{model+}/audio/${name}`,
+    ],
+    auth: 'key',
+    doc: { ...doc, tag: 'Audio', callsModel: true },
+    handle: (request, services, caller) =>
+      services.callModel(request, caller!, { format, route: `/v1/audio/${name}`, model: request.params.model }),
+  }
+}
+
+/** Gateway API specification, "Audio". */
+export const speech = endpoint('speech', openaiSpeech, {
+  operationId: 'createSpeech',
+  summary: 'Make speech from text',
+  request: { $ref: '#/components/schemas/SpeechRequest' },
+  success: speechSuccess,
+})
+/**
+ * OpenAI API reference, "Create transcription": a form with the audio in `file`; answers text, JSON or events.
+ */
+export const transcriptions = endpoint('transcriptions', openaiTranscriptions, {
+  operationId: 'createTranscription',
+  summary: 'Make text from speech',
+  request: { $ref: '#/components/schemas/TranscriptionRequest' },
+  requestType: 'multipart/form-data',
+  success: transcriptionSuccess,
+})
+/** OpenAI API reference, "Create translation": as a transcription, but the text is always English. */
+export const translations = endpoint('translations', openaiTranslations, {
+  operationId: 'createTranslation',
+  summary: 'Make English text from speech',
+  request: { $ref: '#/components/schemas/TranslationRequest' },
+  requestType: 'multipart/form-data',
+  success: textsOfSound,
+})

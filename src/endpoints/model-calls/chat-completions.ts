@@ -1,0 +1,35 @@
+import type { Endpoint } from '../../core/endpoint.ts'
+import { openaiChat } from '../../formats/openai/chat/index.ts'
+import { jsonOrEvents } from '../openapi/schema.ts'
+
+/**
+ * Chat completions: gateway API specification, "Chat completion". The deployment in the path overrides the body's
+ * model.
+ */
+export const chatCompletions: Endpoint = {
+  method: 'POST',
+  paths: [
+    '/chat/completions',
+    '/v1/chat/completions',
+    '/openai/v1/chat/completions',
+    '/compat/deployments/{model+}/chat/completions',
+    '/openai/deployments/{model+}/chat/completions',
+    '/engines/{model+}/chat/completions',
+    '/v1/engines/{model+}/chat/completions',
+  ],
+  auth: 'key',
+  doc: {
+    operationId: 'createChatCompletion',
+    summary: 'Create a chat completion',
+    tag: 'Chat',
+    request: { $ref: '#/components/schemas/ChatCompletionRequest' },
+    success: jsonOrEvents('ChatCompletion', 'ChatCompletionStream'),
+    callsModel: true,
+  },
+  handle: (request, services, caller) =>
+    services.callModel(request, caller!, {
+      format: openaiChat,
+      route: '/v1/chat/completions',
+      model: request.params.model,
+    }),
+}

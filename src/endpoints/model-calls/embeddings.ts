@@ -1,0 +1,32 @@
+import type { Endpoint } from '../../core/endpoint.ts'
+import { openaiEmbeddings } from '../../formats/openai/embeddings.ts'
+import { json } from '../openapi/schema.ts'
+
+/** Embeddings: gateway API specification, "Embeddings". No field of the body chooses host or key. */
+export const embeddings: Endpoint = {
+  method: 'POST',
+  paths: [
+    '/embeddings',
+    '/v1/embeddings',
+    '/openai/v1/embeddings',
+    '/compat/deployments/{model+}/embeddings',
+    '/openai/deployments/{model+}/embeddings',
+    '/engines/{model+}/embeddings',
+    '/v1/engines/{model+}/embeddings',
+  ],
+  auth: 'key',
+  doc: {
+    operationId: 'createEmbeddings',
+    summary: 'Create embeddings',
+    tag: 'Embeddings',
+    request: { $ref: '#/components/schemas/EmbeddingsRequest' },
+    success: json('Embeddings'),
+    callsModel: true,
+  },
+  handle: (request, services, caller) =>
+    services.callModel(request, caller!, {
+      format: openaiEmbeddings,
+      route: '/v1/embeddings',
+      model: request.params.model,
+    }),
+}

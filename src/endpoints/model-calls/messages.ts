@@ -1,0 +1,67 @@
+/** Messages for Claude Code and Anthropic's SDKs. `?beta=true`, which they send with betas, changes nothing here. */
+import type { Answer } from '../../core/answer.ts'
+import type { Endpoint, EndpointDoc } from '../../core/endpoint.ts'
+import { bodySchema } from '../../core/fields.ts'
+import type { HttpRequest } from '../../core/request.ts'
+import { anthropicCountTokens, anthropicErrorBody, anthropicMessages } from '../../formats/anthropic/index.ts'
+import { countTable, messagesTable } from '../../formats/anthropic/fields.ts'
+import { json, jsonOrEvents } from '../openapi/schema.ts'
+
+const messagesRequest = bodySchema(messagesTable.fields)
+const countRequest = bodySchema(countTable.fields)
+const query: EndpointDoc['query'] = { beta: { schema: { type: 'boolean' }, description: 'Accepted and ignored.' } }
+const paths = (rest: string): string[] =>
+  ['/v1/messages', '/messages', '/anthropic/v1/messages'].map(base => base + rest)
+
+/** Anthropic's SDKs read the id of the call from the header `request-id`. */
+async function named(request: HttpRequest, answer: Promise<Answer>): Promise<Answer> {
+  const answered = await answer
+  answered.headers['request-id'] = request.id
+  return answered
+}
+
+/** platform.claude.com/docs/en/api/messages. Answers also have the header `request-id`. */
+export const messages: Endpoint = {
+  method: 'POST',
+  paths: paths(''),
+  auth: 'key',
+  doc: {
+    operationId: 'createMessage',
+    summary: "Create a message, in Anthropic's dialect",
+    tag: 'Messages',
+    query,
+    request: messagesRequest,
+    success: jsonOrEvents('Message', 'MessageStream'),
+    callsModel: true,
+    headers: ['request-id'],
+  },
+  errorBody: anthropicErrorBody,
+  handle: (request, services, caller) =>
+    named(request, services.callModel(request, caller!, { format: anthropicMessages, route: '/v1/messages' })),
+}
+
+/**
+ * platform.claude.com/docs/en/api/messages-count-tokens. Where no upstream can count, the answer is an estimate and a
+ * header says so.
+ */
+export const messagesCountTokens: Endpoint = {
+  method: 'POST',
+  paths: paths('/count_tokens'),
+  auth: 'key',
+  doc: {
+    operationId: 'countMessageTokens',
+    summary: "Count the tokens of a message's input, in Anthropic's dialect",
+    tag: 'Messages',
+    query,
+    request: countRequest,
+    success: json('MessageInputTokens'),
+    callsModel: true,
+    headers: ['request-id', 'x-token-count-source'],
+  },
+  errorBody: anthropicErrorBody,
+  handle: (request, services, caller) =>
+    named(
+      request,
+      services.callModel(request, caller!, { format: anthropicCountTokens, route: '/v1/messages/count_tokens' }),
+    ),
+}

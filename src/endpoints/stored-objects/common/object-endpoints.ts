@@ -1,0 +1,84 @@
+/** Endpoints that all kinds of objects share: read one object, change its metadata, delete it. */
+import { z } from 'zod'
+import { jsonAnswer } from '../../../core/answer.ts'
+import type { Caller } from '../../../core/caller.ts'
+import type { Endpoint, EndpointDoc, Services } from '../../../core/endpoint.ts'
+import type { HttpRequest } from '../../../core/request.ts'
+import type { AssistantObject } from '../../../core/ports.ts'
+import { findObject } from '../../../assistants/objects.ts'
+import { json } from '../../openapi/schema.ts'
+import { changeBody, deleteObject, readAssistantJson, schemaOf } from './object-requests.ts'
+import { metadataField } from '../../../assistants/fields.ts'
+
+/** Finds the object that a request's path names. Throws 404. */
+export type FindObject = (request: HttpRequest, services: Services, caller: Caller) => Promise<AssistantObject>
+
+/** The thread that `thread_id` names. */
+export const findThread: FindObject = ({ params }, services, caller) =>
+  findObject(services, caller, { kind: 'thread', id: params.thread_id! })
+
+/** The paths of one kind of object. */
+export interface ObjectPath {
+  readonly paths: readonly string[]
+  /** In the OpenAPI document. */
+  readonly tag: string
+  readonly find: FindObject
+}
+
+/** What the OpenAPI document says of one endpoint; `answer` = the name of its answer's schema. */
+interface ObjectDoc extends Pick<EndpointDoc, 'operationId' | 'summary'> {
+  readonly answer: string
+}
+
+/** What the OpenAPI document says of an endpoint under this tag. */
+export const docUnder =
+  (tag: string) =>
+  ({ answer, ...about }: ObjectDoc, more: Partial<EndpointDoc> = {}): EndpointDoc => ({
+    ...about,
+    tag,
+    success: json(answer),
+    ...more,
+  })
+
+/** 404 as `find` says. */
+export function retrieveEndpoint({ paths, tag, find }: ObjectPath, about: ObjectDoc): Endpoint {
+  return {
+    method: 'GET',
+    paths,
+    auth: 'key',
+    doc: docUnder(tag)(about),
+    handle: async (request, services, caller) => jsonAnswer((await find(request, services, caller!)).body),
+  }
+}
+
+const metadataBody = z.strictObject({ metadata: metadataField })
+
+/** `schema` allows further fields in the body, which are ignored. */
+export function metadataEndpoint(
+  { paths, tag, find }: ObjectPath,
+  about: ObjectDoc,
+  schema: typeof metadataBody = metadataBody,
+): Endpoint {
+  return {
+    method: 'POST',
+    paths,
+    auth: 'key',
+    doc: docUnder(tag)(about, { request: schemaOf(schema), requestOptional: true }),
+    async handle(request, services, caller) {
+      const object = await find(request, services, caller!)
+      const { metadata } = await readAssistantJson(request, services, schema)
+      return changeBody(services, object, { metadata: metadata === null ? {} : metadata })
+    },
+  }
+}
+
+/** Deletes the object with its children. 404 as `find` says, and when it was deleted meanwhile. */
+export function deleteEndpoint({ paths, tag, find }: ObjectPath, about: ObjectDoc): Endpoint {
+  return {
+    method: 'DELETE',
+    paths,
+    auth: 'key',
+    doc: docUnder(tag)(about),
+    handle: async (request, services, caller) => deleteObject(services, await find(request, services, caller!)),
+  }
+}

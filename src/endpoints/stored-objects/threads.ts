@@ -1,0 +1,146 @@
+/**
+ * Threads, messages and runs: gateway API specification, and OpenAI's API reference, "Threads". Stored per
+ * key.
+ */
+import { z } from 'zod'
+import { jsonAnswer } from '../../core/answer.ts'
+import type { Endpoint } from '../../core/endpoint.ts'
+import { findObject } from '../../assistants/objects.ts'
+import { deleteObject, listObjects, pageParameters, readAssistantJson, schemaOf } from './common/object-requests.ts'
+import { metadataField, toolResourcesField } from '../../assistants/fields.ts'
+import { deleteEndpoint, docUnder, findThread, metadataEndpoint, retrieveEndpoint } from './common/object-endpoints.ts'
+import type { ObjectPath } from './common/object-endpoints.ts'
+import { pathsOf } from './common/paths.ts'
+import { messageBody, newMessage } from '../../assistants/message-object.ts'
+import { threadFields, workId } from '../../assistants/run-object.ts'
+import { appendToThread, newThread } from '../../assistants/thread-object.ts'
+
+const createBody = z.strictObject(threadFields)
+const modifyThreadBody = z.strictObject({ metadata: metadataField, tool_resources: toolResourcesField })
+
+const doc = docUnder('Threads')
+
+const create: Endpoint = {
+  method: 'POST',
+  paths: pathsOf('/threads'),
+  auth: 'key',
+  doc: doc(
+    { operationId: 'createThread', summary: 'Create a thread', answer: 'Thread' },
+    { request: schemaOf(createBody), requestOptional: true },
+  ),
+  async handle(request, services, caller) {
+    const body = await readAssistantJson(request, services, createBody)
+    const thread = newThread(services, caller!, body.metadata)
+    const messages = (body.messages ?? []).map(message => newMessage(services, thread, message))
+    await services.assistants.insert([thread, ...messages])
+    return jsonAnswer(thread.body)
+  },
+}
+
+const oneThread: ObjectPath = { paths: pathsOf('/threads/{thread_id}'), tag: 'Threads', find: findThread }
+
+const remove: Endpoint = {
+  method: 'DELETE',
+  paths: oneThread.paths,
+  auth: 'key',
+  doc: doc({
+    operationId: 'deleteThread',
+    summary: 'Delete a thread with its messages and runs',
+    answer: 'DeletedThread',
+  }),
+  async handle(request, services, caller) {
+    const thread = await findThread(request, services, caller!)
+    // Only the last run can be active.
+    const runs = await services.assistants.list({
+      kind: 'run',
+      keyId: null,
+      parentId: thread.id,
+      limit: 1,
+      order: 'desc',
+    })
+    const answer = await deleteObject(services, thread)
+    for (const run of runs?.objects ?? []) services.detached.cancel(workId(run))
+    return answer
+  },
+}
+
+const messagePaths = (rest: string) => pathsOf(`/threads/{thread_id}/messages${rest}`)
+
+const addMessage: Endpoint = {
+  method: 'POST',
+  paths: messagePaths(''),
+  auth: 'key',
+  doc: doc(
+    { operationId: 'createThreadMessage', summary: 'Add a message to a thread', answer: 'ThreadMessage' },
+    { request: schemaOf(messageBody) },
+  ),
+  async handle(request, services, caller) {
+    const thread = await findThread(request, services, caller!)
+    const message = newMessage(services, thread, await readAssistantJson(request, services, messageBody))
+    await appendToThread(
+      services,
+      thread,
+      [message],
+      run => `Can't add messages to ${thread.id} while a run ${run} is active.`,
+    )
+    return jsonAnswer(message.body)
+  },
+}
+
+const listMessages: Endpoint = {
+  method: 'GET',
+  paths: messagePaths(''),
+  auth: 'key',
+  doc: doc(
+    { operationId: 'listThreadMessages', summary: 'The messages of a thread', answer: 'ThreadMessageList' },
+    {
+      query: {
+        ...pageParameters,
+        run_id: { schema: { type: 'string' }, description: 'Only the messages of this run.' },
+      },
+    },
+  ),
+  async handle(request, services, caller) {
+    const thread = await findThread(request, services, caller!)
+    return listObjects(request, services, { kind: 'message', keyId: null, parentId: thread.id })
+  },
+}
+
+const oneMessage: ObjectPath = {
+  paths: messagePaths('/{message_id}'),
+  tag: 'Threads',
+  find: ({ params }, services, caller) =>
+    findObject(services, caller, { kind: 'message', id: params.message_id!, parentId: params.thread_id! }),
+}
+
+/**
+ * A key sees its own objects, the master key all; 404 for another's and for objects of another thread. 400 for a
+ * thread on which a run is active, 422 for bodies.
+ */
+export const threadEndpoints: readonly Endpoint[] = [
+  create,
+  retrieveEndpoint(oneThread, { operationId: 'getThread', summary: 'A thread', answer: 'Thread' }),
+  metadataEndpoint(
+    oneThread,
+    { operationId: 'updateThread', summary: 'Change the metadata of a thread', answer: 'Thread' },
+    modifyThreadBody,
+  ),
+  remove,
+  addMessage,
+  listMessages,
+  retrieveEndpoint(oneMessage, {
+    operationId: 'getThreadMessage',
+    summary: 'A message of a thread',
+    answer: 'ThreadMessage',
+  }),
+  metadataEndpoint(oneMessage, {
+    operationId: 'updateThreadMessage',
+    summary: 'Change the metadata of a message',
+    answer: 'ThreadMessage',
+  }),
+  deleteEndpoint(oneMessage, {
+    operationId: 'deleteThreadMessage',
+    summary: 'Delete a message of a thread',
+    answer: 'DeletedThreadMessage',
+  }),
+]

@@ -1,0 +1,293 @@
+/** The lists of models. None calls an upstream: a provider that does not answer must not block a model picker. */
+import { z } from 'zod'
+import { pricesAt } from '../../accounts/cost.ts'
+import { accessibleGroups } from '../../accounts/key.ts'
+import { mayCall, visibleDeployments } from '../../accounts/model-access.ts'
+import { priceFields } from '../../accounts/price-keys.ts'
+import { jsonAnswer } from '../../core/answer.ts'
+import type { Answer } from '../../core/answer.ts'
+import type { Caller } from '../../core/caller.ts'
+import type { Deployment } from '../../core/deployment.ts'
+import type { Endpoint, Services } from '../../core/endpoint.ts'
+import type { HttpRequest } from '../../core/request.ts'
+import { GatewayError, unprocessable } from '../../core/errors.ts'
+import type { ModelDirectory } from '../../core/ports.ts'
+import { geminiErrorBody } from '../../formats/gemini/index.ts'
+import { codexCatalogue, listEntry } from '../../formats/openai/models.ts'
+import { Redactor } from '../../lib/redact.ts'
+import { readQuery } from '../checked-input.ts'
+import { geminiModelAnswer, geminiModelsAnswer } from '../model-calls/gemini.ts'
+import { either, json, reference } from '../openapi/schema.ts'
+
+const pageModelsMax = 1000
+const fallbackTypes = ['general', 'context_window', 'content_policy']
+const booleanParameter = (description: string) => ({ schema: { type: 'boolean', default: false }, description })
+
+/** Google's client of version 3 uses `/v1`, as OpenAI's clients do; a header identifies it. */
+function isGeminiClient({ headers }: HttpRequest): boolean {
+  return headers.has('x-goog-api-client') || headers.has('x-goog-api-key')
+}
+
+/** Errors in the dialect of the client, where one path has two. */
+function inGemini(answer: () => Answer): Answer {
+  try {
+    return answer()
+  } catch (thrown) {
+    if (!(thrown instanceof GatewayError)) throw thrown
+    return jsonAnswer(geminiErrorBody(thrown), thrown.status)
+  }
+}
+
+/** GET /models: one answer that OpenAI's, Anthropic's and Codex' clients all read. */
+export const modelsList: Endpoint = {
+  method: 'GET',
+  paths: ['/models', '/v1/models', '/openai/v1/models', '/anthropic/v1/models', '/openai/models'],
+  auth: 'key',
+  doc: {
+    operationId: 'listModels',
+    summary: 'List the models this key may use',
+    tag: 'Models',
+    query: {
+      return_wildcard_routes: booleanParameter('Also list patterns such as `openai/*`.'),
+      team_id: { schema: { type: 'string' }, description: "Only this team's models; your own team, unless admin." },
+      include_model_access_groups: booleanParameter('Also list the names of access groups.'),
+      only_model_access_groups: booleanParameter('List nothing but access groups.'),
+      include_metadata: booleanParameter('Add `metadata.fallbacks`.'),
+      fallback_type: { schema: { enum: fallbackTypes }, description: 'Which fallbacks `include_metadata` adds.' },
+      scope: { schema: { enum: ['expand'] }, description: 'Administrators: every model of the gateway.' },
+      limit: {
+        schema: { type: 'integer', minimum: 1, maximum: pageModelsMax },
+        description: 'Models a page; else the list is whole.',
+      },
+      after_id: { schema: { type: 'string' }, description: 'Those behind this model: `last_id` of the page before.' },
+      before_id: {
+        schema: { type: 'string' },
+        description: 'Those just before this model: `first_id` of the page behind.',
+      },
+    },
+    success: {
+      'application/json': either(reference('ModelList'), reference('CodexCatalogue'), reference('GeminiModelList')),
+    },
+    failures: [400, 403],
+  },
+  handle(request, services, caller) {
+    if (isGeminiClient(request)) return inGemini(() => geminiModelsAnswer(request, services, caller!))
+    const options = readOptions(request, caller!)
+    const index = services.current.models
+    const ids = visibleIds(index, caller!, options)
+    if (request.query.has('client_version'))
+      return jsonAnswer(codexCatalogue(ids.map(id => ({ id, info: infoOf(index, id) }))))
+    const page = pageOf(ids, readQuery(request, pageQuery))
+    const data = page.ids.map(id => {
+      const entry = listedModel(id, index.resolve(id)[0], services)
+      return options.metadata
+        ? { ...entry, metadata: { fallbacks: fallbacksOf(services, id, options.fallbackType) } }
+        : entry
+    })
+    return jsonAnswer({
+      object: 'list',
+      data,
+      has_more: page.hasMore,
+      first_id: data[0]?.id ?? null,
+      last_id: data.at(-1)?.id ?? null,
+    })
+  },
+}
+
+/** The query of Anthropic's clients (platform.claude.com/docs/en/api/models-list). */
+const pageQuery = z.object({
+  limit: z.coerce.number().int().min(1).max(pageModelsMax).optional(),
+  after_id: z.string().optional(),
+  before_id: z.string().optional(),
+})
+
+interface ModelPage {
+  readonly ids: readonly string[]
+  /** In the direction of the paging. */
+  readonly hasMore: boolean
+}
+
+/** The whole list unless a page is asked for: OpenAI's clients do not page. */
+function pageOf(
+  ids: readonly string[],
+  { limit = ids.length, after_id: after, before_id: before }: z.infer<typeof pageQuery>,
+): ModelPage {
+  const refuse = (name: string, msg: string) => unprocessable([{ loc: ['query', name], msg, type: 'invalid' }])
+  if (after !== undefined && before !== undefined)
+    throw refuse('before_id', 'cannot stand beside after_id; send one of them')
+  const placeOf = (name: string, id: string): number => {
+    const at = ids.indexOf(id)
+    if (at < 0) throw refuse(name, 'is none of the listed models; send first_id or last_id of a page')
+    return at
+  }
+  if (before !== undefined) {
+    const end = placeOf('before_id', before)
+    const start = Math.max(end - limit, 0)
+    return { ids: ids.slice(start, end), hasMore: start > 0 }
+  }
+  const start = after === undefined ? 0 : placeOf('after_id', after) + 1
+  return { ids: ids.slice(start, start + limit), hasMore: start + limit < ids.length }
+}
+
+interface ListOptions {
+  readonly wildcards: boolean
+  readonly groups: boolean
+  readonly onlyGroups: boolean
+  readonly metadata: boolean
+  readonly fallbackType: string
+}
+
+function readOptions(request: HttpRequest, caller: Caller): ListOptions {
+  const { query } = request
+  const scope = query.get('scope')
+  if (scope !== null && scope !== 'expand')
+    throw new GatewayError('invalid-request', "`scope` accepts only 'expand'", { param: 'scope' })
+  const fallbackType = query.get('fallback_type') ?? 'general'
+  if (!fallbackTypes.includes(fallbackType))
+    throw new GatewayError('invalid-request', `\`fallback_type\` must be one of ${fallbackTypes.join(', ')}`, {
+      param: 'fallback_type',
+    })
+  const team = query.get('team_id')
+  if (team !== null && caller.role !== 'admin' && caller.key.teamId !== team)
+    throw new GatewayError('forbidden', 'this key does not belong to that team', { param: 'team_id' })
+  return {
+    wildcards: flag(query, 'return_wildcard_routes'),
+    groups: flag(query, 'include_model_access_groups'),
+    onlyGroups: flag(query, 'only_model_access_groups'),
+    metadata: flag(query, 'include_metadata'),
+    fallbackType,
+  }
+}
+
+function flag(query: URLSearchParams, name: string): boolean {
+  // Python's clients send True.
+  const value = query.get(name)?.toLowerCase()
+  if (value === undefined || value === 'false' || value === '0') return false
+  if (value === 'true' || value === '1' || value === '') return true
+  throw unprocessable([{ loc: ['query', name], msg: 'must be true or false', type: 'wrong_type' }])
+}
+
+function visibleIds(index: ModelDirectory, caller: Caller, options: ListOptions): string[] {
+  const { accessGroups } = index.settings
+  const mayUse = (name: string) => mayCall(caller, name, index.settings)
+  const groups = caller.role === 'admin' ? Object.keys(accessGroups) : accessibleGroups(caller.key, accessGroups)
+  if (options.onlyGroups) return groups
+  const ids = index.names().filter(mayUse)
+  if (options.wildcards) ids.push(...index.wildcardNames().filter(mayUse))
+  if (options.groups) ids.push(...groups)
+  return [...new Set(ids)]
+}
+
+/** The list's entry of a model: what its first deployment can do and costs. */
+function listedModel(
+  id: string,
+  deployment: Deployment | undefined,
+  services: Services,
+): { id: string } & Record<string, unknown> {
+  if (!deployment) return listEntry(id, {})
+  const { info, mode, prices, priceSource = null } = deployment
+  const shown = Object.entries(info).filter(
+    ([key]) => key.startsWith('supports_') || key.startsWith('supported_') || key === 'max_input_tokens',
+  )
+  const now = prices && pricesAt(prices, services.clock.epochMs())
+  return {
+    ...listEntry(id, info),
+    mode,
+    ...Object.fromEntries(shown),
+    ...priceFields(now, mode === 'audio_speech'),
+    price_source: priceSource,
+  }
+}
+
+function infoOf(index: ModelDirectory, id: string): Readonly<Record<string, unknown>> {
+  return index.resolve(id)[0]?.info ?? {}
+}
+
+function fallbacksOf(services: Services, id: string, type: string): readonly string[] {
+  const { fallbacks } = services.current.settings.router
+  return type === 'general' ? (fallbacks[id] ?? fallbacks['*'] ?? []) : []
+}
+
+/** GET /models/{id}: 404 for a model that does not exist or that the key may not see. */
+export const modelsOne: Endpoint = {
+  method: 'GET',
+  paths: [
+    '/models/{model_id+}',
+    '/v1/models/{model_id+}',
+    '/openai/v1/models/{model_id+}',
+    '/anthropic/v1/models/{model_id+}',
+  ],
+  auth: 'key',
+  doc: {
+    operationId: 'getModel',
+    summary: 'One model',
+    tag: 'Models',
+    success: { 'application/json': either(reference('Model'), reference('GeminiModel')) },
+  },
+  handle(request, services, caller) {
+    const id = request.params.model_id!
+    if (isGeminiClient(request)) return inGemini(() => geminiModelAnswer(id, services, caller!))
+    const [deployment] = visibleDeployments(caller!, id, services.current.models)
+    if (!deployment)
+      throw new GatewayError(
+        'model-not-found',
+        `the model '${id.slice(0, 200)}' does not exist or is not yours to use`,
+        {
+          param: 'model_id',
+        },
+      )
+    return jsonAnswer(listedModel(id, deployment, services))
+  },
+}
+
+const infoQuery = z.object({ proxy_model_id: z.string().optional() })
+
+/** GET /model/info: the deployments behind the names. Keys are never shown, addresses to administrators only. */
+export const modelInfo: Endpoint = {
+  method: 'GET',
+  paths: ['/model/info', '/v1/model/info'],
+  auth: 'key',
+  doc: {
+    operationId: 'listModelInfo',
+    summary: 'Details of deployments: mode, prices, limits',
+    tag: 'Models',
+    query: {
+      proxy_model_id: { schema: { type: 'string' }, description: 'Only this deployment (`x-proxy-model-id`).' },
+    },
+    success: json('ModelInfoList'),
+    failures: [404],
+  },
+  handle(request, services, caller) {
+    const { settings } = services.current.models
+    const visible = settings.deployments.filter(one => mayCall(caller!, one.modelName, settings))
+    const { proxy_model_id: id } = readQuery(request, infoQuery)
+    const chosen = id === undefined ? visible : visible.filter(one => one.id === id)
+    if (id !== undefined && chosen.length === 0)
+      throw new GatewayError('not-found', `no model has the id '${id.slice(0, 200)}'`, { param: 'proxy_model_id' })
+    return jsonAnswer({ data: chosen.map(one => infoEntry(one, services.clock.epochMs(), caller!.role === 'admin')) })
+  },
+}
+
+const addresses = new Redactor([])
+
+function infoEntry(deployment: Deployment, nowMs: number, showAddress: boolean): object {
+  const { target, prices, mode } = deployment
+  return {
+    model_name: deployment.modelName,
+    proxy_params: {
+      model: `${target.provider.name}/${target.model}`,
+      // The address may contain a password.
+      ...(showAddress && { api_base: addresses.url(target.baseUrl) }),
+    },
+    model_info: {
+      ...deployment.info,
+      id: deployment.id,
+      db_model: false,
+      mode,
+      provider: target.provider.name,
+      source: deployment.origin.kind,
+      ...priceFields(prices && pricesAt(prices, nowMs), mode === 'audio_speech'),
+      price_source: deployment.priceSource ?? null,
+    },
+  }
+}

@@ -1,0 +1,134 @@
+/**
+ * Utilities: gateway API specification, "Utilities". They count tokens, list supported fields and show requests without
+ * sending them.
+ */
+import { z } from 'zod'
+import { visibleDeployments } from '../../accounts/model-access.ts'
+import { jsonAnswer } from '../../core/answer.ts'
+import type { Caller } from '../../core/caller.ts'
+import type { Endpoint, Services } from '../../core/endpoint.ts'
+import type { HttpRequest } from '../../core/request.ts'
+import { GatewayError } from '../../core/errors.ts'
+import { readBody, readJsonBody } from '../../core/request.ts'
+import { supportedParams } from '../../core/params.ts'
+import type { JsonBody } from '../../lib/json/json-body.ts'
+import { readJsonAs, readQuery } from '../checked-input.ts'
+import { json, reference } from '../openapi/schema.ts'
+import { countTokens } from './utils/token-counter.ts'
+import { transformBody, transformRequest } from './utils/transform-request.ts'
+
+/** Python's clients send True. */
+const flag = z
+  .string()
+  .toLowerCase()
+  .pipe(z.enum(['true', 'false', '1', '0', ''], { error: 'must be true or false' }))
+  .optional()
+
+/** POST /utils/token_counter. For an unknown model the tokenizer is chosen by its name. */
+export const tokenCounterEndpoint: Endpoint = {
+  method: 'POST',
+  paths: ['/utils/token_counter'],
+  auth: 'key',
+  doc: {
+    operationId: 'countTokens',
+    summary: 'Count the tokens of a text or of the input of a chat',
+    tag: 'Utilities',
+    query: {
+      call_endpoint: {
+        schema: { type: 'boolean', default: false },
+        description: "Ask the provider's own counter, where it has one.",
+      },
+    },
+    request: reference('TokenCountRequest'),
+    success: json('TokenCount'),
+    callsModel: true,
+  },
+  async handle(request, services, caller) {
+    const { call_endpoint: asked } = readQuery(request, z.object({ call_endpoint: flag }))
+    const callEndpoint = asked === 'true' || asked === '1' || asked === ''
+    return countTokens({ request, services, caller: caller!, body: await readJson(request, services) }, callEndpoint)
+  },
+}
+
+/** Limited as the bodies of calls are. */
+async function readJson({ body }: HttpRequest, services: Services): Promise<JsonBody> {
+  return readJsonBody(await readBody(body, services.current.settings.bodyBytesMax))
+}
+
+/** The list has the name of its path: LiteLLM's, or the specification's. */
+const paramsAt = (name: 'supported_compat_params' | 'supported_openai_params'): Endpoint => ({
+  method: 'GET',
+  paths: [`/utils/${name}`],
+  auth: 'key',
+  doc: {
+    operationId: name === 'supported_compat_params' ? 'listSupportedCompatParams' : 'listSupportedOpenaiParams',
+    summary: 'The fields of a chat completion that a model takes',
+    tag: 'Utilities',
+    query: { model: { schema: { type: 'string' }, description: 'A model of this gateway.', required: true } },
+    success: json(name === 'supported_compat_params' ? 'SupportedCompatParams' : 'SupportedOpenaiParams'),
+    failures: [400, 404],
+  },
+  handle(request, services, caller) {
+    const { model } = readQuery(
+      request,
+      z.object({ model: z.string({ error: 'is missing; name one of GET /v1/models' }).min(1, 'must not be empty') }),
+    )
+    return jsonAnswer({ [name]: paramsOf(model, services, caller!) })
+  },
+})
+
+/** The path of the specification. 404 for a model that does not exist or is not the key's, 400 for one without chat. */
+export const supportedCompatParams = paramsAt('supported_compat_params')
+/** The same under LiteLLM's name. */
+export const supportedOpenaiParams = paramsAt('supported_openai_params')
+
+const article = (word: string): string => (/^[aeiou]/.test(word) ? 'an' : 'a')
+
+/** Throws 404 for a model that does not exist or that the key may not see. */
+function paramsOf(model: string, services: Services, caller: Caller): string[] {
+  const deployments = visibleDeployments(caller, model, services.current.models)
+  const [first] = deployments
+  const shown = model.slice(0, 200)
+  if (!first)
+    throw new GatewayError(
+      'model-not-found',
+      `the model '${shown}' does not exist or is not yours to use; GET /v1/models lists those that are`,
+      { param: 'model' },
+    )
+  const params = supportedParams(deployments.filter(one => one.mode === first.mode))
+  const chats = first.mode === 'chat' || first.mode === 'completion'
+  if (chats && params.length > 0) return params
+  const kind = chats ? 'has no chat' : `is ${article(first.mode)} ${first.mode.replace('_', ' ')} model`
+  throw new GatewayError(
+    'invalid-request',
+    `the model '${shown}' ${kind}; only fields of chat completions are listed here, /docs has those of other calls`,
+    {
+      param: 'model',
+    },
+  )
+}
+
+/**
+ * POST /utils/transform_request, answered with the specification's raw request record. The error that the call itself
+ * would get is in `error`, with status 200; 403 for a model that the key may not call, 422 for an invalid body.
+ */
+export const transformRequestEndpoint: Endpoint = {
+  method: 'POST',
+  paths: ['/utils/transform_request'],
+  auth: 'key',
+  doc: {
+    operationId: 'transformRequest',
+    summary: 'What a call would send to its upstream; nothing is sent',
+    tag: 'Utilities',
+    request: reference('TransformRequest'),
+    success: json('RawRequest'),
+    failures: [403],
+  },
+  handle: async (request, services, caller) =>
+    transformRequest(
+      request,
+      services,
+      caller!,
+      await readJsonAs(request, transformBody, services.current.settings.bodyBytesMax),
+    ),
+}

@@ -1,0 +1,133 @@
+/** `/utils/token_counter`: by the provider's own counter, the model's tokenizer, or an estimate. */
+import { visibleDeployments } from '../../../accounts/model-access.ts'
+import { jsonAnswer } from '../../../core/answer.ts'
+import type { Answer } from '../../../core/answer.ts'
+import { toResponse } from '../../../core/answer.ts'
+import type { Caller } from '../../../core/caller.ts'
+import type { Deployment } from '../../../core/deployment.ts'
+import type { Services } from '../../../core/endpoint.ts'
+import type { HttpRequest } from '../../../core/request.ts'
+import { unprocessable } from '../../../core/errors.ts'
+import { countableInput, estimateInput } from '../../../core/input-tokens.ts'
+import { promptTexts, tokenCounter } from '../../../formats/token-counter.ts'
+import { TextCounter } from '../../../lib/tokens/count-tokens.ts'
+import type { JsonBody } from '../../../lib/json/json-body.ts'
+import { encodingOf } from '../../../lib/tokens/tokenizer.ts'
+import { internalRequest } from '../../../core/internal-request.ts'
+
+/** LiteLLM's TokenCountResponse. */
+interface TokenCountAnswer {
+  readonly total_tokens: number
+  readonly request_model: string
+  /** The model at the upstream, where the name is one of this gateway's. */
+  readonly model_used: string
+  /** `openai_tokenizer`, `estimate`, or `NAME_api` of the provider that counted. */
+  readonly tokenizer_type: string
+  /** The unchanged answer of the provider's counter. */
+  readonly original_response: unknown
+  /** The provider's counter failed; the count is the gateway's. */
+  readonly error: boolean
+  readonly error_message: string | null
+  readonly status_code: number | null
+}
+
+interface Counting {
+  readonly request: HttpRequest
+  readonly services: Services
+  readonly caller: Caller
+  readonly body: JsonBody
+}
+
+/**
+ * `callEndpoint` = ask the provider's counter, where there is one: a call with limits and a row in the ledger. Other
+ * counts are made in the gateway and cost nothing. Throws `unprocessable` with all problems of the body.
+ */
+export async function countTokens(counting: Counting, callEndpoint: boolean): Promise<Answer> {
+  const { problems, model } = tokenCounter.inspect(counting.body)
+  if (problems.length > 0) throw unprocessable(problems)
+  const deployments = visibleDeployments(counting.caller, model, counting.services.current.models)
+  if (!callEndpoint || !deployments.some(one => one.target.provider.countTokens))
+    return jsonAnswer(await countHere(counting, model, deployments))
+  return countThere(counting, model, deployments)
+}
+
+async function countHere(
+  { services, body }: Counting,
+  model: string,
+  [deployment]: readonly Deployment[],
+): Promise<TokenCountAnswer> {
+  const used = deployment?.target.model ?? model
+  const base = deployment?.info.base_model
+  const encoding = encodingOf(typeof base === 'string' ? base : used)
+  const prompt = promptTexts(body)
+  const answer = {
+    request_model: model,
+    model_used: used,
+    original_response: null,
+    error: false,
+    error_message: null,
+    status_code: null,
+  }
+  if (encoding) {
+    const { texts, otherTokens } = prompt
+      ? { texts: prompt, otherTokens: 0 }
+      : countableInput(tokenCounter.decode(body), encoding)
+    const counts = await services.tokenizer.count(encoding, texts)
+    if (counts)
+      return {
+        total_tokens: counts.reduce((sum, count) => sum + count, otherTokens),
+        ...answer,
+        tokenizer_type: 'openai_tokenizer',
+      }
+  }
+  return {
+    total_tokens: prompt ? estimateTexts(prompt) : estimateInput(tokenCounter.decode(body)),
+    ...answer,
+    tokenizer_type: 'estimate',
+  }
+}
+
+function estimateTexts(texts: readonly string[]): number {
+  const counter = new TextCounter()
+  for (const text of texts) counter.add(text)
+  return counter.tokens
+}
+
+/** A call like every other: it passes the policies and has a row in the ledger. */
+async function countThere(counting: Counting, model: string, deployments: readonly Deployment[]): Promise<Answer> {
+  const { request, services, caller, body } = counting
+  const { id, path, params, query, headers: sentHeaders } = request
+  const call = internalRequest({ id, path, params, query, headers: sentHeaders, bytes: body.bytes, client: request })
+  const answered = await services.callModel(call, caller, {
+    format: tokenCounter,
+    route: '/utils/token_counter',
+    exactCount: true,
+  })
+  const { status, headers } = answered
+  const deploymentId = headers[`${services.current.settings.headerPrefix}-model-id`]
+  // Without a deployment the error is a refusal of the gateway itself, which is returned unchanged.
+  if (deploymentId === undefined) return answered
+  const response = toResponse(answered)
+  if (status !== 200) {
+    const { error } = (await response.json()) as { error: { message: string } }
+    const local = await countHere(counting, model, deployments)
+    return jsonAnswer({ ...local, error: true, error_message: error.message, status_code: status }, 200, headers)
+  }
+  const { input_tokens: total, upstream } = (await response.json()) as { input_tokens: number; upstream: unknown }
+  const { provider, model: used } = (
+    deployments.find(one => one.id === deploymentId) ??
+    services.current.models.resolve(deploymentId)[0] ??
+    deployments[0]!
+  ).target
+  const answer: TokenCountAnswer = {
+    total_tokens: total,
+    request_model: model,
+    model_used: used,
+    tokenizer_type: `${provider.name}_api`,
+    original_response: upstream,
+    error: false,
+    error_message: null,
+    status_code: null,
+  }
+  return jsonAnswer(answer, 200, headers)
+}

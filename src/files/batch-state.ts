@@ -1,0 +1,46 @@
+/** The state of a batch: read from its upstream, stored, and settled when it has ended. */
+import type { Services } from '../core/endpoint.ts'
+import type { FileCall } from '../core/files.ts'
+import type { FileRecord } from '../core/ports.ts'
+import type { Client } from '../core/request.ts'
+import type { Json } from '../lib/json/json-values.ts'
+import { aboutObject, deploymentOf, publicBatch, upstreamPath } from './objects.ts'
+import { hasEnded, settleBatch } from './batch-settlement.ts'
+
+/** Settling takes milliseconds; the rest allows for differences between the clocks of replicas. */
+const settleLeaseMs = 60_000
+/** One request for the state of a batch. */
+interface BatchQuestion extends Pick<FileCall, 'request' | 'of' | 'totalMs'> {
+  readonly record: FileRecord
+  /** The worker that holds the lease of the batch; absent = this look takes it when the batch has ended. */
+  readonly leasedBy?: string
+}
+
+/** Reads the batch from its upstream. Rejects with the upstream's error. */
+export async function askForBatch(services: Services, { record, leasedBy, ...how }: BatchQuestion): Promise<Json> {
+  const deployment = deploymentOf(services, record)
+  const path = upstreamPath(record)
+  const answer = await aboutObject(record, 'batch_id', () =>
+    services.fileCalls.json({ ...how, deployment, method: 'GET', path }),
+  )
+  return refreshedBatch(services, how.request, record, answer, leasedBy)
+}
+
+/** Stores the upstream's answer as clients see it; one replica settles the batch when it has ended. */
+export async function refreshedBatch(
+  services: Services,
+  request: Client,
+  record: FileRecord,
+  answer: Json,
+  // An owner for each look: of several that see the end at once, in one process too, one settles it.
+  leasedBy: string = crypto.randomUUID(),
+): Promise<Json> {
+  const body = await publicBatch(services, request, record, answer)
+  const isEnd = hasEnded(body) && !record.recorded
+  const lease = { owner: leasedBy, nowMs: services.clock.epochMs(), leaseMs: settleLeaseMs }
+  if (isEnd && (await services.files.leaseBatch(record.id, lease))) {
+    await settleBatch(services, record, deploymentOf(services, record), body)
+    await services.files.update(record.id, { body, recorded: true })
+  } else if (!record.recorded) await services.files.update(record.id, { body })
+  return body
+}

@@ -1,0 +1,50 @@
+/** What would be lost or refused when a conversation moves between vendors. */
+import { expect, test } from 'bun:test'
+import type { ChatEvent } from '../../core/chat.ts'
+import { JsonBody } from '../../lib/json/json-body.ts'
+import { anthropicMessages } from './index.ts'
+
+const bytesOf = (value: unknown) => Buffer.from(JSON.stringify(value))
+const plain = JsonBody.read(bytesOf({ model: 'm', max_tokens: 10, messages: [{ role: 'user', content: 'x' }] }))
+
+test("a turn that held nothing but another model's thinking does not reach the upstream: it refuses empty ones", () => {
+  const marked = { type: 'thinking', thinking: 'hm', signature: 'modelgate-unsigned' }
+  const list = [
+    { role: 'user', content: 'a' },
+    { role: 'assistant', content: [marked] },
+    { role: 'user', content: 'b' },
+    { role: 'assistant', content: [] },
+  ]
+  const body = JsonBody.read(bytesOf({ messages: list }))
+  const { edits } = anthropicMessages.forward.edits(body, {})
+  expect(JSON.parse(Buffer.concat(body.edited(edits)).toString())).toEqual({ messages: [list[0], list[2], list[3]] })
+})
+
+test('a call ends with `tool_use`, also where the host says that it simply stopped', () => {
+  const answer = (reason: 'stop' | 'length'): unknown => {
+    const events: ChatEvent[] = [
+      { type: 'start', id: 'a', model: 'up' },
+      { type: 'tool-call-start', choice: 0, index: 0, id: 'c', name: 'f' },
+      { type: 'tool-call-end', choice: 0, index: 0 },
+      { type: 'finish', choice: 0, reason },
+    ]
+    return anthropicMessages.encode(events, 'public', anthropicMessages.decode(plain))
+  }
+  expect(answer('stop')).toMatchObject({ stop_reason: 'tool_use', content: [{ type: 'tool_use', id: 'c', input: {} }] })
+  expect(answer('length')).toMatchObject({ stop_reason: 'max_tokens' })
+})
+
+test('of a stream that was cut, the count of its beginning is no count of its output', () => {
+  const events = [
+    { type: 'message_start', message: { model: 'up', usage: { input_tokens: 472, output_tokens: 1 } } },
+    { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'a long text' } },
+    { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 89 } },
+  ]
+  const relay = anthropicMessages.forward.relay('public', plain)
+  const usages = events.map(event => {
+    relay.push(Buffer.from(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`))
+    return relay.usage
+  })
+  expect(usages).toEqual([undefined, undefined, { inputTokens: 472, outputTokens: 89 }])
+  expect(relay.contentCharacters).toBe(11)
+})

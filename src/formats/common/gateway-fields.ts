@@ -1,0 +1,121 @@
+/**
+ * Fields for the gateway itself, and fields by which a client could try to choose the upstream's host or key
+ * (CVE-2024-6587): accepted, and never part of what a provider sees.
+ */
+import * as type from '../../core/fields.ts'
+import { isObject } from './field-checks.ts'
+import type { CheckedField, Path, ProblemList } from './field-checks.ts'
+
+/** The router tries no more for any call. */
+const retriesMost = 10
+/** A day. */
+const timeoutMostS = 86_400
+const fallbacksMax = 10
+
+const timeout: CheckedField = {
+  name: 'timeout',
+  schema: type.number(0, timeoutMostS),
+  description: 'Seconds that an attempt may take, a stream until it begins; 0 = as configured.',
+}
+
+/** By which a client steers the gateway (core/overrides.ts), in bodies of all dialects but Gemini's. */
+export const overrideFields: readonly CheckedField[] = [
+  { name: 'guardrails', schema: type.texts, description: 'Refused unless drop_params is true: there are none.' },
+  { name: 'caching', schema: type.boolean, description: 'Refused as `guardrails`: no answer is kept.' },
+  { name: 'num_retries', schema: type.integer(0, retriesMost), description: 'Further attempts after the first.' },
+  {
+    name: 'context_window_fallback_dict',
+    schema: type.textMap,
+    description: 'Model -> the model for conversations that are too long for it.',
+  },
+  {
+    name: 'fallbacks',
+    schema: {
+      type: 'array',
+      items: type.anyOf(type.text, { type: 'object', required: ['model'] }),
+      maxItems: fallbacksMax,
+    },
+    check: checkFallbacks,
+    description: 'Models to try after this one; [] = none.',
+  },
+  {
+    name: 'cache',
+    schema: { type: 'object', properties: { 'no-cache': { type: 'boolean' } } },
+    check: checkCache,
+    description: 'Refused as `guardrails`, but for `no-cache` and `no-store`.',
+  },
+  {
+    name: 'drop_params',
+    schema: type.boolean,
+    description: 'true = fields that the model lacks are left out and named in a header; false = they are refused.',
+  },
+  timeout,
+]
+
+const neverUsed = 'Accepted for compatibility and never used.'
+
+/** Fields of embeddings that would choose host, key or code: checked as the specification says, and never used. */
+export const embeddingsGatewayFields: readonly CheckedField[] = [
+  timeout,
+  ...['api_base', 'api_version', 'api_key', 'api_type', 'proxy_call_id', 'logger_fn'].map(name => ({
+    name,
+    schema: type.text,
+    description: neverUsed,
+  })),
+  {
+    name: 'custom_llm_provider',
+    schema: type.anyOf(type.text, type.object),
+    check(value, problems) {
+      if (typeof value !== 'string' && !isObject(value))
+        problems.wrong(['custom_llm_provider'], 'a string or an object', value)
+    },
+    description: neverUsed,
+  },
+  { name: 'proxy_logging_obj', schema: type.object, description: neverUsed },
+  { name: 'caching', schema: type.boolean, description: neverUsed },
+]
+
+/** Of no dialect's checks, and of no upstream's business. */
+const otherNames = ['base_url', 'headers', 'extra_headers', 'organization', 'user_config', 'tags']
+
+/** The names of all of them. */
+export const gatewayFields: ReadonlySet<string> = new Set([
+  ...overrideFields.map(field => field.name),
+  ...embeddingsGatewayFields.map(field => field.name),
+  ...otherNames,
+])
+
+function checkCache(value: unknown, problems: ProblemList): void {
+  if (!isObject(value)) return problems.wrong(['cache'], 'an object such as {"no-cache": true}', value)
+  const noCache = value['no-cache']
+  if (noCache != null && typeof noCache !== 'boolean') problems.wrong(['cache', 'no-cache'], 'true or false', noCache)
+}
+
+function checkFallbacks(value: unknown, problems: ProblemList): void {
+  const what = 'the name of a model, or {"model": ...}'
+  if (!Array.isArray(value)) return problems.wrong(['fallbacks'], 'an array of names of models', value)
+  if (value.length > fallbacksMax)
+    problems.add(
+      ['fallbacks'],
+      `\`fallbacks\` must have at most ${fallbacksMax} entries; got ${value.length}`,
+      'out_of_range',
+    )
+  for (let at = 0; at < value.length && !problems.full; at++) {
+    const one: unknown = value[at]
+    if (!isObject(one)) checkModelName(one, ['fallbacks', at], what, problems)
+    else {
+      checkModelName(one.model, ['fallbacks', at, 'model'], 'the name of a model', problems)
+      for (const other of Object.keys(one))
+        if (other !== 'model')
+          problems.add(
+            ['fallbacks', at, other],
+            'is not supported: a fallback gets the call as it is; leave it out',
+            'unsupported',
+          )
+    }
+  }
+}
+
+function checkModelName(value: unknown, path: Path, what: string, problems: ProblemList): void {
+  if (typeof value !== 'string' || value === '') problems.wrong(path, what, value)
+}

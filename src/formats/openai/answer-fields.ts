@@ -1,0 +1,86 @@
+/** Parts of OpenAI's answers that whole answers and streams share. */
+import type { FinishReason, Source } from '../../core/chat.ts'
+import type { Usage } from '../../core/usage.ts'
+import { systemClock } from '../../lib/clock.ts'
+import { isObject } from '../common/field-checks.ts'
+
+const finishReasons: Readonly<Record<FinishReason, string>> = {
+  stop: 'stop',
+  length: 'length',
+  'tool-calls': 'tool_calls',
+  'content-filter': 'content_filter',
+}
+
+/** OpenAI's word; `legacy` clients know calls as `function_call`. */
+export function finishReason(reason: FinishReason, legacy: boolean): string {
+  return legacy && reason === 'tool-calls' ? 'function_call' : finishReasons[reason]
+}
+
+/** Seconds since 1970: the upstream's own, else now. */
+export function createdOr(createdS: number | undefined): number {
+  return createdS !== undefined && Number.isSafeInteger(createdS) ? createdS : Math.floor(systemClock.epochMs() / 1000)
+}
+
+/** OpenAI's usage object, with Anthropic's cache fields where a cache was at work (LiteLLM writes both). */
+export function usageObject(usage: Usage): Record<string, unknown> {
+  const cached = usage.cachedInputTokens
+  const written = usage.cacheWriteTokens
+  const input: Record<string, number> = {
+    cached_tokens: cached ?? 0,
+    audio_tokens: usage.inputAudioTokens ?? 0,
+  }
+  if (written !== undefined) input.cache_write_tokens = written
+  const object: Record<string, unknown> = {
+    prompt_tokens: usage.inputTokens,
+    completion_tokens: usage.outputTokens,
+    total_tokens: usage.inputTokens + usage.outputTokens,
+    prompt_tokens_details: input,
+    completion_tokens_details: {
+      reasoning_tokens: usage.reasoningTokens ?? 0,
+      audio_tokens: usage.outputAudioTokens ?? 0,
+      accepted_prediction_tokens: 0,
+      rejected_prediction_tokens: 0,
+    },
+  }
+  if (written !== undefined) object.cache_creation_input_tokens = written
+  if (cached !== undefined) object.cache_read_input_tokens = cached
+  return object
+}
+
+/** OpenAI's `annotations` entry; undefined for a citation without a URL, which OpenAI has no word for. */
+export function annotation(citation: Record<string, unknown>): Record<string, unknown> | undefined {
+  if (citation.type === 'url_citation' && isObject(citation.url_citation)) return citation
+  if (typeof citation.url !== 'string') return undefined
+  return {
+    type: 'url_citation',
+    url_citation: {
+      start_index: indexOr(citation.start_index),
+      end_index: indexOr(citation.end_index),
+      url: citation.url,
+      title: typeof citation.title === 'string' ? citation.title : '',
+    },
+  }
+}
+
+function indexOr(value: unknown): number {
+  return typeof value === 'number' && Number.isSafeInteger(value) ? value : 0
+}
+
+/** An image of an answer, as OpenRouter and LiteLLM write it (`message.images`). */
+export function imageObject(source: Source): Record<string, unknown> {
+  let url: string
+  if ('url' in source) url = source.url
+  else if ('data' in source) url = `data:${source.mediaType};base64,${source.data}`
+  else url = source.fileId
+  return { type: 'image_url', image_url: { url } }
+}
+
+/** `{type: 'thinking', thinking, signature}` as LiteLLM's clients send it back. */
+export function thinkingBlock(text: string, signature: string): Record<string, unknown> {
+  return { type: 'thinking', thinking: text, signature }
+}
+
+/** Thinking that only its vendor can read. */
+export function redactedBlock(data: string): Record<string, unknown> {
+  return { type: 'redacted_thinking', data }
+}
