@@ -120,6 +120,8 @@ export class GatewayError extends Error {
   readonly status: number
   readonly retryAfterMs: number | undefined
   readonly problems: readonly Problem[] | undefined
+  /** Headers of the answer that tells of it: of a call that was settled before the error reached its endpoint. */
+  answerHeaders: Readonly<Record<string, string>> | undefined = undefined
 
   constructor(kind: FaultKind, message: string, options: GatewayErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause })

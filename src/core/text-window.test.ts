@@ -201,4 +201,12 @@ describe('what comes beside texts', () => {
     ])
     expect(filter.end()).toEqual([])
   })
+
+  test('the id of a spoken answer is kept, though it comes with a transcript and no sound', () => {
+    const filter = filterOf('x')
+    expect(filter.event({ type: 'audio', choice: 0, id: 'audio_1', transcript: 'ax' })).toEqual([
+      { type: 'audio', choice: 0, id: 'audio_1' },
+      { type: 'audio', choice: 0, transcript: 'a*' },
+    ])
+  })
 })

@@ -116,7 +116,8 @@ class WindowedFilter implements AnswerFilter {
     const { transcript, ...sound } = event
     if (transcript === undefined) return [event]
     const pieces = this.#piece({ type: 'audio', choice: event.choice, transcript })
-    return event.data === undefined && event.expiresAtS === undefined ? pieces : [sound, ...pieces]
+    const isText = event.id === undefined && event.data === undefined && event.expiresAtS === undefined
+    return isText ? pieces : [sound, ...pieces]
   }
 
   #changedFields(fields: Record<string, unknown>): Record<string, unknown> {

@@ -46,7 +46,7 @@ export function createFrontDoor(parts: FrontDoorParts): FrontDoor {
       if (method === 'OPTIONS') return preflight(request)
       const found = table.find(path)
       if (!found) return notFound(request)
-      const endpoint = found.value.get(method)
+      const endpoint = found.value.get(method) ?? publicHead(method, found.value)
       if (!endpoint) return otherMethod(request, found.value)
       request.params = found.params
       return admit(parts, endpoint, request)
@@ -59,6 +59,12 @@ export function createFrontDoor(parts: FrontDoorParts): FrontDoor {
     },
     refuse: ({ status, message }) => ({ ...errorAnswer(new GatewayError('invalid-request', message)), status }),
   }
+}
+
+/** What answers HEAD where no key is needed: as GET, but for the body, which the server leaves out. */
+function publicHead(method: string, methods: ReadonlyMap<string, Endpoint>): Endpoint | undefined {
+  const get = method === 'HEAD' ? methods.get('GET') : undefined
+  return get?.auth === 'none' ? get : undefined
 }
 
 /** Asks the policies, then calls the endpoint. Synchronous unless a policy returns a promise. */
@@ -147,7 +153,7 @@ interface ErrorShape {
 }
 
 function errorAnswer(error: GatewayError, { id = randomUUIDv7(), body = openaiErrorBody }: ErrorShape = {}): Answer {
-  const headers: Record<string, string> = { 'x-request-id': id }
+  const headers: Record<string, string> = { ...error.answerHeaders, 'x-request-id': id }
   if (error.retryAfterMs !== undefined) headers['retry-after'] = String(Math.ceil(error.retryAfterMs / 1000))
   if (error.kind === 'unauthenticated') headers['www-authenticate'] = 'Bearer'
   return jsonAnswer(body(error, id), error.status, headers)

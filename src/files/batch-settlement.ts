@@ -49,7 +49,8 @@ export async function settleBatch(
     model: record.models.join(','),
     deployment: { ...deployment, target: { ...deployment.target, model: single?.target.model ?? '' } },
     startedAtMs: record.createdAtMs,
-    endedAtMs: endOf(batch) ?? services.clock.epochMs(),
+    // The upstream's word does not move the end into the future.
+    endedAtMs: Math.min(endOf(batch) ?? Infinity, services.clock.epochMs()),
     error: kind && new GatewayError(kind, `the batch is ${status}`),
     usage,
     costNanoUsd: usage && single ? costOf(usage, single.prices, record.createdAtMs) : null,

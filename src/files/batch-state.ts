@@ -9,13 +9,10 @@ import { hasEnded, settleBatch } from './batch-settlement.ts'
 
 /** Settling takes milliseconds; the rest allows for differences between the clocks of replicas. */
 const settleLeaseMs = 60_000
-/** Identifies this process among all replicas. */
-const owner: string = crypto.randomUUID()
-
 /** One request for the state of a batch. */
 interface BatchQuestion extends Pick<FileCall, 'request' | 'of' | 'totalMs'> {
   readonly record: FileRecord
-  /** The worker that holds the lease of the batch; absent = this process takes it when the batch has ended. */
+  /** The worker that holds the lease of the batch; absent = this look takes it when the batch has ended. */
   readonly leasedBy?: string
 }
 
@@ -35,7 +32,8 @@ export async function refreshedBatch(
   request: Client,
   record: FileRecord,
   answer: Json,
-  leasedBy = owner,
+  // An owner for each look: of several that see the end at once, in one process too, one settles it.
+  leasedBy: string = crypto.randomUUID(),
 ): Promise<Json> {
   const body = await publicBatch(services, request, record, answer)
   const isEnd = hasEnded(body) && !record.recorded

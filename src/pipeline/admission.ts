@@ -77,11 +77,16 @@ type Waiting = { readonly asked: Promise<void | Reply>; readonly next: number }
 function admitLater(call: Call, policies: With<'admit'>, receiver: AdmissionReceiver, { asked, next }: Waiting): void {
   asked
     .then(reply => {
-      if (receiver.ended) return
+      if (receiver.ended) return cancelLate(reply)
       if (reply) receiver.answered(reply)
       else admitCall(call, policies, receiver, next)
     })
     .catch(thrown => receiver.failed(thrown))
+}
+
+/** The stream of a reply that no client waits for any more. */
+function cancelLate(reply: void | Reply): void {
+  if (reply && typeof reply.body === 'object' && 'cancel' in reply.body) reply.body.cancel()
 }
 
 /**
@@ -91,7 +96,10 @@ function admitLater(call: Call, policies: With<'admit'>, receiver: AdmissionRece
 export async function admitted(call: Call, policies: With<'admit'>): Promise<Reply | undefined> {
   for (const policy of policies) {
     const reply = await policy.admit(call)
-    if (call.client.left) throw new GatewayError('client-closed', 'the client left before its call was admitted')
+    if (call.client.left) {
+      cancelLate(reply)
+      throw new GatewayError('client-closed', 'the client left before its call was admitted')
+    }
     if (reply) return reply
   }
   return undefined

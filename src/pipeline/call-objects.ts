@@ -46,6 +46,7 @@ async function run(parts: ServeParts, request: HttpRequest, asked: ObjectCall, c
   } catch (thrown) {
     const error = toGatewayError(thrown)
     control.settle(error.kind === 'client-closed' ? 'client_closed' : 'error', error.status, error)
+    error.answerHeaders = answerHeaders(parts, call)
     throw error
   }
 }

@@ -6,7 +6,7 @@ import type { Caller } from '../core/caller.ts'
 import type { ModelCall } from '../core/endpoint.ts'
 import { GatewayError, toGatewayError } from '../core/errors.ts'
 import { withLocalIds } from '../core/local-ids.ts'
-import { checkEncoding, readJsonBody } from '../core/request.ts'
+import { checkEncoding, clientClosed, readJsonBody } from '../core/request.ts'
 import type { BodyReader, Client, HttpRequest } from '../core/request.ts'
 import type { JsonBody } from '../lib/json/json-body.ts'
 import { admitCall } from './admission.ts'
@@ -15,7 +15,7 @@ import { CallControl } from './call-control.ts'
 import { openCall } from './call-record.ts'
 import { readForm } from './files/upload.ts'
 import { SettlingStream } from './lanes/settling-stream.ts'
-import { respond, respondError } from './respond.ts'
+import { answerHeaders, respond, respondError } from './respond.ts'
 import type { ReplyReceiver, Router } from './route.ts'
 import { settler } from './settle.ts'
 import type { SettleParts } from './settle.ts'
@@ -102,7 +102,8 @@ class Serving implements BodyReader, AdmissionReceiver, ReplyReceiver {
       const { body } = reply
       const whole = typeof body === 'string' || body instanceof Uint8Array
       // The router's streams settle by themselves at their end; a policy's stream is settled here.
-      const own = whole || control.call.attempts > 0 ? reply : { ...reply, body: new SettlingStream(body, control) }
+      const own =
+        whole || control.call.attempts > 0 ? reply : { ...reply, body: new SettlingStream(body, control, reply.status) }
       if (whole) control.settle('success', reply.status)
       this.#end(respond(this.#at.parts, control.call, own))
     } catch (thrown) {
@@ -115,8 +116,14 @@ class Serving implements BodyReader, AdmissionReceiver, ReplyReceiver {
     const { call } = control
     const { namedFiles } = call
     const failure = toGatewayError(thrown)
-    const error = namedFiles ? withLocalIds(failure, namedFiles.localIds) : failure
-    const reply = control.settled ? undefined : replacementFor(parts, control, error)
+    let error = namedFiles ? withLocalIds(failure, namedFiles.localIds) : failure
+    let reply: Reply | undefined
+    try {
+      reply = control.settled ? undefined : replacementFor(parts, control, error)
+    } catch (failed) {
+      // The client still waits for its answer, and the call for its end.
+      error = toGatewayError(failed)
+    }
     if (reply) {
       control.settle('success', reply.status, error)
       return this.#end(respond(parts, call, reply))
@@ -153,16 +160,22 @@ class Serving implements BodyReader, AdmissionReceiver, ReplyReceiver {
     const detached = asked.detach?.(control.call, client => this.#continueFor(client))
     if (!detached) return parts.router.run(control, this)
     const resolve = this.#resolve
-    detached.then(resolve, thrown => {
-      this.#resolve = resolve
-      this.failed(thrown)
-    })
+    detached.then(
+      ({ headers, ...answer }) =>
+        resolve({ ...answer, headers: { ...headers, ...answerHeaders(parts, control.call) } }),
+      thrown => {
+        this.#resolve = resolve
+        this.failed(thrown)
+      },
+    )
   }
 
   /** The call continues without its first client. */
   #continueFor(client: Client): Promise<Answer> {
     return new Promise(resolve => {
       const { parts, control } = this.#at
+      // The client left before it could be told of the response: the call is settled.
+      if (control.settled) throw clientClosed()
       this.#resolve = resolve
       control.continueFor(client)
       if (!control.left) parts.router.run(control, this)

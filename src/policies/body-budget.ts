@@ -15,26 +15,30 @@ const retryAfterMs = 1000
  */
 export function bodyBudget(): { readonly onHead: Policy; readonly onBody: Policy } {
   let reservedBytes = 0
-  const reserve = (call: Call, bytes: number): void => {
+  const set = (call: Call, bytes: number): void => {
     reservedBytes += bytes - call.reservedBytes
     call.reservedBytes = bytes
+  }
+  const reserve = (call: Call, bytes: number): void => {
+    const { bodyMemoryBytesMax: bytesMax } = call.models.settings
+    const ofOthersBytes = reservedBytes - call.reservedBytes
+    if (ofOthersBytes > 0 && bytes > call.reservedBytes && ofOthersBytes + bytes > bytesMax)
+      throw new GatewayError(
+        'overloaded',
+        `the bodies of the calls under way take all of the ${bytesMax} bytes that this gateway holds for them; ` +
+          'try again in a second',
+        { retryAfterMs },
+      )
+    set(call, bytes)
   }
   const onHead: Policy = {
     name: 'body-budget',
     stage: 'head',
     admit(call) {
-      const bytes = call.announcedBytes ?? unannouncedBytes
-      const { bodyMemoryBytesMax: bytesMax } = call.models.settings
-      if (reservedBytes > 0 && reservedBytes + bytes > bytesMax)
-        throw new GatewayError(
-          'overloaded',
-          `the bodies of the calls under way take all of the ${bytesMax} bytes that this gateway holds for them; ` +
-            'try again in a second',
-          { retryAfterMs },
-        )
-      reserve(call, bytes)
+      // Of a body that is too large for itself nothing is kept, and of one that no endpoint reads as little.
+      reserve(call, Math.min(call.announcedBytes ?? unannouncedBytes, call.models.settings.bodyBytesMax))
     },
-    settled: ({ call }) => reserve(call, 0),
+    settled: ({ call }) => set(call, 0),
   }
   const onBody: Policy = {
     name: 'body-size',

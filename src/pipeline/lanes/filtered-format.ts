@@ -39,8 +39,8 @@ export function filteredFormat(format: ChatFormat, filters: readonly NamedFilter
 }
 
 /**
- * A `finish` that comes while a filter holds content is held back to the end of the answer, and what comes after it: no
- * content may follow it.
+ * A `finish` is held back to the end of the answer, and what comes after it: filters may give out content there, and
+ * none may follow a finish.
  */
 class FilterChain {
   readonly #filters: readonly NamedFilter[]
@@ -82,8 +82,8 @@ class FilterChain {
     for (const event of events) {
       if (event.type === 'error') throw event.error
       this.#given += charactersOf(event)
-      const isLast = event.type === 'finish' || event.type === 'usage'
-      if (isLast && (this.#last.length > 0 || this.#taken !== this.#given)) this.#last.push(event)
+      const isBehind = this.#last.length > 0 || this.#taken !== this.#given
+      if (event.type === 'finish' || (event.type === 'usage' && isBehind)) this.#last.push(event)
       else out.push(event)
     }
     return out

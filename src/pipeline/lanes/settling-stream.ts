@@ -7,14 +7,18 @@ import type { CallControl } from '../call-control.ts'
 export class SettlingStream implements AnswerStream {
   readonly #source: AnswerStream
   readonly #control: CallControl
+  readonly #status: number
 
-  constructor(source: AnswerStream, control: CallControl) {
+  /** `status` is that of the answer. */
+  constructor(source: AnswerStream, control: CallControl, status: number) {
     this.#source = source
     this.#control = control
+    this.#status = status
   }
 
   pipe(sink: AnswerSink): void {
     const control = this.#control
+    const status = this.#status
     this.#source.pipe({
       get full() {
         return sink.full
@@ -22,11 +26,11 @@ export class SettlingStream implements AnswerStream {
       write: piece => sink.write(piece),
       // Recorded before the client can know that the answer is complete.
       end() {
-        control.settle('success', 200)
+        control.settle('success', status)
         sink.end()
       },
       abort() {
-        control.settle('upstream_cut', 200, new GatewayError('internal', 'the answer of a policy broke off'))
+        control.settle('upstream_cut', status, new GatewayError('internal', 'the answer of a policy broke off'))
         sink.abort()
       },
     })
