@@ -35,12 +35,31 @@ export async function refreshedBatch(
   // An owner for each look: of several that see the end at once, in one process too, one settles it.
   leasedBy: string = crypto.randomUUID(),
 ): Promise<Json> {
-  const body = await publicBatch(services, request, record, answer)
-  const isEnd = hasEnded(body) && !record.recorded
-  const lease = { owner: leasedBy, nowMs: services.clock.epochMs(), leaseMs: settleLeaseMs }
-  if (isEnd && (await services.files.leaseBatch(record.id, lease))) {
-    await settleBatch(services, record, deploymentOf(services, record), body)
-    await services.files.update(record.id, { body, recorded: true })
-  } else if (!record.recorded) await services.files.update(record.id, { body })
+  let body: Json
+  try {
+    body = await publicBatch(services, request, record, answer)
+  } catch (error) {
+    // Its files cannot be shown, but what it has used is billed all the same.
+    const end = { ...answer, status: String(answer.status).toLowerCase() }
+    if (hasEnded(end))
+      await settleOnce(services, record, { end, body: { ...record.body, status: end.status } }, leasedBy)
+    throw error
+  }
+  const isSettled = hasEnded(body) && (await settleOnce(services, record, { end: body, body }, leasedBy))
+  if (!isSettled && !record.recorded) await services.files.update(record.id, { body })
   return body
+}
+
+/** `end` has the usage and the times, `body` is what is kept. false = it is settled already, or by another worker. */
+async function settleOnce(
+  services: Services,
+  record: FileRecord,
+  { end, body }: { readonly end: Json; readonly body: Json },
+  owner: string,
+): Promise<boolean> {
+  const lease = { owner, nowMs: services.clock.epochMs(), leaseMs: settleLeaseMs }
+  if (record.recorded || !(await services.files.leaseBatch(record.id, lease))) return false
+  await settleBatch(services, record, deploymentOf(services, record), end)
+  await services.files.update(record.id, { body, recorded: true })
+  return true
 }

@@ -2,7 +2,8 @@ import { expect, test } from 'bun:test'
 import type { Reply } from '../core/answer.ts'
 import type { Call } from '../core/call.ts'
 import type { GatewayError } from '../core/errors.ts'
-import { admitCall, admitted } from './admission.ts'
+import type { Policy } from '../core/policy.ts'
+import { admitCall, admitted, callPolicies } from './admission.ts'
 import type { AdmissionReceiver } from './admission.ts'
 
 const settle = () => Bun.sleep(1)
@@ -25,15 +26,17 @@ function leaving(reply?: Reply) {
   const client = { left: false }
   const asked: string[] = []
   const call = { client } as unknown as Call
-  const policies = [
-    async () => {
+  const first: Policy = {
+    name: 'first',
+    stage: 'head',
+    async admit() {
       await settle()
       client.left = true
       return reply
     },
-    () => void asked.push('second'),
-  ]
-  return { call, policies, asked }
+  }
+  const second: Policy = { name: 'second', stage: 'head', admit: () => void asked.push('second') }
+  return { call, policies: callPolicies([first, second]).head, asked }
 }
 
 test('a client that leaves while a policy waits is the end: no further policy takes anything for its call', async () => {

@@ -712,6 +712,12 @@ for (const backend of backends())
         one.instead.set('GET /batches/batch_ID', () => new Response(body))
         expect((await asked(`/v1/batches/${batch.id}`))[0]).toBe(502)
       }
+      // What has ended is billed, also when its files cannot be shown.
+      const ended = { status: 'COMPLETED', output_file_id: '..', usage: { input_tokens: 7, output_tokens: 5 } }
+      one.instead.set('GET /batches/batch_ID', () => Response.json(ended))
+      for (let time = 0; time < 2; time++) expect((await asked(`/v1/batches/${batch.id}`))[0]).toBe(502)
+      const settled = (await gateway.rows()).filter(row => row.operation === 'batches' && row.input_tokens === 7)
+      expect(settled).toMatchObject([{ outcome: 'success', input_tokens: 7, output_tokens: 5 }])
       const upload = async (answer: Answer) => {
         one.instead.set('POST /files', answer)
         return send(linesOf('small'))
