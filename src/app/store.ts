@@ -9,7 +9,7 @@ import { createAssistantStore } from '../store/objects/assistants.ts'
 import { createFileStore } from '../store/objects/files.ts'
 import { openInstallation } from '../store/keys/installation.ts'
 import type { Installation } from '../store/keys/installation.ts'
-import { CachedKeyDirectory } from '../store/keys/key-directory.ts'
+import { KeyCache } from '../store/keys/key-cache.ts'
 import { createKeyStore, keyChangesSince } from '../store/keys/keys.ts'
 import { openLedger } from '../store/ledger/ledger.ts'
 import type { JournalledLedger } from '../store/ledger/ledger.ts'
@@ -52,9 +52,9 @@ export async function openStore(options: ServeOptions, logger: Logger): Promise<
       : undefined
   const installation = await openInstallation(database, { masterKey: options.masterKey, pepper: options.keyPepper })
   let reachable = true
-  let directory: CachedKeyDirectory | undefined
+  let directory: KeyCache | undefined
   const keys = createKeyStore({ database, clock, onChange: hash => directory?.changed(hash) })
-  directory = new CachedKeyDirectory({
+  directory = new KeyCache({
     store: keys,
     clock,
     hashKey: installation.hashKey,

@@ -130,6 +130,8 @@ function announce({ url: address, models: counts, warnings, firstMasterKey }: An
 
 function masterKeyText(url: string, masterKey: string): string {
   const body = '{"model": "local/simulated-chat", "messages": [{"role": "user", "content": "Hello"}]}'
+  // One line, to be pasted as it is.
+  const headers = `-H "Authorization: Bearer ${masterKey}" -H "Content-Type: application/json"`
   return `
 This is the first start. The master key is shown now and never again:
 
@@ -137,8 +139,7 @@ This is the first start. The master key is shown now and never again:
 
 Try it:
 
-  curl ${url}/v1/chat/completions -H "Authorization: Bearer ${masterKey}" \\
-    -H "Content-Type: application/json" -d '${body}'
+  curl ${url}/v1/chat/completions ${headers} -d '${body}'
 
 `
 }

@@ -14,9 +14,9 @@ import type { AdmissionReceiver } from './admission.ts'
 import { CallControl } from './call-control.ts'
 import { openCall } from './call-record.ts'
 import { readForm } from './files/upload.ts'
-import { SettlingStream } from './lanes/settling-stream.ts'
+import { PolicyAnswerStream } from './lanes/policy-answer-stream.ts'
 import { answerHeaders, respond, respondError } from './respond.ts'
-import type { ReplyReceiver, Router } from './route.ts'
+import type { ReplyReceiver, Router } from './deployment-router.ts'
 import { settler } from './settle.ts'
 import type { SettleParts } from './settle.ts'
 
@@ -103,7 +103,9 @@ class Serving implements BodyReader, AdmissionReceiver, ReplyReceiver {
       const whole = typeof body === 'string' || body instanceof Uint8Array
       // The router's streams settle by themselves at their end; a policy's stream is settled here.
       const own =
-        whole || control.call.attempts > 0 ? reply : { ...reply, body: new SettlingStream(body, control, reply.status) }
+        whole || control.call.attempts > 0
+          ? reply
+          : { ...reply, body: new PolicyAnswerStream(body, control, reply.status) }
       if (whole) control.settle('success', reply.status)
       this.#end(respond(this.#at.parts, control.call, own))
     } catch (thrown) {

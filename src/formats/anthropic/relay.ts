@@ -5,6 +5,7 @@
 import type { GatewayError } from '../../core/errors.ts'
 import type { StreamRelay } from '../../core/format.ts'
 import type { Usage } from '../../core/usage.ts'
+import { unfinishedStream } from '../../core/unfinished-stream.ts'
 import { frameSplitter } from '../../lib/frames.ts'
 import type { Frame } from '../../lib/frame.ts'
 import { looksLikeObject } from '../../lib/json/json-object-check.ts'
@@ -66,7 +67,7 @@ export class MessagesRelay implements StreamRelay {
     if (!this.failure && isWhole(this.#splitter.rest())) out = this.push(Buffer.from('\n\n'))
     if (this.failure || this.terminated) return out
     if (!this.complete) {
-      this.failure = broken('the stream ended without finishing the answer')
+      this.failure = unfinishedStream()
       return out
     }
     this.terminated = true

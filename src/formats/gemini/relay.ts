@@ -6,6 +6,7 @@
 import { GatewayError } from '../../core/errors.ts'
 import type { StreamRelay } from '../../core/format.ts'
 import type { Usage } from '../../core/usage.ts'
+import { unfinishedStream } from '../../core/unfinished-stream.ts'
 import { JsonBody } from '../../lib/json/json-body.ts'
 import { SseSplitter } from '../../lib/sse.ts'
 import { isObject } from '../common/field-checks.ts'
@@ -74,7 +75,7 @@ export class GenerateRelay implements StreamRelay {
     if (!this.failure && isWhole(this.#splitter.rest())) out = this.push(Buffer.from('\n\n'))
     if (this.failure) return out
     if (!this.complete) {
-      this.failure = broken('the upstream ended its stream without finishing the answer')
+      this.failure = unfinishedStream()
       return out
     }
     this.terminated = true

@@ -3,6 +3,7 @@ import { GatewayError } from '../../core/errors.ts'
 import type { StreamRelay } from '../../core/format.ts'
 import { readOpenaiUsage } from '../../core/openai-usage.ts'
 import type { Usage } from '../../core/usage.ts'
+import { unfinishedStream } from '../../core/unfinished-stream.ts'
 import { looksLikeObject } from '../../lib/json/json-object-check.ts'
 import { lastEventEnd, SseSplitter } from '../../lib/sse.ts'
 import { isObject } from '../common/field-checks.ts'
@@ -155,8 +156,7 @@ export class EventRelay extends MediaRelay {
     // Some servers leave the last blank line out; half an event is worth nothing.
     const rest = Buffer.concat([...this.#pending, Buffer.from('\n\n')])
     const last = !this.failure && !this.terminated && isWhole(rest) ? this.#relay(rest) : nothing
-    if (!this.failure && !this.complete)
-      this.failure = broken('the upstream ended its stream without finishing the answer')
+    if (!this.failure && !this.complete) this.failure = unfinishedStream()
     this.terminated = this.complete
     return last
   }

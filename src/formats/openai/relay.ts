@@ -7,6 +7,7 @@ import { GatewayError } from '../../core/errors.ts'
 import type { StreamRelay } from '../../core/format.ts'
 import { readChunkUsage } from '../../core/openai-usage.ts'
 import type { Usage } from '../../core/usage.ts'
+import { unfinishedStream } from '../../core/unfinished-stream.ts'
 import { looksLikeObject } from '../../lib/json/json-object-check.ts'
 import { lastEventEnd } from '../../lib/sse.ts'
 
@@ -121,7 +122,7 @@ export class OpenaiRelay implements StreamRelay {
     }
     if (this.failure) return out
     if (!this.complete) {
-      this.failure = broken('the upstream ended its stream without finishing the answer')
+      this.failure = unfinishedStream()
       return out
     }
     if (this.terminated) return out

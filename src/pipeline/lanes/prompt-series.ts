@@ -7,6 +7,7 @@ import { GatewayError } from '../../core/errors.ts'
 import type { EventWriter, StreamRelay } from '../../core/format.ts'
 import type { Target, TranslatedCall } from '../../core/provider.ts'
 import type { Usage } from '../../core/usage.ts'
+import { unfinishedStream } from '../../core/unfinished-stream.ts'
 import { frameSplitter } from '../../lib/frames.ts'
 import type { Frame, FrameSplitter } from '../../lib/frame.ts'
 import { addUsage } from './structured-output.ts'
@@ -167,8 +168,7 @@ export class SeriesRelay implements StreamRelay {
    */
   ended(): TranslatedCall | undefined {
     if (!this.isOver) this.#late += this.#guarded(() => this.#translate(this.#splitter.end()))
-    if (!this.failure && !this.#state.complete)
-      this.failure = new GatewayError('upstream-broken', 'the upstream ended its stream without finishing the answer')
+    if (!this.failure && !this.#state.complete) this.failure = unfinishedStream()
     if (this.failure || this.#series.isLast) return undefined
     let call: TranslatedCall | undefined
     this.#guarded(() => {

@@ -13,7 +13,7 @@ import { callPolicies } from '../admission.ts'
 import { CallRecord } from '../call-record.ts'
 import type { CallParts } from '../call-record.ts'
 import { CallControl } from '../call-control.ts'
-import { Router } from '../route.ts'
+import { Router } from '../deployment-router.ts'
 
 /** A clock that is moved by hand, and the timers behind it. */
 function bench() {

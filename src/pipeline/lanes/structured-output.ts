@@ -17,6 +17,7 @@ import type {
   UpstreamResponse,
 } from '../../core/transport.ts'
 import type { Usage } from '../../core/usage.ts'
+import { unfinishedStream } from '../../core/unfinished-stream.ts'
 import { checkReferences, correctionPrompt, validateJson, schemaMismatch } from '../../emulation/index.ts'
 import type { OutputSchema } from '../../emulation/index.ts'
 import type { Clock } from '../../lib/clock.ts'
@@ -202,8 +203,7 @@ export class CheckedRelay implements StreamRelay {
     let again: TranslatedCall | undefined
     this.#guarded(() => {
       if (!this.isOver) this.#gather(this.#splitter.end())
-      if (!this.#state.complete)
-        throw new GatewayError('upstream-broken', 'the upstream ended its stream without finishing the answer')
+      if (!this.#state.complete) throw unfinishedStream()
       if (this.#dialogue.accepts(this.#events)) return
       again = this.#dialogue.call()
       this.#restart()

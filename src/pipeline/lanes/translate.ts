@@ -4,6 +4,7 @@ import { GatewayError, toGatewayError } from '../../core/errors.ts'
 import type { ChatFormat, EventWriter, StreamRelay } from '../../core/format.ts'
 import type { ChatAdapter } from '../../core/provider.ts'
 import type { Usage } from '../../core/usage.ts'
+import { unfinishedStream } from '../../core/unfinished-stream.ts'
 import { frameSplitter } from '../../lib/frames.ts'
 import type { Frame, FrameSplitter } from '../../lib/frame.ts'
 
@@ -166,10 +167,7 @@ export class TranslatedRelay implements StreamRelay {
   /** The upstream has sent its terminal event, or its bytes have ended. */
   #finish(): string {
     if (!this.#state.complete) {
-      this.#state.failure = new GatewayError(
-        'upstream-broken',
-        'the upstream ended its stream without finishing the answer',
-      )
+      this.#state.failure = unfinishedStream()
       return ''
     }
     const last = this.#writer.end()

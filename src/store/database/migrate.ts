@@ -1,5 +1,5 @@
 /** Brings the database to this program's version: numbered steps in one transaction, one replica at a time. */
-import { addColumnTexts, columnVersions } from '../ledger/ledger-sql.ts'
+import { addColumnTexts, columnVersions } from '../ledger/ledger-table.ts'
 import type { Migration } from './migration.ts'
 import { first } from './migrations/0001-keys-and-ledger.ts'
 import { second } from './migrations/0002-responses.ts'

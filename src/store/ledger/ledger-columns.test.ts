@@ -21,7 +21,7 @@ import { openDatabase } from '../database/open.ts'
 import { createSegmentFile, segmentPath, SegmentWriter } from './journal.ts'
 import { allRows, exampleRow, intentOf, record } from './ledger-fixture.ts'
 import { encodeIntent, encodeSettlement } from './ledger-record.ts'
-import { addColumnTexts, createTableText } from './ledger-sql.ts'
+import { addColumnTexts, createTableText } from './ledger-table.ts'
 import { openLedger } from './ledger.ts'
 import type { JournalledLedger } from './ledger.ts'
 

@@ -4,7 +4,7 @@ import { columnList } from '../../core/ledger-columns.ts'
 import type { LedgerRow } from '../../core/ledger-columns.ts'
 import type { LedgerQuery } from '../../core/ledger.ts'
 import type { LedgerDatabase } from './ledger-database.ts'
-import { selectedNames } from './ledger-sql.ts'
+import { selectedNames } from './ledger-table.ts'
 
 const pageRowsMax = 1000
 

@@ -5,6 +5,7 @@
 import { GatewayError } from '../../../core/errors.ts'
 import type { StreamRelay } from '../../../core/format.ts'
 import type { Usage } from '../../../core/usage.ts'
+import { unfinishedStream } from '../../../core/unfinished-stream.ts'
 import { frameSplitter } from '../../../lib/frames.ts'
 import type { Frame } from '../../../lib/frame.ts'
 import { looksLikeObject } from '../../../lib/json/json-object-check.ts'
@@ -69,8 +70,7 @@ export class ResponsesRelay implements StreamRelay {
   }
 
   end(): string {
-    if (!this.failure && !this.complete)
-      this.failure = new GatewayError('upstream-broken', 'the upstream ended its stream without finishing the answer')
+    if (!this.failure && !this.complete) this.failure = unfinishedStream()
     return ''
   }
 

@@ -1,4 +1,4 @@
-import { createTableText } from '../../ledger/ledger-sql.ts'
+import { createTableText } from '../../ledger/ledger-table.ts'
 import type { Migration } from '../migration.ts'
 
 /** Timestamps are milliseconds since 1970, money is nano-dollars, booleans are 0 and 1: the same on both databases. */

@@ -2,7 +2,7 @@
 import { expect, test } from 'bun:test'
 import type { KeyRecord } from '../../core/ports.ts'
 import { systemClock } from '../../lib/clock.ts'
-import { CachedKeyDirectory } from './key-directory.ts'
+import { KeyCache } from './key-cache.ts'
 import { DatabaseMoved } from '../../platform/sqlite-file-guard.ts'
 
 const record = { id: 'id-1', hash: 'h:sk-1' } as KeyRecord
@@ -14,7 +14,7 @@ function rig() {
   let gate: Promise<void> = Promise.resolve()
   let failure: Error | undefined
   const reports: [boolean, string | undefined][] = []
-  const directory = new CachedKeyDirectory({
+  const directory = new KeyCache({
     clock: systemClock,
     hashKey: text => `h:${text}`,
     store: {

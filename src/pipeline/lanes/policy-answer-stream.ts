@@ -4,7 +4,7 @@ import { GatewayError } from '../../core/errors.ts'
 import type { CallControl } from '../call-control.ts'
 
 /** For reading `source` once. */
-export class SettlingStream implements AnswerStream {
+export class PolicyAnswerStream implements AnswerStream {
   readonly #source: AnswerStream
   readonly #control: CallControl
   readonly #status: number

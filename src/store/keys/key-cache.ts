@@ -29,7 +29,7 @@ interface KeyDirectoryOptions {
  * Deleted keys are not found; blocked and expired ones are, and the caller refuses them. `start` comes before the first
  * call and `stop` after the last. A `lookup` that has to ask the store rejects as the store does (`overloaded`).
  */
-export class CachedKeyDirectory implements KeyDirectory {
+export class KeyCache implements KeyDirectory {
   readonly #options: KeyDirectoryOptions
   readonly #known = new LRUCache<string, VirtualKey>({ max: knownMax })
   readonly #unknown: LRUCache<string, true>
