@@ -61,12 +61,12 @@ export function runBun(args) {
   // Bun queues what exceeds 256 fetches at once, silently.
   const env = {
     BUN_CONFIG_MAX_HTTP_REQUESTS: '5000',
-    // Freed memory goes back to the system after a second: the allocator's default of 10 ms costs page faults under
-    // load, and 30 s keep 20 MB more after it (docs/decisions/0005).
-    MIMALLOC_PURGE_DELAY: '1000',
-    // The collector plans as on a machine of 512 MB: ten 10 MiB bodies in flight take 3.8 times their size instead of
-    // 6.5, of 1 MiB 12.7 times instead of 27, at the same requests/s (`npm run bench`; 128 MB cost a third of them).
-    BUN_JSC_forceRAMSize: String(512 * 1024 * 1024),
+    // Freed memory goes back to the system after five seconds: one second costs a tenth more processor time per small
+    // call, 30 s keep 10 to 20 MB more after a load (`npm run bench`, docs/decisions/0005).
+    MIMALLOC_PURGE_DELAY: '5000',
+    // The collector plans as on a machine of 768 MB: large bodies are collected sooner, and after a load 20 MB less are
+    // kept than without it. 512 MB cost more of the p99, 128 MB a third of the requests/s.
+    BUN_JSC_forceRAMSize: String(768 * 1024 * 1024),
     ...process.env,
   }
   // npm starts this in a shell that passes no signals on: the gateway watches that shell and stops when it is gone
