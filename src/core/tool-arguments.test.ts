@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { argumentsObject } from './tool-arguments.ts'
 
-test('whatever a model wrote as arguments becomes an object, and nothing of it is lost', () => {
+test('any text a model wrote as arguments becomes an object, and nothing of it is lost', () => {
   expect(argumentsObject('{"a": [1]}')).toEqual({ a: [1] })
   expect(argumentsObject(' ')).toEqual({})
   for (const [text, value] of [

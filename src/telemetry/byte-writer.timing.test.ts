@@ -25,7 +25,7 @@ test('a reader that does not read costs lines, not memory or time', async () => 
     ],
     { stdout: 'pipe', stderr: 'pipe' },
   )
-  // Nobody reads its stdout: the pipe is full after 64 KiB.
+  // Its stdout is not read: the pipe is full after 64 KiB.
   const { dropped, spent } = JSON.parse(await new Response(child.stderr).text()) as { dropped: number; spent: number }
   expect(dropped).toBeGreaterThan(150_000)
   expect(spent).toBeLessThan(3000)

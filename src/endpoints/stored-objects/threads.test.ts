@@ -118,7 +118,7 @@ const never = (request: HttpRequest) =>
     else request.onLeft(leave)
   })
 
-describe('a run that nobody works on', () => {
+describe('a run that no process works on', () => {
   /** As another process left it: queued, and never touched again. */
   const lost = () => begin({}, { detached: { start: () => true, cancel: () => {} } })
 

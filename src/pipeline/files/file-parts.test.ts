@@ -156,7 +156,7 @@ describe('every dialect', () => {
     expect(rewritten(value, reference => reference.withId(up(reference.id)))).toEqual(expected)
   })
 
-  test('bodies without ids are not rewritten, whatever their fields are', () => {
+  test('bodies without ids are not rewritten, with any fields', () => {
     for (const value of [
       {},
       { messages: a },

@@ -1,4 +1,4 @@
-/** Files in a body: the same as base64 in JSON, whatever their length, and in memory of their own. */
+/** Files in a body: the same as base64 in JSON at any length, and in memory of their own. */
 import { expect, test } from 'bun:test'
 import { newMark, withContents } from './inlined-body.ts'
 

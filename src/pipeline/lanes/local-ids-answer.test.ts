@@ -1,4 +1,4 @@
-/** An upstream's own ids of files never reach a client, in whatever part of an answer they stand. */
+/** An upstream's own ids of files never reach a client, in any part of an answer. */
 import { describe, expect, test } from 'bun:test'
 import type { ChatRequest } from '../../core/chat.ts'
 import { GatewayError } from '../../core/errors.ts'

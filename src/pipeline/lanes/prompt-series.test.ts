@@ -84,7 +84,7 @@ describe('streams', () => {
     let out = ''
     for (const bytes of parts) {
       for (let at = 0; at < bytes.length; at += size) out += relay.push(bytes.subarray(at, at + size))
-      // Nobody may take an answer in the middle for the whole.
+      // An answer in the middle must not look like the whole.
       if (asked.length < parts.length - 1) expect(relay.complete).toBe(false)
       expect(relay.terminated).toBe(false)
       asked.push(promptOf(relay.ended()))

@@ -17,7 +17,7 @@ import { CallControl } from '../call-control.ts'
 import { openStream } from './stream-reply.ts'
 import { TranslatedRelay } from './translate.ts'
 
-/** Passes text on; what is in brackets is for nobody, as the pings of a vendor are. */
+/** Passes text on; what is in brackets is no content, as the pings of a vendor are. */
 function wordRelay(): StreamRelay {
   const relay = {
     started: false,

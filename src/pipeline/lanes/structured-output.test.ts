@@ -342,7 +342,7 @@ describe('one exchange for several calls', () => {
     const { upstream, body, heard, say, pass } = await ending(1)
     body.pause()
     await say(0, 'one.')
-    // Nobody else would read on.
+    // Nothing else would read on.
     expect(upstream.log).toEqual(['pause 0', 'resume 0', 'pause 1'])
     pass(900)
     expect(upstream.log.length).toBe(3)
