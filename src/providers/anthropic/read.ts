@@ -46,8 +46,10 @@ class UsageCounts {
 
   take(value: unknown): void {
     if (!isObject(value)) return
-    for (const [name, count] of Object.entries(value))
+    for (const name in value) {
+      const count = value[name]
       if (count !== null && count !== undefined) this.#seen[name] = count
+    }
   }
 
   /**

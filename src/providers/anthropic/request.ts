@@ -103,12 +103,9 @@ const unknownProperties: readonly CarriedProperty[] = [
 
 function droppedFields(request: ChatRequest): string[] {
   const dropped = namesOfSet(request, unknownProperties)
-  const unknown = {
-    'tools.function.strict': request.tools?.some(one => one.strict === true) || undefined,
-    'messages.name': request.messages.some(one => one.name !== undefined) || undefined,
-    'messages.content.image_url.detail': request.messages.some(one => one.parts.some(wantsDetail)) || undefined,
-  }
-  for (const [name, value] of Object.entries(unknown)) if (value !== undefined) dropped.push(name)
+  if (request.tools?.some(one => one.strict === true)) dropped.push('tools.function.strict')
+  if (request.messages.some(one => one.name !== undefined)) dropped.push('messages.name')
+  if (request.messages.some(one => one.parts.some(wantsDetail))) dropped.push('messages.content.image_url.detail')
   if (request.extra.format !== 'anthropic-messages') dropped.push(...Object.keys(request.extra.fields))
   return dropped
 }
