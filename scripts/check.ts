@@ -7,9 +7,13 @@ import { join } from 'node:path'
 const root = join(import.meta.dir, '..')
 const modules = join(root, 'node_modules')
 
+/**
+ * Version 7 of TypeScript checks in a quarter of the time; version 5 stays beside it as the parser of tests and
+ * scripts, which 7 does not offer to programs.
+ */
 const checks: Record<string, readonly string[]> = {
   types: [
-    'typescript/bin/tsc',
+    'typescript-native/bin/tsc',
     '-p',
     '.',
     '--incremental',

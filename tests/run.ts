@@ -60,7 +60,7 @@ process.exit(failed.length > 0 ? 1 : 0)
 
 async function checkTypes(): Promise<FileResult> {
   const from = performance.now()
-  const child = Bun.spawn([process.execPath, 'node_modules/typescript/bin/tsc', '-p', '.'], {
+  const child = Bun.spawn([process.execPath, 'node_modules/typescript-native/bin/tsc', '-p', '.'], {
     cwd: root,
     stdout: 'pipe',
     stderr: 'inherit',
