@@ -24,7 +24,7 @@ const unitsPerPrice = 1_000_000n
  * does.
  */
 export function costBounds(call: Call): CallBounds {
-  const others = [...call.fallbacksInOrder, ...call.largerModels].flatMap(one => one.deployments)
+  const others = [...call.fallbacksInOrder, ...call.largerModels, ...call.lenientModels].flatMap(one => one.deployments)
   const deployments = new Set([...call.candidates, ...others])
   const demand = demandOf(call)
   let inputTokensMax = 0

@@ -1,6 +1,6 @@
 /** Builds the settings from a checked configuration. */
 import type { Deployment } from '../core/deployment.ts'
-import type { Settings } from '../core/settings.ts'
+import type { FallbackLists, RouterSettings, Settings } from '../core/settings.ts'
 import { buildDeployment, environmentDeployments, localDeployments } from './models/deployments.ts'
 import type { Environment } from './environment.ts'
 import type { BuildContext, EnvironmentOffer, Providers } from './models/deployments.ts'
@@ -13,7 +13,7 @@ import type { BuiltDeployments } from './file/name-checks.ts'
 import { ProxySettings } from './models/proxies.ts'
 import { readConfig } from './file/parse.ts'
 import type { ConfigReading } from './file/parse.ts'
-import type { Config } from './file/schema.ts'
+import type { Config, FallbackField } from './file/schema.ts'
 
 const bodyMbDefault = 32
 const bodyMemoryMbDefault = 512
@@ -77,7 +77,7 @@ export function readSettings(input: SettingsInput): SettingsReading {
       retries: router.num_retries ?? common.num_retries ?? 2,
       allowedFails: router.allowed_fails ?? 3,
       cooldownMs: (router.cooldown_time ?? 5) * 1000,
-      fallbacks: mergedFallbacks([...(common.fallbacks ?? []), ...(router.fallbacks ?? [])]),
+      ...fallbackLists(config),
     },
     userLimits: {
       requestsPerMinute: limits.rpm_limit ?? null,
@@ -195,8 +195,19 @@ function lacksPrice({ prices, mode }: Deployment): boolean {
   return input === undefined || (isText && output === undefined)
 }
 
-function mergedFallbacks(list: readonly Record<string, string[]>[]): Record<string, readonly string[]> {
-  return Object.fromEntries(list.flatMap(map => Object.entries(map)))
+/** `router_settings` win over `settings`, and a list in `fallbacks` over `default_fallbacks`. */
+function fallbackLists({
+  settings: common = {},
+  router_settings: router = {},
+}: Config): Pick<RouterSettings, 'fallbacks' | 'contextWindowFallbacks' | 'contentPolicyFallbacks'> {
+  const merged = (field: FallbackField): FallbackLists =>
+    Object.fromEntries([...(common[field] ?? []), ...(router[field] ?? [])].flatMap(map => Object.entries(map)))
+  const always = router.default_fallbacks ?? common.default_fallbacks
+  return {
+    fallbacks: { ...(always && { '*': always }), ...merged('fallbacks') },
+    contextWindowFallbacks: merged('context_window_fallbacks'),
+    contentPolicyFallbacks: merged('content_policy_fallbacks'),
+  }
 }
 
 function accessGroups(deployments: readonly Deployment[]): Record<string, string[]> {

@@ -101,6 +101,8 @@ export interface Call {
   fallbacksInOrder: readonly FallbackModel[]
   /** The models to try when the conversation is too long, in order; set by the fallback policy. */
   largerModels: readonly FallbackModel[]
+  /** The models to try when the provider's content policy refuses the call, in order; set by the fallback policy. */
+  lenientModels: readonly FallbackModel[]
   /** The deployment that answered, or that failed last. */
   deployment: Deployment | undefined
   attempts: number
@@ -119,8 +121,10 @@ export interface Call {
   answered: boolean
   /** Milliseconds from start to the first byte for the client; -1 = none. */
   firstByteMs: number
-  /** Milliseconds spent waiting for upstreams; the rest of the duration is overhead. */
+  /** Milliseconds spent waiting for upstreams; the duration without these and without `waitedMs` is overhead. */
   upstreamMs: number
+  /** Milliseconds spent waiting for the client's body, and before attempts at a deployment that has failed. */
+  waitedMs: number
   /** Client fields that were not sent to the chosen upstream. */
   dropped: readonly string[]
   /** What the call took from the limits, released at its end. */

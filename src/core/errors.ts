@@ -46,6 +46,8 @@ export const faults = {
   'upstream-refused': fault(400, 'invalid_request_error', null, 'BadRequestError', 'never'),
   /** The upstream refused the gateway's own credentials: not the client's fault, so never a 401. */
   'upstream-credentials': fault(502, 'api_error', 'upstream_credentials_refused', 'BadGatewayError', 'other-target'),
+  /** The upstream does not have, or no longer has, the model that a deployment names. */
+  'upstream-model-missing': fault(404, 'invalid_request_error', 'model_not_found', 'NotFoundError', 'other-target'),
   'upstream-rate-limited': fault(429, 'rate_limit_error', 'upstream_rate_limited', 'RateLimitError', 'other-target'),
   'upstream-timeout': fault(408, 'timeout_error', 'upstream_timeout', 'Timeout', 'other-target'),
   'upstream-unreachable': fault(
@@ -65,6 +67,8 @@ export const faults = {
 export type FaultKind = keyof typeof faults
 /** An upstream's refusal keeps its status, and has the type that OpenAI uses for that status. */
 const refusalNames: Readonly<Record<number, string>> = {
+  403: faults.forbidden.name,
+  404: faults['not-found'].name,
   405: faults['method-not-allowed'].name,
   409: faults.conflict.name,
   415: faults['unsupported-media'].name,

@@ -42,6 +42,26 @@ export interface RouterSettings {
   /** Failures in a row that cool a deployment down. */
   readonly allowedFails: number
   readonly cooldownMs: number
-  /** Model name -> names to try when all its deployments failed. */
-  readonly fallbacks: Readonly<Record<string, readonly string[]>>
+  /** When all deployments of a model failed. */
+  readonly fallbacks: FallbackLists
+  /** When a conversation is too long for a model. */
+  readonly contextWindowFallbacks: FallbackLists
+  /** When the provider's content policy refuses a call. */
+  readonly contentPolicyFallbacks: FallbackLists
 }
+
+/** Model name -> names to try, in order; `*` = every model without its own list. */
+export type FallbackLists = Readonly<Record<string, readonly string[]>>
+
+/** The list of a model, or of the model that it is an alias of; empty = none. */
+export function fallbacksOf(
+  lists: FallbackLists,
+  model: string,
+  { aliases }: Pick<Settings, 'aliases'>,
+): readonly string[] {
+  if (Object.hasOwn(lists, model)) return lists[model]!
+  const target = Object.hasOwn(aliases, model) ? aliases[model]! : '*'
+  return (Object.hasOwn(lists, target) ? lists[target] : lists['*']) ?? noNames
+}
+
+const noNames: readonly string[] = []

@@ -12,17 +12,25 @@ import type { UpstreamExchange } from '../core/transport.ts'
  */
 export type Settle = (call: Call, outcome: Outcome, status: number, error: GatewayError | undefined) => void
 
+/** Hears how an attempt ends together with its call: the end of a stream, or a client that left. */
+export interface AttemptListener {
+  ended(control: CallControl, outcome: Outcome, error: GatewayError | undefined): void
+}
+
 /** One per call. Listens for the client's leaving from the start; `left` is true for one that left before. */
 export class CallControl {
   readonly call: Call
   /** Ends the call when the client leaves: the cancelled exchange reports nothing. */
   onLeft: ((error: GatewayError) => void) | undefined
+  /** Set while an attempt is under way. */
+  attempting: AttemptListener | undefined
   /** The stream to the client, which can report an end that the gateway decides. */
   stream: { interrupted(error: GatewayError): void } | undefined
   readonly #settle: Settle
   #settled = false
   #exchange: UpstreamExchange | undefined
-  #sentMs = 0
+  /** When the last attempt was sent, on the monotonic clock. */
+  sentMs = 0
   #left = false
 
   constructor(call: Call, settle: Settle) {
@@ -54,6 +62,7 @@ export class CallControl {
   settle(outcome: Outcome, status: number, error?: GatewayError): void {
     if (this.#settled) return
     this.#settled = true
+    this.attempting?.ended(this, outcome, error)
     this.#settle(this.call, outcome, status, error)
   }
 
@@ -68,19 +77,19 @@ export class CallControl {
   /** Sets the exchange to be cancelled when the client leaves; cancels it at once if it has left. */
   setExchange(exchange: UpstreamExchange, nowMs: number): void {
     this.#exchange = exchange
-    this.#sentMs = nowMs
+    this.sentMs = nowMs
     if (this.#left) exchange.cancel()
   }
 
   /** The exchange has answered, whole or with the beginning of a stream: the wait for the upstream ends. */
   answered(nowMs: number): void {
-    this.call.upstreamMs += nowMs - this.#sentMs
+    this.call.upstreamMs += nowMs - this.sentMs
   }
 
   /** The exchange has failed and is cancelled. */
   failed(nowMs: number): void {
     if (!this.#exchange) return
-    this.call.upstreamMs += nowMs - this.#sentMs
+    this.call.upstreamMs += nowMs - this.sentMs
     this.#exchange.cancel()
     this.#exchange = undefined
   }

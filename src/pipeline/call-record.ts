@@ -80,6 +80,7 @@ export class CallRecord implements Call {
   candidates = noDeployments
   fallbacksInOrder = noModels
   largerModels = noModels
+  lenientModels = noModels
   deployment: Deployment | undefined = undefined
   attempts = 0
   retries = 0
@@ -92,6 +93,7 @@ export class CallRecord implements Call {
   answered = false
   firstByteMs = -1
   upstreamMs = 0
+  waitedMs = 0
   dropped = nothingDropped
   taken: Call['taken'] = undefined
   responseHeaders: Record<string, string> = {}

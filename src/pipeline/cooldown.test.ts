@@ -7,55 +7,139 @@ import { Cooldowns } from './cooldown.ts'
 import type { Cooldown } from './cooldown.ts'
 
 const deployment = { id: 'd-1', modelName: 'fast', target: { model: 'm' } } as Deployment
-const settings: RouterSettings = { retries: 0, allowedFails: 3, cooldownMs: 5000, fallbacks: {} }
+const settings = { retries: 0, allowedFails: 3, cooldownMs: 5000 } as RouterSettings
 const broken = new GatewayError('upstream-failed', 'it said 500')
+const limited = (retryAfterMs?: number) => new GatewayError('upstream-rate-limited', 'slower', { retryAfterMs })
 
 function started() {
   let nowMs = 1000
   const begun: Cooldown[] = []
   const clock = { monotonicMs: () => nowMs, epochMs: () => nowMs } as Clock
+  const cooldowns = new Cooldowns(clock, cooldown => begun.push(cooldown))
+  /** An attempt that is sent now. */
+  const attempt = () => {
+    const made = { sentMs: nowMs, settled: false }
+    cooldowns.begin(deployment, made)
+    return made
+  }
+  const fail = (at = attempt(), error = broken, cut = false) =>
+    cooldowns.failed(deployment, at, { error, settings, cut })
   return {
-    cooldowns: new Cooldowns(clock, cooldown => begun.push(cooldown)),
+    cooldowns,
     begun,
+    attempt,
+    fail,
+    is: () => cooldowns.availability(deployment),
     pass: (ms: number) => void (nowMs += ms),
   }
 }
 
 test('failures in a row make it cool down, which is told once per cooldown', () => {
-  const { cooldowns, begun, pass } = started()
-  cooldowns.failed(deployment, broken, settings)
-  cooldowns.failed(deployment, broken, settings)
-  expect(cooldowns.remainingMs(deployment)).toBe(0)
-  expect(begun).toEqual([])
-  expect(cooldowns.coolingDown()).toEqual([])
-  cooldowns.failed(deployment, broken, settings)
-  // A call that was under way when the cooldown began.
-  cooldowns.failed(deployment, broken, settings)
+  const { cooldowns, begun, fail, is, pass } = started()
+  fail()
+  fail()
+  expect([is(), begun, cooldowns.coolingDown()]).toEqual(['healthy', [], []])
+  fail()
+  expect(is()).toBe('cooling')
   expect(cooldowns.remainingMs(deployment)).toBe(5000)
   expect(begun).toEqual([{ deployment, cooldownMs: 5000, failsInARow: 3, error: broken }])
   expect(cooldowns.coolingDown()).toEqual([deployment])
   pass(5000)
-  expect(cooldowns.coolingDown()).toEqual([])
-  cooldowns.failed(deployment, broken, settings)
-  expect(begun.map(cooldown => cooldown.failsInARow)).toEqual([3, 5])
+  expect([is(), cooldowns.coolingDown()]).toEqual(['half-open', []])
+})
+
+test('what was sent before a cooldown neither lengthens nor ends it', () => {
+  const { cooldowns, begun, attempt, fail, is, pass } = started()
+  const [late, good] = [attempt(), attempt()]
+  pass(1)
+  for (let at = 0; at < 3; at++) fail()
+  cooldowns.completed(deployment, good)
+  fail(late)
+  expect([is(), cooldowns.remainingMs(deployment)]).toEqual(['cooling', 5000])
+  pass(5000)
+  fail(late)
+  expect([is(), begun.length]).toEqual(['half-open', 1])
+})
+
+test('after a cooldown one probe at a time; each that fails doubles the next cooldown, up to a minute', () => {
+  const { begun, attempt, fail, is, pass } = started()
+  for (let at = 0; at < 3; at++) fail()
+  for (let at = 0; at < 6; at++) {
+    pass(60_000)
+    expect(is()).toBe('half-open')
+    const probe = attempt()
+    expect(is()).toBe('cooling')
+    fail(probe)
+  }
+  expect(begun.map(cooldown => cooldown.cooldownMs)).toEqual([5000, 10_000, 20_000, 40_000, 60_000, 60_000, 60_000])
+})
+
+test('a probe that succeeds ends all of it; one that says nothing makes room for the next', () => {
+  const { cooldowns, attempt, fail, is, pass } = started()
+  for (let at = 0; at < 3; at++) fail()
+  pass(5000)
+  const left = attempt()
+  cooldowns.released(deployment, left)
+  expect(is()).toBe('half-open')
+  const forgotten = attempt()
+  expect(is()).toBe('cooling')
+  forgotten.settled = true
+  expect(is()).toBe('half-open')
+  cooldowns.completed(deployment, attempt())
+  expect(is()).toBe('healthy')
+  fail()
+  fail()
+  expect(is()).toBe('healthy')
 })
 
 test('a rate limit makes it cool down at once, as long as the provider said, but no longer than a minute', () => {
-  const { cooldowns, begun } = started()
-  cooldowns.failed(deployment, new GatewayError('upstream-rate-limited', 'slower', { retryAfterMs: 600_000 }), settings)
-  expect(cooldowns.isRateLimited(deployment)).toBe(true)
+  const { cooldowns, begun, attempt, fail, is, pass } = started()
+  const late = attempt()
+  fail(attempt(), limited(600_000))
+  expect(is()).toBe('rate-limited')
   expect(begun.map(cooldown => cooldown.cooldownMs)).toEqual([60_000])
+  pass(50_000)
+  fail(late, limited(20_000))
+  expect(cooldowns.remainingMs(deployment)).toBe(20_000)
 })
 
-test('a success ends the count, and the cooldown', () => {
-  const { cooldowns, begun } = started()
+test('refused keys and missing models make it cool down at once', () => {
+  for (const kind of ['upstream-credentials', 'upstream-model-missing'] as const) {
+    const { attempt, fail, is } = started()
+    fail(attempt(), new GatewayError(kind, 'no'))
+    expect(is()).toBe('cooling')
+  }
+})
+
+test('a success ends the count', () => {
+  const { cooldowns, begun, attempt, fail } = started()
   for (let at = 0; at < 5; at++) {
-    cooldowns.failed(deployment, broken, settings)
-    cooldowns.failed(deployment, broken, settings)
-    cooldowns.succeeded(deployment)
+    fail()
+    fail()
+    cooldowns.began(deployment, attempt())
   }
   expect(begun).toEqual([])
-  for (let at = 0; at < 3; at++) cooldowns.failed(deployment, broken, settings)
-  cooldowns.succeeded(deployment)
-  expect(cooldowns.remainingMs(deployment)).toBe(0)
+})
+
+test('where answers are cut only a complete answer is a success', () => {
+  const { cooldowns, attempt, fail, is, pass } = started()
+  for (let at = 0; at < 3; at++) {
+    const stream = attempt()
+    cooldowns.began(deployment, stream)
+    fail(stream, broken, true)
+  }
+  expect(is()).toBe('cooling')
+  pass(5000)
+  const probe = attempt()
+  cooldowns.began(deployment, probe)
+  expect(is()).toBe('cooling')
+  cooldowns.completed(deployment, probe)
+  expect(is()).toBe('healthy')
+})
+
+test('without a cooldown time nothing cools down', () => {
+  const { cooldowns, attempt, is } = started()
+  for (let at = 0; at < 9; at++)
+    cooldowns.failed(deployment, attempt(), { error: broken, settings: { ...settings, cooldownMs: 0 } })
+  expect(is()).toBe('healthy')
 })

@@ -1,17 +1,47 @@
-/** Cooldowns of deployments: after one rate limit or refused credentials, or several other failures in a row. */
+/**
+ * The circuit breakers of the deployments: a cooldown after failures, then one probe at a time until one ends well
+ * (docs/decisions/0016).
+ */
 import { LRUCache } from 'lru-cache'
 import type { Deployment } from '../core/deployment.ts'
-import type { GatewayError } from '../core/errors.ts'
+import type { FaultKind, GatewayError } from '../core/errors.ts'
 import type { RouterSettings } from '../core/settings.ts'
 import type { Clock } from '../lib/clock.ts'
 
 const cooldownMsMax = 60_000
+/** What the next call would meet too: one such failure is enough. */
+const atOnce: ReadonlySet<FaultKind> = new Set([
+  'upstream-rate-limited',
+  'upstream-credentials',
+  'upstream-model-missing',
+])
+
+/**
+ * `half-open`: a cooldown is over, and the next call is the probe. `cooling`: in a cooldown, or a probe is under way.
+ * `rate-limited`: in a cooldown that its provider asked for.
+ */
+export type Availability = 'healthy' | 'half-open' | 'cooling' | 'rate-limited'
+
+/** One attempt at a deployment. Its call stands for it: a call has one attempt at a time. */
+export interface AttemptAt {
+  /** When the request was sent, on the monotonic clock. */
+  readonly sentMs: number
+  /** The call is over. */
+  readonly settled: boolean
+}
 
 interface Health {
   readonly deployment: Deployment
   failsInARow: number
-  coolsUntilMs: number
+  /** Cooldowns since the last success. */
+  cooldowns: number
+  /** The last cooldown; -Infinity = there was none since the last success. */
+  beganMs: number
+  untilMs: number
   rateLimited: boolean
+  /** An answer was cut after its beginning: further ones are successes only when they are complete. */
+  cutsAnswers: boolean
+  probe: AttemptAt | undefined
 }
 
 /** A cooldown that has just begun, for the operator. */
@@ -24,7 +54,8 @@ export interface Cooldown {
 }
 
 /**
- * Per process. A cooldown is as long as the upstream asks for, else as the settings say; a minute at most.
+ * Per process. A cooldown is as long as the upstream asks for, else as the settings say, twice as long each time a
+ * probe fails; a minute at most. What was sent before a cooldown tells nothing about the time after it.
  */
 export class Cooldowns {
   readonly #clock: Clock
@@ -40,41 +71,101 @@ export class Cooldowns {
   /** The deployments in cooldown now. */
   coolingDown(): Deployment[] {
     return [...this.#health.values()]
-      .filter(health => health.coolsUntilMs > this.#clock.monotonicMs())
+      .filter(health => health.untilMs > this.#clock.monotonicMs())
       .map(health => health.deployment)
   }
 
-  succeeded(deployment: Deployment): void {
-    if (this.#health.size > 0) this.#health.delete(keyOf(deployment))
+  availability(deployment: Deployment): Availability {
+    const health = this.#find(deployment)
+    if (!health || health.cooldowns === 0) return 'healthy'
+    if (health.untilMs > this.#clock.monotonicMs()) return health.rateLimited ? 'rate-limited' : 'cooling'
+    return health.probe && !health.probe.settled ? 'cooling' : 'half-open'
   }
 
-  /** Counts the failure. `report` is called when a cooldown begins, not when one is extended. */
-  failed(deployment: Deployment, error: GatewayError, settings: RouterSettings): void {
-    const nowMs = this.#clock.monotonicMs()
-    const before = this.#health.get(keyOf(deployment))
-    const failsInARow = (before?.failsInARow ?? 0) + 1
-    const atOnce = error.kind === 'upstream-rate-limited' || error.kind === 'upstream-credentials'
-    const cools = atOnce || failsInARow >= settings.allowedFails
-    const cooldownMs = Math.min(error.retryAfterMs ?? settings.cooldownMs, cooldownMsMax)
-    this.#health.set(keyOf(deployment), {
-      deployment,
-      failsInARow,
-      coolsUntilMs: cools ? nowMs + cooldownMs : (before?.coolsUntilMs ?? 0),
-      rateLimited: error.kind === 'upstream-rate-limited',
-    })
-    if (cools && (before?.coolsUntilMs ?? 0) <= nowMs) this.#report({ deployment, cooldownMs, failsInARow, error })
-  }
-
-  /** Milliseconds until it is available; 0 = now. */
+  /** Milliseconds until its cooldown is over; 0 = it is. */
   remainingMs(deployment: Deployment): number {
-    const health = this.#health.get(keyOf(deployment))
-    return health ? Math.max(health.coolsUntilMs - this.#clock.monotonicMs(), 0) : 0
+    const health = this.#find(deployment)
+    return health ? Math.max(health.untilMs - this.#clock.monotonicMs(), 0) : 0
   }
 
-  /** Its provider asked for the wait: it is not chosen even when all others are in cooldown. */
-  isRateLimited(deployment: Deployment): boolean {
-    return this.#health.get(keyOf(deployment))?.rateLimited === true && this.remainingMs(deployment) > 0
+  /** To be called before the attempt: it is the probe if the deployment waits for one. */
+  begin(deployment: Deployment, attempt: AttemptAt): void {
+    if (this.availability(deployment) === 'half-open') this.#find(deployment)!.probe = attempt
   }
+
+  /** An answer has begun. */
+  began(deployment: Deployment, attempt: AttemptAt): void {
+    if (!this.#find(deployment)?.cutsAnswers) this.completed(deployment, attempt)
+  }
+
+  /** An answer is complete. */
+  completed(deployment: Deployment, attempt: AttemptAt): void {
+    const health = this.#find(deployment)
+    if (health && (health.probe === attempt || attempt.sentMs >= health.beganMs)) this.#health.delete(keyOf(deployment))
+  }
+
+  /** The attempt ended without telling anything about the deployment: its client left, or set a timeout of its own. */
+  released(deployment: Deployment, attempt: AttemptAt): void {
+    const health = this.#find(deployment)
+    if (health?.probe === attempt) health.probe = undefined
+  }
+
+  /**
+   * Counts the failure; `cut` = after the beginning of an answer. `report` is called when a cooldown begins, not when
+   * one is extended.
+   */
+  failed(deployment: Deployment, attempt: AttemptAt, failure: Failure): void {
+    const { error, settings } = failure
+    const nowMs = this.#clock.monotonicMs()
+    const health = this.#find(deployment) ?? newHealth(deployment)
+    this.#health.set(keyOf(deployment), health)
+    health.failsInARow++
+    health.cutsAnswers ||= failure.cut === true
+    const isProbe = health.probe === attempt
+    if (isProbe) health.probe = undefined
+    if (health.untilMs > nowMs) return extend(health, error, nowMs)
+    if (!isProbe && attempt.sentMs < health.beganMs) return
+    if (health.cooldowns === 0 && !atOnce.has(error.kind) && health.failsInARow < settings.allowedFails) return
+    const grownMs = settings.cooldownMs * 2 ** Math.min(health.cooldowns, 16)
+    const cooldownMs = Math.min(error.retryAfterMs ?? grownMs, cooldownMsMax)
+    if (cooldownMs <= 0) return
+    health.cooldowns++
+    health.beganMs = nowMs
+    health.untilMs = nowMs + cooldownMs
+    health.rateLimited = error.kind === 'upstream-rate-limited'
+    this.#report({ deployment, cooldownMs, failsInARow: health.failsInARow, error })
+  }
+
+  #find(deployment: Deployment): Health | undefined {
+    return this.#health.size === 0 ? undefined : this.#health.get(keyOf(deployment))
+  }
+}
+
+interface Failure {
+  readonly error: GatewayError
+  readonly settings: RouterSettings
+  readonly cut?: boolean
+}
+
+function newHealth(deployment: Deployment): Health {
+  return {
+    deployment,
+    failsInARow: 0,
+    cooldowns: 0,
+    beganMs: -Infinity,
+    untilMs: 0,
+    rateLimited: false,
+    cutsAnswers: false,
+    probe: undefined,
+  }
+}
+
+/** A failure within a cooldown changes it only where the provider asks for a longer one. */
+function extend(health: Health, error: GatewayError, nowMs: number): void {
+  if (error.kind !== 'upstream-rate-limited') return
+  health.rateLimited = true
+  if (error.retryAfterMs !== undefined)
+    health.untilMs = Math.max(health.untilMs, nowMs + Math.min(error.retryAfterMs, cooldownMsMax))
 }
 
 function keyOf(deployment: Deployment): string {

@@ -1,8 +1,10 @@
 /** Chooses deployments and tries them until one answers. */
-import type { Call } from '../core/call.ts'
+import type { Call, FallbackModel } from '../core/call.ts'
 import type { Deployment, Timeouts } from '../core/deployment.ts'
 import type { Reply } from '../core/answer.ts'
 import { GatewayError, toGatewayError } from '../core/errors.ts'
+import type { FaultKind } from '../core/errors.ts'
+import type { Outcome } from '../core/operation.ts'
 import type { Transport, UpstreamExchange, UpstreamRequest, UpstreamResponse } from '../core/transport.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { TimerWheel } from '../lib/timer-wheel.ts'
@@ -11,10 +13,12 @@ import type { CallPolicies } from './admission.ts'
 import { planAttempt } from './lanes/attempt.ts'
 import type { Answer, Attempt } from './lanes/attempt.ts'
 import { Authorizer } from './authorize.ts'
-import type { CallControl } from './call-control.ts'
+import type { AttemptListener, CallControl } from './call-control.ts'
 import { Cooldowns } from './cooldown.ts'
 import type { Cooldown } from './cooldown.ts'
-import { blamesDeployment, readFault } from './upstream-fault.ts'
+import { DeploymentChoice } from './deployment-choice.ts'
+import { RetryBudgets } from './retry-budget.ts'
+import { blamesDeployment, deploymentFault, readFault } from './upstream-fault.ts'
 import { answerInProcess, inProcessExchange } from './lanes/in-process.ts'
 import { streamingOf } from './lanes/streaming.ts'
 import { openStream } from './lanes/stream-reply.ts'
@@ -23,9 +27,11 @@ import type { AnswerCheck } from './lanes/structured-output.ts'
 import { recordUsage, writtenCharacters } from './usage.ts'
 
 const answerBytesMax = 64 * 1024 * 1024
-/** Retries on a deployment that already failed may be at most this share of all calls. */
-const retryShare = 0.2
-const retryBudgetMax = 20
+/** Before an attempt at a deployment that has failed. */
+const backOffMs = 100
+/** Chosen at random, and multiplied by the number of attempts before. */
+const backOffSpreadMs = 200
+const temporary: ReadonlySet<FaultKind> = new Set(['upstream-failed', 'upstream-overloaded', 'upstream-unreachable'])
 const nothingTried: ReadonlySet<Deployment> = new Set()
 
 interface RouterParts {
@@ -37,6 +43,10 @@ interface RouterParts {
   readonly policies: CallPolicies
   /** Called once per cooldown. */
   reportCooldown?(cooldown: Cooldown): void
+  /** Called at the end of each attempt; `error` is undefined when its answer is complete. */
+  countAttempt?(deployment: Deployment, error: FaultKind | undefined): void
+  /** Called when a call goes on to another model; both are configured names. */
+  countFallback?(from: string, to: string): void
 }
 
 /** Receives the result of a call: exactly one method is called, once. They must not throw. */
@@ -45,19 +55,19 @@ export interface ReplyReceiver {
   failed(thrown: unknown): void
 }
 
-/**
- * One for all calls: they share the cooldowns, the upstreams' tokens, and the budget of retries on a deployment that
- * failed. Every call adds a fifth of a retry to the budget, up to 20.
- */
-export class Router {
+/** One for all calls: they share the cooldowns, the upstreams' tokens, and the retry budgets. */
+export class Router implements AttemptListener {
   readonly #parts: RouterParts
   readonly #cooldowns: Cooldowns
+  readonly #choice: DeploymentChoice
+  readonly #budgets: RetryBudgets
   readonly #authorizer: Authorizer
-  #retryBudget = retryBudgetMax
 
   constructor(parts: RouterParts) {
     this.#parts = parts
     this.#cooldowns = new Cooldowns(parts.clock, parts.reportCooldown)
+    this.#choice = new DeploymentChoice(this.#cooldowns, parts.random)
+    this.#budgets = new RetryBudgets(parts.clock)
     this.#authorizer = new Authorizer(parts.transport, parts.clock)
   }
 
@@ -72,15 +82,28 @@ export class Router {
    * microsecond and hundreds of bytes.
    */
   run(control: CallControl, receiver: ReplyReceiver): void {
-    const { candidates } = control.call
-    this.#retryBudget = Math.min(this.#retryBudget + retryShare, retryBudgetMax)
-    const first = this.#choose(candidates, nothingTried)
+    const { call } = control
+    const { candidates } = call
+    this.#budgets.called(candidates[0]!.modelName)
+    const first = this.#choice.available(call, candidates, nothingTried)
     if (!first) return this.#recoverFor(receiver, control, undefined)
     this.#attempt(control, first, {
       answered: reply => receiver.answered(reply),
       failed: thrown =>
         this.#recoverFor(receiver, control, { deployment: first, error: this.#failed(control, first, thrown) }),
     })
+  }
+
+  /** The end of the attempt under way, of which nothing was said before: a stream's, or that of a client that left. */
+  ended(control: CallControl, outcome: Outcome, error: GatewayError | undefined): void {
+    const { deployment } = control.call
+    control.attempting = undefined
+    if (!deployment) return
+    if (outcome === 'success') this.#cooldowns.completed(deployment, control)
+    else if (outcome === 'upstream_cut' && error && blamesDeployment(error))
+      this.#cooldowns.failed(deployment, control, { error, settings: control.call.models.settings.router, cut: true })
+    else this.#cooldowns.released(deployment, control)
+    this.#parts.countAttempt?.(deployment, error?.kind)
   }
 
   #recoverFor(receiver: ReplyReceiver, control: CallControl, failed: Failed | undefined): void {
@@ -92,49 +115,67 @@ export class Router {
 
   /** Further attempts after the first one failed, or when no deployment was available. */
   async #recover(control: CallControl, failed: Failed | undefined): Promise<Reply> {
+    const { call } = control
+    let error: GatewayError
     try {
-      return await this.#tryGroup(control, control.call.candidates, failed)
+      return await this.#tryGroup(control, { group: call.candidates, others: call.fallbacksInOrder, failed })
     } catch (thrown) {
-      return await this.#fallBack(control, toGatewayError(thrown))
+      error = toGatewayError(thrown)
+    }
+    const attemptsBefore = call.attempts
+    try {
+      return await this.#fallBack(control, error)
+    } catch (thrown) {
+      // The own deployments were passed over in their cooldown for fallbacks that have failed, too.
+      const passedOver = attemptsBefore === 0 && call.attempts > 0 && toGatewayError(thrown).retry !== 'never'
+      if (!passedOver || !this.#choice.evenCooling(call, call.candidates, nothingTried)) throw thrown
+      return await this.#tryGroup(control, { group: call.candidates, others: [], failed: undefined })
     }
   }
 
-  /** A conversation that is too long needs a larger model; other temporary failures need any other model. */
+  /**
+   * A conversation that is too long needs a larger model, one that the provider's filter refuses a more lenient one;
+   * other failures that another deployment may not have need any other model.
+   */
   async #fallBack(control: CallControl, error: GatewayError): Promise<Reply> {
     const { call } = control
     const others = [...call.fallbacksInOrder]
     const larger = [...call.largerModels]
+    const lenient = [...call.lenientModels]
+    let from = call.candidates[0]!.modelName
     let last = error
     for (;;) {
-      const next =
-        last.kind === 'context-too-long' ? larger.shift() : last.retry === 'never' ? undefined : others.shift()
+      const list = last.kind === 'context-too-long' ? larger : last.kind === 'content-policy' ? lenient : others
+      const next = list !== others || last.retry !== 'never' ? list.shift() : undefined
       if (!next) throw last
       const { name, deployments } = next
       // Empty where no deployment of the model can be given the files of the call.
       const group = call.namedFiles ? await call.namedFiles.among(deployments, name).catch(() => []) : deployments
       if (group.length === 0) continue
       call.fallbacks++
+      const to = group[0]!.modelName
+      this.#parts.countFallback?.(from, to)
+      this.#budgets.called(to)
+      from = to
       try {
-        return await this.#tryGroup(control, group, undefined)
+        return await this.#tryGroup(control, { group, others, failed: undefined })
       } catch (thrown) {
         last = toGatewayError(thrown)
       }
     }
   }
 
-  async #tryGroup(control: CallControl, group: readonly Deployment[], failed: Failed | undefined): Promise<Reply> {
+  async #tryGroup(control: CallControl, { group, others, failed }: Trial): Promise<Reply> {
     const { call } = control
     const tried = new Set<Deployment>(failed ? [failed.deployment] : [])
     let last = failed?.error
     if (last?.retry === 'never') throw last
     const retries = call.overrides.retries ?? call.models.settings.router.retries
     for (let attempt = failed ? 1 : 0; attempt <= retries; attempt++) {
-      let deployment = this.#choose(group, tried)
-      if (!deployment) {
-        if (!last || !this.#mayRepeat(last)) break
-        await Bun.sleep(100 + this.#parts.random() * 200 * attempt)
-        deployment = group[Math.floor(this.#parts.random() * group.length)]!
-      }
+      const deployment =
+        this.#next(call, { group, others }, tried) ??
+        (last && (await this.#again(call, { group, others }, { last, attempt })))
+      if (!deployment) break
       if (tried.size > 0) call.retries = (call.retries ?? 0) + 1
       tried.add(deployment)
       try {
@@ -147,51 +188,55 @@ export class Router {
     throw last ?? this.#nothingAvailable(call, group)
   }
 
+  /**
+   * The next deployment of the group. While all of them cool down, calls go on to their fallbacks at once; where there
+   * is none, they are tried all the same: one of them may have recovered.
+   */
+  #next(call: Call, { group, others }: Models, tried: ReadonlySet<Deployment>): Deployment | undefined {
+    const available = this.#choice.available(call, group, tried)
+    if (available) return available
+    const elsewhere = others.some(one => this.#choice.available(call, one.deployments, nothingTried))
+    return elsewhere ? undefined : this.#choice.evenCooling(call, group, tried)
+  }
+
+  /** A retry at a deployment that has failed: only for temporary failures, and within the retry budget. */
+  async #again(call: Call, models: Models, { last, attempt }: Repeat): Promise<Deployment | undefined> {
+    if (!temporary.has(last.kind) || !this.#next(call, models, nothingTried)) return undefined
+    if (!this.#budgets.take(models.group[0]!.modelName)) return undefined
+    const waitMs = backOffMs + this.#parts.random() * backOffSpreadMs * attempt
+    await Bun.sleep(waitMs)
+    call.waitedMs += waitMs
+    return this.#next(call, models, nothingTried)
+  }
+
   #failed(control: CallControl, deployment: Deployment, thrown: unknown): GatewayError {
     const { call } = control
     control.failed(this.#parts.clock.monotonicMs())
-    const error = toGatewayError(thrown)
+    const error = deploymentFault(toGatewayError(thrown), deployment)
     reportAttempt(this.#parts.policies, call, deployment, error)
+    // After the end of the call nothing more is counted: its client has left.
+    if (!control.attempting) return error
+    control.attempting = undefined
     // A short timeout of one client must not cool the deployment down for all others.
     const ownTimeout = error.kind === 'upstream-timeout' && call.overrides.timeoutMs !== undefined
-    if (blamesDeployment(error) && !ownTimeout) this.#cooldowns.failed(deployment, error, call.models.settings.router)
+    if (blamesDeployment(error) && !ownTimeout)
+      this.#cooldowns.failed(deployment, control, { error, settings: call.models.settings.router })
+    else this.#cooldowns.released(deployment, control)
+    this.#parts.countAttempt?.(deployment, error.kind)
     return error
   }
 
-  /** A retry on the same deployment helps only for temporary failures, and only within the retry budget. */
-  #mayRepeat(error: GatewayError): boolean {
-    const temporary =
-      error.kind === 'upstream-failed' || error.kind === 'upstream-overloaded' || error.kind === 'upstream-unreachable'
-    if (!temporary || this.#retryBudget < 1) return false
-    this.#retryBudget -= 1
-    return true
-  }
-
-  /** By order, then by weight, among those that were not tried and are not in cooldown. */
-  #choose(group: readonly Deployment[], tried: ReadonlySet<Deployment>): Deployment | undefined {
-    if (group.length === 1) {
-      const only = group[0]!
-      return tried.has(only) || this.#cooldowns.isRateLimited(only) ? undefined : only
-    }
-    let open = group.filter(one => !tried.has(one) && this.#cooldowns.remainingMs(one) === 0)
-    if (open.length === 0) {
-      // All are in cooldown: one of them may have recovered.
-      open = group.filter(one => !tried.has(one) && !this.#cooldowns.isRateLimited(one))
-      if (open.length === 0) return undefined
-    }
-    const first = Math.min(...open.map(one => one.order))
-    open = open.filter(one => one.order === first)
-    let at = this.#parts.random() * open.reduce((sum, one) => sum + one.weight, 0)
-    return open.find(one => (at -= one.weight) < 0) ?? open[0]
-  }
-
   #nothingAvailable(call: Call, group: readonly Deployment[]): GatewayError {
+    if (group.every(one => one.weight === 0))
+      return new GatewayError(
+        'upstream-overloaded',
+        `every deployment of '${call.model}' is drained (\`weight: 0\`); ask for another model`,
+      )
     const waits = group.map(one => this.#cooldowns.remainingMs(one))
-    const retryAfterMs = waits.length > 0 ? Math.max(Math.min(...waits), 1000) : undefined
     return new GatewayError(
       'upstream-rate-limited',
       `every deployment of '${call.model}' is rate limited by its provider; try again later`,
-      { retryAfterMs },
+      { retryAfterMs: Math.max(Math.min(...waits), 1000) },
     )
   }
 
@@ -200,6 +245,8 @@ export class Router {
     const { timeoutMs } = call.overrides
     call.deployment = deployment
     call.attempts++
+    control.attempting = this
+    this.#cooldowns.begin(deployment, control)
     let attempt: Attempt
     try {
       attempt = planAttempt(call, deployment, this.#parts.policies)
@@ -291,13 +338,11 @@ export class Router {
     const nowMs = this.#parts.clock.monotonicMs()
     call.firstByteMs = nowMs - call.startedMs
     control.answered(nowMs)
-    this.#succeeded(call, deployment)
-    return { status: 200, contentType: answer.contentType ?? 'application/json', body: answer.body }
-  }
-
-  #succeeded(call: Call, deployment: Deployment): void {
-    this.#cooldowns.succeeded(deployment)
+    control.attempting = undefined
+    this.#cooldowns.completed(deployment, control)
+    this.#parts.countAttempt?.(deployment, undefined)
     reportAttempt(this.#parts.policies, call, deployment)
+    return { status: 200, contentType: answer.contentType ?? 'application/json', body: answer.body }
   }
 
   async #stream(control: CallControl, arrived: UpstreamAnswer): Promise<Reply> {
@@ -316,7 +361,9 @@ export class Router {
     const { contentType, heartbeat } = streamingOf(call.format!, given)
     const body = await openStream(source, control, { timers: this.#parts.timers, heartbeat })
     control.answered(this.#parts.clock.monotonicMs())
-    this.#succeeded(call, deployment)
+    // Its end is told by `ended`; a short stream is already over.
+    if (control.attempting) this.#cooldowns.began(deployment, control)
+    reportAttempt(this.#parts.policies, call, deployment)
     return { status: 200, contentType, body }
   }
 }
@@ -344,6 +391,23 @@ interface UpstreamAnswer {
   readonly exchange: UpstreamExchange
   readonly response: UpstreamResponse
   readonly deployment: Deployment
+}
+
+/** The deployments of one model, and the models that may be tried after it. */
+interface Models {
+  readonly group: readonly Deployment[]
+  readonly others: readonly FallbackModel[]
+}
+
+interface Trial extends Models {
+  /** The first attempt at the group, if it was made before. */
+  readonly failed: Failed | undefined
+}
+
+/** The failure that a repeated attempt may mend; `attempt` counts those at the group. */
+interface Repeat {
+  readonly last: GatewayError
+  readonly attempt: number
 }
 
 /** The previous attempt, and its error. */

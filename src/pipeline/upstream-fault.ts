@@ -98,6 +98,28 @@ function retryAfterMs(response: UpstreamResponse, epochMs: number): number | und
   return Number.isFinite(wait) && wait >= 0 ? Math.min(wait, retryAfterMsMax) : undefined
 }
 
+/** Things of the client's request that an upstream may not find, or not show to this account. */
+const namesObject =
+  /\b(files?|(previous )?response|conversation|prompt|thread|container|batch|vector.?store|cached.?content)\b/i
+const namesModel = /\b(model|deployment|engine|inference profile|foundation)\b/i
+const namesAccess = /\b(api.?key|credentials?|token|account|project|billing|region|country)\b/i
+
+/**
+ * Whose fault an attempt's failure is. A 404 about the model that a deployment names is the deployment's: another one
+ * may have the model. The model behind a pattern is named by the client, and so are files and other objects of the
+ * request that an upstream does not find (404) or does not show to this account (403).
+ */
+export function deploymentFault(error: GatewayError, deployment: Deployment): GatewayError {
+  const { kind, message, code, param, cause } = error
+  const aboutObject = (param !== null && param !== 'model') || (namesObject.test(message) && !namesModel.test(message))
+  if (kind === 'model-not-found' && !aboutObject && !deployment.modelName.includes('*'))
+    return new GatewayError('upstream-model-missing', message, { code, param: param ?? undefined, cause })
+  const status = (cause as { status?: unknown } | undefined)?.status
+  if (kind === 'upstream-credentials' && status === 403 && aboutObject && !namesAccess.test(message))
+    return new GatewayError('upstream-refused', message, { code, param: param ?? undefined, status, cause })
+  return error
+}
+
 /** true = the failure is the deployment's, not the request's. */
 export function blamesDeployment(error: GatewayError): boolean {
   return faults[error.kind].retry === 'other-target'

@@ -4,13 +4,13 @@ import type { Call, FallbackModel } from '../core/call.ts'
 import type { Deployment } from '../core/deployment.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { Policy } from '../core/policy.ts'
+import { fallbacksOf } from '../core/settings.ts'
+import type { FallbackLists } from '../core/settings.ts'
 import { offers } from './model-mode.ts'
 
-const noNames: readonly string[] = []
-
 /**
- * Sets `fallbacksInOrder` and `largerModels`. For a model that the client names and may not call it throws the error
- * that a call of the model itself would get; those of the configuration are the operator's choice.
+ * Sets `fallbacksInOrder`, `largerModels` and `lenientModels`. For a model that the client names and may not call it
+ * throws the error that a call of the model itself would get; those of the configuration are the operator's choice.
  */
 export function fallbacks(): Policy {
   return {
@@ -19,18 +19,30 @@ export function fallbacks(): Policy {
     admit(call) {
       if (call.candidates.length === 0) return
       const { model, models, overrides } = call
-      const configured = models.settings.router.fallbacks
-      const names = overrides.fallbacks ?? configured[model] ?? configured['*'] ?? noNames
-      if (names.length > 0)
-        call.fallbacksInOrder = names.map(name =>
-          fallbackModel(call, name, overrides.fallbacks ? callable(call, name, 'fallbacks') : models.resolve(name)),
-        )
-      if (overrides.contextFallbacks)
-        call.largerModels = largerNames(model, overrides.contextFallbacks).map(name =>
-          fallbackModel(call, name, callable(call, name, 'context_window_fallback_dict')),
-        )
+      const { router } = models.settings
+      call.fallbacksInOrder = overrides.fallbacks
+        ? chosen(call, overrides.fallbacks, 'fallbacks')
+        : configured(call, router.fallbacks)
+      call.largerModels = overrides.contextFallbacks
+        ? chosen(call, largerNames(model, overrides.contextFallbacks), 'context_window_fallback_dict')
+        : configured(call, router.contextWindowFallbacks)
+      call.lenientModels = configured(call, router.contentPolicyFallbacks)
     },
   }
+}
+
+const noModels: readonly FallbackModel[] = []
+
+/** By the client, in `field`. */
+function chosen(call: Call, names: readonly string[], field: string): readonly FallbackModel[] {
+  return names.map(name => fallbackModel(call, name, callable(call, name, field)))
+}
+
+/** By the operator. `*` may list the model itself, which is no fallback of itself. */
+function configured(call: Call, lists: FallbackLists): readonly FallbackModel[] {
+  const names = fallbacksOf(lists, call.model, call.models.settings)
+  if (names.length === 0) return noModels
+  return names.filter(name => name !== call.model).map(name => fallbackModel(call, name, call.models.resolve(name)))
 }
 
 /** The model for conversations that are too long for `model`, the one for those too long for that one, and so on. */

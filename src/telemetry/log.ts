@@ -53,8 +53,9 @@ export function createLogger(options: { level: LogLevel; clock: Clock; descripto
   }
 }
 
-function isOurFault(error: GatewayError): boolean {
-  return error.kind === 'internal' || error.kind === 'upstream-credentials'
+/** Only the operator can mend these. */
+function isOurFault({ kind }: GatewayError): boolean {
+  return kind === 'internal' || kind === 'upstream-credentials' || kind === 'upstream-model-missing'
 }
 
 /** A template string: half the cost of JSON.stringify on an object (measured), and less garbage. */

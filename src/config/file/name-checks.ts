@@ -5,6 +5,7 @@ import { closestMatch } from '../../lib/closest-match.ts'
 import { oneLine } from './yaml-document.ts'
 import type { Path } from './yaml-document.ts'
 import type { ConfigReading } from './parse.ts'
+import { fallbackFields } from './schema.ts'
 import type { Config } from './schema.ts'
 
 /** The deployments of one configuration, before ids and names are compared. */
@@ -77,12 +78,21 @@ export function nameFindings(
   const warnings = shadowed.map(alias =>
     mistakeAt(reading, aliasPath(alias), 'is also the `model_name` of a model, which wins: the alias has no effect'),
   )
-  for (const section of ['router_settings', 'settings'] as const)
-    for (const [at, map] of (config[section]?.fallbacks ?? []).entries())
-      for (const [from, to] of Object.entries(map))
-        for (const problem of fallbackProblems(from, to, known))
-          mistakes.push(mistakeAt(reading, [section, 'fallbacks', at, from], problem))
+  mistakes.push(...fallbackMistakes(config, reading, known))
   return { mistakes, warnings }
+}
+
+function fallbackMistakes(config: Config, reading: ConfigReading, known: Known): string[] {
+  const mistakes: string[] = []
+  const add = (path: Path, problems: readonly string[]) =>
+    void mistakes.push(...problems.map(problem => mistakeAt(reading, path, problem)))
+  for (const section of ['router_settings', 'settings'] as const) {
+    for (const field of fallbackFields)
+      for (const [at, map] of (config[section]?.[field] ?? []).entries())
+        for (const [from, to] of Object.entries(map)) add([section, field, at, from], fallbackProblems(from, to, known))
+    add([section, 'default_fallbacks'], fallbackProblems('*', config[section]?.default_fallbacks ?? [], known))
+  }
+  return mistakes
 }
 
 interface Known {

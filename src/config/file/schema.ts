@@ -118,7 +118,12 @@ const proxyParams = z.strictObject({
       'The HTTP proxy that leads to this upstream, as `http://user:password@host:port`; false = none. Wins over ' +
         '`general_settings.proxy` and the environment.',
     ),
-  weight: z.number().positive().max(1_000_000).optional(),
+  weight: z
+    .number()
+    .min(0)
+    .max(1_000_000)
+    .optional()
+    .describe('Share of the calls among deployments of one name and `order`; 0 = drained: it gets no new calls.'),
   order: z.number().int().min(0).max(1000).optional(),
   drop_params: z.boolean().optional(),
   ...prices,
@@ -200,14 +205,36 @@ export const modelEntrySchema = z.strictObject({
 })
 
 const fallbackList = z.array(z.record(z.string(), z.array(text).min(1)))
+/** In `router_settings`, and in `settings` as well. */
+const fallbacks = {
+  fallbacks: fallbackList
+    .optional()
+    .describe('`{model: [models to try in order]}` when its deployments fail; `*` = every model without its own list.'),
+  context_window_fallbacks: fallbackList
+    .optional()
+    .describe('The same for conversations that are too long for the model.'),
+  content_policy_fallbacks: fallbackList
+    .optional()
+    .describe("The same for calls that the provider's content policy refuses."),
+  default_fallbacks: z
+    .array(text)
+    .min(1)
+    .optional()
+    .describe('Models to try for every model without a list in `fallbacks`: the same as its `*`.'),
+}
 
 const routerSettings = z.strictObject({
   num_retries: z.number().int().min(0).max(10).optional(),
   allowed_fails: z.number().int().min(1).max(1000).optional(),
-  cooldown_time: z.number().min(0).max(60).optional().describe('Seconds a failing deployment rests.'),
+  cooldown_time: z
+    .number()
+    .min(0)
+    .max(60)
+    .optional()
+    .describe('Seconds of the first cooldown of a deployment that fails; each probe that fails doubles it. 0 = none.'),
   timeout: seconds.optional(),
   stream_timeout: seconds.optional(),
-  fallbacks: fallbackList.optional(),
+  ...fallbacks,
   model_group_alias: z.record(modelName, text).optional(),
 })
 
@@ -221,7 +248,7 @@ const commonSettings = z.strictObject({
   request_timeout: seconds.optional(),
   num_retries: z.number().int().min(0).max(10).optional(),
   drop_params: z.boolean().optional(),
-  fallbacks: fallbackList.optional(),
+  ...fallbacks,
   default_internal_user_params: limits.optional().describe('Limits of every user.'),
 })
 
@@ -285,6 +312,11 @@ export const configSchema = z.strictObject({
     )
     .optional(),
 })
+
+/** The keys of `router_settings` and `settings` that hold lists of fallbacks by model name. */
+export const fallbackFields = ['fallbacks', 'context_window_fallbacks', 'content_policy_fallbacks'] as const
+/** One of `fallbackFields`. */
+export type FallbackField = (typeof fallbackFields)[number]
 
 /** A valid file; every section may be absent. */
 export type Config = z.infer<typeof configSchema>
@@ -382,9 +414,6 @@ export const notSupportedYet: ReadonlySet<string> = new Set([
     'disable_cooldowns',
     'retry_policy',
     'model_group_retry_policy',
-    'context_window_fallbacks',
-    'content_policy_fallbacks',
-    'default_fallbacks',
     'max_fallbacks',
     'enable_pre_call_checks',
     'optional_pre_call_checks',
@@ -413,9 +442,6 @@ export const notSupportedYet: ReadonlySet<string> = new Set([
     'turn_off_message_logging',
     'redact_user_api_key_info',
     'allowed_fails',
-    'context_window_fallbacks',
-    'content_policy_fallbacks',
-    'default_fallbacks',
     'modify_params',
     'ssl_verify',
     'force_ipv4',

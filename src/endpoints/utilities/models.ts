@@ -12,6 +12,8 @@ import type { Endpoint, Services } from '../../core/endpoint.ts'
 import type { HttpRequest } from '../../core/request.ts'
 import { GatewayError, unprocessable } from '../../core/errors.ts'
 import type { ModelDirectory } from '../../core/ports.ts'
+import { fallbacksOf } from '../../core/settings.ts'
+import type { Settings } from '../../core/settings.ts'
 import { geminiErrorBody } from '../../formats/gemini/index.ts'
 import { codexCatalogue, listEntry } from '../../formats/openai/models.ts'
 import { Redactor } from '../../lib/redact.ts'
@@ -20,7 +22,13 @@ import { geminiModelAnswer, geminiModelsAnswer } from '../model-calls/gemini.ts'
 import { either, json, reference } from '../openapi/schema.ts'
 
 const pageModelsMax = 1000
-const fallbackTypes = ['general', 'context_window', 'content_policy']
+/** The values of `fallback_type`, and the lists of the settings that they stand for. */
+const fallbackTypes = {
+  general: 'fallbacks',
+  context_window: 'contextWindowFallbacks',
+  content_policy: 'contentPolicyFallbacks',
+} as const
+type FallbackType = keyof typeof fallbackTypes
 const booleanParameter = (description: string) => ({ schema: { type: 'boolean', default: false }, description })
 
 /** Google's client of version 3 uses `/v1`, as OpenAI's clients do; a header identifies it. */
@@ -53,7 +61,10 @@ export const modelsList: Endpoint = {
       include_model_access_groups: booleanParameter('Also list the names of access groups.'),
       only_model_access_groups: booleanParameter('List nothing but access groups.'),
       include_metadata: booleanParameter('Add `metadata.fallbacks`.'),
-      fallback_type: { schema: { enum: fallbackTypes }, description: 'Which fallbacks `include_metadata` adds.' },
+      fallback_type: {
+        schema: { enum: Object.keys(fallbackTypes) },
+        description: 'Which fallbacks `include_metadata` adds.',
+      },
       scope: { schema: { enum: ['expand'] }, description: 'Administrators: every model of the gateway.' },
       limit: {
         schema: { type: 'integer', minimum: 1, maximum: pageModelsMax },
@@ -81,7 +92,7 @@ export const modelsList: Endpoint = {
     const data = page.ids.map(id => {
       const entry = listedModel(id, index.resolve(id)[0], services)
       return options.metadata
-        ? { ...entry, metadata: { fallbacks: fallbacksOf(services, id, options.fallbackType) } }
+        ? { ...entry, metadata: { fallbacks: shownFallbacks(id, options.fallbackType, index.settings) } }
         : entry
     })
     return jsonAnswer({
@@ -134,7 +145,7 @@ interface ListOptions {
   readonly groups: boolean
   readonly onlyGroups: boolean
   readonly metadata: boolean
-  readonly fallbackType: string
+  readonly fallbackType: FallbackType
 }
 
 function readOptions(request: HttpRequest, caller: Caller): ListOptions {
@@ -143,10 +154,14 @@ function readOptions(request: HttpRequest, caller: Caller): ListOptions {
   if (scope !== null && scope !== 'expand')
     throw new GatewayError('invalid-request', "`scope` accepts only 'expand'", { param: 'scope' })
   const fallbackType = query.get('fallback_type') ?? 'general'
-  if (!fallbackTypes.includes(fallbackType))
-    throw new GatewayError('invalid-request', `\`fallback_type\` must be one of ${fallbackTypes.join(', ')}`, {
-      param: 'fallback_type',
-    })
+  if (!isFallbackType(fallbackType))
+    throw new GatewayError(
+      'invalid-request',
+      `\`fallback_type\` must be one of ${Object.keys(fallbackTypes).join(', ')}`,
+      {
+        param: 'fallback_type',
+      },
+    )
   const team = query.get('team_id')
   if (team !== null && caller.role !== 'admin' && caller.key.teamId !== team)
     throw new GatewayError('forbidden', 'this key does not belong to that team', { param: 'team_id' })
@@ -158,6 +173,8 @@ function readOptions(request: HttpRequest, caller: Caller): ListOptions {
     fallbackType,
   }
 }
+
+const isFallbackType = (text: string): text is FallbackType => Object.hasOwn(fallbackTypes, text)
 
 function flag(query: URLSearchParams, name: string): boolean {
   // Python's clients send True.
@@ -199,13 +216,13 @@ function listedModel(
   }
 }
 
-function infoOf(index: ModelDirectory, id: string): Readonly<Record<string, unknown>> {
-  return index.resolve(id)[0]?.info ?? {}
+/** Without the model itself, which `*` may list. */
+function shownFallbacks(id: string, type: FallbackType, settings: Settings): string[] {
+  return fallbacksOf(settings.router[fallbackTypes[type]], id, settings).filter(name => name !== id)
 }
 
-function fallbacksOf(services: Services, id: string, type: string): readonly string[] {
-  const { fallbacks } = services.current.settings.router
-  return type === 'general' ? (fallbacks[id] ?? fallbacks['*'] ?? []) : []
+function infoOf(index: ModelDirectory, id: string): Readonly<Record<string, unknown>> {
+  return index.resolve(id)[0]?.info ?? {}
 }
 
 /** GET /models/{id}: 404 for a model that does not exist or that the key may not see. */

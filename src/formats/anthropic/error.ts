@@ -10,6 +10,7 @@ const types: Readonly<Partial<Record<FaultKind, string>>> = {
   'model-forbidden': 'permission_error',
   'not-found': 'not_found_error',
   'model-not-found': 'not_found_error',
+  'upstream-model-missing': 'not_found_error',
   'body-timeout': 'timeout_error',
   conflict: 'conflict_error',
   'too-large': 'request_too_large',
