@@ -32,6 +32,7 @@ import { createPreviewCall } from '../pipeline/preview.ts'
 import { Router } from '../pipeline/deployment-router.ts'
 import { createCallModel } from '../pipeline/serve.ts'
 import { createAdmission } from '../policies/index.ts'
+import { AuthFailureLog } from '../telemetry/auth-failures.ts'
 import { stackOf } from '../telemetry/log.ts'
 import type { LogFields, Logger } from '../telemetry/log.ts'
 import { createMetrics } from '../telemetry/prometheus.ts'
@@ -143,6 +144,7 @@ function assembleCalls({ options, store, logger }: Assembling, { transport, time
     clock,
     mayCall: (call, model) => mayCall(call.caller, model, call.models.settings),
   })
+  const authFailures = new AuthFailureLog(timers, logger)
   const admission = createAdmission({
     keys: store.directory,
     installation: store.installation,
@@ -152,6 +154,10 @@ function assembleCalls({ options, store, logger }: Assembling, { transport, time
     current,
     placeFiles,
     own: options.policies ?? [],
+    refused(failure) {
+      metrics.authFailure(failure.reason)
+      authFailures.add(failure)
+    },
     log: logger.call,
     count: metrics.call,
   })
@@ -162,6 +168,8 @@ function assembleCalls({ options, store, logger }: Assembling, { transport, time
     clock,
     random: Math.random,
     policies,
+    countAttempt: metrics.attempt,
+    countFallback: metrics.fallback,
     reportCooldown: cooldown =>
       logger.warn('a deployment failed and cools down, others go first', cooldownFields(cooldown)),
   })

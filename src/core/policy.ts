@@ -11,12 +11,24 @@ import type { RequestHeaders } from './request.ts'
 export interface RequestHead {
   readonly headers: RequestHeaders
   readonly query: URLSearchParams
+  readonly clientAddress: string
   /** Of the endpoint: `key` = any valid key, `admin` = the master key. */
   readonly auth: 'key' | 'admin'
   /** Set by the policy that identifies; undefined before it. */
   caller: Caller | undefined
   /** Headers for the answer, success or error; undefined = none. */
   answerHeaders: Record<string, string> | undefined
+}
+
+/** Why the key of a request is refused. Clients hear the same of an unknown, a blocked and an expired key. */
+export type AuthFailureReason = 'missing' | 'malformed' | 'contradictory' | 'unknown' | 'blocked' | 'expired'
+
+/** A request that was refused for its key, for the operator. */
+export interface AuthFailure {
+  readonly reason: AuthFailureReason
+  readonly clientAddress: string
+  /** The id of a key that exists. */
+  readonly keyId: string | undefined
 }
 
 /** A rule for every request that needs a key, whether or not it is a call. */

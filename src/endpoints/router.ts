@@ -95,6 +95,10 @@ class AdmittedHead implements RequestHead {
   get query(): URLSearchParams {
     return this.#request.query
   }
+
+  get clientAddress(): string {
+    return this.#request.clientAddress
+  }
 }
 
 /** Asks the policies from number `from` on. */

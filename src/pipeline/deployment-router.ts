@@ -203,9 +203,10 @@ export class Router implements AttemptListener {
   async #again(call: Call, models: Models, { last, attempt }: Repeat): Promise<Deployment | undefined> {
     if (!temporary.has(last.kind) || !this.#next(call, models, nothingTried)) return undefined
     if (!this.#budgets.take(models.group[0]!.modelName)) return undefined
-    const waitMs = backOffMs + this.#parts.random() * backOffSpreadMs * attempt
-    await Bun.sleep(waitMs)
-    call.waitedMs += waitMs
+    const { clock, random } = this.#parts
+    const beganMs = clock.monotonicMs()
+    await Bun.sleep(backOffMs + random() * backOffSpreadMs * attempt)
+    call.waitedMs += clock.monotonicMs() - beganMs
     return this.#next(call, models, nothingTried)
   }
 

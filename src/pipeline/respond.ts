@@ -85,7 +85,7 @@ export function answerHeaders(parts: RespondParts, call: Call): Record<string, s
     headers[names.modelGroup] = call.model
   headers[names.retries] = String(call.retries ?? 0)
   headers[names.fallbacks] = String(call.fallbacks)
-  const overheadMs = parts.clock.monotonicMs() - call.startedMs - call.upstreamMs
+  const overheadMs = parts.clock.monotonicMs() - call.startedMs - call.upstreamMs - call.waitedMs
   headers[names.overheadMs] = String(Math.round(overheadMs * 100) / 100)
   if (!call.stream && call.costNanoUsd !== null) headers[names.cost] = parts.costText(call.costNanoUsd)
   if (call.dropped.length > 0) headers[names.dropped] = droppedText(call.dropped)

@@ -59,6 +59,8 @@ class Serving implements BodyReader, AdmissionReceiver, ReplyReceiver {
   readonly #at: ServingParts
   #resolve: (answer: Answer) => void
   #next: Step = 'body'
+  /** When the body was asked for, on the monotonic clock. */
+  #readMs = 0
 
   constructor(at: ServingParts, resolve: (answer: Answer) => void) {
     this.#at = at
@@ -89,6 +91,7 @@ class Serving implements BodyReader, AdmissionReceiver, ReplyReceiver {
   }
 
   whole(bytes: Uint8Array): void {
+    this.#waited()
     try {
       this.#admitBody(readJsonBody(bytes))
     } catch (thrown) {
@@ -139,12 +142,22 @@ class Serving implements BodyReader, AdmissionReceiver, ReplyReceiver {
   #read(): void {
     const { parts, request, asked, control } = this.#at
     const { contentEncoding } = control.call
+    this.#readMs = parts.clock.monotonicMs()
     if (contentEncoding !== null) checkEncoding(contentEncoding)
     if ('multipart' in asked.format)
       takeForm(parts, request, control)
-        .then(body => this.#admitBody(body))
+        .then(body => {
+          this.#waited()
+          this.#admitBody(body)
+        })
         .catch(thrown => this.failed(thrown))
     else request.body.read(control.call.models.settings.bodyBytesMax, this)
+  }
+
+  /** The time that the client took to send its body is not the gateway's. */
+  #waited(): void {
+    const { parts, control } = this.#at
+    control.call.waitedMs += parts.clock.monotonicMs() - this.#readMs
   }
 
   /** Throws the problems of the request. */

@@ -2,7 +2,7 @@
 import { keyProblem } from '../accounts/key.ts'
 import type { Caller, VirtualKey } from '../core/caller.ts'
 import { GatewayError } from '../core/errors.ts'
-import type { RequestHead, RequestPolicy } from '../core/policy.ts'
+import type { AuthFailure, AuthFailureReason, RequestHead, RequestPolicy } from '../core/policy.ts'
 import type { KeyDirectory } from '../core/ports.ts'
 import type { Clock } from '../lib/clock.ts'
 
@@ -10,35 +10,67 @@ interface IdentifyParts {
   readonly keys: KeyDirectory
   readonly installation: { isMasterKey(keyText: string): boolean }
   readonly clock: Clock
+  /** Called for each refusal. */
+  refused(failure: AuthFailure): void
+}
+
+/** What the client is told, and why. */
+class KeyRefusal extends GatewayError {
+  readonly reason: AuthFailureReason
+  readonly keyId: string | undefined
+
+  constructor(reason: AuthFailureReason, message: string, keyId?: string) {
+    super('unauthenticated', message)
+    this.reason = reason
+    this.keyId = keyId
+  }
 }
 
 /**
  * Sets `caller`. Throws `unauthenticated` for a key that is missing, contradictory, unknown, blocked or expired.
  * Synchronous for cached keys and for the master key, which needs no database.
  */
-export function identify({ keys, installation, clock }: IdentifyParts): RequestPolicy {
+export function identify({ keys, installation, clock, refused }: IdentifyParts): RequestPolicy {
   /** One caller object for each key, so that requests allocate none. */
   const callers = new WeakMap<VirtualKey, Caller>()
   const setCaller = (request: RequestHead, keyText: string, key: VirtualKey | undefined): void => {
-    if (!key || keyProblem(key, clock.epochMs())) throw unknownKey(keyText)
+    const problem = key ? keyProblem(key, clock.epochMs()) : 'unknown'
+    if (!key || problem) throw unknownKey(keyText, problem, key?.id)
     let caller = callers.get(key)
     if (!caller) callers.set(key, (caller = { role: 'key', key }))
     request.caller = caller
+  }
+  /** The error for the client, which is reported. */
+  const reported = (thrown: unknown, { clientAddress }: RequestHead): unknown => {
+    if (thrown instanceof KeyRefusal) refused({ reason: thrown.reason, keyId: thrown.keyId, clientAddress })
+    return thrown
+  }
+  const look = (request: RequestHead): void | Promise<void> => {
+    const keyText = presentedKey(request)
+    const key = keys.lookup(keyText)
+    if (key !== undefined && !(key instanceof Promise)) return setCaller(request, keyText, key)
+    if (!installation.isMasterKey(keyText)) {
+      if (!key) throw unknownKey(keyText)
+      return key
+        .then(found => setCaller(request, keyText, found))
+        .catch(thrown => {
+          throw reported(thrown, request)
+        })
+    }
+    // The text is the master key, so the database's answer is not awaited and its error is ignored.
+    key?.catch(() => {})
+    request.caller = administrator
+    return undefined
   }
   return {
     name: 'identify',
     stage: 'request',
     admit(request) {
-      const keyText = presentedKey(request)
-      const key = keys.lookup(keyText)
-      if (key !== undefined && !(key instanceof Promise)) return setCaller(request, keyText, key)
-      if (!installation.isMasterKey(keyText)) {
-        if (!key) throw unknownKey(keyText)
-        return key.then(found => setCaller(request, keyText, found))
+      try {
+        return look(request)
+      } catch (thrown) {
+        throw reported(thrown, request)
       }
-      // The text is the master key, so the database's answer is not awaited and its error is ignored.
-      key?.catch(() => {})
-      request.caller = administrator
     },
   }
 }
@@ -82,19 +114,19 @@ function presentedKey(request: Pick<RequestHead, 'headers' | 'query'>): string {
   }
   if (!key) key = request.query.get('key') ?? ''
   if (!key) {
-    throw new GatewayError(
-      'unauthenticated',
+    throw new KeyRefusal(
+      'missing',
       'no API key was sent; send it as `Authorization: Bearer <key>` (x-api-key, api-key and x-goog-api-key work too)',
     )
   }
-  if (key.length > keyLengthMax) throw new GatewayError('unauthenticated', 'the API key is too long to be one')
+  if (key.length > keyLengthMax) throw new KeyRefusal('malformed', 'the API key is too long to be one')
   return key
 }
 
 const keyHeaders = ['x-api-key', 'api-key', 'x-goog-api-key']
 
 function contradiction(one: string, other: string): GatewayError {
-  return new GatewayError('unauthenticated', `${one} and ${other} carry different keys; send only one`)
+  return new KeyRefusal('contradictory', `${one} and ${other} carry different keys; send only one`)
 }
 
 function bearer(value: string): string {
@@ -105,15 +137,16 @@ function bearer(value: string): string {
     scheme!.toLowerCase() === 'bearer'
       ? '; there is nothing behind Bearer: is the variable that holds the key empty?'
       : ''
-  throw new GatewayError('unauthenticated', `the Authorization header must be \`Bearer <key>\`${slip}`)
+  throw new KeyRefusal('malformed', `the Authorization header must be \`Bearer <key>\`${slip}`)
 }
 
 /** One message for unknown, revoked, blocked and expired keys: it must not reveal which keys exist. */
-function unknownKey(keyText: string): GatewayError {
-  return new GatewayError(
-    'unauthenticated',
+function unknownKey(keyText: string, reason: AuthFailureReason = 'unknown', keyId?: string): GatewayError {
+  return new KeyRefusal(
+    reason,
     mistakeIn(keyText) ??
       'the API key is not known, was revoked, is blocked, or has expired; ask whoever runs this gateway for another',
+    keyId,
   )
 }
 

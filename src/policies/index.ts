@@ -1,7 +1,7 @@
 import type { Call, Settlement } from '../core/call.ts'
 import type { Ledger } from '../core/ledger.ts'
 import type { Limiter } from '../core/limits.ts'
-import type { Policy, RequestPolicy } from '../core/policy.ts'
+import type { AuthFailure, Policy, RequestPolicy } from '../core/policy.ts'
 import type { CurrentConfiguration, KeyDirectory } from '../core/ports.ts'
 import type { Clock } from '../lib/clock.ts'
 import { bodyBudget } from './body-budget.ts'
@@ -29,6 +29,8 @@ export interface AdmissionParts {
   placeFiles(call: Call): Promise<void> | undefined
   /** Policies of the program that starts the gateway; `createAdmission` shows their place. */
   readonly own: readonly Policy[]
+  /** A request was refused for its key. */
+  refused(failure: AuthFailure): void
   log(settlement: Settlement): void
   count(settlement: Settlement): void
 }

@@ -19,6 +19,7 @@ function settlement(changes: Record<string, unknown> = {}, ending: Partial<Settl
     stream: false,
     firstByteMs: 20,
     upstreamMs: 29,
+    waitedMs: 0,
     usage: { inputTokens: 10, outputTokens: 5 },
     deployment: { id: 'd-1', modelName: 'fast' },
     candidates: [],
@@ -48,8 +49,8 @@ test('counts, histograms and money add up', () => {
   metrics.call(settlement({ usage: undefined, firstByteMs: -1 }, { outcome: 'error', status: 502, costNanoUsd: null }))
   const text = metrics.text()
   const labels = '{route="/v1/chat/completions",model="fast",deployment="d-1"'
-  expect(value(text, `modelgate_calls_total${labels},status="200",outcome="success"}`)).toBe(4)
-  expect(value(text, `modelgate_calls_total${labels},status="502",outcome="error"}`)).toBe(1)
+  expect(value(text, `modelgate_calls_total${labels},status="200",outcome="success",error=""}`)).toBe(4)
+  expect(value(text, `modelgate_calls_total${labels},status="502",outcome="error",error=""}`)).toBe(1)
   expect(value(text, 'modelgate_tokens_total{model="fast",deployment="d-1",direction="input"}')).toBe(31)
   expect(value(text, 'modelgate_spend_usd_total{')).toBe(6)
   expect(value(text, 'modelgate_unpriced_calls_total{')).toBe(1)
@@ -101,7 +102,7 @@ test('models that do not exist share one series, however many are asked for', ()
     ),
   )
   expect(metrics.text()).toContain(
-    '{route="/v1/chat/completions",model="fast",deployment="",status="429",outcome="error"} 1',
+    '{route="/v1/chat/completions",model="fast",deployment="",status="429",outcome="error",error=""} 1',
   )
   for (let at = 0; at < 1000; at++)
     metrics.call(
@@ -170,4 +171,16 @@ test('deployments that come and go with the configuration leave a bounded number
   expect(text).toContain('deployment="edited-299"')
   expect(text).toContain('deployment="edited-280"')
   expect(text).not.toContain('deployment="edited-100"')
+})
+
+test('the pairs of models that calls fall back from and to are bounded', () => {
+  const metrics = createMetrics(gauges)
+  for (let at = 0; at < 1100; at++) metrics.fallback('fast', `model-${at}`)
+  metrics.fallback('fast', 'model-0')
+  const series = metrics.text().match(/^modelgate_fallbacks_total\{.*$/gm)!
+  expect(series.length).toBe(1001)
+  expect([series[0], series.at(-1)]).toEqual([
+    'modelgate_fallbacks_total{from="fast",to="model-0"} 2',
+    'modelgate_fallbacks_total{from="",to=""} 100',
+  ])
 })

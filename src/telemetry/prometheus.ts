@@ -1,8 +1,10 @@
 /** Metrics of calls. Label values are bounded: models that do not exist share one series. */
 /** Metrics of calls. Label values are bounded: a model that does not exist has no series of its own. */
 import type { Settlement } from '../core/call.ts'
-import type { Outcome } from '../core/operation.ts'
 import type { Deployment } from '../core/deployment.ts'
+import type { FaultKind } from '../core/errors.ts'
+import type { Outcome } from '../core/operation.ts'
+import type { AuthFailureReason } from '../core/policy.ts'
 import type { Usage } from '../core/usage.ts'
 import { Exposition, HistogramValues } from './exposition.ts'
 
@@ -16,6 +18,8 @@ const unitNames = [
 ] as const
 /** Series kept of deployments that are no longer configured, so that a scrape still sees their last calls. */
 const removedSeriesMax = 50
+/** Pairs of models with a series of fallbacks; further ones share one without names. */
+const fallbackPairsMax = 1000
 const overheadBounds = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25, 1]
 
 /** Values read at each scrape. */
@@ -35,6 +39,12 @@ interface Gauges {
 /** The counters of calls, and the text for `/metrics`. */
 interface Metrics {
   call(settlement: Settlement): void
+  /** The end of an attempt at a deployment; `error` is undefined when its answer is complete. */
+  attempt(deployment: Deployment, error: FaultKind | undefined): void
+  /** A call went on from one model to another; both are configured names. */
+  fallback(from: string, to: string): void
+  /** A request was refused for its key. */
+  authFailure(reason: AuthFailureReason): void
   /** To be called after a reload, with all deployments that are configured now. */
   configured(deployments: readonly Deployment[]): void
   /** In the Prometheus text format. */
@@ -45,7 +55,10 @@ interface Metrics {
 class Series {
   readonly model: string
   readonly deployment: string
-  readonly calls = new Map<string, Map<Outcome, Map<number, number>>>()
+  /** By route, outcome, status and error; '' = none. */
+  readonly calls = new Map<string, Map<Outcome, Map<number, Map<FaultKind | '', number>>>>()
+  /** By error; '' = complete answers. */
+  readonly attempts = new Map<FaultKind | '', number>()
   readonly duration = new HistogramValues(secondsBounds)
   readonly firstByte = new HistogramValues(secondsBounds)
   readonly overhead = new HistogramValues(overheadBounds)
@@ -60,12 +73,14 @@ class Series {
     this.deployment = deployment
   }
 
-  count(route: string, outcome: Outcome, status: number): void {
+  count(route: string, { outcome, status, error }: Settlement): void {
     let byOutcome = this.calls.get(route)
     if (!byOutcome) this.calls.set(route, (byOutcome = new Map()))
     let byStatus = byOutcome.get(outcome)
     if (!byStatus) byOutcome.set(outcome, (byStatus = new Map()))
-    byStatus.set(status, (byStatus.get(status) ?? 0) + 1)
+    let byError = byStatus.get(status)
+    if (!byError) byStatus.set(status, (byError = new Map()))
+    increment(byError, error?.kind ?? '')
   }
 
   countUnits(usage: Usage): void {
@@ -76,25 +91,44 @@ class Series {
   }
 }
 
+function increment<Key>(counts: Map<Key, number>, key: Key): void {
+  counts.set(key, (counts.get(key) ?? 0) + 1)
+}
+
 /** Counters start at 0 with the process and are kept in memory only; `gauges` are read at each `text()`. */
 export function createMetrics(gauges: Gauges): Metrics {
   const all = new Map<string, Series>()
+  const fallbacks = new Map<string, FallbackCount>()
+  const authFailures = new Map<AuthFailureReason, number>()
+  /** Of a deployment, or of the calls of a model that reached none. */
+  const seriesOf = (deployment: Deployment | undefined, modelName: string): Series => {
+    const id = deployment?.id ?? `of ${modelName}`
+    let series = all.get(id)
+    if (!series) all.set(id, (series = new Series(modelName, deployment?.id ?? '')))
+    return series
+  }
   return {
     call(settlement) {
       const { deployment, candidates } = settlement.call
       // The configured name, not the client's text, so that a wildcard has one series.
       const modelName = (deployment ?? candidates[0])?.modelName ?? ''
-      // A call refused before it reached a deployment counts under its model.
-      const id = deployment?.id ?? `of ${modelName}`
-      let series = all.get(id)
-      if (!series) all.set(id, (series = new Series(modelName, deployment?.id ?? '')))
-      observe(series, settlement)
+      observe(seriesOf(deployment, modelName), settlement)
     },
+    attempt: (deployment, error) => increment(seriesOf(deployment, deployment.modelName).attempts, error ?? ''),
+    fallback(from, to) {
+      let pair = fallbacks.get(`${from}\n${to}`)
+      // Clients may name fallbacks, so that each two models can be a pair.
+      if (!pair && fallbacks.size >= fallbackPairsMax) [from, to] = ['', '']
+      pair ??= fallbacks.get(`${from}\n${to}`)
+      if (pair) pair.count++
+      else fallbacks.set(`${from}\n${to}`, { from, to, count: 1 })
+    },
+    authFailure: reason => increment(authFailures, reason),
     configured(deployments) {
       const removed = removedSeries(all, deployments)
       for (const id of removed.slice(0, Math.max(removed.length - removedSeriesMax, 0))) all.delete(id)
     },
-    text: () => expose([...all.values()], gauges),
+    text: () => expose([...all.values()], { fallbacks: [...fallbacks.values()], authFailures }, gauges),
   }
 }
 
@@ -107,11 +141,13 @@ function removedSeries(all: ReadonlyMap<string, Series>, deployments: readonly D
     .map(([key]) => key)
 }
 
-function observe(series: Series, { call, outcome, status, costNanoUsd, durationMs }: Settlement): void {
-  series.count(call.route, outcome, status)
+function observe(series: Series, settlement: Settlement): void {
+  const { call, costNanoUsd, durationMs } = settlement
+  series.count(call.route, settlement)
   series.duration.observe(durationMs / 1000)
   if (call.firstByteMs >= 0) series.firstByte.observe(call.firstByteMs / 1000)
-  if (!call.stream && call.upstreamMs > 0) series.overhead.observe(Math.max(durationMs - call.upstreamMs, 0) / 1000)
+  const overheadMs = durationMs - call.upstreamMs - call.waitedMs
+  if (!call.stream && call.upstreamMs > 0) series.overhead.observe(Math.max(overheadMs, 0) / 1000)
   const { usage } = call
   if (!usage) return
   series.inputTokens += usage.inputTokens
@@ -124,14 +160,23 @@ function observe(series: Series, { call, outcome, status, costNanoUsd, durationM
 const counter = (name: string, help: string) => ({ name, help, type: 'counter' as const })
 const gauge = (name: string, help: string) => ({ name, help, type: 'gauge' as const })
 
-function expose(all: readonly Series[], gauges: Gauges): string {
+function expose(all: readonly Series[], events: Events, gauges: Gauges): string {
   const out = new Exposition()
   const labels = ({ model, deployment }: Series) => ({ model, deployment })
-  const calls = counter('modelgate_calls_total', 'Settled calls by route, model, deployment, status and outcome.')
+  const calls = counter(
+    'modelgate_calls_total',
+    'Settled calls by route, model, deployment, status, outcome and error.',
+  )
   for (const series of all)
     for (const [route, byOutcome] of series.calls)
       for (const [outcome, byStatus] of byOutcome)
-        for (const [status, count] of byStatus) out.value(calls, { route, ...labels(series), status, outcome }, count)
+        for (const [status, byError] of byStatus)
+          for (const [error, count] of byError)
+            out.value(calls, { route, ...labels(series), status, outcome, error }, count)
+  const attempts = counter('modelgate_upstream_attempts_total', 'Attempts at deployments; error="" = a whole answer.')
+  for (const series of all)
+    for (const [error, count] of series.attempts) out.value(attempts, { ...labels(series), error }, count)
+  exposeEvents(out, events)
   const duration = { name: 'modelgate_call_duration_seconds', help: 'From the arrival of a call to its last byte.' }
   for (const series of all) out.histogram(duration, labels(series), series.duration)
   const firstByte = {
@@ -154,6 +199,24 @@ function expose(all: readonly Series[], gauges: Gauges): string {
   for (const series of all) out.value(unpriced, labels(series), series.unpriced)
   exposeProcess(out, gauges)
   return out.text()
+}
+
+interface FallbackCount {
+  readonly from: string
+  readonly to: string
+  count: number
+}
+
+interface Events {
+  readonly fallbacks: readonly FallbackCount[]
+  readonly authFailures: ReadonlyMap<AuthFailureReason, number>
+}
+
+function exposeEvents(out: Exposition, { fallbacks, authFailures }: Events): void {
+  const wentOn = counter('modelgate_fallbacks_total', 'Calls that went on from one model to another.')
+  for (const { count, ...pair } of fallbacks) out.value(wentOn, pair, count)
+  const refused = counter('modelgate_auth_failures_total', 'Requests refused for their key, by reason.')
+  for (const [reason, count] of authFailures) out.value(refused, { reason }, count)
 }
 
 function exposeProcess(out: Exposition, gauges: Gauges): void {

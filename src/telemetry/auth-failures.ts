@@ -1,0 +1,52 @@
+/** Requests refused for their key, in the log: the first at once, further ones together, one line every ten seconds. */
+import type { AuthFailure } from '../core/policy.ts'
+import { TimerEntry } from '../lib/timer-wheel.ts'
+import type { TimerWheel } from '../lib/timer-wheel.ts'
+import type { LogFields, Logger } from './log.ts'
+
+const windowMs = 10_000
+
+/** One for the process. What clients sent as a key is never written. */
+export class AuthFailureLog extends TimerEntry {
+  readonly #timers: TimerWheel
+  readonly #logger: Pick<Logger, 'warn'>
+  /** Refused since the last line. */
+  #refused = 0
+  #last: AuthFailure | undefined
+  #isOpen = false
+
+  constructor(timers: TimerWheel, logger: Pick<Logger, 'warn'>) {
+    super()
+    this.#timers = timers
+    this.#logger = logger
+  }
+
+  add(failure: AuthFailure): void {
+    if (this.#isOpen) {
+      this.#refused++
+      this.#last = failure
+      return
+    }
+    this.#logger.warn('a request was refused for its API key', fieldsOf(failure))
+    this.#wait()
+  }
+
+  override expired(): void {
+    this.#isOpen = false
+    if (!this.#last) return
+    const fields = { refused: this.#refused, ...fieldsOf(this.#last) }
+    this.#logger.warn('further requests were refused for their API keys; the last of them', fields)
+    this.#refused = 0
+    this.#last = undefined
+    this.#wait()
+  }
+
+  #wait(): void {
+    this.#isOpen = true
+    this.#timers.touch(this, this.#timers.nowMs() + windowMs)
+  }
+}
+
+function fieldsOf({ reason, clientAddress, keyId }: AuthFailure): LogFields {
+  return { reason, client: clientAddress, key: keyId }
+}
