@@ -37,6 +37,7 @@ function callOf({ operation = 'chat', input, candidates, fallbacks = [], bytes =
     candidates,
     fallbacksInOrder: fallbacks.length > 0 ? [{ name: 'spare', deployments: fallbacks }] : [],
     largerModels: [],
+    lenientModels: [],
     startedAtMs: atMs,
     input: () => input,
   } as unknown as Call

@@ -175,14 +175,16 @@ function sortedByPlace(mistakes: readonly string[]): string[] {
 
 /** One warning for all models without a price. */
 function missingPriceWarnings(deployments: readonly Deployment[]): string[] {
-  const missing = deployments
-    .filter(one => lacksPrice(one) && !one.modelName.includes('*'))
-    .map(one => `${one.modelName} (${one.origin.where})`)
+  const missing = deployments.filter(one => lacksPrice(one) && !one.modelName.includes('*'))
   if (missing.length === 0) return []
-  const named = missing.slice(0, warnedNamesMax).join(', ')
+  const shown = missing.slice(0, warnedNamesMax).map(one => `${one.modelName} (${one.origin.where})`)
+  const named = shown.join(', ')
   const more = missing.length > warnedNamesMax ? ` and ${missing.length - warnedNamesMax} more` : ''
+  // The name of an Azure deployment is the operator's own, which no catalogue has.
+  const isAzure = missing.some(one => one.target.provider.name.startsWith('azure') && !one.info.base_model)
   const fix =
-    'their calls cost null; give input_cost_per_token and output_cost_per_token, or output_cost_per_image and the like'
+    `their calls cost null; ${isAzure ? 'name the model of an Azure deployment in model_info.base_model, or ' : ''}` +
+    'give input_cost_per_token and output_cost_per_token, or output_cost_per_image and the like'
   return [`no price is known for ${missing.length} of the models: ${named}${more}; ${fix}`]
 }
 

@@ -157,6 +157,14 @@ test('prices are exact, unknown ones are null and warned about', () => {
   expect(half.warnings[0]).toContain('m (config.yaml:2)')
 })
 
+test("without a price the warning names base_model, if an Azure deployment's own name is the reason", () => {
+  const warning = (text: string) => read(text).settings!.warnings[0]
+  const azure = 'model: azure/our-own-name, api_base: "https://h.openai.azure.com", api_key: k'
+  expect(warning(model(azure))).toContain('model_info.base_model')
+  expect(warning(model('model: custom_openai/x, api_base: "http://h/v1"'))).not.toContain('base_model')
+  expect(warning(`${model(azure).trimEnd()}\n    model_info: { base_model: gpt-4o }\n`)).toBeUndefined()
+})
+
 test('without a file the keys of the environment and the local models are offered', () => {
   const { settings } = readSettings({ environment: { GROQ_API_KEY: 'k' }, providers })
   expect(settings!.deployments.map(one => one.modelName)).toEqual(['groq/*', ...localModels.map(one => one.modelName)])

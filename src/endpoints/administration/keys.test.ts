@@ -39,6 +39,25 @@ for (const backend of backends())
       expect((await gateway.admin('/key/generate', { user_id: 'full' })).status).toBe(409)
     })
 
+    test('models that do not exist and an alias that is taken are said, and the key is made', async () => {
+      const asked = async (path: string, fields: object) => {
+        const answer = await gateway.admin(path, fields)
+        return [answer.status, ((await answer.json()) as { warnings?: string[] }).warnings]
+      }
+      const twice = ['key_alias: another key has the alias `pair` too; /key/delete by this alias is refused then']
+      const unknown = ['models: no model is named `chat-modl`, did you mean `chat-model`?']
+      expect(await asked('/key/generate', { key_alias: 'pair', models: ['chat-model'] })).toEqual([200, undefined])
+      expect(await asked('/key/generate', { key_alias: 'pair' })).toEqual([200, twice])
+      expect(await asked('/key/generate', { models: ['chat-model', 'chat-modl'] })).toEqual([200, unknown])
+      const key = await gateway.key({ key_alias: 'single' })
+      expect(await asked('/key/update', { key, key_alias: 'single', rpm_limit: 3 })).toEqual([200, undefined])
+      expect(await asked('/key/update', { key, key_alias: 'pair', models: ['chat-modl'] })).toEqual([
+        200,
+        [...unknown, ...twice],
+      ])
+      expect(await asked('/key/update', { key, rpm_limit: 4 })).toEqual([200, undefined])
+    })
+
     test('control characters are refused by name; a key named by them is simply not there', async () => {
       const refused = await gateway.admin('/key/generate', {
         key_alias: 'a\u0000b',

@@ -2,7 +2,9 @@
 import { randomUUIDv7 } from 'bun'
 import { z } from 'zod'
 import { mintKey } from '../../accounts/key.ts'
+import { modelWarnings } from '../../accounts/key-warnings.ts'
 import { keyBody, keyChanges, keyFields, keyName, newKey } from '../../accounts/key-fields.ts'
+import type { KeyFields } from '../../accounts/key-fields.ts'
 import { jsonAnswer } from '../../core/answer.ts'
 import type { Endpoint, EndpointDoc, Services } from '../../core/endpoint.ts'
 import { GatewayError } from '../../core/errors.ts'
@@ -69,9 +71,27 @@ export const keyGenerate: Endpoint = {
       createdBy: caller!.key.id,
     })
     const record: KeyRecord = { ...made, hash: services.hashKey(keyText) }
+    const warnings = await keyWarnings(services, fields, record)
     await services.keys.insert(record, services.current.settings.keysPerUser)
-    return jsonAnswer({ key: keyText, ...shown(record) })
+    return jsonAnswer({ key: keyText, ...shown(record), ...warnings })
   },
+}
+
+/** `warnings` about the fields that were sent; nothing where there are none. */
+async function keyWarnings(
+  { keys, current }: Services,
+  fields: Pick<KeyFields, 'models' | 'key_alias'>,
+  record: KeyRecord,
+): Promise<{ warnings?: readonly string[] }> {
+  const warnings = fields.models ? modelWarnings(record.models, current.models) : []
+  if (fields.key_alias && record.alias !== null) {
+    const found = await keys.list({ alias: record.alias, limit: 2, offset: 0 })
+    if (found.keys.some(one => one.id !== record.id))
+      warnings.push(
+        `key_alias: another key has the alias \`${record.alias}\` too; /key/delete by this alias is refused then`,
+      )
+  }
+  return warnings.length > 0 ? { warnings } : {}
 }
 
 const iso = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString())
@@ -193,10 +213,8 @@ export const keyUpdate: Endpoint = {
   async handle(request, services) {
     const { key, ...fields } = await readJsonAs(request, updateBody)
     const record = await findKey(services, key)
-    return jsonAnswer({
-      key: record.hint,
-      ...shown(await change(services, record, keyChanges(fields, services.clock.epochMs()))),
-    })
+    const changed = await change(services, record, keyChanges(fields, services.clock.epochMs()))
+    return jsonAnswer({ key: record.hint, ...shown(changed), ...(await keyWarnings(services, fields, changed)) })
   },
 }
 

@@ -41,10 +41,12 @@ const key: Properties = {
   updated_at: dateTime,
 }
 
+const keyWarnings = described('What was accepted, and is probably a mistake; absent = nothing.', listOf(text))
+
 const keySchemas: Readonly<Record<string, Schema>> = {
   Key: shape(key),
-  NewKey: shape({ key: described('The key itself, shown this once.', text), ...key }),
-  ChangedKey: shape({ key: key.key_name!, ...key }),
+  NewKey: shape({ key: described('The key itself, shown this once.', text), ...key }, { warnings: keyWarnings }),
+  ChangedKey: shape({ key: key.key_name!, ...key }, { warnings: keyWarnings }),
   KeyInfo: shape({ key: described('As it was asked for.', text), info: reference('Key') }),
   KeyList: shape({
     keys: listOf(either(described('The hash of a key.', text), reference('Key'))),
