@@ -3,6 +3,7 @@ import { randomUUIDv7 } from 'bun'
 import { toResponse } from '../core/answer.ts'
 import type { Caller } from '../core/caller.ts'
 import type { Services } from '../core/endpoint.ts'
+import { clientRequestId } from '../core/request.ts'
 import type { HttpRequest } from '../core/request.ts'
 import { GatewayError } from '../core/errors.ts'
 import { internalRequest, SignalClient } from '../core/internal-request.ts'
@@ -25,7 +26,8 @@ export interface Origin {
 /** Copies, so that the request itself can be freed before its run ends. */
 export function originOf(request: HttpRequest): Origin {
   const { id, headers, path, clientAddress } = request
-  return { requestId: id, path, clientAddress, userAgent: headers.get('user-agent') ?? '' }
+  const requestId = clientRequestId(headers) ?? id
+  return { requestId, path, clientAddress, userAgent: headers.get('user-agent') ?? '' }
 }
 
 /** One call of the model; `signal` ends it. */

@@ -57,8 +57,10 @@ export interface CallBounds {
 
 /** The state of a call while it runs; settlement reads it once. */
 export interface Call {
-  /** UUID v7; also `x-request-id`. */
+  /** UUID v7, in the ledger and in `x-proxy-call-id`. */
   readonly id: string
+  /** What `x-request-id` of the answer says: the client's own, else `id`. */
+  readonly requestId: string
   readonly operation: Operation
   /** Canonical path, for metrics and the ledger: `/v1/chat/completions`. */
   readonly route: string

@@ -71,7 +71,13 @@ const usageSources = ['upstream', 'estimated', 'none']
 
 /** By name, in the order of the journal. Names are the API's and the database's. */
 export const ledgerColumns = {
-  request_id: begun(text(1, '`x-request-id` of the answer.', ({ call }) => call.id)),
+  request_id: begun(
+    text(
+      1,
+      '`x-proxy-call-id` of the answer; also its `x-request-id`, unless the client sent one.',
+      ({ call }) => call.id,
+    ),
+  ),
   started_at_ms: begun(integer(1, 'Milliseconds since 1970.', ({ call }) => call.startedAtMs)),
   route: begun(text(1, 'The path that was called.', ({ call }) => call.route)),
   operation: begun(text(1, 'What the model was asked to do.', ({ call }) => call.operation)),

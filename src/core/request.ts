@@ -51,8 +51,16 @@ export interface HttpRequest extends Client {
   /** Decoded path parameters: `{model}` may hold slashes. */
   readonly params: Readonly<Record<string, string>>
   readonly query: URLSearchParams
-  /** UUID v7 for `x-request-id`. */
+  /** UUID v7: the gateway's own id, which is `x-request-id` unless the client sent one. */
   readonly id: string
+}
+
+const requestIdForm = /^[A-Za-z0-9._:/@=+~-]{1,128}$/
+
+/** The client's own `x-request-id`, if it is short and safe in headers, logs and URLs; it need not be unique. */
+export function clientRequestId(headers: RequestHeaders): string | undefined {
+  const id = headers.get('x-request-id')
+  return id !== null && requestIdForm.test(id) ? id : undefined
 }
 
 /** A request from the wire, before and while it is routed: the router sets `params` when it has found the endpoint. */

@@ -6,6 +6,7 @@ import type { Caller } from '../core/caller.ts'
 import type { Endpoint, Services } from '../core/endpoint.ts'
 import { GatewayError, toGatewayError } from '../core/errors.ts'
 import type { RequestHead, RequestPolicy } from '../core/policy.ts'
+import { clientRequestId } from '../core/request.ts'
 import type { HttpRequest, IncomingRequest, RequestHeaders } from '../core/request.ts'
 import { openaiErrorBody } from '../formats/openai/error.ts'
 import { PathTable } from '../lib/path-table.ts'
@@ -55,7 +56,7 @@ export function createFrontDoor(parts: FrontDoorParts): FrontDoor {
       const endpoint = table.find(request.path)?.value.get(request.method)
       // Without an answer to its health checks a gateway with too many clients would be restarted.
       if (endpoint?.auth === 'none') return this.handle(request)
-      return withCors(request.headers, errorAnswer(error, { body: endpoint?.errorBody }))
+      return withCors(request.headers, errorAnswer(error, { request, body: endpoint?.errorBody }))
     },
     refuse: ({ status, message }) => ({ ...errorAnswer(new GatewayError('invalid-request', message)), status }),
   }
@@ -141,8 +142,9 @@ function finished(request: HttpRequest, { answerHeaders }: AdmittedHead, answer:
 function failed(parts: FrontDoorParts, endpoint: Endpoint, at: Admitted, thrown: unknown): Answer {
   const { request, head } = at
   const error = toGatewayError(thrown)
-  if (error.kind === 'internal') parts.reportInternal(error, request)
-  return finished(request, head, errorAnswer(error, { id: request.id, body: endpoint.errorBody }))
+  if (error.kind === 'internal')
+    parts.reportInternal(error, { method: request.method, path: request.path, id: shownId(request) })
+  return finished(request, head, errorAnswer(error, { request, body: endpoint.errorBody }))
 }
 
 interface Admitted {
@@ -150,13 +152,18 @@ interface Admitted {
   readonly head: AdmittedHead
 }
 
+/** What `x-request-id` of the answer says. */
+const shownId = ({ headers, id }: HttpRequest): string => clientRequestId(headers) ?? id
+
 interface ErrorShape {
-  readonly id?: string
+  /** Absent = it could not be read. */
+  readonly request?: HttpRequest
   /** The body in the path's dialect. */
   readonly body?: Endpoint['errorBody']
 }
 
-function errorAnswer(error: GatewayError, { id = randomUUIDv7(), body = openaiErrorBody }: ErrorShape = {}): Answer {
+function errorAnswer(error: GatewayError, { request, body = openaiErrorBody }: ErrorShape = {}): Answer {
+  const id = request ? shownId(request) : randomUUIDv7()
   const headers: Record<string, string> = { ...error.answerHeaders, 'x-request-id': id }
   if (error.retryAfterMs !== undefined) headers['retry-after'] = String(Math.ceil(error.retryAfterMs / 1000))
   if (error.kind === 'unauthenticated') headers['www-authenticate'] = 'Bearer'
@@ -165,10 +172,11 @@ function errorAnswer(error: GatewayError, { id = randomUUIDv7(), body = openaiEr
 
 const nothing = (): Answer => ({ status: 200, headers: {}, body: null })
 
-function notFound({ method, path, headers }: HttpRequest): Answer {
+function notFound(request: HttpRequest): Answer {
+  const { method, path, headers } = request
   if (method === 'HEAD' && (path === '/' || path === '/api/hello')) return withCors(headers, nothing())
   const why = `there is no ${method} ${path.slice(0, 200)}${hintFor(path)}; see /docs for the API`
-  return withCors(headers, errorAnswer(new GatewayError('not-found', why)))
+  return withCors(headers, errorAnswer(new GatewayError('not-found', why), { request }))
 }
 
 /** The frequent mistakes in base URLs. */
@@ -177,10 +185,12 @@ function hintFor(path: string): string {
   return path.startsWith('//') ? '; the path begins with two slashes: end the base URL without one' : ''
 }
 
-function otherMethod({ method, headers }: HttpRequest, methods: ReadonlyMap<string, Endpoint>): Answer {
+function otherMethod(request: HttpRequest, methods: ReadonlyMap<string, Endpoint>): Answer {
+  const { method, headers } = request
   if (method === 'HEAD' && methods.has('GET')) return withCors(headers, nothing())
   const allowed = [...methods.keys()].join(', ')
-  const answer = errorAnswer(new GatewayError('method-not-allowed', `${method} is not allowed here; use ${allowed}`))
+  const why = `${method} is not allowed here; use ${allowed}`
+  const answer = errorAnswer(new GatewayError('method-not-allowed', why), { request })
   answer.headers.allow = allowed
   return withCors(headers, answer)
 }

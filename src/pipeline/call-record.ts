@@ -12,6 +12,7 @@ import { noOverrides } from '../core/overrides.ts'
 import type { RequestOverrides } from '../core/overrides.ts'
 import type { Operation } from '../core/operation.ts'
 import type { CurrentConfiguration, ModelDirectory } from '../core/ports.ts'
+import { clientRequestId } from '../core/request.ts'
 import type { Client, HttpRequest } from '../core/request.ts'
 import type { Usage, UsageSource } from '../core/usage.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -30,6 +31,8 @@ export interface CallParts {
 
 interface CallStart {
   readonly id: string
+  /** Absent = `id`. */
+  readonly requestId?: string | undefined
   readonly operation: Operation
   readonly route: string
   readonly caller: Caller
@@ -56,6 +59,7 @@ const nothingDropped: readonly string[] = []
  */
 export class CallRecord implements Call {
   readonly id: string
+  readonly requestId: string
   readonly operation: Operation
   readonly route: string
   readonly caller: Caller
@@ -105,6 +109,7 @@ export class CallRecord implements Call {
   constructor(parts: CallParts, start: CallStart) {
     this.#parts = parts
     this.id = start.id
+    this.requestId = start.requestId ?? start.id
     this.operation = start.operation
     this.route = start.route
     this.caller = start.caller
@@ -157,6 +162,7 @@ export function openCall(
 ): CallRecord {
   return new CallRecord(parts, {
     id: request.id,
+    requestId: clientRequestId(request.headers),
     operation: what.operation,
     route: what.route,
     format: what.format,

@@ -33,7 +33,7 @@ export function respondError(parts: RespondParts, call: Call, error: GatewayErro
   const headers = answerHeaders(parts, call)
   headers['content-type'] = 'application/json'
   addRetryAfter(headers, error)
-  return { status: error.status, headers, body: JSON.stringify(call.format!.errorBody(error, call.id)) }
+  return { status: error.status, headers, body: JSON.stringify(call.format!.errorBody(error, call.requestId)) }
 }
 
 /** `retry-after` in whole seconds for everyone, in milliseconds for the SDKs that read it. */
@@ -78,7 +78,7 @@ export function answerHeaders(parts: RespondParts, call: Call): Record<string, s
   if (names.prefix !== prefix) names = headerNames(prefix)
   // Not copied: the call has ended.
   const headers = call.responseHeaders
-  headers['x-request-id'] = call.id
+  headers['x-request-id'] = call.requestId
   headers[names.callId] = call.id
   if (call.deployment) headers[names.modelId] = call.deployment.id
   if (call.model && call.model.length <= modelLengthMax && isHeaderSafe(call.model))

@@ -28,6 +28,7 @@ function settlement(changes: Record<string, unknown> = {}, ending: Partial<Settl
   const key = { id: 'key-1', alias: 'ci', userId: 'ada', teamId: null }
   const call = {
     id: '0198-x',
+    requestId: '0198-x',
     route: '/v1/chat/completions',
     model: 'fast',
     stream: false,
@@ -80,6 +81,11 @@ test('a call is one line of JSON with its names, counts and times', async () => 
     client: '127.0.0.1',
     user_agent: 'test/1',
   })
+})
+
+test("a client's own request id stands beside the gateway's", async () => {
+  const [line] = await written('info', logger => logger.call(settlement({ requestId: 'trace/1' })))
+  expect(JSON.parse(line!)).toMatchObject({ request_id: '0198-x', client_request_id: 'trace/1' })
 })
 
 test('cached texts of one call never appear in the line of another', async () => {

@@ -73,6 +73,7 @@ function callLine(
     `,"duration_ms":${durationMs.toFixed(1)},"first_byte_ms":${firstByteMs < 0 ? 'null' : firstByteMs.toFixed(1)}` +
     `,"input_tokens":${usage?.inputTokens ?? 'null'},"output_tokens":${usage?.outputTokens ?? 'null'}` +
     `,"usage_source":"${call.usageSource}","cost_nano_usd":${costNanoUsd ?? 'null'}` +
+    `${call.requestId === call.id ? '' : `,"client_request_id":"${call.requestId}"`}` +
     `${keyFields(call.caller.key)},"client":"${call.clientAddress}"` +
     `,"user_agent":${userAgentText(call.userAgent)}` +
     `${call.dropped.length > 0 ? droppedField(call.dropped) : ''}${error ? errorFields(error) : ''}}`

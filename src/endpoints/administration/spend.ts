@@ -52,7 +52,7 @@ export const spendLogs: Endpoint = {
       user_id: { schema: { type: 'string' }, description: 'Only calls of this user.' },
       team_id: { schema: { type: 'string' }, description: 'Only calls of this team.' },
       model: { schema: { type: 'string' }, description: 'Only calls of this model.' },
-      request_id: { schema: { type: 'string' }, description: 'One call (`x-request-id`).' },
+      request_id: { schema: { type: 'string' }, description: 'One call (`x-proxy-call-id`).' },
       outcome: { schema: { type: 'string' }, description: `${outcomes.join(', ')}.` },
       start_date: { schema: { type: 'string' }, description: `From here on, inclusive. ${dateForms}` },
       end_date: {

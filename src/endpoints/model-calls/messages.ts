@@ -2,6 +2,7 @@
 import type { Answer } from '../../core/answer.ts'
 import type { Endpoint, EndpointDoc } from '../../core/endpoint.ts'
 import { bodySchema } from '../../core/fields.ts'
+import { clientRequestId } from '../../core/request.ts'
 import type { HttpRequest } from '../../core/request.ts'
 import { anthropicCountTokens, anthropicErrorBody, anthropicMessages } from '../../formats/anthropic/index.ts'
 import { countTable, messagesTable } from '../../formats/anthropic/fields.ts'
@@ -16,7 +17,7 @@ const paths = (rest: string): string[] =>
 /** Anthropic's SDKs read the id of the call from the header `request-id`. */
 async function named(request: HttpRequest, answer: Promise<Answer>): Promise<Answer> {
   const answered = await answer
-  answered.headers['request-id'] = request.id
+  answered.headers['request-id'] = clientRequestId(request.headers) ?? request.id
   return answered
 }
 

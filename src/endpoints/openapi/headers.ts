@@ -10,7 +10,7 @@ interface HeaderDoc {
 
 /** Those that carry the prefix of `general_settings.header_prefix`, without it. */
 const ofCall: Readonly<Record<string, HeaderDoc>> = {
-  'call-id': { description: 'The same as `x-request-id`.', schema: text },
+  'call-id': { description: 'The id of the call in the ledger and in the log.', schema: text },
   'model-id': { description: 'The deployment that answered (`model_info.id`).', schema: text },
   'model-group': { description: 'The name of the model that the client asked for.', schema: text },
   'attempted-retries': { description: 'Attempts after the first of a deployment.', schema: integer },
@@ -32,7 +32,11 @@ const limits: Readonly<Record<string, HeaderDoc>> = Object.fromEntries(
 )
 
 const others: Readonly<Record<string, HeaderDoc>> = {
-  'x-request-id': { description: 'The id of the request in the ledger and in the log.', schema: text },
+  'x-request-id': {
+    description:
+      "The client's own `x-request-id` (up to 128 letters, digits and . _ : / @ = + ~ -), else the id of the call.",
+    schema: text,
+  },
   'request-id': { description: "The same as `x-request-id`, for Anthropic's clients.", schema: text },
   'retry-after': { description: 'Seconds to wait before the next attempt.', schema: integer },
   'retry-after-ms': { description: 'The same in milliseconds.', schema: integer },

@@ -40,7 +40,7 @@ export async function startBackground(background: BackgroundCall): Promise<Answe
     await services.responses.delete(record.keyId, record.id)
     throw new GatewayError('overloaded', 'too many responses run in the background already; try again later')
   }
-  return jsonAnswer(response, 200, { 'x-request-id': call.id })
+  return jsonAnswer(response, 200, { 'x-request-id': call.requestId })
 }
 
 /** Response ids are unique per key only. */
