@@ -40,3 +40,19 @@ test('the choices of an upstream have the names by which the key may call them',
   expect(refusalOf(callerFor('nice-*'), { models: ['nice-one'], provider: 'groq' })).toBe("'nice-one' (openai)")
   expect(refusalOf(callerFor('nice-one'))).toBe('taken by hidden-one')
 })
+
+test('a drained upstream gets no new file where there is another', () => {
+  const drained = `
+model_list:
+  - { model_name: m, proxy_params: { model: openai/a, api_key: k1, weight: 0 } }
+  - { model_name: m, proxy_params: { model: openai/a, api_key: k2 } }
+  - { model_name: alone, proxy_params: { model: openai/b, api_key: k3, weight: 0 } }
+`
+  const read = readSettings({ text: drained, environment: {}, providers }).settings!
+  const keyOf = (model: string) =>
+    chooseUpstream(
+      { caller: callerFor(), models: new ModelIndex(read, concreteModel) },
+      { models: [model], provider: undefined },
+    ).target.apiKey!.reveal()
+  expect([keyOf('m'), keyOf('alone')]).toEqual(['k2', 'k3'])
+})

@@ -30,7 +30,10 @@ export function chooseUpstream(call: Asking, target: FileTarget): Deployment {
   )
   // The built-in provider, which simulates, is chosen only when there is no other.
   const real = fitting.filter(one => !one.target.provider.answer)
-  const open = real.length > 0 ? real : fitting
+  const offered = real.length > 0 ? real : fitting
+  // A drained upstream gets nothing new where there is another.
+  const active = offered.filter(one => one.weight > 0)
+  const open = active.length > 0 ? active : offered
   if (open.length === 1) return open[0]!
   // A model may be served by several upstreams: the first one is used.
   if (target.models.length > 0 && open.length > 0) return open[0]!
@@ -76,7 +79,8 @@ function byAccount(deployments: readonly Deployment[]): Map<string, Deployment> 
   const accounts = new Map<string, Deployment>()
   for (const one of deployments) {
     const account = accountOf(one)
-    if (account !== undefined && !accounts.has(account)) accounts.set(account, one)
+    const known = account === undefined ? undefined : accounts.get(account)
+    if (account !== undefined && (!known || (known.weight === 0 && one.weight > 0))) accounts.set(account, one)
   }
   return accounts
 }
