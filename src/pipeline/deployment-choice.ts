@@ -49,12 +49,11 @@ export class DeploymentChoice {
   }
 }
 
-/** Not tried by this call, and not drained. */
 function mayServe(deployment: Deployment, call: Call, tried: Tried): boolean {
-  return !tried.has(deployment) && (deployment.weight > 0 || namesDeployment(call, deployment))
+  return !tried.has(deployment) && !isDrained(deployment, call)
 }
 
-/** true = the call is for this deployment alone: by its id, or by a file that is stored there. */
-function namesDeployment(call: Call, deployment: Deployment): boolean {
-  return call.namedFiles !== undefined || call.model === deployment.id
+/** Calls that are for this deployment alone still reach it: by its id, or for a file that is stored there. */
+export function isDrained(deployment: Deployment, call: Call): boolean {
+  return deployment.weight === 0 && call.namedFiles === undefined && call.model !== deployment.id
 }

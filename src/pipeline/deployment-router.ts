@@ -16,7 +16,7 @@ import { Authorizer } from './authorize.ts'
 import type { AttemptListener, CallControl } from './call-control.ts'
 import { Cooldowns } from './cooldown.ts'
 import type { Cooldown } from './cooldown.ts'
-import { DeploymentChoice } from './deployment-choice.ts'
+import { DeploymentChoice, isDrained } from './deployment-choice.ts'
 import { RetryBudgets } from './retry-budget.ts'
 import { blamesDeployment, deploymentFault, readFault } from './upstream-fault.ts'
 import { answerInProcess, inProcessExchange } from './lanes/in-process.ts'
@@ -122,13 +122,13 @@ export class Router implements AttemptListener {
     } catch (thrown) {
       error = toGatewayError(thrown)
     }
-    const attemptsBefore = call.attempts
+    const passedOver = call.attempts === 0
     try {
       return await this.#fallBack(control, error)
     } catch (thrown) {
-      // The own deployments were passed over in their cooldown for fallbacks that have failed, too.
-      const passedOver = attemptsBefore === 0 && call.attempts > 0 && toGatewayError(thrown).retry !== 'never'
-      if (!passedOver || !this.#choice.evenCooling(call, call.candidates, nothingTried)) throw thrown
+      // The own deployments were in cooldown, and no fallback has answered.
+      if (!passedOver || toGatewayError(thrown).retry === 'never') throw thrown
+      if (!this.#choice.evenCooling(call, call.candidates, nothingTried)) throw thrown
       return await this.#tryGroup(control, { group: call.candidates, others: [], failed: undefined })
     }
   }
@@ -228,7 +228,7 @@ export class Router implements AttemptListener {
   }
 
   #nothingAvailable(call: Call, group: readonly Deployment[]): GatewayError {
-    if (group.every(one => one.weight === 0))
+    if (group.every(one => isDrained(one, call)))
       return new GatewayError(
         'upstream-overloaded',
         `every deployment of '${call.model}' is drained (\`weight: 0\`); ask for another model`,
