@@ -120,7 +120,11 @@ export function deploymentFault(error: GatewayError, deployment: Deployment): Ga
   return error
 }
 
-/** true = the failure is the deployment's, not the request's. */
-export function blamesDeployment(error: GatewayError): boolean {
-  return faults[error.kind].retry === 'other-target'
+/** OpenAI's 429 for one request above the tokens of a minute: others still fit, and another account may take it. */
+const requestTooLarge = /^request too large/i
+
+/** true = the failure is the deployment's, not the request's: it counts towards a cooldown. */
+export function blamesDeployment({ kind, message }: GatewayError): boolean {
+  if (kind === 'upstream-rate-limited' && requestTooLarge.test(message)) return false
+  return faults[kind].retry === 'other-target'
 }

@@ -8,6 +8,8 @@ const contextMessage = new RegExp(
     "exceeds? the (model'?s )?(maximum|context)|input is too long",
   'i',
 )
+/** OpenRouter's 403 for an input that its moderation flagged (openrouter.ai/docs, "Errors"). */
+const flaggedMessage = /\b(flagged|moderation)\b/i
 const policyMessage = /content[ _](policy|filter|management)|safety (system|policy)|responsible ai/i
 
 /** Moves an error behind the usage, which is billed, and drops the other events after it: an error ends an answer. */
@@ -65,6 +67,7 @@ function detailList(detail: unknown): string {
 }
 
 function kindOf(status: number, { message, code }: ErrorBody): FaultKind {
+  if (status === 403 && (flaggedMessage.test(message) || policyMessage.test(message))) return 'content-policy'
   if (status === 401 || status === 403) return 'upstream-credentials'
   if (status === 402) return 'upstream-credentials'
   if (status === 429) return 'upstream-rate-limited'

@@ -188,6 +188,35 @@ describe("a client's own faults are neither tried elsewhere nor counted", () => 
       expect((await ask()).by).toBe('a')
     })
 
+  test("an input that the provider's moderation flagged: 403, for the client a refusal by its content policy", async () => {
+    await start(
+      [
+        { id: 'a', more: ', order: 1' },
+        { id: 'b', more: ', order: 2' },
+      ],
+      'allowed_fails: 1, cooldown_time: 60',
+    )
+    scripted('a', 403, 'The model requires moderation and your input was flagged')
+    const refused = await ask()
+    expect([refused.status, JSON.parse(refused.text).error.code]).toEqual([400, 'content_policy_violation'])
+    gateway.simulator.reset()
+    expect((await ask()).by).toBe('a')
+  })
+
+  test('one request above the tokens of a minute is tried elsewhere, and the others still fit', async () => {
+    await start(
+      [
+        { id: 'a', more: ', order: 1' },
+        { id: 'b', more: ', order: 2' },
+      ],
+      'num_retries: 1, cooldown_time: 60',
+    )
+    scripted('a', 429, 'Request too large for a on tokens per min (TPM): Limit 30000, Requested 61337.')
+    expect((await ask()).by).toBe('b')
+    gateway.simulator.reset()
+    expect((await ask()).by).toBe('a')
+  })
+
   test('a name that only a pattern matches, and that the upstream does not know: 404', async () => {
     await start(
       [
