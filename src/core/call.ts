@@ -43,6 +43,14 @@ export interface FallbackModel {
   readonly deployments: readonly Deployment[]
 }
 
+/** What a request of the call to an upstream used, when it is over and another may follow. */
+export interface SentRequest {
+  readonly deployment: Deployment
+  /** Undefined = not reported, and nothing that could be estimated. */
+  readonly usage: Usage | undefined
+  readonly usageSource: UsageSource
+}
+
 /** What a call may cost at most, over all deployments that may still serve it. */
 export interface CallBounds {
   /** A token is at least one byte; pictures, audio and documents given by reference count as 0. */
@@ -111,16 +119,25 @@ export interface Call {
   /** Attempts after the first one at the deployments of the same model. */
   retries?: number
   fallbacks: number
+  /** Of the current request to an upstream; from the settlement on, of all of them together. */
   usage: Usage | undefined
   usageSource: UsageSource
+  /** Earlier requests to upstreams (failed attempts, answers that were asked for again) that used something. */
+  sentBefore: readonly SentRequest[]
   /** Set at settlement; null = price or usage unknown. */
   costNanoUsd: bigint | null
+  /** Set at settlement: what counts against token limits, the estimated input of everything sent at least. */
+  countedTokens: number
+  /** Input tokens of the body, estimated when they are first needed; -1 = not yet. */
+  estimatedInputTokens: number
+  /** Set at the end of the current request: an upstream was given at least a part of it. */
+  sent: boolean
+  /** Status of the current request's answer; 0 = none has begun. */
+  upstreamStatus: number
   /** The stream that is being relayed, asked for its usage at settlement. */
   progress: StreamRelay | undefined
-  /** Characters of a whole answer whose upstream reported no usage. */
+  /** Characters of a whole answer; -1 = there is none, or they are not needed. */
   answerCharacters: number
-  /** An upstream has begun a successful answer: something will be billed. */
-  answered: boolean
   /** Milliseconds from start to the first byte for the client; -1 = none. */
   firstByteMs: number
   /** Milliseconds spent waiting for upstreams; the duration without these and without `waitedMs` is overhead. */

@@ -67,7 +67,7 @@ const amount = used('number')
 const begun = <Value>(column: LedgerColumn<Value, BegunCall>) => ({ ...column, inIntent: true as const })
 
 const outcomes = ['success', 'error', 'client_closed', 'upstream_cut', 'interrupted']
-const usageSources = ['upstream', 'estimated', 'none']
+const usageSources = ['upstream', 'estimated', 'mixed', 'none']
 
 /** By name, in the order of the journal. Names are the API's and the database's. */
 export const ledgerColumns = {

@@ -110,6 +110,8 @@ export interface UpstreamResponse {
 export interface UpstreamExchange {
   /** Rejects with GatewayError `upstream-unreachable`, `upstream-timeout` or `upstream-broken`. */
   readonly response: Promise<UpstreamResponse>
+  /** At least one byte of the request was handed to the upstream's socket: it may work on it, and bill it. */
+  readonly sent: boolean
   /** Closes the connection at once, in any state of the exchange. No callback follows; idempotent. */
   cancel(): void
 }

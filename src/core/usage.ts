@@ -28,8 +28,11 @@ export interface Usage {
   characters?: number
 }
 
-/** Who counted: the upstream, the gateway (a cut stream, or one without a report), or none of them. */
-export type UsageSource = 'upstream' | 'estimated' | 'none'
+/**
+ * Who counted: the upstream; the gateway (a lost or cut answer, or one without a usable report); both (`mixed`: some
+ * counts or some of several requests are estimates); or none of them.
+ */
+export type UsageSource = 'upstream' | 'estimated' | 'mixed' | 'none'
 
 /**
  * Prices of one deployment as integers: nano-dollars for a million of what is counted (tokens, characters, pictures,

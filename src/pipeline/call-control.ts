@@ -5,6 +5,7 @@ import type { Outcome } from '../core/operation.ts'
 import { clientClosed } from '../core/request.ts'
 import type { Client } from '../core/request.ts'
 import type { UpstreamExchange } from '../core/transport.ts'
+import { endRequest } from './usage.ts'
 
 /**
  * Called once with the end of a call. `status` is what the client got: 200 also for a stream that broke off. `error` is
@@ -63,6 +64,7 @@ export class CallControl {
     if (this.#settled) return
     this.#settled = true
     this.attempting?.ended(this, outcome, error)
+    this.call.sent = this.#exchange?.sent ?? false
     this.#settle(this.call, outcome, status, error)
   }
 
@@ -86,12 +88,14 @@ export class CallControl {
     this.call.upstreamMs += nowMs - this.sentMs
   }
 
-  /** The exchange has failed and is cancelled. */
+  /** The exchange has failed and is cancelled; what it used is owed. */
   failed(nowMs: number): void {
-    if (!this.#exchange) return
+    const exchange = this.#exchange
+    if (!exchange) return
     this.call.upstreamMs += nowMs - this.sentMs
-    this.#exchange.cancel()
+    exchange.cancel()
     this.#exchange = undefined
+    if (!this.#settled) endRequest(this.call, exchange.sent)
   }
 
   /** The client closed its connection: the upstream exchange is cancelled at once. */

@@ -1,6 +1,6 @@
 /** The state of one call, created when the caller is known. A class, so that all calls share one hidden class. */
 import type { Reply } from '../core/answer.ts'
-import type { AskedCall, Call, CallBounds, FallbackModel } from '../core/call.ts'
+import type { AskedCall, Call, CallBounds, FallbackModel, SentRequest } from '../core/call.ts'
 import type { Caller } from '../core/caller.ts'
 import type { ChatEvent } from '../core/chat.ts'
 import type { Deployment } from '../core/deployment.ts'
@@ -49,6 +49,7 @@ interface CallStart {
 }
 
 const noDeployments: readonly Deployment[] = []
+const nothingSent: readonly SentRequest[] = []
 const noModels: readonly FallbackModel[] = []
 const noEdits: readonly InputEdit[] = []
 const nothingDropped: readonly string[] = []
@@ -91,10 +92,14 @@ export class CallRecord implements Call {
   fallbacks = 0
   usage: Usage | undefined = undefined
   usageSource: UsageSource = 'none'
+  sentBefore = nothingSent
   costNanoUsd: bigint | null = null
+  countedTokens = 0
+  estimatedInputTokens = -1
+  sent = false
+  upstreamStatus = 0
   progress: StreamRelay | undefined = undefined
-  answerCharacters = 0
-  answered = false
+  answerCharacters = -1
   firstByteMs = -1
   upstreamMs = 0
   waitedMs = 0

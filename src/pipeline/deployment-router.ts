@@ -24,7 +24,8 @@ import { streamingOf } from './lanes/streaming.ts'
 import { openStream } from './lanes/stream-reply.ts'
 import { checkedExchange } from './lanes/structured-output.ts'
 import type { AnswerCheck } from './lanes/structured-output.ts'
-import { recordUsage, writtenCharacters } from './usage.ts'
+import { isSuccess, recordUsage } from './usage.ts'
+import { noteUnusableAnswer, noteWholeAnswer } from './usage-estimate.ts'
 
 const answerBytesMax = 64 * 1024 * 1024
 /** Before an attempt at a deployment that has failed. */
@@ -272,10 +273,10 @@ export class Router implements AttemptListener {
   #answer(control: CallControl, arrived: UpstreamAnswer, receiver: ReplyReceiver): void {
     const { response, deployment, attempt } = arrived
     const failed = (thrown: unknown): void => receiver.failed(thrown)
-    if (response.status < 200 || response.status >= 300)
+    control.call.upstreamStatus = response.status
+    if (!isSuccess(response.status))
       return void readFault(deployment, response, this.#parts.clock.epochMs()).then(failed, failed)
     const { call } = control
-    call.answered = true
     if (call.stream || attempt.streamed)
       return void this.#stream(control, arrived).then(reply => receiver.answered(reply), failed)
     const bytes = response.body.whole?.(answerBytesMax)
@@ -294,6 +295,7 @@ export class Router implements AttemptListener {
       totalMs: timeouts.totalMs,
       send: (next, totalMs) =>
         this.#send(call, { ...attempt, ...next }, { ...deployment, timeouts: { ...timeouts, totalMs } }),
+      answered: status => (call.upstreamStatus = status),
       fault: response => readFault(deployment, response, clock.epochMs()),
     })
   }
@@ -327,6 +329,7 @@ export class Router implements AttemptListener {
     try {
       answer = attempt.answer(bytes, response)
     } catch (thrown) {
+      noteUnusableAnswer(control.call, bytes)
       return receiver.failed(thrown)
     }
     receiver.answered(this.#reply(control, deployment, answer))
@@ -334,8 +337,8 @@ export class Router implements AttemptListener {
 
   #reply(control: CallControl, deployment: Deployment, answer: Answer): Reply {
     const { call } = control
-    if (answer.usage) recordUsage(call, answer.usage)
-    else call.answerCharacters = writtenCharacters(answer.body)
+    recordUsage(call, answer.usage)
+    noteWholeAnswer(call, answer.body, answer.usage)
     const nowMs = this.#parts.clock.monotonicMs()
     call.firstByteMs = nowMs - call.startedMs
     control.answered(nowMs)
@@ -380,6 +383,9 @@ function deferredExchange(sending: Promise<UpstreamExchange>): UpstreamExchange 
   })
   return {
     response,
+    get sent() {
+      return exchange?.sent ?? false
+    },
     cancel() {
       cancelled = true
       exchange?.cancel()

@@ -53,6 +53,7 @@ interface HeaderNames {
   readonly fallbacks: string
   readonly overheadMs: string
   readonly cost: string
+  readonly usageSource: string
   readonly dropped: string
 }
 
@@ -66,6 +67,7 @@ function headerNames(prefix: string): HeaderNames {
     fallbacks: `${prefix}-attempted-fallbacks`,
     overheadMs: `${prefix}-overhead-ms`,
     cost: `${prefix}-response-cost`,
+    usageSource: `${prefix}-usage-source`,
     dropped: `${prefix}-dropped-params`,
   }
 }
@@ -88,6 +90,7 @@ export function answerHeaders(parts: RespondParts, call: Call): Record<string, s
   const overheadMs = parts.clock.monotonicMs() - call.startedMs - call.upstreamMs - call.waitedMs
   headers[names.overheadMs] = String(Math.round(overheadMs * 100) / 100)
   if (!call.stream && call.costNanoUsd !== null) headers[names.cost] = parts.costText(call.costNanoUsd)
+  if (call.usageSource === 'estimated' || call.usageSource === 'mixed') headers[names.usageSource] = call.usageSource
   if (call.dropped.length > 0) headers[names.dropped] = droppedText(call.dropped)
   return headers
 }

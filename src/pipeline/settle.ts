@@ -8,7 +8,7 @@ import type { Settle } from './call-control.ts'
 import { CallRecord } from './call-record.ts'
 import type { CallParts } from './call-record.ts'
 import type { RespondParts } from './respond.ts'
-import { completeUsage, recordUsage } from './usage.ts'
+import { addEarlierUsage, completeRequest, countedTokens, isOwed, recordUsage } from './usage.ts'
 
 /** What calls are settled and answered with. */
 export interface SettleParts extends CallParts, RespondParts {
@@ -21,10 +21,12 @@ export interface SettleParts extends CallParts, RespondParts {
 export function settler(parts: SettleParts): Settle {
   return (call, outcome, status, error) => {
     call.upload?.close()
-    completeUsage(call)
+    completeRequest(call)
+    call.countedTokens = countedTokens(call)
     // An answer without an upstream costs nothing, with or without a price.
     const isOwnAnswer = outcome === 'success' && call.attempts === 0
     call.costNanoUsd = isOwnAnswer ? 0n : costOf(parts, call)
+    addEarlierUsage(call)
     const durationMs = parts.clock.monotonicMs() - call.startedMs
     report(parts, { call, outcome, status, error, costNanoUsd: call.costNanoUsd, durationMs })
   }
@@ -35,8 +37,17 @@ function report({ policies }: Pick<SettleParts, 'policies'>, settlement: Settlem
   for (const policy of policies.settled) policy.settled(settlement)
 }
 
-function costOf({ cost }: SettleParts, { usage, deployment, startedAtMs }: Call): bigint | null {
-  return usage && deployment ? cost(usage, deployment.prices, startedAtMs) : null
+/** Every request at the prices of its own deployment; null = one of them has no known price or usage. */
+function costOf({ cost }: SettleParts, call: Call): bigint | null {
+  const { usage, deployment, startedAtMs, sentBefore } = call
+  const last = usage && deployment ? cost(usage, deployment.prices, startedAtMs) : null
+  if (sentBefore.length === 0) return last
+  let total = isOwed(call) ? last : 0n
+  for (const one of sentBefore) {
+    const more = one.usage ? cost(one.usage, one.deployment.prices, startedAtMs) : null
+    total = total === null || more === null ? null : total + more
+  }
+  return total
 }
 
 /** The client of calls that end without one. */

@@ -1,83 +1,107 @@
-/** The usage of a call: the upstream's report, or an estimate without one. */
-import type { Call } from '../core/call.ts'
+/** The usage of a call: the sum of all requests that were sent to upstreams for it (docs/decisions/0012). */
+import type { Call, SentRequest } from '../core/call.ts'
 import type { StreamRelay } from '../core/format.ts'
-import type { Usage } from '../core/usage.ts'
-import { bodyTokens } from '../lib/tokens/body-tokens.ts'
+import { estimatedInput } from '../core/input-tokens.ts'
+import type { Usage, UsageSource } from '../core/usage.ts'
+import { estimatedUsage, plausibleUsage } from './usage-estimate.ts'
 
-const charactersPerToken = 4
+const nothingBefore: readonly SentRequest[] = []
 
-/** Records the relay's state; the upstream's own report replaces an estimate. */
+/** The current request is answered by a stream: the relay knows how far it got, and what the upstream reports. */
 export function recordProgress(call: Call, relay: StreamRelay): void {
   call.progress = relay
 }
 
-/** Records the upstream's report; undefined = none yet. */
+/** Records the upstream's report of the current request; undefined = none yet. */
 export function recordUsage(call: Call, usage: Usage | undefined): void {
   if (!usage) return
   call.usage = usage
   call.usageSource = 'upstream'
 }
 
-/** Fills in the usage at settlement: reported, else estimated from what passed through. */
-export function completeUsage(call: Call): void {
-  const relay = call.progress
-  if (!call.usage) recordUsage(call, relay?.usage)
-  if (call.usage || !call.answered) return
-  if (call.operation === 'speech') return countCharacters(call)
-  if (call.operation === 'count-tokens') return countedForNothing(call)
-  // Only the upstream knows the usage of these operations: no estimate is better than a wrong one.
-  if (call.operation === 'transcriptions' || call.operation === 'images') return
-  const characters = relay?.contentCharacters ?? call.answerCharacters
-  call.usage = {
-    inputTokens: call.body ? bodyTokens(call.body) : 0,
-    // One event per token is counted; with more text per event the tokens are estimated from the characters.
-    outputTokens: Math.max(relay?.contentEvents ?? 0, Math.ceil(characters / charactersPerToken)),
-  }
-  call.usageSource = 'estimated'
+/**
+ * The current request is over, and another may follow: what it used is kept, and the call has a clean state for the
+ * next one. `sent` = the upstream was given something of it.
+ */
+export function endRequest(call: Call, sent: boolean): void {
+  call.sent = sent
+  const { deployment } = call
+  completeRequest(call)
+  if (deployment && isOwed(call))
+    call.sentBefore = [...call.sentBefore, { deployment, usage: call.usage, usageSource: call.usageSource }]
+  call.sent = false
+  call.upstreamStatus = 0
+  call.usage = undefined
+  call.usageSource = 'none'
+  call.progress = undefined
+  call.answerCharacters = -1
 }
 
-const parseCharactersMax = 256 * 1024
-/** Names of the fields with generated text, in the answers of all dialects. */
-const writtenFields = new Set([
-  'content',
-  'text',
-  'reasoning_content',
-  'refusal',
-  'arguments',
-  'thinking',
-  'partial_json',
-  'input',
-])
-
-/** The number of generated characters in a whole answer; for a large one its length, which is nearly all text. */
-export function writtenCharacters(answer: Uint8Array | string): number {
-  if (answer.length > parseCharactersMax) return answer.length
-  try {
-    return written(JSON.parse(typeof answer === 'string' ? answer : new TextDecoder().decode(answer)), false)
-  } catch {
-    return 0
-  }
+/** Fills in the usage of the current request: reported and plausible, else estimated. */
+export function completeRequest(call: Call): void {
+  if (!call.usage) recordUsage(call, call.progress?.usage)
+  if (call.usage) return compareUsage(call, call.usage)
+  if (!isOwed(call)) return
+  call.usage = estimatedUsage(call)
+  if (call.usage) call.usageSource = 'estimated'
 }
 
-function written(value: unknown, isText: boolean): number {
-  if (typeof value === 'string') return isText ? value.length : 0
-  if (typeof value !== 'object' || value === null) return 0
-  if (Array.isArray(value)) return value.reduce((sum: number, one) => sum + written(one, isText), 0)
-  let sum = 0
-  for (const [name, one] of Object.entries(value)) sum += written(one, writtenFields.has(name))
+function compareUsage(call: Call, reported: Usage): void {
+  if (call.usageSource !== 'upstream') return
+  const usage = plausibleUsage(call, reported)
+  if (usage === reported) return
+  const keepsInput = reported.inputTokens > 0 && usage.inputTokens === reported.inputTokens
+  const keepsOutput = reported.outputTokens > 0 && usage.outputTokens === reported.outputTokens
+  call.usage = usage
+  call.usageSource = keepsInput || keepsOutput ? 'mixed' : 'estimated'
+}
+
+/** The current request was sent, and its upstream has not refused it: a status outside of 2xx says nothing was done. */
+export function isOwed({ sent, upstreamStatus, usage }: Call): boolean {
+  return usage !== undefined || (sent && (upstreamStatus === 0 || isSuccess(upstreamStatus)))
+}
+
+/** 2xx. */
+export function isSuccess(status: number): boolean {
+  return status >= 200 && status < 300
+}
+
+/**
+ * For the limits, which count at least the input of all that was sent, also where the ledger knows no usage. Before
+ * `addEarlierUsage`.
+ */
+export function countedTokens(call: Call): number {
+  let sum = tokensOf(call, isOwed(call) ? call : undefined)
+  for (const one of call.sentBefore) sum += tokensOf(call, one)
   return sum
 }
 
-/** Vendors' counters are free, and an estimate needs no upstream. */
-function countedForNothing(call: Call): void {
-  call.usage = { inputTokens: 0, outputTokens: 0 }
-  call.usageSource = 'estimated'
+function tokensOf(call: Call, request: Pick<SentRequest, 'usage' | 'usageSource'> | undefined): number {
+  if (!request || call.operation === 'count-tokens') return 0
+  const { usage, usageSource } = request
+  const used = usage ? usage.inputTokens + usage.outputTokens : 0
+  return usageSource === 'upstream' ? used : Math.max(used, estimatedInput(call))
 }
 
-/** Speech is billed as a whole, also when the client leaves early. */
-function countCharacters(call: Call): void {
-  const input = call.body?.get('input')
-  if (typeof input !== 'string') return
-  call.usage = { inputTokens: 0, outputTokens: 0, characters: input.length }
-  call.usageSource = 'estimated'
+/** The call's usage becomes that of all its requests. */
+export function addEarlierUsage(call: Call): void {
+  const { sentBefore } = call
+  if (sentBefore.length === 0) return
+  const sources = new Set<UsageSource>(isOwed(call) ? [call.usageSource] : [])
+  let sum = call.usage
+  for (const { usage, usageSource } of sentBefore) {
+    sources.add(usageSource)
+    if (usage) sum = addUsage(sum, usage)
+  }
+  call.usage = sum
+  call.usageSource = sources.size === 1 ? sources.values().next().value! : 'mixed'
+  call.sentBefore = nothingBefore
+}
+
+/** The usage of two requests together. */
+export function addUsage(before: Usage | undefined, more: Usage): Usage {
+  if (!before) return more
+  const sum: Usage = { ...before }
+  for (const key of Object.keys(more) as (keyof Usage)[]) sum[key] = (before[key] ?? 0) + (more[key] ?? 0)
+  return sum
 }

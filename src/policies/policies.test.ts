@@ -5,6 +5,7 @@ import type { Limiter, LimitScope, LimitVerdict } from '../core/limits.ts'
 import type { ModelDirectory } from '../core/ports.ts'
 import { SignalClient } from '../core/internal-request.ts'
 import type { Settings } from '../core/settings.ts'
+import { JsonBody } from '../lib/json/json-body.ts'
 import { modelAccess } from './model-access.ts'
 import { rateLimit } from './rate-limit.ts'
 
@@ -32,7 +33,7 @@ function callOf(changes: Record<string, unknown> = {}): Call {
     candidates: [],
     responseHeaders: {},
     taken: undefined,
-    usage: undefined,
+    countedTokens: 0,
     ...changes,
   } as unknown as Call
 }
@@ -149,7 +150,7 @@ describe('rate limit', () => {
       'x-ratelimit-remaining-tokens': '5',
       'x-ratelimit-reset-tokens': '60s',
     })
-    call.usage = { inputTokens: 3, outputTokens: 4 }
+    call.countedTokens = 7
     const ended = { call } as never
     policy.settled!(ended)
     policy.settled!(ended)
@@ -175,9 +176,26 @@ describe('rate limit', () => {
       [[{ id: 'user:ada', ...noLimits, requestsPerMinute: 10 }], 0],
       [[{ id: 'user:ada', ...noLimits, tokensPerMinute: 1000 }], 100],
     ])
-    call.usage = { inputTokens: 3, outputTokens: 4 }
+    call.countedTokens = 7
     onHead.settled!({ call } as never)
     expect(released).toEqual([7, 7])
+  })
+
+  test('tokens of a large body are estimated once it is read, in full: a picture is not counted by its bytes', () => {
+    const { limiter, asked } = limiterThat(() => ({ allowed: true, release() {} }))
+    const { onHead, onBody } = rateLimit(limiter)
+    const words = 'lorem ipsum '.repeat(100_000)
+    const picture = `data:image/png;base64,${'A'.repeat(400_000)}`
+    for (const content of [words, [{ type: 'image_url', image_url: { url: picture } }]]) {
+      const bytes = Buffer.from(JSON.stringify({ messages: [{ role: 'user', content }] }))
+      const body = JsonBody.read(bytes)
+      const call = under({ tokensPerMinute: 1000 }, { announcedBytes: bytes.length, body, estimatedInputTokens: -1 })
+      void onHead.admit!(call)
+      void onBody.admit!(call)
+    }
+    expect(asked).toHaveLength(2)
+    expect(asked[0]!.tokens).toBeGreaterThan(200_000)
+    expect(asked[1]!.tokens).toBeWithin(1, 20_000)
   })
 
   test('a form is no text to be counted before it is read, and a call about files takes no tokens', () => {

@@ -3,13 +3,15 @@ import { limitScopes } from '../accounts/key.ts'
 import type { Call } from '../core/call.ts'
 import type { Caller } from '../core/caller.ts'
 import { GatewayError } from '../core/errors.ts'
+import { estimatedInput } from '../core/input-tokens.ts'
 import type { Limiter, LimitScope, LimitState, LimitVerdict } from '../core/limits.ts'
 import type { Policy, RequestHead, RequestPolicy } from '../core/policy.ts'
 import type { CurrentConfiguration } from '../core/ports.ts'
 import type { Settings } from '../core/settings.ts'
 
-/** The most that is reserved ahead: the bytes of an inline image say little about tokens. */
-const estimateTokensMax = 16_384
+/** The tokens of larger bodies are taken once they are read: the bytes of an inline picture say little about them. */
+const announcedBytesMax = 64 * 1024
+const bytesPerToken = 4
 
 type ScopesOf = (caller: Caller, settings: Settings) => readonly LimitScope[]
 
@@ -47,15 +49,14 @@ const allScopes = remembered((caller, { userLimits, rateLimitCounts }) =>
 )
 
 /**
- * Before the body is read: takes a request, a parallel call and, where the length of the body is announced, a token for
- * every 4 bytes of it, 16,384 at most; the end of the call corrects this to the real usage. After the body is read:
- * takes the tokens of calls without an announced length. Throws `rate-limited` with the time to wait. Sets OpenAI's
- * `x-ratelimit-*` headers.
+ * Before the body is read: takes a request, a parallel call and, where a length of at most 64 KiB is announced, a token
+ * for every 4 bytes of it. After the body is read: takes the tokens of the others, estimated for a body of more than
+ * 64 KiB. The end of the call corrects this to what was used, or to the estimate of what was sent. Throws
+ * `rate-limited` with the time to wait. Sets OpenAI's `x-ratelimit-*` headers.
  */
 export function rateLimit(limiter: Limiter): { readonly onHead: Policy; readonly onBody: Policy } {
-  const take = (call: Call, scopes: readonly LimitScope[], bytes: number): void | Promise<void> => {
-    if (scopes.length === 0) return
-    const taken = limiter.take(scopes, Math.min(Math.ceil(bytes / 4), estimateTokensMax))
+  const take = (call: Call, scopes: readonly LimitScope[], tokens: number): void | Promise<void> => {
+    const taken = limiter.take(scopes, tokens)
     // Only a limiter across replicas has to be waited for.
     if (taken instanceof Promise) return taken.then(verdict => applyVerdict(call, verdict))
     applyVerdict(call, taken)
@@ -67,8 +68,8 @@ export function rateLimit(limiter: Limiter): { readonly onHead: Policy; readonly
       admit(call) {
         const { caller, models } = call
         const bytes = promptBytes(call)
-        if (bytes === undefined) return take(call, headScopes(caller, models.settings), 0)
-        return take(call, allScopes(caller, models.settings), bytes)
+        const scopes = (bytes === undefined ? headScopes : allScopes)(caller, models.settings)
+        if (scopes.length > 0) return take(call, scopes, Math.ceil((bytes ?? 0) / bytesPerToken))
       },
       settled: ({ call }) => release(call),
     },
@@ -78,7 +79,8 @@ export function rateLimit(limiter: Limiter): { readonly onHead: Policy; readonly
       dryRun: false,
       admit(call) {
         if (promptBytes(call) !== undefined) return
-        return take(call, tokenScopes(call.caller, call.models.settings), call.body?.size ?? 0)
+        const scopes = tokenScopes(call.caller, call.models.settings)
+        if (scopes.length > 0) return take(call, scopes, bodyTokens(call))
       },
     },
   }
@@ -87,9 +89,14 @@ export function rateLimit(limiter: Limiter): { readonly onHead: Policy; readonly
 /**
  * Bytes of the prompt by the head of the request; undefined = known only from the body (forms also contain files).
  */
-function promptBytes({ format, announcedBytes }: Call): number | undefined {
+function promptBytes({ format, announcedBytes = Infinity }: Call): number | undefined {
   if (!format) return 0
-  return 'multipart' in format ? undefined : announcedBytes
+  return 'multipart' in format || announcedBytes > announcedBytesMax ? undefined : announcedBytes
+}
+
+function bodyTokens(call: Call): number {
+  const bytes = call.body?.size ?? 0
+  return bytes > announcedBytesMax ? estimatedInput(call) : Math.ceil(bytes / bytesPerToken)
 }
 
 /** Where the limit counts all requests: takes one request of the key. Throws `rate-limited`. */
@@ -149,10 +156,10 @@ function together(first: Taken, second: Taken): Taken {
 }
 
 function release(call: Call): void {
-  const { taken, usage } = call
+  const { taken, countedTokens } = call
   if (!taken) return
   call.taken = undefined
-  taken.release(usage ? usage.inputTokens + usage.outputTokens : 0)
+  taken.release(countedTokens)
 }
 
 /** OpenAI's header names, in its notation (`1.5s`). Literal names: computing them would double the cost (measured). */

@@ -67,6 +67,8 @@ class Series {
   readonly units = new Map<string, number>()
   spendUsd = 0
   unpriced = 0
+  estimated = 0
+  estimatedSpendUsd = 0
 
   constructor(model: string, deployment: string) {
     this.model = model
@@ -153,8 +155,14 @@ function observe(series: Series, settlement: Settlement): void {
   series.inputTokens += usage.inputTokens
   series.outputTokens += usage.outputTokens
   if (usage.images || usage.characters || usage.audioSeconds || usage.searchUnits) series.countUnits(usage)
+  const isEstimated = call.usageSource === 'estimated' || call.usageSource === 'mixed'
+  if (isEstimated) series.estimated++
   if (costNanoUsd === null) series.unpriced++
-  else series.spendUsd += Number(costNanoUsd) / 1e9
+  else {
+    const usd = Number(costNanoUsd) / 1e9
+    series.spendUsd += usd
+    if (isEstimated) series.estimatedSpendUsd += usd
+  }
 }
 
 const counter = (name: string, help: string) => ({ name, help, type: 'counter' as const })
@@ -197,6 +205,16 @@ function expose(all: readonly Series[], events: Events, gauges: Gauges): string 
   for (const series of all) out.value(spend, labels(series), series.spendUsd)
   const unpriced = counter('modelgate_unpriced_calls_total', 'Calls that used tokens and have no known price.')
   for (const series of all) out.value(unpriced, labels(series), series.unpriced)
+  const estimated = counter(
+    'modelgate_estimated_calls_total',
+    'Calls whose usage is an estimate, as a whole or in part.',
+  )
+  for (const series of all) out.value(estimated, labels(series), series.estimated)
+  const guessed = counter(
+    'modelgate_estimated_spend_usd_total',
+    'Of the spend: calls with an estimated usage, in dollars.',
+  )
+  for (const series of all) out.value(guessed, labels(series), series.estimatedSpendUsd)
   exposeProcess(out, gauges)
   return out.text()
 }

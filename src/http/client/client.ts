@@ -171,5 +171,5 @@ function refused(error: GatewayError): UpstreamExchange {
   const response = Promise.reject(error)
   // A caller may cancel without ever looking; that must not count as an unhandled rejection.
   response.catch(() => {})
-  return { response, cancel() {} }
+  return { response, sent: false, cancel() {} }
 }

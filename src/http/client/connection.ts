@@ -213,6 +213,7 @@ export class Connection extends TimerEntry implements ExchangeConnection, TickTa
     if (!isStale) return this.#fail(cut(this.#answerBegan, error))
     // The peer closed the idle connection while the request was on its way: no byte of an answer has arrived.
     exchange.retried = true
+    exchange.sent = false
     this.close()
     this.#owner.retry(exchange)
   }
@@ -224,6 +225,7 @@ export class Connection extends TimerEntry implements ExchangeConnection, TickTa
     this.#answerBegan = false
     this.#deadline(exchange.request.timeouts.firstByteMs)
     const state = this.#writer.start(this.#socket!, exchange.prepared, exchange.request)
+    exchange.sent = state !== 'closed'
     // The close event may already have been delivered. A microtask later, because the caller has no exchange yet.
     if (state === 'closed' || state === 'unreadable') this.#failLater(exchange, state)
   }

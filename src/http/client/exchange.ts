@@ -29,6 +29,7 @@ export class Exchange implements UpstreamExchange, UpstreamResponse, UpstreamBod
   readonly response: Promise<UpstreamResponse>
   /** A second connection was opened because the first, an idle one, was closed by the peer. */
   retried = false
+  sent = false
   /** Set while a connection works for this exchange. */
   connection: ExchangeConnection | undefined
   #resolve!: (response: UpstreamResponse) => void

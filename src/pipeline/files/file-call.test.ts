@@ -32,6 +32,7 @@ function rig(body?: string, totalMs = 0): Rig {
       sent.push(request)
       return {
         response: body === undefined ? new Promise(() => {}) : Promise.resolve(response),
+        sent: true,
         cancel: () => void cancelled++,
       }
     },

@@ -6,7 +6,7 @@ import type { Deployment } from '../../core/deployment.ts'
 import { GatewayError, unprocessable } from '../../core/errors.ts'
 import type { ChatFormat, Format, SpeechFormat, StreamRelay } from '../../core/format.ts'
 import type { UnaryFormat, UnaryOperations } from '../../core/format.ts'
-import type { MakeHead, Target, TranslatedCall, UnaryAdapter } from '../../core/provider.ts'
+import type { ChatAdapter, MakeHead, Target, TranslatedCall, UnaryAdapter } from '../../core/provider.ts'
 import type { AnswerHead, BodyPiece, CallHead } from '../../core/transport.ts'
 import type { Usage } from '../../core/usage.ts'
 import type { RequestOverrides } from '../../core/overrides.ts'
@@ -17,7 +17,8 @@ import type { Edit } from '../../lib/json/json-body.ts'
 import type { CallPolicies } from '../admission.ts'
 import { editedForm } from '../files/form.ts'
 import { editedRequest, formEdits } from '../input.ts'
-import { recordUsage } from '../usage.ts'
+import { endRequest, recordUsage } from '../usage.ts'
+import { noteUnusableAnswer } from '../usage-estimate.ts'
 import { answerFilters, filteredFormat } from './filtered-format.ts'
 import { withLocalAnswer } from './local-ids-answer.ts'
 import { GatheredSeries, PromptSeries, SeriesRelay } from './prompt-series.ts'
@@ -235,20 +236,40 @@ function translatedAttempt(call: Call, stream: TranslatedStream, target: Target)
   }
 }
 
-/** For several prompts, with an answer for each. Each is billed, so the usage is recorded as they arrive. */
+/** One of several answers of an attempt. Each is billed, so its usage is recorded as it arrives. */
+function readSeveral(call: Call, adapter: ChatAdapter, bytes: Uint8Array): ReturnType<typeof readAnswer> {
+  try {
+    const read = readAnswer(adapter, bytes)
+    recordUsage(call, read.state.usage)
+    call.answerCharacters = read.state.contentCharacters
+    return read
+  } catch (thrown) {
+    noteUnusableAnswer(call, bytes)
+    throw thrown
+  }
+}
+
+/** The same relay reads the stream of the next request. */
+function nextStream(call: Call): void {
+  const { progress } = call
+  endRequest(call, true)
+  call.progress = progress
+}
+
+/** For several prompts, with an answer for each. */
 function seriesAttempt(call: Call, stream: TranslatedStream, target: Target): Attempt {
   const { adapter, request } = stream
   const series = new PromptSeries(stream, target)
   const gathered = new GatheredSeries(series)
-  const relay = new SeriesRelay(series)
+  const relay = new SeriesRelay(series, () => nextStream(call))
   return {
     ...sent(series.call(), request),
     streamTypes: framingMediaTypes[adapter.framing ?? 'sse'],
     check: {
       whole(bytes) {
-        const { events, state } = readAnswer(adapter, bytes)
+        const { events, state } = readSeveral(call, adapter, bytes)
         const next = gathered.take(events, state.usage)
-        recordUsage(call, series.usage)
+        if (next) endRequest(call, true)
         return next && sent(next)
       },
       isOver: () => relay.isOver,
@@ -258,7 +279,7 @@ function seriesAttempt(call: Call, stream: TranslatedStream, target: Target): At
         return next && sent(next)
       },
     },
-    answer: () => ({ body: gathered.body(), usage: series.usage }),
+    answer: () => ({ body: gathered.body(), usage: call.usage }),
     relay: () => relay,
   }
 }
@@ -289,22 +310,20 @@ function emulatedAttempt(plan: Plan, format: Format): Attempt | undefined {
     : translatedAttempt(call, stream, target)
 }
 
-/** May need several answers. Each is billed, so the usage is recorded as they arrive. */
+/** May need several answers. */
 function checkedAttempt(call: Call, question: JsonQuestion): Attempt {
   const { adapter, format, publicModel, request } = question
   const dialogue = new JsonDialogue(question)
-  const relay = new CheckedRelay(dialogue)
+  const relay = new CheckedRelay(dialogue, () => nextStream(call))
   return {
     ...sent(dialogue.call(), request),
     streamTypes: framingMediaTypes[adapter.framing ?? 'sse'],
     check: {
       whole(bytes) {
-        const { events } = readAnswer(adapter, bytes)
-        try {
-          return dialogue.accepts(events) ? undefined : sent(dialogue.call())
-        } finally {
-          recordUsage(call, dialogue.usage)
-        }
+        const { events } = readSeveral(call, adapter, bytes)
+        if (dialogue.accepts(events)) return undefined
+        endRequest(call, true)
+        return sent(dialogue.call())
       },
       isOver: () => relay.isOver,
       hasSilentEnd: () => relay.hasSilentEnd,
@@ -315,7 +334,7 @@ function checkedAttempt(call: Call, question: JsonQuestion): Attempt {
     },
     answer: () => ({
       body: JSON.stringify(format.encode(dialogue.events, publicModel, request)),
-      usage: dialogue.usage,
+      usage: call.usage,
     }),
     relay: () => relay,
   }

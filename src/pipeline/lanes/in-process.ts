@@ -47,7 +47,7 @@ export function inProcessExchange(answer: InProcessAnswer): UpstreamExchange {
     header: name => (name === 'content-type' ? answer.contentType : undefined),
     body,
   }
-  return { response: Promise.resolve(response), cancel: () => body.cancel() }
+  return { response: Promise.resolve(response), sent: true, cancel: () => body.cancel() }
 }
 
 class InProcessBody implements UpstreamBody {

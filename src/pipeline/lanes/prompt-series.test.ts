@@ -79,7 +79,12 @@ describe('whole answers', () => {
 
 describe('streams', () => {
   function run(parts: readonly Buffer[], size: number, request = two, by = adapter) {
-    const relay = new SeriesRelay(new PromptSeries({ adapter: by, format, request, publicModel: 'm' }, {} as Target))
+    const counted: unknown[] = []
+    const count = (): void => void counted.push([relay.usage, relay.contentEvents, relay.contentCharacters])
+    const relay: SeriesRelay = new SeriesRelay(
+      new PromptSeries({ adapter: by, format, request, publicModel: 'm' }, {} as Target),
+      count,
+    )
     const asked: (Message[] | undefined)[] = []
     let out = ''
     for (const bytes of parts) {
@@ -89,7 +94,9 @@ describe('streams', () => {
       expect(relay.terminated).toBe(false)
       asked.push(promptOf(relay.ended()))
     }
-    return { relay, asked, out: out + relay.end() }
+    out += relay.end()
+    count()
+    return { relay, asked, out, counted }
   }
 
   test('become one, the same wherever they are cut, handed on as they come', () => {
@@ -97,9 +104,17 @@ describe('streams', () => {
     const whole = run(parts, 100_000)
     expect(whole.out).toBe(`${merged.map(event => `${JSON.stringify(event)}\n`).join('')}END`)
     expect(whole.asked).toEqual([user('B'), user('C'), undefined])
-    expect([whole.relay.contentEvents, whole.relay.contentCharacters, whole.relay.terminated]).toEqual([5, 7, true])
-    expect(whole.relay.complete).toBe(true)
-    for (let size = 1; size < 80; size++) expect(run(parts, size).out).toBe(whole.out)
+    const usage = { inputTokens: 10, outputTokens: 3 }
+    expect(whole.counted).toEqual([
+      [usage, 2, 4],
+      [usage, 1, 1],
+      [usage, 2, 2],
+    ])
+    expect([whole.relay.terminated, whole.relay.complete]).toEqual([true, true])
+    for (let size = 1; size < 80; size++) {
+      const { out, counted } = run(parts, size)
+      expect([out, counted]).toEqual([whole.out, whole.counted])
+    }
     const relay = new SeriesRelay(seriesOf(two))
     expect(relay.push(parts[0]!)).toContain('a ✓')
     expect(relay.started).toBe(true)
@@ -125,7 +140,7 @@ describe('streams', () => {
         expect(relay.ended() === undefined).toBe(n === 2)
       }
       expect(out + relay.end()).toBe(whole)
-      expect(relay.usage).toEqual({ inputTokens: 30, outputTokens: 9 })
+      expect(relay.usage).toEqual({ inputTokens: 10, outputTokens: 3 })
     }
   })
 
@@ -150,11 +165,11 @@ describe('streams', () => {
       [Buffer.from('data: {nonsense\n\n'), 'upstream-broken'],
       [sse(answer('x2', 'b', 'c')), 'upstream-broken'],
     ] as const) {
-      const { relay, asked, out } = run([sse(answer('x1', 'a')), broken], 11, requestOf())
-      expect([relay.failure?.kind, relay.terminated, relay.usage, asked[1]]).toEqual([
+      const { relay, asked, out, counted } = run([sse(answer('x1', 'a')), broken], 11, requestOf())
+      expect([relay.failure?.kind, relay.terminated, counted[0], asked[1]]).toEqual([
         kind,
         false,
-        { inputTokens: 10, outputTokens: 3 },
+        [{ inputTokens: 10, outputTokens: 3 }, 1, 1],
         undefined,
       ])
       expect(out).not.toContain('END')

@@ -10,7 +10,7 @@ import type { Usage } from '../../core/usage.ts'
 import { unfinishedStream } from '../../core/unfinished-stream.ts'
 import { frameSplitter } from '../../lib/frames.ts'
 import type { Frame, FrameSplitter } from '../../lib/frame.ts'
-import { addUsage } from './structured-output.ts'
+import { addUsage } from '../usage.ts'
 import { AnswerState, endsSilently, unreadable } from './translate.ts'
 import type { TranslatedStream } from './translate.ts'
 
@@ -98,18 +98,19 @@ export class SeriesRelay implements StreamRelay {
   /** The upstream's current stream has had its terminal event: later bytes are ignored. */
   isOver = false
   readonly #series: PromptSeries
+  readonly #onNext: () => void
   readonly #writer: EventWriter
   #state = new AnswerState()
   #splitter: FrameSplitter
   #read: (frame: Frame) => readonly ChatEvent[]
-  #contentEvents = 0
-  #contentCharacters = 0
   /** Bytes from the end of one stream, sent with the next piece. */
   #late = ''
 
-  constructor(series: PromptSeries) {
+  /** `onNext` is called when an answer is over and the next one is asked for: usage and content then begin anew. */
+  constructor(series: PromptSeries, onNext: () => void = () => {}) {
     const { adapter, format, publicModel, request } = series.stream
     this.#series = series
+    this.#onNext = onNext
     this.#writer = format.writer(publicModel, request)
     this.#splitter = frameSplitter(adapter.framing)
     this.#read = adapter.reader()
@@ -123,14 +124,13 @@ export class SeriesRelay implements StreamRelay {
     return this.#series.isLast && this.#state.complete
   }
   get usage(): Usage | undefined {
-    const { usage } = this.#series
-    return this.#state.usage ? addUsage(usage, this.#state.usage) : usage
+    return this.#state.usage
   }
   get contentEvents(): number {
-    return this.#contentEvents + this.#state.contentEvents
+    return this.#state.contentEvents
   }
   get contentCharacters(): number {
-    return this.#contentCharacters + this.#state.contentCharacters
+    return this.#state.contentCharacters
   }
 
   push(bytes: Uint8Array): string {
@@ -182,8 +182,7 @@ export class SeriesRelay implements StreamRelay {
 
   #restart(): void {
     const { adapter } = this.#series.stream
-    this.#contentEvents = this.contentEvents
-    this.#contentCharacters = this.contentCharacters
+    this.#onNext()
     this.#state = new AnswerState()
     this.isOver = false
     this.#splitter = frameSplitter(adapter.framing)
@@ -203,7 +202,8 @@ export class SeriesRelay implements StreamRelay {
   end(): string {
     const late = this.#late
     this.#late = ''
-    const { usage } = this
+    const { usage: before } = this.#series
+    const usage = this.#state.usage ? addUsage(before, this.#state.usage) : before
     const last = this.#guarded(() => (usage ? this.#writer.write({ type: 'usage', usage }) : '') + this.#writer.end())
     this.terminated = !this.failure
     return late + last

@@ -53,7 +53,7 @@ function speak(upstream: Upstream, adapter: SpeechAdapter | undefined, fields: o
         resume() {},
       }
       const header = (name: string) => (name === 'content-type' ? upstream.contentType : undefined)
-      return { response: Promise.resolve({ status: 200, header, body }), cancel() {} }
+      return { response: Promise.resolve({ status: 200, header, body }), sent: true, cancel() {} }
     },
     connections: () => ({ busy: 0, idle: 0 }),
     close() {},

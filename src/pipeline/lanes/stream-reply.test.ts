@@ -77,7 +77,7 @@ function stream(heartbeat = '<alive>', relay = wordRelay()) {
     pause: () => void seen.paused++,
     resume: () => void seen.resumed++,
   }
-  const exchange = { response: new Promise<never>(() => {}), cancel: () => void seen.cancelled++ }
+  const exchange = { response: new Promise<never>(() => {}), sent: true, cancel: () => void seen.cancelled++ }
   control.setExchange(exchange, 0)
   const sink: AnswerSink & { full: boolean } = {
     full: false,

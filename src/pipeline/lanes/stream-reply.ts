@@ -74,6 +74,7 @@ class StreamPump extends TimerEntry implements BodySink, AnswerStream {
       this.#reject = reject
     })
     this.#beganMs = timers.nowMs()
+    recordProgress(control.call, source.relay)
     this.#wait(holdMs)
     source.body.pipe(this)
   }
@@ -117,7 +118,6 @@ class StreamPump extends TimerEntry implements BodySink, AnswerStream {
     const { relay } = this.#source
     const out = relay.push(bytes)
     if (relay.failure) return this.#break(relay.failure, out)
-    recordProgress(this.#control.call, relay)
     // The terminal event may only be sent after the call is recorded.
     if (relay.terminated) this.#settleSuccess()
     this.#send(out)
@@ -131,7 +131,6 @@ class StreamPump extends TimerEntry implements BodySink, AnswerStream {
     const { relay } = this.#source
     const out = relay.end()
     if (relay.failure) return this.#break(relay.failure, out)
-    recordProgress(this.#control.call, relay)
     this.#settleSuccess()
     this.#send(out)
     this.#finish()
@@ -220,12 +219,9 @@ class StreamPump extends TimerEntry implements BodySink, AnswerStream {
     if (this.#phase === 'holding') {
       this.#timers.cancel(this)
       this.#phase = 'closed'
-      // No other attempt follows: what this one has used is all that the call has.
-      if (error.retry === 'never') recordProgress(this.#control.call, this.#source.relay)
       return this.#reject(error)
     }
     if (this.#phase === 'closed') return
-    recordProgress(this.#control.call, this.#source.relay)
     this.#control.settle(outcome, 200, error)
     const event = this.#source.relay.errorEvent(error)
     // Audio cannot carry an error: only a cut connection shows that it is incomplete.

@@ -28,7 +28,8 @@ import type { TimerWheel } from '../../lib/timer-wheel.ts'
 import { UpstreamDrain, silenceMs } from './upstream-drain.ts'
 import { AnswerState, endsSilently, unreadable } from './translate.ts'
 import type { TranslatedStream } from './translate.ts'
-import { writtenCharacters } from '../usage.ts'
+import { addUsage, recordUsage } from '../usage.ts'
+import { noteWholeAnswer } from '../usage-estimate.ts'
 
 /** Number of repeated requests: a model that fails three times does not understand the schema. */
 const retriesMax = 2
@@ -126,14 +127,6 @@ function withTexts(
   return result
 }
 
-/** The usage of two answers together. */
-export function addUsage(before: Usage | undefined, more: Usage): Usage {
-  if (!before) return more
-  const sum: Usage = { ...before }
-  for (const key of Object.keys(more) as (keyof Usage)[]) sum[key] = (before[key] ?? 0) + (more[key] ?? 0)
-  return sum
-}
-
 /** Collects streams and returns the one that fits. Heartbeats keep the client's connection alive meanwhile. */
 export class CheckedRelay implements StreamRelay {
   terminated = false
@@ -142,16 +135,17 @@ export class CheckedRelay implements StreamRelay {
   /** The current stream has had its terminal event: later bytes are ignored. */
   isOver = false
   readonly #dialogue: JsonDialogue
+  readonly #onNext: () => void
   readonly #writer: EventWriter
   #state = new AnswerState()
   #events: ChatEvent[] = []
   #splitter: FrameSplitter
   #read: (frame: Frame) => readonly ChatEvent[]
-  #contentEvents = 0
-  #contentCharacters = 0
 
-  constructor(dialogue: JsonDialogue) {
+  /** `onNext` is called when an answer is over and the next one is asked for: usage and content then begin anew. */
+  constructor(dialogue: JsonDialogue, onNext: () => void = () => {}) {
     this.#dialogue = dialogue
+    this.#onNext = onNext
     const { adapter, format, publicModel, request } = dialogue.question
     this.#writer = format.writer(publicModel, request)
     this.#splitter = frameSplitter(adapter.framing)
@@ -168,13 +162,13 @@ export class CheckedRelay implements StreamRelay {
     return this.terminated
   }
   get usage(): Usage | undefined {
-    return this.#dialogue.usage ?? this.#state.usage
+    return this.#state.usage
   }
   get contentEvents(): number {
-    return this.#contentEvents + this.#state.contentEvents
+    return this.#state.contentEvents
   }
   get contentCharacters(): number {
-    return this.#contentCharacters + this.#state.contentCharacters
+    return this.#state.contentCharacters
   }
 
   push(bytes: Uint8Array): string {
@@ -213,8 +207,7 @@ export class CheckedRelay implements StreamRelay {
 
   #restart(): void {
     const { adapter } = this.#dialogue.question
-    this.#contentEvents = this.contentEvents
-    this.#contentCharacters = this.contentCharacters
+    this.#onNext()
     this.#state = new AnswerState()
     this.#events = []
     this.isOver = false
@@ -270,7 +263,9 @@ export function validatedAnswer<Answer extends WholeAnswer>(
     for (const one of strict.texts(JSON.parse(text))) {
       const problem = schemaMismatch(one, schema)
       if (problem === undefined) continue
-      noteUsage(call, answer)
+      // An answer that does not fit is billed, too.
+      recordUsage(call, answer.usage)
+      noteWholeAnswer(call, answer.body, answer.usage)
       throw new GatewayError(
         'schema-mismatch',
         `the answer of the model '${call.model}' does not fit ${strict.field}: ${problem}`,
@@ -282,14 +277,6 @@ export function validatedAnswer<Answer extends WholeAnswer>(
     }
     return answer
   }
-}
-
-/** An answer that does not fit is billed, too. */
-function noteUsage(call: Call, { body, usage }: WholeAnswer): void {
-  if (usage) {
-    call.usage = usage
-    call.usageSource = 'upstream'
-  } else call.answerCharacters = writtenCharacters(body)
 }
 
 /** The request that is sent when an answer must be repeated. */
@@ -317,6 +304,8 @@ interface Asking {
   /** Limit for all tries together; 0 = none. */
   readonly totalMs: number
   send(next: NextCall, totalMs: number): UpstreamExchange
+  /** Told the status of each answer to `send`. */
+  answered(status: number): void
   /** The error for an answer without success. */
   fault(response: UpstreamResponse): Promise<GatewayError>
 }
@@ -329,7 +318,13 @@ export function checkedExchange(first: UpstreamExchange, asking: Asking): Upstre
     body.begin(answer.body)
     return { status: answer.status, header: (name: string) => answer.header(name), body }
   })
-  return { response, cancel: () => body.cancel() }
+  return {
+    response,
+    get sent() {
+      return body.sent
+    },
+    cancel: () => body.cancel(),
+  }
 }
 
 /** Waits for silence after an answer without a terminal event. */
@@ -363,6 +358,8 @@ class CheckedBody implements UpstreamBody {
   #body: UpstreamBody | undefined
   #paused = false
   #cancelled = false
+  /** An answer is over, and the next request is not sent yet. */
+  #isBetween = false
   readonly #silence: Silence
   /** Ends the current stream as its own end would; undefined = it has ended. */
   #onSilence: (() => void) | undefined
@@ -376,6 +373,11 @@ class CheckedBody implements UpstreamBody {
 
   begin(body: UpstreamBody): void {
     this.#body = body
+  }
+
+  /** Of the current request; those before it are answered, and their usage is known. */
+  get sent(): boolean {
+    return !this.#isBetween && this.#exchange.sent
   }
 
   async bytes(bytesMax: number): Promise<Uint8Array> {
@@ -440,6 +442,7 @@ class CheckedBody implements UpstreamBody {
   }
 
   async #ask(next: NextCall): Promise<void> {
+    this.#isBetween = true
     const { clock, totalMs } = this.#asking
     const leftMs = totalMs === 0 ? 0 : totalMs - (clock.monotonicMs() - this.#startedMs)
     if (leftMs < 0)
@@ -447,7 +450,9 @@ class CheckedBody implements UpstreamBody {
     if (this.#cancelled)
       throw new GatewayError('client-closed', 'the client closed the connection before the answer was complete')
     this.#exchange = this.#asking.send(next, leftMs)
+    this.#isBetween = false
     const response = await this.#exchange.response
+    this.#asking.answered(response.status)
     if (response.status < 200 || response.status >= 300) throw await this.#asking.fault(response)
     this.#body = response.body
   }

@@ -50,14 +50,14 @@ class Window {
     this.total -= given
   }
 
-  /** Milliseconds until the total is at most `total`. */
+  /** Milliseconds until the total is at most `total`, to the nearest step; never more than the window. */
   waitMs(total: number, nowMs: number): number {
     let left = this.total
     for (let bucket = this.#last - bucketCount + 1; bucket <= this.#last; bucket++) {
       if (left <= total) break
       if (bucket < 0) continue
       left -= this.#buckets[bucket % bucketCount]!
-      if (left <= total) return Math.max((bucket + bucketCount) * bucketMs - nowMs, 1)
+      if (left <= total) return Math.min(Math.max((bucket + bucketCount) * bucketMs - nowMs, 1), windowMs)
     }
     return left <= total ? 0 : windowMs
   }

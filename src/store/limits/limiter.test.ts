@@ -62,6 +62,22 @@ test('retry-after is the time after which a request passes', () => {
   expect(ask().allowed).toBe(true)
 })
 
+test('retry-after and reset are never above the window, at whatever moment the limit was used up', () => {
+  for (let phaseMs = 0; phaseMs < 500; phaseMs += 10) {
+    const clock = new TestClock()
+    clock.nowMs += phaseMs
+    const limiter = new MemoryLimiter(clock)
+    const scopes = [scope('key:a', { requestsPerMinute: 1, tokensPerMinute: 10 })]
+    const ask = (limit: object) => limiter.take([scope('key:a', limit)], 5)
+    limiter.take(scopes, 10)
+    for (const refused of [ask({ requestsPerMinute: 1 }), ask({ tokensPerMinute: 10 })]) {
+      if (refused.allowed) throw new Error('a second request passed')
+      expect(refused.retryAfterMs).toBeWithin(59_000, 60_001)
+      expect(refused.state.resetMs).toBeWithin(59_000, 60_001)
+    }
+  }
+})
+
 test('requests and tokens of one scope may be taken one after the other: each is booked once', async () => {
   await expectSeparateTakes(new MemoryLimiter(new TestClock()), 'key:a')
 })
