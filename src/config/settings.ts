@@ -15,6 +15,8 @@ import { readConfig } from './file/parse.ts'
 import type { ConfigReading } from './file/parse.ts'
 import type { Config, FallbackField } from './file/schema.ts'
 
+/** Room for two retries at the model of the call, and as many at a fallback. */
+const attemptsMaxDefault = 6
 const bodyMbDefault = 32
 const bodyMemoryMbDefault = 512
 const batchPollSecondsDefault = 60
@@ -67,7 +69,7 @@ export function readSettings(input: SettingsInput): SettingsReading {
       mistakes: sortedByPlace(mistakes),
       warnings,
     }
-  warnings.push(...missingPriceWarnings(deployments))
+  warnings.push(...missingPriceWarnings(deployments), ...retryWarnings(config, reading))
   const { settings: common = {}, router_settings: router = {}, general_settings: general = {} } = config
   const limits = common.default_internal_user_params ?? {}
   const settings: Settings = {
@@ -75,6 +77,7 @@ export function readSettings(input: SettingsInput): SettingsReading {
     aliases: router.model_group_alias ?? {},
     router: {
       retries: router.num_retries ?? common.num_retries ?? 2,
+      attemptsMax: router.max_attempts ?? attemptsMaxDefault,
       allowedFails: router.allowed_fails ?? 3,
       cooldownMs: (router.cooldown_time ?? 5) * 1000,
       ...fallbackLists(config),
@@ -100,6 +103,13 @@ export function readSettings(input: SettingsInput): SettingsReading {
     warnings,
   }
   return { settings, config, mistakes, warnings }
+}
+
+function retryWarnings({ router_settings: router = {} }: Config, reading: ConfigReading): string[] {
+  const { num_retries: retries = 0, max_attempts: attempts = attemptsMaxDefault } = router
+  if (retries < attempts) return []
+  const message = `at most ${attempts} attempts are made for a call (\`max_attempts\`); raise that, or lower this`
+  return [mistakeAt(reading, ['router_settings', 'num_retries'], message)]
 }
 
 /** Local servers are offered without a key of their provider. */

@@ -13,6 +13,7 @@ import type { Operation, Outcome } from './operation.ts'
 import type { RequestOverrides } from './overrides.ts'
 import type { ModelDirectory } from './ports.ts'
 import type { Client } from './request.ts'
+import type { BodyPiece } from './transport.ts'
 import type { Upload } from './upload.ts'
 import type { Usage, UsageSource } from './usage.ts'
 
@@ -116,6 +117,8 @@ export interface Call {
   /** The deployment that answered, or that failed last. */
   deployment: Deployment | undefined
   attempts: number
+  /** Further requests to upstreams within attempts: for answers that do not fit their schema. */
+  repeats: number
   /** Attempts after the first one at the deployments of the same model. */
   retries?: number
   fallbacks: number
@@ -132,6 +135,8 @@ export interface Call {
   estimatedInputTokens: number
   /** Set at the end of the current request: an upstream was given at least a part of it. */
   sent: boolean
+  /** Body of the current request; undefined = none was made. */
+  sentBody: readonly BodyPiece[] | undefined
   /** Status of the current request's answer; 0 = none has begun. */
   upstreamStatus: number
   /** The stream that is being relayed, asked for its usage at settlement. */

@@ -66,6 +66,11 @@ export interface Policy {
    * undefined = does not read this answer: its bytes may be forwarded as they are.
    */
   answer?(call: Call): AnswerFilter | undefined
+  /**
+   * Asked before each further request of a call to an upstream (a retry, a fallback, an answer asked for again, the
+   * next prompt of a list): false = it is not sent, and the call ends with what it has. Must not throw.
+   */
+  admitAttempt?(call: Call): boolean | Promise<boolean>
   /** Asked when every attempt has failed: a Reply in place of the error. The first one is used. */
   failed?(call: Call, error: GatewayError): Reply | undefined
   /** Called for each attempt when it has failed or has begun an answer. Must not throw or wait. */

@@ -39,6 +39,8 @@ export interface Settings {
 export interface RouterSettings {
   /** Further attempts after the first, on other deployments where there are any. */
   readonly retries: number
+  /** Requests to upstreams for one call: first attempt, retries, fallbacks and corrections together. */
+  readonly attemptsMax: number
   /** Failures in a row that cool a deployment down. */
   readonly allowedFails: number
   readonly cooldownMs: number

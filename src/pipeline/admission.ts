@@ -5,7 +5,7 @@ import type { Deployment } from '../core/deployment.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { Policy } from '../core/policy.ts'
 
-type Hook = 'admit' | 'answer' | 'failed' | 'attempted' | 'settled'
+type Hook = 'admit' | 'admitAttempt' | 'answer' | 'failed' | 'attempted' | 'settled'
 /** Policies that have this method. Called as a method: a bound function costs three times as much. */
 type With<H extends Hook> = readonly (Policy & Required<Pick<Policy, H>>)[]
 
@@ -15,6 +15,7 @@ export interface CallPolicies {
   readonly body: With<'admit'>
   /** Those of `body` that also apply where nothing is sent: to the lines of a batch's input file, and to previews. */
   readonly dryRun: With<'admit'>
+  readonly admitAttempt: With<'admitAttempt'>
   readonly answer: With<'answer'>
   readonly failed: With<'failed'>
   readonly attempted: With<'attempted'>
@@ -30,6 +31,7 @@ export function callPolicies(policies: readonly Policy[]): CallPolicies {
     head: having('admit', ({ stage }) => stage === 'head'),
     body: having('admit', ({ stage }) => stage === 'body'),
     dryRun: having('admit', ({ stage, dryRun }) => stage === 'body' && dryRun !== false),
+    admitAttempt: having('admitAttempt'),
     answer: having('answer'),
     failed: having('failed'),
     attempted: having('attempted'),

@@ -88,6 +88,7 @@ export class CallRecord implements Call {
   lenientModels = noModels
   deployment: Deployment | undefined = undefined
   attempts = 0
+  repeats = 0
   retries = 0
   fallbacks = 0
   usage: Usage | undefined = undefined
@@ -97,6 +98,7 @@ export class CallRecord implements Call {
   countedTokens = 0
   estimatedInputTokens = -1
   sent = false
+  sentBody: Call['sentBody'] = undefined
   upstreamStatus = 0
   progress: StreamRelay | undefined = undefined
   answerCharacters = -1

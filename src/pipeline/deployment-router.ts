@@ -10,6 +10,7 @@ import type { Clock } from '../lib/clock.ts'
 import type { TimerWheel } from '../lib/timer-wheel.ts'
 import { reportAttempt } from './admission.ts'
 import type { CallPolicies } from './admission.ts'
+import { admitRepeat, mayAttempt } from './attempt-limit.ts'
 import { planAttempt } from './lanes/attempt.ts'
 import type { Answer, Attempt } from './lanes/attempt.ts'
 import { Authorizer } from './authorize.ts'
@@ -130,6 +131,7 @@ export class Router implements AttemptListener {
       // The own deployments were in cooldown, and no fallback has answered.
       if (!passedOver || toGatewayError(thrown).retry === 'never') throw thrown
       if (!this.#choice.evenCooling(call, call.candidates, nothingTried)) throw thrown
+      if (!(await mayAttempt(this.#parts.policies, call))) throw thrown
       return await this.#tryGroup(control, { group: call.candidates, others: [], failed: undefined })
     }
   }
@@ -153,6 +155,7 @@ export class Router implements AttemptListener {
       // Empty where no deployment of the model can be given the files of the call.
       const group = call.namedFiles ? await call.namedFiles.among(deployments, name).catch(() => []) : deployments
       if (group.length === 0) continue
+      if (!(await mayAttempt(this.#parts.policies, call))) throw last
       call.fallbacks++
       const to = group[0]!.modelName
       this.#parts.countFallback?.(from, to)
@@ -173,6 +176,8 @@ export class Router implements AttemptListener {
     if (last?.retry === 'never') throw last
     const retries = call.overrides.retries ?? call.models.settings.router.retries
     for (let attempt = failed ? 1 : 0; attempt <= retries; attempt++) {
+      // Retries give way to the models that have not been tried.
+      if (last && !(await mayAttempt(this.#parts.policies, call, others.length))) break
       const deployment =
         this.#next(call, { group, others }, tried) ??
         (last && (await this.#again(call, { group, others }, { last, attempt })))
@@ -287,7 +292,7 @@ export class Router implements AttemptListener {
   /** Appears as one exchange, also when the answer is requested again. */
   #sendChecked(call: Call, attempt: Attempt, check: AnswerCheck, deployment: Deployment): UpstreamExchange {
     const { timeouts } = deployment
-    const { clock, timers } = this.#parts
+    const { clock, timers, policies } = this.#parts
     return checkedExchange(this.#send(call, attempt, deployment), {
       check,
       clock,
@@ -295,6 +300,7 @@ export class Router implements AttemptListener {
       totalMs: timeouts.totalMs,
       send: (next, totalMs) =>
         this.#send(call, { ...attempt, ...next }, { ...deployment, timeouts: { ...timeouts, totalMs } }),
+      admit: () => admitRepeat(policies, call, check.isSeries),
       answered: status => (call.upstreamStatus = status),
       fault: response => readFault(deployment, response, clock.epochMs()),
     })
@@ -303,6 +309,7 @@ export class Router implements AttemptListener {
   #send(call: Call, attempt: Attempt, deployment: Deployment): UpstreamExchange {
     const { timeouts, target } = deployment
     const { provider } = target
+    call.sentBody = attempt.body
     if (provider.answer) return inProcessExchange(answerInProcess(provider.answer, attempt, call))
     const request: UpstreamRequest = {
       method: 'POST',
@@ -421,6 +428,14 @@ interface Repeat {
 interface Failed {
   readonly deployment: Deployment
   readonly error: GatewayError
+}
+
+/** The deployments of one model. */
+interface Trial {
+  readonly group: readonly Deployment[]
+  /** The models that are tried after it. */
+  readonly others: readonly FallbackModel[]
+  readonly failed: Failed | undefined
 }
 
 /** 0 = no limit. The total time of a stream is limited by the operator alone. */

@@ -5,6 +5,8 @@
 import type { Call } from '../core/call.ts'
 import { estimatedInput } from '../core/input-tokens.ts'
 import type { Usage } from '../core/usage.ts'
+import { JsonBody } from '../lib/json/json-body.ts'
+import { bodyTokens } from '../lib/tokens/body-tokens.ts'
 import { writtenCharacters } from './written-characters.ts'
 
 const charactersPerToken = 4
@@ -38,9 +40,29 @@ export function estimatedUsage(call: Call): Usage | undefined {
       return { inputTokens: 0, outputTokens: 0 }
     case 'chat':
     case 'completions':
-      return { inputTokens: estimatedInput(call), outputTokens: outputTokens(call) }
+      return { inputTokens: sentInput(call), outputTokens: outputTokens(call) }
     default:
-      return { inputTokens: estimatedInput(call), outputTokens: 0 }
+      return { inputTokens: sentInput(call), outputTokens: 0 }
+  }
+}
+
+/**
+ * Input of the current request: that of the client's body, or of what was made of it, where that is more (instructions
+ * for what a model lacks, the answer before that is asked for again).
+ */
+function sentInput(call: Call): number {
+  const { body, sentBody = [] } = call
+  const [piece] = sentBody
+  const isOwn = sentBody.length === 1 && piece instanceof Uint8Array && piece !== body?.bytes
+  return Math.max(estimatedInput(call), isOwn ? jsonTokens(piece) : 0)
+}
+
+function jsonTokens(bytes: Uint8Array): number {
+  try {
+    return bodyTokens(JsonBody.read(bytes))
+  } catch {
+    // Not JSON, or not within the limits of a client's body.
+    return 0
   }
 }
 
@@ -107,7 +129,7 @@ export function plausibleUsage(call: Call, usage: Usage): Usage {
   if (!isMissingInput && !isPartial && !isBelowSeen(call, usage)) return usage
   return {
     ...usage,
-    inputTokens: isMissingInput ? estimatedInput(call) : usage.inputTokens,
+    inputTokens: isMissingInput ? sentInput(call) : usage.inputTokens,
     outputTokens: Math.max(usage.outputTokens, seen),
   }
 }

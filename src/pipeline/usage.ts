@@ -30,6 +30,7 @@ export function endRequest(call: Call, sent: boolean): void {
   if (deployment && isOwed(call))
     call.sentBefore = [...call.sentBefore, { deployment, usage: call.usage, usageSource: call.usageSource }]
   call.sent = false
+  call.sentBody = undefined
   call.upstreamStatus = 0
   call.usage = undefined
   call.usageSource = 'none'

@@ -48,10 +48,27 @@ const allScopes = remembered((caller, { userLimits, rateLimitCounts }) =>
   ),
 )
 
+/** Requests alone, where `count-requests` takes them or this policy does. */
+const requestScopes = remembered((caller, { userLimits, rateLimitCounts }) =>
+  limitScopes(caller, userLimits).flatMap(({ id, requestsPerMinute }) =>
+    requestsPerMinute === null
+      ? []
+      : [
+          {
+            id: rateLimitCounts === 'requests' ? `${id}:requests` : id,
+            requestsPerMinute,
+            tokensPerMinute: null,
+            parallelRequests: null,
+          },
+        ],
+  ),
+)
+
 /**
  * Before the body is read: takes a request, a parallel call and, where a length of at most 64 KiB is announced, a token
  * for every 4 bytes of it. After the body is read: takes the tokens of the others, estimated for a body of more than
- * 64 KiB. The end of the call corrects this to what was used, or to the estimate of what was sent. Throws
+ * 64 KiB. Each further request to an upstream takes a request more. The end of the call corrects the tokens to what was
+ * used, or to the estimate of what was sent. Throws
  * `rate-limited` with the time to wait. Sets OpenAI's `x-ratelimit-*` headers.
  */
 export function rateLimit(limiter: Limiter): { readonly onHead: Policy; readonly onBody: Policy } {
@@ -70,6 +87,12 @@ export function rateLimit(limiter: Limiter): { readonly onHead: Policy; readonly
         const bytes = promptBytes(call)
         const scopes = (bytes === undefined ? headScopes : allScopes)(caller, models.settings)
         if (scopes.length > 0) return take(call, scopes, Math.ceil((bytes ?? 0) / bytesPerToken))
+      },
+      admitAttempt(call) {
+        const scopes = requestScopes(call.caller, call.models.settings)
+        if (scopes.length === 0) return true
+        const taken = limiter.take(scopes, 0)
+        return taken instanceof Promise ? taken.then(verdict => countAttempt(call, verdict)) : countAttempt(call, taken)
       },
       settled: ({ call }) => release(call),
     },
@@ -101,23 +124,12 @@ function bodyTokens(call: Call): number {
 
 /** Where the limit counts all requests: takes one request of the key. Throws `rate-limited`. */
 export function countRequests(limiter: Limiter, current: CurrentConfiguration): RequestPolicy {
-  const scopesOf = remembered((caller, { userLimits, rateLimitCounts }) =>
-    rateLimitCounts === 'calls'
-      ? []
-      : limitScopes(caller, userLimits)
-          .filter(scope => scope.requestsPerMinute !== null)
-          .map(({ id, requestsPerMinute }) => ({
-            id: `${id}:requests`,
-            requestsPerMinute,
-            tokensPerMinute: null,
-            parallelRequests: null,
-          })),
-  )
   return {
     name: 'count-requests',
     stage: 'request',
     admit(request) {
-      const scopes = scopesOf(request.caller!, current.settings)
+      const { settings } = current
+      const scopes = settings.rateLimitCounts === 'calls' ? [] : requestScopes(request.caller!, settings)
       if (scopes.length === 0) return
       const taken = limiter.take(scopes, 0)
       if (taken instanceof Promise) return taken.then(verdict => countRequest(request, verdict))
@@ -131,6 +143,14 @@ function countRequest(request: RequestHead, verdict: LimitVerdict): void {
   if (!verdict.allowed) throw refused(own, verdict)
   verdict.release(0)
   if (verdict.requests) headers.requests(own, verdict.requests)
+}
+
+/** A further request to an upstream is a further request of the caller. */
+function countAttempt(call: Call, verdict: LimitVerdict): boolean {
+  if (!verdict.allowed) return false
+  verdict.release(0)
+  if (verdict.requests) headers.requests(call.responseHeaders, verdict.requests)
+  return true
 }
 
 function applyVerdict(call: Call, verdict: LimitVerdict): void {

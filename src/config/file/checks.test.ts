@@ -333,6 +333,18 @@ test('an alias with the name of a model is a warning', () => {
   )
 })
 
+test('more retries than attempts are a warning', () => {
+  const warned = (settings: string): string[] =>
+    read(`${good}router_settings: { ${settings} }\n`).warnings.filter(one => one.includes('attempts'))
+  expect(warned('num_retries: 10')).toEqual([
+    'c.yaml:4:33 router_settings.num_retries: at most 6 attempts are made for a call (`max_attempts`); raise that, ' +
+      'or lower this',
+  ])
+  expect(warned('num_retries: 2, max_attempts: 2')).toHaveLength(1)
+  for (const fine of ['num_retries: 5', 'num_retries: 10, max_attempts: 11', 'max_attempts: 1'])
+    expect([fine, warned(fine)]).toEqual([fine, []])
+})
+
 test('provider keys are also looked up in environment_variables; the process environment has precedence', () => {
   const text =
     `${entry('groq/x')}environment_variables: { GROQ_API_KEY: os.environ/OTHER, COPY: "\${OTHER}-2", ` +

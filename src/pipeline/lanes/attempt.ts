@@ -266,6 +266,7 @@ function seriesAttempt(call: Call, stream: TranslatedStream, target: Target): At
     ...sent(series.call(), request),
     streamTypes: framingMediaTypes[adapter.framing ?? 'sse'],
     check: {
+      isSeries: true,
       whole(bytes) {
         const { events, state } = readSeveral(call, adapter, bytes)
         const next = gathered.take(events, state.usage)
@@ -319,6 +320,7 @@ function checkedAttempt(call: Call, question: JsonQuestion): Attempt {
     ...sent(dialogue.call(), request),
     streamTypes: framingMediaTypes[adapter.framing ?? 'sse'],
     check: {
+      isSeries: false,
       whole(bytes) {
         const { events } = readSeveral(call, adapter, bytes)
         if (dialogue.accepts(events)) return undefined

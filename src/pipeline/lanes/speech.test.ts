@@ -95,7 +95,9 @@ function speak(upstream: Upstream, adapter: SpeechAdapter | undefined, fields: o
     format: openaiSpeech,
     asked: {},
     announcedBytes: undefined,
-    models: { settings: { router: { retries: 0, allowedFails: 3, cooldownMs: 0, fallbacks: {} } } } as never,
+    models: {
+      settings: { router: { retries: 0, attemptsMax: 6, allowedFails: 3, cooldownMs: 0, fallbacks: {} } },
+    } as never,
   })
   call.body = JsonBody.read(Buffer.from(JSON.stringify({ model: 'm', input: 'hello', voice: 'v', ...fields })))
   call.model = 'm'

@@ -191,7 +191,7 @@ describe('one exchange for several calls', () => {
     }
   }
 
-  function start(check: AnswerCheck, totalMs = 0, status = 200) {
+  function start(check: AnswerCheck, totalMs = 0, status = 200, admit = async (): Promise<void> => {}) {
     const upstream = new Upstream()
     upstream.status = status
     let nowMs = 0
@@ -202,6 +202,7 @@ describe('one exchange for several calls', () => {
       totalMs,
       clock,
       timers,
+      admit,
       answered: () => {},
       send: (_next, left) => {
         upstream.sent.push({ totalMs: left })
@@ -219,7 +220,7 @@ describe('one exchange for several calls', () => {
   const again = (times: number): AnswerCheck => {
     let left = times
     const ask = () => (left-- > 0 ? next : undefined)
-    return { whole: ask, isOver: () => false, streamed: ask }
+    return { isSeries: false, whole: ask, isOver: () => false, streamed: ask }
   }
   const failure = (run: Promise<unknown>) =>
     run.then(
@@ -245,6 +246,13 @@ describe('one exchange for several calls', () => {
     const response = await refused.exchange.response
     refused.upstream.status = 503
     expect(await failure(response.body.bytes(100))).toBe('upstream-overloaded')
+  })
+
+  test('a further request that is not admitted is not sent', async () => {
+    const refusal = new GatewayError('rate-limited', 'no more')
+    const { exchange, upstream } = start(again(1), 0, 200, () => Promise.reject(refusal))
+    const { body } = await exchange.response
+    expect([await failure(body.bytes(100)), upstream.sent, exchange.sent]).toEqual(['rate-limited', [], false])
   })
 
   test('an answer that is no success is handed on untouched', async () => {

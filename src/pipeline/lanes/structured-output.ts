@@ -287,6 +287,8 @@ interface NextCall {
 
 /** Checks finished answers of one attempt. */
 export interface AnswerCheck {
+  /** The requests are the prompts of a list; else the same is asked for again. */
+  readonly isSeries: boolean
   /** For a whole answer: the next request; undefined = the answer is accepted. Throws after the last try. */
   whole(bytes: Uint8Array): NextCall | undefined
   /** The attempt's relay has seen the frame that ends a stream, though its bytes may go on. */
@@ -303,6 +305,8 @@ interface Asking {
   readonly timers: TimerWheel
   /** Limit for all tries together; 0 = none. */
   readonly totalMs: number
+  /** Asked before each further request; it is not sent when this rejects. */
+  admit(): Promise<void>
   send(next: NextCall, totalMs: number): UpstreamExchange
   /** Told the status of each answer to `send`. */
   answered(status: number): void
@@ -444,6 +448,7 @@ class CheckedBody implements UpstreamBody {
   async #ask(next: NextCall): Promise<void> {
     this.#isBetween = true
     const { clock, totalMs } = this.#asking
+    await this.#asking.admit()
     const leftMs = totalMs === 0 ? 0 : totalMs - (clock.monotonicMs() - this.#startedMs)
     if (leftMs < 0)
       throw new GatewayError('upstream-timeout', 'no time was left to ask the upstream for the rest of the answer')

@@ -1,0 +1,48 @@
+/** Bounds what one call may cause at upstreams: retries, fallbacks and answers asked for again, all together. */
+import type { Call } from '../core/call.ts'
+import { GatewayError } from '../core/errors.ts'
+import type { CallPolicies } from './admission.ts'
+
+/**
+ * Before a further attempt: the operator's bound (`max_attempts`) has room for it, and for the first attempts at `kept`
+ * models that come later; and the policies agree, as each request counts in the caller's limits.
+ */
+export async function mayAttempt(policies: CallPolicies, call: Call, kept = 0): Promise<boolean> {
+  if (call.attempts === 0) return true
+  if (call.attempts + call.repeats + kept >= call.models.settings.router.attemptsMax) return false
+  return isAdmitted(policies, call)
+}
+
+/**
+ * Before a further request within an attempt: for the next prompt of a list, or for an answer that fits its schema.
+ * Rejects with the reason why it is not to be sent.
+ */
+export async function admitRepeat(policies: CallPolicies, call: Call, isSeries: boolean): Promise<void> {
+  if (isSeries) {
+    if (!(await isAdmitted(policies, call))) throw tooManyPrompts()
+  } else if (await mayAttempt(policies, call)) call.repeats++
+  else throw notAskedAgain()
+}
+
+async function isAdmitted(policies: CallPolicies, call: Call): Promise<boolean> {
+  for (const policy of policies.admitAttempt) if (!(await policy.admitAttempt(call))) return false
+  return true
+}
+
+function tooManyPrompts(): GatewayError {
+  return new GatewayError(
+    'rate-limited',
+    'each prompt of the list is a request to this model, and the requests per minute of this key or user are used ' +
+      'up; send fewer prompts, or the rest in a minute',
+    { param: 'prompt' },
+  )
+}
+
+function notAskedAgain(): GatewayError {
+  return new GatewayError(
+    'schema-mismatch',
+    'the answer does not fit response_format, and may not be asked for again: the requests to upstreams for one call ' +
+      "(`max_attempts`), or the caller's requests per minute, are used up",
+    { param: 'response_format' },
+  )
+}
