@@ -90,9 +90,14 @@ export function answerHeaders(parts: RespondParts, call: Call): Record<string, s
   const overheadMs = parts.clock.monotonicMs() - call.startedMs - call.upstreamMs - call.waitedMs
   headers[names.overheadMs] = String(Math.round(overheadMs * 100) / 100)
   if (!call.stream && call.costNanoUsd !== null) headers[names.cost] = parts.costText(call.costNanoUsd)
-  if (call.usageSource === 'estimated' || call.usageSource === 'mixed') headers[names.usageSource] = call.usageSource
+  if (isEstimated(call)) headers[names.usageSource] = call.usageSource
   if (call.dropped.length > 0) headers[names.dropped] = droppedText(call.dropped)
   return headers
+}
+
+/** Counting tokens is free: its header says itself that the count is an estimate. */
+function isEstimated({ usageSource, operation }: Call): boolean {
+  return (usageSource === 'estimated' || usageSource === 'mixed') && operation !== 'count-tokens'
 }
 
 /** Clients and proxies limit the size of headers, and these texts are the client's. */

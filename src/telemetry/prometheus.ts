@@ -155,7 +155,8 @@ function observe(series: Series, settlement: Settlement): void {
   series.inputTokens += usage.inputTokens
   series.outputTokens += usage.outputTokens
   if (usage.images || usage.characters || usage.audioSeconds || usage.searchUnits) series.countUnits(usage)
-  const isEstimated = call.usageSource === 'estimated' || call.usageSource === 'mixed'
+  const isEstimated =
+    (call.usageSource === 'estimated' || call.usageSource === 'mixed') && call.operation !== 'count-tokens'
   if (isEstimated) series.estimated++
   if (costNanoUsd === null) series.unpriced++
   else {

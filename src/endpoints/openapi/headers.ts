@@ -20,6 +20,11 @@ const ofCall: Readonly<Record<string, HeaderDoc>> = {
     description: 'Dollars as decimal text; absent where the price is not known, and in streams.',
     schema: text,
   },
+  'usage-source': {
+    description:
+      'Absent where the upstream counted; else its usage, and so its cost, is estimated in whole or in part.',
+    schema: oneOf('estimated', 'mixed'),
+  },
   'dropped-params': { description: 'Fields that the upstream did not get, with commas between.', schema: text },
 }
 

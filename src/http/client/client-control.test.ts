@@ -202,3 +202,34 @@ test('close drops free connections and refuses new calls; calls under way end we
   expect(await Promise.all(under.map(call => text(call)))).toEqual(['late', 'late'])
   expect(transport.connections()).toEqual({ busy: 0, idle: 0 })
 })
+
+test('an exchange tells whether the upstream was given anything of its request', async () => {
+  const left = await rig(() => {})
+  const early = left.send()
+  early.cancel()
+  expect(early.sent).toBe(false)
+  const late = left.send()
+  await until(() => left.upstream.requests() > 0, 'the request')
+  late.cancel()
+  expect(late.sent).toBe(true)
+  const cut = await rig(peer => peer.socket.resetAndDestroy())
+  const reset = cut.send()
+  await failure(reset.response)
+  expect(reset.sent).toBe(true)
+  cut.upstream.stop()
+  const refused = cut.send()
+  expect((await failure(refused.response)).kind).toBe('upstream-unreachable')
+  expect(refused.sent).toBe(false)
+})
+
+test('a request that an idle connection lost was not sent, unless it is sent again', async () => {
+  let answered = 0
+  const { send, upstream } = await rig(peer => {
+    if (answered++ === 0) peer.socket.write(answer('one'))
+    else peer.socket.resetAndDestroy()
+  })
+  expect(await text(send())).toBe('one')
+  const again = send()
+  expect((await failure(again.response)).kind).toBe('upstream-broken')
+  expect([again.sent, upstream.requests()]).toEqual([true, 3])
+})

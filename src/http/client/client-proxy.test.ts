@@ -467,8 +467,10 @@ for (const scheme of ['http', 'https'] as const)
       const { send, proxy } = await proxied(
         peer => void peer.socket.write('HTTP/1.1 407 No\r\ncontent-length: 0\r\n\r\n'),
       )
-      const error = await failure(send('http://models.example/v1').response)
-      expect([error.kind, error.message]).toEqual([
+      const exchange = send('http://models.example/v1')
+      const error = await failure(exchange.response)
+      expect([exchange.sent, error.kind, error.message]).toEqual([
+        false,
         'upstream-unreachable',
         `the proxy localhost:${proxy.port} asks for a user and a password; the gateway has none for it (status 407)`,
       ])

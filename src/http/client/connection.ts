@@ -258,6 +258,7 @@ export class Connection extends TimerEntry implements ExchangeConnection, TickTa
     const { proxy, tunnel } = this.#target
     // From a proxy that reads the requests itself: the upstream has not seen this one.
     if (proxy && !tunnel && head.status === 407) {
+      exchange.sent = false
       this.#fail(proxyRefused(proxy, head.status))
       return false
     }
