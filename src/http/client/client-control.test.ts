@@ -232,4 +232,12 @@ test('a request that an idle connection lost was not sent, unless it is sent aga
   const again = send()
   expect((await failure(again.response)).kind).toBe('upstream-broken')
   expect([again.sent, upstream.requests()]).toEqual([true, 3])
+  const gone = await rig(peer => {
+    if (peer.requests === 1) peer.socket.write(answer('one'))
+    else gone.upstream.stop()
+  })
+  expect(await text(gone.send())).toBe('one')
+  const lost = gone.send()
+  expect((await failure(lost.response)).kind).toBe('upstream-unreachable')
+  expect(lost.sent).toBe(false)
 })
