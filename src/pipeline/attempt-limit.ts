@@ -3,14 +3,16 @@ import type { Call } from '../core/call.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { CallPolicies } from './admission.ts'
 
-/**
- * Before a further attempt: the operator's bound (`max_attempts`) has room for it, and for the first attempts at `kept`
- * models that come later; and the policies agree, as each request counts in the caller's limits.
- */
-export async function mayAttempt(policies: CallPolicies, call: Call, kept = 0): Promise<boolean> {
+/** The operator's bound has room for a further attempt, and for the first ones at `kept` models that come later. */
+export function hasRoom({ attempts, repeats, models }: Call, kept: number): boolean {
+  return attempts === 0 || attempts + repeats + kept < models.settings.router.attemptsMax
+}
+
+/** Before a further attempt: each counts in the caller's limits. false = these have no room for it. */
+export async function isAdmitted(policies: CallPolicies, call: Call): Promise<boolean> {
   if (call.attempts === 0) return true
-  if (call.attempts + call.repeats + kept >= call.models.settings.router.attemptsMax) return false
-  return isAdmitted(policies, call)
+  for (const policy of policies.admitAttempt) if (!(await policy.admitAttempt(call))) return false
+  return true
 }
 
 /**
@@ -20,13 +22,8 @@ export async function mayAttempt(policies: CallPolicies, call: Call, kept = 0): 
 export async function admitRepeat(policies: CallPolicies, call: Call, isSeries: boolean): Promise<void> {
   if (isSeries) {
     if (!(await isAdmitted(policies, call))) throw tooManyPrompts()
-  } else if (await mayAttempt(policies, call)) call.repeats++
+  } else if (hasRoom(call, 0) && (await isAdmitted(policies, call))) call.repeats++
   else throw notAskedAgain()
-}
-
-async function isAdmitted(policies: CallPolicies, call: Call): Promise<boolean> {
-  for (const policy of policies.admitAttempt) if (!(await policy.admitAttempt(call))) return false
-  return true
 }
 
 function tooManyPrompts(): GatewayError {

@@ -10,7 +10,7 @@ import type { Clock } from '../lib/clock.ts'
 import type { TimerWheel } from '../lib/timer-wheel.ts'
 import { reportAttempt } from './admission.ts'
 import type { CallPolicies } from './admission.ts'
-import { admitRepeat, mayAttempt } from './attempt-limit.ts'
+import { admitRepeat, hasRoom, isAdmitted } from './attempt-limit.ts'
 import { planAttempt } from './lanes/attempt.ts'
 import type { Answer, Attempt } from './lanes/attempt.ts'
 import { Authorizer } from './authorize.ts'
@@ -131,7 +131,7 @@ export class Router implements AttemptListener {
       // The own deployments were in cooldown, and no fallback has answered.
       if (!passedOver || toGatewayError(thrown).retry === 'never') throw thrown
       if (!this.#choice.evenCooling(call, call.candidates, nothingTried)) throw thrown
-      if (!(await mayAttempt(this.#parts.policies, call))) throw thrown
+      if (!hasRoom(call, 0) || !(await isAdmitted(this.#parts.policies, call))) throw thrown
       return await this.#tryGroup(control, { group: call.candidates, others: [], failed: undefined })
     }
   }
@@ -155,7 +155,7 @@ export class Router implements AttemptListener {
       // Empty where no deployment of the model can be given the files of the call.
       const group = call.namedFiles ? await call.namedFiles.among(deployments, name).catch(() => []) : deployments
       if (group.length === 0) continue
-      if (!(await mayAttempt(this.#parts.policies, call))) throw last
+      if (!hasRoom(call, 0) || !(await isAdmitted(this.#parts.policies, call))) throw last
       call.fallbacks++
       const to = group[0]!.modelName
       this.#parts.countFallback?.(from, to)
@@ -177,11 +177,12 @@ export class Router implements AttemptListener {
     const retries = call.overrides.retries ?? call.models.settings.router.retries
     for (let attempt = failed ? 1 : 0; attempt <= retries; attempt++) {
       // Retries give way to the models that have not been tried.
-      if (last && !(await mayAttempt(this.#parts.policies, call, others.length))) break
+      if (last && !hasRoom(call, others.length)) break
       const deployment =
         this.#next(call, { group, others }, tried) ??
         (last && (await this.#again(call, { group, others }, { last, attempt })))
       if (!deployment) break
+      if (last && !(await isAdmitted(this.#parts.policies, call))) break
       if (tried.size > 0) call.retries = (call.retries ?? 0) + 1
       tried.add(deployment)
       try {
