@@ -225,15 +225,7 @@ const fallbacks = {
 
 const routerSettings = z.strictObject({
   num_retries: z.number().int().min(0).max(10).optional(),
-  max_attempts: z
-    .number()
-    .int()
-    .min(1)
-    .max(100)
-    .optional()
-    .describe(
-      'Requests to upstreams for one call, retries and fallbacks together, whatever the call asks for; 6 by default.',
-    ),
+  max_attempts: z.number().int().min(1).max(100).optional().describe('Requests to upstreams of one call (6).'),
   allowed_fails: z.number().int().min(1).max(1000).optional(),
   cooldown_time: z
     .number()
