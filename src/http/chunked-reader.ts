@@ -20,13 +20,19 @@ const chunkBytesMax = 2 ** 40
 const extensionBytesMax = 1024
 const trailerBytesMax = 16 * 1024
 const noBytes = Buffer.alloc(0)
+/** Up to this size the bytes of a chunk are copied behind those of the chunk before: a view of each costs more. */
+const smallBytesMax = 128
+/** The least that follows the bytes of a chunk if another one is there: two line ends, a size, a byte. */
+const nextChunkBytes = 6
+/** Shared by all readers: its bytes never outlive one `read`. */
+const scratch = Buffer.allocUnsafeSlow(16 * 1024)
 
 /** `more` = all bytes are used up; `body` = see `piece`. */
 type ChunkEvent = 'more' | 'body' | 'end'
 
 /** One body at a time. Extensions and trailers are checked, and thrown away. Nothing may be read after an error. */
 export class ChunkedReader {
-  /** The bytes of the event `body`: a view of what was read. */
+  /** The bytes of the event `body`: a view of what was read, or a copy of the bytes of several small chunks. */
   piece: Uint8Array = noBytes
   /** Offset of the first byte that was not used. */
   at = 0
@@ -53,19 +59,47 @@ export class ChunkedReader {
   read(bytes: Buffer, at: number): ChunkEvent {
     this.at = at
     if (this.#state === 'done') return 'end'
-    while (this.at < bytes.length) {
-      if (this.#state === 'data') {
+    let joined = 0
+    try {
+      while (this.at < bytes.length) {
+        if (this.#state !== 'data') {
+          // The last byte of the body is read again once the bytes before it are out.
+          if (joined > 0 && this.#state === 'final-lf') break
+          this.#byte(bytes[this.at]!)
+          this.at++
+          if ((this.#state as State) === 'done') return 'end'
+          continue
+        }
         const take = Math.min(bytes.length - this.at, this.#left)
-        this.#left -= take
-        this.piece = bytes.subarray(this.at, this.at + take)
-        this.at += take
-        if (this.#left === 0) this.#state = 'data-cr'
-        return 'body'
+        const isSmall = take <= smallBytesMax && (joined > 0 || this.at + take + nextChunkBytes <= bytes.length)
+        if (!isSmall || joined + take > scratch.length) return joined > 0 ? this.#join(joined) : this.#view(bytes, take)
+        for (const end = this.at + take; this.at < end; this.at++) scratch[joined++] = bytes[this.at]!
+        this.#taken(take)
       }
-      this.#byte(bytes[this.at++]!)
-      if ((this.#state as State) === 'done') return 'end'
+    } catch (malformed) {
+      // So is a byte that is malformed.
+      if (joined === 0) throw malformed
     }
-    return 'more'
+    return joined > 0 ? this.#join(joined) : 'more'
+  }
+
+  #taken(bytes: number): void {
+    this.#left -= bytes
+    if (this.#left === 0) this.#state = 'data-cr'
+  }
+
+  #view(bytes: Buffer, take: number): ChunkEvent {
+    this.piece = bytes.subarray(this.at, this.at + take)
+    this.at += take
+    this.#taken(take)
+    return 'body'
+  }
+
+  #join(length: number): ChunkEvent {
+    const joined = Buffer.allocUnsafeSlow(length)
+    scratch.copy(joined, 0, 0, length)
+    this.piece = joined
+    return 'body'
   }
 
   #byte(byte: number): void {
