@@ -30,6 +30,11 @@ export interface Http1Options {
   readonly ca?: string
   /** A file with such text; read once, at creation. */
   readonly caFile?: string
+  /**
+   * An upstream (`host:port`) sent bytes that no request asked for, and its idle connections, `closed` in number, were
+   * closed. Called at most once a minute for each origin.
+   */
+  unsolicited?(upstream: string, closed: number): void
 }
 
 const defaultIdlePerOriginMax = 256
@@ -138,6 +143,7 @@ class Http1Transport implements Transport {
       target: this.#target(origin),
       idleMax: this.#options.idlePerOriginMax ?? defaultIdlePerOriginMax,
       idleMs: this.#options.idleMs ?? defaultIdleMs,
+      unsolicited: closed => this.#options.unsolicited?.(`${origin.hostname}:${origin.port}`, closed),
     })
   }
 

@@ -38,6 +38,8 @@ export interface ConnectionOwner {
   closed(connection: Connection): void
   /** A kept-alive connection turned out to be closed: the exchange needs a new one. */
   retry(exchange: Exchange): void
+  /** The peer sent bytes that no request asked for; the connection that they came on is closed by itself. */
+  unsolicited(): void
 }
 
 /** Where connections of a pool lead, and through which proxy. One object per pool. */
@@ -174,10 +176,11 @@ export class Connection extends TimerEntry implements ExchangeConnection, TickTa
 
   onData(chunk: Buffer): void {
     const exchange = this.#exchange
+    if (this.#phase === 'connecting') return this.#fail(malformed('it spoke before it was asked'))
     // Bytes on an idle connection must not be taken for the next answer.
-    if (!exchange || this.#phase === 'connecting') return this.#unexpected(exchange)
+    if (!exchange) return this.#unsolicited()
     // Bytes before the request is sent are no answer to it: it goes to another connection.
-    if (this.#phase === 'queued') return this.onLost(undefined)
+    if (this.#phase === 'queued') return this.#unsolicited()
     this.#answerBegan = true
     try {
       this.#read(exchange, chunk)
@@ -276,7 +279,8 @@ export class Connection extends TimerEntry implements ExchangeConnection, TickTa
   #complete(exchange: Exchange): void {
     const head = this.#parser.head!
     const isLying = head.status === 204 && (head.chunked || head.contentLength > 0)
-    const isClean = this.#parser.leftover === 0 && this.#writer.done && !isLying
+    const hasLeftover = this.#parser.leftover > 0
+    const isClean = !hasLeftover && this.#writer.done && !isLying
     this.#exchange = undefined
     exchange.connection = undefined
     if (this.#readPaused) this.resume()
@@ -284,12 +288,14 @@ export class Connection extends TimerEntry implements ExchangeConnection, TickTa
       this.keepAliveMs = head.keepAliveMs
       this.#owner.released(this)
     } else this.close()
+    if (hasLeftover) this.#owner.unsolicited()
     exchange.completed()
   }
 
-  #unexpected(exchange: Exchange | undefined): void {
-    if (exchange) this.#fail(malformed('it spoke before it was asked'))
-    else this.close()
+  /** First the other idle connections are closed, so that the request is not sent again on one of them. */
+  #unsolicited(): void {
+    this.#owner.unsolicited()
+    this.onLost(undefined)
   }
 
   /** Who cannot be reached, before the connection is established. */

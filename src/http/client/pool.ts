@@ -9,10 +9,13 @@ interface PoolSettings {
   readonly target: ConnectionTarget
   readonly idleMax: number
   readonly idleMs: number
+  /** Bytes came that no request asked for, and `closed` idle connections were closed: told at most once a minute. */
+  unsolicited(closed: number): void
 }
 
 /** Connections are closed this long before the keep-alive timeout of the peer, so that no request crosses its close. */
 const keepAliveMarginMs = 1000
+const toldAgainMs = 60_000
 
 /** An exchange never waits for a connection: without an idle one it gets a new one, so busy ones have no limit here. */
 export class Pool implements ConnectionOwner {
@@ -21,6 +24,7 @@ export class Pool implements ConnectionOwner {
   readonly #idle: Connection[] = []
   #open = 0
   #closed = false
+  #toldMs = -Infinity
 
   constructor(settings: PoolSettings) {
     this.wheel = settings.wheel
@@ -48,7 +52,7 @@ export class Pool implements ConnectionOwner {
   /** Closes the idle connections; those in use are closed when they come back. */
   close(): void {
     this.#closed = true
-    for (const connection of this.#idle.splice(0)) connection.close()
+    this.#closeIdle()
   }
 
   released(connection: Connection): void {
@@ -67,6 +71,24 @@ export class Pool implements ConnectionOwner {
 
   retry(exchange: Exchange): void {
     this.#connect(exchange)
+  }
+
+  /**
+   * What one connection of an origin does may hold for all of them (a proxy in between that mixes answers up): none
+   * that is idle is trusted with another request.
+   */
+  unsolicited(): void {
+    const closed = this.#closeIdle()
+    const nowMs = this.wheel.nowMs()
+    if (nowMs - this.#toldMs < toldAgainMs) return
+    this.#toldMs = nowMs
+    this.#settings.unsolicited(closed)
+  }
+
+  #closeIdle(): number {
+    const idle = this.#idle.splice(0)
+    for (const connection of idle) connection.close()
+    return idle.length
   }
 
   #connect(exchange: Exchange): void {
