@@ -5,6 +5,7 @@ import type { Answer, AnswerSink, AnswerStream } from '../src/core/answer.ts'
 import { GatewayError } from '../src/core/errors.ts'
 import { readBody } from '../src/core/request.ts'
 import type { ServerRequest } from '../src/http/server/server-request.ts'
+import { BodyMemory } from '../src/http/server/body-memory.ts'
 import { ClientConnection } from '../src/http/server/connection.ts'
 import type { ConnectionOwner } from '../src/http/server/connection-owner.ts'
 import { listen } from '../src/http/server/server.ts'
@@ -73,7 +74,12 @@ export interface ServerRig {
   client(): RawClient
 }
 
-export function serverRig(handle: Handler = echo, options: Pick<ServerOptions, 'limit'> = {}): ServerRig {
+/** `authenticated`: what is said of every request; absent = true. */
+interface RigOptions extends Pick<ServerOptions, 'limit' | 'bodyMemoryBytesMax'> {
+  readonly authenticated?: (request: ServerRequest) => boolean
+}
+
+export function serverRig(handle: Handler = echo, options: RigOptions = {}): ServerRig {
   const clock = new ManualClock()
   const requests: ServerRequest[] = []
   const reports: unknown[] = []
@@ -84,11 +90,13 @@ export function serverRig(handle: Handler = echo, options: Pick<ServerOptions, '
     wheel: clock.wheel,
     handle(request) {
       requests.push(request)
+      request.authenticated = options.authenticated?.(request) ?? true
       return handle(request)
     },
     refuse,
     report: thrown => reports.push(thrown),
-    ...options,
+    ...(options.limit && { limit: options.limit }),
+    ...(options.bodyMemoryBytesMax && { bodyMemoryBytesMax: options.bodyMemoryBytesMax }),
   })
   const port = Number(new URL(server.url).port)
   const clients: RawClient[] = []
@@ -309,6 +317,7 @@ class FakeSocket {
 export class FakeConnection implements ConnectionOwner {
   readonly clock = new ManualClock()
   readonly wheel = this.clock.wheel
+  readonly bodies = new BodyMemory(() => Infinity)
   readonly socket = new FakeSocket()
   readonly requests: ServerRequest[] = []
   readonly failures: unknown[] = []
@@ -327,6 +336,7 @@ export class FakeConnection implements ConnectionOwner {
 
   handle(request: ServerRequest): Answer | Promise<Answer> {
     this.requests.push(request)
+    request.authenticated = true
     return this.#handle(request)
   }
 

@@ -96,6 +96,7 @@ export function assemble(assembling: Assembling) {
     tokenizer,
     timers,
     door,
+    bodyMemoryBytesMax: () => current.settings.bodyMemoryBytesMax,
     watchBatches: () =>
       watchBatches(services, {
         pollMs: current.settings.batchPollMs,

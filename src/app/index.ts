@@ -71,6 +71,7 @@ async function serveStore({ options, logger, source, lock, store, announce }: Se
     refuse: parts.door.refuse,
     report: thrown => logger.error('the front door failed', { error: stackOf(thrown) }),
     limit: limitOf(connectionsMax, parts.door, logger),
+    bodyMemoryBytesMax: parts.bodyMemoryBytesMax,
   })
   const facts = { url: server.url, models: countModels(source.current()), warnings: source.current().warnings }
   const firstMasterKey = await keepMasterKey(store, logger, made => announce({ ...facts, firstMasterKey: made })).catch(

@@ -155,8 +155,8 @@ export interface Call {
   taken: Taken | undefined
   /** Response headers that policies add (rate limits). */
   responseHeaders: Record<string, string>
-  /** Bytes of the process-wide budget for bodies that this call holds. */
-  reservedBytes: number
+  /** Frees the memory of a body that the call kept when it continued in the background. */
+  releaseBody: (() => void) | undefined
   /**
    * The request in hub types, with all changes so far: decoded once, on the first call of this method. Not before the
    * policy that checks the fields. Throws GatewayError for problems that only decoding finds.

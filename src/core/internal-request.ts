@@ -21,6 +21,7 @@ export function internalRequest(parts: RequestParts): IncomingRequest {
     params,
     query,
     headers,
+    authenticated: false,
     body: new BytesBody(bytes),
     clientAddress: client.clientAddress,
     get left() {
@@ -69,5 +70,9 @@ class BytesBody implements RequestBody {
     const bytes = this.#bytes
     this.#bytes = undefined
     return bytes
+  }
+
+  keep(): () => void {
+    return () => {}
   }
 }

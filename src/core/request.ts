@@ -27,7 +27,7 @@ export interface RequestHeaders {
 /** Receives a body: exactly one of the two is called, once. */
 export interface BodyReader {
   whole(bytes: Uint8Array): void
-  /** `too-large`, `client-closed`, `body-timeout`, or `invalid-request` when its framing is broken. */
+  /** `too-large`, `overloaded`, `client-closed`, `body-timeout`, or `invalid-request` when its framing is broken. */
   failed(error: GatewayError): void
 }
 
@@ -39,6 +39,8 @@ export interface RequestBody {
   read(bytesMax: number, reader: BodyReader): void
   /** The next piece at the pace of the caller, undefined at the end. Rejects as `BodyReader.failed` says. */
   next(): Promise<Uint8Array | undefined>
+  /** Its memory stays counted when the request is over, until the returned function is called. */
+  keep(): () => void
 }
 
 /** A request after routing. Paths are matched once, on one parsed form. */
@@ -63,9 +65,12 @@ export function clientRequestId(headers: RequestHeaders): string | undefined {
   return id !== null && requestIdForm.test(id) ? id : undefined
 }
 
-/** A request from the wire, before and while it is routed: the router sets `params` when it has found the endpoint. */
+/** A request from the wire, before and while it is routed. */
 export interface IncomingRequest extends HttpRequest {
+  /** Set when the endpoint is found. */
   params: Readonly<Record<string, string>>
+  /** Set when the request's key has proved valid. Other requests hold their connection only for moments. */
+  authenticated: boolean
 }
 
 /** The whole body as a promise, where an await per call does not matter. Rejects as `BodyReader.failed` says. */

@@ -69,7 +69,7 @@ function publicHead(method: string, methods: ReadonlyMap<string, Endpoint>): End
 }
 
 /** Asks the policies, then calls the endpoint. Synchronous unless a policy returns a promise. */
-function admit(parts: FrontDoorParts, endpoint: Endpoint, request: HttpRequest): Answer | Promise<Answer> {
+function admit(parts: FrontDoorParts, endpoint: Endpoint, request: IncomingRequest): Answer | Promise<Answer> {
   const open = endpoint.auth === 'none' && !(request.path === '/metrics' && parts.metricsRequireKey())
   const head = new AdmittedHead(request, endpoint.auth === 'admin' ? 'admin' : 'key')
   try {
@@ -83,14 +83,23 @@ function admit(parts: FrontDoorParts, endpoint: Endpoint, request: HttpRequest):
 class AdmittedHead implements RequestHead {
   readonly auth: RequestHead['auth']
   readonly headers: RequestHeaders
-  caller: Caller | undefined = undefined
   answerHeaders: Record<string, string> | undefined = undefined
-  readonly #request: HttpRequest
+  readonly #request: IncomingRequest
+  #caller: Caller | undefined = undefined
 
-  constructor(request: HttpRequest, auth: RequestHead['auth']) {
+  constructor(request: IncomingRequest, auth: RequestHead['auth']) {
     this.#request = request
     this.headers = request.headers
     this.auth = auth
+  }
+
+  get caller(): Caller | undefined {
+    return this.#caller
+  }
+
+  set caller(caller: Caller | undefined) {
+    this.#caller = caller
+    this.#request.authenticated = caller !== undefined
   }
 
   get query(): URLSearchParams {

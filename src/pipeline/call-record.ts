@@ -108,7 +108,7 @@ export class CallRecord implements Call {
   dropped = nothingDropped
   taken: Call['taken'] = undefined
   responseHeaders: Record<string, string> = {}
-  reservedBytes = 0
+  releaseBody: Call['releaseBody'] = undefined
   edits = noEdits
   readonly #parts: CallParts
   #input: CallInput | undefined = undefined

@@ -188,9 +188,10 @@ class Serving implements BodyReader, AdmissionReceiver, ReplyReceiver {
   /** The call continues without its first client. */
   #continueFor(client: Client): Promise<Answer> {
     return new Promise(resolve => {
-      const { parts, control } = this.#at
+      const { parts, control, request } = this.#at
       // The client left before it could be told of the response: the call is settled.
       if (control.settled) throw clientClosed()
+      control.call.releaseBody = request.body.keep()
       this.#resolve = resolve
       control.continueFor(client)
       if (!control.left) parts.router.run(control, this)

@@ -21,6 +21,7 @@ export interface SettleParts extends CallParts, RespondParts {
 export function settler(parts: SettleParts): Settle {
   return (call, outcome, status, error) => {
     call.upload?.close()
+    call.releaseBody?.()
     completeRequest(call)
     call.countedTokens = countedTokens(call)
     // An answer without an upstream costs nothing, with or without a price.

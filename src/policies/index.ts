@@ -4,7 +4,6 @@ import type { Limiter } from '../core/limits.ts'
 import type { AuthFailure, Policy, RequestPolicy } from '../core/policy.ts'
 import type { CurrentConfiguration, KeyDirectory } from '../core/ports.ts'
 import type { Clock } from '../lib/clock.ts'
-import { bodyBudget } from './body-budget.ts'
 import { checkFields, prepareCall } from './check-fields.ts'
 import { countTokens } from './count-tokens.ts'
 import { fallbacks } from './fallbacks.ts'
@@ -37,12 +36,11 @@ export interface AdmissionParts {
 
 /**
  * Admission, top to bottom: every request with a key passes the first group, every call the others. Beside these only
- * the reading of the body (size, framing, encoding, JSON) refuses a request before it is routed. `settled` is called
- * from the bottom to the top: the ledger has its record before the log and the metrics.
+ * the reading of the body (size, memory, framing, encoding, JSON) refuses a request before it is routed. `settled` is
+ * called from the bottom to the top: the ledger has its record before the log and the metrics.
  */
 export function createAdmission(parts: AdmissionParts): readonly (RequestPolicy | Policy)[] {
   const limits = rateLimit(parts.limiter)
-  const bodyBytes = bodyBudget()
   return [
     // Every request with a key, once its head is read.
     identify(parts),
@@ -51,10 +49,8 @@ export function createAdmission(parts: AdmissionParts): readonly (RequestPolicy 
 
     // Every call, before its body is read: a refusal here costs no memory.
     limits.onHead,
-    bodyBytes.onHead,
 
     // Once the body is read: its fields, the model, the deployments that may serve it.
-    bodyBytes.onBody,
     checkFields(),
     prepareCall(),
     modelAccess(),

@@ -8,7 +8,7 @@ const gauges = {
   upstreamConnections: () => ({ busy: 2, idle: 3 }),
   ledger: { healthy: true, waitingBytes: () => 4096, lostRecords: () => 12 },
   droppedLogLines: () => 7,
-  clientConnections: () => ({ busy: 5, idle: 6, max: 384, closedIdle: 8, turnedAway: 9 }),
+  clientConnections: () => ({ busy: 5, idle: 6, max: 384, evicted: 8, turnedAway: 9 }),
   databaseReachable: () => false,
   deploymentsInCooldown: () => [inCooldown('a'), inCooldown('b')],
 }
@@ -63,7 +63,7 @@ test('counts, histograms and money add up', () => {
   expect(value(text, 'modelgate_client_connections{state="busy"}')).toBe(5)
   expect(value(text, 'modelgate_client_connections{state="idle"}')).toBe(6)
   expect(value(text, 'modelgate_client_connections_max')).toBe(384)
-  expect(value(text, 'modelgate_client_connections_closed_idle_total')).toBe(8)
+  expect(value(text, 'modelgate_client_connections_evicted_total')).toBe(8)
   expect(value(text, 'modelgate_client_connections_turned_away_total')).toBe(9)
   expect(value(text, 'modelgate_log_lines_dropped_total')).toBe(7)
   expect(value(text, 'modelgate_ledger_waiting_bytes')).toBe(4096)

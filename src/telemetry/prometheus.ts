@@ -25,8 +25,8 @@ const overheadBounds = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.0
 /** Values read at each scrape. */
 interface Gauges {
   upstreamConnections(): { busy: number; idle: number }
-  /** `max`: Infinity = no limit. `closedIdle` and `turnedAway` count since the start. */
-  clientConnections(): { busy: number; idle: number; max: number; closedIdle: number; turnedAway: number }
+  /** `max`: Infinity = no limit. `evicted` and `turnedAway` count since the start. */
+  clientConnections(): { busy: number; idle: number; max: number; evicted: number; turnedAway: number }
   /** `lostRecords` counts since the start. */
   readonly ledger: { readonly healthy: boolean; waitingBytes(): number; lostRecords(): number }
   databaseReachable(): boolean
@@ -285,16 +285,19 @@ function exposeProcess(out: Exposition, gauges: Gauges): void {
 
 function exposeClients(
   out: Exposition,
-  { busy, idle, max, closedIdle, turnedAway }: ReturnType<Gauges['clientConnections']>,
+  { busy, idle, max, evicted, turnedAway }: ReturnType<Gauges['clientConnections']>,
 ): void {
   const connections = gauge('modelgate_client_connections', 'Open sockets of clients.')
   out.value(connections, { state: 'busy' }, busy)
   out.value(connections, { state: 'idle' }, idle)
   out.value(gauge('modelgate_client_connections_max', 'The limit of open sockets of clients.'), {}, max)
   out.value(
-    counter('modelgate_client_connections_closed_idle_total', 'Idle sockets closed because the limit was reached.'),
+    counter(
+      'modelgate_client_connections_evicted_total',
+      'Sockets closed to free their places: idle, refused, stalled.',
+    ),
     {},
-    closedIdle,
+    evicted,
   )
   out.value(
     counter('modelgate_client_connections_turned_away_total', 'New sockets refused because the limit was reached.'),

@@ -270,7 +270,9 @@ const generalSettings = z.strictObject({
     .min(1)
     .max(1_048_576)
     .optional()
-    .describe('Of the bodies of all calls under way together; further calls are refused with 503. 512 when left out.'),
+    .describe(
+      'Of the bodies of all requests under way together; further ones are refused with 503. 512 when left out.',
+    ),
   batch_poll_seconds: z
     .number()
     .min(1)

@@ -24,6 +24,11 @@ export class BodyFraming {
     return this.#left
   }
 
+  /** No more than `bytes` of the body are still to come, as its length says. */
+  endsWithin(bytes: number): boolean {
+    return this.#left >= 0 && this.#left <= bytes
+  }
+
   /** Gives `receiver` the bytes of the body; returns those behind it. Throws RefusedRequest. */
   take(bytes: Buffer, receiver: BodyReceiver): Buffer {
     if (this.#left < 0) return this.#takeChunks(bytes, this.#chunks!, receiver)

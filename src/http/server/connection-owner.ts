@@ -4,6 +4,7 @@ import type { GatewayError } from '../../core/errors.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { TickTask } from '../../lib/end-of-tick.ts'
 import type { TimerWheel } from '../../lib/timer-wheel.ts'
+import type { BodyMemory } from './body-memory.ts'
 import type { RefusedRequest } from './request-head.ts'
 import type { ServerRequest } from './server-request.ts'
 
@@ -11,8 +12,14 @@ import type { ServerRequest } from './server-request.ts'
 export interface OwnedConnection extends TickTask {
   /** It waits for its flush at the end of this tick. Set by the server. */
   queued: boolean
-  /** `Clock.monotonicMs` since which it is idle between two requests; Infinity = in use, or closed. */
-  readonly idleSinceMs: number
+  /** Between two requests, or before the end of a head. */
+  readonly idle: boolean
+  /** `Clock.monotonicMs` from which on it may be closed to free its slot; Infinity = not in its present phase. */
+  readonly evictableFromMs: number
+  /** Lower ranks are evicted first: 0 = the last request had no valid key, 1 = nothing is lost, 2 = a call is cut. */
+  readonly evictionRank: number
+  /** Closes it to free its slot: an idle one in order, others at once. */
+  evict(): void
   /** Closes it at once if it is idle, otherwise behind the present answer. */
   endWhenIdle(): void
   /** Aborts the present request with `error`, so that its handler can still answer with it. */
@@ -25,6 +32,7 @@ export interface OwnedConnection extends TickTask {
 export interface ConnectionOwner {
   readonly wheel: TimerWheel
   readonly clock: Clock
+  readonly bodies: BodyMemory
   /** The server drains: connections close behind their present answer. */
   readonly stopping: boolean
   /** Never throws and never rejects. */

@@ -1,9 +1,7 @@
-/** Limits the number of open connections; when all slots are taken, the one that was idle longest is evicted. */
+/** Limits the number of open connections: when all slots are taken, one that does not need its slot is evicted. */
 import type { OwnedConnection } from './connection-owner.ts'
 
-/** Idle for less than this, a connection is not evicted: its client is new, or its next request is on the way. */
-const idleEvictionMinMs = 1000
-/** All connections are scanned for idle ones at most this often. */
+/** All connections are scanned for evictable ones at most this often. */
 const scanIntervalMs = 100
 /** Candidates for eviction that one scan remembers. */
 const candidatesMax = 1000
@@ -13,7 +11,7 @@ export class ConnectionSlots {
   /** Maintained by the server. */
   readonly connections = new Set<OwnedConnection>()
   readonly #max: number
-  /** Found idle by the last scan; the least recently used is the last element. */
+  /** Found evictable by the last scan; the first to go is the last element. */
   #candidates: OwnedConnection[] = []
   #scannedMs = -Infinity
   #evicted = 0
@@ -23,47 +21,41 @@ export class ConnectionSlots {
   }
 
   /** Connections that were closed to free their slots. */
-  get closedIdle(): number {
+  get evicted(): number {
     return this.#evicted
   }
 
   get idle(): number {
     let idle = 0
-    for (const connection of this.connections) if (connection.idleSinceMs < Infinity) idle++
+    for (const connection of this.connections) if (connection.idle) idle++
     return idle
   }
 
-  /** Whether there is a slot for one more connection; evicts an idle one where that is needed. */
+  /** Whether there is a slot for one more connection; evicts another one where that is needed and possible. */
   reserve(nowMs: number): boolean {
     if (this.connections.size < this.#max) return true
-    const idle = this.#leastRecentlyUsed(nowMs)
-    if (!idle) return false
+    const found = this.#takeCandidate() ?? this.#scan(nowMs)
+    if (!found) return false
     this.#evicted++
-    idle.endWhenIdle()
+    found.evict()
     return true
-  }
-
-  #leastRecentlyUsed(nowMs: number): OwnedConnection | undefined {
-    const found = this.#takeCandidate()
-    if (found || nowMs - this.#scannedMs < scanIntervalMs) return found
-    this.#scan(nowMs)
-    return this.#takeCandidate()
   }
 
   /** Passes over those that were used since the scan. */
   #takeCandidate(): OwnedConnection | undefined {
     for (;;) {
       const connection = this.#candidates.pop()
-      if (!connection || connection.idleSinceMs <= this.#scannedMs - idleEvictionMinMs) return connection
+      if (!connection || connection.evictableFromMs <= this.#scannedMs) return connection
     }
   }
 
-  #scan(nowMs: number): void {
+  #scan(nowMs: number): OwnedConnection | undefined {
+    if (nowMs - this.#scannedMs < scanIntervalMs) return undefined
     this.#scannedMs = nowMs
-    const idle: OwnedConnection[] = []
-    for (const connection of this.connections)
-      if (connection.idleSinceMs <= nowMs - idleEvictionMinMs) idle.push(connection)
-    idle.sort((one, other) => one.idleSinceMs - other.idleSinceMs)
-    this.#candidates = idle.slice(0, candidatesMax).reverse()
+    const found: OwnedConnection[] = []
+    for (const connection of this.connections) if (connection.evictableFromMs <= nowMs) found.push(connection)
+    found.sort((one, other) => one.evictionRank - other.evictionRank || one.evictableFromMs - other.evictableFromMs)
+    this.#candidates = found.slice(0, candidatesMax).reverse()
+    return this.#takeCandidate()
   }
 }

@@ -3,7 +3,6 @@ import type { Socket } from 'bun'
 import { isAnswerStream } from '../../core/answer.ts'
 import type { Answer, AnswerStream } from '../../core/answer.ts'
 import { GatewayError } from '../../core/errors.ts'
-import { TimerEntry } from '../../lib/timer-wheel.ts'
 import { BodyFraming } from './body-framing.ts'
 import type { BodyReceiver } from './body-framing.ts'
 import { BodyRate } from './body-rate.ts'
@@ -11,15 +10,19 @@ import { cancelBody, ReadableStreamSource, StreamSink } from './body-streams.ts'
 import type { StreamConnection } from './body-streams.ts'
 import {
   discardedBytesMax,
+  evictableAfterMs,
   keepAliveTimeoutMs,
   lingerMs,
   pipelinedBytesMax,
   sendHighWaterBytes,
+  stalledEvictableAfterMs,
   stallTimeoutMs,
+  unauthenticatedBytesMax,
 } from './client-limits.ts'
+import { ClientSocket } from './client-socket.ts'
 import type { ConnectionOwner, OwnedConnection } from './connection-owner.ts'
 import { HeadReader } from './head-reader.ts'
-import { IncomingBody } from './incoming-body.ts'
+import { answeredEarly, clientLeft, IncomingBody } from './incoming-body.ts'
 import type { BodySource } from './incoming-body.ts'
 import { noBytes, ReceiveBuffer } from './receive-buffer.ts'
 import { RefusedRequest } from './request-head.ts'
@@ -34,19 +37,15 @@ import { ServerRequest } from './server-request.ts'
  */
 type Phase = 'head' | 'request' | 'discard' | 'closing' | 'closed'
 
-const clientLeft = (): GatewayError => new GatewayError('client-closed', 'the client left while sending its body')
-const answeredEarly = (): GatewayError =>
-  new GatewayError('client-closed', 'the request is answered: the rest of its body is not read')
-
 /** Belongs to one `ConnectionOwner`. `close` and `lost` may be called at any time and more than once. */
-export class ClientConnection extends TimerEntry implements OwnedConnection, BodySource, StreamConnection {
+export class ClientConnection
+  extends ClientSocket<ClientConnection>
+  implements OwnedConnection, BodySource, StreamConnection
+{
   queued = false
-  readonly #owner: ConnectionOwner
-  readonly #socket: Socket<ClientConnection>
   readonly #sendQueue = new SendQueue()
   readonly #receiveBuffer = new ReceiveBuffer()
   readonly #heads = new HeadReader()
-  #address: string | undefined
   #phase: Phase = 'head'
   #request: ServerRequest | undefined
   readonly #framing = new BodyFraming()
@@ -58,11 +57,12 @@ export class ClientConnection extends TimerEntry implements OwnedConnection, Bod
   #closeAfterAnswer = false
   /** The body of the present answer, while it is streamed. */
   #stream: AnswerStream | undefined
-  #readPaused = false
   /** Bytes in the receive buffer wait until the client has taken the answers before them. */
   #pipeliningPaused = false
-  /** `Clock.monotonicMs` when it became idle the last time. */
-  #idleSinceMs: number
+  /** `Clock.monotonicMs` since which it is idle, owes a body, does not read, closes, or has its key looked up. */
+  #sinceMs: number
+  /** The request that is answered, or was answered last, had a valid key. */
+  #authenticated = false
   /** `100 Continue` is sent. */
   #continued = false
   /** The rest of the present body cannot be framed, or is not waited for. */
@@ -75,19 +75,26 @@ export class ClientConnection extends TimerEntry implements OwnedConnection, Bod
   #halfClosed = false
 
   constructor(owner: ConnectionOwner, socket: Socket<ClientConnection>) {
-    super()
-    this.#owner = owner
-    this.#socket = socket
-    this.#idleSinceMs = this.#setDeadline(stallTimeoutMs)
+    super(owner, socket)
+    this.#sinceMs = this.setDeadline(stallTimeoutMs)
   }
 
-  get address(): string {
-    return (this.#address ??= this.#socket.remoteAddress ?? '')
+  get idle(): boolean {
+    return this.#phase === 'head' && !this.queued && this.#sendQueue.size === 0
   }
 
-  get idleSinceMs(): number {
-    const isUsed = this.#phase !== 'head' || this.queued || this.#sendQueue.size > 0
-    return isUsed ? Infinity : this.#idleSinceMs
+  get evictableFromMs(): number {
+    if (this.queued || this.#phase === 'closed') return Infinity
+    const request = this.#phase === 'request' ? this.#request : undefined
+    const isStalled = this.#sendQueue.size > 0
+    if (isStalled && this.#authenticated) return this.#sinceMs + stalledEvictableAfterMs
+    if (isStalled || !request?.authenticated) return this.#sinceMs + evictableAfterMs
+    return request.body.awaited ? this.#rate.sinceMs + stalledEvictableAfterMs : Infinity
+  }
+
+  get evictionRank(): number {
+    if (this.#phase === 'request') return this.#request!.authenticated ? 2 : 0
+    return !this.#authenticated ? 0 : this.#sendQueue.size > 0 ? 2 : 1
   }
 
   // ---- what the socket calls
@@ -117,22 +124,22 @@ export class ClientConnection extends TimerEntry implements OwnedConnection, Bod
   lost(): void {
     if (this.#phase === 'closed') return
     this.#phase = 'closed'
-    this.#owner.wheel.cancel(this)
+    this.owner.wheel.cancel(this)
     this.#sendQueue.clear()
     this.#receiveBuffer.clear()
     const request = this.#request
     const stream = this.#stream
     this.#request = undefined
     this.#stream = undefined
-    this.#owner.closed(this)
-    if (request) this.#guard(() => request.abort(clientLeft()))
-    if (stream) this.#guard(() => stream.cancel())
+    this.owner.closed(this)
+    if (request) this.guard(() => request.abort(clientLeft()))
+    if (stream) this.guard(() => stream.cancel())
   }
 
   /** Sends what is queued; also called when the socket drains. */
   flush(): void {
     if (this.#phase === 'closed') return
-    const state = this.#sendQueue.flush(this.#socket)
+    const state = this.#sendQueue.flush(this.socket)
     if (state === 'closed') return this.close()
     if (state === 'waiting') return this.#awaitClient()
     this.#sendStalled = false
@@ -148,7 +155,7 @@ export class ClientConnection extends TimerEntry implements OwnedConnection, Bod
     try {
       this.flush()
     } catch (thrown) {
-      this.#owner.failed(this, thrown)
+      this.failed(thrown)
     }
   }
 
@@ -161,17 +168,22 @@ export class ClientConnection extends TimerEntry implements OwnedConnection, Bod
 
   interrupt(error: GatewayError): void {
     this.#closeAfterAnswer = true
-    if (this.#phase === 'request') this.#guard(() => this.#request!.interrupt(error))
+    if (this.#phase === 'request') this.guard(() => this.#request!.interrupt(error))
+  }
+
+  evict(): void {
+    if (this.idle) this.#closeInOrder()
+    else this.close()
   }
 
   close(): void {
     if (this.#phase === 'closed') return
-    this.#socket.terminate()
+    this.socket.terminate()
     this.lost()
   }
 
   override expired(): void {
-    this.#guard(() => this.#timedOut())
+    this.guard(() => this.#timedOut())
   }
 
   // ---- what the body calls
@@ -181,22 +193,10 @@ export class ClientConnection extends TimerEntry implements OwnedConnection, Bod
     if (this.#request!.headers.expectsContinue && !this.#continued && !this.#stream) {
       this.#continued = true
       this.#sendQueue.add('HTTP/1.1 100 Continue\r\n\r\n')
-      this.#owner.flushSoon(this)
+      this.owner.flushSoon(this)
     }
-    this.#rate.waitStarted(this.#owner.wheel.nowMs())
+    this.#rate.waitStarted(this.owner.wheel.nowMs())
     this.#watchBodyRate()
-  }
-
-  pause(): void {
-    if (this.#readPaused || this.#phase === 'closed') return
-    this.#readPaused = true
-    this.#socket.pause()
-  }
-
-  resume(): void {
-    if (!this.#readPaused || this.#phase === 'closed') return
-    this.#readPaused = false
-    this.#socket.resume()
   }
 
   // ---- reading
@@ -213,7 +213,7 @@ export class ClientConnection extends TimerEntry implements OwnedConnection, Bod
         if (this.#request!.body.ended) return this.#bufferPipelined(rest)
         rest = this.#takeBody(rest)
       } else if (this.#phase === 'discard') rest = this.#discard(rest)
-      else return
+      else return this.#ignore(rest.length)
     }
   }
 
@@ -223,28 +223,30 @@ export class ClientConnection extends TimerEntry implements OwnedConnection, Bod
     const head = this.#heads.read(bytes)
     const rest = this.#heads.takeRest()
     if (head) return this.#begin(head, rest)
-    if (!wasPartial && rest.length > 0) this.#setDeadline(stallTimeoutMs)
+    if (!wasPartial && rest.length > 0) this.setDeadline(stallTimeoutMs)
     this.#receiveBuffer.keep(rest)
     return noBytes
   }
 
   /** Body bytes that came with the head are taken first: most requests are complete when they are handed over. */
   #begin(head: RequestHead, bytes: Buffer): Buffer {
-    const request = new ServerRequest(this, head, new IncomingBody(this, this.#framing.begin(head)))
+    const request = new ServerRequest(this, head, new IncomingBody(this, this.#framing.begin(head), this.owner.bodies))
     this.#request = request
     this.#phase = 'request'
     this.#continued = false
+    this.#discardedBytes = 0
     this.#rate.reset()
-    this.#closeAfterAnswer = !head.keepAlive || this.#owner.stopping
+    this.#closeAfterAnswer = !head.keepAlive || this.owner.stopping
     const rest = bytes.length > 0 && !request.body.ended ? this.#takeFirst(bytes) : bytes
-    const answer = this.#owner.handle(request)
+    const answer = this.owner.handle(request)
+    if (!request.authenticated) this.#sinceMs = this.owner.wheel.nowMs()
     if (answer instanceof Promise) this.#answerLater(request, answer)
     else this.#answer(request, answer)
     return rest
   }
 
   #answerLater(request: ServerRequest, answer: Promise<Answer>): void {
-    const failed = (thrown: unknown): void => this.#owner.failed(this, thrown)
+    const failed = (thrown: unknown): void => this.failed(thrown)
     answer.then(made => {
       try {
         this.#answer(request, made)
@@ -269,7 +271,7 @@ export class ClientConnection extends TimerEntry implements OwnedConnection, Bod
     const { body } = this.#request!
     this.#rate.received(bytes.length)
     if (body.awaited) {
-      this.#rate.waited(this.#owner.wheel.nowMs())
+      this.#rate.waited(this.owner.wheel.nowMs())
       this.#watchBodyRate()
     }
     return this.#framing.take(bytes, body)
@@ -282,6 +284,12 @@ export class ClientConnection extends TimerEntry implements OwnedConnection, Bod
       return noBytes
     }
     return this.#framing.take(bytes, this.#discarder)
+  }
+
+  /** The connection closes: so much is read that the client is not reset before it has read its answer. */
+  #ignore(bytes: number): void {
+    this.#discardedBytes += bytes
+    if (this.#discardedBytes > unauthenticatedBytesMax) this.pause()
   }
 
   /** Pipelined bytes wait for the answer to the present request. */
@@ -299,7 +307,7 @@ export class ClientConnection extends TimerEntry implements OwnedConnection, Bod
 
   /** Takes the bytes of the receive buffer as if they came now. */
   #takeBuffered(): void {
-    this.#guard(() => this.data(noBytes))
+    this.guard(() => this.data(noBytes))
   }
 
   // ---- answering
@@ -312,26 +320,20 @@ export class ClientConnection extends TimerEntry implements OwnedConnection, Bod
       body instanceof ReadableStream ? new ReadableStreamSource(body) : isAnswerStream(body) ? body : undefined
     const framing = framingOf(body, status, head)
     if (framing === 'until-close') this.#closeAfterAnswer = true
-    if (!request.body.ended && head.expectsContinue && !this.#continued) this.#closeAfterAnswer = true
+    this.#authenticated = request.authenticated
+    if (!request.body.ended && !this.#waitsForRest(request)) this.#closeAfterAnswer = true
     const connection = this.#closeAfterAnswer ? 'close' : head.isHttp10 ? 'keep-alive' : ''
-    // Set before it is piped: when the head cannot be made, the stream ends with the connection.
+    // Before the head: when it cannot be made, the stream ends with the connection.
     this.#stream = stream
-    const responseHead = new ResponseHead({
-      status,
-      headers,
-      framing,
-      connection,
-      epochMs: this.#owner.clock.epochMs(),
-    })
+    const epochMs = this.owner.clock.epochMs()
+    this.#sendQueue.add(new ResponseHead({ status, headers, framing, connection, epochMs }))
     const sendsBody = head.method !== 'HEAD' && framing !== 'none'
     if (stream && sendsBody) {
-      this.#sendQueue.add(responseHead)
       stream.pipe(new StreamSink(this, request, framing === 'chunked'))
-      return this.#owner.flushSoon(this)
+      return this.owner.flushSoon(this)
     }
     this.#stream = undefined
     stream?.cancel()
-    this.#sendQueue.add(responseHead)
     if (sendsBody && (typeof body === 'string' || body instanceof Uint8Array)) this.#sendQueue.add(body)
     this.#answered()
   }
@@ -341,7 +343,7 @@ export class ClientConnection extends TimerEntry implements OwnedConnection, Bod
   streamed(request: ServerRequest, piece: Uint8Array | string): void {
     if (this.#request !== request || !this.#stream) return
     this.#sendQueue.add(piece)
-    this.#owner.flushSoon(this)
+    this.owner.flushSoon(this)
   }
 
   streamEnded(request: ServerRequest, isComplete: boolean): void {
@@ -362,18 +364,26 @@ export class ClientConnection extends TimerEntry implements OwnedConnection, Bod
 
   /** The whole answer is in the send queue. */
   #answered(): void {
-    const { headers: head, body } = this.#request!
-    this.#request!.complete()
-    if (body.ended) return this.#next()
-    body.fail(answeredEarly())
-    // A client that waits for `100 Continue` may never send its body; HTTP/1.0 may need the close to see the end.
-    const isNotWaitedFor = head.isHttp10 || (head.expectsContinue && !this.#continued)
-    if (this.#bodyBroken || (this.#closeAfterAnswer && isNotWaitedFor)) return this.#next()
+    const request = this.#request!
+    request.complete()
+    if (request.body.ended) return this.#next()
+    request.body.fail(answeredEarly())
+    // HTTP/1.0 may need the close to see the end.
+    const isLast = this.#closeAfterAnswer && (request.headers.isHttp10 || !this.#waitsForRest(request))
+    if (this.#bodyBroken || isLast) return this.#next()
     this.#phase = 'discard'
-    this.#discardedBytes = 0
     this.resume()
-    this.#setDeadline(stallTimeoutMs)
-    this.#owner.flushSoon(this)
+    this.#sinceMs = this.setDeadline(this.#authenticated ? stallTimeoutMs : lingerMs)
+    this.owner.flushSoon(this)
+  }
+
+  /**
+   * Whether the rest of the answered request's body is read. Not that of a client that waits for `100 Continue`, which
+   * may never send it, nor much of one without a valid key.
+   */
+  #waitsForRest({ headers, authenticated }: ServerRequest): boolean {
+    if (headers.expectsContinue && !this.#continued) return false
+    return authenticated || (!this.#closeAfterAnswer && this.#framing.endsWithin(unauthenticatedBytesMax))
   }
 
   /** The request is over: the next one is read, or the connection closes. */
@@ -381,7 +391,7 @@ export class ClientConnection extends TimerEntry implements OwnedConnection, Bod
     this.#request = undefined
     this.#phase = this.#closeAfterAnswer ? 'closing' : 'head'
     this.resume()
-    this.#owner.flushSoon(this)
+    this.owner.flushSoon(this)
     if (this.#receiveBuffer.length === 0) return
     if (this.#closeAfterAnswer) this.#receiveBuffer.clear()
     else queueMicrotask(() => this.#takeBuffered())
@@ -399,13 +409,12 @@ export class ClientConnection extends TimerEntry implements OwnedConnection, Bod
   #refuse(refusal: RefusedRequest): void {
     this.#phase = 'closing'
     this.#receiveBuffer.clear()
-    const { status, headers, body } = this.#owner.refuse(refusal)
+    const { status, headers, body } = this.owner.refuse(refusal)
     const text = String(body)
-    const framing = Buffer.byteLength(text)
-    const epochMs = this.#owner.clock.epochMs()
+    const [framing, epochMs] = [Buffer.byteLength(text), this.owner.clock.epochMs()]
     this.#sendQueue.add(new ResponseHead({ status, headers, framing, connection: 'close', epochMs }))
     this.#sendQueue.add(text)
-    this.#owner.flushSoon(this)
+    this.owner.flushSoon(this)
   }
 
   // ---- deadlines and closing
@@ -415,8 +424,7 @@ export class ClientConnection extends TimerEntry implements OwnedConnection, Bod
     if (this.#phase === 'request') return this.#checkBodyRate()
     if (this.#phase === 'head') {
       if (!this.#heads.hasPartialHead) return this.#closeInOrder()
-      const seconds = stallTimeoutMs / 1000
-      return this.#refuse(new RefusedRequest(408, `the head of the request did not end within ${seconds} s`))
+      return this.#refuse(new RefusedRequest(408, `the head did not end within ${stallTimeoutMs / 1000} s`))
     }
     this.close()
   }
@@ -428,36 +436,40 @@ export class ClientConnection extends TimerEntry implements OwnedConnection, Bod
   #retryFlush(): void {
     this.flush()
     if (this.#phase === 'closed') return
-    if (!this.#sendQueue.madeProgress) this.close()
-    else if (this.#sendQueue.size === 0) this.#setDeadline(keepAliveTimeoutMs)
+    const isLeft = this.#sendQueue.size > 0
+    if (!this.#sendQueue.madeProgress || (isLeft && !this.#authenticated)) this.close()
+    else if (!isLeft) this.setDeadline(keepAliveTimeoutMs)
   }
 
   /** While the client has to take bytes first, the deadline is that of its reading. */
   #watchBodyRate(): void {
-    if (!this.#sendStalled) this.#owner.wheel.touch(this, this.#rate.deadlineMs)
+    if (!this.#sendStalled) this.owner.wheel.touch(this, this.#rate.deadlineMs)
   }
 
   #checkBodyRate(): void {
     const { body } = this.#request!
     // The gateway itself is at work, which has no limit here.
-    if (!body.awaited) return void this.#setDeadline(keepAliveTimeoutMs)
-    if (this.#rate.deadlineMs > this.#owner.wheel.nowMs()) return this.#watchBodyRate()
-    this.#setDeadline(keepAliveTimeoutMs)
+    if (!body.awaited) return void this.setDeadline(keepAliveTimeoutMs)
+    if (this.#rate.deadlineMs > this.owner.wheel.nowMs()) return this.#watchBodyRate()
+    this.setDeadline(keepAliveTimeoutMs)
     this.#closeAfterAnswer = true
     this.#bodyBroken = true
     body.fail(new GatewayError('body-timeout', this.#rate.problem))
   }
 
-  /** Only bytes that the client takes move the deadline: more bytes in the queue are no sign of life. */
+  /**
+   * Only bytes that the client takes move the deadline: more bytes in the queue are no sign of life. Where no key was
+   * needed, nothing moves it.
+   */
   #awaitClient(): void {
-    if (this.#sendStalled && !this.#sendQueue.madeProgress) return
+    if (this.#sendStalled && !(this.#sendQueue.madeProgress && this.#authenticated)) return
     this.#sendStalled = true
-    this.#setDeadline(stallTimeoutMs)
+    this.#sinceMs = this.setDeadline(stallTimeoutMs)
   }
 
   /** All answers are sent: pipelined requests go on, or the connection waits for the next one. */
   #becomeIdle(): void {
-    if (!this.#heads.hasPartialHead) this.#idleSinceMs = this.#setDeadline(keepAliveTimeoutMs)
+    if (!this.#heads.hasPartialHead) this.#sinceMs = this.setDeadline(keepAliveTimeoutMs)
     if (!this.#pipeliningPaused) return
     this.#pipeliningPaused = false
     this.resume()
@@ -468,30 +480,21 @@ export class ClientConnection extends TimerEntry implements OwnedConnection, Bod
   #closeLingering(): void {
     if (this.#resetOnClose) return this.close()
     if (this.#halfClosed) return this.#closeInOrder()
-    this.#owner.wheel.touch(this, this.#owner.wheel.nowMs() + lingerMs)
-    this.#socket.shutdown()
+    this.#sinceMs = this.setDeadline(lingerMs)
+    this.socket.shutdown()
   }
 
   /** For a connection on which nothing is under way. */
   #closeInOrder(): void {
-    this.#socket.end()
+    this.socket.end()
     this.lost()
   }
 
-  /** Counts from now; returns now (`Clock.monotonicMs`). */
-  #setDeadline(ms: number): number {
-    const { wheel } = this.#owner
-    const nowMs = wheel.nowMs()
-    wheel.touch(this, nowMs + ms)
-    return nowMs
+  protected get isClosed(): boolean {
+    return this.#phase === 'closed'
   }
 
-  /** For work without a caller that could handle its error. */
-  #guard(work: () => void): void {
-    try {
-      work()
-    } catch (thrown) {
-      this.#owner.failed(this, thrown)
-    }
+  protected failed(thrown: unknown): void {
+    this.owner.failed(this, thrown)
   }
 }

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { GatewayError } from '../../core/errors.ts'
 import { readBody } from '../../core/request.ts'
+import { BodyMemory } from './body-memory.ts'
 import { IncomingBody } from './incoming-body.ts'
 
 class Source {
@@ -20,7 +21,7 @@ class Source {
 
 function bench(length = -1): { source: Source; body: IncomingBody } {
   const source = new Source()
-  return { source, body: new IncomingBody(source, length) }
+  return { source, body: new IncomingBody(source, length, new BodyMemory(() => Infinity)) }
 }
 
 const bytes = (text: string): Buffer => Buffer.from(text, 'latin1')

@@ -1,7 +1,8 @@
 /** The body of a request while it arrives: buffered up to a limit until it is read, then at the pace of its reader. */
-import type { GatewayError } from '../../core/errors.ts'
+import { GatewayError } from '../../core/errors.ts'
 import { bodyTooLarge } from '../../core/request.ts'
 import type { BodyReader, RequestBody } from '../../core/request.ts'
+import type { BodyMemory } from './body-memory.ts'
 
 /** The connection, as the body sees it: flow control. */
 export interface BodySource {
@@ -11,8 +12,16 @@ export interface BodySource {
   resume(): void
 }
 
+/** What ends the body of a client that has gone. */
+export const clientLeft = (): GatewayError =>
+  new GatewayError('client-closed', 'the client left while sending its body')
+
+/** What ends a body that its handler has not read to its end. */
+export const answeredEarly = (): GatewayError =>
+  new GatewayError('client-closed', 'the request is answered: the rest of its body is not read')
+
 /** High-water mark of the buffer before the body is read, and for a slow reader. */
-const highWaterBytes = 256 * 1024
+export const highWaterBytes = 256 * 1024
 /** Up to here a body stays in the pieces that it came in. */
 const piecesBytesMax = 1024 * 1024
 /** A view costs about 100 bytes: of many pieces, those below `smallBytes` are copied into shared blocks. */
@@ -25,15 +34,25 @@ interface Waiter {
   reject(error: GatewayError): void
 }
 
-/** Read by `read` or by `next`, not both. Pieces that were handed out belong to the reader. */
+/**
+ * Read by `read` or by `next`, not both. Pieces that were handed out belong to the reader. From the first read on its
+ * memory is counted: what is announced at once, else as it arrives; until the request and all that keep it are over.
+ */
 export class IncomingBody implements RequestBody {
   readonly announcedBytes: number | undefined
   readonly #source: BodySource
+  readonly #memory: BodyMemory
+  /** A read has begun: what arrives is counted. */
+  #isRead = false
+  #heldBytes = 0
+  /** The request, and each `keep`. */
+  #holders = 1
   #pieces: Uint8Array[] = []
   /** The block of which the last piece is the filled part. */
   #block: Buffer | undefined
   #buffer: Buffer | undefined
   #bytes = 0
+  #arrivedBytes = 0
   #ended = false
   #failure: GatewayError | undefined
   #reader: BodyReader | undefined
@@ -42,8 +61,9 @@ export class IncomingBody implements RequestBody {
   #paused = false
 
   /** `length` in bytes; -1 = not known, the body is chunked. */
-  constructor(source: BodySource, length: number) {
+  constructor(source: BodySource, length: number, memory: BodyMemory) {
     this.#source = source
+    this.#memory = memory
     this.announcedBytes = length < 0 ? undefined : length
     this.#ended = length === 0
   }
@@ -61,6 +81,7 @@ export class IncomingBody implements RequestBody {
   read(bytesMax: number, reader: BodyReader): void {
     if (this.#failure) return reader.failed(this.#failure)
     if ((this.announcedBytes ?? 0) > bytesMax || this.#bytes > bytesMax) return reader.failed(bodyTooLarge(bytesMax))
+    if (this.#lacksMemory(this.announcedBytes ?? this.#arrivedBytes)) return reader.failed(this.#failure!)
     if (this.#ended) return reader.whole(this.#take())
     this.#reader = reader
     this.#bytesMax = bytesMax
@@ -69,6 +90,7 @@ export class IncomingBody implements RequestBody {
   }
 
   next(): Promise<Uint8Array | undefined> {
+    if (!this.#failure) this.#lacksMemory(this.announcedBytes ?? this.#arrivedBytes)
     const piece = this.#pieces.shift()
     if (piece) {
       this.#bytes -= piece.length
@@ -82,10 +104,26 @@ export class IncomingBody implements RequestBody {
     return new Promise((resolve, reject) => (this.#waiter = { resolve, reject }))
   }
 
-  // ---- what the connection calls
+  keep(): () => void {
+    this.#holders++
+    let isKept = true
+    return () => {
+      if (isKept) this.release()
+      isKept = false
+    }
+  }
+
+  // ---- what the request and the connection call
+
+  /** The request is over: unless something else keeps the body, its memory is free. */
+  release(): void {
+    if (--this.#holders === 0) this.#giveBack()
+  }
 
   push(piece: Uint8Array): void {
     if (this.#failure) return
+    this.#arrivedBytes += piece.length
+    if (this.#isRead && this.#lacksMemory(this.#arrivedBytes)) return
     const waiter = this.#waiter
     if (waiter) {
       this.#waiter = undefined
@@ -115,6 +153,7 @@ export class IncomingBody implements RequestBody {
   fail(error: GatewayError): void {
     this.#failure = error
     this.#forget()
+    this.#giveBack()
     const reader = this.#reader
     this.#reader = undefined
     const waiter = this.#waiter
@@ -124,6 +163,22 @@ export class IncomingBody implements RequestBody {
   }
 
   // ---- inside
+
+  /** Takes memory for `bytes` of this body; true = there is not so much, and the body has failed. */
+  #lacksMemory(bytes: number): boolean {
+    this.#isRead = true
+    const held = this.#heldBytes
+    if (bytes <= held) return false
+    const error = this.#memory.take(bytes - held, held)
+    if (!error) this.#heldBytes = bytes
+    else this.fail(error)
+    return error !== undefined
+  }
+
+  #giveBack(): void {
+    this.#memory.give(this.#heldBytes)
+    this.#heldBytes = 0
+  }
 
   #flow(): void {
     if (!this.#paused) return
@@ -163,14 +218,19 @@ export class IncomingBody implements RequestBody {
     if (!this.#buffer && this.#bytes <= piecesBytesMax) return this.#store(piece)
     const filled = this.#bytes - piece.length
     const buffer = this.#buffer && this.#buffer.length >= this.#bytes ? this.#buffer : this.#grown(filled)
+    if (!buffer) return
     buffer.set(piece, filled)
     this.#buffer = buffer
   }
 
-  /** The announced length is only allocated once `piecesBytesMax` of it have arrived. */
-  #grown(filled: number): Buffer {
-    const wanted = this.announcedBytes ?? Math.min(this.#bytes * 2, this.#bytesMax)
-    const grown = Buffer.allocUnsafeSlow(Math.max(wanted, this.#bytes))
+  /**
+   * The announced length is only allocated once `piecesBytesMax` of it have arrived. Undefined = there is no memory for
+   * it.
+   */
+  #grown(filled: number): Buffer | undefined {
+    const wanted = Math.max(this.announcedBytes ?? Math.min(this.#bytes * 2, this.#bytesMax), this.#bytes)
+    if (this.#lacksMemory(wanted)) return undefined
+    const grown = Buffer.allocUnsafeSlow(wanted)
     let at = 0
     for (const piece of this.#buffer ? [this.#buffer] : this.#pieces) {
       const used = Math.min(piece.length, filled - at)

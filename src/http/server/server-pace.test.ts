@@ -265,3 +265,35 @@ async function inTurn(work: (line: FakeConnection) => Promise<void>): Promise<vo
   await work(line)
   line.connection.lost()
 }
+
+test('however fast a body is, it has five minutes in all; what the gateway itself takes does not count', async () => {
+  const rig = serverRig(whole)
+  const client = rig.client()
+  client.send(post(100_000_000))
+  await until(() => rig.requests.length === 1, 'the request')
+  const pace = { bytes: 'x'.repeat(40_000), everyMs: 4000, forMs: 400_000 }
+  expect(await drip(rig, client, pace)).toBeWithin(300_000, 304_001)
+  await expectRefused(
+    rig,
+    client,
+    'body-timeout: the body did not end within 300 s; send less at once, or over a faster line',
+  )
+})
+
+test('a reader that takes its time costs the client nothing of the five minutes', async () => {
+  const seen = { bytes: 0 }
+  let work: () => void = () => {}
+  const rig = serverRig(pieces(() => new Promise(resolve => (work = resolve)), seen))
+  const client = rig.client()
+  client.send(post(200_000))
+  await until(() => rig.requests.length === 1, 'the request')
+  for (let round = 1; round <= 10; round++) {
+    client.send('x'.repeat(20_000))
+    await until(() => seen.bytes === round * 20_000, 'the piece')
+    rig.clock.advance(60_000)
+    work()
+    await settle()
+    rig.clock.advance(1000)
+  }
+  expect(await client.answer()).toMatchObject({ status: 200, body: '200000 bytes' })
+})

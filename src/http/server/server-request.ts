@@ -15,6 +15,8 @@ export class ServerRequest implements IncomingRequest {
   readonly path: string
   /** Set by the router; see `IncomingRequest`. */
   params = noParams
+  /** Set by the router; see `IncomingRequest`. */
+  authenticated = false
   readonly headers: RequestHead
   readonly body: IncomingBody
   readonly #connection: { readonly address: string }
@@ -61,6 +63,7 @@ export class ServerRequest implements IncomingRequest {
 
   /** The answer is complete: a client that leaves now is no longer reported. */
   complete(): void {
+    if (!this.#over) this.body.release()
     this.#over = true
     this.#listener = undefined
     this.#moreListeners = undefined
@@ -71,6 +74,7 @@ export class ServerRequest implements IncomingRequest {
     if (this.#over) return
     this.#over = true
     this.interrupt(error)
+    this.body.release()
   }
 
   /** The gateway stops and cannot wait for the answer; an answer that is given synchronously now is still sent. */

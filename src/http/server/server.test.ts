@@ -442,6 +442,7 @@ test('a client that sends 5 MB behind a refused request reads the refusal before
     await until(() => client.ended, 'FIN')
     expect([head, client.error]).toEqual([head, undefined])
     client.socket.end()
+    rig.clock.advance(2500)
     await until(() => rig.server.connections === 0, 'the end')
   }
 })

@@ -6,6 +6,7 @@ import type { Clock } from '../../lib/clock.ts'
 import { atEndOfTick } from '../../lib/end-of-tick.ts'
 import type { TimerWheel } from '../../lib/timer-wheel.ts'
 import type { ServerRequest } from './server-request.ts'
+import { BodyMemory } from './body-memory.ts'
 import { ClientConnection } from './connection.ts'
 import type { ConnectionOwner, OwnedConnection } from './connection-owner.ts'
 import type { RefusedRequest } from './request-head.ts'
@@ -26,11 +27,13 @@ export interface ServerOptions {
   report(thrown: unknown): void
   /** Absent = no limit but that of the system. */
   readonly limit?: ConnectionLimit
+  /** The memory for the bodies of all requests together, asked for each; absent = no limit. */
+  bodyMemoryBytesMax?(): number
 }
 
 /** The most connections of clients, and what happens to those beyond it. */
 export interface ConnectionLimit {
-  /** Open connections. Beyond it idle ones are evicted; when none is idle, new ones are turned away. */
+  /** Open ones. Beyond it others are evicted (docs/connections.md); when none can be, new ones are turned away. */
   readonly max: number
   /** Answers the only request of a connection beyond the limit. Never throws and never rejects. */
   turnAway(request: ServerRequest): Answer | Promise<Answer>
@@ -45,9 +48,9 @@ export interface ClientCounts {
   readonly idle: number
   /** Infinity = not limited. */
   readonly max: number
-  /** Idle ones evicted in favour of new ones, since the start. */
-  readonly closedIdle: number
-  /** New ones answered with a refusal, or cut without one, since the start. */
+  /** Evicted in favour of new ones, since the start. */
+  readonly evicted: number
+  /** New ones beyond the limit since the start: refused, or cut before that. */
   readonly turnedAway: number
 }
 
@@ -76,11 +79,13 @@ class Server implements HttpServer, ConnectionOwner {
   readonly wheel: TimerWheel
   readonly clock: Clock
   stopping = false
+  readonly bodies: BodyMemory
   readonly #options: ServerOptions
   readonly #listener: TCPSocketListener<ClientConnection>
   readonly #slots: ConnectionSlots
-  /** Connections beyond the limit, while they get their refusal. */
-  readonly #overflow: ConnectionSlots
+  /** Connections beyond the limit, while they get their refusal, in the order of their arrival. */
+  readonly #overflow = new Set<OwnedConnection>()
+  readonly #overflowMax: number
   readonly #overflowOwner: ConnectionOwner
   #turnedAway = 0
   #reachedMs = -Infinity
@@ -91,10 +96,11 @@ class Server implements HttpServer, ConnectionOwner {
     this.#options = options
     this.wheel = options.wheel
     this.clock = options.clock
+    this.bodies = new BodyMemory(() => options.bodyMemoryBytesMax?.() ?? Infinity)
     const { hostname, port, limit } = options
     const max = limit?.max ?? Infinity
     this.#slots = new ConnectionSlots(max)
-    this.#overflow = new ConnectionSlots(Math.max(overflowMin, Math.floor(max / connectionsPerOverflowSlot)))
+    this.#overflowMax = Math.max(overflowMin, Math.floor(max / connectionsPerOverflowSlot))
     this.#overflowOwner = this.#turningAway()
     this.#listener = Bun.listen<ClientConnection>({ hostname, port, allowHalfOpen: true, socket: this.#handlers() })
   }
@@ -105,16 +111,18 @@ class Server implements HttpServer, ConnectionOwner {
   }
 
   get connections(): number {
-    return this.#slots.connections.size + this.#overflow.connections.size
+    return this.#slots.connections.size + this.#overflow.size
   }
 
   clients(): ClientCounts {
-    const idle = this.#slots.idle + this.#overflow.idle
+    const { evicted } = this.#slots
+    let { idle } = this.#slots
+    for (const connection of this.#overflow) if (connection.idle) idle++
     return {
       busy: this.connections - idle,
       idle,
       max: this.#options.limit?.max ?? Infinity,
-      closedIdle: this.#slots.closedIdle,
+      evicted,
       turnedAway: this.#turnedAway,
     }
   }
@@ -163,7 +171,7 @@ class Server implements HttpServer, ConnectionOwner {
   }
 
   #all(): OwnedConnection[] {
-    return [...this.#slots.connections, ...this.#overflow.connections]
+    return [...this.#slots.connections, ...this.#overflow]
   }
 
   /** Like this server, but each connection has a single request and a refusal as its answer. */
@@ -172,12 +180,13 @@ class Server implements HttpServer, ConnectionOwner {
     return {
       wheel: this.wheel,
       clock: this.clock,
+      bodies: this.bodies,
       stopping: true,
       handle: request => (limit ? limit.turnAway(request) : this.handle(request)),
       refuse: refusal => this.refuse(refusal),
       flushSoon: connection => this.flushSoon(connection),
       closed: connection => {
-        this.#overflow.connections.delete(connection)
+        this.#overflow.delete(connection)
         this.closed(connection)
       },
       failed: (connection, thrown) => this.failed(connection, thrown),
@@ -222,23 +231,27 @@ class Server implements HttpServer, ConnectionOwner {
   #open(socket: Socket<ClientConnection>): void {
     if (this.stopping) return void socket.terminate()
     const nowMs = this.clock.monotonicMs()
-    if (this.#slots.reserve(nowMs)) return this.#admit(socket, this, this.#slots)
+    if (this.#slots.reserve(nowMs)) return this.#admit(socket, this, this.#slots.connections)
     this.#turnedAway++
-    if (this.#overflow.reserve(nowMs)) this.#admit(socket, this.#overflowOwner, this.#overflow)
-    else socket.terminate()
+    // The newest always has a place: it may be a health check, which is answered.
+    if (this.#overflow.size >= this.#overflowMax) this.#overflow.values().next().value!.close()
+    this.#admit(socket, this.#overflowOwner, this.#overflow)
     if (nowMs - this.#reachedMs < reachedAgainMs) return
     this.#reachedMs = nowMs
     this.#options.limit?.reached(this.clients())
   }
 
-  #admit(socket: Socket<ClientConnection>, owner: ConnectionOwner, { connections }: ConnectionSlots): void {
+  #admit(socket: Socket<ClientConnection>, owner: ConnectionOwner, connections: Set<OwnedConnection>): void {
     socket.data = new ClientConnection(owner, socket)
     connections.add(socket.data)
     socket.setKeepAlive(true, tcpKeepAliveMs)
   }
 }
 
-/** Connections that are being turned away at once: a sixteenth of the limit, at least 16; others are cut unanswered. */
+/**
+ * Connections that are being turned away at once: a sixteenth of the limit, at least 16. When one more comes, the
+ * oldest of them is cut.
+ */
 const overflowMin = 16
 const connectionsPerOverflowSlot = 16
 const reachedAgainMs = 60_000

@@ -26,7 +26,12 @@ function rawRequest(body: BodyInit, contentType = 'multipart/form-data; boundary
   const reader = new Response(body).body!.getReader()
   return {
     headers: new Headers({ 'content-type': contentType }),
-    body: { announcedBytes: undefined, read: () => {}, next: async () => (await reader.read()).value },
+    body: {
+      announcedBytes: undefined,
+      read: () => {},
+      next: async () => (await reader.read()).value,
+      keep: () => () => {},
+    },
   }
 }
 

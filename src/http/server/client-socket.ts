@@ -1,0 +1,58 @@
+/** What a connection does with its socket and its owner in every phase: pausing, deadlines, errors. */
+import type { Socket } from 'bun'
+import { TimerEntry } from '../../lib/timer-wheel.ts'
+import type { ConnectionOwner } from './connection-owner.ts'
+
+/** `Connection` = the class that extends it, which Bun keeps in the socket's `data`. */
+export abstract class ClientSocket<Connection> extends TimerEntry {
+  protected readonly owner: ConnectionOwner
+  protected readonly socket: Socket<Connection>
+  #address: string | undefined
+  #readPaused = false
+
+  constructor(owner: ConnectionOwner, socket: Socket<Connection>) {
+    super()
+    this.owner = owner
+    this.socket = socket
+  }
+
+  /** Of the peer; empty when it has left before it was asked for. */
+  get address(): string {
+    return (this.#address ??= this.socket.remoteAddress ?? '')
+  }
+
+  /** Stops reading (backpressure). */
+  pause(): void {
+    if (this.#readPaused || this.isClosed) return
+    this.#readPaused = true
+    this.socket.pause()
+  }
+
+  resume(): void {
+    if (!this.#readPaused || this.isClosed) return
+    this.#readPaused = false
+    this.socket.resume()
+  }
+
+  protected abstract readonly isClosed: boolean
+
+  /** The connection is cut after an error of this program. */
+  protected abstract failed(thrown: unknown): void
+
+  /** Counts from now; returns now (`Clock.monotonicMs`). */
+  protected setDeadline(ms: number): number {
+    const { wheel } = this.owner
+    const nowMs = wheel.nowMs()
+    wheel.touch(this, nowMs + ms)
+    return nowMs
+  }
+
+  /** For work without a caller that could handle its error. */
+  protected guard(work: () => void): void {
+    try {
+      work()
+    } catch (thrown) {
+      this.failed(thrown)
+    }
+  }
+}

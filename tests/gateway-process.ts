@@ -1,0 +1,111 @@
+/** A gateway in a process of its own, for tests that look at its memory and CPU time or kill it. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+/** A random one, so that it is not in the repository. */
+const newMasterKey = (): string => `sk-${Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64url')}`
+
+export interface GatewayProcess {
+  readonly url: string
+  readonly port: number
+  readonly pid: number
+  readonly masterKey: string
+  /** A request with the master key. */
+  admin(path: string, body?: unknown): Promise<Response>
+  /** A new virtual key; fields as of POST /key/generate. */
+  key(fields?: object): Promise<string>
+  stop(): Promise<void>
+}
+
+const startMs = 60_000
+
+/** Starts it from the sources, on a free port, with an empty data directory, and waits until it serves. */
+export async function startGatewayProcess(
+  config: string,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<GatewayProcess> {
+  const folder = mkdtempSync(join(tmpdir(), 'modelgate-process-'))
+  const configFile = join(folder, 'config.yaml')
+  writeFileSync(configFile, config)
+  const masterKey = newMasterKey()
+  const port = freePort()
+  const child = Bun.spawn(
+    [
+      process.execPath,
+      join(import.meta.dir, '../src/main.ts'),
+      'serve',
+      '--host',
+      '127.0.0.1',
+      '--port',
+      String(port),
+    ].concat('--config', configFile, '--data-dir', join(folder, 'data')),
+    {
+      stdin: 'ignore',
+      stdout: 'ignore',
+      stderr: 'inherit',
+      env: {
+        ...process.env,
+        MODELGATE_MASTER_KEY: masterKey,
+        DATABASE_URL: '',
+        REDIS_URL: '',
+        MODELGATE_LOG_LEVEL: 'off',
+        MODELGATE_DRAIN_MS: '0',
+        MODELGATE_DRAIN_DELAY_MS: '0',
+        ...environment,
+      },
+    },
+  )
+  const url = `http://127.0.0.1:${port}`
+  const stop = async (): Promise<void> => {
+    child.kill('SIGKILL')
+    await child.exited
+    rmSync(folder, { recursive: true, force: true })
+  }
+  try {
+    await serving(url, () => child.exitCode)
+  } catch (error) {
+    await stop()
+    throw error
+  }
+  const admin = (path: string, body?: unknown): Promise<Response> =>
+    fetch(`${url}${path}`, {
+      method: body === undefined ? 'GET' : 'POST',
+      headers: { authorization: `Bearer ${masterKey}`, 'content-type': 'application/json' },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    })
+  return {
+    url,
+    port,
+    pid: child.pid,
+    masterKey,
+    admin,
+    async key(fields = {}) {
+      const made = await admin('/key/generate', fields)
+      if (made.status !== 200) throw new Error(await made.text())
+      return ((await made.json()) as { key: string }).key
+    },
+    stop,
+  }
+}
+
+function freePort(): number {
+  const probe = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } })
+  const { port } = probe
+  probe.stop(true)
+  return port
+}
+
+async function serving(url: string, exitCode: () => number | null): Promise<void> {
+  const untilMs = performance.now() + startMs
+  for (;;) {
+    try {
+      await (await fetch(`${url}/health/liveliness`)).arrayBuffer()
+      return
+    } catch (error) {
+      if (exitCode() !== null) throw new Error(`the gateway ended with ${exitCode()}`)
+      if (performance.now() > untilMs) throw error
+      await Bun.sleep(20)
+    }
+  }
+}
