@@ -20,10 +20,14 @@ export interface GatewayProcess {
 
 const startMs = 60_000
 
-/** Starts it from the sources, on a free port, with an empty data directory, and waits until it serves. */
+/**
+ * Starts it from the sources, on a free port, with an empty data directory, and waits until it serves. `under`: a command
+ * that it runs under (`taskset -c 0`).
+ */
 export async function startGatewayProcess(
   config: string,
   environment: Readonly<Record<string, string>> = {},
+  under: readonly string[] = [],
 ): Promise<GatewayProcess> {
   const folder = mkdtempSync(join(tmpdir(), 'modelgate-process-'))
   const configFile = join(folder, 'config.yaml')
@@ -32,6 +36,7 @@ export async function startGatewayProcess(
   const port = freePort()
   const child = Bun.spawn(
     [
+      ...under,
       process.execPath,
       join(import.meta.dir, '../src/main.ts'),
       'serve',

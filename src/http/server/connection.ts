@@ -205,8 +205,8 @@ export class ClientConnection
     let rest = this.#receiveBuffer.length === 0 ? chunk : this.#receiveBuffer.join(chunk)
     while (rest.length > 0) {
       if (this.#phase === 'head') {
-        // A client that sends requests without reading answers would fill the memory with them.
-        if (this.#sendQueue.size > sendHighWaterBytes) return this.#pausePipelining(rest)
+        // One request a tick: many from one client would keep the others waiting, and fill the memory with answers.
+        if (this.#sendQueue.size > 0) return this.#pausePipelining(rest)
         rest = this.#takeHead(rest)
       } else if (this.#phase === 'request') {
         if (this.#bodyBroken) return
@@ -298,11 +298,10 @@ export class ClientConnection
     if (bytes.length > pipelinedBytesMax) this.pause()
   }
 
-  /** Backpressure: nothing more is read until the client has taken its answers. */
+  /** They wait until the client has taken the answers before them. */
   #pausePipelining(bytes: Buffer): void {
-    this.#receiveBuffer.keep(bytes)
     this.#pipeliningPaused = true
-    this.pause()
+    this.#bufferPipelined(bytes)
   }
 
   /** Takes the bytes of the receive buffer as if they came now. */

@@ -217,12 +217,27 @@ test('so much pipelined behind a slow call that the client has to wait; then all
   const client = rig.client()
   client.send(get('/slow'))
   await until(() => rig.requests.length === 1, 'the request')
-  for (let i = 0; i < 20_000; i++) client.send(get(`/${i}`))
+  for (let i = 0; i < 4000; i++) client.send(get(`/${i}`))
   await settle()
   expect(rig.requests.length).toBe(1)
   finish(text('slow'))
-  const answers = await client.answers(20_001)
+  const answers = await client.answers(4001)
   expect(answers.every((answer, i) => answer.body === (i === 0 ? 'slow' : `/${i - 1}`))).toBe(true)
+})
+
+test('of many pipelined requests one is handled a turn, so that other clients are answered between them', async () => {
+  const rig = serverRig(() => text('ok'))
+  const greedy = Array.from({ length: 20 }, () => rig.client())
+  const honest = rig.client()
+  await until(() => rig.server.connections === 21, 'the connections')
+  for (const client of greedy) client.send(get('/').repeat(300))
+  await until(() => rig.requests.length > 0, 'the first requests')
+  const before = rig.requests.length
+  expect(before).toBeLessThan(1500)
+  honest.send(get('/honest'))
+  await honest.answer()
+  expect(rig.requests.findIndex(request => request.path === '/honest')).toBeLessThan(before + 1500)
+  expect((await greedy[0]!.answers(300)).length).toBe(300)
 })
 
 // ---- clients that leave
