@@ -1,5 +1,6 @@
 /** The front door: requests that there is no room for, and paths that are not there. */
 import { expect, test } from 'bun:test'
+import type { Caller } from '../core/caller.ts'
 import type { Services } from '../core/endpoint.ts'
 import type { IncomingRequest } from '../core/request.ts'
 import { GatewayError } from '../core/errors.ts'
@@ -69,4 +70,44 @@ test('a base URL that makes wrong paths is told so', async () => {
   expect(await said('/v1/v1/embeddings')).toContain('the path has /v1 twice: leave one out of the base URL')
   expect(await said('//v1/embeddings')).toContain('begins with two slashes: end the base URL without one')
   expect(await said('/v1/embedding')).toBe('there is no POST /v1/embedding; see /docs for the API')
+})
+
+test('only a request whose key is valid counts as authenticated, as soon as its key is known, also when it is refused', async () => {
+  const seen: boolean[] = []
+  const keyed = createFrontDoor({
+    endpoints,
+    services: { current: { models: {}, settings: {} }, metricsText: () => '' } as unknown as Services,
+    policies: [
+      {
+        name: 'identify',
+        stage: 'request',
+        async admit(head) {
+          await Promise.resolve()
+          if (head.headers.get('authorization') !== 'Bearer valid') throw new GatewayError('unauthenticated', 'no')
+          head.caller = { role: 'key', key: {} as Caller['key'] }
+        },
+      },
+      {
+        name: 'refuse',
+        stage: 'request',
+        admit(head) {
+          if (head.headers.has('refuse')) throw new GatewayError('rate-limited', 'later')
+        },
+      },
+    ],
+    reportInternal: () => {},
+    metricsRequireKey: () => false,
+  })
+  for (const [target, headers] of [
+    ['/v1/models', { authorization: 'Bearer valid', refuse: '1' }],
+    ['/v1/models', { authorization: 'Bearer other' }],
+    ['/v1/models', {}],
+    ['/none', { authorization: 'Bearer valid' }],
+    ['/health/liveliness', { authorization: 'Bearer valid' }],
+  ] as const) {
+    const request = wire('GET', target, headers)
+    await keyed.handle(request)
+    seen.push(request.authenticated)
+  }
+  expect(seen).toEqual([true, false, false, false, false])
 })

@@ -20,6 +20,8 @@ export interface Seen {
   readonly peakMb: number
   /** The longest time for which one attacking connection held a socket of the gateway, in ms. */
   readonly heldMs: number
+  /** The slowest call, or the longest time between two looks: so long the machine may have stood still. */
+  readonly stallMs: number
 }
 
 const callGapMs = 4
@@ -80,11 +82,14 @@ export class Watch {
   readonly #latencies: number[] = []
   /** Ports of its own connections: all others are the attacker's. */
   readonly #ownPorts = new Set<number>()
-  readonly #held = new Map<number, { fromMs: number; toMs: number }>()
+  /** Sockets that were open before the attack. */
+  readonly #before: ReadonlySet<string>
+  readonly #held = new Map<string, { fromMs: number; toMs: number }>()
   readonly #newcomers = { served: 0, all: 0 }
   #unhealthy = 0
   #healthChecks = 0
   #peakMb = 0
+  #lookGapMs = 0
   #over = false
   readonly #loops: Promise<void>[]
 
@@ -95,6 +100,7 @@ export class Watch {
       `POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${key}\r\n` +
       `content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`
     this.#cpuFromUs = cpuUs([gateway.pid])
+    this.#before = new Set(socketsOf(gateway.port).map(({ inode }) => inode))
     this.#loops = [this.#callAll(), this.#knockAll(), this.#lookAll()]
   }
 
@@ -111,6 +117,7 @@ export class Watch {
       healthChecks: this.#healthChecks,
       cpuSeconds: (cpuUs([this.#gateway.pid]) - this.#cpuFromUs) / 1e6,
       peakMb: this.#peakMb,
+      stallMs: Math.max(this.#lookGapMs, sorted.at(-1) ?? 0),
       heldMs: Math.max(0, ...[...this.#held.values()].map(({ fromMs, toMs }) => toMs - fromMs)),
     }
   }
@@ -150,25 +157,33 @@ export class Watch {
   }
 
   async #lookAll(): Promise<void> {
+    let lastMs = performance.now()
     while (!this.#over) {
+      this.#lookGapMs = Math.max(this.#lookGapMs, performance.now() - lastMs)
+      lastMs = performance.now()
       this.#peakMb = Math.max(this.#peakMb, memoryMb([this.#gateway.pid], 'now'))
       this.#lookAtPlaces()
       await Bun.sleep(lookGapMs)
     }
   }
 
-  /** By /proc/net/tcp (proc_net_tcp(5)): sockets of the gateway's port that still belong to a process. */
   #lookAtPlaces(): void {
     const nowMs = performance.now()
-    const gatewayPort = this.#gateway.port.toString(16).toUpperCase().padStart(4, '0')
-    for (const line of readFileSync('/proc/net/tcp', 'latin1').split('\n')) {
-      const [, local, remote, state, , , , , , inode] = line.trim().split(/\s+/)
-      if (!local?.endsWith(`:${gatewayPort}`) || state === '0A' || inode === '0') continue
-      const port = parseInt(remote!.slice(-4), 16)
-      if (this.#ownPorts.has(port)) continue
-      const held = this.#held.get(port)
+    for (const { inode, remotePort } of socketsOf(this.#gateway.port)) {
+      if (this.#ownPorts.has(remotePort) || this.#before.has(inode)) continue
+      const held = this.#held.get(inode)
       if (held) held.toMs = nowMs
-      else this.#held.set(port, { fromMs: nowMs, toMs: nowMs })
+      else this.#held.set(inode, { fromMs: nowMs, toMs: nowMs })
     }
   }
+}
+
+/** The sockets that a process holds on its port, by /proc/net/tcp (proc_net_tcp(5)); remote ports are used again. */
+function socketsOf(port: number): { inode: string; remotePort: number }[] {
+  const ending = `:${port.toString(16).toUpperCase().padStart(4, '0')}`
+  return readFileSync('/proc/net/tcp', 'latin1')
+    .split('\n')
+    .map(line => line.trim().split(/\s+/))
+    .filter(([, local, , state, , , , , , inode]) => local?.endsWith(ending) && state !== '0A' && inode !== '0')
+    .map(([, , remote, , , , , , , inode]) => ({ inode: inode!, remotePort: parseInt(remote!.slice(-4), 16) }))
 }
