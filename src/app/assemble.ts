@@ -36,6 +36,7 @@ import { AuthFailureLog } from '../telemetry/auth-failures.ts'
 import { stackOf } from '../telemetry/log.ts'
 import type { LogFields, Logger } from '../telemetry/log.ts'
 import { createMetrics } from '../telemetry/prometheus.ts'
+import { SharedText } from '../telemetry/shared-text.ts'
 import type { Store } from './store.ts'
 
 /** What exists before the parts are created. */
@@ -62,6 +63,7 @@ export function assemble(assembling: Assembling) {
   const models = modelsOf(source)
   const current = { models, settings: models.settings }
   const metrics = assembleMetrics(assembling, { transport, cooling: () => calls.router.coolingDown() })
+  const exposition = new SharedText(() => metrics.text(), clock)
   const calls = assembleCalls(assembling, { transport, timers, current, metrics })
   let draining = false
   const detached = new DetachedWork()
@@ -77,7 +79,7 @@ export function assemble(assembling: Assembling) {
     files: store.files,
     detached,
     hashKey: store.installation.hashKey,
-    metricsText: () => metrics.text(),
+    metrics: () => exposition.bytes(),
     readiness: () => readiness(store, draining),
     clock,
     version: packageJson.version,

@@ -124,8 +124,8 @@ export interface Services {
   readonly detached: DetachedRuns
   /** Hash of a key text under the installation's pepper (see KeyRecord.hash). */
   hashKey(keyText: string): string
-  /** Prometheus text exposition. */
-  metricsText(): string
+  /** Prometheus text exposition; the same bytes for all readers. */
+  metrics(): Uint8Array
   /** Ready for traffic; the reasons when not. */
   readiness(): { ready: boolean; details: Record<string, unknown> }
   readonly clock: Clock
@@ -159,13 +159,19 @@ export interface EndpointDoc {
   readonly headers?: readonly string[]
 }
 
-/** One method on one family of paths. */
+/** One method on one family of paths; HEAD is answered as GET, without the body. */
 export interface Endpoint {
   readonly method: 'GET' | 'POST' | 'DELETE' | 'PATCH'
   /** With and without `/v1` where the specification says so. `{name}` = one segment, `{name+}` = may hold slashes. */
   readonly paths: readonly string[]
   /** `none` = public; `key` = any valid key; `admin` = the master key. Checked before the body is read. */
   readonly auth: 'none' | 'key' | 'admin'
+  /** The key may stand in the query as `?key=`, as Gemini's clients send it; never the master key. */
+  readonly keyInQuery?: true
+  /** false = pages of other origins may not read the answers. */
+  readonly crossOrigin?: false
+  /** OPTIONS is answered with the status of GET: load balancers check health by it. */
+  readonly isProbe?: true
   readonly doc: EndpointDoc
   /** The error body of the path's dialect, for failures before the format is known; absent = OpenAI's. */
   readonly errorBody?: (error: GatewayError, requestId?: string) => object

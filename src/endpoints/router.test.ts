@@ -10,7 +10,10 @@ import { createFrontDoor } from './router.ts'
 
 const door = createFrontDoor({
   endpoints,
-  services: { metricsText: () => 'up 1\n' } as Services,
+  services: {
+    metrics: () => Buffer.from('up 1\n'),
+    current: { settings: { metricsRequireKey: false } },
+  } as unknown as Services,
   policies: [],
   reportInternal: error => expect(error).toBeUndefined(),
   metricsRequireKey: () => false,

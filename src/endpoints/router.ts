@@ -22,6 +22,9 @@ interface FrontDoorParts {
   metricsRequireKey(): boolean
 }
 
+/** The endpoints of one path by their methods. */
+type Methods = ReadonlyMap<string, Endpoint>
+
 /** Answers requests, malformed ones, and clients beyond the limit of connections. */
 export interface FrontDoor {
   /** Never throws and never rejects. */
@@ -44,34 +47,36 @@ export function createFrontDoor(parts: FrontDoorParts): FrontDoor {
   return {
     handle(request) {
       const { method, path } = request
-      if (method === 'OPTIONS') return preflight(request)
       const found = table.find(path)
+      if (method === 'OPTIONS') return options(parts, request, found?.value)
       if (!found) return notFound(request)
-      const endpoint = found.value.get(method) ?? publicHead(method, found.value)
+      const endpoint = endpointFor(method, found.value)
       if (!endpoint) return otherMethod(request, found.value)
       request.params = found.params
       return admit(parts, endpoint, request)
     },
     turnAway(request, error) {
-      const endpoint = table.find(request.path)?.value.get(request.method)
+      const { method } = request
+      const methods = table.find(request.path)?.value
+      const endpoint = methods && endpointFor(method, methods)
       // Without an answer to its health checks a gateway with too many clients would be restarted.
-      if (endpoint?.auth === 'none') return this.handle(request)
-      return withCors(request.headers, errorAnswer(error, { request, body: endpoint?.errorBody }))
+      if (endpoint?.auth === 'none' || (method === 'OPTIONS' && methods?.get('GET')?.isProbe))
+        return this.handle(request)
+      return withCors(request, errorAnswer(error, { request, body: endpoint?.errorBody }), endpoint)
     },
     refuse: ({ status, message }) => ({ ...errorAnswer(new GatewayError('invalid-request', message)), status }),
   }
 }
 
-/** What answers HEAD where no key is needed: as GET, but for the body, which the server leaves out. */
-function publicHead(method: string, methods: ReadonlyMap<string, Endpoint>): Endpoint | undefined {
-  const get = method === 'HEAD' ? methods.get('GET') : undefined
-  return get?.auth === 'none' ? get : undefined
+/** HEAD is answered as GET, by the same key; the server leaves the body out. */
+function endpointFor(method: string, methods: Methods): Endpoint | undefined {
+  return methods.get(method) ?? (method === 'HEAD' ? methods.get('GET') : undefined)
 }
 
 /** Asks the policies, then calls the endpoint. Synchronous unless a policy returns a promise. */
 function admit(parts: FrontDoorParts, endpoint: Endpoint, request: IncomingRequest): Answer | Promise<Answer> {
   const open = endpoint.auth === 'none' && !(request.path === '/metrics' && parts.metricsRequireKey())
-  const head = new AdmittedHead(request, endpoint.auth === 'admin' ? 'admin' : 'key')
+  const head = new AdmittedHead(request, endpoint)
   try {
     return open ? perform(parts, endpoint, request, head) : enter(parts, endpoint, request, head)
   } catch (thrown) {
@@ -83,14 +88,16 @@ function admit(parts: FrontDoorParts, endpoint: Endpoint, request: IncomingReque
 class AdmittedHead implements RequestHead {
   readonly auth: RequestHead['auth']
   readonly headers: RequestHeaders
+  readonly keyInQuery: boolean
   answerHeaders: Record<string, string> | undefined = undefined
   readonly #request: IncomingRequest
   #caller: Caller | undefined = undefined
 
-  constructor(request: IncomingRequest, auth: RequestHead['auth']) {
+  constructor(request: IncomingRequest, { auth, keyInQuery }: Endpoint) {
     this.#request = request
     this.headers = request.headers
-    this.auth = auth
+    this.auth = auth === 'admin' ? 'admin' : 'key'
+    this.keyInQuery = keyInQuery === true
   }
 
   get caller(): Caller | undefined {
@@ -136,16 +143,16 @@ function perform(
   head: AdmittedHead,
 ): Answer | Promise<Answer> {
   const answer = endpoint.handle(request, parts.services, head.caller)
-  if (!(answer instanceof Promise)) return finished(request, head, answer)
+  if (!(answer instanceof Promise)) return finished(endpoint, request, head, answer)
   return answer.then(
-    made => finished(request, head, made),
+    made => finished(endpoint, request, head, made),
     thrown => failed(parts, endpoint, { request, head }, thrown),
   )
 }
 
-function finished(request: HttpRequest, { answerHeaders }: AdmittedHead, answer: Answer): Answer {
+function finished(endpoint: Endpoint, request: HttpRequest, { answerHeaders }: AdmittedHead, answer: Answer): Answer {
   const whole = answerHeaders ? { ...answer, headers: { ...answer.headers, ...answerHeaders } } : answer
-  return withCors(request.headers, whole)
+  return withCors(request, whole, endpoint)
 }
 
 function failed(parts: FrontDoorParts, endpoint: Endpoint, at: Admitted, thrown: unknown): Answer {
@@ -153,7 +160,7 @@ function failed(parts: FrontDoorParts, endpoint: Endpoint, at: Admitted, thrown:
   const error = toGatewayError(thrown)
   if (error.kind === 'internal')
     parts.reportInternal(error, { method: request.method, path: request.path, id: shownId(request) })
-  return finished(request, head, errorAnswer(error, { request, body: endpoint.errorBody }))
+  return finished(endpoint, request, head, errorAnswer(error, { request, body: endpoint.errorBody }))
 }
 
 interface Admitted {
@@ -182,10 +189,11 @@ function errorAnswer(error: GatewayError, { request, body = openaiErrorBody }: E
 const nothing = (): Answer => ({ status: 200, headers: {}, body: null })
 
 function notFound(request: HttpRequest): Answer {
-  const { method, path, headers } = request
-  if (method === 'HEAD' && (path === '/' || path === '/api/hello')) return withCors(headers, nothing())
+  const { method, path } = request
+  // Claude Code asks so whether a gateway is there.
+  if (method === 'HEAD' && path === '/api/hello') return withCors(request, nothing())
   const why = `there is no ${method} ${path.slice(0, 200)}${hintFor(path)}; see /docs for the API`
-  return withCors(headers, errorAnswer(new GatewayError('not-found', why), { request }))
+  return withCors(request, errorAnswer(new GatewayError('not-found', why), { request }))
 }
 
 /** The frequent mistakes in base URLs. */
@@ -194,18 +202,24 @@ function hintFor(path: string): string {
   return path.startsWith('//') ? '; the path begins with two slashes: end the base URL without one' : ''
 }
 
-function otherMethod(request: HttpRequest, methods: ReadonlyMap<string, Endpoint>): Answer {
-  const { method, headers } = request
-  if (method === 'HEAD' && methods.has('GET')) return withCors(headers, nothing())
+function otherMethod(request: HttpRequest, methods: Methods): Answer {
   const allowed = [...methods.keys()].join(', ')
-  const why = `${method} is not allowed here; use ${allowed}`
+  const why = `${request.method} is not allowed here; use ${allowed}`
   const answer = errorAnswer(new GatewayError('method-not-allowed', why), { request })
   answer.headers.allow = allowed
-  return withCors(headers, answer)
+  return withCors(request, answer, methods.values().next().value)
+}
+
+/** A browser's question before a request, or a load balancer's check of health. */
+function options(parts: FrontDoorParts, request: IncomingRequest, methods?: Methods): Answer | Promise<Answer> {
+  const get = methods?.get('GET')
+  if (!get?.isProbe || request.headers.has('access-control-request-method')) return preflight(request.headers, get)
+  return Promise.resolve(admit(parts, get, request)).then(answer => ({ ...answer, body: null }))
 }
 
 /** Every origin is allowed: requests carry keys, never cookies. A fixed list of headers would break clients. */
-function preflight({ headers }: HttpRequest): Answer {
+function preflight(headers: RequestHeaders, endpoint: Endpoint | undefined): Answer {
+  if (endpoint?.crossOrigin === false) return { status: 204, headers: { allow: 'GET, HEAD' }, body: null }
   return {
     status: 204,
     headers: {
@@ -219,8 +233,8 @@ function preflight({ headers }: HttpRequest): Answer {
 }
 
 /** Only for browsers, which send `origin`. */
-function withCors(headers: RequestHeaders, answer: Answer): Answer {
-  if (!headers.has('origin')) return answer
+function withCors({ headers }: HttpRequest, answer: Answer, endpoint?: Endpoint): Answer {
+  if (!headers.has('origin') || endpoint?.crossOrigin === false) return answer
   const cors = {
     'access-control-allow-origin': '*',
     'access-control-expose-headers': Object.keys(answer.headers).join(', '),

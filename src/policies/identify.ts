@@ -1,9 +1,10 @@
-/** Identifies the caller. Clients send their key in one of four headers or, Gemini's clients, in `?key=`. */
+/** Identifies the caller. Clients send their key in one of four headers or, on Gemini's paths, in `?key=`. */
 import { keyProblem } from '../accounts/key.ts'
 import type { Caller, VirtualKey } from '../core/caller.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { AuthFailure, AuthFailureReason, RequestHead, RequestPolicy } from '../core/policy.ts'
 import type { KeyDirectory } from '../core/ports.ts'
+import type { RequestHeaders } from '../core/request.ts'
 import type { Clock } from '../lib/clock.ts'
 
 interface IdentifyParts {
@@ -46,7 +47,9 @@ export function identify({ keys, installation, clock, refused }: IdentifyParts):
     return thrown
   }
   const look = (request: RequestHead): void | Promise<void> => {
-    const keyText = presentedKey(request)
+    const fromHeader = headerKey(request.headers)
+    const keyText = fromHeader || queryKey(request)
+    if (keyText.length > keyLengthMax) throw new KeyRefusal('malformed', 'the API key is too long to be one')
     const key = keys.lookup(keyText)
     if (key !== undefined && !(key instanceof Promise)) return setCaller(request, keyText, key)
     if (!installation.isMasterKey(keyText)) {
@@ -57,6 +60,7 @@ export function identify({ keys, installation, clock, refused }: IdentifyParts):
           throw reported(thrown, request)
         })
     }
+    if (!fromHeader) throw masterKeyInQuery()
     // The text is the master key, so the database's answer is not awaited and its error is ignored.
     key?.catch(() => {})
     request.caller = administrator
@@ -94,9 +98,8 @@ const administrator: Caller = {
 
 const keyLengthMax = 512
 
-/** The one key that the request presents. Throws `unauthenticated` when there is none, or two that differ. */
-function presentedKey(request: Pick<RequestHead, 'headers' | 'query'>): string {
-  const { headers } = request
+/** The one key in the headers; empty = none. Throws `unauthenticated` when there are two that differ. */
+function headerKey(headers: RequestHeaders): string {
   const authorization = headers.get('authorization')
   let key = ''
   let from = ''
@@ -107,20 +110,32 @@ function presentedKey(request: Pick<RequestHead, 'headers' | 'query'>): string {
     if (!key) from = header
     key = value
   }
-  if (authorization) {
-    const token = bearer(authorization)
-    if (key && key !== token) throw contradiction('Authorization', from)
-    key = token
-  }
-  if (!key) key = request.query.get('key') ?? ''
-  if (!key) {
-    throw new KeyRefusal(
-      'missing',
-      'no API key was sent; send it as `Authorization: Bearer <key>` (x-api-key, api-key and x-goog-api-key work too)',
-    )
-  }
-  if (key.length > keyLengthMax) throw new KeyRefusal('malformed', 'the API key is too long to be one')
-  return key
+  if (!authorization) return key
+  const token = bearer(authorization)
+  if (key && key !== token) throw contradiction('Authorization', from)
+  return token
+}
+
+/** The key in the query, on the paths that take it there. Throws `unauthenticated` when there is none. */
+function queryKey({ query, keyInQuery }: RequestHead): string {
+  const key = query.get('key')
+  if (key && keyInQuery) return key
+  throw new KeyRefusal(
+    'missing',
+    key
+      ? "a key in the URL is accepted on Gemini's paths only, since URLs are logged; send it as " +
+          '`Authorization: Bearer <key>`'
+      : 'no API key was sent; send it as `Authorization: Bearer <key>` (x-api-key, api-key and x-goog-api-key work ' +
+          'too)',
+  )
+}
+
+function masterKeyInQuery(): KeyRefusal {
+  return new KeyRefusal(
+    'malformed',
+    'the master key is not accepted in a URL, since URLs are logged: send it as `x-goog-api-key`, or better use a ' +
+      'virtual key; change the master key if a log has this URL',
+  )
 }
 
 const keyHeaders = ['x-api-key', 'api-key', 'x-goog-api-key']

@@ -184,3 +184,31 @@ test('the pairs of models that calls fall back from and to are bounded', () => {
     'modelgate_fallbacks_total{from="",to=""} 100',
   ])
 })
+
+test('the exposition is bounded in series, also for thousands of deployments and for an upstream of many statuses', () => {
+  const metrics = createMetrics(gauges)
+  const call = (at: number, status: number) =>
+    metrics.call(settlement({ deployment: { id: `d-${at}`, modelName: `m-${at}` } }, { status }))
+  for (let at = 0; at < 3000; at++) call(at, 200)
+  for (let status = 400; status < 600; status++) call(0, status)
+  const lines = metrics.text().split('\n')
+  const calls = lines.filter(line => line.startsWith('modelgate_calls_total{'))
+  expect(new Set(calls.map(line => /model="([^"]*)"/.exec(line)![1])).size).toBe(1001)
+  expect(value(calls.join('\n'), 'modelgate_calls_total{route="/v1/chat/completions",model="_other"')).toBe(2000)
+  const first = calls.filter(line => line.includes('model="m-0"'))
+  expect(first.length).toBeLessThanOrEqual(51)
+  const total = first.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' '))), 0)
+  expect(total).toBe(201)
+})
+
+test('nothing that a client chooses becomes a label: keys, users and models that do not exist', () => {
+  const metrics = createMetrics(gauges)
+  for (let at = 0; at < 100; at++) {
+    const caller = { role: 'key', key: { id: `key-${at}`, alias: `alias-${at}`, userId: `user-${at}` } }
+    const unknown = { caller, model: `asked-${at}`, endUser: `end-${at}`, deployment: undefined, candidates: [] }
+    metrics.call(settlement(unknown, { status: 404 }))
+  }
+  const text = metrics.text()
+  expect(text).not.toMatch(/key-\d|alias-\d|user-\d|asked-\d|end-\d/)
+  expect(text.match(/^modelgate_calls_total\{/gm)).toHaveLength(1)
+})

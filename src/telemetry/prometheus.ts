@@ -1,5 +1,7 @@
-/** Metrics of calls. Label values are bounded: models that do not exist share one series. */
-/** Metrics of calls. Label values are bounded: a model that does not exist has no series of its own. */
+/**
+ * Metrics of calls. Label values come from the configuration, never from clients: no key, no user, no model that does
+ * not exist has a series of its own. Series are bounded in number all the same.
+ */
 import type { Settlement } from '../core/call.ts'
 import type { Deployment } from '../core/deployment.ts'
 import type { FaultKind } from '../core/errors.ts'
@@ -20,6 +22,11 @@ const unitNames = [
 const removedSeriesMax = 50
 /** Pairs of models with a series of fallbacks; further ones share one without names. */
 const fallbackPairsMax = 1000
+/** Further deployments share one series. */
+const seriesMax = 1000
+const otherDeployments = '_other'
+/** Combinations of route, outcome, status and error of one series; calls beyond count under the status 0. */
+const callKindsMax = 50
 const overheadBounds = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25, 1]
 
 /** Values read at each scrape. */
@@ -69,6 +76,7 @@ class Series {
   unpriced = 0
   estimated = 0
   estimatedSpendUsd = 0
+  #callKinds = 0
 
   constructor(model: string, deployment: string) {
     this.model = model
@@ -80,8 +88,12 @@ class Series {
     if (!byOutcome) this.calls.set(route, (byOutcome = new Map()))
     let byStatus = byOutcome.get(outcome)
     if (!byStatus) byOutcome.set(outcome, (byStatus = new Map()))
-    let byError = byStatus.get(status)
-    if (!byError) byStatus.set(status, (byError = new Map()))
+    const counted = byStatus.has(status) || this.#callKinds < callKindsMax ? status : 0
+    let byError = byStatus.get(counted)
+    if (!byError) {
+      byStatus.set(counted, (byError = new Map()))
+      this.#callKinds++
+    }
     increment(byError, error?.kind ?? '')
   }
 
@@ -105,9 +117,7 @@ export function createMetrics(gauges: Gauges): Metrics {
   /** Of a deployment, or of the calls of a model that reached none. */
   const seriesOf = (deployment: Deployment | undefined, modelName: string): Series => {
     const id = deployment?.id ?? `of ${modelName}`
-    let series = all.get(id)
-    if (!series) all.set(id, (series = new Series(modelName, deployment?.id ?? '')))
-    return series
+    return all.get(id) ?? newSeries(all, { id, modelName, deploymentId: deployment?.id ?? '' })
   }
   return {
     call(settlement) {
@@ -132,6 +142,17 @@ export function createMetrics(gauges: Gauges): Metrics {
     },
     text: () => expose([...all.values()], { fallbacks: [...fallbacks.values()], authFailures }, gauges),
   }
+}
+
+function newSeries(
+  all: Map<string, Series>,
+  { id, modelName, deploymentId }: { id: string; modelName: string; deploymentId: string },
+): Series {
+  const isOther = all.size >= seriesMax
+  const key = isOther ? otherDeployments : id
+  const series = all.get(key) ?? (isOther ? new Series(key, key) : new Series(modelName, deploymentId))
+  all.set(key, series)
+  return series
 }
 
 /** Keys of the series whose deployment or model is no longer configured, the oldest first. */

@@ -207,8 +207,9 @@ for (const backend of backends())
     })
 
     test('probes, CORS, unknown paths, other methods', async () => {
-      for (const path of ['/', '/api/hello', '/v1/models', '/health/liveliness'])
+      for (const path of ['/', '/api/hello', '/health/liveliness'])
         expect((await fetch(`${gateway.url}${path}`, { method: 'HEAD' })).status).toBe(200)
+      expect((await fetch(`${gateway.url}/v1/models`, { method: 'HEAD' })).status).toBe(401)
       const preflight = await fetch(`${gateway.url}/v1/chat/completions`, {
         method: 'OPTIONS',
         headers: { origin: 'https://a.example', 'access-control-request-headers': 'x-any, authorization' },

@@ -28,6 +28,9 @@ const listBases = ['/v1beta', '/gemini/v1beta', '/gemini/v1']
 const actions = ['generateContent', 'streamGenerateContent', 'countTokens', 'embedContent', 'batchEmbedContents']
 const shownCharactersMax = 200
 
+/** Of every endpoint here: Gemini's clients may send the key in the query, and read Gemini's errors. */
+const geminiAccess = { auth: 'key', keyInQuery: true, errorBody: geminiErrorBody } as const
+
 interface Action {
   readonly name: (typeof actions)[number]
   readonly doc: Omit<EndpointDoc, 'tag'>
@@ -39,9 +42,8 @@ const pathsOf = (action: Action['name']): string[] => bases.map(base => `${base}
 const actionAt = ({ name, doc, call }: Action): Endpoint => ({
   method: 'POST',
   paths: pathsOf(name),
-  auth: 'key',
+  ...geminiAccess,
   doc: { tag: 'Gemini', callsModel: true, ...doc },
-  errorBody: geminiErrorBody,
   handle: (request, services, caller) =>
     services.callModel(request, caller!, { ...call(request), ...calledBy(request, name) }),
 })
@@ -95,7 +97,7 @@ const streamGenerateContent = actionAt({
 const countTokens: Endpoint = {
   method: 'POST',
   paths: pathsOf('countTokens'),
-  auth: 'key',
+  ...geminiAccess,
   doc: {
     operationId: 'countContentTokens',
     tag: 'Gemini',
@@ -105,7 +107,6 @@ const countTokens: Endpoint = {
     callsModel: true,
     headers: ['x-token-count-source'],
   },
-  errorBody: geminiErrorBody,
   handle: (request, services, caller) =>
     services.callModel(request, caller!, {
       format: geminiCountTokens,
@@ -145,9 +146,8 @@ const otherAction: Endpoint = {
   method: 'POST',
   // The same pattern as that of GET, whose parameter has another name under /v1.
   paths: [...listBases.map(base => `${base}/models/{model+}`), '/v1/models/{model_id+}'],
-  auth: 'key',
+  ...geminiAccess,
   doc: { operationId: 'refuseOtherModelAction', summary: 'Any other action: refused', tag: 'Gemini' },
-  errorBody: geminiErrorBody,
   handle(request) {
     const asked = request.path.slice(-shownCharactersMax)
     const known = actions.map(name => `:${name}`).join(', ')
@@ -164,7 +164,7 @@ function entry(index: ModelDirectory, id: string): object | undefined {
 const modelsList: Endpoint = {
   method: 'GET',
   paths: listBases.map(base => `${base}/models`),
-  auth: 'key',
+  ...geminiAccess,
   doc: {
     operationId: 'listGeminiModels',
     summary: "List the models this key may use, in Gemini's dialect",
@@ -176,7 +176,6 @@ const modelsList: Endpoint = {
     success: json('GeminiModelList'),
     failures: [400],
   },
-  errorBody: geminiErrorBody,
   handle: (request, services, caller) => geminiModelsAnswer(request, services, caller!),
 }
 
@@ -203,14 +202,13 @@ function wholeNumber({ query }: HttpRequest, name: string, least: number): numbe
 const modelsOne: Endpoint = {
   method: 'GET',
   paths: listBases.map(base => `${base}/models/{model+}`),
-  auth: 'key',
+  ...geminiAccess,
   doc: {
     operationId: 'getGeminiModel',
     summary: "One model, in Gemini's dialect",
     tag: 'Gemini',
     success: json('GeminiModel'),
   },
-  errorBody: geminiErrorBody,
   handle: (request, services, caller) => geminiModelAnswer(request.params.model!, services, caller!),
 }
 

@@ -1,6 +1,5 @@
 /** The OpenAPI 3.1 document, made from the registered endpoints. */
 import type { Endpoint } from '../../core/endpoint.ts'
-import { geminiErrorBody } from '../../formats/gemini/index.ts'
 import { administrationSchemas } from './administration-schemas.ts'
 import { assistantAnswerSchemas } from './assistant-schemas.ts'
 import { chatAnswerSchemas } from './chat-schemas.ts'
@@ -138,9 +137,9 @@ function parameters({ doc }: Endpoint, path: string): object[] {
 }
 
 /** An empty list = no key is needed. Gemini's clients may put the key into the query. */
-function security({ auth, errorBody }: Endpoint): object[] {
+function security({ auth, keyInQuery }: Endpoint): object[] {
   if (auth === 'none') return []
-  const names = errorBody === geminiErrorBody ? [...keyHeaders, 'keyParameter'] : keyHeaders
+  const names = keyInQuery ? [...keyHeaders, 'keyParameter'] : keyHeaders
   return names.map(name => ({ [name]: [] }))
 }
 

@@ -106,3 +106,28 @@ test('any pieces through any socket arrive as they are', () => {
     if (!taker.taken.equals(Buffer.concat(expected))) throw new Error(`round ${round}: other bytes`)
   }
 })
+
+test('readers of the same large bytes that stall keep no copy of them', () => {
+  const shared = new Uint8Array(new ArrayBuffer(2 * 1024 * 1024)).fill(120)
+  const offered = new Set<ArrayBufferLike>()
+  const beforeBytes = process.memoryUsage().arrayBuffers
+  const queues = Array.from({ length: 300 }, () => {
+    const queue = new SendQueue()
+    queue.add(shared)
+    let room = 100_000
+    const socket = {
+      write(bytes: Uint8Array, _offset: number, length: number) {
+        offered.add(bytes.buffer)
+        const taken = Math.min(length, room)
+        room -= taken
+        return taken
+      },
+    }
+    expect(queue.flush(socket)).toBe('waiting')
+    expect(queue.flush(socket)).toBe('waiting')
+    return queue
+  })
+  expect([...offered]).toEqual([shared.buffer])
+  expect(queues.every(queue => queue.size === shared.length - 100_000)).toBe(true)
+  expect(process.memoryUsage().arrayBuffers - beforeBytes).toBeLessThan(shared.length / 2)
+})

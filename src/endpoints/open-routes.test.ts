@@ -1,0 +1,68 @@
+/** What needs no key costs nearly nothing: bytes made once, shared by all readers, and 304 for those who have them. */
+import { expect, test } from 'bun:test'
+import type { Answer } from '../core/answer.ts'
+import type { Services } from '../core/endpoint.ts'
+import type { IncomingRequest } from '../core/request.ts'
+import { SharedText } from '../telemetry/shared-text.ts'
+import { endpoints } from './index.ts'
+import { createFrontDoor } from './router.ts'
+
+const exposition = new SharedText(() => 'up 1\n'.repeat(1_000_000), { monotonicMs: () => 0 })
+const door = createFrontDoor({
+  endpoints,
+  services: {
+    version: '1',
+    current: { settings: { headerPrefix: 'x-proxy', metricsRequireKey: false } },
+    metrics: () => exposition.bytes(),
+    readiness: () => ({ ready: true, details: { db: 'connected' } }),
+  } as unknown as Services,
+  policies: [],
+  reportInternal: error => expect(error).toBeUndefined(),
+  metricsRequireKey: () => false,
+})
+
+const get = async (path: string, headers: Record<string, string> = {}): Promise<Answer> =>
+  door.handle({
+    method: 'GET',
+    path,
+    headers: new Headers(headers),
+    clientAddress: '10.0.0.1',
+  } as unknown as IncomingRequest)
+
+const open = endpoints.filter(one => one.auth === 'none')
+const assets = ['swagger-ui.css', 'swagger-ui-bundle.js', 'start.js']
+const paths = open
+  .flatMap(one => one.paths)
+  .flatMap(path => (path.includes('{asset}') ? assets.map(name => path.replace('{asset}', name)) : [path]))
+/** Answers of a few words, which differ from one moment to the next. */
+const words = ['/health/liveliness', '/health/liveness', '/health/readiness']
+
+test('every route without a key is known here, and answers GET alone', () => {
+  expect(open.every(one => one.method === 'GET')).toBe(true)
+  expect(paths.toSorted()).toEqual(
+    [...words, '/metrics', '/', '/docs', ...assets.map(name => `/docs/${name}`), '/openapi.json'].toSorted(),
+  )
+})
+
+test('routes without a key serve bytes that are made once and shared, with an ETag', async () => {
+  for (const path of paths) {
+    const [first, second] = [await get(path), await get(path)]
+    if (words.includes(path)) expect([path, String(first.body).length < 300]).toEqual([path, true])
+    else if (path === '/') expect(first).toMatchObject({ status: 302, body: null })
+    else {
+      expect([path, first.status, first.body instanceof Uint8Array]).toEqual([path, 200, true])
+      expect([path, first.body === second.body]).toEqual([path, true])
+      if (path === '/metrics') continue
+      const known = await get(path, { 'if-none-match': first.headers.etag! })
+      expect([path, known.status, known.body]).toEqual([path, 304, null])
+    }
+  }
+})
+
+test('a thousand requests of the document and the assets make nothing anew', async () => {
+  for (const path of ['/openapi.json', '/docs/swagger-ui-bundle.js']) {
+    const { body } = await get(path)
+    const bodies = new Set(await Promise.all(Array.from({ length: 1000 }, async () => (await get(path)).body)))
+    expect([...bodies]).toEqual([body])
+  }
+})
