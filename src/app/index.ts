@@ -40,7 +40,7 @@ export async function startServer(
   const lock = lockDataDirectory(options.dataDirectory)
   let store: Store | undefined
   try {
-    store = await openStore(options, logger)
+    store = await openStore(options, logger, () => source.current().storageQuota)
     return await serveStore({ options, logger, source, lock, store, announce })
   } catch (error) {
     // Errors of the cleanup are ignored: the operator needs the reason of the failed start.

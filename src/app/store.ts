@@ -7,6 +7,8 @@ import { systemClock as clock } from '../lib/clock.ts'
 import { endAll } from '../lib/end-all.ts'
 import { createAssistantStore } from '../store/objects/assistants.ts'
 import { createFileStore } from '../store/objects/files.ts'
+import { createStorageGuard } from '../store/objects/storage-guard.ts'
+import type { StorageQuota } from '../accounts/storage-quota.ts'
 import { openInstallation } from '../store/keys/installation.ts'
 import type { Installation } from '../store/keys/installation.ts'
 import { KeyCache } from '../store/keys/key-cache.ts'
@@ -42,8 +44,15 @@ export interface Store {
   close(): Promise<void>
 }
 
-/** Throws if the database cannot be used; an unreachable Redis does not prevent the start. */
-export async function openStore(options: ServeOptions, logger: Logger): Promise<Store> {
+/**
+ * `storageQuota` is read at each check. Throws if the database cannot be used; an unreachable Redis does not prevent
+ * the start.
+ */
+export async function openStore(
+  options: ServeOptions,
+  logger: Logger,
+  storageQuota: () => StorageQuota,
+): Promise<Store> {
   const database = await openDatabase(options.databaseUrl)
   await migrate(database)
   const replica =
@@ -77,9 +86,11 @@ export async function openStore(options: ServeOptions, logger: Logger): Promise<
     clock,
     report: problem => logger.error('the ledger reports a problem', { problem }),
   })
+  const guard = createStorageGuard(database, storageQuota)
   const responses = createResponseStore({
     database,
     clock,
+    guard,
     report: problem => logger.error('the response store reports a problem', { problem }),
   })
   return {
@@ -90,8 +101,8 @@ export async function openStore(options: ServeOptions, logger: Logger): Promise<
     limiter: redis ?? new MemoryLimiter(clock),
     ledger,
     responses,
-    assistants: createAssistantStore(database),
-    files: createFileStore(database),
+    assistants: createAssistantStore(database, guard),
+    files: createFileStore(database, guard),
     databaseReachable: () => reachable,
     redisReachable: redis && (() => redis.reachable),
     isOnlyReplica: () => replica?.held ?? true,

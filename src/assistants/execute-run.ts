@@ -1,7 +1,7 @@
 /** The work on a run: one call of the model, until its answer has ended or it waits for the outputs of tools. */
 import type { Caller } from '../core/caller.ts'
 import type { Services } from '../core/endpoint.ts'
-import { GatewayError, toGatewayError } from '../core/errors.ts'
+import { toGatewayError } from '../core/errors.ts'
 import type { AssistantChange, AssistantObject } from '../core/ports.ts'
 import { nowS } from './objects.ts'
 import type { Json } from '../lib/json/json-values.ts'
@@ -36,14 +36,13 @@ interface Reservation {
   release(): void
 }
 
-/** Throws `overloaded` when this process already works on as many runs as it may. */
+/** Throws as `DetachedRuns.start` when this process already works on as many runs as it may. */
 export function reserveWork(services: Services, run: AssistantObject): Reservation {
   const decided = Promise.withResolvers<RunWork | undefined>()
-  const started = services.detached.start(workId(run), async signal => {
+  services.detached.start({ id: workId(run), keyId: run.keyId }, async signal => {
     const work = await decided.promise
     if (work) await execute(work, signal)
   })
-  if (!started) throw new GatewayError('overloaded', 'too many runs go on already; try again later')
   return { start: work => decided.resolve(work), release: () => decided.resolve(undefined) }
 }
 

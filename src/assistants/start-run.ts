@@ -154,7 +154,7 @@ export async function continueRun(
     async store() {
       const queued = await services.assistants.change(waiting.id, now =>
         now.body.status === 'requires_action'
-          ? { hidden, updatedAtMs, body: { ...body, metadata: now.body.metadata }, put: [step] }
+          ? { hidden, updatedAtMs, body: { ...body, metadata: now.body.metadata }, put: [step], withinQuota: true }
           : undefined,
       )
       if (!queued) throw notWaiting(await latestOf(services, waiting))

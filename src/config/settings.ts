@@ -20,6 +20,8 @@ const attemptsMaxDefault = 6
 const bodyMbDefault = 32
 const bodyMemoryMbDefault = 512
 const batchPollSecondsDefault = 60
+const storedObjectsDefault = 100_000
+const storedMbDefault = 1024
 /** Model names in one warning. */
 const warnedNamesMax = 10
 
@@ -98,6 +100,7 @@ export function readSettings(input: SettingsInput): SettingsReading {
     }),
     bodyBytesMax: Math.floor((general.max_request_size_mb ?? bodyMbDefault) * 1024 * 1024),
     bodyMemoryBytesMax: Math.floor((general.max_body_memory_mb ?? bodyMemoryMbDefault) * 1024 * 1024),
+    storageQuota: storageQuota(general),
     batchPollMs: (general.batch_poll_seconds ?? batchPollSecondsDefault) * 1000,
     file: input.file ?? null,
     warnings,
@@ -110,6 +113,14 @@ function retryWarnings({ router_settings: router = {} }: Config, reading: Config
   if (retries < attempts) return []
   const message = `at most ${attempts} attempts are made for a call (\`max_attempts\`); raise that, or lower this`
   return [mistakeAt(reading, ['router_settings', 'num_retries'], message)]
+}
+
+function storageQuota(general: NonNullable<Config['general_settings']>): Settings['storageQuota'] {
+  const { max_stored_objects_per_key: objects, max_stored_mb_per_key: mb } = general
+  return {
+    objectsMax: objects === undefined ? storedObjectsDefault : objects,
+    bytesMax: mb === null ? null : Math.floor((mb ?? storedMbDefault) * 1024 * 1024),
+  }
 }
 
 /** Local servers are offered without a key of their provider. */

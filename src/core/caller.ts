@@ -18,6 +18,9 @@ export interface VirtualKey {
   readonly metadata: Readonly<Record<string, unknown>>
 }
 
+/** The id of the key record that stands for the master key. */
+export const masterKeyId = 'master'
+
 /** Who calls: the operator with the master key, or a virtual key. */
 export interface Caller {
   readonly role: 'admin' | 'key'

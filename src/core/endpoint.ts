@@ -27,7 +27,7 @@ export interface ModelCall extends AskedCall {
   detach?(call: Call, run: (client: Client) => Promise<Answer>): Promise<Answer> | undefined
 }
 
-/** A call about stored objects (files, batches), which the endpoint works on by itself. */
+/** A call that the endpoint works on by itself: about stored objects (files, batches), or a count of tokens. */
 export interface ObjectCall extends AskedCall {
   readonly operation: Operation
   /** Canonical path for metrics and the ledger: `/v1/files/{file_id}`. */
@@ -36,6 +36,8 @@ export interface ObjectCall extends AskedCall {
    * How the body is read before the policies of the stage `body` are asked: `call.body`, and of a form `call.upload`.
    */
   readonly body: 'none' | 'json' | 'form'
+  /** Of a JSON body; absent = 1 MiB. */
+  readonly bodyBytesMax?: number
   /**
    * The work, once the call is admitted. The call is settled when it resolves, or with its error; after `settleAfter`,
    * when that promise resolves.
@@ -166,6 +168,11 @@ export interface Endpoint {
   readonly paths: readonly string[]
   /** `none` = public; `key` = any valid key; `admin` = the master key. Checked before the body is read. */
   readonly auth: 'none' | 'key' | 'admin'
+  /**
+   * Takes one of the key's requests a minute, though it is no call: it writes to the database. Calls are counted by
+   * themselves.
+   */
+  readonly takesRequest?: true
   /** The key may stand in the query as `?key=`, as Gemini's clients send it; never the master key. */
   readonly keyInQuery?: true
   /** false = pages of other origins may not read the answers. */

@@ -38,6 +38,8 @@ export const faults = {
   unprocessable: fault(422, 'invalid_request_error', 'invalid_value', 'UnprocessableEntityError', 'never'),
   'rate-limited': fault(429, 'rate_limit_error', 'rate_limit_exceeded', 'RateLimitError', 'never'),
   'budget-exceeded': fault(429, 'budget_exceeded', 'budget_exceeded', 'RateLimitError', 'never'),
+  /** What a key may store is used up: waiting does not help, deleting does. */
+  'quota-exceeded': fault(429, 'quota_exceeded', 'storage_quota_exceeded', 'RateLimitError', 'never'),
   'client-closed': fault(499, 'client_closed', 'client_closed_request', 'ClientClosedRequest', 'never'),
   'schema-mismatch': fault(500, 'api_error', 'json_schema_mismatch', 'JSONSchemaValidationError', 'never'),
   internal: fault(500, 'api_error', 'internal_error', 'InternalServerError', 'never'),

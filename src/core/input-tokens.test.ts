@@ -24,7 +24,7 @@ const said = (role: Message['role'], text: string, name?: string): Message => ({
 
 async function counted(request: ChatRequest, encoding: Encoding): Promise<number> {
   const { texts, otherTokens } = countableInput(request, encoding)
-  const counts = await tokenizer.count(encoding, texts)
+  const counts = await tokenizer.count(encoding, texts, 'key')
   return counts!.reduce((sum, count) => sum + count, otherTokens)
 }
 

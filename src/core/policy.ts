@@ -14,6 +14,8 @@ export interface RequestHead {
   readonly clientAddress: string
   /** Of the endpoint: `key` = any valid key, `admin` = the master key. */
   readonly auth: 'key' | 'admin'
+  /** See `Endpoint.takesRequest`. */
+  readonly takesRequest: boolean
   /** See `Endpoint.keyInQuery`. */
   readonly keyInQuery: boolean
   /** Set by the policy that identifies; undefined before it. */

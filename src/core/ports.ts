@@ -99,8 +99,16 @@ export interface StoredItem {
  * database is unreachable.
  */
 export interface ResponseStore {
-  /** false = it could not be kept (the problem has been reported); the answer itself is not affected. */
-  save(record: StoredResponse): Promise<boolean>
+  /**
+   * Throws `quota-exceeded` when the key has no room for another response. Asks the database only for a key that `save`
+   * had no room for, so that answers do not depend on it.
+   */
+  admit(keyId: string): Promise<void>
+  /**
+   * `failed` = it could not be kept (the problem has been reported), `no-room` = it is beyond the key's quota; the
+   * answer itself is not affected.
+   */
+  save(record: StoredResponse): Promise<'saved' | 'failed' | 'no-room'>
   find(keyId: string, id: string): Promise<StoredResponse | undefined>
   /**
    * A response and those it continues, oldest first; undefined = the conversation is not here as a whole.
@@ -164,6 +172,11 @@ export interface AssistantChange {
   readonly updatedAtMs?: number
   /** Other objects, stored in the same step: new ones, or new versions of those that are there. */
   readonly put?: readonly AssistantObject[]
+  /**
+   * true = a client asks for it: refused where it grows beyond the quota of the key. What a run has made is paid for
+   * and kept all the same.
+   */
+  readonly withinQuota?: true
 }
 
 /** Stores assistants, threads and runs. All methods throw `overloaded` when the database is unreachable. */
@@ -172,7 +185,7 @@ export interface AssistantStore {
   find(kind: AssistantKind, id: string, keyId: string | null): Promise<AssistantObject | undefined>
   /** Undefined = `after` or `before` is not one of these objects. */
   list(query: AssistantQuery): Promise<{ objects: AssistantObject[]; hasMore: boolean } | undefined>
-  /** All or none. */
+  /** All or none, as `append` and `change` do. All three throw `quota-exceeded` or `too-large` by the key's quota. */
   insert(objects: readonly AssistantObject[]): Promise<void>
   /** Adds to a thread without an active run: all or none. Else returns the active run, or `gone`. */
   append(threadId: string, objects: readonly AssistantObject[]): Promise<'added' | 'gone' | AssistantObject>
@@ -245,8 +258,13 @@ export interface FileStore {
   /** `keyId` null = of every key. */
   find(kind: FileKind, id: string, keyId: string | null): Promise<FileRecord | undefined>
   findUpstream(of: Pick<FileRecord, 'kind' | 'keyId' | 'deploymentId' | 'upstreamId'>): Promise<FileRecord | undefined>
-  /** Resolves with the stored record: an object that the key already has under another id keeps that id. */
-  put(record: FileRecord): Promise<FileRecord>
+  /** Throws `quota-exceeded` when the key has no room for another file or batch: asked before one is sent. */
+  admit(keyId: string): Promise<void>
+  /**
+   * Resolves with the stored record: an object that the key already has under another id keeps that id. `withinQuota` =
+   * throws `quota-exceeded` or `too-large` by the key's quota.
+   */
+  put(record: FileRecord, options?: { readonly withinQuota: boolean }): Promise<FileRecord>
   /**
    * true = it was changed. `recorded: true` applies only to a record that is not recorded yet: of several callers that
    * saw the same end exactly one gets true. false otherwise, and when it was deleted.
@@ -278,10 +296,10 @@ export const abandonedAfterMs = 60_000
 /** Work that continues after its request was answered. */
 export interface DetachedRuns {
   /**
-   * false = the maximum number already runs. `work` must not reject; `signal` aborts on `cancel` and when the program
-   * stops.
+   * `work` must not reject; `signal` aborts on `cancel` and when the program stops. Throws `rate-limited` when the key
+   * has its share of the places, `overloaded` when none is free, and `conflict` when a run of this id goes on.
    */
-  start(id: string, work: (signal: AbortSignal) => Promise<void>): boolean
+  start(run: { readonly id: string; readonly keyId: string }, work: (signal: AbortSignal) => Promise<void>): void
   /** Nothing happens when no such run is in this process. */
   cancel(id: string): void
 }

@@ -25,6 +25,8 @@ export interface Settings {
   readonly bodyBytesMax: number
   /** Of the bodies of all open calls together. */
   readonly bodyMemoryBytesMax: number
+  /** What a key may store; null = no limit. */
+  readonly storageQuota: { readonly objectsMax: number | null; readonly bytesMax: number | null }
   /** How often the gateway looks for batches that have ended. */
   readonly batchPollMs: number
   /** How long stored responses are kept; absent = 30 days. */

@@ -89,15 +89,17 @@ class AdmittedHead implements RequestHead {
   readonly auth: RequestHead['auth']
   readonly headers: RequestHeaders
   readonly keyInQuery: boolean
+  readonly takesRequest: boolean
   answerHeaders: Record<string, string> | undefined = undefined
   readonly #request: IncomingRequest
   #caller: Caller | undefined = undefined
 
-  constructor(request: IncomingRequest, { auth, keyInQuery }: Endpoint) {
+  constructor(request: IncomingRequest, { auth, keyInQuery, takesRequest }: Endpoint) {
     this.#request = request
     this.headers = request.headers
     this.auth = auth === 'admin' ? 'admin' : 'key'
     this.keyInQuery = keyInQuery === true
+    this.takesRequest = takesRequest === true
   }
 
   get caller(): Caller | undefined {

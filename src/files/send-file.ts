@@ -120,7 +120,7 @@ async function store(services: Services, request: Client, { answer, deployment, 
     recorded: false,
   }
   try {
-    return { ...(await services.files.put(record)).body }
+    return { ...(await services.files.put(record, { withinQuota: true })).body }
   } catch (error) {
     // Without its record the file could not be read or deleted through this gateway.
     await services.fileCalls

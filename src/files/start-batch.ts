@@ -71,7 +71,7 @@ async function store(
     recorded: false,
   }
   try {
-    return await services.files.put(record)
+    return await services.files.put(record, { withinQuota: true })
   } catch (error) {
     // Without its record the batch could not be read, and its cost would not be recorded.
     const path = upstreamPath(record, '/cancel')

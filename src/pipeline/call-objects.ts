@@ -16,7 +16,7 @@ import { takeForm } from './serve.ts'
 import type { ServeParts } from './serve.ts'
 import { settler } from './settle.ts'
 
-/** Limit of a JSON body about stored objects. */
+/** Default limit of a JSON body. */
 const jsonBytesMax = 1024 * 1024
 
 /** Binds the parts. A refusal or failure is settled, then thrown for `endpoints/router.ts` to answer. */
@@ -51,17 +51,18 @@ async function run(parts: ServeParts, request: HttpRequest, asked: ObjectCall, c
   }
 }
 
-async function admitBody(parts: ServeParts, request: HttpRequest, { body }: ObjectCall, control: CallControl) {
+async function admitBody(parts: ServeParts, request: HttpRequest, asked: ObjectCall, control: CallControl) {
   const { call } = control
+  const { body, bodyBytesMax = jsonBytesMax } = asked
   if (body !== 'none' && call.contentEncoding !== null) checkEncoding(call.contentEncoding)
   if (body === 'form') call.body = await takeForm(parts, request, control)
-  if (body === 'json') call.body = await jsonBody(request)
+  if (body === 'json') call.body = await jsonBody(request, bodyBytesMax)
   return admitted(call, parts.policies.body)
 }
 
 /** A missing body counts as an empty object. */
-async function jsonBody({ body }: HttpRequest): Promise<JsonBody> {
-  const bytes = await readBody(body, jsonBytesMax)
+async function jsonBody({ body }: HttpRequest, bytesMax: number): Promise<JsonBody> {
+  const bytes = await readBody(body, bytesMax)
   return readJsonBody(bytes.length === 0 ? Buffer.from('{}') : bytes)
 }
 

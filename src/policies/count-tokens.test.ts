@@ -26,6 +26,7 @@ const request: ChatRequest = {
 function callOf(candidates: Deployment[], more: Partial<Call> = {}): Call {
   return {
     operation: 'count-tokens',
+    format: {},
     candidates,
     asked: {},
     fallbacks: 0,

@@ -18,7 +18,8 @@ export function countTokens(): Policy {
     stage: 'body',
     dryRun: false,
     admit(call) {
-      if (call.operation !== 'count-tokens') return
+      // Without a format the endpoint counts by itself.
+      if (call.operation !== 'count-tokens' || !call.format) return
       const counting = call.candidates.filter(one => one.target.provider.countTokens !== undefined)
       if (counting.length === 0) return estimate(call)
       call.candidates = counting

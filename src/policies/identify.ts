@@ -1,5 +1,6 @@
 /** Identifies the caller. Clients send their key in one of four headers or, on Gemini's paths, in `?key=`. */
 import { keyProblem } from '../accounts/key.ts'
+import { masterKeyId } from '../core/caller.ts'
 import type { Caller, VirtualKey } from '../core/caller.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { AuthFailure, AuthFailureReason, RequestHead, RequestPolicy } from '../core/policy.ts'
@@ -82,7 +83,7 @@ export function identify({ keys, installation, clock, refused }: IdentifyParts):
 const administrator: Caller = {
   role: 'admin',
   key: {
-    id: 'master',
+    id: masterKeyId,
     alias: 'master key',
     userId: null,
     teamId: null,

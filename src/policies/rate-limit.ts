@@ -122,14 +122,20 @@ function bodyTokens(call: Call): number {
   return bytes > announcedBytesMax ? estimatedInput(call) : Math.ceil(bytes / bytesPerToken)
 }
 
-/** Where the limit counts all requests: takes one request of the key. Throws `rate-limited`. */
+const noScopes: readonly LimitScope[] = []
+
+/**
+ * Takes one request of the key where the limit counts all requests, and for an endpoint that asks for it also where it
+ * counts calls. Throws `rate-limited`.
+ */
 export function countRequests(limiter: Limiter, current: CurrentConfiguration): RequestPolicy {
   return {
     name: 'count-requests',
     stage: 'request',
     admit(request) {
       const { settings } = current
-      const scopes = settings.rateLimitCounts === 'calls' ? [] : requestScopes(request.caller!, settings)
+      const isCounted = request.takesRequest || settings.rateLimitCounts === 'requests'
+      const scopes = isCounted ? requestScopes(request.caller!, settings) : noScopes
       if (scopes.length === 0) return
       const taken = limiter.take(scopes, 0)
       if (taken instanceof Promise) return taken.then(verdict => countRequest(request, verdict))

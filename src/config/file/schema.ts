@@ -261,8 +261,8 @@ const generalSettings = z.strictObject({
     .enum(['calls', 'requests'])
     .optional()
     .describe(
-      'What takes one of the requests a minute: `calls` of models and files, or all `requests` made with a key, ' +
-        'listing and polling too.',
+      'What takes one of the requests a minute: `calls` of models and files and what creates or changes assistants, ' +
+        'threads and messages, or all `requests` made with a key, listing and polling too.',
     ),
   max_request_size_mb: z.number().min(0.01).max(100).optional(),
   max_body_memory_mb: z
@@ -272,6 +272,22 @@ const generalSettings = z.strictObject({
     .optional()
     .describe(
       'Of the bodies of all requests under way together; further ones are refused with 503. 512 when left out.',
+    ),
+  max_stored_objects_per_key: count
+    .nullable()
+    .optional()
+    .describe(
+      'Assistants, threads, messages, runs, stored responses, files and batches of a key together; what would be ' +
+        'more is refused with 429. 100,000 when left out; null = no limit. The master key has none.',
+    ),
+  max_stored_mb_per_key: z
+    .number()
+    .min(0.001)
+    .max(1_048_576)
+    .nullable()
+    .optional()
+    .describe(
+      'The same in MB of the database; of files and batches their records. 1024 when left out; null = no limit.',
     ),
   batch_poll_seconds: z
     .number()

@@ -7,6 +7,7 @@ import type { Call } from '../../core/call.ts'
 import type { Caller } from '../../core/caller.ts'
 import type { Services } from '../../core/endpoint.ts'
 import type { StoredResponse } from '../../core/ports.ts'
+import { GatewayError } from '../../core/errors.ts'
 import { readBody, readJsonBody } from '../../core/request.ts'
 import type { Client } from '../../core/request.ts'
 import { responsesCreate, responsesRetrieve } from './responses.ts'
@@ -34,7 +35,7 @@ function servicesWith(
   return {
     current: { settings: { bodyBytesMax: 1_000_000, headerPrefix: 'x-proxy' }, models: { resolve: () => [] } },
     callModel: callModelWith(() => answerOf(answer())),
-    responses: store,
+    responses: { admit: async () => {}, ...store },
     detached,
     clock: { epochMs: () => nowMs },
   } as unknown as Services
@@ -64,7 +65,7 @@ const create = async (services: Services, body: object): Promise<Response> => {
 }
 
 describe('an answer that cannot be kept', () => {
-  const failing = { save: async () => false }
+  const failing = { save: async () => 'failed' as const }
 
   test('is still given, and says so', async () => {
     const services = servicesWith(() => Response.json(response), failing)
@@ -88,7 +89,7 @@ describe('an answer that cannot be kept', () => {
 })
 
 test('the end of a stream waits for the store', async () => {
-  const saved = Promise.withResolvers<boolean>()
+  const saved = Promise.withResolvers<'saved'>()
   const records: StoredResponse[] = []
   const last = `event: response.completed\ndata: ${JSON.stringify({ type: 'response.completed', response })}\n\n`
   const services = servicesWith(() => pieces(['a', last]), { save: record => (records.push(record), saved.promise) })
@@ -96,7 +97,7 @@ test('the end of a stream waits for the store', async () => {
   expect(Buffer.from((await reader.read()).value!).toString()).toBe('a')
   const end = reader.read()
   expect(await Promise.race([end, Bun.sleep(20).then(() => 'waits')])).toBe('waits')
-  saved.resolve(true)
+  saved.resolve('saved')
   expect(Buffer.from((await end).value!).toString()).toBe(last)
   expect(records).toMatchObject([
     { id: 'resp_1', keyId: 'key', deploymentId: 'd', status: 'completed', expiresAtMs: nowMs + 30 * 86_400_000 },
@@ -110,8 +111,12 @@ test('an error is passed on as it is, and nothing is kept', async () => {
 
 test('a run too many is refused, and leaves nothing behind', async () => {
   const deleted: string[] = []
-  const store = { save: async () => true, delete: async (_: string, id: string) => deleted.push(id) > 0 }
-  const services = servicesWith(() => Response.json(response), store, { start: () => false })
+  const store = { save: async () => 'saved' as const, delete: async (_: string, id: string) => deleted.push(id) > 0 }
+  const services = servicesWith(() => Response.json(response), store, {
+    start() {
+      throw new GatewayError('overloaded', 'full')
+    },
+  })
   expect(create(services, { model: 'm', input: 'x', background: true })).rejects.toMatchObject({ kind: 'overloaded' })
   await Bun.sleep(1)
   expect(deleted.length).toBe(1)
@@ -163,11 +168,11 @@ describe('a run in the background', () => {
       ...servicesWith(
         () => Response.json({}),
         {
-          save: async () => true,
+          save: async () => 'saved' as const,
           renew: async () => true,
           finish: async one => finished.push(one) > 0,
         },
-        { start: (_, work) => ((run = work), true) },
+        { start: (_, work) => void (run = work) },
       ),
       callModel: callModelWith((call, client) => {
         seen.push({ aborted: client.left, body: call.body!.parse() })

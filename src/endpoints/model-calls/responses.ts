@@ -65,6 +65,8 @@ async function readKept(call: Call, services: Services): Promise<KeptCall> {
   const background = body.get('background') === true
   if (background) checkBackground(body.get('stream'), body.get('store'))
   const keyId = call.caller.key.id
+  // Where it was not asked for, an answer that is not stored says so (`store: false`).
+  if (background || body.get('store') === true) await services.responses.admit(keyId)
   const { input, previousId, bytes } = await readConversation(body, keyId, services)
   if (bytes !== body.bytes) call.body = readJsonBody(bytes)
   return { keyId, input, previousId, store: body.get('store') !== false, background }

@@ -38,6 +38,7 @@ const create: Endpoint = {
   method: 'POST',
   paths: pathsOf('/assistants'),
   auth: 'key',
+  takesRequest: true,
   doc: doc(
     { operationId: 'createAssistant', summary: 'Create an assistant on any chat model', answer: 'Assistant' },
     { request: schemaOf(createBody), failures: [403, 404] },
@@ -92,6 +93,7 @@ const modify: Endpoint = {
   method: 'POST',
   paths: one.paths,
   auth: 'key',
+  takesRequest: true,
   doc: doc(
     {
       operationId: 'updateAssistant',

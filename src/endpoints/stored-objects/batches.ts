@@ -60,6 +60,7 @@ const create: Endpoint = {
             'a batch runs where its input file is; leave `custom_llm_provider` out, or send the file there',
             { param: 'custom_llm_provider' },
           )
+        await services.files.admit(input.keyId)
       },
       async work(call) {
         const { custom_llm_provider: _, input_file_id: __, ...fields } = checkJson(call.body!, createBody)

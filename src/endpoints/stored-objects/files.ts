@@ -71,6 +71,7 @@ const create: Endpoint = {
       body: 'form',
       prepare(call) {
         upstream = upstreamFor(request, call)
+        return services.files.admit(caller!.key.id)
       },
       work: async call => jsonAnswer(await sendFile(services, call, upstream!)),
     })

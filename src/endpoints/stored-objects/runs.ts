@@ -125,7 +125,7 @@ const oneStep: ObjectPath = {
 
 /**
  * 404 for runs of other keys and threads. 400 for a thread on which another run is active and for what the status of a
- * run does not allow; 503 when this process works on the maximum number of runs.
+ * run does not allow; 429 when this process works on the key's share of runs, 503 when on the maximum number of all.
  */
 export const runEndpoints: readonly Endpoint[] = [
   create,

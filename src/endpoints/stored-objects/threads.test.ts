@@ -9,7 +9,7 @@ import { GatewayError } from '../../core/errors.ts'
 import type { AssistantStore } from '../../core/ports.ts'
 import { DetachedWork } from '../../pipeline/background-work.ts'
 import { createAssistantStore } from '../../store/objects/assistants.ts'
-import { testServers } from '../../store/database/database-fixture.ts'
+import { guardOf, testServers } from '../../store/database/database-fixture.ts'
 import type { TestDatabase } from '../../store/database/database-fixture.ts'
 import { migrate } from '../../store/database/migrate.ts'
 import { openDatabase } from '../../store/database/open.ts'
@@ -36,7 +36,7 @@ beforeEach(async () => {
   made = await sqlite.create()
   database = await openDatabase(made.url)
   await migrate(database)
-  store = createAssistantStore(database)
+  store = createAssistantStore(database, guardOf(database))
   detached = new DetachedWork()
   answer = () => whole({ content: 'hello' }, 'stop')
 })
@@ -179,7 +179,10 @@ test('a gateway that stops says so on the runs it leaves behind', async () => {
 test('a process that works on too much takes no run, and keeps nothing of it', async () => {
   const assistant = await json('POST', '/assistants', { model: 'm' })
   const thread = await json('POST', '/threads', {})
-  const full = { detached: { start: () => false, cancel: () => {} } }
+  const start = () => {
+    throw new GatewayError('overloaded', 'full')
+  }
+  const full = { detached: { start, cancel: () => {} } }
   const asked = { assistant_id: assistant.id, additional_messages: [{ role: 'user', content: 'x' }] }
   expect(await failing('POST', `/threads/${thread.id}/runs`, asked, full)).toMatchObject({ kind: 'overloaded' })
   expect((await json('GET', `/threads/${thread.id}/messages`)).data).toEqual([])

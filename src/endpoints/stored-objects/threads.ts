@@ -24,6 +24,7 @@ const create: Endpoint = {
   method: 'POST',
   paths: pathsOf('/threads'),
   auth: 'key',
+  takesRequest: true,
   doc: doc(
     { operationId: 'createThread', summary: 'Create a thread', answer: 'Thread' },
     { request: schemaOf(createBody), requestOptional: true },
@@ -70,6 +71,7 @@ const addMessage: Endpoint = {
   method: 'POST',
   paths: messagePaths(''),
   auth: 'key',
+  takesRequest: true,
   doc: doc(
     { operationId: 'createThreadMessage', summary: 'Add a message to a thread', answer: 'ThreadMessage' },
     { request: schemaOf(messageBody) },

@@ -7,11 +7,8 @@ import { visibleDeployments } from '../../accounts/model-access.ts'
 import { jsonAnswer } from '../../core/answer.ts'
 import type { Caller } from '../../core/caller.ts'
 import type { Endpoint, Services } from '../../core/endpoint.ts'
-import type { HttpRequest } from '../../core/request.ts'
 import { GatewayError } from '../../core/errors.ts'
-import { readBody, readJsonBody } from '../../core/request.ts'
 import { supportedParams } from '../../core/params.ts'
-import type { JsonBody } from '../../lib/json/json-body.ts'
 import { readJsonAs, readQuery } from '../checked-input.ts'
 import { json, reference } from '../openapi/schema.ts'
 import { countTokens } from './utils/token-counter.ts'
@@ -46,13 +43,8 @@ export const tokenCounterEndpoint: Endpoint = {
   async handle(request, services, caller) {
     const { call_endpoint: asked } = readQuery(request, z.object({ call_endpoint: flag }))
     const callEndpoint = asked === 'true' || asked === '1' || asked === ''
-    return countTokens({ request, services, caller: caller!, body: await readJson(request, services) }, callEndpoint)
+    return countTokens({ request, services, caller: caller! }, callEndpoint)
   },
-}
-
-/** Limited as the bodies of calls are. */
-async function readJson({ body }: HttpRequest, services: Services): Promise<JsonBody> {
-  return readJsonBody(await readBody(body, services.current.settings.bodyBytesMax))
 }
 
 /** The list has the name of its path: LiteLLM's, or the specification's. */

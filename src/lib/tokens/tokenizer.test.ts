@@ -7,23 +7,23 @@ afterAll(() => tokenizer.stop())
 /** OpenAI Cookbook, "How to count tokens with tiktoken", section 5. */
 test('texts have as many tokens as their vocabulary says', async () => {
   const texts = ['antidisestablishmentarianism', '2 + 2 = 4', 'お誕生日おめでとう', '', '<|endoftext|>']
-  expect(await tokenizer.count('o200k_base', texts)).toEqual([6, 7, 8, 0, 7])
-  expect((await tokenizer.count('cl100k_base', texts))!.slice(0, 3)).toEqual([6, 7, 9])
+  expect(await tokenizer.count('o200k_base', texts, 'key')).toEqual([6, 7, 8, 0, 7])
+  expect((await tokenizer.count('cl100k_base', texts, 'key'))!.slice(0, 3)).toEqual([6, 7, 9])
 })
 
 test('questions asked at once are answered in turn, each with its own counts', async () => {
-  const asked = Array.from({ length: 10 }, (_, at) => tokenizer.count('o200k_base', [' a'.repeat(at), 'x']))
+  const asked = Array.from({ length: 10 }, (_, at) => tokenizer.count('o200k_base', [' a'.repeat(at), 'x'], 'key'))
   expect(await Promise.all(asked)).toEqual(asked.map((_, at) => [at, 1]))
 })
 
 test('too much, too slow or too many: no count, and the next one works', async () => {
-  const small = new Tokenizer({ charactersMax: 300_000, countMs: 100, waitingMax: 2 })
-  expect(await small.count('o200k_base', ['x'.repeat(300_001)])).toBeUndefined()
+  const small = new Tokenizer({ charactersMax: 300_000, countMs: 100, waitingMax: 4 })
+  expect(await small.count('o200k_base', ['x'.repeat(300_001)], 'key')).toBeUndefined()
   expect(small.loaded).toBe(false)
   // Without a space there is nothing to cut it at: this would take a minute.
-  expect(await small.count('o200k_base', ['x'.repeat(300_000)])).toBeUndefined()
+  expect(await small.count('o200k_base', ['x'.repeat(300_000)], 'key')).toBeUndefined()
   expect(small.loaded).toBe(false)
-  expect(await Promise.all([1, 2, 3, 4].map(() => small.count('o200k_base', ['x'])))).toEqual([
+  expect(await Promise.all([1, 2, 3, 4].map(() => small.count('o200k_base', ['x'], 'key')))).toEqual([
     [1],
     [1],
     [1],
@@ -32,16 +32,30 @@ test('too much, too slow or too many: no count, and the next one works', async (
   small.stop()
 })
 
+test('a key that asks much neither fills the queue nor goes before others', async () => {
+  const shared = new Tokenizer()
+  const order: string[] = []
+  const ask = (owner: string) =>
+    shared.count('o200k_base', [owner], owner).then(counts => counts && void order.push(owner))
+  const greedy = Array.from({ length: 100 }, () => ask('greedy'))
+  const modest = ['one', 'two', 'one'].map(ask)
+  await Promise.all([...greedy, ...modest])
+  expect(order.slice(0, 6)).toEqual(['greedy', 'greedy', 'one', 'two', 'greedy', 'one'])
+  // One is counted while half of the places are taken.
+  expect(order.filter(owner => owner === 'greedy').length).toBe(17)
+  shared.stop()
+})
+
 test('the thread ends when it is idle, and when it is stopped', async () => {
   const brief = new Tokenizer({ idleMs: 20 })
-  expect(await brief.count('o200k_base', ['x'])).toEqual([1])
+  expect(await brief.count('o200k_base', ['x'], 'key')).toEqual([1])
   expect(brief.loaded).toBe(true)
   await Bun.sleep(200)
   expect(brief.loaded).toBe(false)
-  const waiting = brief.count('o200k_base', ['x'])
+  const waiting = brief.count('o200k_base', ['x'], 'key')
   brief.stop()
   expect(await waiting).toBeUndefined()
-  expect(await brief.count('o200k_base', ['x'])).toBeUndefined()
+  expect(await brief.count('o200k_base', ['x'], 'key')).toBeUndefined()
 })
 
 test('models by their vocabulary', () => {

@@ -2,6 +2,7 @@
  * Counts with OpenAI's own vocabularies, on a thread of its own: reading one takes 0.4 s and 0.1 GB, and some texts
  * take seconds. The thread starts with the first count and ends after a while without one.
  */
+import { FairShare } from '../fair-share.ts'
 import { siblingModule } from '../sibling-module.ts'
 
 /** A vocabulary, by tiktoken's name. */
@@ -50,11 +51,12 @@ interface TokenizerOptions {
   readonly loadMs?: number
   /** Texts of one request together. */
   readonly charactersMax?: number
-  /** Requests that wait for the thread. */
+  /** Requests that wait for the thread, shared fairly by their owners. */
   readonly waitingMax?: number
 }
 
 interface Waiting extends TokenizerRequest {
+  readonly owner: string
   answer(counts: readonly number[] | undefined): void
 }
 
@@ -63,13 +65,18 @@ const defaults: Required<TokenizerOptions> = {
   countMs: 2000,
   loadMs: 30_000,
   charactersMax: 4 * 1024 * 1024,
-  waitingMax: 16,
+  waitingMax: 32,
 }
 
-/** Texts are counted one request after the other. Costs nothing before the first; idle, it keeps no process alive. */
+/**
+ * Texts are counted one request after the other, of each owner in turn. Costs nothing before the first; idle, it keeps
+ * no process alive.
+ */
 export class Tokenizer {
   readonly #limits: Required<TokenizerOptions>
-  readonly #waiting: Waiting[] = []
+  /** By owner, in the order of their turns. */
+  readonly #waiting = new Map<string, Waiting[]>()
+  readonly #places: FairShare
   #worker: Worker | undefined
   #current: Waiting | undefined
   /** Ends the thread: it idles, or works for too long. */
@@ -78,6 +85,7 @@ export class Tokenizer {
 
   constructor(options: TokenizerOptions = {}) {
     this.#limits = { ...defaults, ...options }
+    this.#places = new FairShare(this.#limits.waitingMax)
   }
 
   /** Holds memory at the moment. */
@@ -85,13 +93,19 @@ export class Tokenizer {
     return this.#worker !== undefined
   }
 
-  /** Tokens of each text; undefined = they are too long, take too long, or too many others wait. */
-  count(encoding: Encoding, texts: readonly string[]): Promise<readonly number[] | undefined> {
+  /**
+   * Tokens of each text; undefined = they are too long, take too long, or too many wait. `owner` = the id of the key
+   * that asks.
+   */
+  count(encoding: Encoding, texts: readonly string[], owner: string): Promise<readonly number[] | undefined> {
     const characters = texts.reduce((sum, text) => sum + text.length, 0)
-    if (this.#stopped || characters > this.#limits.charactersMax || this.#waiting.length >= this.#limits.waitingMax)
+    if (this.#stopped || characters > this.#limits.charactersMax || !this.#places.take(owner))
       return Promise.resolve(undefined)
     return new Promise(answer => {
-      this.#waiting.push({ encoding, texts, answer })
+      const asked = { encoding, texts, owner, answer }
+      const own = this.#waiting.get(owner)
+      if (own) own.push(asked)
+      else this.#waiting.set(owner, [asked])
       if (!this.#current) this.#next()
     })
   }
@@ -100,11 +114,24 @@ export class Tokenizer {
   stop(): void {
     this.#stopped = true
     this.#end()
-    for (const one of this.#waiting.splice(0)) one.answer(undefined)
+    const waiting = [...this.#waiting.values()].flat()
+    this.#waiting.clear()
+    for (const one of waiting) one.answer(undefined)
+  }
+
+  /** The next of the owner whose turn it is, which then goes behind the others. */
+  #take(): Waiting | undefined {
+    for (const [owner, [first, ...more]] of this.#waiting) {
+      this.#waiting.delete(owner)
+      if (more.length > 0) this.#waiting.set(owner, more)
+      this.#places.release(owner)
+      return first
+    }
+    return undefined
   }
 
   #next(): void {
-    this.#current = this.#waiting.shift()
+    this.#current = this.#take()
     if (!this.#current) return this.#endAfter(this.#limits.idleMs)
     this.#worker ??= this.#start()
     this.#endAfter(this.#limits.loadMs)

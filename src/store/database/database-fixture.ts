@@ -3,6 +3,10 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { randomUUIDv7, SQL } from 'bun'
+import type { StorageQuota } from '../../accounts/storage-quota.ts'
+import { createStorageGuard } from '../objects/storage-guard.ts'
+import type { StorageGuard } from '../objects/storage-guard.ts'
+import type { Database } from './open.ts'
 
 /** An empty database of its own. */
 export interface TestDatabase {
@@ -13,6 +17,11 @@ export interface TestDatabase {
 interface TestServer {
   readonly name: 'SQLite' | 'Postgres'
   create(): Promise<TestDatabase>
+}
+
+/** Of every key; by default there is no limit. */
+export function guardOf(database: Database, quota: Partial<StorageQuota> = {}): StorageGuard {
+  return createStorageGuard(database, () => ({ objectsMax: null, bytesMax: null, ...quota }))
 }
 
 /** `what` names the skipped tests in the output. */

@@ -49,7 +49,7 @@ for (const server of testServers('migrations'))
     test('only the missing steps are taken', async () => {
       // As a program that knew the first step only left it.
       await database.sql`create table migrations (id integer primary key, name text not null)`
-      await first.up(database.sql)
+      await first.up(database.sql, database.kind)
       await database.sql`insert into migrations (id, name) values (${first.id}, ${first.name})`
       await database.sql`insert into installation (name, value) values ('kept', 'yes')`
       await migrate(database)

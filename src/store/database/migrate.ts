@@ -6,6 +6,7 @@ import { second } from './migrations/0002-responses.ts'
 import { third } from './migrations/0003-files.ts'
 import { fourth } from './migrations/0004-assistants.ts'
 import { sixth } from './migrations/0006-batch-leases.ts'
+import { seventh } from './migrations/0007-stored-totals.ts'
 import { transaction } from './open.ts'
 import type { Database } from './open.ts'
 
@@ -17,7 +18,7 @@ const columnSteps: readonly Migration[] = columnVersions.map(id => ({
     for (const text of addColumnTexts(id)) await sql.unsafe(text)
   },
 }))
-const migrations = inOrder([first, second, third, fourth, sixth, ...columnSteps])
+const migrations = inOrder([first, second, third, fourth, sixth, seventh, ...columnSteps])
 /** Any number; the same for all replicas. */
 const advisoryLock = 7_203_611
 
@@ -37,7 +38,7 @@ export async function migrate(database: Database): Promise<void> {
       )
     }
     for (const migration of migrations.filter(one => !done.has(one.id))) {
-      await migration.up(tx)
+      await migration.up(tx, database.kind)
       await tx`insert into migrations (id, name) values (${migration.id}, ${migration.name})`
     }
   })

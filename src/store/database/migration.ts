@@ -1,4 +1,5 @@
 import type { SQL } from 'bun'
+import type { Database } from './open.ts'
 
 /**
  * One step, by a number that grows. `up` runs in the transaction of `migrate`, on SQLite and on Postgres. A step that
@@ -7,5 +8,5 @@ import type { SQL } from 'bun'
 export interface Migration {
   readonly id: number
   readonly name: string
-  up(sql: SQL): Promise<void>
+  up(sql: SQL, kind: Database['kind']): Promise<void>
 }

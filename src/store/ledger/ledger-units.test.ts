@@ -82,10 +82,10 @@ function record(ledger: JournalledLedger, row: LedgerRow): void {
 }
 
 /** The shape and the rows that the version before left behind. */
-async function makeOldDatabase({ sql }: Database, rows: readonly string[]): Promise<void> {
+async function makeOldDatabase({ sql, kind }: Database, rows: readonly string[]): Promise<void> {
   await sql.unsafe('create table migrations (id integer primary key, name text not null)')
   for (const { id, name, up } of [first, second, third, fourth]) {
-    await up(sql)
+    await up(sql, kind)
     await sql`insert into migrations (id, name) values (${id}, ${name})`
   }
   const names = firstColumns.map(column => column.name)

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import type { AssistantObject, AssistantQuery } from '../../core/ports.ts'
 import { createAssistantStore } from './assistants.ts'
-import { testServers } from '../database/database-fixture.ts'
+import { guardOf, testServers } from '../database/database-fixture.ts'
 import type { TestDatabase } from '../database/database-fixture.ts'
 import { migrate } from '../database/migrate.ts'
 import { openDatabase } from '../database/open.ts'
@@ -33,7 +33,7 @@ for (const server of testServers('assistants'))
       made = await server.create()
       database = await openDatabase(made.url)
       await migrate(database)
-      store = createAssistantStore(database)
+      store = createAssistantStore(database, guardOf(database))
     })
     afterEach(async () => {
       await database.close()

@@ -10,6 +10,7 @@ import type {
 } from '../../core/ports.ts'
 import { toNumber, transaction } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
+import type { StorageGuard } from './storage-guard.ts'
 
 const answerTimeoutMs = 5000
 /** OpenAI's own limit (Assistants guide, "Managing Threads and Messages"). */
@@ -17,16 +18,16 @@ const messagesMax = 100_000
 
 /**
  * Over the table `assistant_objects`. Every failure of the database is `overloaded`; beyond 100,000 messages a thread
- * throws `invalid-request`.
+ * throws `invalid-request`, and beyond the quota of its key what a client asks to store throws `quota-exceeded`.
  */
-export function createAssistantStore(database: Database): AssistantStore {
+export function createAssistantStore(database: Database, guard: StorageGuard): AssistantStore {
   const { sql } = database
   return {
     find: (kind, id, keyId) => available(findOne(sql, kind, { id, keyId })),
     list: query => available(list(sql, query)),
-    insert: objects => available(transaction(database, tx => insert(tx, objects))),
-    append: (threadId, objects) => available(transaction(database, tx => append(tx, threadId, objects))),
-    change: (id, edit) => available(transaction(database, tx => change(tx, id, edit))),
+    insert: objects => available(transaction(database, tx => insertWithin(tx, guard, objects))),
+    append: (threadId, objects) => available(transaction(database, tx => append(tx, guard, { threadId, objects }))),
+    change: (id, edit) => available(transaction(database, tx => change(tx, guard, { id, edit }))),
     renew: (runId, nowMs) => available(renew(sql, runId, nowMs)),
     delete: id => available(remove(sql, id)),
   }
@@ -101,8 +102,8 @@ async function list(
 
 async function append(
   tx: SQL,
-  threadId: string,
-  objects: readonly AssistantObject[],
+  guard: StorageGuard,
+  { threadId, objects }: { threadId: string; objects: readonly AssistantObject[] },
 ): Promise<'added' | 'gone' | AssistantObject> {
   // The thread's row is locked while it grows: messages keep their order, and only one run begins.
   const threads =
@@ -110,9 +111,20 @@ async function append(
   if (threads.length === 0) return 'gone'
   const [busy] = (await tx`select * from assistant_objects where parent_id = ${threadId} and active = 1`) as Row[]
   if (busy) return toObject(busy)
-  await insert(tx, objects)
+  await insertWithin(tx, guard, objects)
   return 'added'
 }
+
+/** Inserts what a client asks for: only within the quota of the key. */
+async function insertWithin(tx: SQL, guard: StorageGuard, objects: readonly AssistantObject[]): Promise<void> {
+  await insert(tx, objects)
+  const bytesByKey = new Map<string, number>()
+  for (const object of objects) bytesByKey.set(object.keyId, (bytesByKey.get(object.keyId) ?? 0) + sizeOf(object))
+  for (const [keyId, bytes] of bytesByKey) await guard.check(tx, keyId, bytes)
+}
+
+const sizeOf = ({ body, hidden }: Pick<AssistantObject, 'body' | 'hidden'>): number =>
+  Buffer.byteLength(JSON.stringify(body)) + Buffer.byteLength(JSON.stringify(hidden))
 
 async function insert(tx: SQL, objects: readonly AssistantObject[]): Promise<void> {
   const last = new Map<string, number>()
@@ -138,11 +150,12 @@ async function lastPosition(tx: SQL, kind: AssistantKind, parentId: string): Pro
   return toNumber(rows[0]?.last ?? 0)
 }
 
-async function change(
-  tx: SQL,
-  id: string,
-  edit: (object: AssistantObject) => AssistantChange | undefined,
-): Promise<AssistantObject | undefined> {
+interface Edited {
+  readonly id: string
+  edit(object: AssistantObject): AssistantChange | undefined
+}
+
+async function change(tx: SQL, guard: StorageGuard, { id, edit }: Edited): Promise<AssistantObject | undefined> {
   if (!isId(id)) return undefined
   // Changes nothing, but locks the row for this change.
   const [row] = (await tx`update assistant_objects set active = active where id = ${id} returning *`) as Row[]
@@ -150,12 +163,14 @@ async function change(
   const before = toObject(row)
   const edited = edit(before)
   if (!edited) return undefined
-  const { put = [], ...changes } = edited
+  const { put = [], withinQuota = false, ...changes } = edited
   const object: AssistantObject = { ...before, ...changes }
   await replace(tx, object)
   const added: AssistantObject[] = []
   for (const one of put) if (!(await replace(tx, one))) added.push(one)
   await insert(tx, added)
+  const addedBytes = sizeOf(object) - sizeOf(before)
+  if (withinQuota && (addedBytes > 0 || put.length > 0)) await guard.check(tx, object.keyId, addedBytes)
   return object
 }
 

@@ -1,7 +1,7 @@
 /** Whose file is where: on both databases, also while two replicas see the same file for the first time. */
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import type { FileRecord, FileStore } from '../../core/ports.ts'
-import { testServers } from '../database/database-fixture.ts'
+import { guardOf, testServers } from '../database/database-fixture.ts'
 import type { TestDatabase } from '../database/database-fixture.ts'
 import { createFileStore } from './files.ts'
 import { migrate } from '../database/migrate.ts'
@@ -33,7 +33,7 @@ for (const server of testServers('files'))
       place = await server.create()
       database = await openDatabase(place.url)
       await migrate(database)
-      store = createFileStore(database)
+      store = createFileStore(database, guardOf(database))
     })
     afterEach(async () => {
       await database.close()
@@ -138,7 +138,7 @@ for (const server of testServers('files'))
 
       beforeEach(async () => {
         otherDatabase = await openDatabase(place.url)
-        other = createFileStore(otherDatabase)
+        other = createFileStore(otherDatabase, guardOf(otherDatabase))
       })
       afterEach(() => otherDatabase.close())
 

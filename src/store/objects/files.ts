@@ -2,19 +2,21 @@
 import type { SQL } from 'bun'
 import { GatewayError } from '../../core/errors.ts'
 import type { BatchLease, FileKind, FileQuery, FileRecord, FileStore } from '../../core/ports.ts'
-import { answerInTime, toNumber } from '../database/open.ts'
+import { answerInTime, toNumber, transaction } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
+import type { StorageGuard } from './storage-guard.ts'
 
 /**
  * Over the table `upstream_files`. Every failure of the database is `overloaded`. A text that cannot be an id of the
  * gateway is not found without asking the database.
  */
-export function createFileStore(database: Database): FileStore {
+export function createFileStore(database: Database, guard: StorageGuard): FileStore {
   const { sql } = database
   return {
     find: (kind, id, keyId) => available(findOne(sql, { kind, id, keyId })),
     findUpstream: of => available(findUpstream(sql, of)),
-    put: record => available(put(sql, record)),
+    admit: keyId => available(guard.admit(keyId)),
+    put: (record, options) => available(options?.withinQuota ? putWithin(database, guard, record) : put(sql, record)),
     update: (id, changes) => available(update(sql, id, changes)),
     list: query => available(list(sql, query)),
     delete: id => available(remove(sql, id)),
@@ -27,6 +29,7 @@ export function createFileStore(database: Database): FileStore {
 /** While the database is away files and batches fail; other calls go on. */
 function available<T>(work: Promise<T>): Promise<T> {
   return answerInTime(work).catch(cause => {
+    if (cause instanceof GatewayError) throw cause
     throw new GatewayError('overloaded', 'files and batches cannot be reached now; try again later', { cause })
   })
 }
@@ -65,6 +68,15 @@ async function put(sql: SQL, record: FileRecord): Promise<FileRecord> {
   const stored = await findUpstream(sql, record)
   if (!stored) throw new Error('a file was deleted while it was stored')
   return stored
+}
+
+function putWithin(database: Database, guard: StorageGuard, record: FileRecord): Promise<FileRecord> {
+  return transaction(database, async tx => {
+    const stored = await put(tx, record)
+    const { body, models, filename } = toRow(record)
+    await guard.check(tx, record.keyId, Buffer.byteLength(body + models + filename))
+    return stored
+  })
 }
 
 /** No value of the column `recorded`, which is 0 or 1. */

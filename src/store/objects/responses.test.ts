@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { SQL } from 'bun'
 import type { StoredResponse } from '../../core/ports.ts'
+import { guardOf } from '../database/database-fixture.ts'
 import { migrate } from '../database/migrate.ts'
 import { openDatabase } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
@@ -68,7 +69,12 @@ for (const [name, open] of [
       opened = await open()
       await migrate(opened.database)
       const clock = { epochMs: () => nowMs, monotonicMs: () => nowMs }
-      store = createResponseStore({ database: opened.database, clock, report: problem => problems.push(problem) })
+      store = createResponseStore({
+        database: opened.database,
+        clock,
+        guard: guardOf(opened.database),
+        report: problem => problems.push(problem),
+      })
     })
     afterEach(async () => {
       store.stop()
@@ -77,7 +83,7 @@ for (const [name, open] of [
     })
 
     test('what is saved is found, by its own key only, until it expires', async () => {
-      expect(await store.save(record({ id: 'r' }))).toBe(true)
+      expect(await store.save(record({ id: 'r' }))).toBe('saved')
       expect(await store.find('key', 'r')).toEqual(record({ id: 'r' }))
       expect(await store.find('other', 'r')).toBeUndefined()
       expect(await store.delete('other', 'r')).toBe(false)
@@ -161,7 +167,7 @@ for (const [name, open] of [
 
     test('a database that fails is reported; the answer is only not kept', async () => {
       await opened.database.sql.unsafe('drop table response_items')
-      expect(await store.save(record({ id: 'r' }))).toBe(false)
+      expect(await store.save(record({ id: 'r' }))).toBe('failed')
       expect(problems.length).toBe(1)
       expect(await store.find('key', 'r')).toBeUndefined()
       await opened.database.sql.unsafe('drop table responses')

@@ -5,6 +5,7 @@ import type { ResponseStore, StoredItem, StoredResponse } from '../../core/ports
 import type { Clock } from '../../lib/clock.ts'
 import { answerInTime, toNumber, transaction } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
+import type { StorageGuard } from './storage-guard.ts'
 
 /** Rows of one deletion at most, so that no lock is held for long. */
 const deletionBatch = 500
@@ -14,6 +15,7 @@ const conversationTurnsMax = 1000
 interface ResponseStoreOptions {
   readonly database: Database
   readonly clock: Clock
+  readonly guard: StorageGuard
   /** Called when an answer could not be kept, or old ones could not be deleted. */
   report(problem: string): void
 }
@@ -27,21 +29,32 @@ export interface RunningResponseStore extends ResponseStore {
 }
 
 /** Over the tables `responses` and `response_items`. The regular deletion runs until `stop`. */
-export function createResponseStore({ database, clock, report }: ResponseStoreOptions): RunningResponseStore {
+export function createResponseStore({ database, clock, guard, report }: ResponseStoreOptions): RunningResponseStore {
   const { sql } = database
   const deleteExpired = () => deleteOld(database, clock)
   const timer = setInterval(() => {
     deleteExpired().catch(error => report(`old responses could not be deleted: ${String(error)}`))
   }, deletionIntervalMs)
   timer.unref()
+  /** Keys without room when a response of theirs was last to be saved. */
+  const full = new Set<string>()
   return {
+    async admit(keyId) {
+      if (!full.has(keyId)) return
+      await available(guard.admit(keyId))
+      full.delete(keyId)
+    },
     async save(record) {
       try {
-        await answerInTime(transaction(database, tx => insert(tx, record)))
-        return true
+        await answerInTime(transaction(database, tx => insertWithin(tx, guard, record)))
+        return 'saved'
       } catch (error) {
+        if (error instanceof GatewayError && (error.kind === 'quota-exceeded' || error.kind === 'too-large')) {
+          full.add(record.keyId)
+          return 'no-room'
+        }
         report(`a response could not be stored: ${String(error)}`)
-        return false
+        return 'failed'
       }
     },
     find: (keyId, id) => available(findOne(sql, clock, { keyId, id })),
@@ -103,6 +116,11 @@ async function insert(tx: SQL, record: StoredResponse): Promise<void> {
     await tx`
       insert into response_items (key_id, item_id, response_id) values (${record.keyId}, ${itemId}, ${record.id})
       on conflict (key_id, item_id) do update set response_id = excluded.response_id`
+}
+
+async function insertWithin(tx: SQL, guard: StorageGuard, record: StoredResponse): Promise<void> {
+  await insert(tx, record)
+  await guard.check(tx, record.keyId, toRow(record).bytes)
 }
 
 interface Asked {
@@ -199,7 +217,7 @@ interface Row {
   expires_at_ms: unknown
 }
 
-function toRow(record: StoredResponse): Row {
+function toRow(record: StoredResponse): Row & { bytes: number } {
   const input = JSON.stringify(record.input)
   const response = JSON.stringify(record.response)
   return {

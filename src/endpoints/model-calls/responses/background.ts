@@ -31,14 +31,19 @@ export async function startBackground(background: BackgroundCall): Promise<Answe
   const { services, call, body, kept } = background
   const response: Json = { ...newResponse(newResponseId(), call.model, body.parse()), status: 'queued' }
   const record = recordOf(kept, response, services, null)
-  if (!(await services.responses.save(record)))
+  const saved = await services.responses.save(record)
+  // Says why.
+  if (saved === 'no-room') await services.responses.admit(record.keyId)
+  if (saved !== 'saved')
     throw new GatewayError(
       'overloaded',
       'responses cannot be stored now, so that nothing can run in the background; try again later',
     )
-  if (!services.detached.start(runId(record), signal => run(background, record, signal))) {
+  try {
+    services.detached.start({ id: runId(record), keyId: record.keyId }, signal => run(background, record, signal))
+  } catch (refused) {
     await services.responses.delete(record.keyId, record.id)
-    throw new GatewayError('overloaded', 'too many responses run in the background already; try again later')
+    throw refused
   }
   return jsonAnswer(response, 200, { 'x-request-id': call.requestId })
 }

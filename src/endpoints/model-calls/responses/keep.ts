@@ -79,7 +79,7 @@ async function kept(response: Json, { call, services }: Keeping, deploymentId: s
   if (
     typeof response.id === 'string' &&
     response.id !== '' &&
-    (await services.responses.save(recordOf(call, response, services, deploymentId)))
+    (await services.responses.save(recordOf(call, response, services, deploymentId))) === 'saved'
   )
     return changed
   response.store = false

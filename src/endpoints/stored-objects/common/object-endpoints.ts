@@ -63,6 +63,7 @@ export function metadataEndpoint(
     method: 'POST',
     paths,
     auth: 'key',
+    takesRequest: true,
     doc: docUnder(tag)(about, { request: schemaOf(schema), requestOptional: true }),
     async handle(request, services, caller) {
       const object = await find(request, services, caller!)

@@ -17,7 +17,10 @@ export function readAssistantJson<T>(request: HttpRequest, services: Services, s
 
 /** Changes the public fields of an object. Throws 404 when it was deleted meanwhile. */
 export async function changeBody(services: Services, object: AssistantObject, changes: Json): Promise<Answer> {
-  const changed = await services.assistants.change(object.id, now => ({ body: { ...now.body, ...defined(changes) } }))
+  const changed = await services.assistants.change(object.id, now => ({
+    body: { ...now.body, ...defined(changes) },
+    withinQuota: true,
+  }))
   if (!changed) throw notFound(object.kind, object.id)
   return jsonAnswer(changed.body)
 }

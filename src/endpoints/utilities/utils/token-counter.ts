@@ -8,6 +8,7 @@ import type { Deployment } from '../../../core/deployment.ts'
 import type { Services } from '../../../core/endpoint.ts'
 import type { HttpRequest } from '../../../core/request.ts'
 import { unprocessable } from '../../../core/errors.ts'
+import { checkEncoding, readBody, readJsonBody } from '../../../core/request.ts'
 import { countableInput, estimateInput } from '../../../core/input-tokens.ts'
 import { promptTexts, tokenCounter } from '../../../formats/token-counter.ts'
 import { TextCounter } from '../../../lib/tokens/count-tokens.ts'
@@ -35,26 +36,66 @@ interface Counting {
   readonly request: HttpRequest
   readonly services: Services
   readonly caller: Caller
-  readonly body: JsonBody
 }
 
+const route = '/utils/token_counter'
+
 /**
- * `callEndpoint` = ask the provider's counter, where there is one: a call with limits and a row in the ledger. Other
- * counts are made in the gateway and cost nothing. Throws `unprocessable` with all problems of the body.
+ * `callEndpoint` = ask the provider's counter, where there is one. Either way it is a call, with limits and a row in
+ * the ledger; counts that are made here cost nothing. Rejects with `unprocessable` and all problems of the body.
  */
 export async function countTokens(counting: Counting, callEndpoint: boolean): Promise<Answer> {
-  const { problems, model } = tokenCounter.inspect(counting.body)
+  const { request, services, caller } = counting
+  if (!callEndpoint) return countLocally(counting, request)
+  checkEncoding(request.headers.get('content-encoding'))
+  const body = readJsonBody(await readBody(request.body, services.current.settings.bodyBytesMax))
+  const model = modelOf(body)
+  const deployments = visibleDeployments(caller, model, services.current.models)
+  const again = replayed(request, body)
+  if (!deployments.some(one => one.target.provider.countTokens)) return countLocally(counting, again)
+  return countThere(counting, { body, model, deployments, again })
+}
+
+/** The request with a body that was read already. */
+function replayed(request: HttpRequest, { bytes }: JsonBody): HttpRequest {
+  const { id, path, params, query, headers } = request
+  return internalRequest({ id, path, params, query, headers, bytes, client: request })
+}
+
+function modelOf(body: JsonBody): string {
+  const { problems, model } = tokenCounter.inspect(body)
   if (problems.length > 0) throw unprocessable(problems)
-  const deployments = visibleDeployments(counting.caller, model, counting.services.current.models)
-  if (!callEndpoint || !deployments.some(one => one.target.provider.countTokens))
-    return jsonAnswer(await countHere(counting, model, deployments))
-  return countThere(counting, model, deployments)
+  return model
+}
+
+function countLocally({ services, caller }: Counting, request: HttpRequest): Promise<Answer> {
+  return services.callObjects(request, caller, {
+    operation: 'count-tokens',
+    route,
+    body: 'json',
+    bodyBytesMax: services.current.settings.bodyBytesMax,
+    async work(call) {
+      const body = call.body!
+      const model = modelOf(body)
+      call.model = model
+      call.usage = { inputTokens: 0, outputTokens: 0 }
+      call.usageSource = 'estimated'
+      const deployments = visibleDeployments(caller, model, services.current.models)
+      return jsonAnswer(await countHere(services, caller, { body, model, deployments }))
+    },
+  })
+}
+
+interface Counted {
+  readonly body: JsonBody
+  readonly model: string
+  readonly deployments: readonly Deployment[]
 }
 
 async function countHere(
-  { services, body }: Counting,
-  model: string,
-  [deployment]: readonly Deployment[],
+  services: Services,
+  caller: Caller,
+  { body, model, deployments: [deployment] }: Counted,
 ): Promise<TokenCountAnswer> {
   const used = deployment?.target.model ?? model
   const base = deployment?.info.base_model
@@ -72,7 +113,7 @@ async function countHere(
     const { texts, otherTokens } = prompt
       ? { texts: prompt, otherTokens: 0 }
       : countableInput(tokenCounter.decode(body), encoding)
-    const counts = await services.tokenizer.count(encoding, texts)
+    const counts = await services.tokenizer.count(encoding, texts, caller.key.id)
     if (counts)
       return {
         total_tokens: counts.reduce((sum, count) => sum + count, otherTokens),
@@ -93,16 +134,12 @@ function estimateTexts(texts: readonly string[]): number {
   return counter.tokens
 }
 
-/** A call like every other: it passes the policies and has a row in the ledger. */
-async function countThere(counting: Counting, model: string, deployments: readonly Deployment[]): Promise<Answer> {
-  const { request, services, caller, body } = counting
-  const { id, path, params, query, headers: sentHeaders } = request
-  const call = internalRequest({ id, path, params, query, headers: sentHeaders, bytes: body.bytes, client: request })
-  const answered = await services.callModel(call, caller, {
-    format: tokenCounter,
-    route: '/utils/token_counter',
-    exactCount: true,
-  })
+async function countThere(
+  { services, caller }: Counting,
+  { again, ...counted }: Counted & { readonly again: HttpRequest },
+): Promise<Answer> {
+  const { model, deployments } = counted
+  const answered = await services.callModel(again, caller, { format: tokenCounter, route, exactCount: true })
   const { status, headers } = answered
   const deploymentId = headers[`${services.current.settings.headerPrefix}-model-id`]
   // Without a deployment the error is a refusal of the gateway itself, which is returned unchanged.
@@ -110,7 +147,7 @@ async function countThere(counting: Counting, model: string, deployments: readon
   const response = toResponse(answered)
   if (status !== 200) {
     const { error } = (await response.json()) as { error: { message: string } }
-    const local = await countHere(counting, model, deployments)
+    const local = await countHere(services, caller, counted)
     return jsonAnswer({ ...local, error: true, error_message: error.message, status_code: status }, 200, headers)
   }
   const { input_tokens: total, upstream } = (await response.json()) as { input_tokens: number; upstream: unknown }
