@@ -40,6 +40,25 @@ test('a model behind a pattern has its own prices, abilities and profile', () =>
   expect(models.resolve('own/plain')).toBe(models.resolve('own/plain'))
 })
 
+test('a pattern stands for no model named . or .., which would lead to another path of the upstream', () => {
+  const models = index(
+    ['azure', 'bedrock', 'gemini', 'vertex_ai', 'openai']
+      .map(provider =>
+        entry(
+          `${provider}/*`,
+          `model: ${provider}/*, api_base: "http://upstream.test", api_key: k, vertex_project: project-1, ` +
+            'aws_region_name: us-east-1',
+        ),
+      )
+      .join(''),
+  )
+  for (const provider of ['azure', 'bedrock', 'gemini', 'vertex_ai', 'openai']) {
+    expect([provider, models.resolve(`${provider}/m..1`).length]).toEqual([provider, 1])
+    for (const name of ['.', '..', '../x', 'x/..', 'x/./y', '../../openai/files'])
+      expect([provider, name, models.resolve(`${provider}/${name}`)]).toEqual([provider, name, []])
+  }
+})
+
 test('what is declared for the pattern counts for all of its models', () => {
   const models = index(
     entry(

@@ -70,6 +70,7 @@ export class ModelIndex implements ModelDirectory {
     const found = this.#wildcards
       .filter(deployment => deployment.modelName === pattern.modelName)
       .map(deployment => this.#expand(deployment, name))
+    if (found.some(one => dotSegment.test(one.target.model))) return none
     this.#expanded.set(name, found)
     return found
   }
@@ -80,6 +81,12 @@ export class ModelIndex implements ModelDirectory {
     return this.#expandPattern(deployment, name, model)
   }
 }
+
+/**
+ * No model has such a name, and in the path of a URL it would lead to another place of the upstream: percent-encoding
+ * leaves dots as they are (RFC 3986, 5.2.4 and 6.2.2.3).
+ */
+const dotSegment = /(^|\/)\.{1,2}(\/|$)/
 
 /** The part of `name` that the pattern's `*` matches (at least one character); undefined = it does not match. */
 export function wildcardRest(pattern: string, name: string): string | undefined {

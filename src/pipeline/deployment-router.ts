@@ -19,7 +19,7 @@ import { Cooldowns } from './cooldown.ts'
 import type { Cooldown } from './cooldown.ts'
 import { DeploymentChoice, isDrained } from './deployment-choice.ts'
 import { RetryBudgets } from './retry-budget.ts'
-import { blamesDeployment, deploymentFault, readFault } from './upstream-fault.ts'
+import { blamesDeployment, cleanFault, deploymentFault, readFault } from './upstream-fault.ts'
 import { answerInProcess, inProcessExchange } from './lanes/in-process.ts'
 import { streamingOf } from './lanes/streaming.ts'
 import { openStream } from './lanes/stream-reply.ts'
@@ -338,7 +338,7 @@ export class Router implements AttemptListener {
       answer = attempt.answer(bytes, response)
     } catch (thrown) {
       noteUnusableAnswer(control.call, bytes)
-      return receiver.failed(thrown)
+      return receiver.failed(cleanFault(thrown, deployment))
     }
     receiver.answered(this.#reply(control, deployment, answer))
   }

@@ -4,10 +4,13 @@ import { faults, GatewayError } from '../core/errors.ts'
 import type { FaultKind } from '../core/errors.ts'
 import type { UpstreamFault } from '../core/provider.ts'
 import type { UpstreamResponse } from '../core/transport.ts'
+import { withoutInnerAddresses } from '../lib/inner-addresses.ts'
 import { Secret } from '../lib/secret.ts'
 
 const errorBodyBytesMax = 256 * 1024
 const messageLengthMax = 2000
+/** Addresses are looked for in so many characters. */
+const searchedLengthMax = 2 * messageLengthMax
 const retryAfterMsMax = 60 * 60 * 1000
 
 /** Reads an answer without success and returns its error. */
@@ -68,11 +71,22 @@ function faultByStatus(status: number): UpstreamFault {
   return { kind, message: `the upstream answered with the status ${status}` }
 }
 
-/** The upstream's message without the gateway's secrets, shortened. */
+/** The error that an answer of status 200 held, with a message as `readFault` makes it. */
+export function cleanFault(thrown: unknown, deployment: Deployment): unknown {
+  if (thrown instanceof GatewayError) thrown.message = clean(thrown.message, deployment)
+  return thrown
+}
+
+/** The upstream's message without the gateway's secrets and the addresses of the operator's network, shortened. */
 function clean(message: string, deployment: Deployment): string {
   let shown = message
   for (const secret of secretsOf(deployment)) shown = shown.replaceAll(secret, '[redacted]')
+  shown = withoutInnerAddresses(shown.slice(0, searchedLengthMax), hostOf(deployment))
   return shown.length > messageLengthMax ? `${shown.slice(0, messageLengthMax)}...` : shown
+}
+
+function hostOf({ target: { baseUrl } }: Deployment): string | undefined {
+  return URL.canParse(baseUrl) ? new URL(baseUrl).host : undefined
 }
 
 /** A shorter text is no real secret, and removing it could garble the message. */
