@@ -79,7 +79,7 @@ interface MarkedRequest extends RerankRequest {
 
 function decodeAs(format: string): (body: JsonBody) => RerankRequest {
   return body => {
-    const fields = parseChecked(body, rerankTable.checks)
+    const fields = parseChecked(body)
     const documents = fields.documents as unknown[]
     const wanted = wantedFields(fields.rank_fields)
     const request: MarkedRequest = {

@@ -16,10 +16,12 @@ test.each([
 ])('%s', (text, clean) => expect(shown(text)).toBe(clean))
 
 test('the host of the upstream is hidden, by name and port, also where it is public or a single word', () => {
-  expect(shown('https://my-gpu.example.com:8443/v1/chat: bad (my-gpu.example.com:8443)', 'my-gpu.example.com:8443')).toBe(
-    '[address]: bad ([address])',
+  expect(
+    shown('https://my-gpu.example.com:8443/v1/chat: bad (my-gpu.example.com:8443)', 'my-gpu.example.com:8443'),
+  ).toBe('[address]: bad ([address])')
+  expect(shown('vllm:8000 says that vllm has no such model', 'vllm:8000')).toBe(
+    '[address] says that vllm has no such model',
   )
-  expect(shown('vllm:8000 says that vllm has no such model', 'vllm:8000')).toBe('[address] says that vllm has no such model')
 })
 
 test('what clients need stays: public links, versions, times, places in their request, model names', () => {

@@ -1,9 +1,9 @@
-/** Removes from texts the addresses of a private network, which tell a client how the operator's machines are reached. */
+/** Removes from texts the addresses of private networks: they tell how the operator's machines are reached. */
 import { BlockList, isIP } from 'node:net'
 import { isLinkLocal, isLoopback } from './no-proxy.ts'
 
 /** In place of an address. */
-export const hiddenAddress = '[address]'
+const hiddenAddress = '[address]'
 
 const inner = new BlockList()
 // RFC 1918, RFC 6598 (carrier-grade NAT), RFC 4193.
@@ -20,8 +20,11 @@ inner.addSubnet('fc00::', 7, 'ipv6')
 const innerName = /(^|\.)(localhost|local|localdomain|internal|intranet|lan|corp|home|svc|home\.arpa|test)$/i
 
 /** Addresses of private networks and of this machine, names of inner zones, and names without a dot. */
-export function isInnerHost(hostname: string): boolean {
-  const host = hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '').toLowerCase()
+function isInnerHost(hostname: string): boolean {
+  const host = hostname
+    .replace(/^\[|\]$/g, '')
+    .replace(/\.$/, '')
+    .toLowerCase()
   const kind = isIP(host)
   if (isLoopback(host) || isLinkLocal(host)) return true
   if (kind !== 0) return inner.check(host, kind === 6 ? 'ipv6' : 'ipv4')
@@ -34,8 +37,8 @@ const ipv6s = /(?<![\w:.])(\[?)([0-9a-f]{0,4}(?::[0-9a-f]{0,4}){2,7}(?:\.\d{1,3}
 const names = /(?<![\w.-])(?:[a-z0-9_-]{1,63}\.){0,10}[a-z0-9_-]{1,63}(?::\d{1,5})?(?![\w-])/gi
 
 /**
- * `ownHost` = the host of the upstream itself, with its port, which is hidden though it may be public. Takes time by the
- * length of the text: cut it first.
+ * `ownHost` = the host of the upstream itself, with its port, which is hidden though it may be public. Long texts take
+ * long: cut them first.
  */
 export function withoutInnerAddresses(text: string, ownHost: string | undefined): string {
   const [own = ''] = ownHost?.split(/:\d+$/) ?? []

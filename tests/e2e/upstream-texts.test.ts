@@ -47,6 +47,7 @@ test('texts of an upstream, of every status, have no inner addresses and keep th
       const text = await (await gateway.admin(path, body)).text()
       expect([status, path, text.match(/10\.20|fd00|gpu-7|127\.0\.0\.1/)]).toEqual([status, path, null])
       // One that says 200 to a stream has broken its protocol, of which the gateway tells in its own words.
-      if (status !== 200) expect([status, path, text]).toEqual([status, path, expect.stringContaining('docs.example.com')])
+      if (status !== 200)
+        expect([status, path, text]).toEqual([status, path, expect.stringContaining('docs.example.com')])
     }
 })

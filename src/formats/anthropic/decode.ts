@@ -27,7 +27,7 @@ export function thinkingDisplay(request: ChatRequest): ThinkingDisplay {
 
 /** Throws `unprocessable` for what this dialect allows and no other vendor has. */
 export function decodeMessagesBody(body: JsonBody): ChatRequest {
-  const fields = parseChecked(body, messagesTable.checks)
+  const fields = parseChecked(body)
   if (fields.max_tokens === 0)
     throw untranslatable(['max_tokens'], 'filling a prompt cache without an answer (0) is known to Claude alone')
   const dropped = new Set<string>()

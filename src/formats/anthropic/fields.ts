@@ -150,7 +150,7 @@ const messagesFields: readonly CheckedField<ChatRequest>[] = [
   { name: 'inference_geo', schema: type.text, extra: true },
   { name: 'speed', schema: type.text, extra: true },
 ]
-/** In a large body the large fields wait for `decode`, which runs the same checks. */
+/** By name; the request of Anthropic's "Create a Message". */
 export const messagesTable = fieldTable(messagesFields)
 /** The same where tokens are counted, but that `max_tokens` may be left out. */
 export const countTable = fieldTable(

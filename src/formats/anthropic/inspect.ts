@@ -18,7 +18,7 @@ export function inspectCount(body: JsonBody): Inspection {
   return { ...inspectWith(body, new ProblemList()), stream: false }
 }
 
-/** Checks every field the gateway knows. Throws `invalid-request` when one of a large body is not JSON. */
+/** Checks every field the gateway knows. */
 export function inspectMessages(body: JsonBody): Inspection {
   const list = new ProblemList()
   if (readField(body, 'max_tokens') == null)

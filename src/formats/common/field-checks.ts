@@ -2,7 +2,7 @@
  * Checks that every call passes through, written by hand because a schema library costs 10 us a body.
  * Only fields that are present are looked at, each once.
  */
-import { GatewayError, unprocessable } from '../../core/errors.ts'
+import { GatewayError } from '../../core/errors.ts'
 import type { Problem } from '../../core/errors.ts'
 import type { Field } from '../../core/fields.ts'
 import { JsonBodyError } from '../../lib/json/json-body.ts'
@@ -24,8 +24,6 @@ export interface CheckedField<Request = object> extends Field<Request> {
   readonly check?: Check
 }
 
-/** Larger fields are only parsed when a translation needs them: the forward lane never reads 10 MiB. */
-const fieldBytesMax = 256 * 1024
 const problemsMax = 20
 const shownCharactersMax = 60
 
@@ -81,27 +79,13 @@ export function isInteger(value: unknown, least: number, most: number): value is
   return typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most
 }
 
-/** true = the field is so large that only `decode` looks into it. */
-export function isTooLargeToInspect(body: JsonBody, field: string): boolean {
-  return body.size > fieldBytesMax && body.sizeOf(field) > fieldBytesMax
-}
-
-/** Runs the check of every field that is present. Throws `invalid-request` when a field is not valid JSON. */
+/** Runs the check of every field that is present, of large bodies as of small ones (`JsonBody.shape`). */
 export function checkFields(body: JsonBody, checks: ReadonlyMap<string, Check>, problems: ProblemList): void {
-  if (body.size <= fieldBytesMax) {
-    const fields = body.parse()
-    for (const field in fields) {
-      const check = checks.get(field)
-      if (!check) continue
-      const value = fields[field]
-      if (value !== null) check(value, problems)
-    }
-    return
-  }
-  for (const field of body.names()) {
+  const fields = body.shape()
+  for (const field in fields) {
     const check = checks.get(field)
-    if (!check || isTooLargeToInspect(body, field)) continue
-    const value = readField(body, field)
+    if (!check) continue
+    const value = fields[field]
     if (value !== null) check(value, problems)
   }
 }
@@ -126,22 +110,11 @@ export function textOf(body: JsonBody, field: string): string {
   return typeof value === 'string' ? value : ''
 }
 
-/**
- * The whole body for a translation. What was too large to be inspected is checked now: throws
- * `unprocessable` with the problems, or `invalid-request` when it is not valid JSON.
- */
-export function parseChecked(body: JsonBody, checks: ReadonlyMap<string, Check>): Fields {
-  let fields: Fields
+/** The whole body for a translation; its fields were checked. Throws `invalid-request` when it is not valid JSON. */
+export function parseChecked(body: JsonBody): Fields {
   try {
-    fields = body.parse()
+    return body.parse()
   } catch (cause) {
     throw asClientFault(cause)
   }
-  if (body.size <= fieldBytesMax) return fields
-  const problems = new ProblemList()
-  for (const field of body.names()) {
-    if (isTooLargeToInspect(body, field) && fields[field] !== null) checks.get(field)?.(fields[field], problems)
-  }
-  if (problems.problems.length > 0) throw unprocessable(problems.problems)
-  return fields
 }

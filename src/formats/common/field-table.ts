@@ -79,7 +79,7 @@ function isPlain(schema: Field['schema']): schema is PlainSchema {
   }
 }
 
-/** Reports the required fields that are absent or null. Of a large field only the presence is known. */
+/** Reports the required fields that are absent or null. */
 export function checkRequired(body: JsonBody, { required }: FieldTable<never>, problems: ProblemList): void {
   for (const { name, what } of required) if (!isGiven(body, name)) problems.wrong([name], what, undefined)
 }

@@ -41,8 +41,8 @@ function inspect(body: JsonBody): Inspection {
 }
 
 function decode(body: JsonBody): ChatRequest {
-  if (!hasInner(body)) return decodeFields(parseChecked(body, generateTable.checks))
-  const { generateContentRequest: inner } = camel(parseChecked(body, innerTable.checks))
+  if (!hasInner(body)) return decodeFields(parseChecked(body))
+  const { generateContentRequest: inner } = camel(parseChecked(body))
   return decodeFields(isObject(inner) ? inner : {})
 }
 

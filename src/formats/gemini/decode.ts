@@ -24,7 +24,7 @@ export function showsThoughts(request: ChatRequest): boolean {
 
 /** Throws `unprocessable` for what this dialect allows and no other vendor has. */
 export function decodeGenerate(body: JsonBody): ChatRequest {
-  return decodeFields(parseChecked(body, generateTable.checks))
+  return decodeFields(parseChecked(body))
 }
 
 /** The same for a request that is part of another one. Only for fields that passed the inspection. */

@@ -4,7 +4,7 @@ import * as type from '../../core/fields.ts'
 import type { EmbeddingsFormat, Inspection } from '../../core/format.ts'
 import type { JsonBody } from '../../lib/json/json-body.ts'
 import { checkFields, isInteger, isObject, parseChecked, ProblemList } from '../common/field-checks.ts'
-import type { Check, Fields, Path } from '../common/field-checks.ts'
+import type { Fields, Path } from '../common/field-checks.ts'
 import { fieldTable, readFields } from '../common/field-table.ts'
 import { untranslatable } from '../common/untranslatable.ts'
 import { geminiErrorBody } from './error.ts'
@@ -52,12 +52,11 @@ export const embedTable = fieldTable<Settings>(
   ],
   { alias: snakeName },
 )
-const noChecks: ReadonlyMap<string, Check> = new Map()
 const batchTable = fieldTable([{ name: 'requests', schema: type.objects, required: true, check: checkRequests }])
 
 function inspectOne(body: JsonBody): Inspection {
   const list = new ProblemList()
-  checkRequest(parseChecked(body, noChecks), [], list)
+  checkRequest(body.shape(), [], list)
   return { model: '', stream: false, endUser: '', problems: list.problems }
 }
 
@@ -130,7 +129,7 @@ const shared = {
 export const geminiEmbedContent: EmbeddingsFormat = {
   ...shared,
   inspect: inspectOne,
-  decode: body => decodeRequests([{ fields: parseChecked(body, noChecks), path: [] }]),
+  decode: body => decodeRequests([{ fields: parseChecked(body), path: [] }]),
   encode: (result, _model, request) => ({ embedding: values(result, request)[0], ...metadata(result) }),
 }
 
@@ -139,7 +138,7 @@ export const geminiBatchEmbedContents: EmbeddingsFormat = {
   ...shared,
   inspect: inspectBatch,
   decode(body) {
-    const { requests } = parseChecked(body, batchTable.checks)
+    const { requests } = parseChecked(body)
     return decodeRequests(objectsOf(requests).map((fields, at) => ({ fields, path: ['requests', at] })))
   },
   encode: (result, _model, request) => ({ embeddings: values(result, request), ...metadata(result) }),

@@ -143,8 +143,5 @@ const generateFields: readonly CheckedField<ChatRequest>[] = [
   { name: 'serviceTier', schema: type.text, property: 'serviceTier', converted: true },
   { name: 'model', schema: type.anything, description: 'Not read: the model stands in the path.' },
 ]
-/**
- * By name in both spellings; they also check the request that `countTokens` may hold. In a large body the large fields
- * wait for `decode`, which runs the same checks.
- */
+/** By name in both spellings; they also check the request that `countTokens` may hold. */
 export const generateTable = fieldTable(generateFields, { alias: snakeName })

@@ -50,7 +50,7 @@ function inputsOf(input: unknown): (string | number[])[] {
 }
 
 function decode(body: JsonBody): EmbeddingsRequest {
-  const fields: Fields = parseChecked(body, embeddingsTable.checks)
+  const fields: Fields = parseChecked(body)
   const request: EmbeddingsRequest = {
     model: typeof fields.model === 'string' ? fields.model : '',
     inputs: inputsOf(fields.input),

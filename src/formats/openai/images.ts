@@ -87,7 +87,7 @@ function inspector(table: FieldTable<ImagesRequest>): (body: JsonBody) => Inspec
 }
 
 function decode(body: JsonBody): ImagesRequest {
-  const fields: Fields = parseChecked(body, generationTable.checks)
+  const fields: Fields = parseChecked(body)
   if (fields.stream === true)
     throw unprocessable([
       {

@@ -75,7 +75,7 @@ function inspect(body: JsonBody): Inspection {
 }
 
 function decode(body: JsonBody): ModerationsRequest {
-  const fields = parseChecked(body, moderationTable.checks)
+  const fields = parseChecked(body)
   const request: ModerationsRequest = {
     model: textOf(body, 'model'),
     inputs: inputsOf(fields.input),

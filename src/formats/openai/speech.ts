@@ -44,7 +44,7 @@ function inspect(body: JsonBody): Inspection {
 }
 
 function decode(body: JsonBody): SpeechRequest {
-  const fields = parseChecked(body, speechTable.checks)
+  const fields = parseChecked(body)
   const { voice } = fields
   const request: SpeechRequest = {
     model: textOf(body, 'model'),

@@ -79,7 +79,7 @@ for (const [text, message] of refused)
     expect(() => read(text)).toThrow(message)
   })
 
-test('says where: in small bodies, in fields of large ones, behind a byte order mark, in names', () => {
+test('says where: in small bodies, in large ones, behind a byte order mark, in names', () => {
   const place = (work: () => unknown): number | undefined => {
     try {
       work()
@@ -96,17 +96,10 @@ test('says where: in small bodies, in fields of large ones, behind a byte order 
   expect(place(() => read('\ufeff{"a":1,"a":2}'))).toBe(10)
   expect(place(() => read('{"a":1,"b\\x":2}'))).toBe(9)
   const text = 'x'.repeat(300_000)
-  const large = read(`\ufeff{"text":"${text}","n":[1,],"ok":1}`)
-  expect(large.get('ok')).toBe(1)
-  expect(place(() => large.get('n'))).toBe(3 + 9 + text.length + 1 + 5 + 3)
+  expect(place(() => read(`\ufeff{"text":"${text}","n":[1,],"ok":1}`))).toBe(3 + 9 + text.length + 1 + 5 + 3)
   const broken = bytes(`{"text":"${text}","s":"ab"}`)
   broken[broken.length - 3] = 0xff
-  for (const work of [
-    (body: JsonBody) => body.get('s'),
-    (body: JsonBody) => body.rawText('s'),
-    (body: JsonBody) => body.parse(),
-  ])
-    expect(place(() => work(JsonBody.read(broken)))).toBe(broken.length - 3)
+  expect(place(() => JsonBody.read(broken))).toBe(broken.length - 3)
 })
 
 test('refuses invalid UTF-8', () => {

@@ -3,6 +3,8 @@
  * fields, refuses bombs, and later lets single fields be replaced while all other bytes stay as sent.
  */
 import { jsonFaultAt, utf8FaultAt } from './json-fault.ts'
+import { longStringBytes, shortened } from './json-strings.ts'
+import type { LongStrings } from './json-strings.ts'
 
 const quote = 34
 const backslash = 92
@@ -40,7 +42,7 @@ interface JsonLimits {
 /** 64, 1,000 and 200,000: far above any real request, far below what stalls the process. */
 const defaultJsonLimits: JsonLimits = { depth: 64, fields: 1000, tokens: 200_000 }
 
-/** Above this size a body is never parsed or written anew as a whole by the forward lane. */
+/** Above this size a body is never parsed or written anew as a whole by the forward lane: only its shape is. */
 const parseWholeBytesMax = 256 * 1024
 
 interface Span {
@@ -65,12 +67,15 @@ export class JsonBody {
   /** Where `bytes` begin in what was sent. */
   readonly #start: number
   #whole: Record<string, unknown> | undefined
+  readonly #longStrings: LongStrings
+  #shape: Record<string, unknown> | undefined
 
-  private constructor(bytes: Uint8Array, { spans, end }: Outline, start: number) {
+  private constructor(bytes: Uint8Array, { spans, end, longStrings }: Outline, start: number) {
     this.bytes = bytes
     this.size = bytes.length
     this.#spans = spans
     this.#end = end
+    this.#longStrings = longStrings
     this.#start = start
   }
 
@@ -80,9 +85,33 @@ export class JsonBody {
     const bytes = start === 0 ? sent : sent.subarray(start)
     const found = start === 0 ? outline(bytes, limits) : placed(start, () => outline(bytes, limits))
     const body = new JsonBody(bytes, found, start)
-    // Small bodies are parsed at once: it costs a microsecond and finds every syntax error now.
+    // Every syntax error is found now. A small body is parsed for that, which costs a microsecond.
     if (bytes.length <= parseWholeBytesMax) body.parse()
+    else body.#shape = body.#readShape()
     return body
+  }
+
+  /**
+   * The whole object to look at, where strings of more than 4096 bytes may be cut there: enough for every check of
+   * types and known values. Of a large body it is not kept for a second look.
+   */
+  shape(): Record<string, unknown> {
+    if (this.#whole) return this.#whole
+    const shape = this.#shape ?? this.#readShape()
+    this.#shape = undefined
+    return shape
+  }
+
+  /** Throws as `parse`, in as much time as the long strings need to be searched for what JSON forbids. */
+  #readShape(): Record<string, unknown> {
+    const text = shortened(asBuffer(this.bytes), this.#longStrings)
+    if (text !== undefined)
+      try {
+        return JSON.parse(text) as Record<string, unknown>
+      } catch {
+        // The whole is parsed, for the place of the error.
+      }
+    return this.parse()
   }
 
   has(field: string): boolean {
@@ -214,11 +243,16 @@ interface Outline {
   readonly spans: Map<string, Span>
   /** Offset of the closing brace. */
   readonly end: number
+  readonly longStrings: LongStrings
 }
+
+const asBuffer = (bytes: Uint8Array): Buffer =>
+  Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 
 /** One pass: structure only. Strings are jumped over with the platform's own search. */
 function outline(bytes: Uint8Array, limits: JsonLimits): Outline {
-  const buffer = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  const buffer = asBuffer(bytes)
+  const longStrings: number[] = []
   const spans = new Map<string, Span>()
   let at = skipSpace(bytes, 0)
   if (bytes[at] !== openBrace) throw new JsonBodyError('the body must be a JSON object', at)
@@ -232,6 +266,7 @@ function outline(bytes: Uint8Array, limits: JsonLimits): Outline {
     const byte = bytes[at]!
     if (byte === quote) {
       const end = stringEnd(buffer, at)
+      if (end - at > longStringBytes) longStrings.push(at, end)
       if (depth === 1 && expectKey && valueStart < 0) {
         keyStart = at
         key = keyText(buffer, at + 1, end)
@@ -248,7 +283,7 @@ function outline(bytes: Uint8Array, limits: JsonLimits): Outline {
         if (valueStart >= 0) addSpan(spans, key, { keyStart, valueStart, valueEnd: trimEnd(bytes, at) }, limits)
         const rest = skipSpace(bytes, at + 1)
         if (byte !== closeBrace || rest < bytes.length) throw new JsonBodyError('the body is not one JSON object', rest)
-        return { spans, end: at }
+        return { spans, end: at, longStrings }
       }
       depth--
     } else if (depth === 1) {

@@ -26,7 +26,7 @@ export function usesLegacyFunctions(request: ChatRequest): boolean {
 
 /** Throws `unprocessable` for what this dialect allows and no other vendor has. */
 export function decodeChat(body: JsonBody): ChatRequest {
-  const fields = parseChecked(body, chatTable.checks)
+  const fields = parseChecked(body)
   const request: MarkedRequest = {
     model: typeof fields.model === 'string' ? fields.model : '',
     messages: decodeMessages(fields.messages as Fields[]),

@@ -138,7 +138,7 @@ export const sharedChecks: Readonly<Record<string, Check>> = {
   logit_bias: checkLogitBias,
 }
 
-/** In a large body the large fields wait for `decode`, which runs the same checks. */
+/** By name; the request of "Create chat completion". */
 export const chatTable = fieldTable<ChatRequest>([
   ...withChecks(chatFields, {
     ...sharedChecks,

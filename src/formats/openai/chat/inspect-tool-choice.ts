@@ -1,14 +1,13 @@
 /** A call that is demanded needs its tool (API reference, `tool_choice`); `auto` and `none` demand nothing. */
 import type { JsonBody } from '../../../lib/json/json-body.ts'
-import { isObject, isTooLargeToInspect, readField, shown } from '../../common/field-checks.ts'
+import { isObject, readField, shown } from '../../common/field-checks.ts'
 import type { Fields, Path, ProblemList } from '../../common/field-checks.ts'
 
 const demands: ReadonlySet<unknown> = new Set(['required', 'any'])
 
 /** Looks at the fields together; each by itself is checked before. */
 export function checkChosenTool(body: JsonBody, problems: ProblemList): void {
-  if (problems.problems.length > 0 || isTooLargeToInspect(body, 'tools') || isTooLargeToInspect(body, 'functions'))
-    return
+  if (problems.problems.length > 0) return
   const tools = objectsOf(body, 'tools')
   const functions = objectsOf(body, 'functions')
   const known = new Set([...tools.map(nameOf), ...functions.map(nameOf)])

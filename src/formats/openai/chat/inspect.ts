@@ -24,7 +24,7 @@ function checkPresence(body: JsonBody, problems: ProblemList): void {
   } else problems.add(['messages'], '`messages` is missing; send an array of messages', 'missing')
 }
 
-/** Checks every field the gateway knows. Throws `invalid-request` when one of a large body is not JSON. */
+/** Checks every field the gateway knows. */
 export function inspectChat(body: JsonBody): Inspection {
   const list = new ProblemList()
   checkFields(body, chatTable.checks, list)

@@ -39,7 +39,7 @@ const completionFields: readonly CheckedField<ChatRequest>[] = [
   { name: 'logprobs', schema: type.integer(0, 20) },
   { name: 'suffix', schema: type.text },
 ]
-/** In a large body the large fields wait for `decode`, which runs the same checks. */
+/** By name; the request of "Create completion". */
 export const completionTable = fieldTable<ChatRequest>([...completionFields, ...overrideFields])
 
 function inspect(body: JsonBody): Inspection {
@@ -89,7 +89,7 @@ function refuseWhatCannotBeEmulated(fields: Fields): void {
 
 /** Without `max_tokens` the model's own limit holds: the old default of 16 cuts every chat short. */
 function decode(body: JsonBody): ChatRequest {
-  const fields = parseChecked(body, completionTable.checks)
+  const fields = parseChecked(body)
   refuseWhatCannotBeEmulated(fields)
   const [first, ...more] = promptTexts(fields.prompt, typeof fields.n === 'number' ? fields.n : 1).map(conversation)
   const request: ChatRequest = {

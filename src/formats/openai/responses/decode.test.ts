@@ -349,12 +349,11 @@ describe('problems that need no model', () => {
   for (const [what, fields, msg] of cases)
     test(what, () => expect(problemsOf(fields).map(one => one.msg)).toEqual([msg]))
 
-  test('a body too large to be inspected is checked when it is decoded', () => {
+  test('a large body is checked as a small one', () => {
     const input = [
       { role: 'user', content: 'x'.repeat(300 * 1024) },
       { role: 'nobody', content: '' },
     ]
-    expect(problemsOf({ input })).toEqual([])
-    expect(failure(() => openaiResponses.decode(bodyOf({ input }))).param).toBe('input.1.role')
+    expect(problemsOf({ input }).map(one => one.loc.join('.'))).toEqual(['body.input.1.role'])
   })
 })

@@ -15,7 +15,7 @@ const logprobsInclude = 'message.output_text.logprobs'
 
 /** Throws `unprocessable` for what this dialect allows and no other vendor has. */
 export function decodeResponses(body: JsonBody): ChatRequest {
-  const fields = parseChecked(body, responsesTable.checks)
+  const fields = parseChecked(body)
   if (isObject(fields.prompt))
     throw untranslatable(['prompt'], 'a stored prompt is only known to the vendor that stores it')
   const items = itemsOf(fields.input)

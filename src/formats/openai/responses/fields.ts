@@ -154,5 +154,5 @@ const responsesFields: readonly CheckedField<ChatRequest>[] = [
   { name: 'service_tier', schema: type.text, property: 'serviceTier', converted: true },
   { name: 'prompt', schema: type.object, description: 'A prompt stored by the vendor; others are refused.' },
 ]
-/** In a large body the large fields wait for `decode`, which runs the same checks. */
+/** By name; the request of "Create a model response". */
 export const responsesTable = fieldTable(responsesFields)

@@ -14,7 +14,7 @@ function checkPresence(body: JsonBody, problems: ProblemList): void {
   problems.add(['input'], `\`input\` is missing; ${remedy}`, 'missing')
 }
 
-/** Checks every field the gateway knows. Throws `invalid-request` when one of a large body is not JSON. */
+/** Checks every field the gateway knows. */
 export function inspectResponses(body: JsonBody): Inspection {
   const list = new ProblemList()
   checkFields(body, responsesTable.checks, list)
