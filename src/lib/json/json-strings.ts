@@ -62,7 +62,7 @@ function wordsOf({ buffer }: Buffer): Uint32Array {
   return new Uint32Array(buffer, 0, buffer.byteLength >> 2)
 }
 
-/** The first word from `at` on, below `end`, with a control character or a backslash (Warren, "Hacker's Delight", 6-1). */
+/** The first word from `at` on with a control character or a backslash, or `end` (Warren, "Hacker's Delight", 6-1). */
 function plainWords(words: Uint32Array, at: number, end: number): number {
   for (; at < end; at++) {
     const word = words[at]! | 0
