@@ -342,6 +342,7 @@ describe('the API document and the gateway that serves it', () => {
       await ask('POST', `${one}/runs/{run_id}/cancel`, { ...at, status: 400 })
       await post(`${one}/runs`, { assistant_id }, at)
       await toolRun(base, assistant_id)
+      await ask('GET', `${base}/threads`)
       await ask('DELETE', one, at)
       await ask('DELETE', `${base}/assistants/{assistant_id}`, { in: { assistant_id } })
     }
@@ -392,8 +393,11 @@ describe('the API document and the gateway that serves it', () => {
       for (const action of ['', '/cancel']) {
         const body = { input_file_id: file_id, endpoint: '/v1/chat/completions', completion_window: '24h' }
         const batch_id = String((await post(`${base}/batches`, body)).id)
-        if (action) await ask('POST', `${base}/batches/{batch_id}/cancel`, { in: { batch_id } })
-        else await ask('GET', `${base}/batches/{batch_id}`, { in: { batch_id } })
+        const batch = { in: { batch_id } }
+        if (!action) await ask('GET', `${base}/batches/{batch_id}`, batch)
+        else await ask('POST', `${base}/batches/{batch_id}/cancel`, batch)
+        // One that is only being cancelled has no end yet, and nothing of it is settled.
+        await ask('DELETE', `${base}/batches/{batch_id}`, action ? { ...batch, status: 409 } : batch)
       }
       await ask('GET', `${base}/batches`)
       await ask('DELETE', `${base}/files/{file_id}`, file)

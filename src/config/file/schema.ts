@@ -3,6 +3,7 @@
  * that this gateway does not implement yet are warnings, so that an existing file starts.
  */
 import { z } from 'zod'
+import { storageSettings } from './storage-settings.ts'
 import { tokenPriceKeys, unitPriceKeys } from '../prices/prices.ts'
 import type { TokenPriceKey, UnitPriceKey } from '../prices/prices.ts'
 import { proxyProblem, proxySettingHelp } from '../models/proxies.ts'
@@ -273,22 +274,7 @@ const generalSettings = z.strictObject({
     .describe(
       'Of the bodies of all requests under way together; further ones are refused with 503. 512 when left out.',
     ),
-  max_stored_objects_per_key: count
-    .nullable()
-    .optional()
-    .describe(
-      'Assistants, threads, messages, runs, stored responses, files and batches of a key together; what would be ' +
-        'more is refused with 429. 100,000 when left out; null = no limit. The master key has none.',
-    ),
-  max_stored_mb_per_key: z
-    .number()
-    .min(0.001)
-    .max(1_048_576)
-    .nullable()
-    .optional()
-    .describe(
-      'The same in MB of the database; of files and batches their records. 1024 when left out; null = no limit.',
-    ),
+  ...storageSettings,
   batch_poll_seconds: z
     .number()
     .min(1)

@@ -173,6 +173,7 @@ export const assistantAnswerSchemas: Readonly<Record<string, Schema>> = {
   Thread: shape({ ...kept('thread'), metadata, tool_resources: nullable(anyObject) }),
   DeletedThread: deleted('thread'),
   ThreadMessage: message,
+  ThreadList: pageOf(reference('Thread')),
   ThreadMessageList: pageOf(reference('ThreadMessage')),
   DeletedThreadMessage: deleted('thread.message'),
   Run: run,

@@ -70,5 +70,6 @@ export const fileAnswerSchemas: Readonly<Record<string, Schema>> = {
       metadata: nullable(anyObject),
     },
   ),
+  DeletedBatch: shape({ id: text, object: constant('batch'), deleted: constant(true) }),
   BatchList: pageOf(reference('Batch'), nullable(text)),
 }

@@ -10,7 +10,7 @@ import { GatewayError, unprocessable } from '../../core/errors.ts'
 import type { FileRecord } from '../../core/ports.ts'
 import type { HttpRequest } from '../../core/request.ts'
 import { askForBatch, refreshedBatch } from '../../files/batch-state.ts'
-import { aboutObject, deploymentOf, findRecord, upstreamPath } from '../../files/objects.ts'
+import { aboutObject, deploymentOf, findRecord, notFound, upstreamPath } from '../../files/objects.ts'
 import { findInputFile, listedBatch, startBatch } from '../../files/start-batch.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { checkJson, readQuery } from '../checked-input.ts'
@@ -124,6 +124,35 @@ const cancel: Endpoint = {
     }),
 }
 
+/** Batches count towards the quota of their key: those that have ended can be forgotten. */
+const remove: Endpoint = {
+  method: 'DELETE',
+  paths: pathsOf('/batches/{batch_id}'),
+  auth: 'key',
+  doc: doc({
+    operationId: 'deleteBatch',
+    summary: 'Forget a batch that has ended; its files stay, and its upstream is not asked',
+    success: json('DeletedBatch'),
+  }),
+  handle: (request, services, caller) =>
+    services.callObjects(request, caller!, {
+      operation: 'files',
+      route: '/v1/batches/{batch_id}',
+      body: 'none',
+      async work() {
+        const asked = { kind: 'batch', id: request.params.batch_id!, param: 'batch_id' } as const
+        const record = await findRecord(services, caller!, asked)
+        if (!record.recorded)
+          throw new GatewayError(
+            'conflict',
+            `the batch '${record.id}' is not settled: it can be deleted once it has ended; cancel it to end it now`,
+          )
+        if (!(await services.files.delete(record.id))) throw notFound('batch', record.id, 'batch_id')
+        return jsonAnswer({ id: record.id, object: 'batch', deleted: true })
+      },
+    }),
+}
+
 const listQuery = z.object({ after: z.string().optional(), limit: z.coerce.number().int().min(1).max(100).default(20) })
 /** Requests to upstreams at once, for one list. */
 const askedAtOnceMax = 8
@@ -172,6 +201,6 @@ const list: Endpoint = {
 /**
  * 404 for a batch of another key, 409 when its upstream is no longer configured. Reading a batch, also in a list,
  * updates its stored state and settles it once it has ended; the gateway also does so by itself
- * (`files/batch-watch.ts`).
+ * (`files/batch-watch.ts`). 409 for the deletion of one that is not settled.
  */
-export const batchEndpoints: readonly Endpoint[] = [create, list, retrieve, cancel]
+export const batchEndpoints: readonly Endpoint[] = [create, list, retrieve, cancel, remove]

@@ -4,6 +4,7 @@
  */
 import { z } from 'zod'
 import { jsonAnswer } from '../../core/answer.ts'
+import { ownerOf } from '../../core/caller.ts'
 import type { Endpoint } from '../../core/endpoint.ts'
 import { findObject } from '../../assistants/objects.ts'
 import { deleteObject, listObjects, pageParameters, readAssistantJson, schemaOf } from './common/object-requests.ts'
@@ -36,6 +37,18 @@ const create: Endpoint = {
     await services.assistants.insert([thread, ...messages])
     return jsonAnswer(thread.body)
   },
+}
+
+/** OpenAI has no such list; without it a thread whose id was lost could not be deleted. */
+const list: Endpoint = {
+  method: 'GET',
+  paths: pathsOf('/threads'),
+  auth: 'key',
+  doc: doc(
+    { operationId: 'listThreads', summary: 'The threads of this key; with the master key, all', answer: 'ThreadList' },
+    { query: pageParameters },
+  ),
+  handle: (request, services, caller) => listObjects(request, services, { kind: 'thread', keyId: ownerOf(caller!) }),
 }
 
 const oneThread: ObjectPath = { paths: pathsOf('/threads/{thread_id}'), tag: 'Threads', find: findThread }
@@ -121,6 +134,7 @@ const oneMessage: ObjectPath = {
  */
 export const threadEndpoints: readonly Endpoint[] = [
   create,
+  list,
   retrieveEndpoint(oneThread, { operationId: 'getThread', summary: 'A thread', answer: 'Thread' }),
   metadataEndpoint(
     oneThread,
