@@ -271,9 +271,7 @@ const generalSettings = z.strictObject({
     .min(1)
     .max(1_048_576)
     .optional()
-    .describe(
-      'Of the bodies of all requests under way together; further ones are refused with 503. 512 when left out.',
-    ),
+    .describe('Of the bodies of all requests under way together; further ones get 503. 512 when left out.'),
   ...storageSettings,
   batch_poll_seconds: z
     .number()
