@@ -34,6 +34,7 @@ import { createCallModel } from '../pipeline/serve.ts'
 import { createAdmission } from '../policies/index.ts'
 import { AuthFailureLog } from '../telemetry/auth-failures.ts'
 import { stackOf } from '../telemetry/log.ts'
+import type { Backlog } from '../store/ledger/journal-backlog.ts'
 import type { LogFields, Logger } from '../telemetry/log.ts'
 import { createMetrics } from '../telemetry/prometheus.ts'
 import { SharedText } from '../telemetry/shared-text.ts'
@@ -130,6 +131,7 @@ function assembleMetrics(
     upstreamConnections: () => transport.connections(),
     clientConnections: clients,
     ledger: store.ledger,
+    epochMs: () => clock.epochMs(),
     droppedLogLines: () => logger.dropped(),
     deploymentsInCooldown: cooling,
     databaseReachable: () => store.databaseReachable(),
@@ -239,10 +241,16 @@ function readiness(store: Store, draining: boolean): { ready: boolean; details: 
       redis:
         store.redisReachable === undefined ? 'not configured' : store.redisReachable() ? 'connected' : 'disconnected',
       ledger: store.ledger.healthy ? (store.ledger.failure() ?? 'ok') : 'the journal cannot be written (disk full?)',
+      ledger_backlog: backlogDetails(store.ledger.backlog()),
       ...(!store.isOnlyReplica() && {
         replicas: 'another replica runs on this database, and there is no REDIS_URL to share limits',
       }),
       ...(draining && { draining: true }),
     },
   }
+}
+
+/** What waits for the database, and how long the oldest of it does. */
+function backlogDetails({ bytes, records, sinceMs }: Backlog): Record<string, number> {
+  return { bytes, records, oldest_seconds: Math.round(Math.max(clock.epochMs() - sinceMs, 0) / 1000) }
 }

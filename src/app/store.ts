@@ -85,6 +85,8 @@ export async function openStore(
     journalDirectory: join(options.dataDirectory, 'journal'),
     clock,
     report: problem => logger.error('the ledger reports a problem', { problem }),
+    note: (text, { bytes, records, sinceMs }) =>
+      logger.info(text, bytes > 0 ? { bytes, records, oldest: new Date(sinceMs).toISOString() } : {}),
   })
   const guard = createStorageGuard(database, storageQuota)
   const responses = createResponseStore({

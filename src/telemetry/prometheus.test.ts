@@ -6,7 +6,13 @@ import { createMetrics } from './prometheus.ts'
 const inCooldown = (model: string) => ({ id: 'd-9', modelName: 'wild/*', target: { model } }) as Deployment
 const gauges = {
   upstreamConnections: () => ({ busy: 2, idle: 3 }),
-  ledger: { healthy: true, waitingBytes: () => 4096, lostRecords: () => 12 },
+  ledger: {
+    healthy: true,
+    backlog: () => ({ bytes: 4096, records: 20, sinceMs: 1_000_000 }),
+    lostRecords: () => 12,
+    missingSegments: () => 3,
+  },
+  epochMs: () => 1_002_500,
   droppedLogLines: () => 7,
   clientConnections: () => ({ busy: 5, idle: 6, max: 384, evicted: 8, turnedAway: 9 }),
   databaseReachable: () => false,
@@ -67,7 +73,10 @@ test('counts, histograms and money add up', () => {
   expect(value(text, 'modelgate_client_connections_turned_away_total')).toBe(9)
   expect(value(text, 'modelgate_log_lines_dropped_total')).toBe(7)
   expect(value(text, 'modelgate_ledger_waiting_bytes')).toBe(4096)
+  expect(value(text, 'modelgate_ledger_waiting_records')).toBe(20)
+  expect(value(text, 'modelgate_ledger_waiting_seconds')).toBe(2.5)
   expect(value(text, 'modelgate_ledger_lost_records_total')).toBe(12)
+  expect(value(text, 'modelgate_ledger_missing_segments_total')).toBe(3)
   expect(value(text, 'modelgate_database_reachable')).toBe(0)
   expect(text.match(/^modelgate_deployment_cooldown\{.*$/gm)).toEqual([
     'modelgate_deployment_cooldown{model="wild/*",deployment="d-9"} 1',

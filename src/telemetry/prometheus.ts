@@ -34,8 +34,16 @@ interface Gauges {
   upstreamConnections(): { busy: number; idle: number }
   /** `max`: Infinity = no limit. `evicted` and `turnedAway` count since the start. */
   clientConnections(): { busy: number; idle: number; max: number; evicted: number; turnedAway: number }
-  /** `lostRecords` counts since the start. */
-  readonly ledger: { readonly healthy: boolean; waitingBytes(): number; lostRecords(): number }
+  readonly ledger: {
+    readonly healthy: boolean
+    /** `sinceMs` in milliseconds since 1970; Infinity = nothing waits. */
+    backlog(): { readonly bytes: number; readonly records: number; readonly sinceMs: number }
+    /** Both count since the start. */
+    lostRecords(): number
+    missingSegments(): number
+  }
+  /** Milliseconds since 1970. */
+  epochMs(): number
   databaseReachable(): boolean
   /** Absent = no Redis is configured. */
   redisReachable?: (() => boolean) | undefined
@@ -280,20 +288,7 @@ function exposeProcess(out: Exposition, gauges: Gauges): void {
       gauges.redisReachable() ? 1 : 0,
     )
   exposeClients(out, gauges.clientConnections())
-  out.value(gauge('modelgate_ledger_healthy', '1 while the journal can be written.'), {}, gauges.ledger.healthy ? 1 : 0)
-  out.value(
-    gauge('modelgate_ledger_waiting_bytes', 'Journal and memory that are not in the database yet.'),
-    {},
-    gauges.ledger.waitingBytes(),
-  )
-  out.value(
-    counter(
-      'modelgate_ledger_lost_records_total',
-      'Records of calls that neither journal nor database nor memory could hold.',
-    ),
-    {},
-    gauges.ledger.lostRecords(),
-  )
+  exposeLedger(out, gauges)
   out.value(
     counter('modelgate_log_lines_dropped_total', 'Log lines lost because the reader was too slow or the write failed.'),
     {},
@@ -302,6 +297,30 @@ function exposeProcess(out: Exposition, gauges: Gauges): void {
   out.value(gauge('process_resident_memory_bytes', 'Resident memory of the process.'), {}, process.memoryUsage.rss())
   const { user, system } = process.cpuUsage()
   out.value(counter('process_cpu_seconds_total', 'User and system CPU time of the process.'), {}, (user + system) / 1e6)
+}
+
+function exposeLedger(out: Exposition, { ledger, epochMs }: Gauges): void {
+  out.value(gauge('modelgate_ledger_healthy', '1 while the journal can be written.'), {}, ledger.healthy ? 1 : 0)
+  const { bytes, records, sinceMs } = ledger.backlog()
+  const waiting = [
+    ['bytes', 'Journal and memory that are not in the database yet, of earlier processes too.', bytes],
+    ['records', 'Records (a call has two) that are not in the database yet, of earlier processes too.', records],
+    ['seconds', 'Age of the oldest of them.', Math.max(epochMs() - sinceMs, 0) / 1000],
+  ] as const
+  for (const [unit, help, value] of waiting) out.value(gauge(`modelgate_ledger_waiting_${unit}`, help), {}, value)
+  out.value(
+    counter(
+      'modelgate_ledger_lost_records_total',
+      'Records that nothing could hold, or whose part of the journal is damaged or missing.',
+    ),
+    {},
+    ledger.lostRecords(),
+  )
+  out.value(
+    counter('modelgate_ledger_missing_segments_total', 'Segments of the journal removed before they were stored.'),
+    {},
+    ledger.missingSegments(),
+  )
 }
 
 function exposeClients(

@@ -170,6 +170,10 @@ export const administrationSchemas: Readonly<Record<string, Schema>> = {
       db: oneOf('connected', 'disconnected'),
       redis: oneOf('connected', 'disconnected', 'not configured'),
       ledger: described('`ok`, or what is wrong.', text),
+      ledger_backlog: described(
+        'What is journalled and not in the database yet; a call has two records.',
+        shape({ bytes: integer, records: integer, oldest_seconds: integer }),
+      ),
       version: text,
     },
     { replicas: text, draining: constant(true) },

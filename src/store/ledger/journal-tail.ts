@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import type { LedgerIntent } from '../../core/ledger-columns.ts'
 import type { JournalPosition } from './journal.ts'
 import { listSegments, moveAside, recordBytesMax, segmentPath, SegmentReader } from './journal.ts'
+import { markPredecessorStored } from './segment-header.ts'
+import type { SegmentHeader } from './segment-header.ts'
 import { decodeRecord, encodeIntent, readIntent } from './ledger-record.ts'
 import type { ColumnValue } from './ledger-record.ts'
 
@@ -17,6 +19,15 @@ interface JournalTailOptions {
    */
   readonly live: boolean
   readonly report: (problem: string) => void
+  /** Told of what is gone for good, as far as the rest of the journal says. */
+  readonly lost?: (loss: JournalLoss) => void
+}
+
+/** Noticed at once by what is there. */
+export interface JournalLoss {
+  readonly segments: number
+  /** Those that are known: the number is not, where a missing segment was the last one. */
+  readonly records: number
 }
 
 interface FinishedSegment {
@@ -42,6 +53,12 @@ export function openCallsPath(directory: string, start: string): string {
   return join(directory, `${start}.open.json`)
 }
 
+function segmentHeader(path: string): SegmentHeader | undefined {
+  const reader = new SegmentReader(path)
+  reader.close()
+  return reader.header
+}
+
 /** Memory: one buffer, and the intents of open calls. */
 export class JournalTail {
   readonly #options: JournalTailOptions
@@ -56,6 +73,9 @@ export class JournalTail {
   #sequence = 0
   #damaged = false
   #badLooks = 0
+  /** How many records stand before the next one, in its process; undefined = the segments so far do not say. */
+  #records: number | undefined
+  #endReported = false
 
   /** Throws when the directory cannot be read. */
   constructor(options: JournalTailOptions) {
@@ -67,6 +87,11 @@ export class JournalTail {
   get position(): JournalPosition {
     if (this.#reader === undefined) return { sequence: this.#sequence + 1, offset: 0 }
     return { sequence: this.#sequence, offset: this.#reader.offset }
+  }
+
+  /** Records of this process before `position`; undefined = the segments do not say. */
+  get records(): number | undefined {
+    return this.#records
   }
 
   /** Intents without a settlement in what was read. */
@@ -129,14 +154,16 @@ export class JournalTail {
   deleteFinished(): void {
     const last = this.#finished.at(-1)
     if (last === undefined) return
+    // What follows the last segment of a dead process says whether it is damaged.
+    const before = this.#options.live || last.ended ? Infinity : last.sequence
     try {
       this.saveOpenCalls()
       this.#listedTo = last.sequence
     } catch (error) {
-      this.#discardBefore(this.#oldestNeeded())
+      this.#discardBefore(Math.min(this.#oldestNeeded(), before))
       throw error
     }
-    this.#discardBefore(Infinity)
+    this.#discardBefore(before)
   }
 
   /**
@@ -156,13 +183,15 @@ export class JournalTail {
     this.#reader?.close()
     this.#reader = undefined
     const { directory, start } = this.#options
-    for (const name of listSegments(directory))
-      if (name.start === start) rmSync(segmentPath(directory, name), { force: true })
+    const own = listSegments(directory).filter(name => name.start === start)
+    const pathOf = (sequence: number) => segmentPath(directory, { start, sequence })
+    this.#removeAll(own.map(({ sequence }) => ({ sequence, path: pathOf(sequence), damaged: false })))
   }
 
   #take(text: string, rows: (readonly ColumnValue[])[]): void {
     const before = this.#finished.at(-1)
     if (before !== undefined && !before.ended) before.damaged = true
+    if (this.#records !== undefined) this.#records++
     const record = decodeRecord(text)
     if (record === undefined) this.#damaged = true
     else if (record.kind === 'intent') {
@@ -181,6 +210,7 @@ export class JournalTail {
     this.#badLooks = 0
     if (reader.skipToRecord()) {
       this.#damaged = true
+      this.#lose(0, 1)
       return true
     }
     if (live) return this.#isOvertaken()
@@ -212,21 +242,67 @@ export class JournalTail {
 
   #openNext(): boolean {
     const { directory, start } = this.#options
-    const next = listSegments(directory).find(name => name.start === start && name.sequence > this.#sequence)
-    if (next === undefined) return false
+    const left = listSegments(directory).filter(name => name.start === start && name.sequence > this.#sequence)
+    const next = left[0]
+    if (next === undefined) {
+      this.#noticeMissingEnd()
+      return false
+    }
     this.#reader = new SegmentReader(segmentPath(directory, next))
-    // The first one found may have any number: those before it are stored and deleted.
-    if (this.#sequence > 0 && next.sequence > this.#sequence + 1) this.#reportGap(next.sequence)
+    this.#noticeMissingBefore(next.sequence, left.at(-1)!.sequence)
     this.#sequence = next.sequence
     this.#damaged = !this.#reader.isSegment()
     return true
   }
 
-  #reportGap(next: number): void {
-    const missing = `segments ${this.#sequence + 1} to ${next - 1} of the journal are missing`
+  /** `next` = the segment that is now open, `newest` = the last one of the process. */
+  #noticeMissingBefore(next: number, newest: number): void {
+    const { header } = this.#reader!
+    const isFirst = this.#sequence === 0
+    const { predecessorStored, beginning } = header ?? {}
+    const isJump = next > this.#sequence + 1
+    const isGap = isJump && predecessorStored !== true && (!isFirst || predecessorStored === false)
+    const from = isGap && isFirst ? this.#storedTo(newest) : this.#sequence + 1
+    // Nothing is known of those that were stored and deleted.
+    const before = isJump && !isGap ? undefined : this.#records
+    const known = isGap && isFirst && from === 1 ? 0 : before
+    const records = beginning === undefined || known === undefined ? undefined : beginning.recordsBefore - known
+    if (isGap && from < next) this.#reportGap(from, next - 1, records)
+    else if (records !== undefined && records > 0) this.#lose(0, records)
+    if (isGap || beginning !== undefined) this.#records = beginning?.recordsBefore
+  }
+
+  /** The first segment of this process that was not stored when its newest one was begun. */
+  #storedTo(newest: number): number {
+    const { directory, start } = this.#options
+    for (let sequence = newest; sequence >= newest - 1; sequence--) {
+      const path = segmentPath(directory, { start, sequence })
+      const beginning = existsSync(path) ? segmentHeader(path)?.beginning : undefined
+      if (beginning !== undefined) return beginning.storedTo
+    }
+    return 1
+  }
+
+  #reportGap(from: number, to: number, records: number | undefined): void {
+    const count = records === undefined ? 'an unknown number of' : String(Math.max(records, 0))
     this.#options.report(
-      `${missing}: they were removed before they were read, and only what the process still held was written again`,
+      `segments ${from} to ${to} of the journal are missing, and with them ${count} records: ` +
+        'they were removed before they were stored',
     )
+    this.#lose(to - from + 1, Math.max(records ?? 0, 0))
+  }
+
+  /** The last segment of a dead process has no end mark: the next one is there before it is written. */
+  #noticeMissingEnd(): void {
+    if (this.#options.live || this.#endReported || this.#finished.at(-1)?.ended !== true) return
+    this.#endReported = true
+    this.#reportGap(this.#sequence + 1, this.#sequence + 1, undefined)
+  }
+
+  /** Records that are lost were counted by their process: those behind them have the numbers after them. */
+  #lose(segments: number, records: number): void {
+    if (segments === 0 && this.#records !== undefined) this.#records += records
+    this.#options.lost?.({ segments, records })
   }
 
   /** The oldest segment with an intent that is not listed elsewhere. Later ones stay too, so that there is no gap. */
@@ -238,16 +314,32 @@ export class JournalTail {
   }
 
   #discardBefore(sequence: number): void {
-    for (let at = this.#finished[0]; at !== undefined && at.sequence < sequence; at = this.#finished[0]) {
-      this.#discard(at)
-      this.#finished.shift()
-    }
+    const gone = this.#finished.filter(one => one.sequence < sequence)
+    if (gone.length === 0) return
+    this.#removeAll(gone)
+    this.#finished.splice(0, gone.length)
   }
 
-  #discard({ path, damaged }: FinishedSegment): void {
+  /**
+   * Deletes segments, given oldest first, so that after a crash in between none looks missing: the one that follows
+   * them is marked, and they are deleted from the newest to the oldest. Where none follows, the newest is marked and
+   * goes last.
+   */
+  #removeAll(segments: readonly Pick<FinishedSegment, 'sequence' | 'path' | 'damaged'>[]): void {
+    const last = segments.at(-1)
+    if (last === undefined) return
+    const { directory, start } = this.#options
+    const next = segmentPath(directory, { start, sequence: last.sequence + 1 })
+    const survivor = existsSync(next) ? next : last.path
+    const isAlone = segments.length === 1 && survivor === last.path
+    if (!isAlone && existsSync(survivor)) markPredecessorStored(survivor)
+    for (const segment of segments.toReversed()) if (segment.path !== survivor) this.#remove(segment)
+    if (survivor === last.path) this.#remove(last)
+  }
+
+  #remove({ path, damaged }: Pick<FinishedSegment, 'path' | 'damaged'>): void {
     if (!damaged || !existsSync(path)) return rmSync(path, { force: true })
-    const aside = moveAside(path)
-    const what = `a damaged segment of the journal was moved to ${aside}`
+    const what = `a damaged segment of the journal was moved to ${moveAside(path)}`
     this.#options.report(`${what}; what could be read is stored`)
   }
 

@@ -5,7 +5,8 @@
 import { mkdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { JournalPosition } from './journal.ts'
-import { createSegmentFile, firstRecordAt, segmentPath, SegmentWriter } from './journal.ts'
+import { createSegmentFile, segmentPath, SegmentWriter } from './journal.ts'
+import { firstRecordAt } from './segment-header.ts'
 
 /**
  * UTF-16 units of records that may wait in memory; records beyond that are lost, and counted.
@@ -28,6 +29,8 @@ interface JournalWriterOptions {
   /** Called when records begin to wait in memory: `nextWaiting` gives them to be stored without the journal. */
   readonly waitingBegins?: () => void
   readonly report: (problem: string) => void
+  /** Milliseconds since 1970. */
+  readonly epochMs: () => number
 }
 
 /** Appends are synchronous and survive kill -9 when they return, as long as `healthy`. */
@@ -40,6 +43,8 @@ export class JournalWriter {
   /** The highest sequence number of a segment so far. */
   #newest = 0
   #committed: JournalPosition = { sequence: 0, offset: 0 }
+  /** Records in segments before the current one, without those that were taken back. */
+  #recordsBefore = 0
   #spareAsked = false
   #sparesAsked = 0
   #failed = false
@@ -69,6 +74,16 @@ export class JournalWriter {
   /** Behind every record that was appended, except those that wait in memory: see `waiting`. */
   get position(): JournalPosition {
     return { sequence: this.#current?.sequence ?? 0, offset: this.#current?.offset ?? 0 }
+  }
+
+  /** Records that were appended, those in memory not counted. */
+  get records(): number {
+    return this.#recordsBefore + (this.#current?.count ?? 0)
+  }
+
+  /** Records that are in memory only. */
+  get waitingRecords(): number {
+    return this.#waiting.length
   }
 
   /** true = some records are in memory only. */
@@ -204,11 +219,20 @@ export class JournalWriter {
     const next = this.#spare ?? this.#createNow()
     if (next === undefined) return false
     this.#spare = undefined
+    const recordsBefore = this.records
+    // Before the end mark, which leads a reader to it.
+    next.begin({
+      sequence: next.sequence,
+      recordsBefore,
+      begunAtMs: this.#options.epochMs(),
+      storedTo: Math.max(this.#committed.sequence, 1),
+    })
     if (this.#current !== undefined) {
       this.#current.end()
       this.#ended.push(this.#current)
       if (this.#ended.length > endedKeptMax) this.#ended.shift()
     }
+    this.#recordsBefore = recordsBefore
     this.#current = next
     this.#newest = next.sequence
     this.#askForSpare()
@@ -228,6 +252,7 @@ export class JournalWriter {
         texts.push(...segment.textsFrom(segment.sequence === sequence ? offset : firstRecordAt))
     // A reader that has the file open continues in the next segment.
     current.end()
+    this.#recordsBefore = Math.max(this.records - texts.length, 0)
     this.#current = undefined
     this.#ended = []
     this.#beingStored = 0

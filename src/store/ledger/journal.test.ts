@@ -14,7 +14,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { JournalTail, openCallsPath } from './journal-tail.ts'
 import { JournalWriter } from './journal-writer.ts'
-import { createSegmentFile, firstRecordAt, listSegments, segmentPath, SegmentReader, SegmentWriter } from './journal.ts'
+import { createSegmentFile, listSegments, segmentPath, SegmentReader, SegmentWriter } from './journal.ts'
 import { exampleRow, intentOf } from './ledger-fixture.ts'
 import { decodeRecord, encodeIntent, encodeSettlement, readIntent } from './ledger-record.ts'
 
@@ -199,6 +199,7 @@ function slowWriter(waitingBegins = () => {}): { writer: JournalWriter; makeSpar
     directory,
     start,
     segmentBytes: 8192,
+    epochMs: () => 1_763_710_000_000,
     report: problem => problems.push(problem),
     waitingBegins,
     askForSpare(path) {
@@ -457,6 +458,7 @@ function journalWriter(make: (path: string) => void): JournalWriter {
     directory,
     start,
     segmentBytes: 8192,
+    epochMs: () => 1_763_710_000_000,
     report: problem => problems.push(problem),
     askForSpare: path =>
       queueMicrotask(() => {
@@ -473,6 +475,6 @@ test('a new segment begins with its magic and is zero behind it', () => {
   createSegmentFile(path, { bytes: 3_000_000, durable: true })
   const bytes = readFileSync(path)
   expect(bytes.length).toBe(3_000_000)
-  expect(bytes.subarray(0, firstRecordAt).toString()).toBe('MGJRNL1\n')
-  expect(bytes.subarray(firstRecordAt).every(byte => byte === 0)).toBe(true)
+  expect(bytes.subarray(0, 8).toString()).toBe('MGJRNL2\n')
+  expect(bytes.subarray(8).every(byte => byte === 0)).toBe(true)
 })

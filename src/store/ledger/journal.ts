@@ -2,9 +2,9 @@
  * The journal: preallocated segment files that the main thread writes through a memory mapping. A store into a shared
  * mapping survives kill -9 (the page belongs to the kernel) and costs 0.1 us where `write(2)` costs 1.4 us.
  *
- * Segment: 8 bytes of magic, then records at multiples of 4 bytes: `int32 length, uint32 crc32, UTF-8 text`, little
- * endian. Length 0 = no further record yet; -1 = continued in the next segment. The length is stored last and
- * atomically, so that another thread, or the next process, never reads half a record; the checksum is for a loss of
+ * Segment: a header (`segment-header.ts`), then records at multiples of 4 bytes: `int32 length, uint32 crc32, UTF-8
+ * text`, little endian. Length 0 = no further record yet; -1 = continued in the next segment. The length is stored last
+ * and atomically, so that another thread, or the next process, never reads half a record; the checksum is for a loss of
  * power.
  */
 import {
@@ -19,14 +19,13 @@ import {
   writeSync,
 } from 'node:fs'
 import { join } from 'node:path'
+import { beginHeader, firstRecordAt, magic, readHeader } from './segment-header.ts'
+import type { SegmentBeginning, SegmentHeader } from './segment-header.ts'
 
 /** Bytes of a segment unless a test asks for fewer. */
 export const segmentBytes = 2 * 1024 * 1024
 /** No record is longer, header included. */
 export const recordBytesMax = 64 * 1024
-const magic = Buffer.from('MGJRNL1\n')
-/** Where the first record of a segment stands. */
-export const firstRecordAt = magic.length
 const recordHeaderBytes = 8
 const endMark = -1
 
@@ -111,6 +110,8 @@ export class SegmentWriter {
   readonly #identity: string | undefined
   readonly #bytes: Buffer
   readonly #words: Int32Array
+  /** Records in it. */
+  count = 0
 
   /** Throws when the file cannot be mapped. */
   constructor(path: string, sequence: number) {
@@ -122,6 +123,11 @@ export class SegmentWriter {
     this.#words = new Int32Array(mapping.buffer, mapping.byteOffset, mapping.byteLength >> 2)
   }
 
+  /** Before its first record: puts the segment into the chain. */
+  begin(beginning: SegmentBeginning): void {
+    beginHeader(this.#bytes, beginning)
+  }
+
   /** false = the segment is full. `text` must be well-formed. */
   append(text: string): boolean {
     const at = this.offset
@@ -131,6 +137,7 @@ export class SegmentWriter {
     this.#words[(at >> 2) + 1] = Bun.hash.crc32(text)
     Atomics.store(this.#words, at >> 2, length)
     this.offset = at + recordHeaderBytes + ((length + 3) & ~3)
+    this.count++
     return true
   }
 
@@ -173,6 +180,8 @@ type SegmentItem = { readonly text: string; readonly next: number } | 'end' | 'e
 /** Reads one segment, also while it is written. Memory: two records, for any size of the segment. */
 export class SegmentReader {
   offset = firstRecordAt
+  /** What it says of itself and of the segments before it; undefined = it has no header of this program. */
+  readonly header: SegmentHeader | undefined
   readonly #file: number
   readonly #buffer = Buffer.allocUnsafe(2 * recordBytesMax)
   /** The file's bytes that the buffer holds. */
@@ -182,12 +191,14 @@ export class SegmentReader {
   /** Throws when the file cannot be opened. */
   constructor(path: string) {
     this.#file = openSync(path, 'r')
+    this.#load(0, firstRecordAt)
+    this.header = readHeader(this.#buffer.subarray(0, Math.min(this.#to, firstRecordAt)))
+    if (this.header !== undefined) this.offset = this.header.firstRecordAt
   }
 
-  /**
-   * Whether the file begins with the magic. A file that is shorter than the magic, or zero there, counts as a segment.
-   */
+  /** Whether it is a segment. A file that is shorter than the magic, or zero there, counts as one. */
   isSegment(): boolean {
+    if (this.header !== undefined) return true
     this.#load(0, magic.length)
     const held = this.#buffer.subarray(0, Math.min(this.#to, magic.length))
     return held.equals(magic.subarray(0, held.length)) || held.every(byte => byte === 0)

@@ -177,7 +177,7 @@ for (const how of ['deleted, and a backup put there later', 'replaced at once'])
     await Bun.sleep(300)
     calls.stop()
     await ledger.flush()
-    await until('the rows are there', () => ledger.waitingBytes() === 0)
+    await until('the rows are there', () => ledger.backlog().bytes === 0)
     const [old, now] = [new Set(idsIn(away)), idsIn(path)]
     expect(new Set(now).size).toBe(now.length)
     expect(calls.ids.length).toBeGreaterThan(300)

@@ -40,12 +40,12 @@ test('a full disk makes the journal unhealthy, rows reach the database past it, 
   const rows = Array.from({ length: 1000 }, () => exampleRow())
   for (const row of rows) record(ledger, row)
   expect(ledger.healthy).toBe(false)
-  expect(ledger.waitingBytes()).toBeGreaterThan(900 * 400)
+  expect(ledger.backlog().bytes).toBeGreaterThan(900 * 400)
   expect(problems[0]).toContain('ENOSPC')
   // The disk is full all the time: the database has them, and calls go on for more than one try of it.
   expect(await allRows(ledger)).toHaveLength(1000)
   for (let at = 0; at < 30; at++, await Bun.sleep(50)) record(ledger, exampleRow())
-  await until(() => ledger.waitingBytes() === 0)
+  await until(() => ledger.backlog().bytes === 0)
   expect([ledger.healthy, storedRows(at).size, ledger.lostRecords()]).toEqual([false, 1030, 0])
   expect(problems.filter(problem => !problem.includes('ENOSPC'))).toEqual([])
   disk.free()
@@ -71,7 +71,7 @@ test('closed on a full disk: every row is in the database, open calls too, witho
   const stored = storedRows(at)
   expect(rows.filter(row => stored.get(row.request_id) !== 'success')).toEqual([])
   for (const call of [openCall, openInMemory]) expect(stored.get(call.request_id)).toBe('interrupted')
-  expect([stored.size, ledger.lostRecords(), ledger.waitingBytes() > 70_000]).toEqual([6002, 0, false])
+  expect([stored.size, ledger.lostRecords(), ledger.backlog().bytes > 70_000]).toEqual([6002, 0, false])
   expect(problems.filter(problem => /closed|lost|down/.test(problem))).toEqual([])
 }, 15_000)
 

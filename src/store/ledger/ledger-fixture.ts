@@ -1,12 +1,15 @@
 /** Rows, directories and databases for the tests of the ledger. */
 import { Database } from 'bun:sqlite'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { randomUUIDv7, SQL } from 'bun'
 import { emptyRow } from '../../core/ledger-columns.ts'
 import type { LedgerIntent, LedgerRow } from '../../core/ledger-columns.ts'
 import { systemClock } from '../../lib/clock.ts'
+import { JournalWriter } from './journal-writer.ts'
+import { segmentBytes } from './journal.ts'
+import { encodeIntent, encodeSettlement } from './ledger-record.ts'
 import { openLedger } from './ledger.ts'
 import type { JournalledLedger } from './ledger.ts'
 import { migrate } from '../database/migrate.ts'
@@ -161,4 +164,29 @@ export function storedRows(at: LedgerPlace): Map<string, string> {
   const rows = database.query('select request_id, outcome from ledger').values() as [string, string][]
   database.close()
   return new Map(rows)
+}
+
+/** The journal of a process that was killed after these calls, and before it stored any of them. */
+export function leaveJournal(
+  directory: string,
+  rows: Iterable<LedgerRow>,
+  options: { readonly start: string; readonly segmentBytes?: number },
+): JournalWriter {
+  mkdirSync(directory, { recursive: true })
+  const journal = new JournalWriter({
+    directory,
+    start: options.start,
+    segmentBytes: options.segmentBytes ?? segmentBytes,
+    // None comes: each segment is made when it is needed.
+    askForSpare: () => {},
+    report: problem => {
+      throw new Error(problem)
+    },
+    epochMs: () => Number.parseInt(options.start, 10),
+  })
+  for (const row of rows) {
+    journal.append(encodeIntent(intentOf(row)))
+    journal.append(encodeSettlement(row))
+  }
+  return journal
 }

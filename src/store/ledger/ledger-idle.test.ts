@@ -53,7 +53,7 @@ test('the row of a call that ends while the worker becomes idle is stored by its
         await stored(rows, round)
         await Bun.sleep(850 + at * 25 + round)
       }
-      expect(ledger.waitingBytes()).toBe(0)
+      expect(ledger.backlog().bytes).toBe(0)
     }),
   )
 }, 30_000)

@@ -1,5 +1,6 @@
 /** The messages between the main thread and the ledger's worker. */
 import type { LedgerQuery } from '../../core/ledger.ts'
+import type { Backlog } from './journal-backlog.ts'
 import type { JournalPosition } from './journal.ts'
 import type { LedgerPage } from './ledger-query.ts'
 
@@ -31,7 +32,18 @@ export type LedgerReply =
   /** `stored: false` = the database is down: the sender keeps the records. */
   | { readonly kind: 'stored'; readonly id: number; readonly stored: boolean }
   /** Every row before it is in the database. Sent four times a second under load, and when there is no more work. */
-  | { readonly kind: 'committed'; readonly position: JournalPosition }
+  | {
+      readonly kind: 'committed'
+      readonly position: JournalPosition
+      /** So many records stand before it in this process's journal. */
+      readonly records: number
+      /** What stands behind it was written after this moment, milliseconds since 1970. */
+      readonly sinceMs: number
+    }
+  /** What earlier processes left and is not stored yet. Sent four times a second, and when all of it is stored. */
+  | { readonly kind: 'earlier'; readonly backlog: Backlog }
+  /** Segments of a journal are missing, or records are damaged: so much more is lost for good. */
+  | { readonly kind: 'lost'; readonly segments: number; readonly records: number }
   /** Everything before it is in the database; the worker reads on when it is woken. */
   | { readonly kind: 'idle'; readonly position: JournalPosition }
   | { readonly kind: 'page'; readonly id: number; readonly page: LedgerPage | null; readonly error: string }

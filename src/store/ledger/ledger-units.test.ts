@@ -9,6 +9,7 @@ import { systemClock } from '../../lib/clock.ts'
 import { testServers } from '../database/database-fixture.ts'
 import type { TestDatabase } from '../database/database-fixture.ts'
 import { createSegmentFile, segmentPath, SegmentWriter } from './journal.ts'
+import { markPredecessorStored } from './segment-header.ts'
 import { exampleRow, intentOf } from './ledger-fixture.ts'
 import { decodeRecord, encodeSettlement, firstColumns } from './ledger-record.ts'
 import { openLedger } from './ledger.ts'
@@ -174,6 +175,7 @@ for (const server of testServers('units in the ledger'))
       const start = '1700000000000-1-dead'
       const path = segmentPath(place.journal, { start, sequence: 3 })
       createSegmentFile(path, { bytes: 65_536, durable: false })
+      markPredecessorStored(path)
       const writer = new SegmentWriter(path, 3)
       // The first was in the database already when its process died: nothing may be there twice.
       for (const text of [

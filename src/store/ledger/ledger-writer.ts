@@ -1,16 +1,19 @@
 /** The work of the ledger's worker thread: reads the journal and writes its rows to the database. */
-import { existsSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync } from 'node:fs'
 import type { LedgerQuery } from '../../core/ledger.ts'
+import { noBacklog } from './journal-backlog.ts'
+import { JournalReplay } from './journal-replay.ts'
 import { JournalTail } from './journal-tail.ts'
+import type { JournalLoss } from './journal-tail.ts'
 import { JournalSync } from './journal-sync.ts'
-import { createSegmentFile, filesOf, hasReached, segmentPath } from './journal.ts'
+import { createSegmentFile, hasReached, segmentPath } from './journal.ts'
 import type { JournalPosition } from './journal.ts'
 import { openLedgerDatabase, RefusedRows } from './ledger-database.ts'
 import type { LedgerDatabase } from './ledger-database.ts'
 import { ledgerStatement, readLedger } from './ledger-query.ts'
 import type { LedgerReply, LedgerWriterSettings } from './ledger-messages.ts'
-import { decodeRecord, interruptedValues } from './ledger-record.ts'
+import { systemClock } from '../../lib/clock.ts'
+import { decodeRecord, firstColumns, interruptedValues } from './ledger-record.ts'
 import type { ColumnValue } from './ledger-record.ts'
 import { isOfStatement } from '../database/open.ts'
 import { ownPriority } from '../../platform/thread-priority.ts'
@@ -22,6 +25,16 @@ type Row = readonly ColumnValue[]
 const batchRowsMax = 500
 /** While the thread runs in the background: a transaction that waits for the processor blocks the other writers. */
 const backgroundBatchRows = 100
+/**
+ * Rows of earlier processes in a transaction: 40 ms, for which other writers wait. Between two of them the rows of new
+ * calls are stored, and others get the lock.
+ */
+const replayRowsMax = 2000
+const replayPauseMs = 3
+/** Under a load that never lets this thread catch up, earlier rows are stored this often all the same. */
+const replayEveryMs = 1000
+/** A backlog of at most this size, a third of a second, is waited for: queries see the calls before a restart. */
+const awaitedBytesMax = 8 * 1024 * 1024
 /** Journal segments (2 MiB) that may wait before the thread takes its normal priority: half a minute of one core. */
 const segmentsBehindMax = 256
 /** Rounds without a row after which the thread collects its garbage once and goes idle. */
@@ -33,17 +46,30 @@ const pollMs = 50
 const retryMsMin = 100
 const retryMsMax = 5000
 
+const startedAt = firstColumns.findIndex(column => column.name === 'started_at_ms')
+const durationAt = firstColumns.findIndex(column => column.name === 'duration_ms')
+
+/** When the record of this row was written, milliseconds since 1970. */
+function settledAtMs(row: Row): number {
+  return Number(row[startedAt]) + Number(row[durationAt])
+}
+
 /** One per process. Memory: one batch, one buffer and the open calls, however long the database is down. */
 export class LedgerWriter {
   readonly #settings: LedgerWriterSettings
   readonly #send: (reply: LedgerReply) => void
   /** true = with the lowest priority: calls come first, because rows in the journal are safe and can wait. */
   readonly #runInBackground = ownPriority()
-  readonly #flushes = new Map<number, JournalPosition>()
+  readonly #flushes = new Map<number, { readonly position: JournalPosition; readonly withReplay: boolean }>()
   /** Records that came as messages because the journal has no room; each batch is answered. */
   readonly #unjournalled: { readonly id: number; readonly texts: readonly string[] }[] = []
   /** The journal of this process; undefined before `run`. */
   #ownTail: JournalTail | undefined
+  /** What earlier processes left; undefined = it is stored. */
+  #replay: JournalReplay | undefined
+  /** Of the last slice, and of the last report of what is left. */
+  #replaySliceMs = 0
+  #replayReportMs = 0
   readonly #refused: RefusedRowFile
   readonly #readReport = this.#throttled('the journal cannot be read', 'the journal can be read again')
   readonly #deleteReport = this.#throttled(
@@ -74,15 +100,18 @@ export class LedgerWriter {
   }
 
   /**
-   * Resolves after `close`. Stores what earlier processes left, then follows this process's journal. A journal that
-   * cannot be read is tried again; records that come by `store` reach the database meanwhile.
+   * Resolves after `close`. Follows this process's journal, and stores what earlier processes left whenever there are
+   * no new rows. A journal that cannot be read is tried again; records that come by `store` reach the database
+   * meanwhile.
    */
   async run(): Promise<void> {
     this.#syncTimer = this.#startSyncing()
     try {
       const { directory, start } = this.#settings
-      this.#ownTail = new JournalTail({ directory, start, live: true, report: text => this.#report(text) })
-      await this.#replayEarlierProcesses()
+      const report = (text: string) => this.#report(text)
+      const lost = (loss: JournalLoss) => this.#send({ kind: 'lost', ...loss })
+      this.#ownTail = new JournalTail({ directory, start, live: true, report, lost })
+      this.#replay = this.#openReplay({ directory, own: start, report, lost })
       const complete = await this.#followOwnJournal(this.#ownTail)
       this.#refuseUnjournalled()
       this.#send({ kind: 'closed', complete })
@@ -95,9 +124,13 @@ export class LedgerWriter {
     }
   }
 
-  /** Answered as soon as everything before `position` is committed, or the next attempt to do so fails. */
+  /**
+   * Answered as soon as everything before `position` is committed, and a small backlog of earlier processes, or the
+   * next attempt to do so fails.
+   */
   flush(id: number, position: JournalPosition): void {
-    this.#flushes.set(id, position)
+    const withReplay = this.#replay !== undefined && this.#replay.backlog.bytes <= awaitedBytesMax
+    this.#flushes.set(id, { position, withReplay })
     this.#runInBackground(false)
     this.#wakeUp()
   }
@@ -146,46 +179,35 @@ export class LedgerWriter {
     this.#wakeUp()
   }
 
-  async #replayEarlierProcesses(): Promise<void> {
-    let starts: ReadonlySet<string>
+  #openReplay(options: ConstructorParameters<typeof JournalReplay>[0]): JournalReplay | undefined {
     try {
-      starts = this.#startsOfEarlierProcesses()
+      const replay = new JournalReplay(options)
+      if (!replay.isDone) return replay
     } catch (error) {
-      return this.#report(
-        `journals of earlier processes cannot be read and are left for the next start: ${String(error)}`,
+      this.#report(`journals of earlier processes cannot be read and are left for the next start: ${String(error)}`)
+    }
+    this.#send({ kind: 'earlier', backlog: noBacklog })
+    return undefined
+  }
+
+  /** One slice of what earlier processes left. */
+  async #replaySlice(replay: JournalReplay): Promise<void> {
+    const rows = replay.read(replayRowsMax)
+    const database = rows.length > 0 ? await this.#connect().catch(() => undefined) : undefined
+    database?.setBulk(true)
+    if (rows.length > 0 && !(await this.#commit(rows))) return
+    replay.committed(rows.length, this.#refused.write())
+    const nowMs = performance.now()
+    if (replay.isDone) {
+      this.#replay = undefined
+      await this.#connect().then(
+        open => open.setBulk(false),
+        () => {},
       )
-    }
-    for (const start of starts) {
-      try {
-        await this.#replay(start)
-      } catch (error) {
-        // One unreadable file must not stop the ledger.
-        this.#report(`the journal of process ${start} cannot be replayed and is left: ${String(error)}`)
-      }
-    }
-  }
-
-  /** Oldest first. Removes their unfinished files. */
-  #startsOfEarlierProcesses(): Set<string> {
-    const { directory, start: own } = this.#settings
-    const starts = new Set<string>()
-    for (const file of filesOf(directory).sort()) {
-      const start = /^(\d{13,}-[\w-]+)\.(?:\d{8,}\.journal|open\.json)$/.exec(file)?.[1]
-      if (start !== undefined && start !== own) starts.add(start)
-      else if (file.endsWith('.tmp') && !file.startsWith(`${own}.`)) rmSync(join(directory, file), { force: true })
-    }
-    return starts
-  }
-
-  async #replay(start: string): Promise<void> {
-    const { directory } = this.#settings
-    const tail = new JournalTail({ directory, start, live: false, report: text => this.#report(text) })
-    for (let rows = tail.read(batchRowsMax); rows.length > 0; rows = tail.read(batchRowsMax))
-      if (!(await this.#commit(rows))) return
-    const interrupted = tail.openCalls.map(interruptedValues)
-    for (let at = 0; at < interrupted.length; at += batchRowsMax)
-      if (!(await this.#commit(interrupted.slice(at, at + batchRowsMax)))) return
-    if (this.#refused.write()) tail.deleteAll()
+    } else await this.#pause(replayPauseMs)
+    if (!replay.isDone && nowMs - this.#replayReportMs < progressMs) return
+    this.#replayReportMs = nowMs
+    this.#send({ kind: 'earlier', backlog: replay.backlog })
   }
 
   /** Until `close`. true = nothing is left in the journal for the next start to store. */
@@ -197,10 +219,15 @@ export class LedgerWriter {
       const last = this.#closing
       const before = tail.position
       const isBackground =
-        !last && this.#flushes.size === 0 && this.#unjournalled.length === 0 && !this.#isFarBehind(before.sequence)
+        !last &&
+        this.#flushes.size === 0 &&
+        this.#unjournalled.length === 0 &&
+        this.#replay === undefined &&
+        !this.#isFarBehind(before.sequence)
       this.#runInBackground(isBackground)
       await this.#storeUnjournalled()
       const rowsMax = isBackground ? backgroundBatchRows : batchRowsMax
+      const readAtMs = systemClock.epochMs()
       const rows = this.#read(tail, rowsMax)
       if (!hasReached(before, tail.position)) this.#sync.changed()
       if (rows !== undefined && rows.length > 0 && !(await this.#commit(rows))) return false
@@ -211,10 +238,17 @@ export class LedgerWriter {
       const isBehind = rows?.length === rowsMax
       if (!hasReached(sent.position, tail.position) && (!isBehind || nowMs - sent.ms > progressMs)) {
         sent = { position: tail.position, ms: nowMs }
-        this.#send({ kind: 'committed', position: sent.position })
+        const sinceMs = isBehind ? settledAtMs(rows.at(-1)!) : readAtMs
+        this.#send({ kind: 'committed', position: sent.position, records: tail.records ?? 0, sinceMs })
+      }
+      const replay = last ? undefined : this.#replay
+      if (replay !== undefined && (!isBehind || nowMs - this.#replaySliceMs > replayEveryMs)) {
+        this.#replaySliceMs = nowMs
+        await this.#replaySlice(replay)
+        continue
       }
       if (isBehind) continue
-      if (last) return rows !== undefined && (await this.#leave(tail))
+      if (last) return rows !== undefined && (await this.#leave(tail)) && this.#replay === undefined
       if (rows === undefined) this.#answerFlushes(false)
       idleRounds = rows?.length === 0 ? idleRounds + 1 : 0
       if (idleRounds < idleRoundsMax || !this.#mayIdle(tail)) await this.#pause(pollMs)
@@ -386,8 +420,8 @@ export class LedgerWriter {
   }
 
   #answerFlushes(committed: boolean): void {
-    for (const [id, position] of this.#flushes) {
-      if (committed && !hasReached(this.#committed, position)) continue
+    for (const [id, { position, withReplay }] of this.#flushes) {
+      if (committed && (!hasReached(this.#committed, position) || (withReplay && this.#replay !== undefined))) continue
       this.#flushes.delete(id)
       this.#send({ kind: 'flushed', id, committed })
     }

@@ -6,8 +6,12 @@ import type { LedgerIntent, LedgerRow } from '../../core/ledger-columns.ts'
 import type { Ledger, LedgerQuery } from '../../core/ledger.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { siblingModule } from '../../lib/sibling-module.ts'
+import { noBacklog, sumOf } from './journal-backlog.ts'
+import type { Backlog } from './journal-backlog.ts'
+import { earlierBacklog } from './journal-replay.ts'
 import { JournalWriter } from './journal-writer.ts'
 import { hasReached, segmentBytes as usualSegmentBytes } from './journal.ts'
+import { firstRecordAt } from './segment-header.ts'
 import type { JournalPosition } from './journal.ts'
 import { ledgerStatement } from './ledger-query.ts'
 import type { LedgerPage } from './ledger-query.ts'
@@ -22,6 +26,8 @@ interface LedgerOptions {
   readonly clock: Clock
   /** For the operator's log: disk full, database down, damage found. One sentence each. */
   readonly report?: (problem: string) => void
+  /** For the log: what earlier processes left, at the start and when it is stored. */
+  readonly note?: (text: string, backlog: Backlog) => void
   /** 2 MiB unless a test sets it. */
   readonly segmentBytes?: number
 }
@@ -42,12 +48,17 @@ export interface JournalledLedger extends Ledger {
   /** Why the database does not take rows; null = it does. Calls go on meanwhile: rows wait in the journal. */
   failure(): string | null
   /**
-   * Bytes of journal and memory that are not in the database yet, as the worker reported at most a quarter of a second
-   * ago.
+   * What is in the journal of this process, in its memory, or in journals of earlier ones, and not in the database yet,
+   * as the worker reported at most a quarter of a second ago.
    */
-  waitingBytes(): number
-  /** Records (a call has two) that neither journal nor database nor memory could take, since the start. */
+  backlog(): Backlog
+  /**
+   * Records (a call has two) that are in no database and never will be, since the start: nothing had room for them, or
+   * the part of the journal that held them is damaged or missing. Those of a missing end are not known.
+   */
   lostRecords(): number
+  /** Segments of journals that were removed before they were stored, noticed since the start. */
+  missingSegments(): number
 }
 
 /**
@@ -75,7 +86,16 @@ class WorkerLedger implements JournalledLedger {
   #closing: Promise<void> | undefined
   #storing: Promise<void> | undefined
   #failure: string | null = null
-  #committed: JournalPosition | undefined
+  #committed: JournalPosition = { sequence: 1, offset: firstRecordAt }
+  #committedRecords = 0
+  /** No record that waits is older, milliseconds since 1970. */
+  #waitingSinceMs: number
+  #earlier: Backlog
+  readonly #epochMs: () => number
+  readonly #note: NonNullable<LedgerOptions['note']>
+  #missingSegments = 0
+  /** In the journals, see `lostRecords`. */
+  #lostInJournals = 0
 
   constructor(options: LedgerOptions) {
     const moment = String(Math.trunc(options.clock.epochMs())).padStart(13, '0')
@@ -83,6 +103,12 @@ class WorkerLedger implements JournalledLedger {
     this.#settings = { databaseUrl: options.databaseUrl, directory: options.journalDirectory, start }
     this.#segmentBytes = options.segmentBytes ?? usualSegmentBytes
     this.#report = options.report ?? (() => {})
+    this.#note = options.note ?? (() => {})
+    this.#epochMs = () => options.clock.epochMs()
+    this.#waitingSinceMs = this.#epochMs()
+    this.#earlier = earlierBacklog(options.journalDirectory, start)
+    if (this.#earlier.bytes > 0)
+      this.#note('rows that earlier processes left in the journal are being stored', this.#earlier)
     this.#worker = this.#startWorker()
     this.#journal = new JournalWriter({
       directory: options.journalDirectory,
@@ -91,6 +117,7 @@ class WorkerLedger implements JournalledLedger {
       askForSpare: path => this.#post({ kind: 'spare', path, bytes: this.#segmentBytes }),
       waitingBegins: () => void this.#storeWaiting(),
       report: this.#report,
+      epochMs: this.#epochMs,
     })
     this.#retryTimer = setInterval(() => this.#retry(), retryMs)
     this.#retryTimer.unref()
@@ -104,15 +131,23 @@ class WorkerLedger implements JournalledLedger {
     return this.#failure
   }
 
-  waitingBytes(): number {
+  backlog(): Backlog {
     const written = this.#journal.position
-    const committed = this.#committed ?? { sequence: written.sequence, offset: 0 }
+    const committed = this.#committed
     const segments = (written.sequence - committed.sequence) * this.#segmentBytes
-    return Math.max(segments + written.offset - committed.offset, 0) + this.#journal.waitingLength
+    const bytes = Math.max(segments + written.offset - committed.offset, 0) + this.#journal.waitingLength
+    const inJournal = bytes > 0 ? Math.max(this.#journal.records - this.#committedRecords, 0) : 0
+    const records = inJournal + this.#journal.waitingRecords
+    const isEmpty = hasReached(committed, written) && records === 0
+    return sumOf(isEmpty ? noBacklog : { bytes, records, sinceMs: this.#waitingSinceMs }, this.#earlier)
   }
 
   lostRecords(): number {
-    return this.#journal.lostRecords
+    return this.#journal.lostRecords + this.#lostInJournals
+  }
+
+  missingSegments(): number {
+    return this.#missingSegments
   }
 
   begin(intent: LedgerIntent): void {
@@ -131,6 +166,7 @@ class WorkerLedger implements JournalledLedger {
 
   #wakeWorker(): void {
     this.#idleAt = undefined
+    this.#waitingSinceMs = this.#epochMs()
     this.#post({ kind: 'wake' })
   }
 
@@ -268,7 +304,15 @@ class WorkerLedger implements JournalledLedger {
         return this.#answers.get(reply.id)?.(reply)
       case 'committed':
         this.#committed = reply.position
+        this.#committedRecords = reply.records
+        this.#waitingSinceMs = hasReached(reply.position, this.#journal.position) ? this.#epochMs() : reply.sinceMs
         return this.#journal.committed(reply.position)
+      case 'earlier':
+        return this.#setEarlier(reply.backlog)
+      case 'lost':
+        this.#missingSegments += reply.segments
+        this.#lostInJournals += reply.records
+        return
       case 'idle':
         this.#idleAt = reply.position
         return this.#wakeIfBehind()
@@ -285,6 +329,11 @@ class WorkerLedger implements JournalledLedger {
       case 'closed':
         for (const answer of [...this.#answers.values()]) answer(reply)
     }
+  }
+
+  #setEarlier(backlog: Backlog): void {
+    if (this.#earlier.bytes > 0 && backlog.bytes === 0) this.#note('all rows of earlier processes are stored', backlog)
+    this.#earlier = backlog
   }
 
   #retry(): void {
