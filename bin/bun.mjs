@@ -76,6 +76,9 @@ export function runBun(args) {
   if (typeof process.execve === 'function' && process.platform !== 'win32') process.execve(bun, [bun, ...args], env)
   // Set before Bun is started: a signal in between would end this process alone and leave Bun behind.
   let child
+  // A launcher that is killed with SIGKILL cannot pass it on: Bun looks whether this process is still its parent
+  // (src/cli/launcher.ts).
+  env.MODELGATE_LAUNCHER_PID = String(process.pid)
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
   child = spawn(bun, args, { stdio: 'inherit', env })
   child.on('exit', (code, signal) => {

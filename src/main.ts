@@ -1,3 +1,5 @@
 import { main } from './cli/index.ts'
 
+// What is written (keys, ledger, uploads) is for this user alone.
+process.umask(0o077)
 process.exitCode = await main(process.argv.slice(2), process.env)

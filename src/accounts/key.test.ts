@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import type { VirtualKey } from '../core/caller.ts'
-import { mayUseModel } from './key.ts'
+import { masterKeyProblem, mayUseModel, mintKey } from './key.ts'
 
 const keyFor = (...models: string[]): VirtualKey => ({ id: 'k', models }) as unknown as VirtualKey
 
@@ -33,4 +33,19 @@ test('a key follows its groups when they are read anew', () => {
     mayUseModel(key, 'tiny', { fast: ['other'] }),
     mayUseModel(key, 'tiny', {}),
   ]).toEqual([true, false, false])
+})
+
+test('an alphabet, a row of keys and a repeated word are weak master keys; random ones are not', () => {
+  for (const weak of [
+    'abcdefghijklmnopqrstuvwxyz0123456789',
+    'sk-ABCDEFGHIJKLMNOPQRSTUVWXYZ012345',
+    'zyxwvutsrqponmlkjihgfedcba9876543210',
+    'qwertyuiopasdfghjklzxcvbnm1234567890',
+    'aabbccddeeffgghhiijjkkllmmnnooppqq',
+    'Kx7dQpL2mWKx7dQpL2mWKx7dQpL2mWKx7dQpL2mW',
+  ])
+    expect([weak, masterKeyProblem(weak)]).toEqual([weak, expect.stringContaining('is an alphabet')])
+  const hexadecimal = () => Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('hex')
+  for (let round = 0; round < 2000; round++)
+    for (const key of [mintKey(), hexadecimal()]) expect(masterKeyProblem(key) ?? '').not.toContain('is an alphabet')
 })

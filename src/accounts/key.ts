@@ -24,7 +24,24 @@ export function masterKeyProblem(text: string): string | undefined {
     return `repeats too few different characters to be random; ${remedy}`
   if (/^(sk-)?(1234|test|example|changeme|password)/i.test(key))
     return `begins like an example from documentation; ${remedy}`
+  if (isPredictable(key.replace(/^sk-/, ''))) return `is an alphabet, a row of keys or a repeated word; ${remedy}`
   return undefined
+}
+
+const orders = ['abcdefghijklmnopqrstuvwxyz', '01234567890', 'qwertyuiop', 'asdfghjkl', 'zxcvbnm']
+/** Of random hexadecimal digits a fifth are, with a deviation of 7 % in 32 of them. */
+const predictableShareMax = 2 / 3
+
+/** Most of its characters follow from the one before, or all of them from an earlier part. */
+function isPredictable(key: string): boolean {
+  const signs = key.toLowerCase()
+  const isNext = (pair: string) => pair[0] === pair[1] || orders.some(order => order.includes(pair))
+  let predictable = 0
+  for (let at = 1; at < signs.length; at++)
+    if (isNext(signs.slice(at - 1, at + 1)) || isNext(signs[at]! + signs[at - 1]!)) predictable++
+  if (predictable > (signs.length - 1) * predictableShareMax) return true
+  // The shortest text of which it is made by repetition: the text is a part of itself written twice.
+  return (signs + signs).indexOf(signs, 1) < signs.length
 }
 
 /** The displayed form of a key: `sk-...` and its last four characters. */

@@ -1,5 +1,4 @@
 /** The composition root: the only place that connects all rooms. */
-import { mkdirSync } from 'node:fs'
 import type { RunningServer, ServeOptions } from '../config/serve-options.ts'
 import { openSettings } from '../config/settings-source.ts'
 import type { SettingsSource } from '../config/settings-source.ts'
@@ -15,6 +14,7 @@ import { providers } from '../providers/index.ts'
 import { lockDataDirectory } from '../platform/data-directory-lock.ts'
 import type { DataLock } from '../platform/data-directory-lock.ts'
 import { descriptorLimit } from '../platform/descriptor-limit.ts'
+import { keepPrivate } from '../platform/private-directory.ts'
 import { createLogger, stackOf } from '../telemetry/log.ts'
 import type { Logger, LogLevel } from '../telemetry/log.ts'
 import { assemble } from './assemble.ts'
@@ -36,7 +36,10 @@ export async function startServer(
   const { environment } = options
   const logger = createLogger({ level: logLevel(environment), clock })
   const source = openSettings({ configFile: options.configFile, environment, providers })
-  mkdirSync(options.dataDirectory, { recursive: true, mode: 0o700 })
+  if (keepPrivate(options.dataDirectory))
+    logger.warn('other users could read the data directory; it is for the user of the gateway alone now', {
+      data_directory: options.dataDirectory,
+    })
   const lock = lockDataDirectory(options.dataDirectory)
   let store: Store | undefined
   try {

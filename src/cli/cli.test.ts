@@ -172,6 +172,15 @@ describe('help and usage errors', () => {
       expect(existsSync(join(folder, 'data'))).toBe(false)
     })
 
+  test('an empty master key in the environment is refused: it is a variable that was not filled', async () => {
+    for (const empty of ['', ' \n']) {
+      const { code, error } = await run(['serve'], { MODELGATE_MASTER_KEY: empty })
+      expect([code, existsSync(join(folder, 'data'))]).toEqual([2, false])
+      expect(error).toContain('MODELGATE_MASTER_KEY is empty')
+      expect(error).toContain('openssl rand')
+    }
+  })
+
   test('an invalid PORT in the environment is reported as such', async () => {
     const { code, error } = await run(['serve'], { PORT: 'x' })
     expect(code).toBe(2)

@@ -1,6 +1,7 @@
 /** `modelgate <command>`: finds the command, checks its flags, runs it. */
 import { closestMatch } from '../lib/closest-match.ts'
 import { check } from './check.ts'
+import { endWithLauncher } from './launcher.ts'
 import { helpOf, parseFlags, print, printError, UsageError } from './command.ts'
 import type { Command } from './command.ts'
 import { configSchemaCommand } from './config-schema.ts'
@@ -40,6 +41,7 @@ export async function main(
     print(helpOf(command))
     return 0
   }
+  endWithLauncher(environment)
   try {
     return await command.run({ ...parseFlags(command, rest), environment })
   } catch (error) {

@@ -101,7 +101,7 @@ function serveOptions({ flags, environment }: CommandInput) {
   const file = configFile(flags, environment)
   // The file may name the database and the master key; flags and environment have precedence.
   const general = generalSettings(flags, environment)
-  const masterKey = nonEmpty(environment.MODELGATE_MASTER_KEY) ?? general.master_key
+  const masterKey = givenMasterKey(environment) ?? general.master_key
   const pepper = nonEmpty(environment.MODELGATE_KEY_PEPPER)
   return {
     configFile: file,
@@ -117,6 +117,16 @@ function serveOptions({ flags, environment }: CommandInput) {
     redisUrl: redisUrl(environment),
     environment,
   }
+}
+
+/** An empty one is a variable that was not filled: a key would be made, or an old one stay valid, unnoticed. */
+function givenMasterKey({ MODELGATE_MASTER_KEY: given }: CommandInput['environment']): string | undefined {
+  if (given?.trim() === '')
+    throw new UsageError(
+      'MODELGATE_MASTER_KEY is empty; give it a key (echo "sk-$(openssl rand -base64 32)" makes one), or unset it ' +
+        'and the gateway keeps the one that it has or makes one',
+    )
+  return given
 }
 
 /** Written to stderr: stdout is the log. */

@@ -140,3 +140,23 @@ test('a Bun that dies by a signal takes the launcher with it by the same signal'
   await child.exited
   expect(child.signalCode).toBe('SIGTERM')
 })
+
+test('kill -9 of the launcher takes Bun with it', async () => {
+  const child = Bun.spawn(['node', join(root, 'bin/modelgate.mjs'), 'simulate', '--port', '0'], {
+    stdout: 'pipe',
+    stderr: 'pipe',
+    env: { PATH: process.env.PATH!, HOME: folder },
+  })
+  const { value } = await Promise.race([child.stdout.getReader().read(), child.stderr.getReader().read()])
+  const [url] = /http:\/\/[\d.]+:\d+/.exec(new TextDecoder().decode(value)) ?? []
+  const answers = () =>
+    fetch(url!).then(
+      () => true,
+      () => false,
+    )
+  expect(await answers()).toBe(true)
+  child.kill('SIGKILL')
+  await child.exited
+  for (const untilMs = performance.now() + 10_000; await answers(); await Bun.sleep(50))
+    if (performance.now() > untilMs) throw new Error('Bun still serves ten seconds after its launcher was killed')
+}, 20_000)

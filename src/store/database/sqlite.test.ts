@@ -2,6 +2,7 @@
 import { afterAll, expect, test } from 'bun:test'
 import { Database as Sqlite } from 'bun:sqlite'
 import {
+  chmodSync,
   copyFileSync,
   existsSync,
   mkdtempSync,
@@ -9,6 +10,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -285,4 +287,39 @@ test('stopped after the file was replaced: the next start reads the backup as it
   expect(await namesOf(next)).toEqual(['a'])
   await next.close()
   expect(namesIn(here.path)).toEqual(['a'])
+})
+
+test('the file and its logs are for this user alone, whatever they were before', async () => {
+  const modesOf = (path: string) =>
+    ['', '-wal', '-shm'].map(suffix => (statSync(path + suffix).mode & 0o777).toString(8))
+  const { path, folder } = await rig()
+  expect(modesOf(path)).toEqual(['600', '600', '600'])
+  // As a program with the usual umask left them.
+  const old = join(folder, 'old.sqlite')
+  const other = new Sqlite(old)
+  other.run('pragma journal_mode = wal')
+  other.run('create table t (x)')
+  for (const suffix of ['', '-wal', '-shm']) chmodSync(old + suffix, 0o644)
+  const database = await openDatabase(`sqlite:${old}`)
+  expect(modesOf(old)).toEqual(['600', '600', '600'])
+  await database.close()
+  other.close()
+})
+
+test('a damaged file is named with the remedy: one that is no database, and one with a broken page', async () => {
+  const { folder, path, database, put } = await rig()
+  await put('a')
+  const noise = join(folder, 'noise.sqlite')
+  writeFileSync(noise, 'this is no database at all, but long enough to be read as the header of one '.repeat(20))
+  const remedy = (file: string) => new RegExp(`${file} is damaged.*backup in its place.*sqlite3 ${file} .recover`)
+  expect((await refusal(openDatabase(`sqlite:${noise}`)))?.message).toMatch(remedy(noise))
+  await database.sql.unsafe('pragma wal_checkpoint(truncate)')
+  const broken = join(folder, 'broken.sqlite')
+  const [page] = (await database.sql`select rootpage from sqlite_schema where name = 'installation'`) as {
+    rootpage: number
+  }[]
+  writeFileSync(broken, readFileSync(path).fill(0x55, (page!.rootpage - 1) * 4096, page!.rootpage * 4096))
+  const opened = await openDatabase(`sqlite:${broken}`)
+  expect((await refusal(opened.sql.unsafe('select value from installation')))?.message).toMatch(remedy(broken))
+  await opened.close()
 })

@@ -4,12 +4,13 @@
  * put one after the other, because they share one connection: a statement between those of a transaction would be part
  * of it.
  */
-import { chmodSync, mkdirSync } from 'node:fs'
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { SQL } from 'bun'
 import { GatewayError } from '../../core/errors.ts'
 import { schemaMark, schemaMarkQuery, SqliteFile } from '../../platform/sqlite-file-guard.ts'
 import type { SchemaMark } from '../../platform/sqlite-file-guard.ts'
+import { explainDamage } from './sqlite-damage.ts'
 
 /** While connecting at the start, when nothing is served yet. */
 const openBusyTimeoutMs = 2000
@@ -70,7 +71,6 @@ class SqliteConnection {
       () => this.#connect(undefined),
       () => true,
     )
-    chmodSync(this.#path, 0o600)
   }
 
   /** Throws `DatabaseMoved` when the file is not at its path before or after `work`, whose result is then void. */
@@ -116,7 +116,9 @@ class SqliteConnection {
   async #checked<T>(work: (sql: SQL) => Promise<T>): Promise<T> {
     if (this.#closed) throw new Error('the database is closed')
     if (!this.#stands()) await this.#reconnect()
-    const result = await work(this.current)
+    const result = await work(this.current).catch((error: unknown) => {
+      throw explainDamage(this.#path, error)
+    })
     this.#file.check()
     return result
   }
@@ -132,7 +134,6 @@ class SqliteConnection {
     await this.#retireLogs()
     this.#sql = await this.#connect(expected)
     await old.close().catch(() => {})
-    chmodSync(this.#path, 0o600)
   }
 
   async #retireLogs(): Promise<void> {
@@ -143,6 +144,7 @@ class SqliteConnection {
   async #connect(expected: SchemaMark | undefined): Promise<SQL> {
     const again = this.#file.wasOpened
     const prepared = this.#file.prepare()
+    if (!again || prepared.isReplacement) makePrivate(this.#path)
     // A file that is gone is not replaced by an empty one, which would look like a gateway without any key.
     const sql = new SQL({ adapter: 'sqlite', filename: this.#path, create: !again, readwrite: true })
     try {
@@ -161,7 +163,7 @@ class SqliteConnection {
       return sql
     } catch (error) {
       await sql.close().catch(() => {})
-      throw error
+      throw explainDamage(this.#path, error)
     }
   }
 
@@ -170,6 +172,15 @@ class SqliteConnection {
     this.#turn = result.catch(() => {})
     return result
   }
+}
+
+/**
+ * For this user alone, before SQLite opens it and gives the same mode to its logs. A file that is there is not opened:
+ * to close it would drop the locks of this process (sqlite.org/howtocorrupt.html, 2.2).
+ */
+function makePrivate(path: string): void {
+  if (!existsSync(path)) return closeSync(openSync(path, 'a', 0o600))
+  for (const suffix of ['', '-wal', '-shm']) if (existsSync(path + suffix)) chmodSync(path + suffix, 0o600)
 }
 
 async function readMark(sql: SQL, file: SqliteFile): Promise<SchemaMark | undefined> {

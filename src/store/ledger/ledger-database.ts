@@ -1,10 +1,12 @@
 /** Table `ledger` for the ledger's worker: inserts batches and selects pages, on both databases. */
 import { Database } from 'bun:sqlite'
+import { chmodSync } from 'node:fs'
 import { columnList } from '../../core/ledger-columns.ts'
 import { firstColumns } from './ledger-record.ts'
 import type { ColumnValue } from './ledger-record.ts'
 import { namesOf } from './ledger-table.ts'
 import { openDatabase } from '../database/open.ts'
+import { explainDamage } from '../database/sqlite-damage.ts'
 import { schemaMark, schemaMarkQuery, SqliteFile } from '../../platform/sqlite-file-guard.ts'
 import type { SchemaMark } from '../../platform/sqlite-file-guard.ts'
 
@@ -77,7 +79,7 @@ function openSqlite(path: string): LedgerDatabase {
         } catch (error) {
           const code = String((error as { code?: unknown }).code)
           if (/^SQLITE_(CONSTRAINT|MISMATCH|TOOBIG|RANGE)/.test(code)) throw new RefusedRows(String(error))
-          throw error
+          throw explainDamage(path, error)
         }
         // Throws when the file was replaced meanwhile: the rows are then inserted again, into the new file.
         file.check()
@@ -100,6 +102,8 @@ function connectSqlite(path: string, place: SqlitePlace): Database {
   if (prepared.isReplacement) {
     checkpoint(left)
     file.setLogsAside()
+    // SQLite gives its mode to the new logs.
+    chmodSync(path, 0o600)
   }
   // Not created here: a ledger that was moved must not be replaced by an empty one.
   const database = new Database(path, { readwrite: true, create: false })
@@ -119,7 +123,7 @@ function connectSqlite(path: string, place: SqlitePlace): Database {
     return database
   } catch (error) {
     database.close()
-    throw error
+    throw explainDamage(path, error)
   }
 }
 
